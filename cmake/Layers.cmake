@@ -1,0 +1,65 @@
+# The architecture, enforced: which folder of src/ may include which. One folder is one static library
+# spile::NAME and one test binary NAME_test made of the *_test.cpp beside the sources.
+
+set(SPILE_FOLDERS base abi syntax sema debuginfo probes runtime codegen engine bpf session cli)
+
+set(SPILE_MAY_USE_base)
+set(SPILE_MAY_USE_abi)
+set(SPILE_MAY_USE_syntax base)
+set(SPILE_MAY_USE_sema base syntax)
+set(SPILE_MAY_USE_debuginfo base)
+set(SPILE_MAY_USE_probes base syntax sema debuginfo)
+set(SPILE_MAY_USE_runtime abi)
+set(SPILE_MAY_USE_codegen base abi syntax sema)
+set(SPILE_MAY_USE_engine base abi)
+set(SPILE_MAY_USE_bpf base abi)
+set(SPILE_MAY_USE_session base abi syntax sema debuginfo probes runtime codegen engine bpf)
+set(SPILE_MAY_USE_cli base session)
+
+# spile_folder(LIBS lib...)          declares the folder's library from all its *.cpp, recursively.
+#   LIBS          third-party libraries, private to the folder
+#   TEST_LIBS     more for its test binary
+function(spile_folder)
+  cmake_parse_arguments(ARG "" "" "LIBS;TEST_LIBS;EXCLUDE" ${ARGN})
+  get_filename_component(name ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
+  foreach(pattern IN LISTS ARG_EXCLUDE)
+    list(FILTER all EXCLUDE REGEX ${pattern})
+  endforeach()
+  set(tests ${all})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  set(sources ${all})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  set(compiled ${sources})
+  list(FILTER compiled INCLUDE REGEX "\\.cpp$")
+
+  set(stamp ${CMAKE_CURRENT_BINARY_DIR}/includes.checked)
+  add_custom_command(OUTPUT ${stamp}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${name} "-DMAY_USE=${SPILE_MAY_USE_${name}}" "-DFOLDERS=${SPILE_FOLDERS}"
+            -DSOURCE_DIR=${CMAKE_CURRENT_SOURCE_DIR} -P ${CMAKE_SOURCE_DIR}/cmake/check_includes.cmake
+    COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
+    DEPENDS ${all} ${CMAKE_SOURCE_DIR}/cmake/Layers.cmake ${CMAKE_SOURCE_DIR}/cmake/check_includes.cmake
+    COMMENT "Checking the includes of ${name}" VERBATIM)
+  add_custom_target(spile_${name}_includes DEPENDS ${stamp})
+
+  set(uses)
+  foreach(used IN LISTS SPILE_MAY_USE_${name})
+    list(APPEND uses spile::${used})
+  endforeach()
+  if(compiled)
+    add_library(spile_${name} STATIC ${sources})
+    target_link_libraries(spile_${name} PUBLIC spile_flags ${uses} PRIVATE ${ARG_LIBS})
+  else()
+    add_library(spile_${name} INTERFACE)
+    target_link_libraries(spile_${name} INTERFACE spile_flags ${uses})
+  endif()
+  add_library(spile::${name} ALIAS spile_${name})
+  add_dependencies(spile_${name} spile_${name}_includes)
+
+  if(tests AND BUILD_TESTING)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE spile::${name} ${ARG_LIBS} ${ARG_TEST_LIBS} GTest::gmock GTest::gtest_main)
+    add_test(NAME unit.${name} COMMAND ${name}_test)
+    set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 300)
+  endif()
+endfunction()

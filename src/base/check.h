@@ -1,0 +1,9 @@
+#pragma once
+// CHECK: for what only a mistake of ours can break, never reachable from any input. Prints and aborts in every build type.
+
+namespace spile {
+[[noreturn]] void check_failed(const char* expression, const char* file, int line);
+}
+
+#define CHECK(expression) \
+  (static_cast<bool>(expression) ? static_cast<void>(0) : ::spile::check_failed(#expression, __FILE__, __LINE__))

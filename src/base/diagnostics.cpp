@@ -1,0 +1,84 @@
+#include "base/diagnostics.h"
+
+#include <algorithm>
+
+namespace spile {
+
+namespace {
+
+void render_place(std::string& out, const SourceRange& range, std::string_view kind, std::string_view message) {
+  if (range) out += range.to_string() + ": ";
+  out.append(kind).append(": ").append(message).append("\n");
+  if (!range) return;
+
+  auto position = range.file->position(range.begin);
+  std::string_view whole = range.file->line(position.line);
+  // A line of megabytes is shown as a window round the caret.
+  constexpr size_t kWindow = 160;
+  size_t column = position.column - 1;
+  size_t first = column > kWindow / 2 && whole.size() > kWindow ? column - kWindow / 2 : 0;
+  std::string shown;
+  for (char c : whole.substr(first, kWindow)) {
+    shown += static_cast<unsigned char>(c) < 0x20 && c != '\t' ? '?' : c;
+  }
+  std::string number = std::to_string(position.line);
+  std::string margin(std::max<size_t>(number.size(), 5), ' ');
+  out += margin.substr(number.size()) + number + " | " + shown + "\n";
+  out += margin + " | ";
+  for (size_t i = first; i < column; ++i) out += i - first < shown.size() && shown[i - first] == '\t' ? '\t' : ' ';
+  size_t length = std::max<size_t>(1, std::min<size_t>(range.end - range.begin, shown.size() > column - first ? shown.size() - (column - first) : 1));
+  out += "^" + std::string(length - 1, '~') + "\n";
+}
+
+// Levenshtein distance with swaps of neighbours counted as one, capped by the caller's interest.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    for (size_t j = 1; j <= b.size(); ++j) {
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+Diagnostic& Diagnostics::error(SourceRange range, std::string message) {
+  ++errors_;
+  return all_.emplace_back(Diagnostic{Severity::kError, range, std::move(message), {}, {}});
+}
+
+Diagnostic& Diagnostics::warning(SourceRange range, std::string message) {
+  return all_.emplace_back(Diagnostic{Severity::kWarning, range, std::move(message), {}, {}});
+}
+
+std::string Diagnostics::render(bool with_warnings) const {
+  std::string out;
+  for (const Diagnostic& diagnostic : all_) {
+    if (diagnostic.severity == Severity::kWarning && !with_warnings) continue;
+    render_place(out, diagnostic.range, diagnostic.severity == Severity::kError ? "error" : "warning", diagnostic.message);
+    for (const auto& note : diagnostic.notes) render_place(out, note.range, "note", note.message);
+    if (!diagnostic.hint_text.empty()) out += "  hint: " + diagnostic.hint_text + "\n";
+  }
+  return out;
+}
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
+  std::string best;
+  size_t best_distance = std::max<size_t>(1, name.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    size_t gap = candidate.size() > name.size() ? candidate.size() - name.size() : name.size() - candidate.size();
+    if (gap >= best_distance) continue;
+    size_t distance = edit_distance(name, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace spile

@@ -1,0 +1,35 @@
+#include "base/diagnostics.h"
+
+#include <gtest/gtest.h>
+
+namespace spile {
+namespace {
+
+TEST(Diagnostics, PointsACaretAtTheToken) {
+  SourceFiles files;
+  const SourceFile& file = files.add("a.stp", "probe begin {\n  prnt(1)\n}\n");
+  Diagnostics diagnostics;
+  diagnostics.error({&file, 16, 20}, "unresolved function 'prnt'").hint("did you mean 'print'?");
+  EXPECT_EQ(diagnostics.render(),
+            "a.stp:2:3: error: unresolved function 'prnt'\n"
+            "    2 |   prnt(1)\n"
+            "      |   ^~~~\n"
+            "  hint: did you mean 'print'?\n");
+}
+
+TEST(Diagnostics, ShowsAWindowOfALineOfMegabytes) {
+  SourceFiles files;
+  std::string text(10'000'000, 'x');
+  const SourceFile& file = files.add("big", text);
+  Diagnostics diagnostics;
+  diagnostics.error({&file, 5'000'000, 5'000'001}, "no");
+  EXPECT_LT(diagnostics.render().size(), 1000u);
+}
+
+TEST(NearestName, FindsASwapAndRefusesTheFar) {
+  EXPECT_EQ(nearest_name("gettimefoday_ns", {"gettimeofday_us", "gettimeofday_ns"}), "gettimeofday_ns");
+  EXPECT_EQ(nearest_name("abc", {"xyzzy"}), "");
+}
+
+}  // namespace
+}  // namespace spile

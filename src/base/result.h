@@ -1,0 +1,77 @@
+#pragma once
+// Result<T>: a value, or why the world refused (the second of the three kinds of error, see CONTRIBUTING.md).
+// An Error says what was tried on what and why it failed; its hint says what to do next.
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+
+namespace spile {
+
+struct Error {
+  std::string message;  // "attach 4711: Operation not permitted (owned by uid 0)"
+  std::string hint;     // "run as root, or start the program with -c"; may be empty
+
+  // "what: strerror(errnum)"
+  static Error from_errno(std::string what, int errnum, std::string hint = {});
+  // The same error, with "context: " in front of its message.
+  Error within(const std::string& context) &&;
+};
+
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  // REQUIRES: ok().
+  T& value() & { CHECK(ok()); return std::get<0>(state_); }
+  const T& value() const& { CHECK(ok()); return std::get<0>(state_); }
+  T&& value() && { CHECK(ok()); return std::get<0>(std::move(state_)); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+
+  // REQUIRES: !ok().
+  const Error& error() const& { CHECK(!ok()); return std::get<1>(state_); }
+  Error&& error() && { CHECK(!ok()); return std::get<1>(std::move(state_)); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)), ok_(false) {}
+  bool ok() const { return ok_; }
+  explicit operator bool() const { return ok_; }
+  const Error& error() const& { CHECK(!ok_); return error_; }
+  Error&& error() && { CHECK(!ok_); return std::move(error_); }
+
+ private:
+  Error error_;
+  bool ok_ = true;
+};
+
+}  // namespace spile
+
+// TRY(auto x, expression): x is the value, or the enclosing function returns the error.
+#define SPILE_CONCAT_(a, b) a##b
+#define SPILE_CONCAT(a, b) SPILE_CONCAT_(a, b)
+#define TRY(declaration, expression) TRY_IMPL_(SPILE_CONCAT(result_, __COUNTER__), declaration, expression)
+#define TRY_IMPL_(temporary, declaration, expression)        \
+  auto temporary = (expression);                             \
+  if (!temporary.ok()) return std::move(temporary).error();  \
+  declaration = std::move(temporary).value()
+// TRY_DO(expression): for Result<void>.
+#define TRY_DO(expression) \
+  if (auto result_void = (expression); !result_void.ok()) return std::move(result_void).error()

@@ -1,0 +1,434 @@
+#pragma once
+// The tree of a script, as the SystemTap language reference gives its grammar. One tree serves all passes: the parser
+// makes it, sema's passes rewrite it and fill the fields marked "sema", codegen reads it. Nodes own their children;
+// every node knows the text it came from. clone() copies a subtree, annotations included.
+//
+// To add a node: a Kind, a struct here, its line in visitor.h, clone.cpp and print.cpp.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/source.h"
+
+namespace spile {
+
+// What a value is. kUnknown only before infer-types has finished.
+enum class ValueType : uint8_t { kUnknown, kLong, kString, kStats };
+const char* to_string(ValueType type);  // "long", "string", "stats", "unknown"
+
+namespace syntax {
+
+// ---------------------------------------------------------------- expressions
+
+enum class ExpressionKind : uint8_t {
+  kNumber, kString, kVariable, kIndex, kTargetVariable, kAtOperation, kUnary, kIncrement, kBinary, kLogical, kCompare,
+  kConcatenation, kRegex, kTernary, kAssignment, kIn, kCall, kPrint, kStatistic, kHistogram, kHistogramIndex, kEmbedded,
+  kDefined, kEntry, kEntryValue, kPerf,
+};
+
+struct Expression {
+  Expression(ExpressionKind k, SourceRange r) : kind(k), range(r) {}
+  virtual ~Expression() = default;
+  const ExpressionKind kind;
+  SourceRange range;
+  ValueType type = ValueType::kUnknown;  // sema: infer-types
+};
+using ExpressionPtr = std::unique_ptr<Expression>;
+
+struct Global;    // declared below
+struct Local;     // a local variable or a parameter, below
+struct Function;  // below
+
+struct Number : Expression {
+  Number(SourceRange r, int64_t v) : Expression(ExpressionKind::kNumber, r), value(v) {}
+  int64_t value;
+};
+
+// A string literal, escapes already replaced, adjacent ones joined. May hold any byte but NUL.
+struct String : Expression {
+  String(SourceRange r, std::string v) : Expression(ExpressionKind::kString, r), value(std::move(v)) {}
+  std::string value;
+};
+
+struct Variable : Expression {
+  Variable(SourceRange r, std::string n) : Expression(ExpressionKind::kVariable, r), name(std::move(n)) {}
+  std::string name;
+  Global* global = nullptr;  // sema: resolve-symbols; exactly one of the two
+  Local* local = nullptr;
+};
+
+// a[k1, k2]; a null index is the slice wildcard `*` (only where a slice may stand).
+struct Index : Expression {
+  explicit Index(SourceRange r) : Expression(ExpressionKind::kIndex, r) {}
+  std::unique_ptr<Variable> array;
+  std::vector<ExpressionPtr> indexes;
+};
+
+// One step of a path through traced data.
+struct PathStep {
+  enum class Kind : uint8_t {
+    kMember,       // ->name or .name
+    kElement,      // [number]
+    kElementExpr,  // [expression]
+    kPretty,       // $ at the end
+    kPrettyDeep,   // $$ at the end
+  };
+  Kind kind;
+  SourceRange range;
+  std::string name;
+  int64_t number = 0;
+  ExpressionPtr expression;
+};
+
+// $name->a[3]$ or &$name; also $$vars, $$parms, $$locals, $$return, $$name (name keeps its leading dollars).
+struct TargetVariable : Expression {
+  explicit TargetVariable(SourceRange r) : Expression(ExpressionKind::kTargetVariable, r) {}
+  std::string name;       // "$fd", "$return", "$$vars"
+  bool address_of = false;
+  std::vector<PathStep> path;
+  int binding = -1;       // sema: bind-targets; index into the probe's bindings
+};
+
+// @var("name@file","module")path, @cast(expr,"type","module")path, @const("..."), @probewrite(..), @kderef(size,addr),
+// @uderef, @kregister, @uregister, @choose_defined(a,b), @enum, @task ...: what has an at-name, arguments and perhaps
+// a path. @defined, @entry and @perf have nodes of their own; macros are already gone.
+struct AtOperation : Expression {
+  explicit AtOperation(SourceRange r) : Expression(ExpressionKind::kAtOperation, r) {}
+  std::string name;  // "@var"
+  bool address_of = false;
+  std::vector<ExpressionPtr> arguments;
+  std::vector<PathStep> path;
+  int binding = -1;  // sema: bind-targets
+};
+
+struct Unary : Expression {
+  explicit Unary(SourceRange r) : Expression(ExpressionKind::kUnary, r) {}
+  enum class Operator : uint8_t { kPlus, kMinus, kNot, kBitNot } op;
+  ExpressionPtr operand;
+};
+
+struct Increment : Expression {
+  explicit Increment(SourceRange r) : Expression(ExpressionKind::kIncrement, r) {}
+  bool is_prefix;
+  int delta;  // +1 or -1
+  ExpressionPtr operand;
+};
+
+struct Binary : Expression {  // arithmetic on longs
+  explicit Binary(SourceRange r) : Expression(ExpressionKind::kBinary, r) {}
+  enum class Operator : uint8_t {
+    kAdd, kSubtract, kMultiply, kDivide, kModulo, kShiftLeft, kShiftRight, kShiftRightLogical, kAnd, kOr, kXor
+  } op;
+  ExpressionPtr left, right;
+};
+
+struct Logical : Expression {  // && ||, short-circuit
+  explicit Logical(SourceRange r) : Expression(ExpressionKind::kLogical, r) {}
+  bool is_and;
+  ExpressionPtr left, right;
+};
+
+struct Compare : Expression {  // of two longs or two strings
+  explicit Compare(SourceRange r) : Expression(ExpressionKind::kCompare, r) {}
+  enum class Operator : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual } op;
+  ExpressionPtr left, right;
+};
+
+struct Concatenation : Expression {  // a . b
+  explicit Concatenation(SourceRange r) : Expression(ExpressionKind::kConcatenation, r) {}
+  ExpressionPtr left, right;
+};
+
+struct Regex : Expression {  // a =~ "pattern", a !~ "pattern"
+  explicit Regex(SourceRange r) : Expression(ExpressionKind::kRegex, r) {}
+  bool negated;
+  ExpressionPtr subject;
+  std::string pattern;
+};
+
+struct Ternary : Expression {
+  explicit Ternary(SourceRange r) : Expression(ExpressionKind::kTernary, r) {}
+  ExpressionPtr condition, if_true, if_false;
+};
+
+struct Assignment : Expression {
+  explicit Assignment(SourceRange r) : Expression(ExpressionKind::kAssignment, r) {}
+  enum class Operator : uint8_t { kSet, kArithmetic, kConcatenate, kAccumulate } op;  // = | += .. >>= | .= | <<<
+  Binary::Operator arithmetic = Binary::Operator::kAdd;                               // for kArithmetic
+  ExpressionPtr target, value;
+};
+
+struct In : Expression {  // [k1, *] in array
+  explicit In(SourceRange r) : Expression(ExpressionKind::kIn, r) {}
+  std::vector<ExpressionPtr> indexes;  // null: `*`
+  std::unique_ptr<Variable> array;
+};
+
+struct Call : Expression {
+  Call(SourceRange r, std::string n) : Expression(ExpressionKind::kCall, r), name(std::move(n)) {}
+  std::string name;
+  std::vector<ExpressionPtr> arguments;
+  Function* function = nullptr;  // sema: resolve-symbols; null where `intrinsic` >= 0
+  int intrinsic = -1;            // sema: index into sema/intrinsics.h's table
+};
+
+// One part of a printf format, parsed once: literal text, or a conversion of one argument (or of none: %%).
+struct FormatPart {
+  enum class Kind : uint8_t {
+    kLiteral, kSigned, kUnsigned, kOctal, kHex, kHexUpper, kPointer, kString, kChar, kBinary, kMemory, kMemoryHex
+  } kind = Kind::kLiteral;
+  std::string literal;
+  bool left = false, zero = false, plus = false, space = false, alternate = false;
+  int width = -1;              // -1: none
+  int precision = -1;          // -1: none
+  bool width_argument = false;      // `*`: takes a long argument before the value
+  bool precision_argument = false;
+};
+
+// print println printd printdln printf and the sprint forms.
+struct Print : Expression {
+  explicit Print(SourceRange r) : Expression(ExpressionKind::kPrint, r) {}
+  bool to_stream = true;        // false: sprint*, an expression of type string
+  bool with_format = false;     // printf, sprintf
+  bool with_delimiter = false;  // printd, printdln
+  bool with_newline = false;    // println, printdln
+  bool is_char = false;         // print_char
+  std::string format;           // as written
+  std::vector<FormatPart> parts;  // of the format
+  std::string delimiter;
+  std::vector<ExpressionPtr> arguments;  // a Histogram may stand alone here
+};
+
+struct Statistic : Expression {  // @count(stats) ...
+  explicit Statistic(SourceRange r) : Expression(ExpressionKind::kStatistic, r) {}
+  enum class Operator : uint8_t { kCount, kSum, kMin, kMax, kAverage, kVariance } op;
+  ExpressionPtr stats;  // Variable or Index
+  int64_t bits = 0;     // @variance's second argument
+};
+
+struct Histogram : Expression {  // @hist_log(stats), @hist_linear(stats, low, high, width)
+  explicit Histogram(SourceRange r) : Expression(ExpressionKind::kHistogram, r) {}
+  bool is_log;
+  int64_t low = 0, high = 0, width = 0;
+  ExpressionPtr stats;
+};
+
+struct HistogramIndex : Expression {  // @hist_log(s)[bucket]
+  explicit HistogramIndex(SourceRange r) : Expression(ExpressionKind::kHistogramIndex, r) {}
+  std::unique_ptr<Histogram> histogram;
+  ExpressionPtr bucket;
+};
+
+struct Embedded : Expression {  // %{ C %}
+  explicit Embedded(SourceRange r) : Expression(ExpressionKind::kEmbedded, r) {}
+  std::string code;
+};
+
+struct Defined : Expression {  // @defined(expr)
+  explicit Defined(SourceRange r) : Expression(ExpressionKind::kDefined, r) {}
+  ExpressionPtr operand;
+};
+
+struct Entry : Expression {  // @entry(expr)
+  explicit Entry(SourceRange r) : Expression(ExpressionKind::kEntry, r) {}
+  ExpressionPtr operand;
+};
+
+// sema only (lower-entry-values): the value that entry_saves[index] of this probe had when the function was entered.
+struct EntryValue : Expression {
+  EntryValue(SourceRange r, int i) : Expression(ExpressionKind::kEntryValue, r), index(i) {}
+  int index;
+};
+
+struct Perf : Expression {  // @perf("counter")
+  explicit Perf(SourceRange r) : Expression(ExpressionKind::kPerf, r) {}
+  std::string counter;
+};
+
+// ---------------------------------------------------------------- statements
+
+enum class StatementKind : uint8_t {
+  kBlock, kExpression, kNull, kIf, kWhile, kFor, kForeach, kReturn, kDelete, kNext, kBreak, kContinue, kTry, kEmbedded
+};
+
+struct Statement {
+  Statement(StatementKind k, SourceRange r) : kind(k), range(r) {}
+  virtual ~Statement() = default;
+  const StatementKind kind;
+  SourceRange range;
+};
+using StatementPtr = std::unique_ptr<Statement>;
+
+struct Block : Statement {
+  explicit Block(SourceRange r) : Statement(StatementKind::kBlock, r) {}
+  std::vector<StatementPtr> statements;
+};
+struct ExpressionStatement : Statement {
+  explicit ExpressionStatement(SourceRange r) : Statement(StatementKind::kExpression, r) {}
+  ExpressionPtr expression;
+};
+struct Null : Statement {
+  explicit Null(SourceRange r) : Statement(StatementKind::kNull, r) {}
+};
+struct If : Statement {
+  explicit If(SourceRange r) : Statement(StatementKind::kIf, r) {}
+  ExpressionPtr condition;
+  StatementPtr then_branch, else_branch;  // else_branch may be null
+};
+struct While : Statement {
+  explicit While(SourceRange r) : Statement(StatementKind::kWhile, r) {}
+  ExpressionPtr condition;
+  StatementPtr body;
+};
+struct For : Statement {
+  explicit For(SourceRange r) : Statement(StatementKind::kFor, r) {}
+  ExpressionPtr init, condition, step;  // any may be null
+  StatementPtr body;
+};
+
+// foreach (value = [k1-, k2] in array[*, 1] limit n), and over histogram buckets.
+struct Foreach : Statement {
+  explicit Foreach(SourceRange r) : Statement(StatementKind::kForeach, r) {}
+  std::unique_ptr<Variable> value;                 // may be null
+  std::vector<std::unique_ptr<Variable>> keys;
+  std::unique_ptr<Variable> array;                 // null for histogram iteration
+  std::unique_ptr<Histogram> histogram;
+  std::vector<ExpressionPtr> slice;                // empty, or one per key; null: `*`
+  int sort_direction = 0;                          // 0 none, +1 ascending, -1 descending
+  int sort_column = 0;                             // 0: by value; n: by the n-th key
+  std::optional<Statistic::Operator> sort_by;      // for aggregates by value: @sum etc.; default @count
+  ExpressionPtr limit;                             // may be null
+  StatementPtr body;
+};
+struct Return : Statement {
+  explicit Return(SourceRange r) : Statement(StatementKind::kReturn, r) {}
+  ExpressionPtr value;  // may be null
+};
+struct Delete : Statement {
+  explicit Delete(SourceRange r) : Statement(StatementKind::kDelete, r) {}
+  ExpressionPtr target;  // Variable (whole array or scalar) or Index (element or slice)
+};
+struct Next : Statement {
+  explicit Next(SourceRange r) : Statement(StatementKind::kNext, r) {}
+};
+struct Break : Statement {
+  explicit Break(SourceRange r) : Statement(StatementKind::kBreak, r) {}
+};
+struct Continue : Statement {
+  explicit Continue(SourceRange r) : Statement(StatementKind::kContinue, r) {}
+};
+struct Try : Statement {
+  explicit Try(SourceRange r) : Statement(StatementKind::kTry, r) {}
+  StatementPtr body, handler;
+  std::unique_ptr<Variable> message;  // catch (msg); may be null
+};
+struct EmbeddedStatement : Statement {
+  explicit EmbeddedStatement(SourceRange r) : Statement(StatementKind::kEmbedded, r) {}
+  std::string code;
+};
+
+// ---------------------------------------------------------------- declarations
+
+struct Global {
+  SourceRange range;  // of the name
+  std::string name;
+  bool is_private = false;
+  bool wraps = false;                  // a%[100]
+  std::optional<int64_t> declared_size;  // a[100]
+  ExpressionPtr initial;               // a Number, a String, or null
+  bool from_library = false;
+
+  // sema
+  ValueType type = ValueType::kUnknown;     // of the value, also for arrays
+  std::vector<ValueType> key_types;         // empty: scalar; unknown until the first use
+  bool is_array = false;
+  int index = -1;                           // into sema::Program::globals
+};
+
+struct Local {
+  SourceRange range;
+  std::string name;
+  ValueType type = ValueType::kUnknown;  // declared, or sema
+  int index = -1;                        // sema: position in its function's or probe's locals
+};
+
+struct Function {
+  SourceRange range;
+  std::string name;
+  bool is_private = false;
+  ValueType declared_type = ValueType::kUnknown;
+  std::vector<std::unique_ptr<Local>> parameters;
+  std::vector<ExpressionPtr> defaults;   // as many as parameters, null: none
+  std::optional<int64_t> priority;       // function f:long (x) : 10
+  StatementPtr body;                     // a Block, or an EmbeddedStatement
+  bool from_library = false;
+
+  // sema
+  ValueType type = ValueType::kUnknown;  // of the result; kUnknown after inference: returns nothing
+  std::vector<std::unique_ptr<Local>> locals;
+  int index = -1;
+};
+
+// One component of a probe point: functor, perhaps with a parameter: function("foo"), library(...), begin(-10).
+struct PointComponent {
+  SourceRange range;
+  std::string name;                  // may hold globs and {a,b}
+  std::optional<std::string> text;   // a string parameter
+  std::optional<int64_t> number;     // a number parameter; negative ones too
+};
+
+struct ProbePoint {
+  SourceRange range;
+  std::vector<PointComponent> components;
+  bool optional = false;    // ?
+  bool sufficient = false;  // !
+  ExpressionPtr condition;  // if (expr); may be null
+};
+
+struct Probe {
+  SourceRange range;
+  std::vector<ProbePoint> points;
+  std::unique_ptr<Block> body;
+  std::vector<std::unique_ptr<Global>> probe_globals;  // `probe`-local declarations, where the grammar has them
+  bool from_library = false;
+};
+
+struct Alias {
+  SourceRange range;
+  std::vector<ProbePoint> names;   // probe NAME, NAME = ...
+  bool epilogue = false;           // +=
+  std::vector<ProbePoint> points;
+  std::unique_ptr<Block> body;
+  std::vector<ProbePoint> suffixed;
+  bool from_library = false;
+};
+
+// %{ ... %} at top level.
+struct TopLevelEmbedded {
+  SourceRange range;
+  std::string code;
+};
+
+struct Script {
+  const SourceFile* file = nullptr;
+  std::vector<std::unique_ptr<Global>> globals;
+  std::vector<std::unique_ptr<Function>> functions;
+  std::vector<std::unique_ptr<Alias>> aliases;
+  std::vector<std::unique_ptr<Probe>> probes;
+  std::vector<TopLevelEmbedded> embedded;
+};
+
+ExpressionPtr clone(const Expression& expression);
+StatementPtr clone(const Statement& statement);
+ProbePoint clone(const ProbePoint& point);
+
+// Source text that parses again to the same tree (-p1).
+std::string to_source(const Script& script);
+std::string to_source(const Expression& expression);
+std::string to_source(const ProbePoint& point);
+
+}  // namespace syntax
+}  // namespace spile
