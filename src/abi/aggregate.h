@@ -1,0 +1,27 @@
+#pragma once
+// A statistics value (`<<<`), the same in every domain. Only what the script extracts is kept up to date; the rest stays 0.
+
+#include <stdint.h>
+
+namespace spile::abi {
+
+enum AggregateFeature : uint32_t {
+  kAggregateCount = 1, kAggregateSum = 2, kAggregateMin = 4, kAggregateMax = 8, kAggregateVariance = 16,
+  kAggregateLog = 32, kAggregateLinear = 64,
+};
+
+inline constexpr uint32_t kLogBuckets = 128;       // index 64: value 0; 64+n: [2^(n-1), 2^n); 64-n: negatives likewise
+inline constexpr uint32_t kMaxLinearBuckets = 1024; // beside the underflow and overflow buckets
+
+struct Aggregate {
+  uint64_t count;
+  int64_t sum;
+  int64_t min;   // valid where count > 0
+  int64_t max;
+  int64_t mean_scaled;     // running mean and sum of squared differences for @variance, shifted left by `bits`
+  int64_t squares_scaled;
+  // then buckets: uint64_t[kLogBuckets], or uint64_t[2 + linear buckets]: underflow, buckets, overflow
+};
+static_assert(sizeof(Aggregate) == 48);
+
+}  // namespace spile::abi

@@ -1,0 +1,127 @@
+#pragma once
+// The arena: memory that the controller and every traced process share (one memfd, mapped MAP_SHARED; the address
+// differs between processes, so nothing in it holds an absolute pointer). Freestanding: also compiled into the runtime's
+// bitcode. All numbers little-endian, offsets in bytes from the arena's start.
+//
+//   0                     ArenaHeader                      (one page)
+//   globals_offset        globals shared by all threads    (layout: codegen's ArenaLayout; locked or controller-only)
+//   slots_offset          thread slot 0
+//                         thread slot 1 ...                (slot_count of slot_stride bytes; untouched ones cost nothing)
+//
+// A thread slot belongs to one thread of one traced process (or to the controller: slot 0):
+//
+//   0                     ThreadSlot
+//   shards_offset         this thread's shards of sharded globals (two epochs of maps and aggregates)
+//   shadow_offset         ShadowFrame[shadow_capacity], stride shadow_stride (return probes)
+//   scratch_offset        scratch stack for strings and temporaries of handlers (scratch_size)
+//   ring_offset           output ring, ring_size bytes, a power of two
+//
+// The last slot is the overflow slot: threads that found none free share it under its lock, without return probes.
+// The reader of shared memory assumes that the other side may write anything: offsets and sizes are kept in the
+// controller's own memory, never re-read from here.
+
+#include <stdint.h>
+
+namespace spile::abi {
+
+inline constexpr uint64_t kArenaMagic = 0x656c697073ULL;  // "spile"
+inline constexpr uint32_t kArenaVersion = 1;
+inline constexpr uint32_t kPageSize = 4096;
+inline constexpr uint32_t kDefaultSlots = 1024;
+inline constexpr uint32_t kControllerSlot = 0;
+
+// Why a handler did not run, or ran and could not finish its work; each counted per slot, told at the end.
+// ORDER SKIP_REASON (session/skips.cpp has the texts)
+enum SkipReason : uint32_t {
+  kSkipReentrant,     // hit while this thread was already in a handler
+  kSkipLockTimeout,   // a global's lock was not to be had in time
+  kSkipNoSlot,        // return probe on a thread without a slot of its own
+  kSkipShadowFull,    // recursion deeper than the shadow stack
+  kSkipOutputFull,    // a record did not fit into the ring: lost output
+  kSkipMapFull,       // an element did not fit into a shard: the update is lost
+  kSkipControllerGone,// handler refused to run: the controller has died
+  kSkipReasons
+};
+
+struct ArenaHeader {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t slot_count;
+  uint64_t size;
+  uint64_t slots_offset;
+  uint64_t slot_stride;
+  // A robust futex (pthread_mutex_t's first word) held by the controller for its life: the kernel sets
+  // FUTEX_OWNER_DIED (0x40000000) in it when the controller dies, even by SIGKILL, before ptrace lets the target go.
+  uint32_t controller_futex[16];
+  // Set by exit() in any domain; the controller polls it.
+  uint32_t exit_requested;
+  // Flipped by the controller before it merges sharded maps and aggregates; handlers of the old epoch are then waited for.
+  uint32_t epoch;
+  // Session state seen by handlers: 1 = run, 0 = return at once.
+  uint32_t enabled;
+  uint32_t pad;
+  // ns since the epoch = clock_base_ns + ((rdtsc - clock_base_tsc) * clock_mult >> clock_shift); written by the
+  // controller before arming and refreshed under clock_sequence (odd while being written).
+  uint32_t clock_sequence;
+  uint32_t clock_shift;
+  uint64_t clock_mult;
+  uint64_t clock_base_tsc;
+  uint64_t clock_base_ns;
+  int64_t target_pid;  // target()
+};
+static_assert(sizeof(ArenaHeader) <= kPageSize);
+
+// Written by the owning thread, read by the controller; owner also by the controller, when the owner has died.
+struct ThreadSlot {
+  uint64_t owner;           // 0: free; else pid << 32 | tid as the claimer's process sees them; claimed by compare-and-swap
+  uint64_t thread_pointer;  // fs base of the owner: unique among the live threads of one process
+  uint32_t busy;            // 1 + epoch while the owner runs a handler; 0 otherwise
+  uint32_t shared;          // 1: the overflow slot; `lock` guards it
+  uint32_t lock;
+  uint32_t shadow_depth;    // frames in use
+  uint64_t ring_head;       // bytes ever written; published with release
+  uint64_t ring_tail;       // bytes ever consumed; written by the controller
+  uint64_t scratch_top;     // bytes of scratch in use
+  uint64_t skipped[kSkipReasons];
+  char execname[16];        // filled at claim, from the process table
+};
+static_assert(sizeof(ThreadSlot) <= 256);
+inline constexpr uint32_t kThreadSlotSize = 256;
+
+// A pending return of call-in-place (trampoline.h). Frames whose stack_slot is below the current stack pointer were
+// left by longjmp or a throw, and are dropped.
+struct ShadowFrame {
+  uint64_t stack_slot;      // address of the return address on the thread's stack
+  uint64_t return_address;  // the real one
+  uint64_t site_id;
+  uint64_t reserved;
+  // followed by the probe's saved entry values (shadow_stride - 32 bytes)
+};
+static_assert(sizeof(ShadowFrame) == 32);
+
+// Memory private to one process, anonymous and MADV_WIPEONFORK (so a forked child starts with an empty one and its
+// threads claim slots of their own): finds a thread's slot by its fs base.
+//   index = (thread_pointer >> 12 ^ thread_pointer >> 6) & (kThreadTableEntries - 1), then linear probing.
+inline constexpr uint32_t kThreadTableEntries = 4096;
+struct ThreadTableEntry {
+  uint64_t thread_pointer;  // 0: empty
+  uint64_t slot_offset;     // from the arena's start
+};
+struct ProcessTable {
+  ThreadTableEntry entries[kThreadTableEntries];
+  uint32_t no_system_calls;  // the process runs under a seccomp filter: claim without getpid and gettid
+  uint32_t pad[15];
+};
+
+// What the image's first bytes are; the engine fills them for each process before any site is armed. Read-only to the
+// process, read by handlers relative to rip (symbol spile_cells, section .spile.cells).
+struct ImageCells {
+  uint64_t arena;          // run-time address of the arena in this process
+  uint64_t process_table;  // run-time address of the ProcessTable
+  uint64_t host_context;   // controller only: passed to the host's functions below; 0 in targets
+  uint64_t host_drain;     // controller only: void (*)(void* context), called when the ring is full; 0 in targets
+  uint64_t reserved[4];
+};
+static_assert(sizeof(ImageCells) == 64);
+
+}  // namespace spile::abi

@@ -1,0 +1,24 @@
+#pragma once
+// Compiled handlers of one domain as one flat, position-independent block: ImageCells, code and read-only data, with no
+// relocations left. codegen makes it, engine (target) and session (controller) place it; a bundle will carry it.
+
+#include <stdint.h>
+
+#include <vector>
+
+namespace spile::abi {
+
+// An instruction that may fault on traced memory, and where to go on when it does (offsets into the image).
+struct FaultFixup {
+  uint32_t fault_offset;
+  uint32_t resume_offset;
+};
+
+struct CodeImage {
+  std::vector<uint8_t> bytes;       // begins with ImageCells
+  uint32_t code_begin = 0;          // [code_begin, code_end): instructions; the rest is read-only data
+  uint32_t code_end = 0;
+  std::vector<FaultFixup> fixups;   // sorted by fault_offset
+};
+
+}  // namespace spile::abi

@@ -1,0 +1,68 @@
+#pragma once
+// How a probed place reaches a handler: the contract between codegen (which compiles handlers) and engine (which emits
+// trampolines). x86-64, System V psABI 1.0 §3.2. Handlers are compiled with the C calling convention and LLVM's
+// "no_caller_saved_registers": they preserve every general register (but a returned rax) and never touch vector or x87
+// registers. Flags are dead at a function's entry and return. `CFA` is the value of rsp just before the call that
+// entered the probed function.
+//
+// SiteKind::kEntry                       handler: void enter(rdi, rsi, rdx, rcx, r8, r9)
+//
+//     site:        jmp  trampoline            ; 5 bytes, after an endbr64 if there is one
+//     trampoline:  call enter                 ; CFA = rsp on entry of `enter` + 16
+//                  <displaced instructions>
+//                  jmp  site + n
+//
+//   with kWantsSiteId:
+//     trampoline:  push $site_id              ; sign-extended 32 bits; at rsp + 8 on entry of `enter`
+//                  call enter                 ; CFA = rsp + 24
+//                  lea  8(%rsp), %rsp
+//                  ...
+//
+// SiteKind::kReturn (call-in-place)      handlers: uint64_t enter(rdi, ..., r9); void exit(rax, rdx)
+//
+//     trampoline:  push %rax                  ; al counts vector arguments of a variadic call
+//                  push $site_id              ; always
+//                  call enter                 ; CFA = rsp + 32; site id at rsp + 8; the real return address at rsp + 24.
+//                  test %eax, %eax            ; 1: enter has pushed a ShadowFrame for stack slot CFA - 8; 0: skip
+//                  lea  8(%rsp), %rsp
+//                  pop  %rax
+//                  jz   body
+//                  lea  8(%rsp), %rsp         ; the real return address comes off ...
+//                  call body                  ; ... and ours takes its place: arguments on the stack don't move
+//     returned:    push %rax                  ; the slot again; exit stores the real return address into it
+//                  push %rdi ; push %rsi      ; gcc's -fipa-ra callers may count on these
+//                  mov  %rax, %rdi ; mov %rdx, %rsi
+//                  call exit                  ; CFA = rsp + 32; the slot at rsp + 24
+//                  pop  %rsi ; pop %rdi
+//                  ret
+//     body:        <displaced instructions>
+//                  jmp  site + n
+//
+// kWantsRegisters (either kind): before calling enter or exit the trampoline saves a Registers block on the stack and
+// passes its address in rdi, nothing else; the registers are restored from it afterwards. enter of a kReturn site
+// returns its verdict in rax as above. In exit, Registers::rsp is CFA and the return address slot is CFA - 8.
+
+#include <stdint.h>
+
+namespace spile::abi {
+
+enum class SiteKind : uint32_t { kEntry, kReturn };
+
+enum SiteFlags : uint32_t {
+  kWantsSiteId = 1,
+  kWantsRegisters = 2,
+};
+
+// As the probed instruction would see them. In DWARF's numbering for x86-64 registers 0..16.
+struct Registers {
+  uint64_t rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip;
+  uint64_t flags;
+  uint64_t site_id;
+};
+
+inline constexpr int64_t kEntryCfaOffset = 16;
+inline constexpr int64_t kEntrySiteIdCfaOffset = 24;
+inline constexpr int64_t kReturnEnterCfaOffset = 32;
+inline constexpr int64_t kReturnExitCfaOffset = 32;
+
+}  // namespace spile::abi
