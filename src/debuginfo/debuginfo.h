@@ -1,0 +1,157 @@
+#pragma once
+// What one ELF file (executable or shared library) and its debug information tell: which functions there are, and where
+// each variable lives. Nothing is read before it is asked for; functions are found by symbol tables alone, and DWARF is
+// opened only for questions about variables, types and source files. Answers that took DWARF are remembered by build-id
+// under ${XDG_CACHE_HOME:-~/.cache}/spile/, so that the same questions of a later run don't open it at all.
+//
+// Thread rule: one thread at a time for a Module and all the Types that came from it; different Modules are independent.
+// Errors say which file, and why; a damaged file is an error, or has less to tell, and is never fatal.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/address.h"
+#include "base/result.h"
+#include "debuginfo/location.h"
+#include "debuginfo/type.h"
+
+namespace spile::debuginfo {
+
+struct OpenOptions {
+  // Put in front of every path that is opened: "/proc/4711/root" for a process in another mount namespace. Debug files are
+  // looked for there first, then without it.
+  std::string root;
+  // Where separate debug files are: DIR/.build-id/ab/cdef.debug, and DIR/path/of/file/NAME by .gnu_debuglink.
+  std::vector<std::string> debug_directories = {"/usr/lib/debug"};
+  bool use_cache = true;
+  std::string cache_directory;  // "" for the usual one
+};
+
+// A PT_LOAD segment.
+struct Segment {
+  FileAddress address;
+  uint64_t offset;       // in the file
+  uint64_t file_size;    // bytes in the file
+  uint64_t memory_size;  // bytes in memory
+  bool executable;
+  bool writable;
+};
+
+struct SourcePlace {
+  std::string file;  // as the compiler was given it, made absolute where the compilation directory is known
+  int line = 0;
+};
+
+// A function with code of its own. Several names of one address are one Function.
+struct Function {
+  enum class Source : uint8_t { kSymtab, kDynsym, kDwarf };
+
+  std::string name;          // for people: without clone suffix, C++ and Rust names demangled without parameters
+  std::string linkage_name;  // the symbol: mangled, with its clone suffix (.isra.0, .constprop.0, .part.0)
+  std::vector<std::string> aliases;  // linkage names of the same address other than linkage_name
+  FileAddress address;
+  uint64_t size = 0;      // bytes, never 0
+  Source source = Source::kSymtab;
+  bool exported = false;  // in .dynsym under any of its names
+  bool is_ifunc = false;  // STT_GNU_IFUNC: the code here chooses the function and isn't the function
+  SourcePlace declared;   // only known where a source file was part of the question
+};
+
+// What functions() looks for.
+struct FunctionPattern {
+  // Glob (* ? [...]) over names. "foo" also finds foo.isra.0 and foo.constprop.0, and where there is debug information
+  // foo.part.0; fragments (foo.cold) are never found. C++: "bar" finds ns::Foo::bar, as do "Foo::bar", "ns::Foo::*";
+  // a leading "::" allows no further scopes; template arguments may be left out. Mangled names are matched too.
+  std::string name;
+  // Glob over the file that declares it: "parse.c", "src/*.c"; matches whole path components at its end. "": any.
+  std::string file;
+};
+
+struct Variable {
+  enum class Kind : uint8_t { kParameter, kLocal, kGlobal };
+  std::string name;
+  Kind kind = Kind::kLocal;
+  Place place;  // place.type is its type also where the place is unavailable
+};
+
+class Module {
+ public:
+  // Errors: can't be opened or read, not an ELF file, not for x86-64, neither executable nor shared library, damaged.
+  static Result<std::shared_ptr<Module>> open(const std::string& path, const OpenOptions& options = {});
+  virtual ~Module() = default;
+
+  // ---- the file
+  virtual const std::string& path() const = 0;      // without options.root
+  virtual const std::string& build_id() const = 0;  // hexadecimal; "" for none
+  virtual bool position_independent() const = 0;    // PIE or shared library: loaded with a bias
+  virtual bool is_executable() const = 0;           // a program (has PT_INTERP, or a fixed address, or is a static PIE)
+  virtual FileAddress entry_point() const = 0;
+  virtual const std::vector<Segment>& segments() const = 0;
+  std::optional<uint64_t> file_offset(FileAddress address) const;
+  std::optional<FileAddress> address_of(uint64_t file_offset) const;
+
+  // ---- functions
+  // In order of address; empty where nothing matches. The names that match decide which is `name`.
+  // Error: a source file was asked for and there is no debug information, or it can't be read.
+  virtual Result<std::vector<Function>> functions(const FunctionPattern& pattern) = 0;
+  // The function whose code contains the address.
+  virtual std::optional<Function> function_at(FileAddress address) = 0;
+  // Names for did-you-mean: every symbol's name without its clone suffix, C++ names as plain identifiers.
+  virtual std::vector<std::string> function_names() = 0;
+  // A data symbol's address (.symtab, .dynsym).
+  virtual std::optional<FileAddress> data_symbol(const std::string& name) = 0;
+
+  // ---- debug information
+  virtual bool has_debug_info() = 0;
+  // The file that has it: the path opened, a separate file, or "" for none.
+  virtual const std::string& debug_file() = 0;
+  virtual Result<SourcePlace> declaration(FileAddress function) = 0;
+  virtual Result<SourcePlace> source_line(FileAddress pc) = 0;
+
+  // Parameters (in order) and locals of the function that starts at `function`, visible at `pc`, innermost block first.
+  // At pc == function this is the moment before its first instruction: parameters that the compiler puts into a stack
+  // slot later are given where the calling convention has them, and locals in stack slots are not there yet.
+  virtual Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc) = 0;
+  // One of those, or a variable of the same source file. The error's hint has did-you-mean. A variable that exists and
+  // can't be read here is a Place of kUnavailable.
+  virtual Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name) = 0;
+  // A file-scope variable; file as in FunctionPattern.
+  virtual Result<Variable> global_variable(const std::string& name, const std::string& file = {}) = 0;
+  // $return: valid at the moment the function has returned. Unavailable where the value is not in general registers or
+  // memory. Error: the function returns nothing.
+  virtual Result<Place> return_value(FileAddress function) = 0;
+
+  // Writes what was learnt to the cache; also done by the destructor. Failure is silent: it only costs time.
+  virtual void save_cache() = 0;
+  // True once DWARF had to be opened: tests and -v tell a cached answer by it.
+  virtual bool opened_dwarf() const = 0;
+};
+
+// ---- paths from a variable: ->member  .member  [index]  *
+
+struct Step {
+  enum class Kind : uint8_t {
+    kMember,        // of a struct or union, or of what a pointer points to (both -> and .)
+    kIndex,         // of an array or pointer, by the constant `index`
+    kDynamicIndex,  // of an array or pointer, by the value that Opcode::kIndex number `index` gives at run time
+    kDereference,
+  };
+  Kind kind;
+  std::string member;
+  int64_t index = 0;
+};
+
+// The place of what the path leads to. Errors name the type and the step; the hint has did-you-mean.
+Result<Place> walk(const Place& start, std::span<const Step> steps);
+// Operations that leave the value of a scalar as a 64-bit number (arrays and functions: their address, as in C).
+// Errors: unavailable, struct by value, floating point.
+Result<Operations> load(const Place& place);
+// Operations that leave its address. Error: it is in a register, or a bit-field.
+Result<Operations> address(const Place& place);
+
+}  // namespace spile::debuginfo

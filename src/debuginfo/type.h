@@ -1,0 +1,89 @@
+#pragma once
+// The types of a traced program as its debug information describes them. A Type is a small handle: copying is cheap, it
+// keeps what it needs of its Module alive, and the description behind it is read when first asked for.
+// Thread rule: that of the Module (one thread at a time). typedef, const, volatile, restrict and atomic are followed by
+// every question but name(); a broken or cyclic description reads as kUnknown.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spile::debuginfo {
+
+class TypeSource;
+struct TypeNode;
+struct Member;
+
+enum class TypeKind : uint8_t {
+  kUnknown,   // no type given, or one that we can't read
+  kVoid,
+  kInteger,   // also characters and booleans
+  kFloat,
+  kPointer,   // also C++ references
+  kStruct,    // also classes
+  kUnion,
+  kArray,     // one dimension; int[2][3] is an array of 2 arrays
+  kEnum,
+  kFunction,
+};
+
+struct Enumerator {
+  std::string name;
+  int64_t value;
+};
+
+class Type {
+ public:
+  Type() = default;  // kUnknown
+  Type(std::shared_ptr<TypeSource> source, uint64_t id) : source_(std::move(source)), id_(id) {}
+
+  TypeKind kind() const;
+  // As C writes it: "int", "struct node*", "char[16]", "uint32_t" for a typedef's name.
+  std::string name() const;
+  // Bytes; 0 where unknown (void, functions, arrays without bound, declarations without definition).
+  uint64_t size() const;
+
+  bool is_signed() const;     // integers and enums
+  bool is_boolean() const;
+  bool is_character() const;  // char, signed char, unsigned char, char8_t: any one-byte character type
+  bool is_reference() const;  // C++ & and &&
+  bool is_scalar() const;     // integer, enum or pointer of 1, 2, 4 or 8 bytes: loads as one number
+  // A pointer to, or an array of, one-byte characters: can be printed as a string.
+  bool is_string() const;
+
+  Type target() const;                     // what a pointer points to, an array holds, a function returns
+  std::optional<uint64_t> count() const;   // elements of an array; nothing where it has no bound
+  std::vector<Member> members() const;     // of a struct or union, base classes first; a declaration's definition is sought
+  std::vector<Enumerator> enumerators() const;
+  bool passed_by_reference() const;        // a C++ class that the ABI passes by hidden reference
+
+  // A member by name, also one inside anonymous members and base classes; its offset is from the start of this type.
+  std::optional<Member> member(std::string_view name) const;
+  // All names that member() knows, for did-you-mean.
+  std::vector<std::string> member_names() const;
+
+  bool valid() const { return source_ != nullptr; }
+  uint64_t id() const { return id_; }  // the same type of the same module has the same id
+  const std::shared_ptr<TypeSource>& source() const { return source_; }
+
+ private:
+  const TypeNode& node() const;    // after typedefs and qualifiers
+  const TypeNode& complete() const;  // for a declaration, its definition where there is one
+
+  std::shared_ptr<TypeSource> source_;
+  uint64_t id_ = 0;
+};
+
+struct Member {
+  std::string name;   // "" for anonymous members
+  Type type;
+  uint64_t offset = 0;      // bytes from the start of the type it was asked of
+  uint32_t bit_offset = 0;  // of a bit-field: bits from `offset`, counted from the least significant
+  uint32_t bit_size = 0;    // 0: not a bit-field
+  bool is_base = false;     // a base class; its name is the class's
+};
+
+}  // namespace spile::debuginfo
