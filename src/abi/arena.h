@@ -40,6 +40,7 @@ enum SkipReason : uint32_t {
   kSkipOutputFull,    // a record did not fit into the ring: lost output
   kSkipMapFull,       // an element did not fit into a shard: the update is lost
   kSkipControllerGone,// handler refused to run: the controller has died
+  kSkipUnwound,       // a pending return that an exception, longjmp or thread exit passed by
   kSkipReasons
 };
 
@@ -88,8 +89,9 @@ struct ThreadSlot {
 static_assert(sizeof(ThreadSlot) <= 256);
 inline constexpr uint32_t kThreadSlotSize = 256;
 
-// A pending return of call-in-place (trampoline.h). Frames whose stack_slot is below the current stack pointer were
-// left by longjmp or a throw, and are dropped.
+// A pending return of call-in-place (trampoline.h). A frame is free where stack_slot is 0; it is live as long as the
+// word at stack_slot is a `returned` address of ours. Frames need not be left in the order in which they were entered
+// (coroutines, longjmp, throw), nor by the thread that entered them.
 struct ShadowFrame {
   uint64_t stack_slot;      // address of the return address on the thread's stack
   uint64_t return_address;  // the real one
@@ -120,7 +122,10 @@ struct ImageCells {
   uint64_t process_table;  // run-time address of the ProcessTable
   uint64_t host_context;   // controller only: passed to the host's functions below; 0 in targets
   uint64_t host_drain;     // controller only: void (*)(void* context), called when the ring is full; 0 in targets
-  uint64_t reserved[4];
+  uint64_t load_bias;      // of the module that this copy of the image serves: run-time minus file address
+  uint64_t returned_begin; // [begin, end): the code region in which this process's `returned` addresses (trampoline.h) lie
+  uint64_t returned_end;
+  uint64_t reserved;
 };
 static_assert(sizeof(ImageCells) == 64);
 

@@ -1,0 +1,118 @@
+#pragma once
+// Passes 3 and 4: the elaborated program to LLVM IR, the runtime's bitcode linked in and inlined, to machine code.
+// LLVM stays inside this folder. Thread rule: one compile at a time.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "abi/aggregate.h"
+#include "abi/code_image.h"
+#include "abi/trampoline.h"
+#include "base/result.h"
+#include "sema/program.h"
+
+namespace spile::codegen {
+
+// Where everything lies in the arena (abi/arena.h); offsets in bytes.
+struct ArenaLayout {
+  uint64_t size = 0;
+  uint64_t globals_offset = 0;
+  uint64_t slots_offset = 0;
+  uint64_t slot_stride = 0;
+  uint32_t slot_count = 0;
+  // within a slot
+  uint32_t shards_offset = 0;
+  uint32_t shadow_offset = 0, shadow_stride = 0, shadow_capacity = 0;
+  uint32_t scratch_offset = 0, scratch_size = 0;
+  uint32_t ring_offset = 0, ring_size = 0;
+};
+struct LayoutOptions {
+  uint32_t slot_count = abi::kDefaultSlots;
+  uint32_t ring_size = 1 << 20;      // -s
+  uint32_t shadow_capacity = 4096;   // pending returns of one thread
+};
+
+// A printf, or a histogram: how the controller turns a record into text.
+struct OutputFormat {
+  enum class Kind { kPrintf, kHistogram } kind;
+  std::vector<syntax::FormatPart> parts;      // kPrintf
+  std::vector<ValueType> arguments;           // kPrintf: of the payload, in order (with those for `*`)
+  bool is_log = false;                        // kHistogram
+  int64_t low = 0, high = 0, width = 0;
+};
+
+// A script error that a handler can raise: "division by 0 near operator '/' at a.stp:3:5"; %d %s %p take the record's
+// arguments in order.
+struct ErrorText {
+  std::string text;
+  std::string place;  // "a.stp:3:5"
+};
+
+struct ImageEntry { uint32_t enter = 0, exit = 0; uint32_t flags = 0; };  // offsets; exit 0: none; flags: abi::SiteFlags
+
+// Native code for traced processes.
+struct TargetCode {
+  abi::CodeImage image;
+  std::vector<ImageEntry> groups;  // by index into Program::site_groups
+  uint32_t unwind = 0;             // an enter-style handler that restores all pending returns of the thread
+};
+
+// Native code for spile itself; offsets into its image, to be called as C functions.
+struct ControllerCode {
+  abi::CodeImage image;
+  uint32_t init = 0;                   // void(): initial values, formats maps; once, before anything else
+  uint32_t merge = 0;                  // uint64_t(uint32_t epoch): sharded maps and aggregates of that epoch into the
+                                       // controller's copies (no handler of that epoch runs any more), and sharded
+                                       // scalars of all; the number of elements that found no room
+  std::vector<uint32_t> probes;        // by index into Program::probes; void(); 0 for those of other domains
+  // For a back end whose globals live elsewhere (bpf): fill and read the controller's copy. Keys packed as
+  // runtime/interface.h says, native form; a value is a long, a string, or an aggregate.
+  uint32_t global_clear = 0;           // void(uint32_t global)
+  uint32_t global_put = 0;             // bool(uint32_t global, const char* key, uint32_t length, const void* value)
+  uint32_t global_next = 0;            // const char*(uint32_t global, uint32_t* cursor, uint32_t* length, void** value):
+                                       // elements one after another, null at the end; scalars: one with an empty key
+};
+
+// eBPF for the kernel, as an ELF object for src/bpf to load.
+struct KernelMap {
+  std::string symbol;       // the extern symbol that programs refer to
+  enum class Kind { kPerCpuArray, kArray, kPerCpuHash, kHash, kRing } kind;
+  uint32_t key_size = 0, value_size = 0, entries = 0;
+  int global = -1;          // index of the global that it holds, or -1
+};
+struct KernelProgram {
+  std::string section;      // of the object
+  int probe = -1;           // index into Program::probes
+  bool exit_side = false;   // the uretprobe of a return probe with entry values
+};
+struct KernelCode {
+  std::vector<uint8_t> object;
+  std::vector<KernelMap> maps;
+  std::vector<KernelProgram> programs;
+};
+
+struct CompiledScript {
+  ArenaLayout layout;
+  std::vector<OutputFormat> formats;
+  std::vector<ErrorText> errors;
+  ControllerCode controller;      // always
+  TargetCode target;              // empty image: no target probes
+  KernelCode kernel;              // empty object: no kernel probes
+};
+
+struct Options {
+  LayoutOptions layout;
+  int optimisation = 2;
+  bool emit_ir_only = false;      // -p3: `ir` of Compiled below, nothing else
+  std::string print_after;        // --print-after=NAME
+};
+struct Compiled {
+  CompiledScript script;
+  std::string ir;                 // only with emit_ir_only
+  std::vector<sema::PassTiming> timings;
+};
+
+Result<Compiled> compile(const sema::Program& program, const Options& options);
+
+}  // namespace spile::codegen

@@ -1,0 +1,188 @@
+#pragma once
+// The runtime interface: all that compiled scripts need from the place where they run. sema's typed tree is lowered once,
+// to calls of these functions; three places implement them, compiled by clang to LLVM bitcode, linked into the script's
+// module and inlined:
+//
+//   native/  target and controller (the constant spile_rt_in_controller tells which; code for the other folds away)
+//   bpf/     the kernel: helpers and maps
+//
+// Freestanding C++20 without exceptions, RTTI, static constructors, writable statics or libc. General registers only.
+// Failures are values, never jumps: the lowering emits the branch to the script's catch block or to the handler's end.
+//
+// Strings are NUL-terminated, at most spile_rt_string_size bytes with the NUL, and never null. A function that makes a
+// string writes into `out`, a buffer of spile_rt_string_size bytes, truncating.
+
+#include <stdint.h>
+
+#include "abi/aggregate.h"
+#include "abi/arena.h"
+#include "abi/record.h"
+
+namespace spile::rt {
+
+// One per running handler, on its stack; filled by enter.
+struct Context {
+  abi::ArenaHeader* arena;   // native; null in bpf
+  abi::ThreadSlot* slot;     // native
+  void* kernel_context;      // bpf: the program's context
+  uint64_t site_id;          // where the site's group needs it
+  uint64_t cfa;              // of the probed function; 0 where there is none
+  uint32_t probe;            // index of the probe whose body runs (goes into records)
+  int32_t actions_left;      // MAXACTION, counted down by the lowering in loops and calls
+  int32_t nesting_left;      // MAXNESTING
+  uint32_t pad;
+};
+
+// Where a global's storage is. native: its address (shard or shared). bpf: its map.
+using Handle = void*;
+
+// A map's constant properties; codegen emits one constant per array.
+struct MapShape {
+  uint32_t key_size;      // most bytes a packed key takes, a multiple of 8
+  uint32_t value_size;    // bytes, a multiple of 8: 8 for long, string size, or the aggregate with its buckets
+  uint32_t capacity;      // most elements
+  uint32_t wraps;         // 1: the oldest element makes room (a%[N])
+  uint32_t key_count;
+  uint32_t string_keys;   // bit n: the n-th key is a string
+  uint32_t buckets;       // power of two, >= 2 * capacity (native: hash index)
+  uint32_t aggregate;     // AggregateFeature bits when the value is one, else 0
+};
+
+// An aggregate's constant properties.
+struct AggregateShape {
+  uint32_t features;      // AggregateFeature bits
+  uint32_t bits;          // @variance's precision
+  int64_t low, high, width;  // of @hist_linear
+  uint32_t linear_buckets;
+  uint32_t size;          // bytes of Aggregate and its buckets
+};
+
+struct MapElement;  // native: an entry of a map; keys and value are reached by the functions below
+struct Iteration;   // a sorted snapshot of a map's elements, in scratch memory
+
+extern "C" {
+
+// Constants that codegen defines in the module, so that they fold.
+extern const uint32_t spile_rt_string_size;     // MAXSTRINGLEN, a multiple of 8
+extern const uint32_t spile_rt_in_controller;
+extern const uint32_t spile_rt_shards_offset;   // within a slot
+extern const uint32_t spile_rt_epoch_stride;    // bytes between the two epochs' shards of maps and aggregates
+extern const uint32_t spile_rt_shadow_offset;
+extern const uint32_t spile_rt_shadow_stride;
+extern const uint32_t spile_rt_shadow_capacity;
+extern const uint32_t spile_rt_scratch_offset;
+extern const uint32_t spile_rt_scratch_size;
+extern const uint32_t spile_rt_ring_offset;
+extern const uint32_t spile_rt_ring_size;
+
+// -- handler life. enter: finds the thread's slot, refuses (false, counted) when a handler runs there already.
+bool spile_rt_enter(Context*);
+void spile_rt_leave(Context*);
+// A handler that only adds to sharded scalars needs no guard: the slot alone. False: refused, counted.
+// For the overflow slot it takes the slot's lock; leave_light gives it back.
+bool spile_rt_enter_light(Context*);
+void spile_rt_leave_light(Context*);
+// Locks of globals that need one, taken in ascending order of their index. False: timed out (counted).
+bool spile_rt_lock(Context*, uint64_t lock_offset);
+void spile_rt_unlock(Context*, uint64_t lock_offset);
+// Bytes of scratch for strings and keys, 16-aligned, or null. Released by mark: scratch_top before.
+uint64_t spile_rt_frame_mark(Context*);
+void* spile_rt_frame(Context*, uint32_t bytes);
+void spile_rt_frame_release(Context*, uint64_t mark);
+
+// -- return probes (native). enter: a pending frame for the return address slot at cfa - 8; the place for its saved
+// entry values, or null (counted). find: that frame on the way out, never null while the slot holds our address.
+// exit: frees the frame and stores the real return address into the slot.
+uint64_t* spile_rt_return_enter(Context*, uint64_t cfa, uint64_t site_id);
+uint64_t* spile_rt_return_find(Context*, uint64_t cfa);   // sets context->site_id
+void spile_rt_return_exit(Context*, uint64_t cfa, uint64_t* saves);
+// Restores every pending return address of the calling thread: run when an unwinder starts (codegen exports it as a
+// handler of its own, image entry "unwind").
+void spile_rt_unwind(Context*);
+
+// -- storage
+Handle spile_rt_shared(Context*, uint64_t offset);                 // native: arena + offset
+Handle spile_rt_shard(Context*, uint64_t offset);                  // native: this thread's shard (scalars: no epoch)
+Handle spile_rt_epoch_shard(Context*, uint64_t offset);            // native: of the epoch in which this handler entered
+int64_t spile_rt_long_get(Context*, Handle);
+void spile_rt_long_set(Context*, Handle, int64_t);
+void spile_rt_long_add(Context*, Handle, int64_t);                 // one instruction: safe against signals
+const char* spile_rt_string_get(Context*, Handle);
+void spile_rt_string_set(Context*, Handle, const char*);
+abi::Aggregate* spile_rt_aggregate_get(Context*, Handle);          // null: none there
+void spile_rt_aggregate_add(abi::Aggregate*, const AggregateShape*, int64_t value);
+void spile_rt_aggregate_clear(abi::Aggregate*, const AggregateShape*);
+int64_t spile_rt_aggregate_variance(const abi::Aggregate*, const AggregateShape*);
+
+// -- packed keys: longs take 8 bytes; strings their bytes and NUL padded to 8 (native), or string_size (bpf).
+uint32_t spile_rt_key_put_long(char* key, uint32_t at, int64_t);   // the next position
+uint32_t spile_rt_key_put_string(char* key, uint32_t at, const char*);
+int64_t spile_rt_key_get_long(const char* key, uint32_t at);
+const char* spile_rt_key_get_string(const char* key, uint32_t at);
+uint32_t spile_rt_key_skip_string(const char* key, uint32_t at);   // the next position
+
+// -- maps. Values: pointers to value_size bytes. insert finds or makes (zeroed); null when full.
+void* spile_rt_map_find(Context*, Handle, const MapShape*, const char* key, uint32_t length);
+void* spile_rt_map_insert(Context*, Handle, const MapShape*, const char* key, uint32_t length);
+void* spile_rt_map_find_long(Context*, Handle, const MapShape*, int64_t key);    // inlined: the common case
+void* spile_rt_map_insert_long(Context*, Handle, const MapShape*, int64_t key);
+void spile_rt_map_remove(Context*, Handle, const MapShape*, const char* key, uint32_t length);
+void spile_rt_map_clear(Context*, Handle, const MapShape*);
+int64_t spile_rt_map_size(Context*, Handle, const MapShape*);
+// Iteration in insertion order, or sorted. column: 0 by value, n by the n-th key; direction +1, -1, or 0 unsorted;
+// statistic: syntax::Statistic::Operator for aggregates. Null: no scratch left. next: null at the end.
+Iteration* spile_rt_iterate(Context*, Handle, const MapShape*, uint32_t column, int32_t direction, uint32_t statistic,
+                            int64_t limit);  // limit < 0: none; only a hint for partial sorting
+MapElement* spile_rt_iterate_next(Iteration*);
+const char* spile_rt_element_key(MapElement*, const MapShape*);
+void* spile_rt_element_value(MapElement*, const MapShape*);
+
+// -- output. begin: room for a record with at most `payload` bytes, or null (lost, counted). The put functions return
+// the next position; end publishes what was put.
+char* spile_rt_record_begin(Context*, uint32_t kind, uint32_t id, uint32_t payload);
+char* spile_rt_record_put_long(char* at, int64_t);
+char* spile_rt_record_put_string(char* at, const char*, uint32_t length);
+char* spile_rt_record_put_bytes(char* at, const void*, uint32_t length);   // length a multiple of 8
+void spile_rt_record_end(Context*, char* record, char* end);   // record: what begin returned
+void spile_rt_exit_session(Context*);                          // exit()
+
+// -- strings
+uint32_t spile_rt_string_length(const char*);
+void spile_rt_string_copy(char* out, const char*);
+void spile_rt_string_concatenate(char* out, const char* a, const char* b);   // out may be a
+int32_t spile_rt_string_compare(const char* a, const char* b);
+// sprintf, part by part; the position after it. conversion: syntax::FormatPart::Kind; flags: FormatFlags of format.h
+uint32_t spile_rt_format_literal(char* out, uint32_t at, const char* text, uint32_t length);
+uint32_t spile_rt_format_long(char* out, uint32_t at, int64_t, uint32_t conversion, uint32_t flags, int32_t width,
+                              int32_t precision);
+uint32_t spile_rt_format_string(char* out, uint32_t at, const char*, uint32_t flags, int32_t width, int32_t precision);
+void spile_rt_format_end(char* out, uint32_t at);
+
+// -- traced memory. False: the address can't be read (value 0). size 1, 2, 4, 8.
+bool spile_rt_load(Context*, uint64_t address, uint32_t size, bool is_signed, int64_t* value);
+// Copies a C string of at most `limit` bytes (limit <= string_size); its length, or -1 if the address can't be read.
+int64_t spile_rt_load_string(Context*, uint64_t address, char* out, uint32_t limit);
+
+// -- context
+int64_t spile_rt_clock_ns(Context*);     // since the epoch
+int64_t spile_rt_cycles(Context*);
+int64_t spile_rt_pid(Context*);
+int64_t spile_rt_tid(Context*);
+int64_t spile_rt_cpu(Context*);
+int64_t spile_rt_uid(Context*);
+int64_t spile_rt_target(Context*);
+void spile_rt_execname(Context*, char* out);
+
+// Script functions that are runtime code are found by name: spile_fn_NAME(Context*, arguments..., [char* out]).
+// See sema/intrinsics.h for the table.
+
+// -- the controller's own (native/, exported from its image; called by session through codegen::ControllerEntry)
+// Formats an empty map or aggregate in place. (Memory is zero: may be nothing to do.)
+void spile_rt_map_init(Handle, const MapShape*);
+// Adds the content of a shard to the controller's copy and empties the shard. Called when no handler of the shard's
+// epoch runs any more. False: the map overflowed.
+bool spile_rt_map_merge(Context*, Handle to, Handle shard, const MapShape*, const AggregateShape*);
+void spile_rt_aggregate_merge(abi::Aggregate* to, abi::Aggregate* shard, const AggregateShape*);
+}
+
+}  // namespace spile::rt

@@ -1,0 +1,107 @@
+#pragma once
+// What elaboration asks of the traced world. probes implements it on debug info; tests fake it. One thread.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+#include "base/result.h"
+#include "syntax/tree.h"
+
+namespace spile::sema {
+
+// Where a handler runs (DESIGN.md, "One compiler, three places").
+enum class Domain : uint8_t { kController, kTarget, kKernel };
+
+enum class ProbeKind : uint8_t {
+  kBegin, kEnd, kError, kNever, kTimer,   // controller
+  kFunctionEntry, kFunctionReturn,        // process.*: target, or uprobes in the kernel
+  kTracepoint,                            // kernel.trace("system:event")
+  kProfile,                               // timer.profile
+};
+
+// One place in a program or kernel that a probe point stands for.
+struct Site {
+  std::string module;        // resolved path of the ELF file; empty for kernel sites
+  FileAddress address;       // of the function's first instruction
+  uint64_t file_offset = 0;  // the same place in the file (uprobes)
+  uint64_t size = 0;         // of the function, bytes
+  std::string function;      // "foo": what probefunc() says
+  std::string source_file;   // may be empty
+  int line = 0;
+  std::string tracepoint;    // "sched:sched_switch"
+
+  bool same_place(const Site& other) const {
+    return module == other.module && address == other.address && tracepoint == other.tracepoint;
+  }
+};
+
+// A probe point as it is after resolution: what, where, and how pp() names it.
+struct ResolvedPoint {
+  ProbeKind kind = ProbeKind::kNever;
+  Domain domain = Domain::kController;
+  Site site;                 // kFunction*, kTracepoint
+  std::string text;          // process("/usr/bin/redis-server").function("call@server.c:3324").return
+  int64_t sequence = 0;      // begin(N), end(N), error(N)
+  int64_t interval_ns = 0;   // timers; timer.profile: 0 means the default rate
+  int64_t randomize_ns = 0;  // timer.ms(N).randomize(M)
+  pid_t process = 0;         // process(PID)
+};
+
+// How to compute a value at a site: a program for a stack machine, evaluated at compile time into straight code. Each
+// operation pops its operands and pushes its result; the last value is the answer.
+struct LocationOp {
+  enum class Kind : uint8_t {
+    kRegister,      // push register `value` (DWARF numbering 0..16); at a return 0 and 1 are the returned rax, rdx
+    kCfa,           // push CFA
+    kConstant,      // push `value`
+    kLoadBias,      // push the module's load bias (run-time minus file address)
+    kAdd,           // pop b, a; push a + b
+    kSubtract,      // a - b
+    kMultiply,      // a * b
+    kAnd, kOr, kShiftLeft, kShiftRight, kShiftRightArithmetic,
+    kLoad,          // pop an address; push the `size` bytes there, sign-extended if `is_signed`; may be a script error
+    kExtend,        // truncate to `size` bytes, then sign- or zero-extend
+    kBitField,      // pop a value; push `size` bits of it from bit `value`, sign-extended if `is_signed`
+    kIndex,         // push the value of the expression in step `value` of the node's path
+    kContextField,  // tracepoint: push the `size`-byte field at offset `value` of the record
+    kContextAddress,// tracepoint: push the address of the record plus `value` (a pointer into kernel memory)
+  };
+  Kind kind;
+  int64_t value = 0;
+  uint8_t size = 8;
+  bool is_signed = false;
+
+  bool operator==(const LocationOp&) const = default;
+};
+
+struct Binding {
+  std::vector<LocationOp> ops;
+  ValueType type = ValueType::kLong;
+  bool reads_kernel_memory = false;  // kLoad reads kernel rather than user memory
+  // kString: the value computed is the address of a C string, or with `string_in_context` it is copied from the record.
+  bool operator==(const Binding&) const = default;
+};
+
+class TargetInfo {
+ public:
+  virtual ~TargetInfo() = default;
+
+  // Everything that one probe point stands for; aliases are gone, globs are not. An error carries what was looked for
+  // and a did-you-mean in its hint. An unknown family of probe point (no such functor) too.
+  virtual Result<std::vector<ResolvedPoint>> resolve(const syntax::ProbePoint& point) = 0;
+
+  // $name with its path, $return, or @var/@cast at a point. For kFunctionReturn points everything but $return has
+  // been moved to the entry already: `at_entry` tells at which side the expression runs.
+  virtual Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) = 0;
+  virtual Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) = 0;
+
+  // $$vars, $$parms, $$locals, $$return: the variables to print, as names ("$a", "$b").
+  virtual std::vector<std::string> variables(const ResolvedPoint& point, const std::string& which) = 0;
+
+  // Names of probe point components that may follow this prefix, for did-you-mean ("process.func" -> "function").
+  virtual std::vector<std::string> known_components(const syntax::ProbePoint& point, size_t index) = 0;
+};
+
+}  // namespace spile::sema
