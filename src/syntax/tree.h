@@ -26,8 +26,11 @@ namespace syntax {
 enum class ExpressionKind : uint8_t {
   kNumber, kString, kVariable, kIndex, kTargetVariable, kAtOperation, kUnary, kIncrement, kBinary, kLogical, kCompare,
   kConcatenation, kRegex, kTernary, kAssignment, kIn, kCall, kPrint, kStatistic, kHistogram, kHistogramIndex, kEmbedded,
-  kDefined, kEntry, kEntryValue, kPerf,
+  kDefined, kEntry, kEntryValue, kPerf, kDereference,
 };
+
+// Neither expressions nor statements nest deeper than this, so that every pass may recurse. The parser refuses more.
+inline constexpr int kMaximumNesting = 1000;
 
 struct Expression {
   Expression(ExpressionKind k, SourceRange r) : kind(k), range(r) {}
@@ -35,6 +38,7 @@ struct Expression {
   const ExpressionKind kind;
   SourceRange range;
   ValueType type = ValueType::kUnknown;  // sema: infer-types
+  uint16_t height = 1;                   // parser: levels of nodes from here down, at most kMaximumNesting
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
 
@@ -43,18 +47,21 @@ struct Local;     // a local variable or a parameter, below
 struct Function;  // below
 
 struct Number : Expression {
-  Number(SourceRange r, int64_t v) : Expression(ExpressionKind::kNumber, r), value(v) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kNumber;
+  Number(SourceRange r, int64_t v) : Expression(kKind, r), value(v) {}
   int64_t value;
 };
 
 // A string literal, escapes already replaced, adjacent ones joined. May hold any byte but NUL.
 struct String : Expression {
-  String(SourceRange r, std::string v) : Expression(ExpressionKind::kString, r), value(std::move(v)) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kString;
+  String(SourceRange r, std::string v) : Expression(kKind, r), value(std::move(v)) {}
   std::string value;
 };
 
 struct Variable : Expression {
-  Variable(SourceRange r, std::string n) : Expression(ExpressionKind::kVariable, r), name(std::move(n)) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kVariable;
+  Variable(SourceRange r, std::string n) : Expression(kKind, r), name(std::move(n)) {}
   std::string name;
   Global* global = nullptr;  // sema: resolve-symbols; exactly one of the two
   Local* local = nullptr;
@@ -62,7 +69,8 @@ struct Variable : Expression {
 
 // a[k1, k2]; a null index is the slice wildcard `*` (only where a slice may stand).
 struct Index : Expression {
-  explicit Index(SourceRange r) : Expression(ExpressionKind::kIndex, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kIndex;
+  explicit Index(SourceRange r) : Expression(kKind, r) {}
   std::unique_ptr<Variable> array;
   std::vector<ExpressionPtr> indexes;
 };
@@ -70,7 +78,7 @@ struct Index : Expression {
 // One step of a path through traced data.
 struct PathStep {
   enum class Kind : uint8_t {
-    kMember,       // ->name or .name
+    kMember,       // ->name
     kElement,      // [number]
     kElementExpr,  // [expression]
     kPretty,       // $ at the end
@@ -85,18 +93,30 @@ struct PathStep {
 
 // $name->a[3]$ or &$name; also $$vars, $$parms, $$locals, $$return, $$name (name keeps its leading dollars).
 struct TargetVariable : Expression {
-  explicit TargetVariable(SourceRange r) : Expression(ExpressionKind::kTargetVariable, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kTargetVariable;
+  explicit TargetVariable(SourceRange r) : Expression(kKind, r) {}
   std::string name;       // "$fd", "$return", "$$vars"
   bool address_of = false;
   std::vector<PathStep> path;
   int binding = -1;       // sema: bind-targets; index into the probe's bindings
 };
 
+// p->next->value of an expression whose type sema learns from where the value came from: (f = $file) f->f_path.
+struct Dereference : Expression {
+  static constexpr ExpressionKind kKind = ExpressionKind::kDereference;
+  explicit Dereference(SourceRange r) : Expression(kKind, r) {}
+  bool address_of = false;
+  ExpressionPtr pointer;
+  std::vector<PathStep> path;  // starts with a kMember
+  int binding = -1;            // sema: bind-targets
+};
+
 // @var("name@file","module")path, @cast(expr,"type","module")path, @const("..."), @probewrite(..), @kderef(size,addr),
 // @uderef, @kregister, @uregister, @choose_defined(a,b), @enum, @task ...: what has an at-name, arguments and perhaps
 // a path. @defined, @entry and @perf have nodes of their own; macros are already gone.
 struct AtOperation : Expression {
-  explicit AtOperation(SourceRange r) : Expression(ExpressionKind::kAtOperation, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kAtOperation;
+  explicit AtOperation(SourceRange r) : Expression(kKind, r) {}
   std::string name;  // "@var"
   bool address_of = false;
   std::vector<ExpressionPtr> arguments;
@@ -105,20 +125,23 @@ struct AtOperation : Expression {
 };
 
 struct Unary : Expression {
-  explicit Unary(SourceRange r) : Expression(ExpressionKind::kUnary, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kUnary;
+  explicit Unary(SourceRange r) : Expression(kKind, r) {}
   enum class Operator : uint8_t { kPlus, kMinus, kNot, kBitNot } op;
   ExpressionPtr operand;
 };
 
 struct Increment : Expression {
-  explicit Increment(SourceRange r) : Expression(ExpressionKind::kIncrement, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kIncrement;
+  explicit Increment(SourceRange r) : Expression(kKind, r) {}
   bool is_prefix;
   int delta;  // +1 or -1
   ExpressionPtr operand;
 };
 
 struct Binary : Expression {  // arithmetic on longs
-  explicit Binary(SourceRange r) : Expression(ExpressionKind::kBinary, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kBinary;
+  explicit Binary(SourceRange r) : Expression(kKind, r) {}
   enum class Operator : uint8_t {
     kAdd, kSubtract, kMultiply, kDivide, kModulo, kShiftLeft, kShiftRight, kShiftRightLogical, kAnd, kOr, kXor
   } op;
@@ -126,49 +149,58 @@ struct Binary : Expression {  // arithmetic on longs
 };
 
 struct Logical : Expression {  // && ||, short-circuit
-  explicit Logical(SourceRange r) : Expression(ExpressionKind::kLogical, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kLogical;
+  explicit Logical(SourceRange r) : Expression(kKind, r) {}
   bool is_and;
   ExpressionPtr left, right;
 };
 
 struct Compare : Expression {  // of two longs or two strings
-  explicit Compare(SourceRange r) : Expression(ExpressionKind::kCompare, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kCompare;
+  explicit Compare(SourceRange r) : Expression(kKind, r) {}
   enum class Operator : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual } op;
   ExpressionPtr left, right;
 };
 
 struct Concatenation : Expression {  // a . b
-  explicit Concatenation(SourceRange r) : Expression(ExpressionKind::kConcatenation, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kConcatenation;
+  explicit Concatenation(SourceRange r) : Expression(kKind, r) {}
   ExpressionPtr left, right;
 };
 
 struct Regex : Expression {  // a =~ "pattern", a !~ "pattern"
-  explicit Regex(SourceRange r) : Expression(ExpressionKind::kRegex, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kRegex;
+  explicit Regex(SourceRange r) : Expression(kKind, r) {}
   bool negated;
   ExpressionPtr subject;
   std::string pattern;
+  SourceRange pattern_range;
 };
 
 struct Ternary : Expression {
-  explicit Ternary(SourceRange r) : Expression(ExpressionKind::kTernary, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kTernary;
+  explicit Ternary(SourceRange r) : Expression(kKind, r) {}
   ExpressionPtr condition, if_true, if_false;
 };
 
 struct Assignment : Expression {
-  explicit Assignment(SourceRange r) : Expression(ExpressionKind::kAssignment, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kAssignment;
+  explicit Assignment(SourceRange r) : Expression(kKind, r) {}
   enum class Operator : uint8_t { kSet, kArithmetic, kConcatenate, kAccumulate } op;  // = | += .. >>= | .= | <<<
   Binary::Operator arithmetic = Binary::Operator::kAdd;                               // for kArithmetic
   ExpressionPtr target, value;
 };
 
 struct In : Expression {  // [k1, *] in array
-  explicit In(SourceRange r) : Expression(ExpressionKind::kIn, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kIn;
+  explicit In(SourceRange r) : Expression(kKind, r) {}
   std::vector<ExpressionPtr> indexes;  // null: `*`
   std::unique_ptr<Variable> array;
 };
 
 struct Call : Expression {
-  Call(SourceRange r, std::string n) : Expression(ExpressionKind::kCall, r), name(std::move(n)) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kCall;
+  Call(SourceRange r, std::string n) : Expression(kKind, r), name(std::move(n)) {}
   std::string name;
   std::vector<ExpressionPtr> arguments;
   Function* function = nullptr;  // sema: resolve-symbols; null where `intrinsic` >= 0
@@ -190,61 +222,71 @@ struct FormatPart {
 
 // print println printd printdln printf and the sprint forms.
 struct Print : Expression {
-  explicit Print(SourceRange r) : Expression(ExpressionKind::kPrint, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kPrint;
+  explicit Print(SourceRange r) : Expression(kKind, r) {}
   bool to_stream = true;        // false: sprint*, an expression of type string
   bool with_format = false;     // printf, sprintf
   bool with_delimiter = false;  // printd, printdln
   bool with_newline = false;    // println, printdln
   bool is_char = false;         // print_char
-  std::string format;           // as written
+  std::string format;           // the literal's value, escapes replaced
+  SourceRange format_range;
   std::vector<FormatPart> parts;  // of the format
   std::string delimiter;
   std::vector<ExpressionPtr> arguments;  // a Histogram may stand alone here
 };
 
 struct Statistic : Expression {  // @count(stats) ...
-  explicit Statistic(SourceRange r) : Expression(ExpressionKind::kStatistic, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kStatistic;
+  explicit Statistic(SourceRange r) : Expression(kKind, r) {}
   enum class Operator : uint8_t { kCount, kSum, kMin, kMax, kAverage, kVariance } op;
   ExpressionPtr stats;  // Variable or Index
   int64_t bits = 0;     // @variance's second argument
 };
 
 struct Histogram : Expression {  // @hist_log(stats), @hist_linear(stats, low, high, width)
-  explicit Histogram(SourceRange r) : Expression(ExpressionKind::kHistogram, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kHistogram;
+  explicit Histogram(SourceRange r) : Expression(kKind, r) {}
   bool is_log;
   int64_t low = 0, high = 0, width = 0;
   ExpressionPtr stats;
 };
 
 struct HistogramIndex : Expression {  // @hist_log(s)[bucket]
-  explicit HistogramIndex(SourceRange r) : Expression(ExpressionKind::kHistogramIndex, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kHistogramIndex;
+  explicit HistogramIndex(SourceRange r) : Expression(kKind, r) {}
   std::unique_ptr<Histogram> histogram;
   ExpressionPtr bucket;
 };
 
 struct Embedded : Expression {  // %{ C %}
-  explicit Embedded(SourceRange r) : Expression(ExpressionKind::kEmbedded, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kEmbedded;
+  explicit Embedded(SourceRange r) : Expression(kKind, r) {}
   std::string code;
 };
 
 struct Defined : Expression {  // @defined(expr)
-  explicit Defined(SourceRange r) : Expression(ExpressionKind::kDefined, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kDefined;
+  explicit Defined(SourceRange r) : Expression(kKind, r) {}
   ExpressionPtr operand;
 };
 
 struct Entry : Expression {  // @entry(expr)
-  explicit Entry(SourceRange r) : Expression(ExpressionKind::kEntry, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kEntry;
+  explicit Entry(SourceRange r) : Expression(kKind, r) {}
   ExpressionPtr operand;
 };
 
 // sema only (lower-entry-values): the value that entry_saves[index] of this probe had when the function was entered.
 struct EntryValue : Expression {
-  EntryValue(SourceRange r, int i) : Expression(ExpressionKind::kEntryValue, r), index(i) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kEntryValue;
+  EntryValue(SourceRange r, int i) : Expression(kKind, r), index(i) {}
   int index;
 };
 
 struct Perf : Expression {  // @perf("counter")
-  explicit Perf(SourceRange r) : Expression(ExpressionKind::kPerf, r) {}
+  static constexpr ExpressionKind kKind = ExpressionKind::kPerf;
+  explicit Perf(SourceRange r) : Expression(kKind, r) {}
   std::string counter;
 };
 
@@ -263,35 +305,42 @@ struct Statement {
 using StatementPtr = std::unique_ptr<Statement>;
 
 struct Block : Statement {
-  explicit Block(SourceRange r) : Statement(StatementKind::kBlock, r) {}
+  static constexpr StatementKind kKind = StatementKind::kBlock;
+  explicit Block(SourceRange r) : Statement(kKind, r) {}
   std::vector<StatementPtr> statements;
 };
 struct ExpressionStatement : Statement {
-  explicit ExpressionStatement(SourceRange r) : Statement(StatementKind::kExpression, r) {}
+  static constexpr StatementKind kKind = StatementKind::kExpression;
+  explicit ExpressionStatement(SourceRange r) : Statement(kKind, r) {}
   ExpressionPtr expression;
 };
 struct Null : Statement {
-  explicit Null(SourceRange r) : Statement(StatementKind::kNull, r) {}
+  static constexpr StatementKind kKind = StatementKind::kNull;
+  explicit Null(SourceRange r) : Statement(kKind, r) {}
 };
 struct If : Statement {
-  explicit If(SourceRange r) : Statement(StatementKind::kIf, r) {}
+  static constexpr StatementKind kKind = StatementKind::kIf;
+  explicit If(SourceRange r) : Statement(kKind, r) {}
   ExpressionPtr condition;
   StatementPtr then_branch, else_branch;  // else_branch may be null
 };
 struct While : Statement {
-  explicit While(SourceRange r) : Statement(StatementKind::kWhile, r) {}
+  static constexpr StatementKind kKind = StatementKind::kWhile;
+  explicit While(SourceRange r) : Statement(kKind, r) {}
   ExpressionPtr condition;
   StatementPtr body;
 };
 struct For : Statement {
-  explicit For(SourceRange r) : Statement(StatementKind::kFor, r) {}
+  static constexpr StatementKind kKind = StatementKind::kFor;
+  explicit For(SourceRange r) : Statement(kKind, r) {}
   ExpressionPtr init, condition, step;  // any may be null
   StatementPtr body;
 };
 
 // foreach (value = [k1-, k2] in array[*, 1] limit n), and over histogram buckets.
 struct Foreach : Statement {
-  explicit Foreach(SourceRange r) : Statement(StatementKind::kForeach, r) {}
+  static constexpr StatementKind kKind = StatementKind::kForeach;
+  explicit Foreach(SourceRange r) : Statement(kKind, r) {}
   std::unique_ptr<Variable> value;                 // may be null
   std::vector<std::unique_ptr<Variable>> keys;
   std::unique_ptr<Variable> array;                 // null for histogram iteration
@@ -304,29 +353,36 @@ struct Foreach : Statement {
   StatementPtr body;
 };
 struct Return : Statement {
-  explicit Return(SourceRange r) : Statement(StatementKind::kReturn, r) {}
+  static constexpr StatementKind kKind = StatementKind::kReturn;
+  explicit Return(SourceRange r) : Statement(kKind, r) {}
   ExpressionPtr value;  // may be null
 };
 struct Delete : Statement {
-  explicit Delete(SourceRange r) : Statement(StatementKind::kDelete, r) {}
+  static constexpr StatementKind kKind = StatementKind::kDelete;
+  explicit Delete(SourceRange r) : Statement(kKind, r) {}
   ExpressionPtr target;  // Variable (whole array or scalar) or Index (element or slice)
 };
 struct Next : Statement {
-  explicit Next(SourceRange r) : Statement(StatementKind::kNext, r) {}
+  static constexpr StatementKind kKind = StatementKind::kNext;
+  explicit Next(SourceRange r) : Statement(kKind, r) {}
 };
 struct Break : Statement {
-  explicit Break(SourceRange r) : Statement(StatementKind::kBreak, r) {}
+  static constexpr StatementKind kKind = StatementKind::kBreak;
+  explicit Break(SourceRange r) : Statement(kKind, r) {}
 };
 struct Continue : Statement {
-  explicit Continue(SourceRange r) : Statement(StatementKind::kContinue, r) {}
+  static constexpr StatementKind kKind = StatementKind::kContinue;
+  explicit Continue(SourceRange r) : Statement(kKind, r) {}
 };
 struct Try : Statement {
-  explicit Try(SourceRange r) : Statement(StatementKind::kTry, r) {}
+  static constexpr StatementKind kKind = StatementKind::kTry;
+  explicit Try(SourceRange r) : Statement(kKind, r) {}
   StatementPtr body, handler;
   std::unique_ptr<Variable> message;  // catch (msg); may be null
 };
 struct EmbeddedStatement : Statement {
-  explicit EmbeddedStatement(SourceRange r) : Statement(StatementKind::kEmbedded, r) {}
+  static constexpr StatementKind kKind = StatementKind::kEmbedded;
+  explicit EmbeddedStatement(SourceRange r) : Statement(kKind, r) {}
   std::string code;
 };
 
@@ -337,6 +393,7 @@ struct Global {
   std::string name;
   bool is_private = false;
   bool wraps = false;                  // a%[100]
+  bool declared_array = false;         // a[], a[100], a%
   std::optional<int64_t> declared_size;  // a[100]
   ExpressionPtr initial;               // a Number, a String, or null
   bool from_library = false;
@@ -428,6 +485,7 @@ ProbePoint clone(const ProbePoint& point);
 // Source text that parses again to the same tree (-p1).
 std::string to_source(const Script& script);
 std::string to_source(const Expression& expression);
+std::string to_source(const Statement& statement);
 std::string to_source(const ProbePoint& point);
 
 }  // namespace syntax
