@@ -16,6 +16,8 @@ set(SPILE_MAY_USE_bpf base abi)
 set(SPILE_MAY_USE_session base abi syntax sema debuginfo probes runtime codegen engine bpf)
 set(SPILE_MAY_USE_cli base session)
 
+add_custom_target(unit_tests)
+
 # spile_folder(LIBS lib...)          declares the folder's library from all its *.cpp, recursively.
 #   LIBS          third-party libraries, private to the folder
 #   TEST_LIBS     more for its test binary
@@ -61,5 +63,6 @@ function(spile_folder)
     target_link_libraries(${name}_test PRIVATE spile::${name} ${ARG_LIBS} ${ARG_TEST_LIBS} GTest::gmock GTest::gtest_main)
     add_test(NAME unit.${name} COMMAND ${name}_test)
     set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 300)
+    add_dependencies(unit_tests ${name}_test)
   endif()
 endfunction()

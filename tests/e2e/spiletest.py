@@ -1,0 +1,351 @@
+"""What the end-to-end tests are written with: run spile, start programs to probe, expect exact results.
+
+A test is a script of some twenty lines that says what is true when it ends with status 0; `skip()` ends it with 77.
+Everything that a test starts is its own: ports are free ones, directories are temporary, and whatever still runs
+when the test ends is killed by process number.
+"""
+import atexit
+import difflib
+import os
+import pathlib
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("SPILE_BUILD", ROOT / "build/release"))
+SPILE = pathlib.Path(os.environ.get("SPILE", BUILD / "bin/spile"))
+VARIANT = sys.argv[1] if len(sys.argv) > 1 else ""
+
+_started = []
+
+
+# ---- saying what is expected -------------------------------------------------------------------------------------
+
+def skip(reason):
+    print(f"skip: {reason}")
+    sys.exit(77)
+
+
+def fail(message):
+    print(f"FAIL: {message}")
+    sys.exit(1)
+
+
+def expect(actual, wanted, what="value"):
+    if actual == wanted:
+        return
+    if isinstance(actual, str) and isinstance(wanted, str):
+        sys.stdout.writelines(difflib.unified_diff(wanted.splitlines(True), actual.splitlines(True), "wanted", "got"))
+        fail(f"{what}: wanted {wanted[:200]!r}, got {actual[:200]!r}")
+    fail(f"{what}: wanted {wanted!r}, got {actual!r}")
+
+
+def expect_match(pattern, text, what="text"):
+    if not re.search(pattern, text, re.M):
+        fail(f"{what} does not match {pattern!r}:\n{text}")
+
+
+def expect_true(condition, what):
+    if not condition:
+        fail(what)
+
+
+# ---- running spile -----------------------------------------------------------------------------------------------
+
+class Result:
+    def __init__(self, arguments, status, out, err):
+        self.arguments, self.status, self.out, self.err = arguments, status, out, err
+
+    def expect(self, out=None, status=0, out_match=None, err_match=None, err=None):
+        """Everything given must hold; what is shown on failure is the whole run."""
+        for good, what in [(out is None or self.out == out, f"output is not {out!r}"),
+                           (self.status == status, f"status is not {status}"),
+                           (out_match is None or re.search(out_match, self.out, re.M), f"output lacks {out_match!r}"),
+                           (err_match is None or re.search(err_match, self.err, re.M), f"stderr lacks {err_match!r}"),
+                           (err is None or self.err == err, f"stderr is not {err!r}")]:
+            if not good:
+                fail(f"{what}\n$ spile {' '.join(map(repr, self.arguments))}\n[status {self.status}]\n"
+                     f"--- stdout\n{self.out[-4000:]}\n--- stderr\n{self.err[-4000:]}")
+        return self
+
+    def numbers(self):
+        return [int(n) for n in re.findall(r"-?\d+", self.out)]
+
+
+def _command(arguments, user):
+    command = [str(SPILE), *map(str, arguments)]
+    if user is None:
+        return command, None
+    if os.geteuid() != 0:
+        skip("needs root to become another user")
+    entry = pwd.getpwnam(user)
+    return (["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups", *command],
+            {**os.environ, "HOME": "/nonexistent", "XDG_CACHE_HOME": str(temporary_directory(user))})
+
+
+def spile(*arguments, user=None, timeout=120, input=None, cwd=None):
+    """Runs spile to its end."""
+    command, environment = _command(arguments, user)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=cwd,
+                               stdin=subprocess.PIPE if input is not None else subprocess.DEVNULL)
+    _started.append(process)
+    try:
+        out, err = process.communicate(input.encode() if input is not None else None, timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        fail(f"spile did not end within {timeout} s\n$ spile {arguments}\n--- stdout\n{out.decode(errors='replace')}"
+             f"\n--- stderr\n{err.decode(errors='replace')}")
+    return Result(arguments, process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+
+
+class Session:
+    """spile running in the background; attached when attached() returns."""
+
+    def __init__(self, *arguments, user=None):
+        self.arguments = arguments
+        command, environment = _command(arguments, user)
+        self.out = tempfile.TemporaryFile()
+        self.err = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(command, stdout=self.out, stderr=self.err, env=environment,
+                                        stdin=subprocess.DEVNULL)
+        _started.append(self.process)
+
+    def attached(self, pid, timeout=30):
+        wait_until(lambda: self.process.poll() is not None or changed_text(pid), timeout, f"spile to arm in {pid}",
+                   lambda: self.read(self.err))
+        if self.process.poll() is not None:
+            fail(f"spile ended instead of attaching\n{self.result()}")
+        return self
+
+    def read(self, file):
+        file.seek(0)
+        return file.read().decode(errors="replace")
+
+    def wait_output(self, pattern, timeout=30):
+        wait_until(lambda: re.search(pattern, self.read(self.out), re.M), timeout, f"output {pattern!r}",
+                   lambda: self.read(self.out) + self.read(self.err))
+        return self
+
+    def stop(self, how=signal.SIGINT, timeout=30):
+        """Ctrl-C, as a person would end it; returns the Result."""
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        return self.wait(timeout)
+
+    def wait(self, timeout=60):
+        try:
+            self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            fail(f"spile still runs\n--- stdout\n{self.read(self.out)}\n--- stderr\n{self.read(self.err)}")
+        return self.result()
+
+    def result(self):
+        return Result(self.arguments, self.process.returncode, self.read(self.out), self.read(self.err))
+
+
+# ---- programs to probe -------------------------------------------------------------------------------------------
+
+def program(name):
+    path = BUILD / "programs" / name
+    if not path.exists():
+        skip(f"{name} was not built (its compiler is not installed)")
+    return str(path)
+
+
+def debian_source_program(name):
+    """redis-server or sqlite3, built with -g from Debian's sources by tests/programs/from_debian_sources."""
+    directory = ROOT / "build/programs"
+    if not (directory / name).exists():
+        reason = directory / "unavailable"
+        skip(reason.read_text().strip() if reason.exists() else f"{directory / name} was not built (./dev test does)")
+    return str(directory / name)
+
+
+def installed(name, *places):
+    path = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin", *places]))
+    return path or skip(f"{name} is not installed")
+
+
+def start(*command, user=None, ready=None, **options):
+    """Starts a program; with `ready`, returns once its output has a line that matches."""
+    if user is not None and os.geteuid() == 0:
+        entry = pwd.getpwnam(user)
+        command = ["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups", *command]
+    process = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
+    _started.append(process)
+    if ready is not None:
+        line = b""
+        while not re.search(ready, line.decode(errors="replace")):
+            line = process.stdout.readline()
+            if not line:
+                fail(f"{command[0]} ended before it was ready")
+    return process
+
+
+def server(seconds=60, threads=1, **options):
+    """tests/programs/server.c, calling work() all the time."""
+    return start(program("server"), seconds, threads, ready="ready", **options)
+
+
+def finish(process, timeout=60):
+    """Ends a program started by start() with SIGTERM and returns what it had left to say."""
+    if process.poll() is None:
+        process.terminate()
+    out, _ = process.communicate(timeout=timeout)
+    return out.decode(errors="replace")
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def temporary_directory(owner=None):
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="spile-test-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    if owner is not None and os.geteuid() == 0:
+        os.chown(directory, pwd.getpwnam(owner).pw_uid, -1)
+    return directory
+
+
+def wait_until(condition, timeout, what, details=lambda: ""):
+    end = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > end:
+            fail(f"waited {timeout} s for {what}\n{details()}")
+        time.sleep(0.02)
+
+
+# ---- looking at a process from outside ---------------------------------------------------------------------------
+
+def executable_mappings(pid):
+    """(start, end, offset, path) of every executable mapping of a file."""
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        fields = line.split(None, 5)
+        if "x" in fields[1] and len(fields) == 6 and fields[5].startswith("/") and "memfd" not in fields[5]:
+            low, high = (int(part, 16) for part in fields[0].split("-"))
+            yield low, high, int(fields[2], 16), fields[5]
+
+
+def changed_text(pid):
+    """How many bytes of the process's text differ from the files on disk, as (path, address) of the first of each."""
+    changes = []
+    with open(f"/proc/{pid}/mem", "rb") as memory:
+        for low, high, offset, path in executable_mappings(pid):
+            memory.seek(low)
+            live = memory.read(high - low)
+            with open(f"/proc/{pid}/root{path}", "rb") as file:
+                file.seek(offset)
+                disk = file.read(high - low)
+            if live[:len(disk)] != disk:
+                first = next(i for i in range(len(disk)) if live[i] != disk[i])
+                changes.append((path, hex(low + first)))
+    return changes
+
+
+def foreign_mappings(pid):
+    """Mappings that spile made: its shared memory, and executable memory that belongs to no file."""
+    found = []
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        fields = line.split(None, 5)
+        name = fields[5] if len(fields) == 6 else ""
+        if "spile" in name and "memfd" in name or "x" in fields[1] and not name:
+            found.append(line)
+    return found
+
+
+def expect_untouched(pid):
+    expect(changed_text(pid), [], "text that differs from the file on disk")
+    expect(foreign_mappings(pid), [], "mappings left behind")
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    expect_match(r"TracerPid:\s+0$", status, "the process's status")
+
+
+# ---- servers -----------------------------------------------------------------------------------------------------
+
+class Redis:
+    def __init__(self, binary=None):
+        self.port = free_port()
+        directory = temporary_directory("nobody")
+        self.process = start(binary or installed("redis-server"), "--port", self.port, "--bind", "127.0.0.1",
+                             "--save", "", "--appendonly", "no", "--dir", directory, ready="Ready to accept",
+                             user="nobody", cwd=str(directory))
+        self.pid = self.process.pid
+
+    def command(self, *words):
+        out = subprocess.run([installed("redis-cli"), "-p", str(self.port), *map(str, words)], capture_output=True,
+                             timeout=30)
+        return out.stdout.decode().strip()
+
+    def benchmark(self, *options):
+        """redis-benchmark in the background; finish with .wait()."""
+        process = subprocess.Popen([installed("redis-benchmark"), "-p", str(self.port), "-q", *map(str, options)],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        _started.append(process)
+        return process
+
+
+class Postgres:
+    def __init__(self):
+        tools = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))
+        if not tools:
+            skip("postgresql is not installed")
+        self.tools = tools[-1]
+        self.port = free_port()
+        self.user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+        self.directory = temporary_directory(self.user)
+        self.data = self.directory / "data"
+        self._run("initdb", "-D", self.data, "-A", "trust", "--no-sync")
+        self.process = start(self.tools / "postgres", "-D", self.data, "-p", self.port, "-k", self.directory,
+                             "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "autovacuum=off",
+                             user=self.user, ready="ready to accept", cwd=str(self.directory))
+        self.pid = self.process.pid
+
+    def _run(self, tool, *arguments):
+        command = [self.tools / tool, *arguments]
+        if os.geteuid() == 0:
+            entry = pwd.getpwnam(self.user)
+            command = ["setpriv", f"--reuid={entry.pw_uid}", f"--regid={entry.pw_gid}", "--clear-groups", *command]
+        done = subprocess.run([str(c) for c in command], capture_output=True, cwd=self.directory, timeout=120)
+        if done.returncode:
+            fail(f"{tool}: {done.stderr.decode()}")
+        return done.stdout.decode()
+
+    def pgbench(self, *options):
+        return self._run("pgbench", "-h", self.directory, "-p", str(self.port), *options, "postgres")
+
+    def start_pgbench(self, *options):
+        return start(self.tools / "pgbench", "-h", self.directory, "-p", self.port, *options, "postgres",
+                     user=self.user, cwd=str(self.directory))
+
+    def sql(self, text):
+        return self._run("psql", "-h", self.directory, "-p", str(self.port), "-Atc", text, "postgres").strip()
+
+    def backends(self):
+        children = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(self.pid)], capture_output=True).stdout
+        return [int(line.split()[0]) for line in children.decode().splitlines() if "127.0.0.1" in line
+                or "[local]" in line]
+
+
+def _end_all():
+    for process in reversed(_started):
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+atexit.register(_end_all)
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

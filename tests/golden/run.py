@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Golden tests: one script and its .expect per case, for what spile itself defines: trees, types, diagnostics.
+
+    run.py CASE.stp...     compares, showing the difference
+    run.py --update        rewrites every .expect (or those of the cases given) from what spile says now; read the diff
+
+A case's first line says how spile is run: `// spile: -p1 %s`, where %s is the case's file; it runs in this directory.
+The .expect file is spile's stdout, then, where there is any, its stderr and a status other than 0 under headings.
+"""
+import difflib
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ.get("SPILE_BUILD", HERE.parents[1] / "build/release"))
+SPILE = os.environ.get("SPILE", BUILD / "bin/spile")
+
+
+def run(case):
+    first = case.read_text().splitlines()[0]
+    prefix = "// spile: "
+    if not first.startswith(prefix):
+        sys.exit(f"{case}: the first line is not `{prefix}ARGUMENTS`")
+    arguments = [part.replace("%s", str(case.relative_to(HERE))) for part in shlex.split(first[len(prefix):])]
+    done = subprocess.run([SPILE, *arguments], cwd=HERE, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+    text = done.stdout.decode(errors="replace")
+    if done.stderr:
+        text += "== stderr\n" + done.stderr.decode(errors="replace")
+    if done.returncode:
+        text += f"== status {done.returncode}\n"
+    return text
+
+
+update = "--update" in sys.argv
+cases = [pathlib.Path(a).resolve() for a in sys.argv[1:] if a != "--update"] or sorted(HERE.rglob("*.stp"))
+different = 0
+for case in cases:
+    expect = case.with_suffix(".expect")
+    actual = run(case)
+    if update:
+        expect.write_text(actual)
+        continue
+    wanted = expect.read_text() if expect.exists() else ""
+    if actual != wanted:
+        different += 1
+        sys.stdout.writelines(difflib.unified_diff(wanted.splitlines(True), actual.splitlines(True), str(expect),
+                                                   "spile says"))
+sys.exit(1 if different else 0)
