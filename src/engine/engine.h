@@ -1,0 +1,183 @@
+#pragma once
+// The in-process engine: attaches to processes, maps the arena and compiled handlers into them, makes function entries
+// jump to them, and takes everything out again. It knows nothing of scripts: it gets addresses, bytes and offsets.
+//
+// Nothing is loaded into a target as a library. System calls that the stopped target is made to perform map
+//   - the arena (abi/arena.h), one shared memfd "spile-arena" for all processes;
+//   - the ProcessTable, private and wiped on fork;
+//   - code regions within 2 GiB of the probed modules: memfds "spile-code", executable in the target, writable only
+//     in the controller (region.h shows the layout).
+// A process stays traced by ptrace until detach(), so that children, exec'd programs and late libraries are armed
+// before their first instruction. If the controller dies, the kernel lets the targets go and they run on: all that a
+// handler uses is memory of theirs. The next Engine that attaches finds the journal in their code regions and cleans up.
+//
+// Threads: an Engine belongs to the thread that created it (ptrace's rule). Construction blocks SIGCHLD in that thread
+// for the life of the Engine; threads that the program starts must block it too (those started later inherit that).
+//
+// In the session's event loop: watch wait_fd() for readability and call poll(), which never blocks longer than asked.
+//
+//   auto engine = Engine::create({});
+//   engine->set_image(image, geometry);             // then format engine->arena()
+//   auto pid = engine->launch({.arguments = {...}}); // or attach(pid)
+//   engine->modules(pid);                            // resolve symbols
+//   engine->arm(requests);
+//   engine->resume_all();                            // lets launched processes run
+//   while (...) for (Event& event : *engine->poll(100)) ...
+//   engine->detach();
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "abi/code_image.h"
+#include "abi/trampoline.h"
+#include "base/address.h"
+#include "base/result.h"
+
+namespace spile::engine {
+
+// One function entry to probe. Several requests for one address are served in the order given.
+struct SiteRequest {
+  uint32_t site_id = 0;          // at most 2^31-1; what handlers get and reports name
+  std::string module_path;       // as /proc/PID/maps shows it (an absolute path without symbolic links)
+  FileAddress address;           // the function's entry, as the ELF file states it
+  uint64_t size = 0;             // of the function in bytes; 0: unknown
+  abi::SiteKind kind = abi::SiteKind::kEntry;
+  uint32_t flags = 0;            // abi::SiteFlags
+  uint32_t enter_offset = 0;     // handlers: offsets into the image
+  uint32_t exit_offset = 0;      // kReturn only
+};
+
+// How a site was armed. ORDER MECHANISM (mechanism_name)
+enum class Mechanism : uint8_t {
+  kJump,       // 5-byte jump over displaced instructions
+  kNop,        // 5-byte jump over a nop: nothing displaced
+  kShortJump,  // 2-byte jump to a 5-byte jump in padding nearby
+  kPunned,     // a jump whose displacement shares bytes with the following instructions
+  kInt3,       // breakpoint
+  kRefused,    // see SiteOutcome::reason
+};
+const char* mechanism_name(Mechanism mechanism);
+
+struct SiteOutcome {
+  uint32_t site_id = 0;
+  pid_t pid = 0;
+  Mechanism mechanism = Mechanism::kRefused;
+  std::string reason;  // why refused; empty otherwise
+};
+
+struct ArmReport {
+  std::vector<SiteOutcome> outcomes;  // one for each request and process that has its module loaded
+  uint64_t prepare_ns = 0;            // while the targets ran: reading, decoding, building trampolines
+  uint64_t pause_ns = 0;              // the longest time for which all threads of one process stood still
+  uint64_t total_pause_ns = 0;
+
+  size_t armed() const;
+};
+
+// What a process has mapped from one ELF file.
+struct Module {
+  std::string path;      // as in /proc/PID/maps
+  uint64_t bias = 0;     // run-time address = file address + bias
+  uint64_t inode = 0;
+  uint64_t device = 0;
+  struct Range {
+    Address begin, end;
+    uint64_t file_offset;
+  };
+  std::vector<Range> text;     // executable mappings, by address
+  Address lowest, highest;     // of all its mappings
+  bool main_executable = false;
+};
+
+// Where things lie in the arena (abi/arena.h). The engine itself needs only its size and where pending returns are.
+struct ArenaGeometry {
+  uint64_t size = 0;           // of the whole arena; rounded up to pages
+  uint64_t slots_offset = 0;
+  uint64_t slot_stride = 0;
+  uint32_t slot_count = 0;
+  uint64_t shadow_offset = 0;  // from a slot's start
+  uint64_t shadow_stride = 0;
+  uint32_t shadow_capacity = 0;  // 0: no return probes
+};
+
+struct LaunchOptions {
+  std::vector<std::string> arguments;  // the first is looked up in PATH; for a shell command {"/bin/sh", "-c", command}
+  std::optional<std::vector<std::string>> environment;  // "NAME=value"; the controller's if absent
+  std::optional<uid_t> user;           // run as this user and its group (the controller must be root)
+  std::optional<gid_t> group;
+};
+
+struct Event {
+  enum class Kind {
+    kProcessStarted,  // pid was forked by `parent`, and is traced (and armed as its parent is)
+    kProcessExecuted, // pid runs a new program, `path`; armed anew
+    kProcessExited,   // status as of waitpid
+    kModuleLoaded,    // path; after arming
+    kModuleUnloaded,  // path
+    kArmed,           // report: sites armed on behalf of an exec or a late module
+    kOtherExited,     // a child of the controller that is none of the engine's: status as of waitpid
+    kTrouble,         // message: something that went wrong for pid only
+  };
+  Kind kind;
+  pid_t pid = 0;
+  pid_t parent = 0;
+  int status = 0;
+  std::string path;
+  std::string message;
+  ArmReport report;
+};
+
+// Asked for each module that appears in a traced process after attach or launch (exec, initial libraries, dlopen),
+// while the process stands still before any code of the module has run. Returns sites to arm there (and in later
+// processes), beside those already given to arm(). A module (device and inode) is asked about once.
+using ModuleResolver = std::function<std::vector<SiteRequest>(pid_t pid, const Module& module)>;
+
+struct EngineOptions {
+  ModuleResolver resolve_module;      // may be empty
+  uint64_t stop_patience_ms = 2000;   // for a thread that doesn't stop (uninterruptible sleep)
+};
+
+class Engine {
+ public:
+  static Result<std::unique_ptr<Engine>> create(EngineOptions options);
+  // Detaches as detach() does, without telling what went wrong.
+  virtual ~Engine() = default;
+
+  // The handlers, and the arena's shape: creates the arena, all zero. Once, before the first arm().
+  virtual Result<void> set_image(abi::CodeImage image, const ArenaGeometry& geometry) = 0;
+  // The controller's mapping of the arena, for the Engine's life; empty before set_image.
+  virtual std::span<uint8_t> arena() = 0;
+  virtual int arena_fd() const = 0;
+
+  // Starts a program, stopped after exec, before its first instruction; resume_all() lets it go.
+  virtual Result<pid_t> launch(const LaunchOptions& options) = 0;
+  // Traces all threads of a running process and of nothing else; it goes on running. Cleans up what a killed
+  // controller left in it.
+  virtual Result<void> attach(pid_t pid) = 0;
+  virtual void resume_all() = 0;
+
+  virtual std::vector<pid_t> processes() const = 0;
+  virtual Result<std::vector<Module>> modules(pid_t pid) = 0;
+
+  // Arms in all traced processes that have the module loaded now, and remembers the sites for those that load it
+  // later. A site that can't be armed is an outcome, not an error; an error means that nothing was armed.
+  virtual Result<ArmReport> arm(std::span<const SiteRequest> sites) = 0;
+  // Takes all probes out of all processes, which stay traced; nothing is armed later either.
+  virtual Result<void> disarm() = 0;
+  // disarm(), and lets all processes go. Launched ones go on as ordinary children.
+  virtual Result<void> detach() = 0;
+
+  // Becomes readable when poll() has something to do.
+  virtual int wait_fd() const = 0;
+  // Handles what has happened; waits up to timeout_ms (-1: for ever) for the first thing. Events in order.
+  virtual Result<std::vector<Event>> poll(int timeout_ms) = 0;
+};
+
+}  // namespace spile::engine
