@@ -61,6 +61,14 @@ struct LocationOp {
     kSubtract,      // a - b
     kMultiply,      // a * b
     kAnd, kOr, kShiftLeft, kShiftRight, kShiftRightArithmetic,
+    kDivide,        // signed; pop b, a; push a / b; a script error where b is 0
+    kModulo,        // unsigned; likewise
+    kXor,
+    kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual,  // signed; push 1 or 0
+    kNegate, kNot, kAbsolute,         // change the top; kNot: all bits
+    kDuplicate, kDrop, kSwap,
+    kRotate,        // the top goes below the two entries under it (a b c -> c a b)
+    kPick,          // push a copy of the entry `value` below the top (0: the top)
     kLoad,          // pop an address; push the `size` bytes there, sign-extended if `is_signed`; may be a script error
     kExtend,        // truncate to `size` bytes, then sign- or zero-extend
     kBitField,      // pop a value; push `size` bits of it from bit `value`, sign-extended if `is_signed`
