@@ -80,6 +80,10 @@ struct KernelMap {
   enum class Kind { kPerCpuArray, kArray, kPerCpuHash, kHash, kRing } kind;
   uint32_t key_size = 0, value_size = 0, entries = 0;
   int global = -1;          // index of the global that it holds, or -1
+  // How src/bpf presents its elements (bpf/bpf.h, MapSpec).
+  enum class Merge { kNone, kSum, kAggregate } merge = Merge::kNone;
+  bool leveled = false;     // one element per (CPU, level): abi/kernel.h
+  uint32_t key_count = 0, string_keys = 0, string_size = 0;
 };
 struct KernelProgram {
   std::string section;      // of the object

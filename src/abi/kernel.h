@@ -1,0 +1,54 @@
+#pragma once
+// What handlers in the kernel (eBPF), the code that loads them and the controller agree upon. Freestanding: also compiled
+// into the runtime's bitcode.
+//
+// A handler owns one *level* of its CPU while it runs: the kernel lets an interrupt's handler, or (uprobes) another
+// task's, run on the same CPU before ours is done. Every sharded datum exists once per (CPU, level), so each has one
+// writer and needs neither atomics nor locks:
+//
+//   scalars       per-CPU array, index = level
+//   maps          per-CPU hash, the key's last 8 bytes = level
+//   scratch       per-CPU array, index = level
+//
+// Data that can't be sharded is one plain array or hash, under the script's kernel lock (KernelControl::lock).
+
+#include <stdint.h>
+
+#include "abi/arena.h"
+
+namespace spile::abi {
+
+inline constexpr uint32_t kKernelLevels = 4;
+inline constexpr uint32_t kKernelScratchSize = 16384;       // bytes of a level
+inline constexpr uint32_t kKernelRecordSize = 8192;         // of them, at the end: the record being written
+inline constexpr uint32_t kDefaultKernelString = 128;       // MAXSTRINGLEN of handlers in the kernel unless -D sets it lower
+
+// Symbols of the maps that the runtime refers to; codegen lists them in KernelCode::maps.
+inline constexpr char kKernelStateMap[] = "spile_map_state";      // kPerCpuArray, 1 entry of KernelState
+inline constexpr char kKernelScratchMap[] = "spile_map_scratch";  // kPerCpuArray, kKernelLevels of kKernelScratchSize
+inline constexpr char kKernelRingMap[] = "spile_map_ring";        // kRing
+inline constexpr char kKernelTargetsMap[] = "spile_map_targets";  // kHash: process ids that scoped uprobes may count
+
+// Symbols of data in the object.
+inline constexpr char kKernelConstantsSymbol[] = "spile_kernel_constants";  // KernelConstants, read-only, set at load
+inline constexpr char kKernelControlSymbol[] = "spile_kernel_control";      // KernelControl, shared with the controller
+
+struct KernelState {  // per CPU
+  uint64_t levels_busy;             // bit n: level n is owned by a running handler
+  uint64_t skipped[kSkipReasons];
+};
+
+struct KernelConstants {
+  int64_t clock_offset_ns;   // CLOCK_REALTIME - CLOCK_MONOTONIC
+  int64_t target_pid;        // target()
+};
+
+struct KernelControl {
+  uint32_t enabled;          // written by the controller: 1 = handlers run
+  uint32_t exit_requested;   // written by exit()
+  uint32_t lock;             // 1 + CPU of the handler that holds the script's non-sharded globals; 0: free
+  uint32_t pad;
+};
+static_assert(sizeof(KernelControl) == 16);
+
+}  // namespace spile::abi

@@ -1,0 +1,51 @@
+#include "base/tracefs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+
+namespace spile {
+namespace {
+
+constexpr const char* kMountHint = "run as root, or let root do: mount -t tracefs tracefs /sys/kernel/tracing";
+
+// fsopen(2) and its family have no wrappers in glibc before 2.36.
+Result<UniqueFd> mount_detached() {
+  UniqueFd context(static_cast<int>(syscall(SYS_fsopen, "tracefs", 1 /* FSOPEN_CLOEXEC */)));
+  if (!context) return Error::from_errno("open tracefs", errno, kMountHint);
+  if (syscall(SYS_fsconfig, context.get(), 6 /* FSCONFIG_CMD_CREATE */, nullptr, nullptr, 0) != 0)
+    return Error::from_errno("open tracefs", errno, kMountHint);
+  UniqueFd root(static_cast<int>(syscall(SYS_fsmount, context.get(), 1 /* FSMOUNT_CLOEXEC */, 0)));
+  if (!root) return Error::from_errno("mount tracefs", errno, kMountHint);
+  return root;
+}
+
+}  // namespace
+
+Result<UniqueFd> open_tracefs() {
+  int denied = 0;
+  for (const char* path : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}) {
+    UniqueFd root(open(path, O_DIRECTORY | O_PATH | O_CLOEXEC));
+    if (!root) continue;
+    // The directory exists also where nothing is mounted on it.
+    if (faccessat(root.get(), "events", R_OK | X_OK, 0) == 0) return root;
+    if (errno == EACCES) denied = EACCES;
+  }
+  if (denied != 0) return Error::from_errno("read /sys/kernel/tracing", denied, "run as root");
+  return mount_detached();
+}
+
+Result<std::string> read_tracefs(const std::string& path) {
+  TRY(UniqueFd root, open_tracefs());
+  UniqueFd file(openat(root.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return Error::from_errno("read " + path + " of tracefs", errno);
+  std::string text;
+  char buffer[4096];
+  ssize_t got;
+  while ((got = read(file.get(), buffer, sizeof buffer)) > 0) text.append(buffer, static_cast<size_t>(got));
+  if (got < 0) return Error::from_errno("read " + path + " of tracefs", errno);
+  return text;
+}
+
+}  // namespace spile

@@ -1,0 +1,122 @@
+#pragma once
+// The kernel side: takes an ELF object made by LLVM's BPF back end, creates its maps, loads its programs through the
+// verifier, attaches them to tracepoints, timers and uprobes, and reads what they leave: records and map elements.
+// libbpf and libelf stay inside this folder. Thread rule: one thread at a time per Kernel.
+//
+// Needs CAP_BPF and CAP_PERFMON (root has both), and Linux 5.15: BPF links for perf events, with cookies.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "abi/arena.h"
+#include "abi/record.h"
+#include "base/result.h"
+
+namespace spile::bpf {
+
+// A map to be created for an undefined symbol of the object.
+struct MapSpec {
+  std::string symbol;
+  enum class Kind { kPerCpuArray, kArray, kPerCpuHash, kHash, kRing } kind = Kind::kArray;
+  uint32_t key_size = 0;     // bytes; arrays: 4
+  uint32_t value_size = 0;   // bytes, a multiple of 8
+  uint32_t entries = 0;      // kRing: bytes, a power of two and of pages
+
+  // How `elements` presents it. Per-CPU values of one key become one value by `merge`. `leveled`: hashes carry the
+  // handler's level in the key's last 8 bytes, arrays in the index (abi/kernel.h): it is dropped and its values merged.
+  enum class Merge { kNone, kSum, kAggregate } merge = Merge::kNone;
+  bool leveled = false;
+  // Parts of a hash's key: a long takes 8 bytes, a string string_size. `elements` repacks strings to their bytes and NUL
+  // padded to 8, as runtime/interface.h packs native keys; `put` and `erase` take that form too.
+  uint32_t key_count = 0;      // 0: the key is given as it is
+  uint32_t string_keys = 0;    // bit n: part n is a string
+  uint32_t string_size = 0;
+};
+
+// One place where a program is to run.
+struct AttachPoint {
+  enum class Kind { kTracepoint, kProfile, kUprobe, kUretprobe } kind = Kind::kTracepoint;
+  std::string tracepoint;        // "sched:sched_switch"
+  std::string path;              // uprobes: the ELF file
+  uint64_t file_offset = 0;      // uprobes: of the instruction in the file
+  int64_t interval_ns = 0;       // kProfile; 0: 100 samples a second
+  pid_t process = -1;            // uprobes and kProfile: only this process; -1: all. Tracepoints: see all
+  uint64_t cookie = 0;           // the program reads it with bpf_get_attach_cookie
+  std::string text;              // how messages name it: the probe point
+};
+
+// A program of the object and where it goes. All points of one program are of one family: tracepoint, profile, uprobes.
+struct ProgramSpec {
+  std::string section;
+  std::vector<AttachPoint> points;
+};
+
+// Bytes for a symbol of the object's data, set before the programs see it (read-only data is frozen afterwards).
+struct DataSpec {
+  std::string symbol;
+  std::vector<uint8_t> bytes;
+};
+
+struct ObjectSpec {
+  std::span<const uint8_t> object;   // ELF64, EM_BPF, relocatable
+  std::vector<MapSpec> maps;
+  std::vector<ProgramSpec> programs;
+  std::vector<DataSpec> data;
+  int verbosity = 0;                 // above 1: errors of the verifier carry its log
+};
+
+// One element of a map, merged and repacked as its MapSpec says. The value is not terminated or padded.
+using ElementVisitor = std::function<void(std::span<const uint8_t> key, std::span<const uint8_t> value)>;
+// One element raw: key bytes, and one value per possible CPU (one in all for maps that are not per CPU).
+using RawVisitor = std::function<void(std::span<const uint8_t> key, std::span<const std::span<const uint8_t>> values)>;
+using RecordVisitor = std::function<void(const abi::RecordHeader& record, std::span<const uint8_t> payload)>;
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;   // detaches; the kernel frees programs and maps
+
+  // Attaches every program at all its points; on error none stays attached. Handlers that look at
+  // KernelControl::enabled do nothing until it is set.
+  virtual Result<void> attach() = 0;
+  // After it returns no handler starts. Handlers that were running have finished too, so that what is read is final.
+  virtual void detach() = 0;
+
+  // Becomes readable when records wait; -1 without a ring.
+  virtual int poll_fd() const = 0;
+  // Gives all records that wait, in the order in which they were written, and frees their room. The number of records.
+  virtual Result<size_t> consume(const RecordVisitor& visit) = 0;
+
+  // Elements of a map (by symbol), each key once. While handlers run, elements that come or go meanwhile may be missed.
+  virtual Result<void> elements(const std::string& map, const ElementVisitor& visit) = 0;
+  virtual Result<void> raw_elements(const std::string& map, const RawVisitor& visit) = 0;
+  // Sets an element; key and value as `elements` gives them (a leveled map: level 0). Per-CPU maps: CPU 0 gets the
+  // value, the others zeroes.
+  virtual Result<void> put(const std::string& map, std::span<const uint8_t> key, std::span<const uint8_t> value) = 0;
+  // Removes an element (arrays: zeroes it), all of its levels. No error when it is not there.
+  virtual Result<void> erase(const std::string& map, std::span<const uint8_t> key) = 0;
+  virtual Result<void> clear(const std::string& map) = 0;
+
+  // Data of the object that is writable (.data*, .bss*): the memory itself, shared with the handlers. Empty if there is
+  // no such symbol.
+  virtual std::span<uint8_t> data(const std::string& symbol) = 0;
+
+  // Sums over all CPUs of KernelState::skipped, by abi::SkipReason; kSkipOutputFull counts the records lost.
+  virtual Result<std::vector<uint64_t>> skipped() = 0;
+
+  // What was attached, for -v: (text of the point, mechanism).
+  virtual std::vector<std::pair<std::string, std::string>> attached() const = 0;
+};
+
+// Creates maps and loads programs; nothing is attached. Errors: no privilege (with what to do), an object that is not
+// what LLVM makes, a program that the verifier refuses (the message names its probe point).
+Result<std::unique_ptr<Kernel>> load(const ObjectSpec& spec);
+
+// Whether this process may load programs and attach them at all; the error says what is missing.
+Result<void> check_privilege();
+
+}  // namespace spile::bpf
