@@ -3,10 +3,12 @@
 // LLVM stays inside this folder. Thread rule: one compile at a time.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "abi/aggregate.h"
+#include "abi/arena.h"
 #include "abi/code_image.h"
 #include "abi/trampoline.h"
 #include "base/result.h"
@@ -107,6 +109,8 @@ struct CompiledScript {
 
 struct Options {
   LayoutOptions layout;
+  // The runtime as LLVM bitcode (runtime/bitcode.h), handed over by session. bpf: may be empty without kernel probes.
+  std::span<const unsigned char> native_bitcode, bpf_bitcode;
   int optimisation = 2;
   bool emit_ir_only = false;      // -p3: `ir` of Compiled below, nothing else
   std::string print_after;        // --print-after=NAME

@@ -16,46 +16,18 @@
 
 #include "abi/aggregate.h"
 #include "abi/arena.h"
+#include "abi/handler.h"
 #include "abi/record.h"
 
 namespace spile::rt {
 
-// One per running handler, on its stack; filled by enter.
-struct Context {
-  abi::ArenaHeader* arena;   // native; null in bpf
-  abi::ThreadSlot* slot;     // native
-  void* kernel_context;      // bpf: the program's context
-  uint64_t site_id;          // where the site's group needs it
-  uint64_t cfa;              // of the probed function; 0 where there is none
-  uint32_t probe;            // index of the probe whose body runs (goes into records)
-  int32_t actions_left;      // MAXACTION, counted down by the lowering in loops and calls
-  int32_t nesting_left;      // MAXNESTING
-  uint32_t pad;
-};
+// Shared with the lowering: abi/handler.h.
+using abi::AggregateShape;
+using abi::Context;
+using abi::MapShape;
 
 // Where a global's storage is. native: its address (shard or shared). bpf: its map.
 using Handle = void*;
-
-// A map's constant properties; codegen emits one constant per array.
-struct MapShape {
-  uint32_t key_size;      // most bytes a packed key takes, a multiple of 8
-  uint32_t value_size;    // bytes, a multiple of 8: 8 for long, string size, or the aggregate with its buckets
-  uint32_t capacity;      // most elements
-  uint32_t wraps;         // 1: the oldest element makes room (a%[N])
-  uint32_t key_count;
-  uint32_t string_keys;   // bit n: the n-th key is a string
-  uint32_t buckets;       // power of two, >= 2 * capacity (native: hash index)
-  uint32_t aggregate;     // AggregateFeature bits when the value is one, else 0
-};
-
-// An aggregate's constant properties.
-struct AggregateShape {
-  uint32_t features;      // AggregateFeature bits
-  uint32_t bits;          // @variance's precision
-  int64_t low, high, width;  // of @hist_linear
-  uint32_t linear_buckets;
-  uint32_t size;          // bytes of Aggregate and its buckets
-};
 
 struct MapElement;  // native: an entry of a map; keys and value are reached by the functions below
 struct Iteration;   // a sorted snapshot of a map's elements, in scratch memory
