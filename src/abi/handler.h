@@ -19,7 +19,8 @@ struct Context {
   uint32_t probe;            // index of the probe whose body runs (goes into records)
   int32_t actions_left;      // MAXACTION, counted down by the lowering in loops and calls
   int32_t nesting_left;      // MAXNESTING
-  uint32_t pad;
+  uint16_t epoch;            // native: whose shards this handler writes
+  uint16_t overflow;         // native: 1 where the slot is the overflow slot, held by its lock until leave
 };
 static_assert(sizeof(Context) == 56);
 

@@ -47,7 +47,8 @@ extern const uint32_t spile_rt_scratch_size;
 extern const uint32_t spile_rt_ring_offset;
 extern const uint32_t spile_rt_ring_size;
 
-// -- handler life. enter: finds the thread's slot, refuses (false, counted) when a handler runs there already.
+// -- handler life. enter: finds the thread's slot, refuses (false, counted) when a handler runs there already. The context's
+// arena and slot are valid even then, for return_exit.
 bool spile_rt_enter(Context*);
 void spile_rt_leave(Context*);
 // A handler that only adds to sharded scalars needs no guard: the slot alone. False: refused, counted.

@@ -1,0 +1,8 @@
+// The native runtime as one translation unit, for the bitcode: every function sees every other.
+
+#include "runtime/native/lock.cpp"
+#include "runtime/native/memory.cpp"
+#include "runtime/native/record.cpp"
+#include "runtime/native/storage.cpp"
+#include "runtime/native/string.cpp"
+#include "runtime/native/thread.cpp"

@@ -1,0 +1,112 @@
+#pragma once
+// What the files of native/ share: the image's cells, the calling thread's slot, counting of skips, system calls.
+//
+// All of native/ is one translation unit of the bitcode (module.cpp). Functions on the hit path are always_inline, so
+// that they fold into the script's handlers; what they need rarely is SPILE_COLD: out of line with the preserve_most
+// convention, so that a handler that could call it, but does not, saves no register for it.
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/interface.h"
+
+#define SPILE_INLINE [[gnu::always_inline]]
+#define SPILE_COLD [[gnu::noinline, gnu::cold, clang::preserve_most]]
+#define SPILE_HIDDEN [[gnu::visibility("hidden")]]
+
+namespace spile::rt {
+
+extern "C" {
+// The image's first bytes. Volatile: the engine writes them after compilation, behind the optimiser's back.
+SPILE_HIDDEN extern volatile abi::ImageCells spile_cells;
+}
+
+inline constexpr uint32_t kOwnerDied = 0x40000000;  // FUTEX_OWNER_DIED
+
+template <typename T>
+SPILE_INLINE inline bool likely(T condition) {
+  return __builtin_expect(static_cast<bool>(condition), 1);
+}
+template <typename T>
+SPILE_INLINE inline bool unlikely(T condition) {
+  return __builtin_expect(static_cast<bool>(condition), 0);
+}
+
+// Orders memory accesses as a signal handler of this thread sees them; no instruction.
+SPILE_INLINE inline void compiler_barrier() { asm volatile("" ::: "memory"); }
+
+SPILE_INLINE inline abi::ArenaHeader* arena_header() {
+  return reinterpret_cast<abi::ArenaHeader*>(static_cast<uintptr_t>(spile_cells.arena));
+}
+SPILE_INLINE inline abi::ProcessTable* process_table() {
+  return reinterpret_cast<abi::ProcessTable*>(static_cast<uintptr_t>(spile_cells.process_table));
+}
+SPILE_INLINE inline char* bytes_of(const void* p) { return static_cast<char*>(const_cast<void*>(p)); }
+
+SPILE_INLINE inline abi::ThreadSlot* slot_at(abi::ArenaHeader* header, uint64_t index) {
+  return reinterpret_cast<abi::ThreadSlot*>(bytes_of(header) + header->slots_offset + index * header->slot_stride);
+}
+
+// Memory that other threads or the controller read or write at the same time.
+template <typename T>
+SPILE_INLINE inline T load_relaxed(const T* p) {
+  return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+template <typename T>
+SPILE_INLINE inline T load_acquire(const T* p) {
+  return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+template <typename T>
+SPILE_INLINE inline void store_relaxed(T* p, T value) {
+  __atomic_store_n(p, value, __ATOMIC_RELAXED);
+}
+template <typename T>
+SPILE_INLINE inline void store_release(T* p, T value) {
+  __atomic_store_n(p, value, __ATOMIC_RELEASE);
+}
+template <typename T>
+SPILE_INLINE inline bool compare_and_swap(T* p, T expected, T desired) {
+  return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+// One instruction: a signal handler of this thread comes before or after it.
+SPILE_INLINE inline void add_in_place(uint64_t* p, uint64_t value) {
+  asm volatile("addq %1, %0" : "+m"(*p) : "er"(value) : "cc");
+}
+
+SPILE_INLINE inline void count_skip(abi::ThreadSlot* slot, abi::SkipReason reason) {
+  add_in_place(&slot->skipped[reason], 1);
+}
+
+// The controller has died: nobody catches faults, drains rings or frees locks any more.
+SPILE_INLINE inline bool controller_gone(const abi::ArenaHeader* header) {
+  return unlikely(load_relaxed(&header->controller_futex[0]) & kOwnerDied);
+}
+
+inline constexpr long kSysSchedYield = 24, kSysGetpid = 39, kSysGetuid = 102, kSysPrctl = 157, kSysGettid = 186,
+                      kSysClockGettime = 228;
+
+SPILE_INLINE inline long system_call(long number, long a = 0, long b = 0, long c = 0) {
+  long result;
+  asm volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+  return result;
+}
+SPILE_INLINE inline bool may_call_system() { return spile_rt_in_controller || !process_table()->no_system_calls; }
+
+SPILE_INLINE inline uint64_t read_tsc() {
+  uint32_t low, high;
+  asm volatile("rdtsc" : "=a"(low), "=d"(high));
+  return static_cast<uint64_t>(high) << 32 | low;
+}
+SPILE_INLINE inline void pause_cpu() { asm volatile("pause" ::: "memory"); }
+
+// Takes a spin lock for at most ~10 ms (the controller: 2 s). False: not to be had.
+bool take_lock(uint32_t* lock, uint32_t value);
+SPILE_INLINE inline void give_lock(uint32_t* lock) { store_release(lock, 0u); }
+
+// Word-at-a-time string length and copying of possibly long ranges (memory.cpp).
+uint32_t bounded_length(const char* text, uint32_t limit);
+void copy_bytes(void* to, const void* from, uint64_t count);
+void zero_bytes(void* to, uint64_t count);
+
+}  // namespace spile::rt

@@ -1,0 +1,121 @@
+// Output records into the slot's ring (abi/record.h). One writer, the slot's holder; one reader, the controller.
+//
+//   tail ......... head ....... pad | wraps          head and tail count bytes for ever; position = count & (size - 1)
+//
+// `begin` checks for room and hands out the place; nothing is visible to the reader before `end` moves the head. Where a
+// record would wrap, the rest of the ring is filled by a kPad record, of which only the first 8 bytes are written (there
+// may be no room for more), and which becomes visible with the record after it.
+
+#include "runtime/native/native.h"
+
+namespace spile::rt {
+
+namespace {
+
+SPILE_INLINE inline char* ring_of(abi::ThreadSlot* slot) { return bytes_of(slot) + spile_rt_ring_offset; }
+
+SPILE_INLINE inline void fill_with_pad(char* at, uint64_t size) {
+  abi::RecordHeader* pad = reinterpret_cast<abi::RecordHeader*>(at);
+  pad->size = static_cast<uint32_t>(size);
+  pad->kind = abi::kPad;
+}
+
+// The number of the CPU, as the vDSO's getcpu finds it: the limit of a segment that Linux sets up for each CPU.
+SPILE_INLINE inline uint16_t current_cpu() {
+  uint32_t limit;
+  asm volatile("lsl %1, %0" : "=r"(limit) : "r"(0x7bu) : "cc");
+  return static_cast<uint16_t>(limit & 0xfff);
+}
+
+// A record of `size` bytes did not fit. If only the padding before it fits, that is written: it alone would stand in the
+// way of a record larger than half the ring for ever. In the controller the host then empties the ring; true: try again.
+SPILE_COLD bool make_room(abi::ThreadSlot* slot, uint64_t size) {
+  uint64_t head = slot->ring_head;
+  uint64_t position = head & (spile_rt_ring_size - 1);
+  uint64_t rest = spile_rt_ring_size - position;
+  if (size <= spile_rt_ring_size && rest < size && head + rest - load_acquire(&slot->ring_tail) <= spile_rt_ring_size) {
+    fill_with_pad(ring_of(slot) + position, rest);
+    store_release(&slot->ring_head, head + rest);
+  }
+  if (spile_rt_in_controller && size <= spile_rt_ring_size && spile_cells.host_drain) {
+    using Drain = void (*)(void*);
+    reinterpret_cast<Drain>(static_cast<uintptr_t>(spile_cells.host_drain))(
+        reinterpret_cast<void*>(static_cast<uintptr_t>(spile_cells.host_context)));
+    if (slot->ring_head == load_acquire(&slot->ring_tail)) return true;
+  }
+  count_skip(slot, abi::kSkipOutputFull);
+  return false;
+}
+
+struct [[gnu::packed, gnu::may_alias]] Word32 { uint32_t value; };
+struct [[gnu::packed, gnu::may_alias]] Word64 { uint64_t value; };
+
+}  // namespace
+
+extern "C" {
+
+SPILE_INLINE char* spile_rt_record_begin(Context* context, uint32_t kind, uint32_t id, uint32_t payload) {
+  abi::ThreadSlot* slot = context->slot;
+  if (!spile_rt_in_controller && controller_gone(context->arena)) {
+    count_skip(slot, abi::kSkipControllerGone);
+    return nullptr;
+  }
+  uint64_t size = (sizeof(abi::RecordHeader) + static_cast<uint64_t>(payload) + 7) & ~uint64_t{7};
+  char* ring = ring_of(slot);
+  uint64_t position;
+  for (;;) {
+    uint64_t head = slot->ring_head;
+    position = head & (spile_rt_ring_size - 1);
+    uint64_t pad = unlikely(position + size > spile_rt_ring_size) ? spile_rt_ring_size - position : 0;
+    if (likely(head + pad + size - load_acquire(&slot->ring_tail) <= spile_rt_ring_size)) {
+      if (unlikely(pad)) {
+        fill_with_pad(ring + position, pad);
+        position = 0;
+      }
+      break;
+    }
+    if (!make_room(slot, size)) return nullptr;
+  }
+  abi::RecordHeader* record = reinterpret_cast<abi::RecordHeader*>(ring + position);
+  record->kind = static_cast<uint16_t>(kind);
+  record->cpu = current_cpu();
+  record->id = id;
+  record->probe = context->probe;
+  record->time = read_tsc();
+  return reinterpret_cast<char*>(record + 1);
+}
+
+SPILE_INLINE char* spile_rt_record_put_long(char* at, int64_t value) {
+  reinterpret_cast<Word64*>(at)->value = static_cast<uint64_t>(value);
+  return at + 8;
+}
+
+SPILE_INLINE char* spile_rt_record_put_string(char* at, const char* text, uint32_t length) {
+  uint64_t padded = (4 + static_cast<uint64_t>(length) + 7) & ~uint64_t{7};
+  reinterpret_cast<Word64*>(at + padded - 8)->value = 0;
+  reinterpret_cast<Word32*>(at)->value = length;
+  copy_bytes(at + 4, text, length);
+  return at + padded;
+}
+
+SPILE_INLINE char* spile_rt_record_put_bytes(char* at, const void* bytes, uint32_t length) {
+  copy_bytes(at, bytes, length);
+  return at + length;
+}
+
+SPILE_INLINE void spile_rt_record_end(Context* context, char* record, char* end) {
+  abi::ThreadSlot* slot = context->slot;
+  abi::RecordHeader* header = reinterpret_cast<abi::RecordHeader*>(record) - 1;
+  uint64_t size = static_cast<uint64_t>(end - reinterpret_cast<char*>(header) + 7) & ~uint64_t{7};
+  header->size = static_cast<uint32_t>(size);
+  uint64_t head = slot->ring_head;
+  // From the head to the record: 0, or what begin has filled with padding.
+  uint64_t pad = (static_cast<uint64_t>(reinterpret_cast<char*>(header) - ring_of(slot)) - head) & (spile_rt_ring_size - 1);
+  store_release(&slot->ring_head, head + pad + size);
+}
+
+SPILE_INLINE void spile_rt_exit_session(Context* context) { store_relaxed(&context->arena->exit_requested, 1u); }
+
+}  // extern "C"
+
+}  // namespace spile::rt

@@ -1,0 +1,21 @@
+// The constants of runtime/interface.h and the image's cells, for the unit tests. Not declared const here, and interface.h
+// is not included, so that tests may change them.
+
+#include <cstdint>
+
+#include "abi/arena.h"
+
+extern "C" {
+uint32_t spile_rt_string_size = 512;
+uint32_t spile_rt_in_controller = 0;
+uint32_t spile_rt_shards_offset = 256;
+uint32_t spile_rt_epoch_stride = 128 * 1024;
+uint32_t spile_rt_shadow_offset = 256 + 2 * 128 * 1024;
+uint32_t spile_rt_shadow_stride = 64;
+uint32_t spile_rt_shadow_capacity = 64;
+uint32_t spile_rt_scratch_offset = 256 + 2 * 128 * 1024 + 64 * 64;
+uint32_t spile_rt_scratch_size = 64 * 1024;
+uint32_t spile_rt_ring_offset = 256 + 2 * 128 * 1024 + 64 * 64 + 64 * 1024;
+uint32_t spile_rt_ring_size = 4096;
+volatile spile::abi::ImageCells spile_cells = {};
+}

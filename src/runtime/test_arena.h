@@ -1,0 +1,67 @@
+#pragma once
+// For the unit tests of native/: an arena of this process's own memory, as the controller would have made it, and the
+// constants that codegen would have defined, here as variables (native_constants_test.cpp), so that a test can change them.
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <memory>
+
+#include "runtime/interface.h"
+
+extern "C" {
+extern uint32_t test_in_controller asm("spile_rt_in_controller");
+extern uint32_t test_string_size asm("spile_rt_string_size");
+extern uint32_t test_ring_size asm("spile_rt_ring_size");
+extern volatile spile::abi::ImageCells test_cells asm("spile_cells");
+}
+
+namespace spile::rt {
+
+inline constexpr uint32_t kTestShards = 256, kTestEpochStride = 128 * 1024, kTestShadow = kTestShards + 2 * kTestEpochStride,
+                          kTestShadowStride = 64, kTestShadowCapacity = 64,
+                          kTestScratch = kTestShadow + kTestShadowStride * kTestShadowCapacity,
+                          kTestScratchSize = 64 * 1024, kTestRing = kTestScratch + kTestScratchSize,
+                          kTestRingSize = 4096, kTestRingRoom = 1 << 20;
+inline constexpr uint64_t kTestSlotStride = kTestRing + kTestRingRoom;
+inline constexpr uint64_t kTestGlobals = abi::kPageSize, kTestGlobalsSize = 16 << 20;
+
+class TestArena {
+ public:
+  explicit TestArena(uint32_t slots = 8) : size_(kTestGlobals + kTestGlobalsSize + slots * kTestSlotStride) {
+    base_ = static_cast<char*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    table_ = std::make_unique<abi::ProcessTable>();
+    std::memset(table_.get(), 0, sizeof(abi::ProcessTable));
+    header()->magic = abi::kArenaMagic;
+    header()->slot_count = slots;
+    header()->size = size_;
+    header()->slots_offset = kTestGlobals + kTestGlobalsSize;
+    header()->slot_stride = kTestSlotStride;
+    header()->enabled = 1;
+    test_in_controller = 0;
+    test_string_size = 512;
+    test_ring_size = kTestRingSize;
+    test_cells.arena = reinterpret_cast<uint64_t>(base_);
+    test_cells.process_table = reinterpret_cast<uint64_t>(table_.get());
+    test_cells.host_context = 0;
+    test_cells.host_drain = 0;
+    test_cells.returned_begin = 0;
+    test_cells.returned_end = 0;
+  }
+  ~TestArena() { munmap(base_, size_); }
+
+  abi::ArenaHeader* header() { return reinterpret_cast<abi::ArenaHeader*>(base_); }
+  abi::ProcessTable* table() { return table_.get(); }
+  abi::ThreadSlot* slot(uint32_t index) {
+    return reinterpret_cast<abi::ThreadSlot*>(base_ + header()->slots_offset + index * kTestSlotStride);
+  }
+  char* global(uint64_t offset = 0) { return base_ + kTestGlobals + offset; }
+  uint64_t global_offset(uint64_t offset = 0) { return kTestGlobals + offset; }
+
+ private:
+  uint64_t size_;
+  char* base_;
+  std::unique_ptr<abi::ProcessTable> table_;
+};
+
+}  // namespace spile::rt

@@ -1,0 +1,154 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+#include <vector>
+
+#include "runtime/test_arena.h"
+
+namespace spile::rt {
+namespace {
+
+TEST(Thread, EnterClaimsOneSlotAndRefusesToNest) {
+  TestArena arena;
+  Context outer{}, inner{};
+  ASSERT_TRUE(spile_rt_enter(&outer));
+  EXPECT_EQ(outer.slot, arena.slot(1));
+  EXPECT_EQ(outer.slot->busy, 1u);
+  EXPECT_EQ(outer.slot->owner, static_cast<uint64_t>(getpid()) << 32 | static_cast<uint32_t>(gettid()));
+  EXPECT_FALSE(spile_rt_enter(&inner));
+  EXPECT_EQ(inner.slot, outer.slot);
+  EXPECT_EQ(outer.slot->skipped[abi::kSkipReentrant], 1u);
+  spile_rt_leave(&outer);
+  EXPECT_EQ(outer.slot->busy, 0u);
+  ASSERT_TRUE(spile_rt_enter(&inner));
+  EXPECT_EQ(inner.slot, arena.slot(1));
+  spile_rt_leave(&inner);
+  EXPECT_EQ(arena.slot(2)->owner, 0u);
+}
+
+TEST(Thread, DisabledArenaRefusesSilently) {
+  TestArena arena;
+  arena.header()->enabled = 0;
+  Context context{};
+  EXPECT_FALSE(spile_rt_enter(&context));
+  EXPECT_FALSE(spile_rt_enter_light(&context));
+  for (uint64_t count : context.slot->skipped) EXPECT_EQ(count, 0u);
+}
+
+TEST(Thread, EntersInTheEpochOfTheArena) {
+  TestArena arena;
+  arena.header()->epoch = 1;
+  Context context{};
+  ASSERT_TRUE(spile_rt_enter(&context));
+  EXPECT_EQ(context.slot->busy, 2u);
+  EXPECT_EQ(static_cast<char*>(spile_rt_epoch_shard(&context, 8)) - static_cast<char*>(spile_rt_shard(&context, 8)),
+            kTestEpochStride);
+  spile_rt_leave(&context);
+}
+
+// More threads than slots: some share the overflow slot. No addition may be lost.
+TEST(Thread, EveryAdditionIsCounted) {
+  TestArena arena(4);
+  constexpr int kThreads = 8, kRounds = 100000;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([] {
+      for (int i = 0; i < kRounds; ++i) {
+        Context context{};
+        while (!spile_rt_enter_light(&context)) {
+        }
+        spile_rt_long_add(&context, spile_rt_shard(&context, 0), 1);
+        spile_rt_leave_light(&context);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < 4; ++i) sum += *reinterpret_cast<uint64_t*>(reinterpret_cast<char*>(arena.slot(i)) + kTestShards);
+  EXPECT_EQ(sum, uint64_t{kThreads} * kRounds);
+}
+
+TEST(Thread, ManyThreadsRaceForSlots) {
+  TestArena arena(64);
+  constexpr int kThreads = 40;
+  std::vector<std::thread> threads;
+  std::vector<abi::ThreadSlot*> slots(kThreads);
+  std::atomic<int> ready = 0;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (++ready; ready < kThreads;) {
+      }
+      Context context{};
+      ASSERT_TRUE(spile_rt_enter(&context));
+      slots[t] = context.slot;
+      spile_rt_leave(&context);
+      ASSERT_TRUE(spile_rt_enter(&context));
+      EXPECT_EQ(context.slot, slots[t]);
+      spile_rt_leave(&context);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  std::sort(slots.begin(), slots.end());
+  EXPECT_EQ(std::unique(slots.begin(), slots.end()), slots.end());
+}
+
+TEST(Thread, LockTimesOutAndIsCounted) {
+  TestArena arena;
+  Context context{};
+  ASSERT_TRUE(spile_rt_enter(&context));
+  uint64_t offset = arena.global_offset();
+  ASSERT_TRUE(spile_rt_lock(&context, offset));
+  EXPECT_EQ(*reinterpret_cast<uint32_t*>(arena.global()), 2u);  // slot 1, plus one
+  EXPECT_FALSE(spile_rt_lock(&context, offset));
+  EXPECT_EQ(context.slot->skipped[abi::kSkipLockTimeout], 1u);
+  spile_rt_unlock(&context, offset);
+  EXPECT_TRUE(spile_rt_lock(&context, offset));
+  spile_rt_unlock(&context, offset);
+  arena.header()->controller_futex[0] = 0x40000000;
+  EXPECT_FALSE(spile_rt_lock(&context, offset));
+  EXPECT_EQ(context.slot->skipped[abi::kSkipControllerGone], 1u);
+  spile_rt_leave(&context);
+}
+
+TEST(Thread, LocksExclude) {
+  TestArena arena;
+  int64_t total = 0;
+  std::vector<std::thread> threads;
+  std::atomic<int64_t> done = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20000; ++i) {
+        Context context{};
+        ASSERT_TRUE(spile_rt_enter(&context));
+        if (spile_rt_lock(&context, arena.global_offset())) {
+          total = total + 1;
+          spile_rt_unlock(&context, arena.global_offset());
+          ++done;
+        }
+        spile_rt_leave(&context);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(total, done);
+  EXPECT_GT(total, 0);
+}
+
+TEST(Thread, ScratchIsReleasedByMark) {
+  TestArena arena;
+  Context context{};
+  ASSERT_TRUE(spile_rt_enter(&context));
+  uint64_t mark = spile_rt_frame_mark(&context);
+  char* first = static_cast<char*>(spile_rt_frame(&context, 10));
+  char* second = static_cast<char*>(spile_rt_frame(&context, 10));
+  EXPECT_EQ(second - first, 16);
+  EXPECT_EQ(spile_rt_frame(&context, kTestScratchSize), nullptr);
+  spile_rt_frame_release(&context, mark);
+  EXPECT_EQ(spile_rt_frame(&context, 10), first);
+  spile_rt_leave(&context);
+}
+
+}  // namespace
+}  // namespace spile::rt
