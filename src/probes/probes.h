@@ -1,0 +1,37 @@
+#pragma once
+// The traced world as elaboration sees it: all probe point families over debug information. session makes one per run.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sema/target_info.h"
+
+namespace spile::probes {
+
+enum class Runtime : uint8_t { kAuto, kInProcess, kBpf };  // --runtime
+
+struct WorldOptions {
+  std::string program;   // -c: the command's first word, looked up in PATH; -x: empty (the pid tells)
+  pid_t process = 0;     // -x
+  Runtime runtime = Runtime::kAuto;
+};
+
+class World : public sema::TargetInfo {
+ public:
+  // Errors: the program does not exist or is no executable, the process does not exist.
+  static Result<std::unique_ptr<World>> open(const WorldOptions& options);
+
+  // Before elaboration: the script's probe points decide what kAuto means (any kernel probe: everything in the kernel).
+  virtual void choose_runtime(const std::vector<const syntax::ProbePoint*>& points) = 0;
+
+  // -l and -L: the points that a pattern stands for, as text, with variables ("$a:long $b:string") where asked.
+  struct ListedPoint {
+    std::string text;
+    std::vector<std::string> variables;
+  };
+  virtual Result<std::vector<ListedPoint>> list(const syntax::ProbePoint& pattern, bool with_variables) = 0;
+};
+
+}  // namespace spile::probes
