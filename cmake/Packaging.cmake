@@ -1,0 +1,18 @@
+# What `cmake --install` puts where beside the program itself, and the Debian package made from the same (./dev package).
+install(FILES docs/man/spile.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES tools/completion/spile DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.stp")
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGE_CONTACT "The spile authors <spile@localhost>")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Probes running programs and kernels with scripts
+ spile taps running Linux programs and kernels: probe scripts in the SystemTap
+ language are compiled in milliseconds, armed in live processes without a
+ rebuild, a restart or root, and cost nanoseconds a hit.")
+include(CPack)
