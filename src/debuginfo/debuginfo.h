@@ -51,7 +51,6 @@ struct SourcePlace {
 struct Function {
   enum class Source : uint8_t { kSymtab, kDynsym, kDwarf };
 
-  std::string name;          // for people: without clone suffix, C++ and Rust names demangled without parameters
   std::string linkage_name;  // the symbol: mangled, with its clone suffix (.isra.0, .constprop.0, .part.0)
   std::vector<std::string> aliases;  // linkage names of the same address other than linkage_name
   FileAddress address;
@@ -60,6 +59,9 @@ struct Function {
   bool exported = false;  // in .dynsym under any of its names
   bool is_ifunc = false;  // STT_GNU_IFUNC: the code here chooses the function and isn't the function
   SourcePlace declared;   // only known where a source file was part of the question
+
+  // For people: without clone suffix; C++ and Rust names demangled, without parameters. Costs microseconds for those.
+  std::string name() const;
 };
 
 // What functions() looks for.
@@ -96,7 +98,7 @@ class Module {
   std::optional<FileAddress> address_of(uint64_t file_offset) const;
 
   // ---- functions
-  // In order of address; empty where nothing matches. The names that match decide which is `name`.
+  // In order of address; empty where nothing matches. A name that matches becomes linkage_name.
   // Error: a source file was asked for and there is no debug information, or it can't be read.
   virtual Result<std::vector<Function>> functions(const FunctionPattern& pattern) = 0;
   // The function whose code contains the address.

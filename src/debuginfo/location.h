@@ -41,7 +41,8 @@ struct Operation {
 };
 using Operations = std::vector<Operation>;
 
-// "rdi", "[rsp+16]:4" and so on: for -v, listings and tests.
+// One word an operation: "rdi", "rsp +16 load4s", "&0x4010 load8 +24 load4": for -v, listings and tests. "&" is a file
+// address, "loadN" kDeref and "extN" kExtend of N bytes, a trailing "s" means signed.
 std::string to_string(const Operations& operations);
 
 // A part of an object that the compiler keeps in several places.
@@ -55,7 +56,7 @@ struct Piece {
 // Where an object is at one program counter. Registers are those of that moment.
 struct Place {
   enum class Kind : uint8_t {
-    kUnavailable,  // reason says why
+    kUnavailable,  // reason says why, as a phrase behind the variable's name: "is optimised out"
     kMemory,       // operations leave the object's address
     kValue,        // operations leave the object itself in the low bytes (the upper ones are garbage); it has no address
     kPieces,       // each of pieces, in order of their bytes in the object

@@ -58,6 +58,7 @@ class Type {
   std::optional<uint64_t> count() const;   // elements of an array; nothing where it has no bound
   std::vector<Member> members() const;     // of a struct or union, base classes first; a declaration's definition is sought
   std::vector<Enumerator> enumerators() const;
+  uint64_t stated_alignment() const;       // bytes, by alignas or the like; 0 where it has its natural one
   bool passed_by_reference() const;        // a C++ class that the ABI passes by hidden reference
 
   // A member by name, also one inside anonymous members and base classes; its offset is from the start of this type.

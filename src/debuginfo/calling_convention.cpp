@@ -1,0 +1,229 @@
+#include "debuginfo/calling_convention.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace spile::debuginfo {
+namespace {
+
+// DWARF numbers of rdi rsi rdx rcx r8 r9; rax rdx.
+constexpr std::array<int, 6> kParameterRegisters = {5, 4, 1, 2, 8, 9};
+constexpr std::array<int, 2> kReturnRegisters = {0, 1};
+constexpr int kRsp = 7;
+constexpr size_t kSseRegisters = 8;
+constexpr int64_t kFirstStackParameter = 8;  // above rsp at the entry: the return address is at 0
+constexpr int kDeepestNesting = 16;
+constexpr uint64_t kMostElements = 16;       // of an array that fits two eightbytes
+
+enum class Class : uint8_t { kNone, kSse, kInteger, kMemory };  // in order of what wins where two meet
+
+// The classes of an object's two eightbytes. Memory: both are kMemory.
+struct Classes {
+  std::array<Class, 2> eightbytes = {Class::kNone, Class::kNone};
+  bool known = true;
+
+  bool memory() const { return eightbytes[0] == Class::kMemory; }
+  size_t count(Class c) const { return static_cast<size_t>(std::count(eightbytes.begin(), eightbytes.end(), c)); }
+  void merge(uint64_t eightbyte, Class c) {
+    if (eightbyte > 1 || c == Class::kMemory)
+      eightbytes = {Class::kMemory, Class::kMemory};
+    else if (!memory())
+      eightbytes[eightbyte] = std::max(eightbytes[eightbyte], c);
+  }
+};
+
+uint64_t alignment_of(const Type& type, int depth = 0) {
+  if (depth > kDeepestNesting) return 1;
+  switch (type.kind()) {
+    case TypeKind::kInteger: case TypeKind::kEnum: case TypeKind::kPointer: case TypeKind::kFloat:
+      return std::clamp<uint64_t>(type.size(), 1, 16);
+    case TypeKind::kArray: return alignment_of(type.target(), depth + 1);
+    case TypeKind::kStruct: case TypeKind::kUnion: {
+      uint64_t most = std::max<uint64_t>(type.stated_alignment(), 1);
+      for (const Member& member : type.members()) most = std::max(most, alignment_of(member.type, depth + 1));
+      return most;
+    }
+    default: return 1;
+  }
+}
+
+void classify(const Type& type, uint64_t offset, Classes& classes, int depth);
+
+void classify_float(const Type& type, uint64_t offset, Classes& classes) {
+  const uint64_t size = type.size();
+  const std::string name = type.name();
+  if (name.find("long double") != name.npos || size > 16 || size == 0) return classes.merge(0, Class::kMemory);
+  classes.merge(offset / 8, Class::kSse);
+  // _Complex double takes two registers; __float128 and vectors of 16 bytes take one as a whole.
+  if (size == 16) classes.merge(offset / 8 + 1, name.find("omplex") != name.npos ? Class::kSse : Class::kNone);
+}
+
+void classify_members(const Type& type, uint64_t offset, Classes& classes, int depth) {
+  if (type.size() > 16) return classes.merge(0, Class::kMemory);
+  for (const Member& member : type.members()) {
+    if (member.bit_size) {
+      classes.merge((offset * 8 + member.offset * 8 + member.bit_offset) / 64, Class::kInteger);
+      continue;
+    }
+    // Packed structures travel in memory.
+    if ((offset + member.offset) % alignment_of(member.type) != 0) return classes.merge(0, Class::kMemory);
+    classify(member.type, offset + member.offset, classes, depth + 1);
+  }
+}
+
+void classify(const Type& type, uint64_t offset, Classes& classes, int depth) {
+  if (depth > kDeepestNesting) {
+    classes.known = false;
+    return;
+  }
+  switch (type.kind()) {
+    case TypeKind::kInteger: case TypeKind::kEnum: case TypeKind::kPointer:
+      for (uint64_t at = 0; at < std::max<uint64_t>(type.size(), 1); at += 8) classes.merge((offset + at) / 8, Class::kInteger);
+      return;
+    case TypeKind::kVoid:  // decltype(nullptr)
+      return classes.merge(offset / 8, Class::kInteger);
+    case TypeKind::kFloat: return classify_float(type, offset, classes);
+    case TypeKind::kStruct: case TypeKind::kUnion: return classify_members(type, offset, classes, depth);
+    case TypeKind::kArray: {
+      const uint64_t stride = type.target().size();
+      if (type.size() > 16) return classes.merge(0, Class::kMemory);
+      for (uint64_t i = 0; i < std::min(type.count().value_or(0), kMostElements); ++i)
+        classify(type.target(), offset + i * stride, classes, depth + 1);
+      return;
+    }
+    default: classes.known = false;
+  }
+}
+
+Classes classify(const Type& type) {
+  Classes classes;
+  classify(type, 0, classes, 0);
+  return classes;
+}
+
+Place in_register(int number) {
+  Place place;
+  place.kind = Place::Kind::kValue;
+  place.operations = {{.opcode = Opcode::kRegister, .value = number}};
+  return place;
+}
+
+Place missing(const char* reason) {
+  Place place;
+  place.reason = reason;
+  return place;
+}
+
+// An object of one or two eightbytes in registers; next_integer gives the general ones in turn.
+template <typename NextRegister>
+Place in_registers(const Type& type, const Classes& classes, NextRegister next_integer) {
+  if (classes.count(Class::kInteger) == 0)
+    return missing(classes.count(Class::kSse) ? "is in a floating-point register" : "is empty");
+  if (classes.eightbytes[1] == Class::kNone) return in_register(next_integer());
+  Place place;
+  place.kind = Place::Kind::kPieces;
+  for (size_t i = 0; i < 2; ++i) {
+    Piece piece;
+    piece.size = static_cast<uint32_t>(i == 0 ? 8 : std::max<uint64_t>(type.size(), 9) - 8);
+    if (classes.eightbytes[i] == Class::kInteger) {
+      piece.kind = Piece::Kind::kValue;
+      piece.operations = {{.opcode = Opcode::kRegister, .value = next_integer()}};
+    }
+    place.pieces.push_back(std::move(piece));
+  }
+  return place;
+}
+
+// Hands out registers and stack in the order of the parameters.
+class Assignment {
+ public:
+  explicit Assignment(bool hidden_return_pointer) : integers_(hidden_return_pointer ? 1 : 0) {}
+
+  Place place(const PassedParameter& parameter) {
+    if (lost_) return missing("is at a place that depends on a parameter of unknown type before it");
+    if (parameter.by_hidden_reference) return pointer_to_object();
+    const Classes classes = classify(parameter.type);
+    if (!classes.known) {
+      lost_ = true;
+      return missing("has a type that is not understood");
+    }
+    const size_t integers = classes.count(Class::kInteger), sse = classes.count(Class::kSse);
+    if (classes.memory() || integers_ + integers > kParameterRegisters.size() || sse_ + sse > kSseRegisters)
+      return on_stack(parameter.type);
+    sse_ += sse;
+    return in_registers(parameter.type, classes, [&] { return kParameterRegisters[integers_++]; });
+  }
+
+ private:
+  Place pointer_to_object() {
+    Place place;
+    place.kind = Place::Kind::kMemory;
+    if (integers_ < kParameterRegisters.size()) {
+      place.operations = {{.opcode = Opcode::kRegister, .value = kParameterRegisters[integers_++]}};
+      return place;
+    }
+    place.operations = stack_address(8, 8);
+    place.operations.push_back({.opcode = Opcode::kDeref, .size = 8});
+    return place;
+  }
+
+  Place on_stack(const Type& type) {
+    Place place;
+    place.kind = Place::Kind::kMemory;
+    place.operations = stack_address(type.size(), alignment_of(type));
+    return place;
+  }
+
+  Operations stack_address(uint64_t size, uint64_t alignment) {
+    alignment = std::max<uint64_t>(alignment, 8);
+    stack_ = (stack_ + alignment - 1) / alignment * alignment;
+    Operations address = {{.opcode = Opcode::kRegister, .value = kRsp},
+                          {.opcode = Opcode::kOffset, .value = kFirstStackParameter + static_cast<int64_t>(stack_)}};
+    stack_ += (size + 7) / 8 * 8;
+    return address;
+  }
+
+  size_t integers_;
+  size_t sse_ = 0;
+  uint64_t stack_ = 0;
+  bool lost_ = false;
+};
+
+bool returned_in_memory(const Type& returned) {
+  if (returned.kind() == TypeKind::kVoid || returned.kind() == TypeKind::kUnknown) return false;
+  // long double comes back in st(0), though it travels in memory as a parameter.
+  if (returned.kind() == TypeKind::kFloat) return false;
+  return returned.passed_by_reference() || classify(returned).memory();
+}
+
+}  // namespace
+
+std::vector<Place> parameter_places(const Type& returned, std::span<const PassedParameter> parameters) {
+  Assignment assignment(returned_in_memory(returned));
+  std::vector<Place> places;
+  for (const PassedParameter& parameter : parameters) {
+    places.push_back(assignment.place(parameter));
+    places.back().type = parameter.type;
+  }
+  return places;
+}
+
+Place return_place(const Type& returned) {
+  Place place;
+  if (returned_in_memory(returned)) {
+    place = in_register(kReturnRegisters[0]);
+    place.kind = Place::Kind::kMemory;
+  } else if (const Classes classes = classify(returned); !classes.known) {
+    place = missing("has a type that is not understood");
+  } else if (classes.memory()) {
+    place = missing("is in a floating-point register");
+  } else {
+    size_t used = 0;
+    place = in_registers(returned, classes, [&] { return kReturnRegisters[used++]; });
+  }
+  place.type = returned;
+  return place;
+}
+
+}  // namespace spile::debuginfo

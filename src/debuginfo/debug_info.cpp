@@ -1,0 +1,217 @@
+#include "debuginfo/debug_info.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/diagnostics.h"
+#include "debuginfo/calling_convention.h"
+#include "debuginfo/records.h"
+
+namespace spile::debuginfo {
+namespace {
+
+std::string file_stamp(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) return path;
+  return fmt::format("{} {} {}.{}", path, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+// Without a build-id, the file itself (its stamp is compared too) has to tell one build from another.
+std::string cache_path(const ElfImage& image, const OpenOptions& options) {
+  const std::string directory = options.cache_directory.empty() ? AnswerCache::default_directory() : options.cache_directory;
+  if (!options.use_cache || directory.empty()) return {};
+  const std::string name =
+      image.build_id().empty() ? fmt::format("path-{:016x}", std::hash<std::string>()(image.opened_path())) : image.build_id();
+  return fmt::format("{}/{}.answers", directory, name);
+}
+
+}  // namespace
+
+DebugInfo::DebugInfo(std::string path, std::shared_ptr<ElfImage> image, std::shared_ptr<ElfImage> with_dwarf,
+                     const OpenOptions& options)
+    : path_(std::move(path)), image_(std::move(image)), with_dwarf_(std::move(with_dwarf)),
+      debug_file_(with_dwarf_ ? with_dwarf_->opened_path() : ""),
+      cache_(with_dwarf_ ? cache_path(*image_, options) : "", with_dwarf_ ? file_stamp(debug_file_) : "") {}
+
+Result<DwarfReader*> DebugInfo::reader() {
+  if (reader_) return reader_.get();
+  if (open_error_) return *open_error_;
+  if (!with_dwarf_)
+    return Error{fmt::format("{}: has no debug information", path_),
+                 "install its debug symbols (package NAME-dbgsym or NAME-dbg), or build it with -g; without them, function "
+                 "arguments can be read by number: int_arg(1), pointer_arg(2)"};
+  opened_ = true;
+  auto opened = DwarfReader::open(path_, image_->opened_path(), debug_file_);
+  if (!opened.ok()) {
+    open_error_ = opened.error();
+    return *open_error_;
+  }
+  reader_ = std::move(*opened);
+  return reader_.get();
+}
+
+template <typename T, typename Read, typename Compute>
+Result<T> DebugInfo::remembered(const std::string& key, Read read, Compute compute) {
+  if (with_dwarf_)
+    if (const std::string* bytes = cache_.find(key))
+      if (auto value = read(*bytes)) return std::move(*value);
+  TRY(DwarfReader * dwarf, reader());
+  Result<T> computed = compute(*dwarf);
+  if (computed.ok()) cache_.put(key, to_bytes(*computed));
+  return computed;
+}
+
+Result<SourcePlace> DebugInfo::declaration(FileAddress function) {
+  return remembered<SourcePlace>(fmt::format("declaration {:x}", function.value), place_from_bytes,
+                                 [&](DwarfReader& dwarf) { return dwarf.declaration(function); });
+}
+
+Result<SourcePlace> DebugInfo::source_line(FileAddress pc) {
+  return remembered<SourcePlace>(fmt::format("line {:x}", pc.value), place_from_bytes,
+                                 [&](DwarfReader& dwarf) { return dwarf.source_line(pc); });
+}
+
+Result<FunctionRecord> DebugInfo::function_record(FileAddress function, FileAddress pc) {
+  return remembered<FunctionRecord>(fmt::format("function {:x} {:x}", function.value, pc.value), function_from_bytes,
+                                    [&](DwarfReader& dwarf) { return dwarf.function(function, pc); });
+}
+
+const TypeNode& DebugInfo::type_node(uint64_t id) {
+  auto& kept = types_[id];
+  if (!kept) {
+    auto node = remembered<TypeNode>(fmt::format("type {:x}", id), type_from_bytes,
+                                     [&](DwarfReader& dwarf) -> Result<TypeNode> { return dwarf.type(id); });
+    kept = std::make_unique<TypeNode>(node.ok() ? std::move(*node) : TypeNode{});
+  }
+  return *kept;
+}
+
+uint64_t DebugInfo::type_definition(uint64_t id) {
+  auto [entry, is_new] = definitions_.try_emplace(id, kUnknownType);
+  if (!is_new) return entry->second;
+  // Remembered as a node that stands for the definition.
+  auto node = remembered<TypeNode>(fmt::format("definition {:x}", id), type_from_bytes,
+                                   [&](DwarfReader& dwarf) -> Result<TypeNode> {
+                                     TypeNode alias;
+                                     alias.target = dwarf.definition(id);
+                                     return alias;
+                                   });
+  return definitions_[id] = node.ok() ? node->target : kUnknownType;
+}
+
+Variable DebugInfo::made_from(const VariableRecord& record, const SymbolLookup& symbol) {
+  Variable variable;
+  variable.name = record.name;
+  variable.kind = record.kind;
+  variable.place = record.place;
+  variable.place.type = Type(shared_from_this(), record.type);
+  if (record.is_declaration) {
+    variable.kind = Variable::Kind::kGlobal;
+    if (auto address = symbol(record.name)) {
+      variable.place.kind = Place::Kind::kMemory;
+      variable.place.operations = {{.opcode = Opcode::kAddress, .value = static_cast<int64_t>(address->value)}};
+      variable.place.reason.clear();
+    } else {
+      variable.place.reason = "is defined in another module";
+    }
+  }
+  return variable;
+}
+
+// Parameters whose stack slots the function has yet to fill are where the calling convention has them.
+void DebugInfo::place_waiting_parameters(const FunctionRecord& record, std::vector<Variable>& variables) {
+  using Slot = VariableRecord::Slot;
+  std::vector<PassedParameter> passed;
+  bool any_waits = false;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const Slot slot = record.variables[i].slot;
+    any_waits |= slot != Slot::kReady;
+    if (variables[i].kind != Variable::Kind::kParameter) continue;
+    const bool by_reference = slot == Slot::kNotThereYetByReference || variables[i].place.type.passed_by_reference();
+    passed.push_back({variables[i].place.type, by_reference});
+  }
+  if (!any_waits) return;
+  const std::vector<Place> places = parameter_places(Type(shared_from_this(), record.return_type), passed);
+  size_t next_parameter = 0;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const bool parameter = variables[i].kind == Variable::Kind::kParameter;
+    const size_t number = parameter ? next_parameter++ : 0;
+    if (record.variables[i].slot == Slot::kReady) continue;
+    Place replaced;
+    replaced.type = variables[i].place.type;
+    if (!parameter)
+      replaced.reason = "has no value yet at the function's entry";
+    else if (!record.standard_convention)
+      replaced.reason = "is passed in a way of the compiler's own";
+    else
+      replaced = places[number];
+    variables[i].place = std::move(replaced);
+  }
+}
+
+Result<std::vector<Variable>> DebugInfo::variables(FileAddress function, FileAddress pc, const SymbolLookup& symbol) {
+  TRY(FunctionRecord record, function_record(function, pc));
+  std::vector<Variable> variables;
+  for (const VariableRecord& r : record.variables) variables.push_back(made_from(r, symbol));
+  place_waiting_parameters(record, variables);
+  std::erase_if(variables, [](const Variable& v) { return v.name.empty(); });
+  return variables;
+}
+
+Result<Variable> DebugInfo::variable(FileAddress function, FileAddress pc, const std::string& name, const SymbolLookup& symbol) {
+  TRY(std::vector<Variable> visible, variables(function, pc, symbol));
+  // Locals of inner blocks hide outer ones, and those hide parameters (which C forbids for the outermost block only).
+  for (Variable::Kind kind : {Variable::Kind::kLocal, Variable::Kind::kGlobal, Variable::Kind::kParameter})
+    for (Variable& candidate : visible)
+      if (candidate.kind == kind && candidate.name == name) return std::move(candidate);
+  auto record = remembered<VariableRecord>(
+      fmt::format("unit-variable {:x} {}", function.value, name), variable_from_bytes,
+      [&](DwarfReader& dwarf) -> Result<VariableRecord> {
+        auto found = dwarf.unit_variable(function, name);
+        if (!found) return no_such_variable(function, visible, name);
+        return std::move(*found);
+      });
+  if (!record.ok()) return record.error();
+  return made_from(*record, symbol);
+}
+
+Error DebugInfo::no_such_variable(FileAddress function, const std::vector<Variable>& visible, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Variable& variable : visible)
+    if (std::find(names.begin(), names.end(), variable.name) == names.end()) names.push_back(variable.name);
+  std::string seen;
+  for (const std::string& n : names) seen += (seen.empty() ? "$" : ", $") + n;
+  if (reader_)
+    for (std::string& n : reader_->unit_variable_names(function)) names.push_back(std::move(n));
+  const std::string near = nearest_name(name, names);
+  return {fmt::format("no variable '${}' is visible here", name),
+          !near.empty() ? fmt::format("did you mean '${}'?", near) :
+          !seen.empty() ? fmt::format("there are: {}", seen) : "the function has no parameters or locals"};
+}
+
+Result<Variable> DebugInfo::global_variable(const std::string& name, const std::string& file, const SymbolLookup& symbol) {
+  auto record = remembered<VariableRecord>(
+      fmt::format("global-variable {}@{}", name, file), variable_from_bytes, [&](DwarfReader& dwarf) -> Result<VariableRecord> {
+        auto found = dwarf.global_variable(name, file);
+        if (!found)
+          return Error{fmt::format("{}: no global variable '{}'{}", path_, name, file.empty() ? "" : " in a file like " + file), {}};
+        return std::move(*found);
+      });
+  if (!record.ok()) return record.error();
+  return made_from(*record, symbol);
+}
+
+Result<Place> DebugInfo::return_value(FileAddress function) {
+  TRY(FunctionRecord record, function_record(function, function));
+  if (record.return_type == kVoidType) return Error{"the function returns nothing, so it has no $return", {}};
+  return return_place(Type(shared_from_this(), record.return_type));
+}
+
+std::vector<DwarfFunction> DebugInfo::all_functions() {
+  auto dwarf = reader();
+  return dwarf.ok() ? (*dwarf)->all_functions() : std::vector<DwarfFunction>();
+}
+
+}  // namespace spile::debuginfo

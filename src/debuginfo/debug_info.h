@@ -1,0 +1,62 @@
+#pragma once
+// A module's debug information with its cache in front: what Module answers about variables, types and source places.
+// Types hold it (as their TypeSource) and so keep it, the images and libdw's data alive after the Module has gone.
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "debuginfo/answer_cache.h"
+#include "debuginfo/dwarf_reader.h"
+#include "debuginfo/elf_image.h"
+
+namespace spile::debuginfo {
+
+class DebugInfo final : public TypeSource, public std::enable_shared_from_this<DebugInfo> {
+ public:
+  // with_dwarf: the image that has .debug_info; null for none.
+  DebugInfo(std::string path, std::shared_ptr<ElfImage> image, std::shared_ptr<ElfImage> with_dwarf,
+            const OpenOptions& options);
+  ~DebugInfo() override { save_cache(); }
+
+  const std::string& debug_file() const { return debug_file_; }
+  bool opened_dwarf() const { return opened_; }
+  void save_cache() { cache_.save(); }
+
+  Result<SourcePlace> declaration(FileAddress function);
+  Result<SourcePlace> source_line(FileAddress pc);
+  // The address of a data symbol, for variables that the debug information only declares.
+  using SymbolLookup = std::function<std::optional<FileAddress>(const std::string&)>;
+  Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, const SymbolLookup& symbol);
+  Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name, const SymbolLookup& symbol);
+  Result<Variable> global_variable(const std::string& name, const std::string& file, const SymbolLookup& symbol);
+  Result<Place> return_value(FileAddress function);
+  std::vector<DwarfFunction> all_functions();
+
+  const TypeNode& type_node(uint64_t id) override;
+  uint64_t type_definition(uint64_t id) override;
+
+ private:
+  // Opens DWARF at the first call; the error of a failed opening is kept.
+  Result<DwarfReader*> reader();
+  Result<FunctionRecord> function_record(FileAddress function, FileAddress pc);
+  Variable made_from(const VariableRecord& record, const SymbolLookup& symbol);
+  void place_waiting_parameters(const FunctionRecord& record, std::vector<Variable>& variables);
+  Error no_such_variable(FileAddress function, const std::vector<Variable>& visible, const std::string& name);
+
+  // The answer under the key, from the cache if it is there and reads well, else computed and remembered if it is no error.
+  template <typename T, typename Read, typename Compute>
+  Result<T> remembered(const std::string& key, Read read, Compute compute);
+
+  std::string path_;
+  std::shared_ptr<ElfImage> image_, with_dwarf_;
+  std::string debug_file_;
+  AnswerCache cache_;
+  std::unique_ptr<DwarfReader> reader_;
+  std::optional<Error> open_error_;
+  bool opened_ = false;
+  std::unordered_map<uint64_t, std::unique_ptr<TypeNode>> types_;
+  std::unordered_map<uint64_t, uint64_t> definitions_;
+};
+
+}  // namespace spile::debuginfo

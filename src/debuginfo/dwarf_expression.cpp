@@ -1,0 +1,374 @@
+#include "debuginfo/dwarf_expression.h"
+
+#include <dwarf.h>
+#include <fmt/format.h>
+
+#include <cstring>
+
+namespace spile::debuginfo {
+namespace {
+
+constexpr int kRbp = 6, kRsp = 7, kRegisters = 16;
+constexpr int kDeepest = 4;         // frame base -> CFA -> ...
+constexpr size_t kMostOperations = 256;
+// "call" pushed the return address: the CFA, rsp before the call, is 8 above rsp at the first instruction. And when the
+// prologue has pushed rbp and copied rsp to it, rbp is the CFA - 16.
+constexpr int64_t kCfaFromEntryRsp = 8;
+constexpr int64_t kFutureRbpFromEntryRsp = -8;
+constexpr const char* kNoFrameYet = "has no place before the function has made its stack frame";
+
+// Whether every operation finds its operands and a value is left at the end: code generators rely on it.
+bool well_formed(const Operations& code) {
+  int64_t depth = 0;
+  for (const Operation& op : code) {
+    int64_t needs = 1, pushes = 1;
+    switch (op.opcode) {
+      case Opcode::kRegister: case Opcode::kConstant: case Opcode::kAddress: case Opcode::kIndex:
+        needs = 0;
+        break;
+      case Opcode::kAdd: case Opcode::kSub: case Opcode::kMul: case Opcode::kDiv: case Opcode::kMod: case Opcode::kAnd:
+      case Opcode::kOr: case Opcode::kXor: case Opcode::kShl: case Opcode::kShr: case Opcode::kShra: case Opcode::kEq:
+      case Opcode::kNe: case Opcode::kLt: case Opcode::kLe: case Opcode::kGt: case Opcode::kGe:
+        needs = 2;
+        break;
+      case Opcode::kDup: pushes = 2; break;
+      case Opcode::kDrop: pushes = 0; break;
+      case Opcode::kSwap: needs = pushes = 2; break;
+      case Opcode::kRot: needs = pushes = 3; break;
+      case Opcode::kPick:
+        if (op.value < 0 || op.value >= depth) return false;
+        needs = 0;
+        break;
+      default: break;
+    }
+    if (depth < needs) return false;
+    depth += pushes - needs;
+  }
+  return depth >= 1;
+}
+
+class Compiler {
+ public:
+  Compiler(Dwarf_Attribute* attribute, const FrameContext& context, int depth)
+      : attribute_(attribute), context_(context), depth_(depth) {}
+
+  Place compile(Dwarf_Op* operations, size_t count);
+
+ private:
+  bool compile_one(const Dwarf_Op& op);
+  bool compile_variable_data(const Dwarf_Op& op);
+  bool compile_typed(const Dwarf_Op& op);
+  bool compile_entry_value(const Dwarf_Op& op);
+  bool push_frame_base(int64_t offset);
+  bool push_cfa();
+  bool push_attribute_of(const Dwarf_Op& op, bool is_address);
+  bool finish_piece(uint64_t size);
+  // What the operations so far describe: an object in a register, a computed value, or memory.
+  Piece::Kind kind() const { return is_value_ ? Piece::Kind::kValue : Piece::Kind::kMemory; }
+
+  bool fail(std::string reason) {
+    reason_ = std::move(reason);
+    return false;
+  }
+  bool push(Opcode opcode, int64_t value = 0) {
+    code_.push_back({.opcode = opcode, .value = value});
+    return true;
+  }
+  bool offset(int64_t by) {
+    if (by != 0) push(Opcode::kOffset, by);
+    return true;
+  }
+  bool push_register(int64_t number, int64_t by) {
+    if (number < 0 || number >= kRegisters) return fail(fmt::format("is in a register that is not kept (DWARF number {})", number));
+    push(Opcode::kRegister, number);
+    return offset(by);
+  }
+
+  Dwarf_Attribute* attribute_;
+  const FrameContext& context_;
+  int depth_;
+  Operations code_;
+  std::vector<Piece> pieces_;
+  bool is_value_ = false;
+  std::string reason_;
+};
+
+std::optional<Opcode> plain_opcode(int atom) {
+  switch (atom) {
+    case DW_OP_dup: return Opcode::kDup;
+    case DW_OP_drop: return Opcode::kDrop;
+    case DW_OP_swap: return Opcode::kSwap;
+    case DW_OP_rot: return Opcode::kRot;
+    case DW_OP_abs: return Opcode::kAbs;
+    case DW_OP_and: return Opcode::kAnd;
+    case DW_OP_div: return Opcode::kDiv;
+    case DW_OP_minus: return Opcode::kSub;
+    case DW_OP_mod: return Opcode::kMod;
+    case DW_OP_mul: return Opcode::kMul;
+    case DW_OP_neg: return Opcode::kNeg;
+    case DW_OP_not: return Opcode::kNot;
+    case DW_OP_or: return Opcode::kOr;
+    case DW_OP_plus: return Opcode::kAdd;
+    case DW_OP_shl: return Opcode::kShl;
+    case DW_OP_shr: return Opcode::kShr;
+    case DW_OP_shra: return Opcode::kShra;
+    case DW_OP_xor: return Opcode::kXor;
+    case DW_OP_eq: return Opcode::kEq;
+    case DW_OP_ge: return Opcode::kGe;
+    case DW_OP_gt: return Opcode::kGt;
+    case DW_OP_le: return Opcode::kLe;
+    case DW_OP_lt: return Opcode::kLt;
+    case DW_OP_ne: return Opcode::kNe;
+    default: return std::nullopt;
+  }
+}
+
+bool Compiler::push_cfa() {
+  if (context_.at_entry) {
+    push(Opcode::kRegister, kRsp);
+    return offset(kCfaFromEntryRsp);
+  }
+  Dwarf_Op* operations;
+  size_t count;
+  if (depth_ >= kDeepest || !context_.file.frame_address(context_.pc, &operations, &count))
+    return fail("is in the stack frame, and there is no unwind information to find that");
+  Place cfa = Compiler(nullptr, context_, depth_ + 1).compile(operations, count);
+  if (cfa.kind != Place::Kind::kMemory && cfa.kind != Place::Kind::kValue) return fail(cfa.reason);
+  code_.insert(code_.end(), cfa.operations.begin(), cfa.operations.end());
+  return true;
+}
+
+bool Compiler::push_frame_base(int64_t by) {
+  Dwarf_Attribute base;
+  Dwarf_Op* operations;
+  size_t count;
+  if (!context_.function || depth_ >= kDeepest || !dwarf_attr_integrate(context_.function, DW_AT_frame_base, &base) ||
+      dwarf_getlocation_addr(&base, context_.pc.value, &operations, &count, 1) != 1 || count == 0)
+    return fail("is in the stack frame, whose place is not described here");
+  // Clang's frame base is the frame pointer that the prologue makes; before that, it is where that will be.
+  if (context_.at_entry && count == 1 && operations[0].atom == DW_OP_reg0 + kRbp) {
+    push(Opcode::kRegister, kRsp);
+    return offset(kFutureRbpFromEntryRsp + by);
+  }
+  if (context_.at_entry && count == 1 && operations[0].atom == DW_OP_reg0 + kRsp)
+    return fail(kNoFrameYet);
+  Place frame = Compiler(&base, context_, depth_ + 1).compile(operations, count);
+  if (frame.kind != Place::Kind::kMemory && frame.kind != Place::Kind::kValue) return fail(frame.reason);
+  code_.insert(code_.end(), frame.operations.begin(), frame.operations.end());
+  // One kOffset from the register: is_in_future_frame() and readers of listings see a plain "rsp - 12".
+  if (!code_.empty() && code_.back().opcode == Opcode::kOffset) {
+    by += code_.back().value;
+    code_.pop_back();
+  }
+  return offset(by);
+}
+
+bool Compiler::push_attribute_of(const Dwarf_Op& op, bool is_address) {
+  Dwarf_Attribute indirect;
+  Dwarf_Addr address;
+  if (!attribute_ || dwarf_getlocation_attr(attribute_, &op, &indirect) != 0) return fail("is described in a damaged way");
+  if (is_address) return dwarf_formaddr(&indirect, &address) == 0 ? push(Opcode::kAddress, static_cast<int64_t>(address))
+                                                                   : fail("is at an address that cannot be read");
+  Dwarf_Word constant;
+  // .debug_addr entries for DW_OP_constx are addresses by form.
+  if (dwarf_formaddr(&indirect, &address) == 0) return push(Opcode::kConstant, static_cast<int64_t>(address));
+  if (dwarf_formudata(&indirect, &constant) == 0) return push(Opcode::kConstant, static_cast<int64_t>(constant));
+  return fail("is a constant that cannot be read");
+}
+
+bool Compiler::compile_entry_value(const Dwarf_Op& op) {
+  Dwarf_Attribute inner;
+  Dwarf_Op* operations;
+  size_t count;
+  if (!context_.at_entry) return fail("is optimised out here (only its value at the function's entry would tell)");
+  if (!attribute_ || depth_ >= kDeepest || dwarf_getlocation_attr(attribute_, &op, &inner) != 0 ||
+      dwarf_getlocation(&inner, &operations, &count) != 0)
+    return fail("is described in a damaged way");
+  Place value = Compiler(&inner, context_, depth_ + 1).compile(operations, count);
+  if (value.kind != Place::Kind::kMemory && value.kind != Place::Kind::kValue) return fail(value.reason);
+  code_.insert(code_.end(), value.operations.begin(), value.operations.end());
+  return true;
+}
+
+// Operations that take data out of the DWARF file or the target's memory.
+bool Compiler::compile_variable_data(const Dwarf_Op& op) {
+  switch (op.atom) {
+    case DW_OP_addrx:
+    case DW_OP_GNU_addr_index: return push_attribute_of(op, true);
+    case DW_OP_constx:
+    case DW_OP_GNU_const_index: return push_attribute_of(op, false);
+    case DW_OP_entry_value:
+    case DW_OP_GNU_entry_value: return compile_entry_value(op);
+    case DW_OP_implicit_value: {
+      Dwarf_Block block;
+      uint64_t value = 0;
+      if (!attribute_ || dwarf_getlocation_implicit_value(attribute_, &op, &block) != 0) return fail("is described in a damaged way");
+      if (block.length > sizeof value) return fail("is a constant longer than 8 bytes");
+      memcpy(&value, block.data, block.length);
+      is_value_ = true;
+      return push(Opcode::kConstant, static_cast<int64_t>(value));
+    }
+    case DW_OP_implicit_pointer:
+    case DW_OP_GNU_implicit_pointer: return fail("is optimised out (it points to something that has no address)");
+    case DW_OP_form_tls_address:
+    case DW_OP_GNU_push_tls_address: return fail("is thread-local");
+    case DW_OP_deref:
+    case DW_OP_deref_size: {
+      const auto size = static_cast<uint8_t>(op.atom == DW_OP_deref ? 8 : op.number);
+      if (size != 1 && size != 2 && size != 4 && size != 8) return fail("is described in a damaged way");
+      code_.push_back({.opcode = Opcode::kDeref, .size = size});
+      return true;
+    }
+    default: return compile_typed(op);
+  }
+}
+
+// DWARF 5's typed values, where the type is an integer: GCC writes them for narrowing conversions.
+bool Compiler::compile_typed(const Dwarf_Op& op) {
+  Dwarf_Die type;
+  uint8_t size = 8;
+  bool is_signed = false;
+  switch (op.atom) {
+    case DW_OP_convert:
+    case DW_OP_GNU_convert:
+    case DW_OP_reinterpret:
+    case DW_OP_GNU_reinterpret:
+      if (op.number == 0) return true;  // to the generic type
+      [[fallthrough]];
+    case DW_OP_regval_type:
+    case DW_OP_GNU_regval_type:
+    case DW_OP_deref_type:
+    case DW_OP_GNU_deref_type: {
+      if (!attribute_ || dwarf_getlocation_die(attribute_, &op, &type) != 0) return fail("is described in a damaged way");
+      const auto bytes = die_number(type, DW_AT_byte_size).value_or(0);
+      const auto encoding = die_number(type, DW_AT_encoding).value_or(0);
+      if (encoding == DW_ATE_float || (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8))
+        return fail("is computed with a type other than integers");
+      size = static_cast<uint8_t>(bytes);
+      is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
+      break;
+    }
+    default: return fail(fmt::format("is described by a DWARF operation that is not understood (0x{:x})", op.atom));
+  }
+  if (op.atom == DW_OP_deref_type || op.atom == DW_OP_GNU_deref_type) {
+    code_.push_back({.opcode = Opcode::kDeref, .is_signed = is_signed, .size = size});
+    return true;
+  }
+  if ((op.atom == DW_OP_regval_type || op.atom == DW_OP_GNU_regval_type) && !push_register(static_cast<int64_t>(op.number), 0))
+    return false;
+  code_.push_back({.opcode = Opcode::kExtend, .is_signed = is_signed, .size = size});
+  return true;
+}
+
+bool Compiler::finish_piece(uint64_t size) {
+  if (size > 1 << 20) return fail("is described in a damaged way");
+  if (!code_.empty() && !well_formed(code_)) return fail("is described in a damaged way");
+  Piece piece;
+  piece.size = static_cast<uint32_t>(size);
+  if (!code_.empty()) piece.kind = kind();
+  piece.operations = std::move(code_);
+  code_.clear();
+  is_value_ = false;
+  pieces_.push_back(std::move(piece));
+  return true;
+}
+
+bool Compiler::compile_one(const Dwarf_Op& op) {
+  const auto number = static_cast<int64_t>(op.number);
+  const int atom = op.atom;
+  if (is_value_ && atom != DW_OP_piece && atom != DW_OP_bit_piece && atom != DW_OP_nop) return fail("is described in a damaged way");
+  if (auto plain = plain_opcode(atom)) return push(*plain);
+  if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) return push(Opcode::kConstant, atom - DW_OP_lit0);
+  if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31) {
+    is_value_ = true;
+    return push_register(atom - DW_OP_reg0, 0);
+  }
+  if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) return push_register(atom - DW_OP_breg0, number);
+  switch (atom) {
+    case DW_OP_nop: return true;
+    case DW_OP_regx:
+      is_value_ = true;
+      return push_register(number, 0);
+    case DW_OP_bregx: return push_register(number, static_cast<int64_t>(op.number2));
+    case DW_OP_addr: return push(Opcode::kAddress, number);
+    case DW_OP_const1u: case DW_OP_const1s: case DW_OP_const2u: case DW_OP_const2s: case DW_OP_const4u:
+    case DW_OP_const4s: case DW_OP_const8u: case DW_OP_const8s: case DW_OP_constu: case DW_OP_consts:
+      return push(Opcode::kConstant, number);
+    case DW_OP_fbreg: return push_frame_base(number);
+    case DW_OP_call_frame_cfa: return push_cfa();
+    case DW_OP_plus_uconst: return offset(number);
+    case DW_OP_over: return push(Opcode::kPick, 1);
+    case DW_OP_pick: return push(Opcode::kPick, number);
+    case DW_OP_stack_value:
+      is_value_ = true;
+      return true;
+    case DW_OP_piece: return finish_piece(op.number);
+    case DW_OP_bit_piece:
+      if (op.number % 8 != 0 || op.number2 != 0) return fail("is scattered over bits");
+      return finish_piece(op.number / 8);
+    case DW_OP_skip:
+    case DW_OP_bra: return fail("is described by a program with branches");
+    default: return compile_variable_data(op);
+  }
+}
+
+Place Compiler::compile(Dwarf_Op* operations, size_t count) {
+  Place place;
+  place.reason = "is optimised out";
+  if (count == 0) return place;
+  if (count > kMostOperations) return unavailable("is described by too long a program");
+  for (size_t i = 0; i < count; ++i)
+    if (!compile_one(operations[i])) return unavailable(reason_);
+  place.reason.clear();
+  if (!pieces_.empty()) {
+    if (!code_.empty()) return unavailable("is described in a damaged way");
+    place.kind = Place::Kind::kPieces;
+    place.pieces = std::move(pieces_);
+    return place;
+  }
+  if (!well_formed(code_)) return unavailable("is described in a damaged way");
+  place.kind = is_value_ ? Place::Kind::kValue : Place::Kind::kMemory;
+  place.operations = std::move(code_);
+  return place;
+}
+
+bool below_cfa_at_entry(const Operations& operations, size_t count) {
+  if (count == 0 || operations[0] != Operation{.opcode = Opcode::kRegister, .value = kRsp}) return false;
+  const int64_t by = count == 2 && operations[1].opcode == Opcode::kOffset ? operations[1].value : 0;
+  return (count == 1 || (count == 2 && operations[1].opcode == Opcode::kOffset)) && by < kCfaFromEntryRsp;
+}
+
+}  // namespace
+
+Place unavailable(std::string reason) {
+  Place place;
+  place.reason = std::move(reason);
+  return place;
+}
+
+Place compile_location(Dwarf_Attribute& attribute, const FrameContext& context) {
+  Dwarf_Op* operations = nullptr;
+  size_t count = 0;
+  int found = 0;
+  // Outside functions there is one location for every pc.
+  if (context.function)
+    found = dwarf_getlocation_addr(&attribute, context.pc.value, &operations, &count, 1);
+  else
+    found = dwarf_getlocation(&attribute, &operations, &count) == 0 ? 1 : -1;
+  if (found < 0) return unavailable("has a damaged description");
+  if (found == 0) return unavailable("is optimised out here");
+  return Compiler(&attribute, context, 0).compile(operations, count);
+}
+
+bool is_in_future_frame(const Place& place) {
+  if (place.kind == Place::Kind::kUnavailable) return place.reason == kNoFrameYet;
+  return place.kind == Place::Kind::kMemory && below_cfa_at_entry(place.operations, place.operations.size());
+}
+
+bool is_reference_in_future_frame(const Place& place) {
+  const Operations& code = place.operations;
+  return place.kind == Place::Kind::kMemory && !code.empty() &&
+         code.back() == Operation{.opcode = Opcode::kDeref, .size = 8} && below_cfa_at_entry(code, code.size() - 1);
+}
+
+}  // namespace spile::debuginfo

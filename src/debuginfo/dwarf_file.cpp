@@ -1,0 +1,230 @@
+#include "debuginfo/dwarf_file.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace spile::debuginfo {
+namespace {
+
+enum Section : uint64_t { kInfo, kTypes, kAlternate, kAlternateTypes, kSplit, kSplitTypes };
+constexpr int kUnitShift = 32, kSectionShift = 59;
+constexpr uint64_t kUnitLimit = 1 << 22;
+constexpr int kDeepest = 64;  // nesting of namespaces and classes
+
+// Type units of DWARF 4 have a section, and so offsets, of their own.
+bool in_types_section(Dwarf_CU* cu) {
+  Dwarf_Half version = 0;
+  uint8_t unit_type = 0;
+  return dwarf_cu_info(cu, &version, &unit_type, nullptr, nullptr, nullptr, nullptr, nullptr) == 0 &&
+         unit_type == DW_UT_type && version < 5;
+}
+
+bool has_contents(Dwarf_Die& die) { return die.addr != nullptr && dwarf_tag(&die) != 0; }
+
+void visit_functions(Dwarf_Die& parent, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit, int depth) {
+  if (depth > kDeepest) return;
+  for (ChildDies children(parent); children.valid(); children.next()) {
+    Dwarf_Die& die = children.die();
+    switch (children.tag()) {
+      case DW_TAG_subprogram: {
+        Dwarf_Addr base, start, end;
+        for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&die, offset, &base, &start, &end)) > 0;)
+          if (start < end) visit(start, end - start, die);
+        break;
+      }
+      case DW_TAG_namespace:
+      case DW_TAG_module:
+      case DW_TAG_structure_type:
+      case DW_TAG_class_type:
+        visit_functions(die, visit, depth + 1);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path, const std::string& main_file,
+                                                   const std::string& debug_file) {
+  static const unsigned version = elf_version(EV_CURRENT);  // libelf refuses to work before it is asked
+  auto failed = [&](const char* what) {
+    const char* why = dwarf_errmsg(-1);
+    return Error{fmt::format("{}: cannot read {} of {}: {}", path, what, debug_file, why ? why : "unknown error"), {}};
+  };
+  if (version == EV_NONE) return failed("ELF");
+  auto file = std::make_unique<DwarfFile>();
+  file->main_fd_.reset(::open(main_file.c_str(), O_RDONLY | O_CLOEXEC));
+  file->debug_fd_.reset(::open(debug_file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file->main_fd_ || !file->debug_fd_) return Error::from_errno(fmt::format("open {}", debug_file), errno);
+  file->main_elf_.reset(elf_begin(file->main_fd_.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
+  file->debug_.reset(dwarf_begin(file->debug_fd_.get(), DWARF_C_READ));
+  if (!file->debug_) return failed("the debug information");
+  return file;
+}
+
+const std::vector<DwarfFile::Unit>& DwarfFile::units() {
+  if (units_) return *units_;
+  units_.emplace();
+  Dwarf_CU* cu = nullptr;
+  Unit unit;
+  Dwarf_Die split;
+  while (dwarf_get_units(debug_.get(), cu, &cu, nullptr, nullptr, &unit.skeleton, &split) == 0) {
+    if (!has_contents(unit.skeleton)) continue;
+    unit.die = unit.skeleton;
+    if (split.addr && has_contents(split)) {
+      unit.die = split;
+      split_units_.emplace(dwarf_cu_getdwarf(split.cu), units_->size());
+    }
+    units_->push_back(unit);
+  }
+  return *units_;
+}
+
+std::vector<DwarfFile::Unit> DwarfFile::alternate_units() {
+  std::vector<Unit> found;
+  Dwarf* alternate = dwarf_getalt(debug_.get());
+  Dwarf_CU* cu = nullptr;
+  Unit unit;
+  while (alternate && dwarf_get_units(alternate, cu, &cu, nullptr, nullptr, &unit.skeleton, nullptr) == 0) {
+    unit.die = unit.skeleton;
+    if (has_contents(unit.die)) found.push_back(unit);
+  }
+  return found;
+}
+
+void DwarfFile::index_ranges() {
+  ranges_.emplace();
+  for (size_t i = 0; i < units().size(); ++i) {
+    Dwarf_Die skeleton = units()[i].skeleton;
+    Dwarf_Addr base, start, end;
+    for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&skeleton, offset, &base, &start, &end)) > 0;)
+      if (start < end) ranges_->push_back({start, end, i});
+  }
+  std::sort(ranges_->begin(), ranges_->end());
+}
+
+std::optional<DwarfFile::Unit> DwarfFile::unit_of(FileAddress pc) {
+  // .debug_aranges answers without looking at any unit; Clang leaves it out, and some units may be missing from it.
+  Dwarf_Aranges* aranges = nullptr;
+  if (dwarf_getaranges(debug_.get(), &aranges, nullptr) == 0) {
+    Dwarf_Off offset = 0;
+    Unit unit;
+    if (Dwarf_Arange* range = dwarf_getarange_addr(aranges, pc.value);
+        range && dwarf_getarangeinfo(range, nullptr, nullptr, &offset) == 0 &&
+        dwarf_offdie(debug_.get(), offset, &unit.skeleton)) {
+      Dwarf_Die split{};
+      unit.die = unit.skeleton;
+      if (dwarf_cu_info(unit.skeleton.cu, nullptr, nullptr, nullptr, &split, nullptr, nullptr, nullptr) == 0 &&
+          split.addr && has_contents(split))
+        unit.die = split;
+      return unit;
+    }
+  }
+  if (!ranges_) index_ranges();
+  auto after = std::upper_bound(ranges_->begin(), ranges_->end(), Range{pc.value, 0, 0});
+  if (after == ranges_->begin()) return std::nullopt;
+  const Range& range = *std::prev(after);
+  return pc.value < range.end ? std::optional(units()[range.unit]) : std::nullopt;
+}
+
+uint64_t DwarfFile::id_of(Dwarf_Die& die) {
+  const Dwarf_Off offset = dwarf_dieoffset(&die);
+  if (offset >= uint64_t{1} << 32) return 0;
+  Dwarf* owner = dwarf_cu_getdwarf(die.cu);
+  const uint64_t types = in_types_section(die.cu) ? 1 : 0;
+  if (owner == debug_.get()) return offset | (kInfo + types) << kSectionShift;
+  units();
+  if (auto split = split_units_.find(owner); split != split_units_.end())
+    return split->second < kUnitLimit ? offset | split->second << kUnitShift | (kSplit + types) << kSectionShift : 0;
+  if (owner == dwarf_getalt(debug_.get())) return offset | (kAlternate + types) << kSectionShift;
+  return 0;
+}
+
+std::optional<Dwarf_Die> DwarfFile::die_of(uint64_t id) {
+  const uint64_t offset = id & 0xffffffff;
+  const uint64_t section = id >> kSectionShift;
+  Dwarf* owner = debug_.get();
+  if (section == kAlternate || section == kAlternateTypes) owner = dwarf_getalt(owner);
+  if (section == kSplit || section == kSplitTypes) {
+    const uint64_t index = id >> kUnitShift & (kUnitLimit - 1);
+    if (index >= units().size()) return std::nullopt;
+    owner = dwarf_cu_getdwarf(units()[index].die.cu);
+  }
+  if (!owner || section > kSplitTypes) return std::nullopt;
+  Dwarf_Die die;
+  Dwarf_Die* found = section % 2 == 1 ? dwarf_offdie_types(owner, offset, &die) : dwarf_offdie(owner, offset, &die);
+  if (!found) return std::nullopt;
+  return die;
+}
+
+bool DwarfFile::frame_address(FileAddress pc, Dwarf_Op** operations, size_t* count) {
+  if (!eh_frame_tried_) {
+    eh_frame_tried_ = true;
+    if (main_elf_) eh_frame_.reset(dwarf_getcfi_elf(main_elf_.get()));
+  }
+  for (Dwarf_CFI* cfi : {eh_frame_.get(), dwarf_getcfi(debug_.get())}) {
+    Dwarf_Frame* frame = nullptr;
+    if (!cfi || dwarf_cfi_addrframe(cfi, pc.value, &frame) != 0) continue;
+    frame_.reset(frame);
+    if (dwarf_frame_cfa(frame, operations, count) == 0 && *count > 0) return true;
+  }
+  return false;
+}
+
+void DwarfFile::each_function(Unit& unit, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit) {
+  visit_functions(unit.die, visit, 0);
+}
+
+std::optional<Dwarf_Die> DwarfFile::function_die(FileAddress function, Unit* unit) {
+  auto found_unit = unit_of(function);
+  if (!found_unit) return std::nullopt;
+  *unit = *found_unit;
+  auto [entry, is_new] = functions_.try_emplace(unit->die.addr);
+  if (is_new)
+    each_function(*unit, [&](uint64_t start, uint64_t, Dwarf_Die& die) { entry->second.emplace(start, die); });
+  auto die = entry->second.find(function.value);
+  if (die == entry->second.end()) return std::nullopt;
+  return die->second;
+}
+
+std::string die_name(Dwarf_Die& die) {
+  Dwarf_Attribute attribute;
+  const char* name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_name, &attribute));
+  return name ? name : "";
+}
+
+std::string die_linkage_name(Dwarf_Die& die) {
+  Dwarf_Attribute attribute;
+  Dwarf_Attribute* found = dwarf_attr_integrate(&die, DW_AT_linkage_name, &attribute);
+  if (!found) found = dwarf_attr_integrate(&die, DW_AT_MIPS_linkage_name, &attribute);
+  const char* name = dwarf_formstring(found);
+  return name ? name : die_name(die);
+}
+
+std::optional<uint64_t> die_number(Dwarf_Die& die, unsigned attribute_name) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word number;
+  if (dwarf_formudata(dwarf_attr_integrate(&die, attribute_name, &attribute), &number) != 0) return std::nullopt;
+  return number;
+}
+
+bool die_flag(Dwarf_Die& die, unsigned attribute_name) {
+  Dwarf_Attribute attribute;
+  bool flag = false;
+  return dwarf_formflag(dwarf_attr_integrate(&die, attribute_name, &attribute), &flag) == 0 && flag;
+}
+
+std::optional<Dwarf_Die> die_reference(Dwarf_Die& die, unsigned attribute_name) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die referred;
+  if (!dwarf_formref_die(dwarf_attr_integrate(&die, attribute_name, &attribute), &referred)) return std::nullopt;
+  return referred;
+}
+
+}  // namespace spile::debuginfo

@@ -1,0 +1,105 @@
+#pragma once
+// An ELF file's DWARF opened with libdw: its units, the unit that covers an address, and numbers for DIEs that mean the
+// same in a later run. libdw's types stay in files named dwarf_*.
+//
+// A DIE's id (also a type's id, see TypeNode), from the least significant bit:
+//   32 bits  offset in its section
+//   22 bits  split unit: its index among the main file's units
+//    5 bits  dimension of an array type (0: the first)
+//    5 bits  Section
+
+#include <elfutils/libdw.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/address.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace spile::debuginfo {
+
+class DwarfFile {
+ public:
+  // path: for messages. main_file: has code and .eh_frame. debug_file: has .debug_info; may be the same.
+  static Result<std::unique_ptr<DwarfFile>> open(const std::string& path, const std::string& main_file,
+                                                 const std::string& debug_file);
+
+  struct Unit {
+    Dwarf_Die skeleton;  // has the addresses
+    Dwarf_Die die;       // has the contents; the same one but for split DWARF
+  };
+  const std::vector<Unit>& units();
+  // The units of the file that dwz moved common parts to; empty where there is none.
+  std::vector<Unit> alternate_units();
+  // The unit that has code at pc.
+  std::optional<Unit> unit_of(FileAddress pc);
+
+  uint64_t id_of(Dwarf_Die& die);  // 0 for a DIE that has none
+  std::optional<Dwarf_Die> die_of(uint64_t id);
+
+  // Where the canonical frame address is at pc, as a location expression valid until the next call. .eh_frame or
+  // .debug_frame.
+  bool frame_address(FileAddress pc, Dwarf_Op** operations, size_t* count);
+
+  // The function DIE (with code) that starts at the address.
+  std::optional<Dwarf_Die> function_die(FileAddress function, Unit* unit);
+  // Calls with first address, size and DIE of each contiguous part of each function with code.
+  void each_function(Unit& unit, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit);
+
+ private:
+  // Functions of one unit by their first addresses.
+  using FunctionIndex = std::unordered_map<uint64_t, Dwarf_Die>;
+  void index_ranges();
+
+  struct ElfCloser { void operator()(Elf* e) const { elf_end(e); } };
+  struct DwarfCloser { void operator()(Dwarf* d) const { dwarf_end(d); } };
+  struct CfiCloser { void operator()(Dwarf_CFI* c) const { dwarf_cfi_end(c); } };
+  struct Freer { void operator()(void* p) const { free(p); } };
+  struct Range {
+    uint64_t start, end;
+    size_t unit;
+    bool operator<(const Range& other) const { return start < other.start; }
+  };
+
+  UniqueFd main_fd_, debug_fd_;
+  std::unique_ptr<Elf, ElfCloser> main_elf_;
+  std::unique_ptr<Dwarf, DwarfCloser> debug_;
+  std::unique_ptr<Dwarf_CFI, CfiCloser> eh_frame_;
+  bool eh_frame_tried_ = false;
+  std::unique_ptr<Dwarf_Frame, Freer> frame_;
+  std::optional<std::vector<Unit>> units_;
+  std::optional<std::vector<Range>> ranges_;  // of units without .debug_aranges
+  std::unordered_map<void*, FunctionIndex> functions_;  // by unit DIE
+  std::unordered_map<Dwarf*, size_t> split_units_;      // a .dwo file's Dwarf -> index in units_
+};
+
+// Attributes with DW_AT_abstract_origin, DW_AT_specification followed.
+std::string die_name(Dwarf_Die& die);
+std::string die_linkage_name(Dwarf_Die& die);
+std::optional<uint64_t> die_number(Dwarf_Die& die, unsigned attribute);
+bool die_flag(Dwarf_Die& die, unsigned attribute);
+std::optional<Dwarf_Die> die_reference(Dwarf_Die& die, unsigned attribute);
+
+// for (ChildDies children(die); children.valid(); children.next()) use(children.die());
+class ChildDies {
+ public:
+  explicit ChildDies(Dwarf_Die& parent) { valid_ = dwarf_child(&parent, &die_) == 0; }
+  bool valid() const { return valid_; }
+  Dwarf_Die& die() { return die_; }
+  int tag() { return dwarf_tag(&die_); }
+  // The limit stops a damaged chain of siblings that comes back to itself.
+  void next() { valid_ = ++count_ < kMost && dwarf_siblingof(&die_, &die_) == 0; }
+
+ private:
+  static constexpr size_t kMost = 10'000'000;
+  Dwarf_Die die_;
+  size_t count_ = 0;
+  bool valid_;
+};
+
+}  // namespace spile::debuginfo

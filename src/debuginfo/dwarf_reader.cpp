@@ -1,0 +1,254 @@
+#include "debuginfo/dwarf_reader.h"
+
+#include <dwarf.h>
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+#include "debuginfo/dwarf_expression.h"
+#include "debuginfo/dwarf_file.h"
+#include "debuginfo/dwarf_types.h"
+#include "debuginfo/names.h"
+
+namespace spile::debuginfo {
+namespace {
+
+constexpr int kDeepestBlock = 200;
+constexpr size_t kMostVariables = 10'000;
+
+Place constant_place(Dwarf_Attribute& attribute) {
+  Place place;
+  place.kind = Place::Kind::kValue;
+  Dwarf_Sword number;
+  Dwarf_Word unsigned_number;
+  Dwarf_Block block;
+  if (dwarf_formsdata(&attribute, &number) == 0) {
+  } else if (dwarf_formudata(&attribute, &unsigned_number) == 0) {
+    number = static_cast<Dwarf_Sword>(unsigned_number);
+  } else if (dwarf_formblock(&attribute, &block) == 0 && block.length <= sizeof number) {
+    number = 0;
+    memcpy(&number, block.data, block.length);
+  } else {
+    return unavailable("is a constant that cannot be read");
+  }
+  place.operations.push_back({.opcode = Opcode::kConstant, .value = number});
+  return place;
+}
+
+VariableRecord read_variable(Dwarf_Die& die, Variable::Kind kind, const FrameContext& context) {
+  VariableRecord record;
+  record.name = die_name(die);
+  record.kind = kind;
+  record.type = type_id_of(context.file, die);
+  Dwarf_Attribute attribute;
+  if (dwarf_attr_integrate(&die, DW_AT_location, &attribute)) {
+    record.place = compile_location(attribute, context);
+  } else if (dwarf_attr_integrate(&die, DW_AT_const_value, &attribute)) {
+    record.place = constant_place(attribute);
+  } else {
+    record.is_declaration = die_flag(die, DW_AT_declaration) || die_flag(die, DW_AT_external);
+    record.place = unavailable(record.is_declaration ? "is only declared here" : "is optimised out");
+  }
+  if (context.at_entry && is_in_future_frame(record.place))
+    record.slot = VariableRecord::Slot::kNotThereYet;
+  else if (context.at_entry && is_reference_in_future_frame(record.place))
+    record.slot = VariableRecord::Slot::kNotThereYetByReference;
+  return record;
+}
+
+// Collects what a function's DIE and the blocks inside that contain pc declare.
+class VariableCollector {
+ public:
+  explicit VariableCollector(const FrameContext& context) : context_(context) {}
+
+  void collect(Dwarf_Die& function) {
+    visit(function, 0);
+    for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
+      for (VariableRecord& record : *block) locals_.push_back(std::move(record));
+    // An out-of-line copy of a function that is also inlined: what it doesn't mention was optimised out of it.
+    if (auto origin = die_reference(function, DW_AT_abstract_origin)) visit_origin(*origin);
+  }
+
+  std::vector<VariableRecord> take() {
+    for (VariableRecord& record : locals_) parameters_.push_back(std::move(record));
+    return std::move(parameters_);
+  }
+
+ private:
+  void visit(Dwarf_Die& scope, int depth) {
+    if (depth > kDeepestBlock) return;
+    const size_t level = static_cast<size_t>(depth);
+    if (blocks_.size() <= level) blocks_.resize(level + 1);
+    for (ChildDies children(scope); children.valid() && seen_.size() < kMostVariables; children.next()) {
+      Dwarf_Die& die = children.die();
+      switch (children.tag()) {
+        case DW_TAG_formal_parameter:
+          note(die);
+          parameters_.push_back(read_variable(die, Variable::Kind::kParameter, context_));
+          break;
+        case DW_TAG_variable:
+          note(die);
+          blocks_[level].push_back(read_variable(die, Variable::Kind::kLocal, context_));
+          break;
+        case DW_TAG_lexical_block:
+        case DW_TAG_try_block:
+        case DW_TAG_catch_block:
+          if (dwarf_haspc(&die, context_.pc.value) == 1) visit(die, depth + 1);
+          break;
+        case DW_TAG_GNU_formal_parameter_pack:
+          visit(die, depth + 1);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  void note(Dwarf_Die& die) {
+    seen_.insert(die.addr);
+    if (auto origin = die_reference(die, DW_AT_abstract_origin)) seen_.insert(origin->addr);
+  }
+
+  void visit_origin(Dwarf_Die& origin) {
+    for (ChildDies children(origin); children.valid(); children.next()) {
+      const int tag = children.tag();
+      if ((tag != DW_TAG_formal_parameter && tag != DW_TAG_variable) || seen_.contains(children.die().addr)) continue;
+      const bool parameter = tag == DW_TAG_formal_parameter;
+      auto record = read_variable(children.die(), parameter ? Variable::Kind::kParameter : Variable::Kind::kLocal, context_);
+      (parameter ? parameters_ : locals_).push_back(std::move(record));
+    }
+  }
+
+  const FrameContext& context_;
+  std::vector<VariableRecord> parameters_, locals_;
+  std::vector<std::vector<VariableRecord>> blocks_;  // by nesting
+  std::unordered_set<void*> seen_;
+};
+
+bool is_scope_of_globals(int tag) { return tag == DW_TAG_namespace || tag == DW_TAG_module; }
+
+// Calls visit(die) for each variable at file or namespace scope until it returns false.
+template <typename Visitor>
+bool each_unit_variable(Dwarf_Die& scope, Visitor& visit, int depth = 0) {
+  for (ChildDies children(scope); children.valid(); children.next()) {
+    const int tag = children.tag();
+    if (tag == DW_TAG_variable && !visit(children.die())) return false;
+    if (is_scope_of_globals(tag) && depth < kDeepestBlock && !each_unit_variable(children.die(), visit, depth + 1))
+      return false;
+  }
+  return true;
+}
+
+// The definition of the name among a unit's variables, else a declaration of it.
+std::optional<VariableRecord> search_unit(DwarfFile& file, DwarfFile::Unit& unit, const std::string& name) {
+  std::optional<VariableRecord> found;
+  auto visit = [&](Dwarf_Die& die) {
+    if (die_name(die) != name) return true;
+    auto record = read_variable(die, Variable::Kind::kGlobal, FrameContext{file, nullptr, FileAddress(), false});
+    if (!found || found->is_declaration) found = std::move(record);
+    return found->is_declaration;
+  };
+  each_unit_variable(unit.die, visit);
+  return found;
+}
+
+SourcePlace declared_at(Dwarf_Die& die) {
+  SourcePlace place;
+  if (const char* file = dwarf_decl_file(&die)) place.file = file;
+  dwarf_decl_line(&die, &place.line);
+  return place;
+}
+
+}  // namespace
+
+DwarfReader::DwarfReader(std::string path, std::unique_ptr<DwarfFile> file)
+    : path_(std::move(path)), file_(std::move(file)) {}
+DwarfReader::~DwarfReader() = default;
+
+Result<std::unique_ptr<DwarfReader>> DwarfReader::open(const std::string& path, const std::string& main_file,
+                                                       const std::string& debug_file) {
+  TRY(auto file, DwarfFile::open(path, main_file, debug_file));
+  return std::unique_ptr<DwarfReader>(new DwarfReader(path, std::move(file)));
+}
+
+Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress pc) {
+  DwarfFile::Unit unit;
+  auto die = file_->function_die(function, &unit);
+  if (!die)
+    return Error{fmt::format("{}: the debug information does not describe the function at 0x{:x}", path_, function.value),
+                 "the file that defines it was compiled without -g"};
+  FunctionRecord record;
+  record.return_type = type_id_of(*file_, *die);
+  record.standard_convention = die_number(*die, DW_AT_calling_convention).value_or(DW_CC_normal) != DW_CC_nocall;
+  const FrameContext context{*file_, &*die, pc, pc == function};
+  VariableCollector collector(context);
+  collector.collect(*die);
+  record.variables = collector.take();
+  return record;
+}
+
+std::optional<VariableRecord> DwarfReader::unit_variable(FileAddress function, const std::string& name) {
+  auto unit = file_->unit_of(function);
+  return unit ? search_unit(*file_, *unit, name) : std::nullopt;
+}
+
+std::optional<VariableRecord> DwarfReader::global_variable(const std::string& name, const std::string& file) {
+  std::optional<VariableRecord> found;
+  for (DwarfFile::Unit unit : file_->units()) {
+    if (!file.empty()) {
+      const std::string unit_file = die_name(unit.die);
+      if (!file_matches(file, unit_file)) continue;
+    }
+    auto record = search_unit(*file_, unit, name);
+    if (record && (!found || found->is_declaration)) found = std::move(record);
+    if (found && !found->is_declaration) break;
+  }
+  return found;
+}
+
+std::vector<std::string> DwarfReader::unit_variable_names(FileAddress function) {
+  std::vector<std::string> names;
+  auto visit = [&](Dwarf_Die& die) {
+    names.push_back(die_name(die));
+    return names.size() < kMostVariables;
+  };
+  if (auto unit = file_->unit_of(function)) each_unit_variable(unit->die, visit);
+  return names;
+}
+
+TypeNode DwarfReader::type(uint64_t id) { return read_type(*file_, id); }
+uint64_t DwarfReader::definition(uint64_t id) { return find_definition(*file_, id); }
+
+Result<SourcePlace> DwarfReader::declaration(FileAddress function) {
+  DwarfFile::Unit unit;
+  auto die = file_->function_die(function, &unit);
+  if (!die) return Error{fmt::format("{}: no debug information for the function at 0x{:x}", path_, function.value), {}};
+  SourcePlace place = declared_at(*die);
+  if (place.file.empty()) return Error{fmt::format("{}: the function at 0x{:x} names no source file", path_, function.value), {}};
+  return place;
+}
+
+Result<SourcePlace> DwarfReader::source_line(FileAddress pc) {
+  auto unit = file_->unit_of(pc);
+  // Line tables belong to skeletons: .dwo files have none for code.
+  Dwarf_Line* line = unit ? dwarf_getsrc_die(&unit->skeleton, pc.value) : nullptr;
+  SourcePlace place;
+  const char* file = line ? dwarf_linesrc(line, nullptr, nullptr) : nullptr;
+  if (!file || dwarf_lineno(line, &place.line) != 0)
+    return Error{fmt::format("{}: no source line is known for 0x{:x}", path_, pc.value), {}};
+  place.file = file;
+  return place;
+}
+
+std::vector<DwarfFunction> DwarfReader::all_functions() {
+  std::vector<DwarfFunction> functions;
+  std::unordered_set<void*> seen;  // of a function in several parts, the first one has its entry
+  for (DwarfFile::Unit unit : file_->units())
+    file_->each_function(unit, [&](uint64_t address, uint64_t size, Dwarf_Die& die) {
+      if (!seen.insert(die.addr).second) return;
+      functions.push_back({die_linkage_name(die), FileAddress(address), size});
+    });
+  return functions;
+}
+
+}  // namespace spile::debuginfo

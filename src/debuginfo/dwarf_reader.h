@@ -1,0 +1,68 @@
+#pragma once
+// The questions that need DWARF, answered in records without libdw's types, so that they can be kept in a cache.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+#include "base/result.h"
+#include "debuginfo/debuginfo.h"
+#include "debuginfo/type_node.h"
+
+namespace spile::debuginfo {
+
+struct VariableRecord {
+  // What a place of a parameter or local means at the function's entry, when the compiler gave it a stack slot.
+  enum class Slot : uint8_t { kReady, kNotThereYet, kNotThereYetByReference };
+
+  std::string name;  // "" for a parameter without one, which still takes a register
+  Variable::Kind kind = Variable::Kind::kLocal;
+  uint64_t type = kUnknownType;
+  Place place;  // place.type is not set
+  Slot slot = Slot::kReady;
+  bool is_declaration = false;  // extern: defined elsewhere
+};
+
+struct FunctionRecord {
+  uint64_t return_type = kVoidType;
+  // False where the compiler says that it changed the way parameters are passed.
+  bool standard_convention = true;
+  std::vector<VariableRecord> variables;  // parameters in order, then locals, innermost block first
+};
+
+struct DwarfFunction {
+  std::string linkage_name;
+  FileAddress address;
+  uint64_t size;
+};
+
+class DwarfFile;
+
+class DwarfReader {
+ public:
+  // As DwarfFile::open.
+  static Result<std::unique_ptr<DwarfReader>> open(const std::string& path, const std::string& main_file,
+                                                   const std::string& debug_file);
+  ~DwarfReader();
+
+  Result<FunctionRecord> function(FileAddress function, FileAddress pc);
+  // A file-scope variable of the unit that the function is in; nothing where it has none of that name.
+  std::optional<VariableRecord> unit_variable(FileAddress function, const std::string& name);
+  // A file-scope variable of any unit whose source file matches. Definitions before declarations.
+  std::optional<VariableRecord> global_variable(const std::string& name, const std::string& file);
+  std::vector<std::string> unit_variable_names(FileAddress function);
+  TypeNode type(uint64_t id);
+  uint64_t definition(uint64_t id);
+  Result<SourcePlace> declaration(FileAddress function);
+  Result<SourcePlace> source_line(FileAddress pc);
+  std::vector<DwarfFunction> all_functions();
+
+ private:
+  DwarfReader(std::string path, std::unique_ptr<DwarfFile> file);
+
+  std::string path_;
+  std::unique_ptr<DwarfFile> file_;
+};
+
+}  // namespace spile::debuginfo

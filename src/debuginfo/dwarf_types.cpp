@@ -1,0 +1,343 @@
+#include "debuginfo/dwarf_types.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include <algorithm>
+
+namespace spile::debuginfo {
+namespace {
+
+constexpr int kDimensionShift = 54;
+constexpr uint64_t kMostDimensions = 31;
+constexpr size_t kMostMembers = 1 << 16;
+
+void read_base_type(Dwarf_Die& die, TypeNode& node) {
+  node.kind = TypeKind::kInteger;
+  switch (die_number(die, DW_AT_encoding).value_or(0)) {
+    case DW_ATE_boolean:
+      node.is_boolean = true;
+      break;
+    case DW_ATE_signed_char:
+      node.is_signed = true;
+      [[fallthrough]];
+    case DW_ATE_unsigned_char:
+    case DW_ATE_UTF:
+    case DW_ATE_ASCII:
+      node.is_character = node.size == 1;
+      break;
+    case DW_ATE_signed:
+    case DW_ATE_signed_fixed:
+      node.is_signed = true;
+      break;
+    case DW_ATE_unsigned:
+    case DW_ATE_unsigned_fixed:
+    case DW_ATE_address:
+      break;
+    case DW_ATE_float:
+    case DW_ATE_complex_float:
+    case DW_ATE_imaginary_float:
+    case DW_ATE_decimal_float:
+      node.kind = TypeKind::kFloat;
+      break;
+    default:
+      node.kind = TypeKind::kUnknown;
+  }
+}
+
+// Of a bit-field's type: an integer or enum behind typedefs.
+uint64_t read_type_size(DwarfFile& file, uint64_t id) {
+  for (int i = 0; i < 64; ++i) {
+    const TypeNode node = read_type(file, id);
+    if (node.alias == TypeNode::Alias::kNone) return node.size;
+    id = node.target;
+  }
+  return 0;
+}
+
+// DWARF 4's DW_AT_data_bit_offset counts from the start of the structure; DWARF 2's DW_AT_bit_offset from the most
+// significant bit of a storage unit, which on a little-endian machine ends where the unit ends.
+void read_bit_field(Dwarf_Die& die, DwarfFile& file, MemberNode& member) {
+  const auto bits = die_number(die, DW_AT_bit_size);
+  if (!bits || *bits == 0 || *bits > 64) return;
+  member.bit_size = static_cast<uint32_t>(*bits);
+  int64_t from_start = 0;
+  if (const auto position = die_number(die, DW_AT_data_bit_offset)) {
+    from_start = static_cast<int64_t>(*position + member.offset * 8);
+  } else if (const auto big_endian = die_number(die, DW_AT_bit_offset)) {
+    auto storage = die_number(die, DW_AT_byte_size);
+    if (!storage) storage = read_type_size(file, member.type);
+    from_start = static_cast<int64_t>(member.offset * 8 + *storage * 8 - *big_endian - *bits);
+  } else {
+    from_start = static_cast<int64_t>(member.offset * 8);
+  }
+  const auto start = static_cast<uint64_t>(std::max<int64_t>(from_start, 0));
+  // A load of the declared type's size at its natural place never leaves the structure; only packed fields may not fit.
+  const uint64_t unit_bits = read_type_size(file, member.type) * 8;
+  const uint64_t unit = unit_bits ? start / unit_bits * unit_bits : 0;
+  const bool fits = unit_bits && start + *bits <= unit + unit_bits;
+  const uint64_t base = fits ? unit : start / 8 * 8;
+  member.offset = base / 8;
+  member.bit_offset = static_cast<uint32_t>(start - base);
+}
+
+// A member's offset is a number, or (virtual bases, DWARF 2) an expression; of those only "plus a constant" is known.
+std::optional<uint64_t> member_offset(Dwarf_Die& die) {
+  Dwarf_Attribute attribute;
+  if (!dwarf_attr_integrate(&die, DW_AT_data_member_location, &attribute)) return 0;
+  Dwarf_Word number;
+  if (dwarf_whatform(&attribute) != DW_FORM_exprloc && dwarf_formudata(&attribute, &number) == 0) return number;
+  Dwarf_Op* operations;
+  size_t count;
+  if (dwarf_getlocation(&attribute, &operations, &count) == 0 && count == 1 && operations[0].atom == DW_OP_plus_uconst)
+    return operations[0].number;
+  return std::nullopt;
+}
+
+void read_members(DwarfFile& file, Dwarf_Die& die, TypeNode& node) {
+  for (ChildDies children(die); children.valid() && node.members.size() < kMostMembers; children.next()) {
+    Dwarf_Die& child = children.die();
+    const int tag = children.tag();
+    if (tag != DW_TAG_member && tag != DW_TAG_inheritance) continue;
+    // Static members of C++ classes are variables.
+    if (die_flag(child, DW_AT_external) || die_flag(child, DW_AT_declaration)) continue;
+    const auto offset = member_offset(child);
+    if (!offset) continue;
+    MemberNode member;
+    member.name = die_name(child);
+    member.type = type_id_of(file, child);
+    member.offset = *offset;
+    member.is_base = tag == DW_TAG_inheritance;
+    read_bit_field(child, file, member);
+    node.members.push_back(std::move(member));
+  }
+}
+
+void read_enumerators(Dwarf_Die& die, TypeNode& node) {
+  for (ChildDies children(die); children.valid() && node.enumerators.size() < kMostMembers; children.next()) {
+    if (children.tag() != DW_TAG_enumerator) continue;
+    Dwarf_Attribute attribute;
+    Dwarf_Attribute* value = dwarf_attr(&children.die(), DW_AT_const_value, &attribute);
+    Dwarf_Sword number = 0;
+    Dwarf_Word unsigned_number = 0;
+    if (dwarf_formsdata(value, &number) != 0 && dwarf_formudata(value, &unsigned_number) == 0)
+      number = static_cast<Dwarf_Sword>(unsigned_number);
+    node.enumerators.push_back({die_name(children.die()), number});
+    if (number < 0) node.is_signed = true;
+  }
+}
+
+// Elements of each dimension, 0 with has_count false for one without bound.
+struct Dimension {
+  bool has_count = false;
+  uint64_t count = 0;
+};
+
+std::vector<Dimension> read_dimensions(Dwarf_Die& die) {
+  std::vector<Dimension> dimensions;
+  for (ChildDies children(die); children.valid() && dimensions.size() <= kMostDimensions; children.next()) {
+    if (children.tag() != DW_TAG_subrange_type && children.tag() != DW_TAG_enumeration_type) continue;
+    Dimension dimension;
+    if (auto count = die_number(children.die(), DW_AT_count)) {
+      dimension = {true, *count};
+    } else {
+      Dwarf_Attribute attribute;
+      Dwarf_Sword upper;
+      const auto lower = die_number(children.die(), DW_AT_lower_bound).value_or(0);
+      // -1 is how an empty array is written (int a[0]).
+      Dwarf_Attribute* bound = dwarf_attr_integrate(&children.die(), DW_AT_upper_bound, &attribute);
+      if (bound && dwarf_whatform(bound) != DW_FORM_exprloc && dwarf_formsdata(bound, &upper) == 0)
+        dimension = {true, static_cast<uint64_t>(upper) - lower + 1};
+    }
+    dimensions.push_back(dimension);
+  }
+  if (dimensions.empty()) dimensions.push_back({});
+  return dimensions;
+}
+
+void read_array(DwarfFile& file, Dwarf_Die& die, uint64_t id, TypeNode& node) {
+  node.kind = TypeKind::kArray;
+  const auto dimensions = read_dimensions(die);
+  const uint64_t dimension = id >> kDimensionShift & kMostDimensions;
+  if (dimension >= dimensions.size()) {
+    node.kind = TypeKind::kUnknown;
+    return;
+  }
+  node.has_count = dimensions[dimension].has_count;
+  node.count = dimensions[dimension].count;
+  const bool innermost = dimension + 1 == dimensions.size();
+  node.target = innermost ? type_id_of(file, die) : id + (uint64_t{1} << kDimensionShift);
+  if (die_flag(die, DW_AT_GNU_vector)) node.is_boolean = false, node.kind = TypeKind::kFloat;  // lives in xmm registers
+}
+
+const char* tag_keyword(int tag) {
+  switch (tag) {
+    case DW_TAG_structure_type: return "struct ";
+    case DW_TAG_class_type: return "class ";
+    case DW_TAG_union_type: return "union ";
+    default: return "enum ";
+  }
+}
+
+void read_tagged(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {
+  const std::string name = die_name(die);
+  node.name = tag_keyword(tag) + (name.empty() ? "{...}" : name);
+  node.is_declaration = die_flag(die, DW_AT_declaration);
+  if (tag == DW_TAG_enumeration_type) {
+    node.kind = TypeKind::kEnum;
+    if (const uint64_t underlying = type_id_of(file, die); underlying != kVoidType) {
+      const TypeNode base = read_type(file, underlying);
+      node.is_signed = base.is_signed;
+      if (node.size == 0) node.size = base.size;
+    }
+    read_enumerators(die, node);
+    return;
+  }
+  node.kind = tag == DW_TAG_union_type ? TypeKind::kUnion : TypeKind::kStruct;
+  node.passed_by_reference = die_number(die, DW_AT_calling_convention).value_or(0) == DW_CC_pass_by_reference;
+  read_members(file, die, node);
+}
+
+void read_alias(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {
+  node.target = type_id_of(file, die);
+  switch (tag) {
+    case DW_TAG_const_type: node.alias = TypeNode::Alias::kConst; break;
+    case DW_TAG_volatile_type: node.alias = TypeNode::Alias::kVolatile; break;
+    case DW_TAG_typedef:
+      node.alias = TypeNode::Alias::kTypedef;
+      node.name = die_name(die);
+      break;
+    default: node.alias = TypeNode::Alias::kOther;
+  }
+}
+
+// The names of the scopes around a type, outermost first, and its own.
+std::vector<std::string> qualified_name(Dwarf_Die& die) {
+  std::vector<std::string> names;
+  Dwarf_Die* scopes = nullptr;
+  const int count = dwarf_getscopes_die(&die, &scopes);
+  for (int i = count - 1; i >= 0; --i) {
+    const int tag = dwarf_tag(&scopes[i]);
+    if (i == 0 || tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type)
+      names.push_back(die_name(scopes[i]));
+  }
+  free(scopes);
+  if (names.empty()) names.push_back(die_name(die));
+  return names;
+}
+
+bool same_kind_of_tag(int a, int b) {
+  auto classes = [](int tag) { return tag == DW_TAG_class_type ? DW_TAG_structure_type : tag; };
+  return classes(a) == classes(b);
+}
+
+std::optional<Dwarf_Die> search_definition(Dwarf_Die& parent, const std::vector<std::string>& names, size_t level, int tag) {
+  for (ChildDies children(parent); children.valid(); children.next()) {
+    const int child_tag = children.tag();
+    const bool last = level + 1 == names.size();
+    const bool scope = child_tag == DW_TAG_namespace || child_tag == DW_TAG_structure_type || child_tag == DW_TAG_class_type;
+    if (last ? !same_kind_of_tag(child_tag, tag) : !scope) continue;
+    const char* name = dwarf_diename(&children.die());
+    if (names[level] != (name ? name : "")) continue;
+    if (!last) {
+      if (auto found = search_definition(children.die(), names, level + 1, tag)) return found;
+    } else if (!die_flag(children.die(), DW_AT_declaration)) {
+      return children.die();
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+uint64_t type_id_of(DwarfFile& file, Dwarf_Die& die) {
+  Dwarf_Attribute attribute;
+  if (!dwarf_attr_integrate(&die, DW_AT_type, &attribute)) return kVoidType;
+  Dwarf_Die type;
+  if (!dwarf_formref_die(&attribute, &type)) return kUnknownType;
+  // A declaration that stands for a type unit (-fdebug-types-section).
+  if (dwarf_hasattr(&type, DW_AT_signature)) {
+    Dwarf_Die unit_type;
+    if (dwarf_formref_die(dwarf_attr(&type, DW_AT_signature, &attribute), &unit_type)) type = unit_type;
+  }
+  return file.id_of(type);
+}
+
+TypeNode read_type(DwarfFile& file, uint64_t id) {
+  TypeNode node;
+  if (id == kVoidType) node.kind = TypeKind::kVoid;
+  auto found = id > kVoidType ? file.die_of(id & ~(kMostDimensions << kDimensionShift)) : std::nullopt;
+  if (!found) return node;
+  Dwarf_Die& die = *found;
+  const int tag = dwarf_tag(&die);
+  // Not integrated: a declaration's specification is not asked for its size.
+  node.size = die_number(die, DW_AT_byte_size).value_or(0);
+  node.alignment = die_number(die, DW_AT_alignment).value_or(0);
+  switch (tag) {
+    case DW_TAG_base_type:
+      node.name = die_name(die);
+      read_base_type(die, node);
+      break;
+    case DW_TAG_unspecified_type:  // decltype(nullptr)
+      node.name = die_name(die);
+      node.kind = TypeKind::kVoid;
+      break;
+    case DW_TAG_reference_type:
+    case DW_TAG_rvalue_reference_type:
+      node.is_reference = true;
+      [[fallthrough]];
+    case DW_TAG_pointer_type:
+      node.kind = TypeKind::kPointer;
+      node.size = 8;
+      node.target = type_id_of(file, die);
+      break;
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+    case DW_TAG_enumeration_type:
+      read_tagged(file, die, tag, node);
+      break;
+    case DW_TAG_array_type:
+      read_array(file, die, id, node);
+      break;
+    case DW_TAG_subroutine_type:
+      node.kind = TypeKind::kFunction;
+      node.target = type_id_of(file, die);
+      break;
+    case DW_TAG_ptr_to_member_type:  // to data: an offset; to a function: 16 bytes, which nobody can use as a number
+      node.name = "member pointer";
+      node.kind = TypeKind::kInteger;
+      node.is_signed = true;
+      node.size = node.size ? node.size : 8;
+      break;
+    case DW_TAG_typedef:
+    case DW_TAG_const_type:
+    case DW_TAG_volatile_type:
+    case DW_TAG_restrict_type:
+    case DW_TAG_atomic_type:
+    case DW_TAG_immutable_type:
+    case DW_TAG_packed_type:
+    case DW_TAG_shared_type:
+    case DW_TAG_template_alias:
+    case DW_TAG_subrange_type:
+      read_alias(file, die, tag, node);
+      break;
+    default:
+      break;
+  }
+  return node;
+}
+
+uint64_t find_definition(DwarfFile& file, uint64_t id) {
+  auto declaration = file.die_of(id);
+  if (!declaration) return kUnknownType;
+  const int tag = dwarf_tag(&*declaration);
+  const std::vector<std::string> names = qualified_name(*declaration);
+  if (names.back().empty()) return kUnknownType;
+  for (const auto& units : {file.units(), file.alternate_units()})
+    for (DwarfFile::Unit unit : units)
+      if (auto found = search_definition(unit.die, names, 0, tag)) return file.id_of(*found);
+  return kUnknownType;
+}
+
+}  // namespace spile::debuginfo

@@ -1,0 +1,188 @@
+#include "debuginfo/elf_image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cstring>
+
+#include "base/unique_fd.h"
+
+namespace spile::debuginfo {
+namespace {
+
+// Copies: nothing in a damaged file need be aligned.
+template <typename T>
+std::optional<T> read_at(std::string_view bytes, uint64_t offset) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
+  T value;
+  memcpy(&value, bytes.data() + offset, sizeof(T));
+  return value;
+}
+
+Error refused(const std::string& path, const std::string& why) { return {fmt::format("{}: {}", path, why), {}}; }
+
+constexpr uint64_t kMaxSections = 1 << 20;
+
+}  // namespace
+
+Result<std::unique_ptr<ElfImage>> ElfImage::open(const std::string& path, const std::string& opened) {
+  UniqueFd fd(::open(opened.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a FIFO must not block us
+  if (!fd) return Error::from_errno(fmt::format("open {}", path), errno);
+  struct stat status;
+  if (fstat(fd.get(), &status) != 0) return Error::from_errno(fmt::format("stat {}", path), errno);
+  if (!S_ISREG(status.st_mode)) return refused(path, "not a regular file");
+  if (status.st_size < static_cast<off_t>(sizeof(Elf64_Ehdr))) return refused(path, "not an ELF file (too short)");
+
+  void* map = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  if (map == MAP_FAILED) return Error::from_errno(fmt::format("map {}", path), errno);
+  std::unique_ptr<ElfImage> image(new ElfImage);
+  image->bytes_ = static_cast<const char*>(map);
+  image->size_ = static_cast<size_t>(status.st_size);
+  image->opened_path_ = opened;
+  TRY_DO(image->read_headers(path));
+  return image;
+}
+
+ElfImage::~ElfImage() {
+  if (bytes_) munmap(const_cast<char*>(bytes_), size_);
+}
+
+Result<void> ElfImage::read_headers(const std::string& path) {
+  const Elf64_Ehdr header = *read_at<Elf64_Ehdr>(file(), 0);
+  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return refused(path, "not an ELF file");
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != EM_X86_64)
+    return refused(path, fmt::format("an ELF file for another machine (class {}, machine {}); only x86-64 is supported",
+                                     header.e_ident[EI_CLASS], header.e_machine));
+  if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
+    return refused(path, "neither an executable nor a shared library");
+  type_ = header.e_type;
+  entry_point_ = FileAddress(header.e_entry);
+
+  if (header.e_phnum && header.e_phentsize != sizeof(Elf64_Phdr)) return refused(path, "damaged program headers");
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    auto segment = read_at<Elf64_Phdr>(file(), header.e_phoff + i * sizeof(Elf64_Phdr));
+    if (!segment) return refused(path, "damaged: program headers reach beyond the end of the file");
+    if (segment->p_type == PT_LOAD)
+      segments_.push_back({FileAddress(segment->p_vaddr), segment->p_offset, segment->p_filesz, segment->p_memsz,
+                           (segment->p_flags & PF_X) != 0, (segment->p_flags & PF_W) != 0});
+    else if (segment->p_type == PT_INTERP)
+      has_interpreter_ = true;
+    else if (segment->p_type == PT_DYNAMIC)
+      read_dynamic(range(segment->p_offset, segment->p_filesz));
+    else if (segment->p_type == PT_NOTE)
+      read_notes(range(segment->p_offset, segment->p_filesz), segment->p_align);
+  }
+  read_sections(header);
+  return {};
+}
+
+// Sections are a convenience of linkers: a program without them, or with damaged ones, still runs and still has a name.
+void ElfImage::read_sections(const Elf64_Ehdr& header) {
+  if (header.e_shoff == 0 || header.e_shentsize != sizeof(Elf64_Shdr)) return;
+  auto first = read_at<Elf64_Shdr>(file(), header.e_shoff);
+  if (!first) return;
+  // More than 0xff00 sections: the true numbers are in section 0.
+  const uint64_t count = header.e_shnum ? header.e_shnum : first->sh_size;
+  const uint64_t names_index = header.e_shstrndx == SHN_XINDEX ? first->sh_link : header.e_shstrndx;
+  if (count > kMaxSections) return;
+  std::vector<Elf64_Shdr> headers;
+  for (uint64_t i = 0; i < count; ++i) {
+    auto section = read_at<Elf64_Shdr>(file(), header.e_shoff + i * sizeof(Elf64_Shdr));
+    if (!section) return;
+    headers.push_back(*section);
+  }
+  std::string_view names;
+  if (names_index < headers.size() && headers[names_index].sh_type == SHT_STRTAB)
+    names = range(headers[names_index].sh_offset, headers[names_index].sh_size);
+  for (const Elf64_Shdr& s : headers)
+    sections_.push_back({string_at(names, s.sh_name), s.sh_type, s.sh_flags, s.sh_addr, s.sh_offset, s.sh_size, s.sh_link});
+  if (build_id_.empty())
+    for (const Section& s : sections_)
+      if (s.type == SHT_NOTE) read_notes(contents(s), 4);
+}
+
+void ElfImage::read_dynamic(std::string_view dynamic) {
+  for (uint64_t offset = 0; auto entry = read_at<Elf64_Dyn>(dynamic, offset); offset += sizeof(Elf64_Dyn)) {
+    if (entry->d_tag == DT_NULL) return;
+    if (entry->d_tag == DT_FLAGS_1 && (entry->d_un.d_val & DF_1_PIE)) flag_pie_ = true;
+    if (entry->d_tag == DT_SONAME) has_soname_ = true;
+  }
+}
+
+void ElfImage::read_notes(std::string_view notes, uint64_t alignment) {
+  if (alignment != 8) alignment = 4;
+  auto align = [&](uint64_t v) { return (v + alignment - 1) & ~(alignment - 1); };
+  for (uint64_t offset = 0; auto note = read_at<Elf64_Nhdr>(notes, offset);) {
+    const uint64_t name = offset + sizeof(Elf64_Nhdr);
+    const uint64_t description = align(name + note->n_namesz);
+    const uint64_t end = description + note->n_descsz;
+    if (end > notes.size()) return;
+    if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && notes.substr(name, 3) == "GNU" && build_id_.empty())
+      for (unsigned char c : notes.substr(description, note->n_descsz)) build_id_ += fmt::format("{:02x}", c);
+    offset = align(end);
+  }
+}
+
+std::string_view ElfImage::range(uint64_t offset, uint64_t size) const {
+  if (offset > size_ || size_ - offset < size) return {};
+  return {bytes_ + offset, size};
+}
+
+const ElfImage::Section* ElfImage::section(std::string_view name) const {
+  for (const Section& s : sections_)
+    if (s.name == name) return &s;
+  return nullptr;
+}
+
+std::string_view ElfImage::contents(const Section& section) const {
+  return section.type == SHT_NOBITS ? std::string_view() : range(section.offset, section.size);
+}
+
+std::optional<ElfImage::DebugLink> ElfImage::debug_link() const {
+  const Section* link = section(".gnu_debuglink");
+  if (!link) return std::nullopt;
+  std::string_view bytes = contents(*link);
+  std::string_view name = string_at(bytes, 0);
+  auto crc = read_at<uint32_t>(bytes, (name.size() + 4) & ~uint64_t{3});
+  // The name is one path component; anything else would make us open what it likes.
+  if (name.empty() || name.find('/') != name.npos || !crc) return std::nullopt;
+  return DebugLink{std::string(name), *crc};
+}
+
+std::span<const Elf64_Sym> ElfImage::symbols(const Section& section) const {
+  std::string_view bytes = contents(section);
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(Elf64_Sym) != 0) return {};
+  return {reinterpret_cast<const Elf64_Sym*>(bytes.data()), bytes.size() / sizeof(Elf64_Sym)};
+}
+
+std::string_view ElfImage::strings_of(const Section& section) const {
+  if (section.link >= sections_.size() || sections_[section.link].type != SHT_STRTAB) return {};
+  return contents(sections_[section.link]);
+}
+
+std::string_view ElfImage::string_at(std::string_view table, uint64_t offset) {
+  if (offset >= table.size()) return {};
+  const char* start = table.data() + offset;
+  const void* end = memchr(start, 0, table.size() - offset);
+  return end ? std::string_view(start, static_cast<const char*>(end) - start) : std::string_view();
+}
+
+uint32_t debug_link_crc(std::string_view bytes) {
+  static const auto table = [] {
+    std::array<uint32_t, 256> t;
+    for (uint32_t i = 0; i < 256; ++i) {
+      t[i] = i;
+      for (int bit = 0; bit < 8; ++bit) t[i] = (t[i] >> 1) ^ (t[i] & 1 ? 0xedb88320u : 0);
+    }
+    return t;
+  }();
+  uint32_t crc = ~0u;
+  for (unsigned char c : bytes) crc = table[(crc ^ c) & 0xff] ^ (crc >> 8);
+  return ~crc;
+}
+
+}  // namespace spile::debuginfo

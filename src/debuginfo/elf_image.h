@@ -1,0 +1,91 @@
+#pragma once
+// One ELF file mapped into memory, with every offset in it checked before use: the file may be damaged, truncated or made
+// by somebody who wants us to crash. Only x86-64 little-endian executables and shared libraries (and their debug files).
+// Immutable once open; views point into the mapping and live as long as the image.
+
+#include <elf.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "debuginfo/debuginfo.h"
+
+namespace spile::debuginfo {
+
+class ElfImage {
+ public:
+  struct Section {
+    std::string_view name;
+    uint32_t type;
+    uint64_t flags;
+    uint64_t address;
+    uint64_t offset;
+    uint64_t size;
+    uint32_t link;
+  };
+
+  // Errors name `path`, which is what the user knows the file as; `opened` is what is really opened.
+  static Result<std::unique_ptr<ElfImage>> open(const std::string& path, const std::string& opened);
+  ~ElfImage();
+  ElfImage(const ElfImage&) = delete;
+  ElfImage& operator=(const ElfImage&) = delete;
+
+  const std::string& opened_path() const { return opened_path_; }
+  uint16_t type() const { return type_; }
+  FileAddress entry_point() const { return entry_point_; }
+  const std::vector<Segment>& segments() const { return segments_; }
+  const std::vector<Section>& sections() const { return sections_; }
+  const Section* section(std::string_view name) const;
+  // Empty for a section without bytes in the file (SHT_NOBITS) or one that reaches beyond the file's end.
+  std::string_view contents(const Section& section) const;
+  std::string_view file() const { return {bytes_, size_}; }
+
+  bool has_interpreter() const { return has_interpreter_; }
+  bool has_dynamic_flag_pie() const { return flag_pie_; }
+  bool has_soname() const { return has_soname_; }
+  const std::string& build_id() const { return build_id_; }
+
+  struct DebugLink {
+    std::string file_name;
+    uint32_t crc;
+  };
+  std::optional<DebugLink> debug_link() const;
+
+  // Symbols of a SHT_SYMTAB or SHT_DYNSYM section, and the names that go with them; empty if damaged.
+  std::span<const Elf64_Sym> symbols(const Section& section) const;
+  // Contents of the string table a symbol section links to.
+  std::string_view strings_of(const Section& section) const;
+  // The NUL-terminated string at the offset; "" where it is outside or unterminated.
+  static std::string_view string_at(std::string_view table, uint64_t offset);
+
+ private:
+  ElfImage() = default;
+  Result<void> read_headers(const std::string& path);
+  void read_sections(const Elf64_Ehdr& header);
+  void read_dynamic(std::string_view dynamic);
+  void read_notes(std::string_view notes, uint64_t alignment);
+  // [offset, offset + size) of the file, or empty.
+  std::string_view range(uint64_t offset, uint64_t size) const;
+
+  const char* bytes_ = nullptr;
+  size_t size_ = 0;
+  std::string opened_path_;
+  uint16_t type_ = 0;
+  FileAddress entry_point_;
+  std::vector<Segment> segments_;
+  std::vector<Section> sections_;
+  std::string build_id_;
+  bool has_interpreter_ = false;
+  bool flag_pie_ = false;
+  bool has_soname_ = false;
+};
+
+// The CRC-32 that .gnu_debuglink uses.
+uint32_t debug_link_crc(std::string_view bytes);
+
+}  // namespace spile::debuginfo

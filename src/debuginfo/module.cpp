@@ -1,0 +1,154 @@
+// Module: the one place where symbol tables, debug information and cache come together.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "debuginfo/debug_info.h"
+#include "debuginfo/debuginfo.h"
+#include "debuginfo/elf_image.h"
+#include "debuginfo/separate_debug.h"
+#include "debuginfo/symbols.h"
+
+namespace spile::debuginfo {
+namespace {
+
+class ElfModule final : public Module {
+ public:
+  ElfModule(std::string path, OpenOptions options, std::shared_ptr<ElfImage> image)
+      : path_(std::move(path)), options_(std::move(options)), image_(std::move(image)) {}
+  ~ElfModule() override { save_cache(); }
+
+  const std::string& path() const override { return path_; }
+  const std::string& build_id() const override { return image_->build_id(); }
+  bool position_independent() const override { return image_->type() == ET_DYN; }
+  bool is_executable() const override {
+    // libc.so.6 has an interpreter too: the flag decides, and for linkers that don't set it, the missing soname.
+    return image_->type() == ET_EXEC || image_->has_dynamic_flag_pie() ||
+           (image_->has_interpreter() && !image_->has_soname());
+  }
+  FileAddress entry_point() const override { return image_->entry_point(); }
+  const std::vector<Segment>& segments() const override { return image_->segments(); }
+
+  Result<std::vector<Function>> functions(const FunctionPattern& pattern) override;
+  std::optional<Function> function_at(FileAddress address) override { return symbols().containing(address); }
+  std::vector<std::string> function_names() override { return symbols().names(); }
+  std::optional<FileAddress> data_symbol(const std::string& name) override { return symbols().data_symbol(name); }
+
+  bool has_debug_info() override { return !info().debug_file().empty(); }
+  const std::string& debug_file() override { return info().debug_file(); }
+  Result<SourcePlace> declaration(FileAddress function) override { return info().declaration(function); }
+  Result<SourcePlace> source_line(FileAddress pc) override { return info().source_line(pc); }
+  Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc) override {
+    return info().variables(function, pc, symbol_lookup());
+  }
+  Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name) override {
+    return info().variable(function, pc, name, symbol_lookup());
+  }
+  Result<Variable> global_variable(const std::string& name, const std::string& file) override {
+    return info().global_variable(name, file, symbol_lookup());
+  }
+  Result<Place> return_value(FileAddress function) override { return info().return_value(function); }
+  void save_cache() override {
+    if (info_) info_->save_cache();
+  }
+  bool opened_dwarf() const override { return info_ && info_->opened_dwarf(); }
+
+ private:
+  SymbolTable& symbols();
+  DebugInfo& info();
+  const ElfImage* separate_debug();
+  DebugInfo::SymbolLookup symbol_lookup() {
+    return [this](const std::string& name) { return data_symbol(name); };
+  }
+
+  std::string path_;
+  OpenOptions options_;
+  std::shared_ptr<ElfImage> image_;
+  std::optional<std::shared_ptr<ElfImage>> separate_debug_;  // null inside: looked for and not found
+  std::vector<DwarfFunction> dwarf_functions_;  // symbols_ has views of their names
+  std::optional<SymbolTable> symbols_;
+  std::shared_ptr<DebugInfo> info_;
+};
+
+bool has_section_contents(const ElfImage& image, std::string_view name) {
+  const ElfImage::Section* section = image.section(name);
+  return section && !image.contents(*section).empty();
+}
+
+const ElfImage* ElfModule::separate_debug() {
+  if (!separate_debug_) {
+    std::shared_ptr<ElfImage> found;
+    if (!has_section_contents(*image_, ".debug_info")) found = find_separate_debug(*image_, path_, options_);
+    separate_debug_ = std::move(found);
+  }
+  return separate_debug_->get();
+}
+
+DebugInfo& ElfModule::info() {
+  if (!info_) {
+    separate_debug();
+    std::shared_ptr<ElfImage> with_dwarf;
+    if (has_section_contents(*image_, ".debug_info"))
+      with_dwarf = image_;
+    else if (*separate_debug_ && has_section_contents(**separate_debug_, ".debug_info"))
+      with_dwarf = *separate_debug_;
+    info_ = std::make_shared<DebugInfo>(path_, image_, with_dwarf, options_);
+  }
+  return *info_;
+}
+
+SymbolTable& ElfModule::symbols() {
+  if (!symbols_) {
+    symbols_.emplace(*image_, separate_debug());
+    if (!symbols_->has_static_symbols() && has_debug_info()) dwarf_functions_ = info().all_functions();
+    for (const DwarfFunction& function : dwarf_functions_)
+      symbols_->add_dwarf_function(function.linkage_name, function.address, function.size);
+  }
+  return *symbols_;
+}
+
+Result<std::vector<Function>> ElfModule::functions(const FunctionPattern& pattern) {
+  std::vector<Function> found = symbols().matching(NamePattern(pattern.name), has_debug_info());
+  if (pattern.file.empty()) return found;
+  if (!has_debug_info())
+    return Error{fmt::format("{}: has no debug information, so functions cannot be chosen by source file", path_),
+                 "leave out the part from '@', or install its debug symbols"};
+  std::vector<Function> of_file;
+  for (Function& function : found) {
+    auto place = info().declaration(function.address);
+    if (!place.ok() || !file_matches(pattern.file, place->file)) continue;
+    function.declared = std::move(*place);
+    of_file.push_back(std::move(function));
+  }
+  return of_file;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Module>> Module::open(const std::string& path, const OpenOptions& options) {
+  TRY(auto image, ElfImage::open(path, options.root + path));
+  return std::shared_ptr<Module>(std::make_shared<ElfModule>(path, options, std::move(image)));
+}
+
+std::optional<uint64_t> Module::file_offset(FileAddress address) const {
+  for (const Segment& s : segments())
+    if (address >= s.address && address.value - s.address.value < s.file_size)
+      return address.value - s.address.value + s.offset;
+  return std::nullopt;
+}
+
+std::optional<FileAddress> Module::address_of(uint64_t file_offset) const {
+  for (const Segment& s : segments())
+    if (file_offset >= s.offset && file_offset - s.offset < s.file_size)
+      return FileAddress(file_offset - s.offset + s.address.value);
+  return std::nullopt;
+}
+
+std::string Function::name() const {
+  const std::string_view base = clone_name(linkage_name).base;
+  std::string joined;
+  for (const std::string& scope : scopes_of(base)) joined += (joined.empty() ? "" : "::") + scope;
+  return joined.empty() ? std::string(base) : joined;
+}
+
+}  // namespace spile::debuginfo

@@ -1,0 +1,48 @@
+#pragma once
+// Function names: globs, the suffixes compilers give to clones, and C++ and Rust names as people write them.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spile::debuginfo {
+
+// * ? [a-z] [!a-z] and backslash; no special treatment of '/' or '.'.
+bool glob_matches(std::string_view pattern, std::string_view text);
+// Whether it has any of those: no glob, no search.
+bool is_glob(std::string_view pattern);
+// A file pattern against a path: matches whole path components at its end ("parse.c" and "src/*.c" both find
+// "/build/src/parse.c").
+bool file_matches(std::string_view pattern, std::string_view path);
+
+struct CloneName {
+  std::string_view base;   // without symbol version and clone suffixes
+  bool fragment = false;   // .cold: a part of a function that is jumped to, never called
+  bool split = false;      // .part.N: the rest of a function whose head was inlined
+};
+// "foo.constprop.0.isra.0" -> foo. GCC: gimple clone names; Clang: .llvm.N (ThinLTO promotion), .__uniq.N.
+CloneName clone_name(std::string_view symbol);
+
+// A demangled name cut into its scopes, without return type and parameters:
+// "ns::Foo<int>::bar(int) const" -> {"ns", "Foo<int>", "bar"}; empty if it isn't a mangled name (Itanium ABI).
+std::vector<std::string> scopes_of(std::string_view mangled_base);
+
+// FunctionPattern::name, prepared to be matched against many symbols.
+class NamePattern {
+ public:
+  explicit NamePattern(std::string_view pattern);
+  // `base`: CloneName::base of a symbol. Demangles only what can match.
+  bool matches(std::string_view base) const;
+
+ private:
+  bool matches_scopes(std::string_view base) const;
+
+  std::string text_;
+  bool glob_;
+  bool anchored_ = false;            // leading "::"
+  std::vector<std::string> scopes_;  // between the "::"
+  // Identifiers that every mangled name that can match has as they stand.
+  std::vector<std::string> required_;
+};
+
+}  // namespace spile::debuginfo

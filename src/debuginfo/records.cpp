@@ -1,0 +1,179 @@
+#include "debuginfo/records.h"
+
+#include "debuginfo/answer_cache.h"
+
+namespace spile::debuginfo {
+namespace {
+
+void write(ByteWriter& out, const Operations& operations) {
+  out.number(operations.size());
+  for (const Operation& op : operations) {
+    out.number(static_cast<uint64_t>(op.opcode));
+    out.number(static_cast<uint64_t>(op.size) << 1 | (op.is_signed ? 1 : 0));
+    out.signed_number(op.value);
+  }
+}
+
+Operations read_operations(ByteReader& in) {
+  Operations operations;
+  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
+    Operation op{.opcode = static_cast<Opcode>(in.number())};
+    const uint64_t size = in.number();
+    op.is_signed = size & 1;
+    op.size = static_cast<uint8_t>(size >> 1);
+    op.value = in.signed_number();
+    operations.push_back(op);
+  }
+  return operations;
+}
+
+void write(ByteWriter& out, const VariableRecord& record) {
+  out.text(record.name);
+  out.number(static_cast<uint64_t>(record.kind));
+  out.number(record.type);
+  out.number(static_cast<uint64_t>(record.slot));
+  out.number(record.is_declaration);
+  const Place& place = record.place;
+  out.number(static_cast<uint64_t>(place.kind));
+  out.text(place.reason);
+  write(out, place.operations);
+  out.number(place.pieces.size());
+  for (const Piece& piece : place.pieces) {
+    out.number(static_cast<uint64_t>(piece.kind));
+    out.number(piece.size);
+    write(out, piece.operations);
+  }
+}
+
+VariableRecord read_variable(ByteReader& in) {
+  VariableRecord record;
+  record.name = in.text();
+  record.kind = static_cast<Variable::Kind>(in.number());
+  record.type = in.number();
+  record.slot = static_cast<VariableRecord::Slot>(in.number());
+  record.is_declaration = in.number();
+  Place& place = record.place;
+  place.kind = static_cast<Place::Kind>(in.number());
+  place.reason = in.text();
+  place.operations = read_operations(in);
+  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
+    Piece piece;
+    piece.kind = static_cast<Piece::Kind>(in.number());
+    piece.size = static_cast<uint32_t>(in.number());
+    piece.operations = read_operations(in);
+    place.pieces.push_back(std::move(piece));
+  }
+  return record;
+}
+
+template <typename T>
+std::optional<T> if_ok(const ByteReader& in, T value) {
+  return in.ok() ? std::optional<T>(std::move(value)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string to_bytes(const FunctionRecord& record) {
+  ByteWriter out;
+  out.number(record.return_type);
+  out.number(record.standard_convention);
+  out.number(record.variables.size());
+  for (const VariableRecord& variable : record.variables) write(out, variable);
+  return out.take();
+}
+
+std::optional<FunctionRecord> function_from_bytes(std::string_view bytes) {
+  ByteReader in(bytes);
+  FunctionRecord record;
+  record.return_type = in.number();
+  record.standard_convention = in.number();
+  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) record.variables.push_back(read_variable(in));
+  return if_ok(in, std::move(record));
+}
+
+std::string to_bytes(const VariableRecord& record) {
+  ByteWriter out;
+  write(out, record);
+  return out.take();
+}
+
+std::optional<VariableRecord> variable_from_bytes(std::string_view bytes) {
+  ByteReader in(bytes);
+  VariableRecord record = read_variable(in);
+  return if_ok(in, std::move(record));
+}
+
+std::string to_bytes(const TypeNode& node) {
+  ByteWriter out;
+  out.number(static_cast<uint64_t>(node.kind));
+  out.number(static_cast<uint64_t>(node.alias));
+  out.text(node.name);
+  out.number(node.size);
+  out.number(node.target);
+  for (bool flag : {node.is_signed, node.is_boolean, node.is_character, node.is_reference, node.is_declaration,
+                    node.passed_by_reference, node.has_count})
+    out.number(flag);
+  out.number(node.count);
+  out.number(node.alignment);
+  out.number(node.members.size());
+  for (const MemberNode& member : node.members) {
+    out.text(member.name);
+    for (uint64_t n : {member.type, member.offset, uint64_t{member.bit_offset}, uint64_t{member.bit_size}, uint64_t{member.is_base}})
+      out.number(n);
+  }
+  out.number(node.enumerators.size());
+  for (const Enumerator& enumerator : node.enumerators) {
+    out.text(enumerator.name);
+    out.signed_number(enumerator.value);
+  }
+  return out.take();
+}
+
+std::optional<TypeNode> type_from_bytes(std::string_view bytes) {
+  ByteReader in(bytes);
+  TypeNode node;
+  node.kind = static_cast<TypeKind>(in.number());
+  node.alias = static_cast<TypeNode::Alias>(in.number());
+  node.name = in.text();
+  node.size = in.number();
+  node.target = in.number();
+  for (bool* flag : {&node.is_signed, &node.is_boolean, &node.is_character, &node.is_reference, &node.is_declaration,
+                     &node.passed_by_reference, &node.has_count})
+    *flag = in.number();
+  node.count = in.number();
+  node.alignment = in.number();
+  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
+    MemberNode member;
+    member.name = in.text();
+    member.type = in.number();
+    member.offset = in.number();
+    member.bit_offset = static_cast<uint32_t>(in.number());
+    member.bit_size = static_cast<uint32_t>(in.number());
+    member.is_base = in.number();
+    node.members.push_back(std::move(member));
+  }
+  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
+    Enumerator enumerator;
+    enumerator.name = in.text();
+    enumerator.value = in.signed_number();
+    node.enumerators.push_back(std::move(enumerator));
+  }
+  return if_ok(in, std::move(node));
+}
+
+std::string to_bytes(const SourcePlace& place) {
+  ByteWriter out;
+  out.text(place.file);
+  out.signed_number(place.line);
+  return out.take();
+}
+
+std::optional<SourcePlace> place_from_bytes(std::string_view bytes) {
+  ByteReader in(bytes);
+  SourcePlace place;
+  place.file = in.text();
+  place.line = static_cast<int>(in.signed_number());
+  return if_ok(in, std::move(place));
+}
+
+}  // namespace spile::debuginfo

@@ -1,0 +1,172 @@
+#include "debuginfo/symbols.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace spile::debuginfo {
+namespace {
+
+bool in_executable_segment(const ElfImage& image, uint64_t address) {
+  for (const Segment& s : image.segments())
+    if (s.executable && address >= s.address.value && address - s.address.value < s.file_size) return true;
+  return false;
+}
+
+}  // namespace
+
+SymbolTable::SymbolTable(const ElfImage& image, const ElfImage* debug) : image_(image), debug_(debug) {
+  add_section(image, SHT_SYMTAB, Function::Source::kSymtab);
+  if (symbols_.empty() && debug) add_section(*debug, SHT_SYMTAB, Function::Source::kSymtab);
+  has_static_symbols_ = !symbols_.empty();
+  add_section(image, SHT_DYNSYM, Function::Source::kDynsym);
+}
+
+void SymbolTable::add_section(const ElfImage& image, uint32_t type, Function::Source source) {
+  for (const ElfImage::Section& section : image.sections()) {
+    if (section.type != type) continue;
+    const auto symbols = image.symbols(section);
+    const auto strings = image.strings_of(section);
+    symbols_.reserve(symbols_.size() + symbols.size());
+    for (const Elf64_Sym& symbol : symbols) {
+      const int kind = ELF64_ST_TYPE(symbol.st_info);
+      if ((kind != STT_FUNC && kind != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
+      if (!in_executable_segment(image_, symbol.st_value)) continue;
+      const std::string_view name = ElfImage::string_at(strings, symbol.st_name);
+      if (name.empty() || (name.find(".cold") != name.npos && clone_name(name).fragment)) continue;
+      symbols_.push_back({symbol.st_value, symbol.st_size, name, source,
+                          static_cast<uint8_t>(ELF64_ST_BIND(symbol.st_info)), kind == STT_GNU_IFUNC});
+    }
+  }
+}
+
+void SymbolTable::add_dwarf_function(std::string_view name, FileAddress address, uint64_t size) {
+  if (size == 0 || name.empty() || !in_executable_segment(image_, address.value)) return;
+  symbols_.push_back({address.value, size, name, Function::Source::kDwarf, STB_LOCAL, false});
+  sorted_ = false;
+}
+
+void SymbolTable::sort() {
+  if (sorted_) return;
+  std::sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
+    return a.address != b.address ? a.address < b.address : a.name < b.name;
+  });
+  sorted_ = true;
+}
+
+size_t SymbolTable::end_of_group(size_t first) const {
+  size_t last = first + 1;
+  while (last < symbols_.size() && symbols_[last].address == symbols_[first].address) ++last;
+  return last;
+}
+
+bool SymbolTable::better_name(const Symbol& a, const Symbol& b) {
+  auto underscores = [](std::string_view n) { return n.substr(0, 2) == "_Z" ? 0 : std::min(n.find_first_not_of('_'), n.size()); };
+  auto rank = [](uint8_t binding) { return binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0; };
+  if (underscores(a.name) != underscores(b.name)) return underscores(a.name) < underscores(b.name);
+  if (rank(a.binding) != rank(b.binding)) return rank(a.binding) < rank(b.binding);
+  return a.name.size() < b.name.size();
+}
+
+Function SymbolTable::function_of(size_t first, size_t last, size_t chosen) const {
+  Function function;
+  const Symbol& best = symbols_[chosen];
+  auto without_version = [](std::string_view name) { return std::string(name.substr(0, name.find('@', 1))); };
+  function.linkage_name = without_version(best.name);
+  function.address = FileAddress(best.address);
+  function.size = best.size;
+  function.source = best.source;
+  for (size_t i = first; i < last; ++i) {
+    const Symbol& symbol = symbols_[i];
+    function.size = std::max(function.size, symbol.size);
+    function.exported |= symbol.source == Function::Source::kDynsym;
+    function.is_ifunc |= symbol.is_ifunc;
+    if (symbol.name == best.name) continue;
+    std::string alias = without_version(symbol.name);
+    if (alias != function.linkage_name &&
+        std::find(function.aliases.begin(), function.aliases.end(), alias) == function.aliases.end())
+      function.aliases.push_back(std::move(alias));
+  }
+  return function;
+}
+
+std::vector<Function> SymbolTable::matching(const NamePattern& pattern, bool with_split) {
+  sort();
+  std::vector<Function> found;
+  for (size_t first = 0; first < symbols_.size();) {
+    const size_t last = end_of_group(first);
+    size_t chosen = last;
+    for (size_t i = first; i < last; ++i) {
+      const std::string_view name = symbols_[i].name;
+      const CloneName clone = clone_name(name);
+      const bool split_matches = !clone.split || with_split;
+      if (!(split_matches && pattern.matches(clone.base)) && !(name != clone.base && pattern.matches(name))) continue;
+      if (chosen == last || better_name(symbols_[i], symbols_[chosen])) chosen = i;
+    }
+    if (chosen != last) found.push_back(function_of(first, last, chosen));
+    first = last;
+  }
+  return found;
+}
+
+std::optional<Function> SymbolTable::containing(FileAddress address) {
+  sort();
+  auto after = std::upper_bound(symbols_.begin(), symbols_.end(), address.value,
+                                [](uint64_t a, const Symbol& s) { return a < s.address; });
+  if (after == symbols_.begin()) return std::nullopt;
+  const uint64_t start = std::prev(after)->address;
+  auto begin = std::lower_bound(symbols_.begin(), after, start, [](const Symbol& s, uint64_t a) { return s.address < a; });
+  const size_t first = static_cast<size_t>(begin - symbols_.begin());
+  const size_t last = static_cast<size_t>(after - symbols_.begin());
+  size_t chosen = first;
+  for (size_t i = first + 1; i < last; ++i)
+    if (better_name(symbols_[i], symbols_[chosen])) chosen = i;
+  Function function = function_of(first, last, chosen);
+  if (address.value - start >= function.size) return std::nullopt;
+  return function;
+}
+
+std::vector<std::string> SymbolTable::names() {
+  std::unordered_set<std::string> names;
+  for (const Symbol& symbol : symbols_) {
+    const std::string_view base = clone_name(symbol.name).base;
+    // A C++ name's last identifier, read off the mangled name: demangling all would cost a second for a large library.
+    std::string_view plain = base;
+    if (base.substr(0, 2) == "_Z") {
+      plain = {};
+      for (size_t i = 2; i < base.size();) {
+        if (!isdigit(static_cast<unsigned char>(base[i]))) {
+          if (!plain.empty() && base[i] != 'C' && base[i] != 'D') break;
+          if (plain.empty() && std::string_view("NKVRO").find(base[i]) == std::string_view::npos) break;
+          ++i;
+          continue;
+        }
+        size_t length = 0;
+        while (i < base.size() && isdigit(static_cast<unsigned char>(base[i])) && length < base.size())
+          length = length * 10 + static_cast<size_t>(base[i++] - '0');
+        plain = base.substr(i, length);
+        i += length;
+      }
+    }
+    if (!plain.empty()) names.emplace(plain);
+  }
+  std::vector<std::string> sorted(names.begin(), names.end());
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+std::optional<FileAddress> SymbolTable::data_symbol(std::string_view name) const {
+  for (const ElfImage* image : {&image_, debug_}) {
+    if (!image) continue;
+    for (const ElfImage::Section& section : image->sections()) {
+      if (section.type != SHT_SYMTAB && section.type != SHT_DYNSYM) continue;
+      const auto strings = image->strings_of(section);
+      for (const Elf64_Sym& symbol : image->symbols(section))
+        if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx != SHN_UNDEF &&
+            clone_name(ElfImage::string_at(strings, symbol.st_name)).base == name)
+          return FileAddress(symbol.st_value);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace spile::debuginfo

@@ -1,0 +1,54 @@
+#pragma once
+// The functions of a module by its symbol tables: .symtab and .dynsym of the file, .symtab of its separate debug file.
+// Symbols of one address are one function. Zero-size, undefined, data, TLS and fragment (.cold) symbols, and those outside
+// executable segments, are left out. Views point into the images, which must outlive the table.
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "debuginfo/elf_image.h"
+#include "debuginfo/names.h"
+
+namespace spile::debuginfo {
+
+class SymbolTable {
+ public:
+  // debug: may be null.
+  SymbolTable(const ElfImage& image, const ElfImage* debug);
+
+  // From debug information, where a module has that and no static symbol table. REQUIRES: name outlives the table.
+  void add_dwarf_function(std::string_view name, FileAddress address, uint64_t size);
+
+  // with_split: "foo" finds foo.part.0 too.
+  std::vector<Function> matching(const NamePattern& pattern, bool with_split);
+  std::optional<Function> containing(FileAddress address);
+  std::vector<std::string> names();
+  std::optional<FileAddress> data_symbol(std::string_view name) const;
+  bool has_static_symbols() const { return has_static_symbols_; }
+
+ private:
+  struct Symbol {
+    uint64_t address;
+    uint64_t size;
+    std::string_view name;
+    Function::Source source;
+    uint8_t binding;
+    bool is_ifunc;
+  };
+  void add_section(const ElfImage& image, uint32_t type, Function::Source source);
+  void sort();
+  // The function made of symbols_[first, last), which share an address; chosen: the one to be named after.
+  Function function_of(size_t first, size_t last, size_t chosen) const;
+  size_t end_of_group(size_t first) const;
+  // Whether `a` is a better name for a function than `b`.
+  static bool better_name(const Symbol& a, const Symbol& b);
+
+  const ElfImage& image_;
+  const ElfImage* debug_;
+  std::vector<Symbol> symbols_;  // of functions; in order of address once sorted_
+  bool sorted_ = false;
+  bool has_static_symbols_ = false;
+};
+
+}  // namespace spile::debuginfo

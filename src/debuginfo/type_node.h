@@ -1,0 +1,55 @@
+#pragma once
+// What a Type handle stands for, inside this folder: one node per type of the traced program, naming others by id. A
+// TypeSource makes nodes when asked, from DWARF or from the cache, and keeps them; tests make them by hand.
+
+#include <string>
+#include <vector>
+
+#include "debuginfo/type.h"
+
+namespace spile::debuginfo {
+
+inline constexpr uint64_t kUnknownType = 0;
+inline constexpr uint64_t kVoidType = 1;  // no DIE is at offset 1
+
+struct MemberNode {
+  std::string name;
+  uint64_t type = kUnknownType;
+  uint64_t offset = 0;  // bytes
+  uint32_t bit_offset = 0;
+  uint32_t bit_size = 0;
+  bool is_base = false;
+};
+
+struct TypeNode {
+  // Nodes that stand for another type, `target`, under a name or with a qualifier.
+  enum class Alias : uint8_t { kNone, kTypedef, kConst, kVolatile, kOther };
+
+  TypeKind kind = TypeKind::kUnknown;
+  Alias alias = Alias::kNone;
+  std::string name;  // of base types and typedefs; with "struct ", "union ", "class " or "enum " in front of tags
+  uint64_t size = 0;
+  uint64_t target = kUnknownType;
+  bool is_signed = false;
+  bool is_boolean = false;
+  bool is_character = false;
+  bool is_reference = false;
+  bool is_declaration = false;
+  bool passed_by_reference = false;
+  bool has_count = false;
+  uint64_t count = 0;
+  uint64_t alignment = 0;  // where stated (alignas), else 0
+  std::vector<MemberNode> members;
+  std::vector<Enumerator> enumerators;
+};
+
+class TypeSource {
+ public:
+  virtual ~TypeSource() = default;
+  // Valid as long as the source. Unknown ids give a node of kUnknown.
+  virtual const TypeNode& type_node(uint64_t id) = 0;
+  // For a declaration: the id of its definition elsewhere in the module, or kUnknownType.
+  virtual uint64_t type_definition(uint64_t id) = 0;
+};
+
+}  // namespace spile::debuginfo

@@ -1,0 +1,265 @@
+// Paths ($p->next->value[3]) on places, and the loads at their ends.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/diagnostics.h"
+#include "debuginfo/debuginfo.h"
+
+namespace spile::debuginfo {
+namespace {
+
+constexpr size_t kMostNamesInHint = 12;
+
+Error unreadable(const std::string& reason) { return {fmt::format("the value {}", reason), {}}; }
+
+void append_offset(Operations& code, int64_t by) {
+  if (!code.empty() && code.back().opcode == Opcode::kOffset) {
+    by += code.back().value;
+    code.pop_back();
+  }
+  if (by != 0) code.push_back({.opcode = Opcode::kOffset, .value = by});
+}
+
+void append_shift_right(Operations& code, uint64_t bytes) {
+  if (bytes == 0) return;
+  code.push_back({.opcode = Opcode::kConstant, .value = static_cast<int64_t>(bytes * 8)});
+  code.push_back({.opcode = Opcode::kShr});
+}
+
+Place memory_at(Operations address, Type type) {
+  Place place;
+  place.kind = Place::Kind::kMemory;
+  place.operations = std::move(address);
+  place.type = std::move(type);
+  return place;
+}
+
+Place out_of_reach(std::string reason, Type type) {
+  Place place;
+  place.reason = std::move(reason);
+  place.type = std::move(type);
+  return place;
+}
+
+// The `size` bytes at `offset` of an object as a place of their own.
+Place part_of(const Place& whole, uint64_t offset, uint64_t size, Type type) {
+  Place part;
+  part.type = std::move(type);
+  if (whole.kind == Place::Kind::kMemory) {
+    part = memory_at(whole.operations, part.type);
+    append_offset(part.operations, static_cast<int64_t>(offset));
+    return part;
+  }
+  if (whole.kind == Place::Kind::kValue) {
+    if (offset >= 8) return out_of_reach("is not in the register that holds the object", part.type);
+    part.kind = Place::Kind::kValue;
+    part.operations = whole.operations;
+    append_shift_right(part.operations, offset);
+    return part;
+  }
+  uint64_t start = 0;
+  for (const Piece& piece : whole.pieces) {
+    if (offset >= start && offset + size <= start + piece.size) {
+      if (piece.kind == Piece::Kind::kMissing) return out_of_reach("is optimised out, or in a floating-point register", part.type);
+      Place inner;
+      inner.kind = piece.kind == Piece::Kind::kMemory ? Place::Kind::kMemory : Place::Kind::kValue;
+      inner.operations = piece.operations;
+      return part_of(inner, offset - start, size, part.type);
+    }
+    start += piece.size;
+  }
+  return out_of_reach("is scattered over several places", part.type);
+}
+
+// The memory that a pointer points to.
+Result<Place> dereferenced(const Place& pointer) {
+  Place plain = pointer;
+  // As a plain number: load() would follow a C++ reference one step further.
+  if (plain.kind == Place::Kind::kMemory) {
+    plain.operations.push_back({.opcode = Opcode::kDeref, .size = 8});
+  } else {
+    plain = part_of(pointer, 0, 8, pointer.type);
+    if (!plain.available()) return unreadable(plain.reason);
+    if (plain.kind == Place::Kind::kMemory) plain.operations.push_back({.opcode = Opcode::kDeref, .size = 8});
+  }
+  return memory_at(std::move(plain.operations), pointer.type.target());
+}
+
+Result<Place> without_reference(const Place& place) {
+  if (!place.type.is_reference()) return place;
+  return dereferenced(place);
+}
+
+Result<Place> walk_member(const Place& from, const std::string& name) {
+  TRY(Place object, without_reference(from));
+  if (object.type.kind() == TypeKind::kPointer) {
+    TRY(object, dereferenced(object));
+  }
+  const Type& type = object.type;
+  if (type.kind() != TypeKind::kStruct && type.kind() != TypeKind::kUnion)
+    return Error{fmt::format("'{}' has no member '{}': it is no struct or union", from.type.name(), name), {}};
+  const auto member = type.member(name);
+  if (!member) {
+    std::vector<std::string> names = type.member_names();
+    if (names.empty())
+      return Error{fmt::format("'{}' has no member '{}': it is only declared, not defined", type.name(), name), {}};
+    const std::string near = nearest_name(name, names);
+    if (names.size() > kMostNamesInHint) {
+      names.resize(kMostNamesInHint);
+      names.push_back("...");
+    }
+    return Error{fmt::format("'{}' has no member '{}'", type.name(), name),
+                 near.empty() ? fmt::format("it has: {}", fmt::join(names, ", ")) : fmt::format("did you mean '{}'?", near)};
+  }
+  const uint64_t bytes = member->bit_size ? (member->bit_offset + member->bit_size + 7) / 8 : member->type.size();
+  Place part = part_of(object, member->offset, bytes, member->type);
+  part.bit_offset = member->bit_offset;
+  part.bit_size = member->bit_size;
+  return part;
+}
+
+Result<Place> walk_index(const Place& from, const Step& step) {
+  TRY(Place object, without_reference(from));
+  const TypeKind kind = object.type.kind();
+  if (kind != TypeKind::kArray && kind != TypeKind::kPointer)
+    return Error{fmt::format("'{}' cannot be indexed: it is neither an array nor a pointer", from.type.name()), {}};
+  const Type element = object.type.target();
+  const uint64_t stride = element.size();
+  if (stride == 0)
+    return Error{fmt::format("'{}' cannot be indexed: the size of its elements is unknown", from.type.name()), {}};
+  if (kind == TypeKind::kPointer) {
+    TRY(object, dereferenced(object));
+  }
+  if (step.kind == Step::Kind::kIndex) {
+    const int64_t offset = step.index * static_cast<int64_t>(stride);
+    if (object.kind != Place::Kind::kMemory && offset < 0) return unreadable("is outside the array");
+    return part_of(object, static_cast<uint64_t>(offset), stride, element);
+  }
+  if (object.kind != Place::Kind::kMemory) return unreadable("is in an array that is kept in registers, where only constant indices reach");
+  object.operations.push_back({.opcode = Opcode::kIndex, .value = step.index});
+  if (stride != 1) {
+    object.operations.push_back({.opcode = Opcode::kConstant, .value = static_cast<int64_t>(stride)});
+    object.operations.push_back({.opcode = Opcode::kMul});
+  }
+  object.operations.push_back({.opcode = Opcode::kAdd});
+  return memory_at(std::move(object.operations), element);
+}
+
+Result<Operations> load_bit_field(const Place& place) {
+  Operations code = place.operations;
+  if (place.kind == Place::Kind::kMemory) {
+    const uint32_t bytes = (place.bit_offset + place.bit_size + 7) / 8;
+    if (bytes > 8) return unreadable("is a packed bit-field across more than 8 bytes");
+    const uint64_t unit = place.type.size();
+    const uint32_t enough = bytes > 4 ? 8 : bytes > 2 ? 4 : bytes;
+    const bool unit_fits = bytes <= unit && (unit == 1 || unit == 2 || unit == 4 || unit == 8);
+    code.push_back({.opcode = Opcode::kDeref, .size = static_cast<uint8_t>(unit_fits ? unit : enough)});
+  }
+  if (place.bit_offset + place.bit_size > 64) return unreadable("is a packed bit-field across more than 8 bytes");
+  code.push_back({.opcode = Opcode::kExtract, .is_signed = place.type.is_signed(),
+                  .size = static_cast<uint8_t>(place.bit_size), .value = place.bit_offset});
+  return code;
+}
+
+}  // namespace
+
+Result<Place> walk(const Place& start, std::span<const Step> steps) {
+  Place place = start;
+  for (const Step& step : steps) {
+    if (!place.available()) return unreadable(place.reason);
+    switch (step.kind) {
+      case Step::Kind::kMember: {
+        TRY(place, walk_member(place, step.member));
+        break;
+      }
+      case Step::Kind::kIndex:
+      case Step::Kind::kDynamicIndex: {
+        TRY(place, walk_index(place, step));
+        break;
+      }
+      case Step::Kind::kDereference: {
+        TRY(Place object, without_reference(place));
+        if (object.type.kind() == TypeKind::kArray) {
+          place = part_of(object, 0, object.type.target().size(), object.type.target());
+          break;
+        }
+        if (object.type.kind() != TypeKind::kPointer)
+          return Error{fmt::format("'{}' cannot be dereferenced: it is no pointer", place.type.name()), {}};
+        TRY(place, dereferenced(object));
+        break;
+      }
+    }
+  }
+  return place;
+}
+
+Result<Operations> load(const Place& place) {
+  if (!place.available()) return unreadable(place.reason);
+  if (place.bit_size) return load_bit_field(place);
+  const Type& type = place.type;
+  if (type.is_reference()) {
+    TRY(Place object, dereferenced(place));
+    const TypeKind kind = object.type.kind();
+    // A reference to an object that isn't a number is worth its address, like a pointer.
+    if (kind == TypeKind::kStruct || kind == TypeKind::kUnion) return std::move(object.operations);
+    return load(object);
+  }
+  switch (type.kind()) {
+    case TypeKind::kArray:
+    case TypeKind::kFunction: return address(place);
+    case TypeKind::kStruct:
+    case TypeKind::kUnion:
+      return Error{fmt::format("the value is a whole '{}'", type.name()), "choose a member with ->, or take its address with &"};
+    case TypeKind::kFloat:
+      return Error{fmt::format("the value is a floating-point number ('{}')", type.name()), {}};
+    case TypeKind::kVoid:
+    case TypeKind::kUnknown: return Error{fmt::format("the value has no size ('{}')", type.name()), {}};
+    default: break;
+  }
+  if (!type.is_scalar()) return Error{fmt::format("the value is a number of {} bytes ('{}')", type.size(), type.name()), {}};
+  const auto size = static_cast<uint8_t>(type.size());
+  Place whole = place.kind == Place::Kind::kPieces ? part_of(place, 0, size, type) : place;
+  if (!whole.available()) return unreadable(whole.reason);
+  if (whole.kind == Place::Kind::kMemory)
+    whole.operations.push_back({.opcode = Opcode::kDeref, .is_signed = type.is_signed(), .size = size});
+  else if (size < 8)
+    whole.operations.push_back({.opcode = Opcode::kExtend, .is_signed = type.is_signed(), .size = size});
+  return std::move(whole.operations);
+}
+
+Result<Operations> address(const Place& place) {
+  if (!place.available()) return unreadable(place.reason);
+  if (place.bit_size) return unreadable("is a bit-field, which has no address");
+  if (place.kind != Place::Kind::kMemory) return unreadable("is in a register, which has no address");
+  return place.operations;
+}
+
+std::string to_string(const Operations& operations) {
+  static constexpr const char* kRegisterNames[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
+                                                   "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
+  // ORDER Opcode, from kAdd on.
+  static constexpr const char* kWords[] = {"add", "sub", "mul", "div", "mod", "and", "or", "xor", "shl", "shr", "shra",
+                                           "eq", "ne", "lt", "le", "gt", "ge", "neg", "not", "abs", "dup", "drop", "swap", "rot"};
+  static_assert(std::size(kWords) == static_cast<size_t>(Opcode::kPick) - static_cast<size_t>(Opcode::kAdd));
+  std::vector<std::string> words;
+  for (const Operation& op : operations) {
+    const char* sign = op.is_signed ? "s" : "";
+    switch (op.opcode) {
+      case Opcode::kRegister:
+        words.push_back(op.value >= 0 && op.value < 16 ? kRegisterNames[op.value] : fmt::format("r?{}", op.value));
+        break;
+      case Opcode::kConstant: words.push_back(fmt::format("{}", op.value)); break;
+      case Opcode::kAddress: words.push_back(fmt::format("&{:#x}", static_cast<uint64_t>(op.value))); break;
+      case Opcode::kIndex: words.push_back(fmt::format("#{}", op.value)); break;
+      case Opcode::kOffset: words.push_back(fmt::format("{:+}", op.value)); break;
+      case Opcode::kDeref: words.push_back(fmt::format("load{}{}", op.size, sign)); break;
+      case Opcode::kExtend: words.push_back(fmt::format("ext{}{}", op.size, sign)); break;
+      case Opcode::kExtract: words.push_back(fmt::format("bits{}@{}{}", op.size, op.value, sign)); break;
+      case Opcode::kPick: words.push_back(fmt::format("pick{}", op.value)); break;
+      default: words.push_back(kWords[static_cast<size_t>(op.opcode) - static_cast<size_t>(Opcode::kAdd)]);
+    }
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+}  // namespace spile::debuginfo
