@@ -1,0 +1,286 @@
+// Loading: maps first, then the programs, whose ld_imm64 instructions get the maps' descriptors.
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "abi/kernel.h"
+#include "bpf/attach.h"
+#include "bpf/bpf.h"
+#include "bpf/library.h"
+#include "bpf/maps.h"
+#include "bpf/object.h"
+#include "bpf/privilege.h"
+#include "bpf/verifier.h"
+
+namespace spile::bpf {
+namespace {
+
+constexpr char kLicence[] = "Dual MIT/GPL";  // the kernel compares with this very string
+
+struct Program {
+  const ProgramSpec* spec;
+  UniqueFd fd;
+};
+
+struct RingCloser {
+  void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
+};
+
+class LoadedKernel final : public Kernel {
+ public:
+  explicit LoadedKernel(const ObjectSpec& spec) : programs_spec_(spec.programs), verbosity_(spec.verbosity) {}
+  ~LoadedKernel() override { detach(); }
+
+  Result<void> create(const ObjectSpec& spec);
+
+  Result<void> attach() override;
+  void detach() override;
+  int poll_fd() const override { return ring_ ? ring_buffer__epoll_fd(ring_.get()) : -1; }
+  Result<size_t> consume(const RecordVisitor& visit) override;
+  Result<void> elements(const std::string& map, const ElementVisitor& visit) override;
+  Result<void> raw_elements(const std::string& map, const RawVisitor& visit) override;
+  Result<void> put(const std::string& map, std::span<const uint8_t> key, std::span<const uint8_t> value) override;
+  Result<void> erase(const std::string& map, std::span<const uint8_t> key) override;
+  Result<void> clear(const std::string& map) override;
+  std::span<uint8_t> data(const std::string& symbol) override;
+  Result<std::vector<uint64_t>> skipped() override;
+  std::vector<std::pair<std::string, std::string>> attached() const override { return attached_; }
+
+ private:
+  Result<void> create_data(const ObjectSpec& spec);
+  Result<void> open_ring(const Map& map);
+  Result<std::vector<bpf_insn>> link(const Section& section) const;
+  Result<void> resolve(const Section& section, const Relocation& relocation, std::vector<bpf_insn>& code) const;
+  Result<UniqueFd> load_program(const ProgramSpec& spec) const;
+  Result<Map*> find(const std::string& name);
+  static int on_record(void* self, void* data, size_t size);
+
+  std::vector<ProgramSpec> programs_spec_;   // first: programs_ point into it
+  int verbosity_;
+  Object object_;
+  std::map<std::string, Map> maps_;
+  std::map<uint32_t, DataSection> data_;     // by section index
+  std::vector<Program> programs_;
+  std::unique_ptr<ring_buffer, RingCloser> ring_;
+  const RecordVisitor* visitor_ = nullptr;   // while consume runs
+  std::vector<Attachment> attachments_;
+  std::vector<std::pair<std::string, std::string>> attached_;
+};
+
+enum bpf_prog_type program_type(AttachPoint::Kind kind) {
+  switch (kind) {
+    case AttachPoint::Kind::kTracepoint: return BPF_PROG_TYPE_TRACEPOINT;
+    case AttachPoint::Kind::kProfile: return BPF_PROG_TYPE_PERF_EVENT;
+    case AttachPoint::Kind::kUprobe:
+    case AttachPoint::Kind::kUretprobe: return BPF_PROG_TYPE_KPROBE;
+  }
+  return BPF_PROG_TYPE_UNSPEC;
+}
+
+Result<void> LoadedKernel::create(const ObjectSpec& spec) {
+  TRY(object_, read_object(spec.object));
+  for (const MapSpec& map : spec.maps) {
+    TRY(Map made, Map::create(map));
+    Map& placed = maps_.emplace(map.symbol, std::move(made)).first->second;
+    if (map.kind == MapSpec::Kind::kRing) TRY_DO(open_ring(placed));
+  }
+  TRY_DO(create_data(spec));
+  for (const ProgramSpec& program : programs_spec_) {
+    TRY(UniqueFd fd, load_program(program));
+    programs_.push_back({&program, std::move(fd)});
+  }
+  return {};
+}
+
+Result<void> LoadedKernel::create_data(const ObjectSpec& spec) {
+  for (uint32_t i = 0; i < object_.sections.size(); ++i) {
+    const Section& section = object_.sections[i];
+    if (!section.data || section.bytes.empty()) continue;
+    std::vector<uint8_t> bytes = section.bytes;
+    for (const DataSpec& data : spec.data) {
+      const Symbol* symbol = object_.find_symbol(data.symbol);
+      if (!symbol || symbol->section != i) continue;
+      if (symbol->value + data.bytes.size() > bytes.size())
+        return Error{fmt::format("kernel object: {} bytes for {} do not fit", data.bytes.size(), data.symbol), ""};
+      std::copy(data.bytes.begin(), data.bytes.end(), bytes.begin() + static_cast<ptrdiff_t>(symbol->value));
+    }
+    bytes.resize((bytes.size() + 7) & ~size_t{7});
+    TRY(DataSection made, DataSection::create(section, std::move(bytes)));
+    data_.emplace(i, std::move(made));
+  }
+  return {};
+}
+
+Result<void> LoadedKernel::open_ring(const Map& map) {
+  ring_.reset(ring_buffer__new(map.fd(), on_record, this, nullptr));
+  if (!ring_) return Error::from_errno("map the ring of " + map.spec().symbol, errno);
+  return {};
+}
+
+Result<void> LoadedKernel::resolve(const Section& section, const Relocation& relocation,
+                                   std::vector<bpf_insn>& code) const {
+  const Symbol& symbol = object_.symbols[relocation.symbol];
+  size_t at = relocation.offset / sizeof(bpf_insn);
+  if (relocation.type == kRelocationCall)
+    return Error{fmt::format("kernel object: {} calls {}, which was not inlined", section.name, symbol.name), ""};
+  if (relocation.type != kRelocation64 || at + 1 >= code.size() || code[at].code != (BPF_LD | BPF_IMM | BPF_DW))
+    return Error{fmt::format("kernel object: relocation {} of {} in {} is not known", relocation.type, symbol.name,
+                             section.name), ""};
+  if (auto map = maps_.find(symbol.name); symbol.section == 0 && map != maps_.end()) {
+    code[at].src_reg = BPF_PSEUDO_MAP_FD;
+    code[at].imm = map->second.fd();
+    return {};
+  }
+  auto data = data_.find(symbol.section);
+  if (symbol.section == 0 || data == data_.end())
+    return Error{fmt::format("kernel object: {} refers to {}, which is neither a map nor data", section.name, symbol.name), ""};
+  // The instruction's own immediate is the addend to the symbol.
+  code[at].src_reg = BPF_PSEUDO_MAP_VALUE;
+  code[at + 1].imm = static_cast<int32_t>(symbol.value) + code[at].imm;
+  code[at].imm = data->second.fd();
+  return {};
+}
+
+Result<std::vector<bpf_insn>> LoadedKernel::link(const Section& section) const {
+  std::vector<bpf_insn> code(section.bytes.size() / sizeof(bpf_insn));
+  std::memcpy(code.data(), section.bytes.data(), code.size() * sizeof(bpf_insn));
+  for (const Relocation& relocation : section.relocations) TRY_DO(resolve(section, relocation, code));
+  return code;
+}
+
+Result<UniqueFd> LoadedKernel::load_program(const ProgramSpec& spec) const {
+  const Section* section = object_.find_section(spec.section);
+  if (!section || !section->code || spec.points.empty())
+    return Error{"kernel object: no program in section " + spec.section, ""};
+  TRY(std::vector<bpf_insn> code, link(*section));
+  const AttachPoint& point = spec.points.front();
+  UniqueFd fd(bpf_prog_load(program_type(point.kind), "spile", kLicence, code.data(), code.size(), nullptr));
+  if (fd) return fd;
+  int error = errno;
+  // Without privilege there is EPERM before any verification; the verifier's own EPERM and EACCES come with a log.
+  std::string log(16 << 20, '\0');
+  bpf_prog_load_opts options{};
+  options.sz = sizeof options;
+  options.log_level = verbosity_ > 2 ? 2 : 1;
+  options.log_buf = log.data();
+  options.log_size = static_cast<uint32_t>(log.size());
+  UniqueFd second(bpf_prog_load(program_type(point.kind), "spile", kLicence, code.data(), code.size(), &options));
+  if (second) return second;
+  log.resize(std::strlen(log.c_str()));
+  if (log.empty() && is_privilege_error(error)) return privilege_error("load the handler of " + point.text, error);
+  return verifier_error(point.text, error, log, verbosity_);
+}
+
+Result<void> LoadedKernel::attach() {
+  for (const Program& program : programs_) {
+    for (const AttachPoint& point : program.spec->points) {
+      Result<std::vector<Attachment>> made = attach_program(program.fd.get(), point);
+      if (!made) {
+        detach();
+        return std::move(made).error();
+      }
+      for (Attachment& attachment : *made) attachments_.push_back(std::move(attachment));
+      attached_.emplace_back(point.text, mechanism(point));
+    }
+  }
+  return {};
+}
+
+void LoadedKernel::detach() {
+  if (attachments_.empty()) return;
+  for (Attachment& attachment : attachments_) attachment.link.reset();
+  attachments_.clear();
+  attached_.clear();
+  // Handlers run inside RCU read sections: after a grace period all that had begun are done.
+  syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
+int LoadedKernel::on_record(void* self, void* data, size_t size) {
+  auto& kernel = *static_cast<LoadedKernel*>(self);
+  const auto* record = static_cast<const abi::RecordHeader*>(data);
+  if (size < sizeof *record || !kernel.visitor_) return 0;
+  const auto* payload = static_cast<const uint8_t*>(data) + sizeof *record;
+  (*kernel.visitor_)(*record, {payload, size - sizeof *record});
+  return 0;
+}
+
+Result<size_t> LoadedKernel::consume(const RecordVisitor& visit) {
+  if (!ring_) return size_t{0};
+  visitor_ = &visit;
+  int count = ring_buffer__consume(ring_.get());
+  visitor_ = nullptr;
+  if (count < 0) return Error::from_errno("read the kernel's records", -count);
+  return static_cast<size_t>(count);
+}
+
+Result<Map*> LoadedKernel::find(const std::string& name) {
+  auto map = maps_.find(name);
+  if (map == maps_.end()) return Error{"no kernel map " + name, ""};
+  return &map->second;
+}
+
+Result<void> LoadedKernel::elements(const std::string& name, const ElementVisitor& visit) {
+  TRY(Map * map, find(name));
+  return map->elements(visit);
+}
+
+Result<void> LoadedKernel::raw_elements(const std::string& name, const RawVisitor& visit) {
+  TRY(Map * map, find(name));
+  return map->raw_elements(visit);
+}
+
+Result<void> LoadedKernel::put(const std::string& name, std::span<const uint8_t> key, std::span<const uint8_t> value) {
+  TRY(Map * map, find(name));
+  return map->put(key, value);
+}
+
+Result<void> LoadedKernel::erase(const std::string& name, std::span<const uint8_t> key) {
+  TRY(Map * map, find(name));
+  return map->erase(key);
+}
+
+Result<void> LoadedKernel::clear(const std::string& name) {
+  TRY(Map * map, find(name));
+  return map->clear();
+}
+
+std::span<uint8_t> LoadedKernel::data(const std::string& name) {
+  const Symbol* symbol = object_.find_symbol(name);
+  if (!symbol) return {};
+  auto section = data_.find(symbol->section);
+  if (section == data_.end()) return {};
+  std::span<uint8_t> memory = section->second.memory();
+  if (symbol->value + symbol->size > memory.size()) return {};
+  return memory.subspan(symbol->value, symbol->size);
+}
+
+Result<std::vector<uint64_t>> LoadedKernel::skipped() {
+  std::vector<uint64_t> sums(abi::kSkipReasons);
+  if (!maps_.contains(abi::kKernelStateMap)) return sums;
+  TRY_DO(raw_elements(abi::kKernelStateMap, [&](auto, std::span<const std::span<const uint8_t>> values) {
+    for (std::span<const uint8_t> value : values) {
+      abi::KernelState state;
+      if (value.size() < sizeof state) continue;
+      std::memcpy(&state, value.data(), sizeof state);
+      for (uint32_t reason = 0; reason < abi::kSkipReasons; ++reason) sums[reason] += state.skipped[reason];
+    }
+  }));
+  return sums;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> load(const ObjectSpec& spec) {
+  libbpf_set_print(nullptr);  // its warnings are not in our terms
+  auto kernel = std::make_unique<LoadedKernel>(spec);
+  TRY_DO(kernel->create(spec));
+  return std::unique_ptr<Kernel>(std::move(kernel));
+}
+
+}  // namespace spile::bpf

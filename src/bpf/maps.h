@@ -1,0 +1,66 @@
+#pragma once
+// The maps of a loaded object: those that the script asked for, and one array for each data section of the object
+// (read-only ones frozen, writable ones also mapped into this process).
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "bpf/bpf.h"
+#include "bpf/object.h"
+
+namespace spile::bpf {
+
+class Map {
+ public:
+  static Result<Map> create(const MapSpec& spec);
+
+  const MapSpec& spec() const { return spec_; }
+  int fd() const { return fd_.get(); }
+
+  Result<void> raw_elements(const RawVisitor& visit) const;
+  Result<void> elements(const ElementVisitor& visit) const;
+  Result<void> put(std::span<const uint8_t> key, std::span<const uint8_t> value);
+  Result<void> erase(std::span<const uint8_t> key);
+  Result<void> clear();
+
+ private:
+  Map(const MapSpec& spec, int fd) : spec_(spec), fd_(fd) {}
+  bool is_hash() const;
+  bool is_per_cpu() const;
+  bool one_element() const;
+  uint32_t levels() const;
+  uint32_t cpu_stride() const { return (spec_.value_size + 7) & ~7u; }
+  // The key as the kernel wants it, for one level.
+  std::vector<uint8_t> kernel_key(std::span<const uint8_t> key, uint32_t level) const;
+  Error failure(const char* what, int errnum) const;
+
+  MapSpec spec_;
+  UniqueFd fd_;
+};
+
+// One data section of the object.
+class DataSection {
+ public:
+  static Result<DataSection> create(const Section& section, std::vector<uint8_t> bytes);
+  DataSection(DataSection&& other) noexcept;
+  DataSection& operator=(DataSection&&) = delete;
+  ~DataSection();
+
+  int fd() const { return fd_.get(); }
+  std::span<uint8_t> memory() { return {memory_, size_}; }   // empty for read-only sections
+
+ private:
+  DataSection() = default;
+  UniqueFd fd_;
+  uint8_t* memory_ = nullptr;
+  size_t size_ = 0;
+};
+
+int possible_cpus();
+
+}  // namespace spile::bpf

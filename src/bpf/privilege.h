@@ -1,0 +1,15 @@
+#pragma once
+// What the kernel says when it does not let us: one wording, one hint.
+
+#include <cstdlib>
+#include <string>
+
+#include "base/result.h"
+
+namespace spile::bpf {
+
+// `error`: an errno or, as libbpf returns it, its negative.
+bool is_privilege_error(int error);
+Error privilege_error(const std::string& what, int errnum);
+
+}  // namespace spile::bpf
