@@ -1,0 +1,127 @@
+#include "bpf/elements.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "abi/aggregate.h"
+#include "bpf/attach.h"
+#include "bpf/verifier.h"
+
+namespace spile::bpf {
+namespace {
+
+Bytes bytes(const void* data, size_t size) {
+  const auto* at = static_cast<const uint8_t*>(data);
+  return {at, at + size};
+}
+
+MapSpec keyed_by_string_and_long() {
+  MapSpec map;
+  map.kind = MapSpec::Kind::kPerCpuHash;
+  map.key_size = 16 + 8 + 8;  // string, long, level
+  map.leveled = true;
+  map.key_count = 2;
+  map.string_keys = 1;
+  map.string_size = 16;
+  return map;
+}
+
+TEST(Elements, RepackStringKeysToTheirLength) {
+  MapSpec map = keyed_by_string_and_long();
+  ASSERT_EQ(script_key_size(map), 24u);
+  Bytes kernel = bytes("abc\0\0\0\0\0\0\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0", 24);
+  Bytes native = bytes("abc\0\0\0\0\0\x07\0\0\0\0\0\0\0", 16);
+  EXPECT_EQ(unpack_key(map, kernel), native);
+  EXPECT_EQ(pack_key(map, native), kernel);
+}
+
+TEST(Elements, PadAStringThatFillsItsWord) {
+  MapSpec map = keyed_by_string_and_long();
+  Bytes kernel = bytes("abcdefgh\0\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0", 24);
+  Bytes native = bytes("abcdefgh\0\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0", 24);
+  EXPECT_EQ(unpack_key(map, kernel), native);
+  EXPECT_EQ(pack_key(map, native), kernel);
+}
+
+TEST(Elements, CutStringsThatDoNotFitTheKey) {
+  MapSpec map = keyed_by_string_and_long();
+  Bytes native = bytes("abcdefghijklmnopqrst\0\0\0\0\x07\0\0\0\0\0\0\0", 32);
+  EXPECT_EQ(pack_key(map, native), bytes("abcdefghijklmno\0\x07\0\0\0\0\0\0\0", 24));
+}
+
+TEST(Elements, SumLongsOfAllCpus) {
+  MapSpec map;
+  map.merge = MapSpec::Merge::kSum;
+  int64_t total = 0;
+  for (int64_t part : {5, -2, 40})
+    merge_value(map, {reinterpret_cast<uint8_t*>(&total), 8}, {reinterpret_cast<uint8_t*>(&part), 8});
+  EXPECT_EQ(total, 43);
+}
+
+struct WithBuckets {
+  abi::Aggregate aggregate;
+  uint64_t buckets[2];
+};
+
+// As the runtime keeps it: mean and squares shifted by 8 bits.
+WithBuckets of(std::initializer_list<int64_t> values) {
+  WithBuckets made{};
+  double mean = 0, squares = 0;
+  for (int64_t value : values) {
+    abi::Aggregate& a = made.aggregate;
+    a.min = a.count ? std::min(a.min, value) : value;
+    a.max = a.count ? std::max(a.max, value) : value;
+    ++a.count;
+    a.sum += value;
+    double delta = static_cast<double>(value) - mean;
+    mean += delta / static_cast<double>(a.count);
+    squares += delta * (static_cast<double>(value) - mean);
+    ++made.buckets[value & 1];
+  }
+  made.aggregate.mean_scaled = static_cast<int64_t>(mean * 256);
+  made.aggregate.squares_scaled = static_cast<int64_t>(squares * 256);
+  return made;
+}
+
+TEST(Elements, MergeAggregatesOfAllCpus) {
+  MapSpec map;
+  map.merge = MapSpec::Merge::kAggregate;
+  map.variance_bits = 8;
+  WithBuckets total{};
+  for (WithBuckets part : {of({-4, 7, 10}), of({}), of({3, 100})})
+    merge_value(map, {reinterpret_cast<uint8_t*>(&total), sizeof total}, {reinterpret_cast<uint8_t*>(&part), sizeof part});
+  WithBuckets all = of({-4, 7, 10, 3, 100});
+  EXPECT_EQ(total.aggregate.count, all.aggregate.count);
+  EXPECT_EQ(total.aggregate.sum, all.aggregate.sum);
+  EXPECT_EQ(total.aggregate.min, -4);
+  EXPECT_EQ(total.aggregate.max, 100);
+  EXPECT_NEAR(static_cast<double>(total.aggregate.mean_scaled), static_cast<double>(all.aggregate.mean_scaled), 3);
+  EXPECT_NEAR(static_cast<double>(total.aggregate.squares_scaled), static_cast<double>(all.aggregate.squares_scaled), 1024);
+  EXPECT_EQ(total.buckets[0], all.buckets[0]);
+  EXPECT_EQ(total.buckets[1], all.buckets[1]);
+}
+
+TEST(Attach, ReadsTheKernelsListsOfCpus) {
+  EXPECT_EQ(parse_cpu_list("0-2,5"), (std::vector<int>{0, 1, 2, 5}));
+  EXPECT_EQ(parse_cpu_list("3\n"), (std::vector<int>{3}));
+  EXPECT_TRUE(parse_cpu_list("").empty());
+}
+
+TEST(Verifier, ReasonIsTheLineThatIsNoTrace) {
+  EXPECT_EQ(verifier_reason("0: R1=ctx(off=0,imm=0) R10=fp0\n"
+                            "; return *(int*)p;\n"
+                            "12: (61) r0 = *(u32 *)(r0 +0)\n"
+                            "R0 invalid mem access 'map_value_or_null'\n"
+                            "processed 13 insns (limit 1000000) max_states_per_insn 0\n"),
+            "R0 invalid mem access 'map_value_or_null'");
+}
+
+TEST(Verifier, LogIsShownWhenAskedFor) {
+  std::string log = "3: (95) exit\nR0 !read_ok\nprocessed 4 insns\n";
+  EXPECT_EQ(verifier_error("timer.profile", 13, log, 0).message, "the kernel refused the handler of timer.profile: R0 !read_ok");
+  EXPECT_NE(verifier_error("timer.profile", 13, log, 2).message.find("3: (95) exit"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace spile::bpf

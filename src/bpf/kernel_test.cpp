@@ -1,0 +1,276 @@
+// The loader against this machine's kernel. Handlers are attached only to this process, or look at nothing else first.
+// Without privilege the kernel tests are not registered; the test says so.
+
+#include <elf.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <thread>
+
+#include "abi/kernel.h"
+#include "bpf/bpf.h"
+
+extern "C" __attribute__((noinline, used)) long spile_test_probed(long a) {
+  asm volatile("" : "+r"(a));
+  return a * 2 + 1;
+}
+
+namespace spile::bpf {
+namespace {
+
+std::vector<uint8_t> handlers() {
+  std::ifstream file(SPILE_TEST_HANDLERS, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The file offset of a function of this program, from its own mappings.
+AttachPoint own_function(AttachPoint::Kind kind) {
+  AttachPoint point;
+  point.kind = kind;
+  point.process = getpid();
+  point.text = "process(\"bpf_test\").function(\"spile_test_probed\")";
+  auto address = reinterpret_cast<uint64_t>(&spile_test_probed);
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  while (std::getline(maps, line)) {
+    unsigned long begin, end, offset;
+    char path[512] = "";
+    if (std::sscanf(line.c_str(), "%lx-%lx %*s %lx %*s %*s %511s", &begin, &end, &offset, path) < 4) continue;
+    if (address < begin || address >= end) continue;
+    point.path = path;
+    point.file_offset = address - begin + offset;
+  }
+  return point;
+}
+
+struct Loaded {
+  std::vector<uint8_t> object = handlers();
+  ObjectSpec spec;
+  Loaded() {
+    spec.object = object;
+    MapSpec calls{"test_calls", MapSpec::Kind::kPerCpuArray, 4, 8, 2};
+    calls.merge = MapSpec::Merge::kSum;
+    calls.leveled = true;
+    MapSpec by_key{"test_by_key", MapSpec::Kind::kPerCpuHash, 16, 8, 64};
+    by_key.merge = MapSpec::Merge::kSum;
+    by_key.leveled = true;
+    spec.maps = {calls, by_key, {"test_ring", MapSpec::Kind::kRing, 0, 0, 65536}};
+    int64_t target = getpid();
+    const auto* at = reinterpret_cast<const uint8_t*>(&target);
+    spec.data = {{"test_constants", {at, at + sizeof target}}};
+  }
+};
+
+int64_t as_long(std::span<const uint8_t> value) {
+  int64_t out = 0;
+  std::memcpy(&out, value.data(), std::min(value.size(), sizeof out));
+  return out;
+}
+
+std::map<int64_t, int64_t> elements(Kernel& kernel, const std::string& map) {
+  std::map<int64_t, int64_t> all;
+  auto done = kernel.elements(map, [&](auto key, auto value) { all[as_long(key)] = as_long(value); });
+  EXPECT_TRUE(done) << done.error().message;
+  return all;
+}
+
+void call(long count) {
+  for (long a = 0; a < count; ++a) spile_test_probed(a);
+}
+
+class KernelTest : public testing::Test {
+ protected:
+  std::unique_ptr<Kernel> start(Loaded& loaded) {
+    auto kernel = load(loaded.spec);
+    if (!kernel) {
+      ADD_FAILURE() << kernel.error().message << " (" << kernel.error().hint << ")";
+      return nullptr;
+    }
+    auto attached = (*kernel)->attach();
+    EXPECT_TRUE(attached) << attached.error().message;
+    if (!attached) return nullptr;
+    auto control = (*kernel)->data("test_control");
+    EXPECT_EQ(control.size(), sizeof(abi::KernelControl));
+    reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
+    return std::move(kernel).value();
+  }
+};
+
+TEST_F(KernelTest, UprobeCountsEveryCall) {
+  Loaded loaded;
+  loaded.spec.programs = {{"uprobe", {own_function(AttachPoint::Kind::kUprobe)}}};
+  auto kernel = start(loaded);
+  ASSERT_TRUE(kernel);
+  call(1000);
+  kernel->detach();
+  call(5);
+  EXPECT_EQ(elements(*kernel, "test_calls"), (std::map<int64_t, int64_t>{{0, 1000}}));
+  EXPECT_EQ(elements(*kernel, "test_by_key"),
+            (std::map<int64_t, int64_t>{{0, 124500}, {1, 124750}, {2, 125000}, {3, 125250}}));
+}
+
+TEST_F(KernelTest, HandlersWaitForTheirStart) {
+  Loaded loaded;
+  loaded.spec.programs = {{"uprobe", {own_function(AttachPoint::Kind::kUprobe)}}};
+  auto kernel = start(loaded);
+  ASSERT_TRUE(kernel);
+  auto* control = reinterpret_cast<abi::KernelControl*>(kernel->data("test_control").data());
+  EXPECT_EQ(control->pad, 7u);  // initial data of the object
+  control->enabled = 0;
+  call(10);
+  EXPECT_EQ(elements(*kernel, "test_calls")[0], 0);
+}
+
+TEST_F(KernelTest, ElementsArePutErasedAndCleared) {
+  Loaded loaded;
+  loaded.spec.programs = {{"uprobe", {own_function(AttachPoint::Kind::kUprobe)}}};
+  auto kernel = start(loaded);
+  ASSERT_TRUE(kernel);
+  call(100);
+  int64_t key = 2, value = 7;
+  std::span<const uint8_t> key_bytes{reinterpret_cast<uint8_t*>(&key), 8};
+  ASSERT_TRUE(kernel->put("test_by_key", key_bytes, {reinterpret_cast<uint8_t*>(&value), 8}));
+  EXPECT_EQ(elements(*kernel, "test_by_key")[2], 7);
+  spile_test_probed(2);
+  EXPECT_EQ(elements(*kernel, "test_by_key")[2], 9);
+  ASSERT_TRUE(kernel->erase("test_by_key", key_bytes));
+  EXPECT_FALSE(elements(*kernel, "test_by_key").contains(2));
+  ASSERT_TRUE(kernel->clear("test_by_key"));
+  EXPECT_TRUE(elements(*kernel, "test_by_key").empty());
+  ASSERT_TRUE(kernel->clear("test_calls"));
+  EXPECT_EQ(elements(*kernel, "test_calls")[0], 0);
+}
+
+TEST_F(KernelTest, RecordsArriveInOrderWithTheirCookie) {
+  Loaded loaded;
+  AttachPoint point = own_function(AttachPoint::Kind::kUretprobe);
+  point.cookie = 42;
+  loaded.spec.programs = {{"uretprobe", {point}}};
+  auto kernel = start(loaded);
+  ASSERT_TRUE(kernel);
+  call(500);
+  pollfd wait{kernel->poll_fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&wait, 1, 1000), 1);
+  std::vector<int64_t> returned;
+  auto count = kernel->consume([&](const abi::RecordHeader& record, std::span<const uint8_t> payload) {
+    EXPECT_EQ(record.probe, 42u);
+    EXPECT_EQ(record.id, 3u);
+    returned.push_back(as_long(payload));
+  });
+  ASSERT_TRUE(count);
+  ASSERT_EQ(returned.size(), 500u);
+  for (size_t i = 0; i < returned.size(); ++i) EXPECT_EQ(returned[i], static_cast<int64_t>(i * 2 + 1));
+}
+
+TEST_F(KernelTest, TracepointSeesThisProcessSwitch) {
+  Loaded loaded;
+  AttachPoint point;
+  point.tracepoint = "sched:sched_switch";
+  point.text = "kernel.trace(\"sched:sched_switch\")";
+  loaded.spec.programs = {{"tracepoint", {point}}};
+  auto kernel = start(loaded);
+  ASSERT_TRUE(kernel);
+  for (int i = 0; i < 20; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  kernel->detach();
+  EXPECT_GE(elements(*kernel, "test_calls")[0], 20);
+}
+
+TEST_F(KernelTest, ProfileSamplesThisProcess) {
+  Loaded loaded;
+  AttachPoint point;
+  point.kind = AttachPoint::Kind::kProfile;
+  point.interval_ns = 1'000'000;
+  point.text = "timer.profile";
+  loaded.spec.programs = {{"profile", {point}}};
+  auto kernel = start(loaded);
+  ASSERT_TRUE(kernel);
+  timespec used{};
+  do clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  while (used.tv_nsec < 100'000'000 && used.tv_sec == 0);
+  kernel->detach();
+  EXPECT_GE(elements(*kernel, "test_calls")[0], 10);
+}
+
+TEST_F(KernelTest, RefusedHandlerIsNamedWithTheReason) {
+  Loaded loaded;
+  AttachPoint point;
+  point.tracepoint = "sched:sched_switch";
+  point.text = "kernel.trace(\"sched:sched_switch\")";
+  loaded.spec.programs = {{"wrong", {point}}};
+  auto kernel = load(loaded.spec);
+  ASSERT_FALSE(kernel);
+  EXPECT_NE(kernel.error().message.find("the kernel refused the handler of kernel.trace(\"sched:sched_switch\"): "),
+            std::string::npos) << kernel.error().message;
+  EXPECT_NE(kernel.error().message.find("map_value_or_null"), std::string::npos) << kernel.error().message;
+  EXPECT_EQ(kernel.error().message.find('\n'), std::string::npos);
+}
+
+TEST_F(KernelTest, FunctionsThatWereNotInlinedAreRefused) {
+  Loaded loaded;
+  AttachPoint point;
+  point.tracepoint = "sched:sched_switch";
+  loaded.spec.programs = {{"calls", {point}}};
+  auto kernel = load(loaded.spec);
+  ASSERT_FALSE(kernel);
+  EXPECT_NE(kernel.error().message.find("not inlined"), std::string::npos) << kernel.error().message;
+}
+
+TEST_F(KernelTest, UnknownTracepointIsNamed) {
+  Loaded loaded;
+  AttachPoint point;
+  point.tracepoint = "sched:sched_swich";
+  point.text = "kernel.trace(\"sched:sched_swich\")";
+  loaded.spec.programs = {{"tracepoint", {point}}};
+  auto kernel = load(loaded.spec);
+  ASSERT_TRUE(kernel);
+  auto attached = (*kernel)->attach();
+  ASSERT_FALSE(attached);
+  EXPECT_NE(attached.error().message.find("sched_swich"), std::string::npos);
+}
+
+TEST_F(KernelTest, FileThatIsNotThereIsNamed) {
+  Loaded loaded;
+  AttachPoint point = own_function(AttachPoint::Kind::kUprobe);
+  point.path = "/nonexistent/program";
+  loaded.spec.programs = {{"uprobe", {point}}};
+  auto kernel = load(loaded.spec);
+  ASSERT_TRUE(kernel);
+  auto attached = (*kernel)->attach();
+  ASSERT_FALSE(attached);
+  EXPECT_NE(attached.error().message.find("No such file"), std::string::npos) << attached.error().message;
+}
+
+TEST(Object, RefusesWhatIsNotEbpf) {
+  ObjectSpec spec;
+  std::vector<uint8_t> junk(64, 1);
+  spec.object = junk;
+  EXPECT_FALSE(load(spec));
+  std::ifstream own("/proc/self/exe", std::ios::binary);
+  std::vector<uint8_t> program{std::istreambuf_iterator<char>(own), {}};
+  spec.object = program;
+  auto loaded = load(spec);
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().message.find("not a relocatable eBPF object"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace spile::bpf
+
+// Not gtest_main: without the privilege to load programs the tests of the kernel are left out, and it is said.
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  auto privilege = spile::bpf::check_privilege();
+  if (!privilege) {
+    std::printf("skip: KernelTest.*: %s\n", privilege.error().message.c_str());
+    testing::GTEST_FLAG(filter) = "-KernelTest.*";
+  }
+  return RUN_ALL_TESTS();
+}
