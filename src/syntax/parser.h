@@ -3,8 +3,9 @@
 // SystemTap's operator precedence. Errors go to diagnostics with several reported in one run; a tree is returned even
 // then, for tools, but must not be elaborated.
 
-#include <map>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/diagnostics.h"
@@ -12,15 +13,28 @@
 
 namespace spile::syntax {
 
+struct Macro;
+struct MacroLibrary;  // preprocessor.h
+
 struct ParseOptions {
   std::vector<std::string> arguments;  // $1 @1 ...
   bool guru = false;                   // -g: %{ %} may stand in scripts
-  bool is_library = false;
+  bool is_library = false;             // a tapset's file: %{ %} may stand there too, $1 may not
   std::string kernel_release;          // kernel_v, kernel_vr
   std::string architecture = "x86_64";
   std::string runtime = "inproc";      // what %( runtime == "..." %) sees
+  std::string systemtap_version = "5.2";  // systemtap_v: whose language this is, or what --compatible says
+  std::string privilege = "stapdev";      // systemtap_privilege
+  // The value of a CONFIG_ name ("y", "m", "100"; "" for unset), asked only where a condition names one. May be empty.
+  std::function<std::string(std::string_view)> kernel_config;
+  const MacroLibrary* macros = nullptr;  // of the tapset's .stpm files; outlives the parse
 };
 
+// The script's nodes point into `file` (ranges) but own everything else.
 Script parse(const SourceFile& file, const ParseOptions& options, Diagnostics& diagnostics);
+
+// A file of macros, NAME.stpm of a tapset: only @define (and conditions) may stand there. Adds to `library`; of two
+// macros with one name the first stays, and the second is an error.
+void parse_macros(const SourceFile& file, const ParseOptions& options, Diagnostics& diagnostics, MacroLibrary& library);
 
 }  // namespace spile::syntax

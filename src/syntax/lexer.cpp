@@ -1,0 +1,305 @@
+#include "syntax/lexer.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace spile::syntax {
+
+namespace {
+
+// std::isalpha and friends depend on the locale; scripts don't.
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name(char c) { return is_letter(c) || is_digit(c) || c == '$'; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
+
+int digit_value(char c) {
+  if (is_digit(c)) return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return 99;
+}
+
+constexpr std::array<std::string_view, 20> kKeywords = {
+    "break", "catch", "continue", "delete", "else",    "for",   "foreach", "function", "global", "if",
+    "in",    "limit", "long",     "next",   "private", "probe", "return",  "string",   "try",    "while"};
+
+// Longest first: ORDER OPERATORS.
+constexpr std::array<std::string_view, 34> kOperators = {
+    ">>>=", ">>>", "<<<", "<<=", ">>=", "->", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "^=", "|=", ".=",
+    "==",   "!=",  "<=",  ">=",  "&&",  "||", "<<", ">>", "=~", "!~", "%(", "%?", "%:", "%)", "%}", "$$", "$"};
+
+constexpr std::string_view kSingles = "(){}[];,.:?!~=+-*/%&|^<>";
+
+}  // namespace
+
+bool is_keyword(std::string_view name) { return std::binary_search(kKeywords.begin(), kKeywords.end(), name); }
+
+SourceRange Lexer::range(size_t begin, size_t end) const {
+  if (!file_) return place_;
+  return {file_, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
+}
+
+void Lexer::skip_byte_order_mark() {
+  if (text_.starts_with("\xef\xbb\xbf")) position_ = 3;
+}
+
+// Passes white space and comments. False: token says what is wrong with a comment.
+bool Lexer::skip_blanks(Token& token) {
+  token.space_before = token.line_start = position_ == 0;
+  while (!ended()) {
+    char c = text_[position_];
+    if (is_blank(c)) {
+      token.line_start |= c == '\n';
+      ++position_;
+    } else if (c == '#' || (c == '/' && at(1) == '/')) {
+      position_ = std::min(text_.find('\n', position_), text_.size());
+    } else if (c == '/' && at(1) == '*') {
+      size_t end = text_.find("*/", position_ + 2);
+      if (end == std::string_view::npos) {
+        token.kind = TokenKind::kInvalid;
+        token.error = "this comment is never closed";
+        token.hint = "end it with */";
+        token.range = range(position_, position_ + 2);
+        position_ = text_.size();
+        return false;
+      }
+      position_ = end + 2;
+    } else {
+      break;
+    }
+    token.space_before = true;
+  }
+  return true;
+}
+
+Token Lexer::next() {
+  Token token;
+  if (!skip_blanks(token)) return token;
+  size_t begin = position_;
+  char c = at(0);
+  if (ended()) {
+    token.kind = TokenKind::kEnd;
+  } else if (is_letter(c)) {
+    read_identifier(token);
+  } else if (is_digit(c)) {
+    read_number(token);
+  } else if (c == '"') {
+    read_string(token);
+  } else if (c == '\'') {
+    read_quoted_character(token);
+  } else if (c == '%' && at(1) == '{') {
+    read_embedded(token);
+  } else if (c == '@' || (c == '$' && (is_name(at(1)) || at(1) == '#'))) {
+    read_sigil(token);
+  } else {
+    read_operator(token);
+  }
+  token.range = range(begin, position_);
+  token.text = text_.substr(begin, position_ - begin);
+  return token;
+}
+
+void Lexer::read_identifier(Token& token) {
+  size_t begin = position_;
+  while (is_name(at(0))) ++position_;
+  token.kind = is_keyword(text_.substr(begin, position_ - begin)) ? TokenKind::kKeyword : TokenKind::kIdentifier;
+}
+
+// Decimal, 0x hexadecimal, 0 octal. Values up to 2^64-1 are accepted and wrap to negative ones, as in SystemTap.
+void Lexer::read_number(Token& token) {
+  token.kind = TokenKind::kNumber;
+  size_t begin = position_;
+  while (is_digit(at(0)) || is_letter(at(0))) ++position_;
+  std::string_view digits = text_.substr(begin, position_ - begin);
+  std::string written(digits.substr(0, 40));
+  if (at(0) == '.' && is_digit(at(1)) && std::all_of(digits.begin(), digits.end(), is_digit)) {
+    ++position_;
+    while (is_digit(at(0)) || is_letter(at(0))) ++position_;
+    token.error = "the language has no floating-point numbers";
+    token.hint = "use a smaller unit and integers; strings are joined by ' . ' with spaces around";
+    return;
+  }
+
+  int base = 10;
+  if (digits.starts_with("0x") || digits.starts_with("0X")) {
+    base = 16;
+    digits.remove_prefix(2);
+  } else if (digits.size() > 1 && digits[0] == '0') {
+    base = 8;
+    digits.remove_prefix(1);
+  }
+  uint64_t value = 0;
+  auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+  if (status == std::errc::result_out_of_range) {
+    token.error = "number out of range: " + written;
+    token.hint = "numbers have 64 bits: at most 9223372036854775807, or 0xffffffffffffffff";
+  } else if (status != std::errc() || end != digits.data() + digits.size()) {
+    token.error = "not a number: " + written;
+    bool octal_digit = base == 8 && std::all_of(digits.begin(), digits.end(), is_digit);
+    if (octal_digit) token.hint = "a number that starts with 0 is octal, with digits 0 to 7";
+    if (base == 10) token.hint = "numbers carry no unit; names don't start with a digit";
+    if (written.starts_with("0b")) token.hint = "write binary numbers in hexadecimal";
+  } else {
+    token.number = static_cast<int64_t>(value);
+  }
+}
+
+void Lexer::read_string(Token& token) {
+  token.kind = TokenKind::kString;
+  ++position_;
+  while (true) {
+    if (ended() || at(0) == '\n') {
+      token.error = "this string is never closed";
+      token.hint = "end it with \" on the same line; adjacent strings are joined, so a long one can be split";
+      token.is_warning = false;
+      return;
+    }
+    char c = text_[position_++];
+    if (c == '"') return;
+    if (c == '\\') {
+      read_escape(token);
+    } else if (c == '\0') {
+      token.error = "a string cannot hold a NUL byte";
+    } else {
+      token.value += c;
+    }
+  }
+}
+
+// After the backslash: C's escapes. A backslash before any other character only vanishes, as SystemTap documents.
+void Lexer::read_escape(Token& token) {
+  if (ended()) return;
+  char c = text_[position_++];
+  int code = -1;
+  switch (c) {
+    case 'a': code = '\a'; break;
+    case 'b': code = '\b'; break;
+    case 't': code = '\t'; break;
+    case 'n': code = '\n'; break;
+    case 'v': code = '\v'; break;
+    case 'f': code = '\f'; break;
+    case 'r': code = '\r'; break;
+    case '\\': case '"': case '\'': case '?': code = c; break;
+    case '\n': return;  // a line continued
+    case 'x':
+      code = 0;
+      if (digit_value(at(0)) > 15) {
+        token.error = "\\x needs hexadecimal digits after it";
+        return;
+      }
+      for (int i = 0; i < 2 && digit_value(at(0)) < 16; ++i) code = code * 16 + digit_value(text_[position_++]);
+      break;
+    default:
+      if (digit_value(c) < 8) {
+        code = digit_value(c);
+        for (int i = 0; i < 2 && digit_value(at(0)) < 8; ++i) code = code * 8 + digit_value(text_[position_++]);
+        break;
+      }
+      if (token.error.empty()) {
+        token.error = std::string("'\\") + (static_cast<unsigned char>(c) < 0x20 ? '?' : c) + "' is no escape; the backslash is dropped";
+        token.hint = "write \\\\ for a backslash";
+        token.is_warning = true;
+      }
+      code = static_cast<unsigned char>(c);
+  }
+  if (code == 0 || code > 255) {
+    token.error = code == 0 ? "a string cannot hold a NUL byte" : "octal escape out of range";
+    token.hint = code == 0 ? "printf(\"%c\", 0) writes one" : "a byte is at most \\377";
+    token.is_warning = false;
+    return;
+  }
+  token.value += static_cast<char>(code);
+}
+
+void Lexer::read_quoted_character(Token& token) {
+  token.kind = TokenKind::kString;
+  token.error = "strings take double quotes";
+  size_t end = text_.find_first_of("'\n", position_ + 1);
+  if (end == std::string_view::npos || text_[end] == '\n') {
+    ++position_;
+    token.kind = TokenKind::kInvalid;
+    return;
+  }
+  token.value = text_.substr(position_ + 1, end - position_ - 1);
+  token.hint = "write \"" + token.value.substr(0, 40) + "\"";
+  position_ = end + 1;
+}
+
+void Lexer::read_embedded(Token& token) {
+  token.kind = TokenKind::kEmbedded;
+  size_t end = text_.find("%}", position_ + 2);
+  if (end == std::string_view::npos) {
+    token.error = "this embedded code is never closed";
+    token.hint = "end it with %}";
+    position_ = text_.size();
+    return;
+  }
+  token.value = text_.substr(position_ + 2, end - position_ - 2);
+  position_ = end + 2;
+}
+
+// @name @1 @# $name $$name $1 $#
+void Lexer::read_sigil(Token& token) {
+  char sigil = text_[position_++];
+  if (at(0) == '#') {
+    token.kind = TokenKind::kArgument;
+    ++position_;
+  } else if (is_digit(at(0))) {
+    token.kind = TokenKind::kArgument;
+    size_t begin = position_;
+    while (is_digit(at(0))) ++position_;
+    auto [end, status] = std::from_chars(text_.data() + begin, text_.data() + position_, token.number);
+    if (status != std::errc()) token.number = INT64_MAX;
+    if (token.number == 0) token.error = "script arguments are numbered from 1";
+  } else {
+    token.kind = sigil == '@' ? TokenKind::kAt : TokenKind::kDollar;
+    size_t begin = position_;
+    while (is_name(at(0))) ++position_;
+    std::string_view name = text_.substr(begin, position_ - begin);
+    bool only_dollars = name.find_first_not_of('$') == std::string_view::npos;
+    if (sigil == '@' && only_dollars) {
+      token.kind = TokenKind::kInvalid;
+      token.error = "a name must follow '@'";
+    } else if (sigil == '$' && only_dollars) {
+      // `$$` at the end of a path: $x->list[0]$$
+      token.kind = TokenKind::kOperator;
+      token.op = op("$$");
+      position_ = begin + 1;
+    }
+  }
+}
+
+void Lexer::read_operator(Token& token) {
+  token.kind = TokenKind::kOperator;
+  for (std::string_view candidate : kOperators) {
+    if (text_.substr(position_, candidate.size()) != candidate) continue;
+    token.op = op(candidate);
+    position_ += candidate.size();
+    return;
+  }
+  if (kSingles.find(at(0)) == std::string_view::npos) return read_invalid(token);
+  token.op = op(text_.substr(position_++, 1));
+}
+
+// One error for a run of bytes that cannot stand in a script.
+void Lexer::read_invalid(Token& token) {
+  token.kind = TokenKind::kInvalid;
+  auto is_invalid = [](char c) {
+    return !is_name(c) && !is_blank(c) && c != '"' && c != '\'' && c != '@' && c != '#' &&
+           kSingles.find(c) == std::string_view::npos;
+  };
+  char first = text_[position_++];
+  if (static_cast<unsigned char>(first) > 0x20 && static_cast<unsigned char>(first) < 0x7f) {
+    token.error = std::string("unexpected character '") + first + "'";
+    if (first == '\\') token.hint = "lines need no continuation mark";
+    return;
+  }
+  while (!ended() && is_invalid(text_[position_])) ++position_;
+  token.error = "invalid byte 0x";
+  for (int shift : {4, 0}) token.error += "0123456789abcdef"[static_cast<unsigned char>(first) >> shift & 15];
+  if (static_cast<unsigned char>(first) >= 0x80) token.hint = "names are ASCII; other characters may stand in strings and comments";
+}
+
+}  // namespace spile::syntax

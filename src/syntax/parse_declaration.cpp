@@ -1,0 +1,264 @@
+// Declarations: globals, functions, probes, probe aliases and embedded code at the top level.
+
+#include "syntax/recursive_descent.h"
+
+namespace spile::syntax {
+
+namespace {
+
+constexpr std::string_view kEmbeddedHint = "run as guru: spile -g";
+
+}  // namespace
+
+void Parser::parse_declaration() {
+  depth_ = 0;
+  bool ok = true;
+  if (accept(";")) return;
+  if (peek().kind == TokenKind::kEmbedded) {
+    Token code = take();
+    if (!options_.guru && !options_.is_library) tokens_.error(code, "embedded code needs -g").hint(std::string(kEmbeddedHint));
+    script_.embedded.push_back({code.range, std::move(code.value)});
+  } else if (accept_keyword("probe")) {
+    ok = parse_probe();
+  } else if (accept_keyword("global")) {
+    ok = parse_globals(false);
+  } else if (accept_keyword("function")) {
+    ok = parse_function(false);
+  } else if (accept_keyword("private")) {
+    if (accept_keyword("function")) {
+      ok = parse_function(true);
+    } else {
+      accept_keyword("global");
+      ok = parse_globals(true);
+    }
+  } else {
+    report_unknown_declaration();
+    take();
+    ok = false;
+  }
+  if (!ok) skip_to_declaration();
+}
+
+void Parser::report_unknown_declaration() {
+  Diagnostic& diagnostic = error_expected("'probe', 'global', 'private' or 'function'");
+  const Token& token = peek();
+  if (token.is(op("}"))) {
+    diagnostic.hint("this '}' closes nothing");
+  } else if (token.kind == TokenKind::kIdentifier) {
+    std::string near = nearest_name(token.text, {"probe", "global", "private", "function"});
+    diagnostic.hint(near.empty() ? "statements stand inside a probe: probe begin { ... }" : "did you mean '" + near + "'?");
+  } else if (token.kind == TokenKind::kKeyword) {
+    diagnostic.hint("statements stand inside a probe: probe begin { ... }");
+  }
+}
+
+// ---------------------------------------------------------------- globals
+
+bool Parser::parse_globals(bool is_private) {
+  do {
+    auto global = parse_global();
+    if (!global) return false;
+    global->is_private = is_private;
+    global->from_library = options_.is_library;
+    script_.globals.push_back(std::move(global));
+  } while (accept(","));
+  accept(";");
+  if (peek().kind == TokenKind::kIdentifier && !peek().line_start) {
+    error_expected("',' between the names of globals");
+    return false;
+  }
+  return true;
+}
+
+std::unique_ptr<Global> Parser::parse_global() {
+  auto name = parse_variable("the name of a global");
+  if (!name) return nullptr;
+  auto global = std::make_unique<Global>();
+  global->range = name->range;
+  global->name = name->name;
+  if (accept("%")) global->wraps = global->declared_array = true;
+  if (at("[") && !parse_array_size(*global)) return nullptr;
+  if (at(":")) {
+    error_here("globals are declared without a type").hint("types are inferred from the uses");
+    return nullptr;
+  }
+  if (at("=") && !parse_initial_value(*global)) return nullptr;
+  return global;
+}
+
+bool Parser::parse_array_size(Global& global) {
+  Token open = take();
+  global.declared_array = true;
+  if (accept("]")) return true;
+  if (peek().kind != TokenKind::kNumber) {
+    error_expected("the array's size, a number").hint("global a[1000] holds up to 1000 elements");
+    return false;
+  }
+  Token size = take();
+  if (size.number <= 0) {
+    tokens_.error(size, "an array's size is at least 1");
+    return false;
+  }
+  global.declared_size = size.number;
+  if (!expect("]", "after the array's size", &open)) return false;
+  if (!at("[")) return true;
+  error_here("an array has one size").hint("it bounds the number of elements; several subscripts need no declaration: a[k1, k2]");
+  return false;
+}
+
+bool Parser::parse_initial_value(Global& global) {
+  if (global.declared_array) {
+    error_here("an array cannot be initialised").hint("assign its elements in a begin probe");
+    return false;
+  }
+  take();
+  global.initial = parse_literal("an initial value, a number or a string");
+  return global.initial != nullptr;
+}
+
+// A number, perhaps negative, or a string.
+ExpressionPtr Parser::parse_literal(std::string_view what) {
+  SourceRange begin = peek().range;
+  if (peek().kind == TokenKind::kString) {
+    std::string value = parse_string_value();
+    return finish(std::make_unique<String>(since(begin), std::move(value)));
+  }
+  bool negative = at("-") && peek(1).kind == TokenKind::kNumber;
+  if (negative) take();
+  if (peek().kind != TokenKind::kNumber) {
+    error_expected(what);
+    return nullptr;
+  }
+  auto value = static_cast<uint64_t>(take().number);
+  return finish(std::make_unique<Number>(since(begin), static_cast<int64_t>(negative ? -value : value)));
+}
+
+// ---------------------------------------------------------------- functions
+
+bool Parser::parse_type(ValueType& type) {
+  if (accept_keyword("long")) {
+    type = ValueType::kLong;
+  } else if (accept_keyword("string")) {
+    type = ValueType::kString;
+  } else {
+    Diagnostic& diagnostic = error_expected("a type, 'long' or 'string'");
+    if (peek().text == "int") diagnostic.hint("'long' is the only type of numbers");
+    return false;
+  }
+  return true;
+}
+
+bool Parser::parse_function(bool is_private) {
+  auto name = parse_variable("the name of a function");
+  if (!name) return false;
+  auto function = std::make_unique<Function>();
+  function->range = name->range;
+  function->name = name->name;
+  function->is_private = is_private;
+  function->from_library = options_.is_library;
+  if (accept(":") && !parse_type(function->declared_type)) return false;
+  if (!parse_parameters(*function)) return false;
+  if (accept(":")) {
+    if (peek().kind != TokenKind::kNumber) {
+      error_expected("the function's priority, a number");
+      if (at_keyword("long") || at_keyword("string")) tokens_.error(peek(), "the type of the result stands before the parameters").hint("function " + function->name + ":" + std::string(peek().text) + " (...)");
+      return false;
+    }
+    function->priority = take().number;
+  }
+  if (peek().kind == TokenKind::kEmbedded) {
+    function->body = parse_embedded_statement();
+  } else {
+    function->body = parse_body("the body of function '" + function->name + "'");
+  }
+  if (!function->body) return false;
+  script_.functions.push_back(std::move(function));
+  return true;
+}
+
+bool Parser::parse_parameters(Function& function) {
+  Token open = peek();
+  if (!expect("(", "and the parameters of function '" + function.name + "'")) return false;
+  if (accept(")")) return true;
+  do {
+    if (!parse_parameter(function)) return false;
+  } while (accept(","));
+  return expect(")", "after the parameters", &open);
+}
+
+bool Parser::parse_parameter(Function& function) {
+  auto name = parse_variable("the name of a parameter");
+  if (!name) return false;
+  auto parameter = std::make_unique<Local>();
+  parameter->range = name->range;
+  parameter->name = name->name;
+  for (const auto& other : function.parameters) {
+    if (other->name != parameter->name) continue;
+    tokens_.error(parameter->range, "function '" + function.name + "' has two parameters '" + parameter->name + "'")
+        .note(other->range, "the first");
+    return false;
+  }
+  if (accept(":") && !parse_type(parameter->type)) return false;
+  ExpressionPtr initial;
+  if (accept("=") && !(initial = parse_expression())) return false;
+  if (!initial && !function.defaults.empty() && function.defaults.back()) {
+    tokens_.error(parameter->range, "parameter '" + parameter->name + "' needs a default too: the one before it has one");
+    return false;
+  }
+  function.parameters.push_back(std::move(parameter));
+  function.defaults.push_back(std::move(initial));
+  return true;
+}
+
+// ---------------------------------------------------------------- probes
+
+std::unique_ptr<Block> Parser::parse_body(std::string_view what) {
+  if (peek().kind == TokenKind::kEmbedded) {
+    auto body = std::make_unique<Block>(peek().range);
+    StatementPtr code = parse_embedded_statement();
+    if (!code) return nullptr;
+    body->statements.push_back(std::move(code));
+    return body;
+  }
+  if (!at("{")) {
+    error_expected("'{' and " + std::string(what));
+    return nullptr;
+  }
+  return parse_block();
+}
+
+bool Parser::parse_probe() {
+  SourceRange begin = last_;
+  std::vector<ProbePoint> points;
+  if (!parse_points(points)) return false;
+  bool is_epilogue = at("+=");
+  if (!is_epilogue && !at("=")) {
+    auto probe = std::make_unique<Probe>();
+    probe->points = std::move(points);
+    probe->from_library = options_.is_library;
+    probe->range = since(begin);
+    probe->body = parse_body("the probe's body");
+    if (!probe->body) return false;
+    script_.probes.push_back(std::move(probe));
+    return true;
+  }
+
+  Token equals = take();
+  for (const ProbePoint& name : points) {
+    if (!name.optional && !name.sufficient && !name.condition) continue;
+    tokens_.error(name.range, "an alias's name takes no '?', '!' or condition");
+    return false;
+  }
+  auto alias = std::make_unique<Alias>();
+  alias->names = std::move(points);
+  alias->epilogue = is_epilogue;
+  alias->from_library = options_.is_library;
+  alias->range = since(begin);
+  if (!parse_points(alias->points)) return false;
+  alias->body = parse_body("the alias's body");
+  if (!alias->body) return false;
+  script_.aliases.push_back(std::move(alias));
+  return true;
+}
+
+}  // namespace spile::syntax

@@ -1,0 +1,296 @@
+// Expressions. Precedence, loosest first, as the language reference lists it:
+//
+//   = += .= <<< ...  (right)    ? :  (right)    ||    &&    |    ^    &    in    < > <= >= == != =~ !~
+//   << >> >>>    . (concatenation)    + -    * / %    unary + - ! ~ ++ -- &    postfix ++ --  ->  []
+
+#include "syntax/recursive_descent.h"
+
+namespace spile::syntax {
+
+namespace {
+
+constexpr int kInPrecedence = 6;
+
+std::optional<Binary::Operator> arithmetic(std::string_view text) {
+  if (text == "+") return Binary::Operator::kAdd;
+  if (text == "-") return Binary::Operator::kSubtract;
+  if (text == "*") return Binary::Operator::kMultiply;
+  if (text == "/") return Binary::Operator::kDivide;
+  if (text == "%") return Binary::Operator::kModulo;
+  if (text == "<<") return Binary::Operator::kShiftLeft;
+  if (text == ">>") return Binary::Operator::kShiftRight;
+  if (text == ">>>") return Binary::Operator::kShiftRightLogical;
+  if (text == "&") return Binary::Operator::kAnd;
+  if (text == "|") return Binary::Operator::kOr;
+  if (text == "^") return Binary::Operator::kXor;
+  return std::nullopt;
+}
+
+std::optional<Compare::Operator> comparison(uint32_t operation) {
+  switch (operation) {
+    case op("=="): return Compare::Operator::kEqual;
+    case op("!="): return Compare::Operator::kNotEqual;
+    case op("<"): return Compare::Operator::kLess;
+    case op("<="): return Compare::Operator::kLessEqual;
+    case op(">"): return Compare::Operator::kGreater;
+    case op(">="): return Compare::Operator::kGreaterEqual;
+    default: return std::nullopt;
+  }
+}
+
+template <typename T>
+std::unique_ptr<T> with_sides(ExpressionPtr left, ExpressionPtr right) {
+  auto node = std::make_unique<T>(left->range.through(right->range));
+  node->left = std::move(left);
+  node->right = std::move(right);
+  return node;
+}
+
+}  // namespace
+
+int binary_precedence(const Token& token) {
+  if (token.is_keyword("in")) return kInPrecedence;
+  switch (token.op) {
+    case op("||"): return 1;
+    case op("&&"): return 2;
+    case op("|"): return 3;
+    case op("^"): return 4;
+    case op("&"): return 5;
+    case op("<"): case op(">"): case op("<="): case op(">="): case op("=="): case op("!="):
+    case op("=~"): case op("!~"): return 7;
+    case op("<<"): case op(">>"): case op(">>>"): return 8;
+    case op("."): return 9;
+    case op("+"): case op("-"): return 10;
+    case op("*"): case op("/"): case op("%"): return 11;
+    default: return 0;
+  }
+}
+
+// ---------------------------------------------------------------- assignment, ?:
+
+ExpressionPtr Parser::parse_expression() {
+  ExpressionPtr expression = parse_printable();
+  if (!as<Histogram>(expression)) return expression;
+  report_histogram(*expression);
+  return nullptr;
+}
+
+// An expression, or a histogram alone.
+ExpressionPtr Parser::parse_printable() {
+  Nested nested(*this);
+  if (!nested) return nullptr;
+  ExpressionPtr left = parse_ternary();
+  if (left && peek().kind == TokenKind::kOperator) left = parse_assignment(std::move(left));
+  return left;
+}
+
+bool Parser::is_assignable(const Expression& e) {
+  switch (e.kind) {
+    case ExpressionKind::kVariable: case ExpressionKind::kIndex: case ExpressionKind::kTargetVariable:
+    case ExpressionKind::kAtOperation: case ExpressionKind::kDereference: return true;
+    default: return false;
+  }
+}
+
+// `target` itself where no assignment follows.
+ExpressionPtr Parser::parse_assignment(ExpressionPtr target) {
+  const Token& next = peek();
+  auto operation = Assignment::Operator::kSet;
+  std::optional<Binary::Operator> compound;
+  if (next.is(op(".="))) {
+    operation = Assignment::Operator::kConcatenate;
+  } else if (next.is(op("<<<"))) {
+    operation = Assignment::Operator::kAccumulate;
+  } else if (!next.is(op("="))) {
+    bool ends_in_equals = next.text.ends_with('=');
+    compound = ends_in_equals ? arithmetic(next.text.substr(0, next.text.size() - 1)) : std::nullopt;
+    if (!compound) return target;
+    operation = Assignment::Operator::kArithmetic;
+  }
+  Token token = take();
+  if (!is_assignable(*target)) {
+    Diagnostic& diagnostic = tokens_.error(target->range, "this cannot be assigned to: it is no variable");
+    if (token.is(op("="))) diagnostic.hint("== compares");
+    return nullptr;
+  }
+  auto node = std::make_unique<Assignment>(target->range);
+  node->op = operation;
+  if (compound) node->arithmetic = *compound;
+  node->target = std::move(target);
+  node->value = parse_expression();
+  if (!node->value) return nullptr;
+  node->range = node->target->range.through(node->value->range);
+  return finish(std::move(node));
+}
+
+ExpressionPtr Parser::parse_ternary() {
+  ExpressionPtr condition = parse_binary(1);
+  if (!condition || !at("?")) return condition;
+  Token question = take();
+  auto node = std::make_unique<Ternary>(condition->range);
+  node->condition = std::move(condition);
+  node->if_true = parse_expression();
+  if (!node->if_true || !expect(":", "and what the expression is otherwise", &question)) return nullptr;
+  node->if_false = parse_expression();
+  if (!node->if_false) return nullptr;
+  node->range = node->condition->range.through(node->if_false->range);
+  return finish(std::move(node));
+}
+
+// ---------------------------------------------------------------- binary operators
+
+// Operators of at least the precedence `minimum`, all left-associative.
+ExpressionPtr Parser::parse_binary(int minimum) {
+  ExpressionPtr left = parse_unary();
+  while (left) {
+    int precedence = binary_precedence(peek());
+    if (precedence < minimum || precedence == 0) return left;
+    Token operation = take();
+    if (precedence == kInPrecedence) {
+      left = parse_in(std::move(left));
+    } else if (operation.is(op("=~")) || operation.is(op("!~"))) {
+      left = parse_regex(operation, std::move(left));
+    } else {
+      Nested nested(*this);
+      ExpressionPtr right = nested ? parse_binary(precedence + 1) : nullptr;
+      if (!right) return nullptr;
+      left = make_binary(operation, std::move(left), std::move(right));
+    }
+  }
+  return left;
+}
+
+ExpressionPtr Parser::make_binary(const Token& operation, ExpressionPtr left, ExpressionPtr right) {
+  if (operation.is(op("||")) || operation.is(op("&&"))) {
+    auto node = with_sides<Logical>(std::move(left), std::move(right));
+    node->is_and = operation.is(op("&&"));
+    return finish(std::move(node));
+  }
+  if (operation.is(op("."))) return finish(with_sides<Concatenation>(std::move(left), std::move(right)));
+  if (auto compare = comparison(operation.op)) {
+    auto node = with_sides<Compare>(std::move(left), std::move(right));
+    node->op = *compare;
+    return finish(std::move(node));
+  }
+  auto node = with_sides<Binary>(std::move(left), std::move(right));
+  node->op = *arithmetic(operation.text);
+  return finish(std::move(node));
+}
+
+ExpressionPtr Parser::parse_regex(const Token& operation, ExpressionPtr subject) {
+  if (peek().kind != TokenKind::kString) {
+    error_expected("a pattern, a string literal, after '" + std::string(operation.text) + "'")
+        .hint("patterns are compiled with the script and cannot come from a variable");
+    return nullptr;
+  }
+  auto node = std::make_unique<Regex>(subject->range);
+  node->negated = operation.is(op("!~"));
+  node->subject = std::move(subject);
+  node->pattern_range = peek().range;
+  node->pattern = parse_string_value();
+  node->pattern_range = since(node->pattern_range);
+  node->range = since(node->range);
+  return finish(std::move(node));
+}
+
+// After `key in`.
+ExpressionPtr Parser::parse_in(ExpressionPtr left) {
+  auto node = std::make_unique<In>(left->range);
+  node->indexes.push_back(std::move(left));
+  node->array = parse_variable("the array after 'in'");
+  if (!node->array) return nullptr;
+  node->range = since(node->range);
+  return finish(std::move(node));
+}
+
+// [k1, *] in array
+ExpressionPtr Parser::parse_index_list_in() {
+  Token open = take();
+  auto node = std::make_unique<In>(open.range);
+  if (!parse_indexes(node->indexes) || !expect("]", "after the subscripts", &open)) return nullptr;
+  if (!accept_keyword("in")) {
+    error_expected("'in' and an array after the subscripts").hint("[k1, k2] in array");
+    return nullptr;
+  }
+  node->array = parse_variable("the array after 'in'");
+  if (!node->array) return nullptr;
+  node->range = since(node->range);
+  return finish(std::move(node));
+}
+
+// ---------------------------------------------------------------- unary operators
+
+ExpressionPtr Parser::parse_unary() {
+  const Token& next = peek();
+  if (next.kind != TokenKind::kOperator) return parse_postfix();
+  std::optional<Unary::Operator> operation;
+  switch (next.op) {
+    case op("+"): operation = Unary::Operator::kPlus; break;
+    case op("-"):
+      if (peek(1).kind == TokenKind::kNumber) return parse_literal("a number");
+      operation = Unary::Operator::kMinus;
+      break;
+    case op("!"): operation = Unary::Operator::kNot; break;
+    case op("~"): operation = Unary::Operator::kBitNot; break;
+    case op("&"): return parse_address_of();
+    case op("++"): case op("--"): break;
+    default: return parse_postfix();
+  }
+  Nested nested(*this);
+  if (!nested) return nullptr;
+  Token token = take();
+  ExpressionPtr operand = parse_unary();
+  if (!operand) return nullptr;
+  if (operation) {
+    auto node = std::make_unique<Unary>(since(token.range));
+    node->op = *operation;
+    node->operand = std::move(operand);
+    return finish(std::move(node));
+  }
+  if (!is_assignable(*operand)) {
+    tokens_.error(operand->range, "'" + std::string(token.text) + "' needs a variable");
+    return nullptr;
+  }
+  auto node = std::make_unique<Increment>(since(token.range));
+  node->is_prefix = true;
+  node->delta = token.is(op("++")) ? 1 : -1;
+  node->operand = std::move(operand);
+  return finish(std::move(node));
+}
+
+// &$x->y, &@cast(...)->y, &p->y: of traced data only.
+ExpressionPtr Parser::parse_address_of() {
+  Nested nested(*this);
+  if (!nested) return nullptr;
+  Token ampersand = take();
+  ExpressionPtr operand = parse_primary();
+  if (!operand) return nullptr;
+  if (auto* variable = as<TargetVariable>(operand)) {
+    variable->address_of = true;
+  } else if (auto* operation = as<AtOperation>(operand)) {
+    operation->address_of = true;
+  } else if (auto* dereference = as<Dereference>(operand)) {
+    dereference->address_of = true;
+  } else {
+    tokens_.error(operand->range, "'&' takes the address of traced data only").hint("&$variable->member; bitwise and has two sides");
+    return nullptr;
+  }
+  operand->range = since(ampersand.range);
+  return operand;
+}
+
+ExpressionPtr Parser::parse_postfix() {
+  ExpressionPtr operand = parse_primary();
+  while (operand && (at("++") || at("--"))) {
+    if (!is_assignable(*operand)) break;  // f() ++x are two statements
+    Token token = take();
+    auto node = std::make_unique<Increment>(since(operand->range));
+    node->is_prefix = false;
+    node->delta = token.is(op("++")) ? 1 : -1;
+    node->operand = std::move(operand);
+    operand = finish(std::move(node));
+  }
+  return operand;
+}
+
+}  // namespace spile::syntax

@@ -1,0 +1,335 @@
+// Statements. They need no separators and lines mean nothing; a ';' after a simple statement belongs to it, one
+// anywhere else is the empty statement.
+
+#include <algorithm>
+
+#include "syntax/recursive_descent.h"
+
+namespace spile::syntax {
+
+std::unique_ptr<Block> Parser::parse_block() {
+  Token open = take();
+  auto block = std::make_unique<Block>(open.range);
+  while (!at("}")) {
+    if (at_end() || at_declaration()) {
+      error_expected("'}' at the end of the block").note(open.range, "to match this '{'");
+      return nullptr;
+    }
+    if (StatementPtr statement = parse_statement()) {
+      block->statements.push_back(std::move(statement));
+    } else {
+      skip_to_statement();
+    }
+  }
+  take();
+  block->range = since(open.range);
+  return block;
+}
+
+StatementPtr Parser::parse_statement() {
+  Nested nested(*this);
+  if (!nested) return nullptr;
+  if (at("{")) return parse_block();
+  if (at(";")) return std::make_unique<Null>(take().range);
+  if (peek().kind == TokenKind::kEmbedded) return parse_embedded_statement();
+  if (peek().kind == TokenKind::kKeyword) return parse_keyword_statement();
+  return parse_expression_statement();
+}
+
+StatementPtr Parser::parse_keyword_statement() {
+  std::string_view word = peek().text;
+  if (word == "if") return parse_if();
+  if (word == "while") return parse_while();
+  if (word == "for") return parse_for();
+  if (word == "foreach") return parse_foreach();
+  if (word == "return") return parse_return();
+  if (word == "delete") return parse_delete();
+  if (word == "try") return parse_try();
+  if (word == "next") return parse_simple<Next>();
+  if (word == "break") return parse_simple<Break>();
+  if (word == "continue") return parse_simple<Continue>();
+  Diagnostic& diagnostic = error_expected("a statement");
+  if (word == "else") diagnostic.hint("there is no 'if' before this 'else'; a ';' after its block would end it");
+  if (word == "catch") diagnostic.hint("'catch' follows the block of a 'try'");
+  if (word == "long" || word == "string") diagnostic.hint("variables are used without a declaration; types are inferred");
+  if (word == "limit" || word == "in") diagnostic.hint("'" + std::string(word) + "' is a keyword and cannot name a variable");
+  if (word == "global" || word == "private") diagnostic.hint("globals are declared outside of probes; other variables are local without a declaration");
+  take();
+  return nullptr;
+}
+
+template <typename T>
+StatementPtr Parser::parse_simple() {
+  auto statement = std::make_unique<T>(take().range);
+  accept(";");
+  return statement;
+}
+
+StatementPtr Parser::parse_embedded_statement() {
+  Token code = take();
+  if (!options_.guru && !options_.is_library) {
+    tokens_.error(code, "embedded code needs -g").hint("run as guru: spile -g");
+  }
+  auto statement = std::make_unique<EmbeddedStatement>(code.range);
+  statement->code = std::move(code.value);
+  return statement;
+}
+
+// ---------------------------------------------------------------- expression statements
+
+StatementPtr Parser::parse_expression_statement() {
+  auto statement = std::make_unique<ExpressionStatement>(peek().range);
+  statement->expression = parse_expression();
+  if (!statement->expression) return nullptr;
+  hint_at_statement(*statement->expression);
+  statement->range = since(statement->range);
+  accept(";");
+  return statement;
+}
+
+// `print "x"` and `int x` would be two statements each: a variable that is only named, and something else.
+void Parser::hint_at_statement(const Expression& expression) {
+  const auto* variable = as<Variable>(expression);
+  if (!variable || at(";") || at("}")) return;
+  const Token& next = peek();
+  bool value_follows = next.kind == TokenKind::kString || next.kind == TokenKind::kNumber || next.kind == TokenKind::kIdentifier ||
+                       next.kind == TokenKind::kDollar;
+  if (!value_follows || next.line_start) return;
+  if (is_print_name(variable->name)) {
+    tokens_.error(variable->range, "'" + variable->name + "' needs parentheses round what it prints")
+        .hint(variable->name + "(" + std::string(next.text.substr(0, 40)) + ")");
+  } else if (next.kind == TokenKind::kIdentifier) {
+    bool is_type = variable->name == "int" || variable->name == "char" || variable->name == "var" || variable->name == "let" ||
+                   variable->name == "local" || variable->name == "my" || variable->name == "const";
+    if (is_type) tokens_.error(variable->range, "variables are used without a declaration").hint("leave '" + variable->name + "' out; types are inferred");
+  }
+}
+
+StatementPtr Parser::parse_return() {
+  auto statement = std::make_unique<Return>(take().range);
+  static constexpr std::string_view kNoValue[] = {";", "}"};
+  bool ends = std::any_of(std::begin(kNoValue), std::end(kNoValue), [&](std::string_view text) { return at(text); });
+  if (!ends && peek().kind != TokenKind::kKeyword && !at_end()) {
+    statement->value = parse_expression();
+    if (!statement->value) return nullptr;
+  }
+  statement->range = since(statement->range);
+  accept(";");
+  return statement;
+}
+
+StatementPtr Parser::parse_delete() {
+  auto statement = std::make_unique<Delete>(take().range);
+  slice_allowed_ = true;
+  statement->target = parse_expression();
+  slice_allowed_ = false;
+  if (!statement->target) return nullptr;
+  if (!as<Variable>(statement->target) && !as<Index>(statement->target)) {
+    tokens_.error(statement->target->range, "only a global, or an element of an array, can be deleted");
+    return nullptr;
+  }
+  statement->range = since(statement->range);
+  accept(";");
+  return statement;
+}
+
+// ---------------------------------------------------------------- control
+
+ExpressionPtr Parser::parse_condition(std::string_view of) {
+  Token open = peek();
+  if (!expect("(", "after '" + std::string(of) + "'")) return nullptr;
+  ExpressionPtr condition = parse_expression();
+  if (!condition || !expect(")", "after the condition", &open)) return nullptr;
+  return condition;
+}
+
+StatementPtr Parser::parse_if() {
+  auto statement = std::make_unique<If>(take().range);
+  statement->condition = parse_condition("if");
+  if (!statement->condition) return nullptr;
+  statement->then_branch = parse_statement();
+  if (!statement->then_branch) return nullptr;
+  if (accept_keyword("else")) {
+    statement->else_branch = parse_statement();
+    if (!statement->else_branch) return nullptr;
+  } else if (peek().text == "elif" || peek().text == "elsif") {
+    error_here("expected 'else if'").hint("write 'else if' instead of '" + std::string(peek().text) + "'");
+    return nullptr;
+  }
+  statement->range = since(statement->range);
+  return statement;
+}
+
+StatementPtr Parser::parse_while() {
+  auto statement = std::make_unique<While>(take().range);
+  statement->condition = parse_condition("while");
+  if (!statement->condition) return nullptr;
+  statement->body = parse_statement();
+  if (!statement->body) return nullptr;
+  statement->range = since(statement->range);
+  return statement;
+}
+
+StatementPtr Parser::parse_for() {
+  auto statement = std::make_unique<For>(take().range);
+  Token open = peek();
+  if (!expect("(", "after 'for'")) return nullptr;
+  if (!at(";") && !(statement->init = parse_expression())) return nullptr;
+  if (at_keyword("in")) {
+    error_here("'for' does not go over arrays").hint("use foreach (key in array)");
+    return nullptr;
+  }
+  if (!expect(";", "after the first part of 'for'")) return nullptr;
+  if (!at(";") && !(statement->condition = parse_expression())) return nullptr;
+  if (!expect(";", "after the condition of 'for'")) return nullptr;
+  if (!at(")") && !(statement->step = parse_expression())) return nullptr;
+  if (!expect(")", "after the last part of 'for'", &open)) return nullptr;
+  statement->body = parse_statement();
+  if (!statement->body) return nullptr;
+  statement->range = since(statement->range);
+  return statement;
+}
+
+StatementPtr Parser::parse_try() {
+  auto statement = std::make_unique<Try>(take().range);
+  if (!at("{")) {
+    error_expected("'{' after 'try'");
+    return nullptr;
+  }
+  statement->body = parse_block();
+  if (!statement->body) return nullptr;
+  if (!accept_keyword("catch")) {
+    error_expected("'catch' after the block of 'try'").hint("try { ... } catch (message) { ... }");
+    return nullptr;
+  }
+  if (at("(")) {
+    Token open = take();
+    statement->message = parse_variable("the variable for the error's message");
+    if (!statement->message || !expect(")", "after the variable", &open)) return nullptr;
+  }
+  if (!at("{")) {
+    error_expected("'{' after 'catch'");
+    return nullptr;
+  }
+  statement->handler = parse_block();
+  if (!statement->handler) return nullptr;
+  statement->range = since(statement->range);
+  return statement;
+}
+
+// ---------------------------------------------------------------- foreach
+
+std::unique_ptr<Variable> Parser::parse_variable(std::string_view what) {
+  if (peek().kind != TokenKind::kIdentifier) {
+    Diagnostic& diagnostic = error_expected(what);
+    if (peek().kind == TokenKind::kKeyword) diagnostic.hint("keywords cannot be names");
+    return nullptr;
+  }
+  Token name = take();
+  return std::make_unique<Variable>(name.range, std::string(name.text));
+}
+
+StatementPtr Parser::parse_foreach() {
+  auto loop = std::make_unique<Foreach>(take().range);
+  Token open = peek();
+  if (!expect("(", "after 'foreach'")) return nullptr;
+  if (!parse_foreach_header(*loop)) return nullptr;
+  if (accept_keyword("limit") && !(loop->limit = parse_expression())) return nullptr;
+  if (!expect(")", "at the end of foreach's head", &open)) return nullptr;
+  loop->body = parse_statement();
+  if (!loop->body) return nullptr;
+  loop->range = since(loop->range);
+  return loop;
+}
+
+// value- = [k1, k2+] in array[*, 1] @sum -
+bool Parser::parse_foreach_header(Foreach& loop) {
+  SourceRange sorted;
+  if (peek().kind == TokenKind::kIdentifier) {
+    // The sort mark and the '=' may come as one token: v+=k is v+ = k here.
+    bool marked = peek(1).is(op("+")) || peek(1).is(op("-"));
+    bool joined = peek(1).is(op("+=")) || peek(1).is(op("-="));
+    if (peek(1).is(op("=")) || joined || (marked && peek(2).is(op("=")))) {
+      loop.value = parse_variable("a variable");
+      if (joined) {
+        sorted = peek().range;
+        loop.sort_direction = peek().is(op("+=")) ? 1 : -1;
+      } else if (!parse_sort(loop, 0, sorted)) {
+        return false;
+      }
+      take();
+    }
+  }
+  if (at("[")) {
+    Token open = take();
+    do {
+      if (!parse_foreach_key(loop, sorted)) return false;
+    } while (accept(","));
+    if (!expect("]", "after foreach's variables", &open)) return false;
+  } else if (!parse_foreach_key(loop, sorted)) {
+    return false;
+  }
+  if (!accept_keyword("in")) {
+    error_expected("'in' and the array").hint("foreach ([a, b] in array)");
+    return false;
+  }
+  return parse_foreach_source(loop, sorted);
+}
+
+bool Parser::parse_foreach_key(Foreach& loop, SourceRange& sorted) {
+  auto key = parse_variable("a variable for a subscript");
+  if (!key) return false;
+  loop.keys.push_back(std::move(key));
+  return parse_sort(loop, static_cast<int>(loop.keys.size()), sorted);
+}
+
+// + or -, if there is one. column: of Foreach::sort_column.
+bool Parser::parse_sort(Foreach& loop, int column, SourceRange& sorted) {
+  if (!at("+") && !at("-")) return true;
+  Token mark = take();
+  if (sorted) {
+    tokens_.error(mark, "foreach sorts by one column only").note(sorted, "already sorted by this one");
+    return false;
+  }
+  sorted = mark.range;
+  loop.sort_direction = mark.is(op("+")) ? 1 : -1;
+  loop.sort_column = column;
+  return true;
+}
+
+bool Parser::parse_foreach_source(Foreach& loop, SourceRange& sorted) {
+  if (peek().text == "@hist_log" || peek().text == "@hist_linear") {
+    if (loop.keys.size() != 1 || sorted) {
+      error_here("the buckets of a histogram have one subscript and one order").hint("foreach (bucket in @hist_log(stats))");
+      return false;
+    }
+    loop.histogram = parse_histogram();
+    return loop.histogram != nullptr;
+  }
+  loop.array = parse_variable("the array");
+  if (!loop.array) return false;
+  if (at("[")) {
+    Token open = take();
+    if (!parse_indexes(loop.slice) || !expect("]", "after the slice", &open)) return false;
+    if (loop.slice.size() != loop.keys.size()) {
+      tokens_.error(since(open.range), "the slice has " + std::to_string(loop.slice.size()) + " subscripts, foreach " + std::to_string(loop.keys.size()) + " variables");
+      return false;
+    }
+  }
+  if (peek().kind == TokenKind::kAt) {
+    Token name = peek();
+    loop.sort_by = statistic_operator(name.text);
+    if (!loop.sort_by) {
+      error_here("expected @count, @sum, @min, @max, @avg or @variance to sort by");
+      return false;
+    }
+    take();
+    if (!at("+") && !at("-")) {
+      error_expected("'+' or '-' after " + std::string(name.text)).hint("foreach (key in array " + std::string(name.text) + " -)");
+      return false;
+    }
+  }
+  return parse_sort(loop, 0, sorted);
+}
+
+}  // namespace spile::syntax

@@ -1,0 +1,293 @@
+// What starts with $ or @: traced variables and their paths, the language's @operations, statistics and histograms.
+
+#include <algorithm>
+#include <array>
+
+#include "syntax/recursive_descent.h"
+
+namespace spile::syntax {
+
+namespace {
+
+// What the @operations with general arguments take. `strings`: the first argument that must be a string literal, and
+// all after it.
+struct AtForm {
+  std::string_view name;
+  size_t minimum, maximum;
+  size_t strings;
+  bool has_path;
+  std::string_view usage;
+};
+
+constexpr size_t kNoStrings = 99;
+
+constexpr std::array<AtForm, 9> kAtForms = {{
+    {"@var", 1, 2, 0, true, "@var(\"name@file.c\", \"module\")"},
+    {"@cast", 2, 3, 1, true, "@cast(pointer, \"type\", \"module\")"},
+    {"@const", 1, 1, 0, false, "@const(\"NAME\")"},
+    {"@choose_defined", 2, 2, kNoStrings, false, "@choose_defined($a, $b)"},
+    {"@kderef", 2, 2, kNoStrings, false, "@kderef(size, address)"},
+    {"@uderef", 2, 2, kNoStrings, false, "@uderef(size, address)"},
+    {"@kregister", 1, 1, kNoStrings, false, "@kregister(number)"},
+    {"@uregister", 1, 1, kNoStrings, false, "@uregister(number)"},
+    {"@probewrite", 1, 1, kNoStrings, false, "@probewrite(variable)"},
+}};
+
+// Cuts `$` or `$$` off the end of a name, and gives the step that it stands for.
+std::optional<PathStep::Kind> take_pretty_mark(std::string& name) {
+  size_t last = name.find_last_not_of('$');
+  if (last == std::string::npos) return std::nullopt;
+  size_t marks = name.size() - last - 1;
+  if (marks == 0 || marks > 2) return std::nullopt;
+  name.resize(last + 1);
+  return marks == 1 ? PathStep::Kind::kPretty : PathStep::Kind::kPrettyDeep;
+}
+
+PathStep pretty_step(PathStep::Kind kind, SourceRange range) {
+  range.begin = range.end - (kind == PathStep::Kind::kPretty ? 1 : 2);
+  PathStep step;
+  step.kind = kind;
+  step.range = range;
+  return step;
+}
+
+}  // namespace
+
+std::optional<Statistic::Operator> statistic_operator(std::string_view at_name) {
+  if (at_name == "@count") return Statistic::Operator::kCount;
+  if (at_name == "@sum") return Statistic::Operator::kSum;
+  if (at_name == "@min") return Statistic::Operator::kMin;
+  if (at_name == "@max") return Statistic::Operator::kMax;
+  if (at_name == "@avg") return Statistic::Operator::kAverage;
+  if (at_name == "@variance") return Statistic::Operator::kVariance;
+  return std::nullopt;
+}
+
+// ---------------------------------------------------------------- paths
+
+ExpressionPtr Parser::parse_target_variable() {
+  Token token = take();
+  auto node = std::make_unique<TargetVariable>(token.range);
+  node->name = token.text;
+  if (auto mark = take_pretty_mark(node->name)) {
+    node->path.push_back(pretty_step(*mark, token.range));
+  } else if (node->name.ends_with('$')) {
+    tokens_.error(token, "too many '$' after the name").hint("$x$ prints a structure, $x$$ what its members hold too");
+    return nullptr;
+  } else if (!parse_path(node->path)) {
+    return nullptr;
+  }
+  node->range = since(token.range);
+  return finish(std::move(node));
+}
+
+// ->member [index] ... and, at the end, $ or $$.
+bool Parser::parse_path(std::vector<PathStep>& path) {
+  while (true) {
+    Token first = peek();
+    PathStep step;
+    if (accept("->")) {
+      const Token& name = peek();
+      if (name.kind != TokenKind::kIdentifier && name.kind != TokenKind::kKeyword) {
+        error_expected("the name of a member after '->'");
+        return false;
+      }
+      step.kind = PathStep::Kind::kMember;
+      step.name = name.text;
+      SourceRange range = take().range;
+      auto mark = take_pretty_mark(step.name);
+      step.range = first.range.through(range);
+      path.push_back(std::move(step));
+      if (mark) {
+        path.push_back(pretty_step(*mark, range));
+        return true;
+      }
+    } else if (at("[")) {
+      take();
+      ExpressionPtr index = parse_expression();
+      if (!index || !expect("]", "after the index", &first)) return false;
+      auto* number = as<Number>(index);
+      step.kind = number ? PathStep::Kind::kElement : PathStep::Kind::kElementExpr;
+      if (number) {
+        step.number = number->value;
+      } else {
+        step.expression = std::move(index);
+      }
+      step.range = since(first.range);
+      path.push_back(std::move(step));
+    } else if ((at("$") || at("$$")) && !first.space_before) {
+      take();
+      path.push_back(pretty_step(first.is(op("$")) ? PathStep::Kind::kPretty : PathStep::Kind::kPrettyDeep, first.range));
+      return true;
+    } else {
+      return true;
+    }
+  }
+}
+
+ExpressionPtr Parser::parse_dereference(ExpressionPtr pointer) {
+  auto node = std::make_unique<Dereference>(pointer->range);
+  node->pointer = std::move(pointer);
+  if (!parse_path(node->path)) return nullptr;
+  node->range = since(node->range);
+  return finish(std::move(node));
+}
+
+// ---------------------------------------------------------------- @operations
+
+ExpressionPtr Parser::parse_at() {
+  if (auto operation = statistic_operator(peek().text)) {
+    Token name = take();
+    return parse_statistic(name, *operation);
+  }
+  if (peek().text == "@hist_log" || peek().text == "@hist_linear") return parse_histogram_expression();
+  Token name = take();
+  Token open = peek();
+  if (name.text == "@defined" || name.text == "@entry") {
+    ExpressionPtr operand;
+    if (!expect("(", "after '" + std::string(name.text) + "'") || !(operand = parse_expression())) return nullptr;
+    if (!expect(")", "after the operand of '" + std::string(name.text) + "'", &open)) return nullptr;
+    if (name.text == "@defined") {
+      auto node = std::make_unique<Defined>(since(name.range));
+      node->operand = std::move(operand);
+      return finish(std::move(node));
+    }
+    auto node = std::make_unique<Entry>(since(name.range));
+    node->operand = std::move(operand);
+    return finish(std::move(node));
+  }
+  if (name.text == "@perf") {
+    auto node = std::make_unique<Perf>(name.range);
+    if (!expect("(", "after '@perf'")) return nullptr;
+    if (peek().kind != TokenKind::kString) {
+      error_expected("the counter's name, a string").hint("@perf(\"instructions\")");
+      return nullptr;
+    }
+    node->counter = parse_string_value();
+    if (!expect(")", "after the counter's name", &open)) return nullptr;
+    node->range = since(name.range);
+    return finish(std::move(node));
+  }
+  return parse_at_operation(name);
+}
+
+ExpressionPtr Parser::parse_at_operation(const Token& name) {
+  auto form = std::find_if(kAtForms.begin(), kAtForms.end(), [&](const AtForm& f) { return f.name == name.text; });
+  if (form == kAtForms.end()) {
+    report_unknown_at(name);
+    return nullptr;
+  }
+  auto node = std::make_unique<AtOperation>(name.range);
+  node->name = name.text;
+  if (!at("(")) {
+    error_expected("'(' after '" + node->name + "'").hint(std::string(form->usage));
+    return nullptr;
+  }
+  if (!parse_arguments(node->arguments, name)) return nullptr;
+  node->range = since(name.range);
+  if (node->arguments.size() < form->minimum || node->arguments.size() > form->maximum) {
+    std::string wants = std::to_string(form->minimum);
+    if (form->maximum != form->minimum) wants += " or " + std::to_string(form->maximum);
+    tokens_.error(node->range, node->name + " takes " + wants + (wants == "1" ? " argument, not " : " arguments, not ") +
+                                   std::to_string(node->arguments.size()))
+        .hint(std::string(form->usage));
+    return nullptr;
+  }
+  for (size_t i = form->strings; i < node->arguments.size(); ++i) {
+    if (as<String>(node->arguments[i])) continue;
+    tokens_.error(node->arguments[i]->range, "this argument of " + node->name + " must be a string literal").hint(std::string(form->usage));
+    return nullptr;
+  }
+  if (form->has_path && !parse_path(node->path)) return nullptr;
+  node->range = since(name.range);
+  return finish(std::move(node));
+}
+
+void Parser::report_unknown_at(const Token& name) {
+  std::vector<std::string> known = tokens_.macro_names();
+  known.insert(known.end(), at_operators().begin(), at_operators().end());
+  std::string near = nearest_name(name.text.substr(1), known);
+  tokens_.error(name, "no operator or macro is called '" + std::string(name.text) + "'")
+      .hint(near.empty() ? "a macro is defined before its first use: @define " + std::string(name.text.substr(1)) + " %( ... %)"
+                         : "did you mean '@" + near + "'?");
+}
+
+// ---------------------------------------------------------------- statistics
+
+// A number literal, perhaps negative.
+bool Parser::parse_constant(int64_t& value, std::string_view what) {
+  if (peek().kind == TokenKind::kNumber || (at("-") && peek(1).kind == TokenKind::kNumber)) {
+    ExpressionPtr number = parse_literal(what);
+    value = as<Number>(number)->value;
+    return true;
+  }
+  error_expected(what);
+  return false;
+}
+
+// What is aggregated: a global, or an element of an array.
+ExpressionPtr Parser::parse_statistic_operand() {
+  ExpressionPtr stats = parse_expression();
+  if (!stats || as<Variable>(stats) || as<Index>(stats)) return stats;
+  tokens_.error(stats->range, "statistics are taken of a global, or of an element of an array").hint("collect values first: stats <<< value");
+  return nullptr;
+}
+
+ExpressionPtr Parser::parse_statistic(const Token& name, Statistic::Operator operation) {
+  auto node = std::make_unique<Statistic>(name.range);
+  node->op = operation;
+  Token open = peek();
+  if (!expect("(", "after '" + std::string(name.text) + "'")) return nullptr;
+  node->stats = parse_statistic_operand();
+  if (!node->stats) return nullptr;
+  if (operation == Statistic::Operator::kVariance && accept(",") && !parse_constant(node->bits, "the number of bits to shift by")) {
+    return nullptr;
+  }
+  if (!expect(")", "after the operand of '" + std::string(name.text) + "'", &open)) return nullptr;
+  node->range = since(name.range);
+  return finish(std::move(node));
+}
+
+std::unique_ptr<Histogram> Parser::parse_histogram() {
+  Token name = take();
+  auto node = std::make_unique<Histogram>(name.range);
+  node->is_log = name.text == "@hist_log";
+  Token open = peek();
+  if (!expect("(", "after '" + std::string(name.text) + "'")) return nullptr;
+  node->stats = parse_statistic_operand();
+  if (!node->stats) return nullptr;
+  if (!node->is_log) {
+    bool ok = expect(",", "and the lower bound: @hist_linear(stats, low, high, width)") && parse_constant(node->low, "the lower bound, a number") &&
+              expect(",", "and the upper bound: @hist_linear(stats, low, high, width)") && parse_constant(node->high, "the upper bound, a number") &&
+              expect(",", "and the width of a bucket: @hist_linear(stats, low, high, width)") &&
+              parse_constant(node->width, "the width of a bucket, a number");
+    if (!ok) return nullptr;
+  }
+  if (!expect(")", "after the operand of '" + std::string(name.text) + "'", &open)) return nullptr;
+  node->range = since(name.range);
+  if (!node->is_log && (node->width <= 0 || node->high < node->low)) {
+    tokens_.error(node->range, node->width <= 0 ? "the width of a bucket is at least 1" : "the upper bound is below the lower one");
+    return nullptr;
+  }
+  return finish_as(std::move(node));
+}
+
+// @hist_log(stats), or one of its buckets.
+ExpressionPtr Parser::parse_histogram_expression() {
+  std::unique_ptr<Histogram> histogram = parse_histogram();
+  if (!histogram || !at("[")) return histogram;
+  Token open = take();
+  auto node = std::make_unique<HistogramIndex>(histogram->range);
+  node->histogram = std::move(histogram);
+  node->bucket = parse_expression();
+  if (!node->bucket || !expect("]", "after the bucket", &open)) return nullptr;
+  node->range = since(node->range);
+  return finish(std::move(node));
+}
+
+void Parser::report_histogram(const Expression& histogram) {
+  tokens_.error(histogram.range, "a histogram is no value: it can be printed, iterated or subscripted")
+      .hint("print(@hist_log(stats)), foreach (bucket in @hist_log(stats)) or @hist_log(stats)[bucket]");
+}
+
+}  // namespace spile::syntax

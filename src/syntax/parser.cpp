@@ -1,0 +1,177 @@
+#include "syntax/parser.h"
+
+#include <algorithm>
+
+#include "syntax/recursive_descent.h"
+
+namespace spile::syntax {
+
+// ---------------------------------------------------------------- tokens
+
+const Token& Parser::peek(size_t ahead) {
+  while (ahead_.size() <= ahead) ahead_.push_back(tokens_.next());
+  return ahead_[ahead];
+}
+
+Token Parser::take() {
+  peek();
+  Token token = std::move(ahead_.front());
+  ahead_.pop_front();
+  last_ = token.range;
+  return token;
+}
+
+bool Parser::accept(std::string_view operator_text) {
+  if (!at(operator_text)) return false;
+  take();
+  return true;
+}
+
+bool Parser::accept_keyword(std::string_view name) {
+  if (!at_keyword(name)) return false;
+  take();
+  return true;
+}
+
+bool Parser::expect(std::string_view operator_text, std::string_view where, const Token* opened) {
+  if (accept(operator_text)) return true;
+  std::string what = "'" + std::string(operator_text) + "'";
+  if (!where.empty()) what += " " + std::string(where);
+  Diagnostic& diagnostic = error_expected(what);
+  if (opened) diagnostic.note(opened->range, "to match this '" + std::string(opened->text) + "'");
+  return false;
+}
+
+std::string Parser::describe(const Token& token) {
+  constexpr size_t kShown = 40;
+  std::string text(token.text.substr(0, kShown));
+  if (token.text.size() > kShown) text += "...";
+  switch (token.kind) {
+    case TokenKind::kEnd: return "the end of the script";
+    case TokenKind::kString: return "a string";
+    case TokenKind::kEmbedded: return "embedded code";
+    case TokenKind::kKeyword: return "the keyword '" + text + "'";
+    default: return "'" + text + "'";
+  }
+}
+
+Diagnostic& Parser::error_expected(std::string_view what) {
+  return error_here("expected " + std::string(what) + ", found " + describe(peek()));
+}
+
+bool Parser::enter() {
+  if (++depth_ <= kMaximumNesting) return true;
+  if (depth_ == kMaximumNesting + 1) {
+    error_here("the script nests deeper than " + std::to_string(kMaximumNesting) + " levels here");
+    // What is open here closes in places that we shall not see.
+    tokens_.stop();
+    ahead_.clear();
+  }
+  return false;
+}
+
+ExpressionPtr Parser::finish(ExpressionPtr node) {
+  int height = 0;
+  const Expression* histogram = nullptr;
+  for_each_child(*node, [&](const Expression& child) {
+    height = std::max<int>(height, child.height);
+    if (child.kind == ExpressionKind::kHistogram) histogram = &child;
+  });
+  if (histogram && node->kind != ExpressionKind::kPrint && node->kind != ExpressionKind::kHistogramIndex) {
+    report_histogram(*histogram);
+    return nullptr;
+  }
+  if (height >= kMaximumNesting) {
+    tokens_.error(node->range, "this expression is too long").hint("compute it in several steps");
+    return nullptr;
+  }
+  node->height = static_cast<uint16_t>(height + 1);
+  return node;
+}
+
+// ---------------------------------------------------------------- recovery
+
+// Whether a declaration starts here. `function` is also a component of probe points.
+bool Parser::at_declaration() {
+  return at_keyword("probe") || at_keyword("global") || at_keyword("private") ||
+         (at_keyword("function") && peek().space_before);
+}
+
+// To the end of this statement: after a ';', before a '}' of the block around, or before a statement that starts a
+// line. What is between braces is passed as a whole.
+void Parser::skip_to_statement() {
+  static constexpr std::string_view kStarts[] = {"if",     "while", "for",   "foreach",  "return",
+                                                 "delete", "next",  "break", "continue", "try"};
+  for (int depth = 0; !at_end() && !at_declaration(); take()) {
+    const Token& token = peek();
+    if (depth == 0) {
+      if (token.is(op("}"))) return;
+      bool starts = token.line_start && std::find(std::begin(kStarts), std::end(kStarts), token.text) != std::end(kStarts);
+      if (starts && token.kind == TokenKind::kKeyword) return;
+      if (accept(";")) return;
+    }
+    if (at("{")) ++depth;
+    if (at("}") && --depth == 0) {
+      take();
+      return;
+    }
+  }
+}
+
+void Parser::skip_to_declaration() {
+  while (!at_end() && !at_declaration()) take();
+}
+
+// ---------------------------------------------------------------- entry points
+
+namespace {
+
+// One error instead of hundreds for what is no text at all.
+bool is_text(const SourceFile& file, Diagnostics& diagnostics) {
+  constexpr size_t kLooked = 4096;
+  std::string_view head = file.text().substr(0, kLooked);
+  size_t nul = head.find('\0');
+  if (nul == std::string_view::npos && !head.starts_with("\x7f" "ELF")) return true;
+  auto place = static_cast<uint32_t>(nul == std::string_view::npos ? 0 : nul);
+  diagnostics.error({&file, place, place + 1}, "this is a binary file, not a script")
+      .hint("a script is text; to probe a program, name it in process(\"PATH\") or with -c");
+  return false;
+}
+
+}  // namespace
+
+Script parse(const SourceFile& file, const ParseOptions& options, Diagnostics& diagnostics) {
+  if (!is_text(file, diagnostics)) {
+    Script script;
+    script.file = &file;
+    return script;
+  }
+  return Parser(file, options, diagnostics).parse_script();
+}
+
+void parse_macros(const SourceFile& file, const ParseOptions& options, Diagnostics& diagnostics, MacroLibrary& library) {
+  if (!is_text(file, diagnostics)) return;
+  ParseOptions library_options = options;
+  library_options.is_library = true;
+  MacroLibrary found = Parser(file, library_options, diagnostics).parse_macro_file();
+  for (auto& [name, macro] : found.macros) {
+    SourceRange range = macro.range;
+    auto [place, is_new] = library.macros.emplace(name, std::move(macro));
+    if (is_new) continue;
+    diagnostics.error(range, "macro @" + name + " is defined twice").note(place->second.range, "first defined here");
+  }
+}
+
+Script Parser::parse_script() {
+  script_.file = &file_;
+  while (!at_end()) parse_declaration();
+  if (tokens_.has_too_many_errors()) diagnostics_.error({}, "too many errors; the rest of the script was not read");
+  return std::move(script_);
+}
+
+MacroLibrary Parser::parse_macro_file() {
+  if (!at_end()) error_here("only macros (@define) may stand in a file of macros").hint("probes and functions go into a .stp file");
+  return tokens_.take_macros();
+}
+
+}  // namespace spile::syntax
