@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """./dev bench: what a hit costs, what starting costs, what arming a large program costs; rivals in the same run.
 
-    run.py [--json FILE] [--repeat N] [--seconds S] [--only REGEX] [--no-rivals]
+    run.py [--json FILE] [--markdown FILE] [--repeat N] [--seconds S] [--only REGEX] [--no-rivals]
 
 A hit's cost is the difference between a function with the probe and one with the same code without it, called in turn
 in the same process (target.c): of each run the median over its chunks, of those the median over the repetitions, with
@@ -274,7 +274,7 @@ def arm_all(command, pattern):
             functions = len(re.findall(r"^.*process.*function.*$", err.read().decode(errors="replace"), re.M))
             if session.returncode or int(out.split()[-1]) == 0:
                 raise Failed(f"status {session.returncode}, {out!r}")
-            return {"armed_ms": armed * 1e3, "pause_ms": pause / 1e6, "peak_mb": peak / 1e6, "lines": functions}
+            return {"armed_ms": armed * 1e3, "pause_ms": pause / 1e6, "peak_mb": peak / 1e6, "functions": functions}
         finally:
             for process in (session, target):
                 if process and process.poll() is None:
@@ -341,9 +341,66 @@ def machine():
             "kernel": platform.release(), "date": time.strftime("%Y-%m-%d")}
 
 
+def tabulate_hits(report, hits, limits):
+    rows = [["added to a call, ns", "threads", "median", "least", "most", "at most"]]
+    for key, entry in hits.items():
+        name, threads = key.rsplit(" | ", 1)
+        if "failed" in entry:
+            report["hits_ns"][key] = {"failed": entry["failed"]}
+            rows.append([name, threads, "failed: " + entry["failed"][:300]])
+            continue
+        result = summary([value[1] for value in entry["values"]])
+        result["unprobed_call"] = statistics.median(value[0] for value in entry["values"])
+        report["hits_ns"][key] = {**result, "limit": limits.get(key)}
+        rows.append([name, threads, *(f"{result[field]:,.1f}" for field in ("median", "min", "max")),
+                     str(limits.get(key) or "")])
+    return rows
+
+
+def tabulate_starts(report, starts, limits):
+    rows = [["starting, ms", "median", "least", "most", "at most"]]
+    for name, entry in starts.items():
+        if "failed" in entry:
+            report["starts_ms"][name] = {"failed": entry["failed"]}
+            rows.append([name, "failed: " + entry["failed"][:300]])
+            continue
+        result = summary(entry["values"][1:] or entry["values"])  # the first filled the cache
+        report["starts_ms"][name] = {**result, "limit": limits[name]}
+        rows.append([name, *(f"{result[field]:.1f}" for field in ("median", "min", "max")), str(limits[name] or "")])
+    return rows
+
+
+def tabulate_armings(report, armings):
+    rows = [["arming a running program", "functions", "armed, ms", "pause, ms", "least", "most", "peak, MB"]]
+    for name, entry in armings.items():
+        if "failed" in entry:
+            report["arming"][name] = {"failed": entry["failed"]}
+            rows.append([name, "failed: " + entry["failed"][:300]])
+            continue
+        result = {field: summary([value[field] for value in entry["values"]]) for field in entry["values"][0]}
+        report["arming"][name] = result
+        rows.append([name, f"{result['functions']['median']:.0f}", f"{result['armed_ms']['median']:.0f}",
+                     *(f"{result['pause_ms'][field]:.1f}" for field in ("median", "min", "max")),
+                     f"{result['peak_mb']['median']:.0f}"])
+    return rows
+
+
+def as_text(rows):
+    whole = [row for row in rows if len(row) == len(rows[0])]
+    widths = [max(len(row[i]) for row in whole) for i in range(len(rows[0]))]
+    return "\n".join("  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))])
+                     for row in rows)
+
+
+def as_markdown(rows):
+    line = lambda row: "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+    return "\n".join([line(rows[0]), "|---|" + "---:|" * (len(rows[0]) - 1), *map(line, rows[1:])])
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--json")
+    options.add_argument("--markdown")
     options.add_argument("--repeat", type=int, default=5)
     options.add_argument("--seconds", type=float, default=0.6)
     options.add_argument("--only", default="")
@@ -378,39 +435,14 @@ def main():
     print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
 
     report = {"machine": machine(), "hits_ns": {}, "starts_ms": {}, "arming": {}}
-    print("{processor}, {processors} processors, Linux {kernel}, {date}\n".format(**report["machine"]))
-    print(f"{'added to a call, ns':42} {'threads':>7} {'median':>9} {'least':>9} {'most':>9} {'limit':>6}")
-    for key, entry in hits.items():
-        name, threads = key.rsplit(" | ", 1)
-        if "failed" in entry:
-            report["hits_ns"][key] = {"failed": entry["failed"]}
-            print(f"{name:42} {threads:>7} {entry['failed'][:90]}")
-            continue
-        result = summary([value[1] for value in entry["values"]])
-        result["unprobed_call"] = statistics.median(value[0] for value in entry["values"])
-        report["hits_ns"][key] = {**result, "limit": limits.get(key)}
-        limit = limits.get(key) or ""
-        print(f"{name:42} {threads:>7} {result['median']:9.2f} {result['min']:9.2f} {result['max']:9.2f} {limit:>6}")
-    print(f"\n{'starting, ms':50} {'median':>9} {'least':>9} {'most':>9} {'limit':>6}")
-    for name, entry in starts.items():
-        if "failed" in entry:
-            report["starts_ms"][name] = {"failed": entry["failed"]}
-            print(f"{name:50} {entry['failed'][:90]}")
-            continue
-        values = entry["values"][1:] or entry["values"]  # the first filled the cache
-        result = summary(values)
-        report["starts_ms"][name] = {**result, "limit": limits[name]}
-        print(f"{name:50} {result['median']:9.1f} {result['min']:9.1f} {result['max']:9.1f} {limits[name] or '':>6}")
-    print(f"\n{'arming a running program':50} {'armed, ms':>9} {'pause, ms':>9} {'peak, MB':>9}")
-    for name, entry in armings.items():
-        if "failed" in entry:
-            report["arming"][name] = {"failed": entry["failed"]}
-            print(f"{name:50} {entry['failed'][:90]}")
-            continue
-        result = {field: summary([value[field] for value in entry["values"]]) for field in entry["values"][0]}
-        report["arming"][name] = result
-        print(f"{name:50} {result['armed_ms']['median']:9.0f} {result['pause_ms']['median']:9.1f} "
-              f"{result['peak_mb']['median']:9.0f}")
+    tables = [tabulate_hits(report, hits, limits), tabulate_starts(report, starts, limits),
+              tabulate_armings(report, armings)]
+    title = "{processor}, {processors} processors, Linux {kernel}, {date}".format(**report["machine"])
+    print(title)
+    for table in tables:
+        print("\n" + as_text(table))
+    if options.markdown:
+        pathlib.Path(options.markdown).write_text(title + "\n" + "".join("\n" + as_markdown(t) + "\n" for t in tables))
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(report, indent=1) + "\n")
         print(f"\n{options.json}")
