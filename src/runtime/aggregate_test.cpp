@@ -1,0 +1,162 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "abi/aggregate.h"
+#include "abi/map_layout.h"
+#include "runtime/test_arena.h"
+
+namespace spile::rt {
+namespace {
+
+struct Storage {
+  abi::Aggregate aggregate{};
+  uint64_t buckets[abi::kMaxLinearBuckets + 2] = {};
+};
+
+abi::AggregateShape shape_of(uint32_t features, uint32_t bits = 0, int64_t low = 0, int64_t high = 0, int64_t width = 1) {
+  abi::AggregateShape shape{features, bits, low, high, width, 0, sizeof(abi::Aggregate)};
+  if (features & abi::kAggregateLog) shape.size += 8 * abi::kLogBuckets;
+  if (features & abi::kAggregateLinear) {
+    shape.linear_buckets = abi::linear_buckets(low, high, width);
+    shape.size += 8 * (shape.linear_buckets + 2);
+  }
+  return shape;
+}
+constexpr uint32_t kPlain = abi::kAggregateCount | abi::kAggregateSum | abi::kAggregateMin | abi::kAggregateMax;
+
+TEST(Aggregates, AgreeWithNaiveStatistics) {
+  TestArena arena;
+  auto shape = shape_of(kPlain | abi::kAggregateVariance, 4);
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    Storage s;
+    std::vector<int64_t> values(2 + random() % 200);
+    for (int64_t& value : values) {
+      value = static_cast<int64_t>(random() % 20000) - 10000;
+      spile_rt_aggregate_add(&s.aggregate, &shape, value);
+    }
+    int64_t sum = 0;
+    for (int64_t value : values) sum += value;
+    EXPECT_EQ(s.aggregate.count, values.size());
+    EXPECT_EQ(s.aggregate.sum, sum);
+    EXPECT_EQ(s.aggregate.min, *std::min_element(values.begin(), values.end()));
+    EXPECT_EQ(s.aggregate.max, *std::max_element(values.begin(), values.end()));
+    double mean = static_cast<double>(sum) / static_cast<double>(values.size()), squares = 0;
+    for (int64_t value : values) squares += (static_cast<double>(value) - mean) * (static_cast<double>(value) - mean);
+    double variance = squares / static_cast<double>(values.size() - 1);
+    EXPECT_NEAR(static_cast<double>(spile_rt_aggregate_variance(&s.aggregate, &shape)), variance, variance * 0.01 + 50);
+  }
+}
+
+TEST(Aggregates, OnlyWhatIsAskedIsKept) {
+  TestArena arena;
+  auto shape = shape_of(abi::kAggregateCount);
+  Storage s;
+  EXPECT_EQ(spile_rt_aggregate_get(nullptr, &s), nullptr);
+  spile_rt_aggregate_add(&s.aggregate, &shape, 99);
+  EXPECT_EQ(spile_rt_aggregate_get(nullptr, &s), &s.aggregate);
+  EXPECT_EQ(s.aggregate.sum, 0);
+  EXPECT_EQ(s.aggregate.max, 0);
+}
+
+TEST(Aggregates, LogBucketsArePowersOfTwo) {
+  TestArena arena;
+  auto shape = shape_of(abi::kAggregateCount | abi::kAggregateLog);
+  auto bucket = [&](int64_t value) {
+    Storage s;
+    spile_rt_aggregate_add(&s.aggregate, &shape, value);
+    return static_cast<int>(std::find(s.buckets, s.buckets + abi::kLogBuckets, 1u) - s.buckets) - 64;
+  };
+  EXPECT_EQ(bucket(0), 0);
+  EXPECT_EQ(bucket(1), 1);
+  EXPECT_EQ(bucket(-1), -1);
+  for (int n = 1; n < 62; ++n) {
+    EXPECT_EQ(bucket(int64_t{1} << n), n + 1);
+    EXPECT_EQ(bucket((int64_t{1} << (n + 1)) - 1), n + 1);
+    EXPECT_EQ(bucket(-(int64_t{1} << n)), -(n + 1));
+  }
+  EXPECT_EQ(bucket(std::numeric_limits<int64_t>::max()), 63);
+  EXPECT_EQ(bucket(std::numeric_limits<int64_t>::min()), -64);
+}
+
+TEST(Aggregates, LinearBucketsHaveUnderflowAndOverflow) {
+  TestArena arena;
+  auto shape = shape_of(abi::kAggregateCount | abi::kAggregateLinear, 0, -10, 50, 7);
+  auto bucket = [&](int64_t value) {
+    Storage s;
+    spile_rt_aggregate_add(&s.aggregate, &shape, value);
+    return std::find(s.buckets, std::end(s.buckets), 1u) - s.buckets;
+  };
+  EXPECT_EQ(bucket(-11), 0);
+  EXPECT_EQ(bucket(std::numeric_limits<int64_t>::min()), 0);
+  EXPECT_EQ(bucket(-10), 1);
+  EXPECT_EQ(bucket(-4), 1);
+  EXPECT_EQ(bucket(-3), 2);
+  EXPECT_EQ(bucket(50), 1 + 60 / 7);
+  EXPECT_EQ(bucket(51), shape.linear_buckets + 1);
+  EXPECT_EQ(bucket(std::numeric_limits<int64_t>::max()), shape.linear_buckets + 1);
+}
+
+TEST(Aggregates, MergedShardsEqualOne) {
+  TestArena arena;
+  for (uint32_t extra : {uint32_t{abi::kAggregateLog}, uint32_t{abi::kAggregateLinear}}) {
+    auto shape = shape_of(kPlain | abi::kAggregateVariance | extra, 8, 0, 1000, 10);
+    std::mt19937 random(2);
+    Storage whole, merged, shards[4];
+    for (int round = 0; round < 20; ++round) {
+      for (int i = 0; i < 500; ++i) {
+        int64_t value = static_cast<int64_t>(random() % 1200) - 100;
+        spile_rt_aggregate_add(&whole.aggregate, &shape, value);
+        spile_rt_aggregate_add(&shards[random() % 4].aggregate, &shape, value);
+      }
+      for (Storage& shard : shards) {
+        spile_rt_aggregate_merge(&merged.aggregate, &shard.aggregate, &shape);
+        EXPECT_EQ(shard.aggregate.count, 0u);
+      }
+    }
+    EXPECT_EQ(merged.aggregate.count, whole.aggregate.count);
+    EXPECT_EQ(merged.aggregate.sum, whole.aggregate.sum);
+    EXPECT_EQ(merged.aggregate.min, whole.aggregate.min);
+    EXPECT_EQ(merged.aggregate.max, whole.aggregate.max);
+    EXPECT_TRUE(std::equal(std::begin(merged.buckets), std::end(merged.buckets), whole.buckets));
+    double expected = static_cast<double>(spile_rt_aggregate_variance(&whole.aggregate, &shape));
+    EXPECT_NEAR(static_cast<double>(spile_rt_aggregate_variance(&merged.aggregate, &shape)), expected, expected * 0.01);
+  }
+}
+
+TEST(Aggregates, InMapsAreMergedAndSortedByStatistic) {
+  TestArena arena;
+  auto aggregate = shape_of(kPlain | abi::kAggregateLog);
+  abi::MapShape shape{8, aggregate.size, 50, 0, 1, 0, abi::map_buckets(50), aggregate.features};
+  Context context{};
+  ASSERT_TRUE(spile_rt_enter(&context));
+  Handle shard = spile_rt_epoch_shard(&context, 0), map = arena.global();
+  for (int64_t key = 0; key < 10; ++key) {
+    for (int64_t n = 0; n <= key; ++n) {
+      auto* value = static_cast<abi::Aggregate*>(spile_rt_map_insert_long(&context, shard, &shape, key));
+      spile_rt_aggregate_add(value, &aggregate, 100 - 10 * key);
+    }
+  }
+  ASSERT_TRUE(spile_rt_map_merge(&context, map, shard, &shape, &aggregate));
+  auto order = [&](uint32_t statistic, int32_t direction) {
+    std::vector<int64_t> keys;
+    Iteration* iteration = spile_rt_iterate(&context, map, &shape, 0, direction, statistic, -1);
+    while (MapElement* element = spile_rt_iterate_next(iteration)) {
+      keys.push_back(spile_rt_key_get_long(spile_rt_element_key(element, &shape), 0));
+    }
+    return keys;
+  };
+  EXPECT_EQ(order(0, 1).front(), 0);    // @count
+  EXPECT_EQ(order(0, -1).front(), 9);
+  EXPECT_EQ(order(3, -1).front(), 0);   // @max
+  EXPECT_EQ(order(4, 1).front(), 9);    // @avg
+  EXPECT_EQ(order(1, -1).front(), 4);   // @sum: 5 * 60, before 6 * 50
+  spile_rt_leave(&context);
+}
+
+}  // namespace
+}  // namespace spile::rt
