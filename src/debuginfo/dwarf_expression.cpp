@@ -317,8 +317,12 @@ Place Compiler::compile(Dwarf_Op* operations, size_t count) {
   place.reason = "is optimised out";
   if (count == 0) return place;
   if (count > kMostOperations) return unavailable("is described by too long a program");
-  for (size_t i = 0; i < count; ++i)
-    if (!compile_one(operations[i])) return unavailable(reason_);
+  for (size_t i = 0; i < count; ++i) {
+    if (compile_one(operations[i])) continue;
+    // A part in a register that we can't read (xmm0) leaves the other parts readable.
+    if (i + 1 == count || operations[i + 1].atom != DW_OP_piece) return unavailable(reason_);
+    code_.clear();
+  }
   place.reason.clear();
   if (!pieces_.empty()) {
     if (!code_.empty()) return unavailable("is described in a damaged way");

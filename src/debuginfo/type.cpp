@@ -39,7 +39,9 @@ std::string spell(TypeSource& source, uint64_t id, std::string inside, int depth
     // A qualified pointer has the qualifier behind its star: char* const.
     if (target.kind == TypeKind::kPointer && target.alias == TypeNode::Alias::kNone)
       return spell(source, node.target, fmt::format(" {}{}", qualifier, inside), depth + 1);
-    return fmt::format("{} {}", qualifier, spell(source, node.target, inside, depth + 1));
+    std::string spelled = spell(source, node.target, std::move(inside), depth + 1);
+    // An array of constants is also said to be constant itself.
+    return spelled.starts_with(fmt::format("{} ", qualifier)) ? spelled : fmt::format("{} {}", qualifier, spelled);
   }
   switch (node.kind) {
     case TypeKind::kVoid: return (node.name.empty() ? "void" : node.name) + inside;

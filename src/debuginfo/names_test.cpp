@@ -1,0 +1,117 @@
+#include "debuginfo/names.h"
+
+#include <gmock/gmock.h>
+
+namespace spile::debuginfo {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(Glob, MatchesWholeText) {
+  EXPECT_TRUE(glob_matches("*", ""));
+  EXPECT_TRUE(glob_matches("foo", "foo"));
+  EXPECT_FALSE(glob_matches("foo", "foobar"));
+  EXPECT_TRUE(glob_matches("foo*", "foobar"));
+  EXPECT_TRUE(glob_matches("*a*b*c", "xxaxxbxxbc"));
+  EXPECT_FALSE(glob_matches("*a*b*c", "xxaxxbxxbcd"));
+  EXPECT_TRUE(glob_matches("f?o", "fxo"));
+  EXPECT_FALSE(glob_matches("f?o", "fo"));
+  EXPECT_TRUE(glob_matches("f[a-cx]o", "fbo"));
+  EXPECT_FALSE(glob_matches("f[!a-cx]o", "fxo"));
+  EXPECT_TRUE(glob_matches("f[^a-c]o", "fxo"));
+  EXPECT_TRUE(glob_matches("f[]x]o", "f]o"));
+  EXPECT_TRUE(glob_matches("f[o", "f[o"));
+  EXPECT_TRUE(glob_matches("f\\*", "f*"));
+  EXPECT_FALSE(glob_matches("f\\*", "fx"));
+  EXPECT_FALSE(glob_matches("", "x"));
+}
+
+TEST(FilePattern, MatchesWholeComponentsAtTheEnd) {
+  EXPECT_TRUE(file_matches("parse.c", "/build/src/parse.c"));
+  EXPECT_TRUE(file_matches("src/*.c", "/build/src/parse.c"));
+  EXPECT_TRUE(file_matches("/build/src/parse.c", "/build/src/parse.c"));
+  EXPECT_TRUE(file_matches("", "/build/src/parse.c"));
+  EXPECT_FALSE(file_matches("arse.c", "/build/src/parse.c"));
+  EXPECT_FALSE(file_matches("src", "/build/src/parse.c"));
+}
+
+TEST(CloneName, StripsWhatCompilersAppend) {
+  EXPECT_EQ(clone_name("foo").base, "foo");
+  EXPECT_EQ(clone_name("foo.isra.0").base, "foo");
+  EXPECT_EQ(clone_name("foo.constprop.12.isra.0").base, "foo");
+  EXPECT_EQ(clone_name("foo.lto_priv.3").base, "foo");
+  EXPECT_EQ(clone_name("foo.llvm.1234567").base, "foo");
+  EXPECT_EQ(clone_name("foo.localalias").base, "foo");
+  EXPECT_EQ(clone_name("memcpy@@GLIBC_2.14").base, "memcpy");
+  EXPECT_EQ(clone_name("foo.other.1").base, "foo.other.1");
+  EXPECT_EQ(clone_name("foo.isra").base, "foo.isra");
+  EXPECT_EQ(clone_name(".isra.0").base, ".isra.0");
+  EXPECT_EQ(clone_name("").base, "");
+  EXPECT_FALSE(clone_name("foo.isra.0").split);
+  EXPECT_TRUE(clone_name("foo.part.0").split);
+  EXPECT_TRUE(clone_name("foo.part.0.cold").fragment);
+  EXPECT_TRUE(clone_name("foo.cold.1").fragment);
+  EXPECT_FALSE(clone_name("cold").fragment);
+}
+
+TEST(Scopes, AreCutOutOfDemangledNames) {
+  EXPECT_THAT(scopes_of("_ZN2ns3Foo3barEi"), ElementsAre("ns", "Foo", "bar"));
+  EXPECT_THAT(scopes_of("_ZNK2ns3Foo3barEi"), ElementsAre("ns", "Foo", "bar"));
+  EXPECT_THAT(scopes_of("_Z3fooIiEvT_"), ElementsAre("foo<int>"));  // has a return type
+  EXPECT_THAT(scopes_of("_ZN3FooC2Ev"), ElementsAre("Foo", "Foo"));
+  EXPECT_THAT(scopes_of("_ZN3FooD1Ev"), ElementsAre("Foo", "~Foo"));
+  EXPECT_THAT(scopes_of("_ZN3FooclEi"), ElementsAre("Foo", "operator()"));
+  EXPECT_THAT(scopes_of("_ZN3FoolsEi"), ElementsAre("Foo", "operator<<"));
+  EXPECT_THAT(scopes_of("_ZN3FooptEv"), ElementsAre("Foo", "operator->"));
+  EXPECT_THAT(scopes_of("_ZN3FoocvbEv"), ElementsAre("Foo", "operator bool"));
+  EXPECT_THAT(scopes_of("_ZN12_GLOBAL__N_13fooEv"), ElementsAre("(anonymous namespace)", "foo"));
+  EXPECT_THAT(scopes_of("_ZNSt6vectorIiSaIiEE9push_backERKi"), ElementsAre("std", "vector<int, std::allocator<int> >", "push_back"));
+  EXPECT_THAT(scopes_of("_ZZ4mainENKUlvE_clEv"), ElementsAre("main", "{lambda()#1}", "operator()"));
+  EXPECT_THAT(scopes_of("_ZN4core3fmt5write17h0123456789abcdefE"), ElementsAre("core", "fmt", "write"));  // Rust
+  EXPECT_THAT(scopes_of("foo"), IsEmpty());
+  EXPECT_THAT(scopes_of("_ZThn16_N3Foo3barEv"), IsEmpty());  // a thunk is not the function
+  EXPECT_THAT(scopes_of("_Zgarbage"), IsEmpty());
+}
+
+bool matches(const char* pattern, const char* symbol) { return NamePattern(pattern).matches(symbol); }
+
+TEST(NamePattern, MatchesPlainNames) {
+  EXPECT_TRUE(matches("foo", "foo"));
+  EXPECT_TRUE(matches("f*", "foo"));
+  EXPECT_TRUE(matches("::foo", "foo"));
+  EXPECT_FALSE(matches("bar::foo", "foo"));
+  EXPECT_FALSE(matches("fo", "foo"));
+}
+
+TEST(NamePattern, MatchesCxxNamesByTheirLastScopes) {
+  const char* symbol = "_ZN2ns3Foo3barEi";
+  EXPECT_TRUE(matches("bar", symbol));
+  EXPECT_TRUE(matches("Foo::bar", symbol));
+  EXPECT_TRUE(matches("ns::Foo::bar", symbol));
+  EXPECT_TRUE(matches("::ns::Foo::bar", symbol));
+  EXPECT_TRUE(matches("Foo::b*", symbol));
+  EXPECT_TRUE(matches("ns::*::bar", symbol));
+  EXPECT_TRUE(matches("*::bar", symbol));
+  EXPECT_TRUE(matches("_ZN2ns3Foo*", symbol));
+  EXPECT_FALSE(matches("::bar", symbol));
+  EXPECT_FALSE(matches("::Foo::bar", symbol));
+  EXPECT_FALSE(matches("Foo", symbol));
+  EXPECT_FALSE(matches("ar", symbol));
+}
+
+TEST(NamePattern, KnowsTemplatesAndTheStandardLibrary) {
+  const char* push = "_ZNSt6vectorIiSaIiEE9push_backERKi";
+  EXPECT_TRUE(matches("vector::push_back", push));
+  EXPECT_TRUE(matches("std::vector::push_back", push));
+  EXPECT_TRUE(matches("vector<int*>::push_back", push));
+  EXPECT_FALSE(matches("vector<long*>::push_back", push));
+  // Ss stands for std::string: no "string" in the mangled name.
+  EXPECT_TRUE(matches("string::append", "_ZNSs6appendEPKc"));
+  EXPECT_TRUE(matches("operator<<", "_ZN3FoolsEi"));
+  EXPECT_TRUE(matches("Foo::operator*", "_ZN3FoolsEi"));
+  EXPECT_TRUE(matches("Foo::~Foo", "_ZN3FooD1Ev"));
+}
+
+}  // namespace
+}  // namespace spile::debuginfo
