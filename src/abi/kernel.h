@@ -10,7 +10,7 @@
 //   maps          per-CPU hash, the key's last 8 bytes = level
 //   scratch       per-CPU array, index = level
 //
-// Data that can't be sharded is one plain array or hash, under the script's kernel lock (KernelControl::lock).
+// Data that can't be sharded is one plain array or hash under a lock of its own.
 
 #include <stdint.h>
 
@@ -23,6 +23,9 @@ inline constexpr uint32_t kKernelScratchSize = 16384;       // bytes of a level
 inline constexpr uint32_t kKernelRecordSize = 8192;         // of them, at the end: the record being written
 inline constexpr uint32_t kDefaultKernelString = 128;       // MAXSTRINGLEN of handlers in the kernel unless -D sets it lower
 
+inline constexpr uint32_t kMaxKernelString = 512;
+inline constexpr uint32_t kKernelLocks = 512;               // of globals that can't be sharded, by the global's index
+
 // Symbols of the maps that the runtime refers to; codegen lists them in KernelCode::maps.
 inline constexpr char kKernelStateMap[] = "spile_map_state";      // kPerCpuArray, 1 entry of KernelState
 inline constexpr char kKernelScratchMap[] = "spile_map_scratch";  // kPerCpuArray, kKernelLevels of kKernelScratchSize
@@ -32,10 +35,14 @@ inline constexpr char kKernelTargetsMap[] = "spile_map_targets";  // kHash: proc
 // Symbols of data in the object.
 inline constexpr char kKernelConstantsSymbol[] = "spile_kernel_constants";  // KernelConstants, read-only, set at load
 inline constexpr char kKernelControlSymbol[] = "spile_kernel_control";      // KernelControl, shared with the controller
+// uint32_t[kKernelLocks]: 1 while a handler uses the global. The controller takes them too, by compare-and-swap, to use
+// what handlers share with it; at most for some microseconds: handlers give up waiting soon.
+inline constexpr char kKernelLocksSymbol[] = "spile_kernel_locks";
 
 struct KernelState {  // per CPU
   uint64_t levels_busy;             // bit n: level n is owned by a running handler
   uint64_t skipped[kSkipReasons];
+  char sink[kMaxKernelString];      // written by whoever, read by nobody: where strings are copied to be measured
 };
 
 struct KernelConstants {
@@ -46,9 +53,7 @@ struct KernelConstants {
 struct KernelControl {
   uint32_t enabled;          // written by the controller: 1 = handlers run
   uint32_t exit_requested;   // written by exit()
-  uint32_t lock;             // 1 + CPU of the handler that holds the script's non-sharded globals; 0: free
-  uint32_t pad;
 };
-static_assert(sizeof(KernelControl) == 16);
+static_assert(sizeof(KernelControl) == 8);
 
 }  // namespace spile::abi

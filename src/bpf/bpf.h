@@ -31,7 +31,6 @@ struct MapSpec {
   // handler's level in the key's last 8 bytes, arrays in the index (abi/kernel.h): it is dropped and its values merged.
   enum class Merge { kNone, kSum, kAggregate } merge = Merge::kNone;
   bool leveled = false;
-  int variance_bits = 0;       // kAggregate: the shift of Aggregate::mean_scaled
   // Parts of a hash's key: a long takes 8 bytes, a string string_size. `elements` repacks strings to their bytes and NUL
   // padded to 8, as runtime/interface.h packs native keys; `put` and `erase` take that form too.
   uint32_t key_count = 0;      // 0: the key is given as it is

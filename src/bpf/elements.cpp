@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "abi/aggregate.h"
 
@@ -22,23 +23,25 @@ void add_longs(uint8_t* to, const uint8_t* from, size_t bytes) {
 }
 
 // Two running means and sums of squared differences as one: Chan, Golub, LeVeque, "Updating Formulae and a Pairwise
-// Algorithm for Computing Sample Variances" (1979), in fixed point.
-void merge_variance(abi::Aggregate& to, const abi::Aggregate& from, int bits) {
-  __int128 total = static_cast<__int128>(to.count) + from.count;
-  __int128 delta = static_cast<__int128>(from.mean_scaled) - to.mean_scaled;
-  __int128 between = (delta * delta >> bits) * static_cast<__int128>(to.count) / total * from.count;
-  to.squares_scaled = static_cast<int64_t>(to.squares_scaled + from.squares_scaled + between);
-  to.mean_scaled = static_cast<int64_t>(to.mean_scaled + delta * from.count / total);
+// Algorithm for Computing Sample Variances" (1979). The scale cancels out: squares are scaled by that of the mean, squared.
+void merge_variance(abi::Aggregate& to, const abi::Aggregate& from) {
+  auto a = static_cast<long double>(to.count), b = static_cast<long double>(from.count);
+  long double delta = static_cast<long double>(from.mean_scaled) - static_cast<long double>(to.mean_scaled);
+  long double squares = static_cast<long double>(to.squares_scaled) + static_cast<long double>(from.squares_scaled) +
+                        delta * delta * a * b / (a + b);
+  constexpr auto kMost = std::numeric_limits<int64_t>::max();
+  to.squares_scaled = squares >= static_cast<long double>(kMost) ? kMost : static_cast<int64_t>(squares);
+  to.mean_scaled += static_cast<int64_t>(delta * b / (a + b));
 }
 
-void merge_aggregate(uint8_t* to_bytes, const uint8_t* from_bytes, size_t size, int bits) {
+void merge_aggregate(uint8_t* to_bytes, const uint8_t* from_bytes, size_t size) {
   abi::Aggregate to, from;
   std::memcpy(&to, to_bytes, sizeof to);
   std::memcpy(&from, from_bytes, sizeof from);
   if (from.count == 0) return;
   to.min = to.count ? std::min(to.min, from.min) : from.min;
   to.max = to.count ? std::max(to.max, from.max) : from.max;
-  merge_variance(to, from, bits);
+  merge_variance(to, from);
   to.count += from.count;
   to.sum = static_cast<int64_t>(static_cast<uint64_t>(to.sum) + static_cast<uint64_t>(from.sum));
   std::memcpy(to_bytes, &to, sizeof to);
@@ -97,7 +100,7 @@ void merge_value(const MapSpec& map, std::span<uint8_t> to, std::span<const uint
   switch (map.merge) {
     case MapSpec::Merge::kNone: std::copy(from.begin(), from.end(), to.begin()); break;
     case MapSpec::Merge::kSum: add_longs(to.data(), from.data(), to.size()); break;
-    case MapSpec::Merge::kAggregate: merge_aggregate(to.data(), from.data(), to.size(), map.variance_bits); break;
+    case MapSpec::Merge::kAggregate: merge_aggregate(to.data(), from.data(), to.size()); break;
   }
 }
 

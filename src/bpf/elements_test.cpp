@@ -64,7 +64,7 @@ struct WithBuckets {
   uint64_t buckets[2];
 };
 
-// As the runtime keeps it: mean and squares shifted by 8 bits.
+// As the runtime keeps it with 8 bits of precision: the mean shifted by 8 bits, squares by 16.
 WithBuckets of(std::initializer_list<int64_t> values) {
   WithBuckets made{};
   double mean = 0, squares = 0;
@@ -80,14 +80,13 @@ WithBuckets of(std::initializer_list<int64_t> values) {
     ++made.buckets[value & 1];
   }
   made.aggregate.mean_scaled = static_cast<int64_t>(mean * 256);
-  made.aggregate.squares_scaled = static_cast<int64_t>(squares * 256);
+  made.aggregate.squares_scaled = static_cast<int64_t>(squares * 65536);
   return made;
 }
 
 TEST(Elements, MergeAggregatesOfAllCpus) {
   MapSpec map;
   map.merge = MapSpec::Merge::kAggregate;
-  map.variance_bits = 8;
   WithBuckets total{};
   for (WithBuckets part : {of({-4, 7, 10}), of({}), of({3, 100})})
     merge_value(map, {reinterpret_cast<uint8_t*>(&total), sizeof total}, {reinterpret_cast<uint8_t*>(&part), sizeof part});
@@ -97,7 +96,7 @@ TEST(Elements, MergeAggregatesOfAllCpus) {
   EXPECT_EQ(total.aggregate.min, -4);
   EXPECT_EQ(total.aggregate.max, 100);
   EXPECT_NEAR(static_cast<double>(total.aggregate.mean_scaled), static_cast<double>(all.aggregate.mean_scaled), 3);
-  EXPECT_NEAR(static_cast<double>(total.aggregate.squares_scaled), static_cast<double>(all.aggregate.squares_scaled), 1024);
+  EXPECT_NEAR(static_cast<double>(total.aggregate.squares_scaled), static_cast<double>(all.aggregate.squares_scaled), 65536);
   EXPECT_EQ(total.buckets[0], all.buckets[0]);
   EXPECT_EQ(total.buckets[1], all.buckets[1]);
 }

@@ -23,6 +23,10 @@ namespace {
 
 constexpr char kLicence[] = "Dual MIT/GPL";  // the kernel compares with this very string
 
+// Handlers compare literals with strings up to the most bytes that a string can have. They stop at the NUL, which the
+// verifier does not see: what follows a literal must be readable.
+constexpr size_t kLiteralSlack = 4096;
+
 struct Program {
   const ProgramSpec* spec;
   UniqueFd fd;
@@ -111,6 +115,7 @@ Result<void> LoadedKernel::create_data(const ObjectSpec& spec) {
       std::copy(data.bytes.begin(), data.bytes.end(), bytes.begin() + static_cast<ptrdiff_t>(symbol->value));
     }
     bytes.resize((bytes.size() + 7) & ~size_t{7});
+    if (!section.writable) bytes.resize(bytes.size() + kLiteralSlack);
     TRY(DataSection made, DataSection::create(section, std::move(bytes)));
     data_.emplace(i, std::move(made));
   }

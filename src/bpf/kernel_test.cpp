@@ -123,7 +123,7 @@ TEST_F(KernelTest, HandlersWaitForTheirStart) {
   auto kernel = start(loaded);
   ASSERT_TRUE(kernel);
   auto* control = reinterpret_cast<abi::KernelControl*>(kernel->data("test_control").data());
-  EXPECT_EQ(control->pad, 7u);  // initial data of the object
+  EXPECT_EQ(control->exit_requested, 7u);  // initial data of the object
   control->enabled = 0;
   call(10);
   EXPECT_EQ(elements(*kernel, "test_calls")[0], 0);

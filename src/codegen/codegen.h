@@ -85,7 +85,6 @@ struct KernelMap {
   // How src/bpf presents its elements (bpf/bpf.h, MapSpec).
   enum class Merge { kNone, kSum, kAggregate } merge = Merge::kNone;
   bool leveled = false;     // one element per (CPU, level): abi/kernel.h
-  int variance_bits = 0;
   uint32_t key_count = 0, string_keys = 0, string_size = 0;
 };
 struct KernelProgram {

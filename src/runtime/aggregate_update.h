@@ -1,0 +1,68 @@
+#pragma once
+// Adding a value to a statistics value (abi/aggregate.h), for every place where handlers run. Inlined with a constant
+// shape, so only what the script extracts is left.
+//
+// @variance: Welford's algorithm in integers, over values shifted left by `bits`, as SystemTap documents it; the sample
+// variance (n - 1).
+
+#include <stdint.h>
+
+#include "abi/aggregate.h"
+#include "abi/handler.h"
+
+namespace spile::rt {
+
+#define SPILE_UPDATE [[gnu::always_inline]] inline
+
+SPILE_UPDATE uint64_t* buckets_of(abi::Aggregate* aggregate) { return reinterpret_cast<uint64_t*>(aggregate + 1); }
+
+SPILE_UPDATE uint32_t log_bucket(int64_t value) {
+  if (value == 0) return abi::kLogBuckets / 2;
+  uint64_t magnitude = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  uint32_t bits = 64 - static_cast<uint32_t>(__builtin_clzll(magnitude));
+  return value < 0 ? abi::kLogBuckets / 2 - bits : abi::kLogBuckets / 2 + bits;
+}
+
+SPILE_UPDATE uint32_t linear_bucket(const abi::AggregateShape* shape, int64_t value) {
+  if (value < shape->low) return 0;
+  if (value > shape->high) return shape->linear_buckets + 1;
+  uint64_t offset = static_cast<uint64_t>(value) - static_cast<uint64_t>(shape->low);
+  uint64_t bucket = offset / static_cast<uint64_t>(shape->width);
+  return bucket < shape->linear_buckets ? 1 + static_cast<uint32_t>(bucket) : shape->linear_buckets + 1;
+}
+
+// REQUIRES: count is at least 1: this value has been counted.
+SPILE_UPDATE void add_variance(abi::Aggregate* aggregate, const abi::AggregateShape* shape, int64_t value) {
+  uint64_t scaled = static_cast<uint64_t>(value) << shape->bits;
+  int64_t delta = static_cast<int64_t>(scaled - static_cast<uint64_t>(aggregate->mean_scaled));
+  // Unsigned division, as eBPF has no other before Linux 6.6.
+  uint64_t distance = delta < 0 ? -static_cast<uint64_t>(delta) : static_cast<uint64_t>(delta);
+  int64_t step = static_cast<int64_t>(distance / aggregate->count);
+  aggregate->mean_scaled += delta < 0 ? -step : step;
+  uint64_t rest = scaled - static_cast<uint64_t>(aggregate->mean_scaled);
+  aggregate->squares_scaled =
+      static_cast<int64_t>(static_cast<uint64_t>(aggregate->squares_scaled) + static_cast<uint64_t>(delta) * rest);
+}
+
+// Everything but the buckets.
+SPILE_UPDATE void update_scalars(abi::Aggregate* aggregate, const abi::AggregateShape* shape, int64_t value) {
+  uint32_t features = shape->features;
+  uint64_t before = aggregate->count;
+  aggregate->count = before + 1;
+  if (features & abi::kAggregateSum) {
+    aggregate->sum = static_cast<int64_t>(static_cast<uint64_t>(aggregate->sum) + static_cast<uint64_t>(value));
+  }
+  if (features & abi::kAggregateMin) {
+    int64_t least = aggregate->min;
+    aggregate->min = ((before == 0) | (value < least)) ? value : least;
+  }
+  if (features & abi::kAggregateMax) {
+    int64_t most = aggregate->max;
+    aggregate->max = ((before == 0) | (value > most)) ? value : most;
+  }
+  if (features & abi::kAggregateVariance) add_variance(aggregate, shape, value);
+}
+
+#undef SPILE_UPDATE
+
+}  // namespace spile::rt

@@ -1,0 +1,95 @@
+#pragma once
+// What the files of bpf/ share: the kernel's helper functions, the maps and data that every handler uses, levels.
+//
+// All of bpf/ is one translation unit (module.cpp) and every function is always_inline: a handler is one eBPF function.
+// The code must convince the kernel's verifier, which follows every path of every handler:
+//   - a looked-up pointer is tested before use; an index is cut to its range right before it is used;
+//   - bytes of variable number are moved by helpers, not by loops; loops are few, short and bounded;
+//   - what Context holds ends up in registers, as pointers that were stored elsewhere are no pointers any more.
+// Division is unsigned in eBPF before Linux 6.6: the lowering expands signed ones.
+
+#include <linux/bpf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/kernel.h"
+#include "runtime/interface.h"
+
+#define SPILE_INLINE [[gnu::always_inline]]
+
+namespace spile::rt {
+
+extern "C" {
+// Maps, created by the loader.
+extern char spile_map_state, spile_map_scratch, spile_map_ring;
+// Data of the object. Volatile: the controller writes them behind the optimiser's back.
+[[gnu::section(".rodata.constants")]] extern const volatile abi::KernelConstants spile_kernel_constants;
+[[gnu::section(".data.control")]] extern volatile abi::KernelControl spile_kernel_control;
+}
+
+// A helper is called by its number, as if that were its address.
+template <typename Function>
+SPILE_INLINE inline Function helper(uint64_t number) { return reinterpret_cast<Function>(number); }
+
+SPILE_INLINE inline void* lookup(void* map, const void* key) {
+  return helper<void* (*)(void*, const void*)>(BPF_FUNC_map_lookup_elem)(map, key);
+}
+SPILE_INLINE inline long update(void* map, const void* key, const void* value, uint64_t flags) {
+  return helper<long (*)(void*, const void*, const void*, uint64_t)>(BPF_FUNC_map_update_elem)(map, key, value, flags);
+}
+SPILE_INLINE inline long remove(void* map, const void* key) {
+  return helper<long (*)(void*, const void*)>(BPF_FUNC_map_delete_elem)(map, key);
+}
+// Memory of any map or of the record may be read by this too: it is how bytes of variable number are copied.
+SPILE_INLINE inline long read_kernel(void* to, uint32_t size, const void* from) {
+  return helper<long (*)(void*, uint32_t, const void*)>(BPF_FUNC_probe_read_kernel)(to, size, from);
+}
+SPILE_INLINE inline long read_user(void* to, uint32_t size, const void* from) {
+  return helper<long (*)(void*, uint32_t, const void*)>(BPF_FUNC_probe_read_user)(to, size, from);
+}
+// The length with the NUL, or negative.
+SPILE_INLINE inline long read_kernel_string(void* to, uint32_t size, const void* from) {
+  return helper<long (*)(void*, uint32_t, const void*)>(BPF_FUNC_probe_read_kernel_str)(to, size, from);
+}
+SPILE_INLINE inline long read_user_string(void* to, uint32_t size, const void* from) {
+  return helper<long (*)(void*, uint32_t, const void*)>(BPF_FUNC_probe_read_user_str)(to, size, from);
+}
+SPILE_INLINE inline uint64_t current_pid_tgid() { return helper<uint64_t (*)()>(BPF_FUNC_get_current_pid_tgid)(); }
+SPILE_INLINE inline uint64_t current_uid_gid() { return helper<uint64_t (*)()>(BPF_FUNC_get_current_uid_gid)(); }
+SPILE_INLINE inline uint64_t ktime_ns() { return helper<uint64_t (*)()>(BPF_FUNC_ktime_get_ns)(); }
+SPILE_INLINE inline uint32_t current_cpu() { return helper<uint32_t (*)()>(BPF_FUNC_get_smp_processor_id)(); }
+
+// The optimiser may not carry what it knows of `value` across: it would drop checks that the verifier needs.
+template <typename T>
+SPILE_INLINE inline T opaque(T value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
+// What Context's fields for the native place hold here.
+SPILE_INLINE inline abi::KernelState*& state_of(Context* context) {
+  return reinterpret_cast<abi::KernelState*&>(context->arena);
+}
+SPILE_INLINE inline char*& scratch_of(Context* context) { return reinterpret_cast<char*&>(context->slot); }
+SPILE_INLINE inline uint16_t& level_of(Context* context) { return context->epoch; }
+SPILE_INLINE inline uint16_t& frame_top_of(Context* context) { return context->overflow; }  // in 16 bytes
+
+// A map of one array per handler level and CPU; null only where the verifier believes so.
+SPILE_INLINE inline void* level_cell(Context* context, void* map) {
+  uint32_t level = level_of(context);
+  return lookup(map, &level);
+}
+
+SPILE_INLINE inline abi::KernelState* cpu_state() {
+  uint32_t zero = 0;
+  return static_cast<abi::KernelState*>(lookup(&spile_map_state, &zero));
+}
+
+SPILE_INLINE inline void count_skip(abi::SkipReason reason) {
+  if (abi::KernelState* state = cpu_state()) __sync_fetch_and_add(&state->skipped[reason], 1);
+}
+
+// MapShape::buckets, which hashes here have no use for: whether the key ends in the handler's level (abi/kernel.h).
+SPILE_INLINE inline bool is_leveled(const MapShape* shape) { return shape->buckets != 0; }
+
+}  // namespace spile::rt
