@@ -20,13 +20,6 @@ SPILE_INLINE inline void fill_with_pad(char* at, uint64_t size) {
   pad->kind = abi::kPad;
 }
 
-// The number of the CPU, as the vDSO's getcpu finds it: the limit of a segment that Linux sets up for each CPU.
-SPILE_INLINE inline uint16_t current_cpu() {
-  uint32_t limit;
-  asm volatile("lsl %1, %0" : "=r"(limit) : "r"(0x7bu) : "cc");
-  return static_cast<uint16_t>(limit & 0xfff);
-}
-
 // A record of `size` bytes did not fit. If only the padding before it fits, that is written: it alone would stand in the
 // way of a record larger than half the ring for ever. In the controller the host then empties the ring; true: try again.
 SPILE_COLD bool make_room(abi::ThreadSlot* slot, uint64_t size) {

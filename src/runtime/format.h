@@ -1,0 +1,150 @@
+#pragma once
+// The conversions of printf, as C defines them (and SystemTap's %b %p %m %M), one place for both of their users: sprintf
+// inside handlers, and the controller, which turns records into text. Freestanding; no locale, no allocation.
+//
+// A Sink takes the output:   void put(const char* text, uint64_t length);  void fill(char byte, uint64_t count);
+
+#include <stdint.h>
+
+namespace spile::rt {
+
+// ORDER FORMAT_FLAGS (codegen/lower_output.cpp)
+enum FormatFlags : uint32_t {
+  kFormatLeft = 1,        // -
+  kFormatZero = 2,        // 0
+  kFormatPlus = 4,        // +
+  kFormatSpace = 8,       // ' '
+  kFormatAlternate = 16,  // #
+};
+
+// ORDER FORMAT_KIND (syntax/tree.h, FormatPart::Kind)
+enum FormatConversion : uint32_t {
+  kFormatLiteral, kFormatSigned, kFormatUnsigned, kFormatOctal, kFormatHex, kFormatHexUpper, kFormatPointer, kFormatString,
+  kFormatChar, kFormatBinary, kFormatMemory, kFormatMemoryHex,
+};
+
+// Widths and precisions below 0 are none; but a width from an argument (`*`) below -1 means `-` and its absolute value.
+struct FormatField {
+  uint32_t flags;
+  int32_t width, precision;
+
+  uint64_t columns() const {
+    if (width == -1) return 0;
+    return width < 0 ? -static_cast<uint64_t>(static_cast<int64_t>(width)) : static_cast<uint64_t>(width);
+  }
+  bool left() const { return (flags & kFormatLeft) || width < -1; }
+};
+
+template <typename Sink>
+void put_padded(Sink& sink, const char* text, uint64_t length, const FormatField& field) {
+  uint64_t columns = field.columns();
+  uint64_t padding = columns > length ? columns - length : 0;
+  if (!field.left()) sink.fill(' ', padding);
+  sink.put(text, length);
+  if (field.left()) sink.fill(' ', padding);
+}
+
+// %s, %m
+template <typename Sink>
+void format_text(Sink& sink, const char* text, uint64_t length, const FormatField& field) {
+  if (field.precision >= 0 && static_cast<uint64_t>(field.precision) < length) length = static_cast<uint64_t>(field.precision);
+  put_padded(sink, text, length, field);
+}
+
+// %M: two digits a byte.
+template <typename Sink>
+void format_memory_hex(Sink& sink, const char* bytes, uint64_t length, const FormatField& field) {
+  uint64_t columns = field.columns();
+  uint64_t padding = columns > 2 * length ? columns - 2 * length : 0;
+  if (!field.left()) sink.fill(' ', padding);
+  for (uint64_t i = 0; i < length; ++i) {
+    uint8_t byte = static_cast<uint8_t>(bytes[i]);
+    char digits[2];
+    for (int n = 0; n < 2; ++n) {
+      uint8_t digit = n ? byte & 15 : byte >> 4;
+      digits[n] = static_cast<char>(digit < 10 ? '0' + digit : 'a' + digit - 10);
+    }
+    sink.put(digits, 2);
+  }
+  if (field.left()) sink.fill(' ', padding);
+}
+
+// Digits of `value`, ending before `end`; where they begin.
+inline char* write_digits(char* end, uint64_t value, uint32_t conversion) {
+  switch (conversion) {
+    case kFormatOctal:
+      for (; value; value >>= 3) *--end = static_cast<char>('0' + (value & 7));
+      return end;
+    case kFormatHex:
+    case kFormatHexUpper:
+    case kFormatPointer:
+      for (; value; value >>= 4) {
+        uint32_t digit = value & 15;
+        uint32_t letter = conversion == kFormatHexUpper ? 'A' : 'a';
+        *--end = static_cast<char>(digit < 10 ? '0' + digit : letter + digit - 10);
+      }
+      return end;
+    default:
+      for (; value; value /= 10) *--end = static_cast<char>('0' + value % 10);
+      return end;
+  }
+}
+
+// %d %u %o %x %X %p
+template <typename Sink>
+void format_number(Sink& sink, int64_t value, uint32_t conversion, FormatField field) {
+  uint64_t magnitude = static_cast<uint64_t>(value);
+  char prefix[2];
+  uint64_t prefix_length = 0;
+  if (conversion == kFormatSigned) {
+    if (value < 0) magnitude = -magnitude;
+    if (value < 0) prefix[prefix_length++] = '-';
+    else if (field.flags & kFormatPlus) prefix[prefix_length++] = '+';
+    else if (field.flags & kFormatSpace) prefix[prefix_length++] = ' ';
+  }
+  bool hex = conversion == kFormatHex || conversion == kFormatHexUpper;
+  if (conversion == kFormatPointer || (hex && (field.flags & kFormatAlternate) && magnitude)) {
+    prefix[prefix_length++] = '0';
+    prefix[prefix_length++] = conversion == kFormatHexUpper ? 'X' : 'x';
+  }
+  char digits[24];
+  char* end = digits + sizeof(digits);
+  char* begin = write_digits(end, magnitude, conversion);
+  uint64_t length = static_cast<uint64_t>(end - begin);
+  // The least number of digits is 1, or the precision; for %#o one more than there are, so that the first is 0.
+  uint64_t least = field.precision >= 0 ? static_cast<uint64_t>(field.precision) : 1;
+  if (conversion == kFormatOctal && (field.flags & kFormatAlternate) && least <= length) least = length + 1;
+  uint64_t zeros = least > length ? least - length : 0;
+  uint64_t columns = field.columns();
+  uint64_t total = prefix_length + zeros + length;
+  uint64_t padding = columns > total ? columns - total : 0;
+  bool pad_with_zeros = (field.flags & kFormatZero) && !field.left() && field.precision < 0;
+  if (pad_with_zeros) {
+    zeros += padding;
+    padding = 0;
+  }
+  if (!field.left()) sink.fill(' ', padding);
+  sink.put(prefix, prefix_length);
+  sink.fill('0', zeros);
+  sink.put(begin, length);
+  if (field.left()) sink.fill(' ', padding);
+}
+
+// A long by any conversion but literals and memory. For %s: its decimal digits.
+template <typename Sink>
+void format_long(Sink& sink, int64_t value, uint32_t conversion, const FormatField& field) {
+  if (conversion == kFormatChar) {
+    char byte = static_cast<char>(value);
+    return put_padded(sink, &byte, 1, field);
+  }
+  if (conversion == kFormatBinary) {
+    // %1b %2b %4b %8b: so many bytes of the value as they lie in memory.
+    char bytes[8];
+    for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
+    uint64_t count = field.columns();
+    return sink.put(bytes, count == 1 || count == 2 || count == 4 ? count : 8);
+  }
+  format_number(sink, value, conversion == kFormatString ? static_cast<uint32_t>(kFormatSigned) : conversion, field);
+}
+
+}  // namespace spile::rt

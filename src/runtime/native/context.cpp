@@ -1,0 +1,83 @@
+// Clocks and who runs. Nothing about the thread is remembered: a cached tid or name could be that of a thread that lived
+// on the same thread pointer before, and names change. So these are system calls (~100 ns), where the process may make
+// any. (abi/arena.h, no_system_calls: what was known at the claim is answered then.)
+
+#include "runtime/native/native.h"
+
+namespace spile::rt {
+
+namespace {
+
+struct Timespec { int64_t seconds, nanoseconds; };
+
+SPILE_COLD int64_t system_clock_ns() {
+  Timespec now = {0, 0};
+  if (may_call_system()) system_call(kSysClockGettime, 0 /* CLOCK_REALTIME */, reinterpret_cast<long>(&now));
+  return now.seconds * 1'000'000'000 + now.nanoseconds;
+}
+
+// The low 64 bits of the 128-bit product, shifted right.
+SPILE_INLINE inline uint64_t multiply_shift(uint64_t a, uint64_t b, uint32_t shift) {
+  unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
+  uint64_t low = static_cast<uint64_t>(product), high = static_cast<uint64_t>(product >> 64);
+  asm("shrdq %b2, %1, %0" : "+r"(low) : "r"(high), "c"(shift) : "cc");  // REQUIRES: shift < 64
+  return low;
+}
+
+SPILE_COLD uint64_t thread_number() { return static_cast<uint64_t>(system_call(kSysGettid)); }
+SPILE_COLD uint64_t identity_number(long number) { return static_cast<uint64_t>(system_call(number)); }
+
+}  // namespace
+
+extern "C" {
+
+SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
+  const abi::ArenaHeader* header = context->arena;
+  for (;;) {
+    uint32_t sequence = load_acquire(&header->clock_sequence);
+    uint64_t mult = load_relaxed(&header->clock_mult);
+    uint32_t shift = load_relaxed(&header->clock_shift);
+    uint64_t base_tsc = load_relaxed(&header->clock_base_tsc);
+    uint64_t base_ns = load_relaxed(&header->clock_base_ns);
+    if (unlikely(mult == 0)) return system_clock_ns();
+    uint64_t passed = read_tsc() - base_tsc;
+    compiler_barrier();
+    if (likely(!(sequence & 1) && load_relaxed(&header->clock_sequence) == sequence)) {
+      // A CPU whose counter is a little behind the one that set the base.
+      if (unlikely(static_cast<int64_t>(passed) < 0)) return static_cast<int64_t>(base_ns - multiply_shift(-passed, mult, shift));
+      return static_cast<int64_t>(base_ns + multiply_shift(passed, mult, shift));
+    }
+    pause_cpu();
+  }
+}
+
+SPILE_INLINE int64_t spile_rt_cycles(Context*) { return static_cast<int64_t>(read_tsc()); }
+
+SPILE_INLINE int64_t spile_rt_pid(Context* context) {
+  if (!may_call_system()) return static_cast<int64_t>(context->slot->owner >> 32);
+  return static_cast<int64_t>(identity_number(kSysGetpid));
+}
+SPILE_INLINE int64_t spile_rt_tid(Context* context) {
+  if (!may_call_system()) return static_cast<int64_t>(context->slot->owner & 0xffffffff);
+  return static_cast<int64_t>(thread_number());
+}
+SPILE_INLINE int64_t spile_rt_uid(Context*) {
+  return may_call_system() ? static_cast<int64_t>(identity_number(kSysGetuid)) : -1;
+}
+SPILE_INLINE int64_t spile_rt_cpu(Context*) { return current_cpu(); }
+SPILE_INLINE int64_t spile_rt_target(Context* context) { return context->arena->target_pid; }
+
+[[gnu::noinline]] void spile_rt_execname(Context* context, char* out) {
+  char name[16] = {};
+  if (may_call_system()) {
+    system_call(kSysPrctl, 16 /* PR_GET_NAME */, reinterpret_cast<long>(name));
+  } else {
+    copy_bytes(name, context->slot->execname, sizeof(name));
+  }
+  name[15] = 0;
+  spile_rt_string_copy(out, name);
+}
+
+}  // extern "C"
+
+}  // namespace spile::rt

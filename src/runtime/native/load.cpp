@@ -1,0 +1,75 @@
+// Reads of traced memory at addresses that may be bad. A fault is the traced thread's own SIGSEGV or SIGBUS; the engine
+// sees it first and, if the instruction is in the image's fix-up table, moves the program counter to its resume address.
+// The table is section .spile.fixups: pairs of 32-bit distances, each from its own place, to the two instructions.
+//
+// Where nobody would catch the fault (the controller, where such addresses mean nothing; or when the controller has died)
+// no load is done.
+
+#include "runtime/native/load.h"
+
+namespace spile::rt {
+
+namespace {
+
+// Copies bytes up to a NUL or the limit; the length, or -1. Words at first, then bytes: a word that faults or has a NUL
+// in it is read again byte by byte, as the string may end just before an unmapped page.
+SPILE_COLD int64_t load_text(uint64_t address, char* out, uint32_t limit) {
+  constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
+  uint32_t length = 0;
+  while (length + 8 <= limit) {
+    uint64_t word;
+    if (!load_word<8>(address + length, &word) || ((word - kOnes) & ~word & kHighs)) break;
+    *reinterpret_cast<uint64_t*>(out + length) = word;
+    length += 8;
+  }
+  for (; length < limit; ++length) {
+    uint64_t byte;
+    if (!load_word<1>(address + length, &byte)) return -1;
+    out[length] = static_cast<char>(byte);
+    if (!byte) return length;
+  }
+  return length;
+}
+
+}  // namespace
+
+extern "C" {
+
+SPILE_INLINE bool spile_rt_load(Context* context, uint64_t address, uint32_t size, bool is_signed, int64_t* value) {
+  *value = 0;
+  if (spile_rt_in_controller || controller_gone(context->arena)) return false;
+  uint64_t word = 0;
+  switch (size) {
+    case 1:
+      if (!load_word<1>(address, &word)) return false;
+      *value = is_signed ? static_cast<int8_t>(word) : static_cast<int64_t>(word);
+      return true;
+    case 2:
+      if (!load_word<2>(address, &word)) return false;
+      *value = is_signed ? static_cast<int16_t>(word) : static_cast<int64_t>(word);
+      return true;
+    case 4:
+      if (!load_word<4>(address, &word)) return false;
+      *value = is_signed ? static_cast<int32_t>(word) : static_cast<int64_t>(word);
+      return true;
+    case 8:
+      if (!load_word<8>(address, &word)) return false;
+      *value = static_cast<int64_t>(word);
+      return true;
+    default: return false;
+  }
+}
+
+SPILE_INLINE int64_t spile_rt_load_string(Context* context, uint64_t address, char* out, uint32_t limit) {
+  out[0] = 0;
+  if (spile_rt_in_controller || controller_gone(context->arena)) return -1;
+  // The last byte of `out` stays the NUL's, where the text is as long as the buffer.
+  uint32_t most = limit < spile_rt_string_size ? limit : spile_rt_string_size - 1;
+  int64_t length = load_text(address, out, most);
+  out[length < 0 ? 0 : length] = 0;
+  return length;
+}
+
+}  // extern "C"
+
+}  // namespace spile::rt

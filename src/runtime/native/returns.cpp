@@ -1,0 +1,197 @@
+// Pending returns of call-in-place (abi/trampoline.h, abi/arena.h ShadowFrame): a stack of frames in the thread's slot.
+//
+// Mostly it is a stack: a frame is pushed at shadow_depth and popped from the top. But functions also end by longjmp, by an
+// exception or not at all, and coroutines leave them in any order, on any thread. So a frame is found by its
+// stack_slot, from the top, where the newest is, and one that is freed below the top becomes a hole (reserved = 1), which
+// is dropped when it comes to be the top. A frame just taken has stack_slot 0 and is no hole: so a signal handler that
+// comes in at that moment, and pushes and pops above it, leaves it alone.
+//
+// Frames that never return stay until the stack is full, or the unwinder comes by; then whatever no longer lies on a
+// stack is recognised by the word at stack_slot, which is no `returned` address any more.
+
+#include "runtime/native/load.h"
+#include "runtime/native/native.h"
+
+namespace spile::rt {
+
+namespace {
+
+using abi::ShadowFrame;
+using abi::ThreadSlot;
+
+inline constexpr uint64_t kHole = 1;
+
+SPILE_INLINE inline ShadowFrame* frame_at(ThreadSlot* slot, uint64_t index) {
+  return reinterpret_cast<ShadowFrame*>(bytes_of(slot) + spile_rt_shadow_offset + index * spile_rt_shadow_stride);
+}
+SPILE_INLINE inline uint64_t* saves_of(ShadowFrame* frame) { return reinterpret_cast<uint64_t*>(frame + 1); }
+SPILE_INLINE inline ShadowFrame* frame_of(uint64_t* saves) { return reinterpret_cast<ShadowFrame*>(saves) - 1; }
+
+bool is_pending(const ShadowFrame* frame) {
+  uint64_t word;
+  return load_word<8>(frame->stack_slot, &word) && word >= spile_cells.returned_begin && word < spile_cells.returned_end;
+}
+
+void drop_holes(ThreadSlot* slot) {
+  while (slot->shadow_depth > 0) {
+    ShadowFrame* top = frame_at(slot, slot->shadow_depth - 1);
+    if (top->stack_slot || top->reserved != kHole) return;
+    top->reserved = 0;
+    --slot->shadow_depth;
+  }
+}
+
+void make_hole(ShadowFrame* frame) {
+  frame->stack_slot = 0;
+  compiler_barrier();
+  frame->reserved = kHole;
+}
+
+// Takes the frame at shadow_depth in one instruction, so that nested entries of a signal handler lie above it.
+SPILE_INLINE inline uint32_t push_depth(ThreadSlot* slot) {
+  uint32_t depth = 1;
+  asm volatile("xaddl %0, %1" : "+r"(depth), "+m"(slot->shadow_depth) : : "cc", "memory");
+  return depth;
+}
+SPILE_INLINE inline void pop_depth(ThreadSlot* slot) {
+  asm volatile("decl %0" : "+m"(slot->shadow_depth) : : "cc", "memory");
+}
+
+// The stack is full: frees what is not pending any more. A frame that was free or has become so; null: all are pending.
+SPILE_COLD ShadowFrame* sweep(ThreadSlot* slot, uint64_t stack_slot) {
+  ShadowFrame* found = nullptr;
+  if (controller_gone(arena_header())) return nullptr;  // nobody would catch a fault
+  for (uint32_t index = 0; index < spile_rt_shadow_capacity; ++index) {
+    ShadowFrame* frame = frame_at(slot, index);
+    if (frame->stack_slot && (frame->stack_slot == stack_slot || !is_pending(frame))) {
+      make_hole(frame);
+      add_in_place(&slot->skipped[abi::kSkipUnwound], 1);
+    }
+    if (!found && !frame->stack_slot && frame->reserved == kHole) {
+      frame->reserved = 0;
+      found = frame;
+    }
+  }
+  if (!found) count_skip(slot, abi::kSkipShadowFull);
+  return found;
+}
+
+// The function returned is not at the top: below it, or, if a coroutine has moved, on another thread's stack. Frames of
+// this process come first: a forked child, whose stacks are copies, has the same addresses as its parent.
+SPILE_COLD ShadowFrame* find_elsewhere(ThreadSlot* own, uint64_t stack_slot) {
+  for (uint32_t index = own->shadow_depth; index-- > 0;) {
+    if (index < spile_rt_shadow_capacity && frame_at(own, index)->stack_slot == stack_slot) return frame_at(own, index);
+  }
+  abi::ArenaHeader* header = arena_header();
+  ShadowFrame* foreign = nullptr;
+  for (uint64_t n = abi::kControllerSlot + 1; n + 1 < header->slot_count; ++n) {
+    ThreadSlot* slot = slot_at(header, n);
+    if (slot == own || !load_relaxed(&slot->owner)) continue;
+    uint32_t depth = load_relaxed(&slot->shadow_depth);
+    if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
+    bool same_process = slot->owner >> 32 == own->owner >> 32;
+    for (uint32_t index = depth; index-- > 0;) {
+      ShadowFrame* frame = frame_at(slot, index);
+      if (frame->stack_slot != stack_slot) continue;
+      if (same_process) return frame;
+      if (!foreign) foreign = frame;
+    }
+  }
+  return foreign;
+}
+
+SPILE_INLINE inline ShadowFrame* find_frame(ThreadSlot* slot, uint64_t stack_slot) {
+  uint32_t depth = slot->shadow_depth;
+  if (likely(depth != 0)) {
+    ShadowFrame* top = frame_at(slot, depth - 1);
+    if (likely(top->stack_slot == stack_slot)) return top;
+  }
+  return find_elsewhere(slot, stack_slot);
+}
+
+// Frees a frame that is not the top of the caller's own stack.
+SPILE_COLD void free_elsewhere(ThreadSlot* own, ShadowFrame* frame) {
+  uint64_t offset = static_cast<uint64_t>(bytes_of(frame) - bytes_of(frame_at(own, 0)));
+  if (offset < static_cast<uint64_t>(spile_rt_shadow_capacity) * spile_rt_shadow_stride) {
+    make_hole(frame);
+    drop_holes(own);
+    return;
+  }
+  abi::ArenaHeader* header = arena_header();
+  uint64_t index = static_cast<uint64_t>(bytes_of(frame) - bytes_of(header) - header->slots_offset) / header->slot_stride;
+  // A frame of another process is its parent's, who still has to return by it.
+  if (slot_at(header, index)->owner >> 32 == own->owner >> 32) make_hole(frame);
+}
+
+SPILE_COLD void drop_holes_below(ThreadSlot* slot) { drop_holes(slot); }
+
+}  // namespace
+
+extern "C" {
+
+SPILE_INLINE uint64_t* spile_rt_return_enter(Context* context, uint64_t cfa, uint64_t site_id) {
+  ThreadSlot* slot = context->slot;
+  uint64_t stack_slot = cfa - 8;
+  if (unlikely(context->overflow)) {
+    count_skip(slot, abi::kSkipNoSlot);
+    return nullptr;
+  }
+  uint32_t index = push_depth(slot);
+  ShadowFrame* frame = frame_at(slot, index);
+  if (unlikely(index >= spile_rt_shadow_capacity)) {
+    pop_depth(slot);
+    frame = sweep(slot, stack_slot);
+    if (!frame) return nullptr;
+  }
+  frame->return_address = *reinterpret_cast<uint64_t*>(stack_slot);
+  frame->site_id = site_id;
+  compiler_barrier();
+  frame->stack_slot = stack_slot;
+  return saves_of(frame);
+}
+
+SPILE_INLINE uint64_t* spile_rt_return_find(Context* context, uint64_t cfa) {
+  ShadowFrame* frame = find_frame(context->slot, cfa - 8);
+  // Without a frame the address to go on at is lost: a program that returns twice from one call. It would crash anyway.
+  if (unlikely(!frame)) __builtin_trap();
+  context->site_id = frame->site_id;
+  return saves_of(frame);
+}
+
+SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t* saves) {
+  ThreadSlot* slot = context->slot;
+  ShadowFrame* frame = frame_of(saves);
+  *reinterpret_cast<uint64_t*>(cfa - 8) = frame->return_address;
+  uint32_t depth = slot->shadow_depth;
+  if (likely(depth != 0 && frame == frame_at(slot, depth - 1))) {
+    frame->stack_slot = 0;
+    compiler_barrier();
+    slot->shadow_depth = depth - 1;
+    ShadowFrame* below = frame_at(slot, depth - 2);
+    if (unlikely(depth > 1 && below->reserved == kHole)) drop_holes_below(slot);
+    return;
+  }
+  free_elsewhere(slot, frame);
+}
+
+[[gnu::noinline]] void spile_rt_unwind(Context* context) {
+  ThreadSlot* slot = context->slot;
+  if (context->overflow || controller_gone(context->arena)) return;
+  uint32_t depth = slot->shadow_depth;
+  if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
+  // From the top: where two frames claim the same stack slot, the newer one is the true one.
+  for (uint32_t index = depth; index-- > 0;) {
+    ShadowFrame* frame = frame_at(slot, index);
+    if (!frame->stack_slot) continue;
+    if (is_pending(frame)) {
+      *reinterpret_cast<uint64_t*>(frame->stack_slot) = frame->return_address;
+    }
+    make_hole(frame);
+    count_skip(slot, abi::kSkipUnwound);
+  }
+  drop_holes(slot);
+}
+
+}  // extern "C"
+
+}  // namespace spile::rt

@@ -1,0 +1,160 @@
+// How pending returns survive what programs do with their stacks.
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "runtime/fault_catcher.h"
+#include "runtime/test_arena.h"
+
+namespace spile::rt {
+namespace {
+
+constexpr uint64_t kReturned = 0x1000, kReturnedEnd = 0x2000;  // addresses that the engine's trampolines would push
+
+// A stack of return address slots; `call` and `leave` do what the trampolines do.
+class Returns : public testing::Test {
+ protected:
+  void SetUp() override {
+    catch_faults();
+    test_cells.returned_begin = kReturned;
+    test_cells.returned_end = kReturnedEnd;
+    ASSERT_TRUE(spile_rt_enter(&context_));
+  }
+  uint64_t cfa(int depth, int stack = 0) { return reinterpret_cast<uint64_t>(&stacks_[stack][1000 - depth]) + 8; }
+  uint64_t& word(int depth, int stack = 0) { return stacks_[stack][1000 - depth]; }
+  bool call(int depth, int stack = 0) {
+    word(depth, stack) = real(depth, stack);
+    uint64_t* saves = spile_rt_return_enter(&context_, cfa(depth, stack), 7);
+    if (!saves) return false;
+    saves[0] = static_cast<uint64_t>(depth + 10000 * stack);
+    word(depth, stack) = kReturned + 8;
+    return true;
+  }
+  static uint64_t real(int depth, int stack) { return 0x400000 + static_cast<uint64_t>(depth) * 16 + static_cast<uint64_t>(stack) * 65536; }
+  void leave(int depth, int stack = 0) {
+    context_.site_id = 0;
+    uint64_t* saves = spile_rt_return_find(&context_, cfa(depth, stack));
+    EXPECT_EQ(context_.site_id, 7u);
+    EXPECT_EQ(saves[0], static_cast<uint64_t>(depth + 10000 * stack));
+    spile_rt_return_exit(&context_, cfa(depth, stack), saves);
+    EXPECT_EQ(word(depth, stack), real(depth, stack));
+  }
+  TestArena arena_;
+  Context context_{};
+  uint64_t stacks_[3][1001] = {};
+};
+
+TEST_F(Returns, NestAsCallsDo) {
+  for (int depth = 0; depth < 50; ++depth) ASSERT_TRUE(call(depth));
+  EXPECT_EQ(context_.slot->shadow_depth, 50u);
+  for (int depth = 50; depth-- > 0;) leave(depth);
+  EXPECT_EQ(context_.slot->shadow_depth, 0u);
+}
+
+TEST_F(Returns, CoroutinesLeaveInAnyOrder) {
+  std::mt19937 random(1);
+  int depths[3] = {0, 0, 0};
+  for (int i = 0; i < 20000; ++i) {
+    int stack = static_cast<int>(random() % 3);
+    if (depths[stack] < 20 && random() % 2) {
+      ASSERT_TRUE(call(depths[stack]++, stack));
+    } else if (depths[stack] > 0) {
+      leave(--depths[stack], stack);
+    }
+  }
+  for (int stack = 0; stack < 3; ++stack) while (depths[stack] > 0) leave(--depths[stack], stack);
+  EXPECT_EQ(context_.slot->shadow_depth, 0u);
+}
+
+TEST_F(Returns, LongjmpLeavesFramesThatAreSweptWhenFull) {
+  ASSERT_TRUE(call(0));
+  for (int round = 0; round < 100; ++round) {
+    for (int depth = 1; depth < 20; ++depth) ASSERT_TRUE(call(depth)) << round;
+    for (int depth = 1; depth < 20; ++depth) word(depth) = 0;  // jumped over, then overwritten
+  }
+  EXPECT_GT(context_.slot->skipped[abi::kSkipUnwound], 1000u);
+  leave(0);
+}
+
+TEST_F(Returns, NewEntryReplacesAStaleOneOfTheSameStackSlot) {
+  ASSERT_TRUE(call(0));
+  for (int round = 0; round < 1000; ++round) ASSERT_TRUE(call(1));  // each left by longjmp, the word still ours
+  leave(1);
+  leave(0);
+}
+
+TEST_F(Returns, DeepRecursionIsCounted) {
+  for (uint32_t depth = 0; depth < kTestShadowCapacity; ++depth) ASSERT_TRUE(call(static_cast<int>(depth)));
+  EXPECT_FALSE(call(kTestShadowCapacity));
+  EXPECT_EQ(context_.slot->skipped[abi::kSkipShadowFull], 1u);
+  for (int depth = kTestShadowCapacity; depth-- > 0;) leave(depth);
+  EXPECT_EQ(context_.slot->shadow_depth, 0u);
+}
+
+TEST_F(Returns, SweptFramesWhoseStackIsGoneDoNotFault) {
+  char* gone = static_cast<char*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  for (uint32_t i = 0; i < kTestShadowCapacity; ++i) {
+    ASSERT_NE(spile_rt_return_enter(&context_, reinterpret_cast<uint64_t>(gone) + 8 + 8 * i, 1), nullptr);
+  }
+  munmap(gone, 4096);
+  ASSERT_TRUE(call(0));
+  EXPECT_EQ(context_.slot->skipped[abi::kSkipUnwound], kTestShadowCapacity);
+  leave(0);
+}
+
+TEST_F(Returns, UnwindRestoresWhatIsPending) {
+  for (int depth = 0; depth < 5; ++depth) ASSERT_TRUE(call(depth));
+  word(4) = 0x55;  // no address of ours any more
+  spile_rt_unwind(&context_);
+  for (int depth = 0; depth < 4; ++depth) EXPECT_EQ(word(depth), real(depth, 0));
+  EXPECT_EQ(word(4), 0x55u);
+  EXPECT_EQ(context_.slot->shadow_depth, 0u);
+  EXPECT_EQ(context_.slot->skipped[abi::kSkipUnwound], 5u);
+  ASSERT_TRUE(call(0));
+  leave(0);
+}
+
+TEST_F(Returns, OtherThreadsFrameIsFound) {
+  ASSERT_TRUE(call(0));
+  ASSERT_TRUE(call(1));
+  std::thread([&] {
+    Context other{};
+    ASSERT_TRUE(spile_rt_enter(&other));
+    ASSERT_NE(other.slot, context_.slot);
+    uint64_t* saves = spile_rt_return_find(&other, cfa(0));
+    EXPECT_EQ(saves[0], 0u);
+    spile_rt_return_exit(&other, cfa(0), saves);
+    EXPECT_EQ(word(0), real(0, 0));
+    spile_rt_leave(&other);
+  }).join();
+  leave(1);
+  EXPECT_EQ(context_.slot->shadow_depth, 0u);
+}
+
+TEST_F(Returns, ForkedChildLeavesItsParentsFrame) {
+  ASSERT_TRUE(call(0));
+  abi::ThreadSlot* parent = context_.slot;
+  parent->owner += uint64_t{1} << 32;  // another process than this one
+  std::thread([&] {
+    Context child{};
+    ASSERT_TRUE(spile_rt_enter(&child));
+    uint64_t* saves = spile_rt_return_find(&child, cfa(0));
+    spile_rt_return_exit(&child, cfa(0), saves);
+    spile_rt_leave(&child);
+  }).join();
+  EXPECT_EQ(parent->shadow_depth, 1u);
+  leave(0);
+}
+
+TEST_F(Returns, OverflowSlotHasNoReturns) {
+  context_.overflow = 1;
+  EXPECT_EQ(spile_rt_return_enter(&context_, cfa(0), 1), nullptr);
+  EXPECT_EQ(context_.slot->skipped[abi::kSkipNoSlot], 1u);
+  context_.overflow = 0;
+}
+
+}  // namespace
+}  // namespace spile::rt
