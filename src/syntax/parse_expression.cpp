@@ -166,7 +166,13 @@ ExpressionPtr Parser::make_binary(const Token& operation, ExpressionPtr left, Ex
     node->is_and = operation.is(op("&&"));
     return finish(std::move(node));
   }
-  if (operation.is(op("."))) return finish(with_sides<Concatenation>(std::move(left), std::move(right)));
+  if (operation.is(op("."))) {
+    bool is_path = as<TargetVariable>(left) || as<AtOperation>(left) || as<Dereference>(left);
+    if (is_path && !operation.space_before && as<Variable>(right)) {
+      diagnostics_.warning(operation.range, "'.' joins strings here").hint("members are reached by '->', also those of embedded structures");
+    }
+    return finish(with_sides<Concatenation>(std::move(left), std::move(right)));
+  }
   if (auto compare = comparison(operation.op)) {
     auto node = with_sides<Compare>(std::move(left), std::move(right));
     node->op = *compare;

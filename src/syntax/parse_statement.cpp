@@ -120,9 +120,8 @@ StatementPtr Parser::parse_return() {
 
 StatementPtr Parser::parse_delete() {
   auto statement = std::make_unique<Delete>(take().range);
-  slice_allowed_ = true;
+  slice_allowed_ = peek().kind == TokenKind::kIdentifier && peek(1).is(op("["));
   statement->target = parse_expression();
-  slice_allowed_ = false;
   if (!statement->target) return nullptr;
   if (!as<Variable>(statement->target) && !as<Index>(statement->target)) {
     tokens_.error(statement->target->range, "only a global, or an element of an array, can be deleted");
@@ -175,8 +174,8 @@ StatementPtr Parser::parse_for() {
   Token open = peek();
   if (!expect("(", "after 'for'")) return nullptr;
   if (!at(";") && !(statement->init = parse_expression())) return nullptr;
-  if (at_keyword("in")) {
-    error_here("'for' does not go over arrays").hint("use foreach (key in array)");
+  if (as<In>(statement->init) && at(")")) {
+    tokens_.error(statement->init->range, "'for' does not go over arrays").hint("use foreach (key in array)");
     return nullptr;
   }
   if (!expect(";", "after the first part of 'for'")) return nullptr;

@@ -55,7 +55,12 @@ std::string Parser::describe(const Token& token) {
   }
 }
 
+// Blocks that all end in the wrong place would say so one after the other: one error a place is enough.
 Diagnostic& Parser::error_expected(std::string_view what) {
+  SourceRange place = peek().range;
+  bool again = last_expected_ && last_expected_.file == place.file && last_expected_.begin == place.begin;
+  last_expected_ = place;
+  if (again) return suppressed_ = {};
   return error_here("expected " + std::string(what) + ", found " + describe(peek()));
 }
 

@@ -73,13 +73,15 @@ void Preprocessor::leave_frame() {
   }
 }
 
-bool Preprocessor::peek_open_parenthesis() {
+// The token that raw() gives next, if it comes out of the same text; else kEnd.
+const Token& Preprocessor::peek_raw() {
+  static const Token kNone;
   if (!frames_.empty()) {
     Frame& frame = frames_.back();
-    return frame.position < frame.tokens.size() && frame.tokens[frame.position].is(op("("));
+    return frame.position < frame.tokens.size() ? frame.tokens[frame.position] : kNone;
   }
   if (pushed_back_.empty()) pushed_back_.push_back(lexer_.next());
-  return pushed_back_.back().is(op("("));
+  return pushed_back_.back();
 }
 
 // The next token with macros and arguments replaced, but conditions as they are.
@@ -278,24 +280,40 @@ bool Preprocessor::collect_arguments(const Macro& macro, const Token& at, Enviro
 // ---------------------------------------------------------------- @define
 
 void Preprocessor::define(const Token& at) {
-  Token name = checked(raw());
-  if (name.kind != TokenKind::kIdentifier && name.kind != TokenKind::kKeyword) {
-    error(name.kind == TokenKind::kEnd ? at : name, "expected a macro's name after @define")
-        .hint("@define name(parameter) %( tokens %)");
-    return;
-  }
   Macro macro;
-  macro.name = name.text;
-  macro.range = name.range;
-  if (peek_open_parenthesis() && !read_parameters(macro)) return;
-  if (!read_body(macro, at)) return;
+  if (!read_definition(macro, at)) return skip_definition();
+  SourceRange range = macro.range;
   if (is_at_operator(macro.name)) {
-    error(name, "@" + macro.name + " is an operator of the language and cannot be a macro");
+    error(range, "@" + macro.name + " is an operator of the language and cannot be a macro");
     return;
   }
   auto [place, is_new] = own_.macros.emplace(macro.name, std::move(macro));
   if (!is_new) {
-    error(name, "macro @" + place->first + " is defined twice").note(place->second.range, "first defined here");
+    error(range, "macro @" + place->first + " is defined twice").note(place->second.range, "first defined here");
+  }
+}
+
+bool Preprocessor::read_definition(Macro& macro, const Token& at) {
+  TokenKind kind = peek_raw().kind;
+  if (kind != TokenKind::kIdentifier && kind != TokenKind::kKeyword) {
+    error(kind == TokenKind::kEnd ? at : peek_raw(), "expected a macro's name after @define")
+        .hint("@define name(parameter) %( tokens %)");
+    return false;
+  }
+  Token name = raw();
+  macro.name = name.text;
+  macro.range = name.range;
+  if (peek_open_parenthesis() && !read_parameters(macro)) return false;
+  return read_body(macro, at);
+}
+
+// Passes the rest of a definition that is wrong: through its body, or to the end of the line if none follows.
+void Preprocessor::skip_definition() {
+  size_t depth = 0;
+  while (peek_raw().kind != TokenKind::kEnd && (depth > 0 || !peek_raw().line_start)) {
+    Token token = raw();
+    if (token.is(op("%("))) ++depth;
+    if (token.is(op("%)")) && depth > 0 && --depth == 0) return;
   }
 }
 
@@ -326,13 +344,13 @@ bool Preprocessor::read_parameters(Macro& macro) {
 }
 
 bool Preprocessor::read_body(Macro& macro, const Token& at) {
-  Token token = checked(raw());
-  if (!token.is(op("%("))) {
-    error(token.kind == TokenKind::kEnd ? at : token, "expected '%(' and the body of macro @" + macro.name)
+  if (!peek_raw().is(op("%("))) {
+    error(peek_raw().kind == TokenKind::kEnd ? at : peek_raw(), "expected '%(' and the body of macro @" + macro.name)
         .hint("@define " + macro.name + " %( tokens %)");
     return false;
   }
-  Token open = token;
+  Token open = raw();
+  Token token;
   for (size_t depth = 1;;) {
     token = checked(raw());
     if (token.kind == TokenKind::kEnd || stopped_) {

@@ -35,7 +35,7 @@ struct MacroLibrary {
 };
 
 inline constexpr size_t kMaximumExpansions = 200;
-inline constexpr size_t kMaximumExpandedTokens = 5'000'000;
+inline constexpr size_t kMaximumExpandedTokens = 1'000'000;
 // So many errors end a run: what follows is rarely worth reading.
 inline constexpr size_t kMaximumErrors = 20;
 
@@ -91,7 +91,8 @@ class Preprocessor {
   Token raw();
   Token expanded();
   Token checked(Token token);
-  bool peek_open_parenthesis();
+  const Token& peek_raw();
+  bool peek_open_parenthesis() { return peek_raw().is(op("(")); }
   void leave_frame();
   bool expand_at(const Token& token);
   bool expand_argument(Token& token);
@@ -101,8 +102,10 @@ class Preprocessor {
   void push(std::vector<Token> tokens, std::shared_ptr<Environment> environment, const Token& at);
 
   void define(const Token& at);
+  bool read_definition(Macro& macro, const Token& at);
   bool read_parameters(Macro& macro);
   bool read_body(Macro& macro, const Token& at);
+  void skip_definition();
 
   void open_condition(const Token& open);
   void skip(bool stop_at_else);

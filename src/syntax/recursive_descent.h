@@ -162,7 +162,9 @@ class Parser {
   Diagnostics& diagnostics_;
   Preprocessor tokens_;
   std::deque<Token> ahead_;
-  SourceRange last_;  // of the token taken last
+  SourceRange last_;           // of the token taken last
+  SourceRange last_expected_;  // of the token at which something else was expected last
+  Diagnostic suppressed_;
   Script script_;
   int depth_ = 0;
   bool slice_allowed_ = false;  // `*` may stand in the next subscript
