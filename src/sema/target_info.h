@@ -43,6 +43,7 @@ struct ResolvedPoint {
   Domain domain = Domain::kController;
   Site site;                 // kFunction*, kTracepoint
   std::string text;          // process("/usr/bin/redis-server").function("call@server.c:3324").return
+  std::string name;          // as the script wrote it, or the alias that it used: what pn() says
   int64_t sequence = 0;      // begin(N), end(N), error(N)
   int64_t interval_ns = 0;   // timers; timer.profile: 0 means the default rate
   int64_t randomize_ns = 0;  // timer.ms(N).randomize(M)
@@ -73,6 +74,7 @@ struct LocationOp {
     kExtend,        // truncate to `size` bytes, then sign- or zero-extend
     kBitField,      // pop a value; push `size` bits of it from bit `value`, sign-extended if `is_signed`
     kIndex,         // push the value of the expression in step `value` of the node's path
+    kArgument,      // push the value of the node's argument `value` (the pointer of @cast)
     kContextField,  // tracepoint: push the `size`-byte field at offset `value` of the record
     kContextAddress,// tracepoint: push the address of the record plus `value` (a pointer into kernel memory)
   };
@@ -88,7 +90,8 @@ struct Binding {
   std::vector<LocationOp> ops;
   ValueType type = ValueType::kLong;
   bool reads_kernel_memory = false;  // kLoad reads kernel rather than user memory
-  // kString: the value computed is the address of a C string, or with `string_in_context` it is copied from the record.
+  // kString: the value computed is the address of a C string, or with `string_in_context` its offset in the record.
+  bool string_in_context = false;
   bool operator==(const Binding&) const = default;
 };
 

@@ -1,0 +1,143 @@
+// analyze-uses: what each handler needs round its body: which locks, whether it has to know its site, and whether it is
+// so plain that it needs no guard against being interrupted by itself.
+
+#include "sema/elaboration.h"
+#include "sema/global_uses.h"
+#include "sema/intrinsics.h"
+#include "syntax/visitor.h"
+
+namespace spile::sema {
+
+namespace {
+
+using namespace syntax;
+
+// Whether a handler does nothing but add to sharded numbers. Such an addition is one instruction, so a second handler
+// on the same thread (from a signal) can come at any moment. Nothing in it may fail, loop, print or call.
+class PlainCheck {
+ public:
+  PlainCheck(const Program& program, const Probe& probe) : program_(program), probe_(probe) {}
+
+  bool plain() const {
+    if (!probe_.entry_saves.empty()) return false;
+    return (!probe_.condition || plain_value(*probe_.condition)) && plain(*probe_.body);
+  }
+
+ private:
+  bool plain(const Statement& s) const {
+    switch (s.kind) {
+      case StatementKind::kNull: case StatementKind::kNext: return true;
+      case StatementKind::kBlock: case StatementKind::kIf: {
+        bool all = s.kind == StatementKind::kBlock || plain_value(*static_cast<const If&>(s).condition);
+        for_each_statement(s, [&](const Statement& child) { all &= plain(child); });
+        return all;
+      }
+      case StatementKind::kExpression: return plain_change(*static_cast<const ExpressionStatement&>(s).expression);
+      default: return false;
+    }
+  }
+
+  bool plain_change(const Expression& x) const {
+    if (auto* increment = as<Increment>(x)) return plain_target(*increment->operand);
+    auto* assignment = as<Assignment>(x);
+    if (!assignment) return plain_value(x);
+    if (!plain_value(*assignment->value)) return false;
+    if (assignment->op == Assignment::Operator::kArithmetic) {
+      bool adds = assignment->arithmetic == Binary::Operator::kAdd || assignment->arithmetic == Binary::Operator::kSubtract;
+      return adds && plain_target(*assignment->target);
+    }
+    auto* variable = as<Variable>(assignment->target);
+    return assignment->op == Assignment::Operator::kSet && variable && variable->local && variable->type == ValueType::kLong;
+  }
+
+  bool plain_target(const Expression& x) const {
+    auto* variable = as<Variable>(x);
+    if (!variable || variable->type != ValueType::kLong) return false;
+    return variable->local || (variable->global && program_.sharing[variable->global->index] == Sharing::kSharded);
+  }
+
+  bool plain_value(const Expression& x) const {
+    bool all = true;
+    for_each_expression(x, [&](const Expression& inner) { all = all && plain_node(inner); });
+    return all;
+  }
+
+  bool plain_node(const Expression& x) const {
+    switch (x.kind) {
+      case ExpressionKind::kNumber: case ExpressionKind::kUnary: case ExpressionKind::kLogical: case ExpressionKind::kTernary:
+        return x.type == ValueType::kLong;
+      case ExpressionKind::kCompare: return static_cast<const Compare&>(x).left->type == ValueType::kLong;
+      case ExpressionKind::kBinary: {
+        auto& binary = static_cast<const Binary&>(x);
+        if (binary.op != Binary::Operator::kDivide && binary.op != Binary::Operator::kModulo) return true;
+        auto* divisor = as<Number>(binary.right);
+        return divisor && divisor->value != 0;
+      }
+      case ExpressionKind::kVariable: {
+        auto& variable = static_cast<const Variable&>(x);
+        if (variable.type != ValueType::kLong) return false;
+        return variable.local || program_.sharing[variable.global->index] == Sharing::kReadOnly;
+      }
+      case ExpressionKind::kTargetVariable: {
+        auto& variable = static_cast<const TargetVariable&>(x);
+        return variable.type == ValueType::kLong && in_registers(probe_.bindings[variable.binding]);
+      }
+      case ExpressionKind::kCall: {
+        // int_arg(1) to int_arg(6) are registers.
+        auto& call = static_cast<const Call&>(x);
+        if (call.intrinsic < 0 || !(intrinsics()[call.intrinsic].needs & kNeedsArguments)) return false;
+        auto* number = as<Number>(call.arguments[0]);
+        return number && number->value >= 1 && number->value <= 6;
+      }
+      default: return false;
+    }
+  }
+
+  static bool in_registers(const Binding& binding) {
+    for (const LocationOp& op : binding.ops) {
+      using Kind = LocationOp::Kind;
+      if (op.kind == Kind::kLoad || op.kind == Kind::kDivide || op.kind == Kind::kModulo) return false;
+    }
+    return true;
+  }
+
+  const Program& program_;
+  const Probe& probe_;
+};
+
+// At an entry the six argument registers are at hand, at a return rax and rdx. Anything else the trampoline must save.
+bool reads_other_registers(const Binding& binding, bool at_return) {
+  for (const LocationOp& op : binding.ops) {
+    if (op.kind != LocationOp::Kind::kRegister) continue;
+    bool is_result = op.value == 0 || op.value == 1;
+    bool is_argument = op.value == 1 || op.value == 2 || op.value == 4 || op.value == 5 || op.value == 8 || op.value == 9;
+    if (op.value == 7) continue;  // rsp follows from the CFA
+    if (at_return ? !is_result && !is_argument : !is_argument) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void analyze_uses(Elaboration& e) {
+  GlobalUses uses;
+  for (Probe& probe : e.program.probes) {
+    for (const auto& [global, touch] : uses.of(probe)) {
+      if (e.program.sharing[global->index] == Sharing::kLocked) {
+        probe.uses.push_back({global, touch.written || touch.accumulated});
+      }
+    }
+    std::sort(probe.uses.begin(), probe.uses.end(), [](const GlobalUse& a, const GlobalUse& b) { return a.global->index < b.global->index; });
+    for (int intrinsic : uses.intrinsics_of(probe)) {
+      uint32_t needs = intrinsics()[intrinsic].needs;
+      if ((needs & kNeedsSite) && probe.points.size() > 1) probe.needs_site_id = true;
+      if (needs & kNeedsRegisters) probe.needs_registers = true;
+    }
+    for (const Binding& binding : probe.bindings) {
+      probe.needs_registers |= reads_other_registers(binding, probe.kind == ProbeKind::kFunctionReturn);
+    }
+    probe.only_accumulates = probe.domain != Domain::kController && PlainCheck(e.program, probe).plain();
+  }
+}
+
+}  // namespace spile::sema

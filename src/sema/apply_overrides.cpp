@@ -1,0 +1,60 @@
+// apply-overrides: -G NAME=VALUE replaces the initial value of a global of the user's script.
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "sema/elaboration.h"
+#include "syntax/visitor.h"
+
+namespace spile::sema {
+
+namespace {
+
+using namespace syntax;
+
+// The whole text as a number in C's notation; false where it isn't one.
+bool parse_number(const std::string& text, int64_t& value) {
+  if (text.empty()) return false;
+  char* end = nullptr;
+  errno = 0;
+  value = std::strtoll(text.c_str(), &end, 0);
+  if (errno == ERANGE) {
+    errno = 0;
+    value = static_cast<int64_t>(std::strtoull(text.c_str(), &end, 0));
+  }
+  return errno == 0 && *end == 0;
+}
+
+}  // namespace
+
+void apply_overrides(Elaboration& e) {
+  for (const auto& [name, text] : e.program.global_overrides) {
+    Global* found = nullptr;
+    std::vector<std::string> known;
+    for (const auto& global : e.program.scripts[0].globals) {
+      known.push_back(global->name);
+      if (global->name == name) found = global.get();
+    }
+    if (!found) {
+      std::string near = nearest_name(name, known);
+      auto& error = e.diagnostics.error({}, "-G " + name + "=" + text + ": the script has no global '" + name + "'");
+      if (!near.empty()) error.hint("did you mean '" + near + "'?");
+      continue;
+    }
+    if (found->declared_array) {
+      e.diagnostics.error(found->range, "-G " + name + "=" + text + ": '" + name + "' is an array");
+      continue;
+    }
+    int64_t value = 0;
+    bool wants_string = as<String>(found->initial) != nullptr;
+    if (!wants_string && parse_number(text, value)) {
+      found->initial = std::make_unique<Number>(found->range, value);
+    } else if (as<Number>(found->initial)) {
+      e.diagnostics.error(found->range, "-G " + name + "=" + text + ": '" + name + "' is a number, and '" + text + "' is none");
+    } else {
+      found->initial = std::make_unique<String>(found->range, text);
+    }
+  }
+}
+
+}  // namespace spile::sema

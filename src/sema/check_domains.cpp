@@ -1,0 +1,126 @@
+// check-domains: whether the library functions that a probe calls, itself or through its functions, make sense where it
+// runs: a timer has no traced memory to read, a return has no arguments left.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "sema/elaboration.h"
+#include "sema/intrinsics.h"
+#include "syntax/visitor.h"
+
+namespace spile::sema {
+
+namespace {
+
+using namespace syntax;
+
+// Register names that register() knows: DWARF numbers 0 to 15 in their four widths, and rip.
+bool is_register_name(const std::string& name) {
+  static const std::set<std::string> kNames = [] {
+    std::set<std::string> all = {"rip", "rflags", "eflags"};
+    for (const char* base : {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"}) {
+      all.insert(base);
+      all.insert(std::string("r") + base);
+      all.insert(std::string("e") + base);
+    }
+    for (const char* low : {"al", "bl", "cl", "dl", "sil", "dil", "bpl", "spl"}) all.insert(low);
+    for (int n = 8; n < 16; ++n) {
+      for (const char* width : {"", "d", "w", "b"}) all.insert(fmt::format("r{}{}", n, width));
+    }
+    return all;
+  }();
+  return kNames.count(name) > 0;
+}
+
+class DomainChecker {
+ public:
+  explicit DomainChecker(Elaboration& e) : e_(e) {}
+
+  void check(const Probe& probe) {
+    probe_ = &probe;
+    seen_ = &seen_by_kind_[{probe.kind, probe.domain}];
+    at_return_ = false;
+    for (const ExpressionPtr& save : probe.entry_saves) look(static_cast<const Expression&>(*save), nullptr);
+    at_return_ = probe.kind == ProbeKind::kFunctionReturn;
+    if (probe.condition) look(static_cast<const Expression&>(*probe.condition), nullptr);
+    look(static_cast<const Statement&>(*probe.body), nullptr);
+  }
+
+ private:
+  // from: the call through which the code is reached, or null for the probe's own.
+  template <typename Node>
+  void look(const Node& node, const Call* from) {
+    for_each_expression(node, [&](const Expression& x) {
+      auto* call = as<Call>(x);
+      if (!call) return;
+      if (call->intrinsic >= 0) check_call(*call, from);
+      if (call->function && call->function->body && seen_->insert({call->function, at_return_}).second) {
+        look(static_cast<const Statement&>(*call->function->body), from ? from : call);
+      }
+    });
+  }
+
+  void check_call(const Call& call, const Call* from) {
+    const Intrinsic& intrinsic = intrinsics()[call.intrinsic];
+    uint32_t domain = probe_->domain == Domain::kController ? kInController : probe_->domain == Domain::kTarget ? kInTarget : kInKernel;
+    if (!(intrinsic.domains & domain)) {
+      if (domain == kInController) {
+        error(call, from, fmt::format("'{}' needs a traced program, and {} probe runs in none", call.name, article()), {});
+      } else {
+        error(call, from, fmt::format("'{}' is not available in probes that run in the kernel", call.name), {});
+      }
+      return;
+    }
+    bool in_function = probe_->kind == ProbeKind::kFunctionEntry || probe_->kind == ProbeKind::kFunctionReturn;
+    if ((intrinsic.needs & (kNeedsArguments | kNeedsRegisters)) && !in_function) {
+      error(call, from, fmt::format("'{}' needs a probe on a function", call.name), {});
+    } else if ((intrinsic.needs & kNeedsArguments) && at_return_) {
+      error(call, from, fmt::format("'{}' in a .return probe: the arguments are gone when the function returns", call.name),
+            fmt::format("@entry({}) is its value when the function was entered", to_source(call)));
+    } else if (intrinsic.needs & kNeedsArguments) {
+      auto* number = as<Number>(call.arguments[0]);
+      if (number && number->value < 1) error(call, from, "arguments are numbered from 1", {});
+    } else if (intrinsic.needs & kNeedsRegisters) {
+      auto* name = as<String>(call.arguments[0]);
+      if (!name) {
+        error(call, from, fmt::format("'{}' needs the register's name as a literal", call.name), {});
+      } else if (!is_register_name(name->value)) {
+        error(call, from, fmt::format("unknown register '{}'", name->value), "registers are called rax, edi, r8 ...");
+      }
+    }
+  }
+
+  const char* article() const {
+    switch (probe_->kind) {
+      case ProbeKind::kBegin: return "a begin";
+      case ProbeKind::kEnd: return "an end";
+      case ProbeKind::kError: return "an error";
+      case ProbeKind::kTimer: return "a timer";
+      default: return "this";
+    }
+  }
+
+  void error(const Call& call, const Call* from, std::string message, std::string hint) {
+    if (!told_.insert({call.range.file, call.range.begin, message}).second) return;
+    auto& made = e_.diagnostics.error(call.range, std::move(message)).hint(std::move(hint));
+    if (from) made.note(from->range, "called from here");
+  }
+
+  Elaboration& e_;
+  const Probe* probe_ = nullptr;
+  bool at_return_ = false;
+  std::set<std::pair<const Function*, bool>>* seen_ = nullptr;
+  std::map<std::pair<ProbeKind, Domain>, std::set<std::pair<const Function*, bool>>> seen_by_kind_;
+  std::set<std::tuple<const SourceFile*, uint32_t, std::string>> told_;
+};
+
+}  // namespace
+
+void check_domains(Elaboration& e) {
+  DomainChecker checker(e);
+  for (const Probe& probe : e.program.probes) checker.check(probe);
+}
+
+}  // namespace spile::sema

@@ -1,0 +1,66 @@
+// classify-globals: the cheapest way to share each global that keeps SystemTap's promise of atomic handlers (DESIGN.md,
+// "Reentrancy and locks"). Decided from all uses in the whole script, through functions as well.
+
+#include "sema/elaboration.h"
+#include "sema/global_uses.h"
+
+namespace spile::sema {
+
+namespace {
+
+struct Sides {
+  Touch traced;      // in target and kernel probes
+  Touch begin;       // in begin probes: before anything is armed
+  Touch controller;  // in end, error and timer probes
+  bool in_traced = false;
+};
+
+void add(Touch& sum, const Touch& touch) {
+  sum.read |= touch.read;
+  sum.accumulated |= touch.accumulated;
+  sum.written |= touch.written;
+}
+
+Sharing choose(const syntax::Global& global, const Sides& sides) {
+  if (!sides.in_traced) return Sharing::kController;
+  bool only_read = !sides.traced.accumulated && !sides.traced.written;
+  bool fixed_later = !sides.controller.accumulated && !sides.controller.written;
+  if (only_read && fixed_later) return Sharing::kReadOnly;
+  bool only_added = sides.traced.accumulated && !sides.traced.read && !sides.traced.written;
+  // Which element of a wrapping array is the oldest only one copy can tell.
+  if (only_added && !global.wraps) return Sharing::kSharded;
+  return Sharing::kLocked;
+}
+
+}  // namespace
+
+const char* to_string(Sharing sharing) {
+  switch (sharing) {
+    case Sharing::kUnused: return "unused";
+    case Sharing::kController: return "controller";
+    case Sharing::kReadOnly: return "read-only";
+    case Sharing::kSharded: return "sharded";
+    case Sharing::kLocked: return "locked";
+  }
+  return "?";
+}
+
+void classify_globals(Elaboration& e) {
+  GlobalUses uses;
+  std::map<const syntax::Global*, Sides> all;
+  for (const Probe& probe : e.program.probes) {
+    for (const auto& [global, touch] : uses.of(probe)) {
+      Sides& sides = all[global];
+      if (probe.domain != Domain::kController) {
+        sides.in_traced = true;
+        add(sides.traced, touch);
+      } else {
+        add(probe.kind == ProbeKind::kBegin ? sides.begin : sides.controller, touch);
+      }
+    }
+  }
+  e.program.sharing.assign(e.program.globals.size(), Sharing::kUnused);
+  for (const auto& [global, sides] : all) e.program.sharing[global->index] = choose(*global, sides);
+}
+
+}  // namespace spile::sema

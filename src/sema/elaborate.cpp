@@ -1,0 +1,81 @@
+// Pass 2 on one page: what happens to a script between its tree and the lowering, in order.
+
+#include <chrono>
+#include <cstdio>
+
+#include "sema/elaboration.h"
+
+namespace spile::sema {
+
+namespace {
+
+// Runs passes one after another, timing each; after the first that reports an error the rest are skipped.
+class Passes {
+ public:
+  Passes(Elaboration& elaboration, std::string print_after)
+      : elaboration_(elaboration), print_after_(std::move(print_after)) {}
+
+  void run(const char* name, void (*pass)(Elaboration&)) {
+    if (elaboration_.diagnostics.has_errors()) return;
+    auto start = std::chrono::steady_clock::now();
+    pass(elaboration_);
+    auto spent = std::chrono::steady_clock::now() - start;
+    timings_.push_back({name, std::chrono::duration_cast<std::chrono::microseconds>(spent).count()});
+    if (print_after_ == name) dump(name);
+  }
+  std::vector<PassTiming> timings() { return std::move(timings_); }
+
+ private:
+  void dump(const char* name) const {
+    std::printf("# after %s\n%s", name, to_text(elaboration_.program).c_str());
+    for (const Probe& probe : elaboration_.program.probes) {
+      if (probe.body) std::printf("probe %d %s\n", probe.index, syntax::to_source(*probe.body).c_str());
+    }
+    std::fflush(stdout);
+  }
+
+  Elaboration& elaboration_;
+  std::string print_after_;
+  std::vector<PassTiming> timings_;
+};
+
+}  // namespace
+
+bool Elaboration::is_user_text(const SourceRange& range) const {
+  auto found = script_of.find(range.file);
+  return found != script_of.end() && found->second == 0;
+}
+
+std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnostics& diagnostics,
+                                  const std::string& print_after) {
+  Elaboration elaboration(program, target, diagnostics);
+  for (size_t i = 0; i < program.scripts.size(); ++i) {
+    elaboration.script_of.emplace(program.scripts[i].file, static_cast<int>(i));
+  }
+  Passes passes(elaboration, print_after);
+
+  passes.run("gather-library", gather_library);
+  passes.run("apply-overrides", apply_overrides);
+  passes.run("expand-aliases", expand_aliases);
+  passes.run("resolve-points", resolve_points);
+  // From here on, every probe point is a place, or a time, with no globs and no aliases left.
+  passes.run("bind-targets", bind_targets);
+  // From here on program.probes is complete, every $variable has its binding, and no @defined or @entry is left.
+  if (!program.unoptimised) passes.run("fold-constants", fold_constants);
+  passes.run("resolve-symbols", resolve_symbols);
+  // From here on, every name refers to a declaration, and program.functions and globals are those in use.
+  passes.run("refuse-unavailable", refuse_unavailable);
+  passes.run("infer-types", infer_types);
+  // From here on, every expression has a type.
+  passes.run("check-statements", check_statements);
+  passes.run("check-domains", check_domains);
+  passes.run("warn-unused", warn_unused);
+  passes.run("display-globals", display_globals);
+  if (!program.unoptimised) passes.run("elide-unused", elide_unused);
+  passes.run("classify-globals", classify_globals);
+  passes.run("analyze-uses", analyze_uses);
+  passes.run("group-sites", group_sites);
+  return passes.timings();
+}
+
+}  // namespace spile::sema

@@ -1,0 +1,198 @@
+// What elaboration makes of scripts that are right. Those that are wrong: refusals_test.cpp.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "sema/fake_target_test.h"
+#include "syntax/visitor.h"
+
+namespace spile::sema {
+namespace {
+
+using testing::HasSubstr;
+
+std::string entry(const std::string& body) { return "probe process(\"/bin/fake\").function(\"foo\") { " + body + " }"; }
+
+TEST(Elaborate, PrintsWhatPass2Shows) {
+  auto made = elaborate_text(
+      "global c, names function twice(n) { return n * 2 } " + entry("c += twice($x); names[execname(), tid()] = $s") +
+      " probe end { y = c; foreach ([n, t] in names) printdln(\" \", n, t, y) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  EXPECT_EQ(to_text(made.program),
+            "# globals\n"
+            "c:long\n"
+            "names:string [string, long]\n"
+            "# functions\n"
+            "twice:long (n:long)\n"
+            "# probes\n"
+            "process(\"/bin/fake\").function(\"foo\") /* pc=/bin/fake+0x1000 */\n"
+            "end\n"
+            "  # locals\n"
+            "  y:long\n"
+            "  n:string\n"
+            "  t:long\n");
+}
+
+TEST(Elaborate, TypesFlowBackFromTheirUse) {
+  auto made = elaborate_text("global a, b function id(v) { return v } probe begin { printf(\"%s\", id(a)); b = id(a); if (a == \"x\") next }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  EXPECT_EQ(made.global("a").type, ValueType::kString);
+  EXPECT_EQ(made.global("b").type, ValueType::kString);
+}
+
+TEST(Elaborate, RecursionHasAType) {
+  auto made = elaborate_text("function fact(n) { if (n < 2) return 1; return n * fact(n - 1) } probe begin { println(fact(5)) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  EXPECT_EQ(made.program.functions.at(0)->type, ValueType::kLong);
+}
+
+TEST(Elaborate, UntypedGlobalIsANumberWithAWarning) {
+  auto made = elaborate_text("global g probe begin { println(g) }");
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(made.global("g").type, ValueType::kLong);
+  EXPECT_THAT(made.messages(), HasSubstr("nothing tells the type of global 'g'"));
+}
+
+TEST(Elaborate, ThousandsOfPointsShareOneProbeQuickly) {
+  FakeTarget target;
+  target.many = 2000;
+  auto start = std::chrono::steady_clock::now();
+  auto made = elaborate_scripts({"global c probe process(\"/bin/fake\").function(\"f*\") { c++ } probe end { println(c) }"}, target);
+  auto spent = std::chrono::steady_clock::now() - start;
+  ASSERT_TRUE(made.ok()) << made.messages();
+  ASSERT_EQ(made.program.probes.size(), 2u);
+  EXPECT_EQ(made.program.probes[0].points.size(), 2001u);
+  EXPECT_EQ(made.program.sites.size(), 2001u);
+  EXPECT_EQ(made.program.site_groups.size(), 1u);
+  EXPECT_EQ(made.program.sites[7].points, std::vector<int>{7});
+  EXPECT_LT(spent, std::chrono::milliseconds(500));
+}
+
+TEST(Elaborate, PointsWithOtherBindingsAreOtherProbes) {
+  auto made = elaborate_text("probe process(\"/bin/fake\").function(\"{foo,bar}\"), process(\"/bin/fake\").function(\"foo\"),"
+                             "process(\"/bin/fake\").function(\"bar\") { println($x) }");
+  EXPECT_FALSE(made.ok());  // braces are not a glob inside the parameter
+  made = elaborate_text("probe process(\"/bin/fake\").function(\"foo\"), process(\"/bin/fake\").function(\"bar\"),"
+                        "process(\"/bin/fake\").function(\"foo\") { println($x) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  ASSERT_EQ(made.program.probes.size(), 2u);
+  EXPECT_EQ(made.program.probes[0].points.size(), 2u);
+  // foo is named twice: the body runs twice at that place.
+  ASSERT_EQ(made.program.sites.size(), 2u);
+  EXPECT_EQ(made.program.site_groups[made.program.sites[0].group].entry_probes, (std::vector<int>{0, 0}));
+}
+
+TEST(Elaborate, DefinedChoosesTheBranchPerPoint) {
+  auto made = elaborate_text("probe process(\"/bin/fake\").function(\"ba*\") { if (@defined($x)) println($x); else println(\"none\") }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  ASSERT_EQ(made.program.probes.size(), 2u);
+  EXPECT_EQ(made.program.probes[0].bindings.size(), 1u);
+  EXPECT_EQ(made.program.probes[1].bindings.size(), 0u);
+  EXPECT_EQ(syntax::to_source(*made.program.probes[1].body).find("$x"), std::string::npos);
+}
+
+TEST(Elaborate, ReturnProbesSaveAtTheEntry) {
+  auto made = elaborate_text("probe process(\"/bin/fake\").function(\"foo\").return "
+                             "{ printdln(\" \", $return, $x, $x, @entry(gettimeofday_ns()), @entry($s)) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  const Probe& probe = made.program.probes.at(0);
+  ASSERT_EQ(probe.entry_saves.size(), 3u);  // $x once
+  EXPECT_EQ(probe.entry_saves[0]->type, ValueType::kLong);
+  EXPECT_EQ(probe.entry_saves[2]->type, ValueType::kString);
+  EXPECT_EQ(probe.bindings.size(), 3u);
+}
+
+TEST(Elaborate, ExpandsAllVariables) {
+  auto made = elaborate_text(entry("println($$vars)"));
+  ASSERT_TRUE(made.ok()) << made.messages();
+  EXPECT_THAT(syntax::to_source(*made.program.probes[0].body), HasSubstr("sprintf(\"x=%#x gone=?\", $x)"));
+}
+
+TEST(Elaborate, OptionalAndSufficientPoints) {
+  auto made = elaborate_text("probe nothing ?, begin(1) !, begin(2) { exit() }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  ASSERT_EQ(made.program.probes.size(), 1u);
+  EXPECT_EQ(made.program.probes[0].points[0].sequence, 1);
+}
+
+TEST(Elaborate, AliasesWrapTheBodyAndTakeSuffixes) {
+  auto made = elaborate_text("probe my.call = process(\"/bin/fake\").function(\"foo\") { who = \"foo\" }"
+                             "probe my.call.all += my.call { done = 1; println(done) }"
+                             "probe my.call.all { println(who) }"
+                             "probe my.call.return { printdln(\",\", $return, who) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  ASSERT_EQ(made.program.probes.size(), 2u);
+  std::string body = syntax::to_source(*made.program.probes[0].body);
+  EXPECT_LT(body.find("who = "), body.find("println(who)"));
+  EXPECT_LT(body.find("println(who)"), body.find("done = 1"));
+  EXPECT_EQ(made.program.probes[1].kind, ProbeKind::kFunctionReturn);
+}
+
+TEST(Elaborate, LibraryIsTakenWhereUsed) {
+  FakeTarget target;
+  auto made = elaborate_scripts({"probe begin { println(depth()) }",
+                                 "global level, other private global secret function depth() { secret = 1; return level }"
+                                 "function unused() { return nowhere() } probe timer.s(1) { level++ }",
+                                 "probe timer.s(2) { unused_library() }"},
+                                target);
+  ASSERT_TRUE(made.ok()) << made.messages();
+  EXPECT_EQ(made.program.functions.size(), 1u);
+  EXPECT_EQ(made.program.globals.size(), 2u);
+  EXPECT_EQ(made.program.probes.size(), 2u);  // library 1's timer comes with it, library 2 is not used
+}
+
+TEST(Elaborate, UsersFunctionsComeBeforeTheLibrarys) {
+  FakeTarget target;
+  auto made = elaborate_scripts({"function strlen(s) { return 7 } probe begin { println(strlen(\"x\")) }"}, target);
+  ASSERT_TRUE(made.ok()) << made.messages();
+  EXPECT_EQ(made.program.functions.size(), 1u);
+}
+
+TEST(Elaborate, OverridesInitialValues) {
+  Program options;
+  options.global_overrides = {{"n", "0x10"}, {"s", "12"}};
+  auto made = elaborate_text("global n = 3, s = \"x\" probe begin { printdln(\",\", n, s) }", std::move(options));
+  ASSERT_TRUE(made.ok()) << made.messages();
+  EXPECT_EQ(syntax::as<syntax::Number>(made.global("n").initial)->value, 16);
+  EXPECT_EQ(syntax::as<syntax::String>(made.global("s").initial)->value, "12");
+}
+
+TEST(Elaborate, DisplaysWhatIsOnlyWritten) {
+  auto made = elaborate_text("global c, a, s " + entry("c++; a[$s, $x] = 1; s <<< $x"));
+  ASSERT_TRUE(made.ok()) << made.messages();
+  ASSERT_EQ(made.program.probes.size(), 2u);
+  std::string body = syntax::to_source(*made.program.probes[1].body);
+  EXPECT_THAT(body, HasSubstr("printf(\"c=%#x\\n\", c)"));
+  EXPECT_THAT(body, HasSubstr("a[\\\"%#s\\\",%#d]=%#x"));
+  EXPECT_THAT(body, HasSubstr("s @count=%#x @min=%#x @max=%#x @sum=%#x @avg=%#x"));
+  EXPECT_EQ(made.sharing("c"), Sharing::kSharded);
+}
+
+TEST(Elaborate, FoldsConstantsAndDeadBranches) {
+  auto made = elaborate_text("function never() { return 1 } probe begin { if (2 * 3 == 6 && \"a\" < \"b\") println(1 << 4); else println(never()) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  EXPECT_TRUE(made.program.functions.empty());
+  EXPECT_THAT(syntax::to_source(*made.program.probes[0].body), HasSubstr("println(16)"));
+}
+
+TEST(Elaborate, UnoptimisedKeepsEverything) {
+  Program options;
+  options.unoptimised = true;
+  auto made = elaborate_text("global unused function never() { return 1 } probe begin { println(1 + 1); 5 }", std::move(options));
+  ASSERT_TRUE(made.ok()) << made.messages();
+  EXPECT_EQ(made.program.functions.size(), 1u);
+  EXPECT_EQ(made.program.globals.size(), 1u);
+  EXPECT_EQ(made.sharing("unused"), Sharing::kUnused);
+  EXPECT_THAT(syntax::to_source(*made.program.probes[0].body), HasSubstr("1 + 1"));
+}
+
+TEST(Elaborate, TimesItsPasses) {
+  auto made = elaborate_text("probe begin { exit() }");
+  ASSERT_GT(made.timings.size(), 10u);
+  EXPECT_EQ(made.timings[0].name, "gather-library");
+}
+
+}  // namespace
+}  // namespace spile::sema

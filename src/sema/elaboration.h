@@ -1,0 +1,84 @@
+#pragma once
+// What the passes of pass 2 share, and the passes themselves. Only elaborate.cpp calls them; no pass calls a pass.
+// Each one REQUIRES what the ones before it in elaborate.cpp establish.
+
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "sema/program.h"
+#include "sema/target_info.h"
+#include "syntax/tree.h"
+
+namespace spile::sema {
+
+// A probe body whose points are being found. Alias bodies are already spliced in, so its text may come from several
+// scripts: names are looked up by the file that they stand in.
+struct Draft {
+  SourceRange range;
+  std::unique_ptr<syntax::Block> body;
+  syntax::ExpressionPtr condition;     // of the point and of the aliases on the way; may be null
+  std::vector<ResolvedPoint> points;   // resolve-points
+};
+
+// The probe points of one `probe` statement, aliases expanded: a tree, since `!` acts within one comma list.
+struct PointNode {
+  syntax::ProbePoint point;
+  int draft = -1;                    // leaves
+  std::vector<PointNode> children;   // an alias: what it stands for
+};
+
+// How a script refers to a global; collected by resolve-symbols.
+struct GlobalTraffic {
+  bool read = false;
+  bool written = false;
+};
+
+// How a probe or function uses one of its locals or parameters.
+struct LocalTraffic {
+  const syntax::Local* local;
+  SourceRange first_use;
+  bool is_parameter = false;
+  bool read = false;
+  bool written = false;
+  std::vector<std::string> alternatives;  // other names of that scope, for did-you-mean
+};
+
+struct Elaboration {
+  Elaboration(Program& p, TargetInfo& t, Diagnostics& d) : program(p), target(t), diagnostics(d) {}
+
+  Program& program;
+  TargetInfo& target;
+  Diagnostics& diagnostics;
+
+  std::set<const syntax::Script*> active_libraries;        // gather-library: those whose own probes take part
+  std::unordered_map<const SourceFile*, int> script_of;    // index into program.scripts
+  std::vector<Draft> drafts;                               // expand-aliases
+  std::vector<PointNode> statements;                       // expand-aliases; one root per `probe` statement
+  std::unordered_map<const syntax::Global*, GlobalTraffic> traffic;  // resolve-symbols
+  std::vector<LocalTraffic> local_traffic;                                  // resolve-symbols
+
+  bool is_user_text(const SourceRange& range) const;
+};
+
+void gather_library(Elaboration& e);
+void apply_overrides(Elaboration& e);
+void expand_aliases(Elaboration& e);
+void resolve_points(Elaboration& e);
+void bind_targets(Elaboration& e);
+void fold_constants(Elaboration& e);
+void resolve_symbols(Elaboration& e);
+void refuse_unavailable(Elaboration& e);
+void infer_types(Elaboration& e);
+void display_globals(Elaboration& e);
+void check_statements(Elaboration& e);
+void check_domains(Elaboration& e);
+void warn_unused(Elaboration& e);
+void elide_unused(Elaboration& e);
+void classify_globals(Elaboration& e);
+void analyze_uses(Elaboration& e);
+void group_sites(Elaboration& e);
+
+}  // namespace spile::sema

@@ -1,0 +1,194 @@
+// expand-aliases: probe points that name an alias become what the alias stands for, its body spliced before (`=`) or
+// after (`+=`) the probe's own. Both share one scope, so an alias can set variables for its users. What follows the
+// alias's name in the point is appended to each of its points (`vm.fault.return`).
+
+#include <fnmatch.h>
+
+#include "sema/elaboration.h"
+#include "syntax/visitor.h"
+
+namespace spile::sema {
+
+namespace {
+
+using namespace syntax;
+
+// "{open,close}at*" -> "openat*", "closeat*". An unbalanced brace stays as it is.
+void expand_braces(const std::string& text, std::vector<std::string>& out) {
+  size_t open = text.find('{');
+  size_t close = open == std::string::npos ? open : text.find('}', open);
+  if (close == std::string::npos) {
+    out.push_back(text);
+    return;
+  }
+  std::string inner = text.substr(open + 1, close - open - 1) + ",";
+  for (size_t begin = 0; begin < inner.size();) {
+    size_t comma = inner.find(',', begin);
+    expand_braces(text.substr(0, open) + inner.substr(begin, comma - begin) + text.substr(close + 1), out);
+    begin = comma + 1;
+  }
+}
+
+// The points that the braces in the components' names stand for.
+std::vector<ProbePoint> without_braces(const ProbePoint& point) {
+  std::vector<ProbePoint> points;
+  points.push_back(clone(point));
+  for (size_t i = 0; i < point.components.size(); ++i) {
+    std::vector<std::string> names;
+    expand_braces(point.components[i].name, names);
+    if (names.size() == 1 && names[0] == point.components[i].name) continue;
+    std::vector<ProbePoint> more;
+    for (const ProbePoint& made : points) {
+      for (const std::string& name : names) {
+        more.push_back(clone(made));
+        more.back().components[i].name = name;
+      }
+    }
+    points = std::move(more);
+  }
+  return points;
+}
+
+bool matches(const PointComponent& pattern, const PointComponent& name) {
+  return fnmatch(pattern.name.c_str(), name.name.c_str(), 0) == 0 && pattern.text == name.text && pattern.number == name.number;
+}
+
+// Whether the point starts with the alias's name.
+bool matches(const ProbePoint& point, const ProbePoint& alias) {
+  if (point.components.size() < alias.components.size()) return false;
+  for (size_t i = 0; i < alias.components.size(); ++i) {
+    if (!matches(point.components[i], alias.components[i])) return false;
+  }
+  return true;
+}
+
+struct AliasMatch {
+  const Alias* alias;
+  size_t components;  // of the point that its name takes
+};
+
+class Expander {
+ public:
+  explicit Expander(Elaboration& e) : e_(e) {}
+
+  void expand(const syntax::Probe& probe) {
+    probe_ = &probe;
+    chain_.clear();
+    conditions_.clear();
+    e_.statements.emplace_back();
+    PointNode root;
+    expand_list(probe.points, {}, root);
+    e_.statements.back() = std::move(root);
+  }
+
+ private:
+  std::vector<AliasMatch> find(const ProbePoint& point) const {
+    std::vector<AliasMatch> found;
+    size_t longest = 0;
+    for (const Script& script : e_.program.scripts) {
+      for (const auto& alias : script.aliases) {
+        for (const ProbePoint& name : alias->names) {
+          if (!matches(point, name)) continue;
+          longest = std::max(longest, name.components.size());
+          found.push_back({alias.get(), name.components.size()});
+          break;
+        }
+      }
+    }
+    std::erase_if(found, [&](const AliasMatch& match) { return match.components < longest; });
+    return found;
+  }
+
+  void expand_list(const std::vector<ProbePoint>& points, const std::vector<PointComponent>& suffix, PointNode& parent) {
+    int shared = -1;  // the draft of all points of this list that have no condition
+    for (const ProbePoint& written : points) {
+      for (ProbePoint& point : without_braces(written)) {
+        point.components.insert(point.components.end(), suffix.begin(), suffix.end());
+        std::vector<AliasMatch> aliases = find(point);
+        if (!aliases.empty()) {
+          expand_alias(point, aliases, parent);
+          continue;
+        }
+        PointNode leaf;
+        if (point.condition) {
+          conditions_.push_back(point.condition.get());
+          leaf.draft = make_draft();
+          conditions_.pop_back();
+        } else {
+          if (shared < 0) shared = make_draft();
+          leaf.draft = shared;
+        }
+        leaf.point = std::move(point);
+        parent.children.push_back(std::move(leaf));
+      }
+    }
+  }
+
+  void expand_alias(ProbePoint& point, const std::vector<AliasMatch>& aliases, PointNode& parent) {
+    PointNode node;
+    if (point.condition) conditions_.push_back(point.condition.get());
+    for (const AliasMatch& match : aliases) {
+      if (std::find(chain_.begin(), chain_.end(), match.alias) != chain_.end()) {
+        e_.diagnostics.error(point.range, "probe alias '" + to_source(match.alias->names[0]) + "' refers to itself")
+            .note(match.alias->range, "defined here");
+        continue;
+      }
+      std::vector<PointComponent> suffix(point.components.begin() + static_cast<long>(match.components), point.components.end());
+      chain_.push_back(match.alias);
+      expand_list(match.alias->points, suffix, node);
+      chain_.pop_back();
+    }
+    if (point.condition) conditions_.pop_back();
+    node.point = std::move(point);
+    parent.children.push_back(std::move(node));
+  }
+
+  int make_draft() {
+    Draft draft;
+    draft.range = probe_->range;
+    draft.body = std::make_unique<Block>(probe_->range);
+    // The innermost alias is the last to wrap: its prologue runs first.
+    if (probe_->body) draft.body->statements.push_back(clone(*probe_->body));
+    for (const Alias* alias : chain_) {
+      if (!alias->body) continue;
+      auto& statements = draft.body->statements;
+      statements.insert(alias->epilogue ? statements.end() : statements.begin(), clone(*alias->body));
+    }
+    for (const Expression* condition : conditions_) {
+      ExpressionPtr copy = clone(*condition);
+      if (!draft.condition) {
+        draft.condition = std::move(copy);
+        continue;
+      }
+      auto both = std::make_unique<Logical>(copy->range);
+      both->is_and = true;
+      both->left = std::move(draft.condition);
+      both->right = std::move(copy);
+      draft.condition = std::move(both);
+    }
+    e_.drafts.push_back(std::move(draft));
+    return static_cast<int>(e_.drafts.size()) - 1;
+  }
+
+  Elaboration& e_;
+  const syntax::Probe* probe_ = nullptr;
+  std::vector<const Alias*> chain_;              // aliases being expanded, outermost first
+  std::vector<const Expression*> conditions_;    // of the points on the way
+};
+
+}  // namespace
+
+void expand_aliases(Elaboration& e) {
+  Expander expander(e);
+  for (const Script& script : e.program.scripts) {
+    bool is_user = &script == &e.program.scripts[0];
+    if (!is_user && !e.active_libraries.count(&script)) continue;
+    for (const auto& probe : script.probes) expander.expand(*probe);
+  }
+  if (e.drafts.empty() && !e.diagnostics.has_errors()) {
+    SourceRange all{e.program.scripts[0].file, 0, 0};
+    e.diagnostics.error(all, "no probes found");
+  }
+}
+
+}  // namespace spile::sema

@@ -1,0 +1,17 @@
+#pragma once
+// Constant folding of trees, before names or types are known. Nothing that can fail at run time is folded away:
+// division by a literal zero stays, to be reported when, and if, it runs.
+
+#include "syntax/tree.h"
+
+namespace spile::sema {
+
+// The whole subtree. A slot never becomes null: a statement that does nothing becomes a Null.
+void fold(syntax::ExpressionPtr& slot);
+void fold(syntax::StatementPtr& slot);
+
+// Whether evaluating it twice, or not at all, makes no difference: no side effects, and nothing that can fail but reads
+// of traced memory.
+bool is_pure(const syntax::Expression& expression);
+
+}  // namespace spile::sema

@@ -1,0 +1,41 @@
+#pragma once
+// Which globals the code of a probe or function touches, and how: what classify-globals and analyze-uses decide by.
+
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "sema/program.h"
+
+namespace spile::sema {
+
+struct Touch {
+  bool read = false;
+  bool accumulated = false;  // x++, x += e, x <<< e, a[k]++ ... as a statement: the value isn't used
+  bool written = false;      // any other change
+};
+using Touches = std::map<syntax::Global*, Touch>;
+
+class GlobalUses {
+ public:
+  // Everything that a run of the probe may touch, through the functions it calls too.
+  Touches of(const Probe& probe);
+  // The library functions (indexes into intrinsics()) that it may call, likewise.
+  std::set<int> intrinsics_of(const Probe& probe);
+
+ private:
+  struct Code {
+    Touches touches;
+    std::set<const syntax::Function*> callees;
+    std::set<int> intrinsics;
+  };
+  static Code scan(const Probe& probe);
+  static Code scan(const syntax::Function& function);
+  // Adds what the callees do, transitively.
+  Code close(Code code);
+
+  std::unordered_map<const syntax::Function*, Code> functions_;
+};
+
+}  // namespace spile::sema

@@ -1,0 +1,53 @@
+// group-sites: all probes at one place of a traced program share one trampoline. Places with the same probes share one
+// compiled handler: 2,000 functions of one `process.function("*")` are one group.
+
+#include "sema/elaboration.h"
+
+namespace spile::sema {
+
+namespace {
+
+struct Visitors {
+  Site site;
+  std::vector<std::pair<int, int>> entries;  // probe, point
+  std::vector<std::pair<int, int>> returns;
+};
+
+}  // namespace
+
+void group_sites(Elaboration& e) {
+  std::vector<Visitors> places;
+  std::map<std::pair<std::string, uint64_t>, size_t> by_place;
+  for (const Probe& probe : e.program.probes) {
+    if (probe.domain != Domain::kTarget) continue;
+    for (size_t point = 0; point < probe.points.size(); ++point) {
+      const Site& site = probe.points[point].site;
+      auto [known, added] = by_place.emplace(std::pair{site.module, site.address.value}, places.size());
+      if (added) places.push_back({site, {}, {}});
+      Visitors& visitors = places[known->second];
+      auto& side = probe.kind == ProbeKind::kFunctionReturn ? visitors.returns : visitors.entries;
+      side.emplace_back(probe.index, static_cast<int>(point));
+    }
+  }
+
+  std::map<std::pair<std::vector<int>, std::vector<int>>, int> by_probes;
+  for (Visitors& visitors : places) {
+    SiteGroup group;
+    ArmedSite armed{std::move(visitors.site), 0, {}};
+    for (auto [probe, point] : visitors.entries) {
+      group.entry_probes.push_back(probe);
+      armed.points.push_back(point);
+    }
+    for (auto [probe, point] : visitors.returns) {
+      group.return_probes.push_back(probe);
+      armed.points.push_back(point);
+    }
+    auto [known, added] = by_probes.emplace(std::pair{group.entry_probes, group.return_probes},
+                                            static_cast<int>(e.program.site_groups.size()));
+    armed.group = known->second;
+    if (added) e.program.site_groups.push_back(std::move(group));
+    e.program.sites.push_back(std::move(armed));
+  }
+}
+
+}  // namespace spile::sema

@@ -1,0 +1,412 @@
+// infer-types: every global, key, local, parameter, function result and expression is a long, a string or an aggregate.
+// Types flow in both directions (from a literal into a variable, from %s into the variable printed), so the trees are
+// walked until nothing changes. What is never determined is a long. A conflict is told with both places.
+
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+#include "sema/elaboration.h"
+#include "sema/intrinsics.h"
+#include "syntax/visitor.h"
+
+namespace spile::sema {
+
+namespace {
+
+using namespace syntax;
+using Type = ValueType;
+
+const char* phrase(Type type) {
+  switch (type) {
+    case Type::kLong: return "a number";
+    case Type::kString: return "a string";
+    case Type::kStats: return "an aggregate";
+    case Type::kUnknown: return "nothing";
+  }
+  return "?";
+}
+
+class TypeInference {
+ public:
+  explicit TypeInference(Elaboration& e) : e_(e) {}
+
+  void run() {
+    declare();
+    to_fixpoint();
+    if (e_.diagnostics.has_errors()) return;
+    default_the_rest();
+    to_fixpoint();
+  }
+
+ private:
+  // ---- entities: whatever has a type of its own. Identified by where the type is stored.
+  void set(Type& entity, Type type, const SourceRange& where, const std::string& name) {
+    if (type == Type::kUnknown || entity == type) return;
+    if (entity == Type::kUnknown) {
+      entity = type;
+      decided_.emplace(&entity, where);
+      changed_ = true;
+      return;
+    }
+    if (!reported_.insert(&entity).second) return;
+    auto& error = e_.diagnostics.error(where, fmt::format("type mismatch: '{}' is used as {} here, and as {} elsewhere", name,
+                                                          phrase(type), phrase(entity)));
+    if (auto first = decided_.find(&entity); first != decided_.end()) {
+      error.note(first->second, fmt::format("used as {} here", phrase(entity)));
+    }
+    if (type == Type::kLong && entity == Type::kStats) error.hint(fmt::format("read it with @count({0}), @sum({0}), @avg({0}) ...", name));
+  }
+
+  // For an expression whose type is fixed by itself.
+  Type expect(const Expression& x, Type actual, Type wanted) {
+    if (wanted != Type::kUnknown && actual != Type::kUnknown && wanted != actual && reported_.insert(&x).second) {
+      e_.diagnostics.error(x.range, fmt::format("type mismatch: {} is needed here, and this is {}", phrase(wanted), phrase(actual)));
+    }
+    return actual;
+  }
+
+  void declare() {
+    for (Global* global : e_.program.globals) {
+      if (global->declared_array) global->is_array = true;
+      if (as<Number>(global->initial)) set(global->type, Type::kLong, global->range, global->name);
+      if (as<String>(global->initial)) set(global->type, Type::kString, global->range, global->name);
+    }
+    for (Function* function : e_.program.functions) {
+      set(function->type, function->declared_type, function->range, function->name);
+      for (auto& parameter : function->parameters) {
+        if (parameter->type != Type::kUnknown) decided_.emplace(&parameter->type, parameter->range);
+      }
+    }
+  }
+
+  void to_fixpoint() {
+    do {
+      changed_ = false;
+      for (Probe& probe : e_.program.probes) {
+        probe_ = &probe;
+        for (ExpressionPtr& save : probe.entry_saves) visit(*save, Type::kUnknown);
+        if (probe.condition) visit(*probe.condition, Type::kLong);
+        visit(*probe.body);
+      }
+      probe_ = nullptr;
+      for (Function* function : e_.program.functions) {
+        function_ = function;
+        if (function->body) visit(*function->body);
+      }
+      function_ = nullptr;
+    } while (changed_ && !e_.diagnostics.has_errors());
+  }
+
+  static void default_to_long(Type& entity) {
+    if (entity == Type::kUnknown) entity = Type::kLong;
+  }
+
+  void default_the_rest() {
+    for (Global* global : e_.program.globals) {
+      if (global->is_array && global->key_types.empty()) global->key_types.push_back(Type::kLong);
+      for (Type& key : global->key_types) default_to_long(key);
+      if (global->type != Type::kUnknown) continue;
+      if (!e_.program.unoptimised || e_.traffic.count(global)) {
+        e_.diagnostics.warning(global->range, fmt::format("nothing tells the type of global '{}': taken as a number", global->name));
+      }
+      default_to_long(global->type);
+    }
+    auto all_long = [&](auto& locals) {
+      for (auto& local : locals) default_to_long(local->type);
+    };
+    for (Probe& probe : e_.program.probes) all_long(probe.locals);
+    for (Function* function : e_.program.functions) {
+      all_long(function->locals);
+      all_long(function->parameters);
+    }
+  }
+
+  // ---- statements
+  void visit(Statement& s) {
+    switch (s.kind) {
+      case StatementKind::kExpression: visit(*static_cast<ExpressionStatement&>(s).expression, Type::kUnknown); return;
+      case StatementKind::kIf: visit(*static_cast<If&>(s).condition, Type::kLong); break;
+      case StatementKind::kWhile: visit(*static_cast<While&>(s).condition, Type::kLong); break;
+      case StatementKind::kFor: {
+        auto& loop = static_cast<For&>(s);
+        if (loop.init) visit(*loop.init, Type::kUnknown);
+        if (loop.condition) visit(*loop.condition, Type::kLong);
+        if (loop.step) visit(*loop.step, Type::kUnknown);
+        break;
+      }
+      case StatementKind::kForeach: visit_foreach(static_cast<Foreach&>(s)); break;
+      case StatementKind::kReturn: {
+        auto& leave = static_cast<Return&>(s);
+        if (!leave.value || !function_) break;
+        Type type = visit_into(*leave.value, function_->type);
+        set(function_->type, type, leave.value->range, function_->name);
+        break;
+      }
+      case StatementKind::kDelete: visit_delete(*static_cast<Delete&>(s).target); break;
+      case StatementKind::kTry:
+        if (auto& message = static_cast<Try&>(s).message) visit(*message, Type::kString);
+        break;
+      default: break;
+    }
+    for_each_statement(s, [&](StatementPtr& child) { visit(*child); });
+  }
+
+  void visit_delete(Expression& target) {
+    if (auto* variable = as<Variable>(target)) {
+      if (variable->global) variable->type = variable->global->type;
+    } else if (auto* index = as<Index>(target)) {
+      visit_keys(*index->array, index->indexes, index->range);
+      index->type = index->array->global->type;
+    } else {
+      visit(target, Type::kUnknown);
+    }
+  }
+
+  void visit_foreach(Foreach& loop) {
+    if (loop.limit) visit(*loop.limit, Type::kLong);
+    if (loop.histogram) {
+      visit_stats(*loop.histogram->stats);
+      for (auto& key : loop.keys) visit(*key, Type::kLong);
+      if (loop.value) visit(*loop.value, Type::kLong);
+      return;
+    }
+    Global* array = loop.array->global;
+    if (!size_keys(*array, loop.keys.size(), loop.array->range)) return;
+    for (size_t i = 0; i < loop.keys.size(); ++i) {
+      Type type = visit(*loop.keys[i], array->key_types[i]);
+      set(array->key_types[i], type, loop.keys[i]->range, array->name);
+    }
+    for (size_t i = 0; i < loop.slice.size() && i < array->key_types.size(); ++i) {
+      if (!loop.slice[i]) continue;
+      Type type = visit_into(*loop.slice[i], array->key_types[i]);
+      set(array->key_types[i], type, loop.slice[i]->range, array->name);
+    }
+    loop.array->type = array->type;
+    if (!loop.value) return;
+    if (array->type == Type::kStats) {
+      if (reported_.insert(&loop).second) {
+        e_.diagnostics.error(loop.value->range, fmt::format("the elements of '{}' are aggregates, which a variable can't hold", array->name))
+            .hint("loop over the keys, and read @count(array[key]) and the like");
+      }
+      return;
+    }
+    Type type = visit(*loop.value, array->type);
+    set(array->type, type, loop.value->range, array->name);
+  }
+
+  // ---- arrays
+  bool size_keys(Global& array, size_t count, const SourceRange& range) {
+    array.is_array = true;
+    if (array.key_types.empty()) {
+      array.key_types.resize(count, Type::kUnknown);
+      keys_decided_.emplace(&array, range);
+      changed_ = true;
+    }
+    if (array.key_types.size() == count) return true;
+    if (reported_.insert(&array.key_types).second) {
+      size_t known = array.key_types.size();
+      e_.diagnostics.error(range, fmt::format("array '{}' has {} subscript{} here, and {} elsewhere", array.name, count,
+                                              count == 1 ? "" : "s", known))
+          .note(keys_decided_[&array], fmt::format("{} here", known));
+    }
+    return false;
+  }
+
+  void visit_keys(Variable& array, std::vector<ExpressionPtr>& keys, const SourceRange& range) {
+    Global* global = array.global;
+    array.type = global->type;
+    bool sized = size_keys(*global, keys.size(), range);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if (!keys[i]) continue;
+      Type type = visit_into(*keys[i], sized ? global->key_types[i] : Type::kUnknown);
+      if (sized) set(global->key_types[i], type, keys[i]->range, fmt::format("subscript {} of {}", i + 1, global->name));
+    }
+  }
+
+  // ---- expressions: the type of x; where nothing says otherwise it becomes `wanted`.
+  Type visit(Expression& x, Type wanted) { return x.type = infer(x, wanted); }
+
+  // For a value that goes into something named: what x is by itself comes first, so that a conflict is told as one of
+  // the name's two uses.
+  Type visit_into(Expression& x, Type entity) {
+    Type type = visit(x, Type::kUnknown);
+    return type == Type::kUnknown ? visit(x, entity) : type;
+  }
+
+  void visit_stats(Expression& x) {
+    if (auto* variable = as<Variable>(x)) {
+      x.type = Type::kStats;
+      if (variable->global) set(variable->global->type, Type::kStats, x.range, variable->name);
+      if (variable->local) expect(x, Type::kLong, Type::kStats);
+    } else if (auto* index = as<Index>(x)) {
+      visit_keys(*index->array, index->indexes, index->range);
+      set(index->array->global->type, Type::kStats, x.range, index->array->name);
+      x.type = Type::kStats;
+    } else {
+      expect(x, visit(x, Type::kUnknown), Type::kStats);
+    }
+  }
+
+  Type named(Type& entity, const Expression& x, const std::string& name, Type wanted) {
+    set(entity, wanted, x.range, name);
+    if (entity == Type::kStats && wanted == Type::kUnknown && reported_.insert(&x).second) {
+      e_.diagnostics.error(x.range, fmt::format("'{}' is an aggregate, and can't be used as a value", name))
+          .hint(fmt::format("read it with @count({0}), @sum({0}), @min({0}), @max({0}) or @avg({0})", to_source(x)));
+    }
+    return entity == Type::kStats ? Type::kLong : entity;
+  }
+
+  Type infer(Expression& x, Type wanted) {
+    switch (x.kind) {
+      case ExpressionKind::kNumber: return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kString: return expect(x, Type::kString, wanted);
+      case ExpressionKind::kVariable: {
+        auto& variable = static_cast<Variable&>(x);
+        return named(variable.global ? variable.global->type : variable.local->type, x, variable.name, wanted);
+      }
+      case ExpressionKind::kIndex: {
+        auto& index = static_cast<Index&>(x);
+        visit_keys(*index.array, index.indexes, index.range);
+        return named(index.array->global->type, x, index.array->name, wanted);
+      }
+      case ExpressionKind::kTargetVariable: {
+        auto& variable = static_cast<TargetVariable&>(x);
+        visit_path(variable.path);
+        return expect(x, probe_->bindings[variable.binding].type, wanted);
+      }
+      case ExpressionKind::kAtOperation: {
+        auto& operation = static_cast<AtOperation&>(x);
+        for (ExpressionPtr& argument : operation.arguments) visit(*argument, Type::kUnknown);
+        visit_path(operation.path);
+        return expect(x, probe_->bindings[operation.binding].type, wanted);
+      }
+      case ExpressionKind::kEntryValue:
+        return expect(x, probe_->entry_saves[static_cast<EntryValue&>(x).index]->type, wanted);
+      case ExpressionKind::kUnary: visit(*static_cast<Unary&>(x).operand, Type::kLong); return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kIncrement:
+        visit(*static_cast<Increment&>(x).operand, Type::kLong);
+        return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kBinary:
+        visit(*static_cast<Binary&>(x).left, Type::kLong);
+        visit(*static_cast<Binary&>(x).right, Type::kLong);
+        return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kLogical:
+        visit(*static_cast<Logical&>(x).left, Type::kLong);
+        visit(*static_cast<Logical&>(x).right, Type::kLong);
+        return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kCompare:
+        same(*static_cast<Compare&>(x).left, *static_cast<Compare&>(x).right, Type::kUnknown);
+        return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kConcatenation:
+        visit(*static_cast<Concatenation&>(x).left, Type::kString);
+        visit(*static_cast<Concatenation&>(x).right, Type::kString);
+        return expect(x, Type::kString, wanted);
+      case ExpressionKind::kTernary: {
+        auto& ternary = static_cast<Ternary&>(x);
+        visit(*ternary.condition, Type::kLong);
+        return same(*ternary.if_true, *ternary.if_false, wanted);
+      }
+      case ExpressionKind::kAssignment: return infer_assignment(static_cast<Assignment&>(x), wanted);
+      case ExpressionKind::kIn: {
+        auto& in = static_cast<In&>(x);
+        visit_keys(*in.array, in.indexes, in.range);
+        return expect(x, Type::kLong, wanted);
+      }
+      case ExpressionKind::kCall: return infer_call(static_cast<Call&>(x), wanted);
+      case ExpressionKind::kPrint: return infer_print(static_cast<Print&>(x), wanted);
+      case ExpressionKind::kStatistic: visit_stats(*static_cast<Statistic&>(x).stats); return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kHistogram: visit_stats(*static_cast<Histogram&>(x).stats); return Type::kUnknown;
+      case ExpressionKind::kHistogramIndex: {
+        auto& index = static_cast<HistogramIndex&>(x);
+        visit_stats(*index.histogram->stats);
+        visit(*index.bucket, Type::kLong);
+        return expect(x, Type::kLong, wanted);
+      }
+      default: return Type::kUnknown;  // refuse-unavailable has refused the rest
+    }
+  }
+
+  // Two expressions of one type, whichever tells it.
+  Type same(Expression& a, Expression& b, Type wanted) {
+    Type type = visit(a, wanted);
+    if (type == Type::kUnknown) type = wanted;
+    Type other = visit(b, type);
+    return type == Type::kUnknown && other != Type::kUnknown ? visit(a, other) : type;
+  }
+
+  Type infer_assignment(Assignment& x, Type wanted) {
+    switch (x.op) {
+      case Assignment::Operator::kSet: {
+        Type type = visit(*x.value, Type::kUnknown);
+        Type target = visit(*x.target, type == Type::kUnknown ? wanted : type);
+        return type == Type::kUnknown && target != Type::kUnknown ? visit(*x.value, target) : type;
+      }
+      case Assignment::Operator::kArithmetic:
+        visit(*x.target, Type::kLong);
+        visit(*x.value, Type::kLong);
+        return expect(x, Type::kLong, wanted);
+      case Assignment::Operator::kConcatenate:
+        visit(*x.target, Type::kString);
+        visit(*x.value, Type::kString);
+        return expect(x, Type::kString, wanted);
+      case Assignment::Operator::kAccumulate:
+        visit_stats(*x.target);
+        visit(*x.value, Type::kLong);
+        return expect(x, Type::kLong, wanted);
+    }
+    return Type::kUnknown;
+  }
+
+  Type infer_call(Call& call, Type wanted) {
+    if (call.intrinsic >= 0) {
+      const Intrinsic& intrinsic = intrinsics()[call.intrinsic];
+      for (size_t i = 0; i < call.arguments.size(); ++i) visit(*call.arguments[i], intrinsic.parameters[i]);
+      return expect(call, intrinsic.result, wanted);
+    }
+    for (size_t i = 0; i < call.arguments.size(); ++i) {
+      Local& parameter = *call.function->parameters[i];
+      Type type = visit_into(*call.arguments[i], parameter.type);
+      set(parameter.type, type, call.arguments[i]->range, parameter.name);
+    }
+    return expect(call, call.function->type, wanted);
+  }
+
+  Type infer_print(Print& print, Type wanted) {
+    size_t next = 0;
+    auto take = [&](Type type) {
+      if (next < print.arguments.size()) visit(*print.arguments[next++], type);
+    };
+    if (print.with_format) {
+      for (const FormatPart& part : print.parts) {
+        if (part.kind == FormatPart::Kind::kLiteral) continue;
+        if (part.width_argument) take(Type::kLong);
+        if (part.precision_argument) take(Type::kLong);
+        take(part.kind == FormatPart::Kind::kString ? Type::kString : Type::kLong);
+      }
+    } else {
+      while (next < print.arguments.size()) take(print.is_char ? Type::kLong : Type::kUnknown);
+    }
+    return print.to_stream ? Type::kUnknown : expect(print, Type::kString, wanted);
+  }
+
+  void visit_path(std::vector<PathStep>& path) {
+    for (PathStep& step : path) {
+      if (step.expression) visit(*step.expression, Type::kLong);
+    }
+  }
+
+  Elaboration& e_;
+  Probe* probe_ = nullptr;
+  Function* function_ = nullptr;
+  bool changed_ = false;
+  std::unordered_map<const Type*, SourceRange> decided_;            // where an entity got its type
+  std::unordered_map<const Global*, SourceRange> keys_decided_;     // where an array got its number of subscripts
+  std::unordered_set<const void*> reported_;                        // entities and expressions complained about
+};
+
+}  // namespace
+
+void infer_types(Elaboration& e) { TypeInference(e).run(); }
+
+}  // namespace spile::sema

@@ -1,0 +1,57 @@
+// resolve-points: asks the target what each probe point stands for. `?` makes a point optional; `!` makes it optional
+// and, once it has resolved, drops what follows it in its comma list.
+
+#include "sema/elaboration.h"
+
+namespace spile::sema {
+
+namespace {
+
+class Resolver {
+ public:
+  explicit Resolver(Elaboration& e) : e_(e) {}
+
+  // How many points the children of a node stand for, added to their drafts.
+  size_t resolve_list(PointNode& list, bool optional) {
+    size_t total = 0;
+    for (PointNode& node : list.children) {
+      bool may_fail = optional || node.point.optional || node.point.sufficient;
+      size_t found = node.draft >= 0 ? resolve_leaf(node, may_fail) : resolve_list(node, may_fail);
+      total += found;
+      if (found > 0 && node.point.sufficient) break;
+    }
+    return total;
+  }
+
+ private:
+  size_t resolve_leaf(PointNode& node, bool optional) {
+    Result<std::vector<ResolvedPoint>> resolved = e_.target.resolve(node.point);
+    if (!resolved.ok()) {
+      if (!optional) e_.diagnostics.error(node.point.range, resolved.error().message).hint(resolved.error().hint);
+      return 0;
+    }
+    auto& points = e_.drafts[node.draft].points;
+    size_t found = resolved->size();
+    if (found == 0 && !optional) {
+      e_.diagnostics.error(node.point.range, "no match for probe point '" + syntax::to_source(node.point) + "'");
+    }
+    for (ResolvedPoint& point : *resolved) points.push_back(std::move(point));
+    return found;
+  }
+
+  Elaboration& e_;
+};
+
+}  // namespace
+
+void resolve_points(Elaboration& e) {
+  Resolver resolver(e);
+  size_t total = 0;
+  for (PointNode& statement : e.statements) total += resolver.resolve_list(statement, false);
+  if (total == 0 && !e.diagnostics.has_errors()) {
+    SourceRange place = e.drafts.empty() ? SourceRange{} : e.drafts[0].range;
+    e.diagnostics.error(place, "no probes left: none of the optional probe points exists");
+  }
+}
+
+}  // namespace spile::sema

@@ -1,0 +1,456 @@
+// resolve-symbols: every name to its declaration. Starting from the probes, only what they reach is resolved, so a
+// library costs nothing but what is used of it. Scopes, as in SystemTap: a name that is a global visible from the file
+// it stands in is that global; else it is a local of its function or probe, made by its first use. Private declarations
+// are visible in their own file only. Functions: of the same file, of the user's script, of the library, intrinsics.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "sema/elaboration.h"
+#include "sema/intrinsics.h"
+#include "syntax/visitor.h"
+
+namespace spile::sema {
+
+namespace {
+
+using namespace syntax;
+
+// Functions of SystemTap's library that people will try and that later versions bring.
+constexpr std::string_view kLaterFunctions[] = {
+    "print_ubacktrace", "print_ubacktrace_brief", "sprint_ubacktrace", "ubacktrace", "print_ustack", "print_usyms",
+    "usymname", "usymdata", "usymfile", "usymline", "usymfileline", "umodname", "uaddr", "ucallers", "print_backtrace",
+    "backtrace", "sprint_backtrace", "print_stack", "print_syms", "symname", "symdata", "caller", "callers",
+    "thread_indent", "indent", "tokenize", "system", "env_var", "user_string_utf16", "user_string_utf32", "user_buffer_quoted",
+    "kernel_string", "kernel_int", "kernel_long", "kernel_char", "kernel_pointer", "task_current", "pid2task",
+    "pid2execname", "cmdline_str", "cmdline_args", "cmdline_arg", "target_set_pid", "target_set_report", "abort",
+    "print_regs", "print_uregs", "modname", "probemod", "probe_type", "qs_wait", "speculation", "speculate", "commit",
+    "discard", "set_kernel_string", "set_user_string", "set_user_int", "set_user_long", "panic", "mdelay", "udelay",
+};
+
+enum Usage { kRead = 1, kWrite = 2 };
+
+bool takes(const Function& function, size_t arguments) {
+  if (arguments > function.parameters.size()) return false;
+  for (size_t i = arguments; i < function.parameters.size(); ++i) {
+    if (i >= function.defaults.size() || !function.defaults[i]) return false;
+  }
+  return true;
+}
+
+class SymbolResolver {
+ public:
+  explicit SymbolResolver(Elaboration& e) : e_(e) {
+    for (Script& script : e_.program.scripts) index_script(script);
+  }
+
+  void run() {
+    for (Probe& probe : e_.program.probes) resolve_probe(probe);
+    if (e_.program.unoptimised) {
+      for (auto& function : e_.program.scripts[0].functions) want(function.get());
+    }
+    while (!pending_.empty()) {
+      Function* function = pending_.front();
+      pending_.pop_front();
+      resolve_function(*function);
+    }
+    collect_used();
+  }
+
+ private:
+  struct Names {
+    std::unordered_map<std::string, Global*> globals;
+    std::unordered_map<std::string, std::vector<Function*>> functions;
+  };
+
+  void index_script(Script& script) {
+    Names& names = names_.emplace_back();
+    for (auto& global : script.globals) {
+      auto [known, added] = names.globals.emplace(global->name, global.get());
+      if (added) continue;
+      e_.diagnostics.error(global->range, fmt::format("duplicate global '{}'", global->name))
+          .note(known->second->range, "first declared here");
+    }
+    for (auto& function : script.functions) {
+      auto& overloads = names.functions[function->name];
+      for (Function* other : overloads) {
+        if (other->parameters.size() != function->parameters.size()) continue;
+        if (other->priority || function->priority) {
+          e_.diagnostics.error(function->range, "functions overloaded by priority are not available in this version");
+        } else {
+          e_.diagnostics.error(function->range, fmt::format("duplicate function '{}'", function->name))
+              .note(other->range, "first defined here");
+        }
+      }
+      overloads.push_back(function.get());
+    }
+  }
+
+  // ---- scopes
+  void resolve_probe(Probe& probe) {
+    begin_scope(&probe.locals, &probe);
+    // What is saved at the entry runs first.
+    for (ExpressionPtr& save : probe.entry_saves) visit(save, kRead);
+    if (probe.condition) visit(probe.condition, kRead);
+    visit(*probe.body);
+    end_scope();
+  }
+
+  void resolve_function(Function& function) {
+    begin_scope(&function.locals, nullptr);
+    for (size_t i = 0; i < function.parameters.size(); ++i) {
+      Local* parameter = function.parameters[i].get();
+      parameter->index = static_cast<int>(i);
+      scope_.emplace(parameter->name, scope_traffic_.size());
+      scope_traffic_.push_back({parameter, parameter->range, true, false, true, {}});
+    }
+    if (function.body) visit(*function.body);
+    end_scope();
+  }
+
+  void begin_scope(std::vector<std::unique_ptr<Local>>* locals, Probe* probe) {
+    locals_ = locals;
+    probe_ = probe;
+    scope_.clear();
+    scope_traffic_.clear();
+  }
+
+  void end_scope() {
+    std::vector<std::string> names;
+    for (const auto& entry : scope_) names.push_back(entry.first);
+    for (LocalTraffic& traffic : scope_traffic_) {
+      if (traffic.read && !traffic.written) traffic.alternatives = names;
+      e_.local_traffic.push_back(std::move(traffic));
+    }
+  }
+
+  int script_of(const SourceRange& range) const {
+    auto found = e_.script_of.find(range.file);
+    return found == e_.script_of.end() ? 0 : found->second;
+  }
+
+  Global* find_global(const std::string& name, const SourceRange& range) const {
+    int own = script_of(range);
+    if (auto found = names_[own].globals.find(name); found != names_[own].globals.end()) return found->second;
+    for (const Names& names : names_) {
+      auto found = names.globals.find(name);
+      if (found != names.globals.end() && !found->second->is_private) return found->second;
+    }
+    return nullptr;
+  }
+
+  std::vector<std::string> global_names() const {
+    std::vector<std::string> all;
+    for (const Names& names : names_) {
+      for (const auto& [name, global] : names.globals) {
+        if (!global->is_private) all.push_back(name);
+      }
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+  // ---- variables
+  void use_global(Global* global, int usage) {
+    GlobalTraffic& traffic = e_.traffic[global];
+    traffic.read |= (usage & kRead) != 0;
+    traffic.written |= (usage & kWrite) != 0;
+  }
+
+  void visit_variable(Variable& variable, int usage) {
+    auto known = scope_.find(variable.name);
+    if (known != scope_.end() && scope_traffic_[known->second].is_parameter) {
+      use_local(variable, known->second, usage);
+      return;
+    }
+    if (Global* global = find_global(variable.name, variable.range)) {
+      variable.global = global;
+      use_global(global, usage);
+      return;
+    }
+    if (known == scope_.end()) {
+      auto local = std::make_unique<Local>();
+      local->range = variable.range;
+      local->name = variable.name;
+      local->index = static_cast<int>(locals_->size());
+      known = scope_.emplace(variable.name, scope_traffic_.size()).first;
+      scope_traffic_.push_back({local.get(), variable.range, false, false, false, {}});
+      locals_->push_back(std::move(local));
+    }
+    use_local(variable, known->second, usage);
+  }
+
+  void use_local(Variable& variable, size_t index, int usage) {
+    LocalTraffic& traffic = scope_traffic_[index];
+    variable.local = const_cast<Local*>(traffic.local);
+    traffic.read |= (usage & kRead) != 0;
+    traffic.written |= (usage & kWrite) != 0;
+  }
+
+  // Where only a global can stand: arrays and aggregates.
+  void visit_global(Variable& variable, int usage, const char* what) {
+    Global* global = find_global(variable.name, variable.range);
+    if (!global) {
+      std::string near = nearest_name(variable.name, global_names());
+      auto& error = e_.diagnostics.error(variable.range, fmt::format("unresolved {} '{}'", what, variable.name));
+      error.hint(near.empty() ? fmt::format("declare it: global {}", variable.name) : fmt::format("did you mean '{}'?", near));
+      return;
+    }
+    variable.global = global;
+    use_global(global, usage);
+  }
+
+  // An operand that must be an aggregate: a global, or an element of one.
+  void visit_aggregate(ExpressionPtr& slot, int usage) {
+    if (auto* variable = as<Variable>(slot)) {
+      auto known = scope_.find(variable->name);
+      if (known == scope_.end() || !scope_traffic_[known->second].is_parameter) {
+        visit_global(*variable, usage, "aggregate");
+        return;
+      }
+    }
+    visit(slot, usage);
+  }
+
+  // ---- expressions. usage: what happens to the value of this one; `unused`: it is a statement of its own.
+  void visit(ExpressionPtr& slot, int usage, bool unused = false) {
+    Expression& x = *slot;
+    switch (x.kind) {
+      case ExpressionKind::kVariable: visit_variable(static_cast<Variable&>(x), usage); return;
+      case ExpressionKind::kIndex: {
+        auto& index = static_cast<Index&>(x);
+        visit_global(*index.array, usage, "array");
+        for (ExpressionPtr& key : index.indexes) {
+          if (key) visit(key, kRead);
+        }
+        return;
+      }
+      case ExpressionKind::kIn: {
+        auto& in = static_cast<In&>(x);
+        for (ExpressionPtr& key : in.indexes) {
+          if (key) visit(key, kRead);
+        }
+        visit_global(*in.array, kRead, "array");
+        return;
+      }
+      case ExpressionKind::kIncrement: visit(static_cast<Increment&>(x).operand, unused ? kWrite : kRead | kWrite); return;
+      case ExpressionKind::kAssignment: {
+        auto& assignment = static_cast<Assignment&>(x);
+        bool only_writes = unused || assignment.op == Assignment::Operator::kSet;
+        int target_usage = only_writes ? kWrite : kRead | kWrite;
+        if (assignment.op == Assignment::Operator::kAccumulate) {
+          visit_aggregate(assignment.target, kWrite);
+        } else {
+          visit(assignment.target, target_usage);
+        }
+        visit(assignment.value, kRead);
+        return;
+      }
+      case ExpressionKind::kStatistic: visit_aggregate(static_cast<Statistic&>(x).stats, kRead); return;
+      case ExpressionKind::kHistogram: visit_aggregate(static_cast<Histogram&>(x).stats, kRead); return;
+      case ExpressionKind::kHistogramIndex: {
+        auto& index = static_cast<HistogramIndex&>(x);
+        visit_aggregate(index.histogram->stats, kRead);
+        visit(index.bucket, kRead);
+        return;
+      }
+      case ExpressionKind::kCall: visit_call(slot); return;
+      default: for_each_slot(x, [&](ExpressionPtr& child) { visit(child, kRead); });
+    }
+  }
+
+  // ---- calls
+  void visit_call(ExpressionPtr& slot) {
+    auto& call = static_cast<Call&>(*slot);
+    for (ExpressionPtr& argument : call.arguments) visit(argument, kRead);
+    bool exists = false;
+    if (Function* function = find_function(call, exists)) {
+      call.function = function;
+      add_defaults(call, *function);
+      want(function);
+      return;
+    }
+    int intrinsic = find_intrinsic(call.name, call.arguments.size());
+    if (exists || intrinsic < 0) {
+      if (!exists) unresolved(call);
+      return;
+    }
+    size_t wanted = intrinsics()[intrinsic].parameters.size();
+    if (call.arguments.size() != wanted) {
+      // cpu_clock_ns(cpu) and its like are called without the CPU as often as with it.
+      if (call.arguments.empty() && call.name.starts_with("cpu_clock_")) {
+        call.arguments.push_back(std::make_unique<Number>(call.range, 0));
+      } else {
+        e_.diagnostics.error(call.range, fmt::format("'{}' takes {} argument{}, not {}", call.name, wanted,
+                                                     wanted == 1 ? "" : "s", call.arguments.size()));
+        return;
+      }
+    }
+    call.intrinsic = intrinsic;
+    lower_call(slot);
+  }
+
+  // The script's function that a call means. exists: some of that name do; the mismatch is reported here.
+  Function* find_function(const Call& call, bool& exists) {
+    int own = script_of(call.range);
+    const Function* other_arity = nullptr;
+    const Function* hidden = nullptr;
+    auto search = [&](const Names& names, bool with_private) -> Function* {
+      auto found = names.functions.find(call.name);
+      if (found == names.functions.end()) return nullptr;
+      for (Function* function : found->second) {
+        if (function->is_private && !with_private) {
+          hidden = function;
+        } else if (takes(*function, call.arguments.size())) {
+          return function;
+        } else {
+          other_arity = function;
+        }
+      }
+      return nullptr;
+    };
+    if (Function* function = search(names_[own], true)) return function;
+    for (const Names& names : names_) {
+      if (Function* function = search(names, false)) return function;
+    }
+    if (find_intrinsic(call.name) >= 0) return nullptr;
+    if (other_arity) {
+      size_t wanted = other_arity->parameters.size();
+      e_.diagnostics.error(call.range, fmt::format("'{}' takes {} argument{}, not {}", call.name, wanted,
+                                                   wanted == 1 ? "" : "s", call.arguments.size()))
+          .note(other_arity->range, "defined here");
+    } else if (hidden) {
+      e_.diagnostics.error(call.range, fmt::format("function '{}' is private to another file", call.name))
+          .note(hidden->range, "defined here");
+    }
+    exists = other_arity || hidden;
+    return nullptr;
+  }
+
+  static void add_defaults(Call& call, const Function& function) {
+    for (size_t i = call.arguments.size(); i < function.parameters.size(); ++i) {
+      call.arguments.push_back(clone(*function.defaults[i]));
+    }
+  }
+
+  void unresolved(const Call& call) {
+    if (std::find(std::begin(kLaterFunctions), std::end(kLaterFunctions), call.name) != std::end(kLaterFunctions)) {
+      e_.diagnostics.error(call.range, fmt::format("function '{}' is not available in this version", call.name));
+      return;
+    }
+    std::vector<std::string> known = {"print", "println", "printf", "printd", "printdln", "print_char", "sprint",
+                                      "sprintln", "sprintf", "sprintd", "sprintdln"};
+    for (const Names& names : names_) {
+      for (const auto& [name, overloads] : names.functions) known.push_back(name);
+    }
+    for (const Intrinsic& intrinsic : intrinsics()) known.emplace_back(intrinsic.name);
+    std::string near = nearest_name(call.name, known);
+    auto& error = e_.diagnostics.error(call.range, fmt::format("unresolved function '{}'", call.name));
+    if (!near.empty()) error.hint(fmt::format("did you mean '{}'?", near));
+  }
+
+  // Calls that other nodes say as well.
+  void lower_call(ExpressionPtr& slot) {
+    auto& call = static_cast<Call&>(*slot);
+    if (call.name == "log") {
+      auto print = std::make_unique<Print>(call.range);
+      print->with_newline = true;
+      print->arguments = std::move(call.arguments);
+      slot = std::move(print);
+    } else if (probe_ && call.name == "is_return") {
+      slot = std::make_unique<Number>(call.range, probe_->kind == ProbeKind::kFunctionReturn);
+    } else if (probe_ && call.name == "user_mode") {
+      bool user = probe_->kind == ProbeKind::kFunctionEntry || probe_->kind == ProbeKind::kFunctionReturn;
+      // timer.profile interrupts either; nobody knows before it does.
+      if (probe_->kind != ProbeKind::kProfile) slot = std::make_unique<Number>(call.range, user);
+    }
+  }
+
+  void want(Function* function) {
+    if (wanted_.insert(function).second) pending_.push_back(function);
+  }
+
+  // ---- statements
+  void visit(Statement& s) {
+    switch (s.kind) {
+      case StatementKind::kExpression: visit(static_cast<ExpressionStatement&>(s).expression, kRead, true); return;
+      case StatementKind::kFor: {
+        auto& loop = static_cast<For&>(s);
+        if (loop.init) visit(loop.init, kRead, true);
+        if (loop.condition) visit(loop.condition, kRead);
+        if (loop.step) visit(loop.step, kRead, true);
+        visit(*loop.body);
+        return;
+      }
+      case StatementKind::kForeach: visit_foreach(static_cast<Foreach&>(s)); return;
+      case StatementKind::kDelete: {
+        auto& target = static_cast<Delete&>(s).target;
+        if (auto* variable = as<Variable>(target)) {
+          visit_global(*variable, kWrite, "global");
+        } else {
+          visit(target, kWrite);
+        }
+        return;
+      }
+      case StatementKind::kTry: {
+        auto& attempt = static_cast<Try&>(s);
+        if (attempt.body) visit(*attempt.body);
+        if (attempt.message) visit_variable(*attempt.message, kRead | kWrite);
+        if (attempt.handler) visit(*attempt.handler);
+        return;
+      }
+      default:
+        for_each_slot(s, [&](ExpressionPtr& slot) { visit(slot, kRead); });
+        for_each_statement(s, [&](StatementPtr& child) { visit(*child); });
+    }
+  }
+
+  void visit_foreach(Foreach& loop) {
+    if (loop.array) visit_global(*loop.array, kRead, "array");
+    if (loop.histogram) visit_aggregate(loop.histogram->stats, kRead);
+    // A key that the loop has to name but doesn't need is no mistake: counts as read.
+    if (loop.value) visit_variable(*loop.value, kRead | kWrite);
+    for (auto& key : loop.keys) visit_variable(*key, kRead | kWrite);
+    for (ExpressionPtr& key : loop.slice) {
+      if (key) visit(key, kRead);
+    }
+    if (loop.limit) visit(loop.limit, kRead);
+    visit(*loop.body);
+  }
+
+  // In the order of their declaration, for readers and for lock order.
+  void collect_used() {
+    for (Script& script : e_.program.scripts) {
+      bool keep_all = e_.program.unoptimised && &script == &e_.program.scripts[0];
+      for (auto& global : script.globals) {
+        if (!keep_all && !e_.traffic.count(global.get())) continue;
+        global->index = static_cast<int>(e_.program.globals.size());
+        e_.program.globals.push_back(global.get());
+      }
+      for (auto& function : script.functions) {
+        if (!wanted_.count(function.get())) continue;
+        function->index = static_cast<int>(e_.program.functions.size());
+        e_.program.functions.push_back(function.get());
+      }
+    }
+  }
+
+  Elaboration& e_;
+  std::vector<Names> names_;  // parallel to program.scripts
+  std::set<Function*> wanted_;
+  std::deque<Function*> pending_;
+
+  // Of the probe or function being resolved.
+  std::vector<std::unique_ptr<Local>>* locals_ = nullptr;
+  Probe* probe_ = nullptr;
+  std::unordered_map<std::string, size_t> scope_;  // to scope_traffic_
+  std::vector<LocalTraffic> scope_traffic_;
+};
+
+}  // namespace
+
+void resolve_symbols(Elaboration& e) { SymbolResolver(e).run(); }
+
+}  // namespace spile::sema

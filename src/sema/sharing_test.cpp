@@ -1,0 +1,132 @@
+// classify-globals, analyze-uses, group-sites, aggregate_use.
+
+#include <gtest/gtest.h>
+
+#include "sema/fake_target_test.h"
+
+namespace spile::sema {
+namespace {
+
+std::string entry(const std::string& body) { return "probe process(\"/bin/fake\").function(\"foo\") { " + body + " }\n"; }
+
+Sharing sharing_of_g(const std::string& script) {
+  auto made = elaborate_text("global g, other " + script);
+  EXPECT_TRUE(made.ok()) << made.messages();
+  return made.ok() ? made.sharing("g") : Sharing::kUnused;
+}
+
+TEST(Sharing, OnlyAddedToIsSharded) {
+  for (const char* body : {"g++", "--g", "g += $x", "g -= 2", "g <<< $x", "g[$x]++", "g[$x, 1] += 2", "g[execname()] <<< 1",
+                           "for (i = 0; i < 3; g++) i++"}) {
+    EXPECT_EQ(sharing_of_g(entry(body)), Sharing::kSharded) << body;
+  }
+}
+
+TEST(Sharing, AnythingElseIsLocked) {
+  for (const char* body : {"g = $x", "other = g++", "g *= 2", "g += g", "if (g) g++", "g[g2()]++; println(g[1])", "g .= \"x\"",
+                           "g <<< 1; println(@count(g))", "g[1]++; delete g[1]", "foreach (k in g) other += g[k]; g[1]++"}) {
+    EXPECT_EQ(sharing_of_g(entry(body) + "function g2() { return 1 }"), Sharing::kLocked) << body;
+  }
+}
+
+TEST(Sharing, ControllerMayReadAndResetASharded) {
+  EXPECT_EQ(sharing_of_g(entry("g++") + "probe timer.s(1) { println(g); g = 0 } probe end { println(g) }"), Sharing::kSharded);
+  EXPECT_EQ(sharing_of_g(entry("g[$x] <<< 1") + "probe end { foreach (k in g-) println(@count(g[k])); delete g }"), Sharing::kSharded);
+}
+
+TEST(Sharing, FollowsFunctions) {
+  EXPECT_EQ(sharing_of_g("function hit() { g++ } " + entry("hit()")), Sharing::kSharded);
+  EXPECT_EQ(sharing_of_g("function hit() { return g } function more() { return hit() } " + entry("g++; println(more())")), Sharing::kLocked);
+  EXPECT_EQ(sharing_of_g("function show() { println(g) } " + entry("g++") + "probe end { show() }"), Sharing::kSharded);
+}
+
+TEST(Sharing, SetInBeginAndReadLaterIsReadOnly) {
+  EXPECT_EQ(sharing_of_g("probe begin { g = 5 } " + entry("println(g)")), Sharing::kReadOnly);
+  EXPECT_EQ(sharing_of_g("probe begin { g = 5 } probe timer.s(1) { g = 6 } " + entry("println(g)")), Sharing::kLocked);
+}
+
+TEST(Sharing, ControllersOwn) {
+  EXPECT_EQ(sharing_of_g("probe begin { g = 5 } probe timer.s(1) { g += g; println(g) } " + entry("other++")), Sharing::kController);
+}
+
+TEST(Sharing, WrappingArraysAreLocked) {
+  auto made = elaborate_text("global g% " + entry("g[$x]++") + "probe end { println(g[1]) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  EXPECT_EQ(made.sharing("g"), Sharing::kLocked);
+}
+
+TEST(Sharing, KernelProbesCountAsTraced) {
+  EXPECT_EQ(sharing_of_g("probe kernel.trace(\"a:b\") { g[$pid]++ } probe end { println(g[1]) }"), Sharing::kSharded);
+}
+
+TEST(Uses, LocksInOrderWithTheirWrites) {
+  auto made = elaborate_text("global a, b, c " + entry("c = a; b++") + "probe timer.s(1) { a = c; println(b) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  const Probe& probe = made.program.probes[0];
+  ASSERT_EQ(probe.uses.size(), 2u);
+  EXPECT_EQ(probe.uses[0].global->name, "a");
+  EXPECT_FALSE(probe.uses[0].written);
+  EXPECT_EQ(probe.uses[1].global->name, "c");
+  EXPECT_TRUE(probe.uses[1].written);
+}
+
+TEST(Uses, PlainHandlersNeedNoGuard) {
+  auto plain = [](const std::string& body) {
+    auto made = elaborate_text("global c, s, a, n = 3 " + entry(body) + "probe end { printdln(\",\", c, n) if (@count(s)) println(a[1]) }");
+    EXPECT_TRUE(made.ok()) << made.messages();
+    return made.ok() && made.program.probes[0].only_accumulates;
+  };
+  EXPECT_TRUE(plain("c++"));
+  EXPECT_TRUE(plain("if ($x == 7) c += $x * 2"));
+  EXPECT_TRUE(plain("y = $x; if (y > n) { c++; next }"));
+  EXPECT_TRUE(plain("c += int_arg(2)"));
+  EXPECT_FALSE(plain("c += int_arg(7)"));
+  EXPECT_FALSE(plain("s <<< $x"));
+  EXPECT_FALSE(plain("a[$x]++"));
+  EXPECT_FALSE(plain("c += 10 / $x"));
+  EXPECT_FALSE(plain("c++; println(1)"));
+  EXPECT_FALSE(plain("while (c2() < 3) c++ } function c2() { return 4"));
+  EXPECT_FALSE(plain("if ($s == \"x\") c++"));
+}
+
+TEST(Uses, SiteIsNeededOnlyWhereItDiffers) {
+  auto one = elaborate_text(entry("println(ppfunc())"));
+  auto many = elaborate_text("probe process(\"/bin/fake\").function(\"*\") { println(where()) } function where() { return ppfunc() }");
+  ASSERT_TRUE(one.ok() && many.ok()) << many.messages();
+  EXPECT_FALSE(one.program.probes[0].needs_site_id);
+  EXPECT_TRUE(many.program.probes[0].needs_site_id);
+}
+
+TEST(Uses, Registers) {
+  EXPECT_TRUE(elaborate_text(entry("println(register(\"rbx\"))")).program.probes[0].needs_registers);
+  EXPECT_FALSE(elaborate_text(entry("println($x)")).program.probes[0].needs_registers);
+}
+
+TEST(Sites, EntryAndReturnOfOneFunctionAreOneSite) {
+  auto made = elaborate_text("probe process(\"/bin/fake\").function(\"*\") { println(1) }"
+                             "probe process(\"/bin/fake\").function(\"ba*\").return { println(2) }"
+                             "probe process(\"/bin/fake\").function(\"bar\") { println(3) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  ASSERT_EQ(made.program.sites.size(), 3u);
+  const SiteGroup& bar = made.program.site_groups[made.program.sites[1].group];
+  EXPECT_EQ(bar.entry_probes, (std::vector<int>{0, 2}));
+  EXPECT_EQ(bar.return_probes, (std::vector<int>{1}));
+  EXPECT_EQ(made.program.sites[1].points, (std::vector<int>{1, 0, 0}));
+  EXPECT_EQ(made.program.site_groups.size(), 3u);
+}
+
+TEST(Aggregates, OnlyWhatIsExtracted) {
+  auto made = elaborate_text("global s, a " + entry("s <<< $x; a[1] <<< $x") +
+                             "probe end { println(@avg(s)); print(@hist_linear(s, 0, 100, 10)); foreach (k in a- limit 3) println(k) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  AggregateUse use = aggregate_use(made.program, made.global("s"));
+  EXPECT_EQ(use.statistics, 1u << static_cast<int>(syntax::Statistic::Operator::kAverage));
+  EXPECT_TRUE(use.linear);
+  EXPECT_FALSE(use.log);
+  EXPECT_EQ(use.high, 100);
+  use = aggregate_use(made.program, made.global("a"));
+  EXPECT_EQ(use.statistics, 1u << static_cast<int>(syntax::Statistic::Operator::kCount));
+}
+
+}  // namespace
+}  // namespace spile::sema
