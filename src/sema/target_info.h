@@ -73,8 +73,8 @@ struct LocationOp {
     kLoad,          // pop an address; push the `size` bytes there, sign-extended if `is_signed`; may be a script error
     kExtend,        // truncate to `size` bytes, then sign- or zero-extend
     kBitField,      // pop a value; push `size` bits of it from bit `value`, sign-extended if `is_signed`
-    kIndex,         // push the value of the expression in step `value` of the node's path
-    kArgument,      // push the value of the node's argument `value` (the pointer of @cast)
+    kIndex,         // push the value of the expression in step `value` of the node's path; -1: of the pointer that
+                    // @cast starts from, its first argument
     kContextField,  // tracepoint: push the `size`-byte field at offset `value` of the record
     kContextAddress,// tracepoint: push the address of the record plus `value` (a pointer into kernel memory)
   };
