@@ -22,7 +22,7 @@
 //   engine->modules(pid);                            // resolve symbols
 //   engine->arm(requests);
 //   engine->resume_all();                            // lets launched processes run
-//   while (...) for (Event& event : *engine->poll(100)) ...
+//   while (...) { auto events = engine->poll(100); ... }
 //   engine->detach();
 
 #include <sys/types.h>
@@ -109,9 +109,9 @@ struct ArenaGeometry {
 
 struct LaunchOptions {
   std::vector<std::string> arguments;  // the first is looked up in PATH; for a shell command {"/bin/sh", "-c", command}
-  std::optional<std::vector<std::string>> environment;  // "NAME=value"; the controller's if absent
-  std::optional<uid_t> user;           // run as this user and its group (the controller must be root)
-  std::optional<gid_t> group;
+  std::optional<std::vector<std::string>> environment = {};  // "NAME=value"; the controller's if absent
+  std::optional<uid_t> user = {};           // run as this user and its group (the controller must be root)
+  std::optional<gid_t> group = {};
 };
 
 struct Event {
@@ -129,9 +129,9 @@ struct Event {
   pid_t pid = 0;
   pid_t parent = 0;
   int status = 0;
-  std::string path;
-  std::string message;
-  ArmReport report;
+  std::string path = {};
+  std::string message = {};
+  ArmReport report = {};
 };
 
 // Asked for each module that appears in a traced process after attach or launch (exec, initial libraries, dlopen),

@@ -1,0 +1,34 @@
+#include "engine/address_space.h"
+
+#include <algorithm>
+
+namespace spile::engine {
+
+std::optional<Address> PatchedSite::relocated(Address pc) const {
+  for (size_t i = 0; i < boundary_count; i++) {
+    if (begin + boundaries[i].original == pc) return trampoline + boundaries[i].relocated;
+  }
+  return {};
+}
+
+std::optional<Address> PatchedSite::restored(Address pc) const {
+  if (pc == trampoline) return begin;
+  for (size_t i = 0; i < boundary_count; i++) {
+    if (trampoline + boundaries[i].relocated == pc) return begin + boundaries[i].original;
+  }
+  return {};
+}
+
+bool AddressSpace::in_code(Address address) const {
+  return std::any_of(code.begin(), code.end(), [&](const AddressRange& range) { return range.contains(address); });
+}
+
+const PatchedSite* AddressSpace::site_at(Address address) const {
+  auto after = std::upper_bound(sites.begin(), sites.end(), address,
+                                [](Address value, const PatchedSite& site) { return value < site.begin; });
+  if (after == sites.begin()) return nullptr;
+  const PatchedSite& site = *std::prev(after);
+  return address <= site.begin + site.window ? &site : nullptr;
+}
+
+}  // namespace spile::engine

@@ -1,0 +1,75 @@
+#pragma once
+// What the engine has put into one address space. Processes that vforked share one; a fork starts as a copy.
+
+#include <sys/types.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/arch/architecture.h"
+#include "engine/engine.h"
+#include "engine/region.h"
+#include "engine/target_memory.h"
+
+namespace spile::engine {
+
+struct Process;
+
+inline constexpr size_t kMaxBoundaries = 7;
+
+// A site whose text has been changed.
+struct PatchedSite {
+  Address begin;
+  Address trampoline;
+  uint32_t trampoline_size = 0;
+  uint8_t window = 0;
+  uint8_t overwritten = 0;
+  uint8_t boundary_count = 0;
+  bool falls_through = true;
+  uint8_t original[kMaxPatch] = {};
+  uint8_t patched[kMaxPatch] = {};
+  Boundary boundaries[kMaxBoundaries] = {};
+
+  // The place in the trampoline that continues what `pc`, within the window, has begun; nothing if pc is no boundary.
+  std::optional<Address> relocated(Address pc) const;
+  // The other way round: the place in the restored text for a pc in the trampoline, where displaced code stands.
+  std::optional<Address> restored(Address pc) const;
+};
+
+struct AddressRange {
+  Address begin, end;
+  bool contains(Address address) const { return address >= begin && address < end; }
+  uint64_t size() const { return end.value - begin.value; }
+};
+
+// A module as it is mapped now, and how many of the requests for its path have been dealt with.
+struct LoadedModule {
+  Module module;
+  size_t requests_done = 0;
+};
+
+struct AddressSpace {
+  TargetMemory memory;
+  std::vector<Process*> users;
+
+  Address system_call;                  // of a system call instruction; 0 until looked for
+  AddressRange arena;                   // empty until mapped
+  AddressRange process_table;
+  std::vector<std::shared_ptr<Region>> regions;
+  std::vector<AddressRange> code;       // all regions, also those of a controller that was killed
+  ArenaGeometry geometry;
+
+  std::vector<PatchedSite> sites;       // by begin
+  std::map<std::string, LoadedModule> modules;
+  Address linker_trap;                  // the int3 that announces changes of the list of libraries; 0: none
+  bool linker_sought = false;
+
+  bool in_code(Address address) const;
+  // The site whose window contains `address` or ends there, or nullptr.
+  const PatchedSite* site_at(Address address) const;
+  bool empty() const { return code.empty() && arena.size() == 0 && process_table.size() == 0; }
+};
+
+}  // namespace spile::engine

@@ -1,0 +1,114 @@
+#pragma once
+// What the engine must know about a processor. Everything else in engine/ is free of instruction sets.
+// To add an architecture: implement this interface in arch/NAME, and return it from native_architecture() there.
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "abi/trampoline.h"
+#include "base/address.h"
+#include "base/result.h"
+#include "engine/engine.h"
+
+namespace spile::engine {
+
+// A place where displaced code can be entered or left: `original` bytes from the window's begin is the same point of
+// the program as `relocated` bytes from the trampoline's begin.
+struct Boundary {
+  uint8_t original;
+  uint16_t relocated;
+};
+
+// How one site is going to be patched. `window` is the run of whole instructions that the patch displaces.
+struct SitePlan {
+  Mechanism mechanism = Mechanism::kRefused;
+  std::string reason;          // of kRefused
+  Address begin;               // the window's first byte, the first byte that changes
+  uint8_t window = 0;          // bytes of displaced instructions (and of padding behind them)
+  uint8_t displaced = 0;       // of these, bytes of code that have to be carried out elsewhere
+  uint8_t overwritten = 0;     // bytes that the jump itself takes, from begin
+  bool falls_through = true;   // control can leave the window at its end
+
+  static SitePlan refused(std::string why) {
+    SitePlan plan;
+    plan.reason = std::move(why);
+    return plan;
+  }
+};
+
+// One probe at a site: what its trampoline calls.
+struct Fragment {
+  abi::SiteKind kind;
+  uint32_t flags;
+  uint32_t site_id;
+  Address enter;
+  Address exit;
+};
+
+// A trampoline, ready for one address.
+struct Trampoline {
+  std::vector<uint8_t> code;
+  uint32_t displaced_begin = 0;      // the first relocated instruction
+  std::vector<Boundary> boundaries;  // by original offset; the last is the window's end, where there is one
+};
+
+// Registers of a stopped thread, as the architecture's ptrace regset has them.
+struct ThreadRegisters {
+  alignas(8) std::array<uint8_t, 512> bytes;
+};
+
+class Architecture {
+ public:
+  virtual ~Architecture() = default;
+
+  // --- Code ---
+
+  // The most bytes a plan for one site looks at before and beyond the function's begin.
+  virtual uint64_t lookahead() const = 0;
+  // Decides how the function at `entry` can be patched. text: its bytes as they are now, with at least lookahead()
+  // bytes behind its end where there are any. size: of the function; 0 if unknown.
+  virtual SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const = 0;
+  // The trampoline for a plan, at address `at`; original: the window's bytes. Fails if something is out of reach.
+  virtual Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
+                                             std::span<const Fragment> fragments, Address at) const = 0;
+  // An upper bound for the size of such a trampoline.
+  virtual uint64_t trampoline_room(std::span<const Fragment> fragments) const = 0;
+  // The bytes that make plan.begin jump to `trampoline`: plan.overwritten bytes.
+  virtual std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) const = 0;
+  // A fragment's code that runs before the displaced instructions and stops the thread with SIGTRAP at
+  // *trap_offset unless the 32-bit word at `word` has a bit of `mask` set. For the dynamic linker's breakpoint.
+  virtual std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, uint32_t* trap_offset) const = 0;
+  // How far a jump reaches in either direction, with room for a module's data.
+  virtual uint64_t reach() const = 0;
+
+  // --- Threads ---
+
+  virtual Result<void> read_registers(pid_t tid, ThreadRegisters& registers) const = 0;
+  virtual Result<void> write_registers(pid_t tid, const ThreadRegisters& registers) const = 0;
+  virtual Address pc(const ThreadRegisters& registers) const = 0;
+  virtual void set_pc(ThreadRegisters& registers, Address pc) const = 0;
+  virtual Address sp(const ThreadRegisters& registers) const = 0;
+  // What a thread slot is found by (abi/arena.h).
+  virtual uint64_t thread_pointer(const ThreadRegisters& registers) const = 0;
+  // The kernel will carry out the interrupted system call again, by moving the PC back over its instruction.
+  virtual bool restarts_system_call(const ThreadRegisters& registers) const = 0;
+  // Makes the thread's next instruction a system call, by the instruction at `instruction`.
+  virtual void set_system_call(ThreadRegisters& registers, Address instruction, uint64_t number,
+                               std::span<const uint64_t> arguments) const = 0;
+  // -errno or the result.
+  virtual int64_t system_call_result(const ThreadRegisters& registers) const = 0;
+  // The offset of a system call instruction in executable bytes.
+  virtual std::optional<uint64_t> find_system_call(std::span<const uint8_t> text) const = 0;
+  // Offsets in a thread's stack memory where a signal frame keeps the interrupted program counter.
+  virtual std::vector<uint64_t> find_signal_frames(std::span<const uint8_t> stack) const = 0;
+};
+
+const Architecture& native_architecture();
+
+}  // namespace spile::engine

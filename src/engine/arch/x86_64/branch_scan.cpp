@@ -1,0 +1,63 @@
+// Two steps, since whole libraries are scanned: any four bytes that would lead into the range if they were a rel32, or
+// two that look like a short branch, make a function suspect (a loop that vectorises, a fraction of a nanosecond a
+// byte); only suspects are disassembled.
+
+#include "engine/arch/x86_64/branch_scan.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/arch/x86_64/decoder.h"
+
+namespace spile::engine::x86_64 {
+namespace {
+
+bool any_near(std::span<const uint8_t> code, uint32_t first, uint32_t count) {
+  if (code.size() < 5) return false;
+  const uint8_t* bytes = code.data();
+  uint32_t limit = static_cast<uint32_t>(code.size() - 4);
+  uint32_t hits = 0;
+  for (uint32_t at = 0; at <= limit; at++) {
+    uint32_t displacement;
+    std::memcpy(&displacement, bytes + at, 4);
+    hits |= displacement + at + 4 - first < count;
+  }
+  return hits != 0;
+}
+
+bool any_short(std::span<const uint8_t> code, uint32_t first, uint32_t count) {
+  size_t limit = std::min<size_t>(code.size(), first + count + 130);
+  for (uint32_t at = 0; at + 1 < limit; at++) {
+    uint8_t opcode = code[at];
+    if (opcode != 0xeb && (opcode & 0xf0) != 0x70 && (opcode & 0xfc) != 0xe0) continue;
+    uint32_t target = at + 2 + static_cast<uint32_t>(static_cast<int8_t>(code[at + 1]));
+    if (target - first < count) return true;
+  }
+  return false;
+}
+
+bool disassembly_branches_into(std::span<const uint8_t> code, uint32_t first, uint32_t count) {
+  for (size_t at = 0; at < code.size();) {
+    auto instruction = decode(code.subspan(at));
+    if (!instruction) {
+      at++;  // data in the code, such as a jump table: go on behind it
+      continue;
+    }
+    bool direct = instruction->flow == Flow::kJump || instruction->flow == Flow::kConditional ||
+                  instruction->flow == Flow::kCounted || instruction->flow == Flow::kCall;
+    uint64_t target = at + instruction->length + static_cast<uint64_t>(instruction->relative);
+    if (direct && target - first < count) return true;
+    at += instruction->length;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool branches_into(std::span<const uint8_t> code, uint32_t first, uint32_t last) {
+  uint32_t count = last - first + 1;
+  if (!any_near(code, first, count) && !any_short(code, first, count)) return false;
+  return disassembly_branches_into(code, first, count);
+}
+
+}  // namespace spile::engine::x86_64

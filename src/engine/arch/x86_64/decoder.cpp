@@ -1,0 +1,85 @@
+#include "engine/arch/x86_64/decoder.h"
+
+#include <Zydis/Zydis.h>
+
+namespace spile::engine::x86_64 {
+namespace {
+
+const ZydisDecoder& decoder() {
+  static const ZydisDecoder instance = [] {
+    ZydisDecoder made;
+    ZydisDecoderInit(&made, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    return made;
+  }();
+  return instance;
+}
+
+bool reads_stack_pointer(const ZydisDecodedInstruction& raw) {
+  const auto& modrm = raw.raw.modrm;
+  bool extended = raw.raw.rex.B != 0;
+  if (modrm.mod == 3) return modrm.rm == 4 && !extended;
+  // rm 4 announces a SIB byte; its base 4 is rsp unless extended to r12.
+  return modrm.rm == 4 && raw.raw.sib.base == 4 && !extended;
+}
+
+Flow classify(const ZydisDecodedInstruction& raw) {
+  bool relative = raw.raw.imm[0].is_relative;
+  switch (raw.mnemonic) {
+    case ZYDIS_MNEMONIC_JMP:
+      if (raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) return Flow::kUnmovable;
+      return relative ? Flow::kJump : Flow::kLeaves;
+    case ZYDIS_MNEMONIC_CALL:
+      if (raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR) return Flow::kUnmovable;
+      return relative ? Flow::kCall : Flow::kIndirectCall;
+    case ZYDIS_MNEMONIC_LOOP:
+    case ZYDIS_MNEMONIC_LOOPE:
+    case ZYDIS_MNEMONIC_LOOPNE:
+    case ZYDIS_MNEMONIC_JRCXZ:
+    case ZYDIS_MNEMONIC_JECXZ:
+    case ZYDIS_MNEMONIC_JCXZ:
+      return Flow::kCounted;
+    case ZYDIS_MNEMONIC_RET:
+    case ZYDIS_MNEMONIC_UD0:
+    case ZYDIS_MNEMONIC_UD1:
+    case ZYDIS_MNEMONIC_UD2:
+    case ZYDIS_MNEMONIC_HLT:
+      return Flow::kLeaves;
+    case ZYDIS_MNEMONIC_INT3:
+      return Flow::kBreakpoint;
+    case ZYDIS_MNEMONIC_XBEGIN:
+    case ZYDIS_MNEMONIC_IRET:
+    case ZYDIS_MNEMONIC_IRETD:
+    case ZYDIS_MNEMONIC_IRETQ:
+      return Flow::kUnmovable;
+    default:
+      if (raw.meta.category == ZYDIS_CATEGORY_COND_BR) return Flow::kConditional;
+      return relative ? Flow::kUnmovable : Flow::kNext;
+  }
+}
+
+}  // namespace
+
+std::optional<Instruction> decode(std::span<const uint8_t> bytes) {
+  ZydisDecodedInstruction raw;
+  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder(), nullptr, bytes.data(), bytes.size(), &raw))) return {};
+  Instruction result;
+  result.length = raw.length;
+  result.flow = classify(raw);
+  result.nop = raw.mnemonic == ZYDIS_MNEMONIC_NOP;
+  result.end_branch = raw.mnemonic == ZYDIS_MNEMONIC_ENDBR64;
+  if (raw.raw.imm[0].is_relative) result.relative = raw.raw.imm[0].value.s;
+  if (result.flow == Flow::kConditional) result.condition = raw.opcode & 15;
+  if (result.flow == Flow::kCounted) result.opcode_offset = raw.raw.imm[0].offset - 1;
+  if (result.flow == Flow::kIndirectCall) {
+    result.opcode_offset = raw.raw.modrm.offset - 1;
+    result.uses_stack_pointer = reads_stack_pointer(raw);
+  }
+  bool has_modrm = (raw.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
+  // A nop's operand is never used: endless displacement rules don't matter to it.
+  if (has_modrm && raw.raw.modrm.mod == 0 && raw.raw.modrm.rm == 5 && raw.raw.disp.size == 32) {
+    result.rip_displacement = raw.raw.disp.offset;
+  }
+  return result;
+}
+
+}  // namespace spile::engine::x86_64

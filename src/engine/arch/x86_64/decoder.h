@@ -1,0 +1,37 @@
+#pragma once
+// One x86-64 instruction, as far as patching cares. Zydis stays behind this header.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace spile::engine::x86_64 {
+
+enum class Flow : uint8_t {
+  kNext,          // goes on behind itself
+  kJump,          // jmp rel8, rel32
+  kConditional,   // jcc rel8, rel32
+  kCounted,       // loop, loope, loopne, jrcxz: rel8 only
+  kCall,          // call rel32
+  kIndirectCall,  // call r/m64
+  kLeaves,        // ret, jmp r/m64, ud2, hlt: does not go on behind itself
+  kBreakpoint,    // int3
+  kUnmovable,     // can't be carried out elsewhere: xbegin, far transfers
+};
+
+struct Instruction {
+  uint8_t length = 0;
+  Flow flow = Flow::kNext;
+  bool nop = false;                 // any form of nop
+  bool end_branch = false;          // endbr64
+  bool uses_stack_pointer = false;  // kIndirectCall: its operand reads rsp
+  uint8_t condition = 0;            // kConditional: the low 4 bits of the opcode
+  uint8_t opcode_offset = 0;        // of the (one-byte) opcode of kCounted and kIndirectCall
+  uint8_t rip_displacement = 0;     // offset of a disp32 relative to rip; 0: none
+  int64_t relative = 0;             // direct branches: target minus the end of the instruction
+};
+
+// Nothing if the bytes are no instruction.
+std::optional<Instruction> decode(std::span<const uint8_t> bytes);
+
+}  // namespace spile::engine::x86_64

@@ -1,0 +1,19 @@
+#pragma once
+// Emits trampolines exactly as abi/trampoline.h promises them to handlers.
+
+#include <span>
+
+#include "engine/arch/architecture.h"
+
+namespace spile::engine::x86_64 {
+
+// Fragments run in order: each calls its handler and goes on with the next; a kReturn fragment calls the rest as its
+// body. Behind the last stand the displaced instructions and the jump back.
+Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
+                                   std::span<const Fragment> fragments, Address at);
+uint64_t trampoline_room(std::span<const Fragment> fragments);
+
+std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline);
+std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, uint32_t* trap_offset);
+
+}  // namespace spile::engine::x86_64

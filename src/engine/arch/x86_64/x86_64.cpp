@@ -1,0 +1,113 @@
+// The x86-64 Architecture: System V psABI, Linux system call convention (rax, rdi, rsi, rdx, r10, r8, r9; the
+// instruction destroys rcx and r11).
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+#include "engine/arch/architecture.h"
+#include "engine/arch/x86_64/site_planner.h"
+#include "engine/arch/x86_64/trampoline.h"
+
+namespace spile::engine {
+namespace {
+
+static_assert(sizeof(user_regs_struct) <= sizeof(ThreadRegisters::bytes));
+
+user_regs_struct& raw(ThreadRegisters& registers) { return *reinterpret_cast<user_regs_struct*>(registers.bytes.data()); }
+const user_regs_struct& raw(const ThreadRegisters& registers) {
+  return *reinterpret_cast<const user_regs_struct*>(registers.bytes.data());
+}
+
+// Results by which the kernel marks an interrupted system call that it is going to restart (include/linux/errno.h).
+constexpr int64_t kRestartSys = 512, kRestartNoIntr = 513, kRestartNoHand = 514, kRestartBlock = 516;
+
+class X86_64 final : public Architecture {
+ public:
+  uint64_t lookahead() const override { return 64; }
+  SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const override {
+    return x86_64::plan_entry(text, entry, size);
+  }
+  Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
+                                     std::span<const Fragment> fragments, Address at) const override {
+    return x86_64::emit_trampoline(plan, original, fragments, at);
+  }
+  uint64_t trampoline_room(std::span<const Fragment> fragments) const override {
+    return x86_64::trampoline_room(fragments);
+  }
+  std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) const override {
+    return x86_64::emit_jump(plan, trampoline);
+  }
+  std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, uint32_t* trap_offset) const override {
+    return x86_64::emit_trap_unless(at, word, mask, trap_offset);
+  }
+  uint64_t reach() const override { return (uint64_t{1} << 31) - (uint64_t{1} << 20); }
+
+  Result<void> read_registers(pid_t tid, ThreadRegisters& registers) const override {
+    iovec io{registers.bytes.data(), sizeof(user_regs_struct)};
+    if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &io) != 0) return Error::from_errno("read registers", errno);
+    return {};
+  }
+  Result<void> write_registers(pid_t tid, const ThreadRegisters& registers) const override {
+    iovec io{const_cast<uint8_t*>(registers.bytes.data()), sizeof(user_regs_struct)};
+    if (ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &io) != 0) return Error::from_errno("write registers", errno);
+    return {};
+  }
+  Address pc(const ThreadRegisters& registers) const override { return Address(raw(registers).rip); }
+  void set_pc(ThreadRegisters& registers, Address pc) const override { raw(registers).rip = pc.value; }
+  Address sp(const ThreadRegisters& registers) const override { return Address(raw(registers).rsp); }
+  uint64_t thread_pointer(const ThreadRegisters& registers) const override { return raw(registers).fs_base; }
+
+  bool restarts_system_call(const ThreadRegisters& registers) const override {
+    int64_t result = -static_cast<int64_t>(raw(registers).rax);
+    bool in_call = static_cast<int64_t>(raw(registers).orig_rax) >= 0;
+    return in_call && (result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand ||
+                       result == kRestartBlock);
+  }
+
+  void set_system_call(ThreadRegisters& registers, Address instruction, uint64_t number,
+                       std::span<const uint64_t> arguments) const override {
+    user_regs_struct& r = raw(registers);
+    r.rip = instruction.value;
+    r.rax = number;
+    // Not in a system call: else the kernel would "restart" one by moving rip.
+    r.orig_rax = static_cast<unsigned long long>(-1);
+    unsigned long long* const order[] = {&r.rdi, &r.rsi, &r.rdx, &r.r10, &r.r8, &r.r9};
+    CHECK(arguments.size() <= 6);
+    for (size_t i = 0; i < arguments.size(); i++) *order[i] = arguments[i];
+  }
+  int64_t system_call_result(const ThreadRegisters& registers) const override {
+    return static_cast<int64_t>(raw(registers).rax);
+  }
+  std::optional<uint64_t> find_system_call(std::span<const uint8_t> text) const override {
+    static constexpr uint8_t kSyscall[] = {0x0f, 0x05};
+    const void* found = memmem(text.data(), text.size(), kSyscall, sizeof kSyscall);
+    if (!found) return {};
+    return static_cast<const uint8_t*>(found) - text.data();
+  }
+
+  std::vector<uint64_t> find_signal_frames(std::span<const uint8_t> stack) const override {
+    // struct sigcontext: ... rip, eflags, then cs, gs, fs, ss in 16 bits each; cs is 0x33 and ss 0x2b in any 64-bit
+    // process, gs and fs are 0.
+    constexpr uint64_t kSegments = 0x002b000000000033;
+    std::vector<uint64_t> found;
+    for (size_t at = 16; at + 8 <= stack.size(); at += 8) {
+      uint64_t word;
+      memcpy(&word, &stack[at], 8);
+      if (word == kSegments) found.push_back(at - 16);
+    }
+    return found;
+  }
+};
+
+}  // namespace
+
+const Architecture& native_architecture() {
+  static const X86_64 instance;
+  return instance;
+}
+
+}  // namespace spile::engine

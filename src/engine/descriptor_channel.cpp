@@ -1,0 +1,85 @@
+#include "engine/descriptor_channel.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace spile::engine {
+namespace {
+
+// The msghdr for recvmsg and all it points to, as it lies in the target.
+struct Reception {
+  msghdr header;
+  iovec vector;
+  char byte[8];
+  alignas(8) char control[CMSG_SPACE(sizeof(int))];
+};
+static_assert(sizeof(Reception) <= 256);
+
+Result<void> send_over(int socket, int fd) {
+  char byte = 's';
+  iovec vector{&byte, 1};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &vector;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  memcpy(CMSG_DATA(rights), &fd, sizeof fd);
+  if (sendmsg(socket, &message, MSG_NOSIGNAL) != 1) return Error::from_errno("send a descriptor", errno);
+  return {};
+}
+
+}  // namespace
+
+Result<DescriptorChannel> DescriptorChannel::open(RemoteCalls& calls, const TargetMemory& memory, pid_t pid,
+                                                  Address scratch) {
+  DescriptorChannel channel;
+  channel.memory_ = &memory;
+  channel.scratch_ = scratch;
+  TRY_DO(calls.call("socketpair", SYS_socketpair, {AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, scratch.value}));
+  TRY_DO(memory.read(scratch, {reinterpret_cast<uint8_t*>(channel.remote_), sizeof channel.remote_}));
+  UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!pidfd) return Error::from_errno("pidfd_open", errno);
+  channel.local_ = UniqueFd(static_cast<int>(syscall(SYS_pidfd_getfd, pidfd.get(), channel.remote_[1], 0)));
+  if (!channel.local_) return Error::from_errno("pidfd_getfd", errno);
+  return channel;
+}
+
+Result<int> DescriptorChannel::send(RemoteCalls& calls, int fd) {
+  TRY_DO(send_over(local_.get(), fd));
+  Reception reception{};
+  auto remote = [&](const void* member) {
+    auto offset = static_cast<const char*>(member) - reinterpret_cast<const char*>(&reception);
+    return reinterpret_cast<void*>(scratch_.value + static_cast<uint64_t>(offset));
+  };
+  reception.header.msg_iov = static_cast<iovec*>(remote(&reception.vector));
+  reception.header.msg_iovlen = 1;
+  reception.header.msg_control = remote(reception.control);
+  reception.header.msg_controllen = sizeof reception.control;
+  reception.vector = {remote(reception.byte), 1};
+  TRY_DO(memory_->write_value(scratch_, reception));
+  TRY_DO(calls.call("recvmsg", SYS_recvmsg, {static_cast<uint64_t>(remote_[0]), scratch_.value, MSG_CMSG_CLOEXEC}));
+  TRY(reception, memory_->read_value<Reception>(scratch_));
+  auto* rights = reinterpret_cast<const cmsghdr*>(reception.control);
+  if (reception.header.msg_controllen < CMSG_LEN(sizeof(int)) || rights->cmsg_type != SCM_RIGHTS) {
+    return Error{"the target received no descriptor", "is its limit of open files exhausted?"};
+  }
+  int received;
+  memcpy(&received, CMSG_DATA(rights), sizeof received);
+  return received;
+}
+
+Result<void> DescriptorChannel::close(RemoteCalls& calls) {
+  for (int fd : remote_) TRY_DO(calls.call("close", SYS_close, {static_cast<uint64_t>(fd)}));
+  return memory_->write_value(scratch_, Reception{});
+}
+
+}  // namespace spile::engine

@@ -1,0 +1,26 @@
+#pragma once
+// Gives a target open descriptors of the controller's: the target makes a socket pair, the controller takes one end by
+// pidfd_getfd(2) and sends over it (SCM_RIGHTS). Works whatever the target's user, root directory, namespaces and
+// /proc are, since it needs nothing but the right to trace it. Every descriptor is close-on-exec from its first moment.
+
+#include "engine/address_space.h"
+#include "engine/remote_call.h"
+
+namespace spile::engine {
+
+class DescriptorChannel {
+ public:
+  // scratch: 256 writable bytes of the target that nobody else uses; zeroed again by close().
+  static Result<DescriptorChannel> open(RemoteCalls& calls, const TargetMemory& memory, pid_t pid, Address scratch);
+  // The descriptor's number in the target; the caller closes it there.
+  Result<int> send(RemoteCalls& calls, int fd);
+  Result<void> close(RemoteCalls& calls);
+
+ private:
+  const TargetMemory* memory_ = nullptr;
+  Address scratch_;
+  int remote_[2] = {-1, -1};
+  UniqueFd local_;
+};
+
+}  // namespace spile::engine

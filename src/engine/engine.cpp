@@ -1,0 +1,565 @@
+// The engine's one readable page: what happens when. The parts: tracer (stops), space_setup (mappings), site_builder
+// (trampolines), text_patcher (text), dynamic_linker (libraries), removal (everything out again).
+
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+
+#include "engine/address_space.h"
+#include "engine/dynamic_linker.h"
+#include "engine/launcher.h"
+#include "engine/memory_map.h"
+#include "engine/removal.h"
+#include "engine/site_builder.h"
+#include "engine/space_setup.h"
+#include "engine/text_patcher.h"
+#include "engine/tracer.h"
+
+namespace spile::engine {
+namespace {
+
+using Clock = Tracer::Clock;
+
+uint64_t nanoseconds(Clock::duration time) {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+}
+
+// Something that a stop asks for and that needs more than the stopped thread's registers: done by poll, while a hold
+// keeps the thread.
+struct Work {
+  enum Kind { kExec, kFork, kLibraries } kind;
+  pid_t pid;         // of the process (kFork: of the child)
+  pid_t tid;         // the held thread (kFork: of the parent)
+};
+
+class EngineImpl final : public Engine, TraceListener {
+ public:
+  explicit EngineImpl(EngineOptions options) : options_(std::move(options)) {}
+  ~EngineImpl() override;
+  Result<void> start();
+
+  Result<void> set_image(abi::CodeImage image, const ArenaGeometry& geometry) override;
+  std::span<uint8_t> arena() override { return {arena_, arena_ ? geometry_.size : 0}; }
+  int arena_fd() const override { return arena_fd_.get(); }
+  Result<pid_t> launch(const LaunchOptions& options) override;
+  Result<void> attach(pid_t pid) override;
+  void resume_all() override;
+  std::vector<pid_t> processes() const override;
+  Result<std::vector<Module>> modules(pid_t pid) override;
+  Result<ArmReport> arm(std::span<const SiteRequest> sites) override;
+  Result<void> disarm() override;
+  Result<void> detach() override;
+  int wait_fd() const override { return tracer_->wait_fd(); }
+  Result<std::vector<Event>> poll(int timeout_ms) override;
+
+ private:
+  void process_forked(Thread& parent, Process& child, bool shares_memory) override;
+  void process_executed(Process& process) override;
+  void process_exited(Process& process, int status) override;
+  void stranger_exited(pid_t pid, int status) override;
+  void signal_arrived(Thread& thread) override;
+  void thread_stopped(Thread& thread) override;
+
+  void perform_works();
+  void finish_fork(const Work& work);
+  void finish_exec(const Work& work);
+  void finish_libraries(const Work& work);
+  void release_hold(pid_t tid);
+  bool redirect_fault(Thread& thread);
+
+  bool can_arm() const { return arena_ != nullptr && (!requests_.empty() || options_.resolve_module); }
+  Result<void> arm_space(AddressSpace& space, ArmReport& report);
+  void refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module> present);
+  void watch_linker(AddressSpace& space, SetupContext& context, pid_t pid, std::vector<PatchedSite>& sites);
+  Result<void> apply_sites(AddressSpace& space, std::vector<PatchedSite> sites, ArmReport& report,
+                           const std::function<void(Address)>& untouched);
+  void note(Event event) { events_.push_back(std::move(event)); }
+  void note_trouble(pid_t pid, const Error& error);
+
+  EngineOptions options_;
+  std::unique_ptr<Tracer> tracer_;
+  abi::CodeImage image_;
+  ArenaGeometry geometry_;
+  UniqueFd arena_fd_;
+  uint8_t* arena_ = nullptr;
+  std::map<std::string, std::vector<SiteRequest>> requests_;       // by module path
+  std::set<std::pair<uint64_t, uint64_t>> resolved_;               // device and inode of modules asked about
+  std::set<pid_t> waiting_;                                        // launched, until resume_all
+  std::deque<Work> works_;
+  std::vector<Event> events_;
+};
+
+EngineImpl::~EngineImpl() {
+  if (tracer_) (void)detach();
+  tracer_.reset();
+  if (arena_) munmap(arena_, geometry_.size);
+}
+
+Result<void> EngineImpl::start() {
+  TRY(tracer_, Tracer::create(*this));
+  return {};
+}
+
+Result<void> EngineImpl::set_image(abi::CodeImage image, const ArenaGeometry& geometry) {
+  CHECK(arena_ == nullptr);
+  geometry_ = geometry;
+  geometry_.size = (geometry.size + 4095) / 4096 * 4096;
+  TRY(arena_fd_, create_memory(kArenaName, geometry_.size, false));
+  void* view = mmap(nullptr, geometry_.size, PROT_READ | PROT_WRITE, MAP_SHARED, arena_fd_.get(), 0);
+  if (view == MAP_FAILED) return Error::from_errno("map the arena", errno);
+  arena_ = static_cast<uint8_t*>(view);
+  image_ = std::move(image);
+  return {};
+}
+
+Result<pid_t> EngineImpl::launch(const LaunchOptions& options) {
+  TRY(Launcher launcher, Launcher::start(options, tracer_->original_mask()));
+  pid_t pid = launcher.pid();
+  auto process = tracer_->seize_child(pid);
+  if (!process.ok()) {
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    return std::move(process).error();
+  }
+  waiting_.insert(pid);
+  launcher.go();
+  if (auto failure = launcher.failure()) {
+    while (tracer_->find_process(pid)) tracer_->pump(100);
+    waiting_.erase(pid);
+    std::erase_if(events_, [&](const Event& event) { return event.pid == pid; });
+    return *failure;
+  }
+  // The exec event is on its way: process_executed holds the thread for us.
+  auto arrived = [&] {
+    return std::any_of(works_.begin(), works_.end(),
+                       [&](const Work& work) { return work.kind == Work::kExec && work.pid == pid; });
+  };
+  while (tracer_->find_process(pid) && !arrived()) tracer_->pump(100);
+  perform_works();
+  if (!tracer_->find_process(pid)) return Error{fmt::format("{} ended before its first instruction", options.arguments[0]), ""};
+  return pid;
+}
+
+Result<void> EngineImpl::attach(pid_t pid) {
+  // A killed controller's trace is found before ours is laid.
+  TRY(Process* process, tracer_->seize(pid));
+  auto space = std::make_shared<AddressSpace>();
+  space->users = {process};
+  process->space = space;
+  auto prepare = [&]() -> Result<void> {
+    TRY(space->memory, TargetMemory::open(pid));
+    TRY(AddressSpace remains, find_remains(pid));
+    if (!remains.code.empty()) {
+      remains.users = {process};
+      TRY_DO(remove_all(*tracer_, remains, options_.stop_patience_ms));
+    }
+    if (!requests_.empty() && arena_) {
+      Event event{.kind = Event::Kind::kArmed, .pid = pid};
+      TRY_DO(arm_space(*space, event.report));
+      note(std::move(event));
+    }
+    return {};
+  };
+  auto prepared = prepare();
+  if (!prepared.ok() && tracer_->find_process(pid) && tracer_->keep_still({process}, options_.stop_patience_ms).ok()) {
+    if (tracer_->find_process(pid)) tracer_->release(*process);
+  }
+  if (!prepared.ok()) return std::move(prepared).error().within(fmt::format("attach {}", pid));
+  return {};
+}
+
+void EngineImpl::resume_all() {
+  for (pid_t pid : std::exchange(waiting_, {})) release_hold(pid);
+}
+
+void EngineImpl::release_hold(pid_t tid) {
+  if (Thread* thread = tracer_->find_thread(tid); thread && thread->holds > 0) tracer_->unhold(*thread);
+}
+
+std::vector<pid_t> EngineImpl::processes() const {
+  std::vector<pid_t> pids;
+  for (auto& [pid, process] : tracer_->processes()) pids.push_back(pid);
+  return pids;
+}
+
+Result<std::vector<Module>> EngineImpl::modules(pid_t pid) {
+  Process* process = tracer_->find_process(pid);
+  if (!process || !process->space) return Error{fmt::format("process {} is not traced", pid), ""};
+  TRY(MemoryMap map, MemoryMap::read(pid));
+  return find_modules(pid, map, process->space->memory);
+}
+
+// --- Arming ---
+
+Result<ArmReport> EngineImpl::arm(std::span<const SiteRequest> sites) {
+  if (!arena_) return Error{"arm: no image was set", ""};
+  for (const SiteRequest& site : sites) requests_[site.module_path].push_back(site);
+  ArmReport report;
+  std::optional<Error> failure;
+  std::set<AddressSpace*> done;
+  std::vector<pid_t> pids = processes();
+  for (pid_t pid : pids) {
+    Process* process = tracer_->find_process(pid);
+    if (!process || !done.insert(process->space.get()).second) continue;
+    std::shared_ptr<AddressSpace> space = process->space;
+    if (auto armed = arm_space(*space, report); !armed.ok()) {
+      // A process that ended meanwhile is no failure of arming.
+      if (!tracer_->find_process(pid)) continue;
+      note_trouble(pid, armed.error());
+      failure = std::move(armed).error();
+    }
+  }
+  if (failure && report.armed() == 0) return *failure;
+  return report;
+}
+
+// Brings what we know of the modules up to date, asking for sites in those that nobody has seen before.
+void EngineImpl::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module> present) {
+  std::map<std::string, LoadedModule> now;
+  for (Module& module : present) {
+    auto known = space.modules.find(module.path);
+    bool same = known != space.modules.end() && known->second.module.bias == module.bias &&
+                known->second.module.inode == module.inode;
+    size_t requests_done = same ? known->second.requests_done : 0;
+    if (!same && options_.resolve_module && resolved_.insert({module.device, module.inode}).second) {
+      for (SiteRequest& site : options_.resolve_module(pid, module)) requests_[site.module_path].push_back(std::move(site));
+    }
+    if (!same) note({.kind = Event::Kind::kModuleLoaded, .pid = pid, .path = module.path});
+    std::string path = module.path;
+    now.emplace(std::move(path), LoadedModule{std::move(module), requests_done});
+  }
+  for (auto& [path, old] : space.modules) {
+    auto left = now.find(path);
+    if (left != now.end() && left->second.module.bias == old.module.bias) continue;
+    note({.kind = Event::Kind::kModuleUnloaded, .pid = pid, .path = path});
+    std::erase_if(space.sites, [&](const PatchedSite& site) {
+      return site.begin >= old.module.lowest && site.begin < old.module.highest;
+    });
+  }
+  space.modules = std::move(now);
+}
+
+void EngineImpl::watch_linker(AddressSpace& space, SetupContext& context, pid_t pid, std::vector<PatchedSite>& sites) {
+  if (std::exchange(space.linker_sought, true)) return;
+  std::vector<Module> modules;
+  for (auto& [path, loaded] : space.modules) modules.push_back(loaded.module);
+  const Module* linker = find_linker(pid, modules);
+  if (!linker) return;  // a static program
+  auto watch = [&]() -> Result<void> {
+    TRY(Address function, find_dynamic_symbol(space.memory, *linker, "_dl_debug_state"));
+    TRY(auto region, region_near(context, space, linker->lowest, linker->highest, 1, 256));
+    TRY(PatchedSite site, build_linker_trap(space, function, *region, &space.linker_trap));
+    sites.push_back(site);
+    return {};
+  };
+  if (auto watched = watch(); !watched.ok()) {
+    note_trouble(pid, std::move(watched).error().within("libraries loaded later will not be probed"));
+  }
+}
+
+Result<void> EngineImpl::arm_space(AddressSpace& space, ArmReport& report) {
+  if (space.users.empty()) return {};
+  auto start = Clock::now();
+  pid_t pid = space.users.front()->pid;
+  TRY(MemoryMap map, MemoryMap::read(pid));
+  refresh_modules(space, pid, find_modules(pid, map, space.memory));
+  SetupContext context{*tracer_, image_, geometry_, arena_fd_.get()};
+  TRY_DO(map_arena(context, space));
+
+  std::vector<PatchedSite> sites;
+  watch_linker(space, context, pid, sites);
+  std::map<Address, std::pair<size_t, size_t>> outcomes_of;  // of a site: first outcome in the report, and how many
+  for (auto& [path, loaded] : space.modules) {
+    auto wanted = requests_.find(path);
+    if (wanted == requests_.end() || wanted->second.size() == loaded.requests_done) continue;
+    const Module& module = loaded.module;
+    auto source = [&](uint64_t count, uint64_t room) {
+      return region_near(context, space, module.lowest, module.highest, count, room);
+    };
+    std::span<const SiteRequest> fresh = std::span(wanted->second).subspan(loaded.requests_done);
+    TRY(BuiltSites built, build_sites(space, pid, module, fresh, source));
+    loaded.requests_done = wanted->second.size();
+    for (size_t i = 0; i < built.sites.size(); i++) {
+      outcomes_of[built.sites[i].begin] = {report.outcomes.size() + built.first_outcome[i], built.outcome_count[i]};
+    }
+    sites.insert(sites.end(), built.sites.begin(), built.sites.end());
+    report.outcomes.insert(report.outcomes.end(), built.outcomes.begin(), built.outcomes.end());
+  }
+  if (sites.empty()) return {};
+  std::sort(sites.begin(), sites.end(), [](const PatchedSite& a, const PatchedSite& b) { return a.begin < b.begin; });
+  report.prepare_ns += nanoseconds(Clock::now() - start);
+
+  return apply_sites(space, std::move(sites), report, [&](Address begin) {
+    auto found = outcomes_of.find(begin);
+    if (found == outcomes_of.end()) return;
+    for (size_t i = 0; i < found->second.second; i++) {
+      SiteOutcome& outcome = report.outcomes[found->second.first + i];
+      outcome.mechanism = Mechanism::kRefused;
+      outcome.reason = "its text changed while it was being armed";
+    }
+  });
+}
+
+// The only part for which the target stands still.
+Result<void> EngineImpl::apply_sites(AddressSpace& space, std::vector<PatchedSite> sites, ArmReport& report,
+                                     const std::function<void(Address)>& untouched) {
+  auto start = Clock::now();
+  TRY_DO(tracer_->keep_still(space.users, options_.stop_patience_ms));
+  std::vector<size_t> left_alone;
+  write_patches(space.memory, sites, PatchDirection::kApply, [&](size_t index) { left_alone.push_back(index); });
+  for (size_t index : left_alone) {
+    untouched(sites[index].begin);
+    sites[index].overwritten = 0;
+  }
+  std::erase_if(sites, [](const PatchedSite& site) { return site.overwritten == 0; });
+  std::vector<PatchedSite> merged;
+  std::merge(space.sites.begin(), space.sites.end(), sites.begin(), sites.end(), std::back_inserter(merged),
+             [](const PatchedSite& a, const PatchedSite& b) { return a.begin < b.begin; });
+  space.sites = std::move(merged);
+  for (Process* process : space.users) {
+    for (auto& [tid, thread] : process->threads) {
+      if (thread->running) continue;  // thread_stopped will see to it
+      move_program_counters(space, *thread,
+                            [&](Address pc, bool restarting) { return pc_out_of_window(space, pc, restarting); });
+    }
+  }
+  tracer_->let_go(space.users);
+  uint64_t pause = nanoseconds(Clock::now() - start);
+  report.pause_ns = std::max(report.pause_ns, pause);
+  report.total_pause_ns += pause;
+  return {};
+}
+
+// --- Removing ---
+
+Result<void> EngineImpl::disarm() {
+  requests_.clear();
+  options_.resolve_module = nullptr;
+  perform_works();
+  Result<void> result;
+  for (pid_t pid : processes()) {
+    Process* process = tracer_->find_process(pid);
+    if (!process || !process->space) continue;
+    std::shared_ptr<AddressSpace> space = process->space;
+    auto removed = remove_all(*tracer_, *space, options_.stop_patience_ms);
+    if (!removed.ok() && tracer_->find_process(pid)) {
+      result = std::move(removed).error().within(fmt::format("process {}", pid));
+    }
+    perform_works();
+  }
+  return result;
+}
+
+Result<void> EngineImpl::detach() {
+  auto disarmed = disarm();
+  resume_all();
+  for (pid_t pid : processes()) {
+    Process* process = tracer_->find_process(pid);
+    if (!process) continue;
+    auto still = tracer_->keep_still({process}, options_.stop_patience_ms);
+    process = tracer_->find_process(pid);
+    if (still.ok() && process) tracer_->release(*process);
+    if (!still.ok() && disarmed.ok()) disarmed = std::move(still).error();
+  }
+  return disarmed;
+}
+
+// --- What happens to targets ---
+
+Result<std::vector<Event>> EngineImpl::poll(int timeout_ms) {
+  bool busy = !works_.empty() || !events_.empty();
+  tracer_->pump(busy ? 0 : timeout_ms);
+  perform_works();
+  tracer_->forget_ended_threads();
+  return std::exchange(events_, {});
+}
+
+void EngineImpl::note_trouble(pid_t pid, const Error& error) {
+  note({.kind = Event::Kind::kTrouble, .pid = pid,
+        .message = error.hint.empty() ? error.message : error.message + " (" + error.hint + ")"});
+}
+
+void EngineImpl::process_forked(Thread& parent, Process& child, bool shares_memory) {
+  note({.kind = Event::Kind::kProcessStarted, .pid = child.pid, .parent = parent.process->pid});
+  std::shared_ptr<AddressSpace> from = parent.process->space;
+  if (!from) return;
+  if (shares_memory) {
+    child.space = from;
+    from->users.push_back(&child);
+    return;
+  }
+  auto memory = TargetMemory::open(child.pid);
+  if (!memory.ok()) return note_trouble(child.pid, memory.error());
+  auto space = std::make_shared<AddressSpace>();
+  space->memory = std::move(memory).value();
+  space->users = {&child};
+  space->system_call = from->system_call;
+  space->arena = from->arena;
+  space->process_table = from->process_table;
+  space->regions = from->regions;
+  space->code = from->code;
+  space->geometry = from->geometry;
+  space->sites = from->sites;
+  space->modules = from->modules;
+  space->linker_trap = from->linker_trap;
+  space->linker_sought = from->linker_sought;
+  child.space = space;
+  // The child's table of thread slots is empty, so nobody but us can finish the calls that its parent had pending.
+  tracer_->hold(parent);
+  tracer_->hold(*child.threads.at(child.pid));
+  works_.push_back({Work::kFork, child.pid, parent.tid});
+}
+
+void EngineImpl::finish_fork(const Work& work) {
+  Thread* parent = tracer_->find_thread(work.tid);
+  Process* child = tracer_->find_process(work.pid);
+  Thread* first = tracer_->find_thread(work.pid);
+  if (first && child && tracer_->await_stop(*first).ok()) {
+    ThreadRegisters registers;
+    if (parent && parent->process->space && native_architecture().read_registers(parent->tid, registers).ok()) {
+      const AddressSpace& space = *parent->process->space;
+      uint64_t slot = find_thread_slot(space, native_architecture().thread_pointer(registers));
+      if (slot != 0) resolve_pending_returns(space, slot, child->space->memory);
+    }
+  }
+  release_hold(work.tid);
+  release_hold(work.pid);
+}
+
+void EngineImpl::process_executed(Process& process) {
+  if (process.space) std::erase(process.space->users, &process);
+  process.space = std::make_shared<AddressSpace>();
+  process.space->users = {&process};
+  tracer_->hold(*process.threads.at(process.pid));
+  works_.push_back({Work::kExec, process.pid, process.pid});
+}
+
+void EngineImpl::finish_exec(const Work& work) {
+  Process* process = tracer_->find_process(work.pid);
+  if (process) {
+    Event executed{.kind = Event::Kind::kProcessExecuted, .pid = work.pid};
+    auto arm_anew = [&]() -> Result<void> {
+      TRY(process->space->memory, TargetMemory::open(work.pid));
+      TRY(auto present, modules(work.pid));
+      for (const Module& module : present) {
+        if (module.main_executable) executed.path = module.path;
+      }
+      if (!can_arm()) return {};
+      std::shared_ptr<AddressSpace> space = process->space;
+      return arm_space(*space, executed.report);
+    };
+    auto armed = arm_anew();
+    note(std::move(executed));
+    if (!armed.ok() && tracer_->find_process(work.pid)) note_trouble(work.pid, armed.error());
+  }
+  if (!waiting_.contains(work.pid)) release_hold(work.tid);
+}
+
+void EngineImpl::finish_libraries(const Work& work) {
+  Process* process = tracer_->find_process(work.pid);
+  if (process && can_arm()) {
+    Event event{.kind = Event::Kind::kArmed, .pid = work.pid};
+    std::shared_ptr<AddressSpace> space = process->space;
+    auto armed = arm_space(*space, event.report);
+    if (!event.report.outcomes.empty()) note(std::move(event));
+    if (!armed.ok() && tracer_->find_process(work.pid)) note_trouble(work.pid, armed.error());
+  }
+  release_hold(work.tid);
+}
+
+void EngineImpl::perform_works() {
+  while (!works_.empty()) {
+    Work work = works_.front();
+    works_.pop_front();
+    switch (work.kind) {
+      case Work::kExec: finish_exec(work); break;
+      case Work::kFork: finish_fork(work); break;
+      case Work::kLibraries: finish_libraries(work); break;
+    }
+  }
+}
+
+void EngineImpl::process_exited(Process& process, int status) {
+  if (process.space) std::erase(process.space->users, &process);
+  waiting_.erase(process.pid);
+  note({.kind = Event::Kind::kProcessExited, .pid = process.pid, .parent = process.parent, .status = status});
+}
+
+void EngineImpl::stranger_exited(pid_t pid, int status) {
+  note({.kind = Event::Kind::kOtherExited, .pid = pid, .status = status});
+}
+
+// A load of traced memory in a handler has faulted: the handler goes on where its fix-up says, and the target's own
+// handling of the signal never learns of it.
+bool EngineImpl::redirect_fault(Thread& thread) {
+  siginfo_t info;
+  if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0 || info.si_code <= 0) return false;
+  const Architecture& machine = native_architecture();
+  ThreadRegisters registers;
+  if (!machine.read_registers(thread.tid, registers).ok()) return false;
+  Address pc = machine.pc(registers);
+  for (auto& region : thread.process->space->regions) {
+    if (!region->contains(pc)) continue;
+    int64_t offset = pc - region->image();
+    auto fixup = std::lower_bound(image_.fixups.begin(), image_.fixups.end(), offset,
+                                  [](const abi::FaultFixup& a, int64_t value) { return a.fault_offset < value; });
+    if (fixup == image_.fixups.end() || fixup->fault_offset != offset) return false;
+    machine.set_pc(registers, region->image() + fixup->resume_offset);
+    return machine.write_registers(thread.tid, registers).ok();
+  }
+  return false;
+}
+
+void EngineImpl::signal_arrived(Thread& thread) {
+  AddressSpace* space = thread.process->space.get();
+  if (!space || space->code.empty()) return;
+  if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
+    if (redirect_fault(thread)) thread.signal = 0;
+  } else if (thread.signal == SIGTRAP && space->linker_trap != Address()) {
+    ThreadRegisters registers;
+    if (!native_architecture().read_registers(thread.tid, registers).ok()) return;
+    if (native_architecture().pc(registers) != space->linker_trap + 1) return;
+    thread.signal = 0;
+    tracer_->hold(thread);
+    works_.push_back({Work::kLibraries, thread.process->pid, thread.tid});
+  }
+}
+
+void EngineImpl::thread_stopped(Thread& thread) {
+  AddressSpace* space = thread.process->space.get();
+  if (!thread.pc_unchecked || !space) return;
+  thread.pc_unchecked = false;
+  move_program_counters(*space, thread,
+                        [&](Address pc, bool restarting) { return pc_out_of_window(*space, pc, restarting); });
+}
+
+}  // namespace
+
+// ORDER MECHANISM
+const char* mechanism_name(Mechanism mechanism) {
+  static constexpr const char* kNames[] = {"jump", "nop", "short jump", "punned jump", "int3", "refused"};
+  return kNames[static_cast<size_t>(mechanism)];
+}
+
+size_t ArmReport::armed() const {
+  return static_cast<size_t>(std::count_if(outcomes.begin(), outcomes.end(), [](const SiteOutcome& outcome) {
+    return outcome.mechanism != Mechanism::kRefused;
+  }));
+}
+
+Result<std::unique_ptr<Engine>> Engine::create(EngineOptions options) {
+  auto engine = std::make_unique<EngineImpl>(std::move(options));
+  TRY_DO(engine->start());
+  return std::unique_ptr<Engine>(std::move(engine));
+}
+
+}  // namespace spile::engine

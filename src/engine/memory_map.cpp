@@ -1,0 +1,186 @@
+#include "engine/memory_map.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <unordered_map>
+
+#include "base/unique_fd.h"
+#include "engine/target_memory.h"
+
+namespace spile::engine {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kLowest = 1 << 20;                       // well above vm.mmap_min_addr
+constexpr uint64_t kHighest = uint64_t{1} << 47;
+constexpr uint64_t kHeapRoom = uint64_t{512} << 20;         // left free above a program's data, where brk grows
+constexpr uint64_t kGap = 16 * kPage;                       // between us and any neighbour, which may grow
+
+uint64_t take_number(std::string_view& text, int base, char until) {
+  uint64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  if (!text.empty() && text.front() == until) text.remove_prefix(1);
+  return value;
+}
+
+// "7f179cecf000-7f179d025000 r-xp 00026000 fe:00 332835    /usr/lib/x86_64-linux-gnu/libc.so.6"
+Mapping parse_line(std::string_view line) {
+  Mapping mapping;
+  mapping.begin = take_number(line, 16, '-');
+  mapping.end = take_number(line, 16, ' ');
+  if (line.size() < 5) return mapping;
+  mapping.readable = line[0] == 'r';
+  mapping.writable = line[1] == 'w';
+  mapping.executable = line[2] == 'x';
+  mapping.shared = line[3] == 's';
+  line.remove_prefix(5);
+  mapping.offset = take_number(line, 16, ' ');
+  uint64_t major_number = take_number(line, 16, ':');
+  uint64_t minor_number = take_number(line, 16, ' ');
+  mapping.device = makedev(static_cast<unsigned>(major_number), static_cast<unsigned>(minor_number));
+  mapping.inode = take_number(line, 10, ' ');
+  size_t path = line.find_first_not_of(' ');
+  if (path != std::string_view::npos) mapping.path = line.substr(path);
+  return mapping;
+}
+
+// The bias of a file whose start is mapped at `begin`, from the first PT_LOAD.
+std::optional<uint64_t> load_bias(const TargetMemory& memory, uint64_t begin) {
+  auto header = memory.read_value<Elf64_Ehdr>(Address(begin));
+  if (!header.ok() || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+      header->e_phentsize != sizeof(Elf64_Phdr)) {
+    return {};
+  }
+  for (int i = 0; i < header->e_phnum; i++) {
+    auto program = memory.read_value<Elf64_Phdr>(Address(begin + header->e_phoff + i * sizeof(Elf64_Phdr)));
+    if (!program.ok()) return {};
+    if (program->p_type == PT_LOAD) return begin - (program->p_vaddr - program->p_offset);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<MemoryMap> MemoryMap::read(pid_t pid) {
+  std::string path = fmt::format("/proc/{}/maps", pid);
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return Error::from_errno("open " + path, errno);
+  std::string text;
+  size_t used = 0;
+  for (;;) {
+    text.resize(used + 65536);
+    ssize_t n = ::read(fd.get(), text.data() + used, 65536);
+    if (n < 0) return Error::from_errno("read " + path, errno);
+    if (n == 0) break;
+    used += static_cast<size_t>(n);
+  }
+  text.resize(used);
+  return parse(text);
+}
+
+MemoryMap MemoryMap::parse(std::string_view text) {
+  MemoryMap map;
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    if (end > 0) map.all_.push_back(parse_line(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  std::sort(map.all_.begin(), map.all_.end(), [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; });
+  return map;
+}
+
+const Mapping* MemoryMap::find(uint64_t address) const {
+  auto after = std::upper_bound(all_.begin(), all_.end(), address,
+                                [](uint64_t value, const Mapping& mapping) { return value < mapping.begin; });
+  if (after == all_.begin()) return nullptr;
+  const Mapping& candidate = *std::prev(after);
+  return address < candidate.end ? &candidate : nullptr;
+}
+
+const Mapping* MemoryMap::find_named(std::string_view path) const {
+  for (const Mapping& mapping : all_) {
+    if (mapping.path == path) return &mapping;
+  }
+  return nullptr;
+}
+
+std::optional<uint64_t> MemoryMap::find_room(uint64_t low, uint64_t high, uint64_t size, uint64_t reach) const {
+  if (high - low >= reach) return {};
+  // A region at [at, at + size) reaches everything if at >= high - reach and at + size <= low + reach.
+  uint64_t lowest = std::max(high > reach ? high - reach : 0, kLowest);
+  uint64_t highest = std::min(low + reach, kHighest);
+  std::optional<uint64_t> best;
+  uint64_t best_distance = ~uint64_t{0};
+  auto consider = [&](uint64_t gap_begin, uint64_t gap_end) {
+    uint64_t from = std::max(gap_begin, lowest), to = std::min(gap_end, highest);
+    if (from >= to || to - from < size) return;
+    // The end of the gap that is nearer to the module.
+    uint64_t at = gap_begin >= high ? from : to - size;
+    at = at / kPage * kPage;
+    if (at < from) return;
+    uint64_t distance = at >= high ? at - high : low - std::min(low, at + size);
+    // Below is preferred to above.
+    if (at >= high) distance += reach;
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = at;
+    }
+  };
+  uint64_t previous = 0;
+  for (const Mapping& mapping : all_) {
+    uint64_t room_end = mapping.begin;
+    // The stack grows downwards, the vdso and others are packed against it.
+    uint64_t gap_above = mapping.path == "[stack]" ? uint64_t{256} << 20 : kGap;
+    if (room_end > previous + gap_above) consider(previous, room_end - gap_above);
+    bool may_grow = mapping.path == "[heap]" || (mapping.end == high && !find_named("[heap]"));
+    previous = mapping.end + (may_grow ? kHeapRoom : kGap);
+  }
+  consider(previous, kHighest - kGap);
+  return best;
+}
+
+std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMemory& memory) {
+  std::vector<Module> modules;
+  std::unordered_map<std::string, size_t> by_path;
+  char executable[4096];
+  ssize_t length = readlink(fmt::format("/proc/{}/exe", pid).c_str(), executable, sizeof executable);
+  std::string main_path(executable, length > 0 ? static_cast<size_t>(length) : 0);
+
+  for (const Mapping& mapping : map.all()) {
+    if (mapping.inode == 0 || mapping.path.empty() || mapping.path[0] != '/') continue;
+    if (mapping.path.starts_with("/memfd:spile-")) continue;
+    auto known = by_path.find(mapping.path);
+    if (mapping.offset == 0 && known == by_path.end()) {
+      auto bias = load_bias(memory, mapping.begin);
+      if (!bias) continue;
+      Module module;
+      module.path = mapping.path;
+      module.bias = *bias;
+      module.inode = mapping.inode;
+      module.device = mapping.device;
+      module.lowest = Address(mapping.begin);
+      module.main_executable = mapping.path == main_path;
+      known = by_path.emplace(mapping.path, modules.size()).first;
+      modules.push_back(std::move(module));
+    }
+    if (known == by_path.end()) continue;
+    Module& module = modules[known->second];
+    module.highest = Address(mapping.end);
+    if (mapping.executable) {
+      module.text.push_back({Address(mapping.begin), Address(mapping.end), mapping.offset});
+    }
+  }
+  std::erase_if(modules, [](const Module& module) { return module.text.empty(); });
+  return modules;
+}
+
+}  // namespace spile::engine

@@ -1,0 +1,49 @@
+#pragma once
+// A process's mappings (/proc/PID/maps), the ELF modules among them, and free room between them.
+
+#include <sys/types.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace spile::engine {
+
+class TargetMemory;
+
+struct Mapping {
+  uint64_t begin = 0, end = 0;
+  bool readable = false, writable = false, executable = false, shared = false;
+  uint64_t offset = 0;
+  uint64_t device = 0, inode = 0;
+  std::string path;  // "[heap]", "/memfd:spile-code (deleted)", ""
+
+  uint64_t size() const { return end - begin; }
+};
+
+class MemoryMap {
+ public:
+  static Result<MemoryMap> read(pid_t pid);
+  // For tests, and for what read() does: the text of a maps file.
+  static MemoryMap parse(std::string_view text);
+
+  const std::vector<Mapping>& all() const { return all_; }
+  const Mapping* find(uint64_t address) const;
+  const Mapping* find_named(std::string_view path) const;
+
+  // Room for `size` bytes all of which are within `reach` of every byte of [low, high): below it if possible, since
+  // heaps grow upwards. Leaves room for brk to grow and keeps away from the stack.
+  std::optional<uint64_t> find_room(uint64_t low, uint64_t high, uint64_t size, uint64_t reach) const;
+
+ private:
+  std::vector<Mapping> all_;  // by address
+};
+
+// Files mapped executable, with the load bias that their program headers (read from the target's memory) give.
+std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMemory& memory);
+
+}  // namespace spile::engine

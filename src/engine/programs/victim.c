@@ -1,0 +1,252 @@
+// A program to be probed. Obeys lines on standard input and answers each with one line:
+//   calls N     every worker calls every function N times, and checks what it gets
+//   spin, rest  workers do so in the background, until told to stop
+//   ...         see main
+// With a second argument N: makes N calls of each function, and exits with 11.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((noinline, visibility("default")))
+
+extern char** environ;
+
+EXPORT long leaf(long x) {
+  asm volatile("" : "+r"(x));
+  return x + 1;
+}
+EXPORT long tiny(void) {
+  asm volatile("");
+  return 7;
+}
+EXPORT long many(long a, long b, long c, long d, long e, long f, long g, long h) {
+  asm volatile("");
+  return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h;
+}
+EXPORT double variadic(int n, ...) {
+  va_list list;
+  va_start(list, n);
+  double sum = 0;
+  for (int i = 0; i < n; i++) sum += va_arg(list, double);
+  va_end(list);
+  return sum;
+}
+EXPORT long recurse(long n) {
+  if (n <= 0) return 0;
+  long rest = recurse(n - 1);
+  asm volatile("" : "+r"(rest));
+  return rest + n;
+}
+struct large {
+  long v[6];
+};
+EXPORT struct large give_large(long x) {
+  struct large result = {{x, x + 1, x + 2, x + 3, x + 4, x + 5}};
+  asm volatile("" : : "r"(&result) : "memory");
+  return result;
+}
+EXPORT long call_through(long (*function)(long), long x) {
+  long y = function(x);
+  asm volatile("");
+  return y;
+}
+static jmp_buf place;
+EXPORT void jump_out(int depth) {
+  if (depth == 0) longjmp(place, 1);
+  jump_out(depth - 1);
+  asm volatile("");
+}
+EXPORT long fork_inside(long x) {
+  pid_t pid = fork();
+  if (pid == 0) return -x;
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return status == 0 ? x : -1;
+}
+EXPORT void pointer_taker(const long* p) { asm volatile("" : : "r"(p) : "memory"); }
+
+static void check(int right, const char* what) {
+  if (right) return;
+  printf("WRONG %s\n", what);
+  fflush(stdout);
+  abort();
+}
+
+static void call_all(long n) {
+  for (long i = 0; i < n; i++) {
+    check(leaf(i) == i + 1, "leaf");
+    check(tiny() == 7, "tiny");
+    check(many(1, 2, 3, 4, 5, 6, 7, 8) == 204, "many");
+    check(variadic(3, 1.5, 2.5, 3.0) == 7.0, "variadic");
+    check(recurse(3) == 6, "recurse");
+    check(give_large(i).v[5] == i + 5, "give_large");
+    check(call_through(leaf, i) == i + 1, "call_through");
+  }
+}
+
+static long rounds;
+static int workers = 1;
+static volatile int stop;
+static volatile long ticks;
+
+static void* work(void* argument) {
+  call_all(rounds);
+  return NULL;
+}
+
+static void calls(void) {
+  pthread_t threads[64];
+  for (int i = 0; i < workers; i++) pthread_create(&threads[i], NULL, work, NULL);
+  for (int i = 0; i < workers; i++) pthread_join(threads[i], NULL);
+}
+
+static void* spin(void* argument) {
+  while (!stop) call_all(100);
+  return NULL;
+}
+
+static void on_tick(int signal) {
+  check(leaf(1) == 2, "leaf in a handler");
+  ticks++;
+}
+static void on_fault(int signal) {
+  printf("fault caught\n");
+  fflush(stdout);
+  _exit(3);
+}
+
+static void wait_in(const char* what) {
+  struct timespec from, to;
+  clock_gettime(CLOCK_MONOTONIC, &from);
+  long result = 0;
+  errno = 0;
+  if (!strcmp(what, "nanosleep")) result = usleep(300000);
+  if (!strcmp(what, "poll")) {
+    int fd = epoll_create1(0);
+    struct epoll_event event;
+    result = epoll_wait(fd, &event, 1, 300);
+    close(fd);
+  }
+  int error = errno;
+  clock_gettime(CLOCK_MONOTONIC, &to);
+  long ms = (to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000;
+  printf("waited %ld %d %s\n", result, error, ms >= 295 && ms < 900 ? "in time" : "WRONG time");
+}
+
+int main(int argc, char** argv) {
+  char line[512], word[64], text[400];
+  long n;
+  if (argc > 1) workers = atoi(argv[1]);
+  pthread_t spinners[64];
+  void* library = NULL;
+  if (argc > 2) {
+    call_all(atol(argv[2]));
+    return 11;
+  }
+  printf("ready %d\n", getpid());
+  fflush(stdout);
+  while (fgets(line, sizeof line, stdin)) {
+    n = 0;
+    text[0] = 0;
+    sscanf(line, "%63s", word);
+    if (!strcmp(word, "calls")) {
+      sscanf(line, "%*s %ld", &rounds);
+      calls();
+      printf("done\n");
+    } else if (!strcmp(word, "spin")) {
+      stop = 0;
+      for (int i = 0; i < workers; i++) pthread_create(&spinners[i], NULL, spin, NULL);
+      printf("done\n");
+    } else if (!strcmp(word, "rest")) {
+      stop = 1;
+      for (int i = 0; i < workers; i++) pthread_join(spinners[i], NULL);
+      printf("done\n");
+    } else if (!strcmp(word, "longjmp")) {
+      sscanf(line, "%*s %ld", &n);
+      for (long i = 0; i < n; i++) {
+        if (setjmp(place) == 0) jump_out(5);
+        check(recurse(3) == 6, "recurse");
+      }
+      printf("done\n");
+    } else if (!strcmp(word, "fork")) {
+      sscanf(line, "%*s %ld", &n);
+      pid_t pid = fork();
+      if (pid == 0) {
+        for (long i = 0; i < n; i++) leaf(i);
+        _exit(5);
+      }
+      int status;
+      waitpid(pid, &status, 0);
+      printf("child %d\n", WEXITSTATUS(status));
+    } else if (!strcmp(word, "inside")) {
+      long value = fork_inside(9);
+      if (value == -9) _exit(0);
+      printf("inside %ld\n", value);
+    } else if (!strcmp(word, "vfork")) {
+      pid_t pid = vfork();
+      if (pid == 0) {
+        leaf(1);
+        _exit(6);
+      }
+      int status;
+      waitpid(pid, &status, 0);
+      printf("child %d\n", WEXITSTATUS(status));
+    } else if (!strcmp(word, "spawn")) {
+      // Runs itself, which makes N calls of each function.
+      sscanf(line, "%*s %399s", text);
+      char* arguments[] = {argv[0], "1", text, NULL};
+      pid_t pid;
+      int failed = posix_spawn(&pid, "/proc/self/exe", NULL, NULL, arguments, environ), status = 0;
+      waitpid(pid, &status, 0);
+      printf("spawned %d %d\n", failed, WEXITSTATUS(status));
+    } else if (!strcmp(word, "exec")) {
+      char* arguments[] = {argv[0], argv[1], NULL};
+      execv("/proc/self/exe", arguments);
+    } else if (!strcmp(word, "dlopen")) {
+      sscanf(line, "%*s %399s %ld", text, &n);
+      library = dlopen(text, RTLD_NOW);
+      long (*function)(long) = library ? (long (*)(long))dlsym(library, "late") : NULL;
+      for (long i = 0; function && i < n; i++) check(function(i) == i + 3, "late");
+      printf("loaded %s\n", library ? "yes" : dlerror());
+    } else if (!strcmp(word, "dlclose")) {
+      dlclose(library);
+      printf("done\n");
+    } else if (!strcmp(word, "wait")) {
+      sscanf(line, "%*s %399s", text);
+      wait_in(text);
+    } else if (!strcmp(word, "ticks")) {
+      struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+      sigaction(SIGALRM, &action, NULL);
+      struct itimerval every = {{0, 1000}, {0, 1000}};
+      setitimer(ITIMER_REAL, &every, NULL);
+      printf("done\n");
+    } else if (!strcmp(word, "pointer")) {
+      sscanf(line, "%*s %lx", (unsigned long*)&n);
+      signal(SIGSEGV, on_fault);
+      long good = 42;
+      pointer_taker(n ? (const long*)n : &good);
+      printf("pointer\n");
+    } else if (!strcmp(word, "crash")) {
+      signal(SIGSEGV, on_fault);
+      *(volatile long*)n = 1;
+    } else if (!strcmp(word, "quit")) {
+      return 17;
+    }
+    fflush(stdout);
+  }
+  return 0;
+}

@@ -1,0 +1,77 @@
+#include "engine/refusal.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "base/unique_fd.h"
+#include "engine/tracer.h"
+
+namespace spile::engine {
+namespace {
+
+std::string command_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/comm", pid));
+  std::string name;
+  std::getline(file, name);
+  return name.empty() ? "?" : name;
+}
+
+int yama_scope() {
+  std::ifstream file("/proc/sys/kernel/yama/ptrace_scope");
+  int scope = 0;
+  file >> scope;
+  return scope;
+}
+
+}  // namespace
+
+Result<void> check_attachable(pid_t pid) {
+  std::string group = process_status(pid, "Tgid");
+  if (group.empty()) return explain_refusal(pid, ESRCH);
+  if (group != std::to_string(pid)) {
+    return Error{fmt::format("attach {}: this is a thread of process {}", pid, group), "attach to " + group};
+  }
+  if (pid == getpid()) return Error{fmt::format("attach {}: a process can't probe itself", pid), ""};
+  std::string state = process_status(pid, "State");
+  if (state.starts_with("Z")) return Error{fmt::format("attach {}: the process has ended (zombie)", pid), ""};
+  if (std::string tracer = process_status(pid, "TracerPid"); tracer != "0") {
+    return Error{fmt::format("attach {}: already traced by process {} ({})", pid, tracer, command_of(atoi(tracer.c_str()))),
+                 "a process can have one tracer at a time; end the other one first"};
+  }
+  UniqueFd fd(open(fmt::format("/proc/{}/exe", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  unsigned char ident[EI_NIDENT] = {};
+  if (!fd) {
+    if (errno == ENOENT) return Error{fmt::format("attach {}: a kernel thread", pid), "probe the kernel with --runtime=bpf"};
+    return explain_refusal(pid, errno == EACCES ? EPERM : errno);
+  }
+  if (read(fd.get(), ident, sizeof ident) == sizeof ident && ident[EI_CLASS] == ELFCLASS32) {
+    return Error{fmt::format("attach {}: a 32-bit program", pid), "only 64-bit programs can be probed in process"};
+  }
+  return {};
+}
+
+Error explain_refusal(pid_t pid, int errnum) {
+  std::string what = fmt::format("attach {}", pid);
+  if (errnum == ESRCH) return Error{what + ": no such process", ""};
+  if (errnum != EPERM) return Error::from_errno(what, errnum);
+  uid_t owner = static_cast<uid_t>(atoi(process_status(pid, "Uid").c_str()));
+  if (owner != geteuid()) {
+    return Error{fmt::format("{}: Operation not permitted (owned by uid {})", what, owner),
+                 "run as root, or start the program with -c"};
+  }
+  if (int scope = yama_scope(); scope > 0) {
+    return Error{fmt::format("{}: Operation not permitted (kernel.yama.ptrace_scope is {})", what, scope),
+                 "run as root, start the program with -c, or set kernel.yama.ptrace_scope to 0"};
+  }
+  return Error{what + ": Operation not permitted",
+               "the program is not dumpable (set-uid, or it said so) or runs with more rights: run as root"};
+}
+
+}  // namespace spile::engine

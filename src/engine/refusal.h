@@ -1,0 +1,15 @@
+#pragma once
+// Why a process can't be traced, in words that say what to do.
+
+#include <sys/types.h>
+
+#include "base/result.h"
+
+namespace spile::engine {
+
+// Whether it exists, is a 64-bit program, and isn't traced by someone else.
+Result<void> check_attachable(pid_t pid);
+// PTRACE_SEIZE failed with errnum.
+Error explain_refusal(pid_t pid, int errnum);
+
+}  // namespace spile::engine

@@ -1,0 +1,94 @@
+#include "engine/region.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "abi/arena.h"
+
+namespace spile::engine {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kCodeAlignment = 16;
+constexpr unsigned kMemfdExec = 0x10, kMemfdNoExecSeal = 0x8;  // Linux 6.3
+
+constexpr uint64_t pages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+}  // namespace
+
+Result<UniqueFd> create_memory(const char* name, uint64_t size, bool executable) {
+  int fd = memfd_create(name, MFD_CLOEXEC | (executable ? kMemfdExec : kMemfdNoExecSeal));
+  if (fd < 0 && errno == EINVAL) fd = memfd_create(name, MFD_CLOEXEC);
+  UniqueFd memory(fd);
+  if (!memory) return Error::from_errno(std::string("memfd_create ") + name, errno);
+  if (ftruncate(memory.get(), static_cast<off_t>(size)) != 0) {
+    return Error::from_errno(std::string("size of ") + name, errno);
+  }
+  return memory;
+}
+
+uint64_t Region::size_for(uint64_t sites, uint64_t code_room, const abi::CodeImage& image) {
+  return kPage + pages(sites * sizeof(JournalEntry)) + pages(image.bytes.size()) + pages(code_room);
+}
+
+Result<std::shared_ptr<Region>> Region::create(uint64_t sites, uint64_t code_room, const abi::CodeImage& image) {
+  std::shared_ptr<Region> region(new Region);
+  region->size_ = size_for(sites, code_room, image);
+  TRY(region->fd_, create_memory(kCodeName, region->size_, true));
+  void* view = mmap(nullptr, region->size_, PROT_READ | PROT_WRITE, MAP_SHARED, region->fd_.get(), 0);
+  if (view == MAP_FAILED) return Error::from_errno("map a code region", errno);
+  region->view_ = static_cast<uint8_t*>(view);
+  RegionHeader& header = region->header();
+  header.magic = kRegionMagic;
+  header.size = region->size_;
+  header.controller_pid = static_cast<uint64_t>(getpid());
+  header.journal_offset = kPage;
+  header.journal_capacity = pages(sites * sizeof(JournalEntry)) / sizeof(JournalEntry);
+  header.image_offset = kPage + pages(sites * sizeof(JournalEntry));
+  header.image_size = image.bytes.size();
+  header.code_offset = header.image_offset + pages(image.bytes.size());
+  if (!image.bytes.empty()) memcpy(region->view_ + header.image_offset, image.bytes.data(), image.bytes.size());
+  region->next_ = header.code_offset;
+  return region;
+}
+
+Region::~Region() {
+  if (view_) munmap(view_, size_);
+}
+
+std::span<const JournalEntry> Region::journal() const {
+  return {reinterpret_cast<const JournalEntry*>(view_ + header().journal_offset), header().journal_count};
+}
+
+bool Region::has_room(uint64_t sites, uint64_t code_room) const {
+  return header().journal_count + sites <= header().journal_capacity && next_ + code_room <= size_;
+}
+
+Address Region::append_code(std::span<const uint8_t> code) {
+  CHECK(next_ + code.size() <= size_);
+  Address at = next();
+  memcpy(view_ + next_, code.data(), code.size());
+  next_ += (code.size() + kCodeAlignment - 1) / kCodeAlignment * kCodeAlignment;
+  return at;
+}
+
+void Region::append_journal(const JournalEntry& entry) {
+  RegionHeader& head = header();
+  CHECK(head.journal_count < head.journal_capacity);
+  memcpy(view_ + head.journal_offset + head.journal_count * sizeof entry, &entry, sizeof entry);
+  head.journal_count++;
+}
+
+void Region::fill_cells(Address arena, Address process_table) {
+  RegionHeader& head = header();
+  head.arena = arena.value;
+  head.process_table = process_table.value;
+  if (head.image_size < sizeof(abi::ImageCells)) return;
+  auto* cells = reinterpret_cast<abi::ImageCells*>(view_ + head.image_offset);
+  cells->arena = arena.value;
+  cells->process_table = process_table.value;
+}
+
+}  // namespace spile::engine

@@ -1,0 +1,104 @@
+#pragma once
+// A code region: one memfd "spile-code", mapped readable and executable in a target within reach of the modules it
+// serves, and writable only in the controller. Forked children share it, at the same address.
+//
+//   0                 RegionHeader
+//   journal_offset    JournalEntry[journal_capacity]   what is patched, and what stood there before
+//   image_offset      the CodeImage: ImageCells, handlers, constants     (0: none)
+//   code_offset       trampolines, growing upwards
+//
+// The journal is written before the text is, so that whoever comes after a killed controller can restore every byte
+// and finish every pending return by reading this region from the target.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/address.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "engine/engine.h"
+
+namespace spile::engine {
+
+inline constexpr uint64_t kRegionMagic = 0x65646f632d6c7073;  // "spl-code"
+inline constexpr const char* kCodeName = "spile-code";
+inline constexpr const char* kArenaName = "spile-arena";
+inline constexpr uint8_t kMaxPatch = 8;
+
+struct JournalEntry {
+  uint64_t address;
+  uint8_t original[kMaxPatch];
+  uint8_t patched[kMaxPatch];
+  uint32_t length;
+  uint32_t trampoline_offset;  // from the region's start
+};
+static_assert(sizeof(JournalEntry) == 32);
+
+struct RegionHeader {
+  uint64_t magic;
+  uint64_t size;
+  uint64_t controller_pid;
+  uint64_t journal_offset;
+  uint64_t journal_count;
+  uint64_t journal_capacity;
+  uint64_t image_offset;
+  uint64_t image_size;
+  uint64_t code_offset;
+  uint64_t arena;           // run-time addresses in the target
+  uint64_t arena_size;
+  uint64_t process_table;
+  uint64_t shadow_offset;   // of ArenaGeometry
+  uint64_t shadow_stride;
+  uint64_t shadow_capacity;
+  uint64_t slots_offset;
+  uint64_t slot_stride;
+  uint64_t slot_count;
+};
+
+class Region {
+ public:
+  // Memory for `sites` trampolines of `code_room` bytes in all; to be mapped at `address` in the target.
+  static Result<std::shared_ptr<Region>> create(uint64_t sites, uint64_t code_room, const abi::CodeImage& image);
+  ~Region();
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+  static uint64_t size_for(uint64_t sites, uint64_t code_room, const abi::CodeImage& image);
+
+  // Where it will be, or is, in the target. Set before anything is emitted into it.
+  void place(Address address) { address_ = address; }
+  Address address() const { return address_; }
+  Address end() const { return address_ + static_cast<int64_t>(size_); }
+  uint64_t size() const { return size_; }
+  int fd() const { return fd_.get(); }
+  Address image() const { return address_ + static_cast<int64_t>(header().image_offset); }
+  bool contains(Address address) const { return address >= address_ && address < end(); }
+
+  RegionHeader& header() const { return *reinterpret_cast<RegionHeader*>(view_); }
+  std::span<const JournalEntry> journal() const;
+
+  bool has_room(uint64_t sites, uint64_t code_room) const;
+  // Where the next trampoline is going to be.
+  Address next() const { return address_ + static_cast<int64_t>(next_); }
+  // REQUIRES: has_room.
+  Address append_code(std::span<const uint8_t> code);
+  void append_journal(const JournalEntry& entry);
+
+  // Fills the image's cells once the target's addresses are known.
+  void fill_cells(Address arena, Address process_table);
+
+ private:
+  Region() = default;
+
+  UniqueFd fd_;
+  uint8_t* view_ = nullptr;
+  uint64_t size_ = 0;
+  uint64_t next_ = 0;
+  Address address_;
+};
+
+// A memfd that can be mapped executable, whatever vm.memfd_noexec says, or not at all executable.
+Result<UniqueFd> create_memory(const char* name, uint64_t size, bool executable);
+
+}  // namespace spile::engine

@@ -1,0 +1,78 @@
+#include "engine/remote_call.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace spile::engine {
+
+Result<RemoteCalls> RemoteCalls::begin(Tracer& tracer, Thread& thread, Address system_call) {
+  TRY_DO(tracer.settle(thread));
+  RemoteCalls calls(tracer, thread, system_call);
+  TRY_DO(native_architecture().read_registers(thread.tid, calls.saved_));
+  if (ptrace(PTRACE_GETSIGMASK, thread.tid, sizeof calls.saved_mask_, &calls.saved_mask_) != 0) {
+    return Error::from_errno("read a thread's signal mask", errno);
+  }
+  uint64_t all = ~uint64_t{0};
+  if (ptrace(PTRACE_SETSIGMASK, thread.tid, sizeof all, &all) != 0) {
+    return Error::from_errno("set a thread's signal mask", errno);
+  }
+  calls.active_ = true;
+  return calls;
+}
+
+RemoteCalls::RemoteCalls(RemoteCalls&& other) noexcept
+    : tracer_(other.tracer_), thread_(other.thread_), system_call_(other.system_call_), saved_(other.saved_),
+      saved_mask_(other.saved_mask_), active_(std::exchange(other.active_, false)),
+      deferred_(std::move(other.deferred_)) {}
+
+RemoteCalls::~RemoteCalls() {
+  // A thread that has ended needs no more.
+  if (active_) (void)finish();
+}
+
+Result<void> RemoteCalls::next_stop() {
+  for (;;) {
+    if (ptrace(PTRACE_SYSCALL, thread_->tid, 0, 0) != 0 && errno != ESRCH) {
+      return Error::from_errno("run a thread to a system call", errno);
+    }
+    thread_->running = true;
+    TRY_DO(tracer_->await_stop(*thread_));
+    if (thread_->kind == StopKind::kSystemCall) return {};
+    if (thread_->kind == StopKind::kSignal) deferred_.push_back(std::exchange(thread_->signal, 0));
+  }
+}
+
+Result<uint64_t> RemoteCalls::call(const char* what, uint64_t number, std::initializer_list<uint64_t> arguments) {
+  const Architecture& machine = native_architecture();
+  ThreadRegisters registers = saved_;
+  machine.set_system_call(registers, system_call_, number, {arguments.begin(), arguments.size()});
+  TRY_DO(machine.write_registers(thread_->tid, registers));
+  TRY_DO(next_stop());  // on the way in
+  TRY_DO(next_stop());  // on the way out
+  TRY_DO(machine.read_registers(thread_->tid, registers));
+  int64_t result = machine.system_call_result(registers);
+  if (result < 0 && result > -4096) {
+    return Error::from_errno(fmt::format("{} in process {}", what, thread_->process->pid), static_cast<int>(-result));
+  }
+  return static_cast<uint64_t>(result);
+}
+
+Result<void> RemoteCalls::finish() {
+  if (!std::exchange(active_, false) || thread_->gone) return {};
+  TRY_DO(native_architecture().write_registers(thread_->tid, saved_));
+  ptrace(PTRACE_SETSIGMASK, thread_->tid, sizeof saved_mask_, &saved_mask_);
+  // settle() interrupts and lets it run up to the brink of user space.
+  thread_->kind = StopKind::kSystemCall;
+  TRY_DO(tracer_->settle(*thread_));
+  for (int signal : std::exchange(deferred_, {})) syscall(SYS_tgkill, thread_->process->pid, thread_->tid, signal);
+  return {};
+}
+
+}  // namespace spile::engine

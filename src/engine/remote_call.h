@@ -1,0 +1,48 @@
+#pragma once
+// System calls made by a stopped thread of the target on our behalf.
+//
+// The thread is sent to a `syscall` instruction that exists in its memory (nothing is written into its text), runs to
+// the call's entry and exit (PTRACE_SYSCALL; no SIGTRAP is involved, so the target's handling of it doesn't matter),
+// and gets its registers back. Signals are blocked meanwhile and arrive later with everything that came with them. An
+// interrupted system call of its own is restarted by the kernel as if nothing had been: the last step is a
+// PTRACE_INTERRUPT stop, after which the kernel looks at the restored registers as it does after any interruption.
+
+#include <signal.h>
+
+#include <initializer_list>
+#include <vector>
+
+#include "engine/tracer.h"
+
+namespace spile::engine {
+
+class RemoteCalls {
+ public:
+  // Settles the thread and makes it ready. REQUIRES: the thread is kept still or held; system_call is the address of
+  // a system call instruction.
+  static Result<RemoteCalls> begin(Tracer& tracer, Thread& thread, Address system_call);
+  RemoteCalls(RemoteCalls&& other) noexcept;
+  RemoteCalls& operator=(RemoteCalls&&) = delete;
+  // finish(), if it was not called.
+  ~RemoteCalls();
+
+  // The result, or the call's errno as an Error that names `what`.
+  Result<uint64_t> call(const char* what, uint64_t number, std::initializer_list<uint64_t> arguments);
+  // The thread is as it was before begin(), at kTrap or kGroupStop.
+  Result<void> finish();
+
+ private:
+  RemoteCalls(Tracer& tracer, Thread& thread, Address system_call)
+      : tracer_(&tracer), thread_(&thread), system_call_(system_call) {}
+  Result<void> next_stop();
+
+  Tracer* tracer_;
+  Thread* thread_;
+  Address system_call_;
+  ThreadRegisters saved_;
+  uint64_t saved_mask_ = 0;
+  bool active_ = false;
+  std::vector<int> deferred_;  // stop signals that can't be blocked
+};
+
+}  // namespace spile::engine

@@ -1,0 +1,172 @@
+#include "engine/removal.h"
+
+#include <fmt/format.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <fstream>
+
+#include "abi/arena.h"
+#include "engine/memory_map.h"
+#include "engine/space_setup.h"
+#include "engine/text_patcher.h"
+
+namespace spile::engine {
+namespace {
+
+// Where a thread that can't be stopped now (it is in the kernel) is going to continue; nothing if it has ended.
+std::optional<Address> blocked_pc(pid_t pid, pid_t tid) {
+  std::ifstream file(fmt::format("/proc/{}/task/{}/syscall", pid, tid));
+  std::string text;
+  std::getline(file, text);
+  size_t last = text.rfind(' ');
+  if (last == std::string::npos) return {};
+  return Address(strtoull(text.c_str() + last + 1, nullptr, 16));
+}
+
+// Program counters in displaced code go back to the text; true if all threads are out of our code then.
+bool evacuate(AddressSpace& space) {
+  std::vector<const PatchedSite*> by_trampoline;
+  for (const PatchedSite& site : space.sites) by_trampoline.push_back(&site);
+  std::sort(by_trampoline.begin(), by_trampoline.end(),
+            [](const PatchedSite* a, const PatchedSite* b) { return a->trampoline < b->trampoline; });
+  bool outside = true;
+  auto move = [&](Address pc, bool restarting) -> std::optional<Address> {
+    if (!space.in_code(pc)) return {};
+    auto after = std::upper_bound(by_trampoline.begin(), by_trampoline.end(), pc,
+                                  [](Address value, const PatchedSite* site) { return value < site->trampoline; });
+    if (after != by_trampoline.begin()) {
+      if (auto restored = (*std::prev(after))->restored(pc)) return restored;
+    }
+    outside = false;
+    return {};
+  };
+  for (Process* process : space.users) {
+    for (auto& [tid, thread] : process->threads) {
+      if (!thread->running) {
+        move_program_counters(space, *thread, move);
+      } else if (auto pc = blocked_pc(process->pid, tid); pc && space.in_code(*pc)) {
+        outside = false;
+      }
+    }
+  }
+  return outside;
+}
+
+void resolve_slot(const AddressSpace& space, uint64_t slot_offset, const TargetMemory& to) {
+  const ArenaGeometry& geometry = space.geometry;
+  Address slot_at = space.arena.begin + static_cast<int64_t>(slot_offset);
+  if (slot_offset + geometry.slot_stride > space.arena.size()) return;
+  auto slot = space.memory.read_value<abi::ThreadSlot>(slot_at);
+  if (!slot.ok()) return;
+  uint32_t depth = std::min(slot->shadow_depth, geometry.shadow_capacity);
+  // The newest first: where frames share a stack slot, each one's return address leads into the code of the one below.
+  for (uint32_t i = depth; i-- > 0;) {
+    Address frame_at = slot_at + static_cast<int64_t>(geometry.shadow_offset + i * geometry.shadow_stride);
+    auto frame = space.memory.read_value<abi::ShadowFrame>(frame_at);
+    if (!frame.ok()) return;
+    auto present = to.read_value<uint64_t>(Address(frame->stack_slot));
+    if (!present.ok() || !space.in_code(Address(*present))) continue;
+    (void)to.write_value(Address(frame->stack_slot), frame->return_address);
+  }
+}
+
+std::vector<abi::ThreadTableEntry> read_table(const AddressSpace& space) {
+  std::vector<abi::ThreadTableEntry> entries(abi::kThreadTableEntries);
+  std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(entries.data()), entries.size() * sizeof entries[0]);
+  if (space.process_table.size() < bytes.size() || !space.memory.read(space.process_table.begin, bytes).ok()) return {};
+  return entries;
+}
+
+PatchedSite site_of(const JournalEntry& entry, Address region) {
+  PatchedSite site;
+  site.begin = Address(entry.address);
+  site.trampoline = region + entry.trampoline_offset;
+  site.window = site.overwritten = static_cast<uint8_t>(std::min<uint32_t>(entry.length, kMaxPatch));
+  memcpy(site.original, entry.original, kMaxPatch);
+  memcpy(site.patched, entry.patched, kMaxPatch);
+  return site;
+}
+
+Result<void> adopt_region(AddressSpace& space, const Mapping& mapping) {
+  TRY(RegionHeader header, space.memory.read_value<RegionHeader>(Address(mapping.begin)));
+  if (header.magic != kRegionMagic || header.size > mapping.size()) return Error{"not a code region of this version", ""};
+  space.code.push_back({Address(mapping.begin), Address(mapping.end)});
+  space.arena = {Address(header.arena), Address(header.arena + header.arena_size)};
+  space.process_table = {Address(header.process_table),
+                         Address(header.process_table + (sizeof(abi::ProcessTable) + 4095) / 4096 * 4096)};
+  space.geometry = {.size = header.arena_size, .slots_offset = header.slots_offset, .slot_stride = header.slot_stride,
+                    .slot_count = static_cast<uint32_t>(header.slot_count), .shadow_offset = header.shadow_offset,
+                    .shadow_stride = header.shadow_stride,
+                    .shadow_capacity = static_cast<uint32_t>(header.shadow_capacity)};
+  uint64_t count = std::min(header.journal_count, header.size / sizeof(JournalEntry));
+  std::vector<JournalEntry> journal(count);
+  TRY_DO(space.memory.read(Address(mapping.begin + header.journal_offset),
+                           {reinterpret_cast<uint8_t*>(journal.data()), count * sizeof(JournalEntry)}));
+  for (const JournalEntry& entry : journal) space.sites.push_back(site_of(entry, Address(mapping.begin)));
+  return {};
+}
+
+}  // namespace
+
+void resolve_pending_returns(const AddressSpace& space, uint64_t only_slot, const TargetMemory& to) {
+  if (space.geometry.shadow_capacity == 0) return;
+  if (only_slot != 0) return resolve_slot(space, only_slot, to);
+  for (const abi::ThreadTableEntry& entry : read_table(space)) {
+    if (entry.thread_pointer != 0) resolve_slot(space, entry.slot_offset, to);
+  }
+}
+
+uint64_t find_thread_slot(const AddressSpace& space, uint64_t thread_pointer) {
+  for (const abi::ThreadTableEntry& entry : read_table(space)) {
+    if (entry.thread_pointer == thread_pointer && thread_pointer != 0) return entry.slot_offset;
+  }
+  return 0;
+}
+
+Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms) {
+  if (space.empty()) return {};
+  TRY_DO(tracer.keep_still(space.users, patience_ms));
+  write_patches(space.memory, space.sites, PatchDirection::kRestore, [](size_t) {});
+  auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
+  for (;;) {
+    resolve_pending_returns(space, 0, space.memory);
+    if (evacuate(space)) break;
+    bool late = Tracer::Clock::now() > deadline;
+    tracer.let_go(space.users);
+    if (late) {
+      return Error{"a thread does not leave our code: handlers stay mapped, all functions are restored",
+                   "is the process stopped (SIGSTOP)?"};
+    }
+    tracer.pump(1);
+    if (space.users.empty()) return {};
+    TRY_DO(tracer.keep_still(space.users, patience_ms));
+  }
+  auto unmapped = unmap_all(tracer, space);
+  space.sites.clear();
+  space.modules.clear();
+  space.linker_trap = Address();
+  space.linker_sought = false;
+  tracer.let_go(space.users);
+  return unmapped;
+}
+
+Result<AddressSpace> find_remains(pid_t pid) {
+  AddressSpace space;
+  TRY(MemoryMap map, MemoryMap::read(pid));
+  for (const Mapping& mapping : map.all()) {
+    if (!mapping.path.starts_with("/memfd:spile-code") || mapping.offset != 0) continue;
+    if (space.code.empty()) {
+      TRY(space.memory, TargetMemory::open(pid));
+    }
+    // A region that can't be read is left where it is.
+    (void)adopt_region(space, mapping);
+  }
+  std::sort(space.sites.begin(), space.sites.end(),
+            [](const PatchedSite& a, const PatchedSite& b) { return a.begin < b.begin; });
+  return space;
+}
+
+}  // namespace spile::engine

@@ -1,0 +1,30 @@
+#pragma once
+// From requests to patches that are ready to be written: reads the module's text, plans each site, emits trampolines
+// into a region. Everything here happens while the target runs.
+
+#include <functional>
+
+#include "engine/address_space.h"
+
+namespace spile::engine {
+
+struct BuiltSites {
+  std::vector<PatchedSite> sites;                // by begin; not in the text yet
+  std::vector<uint32_t> first_outcome;           // for each site: its first outcome ...
+  std::vector<uint32_t> outcome_count;           // ... and how many requests share it
+  std::vector<SiteOutcome> outcomes;             // for every request; kRefused ones are final
+  std::shared_ptr<Region> region;
+};
+
+// Finds or maps a region for so many sites and bytes of trampolines.
+using RegionSource = std::function<Result<std::shared_ptr<Region>>(uint64_t sites, uint64_t code_room)>;
+
+// requests: all for this module, in the order in which they were made.
+Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Module& module,
+                               std::span<const SiteRequest> requests, const RegionSource& region_source);
+
+// A site as it is kept while its patch is in the text.
+Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> original, const Trampoline& trampoline,
+                               Address at, uint32_t prefix);
+
+}  // namespace spile::engine

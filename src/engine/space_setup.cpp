@@ -1,0 +1,202 @@
+#include "engine/space_setup.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <linux/membarrier.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+
+#include "abi/arena.h"
+#include "engine/descriptor_channel.h"
+#include "engine/memory_map.h"
+#include "engine/remote_call.h"
+
+namespace spile::engine {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kTableSize = (sizeof(abi::ProcessTable) + kPage - 1) / kPage * kPage;
+constexpr uint64_t kLeastSites = 16384;            // memory that is not touched costs nothing
+constexpr uint64_t kLeastCodeRoom = uint64_t{4} << 20;
+constexpr int kPlacementTries = 8;
+
+Result<Address> find_system_call(AddressSpace& space, pid_t pid) {
+  TRY(MemoryMap map, MemoryMap::read(pid));
+  std::vector<const Mapping*> candidates;
+  for (const Mapping& mapping : map.all()) {
+    if (!mapping.executable || mapping.path == "[vsyscall]" || mapping.path.starts_with("/memfd:spile-")) continue;
+    // The vdso is in every process and nobody's to patch; else any other text does.
+    candidates.insert(mapping.path == "[vdso]" ? candidates.begin() : candidates.end(), &mapping);
+  }
+  for (const Mapping* mapping : candidates) {
+    std::vector<uint8_t> text(std::min<uint64_t>(mapping->size(), uint64_t{4} << 20));
+    text.resize(space.memory.read_some(Address(mapping->begin), text));
+    if (auto offset = native_architecture().find_system_call(text)) return Address(mapping->begin + *offset);
+  }
+  return Error{fmt::format("process {} has no system call instruction", pid), ""};
+}
+
+class BorrowedThread {
+ public:
+  BorrowedThread(Tracer& tracer, Thread& thread) : tracer_(tracer), thread_(thread) {}
+  ~BorrowedThread() { tracer_.unhold(thread_); }
+  BorrowedThread(const BorrowedThread&) = delete;
+  BorrowedThread& operator=(const BorrowedThread&) = delete;
+
+ private:
+  Tracer& tracer_;
+  Thread& thread_;
+};
+
+Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thread) {
+  if (space.system_call == Address()) {
+    TRY(space.system_call, find_system_call(space, thread.process->pid));
+  }
+  return RemoteCalls::begin(tracer, thread, space.system_call);
+}
+
+Result<void> map_table(RemoteCalls& calls, AddressSpace& space) {
+  TRY(uint64_t at, calls.call("map the process table", SYS_mmap,
+                              {0, kTableSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                               static_cast<uint64_t>(-1), 0}));
+  space.process_table = {Address(at), Address(at + kTableSize)};
+  TRY_DO(calls.call("madvise", SYS_madvise, {at, kTableSize, MADV_WIPEONFORK}));
+  // Lets the controller order its stores with handlers in all processes by one call (MEMBARRIER_CMD_GLOBAL_EXPEDITED).
+  // A kernel without it has slower ways.
+  (void)calls.call("membarrier", SYS_membarrier, {MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0});
+  return {};
+}
+
+// Maps the memory behind `fd` of ours into the target. where: 0 for any place.
+Result<Address> map_descriptor(RemoteCalls& calls, AddressSpace& space, pid_t pid, const char* what, int fd,
+                               uint64_t size, uint64_t protection, Address where) {
+  TRY(DescriptorChannel channel, DescriptorChannel::open(calls, space.memory, pid, space.process_table.begin));
+  auto remote = channel.send(calls, fd);
+  Result<uint64_t> mapped = Error{};
+  if (remote.ok()) {
+    uint64_t flags = MAP_SHARED | (where == Address() ? 0 : MAP_FIXED_NOREPLACE);
+    mapped = calls.call(what, SYS_mmap, {where.value, size, protection, flags, static_cast<uint64_t>(*remote), 0});
+    TRY_DO(calls.call("close", SYS_close, {static_cast<uint64_t>(*remote)}));
+  }
+  TRY_DO(channel.close(calls));
+  if (!remote.ok()) return std::move(remote).error();
+  if (!mapped.ok()) return std::move(mapped).error();
+  return Address(*mapped);
+}
+
+void record_geometry(RegionHeader& header, const SetupContext& context) {
+  const ArenaGeometry& geometry = context.geometry;
+  header.arena_size = geometry.size;
+  header.shadow_offset = geometry.shadow_offset;
+  header.shadow_stride = geometry.shadow_stride;
+  header.shadow_capacity = geometry.shadow_capacity;
+  header.slots_offset = geometry.slots_offset;
+  header.slot_stride = geometry.slot_stride;
+  header.slot_count = geometry.slot_count;
+}
+
+}  // namespace
+
+Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
+  for (Process* process : space.users) {
+    for (auto& [tid, thread] : process->threads) {
+      if (!thread->running && thread->event != PTRACE_EVENT_VFORK) {
+        tracer.hold(*thread);
+        return thread.get();
+      }
+    }
+  }
+  for (Process* process : space.users) {
+    // By pid and tid: waiting may end any of them.
+    pid_t pid = process->pid;
+    std::vector<pid_t> tids;
+    for (auto& [tid, thread] : process->threads) tids.push_back(tid);
+    for (pid_t tid : tids) {
+      Thread* thread = tracer.find_thread(tid);
+      std::string state = process_status(tid, "State");
+      if (!thread || thread->in_vfork || state.empty() || state[0] == 'D' || state[0] == 'Z' || state[0] == 'X') continue;
+      tracer.hold(*thread);
+      ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+      auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(500);
+      while (thread->running && !thread->gone && Tracer::Clock::now() < deadline) tracer.pump(20);
+      if (!thread->gone && !thread->running && thread->event != PTRACE_EVENT_VFORK) return thread;
+      tracer.unhold(*thread);
+    }
+    if (!tracer.find_process(pid)) return Error{fmt::format("process {} has ended", pid), ""};
+  }
+  return Error{"no thread of the process can be stopped", "is it stuck in the kernel (state D)?"};
+}
+
+Result<void> map_arena(SetupContext& context, AddressSpace& space) {
+  if (space.arena.size() != 0) return {};
+  TRY(Thread* thread, borrow_thread(context.tracer, space));
+  BorrowedThread guard(context.tracer, *thread);
+  TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
+  if (space.process_table.size() == 0) TRY_DO(map_table(calls, space));
+  TRY(Address at, map_descriptor(calls, space, thread->process->pid, "map the arena", context.arena_fd,
+                                 context.geometry.size, PROT_READ | PROT_WRITE, Address()));
+  space.arena = {at, at + static_cast<int64_t>(context.geometry.size)};
+  space.geometry = context.geometry;
+  return calls.finish();
+}
+
+Result<std::shared_ptr<Region>> region_near(SetupContext& context, AddressSpace& space, Address low, Address high,
+                                            uint64_t sites, uint64_t code_room) {
+  uint64_t reach = native_architecture().reach();
+  auto reaches = [&](Address begin, Address end) {
+    return begin.value + reach >= high.value && low.value + reach >= end.value;
+  };
+  for (auto& region : space.regions) {
+    if (region->has_room(sites, code_room) && reaches(region->address(), region->end())) return region;
+  }
+  uint64_t most_sites = std::max(sites + sites / 2, kLeastSites);
+  uint64_t most_room = std::max(code_room + code_room / 2, kLeastCodeRoom);
+  TRY(auto region, Region::create(most_sites, most_room, context.image));
+  TRY(Thread* thread, borrow_thread(context.tracer, space));
+  BorrowedThread guard(context.tracer, *thread);
+  TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
+  pid_t pid = thread->process->pid;
+  Error last{fmt::format("no free addresses near {:#x} in process {}", low.value, pid), ""};
+  for (int tries = 0; tries < kPlacementTries; tries++) {
+    TRY(MemoryMap map, MemoryMap::read(pid));
+    auto room = map.find_room(low.value, high.value, region->size(), reach);
+    if (!room) return last;
+    region->place(Address(*room));
+    auto mapped = map_descriptor(calls, space, pid, "map code", region->fd(), region->size(), PROT_READ | PROT_EXEC,
+                                 region->address());
+    if (mapped.ok() && *mapped == region->address()) {
+      record_geometry(region->header(), context);
+      region->fill_cells(space.arena.begin, space.process_table.begin);
+      space.regions.push_back(region);
+      space.code.push_back({region->address(), region->end()});
+      TRY_DO(calls.finish());
+      return region;
+    }
+    // Another thread was given the place in between.
+    if (!mapped.ok()) last = std::move(mapped).error();
+  }
+  return last;
+}
+
+Result<void> unmap_all(Tracer& tracer, AddressSpace& space) {
+  if (space.empty()) return {};
+  TRY(Thread* thread, borrow_thread(tracer, space));
+  BorrowedThread guard(tracer, *thread);
+  TRY(RemoteCalls calls, begin_calls(tracer, space, *thread));
+  for (const AddressRange& range : space.code) {
+    TRY_DO(calls.call("unmap code", SYS_munmap, {range.begin.value, range.size()}));
+  }
+  for (const AddressRange* range : {&space.arena, &space.process_table}) {
+    if (range->size() != 0) TRY_DO(calls.call("munmap", SYS_munmap, {range->begin.value, range->size()}));
+  }
+  TRY_DO(calls.finish());
+  space.code.clear();
+  space.regions.clear();
+  space.arena = space.process_table = {};
+  return {};
+}
+
+}  // namespace spile::engine

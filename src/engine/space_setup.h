@@ -1,0 +1,32 @@
+#pragma once
+// Maps into a target what handlers need: the ProcessTable, the arena, code regions. Done by one thread of the target,
+// while the others run.
+
+#include "abi/code_image.h"
+#include "engine/address_space.h"
+#include "engine/tracer.h"
+
+namespace spile::engine {
+
+struct SetupContext {
+  Tracer& tracer;
+  const abi::CodeImage& image;
+  ArenaGeometry geometry;
+  int arena_fd;
+};
+
+// A thread that can carry out system calls for us, stopped and with a hold on it (the caller's to take off).
+Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space);
+
+// Maps table and arena, if they are not yet there.
+Result<void> map_arena(SetupContext& context, AddressSpace& space);
+
+// A region with room for so many sites and bytes of trampolines, within reach of all of [low, high): an existing one,
+// or a new one. REQUIRES: map_arena.
+Result<std::shared_ptr<Region>> region_near(SetupContext& context, AddressSpace& space, Address low, Address high,
+                                            uint64_t sites, uint64_t code_room);
+
+// Unmaps everything that the address space names. REQUIRES: nothing in it is reachable any more; all threads are still.
+Result<void> unmap_all(Tracer& tracer, AddressSpace& space);
+
+}  // namespace spile::engine

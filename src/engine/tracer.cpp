@@ -1,0 +1,392 @@
+#include "engine/tracer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fmt/format.h>
+#include <linux/kcmp.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "engine/refusal.h"
+
+namespace spile::engine {
+namespace {
+
+constexpr int kSystemCallStop = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
+constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
+                          PTRACE_O_TRACEEXEC | PTRACE_O_TRACEVFORKDONE;
+
+std::vector<pid_t> threads_of(pid_t pid) {
+  std::vector<pid_t> tids;
+  DIR* directory = opendir(fmt::format("/proc/{}/task", pid).c_str());
+  if (!directory) return tids;
+  while (dirent* entry = readdir(directory)) {
+    if (pid_t tid = atoi(entry->d_name)) tids.push_back(tid);
+  }
+  closedir(directory);
+  return tids;
+}
+
+bool share_memory(pid_t a, pid_t b, int event) {
+  long same = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
+  if (same < 0) return event == PTRACE_EVENT_VFORK;  // no CONFIG_KCMP
+  return same == 0;
+}
+
+// In uninterruptible sleep, or ended (an end that someone else's wait has taken included).
+bool is_out_of_user_space(pid_t tid) {
+  std::string state = process_status(tid, "State");
+  return state.empty() || state[0] == 'D' || state[0] == 'Z' || state[0] == 'X';
+}
+
+bool is_stop_signal(int signal) {
+  return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+}  // namespace
+
+std::string process_status(pid_t pid, std::string_view field) {
+  std::ifstream file(fmt::format("/proc/{}/status", pid));
+  std::string line;
+  while (std::getline(file, line)) {
+    if (!line.starts_with(field) || line[field.size()] != ':') continue;
+    size_t begin = line.find_first_not_of(" \t", field.size() + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+Result<std::unique_ptr<Tracer>> Tracer::create(TraceListener& listener) {
+  std::unique_ptr<Tracer> tracer(new Tracer(listener));
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  if (int error = pthread_sigmask(SIG_BLOCK, &child, &tracer->original_mask_)) {
+    return Error::from_errno("block SIGCHLD", error);
+  }
+  tracer->signal_fd_ = UniqueFd(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!tracer->signal_fd_) return Error::from_errno("signalfd", errno);
+  return tracer;
+}
+
+Tracer::~Tracer() { pthread_sigmask(SIG_SETMASK, &original_mask_, nullptr); }
+
+Process* Tracer::find_process(pid_t pid) {
+  auto found = processes_.find(pid);
+  return found == processes_.end() ? nullptr : found->second.get();
+}
+
+Thread* Tracer::find_thread(pid_t tid) {
+  auto found = threads_.find(tid);
+  return found == threads_.end() ? nullptr : found->second;
+}
+
+Process& Tracer::add_process(pid_t pid) {
+  auto& process = processes_[pid];
+  process = std::make_unique<Process>();
+  process->pid = pid;
+  return *process;
+}
+
+Thread& Tracer::add_thread(Process& process, pid_t tid) {
+  auto& thread = process.threads[tid];
+  thread = std::make_unique<Thread>();
+  thread->tid = tid;
+  thread->process = &process;
+  threads_[tid] = thread.get();
+  return *thread;
+}
+
+Result<void> Tracer::seize_threads(Process& process) {
+  // Threads may start others until all are seized; those that seized threads start are traced from birth.
+  for (bool found = true; found;) {
+    found = false;
+    for (pid_t tid : threads_of(process.pid)) {
+      if (process.threads.contains(tid)) continue;
+      if (ptrace(PTRACE_SEIZE, tid, 0, kOptions) != 0) {
+        if (errno == ESRCH || (errno == EPERM && find_thread(tid))) continue;
+        // A thread born to a seized one between the listing and now is ours already, and its birth not yet received.
+        if (errno == EPERM && process_status(tid, "TracerPid") == std::to_string(getpid())) continue;
+        return explain_refusal(process.pid, errno);
+      }
+      add_thread(process, tid);
+      found = true;
+    }
+  }
+  if (process.threads.empty()) return explain_refusal(process.pid, ESRCH);
+  return {};
+}
+
+Result<Process*> Tracer::seize(pid_t pid) {
+  if (find_process(pid)) return Error{fmt::format("attach {}: already attached", pid), ""};
+  TRY_DO(check_attachable(pid));
+  Process& process = add_process(pid);
+  if (auto seized = seize_threads(process); !seized.ok()) {
+    // Seized threads can only be let go while stopped.
+    if (!process.threads.empty() && keep_still({&process}, 1000).ok()) release(process);
+    processes_.erase(pid);
+    return std::move(seized).error();
+  }
+  return &process;
+}
+
+Result<Process*> Tracer::seize_child(pid_t pid) {
+  if (ptrace(PTRACE_SEIZE, pid, 0, kOptions) != 0) return explain_refusal(pid, errno);
+  Process& process = add_process(pid);
+  process.launched = true;
+  add_thread(process, pid);
+  return &process;
+}
+
+bool Tracer::pump(int timeout_ms) {
+  auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  bool any = false;
+  for (;;) {
+    // Emptied before the statuses are collected, so that no later one is missed.
+    signalfd_siginfo info;
+    while (read(signal_fd_.get(), &info, sizeof info) > 0) {
+    }
+    int status;
+    pid_t tid;
+    while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
+      receive(tid, status);
+      any = true;
+    }
+    if (any || timeout_ms == 0) return any;
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (timeout_ms > 0 && left <= 0) return false;
+    pollfd wait{signal_fd_.get(), POLLIN, 0};
+    ::poll(&wait, 1, timeout_ms < 0 ? -1 : static_cast<int>(left));
+  }
+}
+
+void Tracer::receive(pid_t tid, int status) {
+  if (!WIFSTOPPED(status)) return receive_exit(tid, status);
+  Thread* thread = find_thread(tid);
+  if (!thread) {
+    early_[tid] = status;
+    return;
+  }
+  thread->running = thread->listening = false;
+  thread->signal = 0;
+  thread->event = 0;
+  int event = status >> 16, signal = WSTOPSIG(status);
+  if (event == PTRACE_EVENT_STOP) {
+    thread->kind = is_stop_signal(signal) ? StopKind::kGroupStop : StopKind::kTrap;
+    thread->in_vfork = false;
+  } else if (event != 0) {
+    thread->kind = StopKind::kEvent;
+    thread->event = event;
+    receive_event(*thread, event);
+  } else if (signal == kSystemCallStop) {
+    thread->kind = StopKind::kSystemCall;
+  } else {
+    thread->kind = StopKind::kSignal;
+    thread->signal = signal;
+    listener_.signal_arrived(*thread);
+  }
+  listener_.thread_stopped(*thread);
+  resume_unless_kept(*thread);
+}
+
+void Tracer::receive_exit(pid_t tid, int status) {
+  early_.erase(tid);
+  Thread* thread = find_thread(tid);
+  if (!thread) return listener_.stranger_exited(tid, status);
+  Process* process = thread->process;
+  threads_.erase(tid);
+  auto node = process->threads.extract(tid);
+  thread->gone = true;
+  thread->running = false;
+  graveyard_.push_back(std::move(node.mapped()));
+  // The leader's end is reported when all other threads have gone.
+  if (tid != process->pid) return;
+  for (auto& [other, left] : process->threads) {
+    threads_.erase(other);
+    left->gone = true;
+    left->running = false;
+    graveyard_.push_back(std::move(left));
+  }
+  process->threads.clear();
+  listener_.process_exited(*process, status);
+  processes_.erase(process->pid);
+}
+
+void Tracer::receive_event(Thread& thread, int event) {
+  switch (event) {
+    case PTRACE_EVENT_FORK:
+    case PTRACE_EVENT_VFORK:
+    case PTRACE_EVENT_CLONE:
+      receive_birth(thread, event);
+      break;
+    case PTRACE_EVENT_VFORK_DONE:
+      thread.in_vfork = false;
+      break;
+    case PTRACE_EVENT_EXEC:
+      receive_exec(thread);
+      break;
+    default:
+      break;
+  }
+}
+
+void Tracer::receive_birth(Thread& parent, int event) {
+  unsigned long message = 0;
+  if (ptrace(PTRACE_GETEVENTMSG, parent.tid, 0, &message) != 0) return;
+  pid_t child = static_cast<pid_t>(message);
+  if (event == PTRACE_EVENT_VFORK) parent.in_vfork = true;
+  if (find_thread(child)) return;
+  std::string group = process_status(child, "Tgid");
+  Process* born = nullptr;
+  if (group == std::to_string(parent.process->pid)) {
+    add_thread(*parent.process, child);
+  } else {
+    born = &add_process(child);
+    born->parent = parent.process->pid;
+    add_thread(*born, child);
+    listener_.process_forked(parent, *born, share_memory(parent.tid, child, event));
+  }
+  if (auto early = early_.find(child); early != early_.end()) {
+    int status = early->second;
+    early_.erase(early);
+    receive(child, status);
+  }
+}
+
+void Tracer::receive_exec(Thread& thread) {
+  // All other threads are gone; the survivor has become the leader, whatever its tid was.
+  Process& process = *thread.process;
+  std::vector<pid_t> others;
+  for (auto& [tid, other] : process.threads) {
+    if (tid != process.pid) others.push_back(tid);
+  }
+  for (pid_t tid : others) {
+    threads_.erase(tid);
+    auto node = process.threads.extract(tid);
+    node.mapped()->gone = true;
+    node.mapped()->running = false;
+    graveyard_.push_back(std::move(node.mapped()));
+  }
+  listener_.process_executed(process);
+}
+
+void Tracer::resume_unless_kept(Thread& thread) {
+  if (thread.gone || thread.running || thread.holds > 0 || thread.process->keep_still > 0) return;
+  resume(thread);
+}
+
+void Tracer::resume(Thread& thread) {
+  // ESRCH: killed meanwhile; its end will be received.
+  if (thread.kind == StopKind::kGroupStop) {
+    thread.listening = true;
+    ptrace(PTRACE_LISTEN, thread.tid, 0, 0);
+  } else {
+    ptrace(PTRACE_CONT, thread.tid, 0, static_cast<long>(thread.signal));
+  }
+  thread.signal = 0;
+  thread.running = true;
+}
+
+void Tracer::unhold(Thread& thread) {
+  if (thread.gone) return;
+  CHECK(thread.holds > 0);
+  thread.holds--;
+  resume_unless_kept(thread);
+}
+
+bool Tracer::all_still(const std::vector<Process*>& processes, bool allow_blocked) {
+  for (Process* process : processes) {
+    for (auto& [tid, thread] : process->threads) {
+      if (!thread->running) continue;
+      if (!thread->in_vfork && !(allow_blocked && is_out_of_user_space(tid))) return false;
+      // The interrupt stays pending and stops it before it returns to user space.
+      thread->pc_unchecked = true;
+    }
+  }
+  return true;
+}
+
+Result<void> Tracer::keep_still(const std::vector<Process*>& processes, uint64_t patience_ms) {
+  for (Process* process : processes) {
+    process->keep_still++;
+    for (auto& [tid, thread] : process->threads) {
+      if (thread->running) ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+    }
+  }
+  // Processes that exit while we wait leave processes_; look them up anew each time.
+  std::vector<pid_t> pids;
+  for (Process* process : processes) pids.push_back(process->pid);
+  auto start = Clock::now();
+  for (;;) {
+    std::vector<Process*> left;
+    for (pid_t pid : pids) {
+      if (Process* process = find_process(pid)) left.push_back(process);
+    }
+    auto waited = Clock::now() - start;
+    if (all_still(left, waited > std::chrono::milliseconds(20))) return {};
+    if (waited > std::chrono::milliseconds(patience_ms)) {
+      let_go(left);
+      return Error{fmt::format("process {}: its threads did not stop within {} ms", pids.front(), patience_ms),
+                   "is the machine overloaded, or a thread stuck in the kernel?"};
+    }
+    pump(5);
+    // Threads born while we wait start stopped; those that a listener resumed before the interrupt came are asked again.
+  }
+}
+
+void Tracer::let_go(const std::vector<Process*>& processes) {
+  for (Process* process : processes) {
+    process->keep_still--;
+    for (auto& [tid, thread] : process->threads) resume_unless_kept(*thread);
+  }
+}
+
+Result<void> Tracer::await_stop(Thread& thread) {
+  pid_t tid = thread.tid;
+  while (thread.running && !thread.gone) {
+    int status;
+    pid_t got = waitpid(tid, &status, __WALL);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error::from_errno(fmt::format("wait for thread {}", tid), errno);
+    receive(got, status);
+  }
+  if (thread.gone) return Error{fmt::format("thread {} has ended", tid), ""};
+  return {};
+}
+
+Result<void> Tracer::settle(Thread& thread) {
+  for (int tries = 0; tries < 16; tries++) {
+    if (thread.gone) break;
+    if (thread.kind == StopKind::kTrap || thread.kind == StopKind::kGroupStop) return {};
+    ptrace(PTRACE_INTERRUPT, thread.tid, 0, 0);
+    resume(thread);
+    TRY_DO(await_stop(thread));
+  }
+  return Error{fmt::format("thread {} does not come to rest", thread.tid), ""};
+}
+
+void Tracer::release(Process& process) {
+  for (auto& [tid, thread] : process.threads) {
+    // In a group-stop the thread stays stopped, as job control wants it.
+    int signal = thread->kind == StopKind::kSignal ? thread->signal : 0;
+    ptrace(PTRACE_DETACH, tid, 0, static_cast<long>(signal));
+    threads_.erase(tid);
+    thread->gone = true;
+    thread->running = false;
+    graveyard_.push_back(std::move(thread));
+  }
+  process.threads.clear();
+  pid_t pid = process.pid;
+  processes_.erase(pid);
+}
+
+}  // namespace spile::engine

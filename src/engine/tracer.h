@@ -1,0 +1,145 @@
+#pragma once
+// ptrace bookkeeping: which threads of which processes are traced, what stopped them, and how they are let go so that
+// they don't notice. All waiting for children of any kind goes through here.
+//
+//   running --PTRACE_INTERRUPT, signal, event--> stopped --resume()--> running
+//                                                   \--resume() of a group-stop--> listening (PTRACE_LISTEN)
+//
+// Receiving a status does the bookkeeping and tells the listener at once; unless the thread's process is being kept
+// still, or the listener put a hold on the thread, it goes on immediately. What needs more than that (arming, system
+// calls in the target) is queued by the listener and done at the engine's top level, while the hold keeps the thread.
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "engine/arch/architecture.h"
+
+namespace spile::engine {
+
+struct AddressSpace;
+struct Process;
+
+enum class StopKind : uint8_t {
+  kTrap,        // PTRACE_EVENT_STOP: interrupted, or newly born; nothing to deliver
+  kGroupStop,   // the process is stopped by SIGSTOP, SIGTSTP, SIGTTIN or SIGTTOU
+  kSignal,      // `signal` is about to be delivered
+  kEvent,       // within fork, clone, exec: the system call has not returned yet
+  kSystemCall,  // PTRACE_SYSCALL
+};
+
+struct Thread {
+  pid_t tid = 0;
+  Process* process = nullptr;
+  bool running = true;        // or listening
+  bool listening = false;
+  bool gone = false;          // its end has been received while somebody held a pointer to it
+  StopKind kind = StopKind::kTrap;
+  int signal = 0;             // to be delivered when resumed
+  int event = 0;              // PTRACE_EVENT_* of kEvent
+  bool in_vfork = false;      // waits in the kernel for a vfork child, and can't be stopped
+  bool pc_unchecked = false;  // patches were made while it could not be looked at
+  int holds = 0;              // not resumed while positive
+};
+
+struct Process {
+  pid_t pid = 0;
+  pid_t parent = 0;           // the traced process that forked it; 0 if launched or attached
+  bool launched = false;
+  std::map<pid_t, std::unique_ptr<Thread>> threads;
+  std::shared_ptr<AddressSpace> space;
+  int keep_still = 0;         // its threads are not resumed while positive
+};
+
+class TraceListener {
+ public:
+  virtual ~TraceListener() = default;
+  // child: new, its first thread waits for its first stop.
+  virtual void process_forked(Thread& parent, Process& child, bool shares_memory) = 0;
+  virtual void process_executed(Process& process) = 0;
+  // The Process is deleted afterwards.
+  virtual void process_exited(Process& process, int status) = 0;
+  virtual void stranger_exited(pid_t pid, int status) = 0;
+  // thread.signal is about to be delivered; the listener may change it, and registers.
+  virtual void signal_arrived(Thread& thread) = 0;
+  virtual void thread_stopped(Thread& thread) = 0;
+};
+
+class Tracer {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  static Result<std::unique_ptr<Tracer>> create(TraceListener& listener);
+  ~Tracer();
+
+  // All threads of a running process; they go on running.
+  Result<Process*> seize(pid_t pid);
+  // A child of ours that waits to exec: stops there, with one hold.
+  Result<Process*> seize_child(pid_t pid);
+
+  const std::map<pid_t, std::unique_ptr<Process>>& processes() const { return processes_; }
+  Process* find_process(pid_t pid);
+  Thread* find_thread(pid_t tid);
+
+  int wait_fd() const { return signal_fd_.get(); }
+  // Receives what is there; waits for the first up to timeout_ms (-1: for ever). True if something was received.
+  bool pump(int timeout_ms);
+
+  // Keeps all threads of the processes still until let_go. Threads in uninterruptible sleep or in vfork are only sure
+  // to stop before they run user code again; they come back with pc_unchecked set.
+  Result<void> keep_still(const std::vector<Process*>& processes, uint64_t patience_ms);
+  void let_go(const std::vector<Process*>& processes);
+
+  void hold(Thread& thread) { thread.holds++; }
+  void unhold(Thread& thread);
+
+  // Brings a stopped thread to kTrap or kGroupStop, where its registers are those of user space and system calls can
+  // be injected: delivers a pending signal, finishes an event's system call. It executes no instruction of its own.
+  // REQUIRES: the thread is kept still or held.
+  Result<void> settle(Thread& thread);
+  // Waits for the thread's next stop, of whatever kind. REQUIRES: as settle.
+  Result<void> await_stop(Thread& thread);
+
+  // PTRACE_DETACH, delivering what is pending. REQUIRES: the process is kept still.
+  void release(Process& process);
+
+  // Ended threads are kept until here, since callers may point to them. REQUIRES: nobody does.
+  void forget_ended_threads() { graveyard_.clear(); }
+
+  const sigset_t& original_mask() const { return original_mask_; }
+
+ private:
+  explicit Tracer(TraceListener& listener) : listener_(listener) {}
+  Thread& add_thread(Process& process, pid_t tid);
+  Process& add_process(pid_t pid);
+  Result<void> seize_threads(Process& process);
+  void receive(pid_t tid, int status);
+  void receive_exit(pid_t tid, int status);
+  void receive_event(Thread& thread, int event);
+  void receive_birth(Thread& parent, int event);
+  void receive_exec(Thread& thread);
+  void resume_unless_kept(Thread& thread);
+  void resume(Thread& thread);
+  bool all_still(const std::vector<Process*>& processes, bool allow_blocked);
+
+  TraceListener& listener_;
+  UniqueFd signal_fd_;
+  sigset_t original_mask_;
+  std::map<pid_t, std::unique_ptr<Process>> processes_;
+  std::unordered_map<pid_t, Thread*> threads_;
+  std::vector<std::unique_ptr<Thread>> graveyard_;     // ended threads that callers may still point to
+  std::unordered_map<pid_t, int> early_;               // first stops of children whose birth is not yet reported
+};
+
+// What /proc/PID/status says under `field` ("Uid", "TracerPid", "Tgid", "State"); empty if there is no such process.
+std::string process_status(pid_t pid, std::string_view field);
+
+}  // namespace spile::engine
