@@ -31,9 +31,9 @@ SPILE_INLINE void spile_rt_string_set(Context*, Handle handle, const char* value
   if (handle) spile_rt_string_copy(static_cast<char*>(handle), value);
 }
 
+// Empty ones too: the lowering writes into what it gets here.
 SPILE_INLINE abi::Aggregate* spile_rt_aggregate_get(Context*, Handle handle) {
-  auto* aggregate = static_cast<abi::Aggregate*>(handle);
-  return aggregate && aggregate->count ? aggregate : nullptr;
+  return static_cast<abi::Aggregate*>(handle);
 }
 
 SPILE_INLINE void spile_rt_aggregate_add(abi::Aggregate* aggregate, const AggregateShape* shape, int64_t value) {

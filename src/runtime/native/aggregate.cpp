@@ -1,8 +1,7 @@
-// Statistics values (abi/aggregate.h). `add` is inlined with a constant shape, so only what the script extracts is left.
-//
-// @variance: Welford's algorithm in integers, over values shifted left by `bits`, as SystemTap documents it; the sample
-// variance (n - 1). Shards are joined by Chan's formula.
+// Statistics values (abi/aggregate.h). Adding to one is aggregate_update.h's; shards of @variance are joined by Chan's
+// formula.
 
+#include "runtime/aggregate_update.h"
 #include "runtime/native/native.h"
 
 namespace spile::rt {
@@ -11,23 +10,6 @@ namespace {
 
 using abi::Aggregate;
 using abi::AggregateShape;
-
-SPILE_INLINE inline uint64_t* buckets_of(Aggregate* aggregate) { return reinterpret_cast<uint64_t*>(aggregate + 1); }
-
-SPILE_INLINE inline uint32_t log_bucket(int64_t value) {
-  if (value == 0) return abi::kLogBuckets / 2;
-  uint64_t magnitude = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-  uint32_t bits = 64 - static_cast<uint32_t>(__builtin_clzll(magnitude));
-  return value < 0 ? abi::kLogBuckets / 2 - bits : abi::kLogBuckets / 2 + bits;
-}
-
-SPILE_INLINE inline uint32_t linear_bucket(const AggregateShape* shape, int64_t value) {
-  if (value < shape->low) return 0;
-  if (value > shape->high) return shape->linear_buckets + 1;
-  uint64_t offset = static_cast<uint64_t>(value) - static_cast<uint64_t>(shape->low);
-  uint64_t bucket = offset / static_cast<uint64_t>(shape->width);
-  return bucket < shape->linear_buckets ? 1 + static_cast<uint32_t>(bucket) : shape->linear_buckets + 1;
-}
 
 // a * b / c in 128 bits, saturated.
 uint64_t multiply_divide(uint64_t a, uint64_t b, uint64_t c) {
@@ -52,16 +34,6 @@ uint64_t multiply_divide(uint64_t a, uint64_t b, uint64_t c) {
                                             static_cast<uint64_t>(shard->squares_scaled) + added);
 }
 
-SPILE_INLINE inline void add_variance(Aggregate* aggregate, const AggregateShape* shape, int64_t value) {
-  uint64_t scaled = static_cast<uint64_t>(value) << shape->bits;
-  int64_t delta = static_cast<int64_t>(scaled - static_cast<uint64_t>(aggregate->mean_scaled));
-  // count is at least 1: this value has been counted.
-  aggregate->mean_scaled += delta / static_cast<int64_t>(aggregate->count);
-  uint64_t rest = scaled - static_cast<uint64_t>(aggregate->mean_scaled);
-  aggregate->squares_scaled =
-      static_cast<int64_t>(static_cast<uint64_t>(aggregate->squares_scaled) + static_cast<uint64_t>(delta) * rest);
-}
-
 }  // namespace
 
 extern "C" {
@@ -73,20 +45,7 @@ SPILE_INLINE Aggregate* spile_rt_aggregate_get(Context*, Handle handle) {
 
 SPILE_INLINE void spile_rt_aggregate_add(Aggregate* aggregate, const AggregateShape* shape, int64_t value) {
   uint32_t features = shape->features;
-  uint64_t before = aggregate->count;
-  aggregate->count = before + 1;
-  if (features & abi::kAggregateSum) {
-    aggregate->sum = static_cast<int64_t>(static_cast<uint64_t>(aggregate->sum) + static_cast<uint64_t>(value));
-  }
-  if (features & abi::kAggregateMin) {
-    int64_t least = aggregate->min;
-    aggregate->min = ((before == 0) | (value < least)) ? value : least;
-  }
-  if (features & abi::kAggregateMax) {
-    int64_t most = aggregate->max;
-    aggregate->max = ((before == 0) | (value > most)) ? value : most;
-  }
-  if (features & abi::kAggregateVariance) add_variance(aggregate, shape, value);
+  update_scalars(aggregate, shape, value);
   if (features & abi::kAggregateLog) ++buckets_of(aggregate)[log_bucket(value)];
   if (features & abi::kAggregateLinear) ++buckets_of(aggregate)[linear_bucket(shape, value)];
 }
