@@ -1,0 +1,104 @@
+// Files that are not ELF, cut short, or with flipped bits: every question gets an answer or an error, and nothing crashes.
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "debuginfo/test_program.h"
+
+namespace spile::debuginfo {
+namespace {
+
+using testing::HasSubstr;
+
+std::string open_error(const std::string& path) {
+  auto module = Module::open(path, without_cache());
+  return module.ok() ? "no error" : module.error().message;
+}
+
+TEST(DamagedFiles, AreRefusedWithTheirName) {
+  TestDirectory directory;
+  EXPECT_THAT(open_error(directory.path("none")), HasSubstr("none: No such file or directory"));
+  EXPECT_THAT(open_error(directory.path("")), HasSubstr("not a regular file"));
+  EXPECT_THAT(open_error(directory.write("empty", "")), HasSubstr("empty: not an ELF file (too short)"));
+  EXPECT_THAT(open_error(directory.write("text", std::string(200, 'x'))), HasSubstr("text: not an ELF file"));
+  ASSERT_TRUE(directory.run("mkfifo pipe"));
+  EXPECT_THAT(open_error(directory.path("pipe")), HasSubstr("not a regular file"));
+  ASSERT_TRUE(directory.run("echo 'int x;' > a.c && gcc -c a.c -o a.o"));
+  EXPECT_THAT(open_error(directory.path("a.o")), HasSubstr("neither an executable nor a shared library"));
+  std::string elf = directory.read("a.o");
+  elf[4] = 1;
+  EXPECT_THAT(open_error(directory.write("b32", elf)), HasSubstr("another machine"));
+}
+
+// Asks everything there is to ask.
+void ask_everything(const std::string& path) {
+  auto opened = Module::open(path, without_cache());
+  if (!opened.ok()) return;
+  Module& module = **opened;
+  module.function_names();
+  module.global_variable("total").ok();
+  auto functions = module.functions({.name = "*", .file = {}});
+  if (!functions.ok()) return;
+  size_t asked = 0;
+  for (const Function& function : *functions) {
+    if (++asked > 40) break;
+    function.name();
+    module.declaration(function.address).ok();
+    module.source_line(function.address + 4).ok();
+    module.return_value(function.address).ok();
+    for (FileAddress pc : {function.address, function.address + 9}) {
+      auto variables = module.variables(function.address, pc);
+      if (!variables.ok()) continue;
+      for (const Variable& variable : *variables) {
+        variable.place.type.name();
+        variable.place.type.size();
+        load(variable.place).ok();
+        for (const std::string& member : variable.place.type.target().member_names())
+          walk(variable.place, std::vector<Step>{{.kind = Step::Kind::kMember, .member = member}}).ok();
+      }
+    }
+    module.variable(function.address, function.address, "nothing like it").ok();
+  }
+}
+
+class DamagedProgram : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    directory_.write("a.cpp", R"(
+      struct node { node *next; int value : 5; struct point { int x, y; } at[3]; struct hidden *h; virtual int v(int i) { return i; } };
+      long total = 3;
+      int touch(node *n, int i, const char *s) { int sum = 0; for (; n; n = n->next) { int y = n->at[i].y; sum += y + s[0]; } return sum; }
+      int main(int argc, char **argv) { node n = {}; return touch(&n, argc, argv[0]) + n.v(3) + total; })");
+    ASSERT_TRUE(directory_.run(GetParam()));
+    bytes_ = directory_.read("a");
+    ASSERT_GT(bytes_.size(), 1000u);
+  }
+  TestDirectory directory_;
+  std::string bytes_;
+};
+
+TEST_P(DamagedProgram, CutShort) {
+  for (size_t i = 0; i < 60; ++i) ask_everything(directory_.write("cut", bytes_.substr(0, bytes_.size() * i / 60)));
+}
+
+TEST_P(DamagedProgram, WithFlippedBits) {
+  std::mt19937 random(4711);
+  const int passes = getenv("SPILE_FUZZ_PASSES") ? atoi(getenv("SPILE_FUZZ_PASSES")) : 150;
+  for (int pass = 0; pass < passes; ++pass) {
+    std::string damaged = bytes_;
+    // Few flips reach deep, many break early; half of them where the headers and section headers are.
+    const int flips = 1 << random() % 7;
+    for (int i = 0; i < flips; ++i) {
+      const size_t where = pass % 4 == 0 ? random() % 1024 : pass % 4 == 1 ? damaged.size() - 1 - random() % 2600 : random() % damaged.size();
+      damaged[where] = static_cast<char>(damaged[where] ^ (1 << random() % 8));
+    }
+    ask_everything(directory_.write("flipped", damaged));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Builds, DamagedProgram,
+                         testing::Values("g++ -O0 -gdwarf-5 a.cpp -o a", "g++ -O2 -gdwarf-4 a.cpp -o a",
+                                         "clang++-19 -O2 -gdwarf-5 a.cpp -o a", "g++ -O2 -g -gz a.cpp -o a"));
+
+}  // namespace
+}  // namespace spile::debuginfo
