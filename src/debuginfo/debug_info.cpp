@@ -101,7 +101,7 @@ uint64_t DebugInfo::type_definition(uint64_t id) {
   return definitions_[id] = node.ok() ? node->target : kUnknownType;
 }
 
-Variable DebugInfo::made_from(const VariableRecord& record, const SymbolLookup& symbol) {
+Variable DebugInfo::made_from(const VariableRecord& record, const SymbolFacts& symbols) {
   Variable variable;
   variable.name = record.name;
   variable.kind = record.kind;
@@ -109,7 +109,7 @@ Variable DebugInfo::made_from(const VariableRecord& record, const SymbolLookup& 
   variable.place.type = Type(shared_from_this(), record.type);
   if (record.is_declaration) {
     variable.kind = Variable::Kind::kGlobal;
-    if (auto address = symbol(record.name)) {
+    if (auto address = symbols.address_of(record.name)) {
       variable.place.kind = Place::Kind::kMemory;
       variable.place.operations = {{.opcode = Opcode::kAddress, .value = static_cast<int64_t>(address->value)}};
       variable.place.reason.clear();
@@ -121,7 +121,8 @@ Variable DebugInfo::made_from(const VariableRecord& record, const SymbolLookup& 
 }
 
 // Parameters whose stack slots the function has yet to fill are where the calling convention has them.
-void DebugInfo::place_waiting_parameters(const FunctionRecord& record, std::vector<Variable>& variables) {
+void DebugInfo::place_waiting_parameters(const FunctionRecord& record, bool standard_convention,
+                                         std::vector<Variable>& variables) {
   using Slot = VariableRecord::Slot;
   std::vector<PassedParameter> passed;
   bool any_waits = false;
@@ -143,7 +144,7 @@ void DebugInfo::place_waiting_parameters(const FunctionRecord& record, std::vect
     replaced.type = variables[i].place.type;
     if (!parameter)
       replaced.reason = "has no value yet at the function's entry";
-    else if (!record.standard_convention)
+    else if (!standard_convention)
       replaced.reason = "is passed in a way of the compiler's own";
     else
       replaced = places[number];
@@ -151,17 +152,17 @@ void DebugInfo::place_waiting_parameters(const FunctionRecord& record, std::vect
   }
 }
 
-Result<std::vector<Variable>> DebugInfo::variables(FileAddress function, FileAddress pc, const SymbolLookup& symbol) {
+Result<std::vector<Variable>> DebugInfo::variables(FileAddress function, FileAddress pc, const SymbolFacts& symbols) {
   TRY(FunctionRecord record, function_record(function, pc));
   std::vector<Variable> variables;
-  for (const VariableRecord& r : record.variables) variables.push_back(made_from(r, symbol));
-  place_waiting_parameters(record, variables);
+  for (const VariableRecord& r : record.variables) variables.push_back(made_from(r, symbols));
+  place_waiting_parameters(record, record.standard_convention && !symbols.specialised, variables);
   std::erase_if(variables, [](const Variable& v) { return v.name.empty(); });
   return variables;
 }
 
-Result<Variable> DebugInfo::variable(FileAddress function, FileAddress pc, const std::string& name, const SymbolLookup& symbol) {
-  TRY(std::vector<Variable> visible, variables(function, pc, symbol));
+Result<Variable> DebugInfo::variable(FileAddress function, FileAddress pc, const std::string& name, const SymbolFacts& symbols) {
+  TRY(std::vector<Variable> visible, variables(function, pc, symbols));
   // Locals of inner blocks hide outer ones, and those hide parameters (which C forbids for the outermost block only).
   for (Variable::Kind kind : {Variable::Kind::kLocal, Variable::Kind::kGlobal, Variable::Kind::kParameter})
     for (Variable& candidate : visible)
@@ -174,7 +175,7 @@ Result<Variable> DebugInfo::variable(FileAddress function, FileAddress pc, const
         return std::move(*found);
       });
   if (!record.ok()) return record.error();
-  return made_from(*record, symbol);
+  return made_from(*record, symbols);
 }
 
 Error DebugInfo::no_such_variable(FileAddress function, const std::vector<Variable>& visible, const std::string& name) {
@@ -191,7 +192,7 @@ Error DebugInfo::no_such_variable(FileAddress function, const std::vector<Variab
           !seen.empty() ? fmt::format("there are: {}", seen) : "the function has no parameters or locals"};
 }
 
-Result<Variable> DebugInfo::global_variable(const std::string& name, const std::string& file, const SymbolLookup& symbol) {
+Result<Variable> DebugInfo::global_variable(const std::string& name, const std::string& file, const SymbolFacts& symbols) {
   auto record = remembered<VariableRecord>(
       fmt::format("global-variable {}@{}", name, file), variable_from_bytes, [&](DwarfReader& dwarf) -> Result<VariableRecord> {
         auto found = dwarf.global_variable(name, file);
@@ -200,13 +201,18 @@ Result<Variable> DebugInfo::global_variable(const std::string& name, const std::
         return std::move(*found);
       });
   if (!record.ok()) return record.error();
-  return made_from(*record, symbol);
+  return made_from(*record, symbols);
 }
 
-Result<Place> DebugInfo::return_value(FileAddress function) {
+Result<Place> DebugInfo::return_value(FileAddress function, const SymbolFacts& symbols) {
   TRY(FunctionRecord record, function_record(function, function));
   if (record.return_type == kVoidType) return Error{"the function returns nothing, so it has no $return", {}};
-  return return_place(Type(shared_from_this(), record.return_type));
+  Place place = return_place(Type(shared_from_this(), record.return_type));
+  if (!symbols.may_lose_result) return place;
+  Place lost;
+  lost.type = place.type;
+  lost.reason = "may be optimised out of this clone of the function";
+  return lost;
 }
 
 std::vector<DwarfFunction> DebugInfo::all_functions() {

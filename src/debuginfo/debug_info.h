@@ -25,12 +25,18 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
 
   Result<SourcePlace> declaration(FileAddress function);
   Result<SourcePlace> source_line(FileAddress pc);
-  // The address of a data symbol, for variables that the debug information only declares.
-  using SymbolLookup = std::function<std::optional<FileAddress>(const std::string&)>;
-  Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, const SymbolLookup& symbol);
-  Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name, const SymbolLookup& symbol);
-  Result<Variable> global_variable(const std::string& name, const std::string& file, const SymbolLookup& symbol);
-  Result<Place> return_value(FileAddress function);
+  // What symbol tables know and debug information doesn't.
+  struct SymbolFacts {
+    // The address of a data symbol, for variables that are only declared.
+    std::function<std::optional<FileAddress>(const std::string&)> address_of;
+    // The function is a clone that the compiler made for its own callers (see CloneName).
+    bool specialised = false;
+    bool may_lose_result = false;
+  };
+  Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, const SymbolFacts& symbols);
+  Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name, const SymbolFacts& symbols);
+  Result<Variable> global_variable(const std::string& name, const std::string& file, const SymbolFacts& symbols);
+  Result<Place> return_value(FileAddress function, const SymbolFacts& symbols);
   std::vector<DwarfFunction> all_functions();
 
   const TypeNode& type_node(uint64_t id) override;
@@ -40,8 +46,8 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   // Opens DWARF at the first call; the error of a failed opening is kept.
   Result<DwarfReader*> reader();
   Result<FunctionRecord> function_record(FileAddress function, FileAddress pc);
-  Variable made_from(const VariableRecord& record, const SymbolLookup& symbol);
-  void place_waiting_parameters(const FunctionRecord& record, std::vector<Variable>& variables);
+  Variable made_from(const VariableRecord& record, const SymbolFacts& symbols);
+  void place_waiting_parameters(const FunctionRecord& record, bool standard_convention, std::vector<Variable>& variables);
   Error no_such_variable(FileAddress function, const std::vector<Variable>& visible, const std::string& name);
 
   // The answer under the key, from the cache if it is there and reads well, else computed and remembered if it is no error.

@@ -3,6 +3,8 @@
 #include <dwarf.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <unordered_set>
 
 #include "debuginfo/dwarf_expression.h"
@@ -67,11 +69,16 @@ class VariableCollector {
       for (VariableRecord& record : *block) locals_.push_back(std::move(record));
     // An out-of-line copy of a function that is also inlined: what it doesn't mention was optimised out of it.
     if (auto origin = die_reference(function, DW_AT_abstract_origin)) visit_origin(*origin);
+    // In the source's order: GCC lists a clone's constant parameters last.
+    std::sort(parameters_.begin(), parameters_.end(),
+              [](const Parameter& a, const Parameter& b) { return a.position < b.position; });
   }
 
   std::vector<VariableRecord> take() {
-    for (VariableRecord& record : locals_) parameters_.push_back(std::move(record));
-    return std::move(parameters_);
+    std::vector<VariableRecord> all;
+    for (Parameter& parameter : parameters_) all.push_back(std::move(parameter.record));
+    for (VariableRecord& record : locals_) all.push_back(std::move(record));
+    return all;
   }
 
  private:
@@ -83,8 +90,7 @@ class VariableCollector {
       Dwarf_Die& die = children.die();
       switch (children.tag()) {
         case DW_TAG_formal_parameter:
-          note(die);
-          parameters_.push_back(read_variable(die, Variable::Kind::kParameter, context_));
+          parameters_.push_back({note(die), read_variable(die, Variable::Kind::kParameter, context_)});
           break;
         case DW_TAG_variable:
           note(die);
@@ -104,23 +110,33 @@ class VariableCollector {
     }
   }
 
-  void note(Dwarf_Die& die) {
+  // Returns what parameters are ordered by: where they are first described.
+  uintptr_t note(Dwarf_Die& die) {
     seen_.insert(die.addr);
-    if (auto origin = die_reference(die, DW_AT_abstract_origin)) seen_.insert(origin->addr);
+    auto origin = die_reference(die, DW_AT_abstract_origin);
+    if (origin) seen_.insert(origin->addr);
+    return reinterpret_cast<uintptr_t>(origin ? origin->addr : die.addr);
   }
 
   void visit_origin(Dwarf_Die& origin) {
     for (ChildDies children(origin); children.valid(); children.next()) {
       const int tag = children.tag();
       if ((tag != DW_TAG_formal_parameter && tag != DW_TAG_variable) || seen_.contains(children.die().addr)) continue;
-      const bool parameter = tag == DW_TAG_formal_parameter;
-      auto record = read_variable(children.die(), parameter ? Variable::Kind::kParameter : Variable::Kind::kLocal, context_);
-      (parameter ? parameters_ : locals_).push_back(std::move(record));
+      if (tag == DW_TAG_formal_parameter)
+        parameters_.push_back({note(children.die()), read_variable(children.die(), Variable::Kind::kParameter, context_)});
+      else
+        locals_.push_back(read_variable(children.die(), Variable::Kind::kLocal, context_));
     }
   }
 
+  struct Parameter {
+    uintptr_t position;
+    VariableRecord record;
+  };
+
   const FrameContext& context_;
-  std::vector<VariableRecord> parameters_, locals_;
+  std::vector<Parameter> parameters_;
+  std::vector<VariableRecord> locals_;
   std::vector<std::vector<VariableRecord>> blocks_;  // by nesting
   std::unordered_set<void*> seen_;
 };

@@ -39,15 +39,15 @@ class ElfModule final : public Module {
   Result<SourcePlace> declaration(FileAddress function) override { return info().declaration(function); }
   Result<SourcePlace> source_line(FileAddress pc) override { return info().source_line(pc); }
   Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc) override {
-    return info().variables(function, pc, symbol_lookup());
+    return info().variables(function, pc, symbol_facts(function));
   }
   Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name) override {
-    return info().variable(function, pc, name, symbol_lookup());
+    return info().variable(function, pc, name, symbol_facts(function));
   }
   Result<Variable> global_variable(const std::string& name, const std::string& file) override {
-    return info().global_variable(name, file, symbol_lookup());
+    return info().global_variable(name, file, symbol_facts({}));
   }
-  Result<Place> return_value(FileAddress function) override { return info().return_value(function); }
+  Result<Place> return_value(FileAddress function) override { return info().return_value(function, symbol_facts(function)); }
   void save_cache() override {
     if (info_) info_->save_cache();
   }
@@ -57,9 +57,7 @@ class ElfModule final : public Module {
   SymbolTable& symbols();
   DebugInfo& info();
   const ElfImage* separate_debug();
-  DebugInfo::SymbolLookup symbol_lookup() {
-    return [this](const std::string& name) { return data_symbol(name); };
-  }
+  DebugInfo::SymbolFacts symbol_facts(FileAddress function);
 
   std::string path_;
   OpenOptions options_;
@@ -105,6 +103,17 @@ SymbolTable& ElfModule::symbols() {
       symbols_->add_dwarf_function(function.linkage_name, function.address, function.size);
   }
   return *symbols_;
+}
+
+DebugInfo::SymbolFacts ElfModule::symbol_facts(FileAddress function) {
+  DebugInfo::SymbolFacts facts;
+  facts.address_of = [this](const std::string& name) { return data_symbol(name); };
+  if (const auto known = symbols().containing(function)) {
+    const CloneName clone = clone_name(known->linkage_name);
+    facts.specialised = clone.specialised;
+    facts.may_lose_result = clone.may_lose_result;
+  }
+  return facts;
 }
 
 Result<std::vector<Function>> ElfModule::functions(const FunctionPattern& pattern) {

@@ -210,9 +210,11 @@ CloneName clone_name(std::string_view symbol) {
     if (suffix == "cold") {
       result.fragment = true;
     } else if (numbered && suffix == "part") {
-      result.split = true;
-    } else if (!(numbered && (suffix == "isra" || suffix == "constprop" || suffix == "lto_priv" || suffix == "llvm" ||
-                              suffix == "__uniq")) &&
+      result.split = result.specialised = true;
+    } else if (numbered && (suffix == "isra" || suffix == "constprop")) {
+      result.specialised = true;
+      result.may_lose_result |= suffix == "isra";
+    } else if (!(numbered && (suffix == "lto_priv" || suffix == "llvm" || suffix == "__uniq")) &&
                suffix != "localalias") {
       break;
     }

@@ -19,6 +19,8 @@ struct CloneName {
   std::string_view base;   // without symbol version and clone suffixes
   bool fragment = false;   // .cold: a part of a function that is jumped to, never called
   bool split = false;      // .part.N: the rest of a function whose head was inlined
+  bool specialised = false;       // .isra, .constprop, .part: parameters may be others than the source has
+  bool may_lose_result = false;   // .isra: a result that no caller uses is not computed
 };
 // "foo.constprop.0.isra.0" -> foo. GCC: gimple clone names; Clang: .llvm.N (ThinLTO promotion), .__uniq.N.
 CloneName clone_name(std::string_view symbol);

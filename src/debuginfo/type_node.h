@@ -27,7 +27,7 @@ struct TypeNode {
 
   TypeKind kind = TypeKind::kUnknown;
   Alias alias = Alias::kNone;
-  std::string name;  // of base types and typedefs; with "struct ", "union ", "class " or "enum " in front of tags
+  std::string name{};  // of base types and typedefs; with "struct ", "union ", "class " or "enum " in front of tags
   uint64_t size = 0;
   uint64_t target = kUnknownType;
   bool is_signed = false;
@@ -39,8 +39,8 @@ struct TypeNode {
   bool has_count = false;
   uint64_t count = 0;
   uint64_t alignment = 0;  // where stated (alignas), else 0
-  std::vector<MemberNode> members;
-  std::vector<Enumerator> enumerators;
+  std::vector<MemberNode> members{};
+  std::vector<Enumerator> enumerators{};
 };
 
 class TypeSource {
