@@ -6,9 +6,12 @@
 // task's, run on the same CPU before ours is done. Every sharded datum exists once per (CPU, level), so each has one
 // writer and needs neither atomics nor locks:
 //
-//   scalars       per-CPU array, index = level
-//   maps          per-CPU hash, the key's last 8 bytes = level
 //   scratch       per-CPU array, index = level
+//   scalars       per-CPU array, index = shard
+//   maps          per-CPU hash, the key's last 8 bytes = shard        shard = epoch * kKernelLevels + level
+//
+// As in processes (abi/arena.h) there are two epochs: the controller flips KernelControl::epoch, waits until every
+// handler that may have seen the old one is done, and has that epoch's shards for itself.
 //
 // Data that can't be sharded is one plain array or hash under a lock of its own.
 
@@ -19,6 +22,7 @@
 namespace spile::abi {
 
 inline constexpr uint32_t kKernelLevels = 4;
+inline constexpr uint32_t kKernelShards = 2 * kKernelLevels;
 inline constexpr uint32_t kKernelScratchSize = 16384;       // bytes of a level
 inline constexpr uint32_t kKernelRecordSize = 8192;         // of them, at the end: the record being written
 inline constexpr uint32_t kDefaultKernelString = 128;       // MAXSTRINGLEN of handlers in the kernel unless -D sets it lower
@@ -53,7 +57,9 @@ struct KernelConstants {
 struct KernelControl {
   uint32_t enabled;          // written by the controller: 1 = handlers run
   uint32_t exit_requested;   // written by exit()
+  uint32_t epoch;            // 0 or 1: whose shards handlers write; flipped by the controller
+  uint32_t pad;
 };
-static_assert(sizeof(KernelControl) == 8);
+static_assert(sizeof(KernelControl) == 16);
 
 }  // namespace spile::abi

@@ -27,16 +27,16 @@ struct MapSpec {
   uint32_t value_size = 0;   // bytes, a multiple of 8
   uint32_t entries = 0;      // kRing: bytes, a power of two and of pages
 
-  // How `elements` presents it. Per-CPU values of one key become one value by `merge`. `leveled`: hashes carry the
-  // handler's level in the key's last 8 bytes, arrays in the index (abi/kernel.h): it is dropped and its values merged.
+  // How `elements` presents it. Per-CPU values of one key become one value by `merge`. `sharded`: hashes carry the
+  // shard in the key's last 8 bytes, arrays in the index (abi/kernel.h): it is dropped and its values merged.
   enum class Merge { kNone, kSum, kAggregate } merge = Merge::kNone;
-  bool leveled = false;
+  bool sharded = false;
   // Parts of a hash's key: a long takes 8 bytes, a string string_size. `elements` repacks strings to their bytes and NUL
   // padded to 8, as runtime/interface.h packs native keys; `put` and `erase` take that form too.
   uint32_t key_count = 0;      // 0: the key is given as it is
   uint32_t string_keys = 0;    // bit n: part n is a string
   uint32_t string_size = 0;
-  // Arrays that hold one element (leveled, or of one entry) present it under the empty key; others under the index.
+  // Arrays that hold one element (sharded, or of one entry) present it under the empty key; others under the index.
 };
 
 // One place where a program is to run.
@@ -73,6 +73,8 @@ struct ObjectSpec {
 
 // One element of a map, merged and repacked as its MapSpec says. The value is not terminated or padded.
 using ElementVisitor = std::function<void(std::span<const uint8_t> key, std::span<const uint8_t> value)>;
+using CollectVisitor =
+    std::function<void(const MapSpec& map, std::span<const uint8_t> key, std::span<const uint8_t> value)>;
 // One element raw: key bytes, and one value per possible CPU (one in all for maps that are not per CPU).
 using RawVisitor = std::function<void(std::span<const uint8_t> key, std::span<const std::span<const uint8_t>> values)>;
 using RecordVisitor = std::function<void(const abi::RecordHeader& record, std::span<const uint8_t> payload)>;
@@ -95,10 +97,14 @@ class Kernel {
   // Elements of a map (by symbol), each key once. While handlers run, elements that come or go meanwhile may be missed.
   virtual Result<void> elements(const std::string& map, const ElementVisitor& visit) = 0;
   virtual Result<void> raw_elements(const std::string& map, const RawVisitor& visit) = 0;
-  // Sets an element; key and value as `elements` gives them (a leveled map: level 0). Per-CPU maps: CPU 0 gets the
+  // Moves what handlers have added to sharded maps since the last time out of the kernel, each key once, merged: for the
+  // controller to add to its own copies. Nothing is lost or seen twice, also while handlers run. Takes a grace period of
+  // the kernel's (some milliseconds), and needs KernelControl in the object.
+  virtual Result<void> collect(const CollectVisitor& visit) = 0;
+  // Sets an element; key and value as `elements` gives them (a sharded map: shard 0). Per-CPU maps: CPU 0 gets the
   // value, the others zeroes.
   virtual Result<void> put(const std::string& map, std::span<const uint8_t> key, std::span<const uint8_t> value) = 0;
-  // Removes an element (arrays: zeroes it), all of its levels. No error when it is not there.
+  // Removes an element (arrays: zeroes it), all of its shards. No error when it is not there.
   virtual Result<void> erase(const std::string& map, std::span<const uint8_t> key) = 0;
   virtual Result<void> clear(const std::string& map) = 0;
 

@@ -61,7 +61,7 @@ size_t padded(size_t bytes) { return (bytes + 7) & ~size_t{7}; }
 
 uint32_t script_key_size(const MapSpec& map) {
   bool hash = map.kind == MapSpec::Kind::kPerCpuHash || map.kind == MapSpec::Kind::kHash;
-  return hash && map.leveled ? map.key_size - 8 : map.key_size;
+  return hash && map.sharded ? map.key_size - 8 : map.key_size;
 }
 
 Bytes unpack_key(const MapSpec& map, std::span<const uint8_t> key) {

@@ -1,5 +1,5 @@
 #pragma once
-// Map elements as the script sees them: values of all CPUs and levels made one, keys repacked from the fixed-size form
+// Map elements as the script sees them: values of all CPUs and shards made one, keys repacked from the fixed-size form
 // that eBPF needs to the runtime's own (runtime/interface.h) and back.
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace spile::bpf {
 
 using Bytes = std::vector<uint8_t>;
 
-// Bytes of the key that belong to the script: without the level.
+// Bytes of the key that belong to the script: without the shard.
 uint32_t script_key_size(const MapSpec& map);
 
 // From the map's form (script_key_size bytes) to the runtime's.
@@ -20,7 +20,7 @@ Bytes unpack_key(const MapSpec& map, std::span<const uint8_t> key);
 // Back. Strings that do not fit are cut, as handlers cut them.
 Bytes pack_key(const MapSpec& map, std::span<const uint8_t> key);
 
-// Adds one CPU's (or level's) value to `to`, which is of value_size bytes and starts as zeroes.
+// Adds one CPU's (or shard's) value to `to`, which is of value_size bytes and starts as zeroes.
 void merge_value(const MapSpec& map, std::span<uint8_t> to, std::span<const uint8_t> from);
 
 }  // namespace spile::bpf

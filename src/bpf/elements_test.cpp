@@ -19,8 +19,8 @@ Bytes bytes(const void* data, size_t size) {
 MapSpec keyed_by_string_and_long() {
   MapSpec map;
   map.kind = MapSpec::Kind::kPerCpuHash;
-  map.key_size = 16 + 8 + 8;  // string, long, level
-  map.leveled = true;
+  map.key_size = 16 + 8 + 8;  // string, long, shard
+  map.sharded = true;
   map.key_count = 2;
   map.string_keys = 1;
   map.string_size = 16;

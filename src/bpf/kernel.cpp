@@ -49,6 +49,7 @@ class LoadedKernel final : public Kernel {
   Result<size_t> consume(const RecordVisitor& visit) override;
   Result<void> elements(const std::string& map, const ElementVisitor& visit) override;
   Result<void> raw_elements(const std::string& map, const RawVisitor& visit) override;
+  Result<void> collect(const CollectVisitor& visit) override;
   Result<void> put(const std::string& map, std::span<const uint8_t> key, std::span<const uint8_t> value) override;
   Result<void> erase(const std::string& map, std::span<const uint8_t> key) override;
   Result<void> clear(const std::string& map) override;
@@ -67,6 +68,7 @@ class LoadedKernel final : public Kernel {
 
   std::vector<ProgramSpec> programs_spec_;   // first: programs_ point into it
   int verbosity_;
+  uint32_t epoch_ = 0;
   Object object_;
   std::map<std::string, Map> maps_;
   std::map<uint32_t, DataSection> data_;     // by section index
@@ -76,6 +78,9 @@ class LoadedKernel final : public Kernel {
   std::vector<Attachment> attachments_;
   std::vector<std::pair<std::string, std::string>> attached_;
 };
+
+// Handlers run inside RCU read sections: after a grace period all that had begun are done.
+void wait_for_handlers() { syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); }
 
 enum bpf_prog_type program_type(AttachPoint::Kind kind) {
   switch (kind) {
@@ -202,8 +207,7 @@ void LoadedKernel::detach() {
   for (Attachment& attachment : attachments_) attachment.link.reset();
   attachments_.clear();
   attached_.clear();
-  // Handlers run inside RCU read sections: after a grace period all that had begun are done.
-  syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+  wait_for_handlers();
 }
 
 int LoadedKernel::on_record(void* self, void* data, size_t size) {
@@ -238,6 +242,21 @@ Result<void> LoadedKernel::elements(const std::string& name, const ElementVisito
 Result<void> LoadedKernel::raw_elements(const std::string& name, const RawVisitor& visit) {
   TRY(Map * map, find(name));
   return map->raw_elements(visit);
+}
+
+Result<void> LoadedKernel::collect(const CollectVisitor& visit) {
+  std::span<uint8_t> memory = data(abi::kKernelControlSymbol);
+  if (memory.size() < sizeof(abi::KernelControl)) return Error{"kernel object: no control data", ""};
+  auto* control = reinterpret_cast<abi::KernelControl*>(memory.data());
+  uint32_t epoch = epoch_;
+  epoch_ = 1 - epoch_;
+  __atomic_store_n(&control->epoch, epoch_, __ATOMIC_RELEASE);
+  wait_for_handlers();
+  for (auto& [name, map] : maps_) {
+    if (!map.spec().sharded) continue;
+    TRY_DO(map.take(epoch, [&](auto key, auto value) { visit(map.spec(), key, value); }));
+  }
+  return {};
 }
 
 Result<void> LoadedKernel::put(const std::string& name, std::span<const uint8_t> key, std::span<const uint8_t> value) {

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -56,12 +57,12 @@ struct Loaded {
   ObjectSpec spec;
   Loaded() {
     spec.object = object;
-    MapSpec calls{"test_calls", MapSpec::Kind::kPerCpuArray, 4, 8, 2};
+    MapSpec calls{"test_calls", MapSpec::Kind::kPerCpuArray, 4, 8, abi::kKernelShards};
     calls.merge = MapSpec::Merge::kSum;
-    calls.leveled = true;
+    calls.sharded = true;
     MapSpec by_key{"test_by_key", MapSpec::Kind::kPerCpuHash, 16, 8, 64};
     by_key.merge = MapSpec::Merge::kSum;
-    by_key.leveled = true;
+    by_key.sharded = true;
     spec.maps = {calls, by_key, {"test_ring", MapSpec::Kind::kRing, 0, 0, 65536}};
     int64_t target = getpid();
     const auto* at = reinterpret_cast<const uint8_t*>(&target);
@@ -97,7 +98,7 @@ class KernelTest : public testing::Test {
     auto attached = (*kernel)->attach();
     EXPECT_TRUE(attached) << attached.error().message;
     if (!attached) return nullptr;
-    auto control = (*kernel)->data("test_control");
+    auto control = (*kernel)->data(abi::kKernelControlSymbol);
     EXPECT_EQ(control.size(), sizeof(abi::KernelControl));
     reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
     return std::move(kernel).value();
@@ -122,7 +123,7 @@ TEST_F(KernelTest, HandlersWaitForTheirStart) {
   loaded.spec.programs = {{"uprobe", {own_function(AttachPoint::Kind::kUprobe)}}};
   auto kernel = start(loaded);
   ASSERT_TRUE(kernel);
-  auto* control = reinterpret_cast<abi::KernelControl*>(kernel->data("test_control").data());
+  auto* control = reinterpret_cast<abi::KernelControl*>(kernel->data(abi::kKernelControlSymbol).data());
   EXPECT_EQ(control->exit_requested, 7u);  // initial data of the object
   control->enabled = 0;
   call(10);
@@ -147,6 +148,36 @@ TEST_F(KernelTest, ElementsArePutErasedAndCleared) {
   EXPECT_TRUE(elements(*kernel, "test_by_key").empty());
   ASSERT_TRUE(kernel->clear("test_calls"));
   EXPECT_EQ(elements(*kernel, "test_calls")[0], 0);
+}
+
+TEST_F(KernelTest, CollectMovesEveryAdditionOnce) {
+  Loaded loaded;
+  loaded.spec.programs = {{"uprobe", {own_function(AttachPoint::Kind::kUprobe)}}};
+  auto kernel = start(loaded);
+  ASSERT_TRUE(kernel);
+  int64_t calls = 0, sum = 0;
+  auto collect = [&] {
+    auto done = kernel->collect([&](const MapSpec& map, auto key, auto value) {
+      (map.symbol == "test_calls" ? calls : sum) += as_long(value);
+    });
+    EXPECT_TRUE(done) << done.error().message;
+  };
+  std::atomic<bool> stop = false;
+  int64_t called = 0, added = 0;
+  std::thread caller([&] {
+    for (; !stop; added += called++ % 1000) spile_test_probed(called % 1000);
+  });
+  for (int i = 0; i < 20; ++i) collect();
+  stop = true;
+  caller.join();
+  kernel->detach();
+  EXPECT_LT(calls, called);  // the last ones are still there
+  collect();
+  collect();
+  EXPECT_EQ(calls, called);
+  EXPECT_EQ(sum, added);
+  EXPECT_GT(called, 100);
+  EXPECT_TRUE(elements(*kernel, "test_by_key").empty());
 }
 
 TEST_F(KernelTest, RecordsArriveInOrderWithTheirCookie) {

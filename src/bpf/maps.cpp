@@ -7,7 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "abi/kernel.h"
 #include "bpf/elements.h"
 #include "bpf/privilege.h"
 #include "bpf/library.h"
@@ -63,25 +62,27 @@ bool Map::is_hash() const { return spec_.kind == MapSpec::Kind::kHash || spec_.k
 bool Map::is_per_cpu() const {
   return spec_.kind == MapSpec::Kind::kPerCpuArray || spec_.kind == MapSpec::Kind::kPerCpuHash;
 }
-bool Map::one_element() const { return !is_hash() && (spec_.leveled || spec_.entries == 1); }
-uint32_t Map::levels() const { return !spec_.leveled ? 1 : is_hash() ? abi::kKernelLevels : spec_.entries; }
+bool Map::one_element() const { return !is_hash() && (spec_.sharded || spec_.entries == 1); }
+size_t Map::value_bytes() const {
+  return is_per_cpu() ? static_cast<size_t>(cpu_stride()) * static_cast<size_t>(possible_cpus()) : spec_.value_size;
+}
 
 Error Map::failure(const char* what, int errnum) const {
   return Error::from_errno(fmt::format("{} kernel map {}", what, spec_.symbol), errnum);
 }
 
-std::vector<uint8_t> Map::kernel_key(std::span<const uint8_t> key, uint32_t level) const {
+std::vector<uint8_t> Map::kernel_key(std::span<const uint8_t> key, uint32_t shard) const {
   Bytes out;
   if (is_hash()) {
     out = pack_key(spec_, key);
     out.resize(script_key_size(spec_));
-    if (spec_.leveled) {
-      uint64_t part = level;
+    if (spec_.sharded) {
+      uint64_t part = shard;
       out.insert(out.end(), reinterpret_cast<uint8_t*>(&part), reinterpret_cast<uint8_t*>(&part) + sizeof part);
     }
     return out;
   }
-  uint32_t index = level;
+  uint32_t index = shard;
   if (!one_element()) std::memcpy(&index, key.data(), std::min(sizeof index, key.size()));
   out.assign(reinterpret_cast<uint8_t*>(&index), reinterpret_cast<uint8_t*>(&index) + sizeof index);
   return out;
@@ -91,14 +92,13 @@ std::vector<uint8_t> Map::kernel_key(std::span<const uint8_t> key, uint32_t leve
 Result<void> Map::raw_elements(const RawVisitor& visit) const {
   if (spec_.kind == MapSpec::Kind::kRing) return failure("read the elements of", EINVAL);
   int cpus = is_per_cpu() ? possible_cpus() : 1;
-  size_t value_bytes = is_per_cpu() ? static_cast<size_t>(cpu_stride()) * static_cast<size_t>(cpus) : spec_.value_size;
   uint32_t room = std::min(kBatch, spec_.entries);
   std::vector<uint8_t> keys, values;
   std::vector<uint8_t> cursor(std::max<size_t>(spec_.key_size, 8)), next(cursor.size());
   bool started = false;
   for (;;) {
     keys.resize(static_cast<size_t>(room) * spec_.key_size);
-    values.resize(room * value_bytes);
+    values.resize(room * value_bytes());
     uint32_t count = room;
     int error = bpf_map_lookup_batch(fd(), started ? cursor.data() : nullptr, next.data(), keys.data(), values.data(),
                                      &count, nullptr);
@@ -110,7 +110,7 @@ Result<void> Map::raw_elements(const RawVisitor& visit) const {
     for (uint32_t i = 0; i < count; ++i) {
       std::vector<std::span<const uint8_t>> parts;
       for (int cpu = 0; cpu < cpus; ++cpu)
-        parts.emplace_back(values.data() + i * value_bytes + static_cast<size_t>(cpu) * cpu_stride(), spec_.value_size);
+        parts.emplace_back(values.data() + i * value_bytes() + static_cast<size_t>(cpu) * cpu_stride(), spec_.value_size);
       visit({keys.data() + static_cast<size_t>(i) * spec_.key_size, spec_.key_size}, parts);
     }
     if (error == -ENOENT) return {};
@@ -131,31 +131,51 @@ Result<void> Map::elements(const ElementVisitor& visit) const {
   return {};
 }
 
-Result<void> Map::put(std::span<const uint8_t> key, std::span<const uint8_t> value) {
-  std::vector<uint8_t> all(is_per_cpu() ? static_cast<size_t>(cpu_stride()) * static_cast<size_t>(possible_cpus()) : spec_.value_size);
-  std::copy_n(value.begin(), std::min<size_t>(value.size(), spec_.value_size), all.begin());
-  for (uint32_t level = levels(); level-- > 0;) {
-    if (level > 0) {  // the other levels' parts must not be added to it
-      Bytes old = kernel_key(key, level);
-      if (is_hash()) {
-        bpf_map_delete_elem(fd(), old.data());
-      } else {
-        std::vector<uint8_t> zeroes(all.size());
-        bpf_map_update_elem(fd(), old.data(), zeroes.data(), BPF_ANY);
-      }
-      continue;
-    }
-    if (int error = bpf_map_update_elem(fd(), kernel_key(key, 0).data(), all.data(), BPF_ANY); error != 0)
-      return failure("write", -error);
+uint32_t Map::shard_of(std::span<const uint8_t> kernel_key) const {
+  uint32_t shard = 0;
+  std::memcpy(&shard, kernel_key.data() + (is_hash() ? kernel_key.size() - 8 : 0), sizeof shard);
+  return shard;
+}
+
+Result<void> Map::take(uint32_t epoch, const ElementVisitor& visit) {
+  std::map<Bytes, Bytes> merged;
+  std::vector<Bytes> taken;
+  TRY_DO(raw_elements([&](std::span<const uint8_t> raw_key, std::span<const std::span<const uint8_t>> values) {
+    if (shard_of(raw_key) / abi::kKernelLevels != epoch) return;
+    taken.emplace_back(raw_key.begin(), raw_key.end());
+    Bytes key;
+    if (!one_element()) key.assign(raw_key.begin(), raw_key.begin() + script_key_size(spec_));
+    Bytes& to = merged.try_emplace(key, spec_.value_size).first->second;
+    for (std::span<const uint8_t> value : values) merge_value(spec_, to, value);
+  }));
+  for (const Bytes& key : taken) {
+    if (int error = remove(key); error != 0) return failure("clear", -error);
   }
+  for (const auto& [key, value] : merged) visit(unpack_key(spec_, key), value);
+  return {};
+}
+
+int Map::remove(const std::vector<uint8_t>& key) {
+  if (!is_hash()) return bpf_map_update_elem(fd(), key.data(), std::vector<uint8_t>(value_bytes()).data(), BPF_ANY);
+  int error = bpf_map_delete_elem(fd(), key.data());
+  return error == -ENOENT ? 0 : error;
+}
+
+Result<void> Map::put(std::span<const uint8_t> key, std::span<const uint8_t> value) {
+  // The other shards' parts must not be added to it.
+  for (uint32_t shard = 1; shard < shards(); ++shard) {
+    if (int error = remove(kernel_key(key, shard)); error != 0) return failure("write", -error);
+  }
+  std::vector<uint8_t> all(value_bytes());
+  std::copy_n(value.begin(), std::min<size_t>(value.size(), spec_.value_size), all.begin());
+  int error = bpf_map_update_elem(fd(), kernel_key(key, 0).data(), all.data(), BPF_ANY);
+  if (error != 0) return failure("write", -error);
   return {};
 }
 
 Result<void> Map::erase(std::span<const uint8_t> key) {
-  if (!is_hash()) return put(key, std::vector<uint8_t>(spec_.value_size));
-  for (uint32_t level = 0; level < levels(); ++level) {
-    int error = bpf_map_delete_elem(fd(), kernel_key(key, level).data());
-    if (error != 0 && error != -ENOENT) return failure("delete from", -error);
+  for (uint32_t shard = 0; shard < shards(); ++shard) {
+    if (int error = remove(kernel_key(key, shard)); error != 0) return failure("delete from", -error);
   }
   return {};
 }
@@ -165,11 +185,8 @@ Result<void> Map::clear() {
   TRY_DO(raw_elements([&](std::span<const uint8_t> key, std::span<const std::span<const uint8_t>>) {
     keys.emplace_back(key.begin(), key.end());
   }));
-  std::vector<uint8_t> zeroes(is_per_cpu() ? static_cast<size_t>(cpu_stride()) * static_cast<size_t>(possible_cpus()) : spec_.value_size);
   for (const Bytes& key : keys) {
-    int error = is_hash() ? bpf_map_delete_elem(fd(), key.data())
-                          : bpf_map_update_elem(fd(), key.data(), zeroes.data(), BPF_ANY);
-    if (error != 0 && error != -ENOENT) return failure("clear", -error);
+    if (int error = remove(key); error != 0) return failure("clear", -error);
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/kernel.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "bpf/bpf.h"
@@ -24,6 +25,8 @@ class Map {
 
   Result<void> raw_elements(const RawVisitor& visit) const;
   Result<void> elements(const ElementVisitor& visit) const;
+  // Gives the merged elements of an epoch's shards and removes them. REQUIRES: no handler writes to that epoch.
+  Result<void> take(uint32_t epoch, const ElementVisitor& visit);
   Result<void> put(std::span<const uint8_t> key, std::span<const uint8_t> value);
   Result<void> erase(std::span<const uint8_t> key);
   Result<void> clear();
@@ -33,10 +36,13 @@ class Map {
   bool is_hash() const;
   bool is_per_cpu() const;
   bool one_element() const;
-  uint32_t levels() const;
+  uint32_t shards() const { return spec_.sharded ? abi::kKernelShards : 1; }
+  uint32_t shard_of(std::span<const uint8_t> kernel_key) const;
+  int remove(const std::vector<uint8_t>& kernel_key);   // 0 or a negative errno
+  size_t value_bytes() const;   // of all CPUs together, as the kernel gives and takes them
   uint32_t cpu_stride() const { return (spec_.value_size + 7) & ~7u; }
-  // The key as the kernel wants it, for one level.
-  std::vector<uint8_t> kernel_key(std::span<const uint8_t> key, uint32_t level) const;
+  // The key as the kernel wants it, for one shard.
+  std::vector<uint8_t> kernel_key(std::span<const uint8_t> key, uint32_t shard) const;
   Error failure(const char* what, int errnum) const;
 
   MapSpec spec_;

@@ -84,7 +84,7 @@ struct KernelMap {
   int global = -1;          // index of the global that it holds, or -1
   // How src/bpf presents its elements (bpf/bpf.h, MapSpec).
   enum class Merge { kNone, kSum, kAggregate } merge = Merge::kNone;
-  bool leveled = false;     // one element per (CPU, level): abi/kernel.h
+  bool sharded = false;     // one element per (CPU, shard): abi/kernel.h
   uint32_t key_count = 0, string_keys = 0, string_size = 0;
 };
 struct KernelProgram {

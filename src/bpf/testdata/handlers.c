@@ -6,21 +6,22 @@
 extern char test_calls, test_by_key, test_ring;
 
 struct Constants { long target; };
-struct Control { unsigned enabled, exit_requested; };
+struct Control { unsigned enabled, exit_requested, epoch, pad; };
 const volatile struct Constants test_constants __attribute__((section(".rodata"))) = {0};
-volatile struct Control test_control __attribute__((section(".data"))) = {0, 7};
+volatile struct Control spile_kernel_control __attribute__((section(".data"))) = {0, 7, 0, 0};
 
 static inline __attribute__((always_inline)) void add(void* map, unsigned index, long amount) {
   long* cell = lookup(map, &index);
   if (cell) *cell += amount;
 }
 
-// foo(a): counts calls at level `a & 1`, and sums `a` by a & 3.
+// foo(a): counts calls at level `a & 1` of the epoch, and sums `a` by a & 3.
 __attribute__((section("uprobe"), used)) int on_call(unsigned long* registers) {
-  if (!test_control.enabled) return 0;
+  if (!spile_kernel_control.enabled) return 0;
   unsigned long a = registers[14];  // rdi of struct pt_regs
-  add(&test_calls, a & 1, 1);
-  struct { unsigned long key, level; } key = {a & 3, a >> 2 & 1};
+  unsigned base = (spile_kernel_control.epoch & 1) * 4;
+  add(&test_calls, base + (a & 1), 1);
+  struct { unsigned long key, level; } key = {a & 3, base + (a >> 2 & 1)};
   long* sum = lookup(&test_by_key, &key);
   if (!sum) {
     long zero = 0;

@@ -71,13 +71,13 @@ SPILE_INLINE inline abi::KernelState*& state_of(Context* context) {
   return reinterpret_cast<abi::KernelState*&>(context->arena);
 }
 SPILE_INLINE inline char*& scratch_of(Context* context) { return reinterpret_cast<char*&>(context->slot); }
-SPILE_INLINE inline uint16_t& level_of(Context* context) { return context->epoch; }
+SPILE_INLINE inline uint16_t& shard_of(Context* context) { return context->epoch; }
 SPILE_INLINE inline uint16_t& frame_top_of(Context* context) { return context->overflow; }  // in 16 bytes
 
-// A map of one array per handler level and CPU; null only where the verifier believes so.
-SPILE_INLINE inline void* level_cell(Context* context, void* map) {
-  uint32_t level = level_of(context);
-  return lookup(map, &level);
+// This handler's element of a per-CPU array with one for each shard; null only where the verifier believes so.
+SPILE_INLINE inline void* shard_cell(Context* context, void* map) {
+  uint32_t shard = shard_of(context);
+  return lookup(map, &shard);
 }
 
 SPILE_INLINE inline abi::KernelState* cpu_state() {
@@ -89,7 +89,7 @@ SPILE_INLINE inline void count_skip(abi::SkipReason reason) {
   if (abi::KernelState* state = cpu_state()) __sync_fetch_and_add(&state->skipped[reason], 1);
 }
 
-// MapShape::buckets, which hashes here have no use for: whether the key ends in the handler's level (abi/kernel.h).
-SPILE_INLINE inline bool is_leveled(const MapShape* shape) { return shape->buckets != 0; }
+// MapShape::buckets, which hashes here have no use for: whether the key ends in the shard (abi/kernel.h).
+SPILE_INLINE inline bool is_sharded(const MapShape* shape) { return shape->buckets != 0; }
 
 }  // namespace spile::rt

@@ -19,6 +19,8 @@ SPILE_INLINE inline bool take_level(abi::KernelState* state, uint64_t level) {
   return !(__sync_fetch_and_or(&state->levels_busy, bit) & bit);
 }
 
+SPILE_INLINE inline uint32_t current_epoch() { return spile_kernel_control.epoch & 1; }
+
 extern "C" {
 
 SPILE_INLINE bool spile_rt_enter(Context* context) {
@@ -35,7 +37,7 @@ SPILE_INLINE bool spile_rt_enter(Context* context) {
       return false;
     }
   }
-  level_of(context) = static_cast<uint16_t>(level);
+  shard_of(context) = static_cast<uint16_t>(current_epoch() * abi::kKernelLevels + level);
   frame_top_of(context) = 0;
   state_of(context) = state;
   scratch_of(context) = static_cast<char*>(lookup(&spile_map_scratch, &level));
@@ -43,12 +45,12 @@ SPILE_INLINE bool spile_rt_enter(Context* context) {
 }
 
 SPILE_INLINE void spile_rt_leave(Context* context) {
-  __sync_fetch_and_and(&state_of(context)->levels_busy, ~(uint64_t{1} << level_of(context)));
+  __sync_fetch_and_and(&state_of(context)->levels_busy, ~(uint64_t{1} << (shard_of(context) % abi::kKernelLevels)));
 }
 
 // Additions to scalars are atomic, so they need no level of their own.
 SPILE_INLINE bool spile_rt_enter_light(Context* context) {
-  level_of(context) = 0;
+  shard_of(context) = static_cast<uint16_t>(current_epoch() * abi::kKernelLevels);
   return spile_kernel_control.enabled;
 }
 SPILE_INLINE void spile_rt_leave_light(Context*) {}

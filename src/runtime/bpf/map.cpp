@@ -1,5 +1,5 @@
 // Associative arrays: hashes of the kernel. A key is of fixed size: longs, strings filled up with zeroes to
-// spile_rt_string_size, and for sharded arrays the handler's level at the end, where the lowering leaves room for it.
+// spile_rt_string_size, and for sharded arrays the shard at the end, where the lowering leaves room for it.
 
 #include "runtime/bpf/bpf.h"
 
@@ -11,13 +11,13 @@ namespace spile::rt {
 
 struct LongKey {
   int64_t key;
-  uint64_t level;
+  uint64_t shard;
 };
 
-SPILE_INLINE inline void put_level(Context* context, const MapShape* shape, const char* key) {
-  if (!is_leveled(shape)) return;
+SPILE_INLINE inline void put_shard(Context* context, const MapShape* shape, const char* key) {
+  if (!is_sharded(shape)) return;
   char* end = const_cast<char*>(key) + shape->key_size - 8;
-  *reinterpret_cast<volatile uint64_t*>(end) = level_of(context);
+  *reinterpret_cast<volatile uint64_t*>(end) = shard_of(context);
 }
 
 SPILE_INLINE inline void* insert(void* map, const void* key) {
@@ -48,23 +48,23 @@ SPILE_INLINE const char* spile_rt_key_get_string(const char* key, uint32_t at) {
 SPILE_INLINE uint32_t spile_rt_key_skip_string(const char*, uint32_t at) { return at + spile_rt_string_size; }
 
 SPILE_INLINE void* spile_rt_map_find(Context* context, Handle map, const MapShape* shape, const char* key, uint32_t) {
-  put_level(context, shape, key);
+  put_shard(context, shape, key);
   return lookup(map, key);
 }
 SPILE_INLINE void* spile_rt_map_insert(Context* context, Handle map, const MapShape* shape, const char* key, uint32_t) {
-  put_level(context, shape, key);
+  put_shard(context, shape, key);
   return insert(map, key);
 }
 SPILE_INLINE void* spile_rt_map_find_long(Context* context, Handle map, const MapShape*, int64_t key) {
-  LongKey packed = {key, level_of(context)};
+  LongKey packed = {key, shard_of(context)};
   return lookup(map, &packed);
 }
 SPILE_INLINE void* spile_rt_map_insert_long(Context* context, Handle map, const MapShape*, int64_t key) {
-  LongKey packed = {key, level_of(context)};
+  LongKey packed = {key, shard_of(context)};
   return insert(map, &packed);
 }
 SPILE_INLINE void spile_rt_map_remove(Context* context, Handle map, const MapShape* shape, const char* key, uint32_t) {
-  put_level(context, shape, key);
+  put_shard(context, shape, key);
   remove(map, key);
 }
 

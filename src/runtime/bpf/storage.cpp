@@ -1,4 +1,4 @@
-// Scalars: one element of an array, per CPU and level where it is sharded. A Handle is the element's address, or null.
+// Scalars: one element of an array, per CPU and shard where it is sharded. A Handle is the element's address, or null.
 
 #include "runtime/aggregate_update.h"
 #include "runtime/bpf/bpf.h"
@@ -8,7 +8,7 @@ namespace spile::rt {
 extern "C" {
 
 // Elements of the maps that hold a global: the lowering's way to a Handle.
-SPILE_INLINE Handle spile_rt_kernel_shard(Context* context, void* map) { return level_cell(context, map); }
+SPILE_INLINE Handle spile_rt_kernel_shard(Context* context, void* map) { return shard_cell(context, map); }
 SPILE_INLINE Handle spile_rt_kernel_shared(Context*, void* map) {
   uint32_t zero = 0;
   return lookup(map, &zero);
