@@ -1,0 +1,199 @@
+#include "session/arena.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+
+#include "base/unique_fd.h"
+
+namespace spile::session {
+
+namespace {
+
+int64_t now_ns(clockid_t clock) {
+  timespec time;
+  clock_gettime(clock, &time);
+  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
+}
+
+// A pair of TSC and wall-clock readings taken as close together as can be.
+struct ClockPair {
+  uint64_t tsc;
+  int64_t ns;
+};
+ClockPair read_clock_pair() {
+  ClockPair best{};
+  uint64_t best_gap = UINT64_MAX;
+  for (int i = 0; i < 5; ++i) {
+    uint64_t before = __rdtsc();
+    int64_t ns = now_ns(CLOCK_REALTIME);
+    uint64_t after = __rdtsc();
+    if (after - before < best_gap) {
+      best_gap = after - before;
+      best = {before + best_gap / 2, ns};
+    }
+  }
+  return best;
+}
+
+// The kernel's own TSC-to-ns factors, from the mmap page of a software event (perf_event_open(2), time_mult).
+bool kernel_clock_factors(uint64_t& mult, uint32_t& shift) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_DUMMY;
+  attributes.exclude_kernel = 1;
+  UniqueFd fd(static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  if (!fd) return false;
+  void* page = mmap(nullptr, abi::kPageSize, PROT_READ, MAP_SHARED, fd.get(), 0);
+  if (page == MAP_FAILED) return false;
+  auto* info = static_cast<perf_event_mmap_page*>(page);
+  bool usable = info->cap_user_time && info->time_mult != 0;
+  mult = info->time_mult;
+  shift = info->time_shift;
+  munmap(page, abi::kPageSize);
+  return usable;
+}
+
+void measure_clock_factors(uint64_t& mult, uint32_t& shift) {
+  ClockPair first = read_clock_pair();
+  timespec pause{0, 5'000'000};
+  nanosleep(&pause, nullptr);
+  ClockPair second = read_clock_pair();
+  shift = 31;
+  mult = static_cast<uint64_t>((static_cast<unsigned __int128>(second.ns - first.ns) << shift) / (second.tsc - first.tsc));
+}
+
+uint64_t clock_at(const abi::ArenaHeader& header, uint64_t tsc) {
+  auto elapsed = static_cast<unsigned __int128>(tsc - header.clock_base_tsc) * header.clock_mult;
+  return header.clock_base_ns + static_cast<uint64_t>(elapsed >> header.clock_shift);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Arena>> Arena::create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory) {
+  std::unique_ptr<Arena> arena(new Arena(layout));
+  if (memory.empty()) {
+    void* base = mmap(nullptr, layout.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) return Error::from_errno("map the arena", errno, "use fewer or smaller arrays, or a smaller -s");
+    arena->base_ = static_cast<char*>(base);
+    arena->mapped_here_ = true;
+  } else {
+    CHECK(memory.size() >= layout.size);
+    arena->base_ = reinterpret_cast<char*>(memory.data());
+  }
+
+  abi::ArenaHeader& header = arena->header();
+  header.magic = abi::kArenaMagic;
+  header.version = abi::kArenaVersion;
+  header.slot_count = layout.slot_count;
+  header.size = layout.size;
+  header.slots_offset = layout.slots_offset;
+  header.slot_stride = layout.slot_stride;
+  arena->slot(abi::kControllerSlot).owner = ~0ULL;
+  abi::ThreadSlot& overflow = arena->slot(layout.slot_count - 1);
+  overflow.owner = ~0ULL;
+  overflow.shared = 1;
+
+  // The kernel marks a robust mutex whose owner died, whatever killed it (set_robust_list(2)).
+  static_assert(sizeof(pthread_mutex_t) <= sizeof(header.controller_futex));
+  static_assert(offsetof(pthread_mutex_t, __data.__lock) == 0);
+  arena->alive_ = reinterpret_cast<pthread_mutex_t*>(header.controller_futex);
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutex_init(arena->alive_, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+  pthread_mutex_lock(arena->alive_);
+
+  arena->start_clock();
+  header.enabled = 1;
+  return arena;
+}
+
+Arena::~Arena() {
+  if (alive_) {
+    pthread_mutex_unlock(alive_);
+    pthread_mutex_destroy(alive_);
+  }
+  if (mapped_here_) munmap(base_, layout_.size);
+}
+
+void Arena::start_clock() {
+  abi::ArenaHeader& header = this->header();
+  uint64_t mult;
+  uint32_t shift;
+  if (!kernel_clock_factors(mult, shift)) measure_clock_factors(mult, shift);
+  ClockPair now = read_clock_pair();
+  header.clock_mult = mult;
+  header.clock_shift = shift;
+  header.clock_base_tsc = now.tsc;
+  header.clock_base_ns = static_cast<uint64_t>(now.ns);
+}
+
+void Arena::refresh_clock() {
+  abi::ArenaHeader& header = this->header();
+  ClockPair now = read_clock_pair();
+  uint64_t elapsed = now.tsc - header.clock_base_tsc;
+  if (elapsed < 100'000'000) return;  // some tens of ms
+  auto ours = static_cast<int64_t>(clock_at(header, now.tsc));
+  int64_t behind = now.ns - ours;
+
+  uint64_t base_ns = static_cast<uint64_t>(ours);
+  uint64_t mult = header.clock_mult;
+  if (behind > 1'000'000 || behind < -1'000'000) {
+    base_ns = static_cast<uint64_t>(now.ns);  // somebody set the wall clock
+  } else {
+    // Make up the difference within the next interval like this one: differences of two readings stay smooth.
+    auto correction = (static_cast<__int128>(behind) << header.clock_shift) / static_cast<__int128>(elapsed);
+    auto limit = static_cast<__int128>(mult) / 1000;
+    mult += static_cast<uint64_t>(correction > limit ? limit : correction < -limit ? -limit : correction);
+  }
+  std::atomic_ref<uint32_t> sequence(header.clock_sequence);
+  sequence.fetch_add(1, std::memory_order_acq_rel);
+  header.clock_base_tsc = now.tsc;
+  header.clock_base_ns = base_ns;
+  header.clock_mult = mult;
+  sequence.fetch_add(1, std::memory_order_release);
+}
+
+uint32_t Arena::advance_epoch() {
+  abi::ArenaHeader& header = this->header();
+  std::atomic_ref<uint32_t> epoch(header.epoch);
+  uint32_t old = epoch.load(std::memory_order_relaxed) & 1;
+  epoch.store(1 - old, std::memory_order_seq_cst);
+  // A handler marks itself busy, then reads the epoch, without a fence between: the barrier runs on its CPU instead.
+  // Traced processes are registered for the expedited form when they are attached.
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) != 0) {
+    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+  }
+  int64_t deadline = now_ns(CLOCK_MONOTONIC) + 100'000'000;
+  for_each_used_slot([&](uint32_t i) {
+    std::atomic_ref<uint32_t> busy(slot(i).busy);
+    while (busy.load(std::memory_order_acquire) == 1 + old && now_ns(CLOCK_MONOTONIC) < deadline) sched_yield();
+  });
+  return old;
+}
+
+void Arena::release_slots_of(pid_t process) {
+  for_each_used_slot([&](uint32_t i) {
+    abi::ThreadSlot& slot = this->slot(i);
+    if (slot.shared || i == abi::kControllerSlot || slot.owner >> 32 != static_cast<uint64_t>(process)) return;
+    slot.busy = 0;
+    slot.shadow_depth = 0;
+    slot.scratch_top = 0;
+    std::atomic_ref<uint64_t>(slot.owner).store(0, std::memory_order_release);
+  });
+}
+
+}  // namespace spile::session

@@ -1,0 +1,65 @@
+#pragma once
+// The controller's view of the arena (abi/arena.h): fills the header, keeps the clock and the word that tells handlers
+// that the controller lives. Sizes and offsets come from the layout, never from the arena.
+
+#include <memory>
+#include <span>
+
+#include <pthread.h>
+
+#include "abi/arena.h"
+#include "base/result.h"
+#include "codegen/codegen.h"
+
+namespace spile::session {
+
+class Arena {
+ public:
+  // memory: the engine's mapping of the arena, all zero, which must outlive this; empty: no process shares it.
+  static Result<std::unique_ptr<Arena>> create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory);
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  const codegen::ArenaLayout& layout() const { return layout_; }
+  char* base() const { return base_; }
+  abi::ArenaHeader& header() const { return *reinterpret_cast<abi::ArenaHeader*>(base_); }
+  abi::ThreadSlot& slot(uint32_t index) const {
+    return *reinterpret_cast<abi::ThreadSlot*>(base_ + layout_.slots_offset + index * layout_.slot_stride);
+  }
+  char* ring(uint32_t index) const {
+    return base_ + layout_.slots_offset + index * layout_.slot_stride + layout_.ring_offset;
+  }
+
+  // Calls visit(index) for each slot that anything has ever used: threads claim the lowest free slot, and only the
+  // controller gives slots back, so the first one never claimed ends the walk; then the overflow slot.
+  template <typename Visit>
+  void for_each_used_slot(Visit visit) {
+    while (used_slots_ + 1 < layout_.slot_count && slot(used_slots_).owner != 0) ++used_slots_;
+    for (uint32_t i = 0; i < used_slots_; ++i) visit(i);
+    visit(layout_.slot_count - 1);
+  }
+
+  // Keeps the handlers' clock on CLOCK_REALTIME without a step backwards; call every 100 ms or so.
+  void refresh_clock();
+
+  // Flips the epoch and waits until no handler of the old one runs. Returns the old epoch. A thread that stands still
+  // inside a handler (stopped, or killed there) is waited for 100 ms at most; its slot stays busy with the old epoch and
+  // must be left out of the merge.
+  uint32_t advance_epoch();
+
+  // Slots of threads of a process that has gone become free again; their sums stay.
+  void release_slots_of(pid_t process);
+
+ private:
+  explicit Arena(const codegen::ArenaLayout& layout) : layout_(layout) {}
+  void start_clock();
+
+  codegen::ArenaLayout layout_;
+  char* base_ = nullptr;
+  bool mapped_here_ = false;
+  uint32_t used_slots_ = 1;
+  pthread_mutex_t* alive_ = nullptr;
+};
+
+}  // namespace spile::session

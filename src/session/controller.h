@@ -1,0 +1,54 @@
+#pragma once
+// The controller domain: places the script's controller code in spile itself and runs begin, end, error and timer
+// handlers on merged globals. One thread.
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "codegen/codegen.h"
+#include "session/arena.h"
+
+namespace spile::session {
+
+class Controller {
+ public:
+  // drain is called from inside a handler when its output ring is full: it must empty slot 0's ring.
+  static Result<std::unique_ptr<Controller>> place(const codegen::ControllerCode& code, Arena& arena,
+                                                   std::function<void()> drain);
+  ~Controller();
+  Controller(const Controller&) = delete;
+  Controller& operator=(const Controller&) = delete;
+
+  // Once, before anything else.
+  void initialise();
+  // Brings what target threads have accumulated into the controller's copies. Call before run_probe.
+  void merge();
+  void run_probe(int probe);
+
+  // For globals whose home is elsewhere (bpf); see codegen::ControllerCode.
+  void clear_global(int global);
+  bool put_element(int global, std::span<const char> key, const void* value);
+  void for_each_element(int global, const std::function<void(std::span<const char> key, const void* value)>& visit);
+
+  // Elements that found no room when shards were merged.
+  uint64_t lost_elements() const { return lost_elements_; }
+
+ private:
+  Controller(const codegen::ControllerCode& code, Arena& arena, std::function<void()> drain)
+      : code_(code), arena_(arena), drain_(std::move(drain)) {}
+  template <typename Function>
+  Function* function_at(uint32_t offset) const {
+    return reinterpret_cast<Function*>(text_ + offset);
+  }
+
+  const codegen::ControllerCode& code_;
+  Arena& arena_;
+  std::function<void()> drain_;
+  char* text_ = nullptr;
+  size_t text_size_ = 0;
+  uint64_t lost_elements_ = 0;
+};
+
+}  // namespace spile::session

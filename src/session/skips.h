@@ -1,0 +1,22 @@
+#pragma once
+// What handlers had to leave out, by reason, told at the end as SystemTap does.
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "session/arena.h"
+
+namespace spile::session {
+
+struct Skips {
+  std::array<uint64_t, abi::kSkipReasons> by_reason{};
+  // Handler runs that did not happen: what MAXSKIPPED limits. Lost records and elements are told, not limited.
+  uint64_t skipped_probes() const;
+  uint64_t lost_records() const { return by_reason[abi::kSkipOutputFull]; }
+  // "WARNING: ..." lines, or empty.
+  std::string text() const;
+};
+Skips count_skips(Arena& arena);
+
+}  // namespace spile::session
