@@ -1,0 +1,18 @@
+#pragma once
+// SystemTap's command line, read into session::Options.
+
+#include <optional>
+
+#include "session/options.h"
+
+namespace spile::cli {
+
+// What to do after reading: run with these options, or leave at once with this status (--help, --version, an error
+// that has been told).
+struct CommandLine {
+  session::Options options;
+  std::optional<int> leave;
+};
+CommandLine read_command_line(int argc, char** argv);
+
+}  // namespace spile::cli

@@ -1,0 +1,262 @@
+#include "session/script_run.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "session/arena.h"
+#include "session/controller.h"
+#include "session/kernel_side.h"
+#include "session/output.h"
+#include "session/signals.h"
+#include "session/skips.h"
+#include "session/target_side.h"
+#include "session/timers.h"
+
+namespace spile::session {
+
+namespace {
+
+int64_t monotonic_ns() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
+}
+
+// How often output rings are looked at: handlers make no system calls, so nobody tells us. While records come, often
+// enough that a ring of 1 MiB outlasts a million records a second.
+constexpr int64_t kBusyPollNs = 2'000'000;
+constexpr int64_t kIdlePollNs = 10'000'000;
+constexpr int64_t kHousekeepingNs = 100'000'000;
+
+class ScriptRun {
+ public:
+  ScriptRun(const sema::Program& program, const codegen::CompiledScript& script, const Options& options)
+      : program_(program), script_(script), options_(options), timers_(program) {}
+
+  Result<void> prepare();
+  Result<void> start();
+  Result<void> run();
+  Result<void> stop();
+  int finish();
+
+ private:
+  bool has_target_probes() const { return !script_.target.image.bytes.empty(); }
+  bool has_kernel_probes() const { return !script_.kernel.object.empty(); }
+  bool exit_requested() const;
+  bool failed() const { return output_->errors() > static_cast<uint64_t>(program_.limits.max_errors) || gave_up_; }
+
+  Result<void> run_probes(sema::ProbeKind kind);
+  Result<void> run_controller_probe(int probe);
+  Result<void> wait_and_collect();
+  void housekeeping(int64_t now);
+
+  const sema::Program& program_;
+  const codegen::CompiledScript& script_;
+  const Options& options_;
+
+  // ORDER: later ones use earlier ones until they are destroyed.
+  Signals signals_;
+  std::unique_ptr<TargetSide> target_;
+  std::unique_ptr<Arena> arena_;
+  std::unique_ptr<Output> output_;
+  std::unique_ptr<Controller> controller_;
+  std::unique_ptr<KernelSide> kernel_;
+  Timers timers_;
+
+  int64_t started_ = 0;
+  int64_t next_collection_ = 0;
+  int64_t next_housekeeping_ = 0;
+  bool stop_signal_ = false;
+  bool gave_up_ = false;
+};
+
+// Everything that can refuse does so here, before anything is touched but -c's command, which stands still.
+Result<void> ScriptRun::prepare() {
+  TRY(signals_, Signals::block());
+  if (has_target_probes() || !options_.command.empty() || options_.target != 0) {
+    TRY(target_, TargetSide::create(program_, script_, options_));
+  }
+  std::span<uint8_t> shared;
+  if (has_target_probes()) shared = target_->arena_memory();
+  TRY(arena_, Arena::create(script_.layout, shared));
+  TRY(output_, Output::open(options_.output_file, script_));
+  TRY(controller_, Controller::place(script_.controller, *arena_, [this] { output_->collect_controller(*arena_); }));
+  controller_->initialise();
+
+  pid_t process = 0;
+  if (target_) {
+    TRY(process, target_->acquire());
+  }
+  arena_->header().target_pid = process;
+  if (has_kernel_probes()) {
+    TRY(kernel_, KernelSide::load(program_, script_, options_, process));
+  }
+  return {};
+}
+
+// Begin probes run before any other probe can be hit.
+Result<void> ScriptRun::start() {
+  TRY_DO(run_probes(sema::ProbeKind::kBegin));
+  started_ = monotonic_ns();
+  if (exit_requested() || failed()) return {};
+  if (kernel_) {
+    TRY_DO(kernel_->export_globals(*controller_));
+    TRY_DO(kernel_->attach());
+  }
+  if (target_) {
+    TRY_DO(target_->arm());
+    TRY_DO(target_->resume());
+  }
+  if (options_.verbosity > 0) fmt::print(stderr, "Pass 5: starting run.\n");
+  timers_.start(monotonic_ns());
+  return {};
+}
+
+Result<void> ScriptRun::run() {
+  while (!exit_requested() && !failed() && !stop_signal_) {
+    if (target_ && target_->finished()) break;
+    if (!output_->usable()) break;
+    TRY_DO(wait_and_collect());
+    int64_t now = monotonic_ns();
+    for (int probe : timers_.take_due(now)) {
+      TRY_DO(run_controller_probe(probe));
+      if (exit_requested() || failed()) break;
+    }
+    if (now >= next_housekeeping_) housekeeping(now);
+    if (options_.time_limit_ns > 0 && now - started_ >= options_.time_limit_ns) break;
+  }
+  return {};
+}
+
+// Sleeps until something is to do, then takes it in.
+Result<void> ScriptRun::wait_and_collect() {
+  int64_t now = monotonic_ns();
+  int64_t until = now + kHousekeepingNs;
+  if (has_target_probes()) until = std::min(until, std::max(next_collection_, now));
+  if (auto due = timers_.next_due()) until = std::min(until, *due);
+  if (options_.time_limit_ns > 0) until = std::min(until, started_ + options_.time_limit_ns);
+  int64_t wait = std::max<int64_t>(until - now, 0);
+
+  pollfd descriptors[3] = {{signals_.fd(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}};
+  if (target_) descriptors[1].fd = target_->wait_fd();
+  if (kernel_) descriptors[2].fd = kernel_->poll_fd();
+  timespec timeout{wait / 1'000'000'000, wait % 1'000'000'000};
+  ppoll(descriptors, 3, &timeout, nullptr);
+
+  if (descriptors[0].revents != 0 && signals_.take()) stop_signal_ = true;
+  if (target_ && descriptors[1].revents != 0) {
+    TRY_DO(target_->poll(*arena_, 0));
+  }
+  if (kernel_) {
+    TRY_DO(kernel_->consume(*output_));
+    output_->write_pending(true);
+  }
+  now = monotonic_ns();
+  if (has_target_probes() && now >= next_collection_) {
+    bool any = output_->collect(*arena_);
+    output_->write_pending(false);
+    next_collection_ = now + (any ? kBusyPollNs : kIdlePollNs);
+  }
+  return {};
+}
+
+void ScriptRun::housekeeping(int64_t now) {
+  next_housekeeping_ = now + kHousekeepingNs;
+  arena_->refresh_clock();
+  uint64_t skipped = count_skips(*arena_).skipped_probes();
+  if (program_.limits.max_skipped > 0 && skipped > static_cast<uint64_t>(program_.limits.max_skipped)) {
+    fmt::print(stderr, "ERROR: Skipped too many probes ({}), check MAXSKIPPED (-DMAXSKIPPED=0 to allow any number).\n", skipped);
+    gave_up_ = true;
+  }
+}
+
+bool ScriptRun::exit_requested() const {
+  return output_->exit_requested() || std::atomic_ref<uint32_t>(arena_->header().exit_requested).load() != 0;
+}
+
+Result<void> ScriptRun::run_probes(sema::ProbeKind kind) {
+  std::vector<std::pair<int64_t, int>> ordered;
+  for (const sema::Probe& probe : program_.probes) {
+    if (probe.kind != kind) continue;
+    for (const sema::ResolvedPoint& point : probe.points) ordered.emplace_back(point.sequence, probe.index);
+  }
+  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [sequence, probe] : ordered) {
+    TRY_DO(run_controller_probe(probe));
+    // exit() in a begin probe lets the remaining begin probes be; end probes all run.
+    if (kind == sema::ProbeKind::kBegin && (exit_requested() || failed())) break;
+  }
+  return {};
+}
+
+Result<void> ScriptRun::run_controller_probe(int probe) {
+  if (has_target_probes()) controller_->merge();
+  if (kernel_) TRY_DO(kernel_->import_globals(*controller_));
+  controller_->run_probe(probe);
+  if (kernel_) TRY_DO(kernel_->export_globals(*controller_));
+  // What handlers elsewhere printed before this one goes out before it.
+  if (has_target_probes()) output_->collect(*arena_);
+  output_->collect_controller(*arena_);
+  output_->write_pending(true);
+  return {};
+}
+
+// Nothing is hit from here on; every target is as it was.
+Result<void> ScriptRun::stop() {
+  arena_->header().enabled = 0;
+  if (kernel_) {
+    kernel_->detach();
+    TRY_DO(kernel_->consume(*output_));
+  }
+  Result<void> detached;
+  if (target_) detached = target_->detach();
+  output_->collect(*arena_);
+  output_->write_pending(true);
+  if (!detached.ok()) return detached;
+  return run_probes(failed() ? sema::ProbeKind::kError : sema::ProbeKind::kEnd);
+}
+
+int ScriptRun::finish() {
+  int status = failed() || !output_->usable() ? 1 : 0;
+  if (!options_.suppress_warnings) {
+    fmt::print(stderr, "{}", count_skips(*arena_).text());
+    if (kernel_) fmt::print(stderr, "{}", kernel_->skips_text());
+    if (controller_->lost_elements() > 0) {
+      fmt::print(stderr, "WARNING: {} array elements found no room (raise -DMAXMAPENTRIES)\n", controller_->lost_elements());
+    }
+  }
+  if (output_->errors() > 0) {
+    fmt::print(stderr, "WARNING: Number of errors: {}, skipped probes: {}\n", output_->errors(),
+               count_skips(*arena_).skipped_probes());
+  }
+  if (target_ && target_->command_status()) {
+    int command = *target_->command_status();
+    if (WIFSIGNALED(command)) {
+      fmt::print(stderr, "WARNING: Child process exited with signal {} ({})\n", WTERMSIG(command), strsignal(WTERMSIG(command)));
+      status = 1;
+    } else if (WEXITSTATUS(command) != 0) {
+      fmt::print(stderr, "WARNING: Child process exited with status {}\n", WEXITSTATUS(command));
+      status = 1;
+    }
+  }
+  return status;
+}
+
+}  // namespace
+
+Result<int> run_script(const sema::Program& program, const codegen::CompiledScript& script, const Options& options) {
+  ScriptRun run(program, script, options);
+  TRY_DO(run.prepare());
+  TRY_DO(run.start());
+  TRY_DO(run.run());
+  TRY_DO(run.stop());
+  return run.finish();
+}
+
+}  // namespace spile::session

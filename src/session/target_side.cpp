@@ -1,0 +1,140 @@
+#include "session/target_side.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace spile::session {
+
+Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& program,
+                                                       const codegen::CompiledScript& script, const Options& options) {
+  std::unique_ptr<TargetSide> side(new TargetSide(program, script, options));
+  TRY(side->engine_, engine::Engine::create({}));
+  if (!script.target.image.bytes.empty()) {
+    const codegen::ArenaLayout& layout = script.layout;
+    engine::ArenaGeometry geometry;
+    geometry.size = layout.size;
+    geometry.slots_offset = layout.slots_offset;
+    geometry.slot_stride = layout.slot_stride;
+    geometry.slot_count = layout.slot_count;
+    geometry.shadow_offset = layout.shadow_offset;
+    geometry.shadow_stride = layout.shadow_stride;
+    geometry.shadow_capacity = layout.shadow_capacity;
+    TRY_DO(side->engine_->set_image(script.target.image, geometry));
+  }
+  return side;
+}
+
+Result<pid_t> TargetSide::acquire() {
+  if (!options_.command.empty()) {
+    TRY(pid_, engine_->launch({.arguments = command_words(options_.command), .environment = {}, .user = {}, .group = {}}));
+  } else if (options_.target != 0) {
+    if (!script_.target.image.bytes.empty()) {
+      TRY_DO(engine_->attach(options_.target));
+      attached_ = true;
+    }
+    pid_ = options_.target;
+  }
+  return pid_;
+}
+
+std::vector<engine::SiteRequest> TargetSide::site_requests() const {
+  std::vector<engine::SiteRequest> requests;
+  requests.reserve(program_.sites.size());
+  for (size_t id = 0; id < program_.sites.size(); ++id) {
+    const sema::ArmedSite& armed = program_.sites[id];
+    const codegen::ImageEntry& entry = script_.target.groups[static_cast<size_t>(armed.group)];
+    engine::SiteRequest request;
+    request.site_id = static_cast<uint32_t>(id);
+    request.module_path = armed.site.module;
+    request.address = armed.site.address;
+    request.size = armed.site.size;
+    request.kind = entry.exit != 0 ? abi::SiteKind::kReturn : abi::SiteKind::kEntry;
+    request.flags = entry.flags;
+    request.enter_offset = entry.enter;
+    request.exit_offset = entry.exit;
+    requests.push_back(request);
+  }
+  return requests;
+}
+
+Result<void> TargetSide::arm() {
+  if (program_.sites.empty()) return {};
+  std::vector<engine::SiteRequest> requests = site_requests();
+  TRY(engine::ArmReport report, engine_->arm(requests));
+  tell(report, true);
+  // Sites in libraries not loaded yet have no outcome so far; if there were outcomes and all are refusals, nothing would
+  // ever be hit.
+  if (report.outcomes.size() >= requests.size() && report.armed() == 0) {
+    return Error{fmt::format("none of the {} sites could be armed", requests.size()), "see the warnings above"};
+  }
+  return {};
+}
+
+void TargetSide::tell(const engine::ArmReport& report, bool initial) {
+  constexpr uint64_t kRefusalsTold = 10;
+  std::map<std::string, size_t> by_mechanism;
+  uint64_t refused = 0;
+  for (const engine::SiteOutcome& outcome : report.outcomes) {
+    const sema::Site& site = program_.sites[outcome.site_id].site;
+    ++by_mechanism[engine::mechanism_name(outcome.mechanism)];
+    bool is_refusal = outcome.mechanism == engine::Mechanism::kRefused;
+    if (is_refusal) ++refused;
+    if (is_refusal && (options_.verbosity > 1 || refusals_told_ < kRefusalsTold) && !options_.suppress_warnings) {
+      ++refusals_told_;
+      fmt::print(stderr, "WARNING: {} in {} can't be probed: {}\n", site.function, site.module, outcome.reason);
+      if (refusals_told_ == kRefusalsTold && options_.verbosity < 2) fmt::print(stderr, "WARNING: (more with -vv)\n");
+    } else if (options_.verbosity > 0 && (report.outcomes.size() <= 100 || options_.verbosity > 1)) {
+      fmt::print(stderr, "pid {}: {} {}+{:#x}: {}\n", outcome.pid, site.function, site.module, site.address.value,
+                 engine::mechanism_name(outcome.mechanism));
+    }
+  }
+  if (options_.verbosity > 0) {
+    std::string mechanisms;
+    for (const auto& [name, count] : by_mechanism) mechanisms += fmt::format("{}{} by {}", mechanisms.empty() ? "" : ", ", count, name);
+    fmt::print(stderr, "Armed {} of {} sites{}: {}; prepared in {:.1f} ms, target paused {:.1f} ms.\n", report.armed(),
+               report.outcomes.size(), initial ? "" : " in new code", mechanisms, static_cast<double>(report.prepare_ns) / 1e6,
+               static_cast<double>(report.pause_ns) / 1e6);
+  } else if (refused > kRefusalsTold && !options_.suppress_warnings) {
+    fmt::print(stderr, "WARNING: {} of {} sites can't be probed\n", refused, report.outcomes.size());
+  }
+}
+
+Result<void> TargetSide::resume() {
+  if (pid_ == 0) return {};
+  if (script_.target.image.bytes.empty() && !options_.command.empty()) return engine_->detach();
+  engine_->resume_all();
+  return {};
+}
+
+Result<void> TargetSide::detach() { return engine_->detach(); }
+
+Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
+  TRY(std::vector<engine::Event> events, engine_->poll(timeout_ms));
+  for (engine::Event& event : events) {
+    switch (event.kind) {
+      case engine::Event::Kind::kProcessExited:
+      case engine::Event::Kind::kOtherExited:
+        arena.release_slots_of(event.pid);
+        if (event.pid != pid_) break;
+        finished_ = true;
+        if (!options_.command.empty()) command_status_ = event.status;
+        break;
+      case engine::Event::Kind::kArmed:
+        tell(event.report, false);
+        break;
+      case engine::Event::Kind::kTrouble:
+        fmt::print(stderr, "WARNING: process {}: {}\n", event.pid, event.message);
+        break;
+      case engine::Event::Kind::kProcessStarted:
+      case engine::Event::Kind::kProcessExecuted:
+      case engine::Event::Kind::kModuleLoaded:
+      case engine::Event::Kind::kModuleUnloaded:
+        if (options_.verbosity > 2) fmt::print(stderr, "process {}: {}\n", event.pid, event.path);
+        break;
+    }
+  }
+  return {};
+}
+
+}  // namespace spile::session

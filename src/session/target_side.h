@@ -1,0 +1,62 @@
+#pragma once
+// The target domain of a running script: the engine, the traced processes and the sites armed in them.
+
+#include <memory>
+#include <optional>
+
+#include "base/result.h"
+#include "codegen/codegen.h"
+#include "engine/engine.h"
+#include "sema/program.h"
+#include "session/arena.h"
+#include "session/options.h"
+
+namespace spile::session {
+
+class TargetSide {
+ public:
+  // Creates the engine and, for a script with target probes, the arena that processes share.
+  static Result<std::unique_ptr<TargetSide>> create(const sema::Program& program, const codegen::CompiledScript& script,
+                                                    const Options& options);
+
+  // The shared arena's memory; empty for a script without target probes.
+  std::span<uint8_t> arena_memory() { return engine_->arena(); }
+
+  // Starts -c's command, standing still, or attaches to -x's process. The process, or 0 where neither was asked for.
+  Result<pid_t> acquire();
+  // Arms all sites; tells refusals on standard error, and each site's mechanism with -v.
+  Result<void> arm();
+  // Lets -c's command run.
+  Result<void> resume();
+  // Restores every traced process and lets it go.
+  Result<void> detach();
+
+  int wait_fd() const { return engine_->wait_fd(); }
+  // Handles what happened to the processes.
+  Result<void> poll(Arena& arena, int timeout_ms);
+
+  // The process of -c or -x has gone. Its wait status (-c), once it has.
+  bool finished() const { return finished_; }
+  std::optional<int> command_status() const { return command_status_; }
+
+ private:
+  TargetSide(const sema::Program& program, const codegen::CompiledScript& script, const Options& options)
+      : program_(program), script_(script), options_(options) {}
+  std::vector<engine::SiteRequest> site_requests() const;
+  void tell(const engine::ArmReport& report, bool initial);
+
+  const sema::Program& program_;
+  const codegen::CompiledScript& script_;
+  const Options& options_;
+  std::unique_ptr<engine::Engine> engine_;
+  pid_t pid_ = 0;
+  bool attached_ = false;
+  bool finished_ = false;
+  std::optional<int> command_status_;
+  uint64_t refusals_told_ = 0;
+};
+
+// A command line as -c takes it: split into words when it needs no shell, else {"/bin/sh", "-c", command}.
+std::vector<std::string> command_words(const std::string& command);
+
+}  // namespace spile::session
