@@ -28,7 +28,9 @@ endif()
 find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
 
 add_library(spile_flags INTERFACE)
-target_compile_options(spile_flags INTERFACE -Wall -Wextra -Wno-unused-parameter $<$<CONFIG:Release>:-g1> -fno-omit-frame-pointer)
+# libstdc++ 12's std::stable_sort uses a function that it deprecates itself.
+target_compile_options(spile_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-deprecated-declarations
+  $<$<CONFIG:Release>:-g1> -fno-omit-frame-pointer)
 target_link_options(spile_flags INTERFACE -fuse-ld=lld)
 target_include_directories(spile_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 

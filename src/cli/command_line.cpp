@@ -89,10 +89,10 @@ CommandLine read_command_line(int argc, char** argv) {
   CommandLine line;
   session::Options& options = line.options;
   CLI::App app("Finds out what running programs and kernels are doing.\n"
-               "Scripts are written in the SystemTap language; see spile(1).", "spile");
-  app.usage("Usage: spile [OPTIONS] SCRIPT-FILE [ARGUMENTS]\n"
-            "       spile [OPTIONS] -e 'SCRIPT' [ARGUMENTS]\n"
-            "       spile [OPTIONS] -l 'PROBE'\n");
+               "Scripts are written in the SystemTap language; see spile(1).\n\n"
+               "  spile [OPTIONS] SCRIPT-FILE [ARGUMENTS]\n"
+               "  spile [OPTIONS] -e 'SCRIPT' [ARGUMENTS]\n"
+               "  spile [OPTIONS] -l 'PROBE'", "spile");
   app.set_version_flag("-V,--version", kVersion);
   add_script_options(app, options);
   add_run_options(app, options);

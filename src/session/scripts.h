@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "base/result.h"
 #include "base/source.h"
 #include "session/options.h"
 #include "syntax/parser.h"
