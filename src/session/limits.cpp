@@ -1,0 +1,71 @@
+#include "session/limits.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/diagnostics.h"
+
+namespace spile::session {
+
+namespace {
+
+struct LimitName {
+  const char* name;
+  int64_t sema::Limits::*field;
+  int64_t least;
+  int64_t most;
+};
+// Strings and maps are of fixed size in memory that every traced process maps: the upper bounds keep that sane.
+constexpr LimitName kLimits[] = {
+    {"MAXACTION", &sema::Limits::max_action, 0, INT32_MAX},
+    {"MAXACTION_INTERRUPTIBLE", &sema::Limits::max_action, 0, INT32_MAX},
+    {"MAXNESTING", &sema::Limits::max_nesting, 1, 1000},
+    {"MAXSTRINGLEN", &sema::Limits::max_string_length, 16, 16384},
+    {"MAXMAPENTRIES", &sema::Limits::max_map_entries, 1, 4'000'000},
+    {"MAXERRORS", &sema::Limits::max_errors, 0, INT32_MAX},
+    {"MAXSKIPPED", &sema::Limits::max_skipped, 0, INT32_MAX},
+};
+
+Result<std::pair<std::string, std::string>> split_setting(const std::string& option, const std::string& setting) {
+  size_t equals = setting.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return Error{fmt::format("{} {}: expected NAME=VALUE", option, setting), {}};
+  }
+  return std::pair(setting.substr(0, equals), setting.substr(equals + 1));
+}
+
+Result<void> apply_limit(const std::string& setting, sema::Limits& limits) {
+  TRY(auto pair, split_setting("-D", setting));
+  const auto& [name, text] = pair;
+  std::vector<std::string> names;
+  for (const LimitName& limit : kLimits) {
+    names.push_back(limit.name);
+    if (name != limit.name) continue;
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < limit.least || value > limit.most) {
+      return Error{fmt::format("-D {}: expected a number from {} to {}", setting, limit.least, limit.most), {}};
+    }
+    limits.*limit.field = value;
+    return {};
+  }
+  std::string near = nearest_name(name, names);
+  return Error{fmt::format("-D {}: unknown limit '{}'", setting, name),
+               near.empty() ? fmt::format("known ones: {}", fmt::join(names, " ")) : fmt::format("did you mean {}?", near)};
+}
+
+}  // namespace
+
+Result<void> apply_settings(const Options& options, sema::Program& program) {
+  for (const std::string& setting : options.limits) TRY_DO(apply_limit(setting, program.limits));
+  for (const std::string& setting : options.global_values) {
+    TRY(auto pair, split_setting("-G", setting));
+    program.global_overrides[pair.first] = pair.second;
+  }
+  program.guru = options.guru;
+  program.unoptimised = options.unoptimised;
+  return {};
+}
+
+}  // namespace spile::session
