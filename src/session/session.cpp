@@ -108,8 +108,8 @@ Result<int> run_passes(const Options& options) {
 
   PassTimer translate_timer(options.last_pass == kTranslate ? 3 : 4, options.verbosity);
   codegen::Options codegen_options;
-  codegen_options.native_bitcode = runtime::native_bitcode();
-  codegen_options.bpf_bitcode = runtime::bpf_bitcode();
+  codegen_options.native_bitcode = rt::native_bitcode();
+  codegen_options.bpf_bitcode = rt::bpf_bitcode();
   codegen_options.layout.ring_size = options.ring_megabytes << 20;
   codegen_options.emit_ir_only = options.last_pass == kTranslate;
   codegen_options.print_after = options.print_after;

@@ -4,12 +4,20 @@
 
 #include <map>
 
+#include "session/unwind_sites.h"
+
 namespace spile::session {
 
 Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& program,
                                                        const codegen::CompiledScript& script, const Options& options) {
   std::unique_ptr<TargetSide> side(new TargetSide(program, script, options));
-  TRY(side->engine_, engine::Engine::create({}));
+  engine::EngineOptions engine_options;
+  if (side->has_return_probes()) {
+    engine_options.resolve_module = [side = side.get()](pid_t, const engine::Module& module) {
+      return side->unwind_requests(module);
+    };
+  }
+  TRY(side->engine_, engine::Engine::create(std::move(engine_options)));
   if (!script.target.image.bytes.empty()) {
     const codegen::ArenaLayout& layout = script.layout;
     engine::ArenaGeometry geometry;
@@ -58,15 +66,39 @@ std::vector<engine::SiteRequest> TargetSide::site_requests() const {
   return requests;
 }
 
+bool TargetSide::has_return_probes() const {
+  for (const codegen::ImageEntry& entry : script_.target.groups) {
+    if (entry.exit != 0) return true;
+  }
+  return false;
+}
+
+std::vector<engine::SiteRequest> TargetSide::unwind_requests(const engine::Module& module) const {
+  // The id after the last of the script's sites stands for all of these.
+  return unwind_sites(module.path, module.main_executable, static_cast<uint32_t>(program_.sites.size()), script_.target.unwind);
+}
+
 Result<void> TargetSide::arm() {
   if (program_.sites.empty()) return {};
-  std::vector<engine::SiteRequest> requests = site_requests();
+  std::vector<engine::SiteRequest> requests;
+  if (has_return_probes()) {
+    // First, so that no return is pending before an unwinder is ready for it. Modules that come later are resolved then.
+    for (pid_t pid : engine_->processes()) {
+      TRY(std::vector<engine::Module> modules, engine_->modules(pid));
+      for (const engine::Module& module : modules) {
+        std::vector<engine::SiteRequest> more = unwind_requests(module);
+        requests.insert(requests.end(), more.begin(), more.end());
+      }
+    }
+  }
+  std::vector<engine::SiteRequest> script_sites = site_requests();
+  requests.insert(requests.end(), script_sites.begin(), script_sites.end());
   TRY(engine::ArmReport report, engine_->arm(requests));
   tell(report, true);
   // Sites in libraries not loaded yet have no outcome so far; if there were outcomes and all are refusals, nothing would
   // ever be hit.
   if (report.outcomes.size() >= requests.size() && report.armed() == 0) {
-    return Error{fmt::format("none of the {} sites could be armed", requests.size()), "see the warnings above"};
+    return Error{fmt::format("none of the {} sites could be armed", script_sites.size()), "see the warnings above"};
   }
   return {};
 }
@@ -76,6 +108,7 @@ void TargetSide::tell(const engine::ArmReport& report, bool initial) {
   std::map<std::string, size_t> by_mechanism;
   uint64_t refused = 0;
   for (const engine::SiteOutcome& outcome : report.outcomes) {
+    if (outcome.site_id >= program_.sites.size()) continue;  // an unwinder's entry
     const sema::Site& site = program_.sites[outcome.site_id].site;
     ++by_mechanism[engine::mechanism_name(outcome.mechanism)];
     bool is_refusal = outcome.mechanism == engine::Mechanism::kRefused;

@@ -43,6 +43,8 @@ class TargetSide {
   TargetSide(const sema::Program& program, const codegen::CompiledScript& script, const Options& options)
       : program_(program), script_(script), options_(options) {}
   std::vector<engine::SiteRequest> site_requests() const;
+  bool has_return_probes() const;
+  std::vector<engine::SiteRequest> unwind_requests(const engine::Module& module) const;
   void tell(const engine::ArmReport& report, bool initial);
 
   const sema::Program& program_;

@@ -1,0 +1,43 @@
+#include "session/unwind_sites.h"
+
+#include "debuginfo/debuginfo.h"
+
+namespace spile::session {
+
+namespace {
+
+// The Itanium C++ ABI's level I ("Exception Handling", §1.5), and what backtrace(3) uses. _Unwind_Resume goes on with an
+// unwinding that one of these began.
+constexpr const char* kEntries[] = {"_Unwind_RaiseException", "_Unwind_ForcedUnwind", "_Unwind_Resume_or_Rethrow",
+                                    "_Unwind_Backtrace"};
+
+bool may_have_unwinder(const std::string& path, bool main_executable) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  return main_executable || name.starts_with("libgcc_s") || name.starts_with("libunwind") || name.starts_with("libc++abi");
+}
+
+}  // namespace
+
+std::vector<engine::SiteRequest> unwind_sites(const std::string& module_path, bool main_executable, uint32_t site_id,
+                                              uint32_t enter_offset) {
+  std::vector<engine::SiteRequest> sites;
+  if (!may_have_unwinder(module_path, main_executable)) return sites;
+  auto module = debuginfo::Module::open(module_path);
+  if (!module.ok()) return sites;
+  for (const char* entry : kEntries) {
+    auto functions = (*module)->functions({.name = entry, .file = {}});
+    if (!functions.ok()) continue;
+    for (const debuginfo::Function& function : *functions) {
+      engine::SiteRequest site;
+      site.site_id = site_id;
+      site.module_path = module_path;
+      site.address = function.address;
+      site.size = function.size;
+      site.enter_offset = enter_offset;
+      sites.push_back(site);
+    }
+  }
+  return sites;
+}
+
+}  // namespace spile::session
