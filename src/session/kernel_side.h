@@ -31,7 +31,7 @@ class KernelSide {
 
   int poll_fd() const { return kernel_->poll_fd(); }
   Result<void> consume(Output& output);
-  uint64_t lost_records() const;
+  bool exit_requested() const;
   // "WARNING: ..." lines, or empty.
   std::string skips_text() const;
 

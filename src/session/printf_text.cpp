@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/format.h"
+
 namespace spile::session {
 
 int64_t PayloadReader::next_long() {
@@ -33,6 +35,62 @@ std::string_view PayloadReader::next_string() {
   at_ += padded;
   left_ -= padded;
   return text;
+}
+
+namespace {
+
+// Widths come from scripts' arguments too (`*`): no line of output needs more padding than this.
+constexpr int64_t kMostColumns = 1 << 16;
+
+struct StringSink {
+  std::string& out;
+  void put(const char* text, uint64_t length) { out.append(text, length); }
+  void fill(char byte, uint64_t count) { out.append(count, byte); }
+};
+
+rt::FormatField field_of(const syntax::FormatPart& part, PayloadReader& arguments, size_t& index) {
+  rt::FormatField field{0, part.width, part.precision};
+  if (part.left) field.flags |= rt::kFormatLeft;
+  if (part.zero) field.flags |= rt::kFormatZero;
+  if (part.plus) field.flags |= rt::kFormatPlus;
+  if (part.space) field.flags |= rt::kFormatSpace;
+  if (part.alternate) field.flags |= rt::kFormatAlternate;
+  auto next = [&] {
+    ++index;
+    return static_cast<int32_t>(std::clamp<int64_t>(arguments.next_long(), -kMostColumns, kMostColumns));
+  };
+  if (part.width_argument) {
+    field.width = next();
+    // -1 means "none" to FormatField; a script's -1 means "left, at least 1", which pads nothing either.
+  }
+  if (part.precision_argument) field.precision = next();
+  return field;
+}
+
+}  // namespace
+
+void append_printf(std::string& out, const codegen::OutputFormat& format, PayloadReader& arguments) {
+  StringSink sink{out};
+  size_t index = 0;  // into format.arguments
+  for (const syntax::FormatPart& part : format.parts) {
+    if (part.kind == syntax::FormatPart::Kind::kLiteral) {
+      out += part.literal;
+      continue;
+    }
+    rt::FormatField field = field_of(part, arguments, index);
+    bool is_string = index < format.arguments.size() && format.arguments[index] == ValueType::kString;
+    ++index;
+    if (!is_string) {
+      rt::format_long(sink, arguments.next_long(), static_cast<uint32_t>(part.kind), field);
+      continue;
+    }
+    std::string_view text = arguments.next_string();
+    if (part.kind == syntax::FormatPart::Kind::kMemoryHex) {
+      rt::format_memory_hex(sink, text.data(), text.size(), field);
+    } else {
+      rt::format_text(sink, text.data(), text.size(), field);
+    }
+  }
 }
 
 std::string error_text(const codegen::ErrorText& error, PayloadReader& arguments) {

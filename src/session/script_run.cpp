@@ -177,6 +177,7 @@ void ScriptRun::housekeeping(int64_t now) {
 }
 
 bool ScriptRun::exit_requested() const {
+  if (kernel_ && kernel_->exit_requested()) return true;
   return output_->exit_requested() || std::atomic_ref<uint32_t>(arena_->header().exit_requested).load() != 0;
 }
 
