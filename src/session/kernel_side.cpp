@@ -22,7 +22,7 @@ bpf::MapSpec map_spec(const codegen::KernelMap& map) {
   spec.key_size = map.key_size;
   spec.value_size = map.value_size;
   spec.entries = map.entries;
-  spec.leveled = map.leveled;
+  spec.sharded = map.sharded;
   spec.key_count = map.key_count;
   spec.string_keys = map.string_keys;
   spec.string_size = map.string_size;
