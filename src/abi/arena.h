@@ -103,16 +103,18 @@ static_assert(sizeof(ShadowFrame) == 32);
 
 // Memory private to one process, anonymous and MADV_WIPEONFORK (so a forked child starts with an empty one and its
 // threads claim slots of their own): finds a thread's slot by its fs base.
-//   index = (thread_pointer >> 12 ^ thread_pointer >> 6) & (kThreadTableEntries - 1), then linear probing.
+//   index = (fs base >> 12 ^ fs base >> 6) & (kThreadTableEntries - 1), then linear probing.
+// All zero is an empty table. Only the process's own threads write it (runtime/native/thread.cpp), but for no_system_calls.
 inline constexpr uint32_t kThreadTableEntries = 4096;
 struct ThreadTableEntry {
-  uint64_t thread_pointer;  // 0: empty
+  uint64_t thread_pointer;  // a key made of the fs base; 0: empty
   uint64_t slot_offset;     // from the arena's start
 };
 struct ProcessTable {
   ThreadTableEntry entries[kThreadTableEntries];
   uint32_t no_system_calls;  // the process runs under a seccomp filter: claim without getpid and gettid
-  uint32_t pad[15];
+  uint32_t self_pointers;    // 1: the word at fs:0 is the fs base, as the psABI says; 2: a thread was met where it is not
+  uint32_t pad[14];
 };
 
 // What the image's first bytes are; the engine fills them for each process before any site is armed. Read-only to the

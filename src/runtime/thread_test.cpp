@@ -28,6 +28,38 @@ TEST(Thread, EnterClaimsOneSlotAndRefusesToNest) {
   EXPECT_EQ(arena.slot(2)->owner, 0u);
 }
 
+// As in a program without a psABI thread pointer: found by rdfsbase alone, and never by what fs:0 happens to say.
+TEST(Thread, WithoutSelfPointersEveryThreadStillHasItsSlot) {
+  TestArena arena;
+  arena.table()->self_pointers = 2;
+  abi::ThreadSlot* slots[3];
+  for (auto& slot : slots) {
+    std::thread other([&] {
+      Context context{};
+      for (int i = 0; i < 3; ++i) {
+        ASSERT_TRUE(spile_rt_enter(&context));
+        EXPECT_TRUE(i == 0 || slot == context.slot);
+        slot = context.slot;
+        spile_rt_leave(&context);
+      }
+    });
+    Context context{};
+    ASSERT_TRUE(spile_rt_enter(&context));
+    other.join();
+    EXPECT_NE(context.slot, slot);
+    spile_rt_leave(&context);
+  }
+  EXPECT_EQ(arena.table()->self_pointers, 2u);
+}
+
+TEST(Thread, SelfPointersAreNoticed) {
+  TestArena arena;
+  Context context{};
+  ASSERT_TRUE(spile_rt_enter(&context));
+  spile_rt_leave(&context);
+  EXPECT_EQ(arena.table()->self_pointers, 1u);
+}
+
 TEST(Thread, DisabledArenaRefusesSilently) {
   TestArena arena;
   arena.header()->enabled = 0;

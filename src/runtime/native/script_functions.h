@@ -7,6 +7,8 @@ namespace spile::rt {
 
 uint32_t escape_byte(char* out, uint8_t byte);  // at most 4 characters
 
+namespace {  // internal to each user: no section of its own in the bitcode's object
+
 // Appends to a string's buffer of spile_rt_string_size bytes, cutting off what does not fit.
 struct TextBuffer {
   char* out;
@@ -29,5 +31,7 @@ struct TextBuffer {
   }
   void end() { out[at] = 0; }
 };
+
+}  // namespace
 
 }  // namespace spile::rt
