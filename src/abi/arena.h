@@ -107,9 +107,13 @@ static_assert(sizeof(ShadowFrame) == 32);
 // All zero is an empty table. Only the process's own threads write it (runtime/native/thread.cpp), but for no_system_calls.
 inline constexpr uint32_t kThreadTableEntries = 4096;
 struct ThreadTableEntry {
-  uint64_t thread_pointer;  // a key made of the fs base; 0: empty
+  uint64_t thread_pointer;  // thread_table_key() of the fs base; 0: empty; 1: being filled
   uint64_t slot_offset;     // from the arena's start
 };
+// A thread whose fs base is 0 (its C library has not set up yet) has a key too. With the top bit, the entry of a thread
+// that found no slot of its own.
+constexpr uint64_t thread_table_key(uint64_t fs_base) { return fs_base ? fs_base + 1 : 2; }
+inline constexpr uint64_t kOverflowEntry = uint64_t{1} << 63;
 struct ProcessTable {
   ThreadTableEntry entries[kThreadTableEntries];
   uint32_t no_system_calls;  // the process runs under a seccomp filter: claim without getpid and gettid

@@ -115,13 +115,13 @@ void resolve_pending_returns(const AddressSpace& space, uint64_t only_slot, cons
   if (space.geometry.shadow_capacity == 0) return;
   if (only_slot != 0) return resolve_slot(space, only_slot, to);
   for (const abi::ThreadTableEntry& entry : read_table(space)) {
-    if (entry.thread_pointer != 0) resolve_slot(space, entry.slot_offset, to);
+    if (entry.thread_pointer > 1) resolve_slot(space, entry.slot_offset, to);
   }
 }
 
 uint64_t find_thread_slot(const AddressSpace& space, uint64_t thread_pointer) {
   for (const abi::ThreadTableEntry& entry : read_table(space)) {
-    if (entry.thread_pointer == thread_pointer && thread_pointer != 0) return entry.slot_offset;
+    if (entry.thread_pointer == abi::thread_table_key(thread_pointer)) return entry.slot_offset;
   }
   return 0;
 }

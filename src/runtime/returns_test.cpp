@@ -86,6 +86,23 @@ TEST_F(Returns, NewEntryReplacesAStaleOneOfTheSameStackSlot) {
   leave(0);
 }
 
+// f tail-jumps to g: g's return address is f's `returned`.
+TEST_F(Returns, TailCallsShareAStackSlot) {
+  ASSERT_TRUE(call(0));
+  uint64_t* saves = spile_rt_return_enter(&context_, cfa(0), 8);
+  ASSERT_NE(saves, nullptr);
+  word(0) = kReturned + 16;
+  for (int depth = 1; depth < static_cast<int>(kTestShadowCapacity) - 1; ++depth) ASSERT_TRUE(call(depth));
+  word(62) = 0;  // left by longjmp; the stack is full now, so the next call sweeps it and nothing else
+  ASSERT_TRUE(call(62));
+  EXPECT_EQ(context_.slot->skipped[abi::kSkipUnwound], 1u);
+  EXPECT_EQ(spile_rt_return_find(&context_, cfa(0)), saves);
+  EXPECT_EQ(context_.site_id, 8u);
+  spile_rt_return_exit(&context_, cfa(0), saves);
+  EXPECT_EQ(word(0), kReturned + 8);
+  leave(0);
+}
+
 TEST_F(Returns, DeepRecursionIsCounted) {
   for (uint32_t depth = 0; depth < kTestShadowCapacity; ++depth) ASSERT_TRUE(call(static_cast<int>(depth)));
   EXPECT_FALSE(call(kTestShadowCapacity));

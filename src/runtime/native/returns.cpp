@@ -6,6 +6,9 @@
 // is dropped when it comes to be the top. A frame just taken has stack_slot 0 and is no hole: so a signal handler that
 // comes in at that moment, and pushes and pops above it, leaves it alone.
 //
+// Two frames may share a stack slot: a probed function that tail-jumps to another one hands over its own stack slot, in
+// which the second finds the first one's `returned`. The newer one returns first, so they are served from the top.
+//
 // Frames that never return stay until the stack is full, or the unwinder comes by; then whatever no longer lies on a
 // stack is recognised by the word at stack_slot, which is no `returned` address any more.
 
@@ -58,12 +61,12 @@ SPILE_INLINE inline void pop_depth(ThreadSlot* slot) {
 }
 
 // The stack is full: frees what is not pending any more. A frame that was free or has become so; null: all are pending.
-SPILE_COLD ShadowFrame* sweep(ThreadSlot* slot, uint64_t stack_slot) {
+SPILE_COLD ShadowFrame* sweep(ThreadSlot* slot) {
   ShadowFrame* found = nullptr;
   if (controller_gone(arena_header())) return nullptr;  // nobody would catch a fault
   for (uint32_t index = 0; index < spile_rt_shadow_capacity; ++index) {
     ShadowFrame* frame = frame_at(slot, index);
-    if (frame->stack_slot && (frame->stack_slot == stack_slot || !is_pending(frame))) {
+    if (frame->stack_slot && !is_pending(frame)) {
       make_hole(frame);
       add_in_place(&slot->skipped[abi::kSkipUnwound], 1);
     }
@@ -140,7 +143,7 @@ SPILE_INLINE uint64_t* spile_rt_return_enter(Context* context, uint64_t cfa, uin
   ShadowFrame* frame = frame_at(slot, index);
   if (unlikely(index >= spile_rt_shadow_capacity)) {
     pop_depth(slot);
-    frame = sweep(slot, stack_slot);
+    frame = sweep(slot);
     if (!frame) return nullptr;
   }
   frame->return_address = *reinterpret_cast<uint64_t*>(stack_slot);
@@ -179,7 +182,6 @@ SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t*
   if (context->overflow || controller_gone(context->arena)) return;
   uint32_t depth = slot->shadow_depth;
   if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
-  // From the top: where two frames claim the same stack slot, the newer one is the true one.
   for (uint32_t index = depth; index-- > 0;) {
     ShadowFrame* frame = frame_at(slot, index);
     if (!frame->stack_slot) continue;

@@ -5,9 +5,8 @@
 // thread is kept there but sums. (Exception: `owner`'s tid and execname, as they were at the claim, for messages.)
 //
 // The process's table (abi/arena.h), one entry a thread, is never emptied while the process lives: therefore the
-// controller frees a slot only after its process has ended. Keys are `fs base + 1`, since 0 means an empty entry, and
-// kNoBase for a thread whose fs base is 0, as before the C library has set up. `key | kOverflowKey`, the top bit, is an
-// entry of a thread that must use the overflow slot, and never matches on the inlined path.
+// controller frees a slot only after its process has ended. Keys are `fs base + 1`, since 0 means an empty entry; a key
+// with kOverflowEntry, of a thread that must use the overflow slot, never matches on the inlined path.
 //
 // rdfsbase takes 2.5 ns. By the psABI (TLS variant II) the word at fs:0 is the fs base too, and takes nothing. So once a
 // thread was seen where that holds, the inlined path reads fs:0; its result is only used when it is a key in the table. A
@@ -21,8 +20,6 @@ namespace spile::rt {
 namespace {
 
 inline constexpr uint64_t kReserved = 1;  // an entry that is being filled
-inline constexpr uint64_t kNoBase = 2;
-inline constexpr uint64_t kOverflowKey = uint64_t{1} << 63;
 inline constexpr uint32_t kMaxProbes = 256;
 enum : uint32_t { kSelfUnknown, kSelfHolds, kSelfBroken };  // ProcessTable::self_pointers
 
@@ -75,19 +72,19 @@ SPILE_COLD abi::ThreadSlot* find_slot() {
   abi::ProcessTable* table = process_table();
   char* arena = bytes_of(header);
   uint64_t base = fs_base();
-  uint64_t key = base ? base + 1 : kNoBase;
+  uint64_t key = abi::thread_table_key(base);
   uint64_t index = table_index(base);
   for (uint32_t probe = 0; probe < kMaxProbes; ++probe, index = (index + 1) & (abi::kThreadTableEntries - 1)) {
     abi::ThreadTableEntry* entry = &table->entries[index];
     uint64_t found = load_acquire(&entry->thread_pointer);
-    if ((found & ~kOverflowKey) == key) return reinterpret_cast<abi::ThreadSlot*>(arena + entry->slot_offset);
+    if ((found & ~abi::kOverflowEntry) == key) return reinterpret_cast<abi::ThreadSlot*>(arena + entry->slot_offset);
     if (found || !compare_and_swap(&entry->thread_pointer, uint64_t{0}, kReserved)) continue;
     uint64_t claimed = claim_slot(header, base);
     abi::ThreadSlot* slot = slot_at(header, claimed);
     bool overflow = claimed == header->slot_count - 1;
     if (overflow) store_relaxed(&slot->shared, 1u);
     entry->slot_offset = static_cast<uint64_t>(bytes_of(slot) - arena);
-    store_release(&entry->thread_pointer, overflow ? key | kOverflowKey : key);
+    store_release(&entry->thread_pointer, overflow ? key | abi::kOverflowEntry : key);
     check_self_pointer(header, table, base);
     return slot;
   }
