@@ -15,6 +15,7 @@ struct Group {
   Address entry;
   uint64_t size;
   std::vector<uint32_t> requests;
+  std::vector<std::pair<uint32_t, std::string>> refused;  // requests that the plan does not serve, and why
   SitePlan plan;
   std::vector<uint8_t> original;
 };
@@ -59,7 +60,7 @@ std::vector<Group> group_by_address(const Module& module, std::span<const SiteRe
   std::vector<Group> groups;
   for (uint32_t index : order) {
     Address entry(requests[index].address.value + module.bias);
-    if (groups.empty() || groups.back().entry != entry) groups.push_back({entry, 0, {}, {}, {}});
+    if (groups.empty() || groups.back().entry != entry) groups.push_back({entry, 0, {}, {}, {}, {}});
     groups.back().requests.push_back(index);
     groups.back().size = std::max(groups.back().size, requests[index].size);
   }
@@ -92,7 +93,22 @@ void refuse_conflicts(const AddressSpace& space, std::vector<Group>& groups) {
   }
 }
 
-void plan_groups(const AddressSpace& space, const Module& module, std::vector<Group>& groups) {
+// Takes the return probes out of a group whose function can't have any.
+void refuse_returns(Group& group, std::span<const SiteRequest> requests, const TextImage& text) {
+  auto wants_return = [&](uint32_t index) { return requests[index].kind == abi::SiteKind::kReturn; };
+  if (std::none_of(group.requests.begin(), group.requests.end(), wants_return)) return;
+  std::string obstacle = native_architecture().return_obstacle(
+      group.entry, [&](Address at, uint64_t length) { return text.at(at, length); });
+  if (obstacle.empty()) return;
+  for (uint32_t index : group.requests) {
+    if (wants_return(index)) group.refused.push_back({index, obstacle});
+  }
+  std::erase_if(group.requests, wants_return);
+  if (group.requests.empty()) group.plan = SitePlan::refused(obstacle);
+}
+
+void plan_groups(const AddressSpace& space, const Module& module, std::span<const SiteRequest> requests,
+                 std::vector<Group>& groups) {
   const Architecture& machine = native_architecture();
   Address low = groups.front().entry;
   Address high = groups.back().entry;
@@ -105,6 +121,7 @@ void plan_groups(const AddressSpace& space, const Module& module, std::vector<Gr
       continue;
     }
     group.plan = machine.plan_entry(bytes, group.entry, group.size);
+    if (group.plan.mechanism != Mechanism::kRefused) refuse_returns(group, requests, text);
     if (group.plan.mechanism == Mechanism::kRefused) continue;
     auto window = bytes.subspan(static_cast<size_t>(group.plan.begin - group.entry), group.plan.window);
     group.original.assign(window.begin(), window.end());
@@ -156,7 +173,7 @@ Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Modul
   BuiltSites built;
   if (requests.empty()) return built;
   std::vector<Group> groups = group_by_address(module, requests);
-  plan_groups(space, module, groups);
+  plan_groups(space, module, requests, groups);
 
   const Architecture& machine = native_architecture();
   uint64_t sites = 0, room = 0;
@@ -185,6 +202,9 @@ Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Modul
       }
     }
     for (uint32_t index : group.requests) built.outcomes.push_back({requests[index].site_id, pid, mechanism, reason});
+    for (auto& [index, why] : group.refused) {
+      built.outcomes.push_back({requests[index].site_id, pid, Mechanism::kRefused, why});
+    }
   }
   return built;
 }

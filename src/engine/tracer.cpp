@@ -48,6 +48,13 @@ bool is_out_of_user_space(pid_t tid) {
   return state.empty() || state[0] == 'D' || state[0] == 'Z' || state[0] == 'X';
 }
 
+void undo_stop_interruption(pid_t tid) {
+  const Architecture& machine = native_architecture();
+  ThreadRegisters registers;
+  if (!machine.read_registers(tid, registers).ok()) return;
+  if (machine.undo_stop_interruption(registers)) (void)machine.write_registers(tid, registers);
+}
+
 bool is_stop_signal(int signal) {
   return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
@@ -290,6 +297,7 @@ void Tracer::resume(Thread& thread) {
     thread.listening = true;
     ptrace(PTRACE_LISTEN, thread.tid, 0, 0);
   } else {
+    if (thread.kind == StopKind::kTrap) undo_stop_interruption(thread.tid);
     ptrace(PTRACE_CONT, thread.tid, 0, static_cast<long>(thread.signal));
   }
   thread.signal = 0;
@@ -377,6 +385,7 @@ Result<void> Tracer::settle(Thread& thread) {
 void Tracer::release(Process& process) {
   for (auto& [tid, thread] : process.threads) {
     // In a group-stop the thread stays stopped, as job control wants it.
+    if (thread->kind == StopKind::kTrap) undo_stop_interruption(tid);
     int signal = thread->kind == StopKind::kSignal ? thread->signal : 0;
     ptrace(PTRACE_DETACH, tid, 0, static_cast<long>(signal));
     threads_.erase(tid);

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,6 +43,9 @@ struct SitePlan {
   }
 };
 
+// Text at an address, as much as there is up to `length` bytes; empty if it isn't executable.
+using TextSource = std::function<std::span<const uint8_t>(Address at, uint64_t length)>;
+
 // One probe at a site: what its trampoline calls.
 struct Fragment {
   abi::SiteKind kind;
@@ -74,6 +78,8 @@ class Architecture {
   // Decides how the function at `entry` can be patched. text: its bytes as they are now, with at least lookahead()
   // bytes behind its end where there are any. size: of the function; 0 if unknown.
   virtual SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const = 0;
+  // Why the function's return address can't be replaced; empty if it can.
+  virtual std::string return_obstacle(Address entry, const TextSource& text) const = 0;
   // The trampoline for a plan, at address `at`; original: the window's bytes. Fails if something is out of reach.
   virtual Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
                                              std::span<const Fragment> fragments, Address at) const = 0;
@@ -98,6 +104,9 @@ class Architecture {
   virtual uint64_t thread_pointer(const ThreadRegisters& registers) const = 0;
   // The kernel will carry out the interrupted system call again, by moving the PC back over its instruction.
   virtual bool restarts_system_call(const ThreadRegisters& registers) const = 0;
+  // A few system calls (epoll_wait, semop, sigtimedwait: signal(7)) fail with EINTR when the process is merely stopped.
+  // If these registers show that: makes the kernel restart the call instead, and says true.
+  virtual bool undo_stop_interruption(ThreadRegisters& registers) const = 0;
   // Makes the thread's next instruction a system call, by the instruction at `instruction`.
   virtual void set_system_call(ThreadRegisters& registers, Address instruction, uint64_t number,
                                std::span<const uint64_t> arguments) const = 0;

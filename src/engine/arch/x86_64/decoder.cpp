@@ -57,11 +57,7 @@ Flow classify(const ZydisDecodedInstruction& raw) {
   }
 }
 
-}  // namespace
-
-std::optional<Instruction> decode(std::span<const uint8_t> bytes) {
-  ZydisDecodedInstruction raw;
-  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder(), nullptr, bytes.data(), bytes.size(), &raw))) return {};
+Instruction describe(const ZydisDecodedInstruction& raw) {
   Instruction result;
   result.length = raw.length;
   result.flow = classify(raw);
@@ -80,6 +76,67 @@ std::optional<Instruction> decode(std::span<const uint8_t> bytes) {
     result.rip_displacement = raw.raw.disp.offset;
   }
   return result;
+}
+
+}  // namespace
+
+std::optional<Instruction> decode(std::span<const uint8_t> bytes) {
+  ZydisDecodedInstruction raw;
+  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder(), nullptr, bytes.data(), bytes.size(), &raw))) return {};
+  return describe(raw);
+}
+
+std::optional<StackUse> decode_stack_use(std::span<const uint8_t> bytes) {
+  ZydisDecodedInstruction raw;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder(), bytes.data(), bytes.size(), &raw, operands))) {
+    return {};
+  }
+  StackUse use;
+  use.instruction = describe(raw);
+  const ZydisDecodedOperand& first = operands[0];
+  for (int i = 0; i < raw.operand_count_visible; i++) {
+    const auto& operand = operands[i];
+    // An address that is only computed is no access.
+    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type != ZYDIS_MEMOP_TYPE_MEM) continue;
+    if (operand.mem.index != ZYDIS_REGISTER_NONE) continue;
+    if (operand.mem.base == ZYDIS_REGISTER_RSP) use.stack_operand = operand.mem.disp.value;
+    if (operand.mem.base == ZYDIS_REGISTER_RBP) use.frame_operand = operand.mem.disp.value;
+  }
+  auto writes_register = [&](ZydisRegister reg) {
+    return first.type == ZYDIS_OPERAND_TYPE_REGISTER && first.reg.value == reg &&
+           (first.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+  };
+  bool constant = raw.operand_count_visible == 2 && operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+  switch (raw.mnemonic) {
+    case ZYDIS_MNEMONIC_PUSH:
+    case ZYDIS_MNEMONIC_PUSHFQ:
+      use.change = -8;
+      break;
+    case ZYDIS_MNEMONIC_POP:
+    case ZYDIS_MNEMONIC_POPFQ:
+      use.change = 8;
+      break;
+    case ZYDIS_MNEMONIC_SUB:
+    case ZYDIS_MNEMONIC_ADD:
+      if (!writes_register(ZYDIS_REGISTER_RSP)) break;
+      use.unknown_change = !constant;
+      if (constant) use.change = raw.mnemonic == ZYDIS_MNEMONIC_ADD ? operands[1].imm.value.s : -operands[1].imm.value.s;
+      break;
+    case ZYDIS_MNEMONIC_LEA:
+      if (!writes_register(ZYDIS_REGISTER_RSP)) break;
+      use.unknown_change = operands[1].mem.base != ZYDIS_REGISTER_RSP || operands[1].mem.index != ZYDIS_REGISTER_NONE;
+      use.change = operands[1].mem.disp.value;
+      break;
+    case ZYDIS_MNEMONIC_MOV:
+      use.frame_set = writes_register(ZYDIS_REGISTER_RBP) && operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                      operands[1].reg.value == ZYDIS_REGISTER_RSP;
+      [[fallthrough]];
+    default:
+      use.unknown_change = writes_register(ZYDIS_REGISTER_RSP) || raw.mnemonic == ZYDIS_MNEMONIC_LEAVE;
+  }
+  use.frame_lost = !use.frame_set && writes_register(ZYDIS_REGISTER_RBP);
+  return use;
 }
 
 }  // namespace spile::engine::x86_64

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 
 #include "engine/arch/architecture.h"
+#include "engine/arch/x86_64/return_safety.h"
 #include "engine/arch/x86_64/site_planner.h"
 #include "engine/arch/x86_64/trampoline.h"
 
@@ -30,6 +32,9 @@ class X86_64 final : public Architecture {
   uint64_t lookahead() const override { return 64; }
   SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const override {
     return x86_64::plan_entry(text, entry, size);
+  }
+  std::string return_obstacle(Address entry, const TextSource& text) const override {
+    return x86_64::return_obstacle(entry, text);
   }
   Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
                                      std::span<const Fragment> fragments, Address at) const override {
@@ -66,6 +71,24 @@ class X86_64 final : public Architecture {
     bool in_call = static_cast<int64_t>(raw(registers).orig_rax) >= 0;
     return in_call && (result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand ||
                        result == kRestartBlock);
+  }
+
+  bool undo_stop_interruption(ThreadRegisters& registers) const override {
+    user_regs_struct& r = raw(registers);
+    if (static_cast<int64_t>(r.rax) != -EINTR) return false;
+    switch (r.orig_rax) {
+      case SYS_epoll_wait:
+      case SYS_epoll_pwait:
+      case SYS_epoll_pwait2:
+      case SYS_semop:
+      case SYS_semtimedop:
+      case SYS_rt_sigtimedwait:
+        // Restarted unless a handler is going to run, which may interrupt it. A timeout begins anew.
+        r.rax = static_cast<unsigned long long>(-kRestartNoHand);
+        return true;
+      default:
+        return false;
+    }
   }
 
   void set_system_call(ThreadRegisters& registers, Address instruction, uint64_t number,

@@ -1,0 +1,131 @@
+// Real programs with everything that they export probed: they go on working, and arming is quick.
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "engine/test_fixture.h"
+
+namespace spile::engine::test {
+namespace {
+
+class ScaleTest : public EngineFixture {
+ protected:
+  std::vector<SiteRequest> all_exports(const std::string& path, bool with_returns) {
+    std::vector<SiteRequest> sites;
+    uint32_t site = 0;
+    std::string canonical = std::filesystem::canonical(path);
+    for (auto& [name, symbol] : read_symbols(path, SHT_DYNSYM)) {
+      SiteRequest request;
+      request.site_id = site++ % 900 + 1;
+      request.module_path = canonical;
+      request.address = FileAddress(symbol.address);
+      request.size = symbol.size;
+      bool twice = name.find("setjmp") != std::string::npos || name.find("fork") != std::string::npos;
+      if (with_returns && !twice && site % 2) {
+        request.kind = abi::SiteKind::kReturn;
+        request.enter_offset = handlers_.offset("enter_return");
+        request.exit_offset = handlers_.offset("exit_return");
+      } else {
+        request.flags = abi::kWantsSiteId;
+        request.enter_offset = handlers_.offset("count_by_id");
+      }
+      sites.push_back(request);
+    }
+    return sites;
+  }
+  void tell(const char* what, const ArmReport& report) {
+    std::map<std::string, size_t> reasons;
+    for (const SiteOutcome& outcome : report.outcomes) {
+      reasons[outcome.mechanism == Mechanism::kRefused ? outcome.reason : mechanism_name(outcome.mechanism)]++;
+    }
+    fmt::print("{}: {} of {} functions armed; prepared in {:.1f} ms, longest pause {:.2f} ms\n", what, report.armed(),
+               report.outcomes.size(), report.prepare_ns / 1e6, report.pause_ns / 1e6);
+    for (auto& [reason, count] : reasons) fmt::print("  {:7} {}\n", count, reason);
+    fflush(stdout);
+  }
+};
+
+bool listens(int port) {
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  bool yes = connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  close(fd);
+  return yes;
+}
+
+TEST_F(ScaleTest, RedisUnderLoadWithAllItsExportsProbed) {
+  const std::string server = "/usr/bin/redis-server";
+  if (access(server.c_str(), X_OK) != 0) GTEST_SKIP() << "redis-server is not installed";
+  const int port = 17201;
+  Program redis({server, "--port", std::to_string(port), "--save", "", "--bind", "127.0.0.1", "--daemonize", "no"});
+  for (int i = 0; i < 100 && !listens(port); i++) usleep(50000);
+  ASSERT_TRUE(listens(port));
+  Program load({"/usr/bin/redis-benchmark", "-p", std::to_string(port), "-c", "50", "-n", "60000", "-q", "-t",
+                "set,get,incr,lpush,zadd"});
+  std::string executable = std::filesystem::canonical(server);
+  size_t descriptors = 0;
+  for (int round = 0; round < 5; round++) {
+    open_engine({});
+    attach(redis.pid());
+    auto report = engine_->arm(all_exports(executable, round % 2 == 1));
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    if (round == 0) tell("redis-server", *report);
+    EXPECT_GT(report->armed(), report->outcomes.size() * 98 / 100);
+    EXPECT_LT(report->pause_ns, 200'000'000u);  // 20 ms on a machine that has nothing else to do
+    auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+    while (std::chrono::steady_clock::now() < until) (void)engine_->poll(20);
+    detach();
+    ASSERT_EQ(traces(redis.pid()), "");
+    if (descriptors == 0) descriptors = count_mappings(redis.pid());
+  }
+  EXPECT_TRUE(listens(port));
+}
+
+TEST_F(ScaleTest, PythonWithAllItsExportsProbed) {
+  const std::string python = "/usr/bin/python3.11";
+  if (access(python.c_str(), X_OK) != 0) GTEST_SKIP() << "python3.11 is not installed";
+  auto pid = engine_->launch({.arguments = {python, "-c", "import json, sys\nx = 0\nfor i in range(100000): x += len(json.dumps(i))\n"
+                                                          "sys.exit(x == 488890 and 23)"}});
+  ASSERT_TRUE(pid.ok()) << pid.error().message;
+  auto report = engine_->arm(all_exports(std::filesystem::canonical(python), getenv("NORET") == nullptr));
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  tell("python3.11", *report);
+  engine_->resume_all();
+  int status = -1;
+  while (status == -1) {
+    auto events = engine_->poll(100);
+    for (Event& event : *events) {
+      if (event.kind == Event::Kind::kProcessExited && event.pid == *pid) status = event.status;
+      if (event.kind == Event::Kind::kTrouble) fmt::print("{}\n", event.message);
+    }
+  }
+  EXPECT_TRUE(WIFEXITED(status)) << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 23);
+}
+
+TEST_F(ScaleTest, AllExportsOfLibLlvm) {
+  const std::string library = "/usr/lib/llvm-19/lib/libLLVM.so.19.1";
+  if (access(library.c_str(), R_OK) != 0) GTEST_SKIP() << "libLLVM 19 is not installed";
+  Program victim({ENGINE_VICTIM, "1"});
+  victim.answer();
+  EXPECT_EQ(victim.ask("dlopen " + library + " 0"), "loaded yes");
+  attach(victim.pid());
+  auto sites = all_exports(library, false);
+  auto start = std::chrono::steady_clock::now();
+  auto report = engine_->arm(sites);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  tell("libLLVM", *report);
+  start = std::chrono::steady_clock::now();
+  detach();
+  std::chrono::duration<double> left = std::chrono::steady_clock::now() - start;
+  fmt::print("armed in {:.2f} s, detached in {:.2f} s\n", took.count(), left.count());
+  EXPECT_LT(took.count(), 20.0);  // 5 s on a machine that has nothing else to do
+  EXPECT_EQ(traces(victim.pid()), "");
+}
+
+}  // namespace
+}  // namespace spile::engine::test
