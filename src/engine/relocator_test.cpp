@@ -1,0 +1,199 @@
+// Hex in, hex out: how displaced instructions look elsewhere, which sites are planned how; and the code runs.
+
+#include <gtest/gtest.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "engine/arch/architecture.h"
+#include "engine/arch/x86_64/branch_scan.h"
+#include "engine/arch/x86_64/relocator.h"
+#include "engine/arch/x86_64/return_safety.h"
+
+namespace spile::engine::x86_64 {
+namespace {
+
+std::vector<uint8_t> bytes_of(std::string_view hex) {
+  std::vector<uint8_t> bytes;
+  std::string digits;
+  for (char c : hex) {
+    if (isxdigit(static_cast<unsigned char>(c))) digits += c;
+  }
+  for (size_t i = 0; i + 1 < digits.size(); i += 2) {
+    bytes.push_back(static_cast<uint8_t>(std::stoul(digits.substr(i, 2), nullptr, 16)));
+  }
+  return bytes;
+}
+
+std::string hex_of(std::span<const uint8_t> bytes) {
+  std::string hex;
+  for (uint8_t byte : bytes) {
+    static const char* kDigits = "0123456789abcdef";
+    if (!hex.empty()) hex += ' ';
+    hex += kDigits[byte >> 4];
+    hex += kDigits[byte & 15];
+  }
+  return hex;
+}
+
+// One instruction moved from 0x1000 to 0x2000, or another pair.
+std::string moved(std::string_view hex, uint64_t from = 0x1000, uint64_t to = 0x2000) {
+  std::vector<uint8_t> bytes = bytes_of(hex);
+  auto instruction = decode(bytes);
+  if (!instruction) return "no instruction";
+  Assembler out((Address(to)));
+  auto result = relocate(*instruction, std::span(bytes).first(instruction->length), Address(from), out);
+  return result.ok() ? hex_of(out.take()) : result.error().message;
+}
+
+TEST(Relocator, CopiesWhatDependsOnNoAddress) {
+  EXPECT_EQ(moved("55"), "55");                                    // push %rbp
+  EXPECT_EQ(moved("48 89 e5"), "48 89 e5");                        // mov %rsp, %rbp
+  EXPECT_EQ(moved("64 48 8b 04 25 28 00 00 00"), "64 48 8b 04 25 28 00 00 00");  // mov %fs:0x28, %rax
+  EXPECT_EQ(moved("0f 05"), "0f 05");                              // syscall
+  EXPECT_EQ(moved("c3"), "c3");
+  EXPECT_EQ(moved("ff e0"), "ff e0");                              // jmp *%rax
+}
+
+TEST(Relocator, KeepsRipRelativeTargets) {
+  EXPECT_EQ(moved("48 8d 05 00 10 00 00"), "48 8d 05 00 00 00 00");          // lea 0x1000(%rip), %rax
+  EXPECT_EQ(moved("48 8b 0d f9 0f 00 00"), "48 8b 0d f9 ff ff ff");          // mov 0xff9(%rip), %rcx
+  EXPECT_EQ(moved("ff 25 10 00 00 00"), "ff 25 10 f0 ff ff");                // jmp *0x10(%rip)
+  EXPECT_EQ(moved("c5 fb 10 05 00 00 00 00"), "c5 fb 10 05 00 f0 ff ff");    // vmovsd 0(%rip), %xmm0
+  EXPECT_EQ(moved("66 0f 6f 05 00 00 00 00"), "66 0f 6f 05 00 f0 ff ff");    // movdqa 0(%rip), %xmm0
+}
+
+TEST(Relocator, KeepsRipRelativeTargetsBeforeImmediates) {
+  EXPECT_EQ(moved("83 3d 00 10 00 00 07"), "83 3d 00 00 00 00 07");                    // cmpl $7, 0x1000(%rip)
+  EXPECT_EQ(moved("c7 05 00 10 00 00 01 02 03 04"), "c7 05 00 00 00 00 01 02 03 04");  // movl $.., 0x1000(%rip)
+  EXPECT_EQ(moved("80 3d 00 10 00 00 00"), "80 3d 00 00 00 00 00");                    // cmpb $0, 0x1000(%rip)
+}
+
+TEST(Relocator, ReaimsBranches) {
+  EXPECT_EQ(moved("eb 10"), "e9 0d f0 ff ff");                     // jmp 0x1012
+  EXPECT_EQ(moved("e9 00 10 00 00"), "e9 00 00 00 00");            // jmp 0x2005
+  EXPECT_EQ(moved("f2 e9 00 10 00 00"), "e9 01 00 00 00");         // bnd jmp 0x2006
+  EXPECT_EQ(moved("74 10"), "0f 84 0c f0 ff ff");                  // je 0x1012
+  EXPECT_EQ(moved("7f fe"), "0f 8f fa ef ff ff");                  // jg 0x1000
+  EXPECT_EQ(moved("0f 85 00 10 00 00"), "0f 85 00 00 00 00");      // jne 0x2006
+}
+
+TEST(Relocator, ExpandsCountedBranches) {
+  EXPECT_EQ(moved("e3 10"), "e3 02 eb 05 e9 09 f0 ff ff");         // jrcxz 0x1012
+  EXPECT_EQ(moved("67 e3 10"), "67 e3 02 eb 05 e9 09 f0 ff ff");   // jecxz 0x1013
+  EXPECT_EQ(moved("e2 10"), "e2 02 eb 05 e9 09 f0 ff ff");         // loop 0x1012
+}
+
+TEST(Relocator, CallsPushTheOriginalReturnAddress) {
+  EXPECT_EQ(moved("e8 00 10 00 00"), "68 05 10 00 00 e9 fb ff ff ff");
+  EXPECT_EQ(moved("ff d0"), "68 02 10 00 00 ff e0");               // call *%rax
+  EXPECT_EQ(moved("41 ff d3"), "68 03 10 00 00 41 ff e3");         // call *%r11
+  EXPECT_EQ(moved("ff 15 00 00 00 00"), "68 06 10 00 00 ff 25 fb ef ff ff");   // call *0(%rip)
+  EXPECT_EQ(moved("ff 50 18"), "68 03 10 00 00 ff 60 18");         // call *0x18(%rax)
+  EXPECT_EQ(moved("e8 00 00 00 00", 0x7f0012345000, 0x7f0012340000),
+            "68 05 50 34 12 c7 44 24 04 00 7f 00 00 e9 f3 4f 00 00");
+}
+
+TEST(Relocator, RefusesWhatCannotMove) {
+  EXPECT_EQ(moved("cc"), "a breakpoint is set there");
+  EXPECT_EQ(moved("c7 f8 00 00 00 00"), "an instruction that works at its own address only");  // xbegin
+  EXPECT_EQ(moved("ff 54 24 08"), "an indirect call through the stack pointer can't be moved");  // call *8(%rsp)
+  EXPECT_EQ(moved("48 8d 05 00 00 00 00", 0x1000, 0x7f0000000000), "an operand is out of reach of a trampoline");
+}
+
+std::string planned(std::string_view hex, uint64_t size, uint64_t entry = 0x1000) {
+  std::vector<uint8_t> bytes = bytes_of(hex);
+  SitePlan plan = native_architecture().plan_entry(bytes, Address(entry), size);
+  if (plan.mechanism == Mechanism::kRefused) return plan.reason;
+  return std::string(mechanism_name(plan.mechanism)) + " at " + std::to_string(plan.begin.value - entry) + " over " +
+         std::to_string(plan.window);
+}
+
+TEST(SitePlanner, DisplacesWholeInstructions) {
+  EXPECT_EQ(planned("55 48 89 e5 48 83 ec 10 c9 c3", 10), "jump at 0 over 8");
+  EXPECT_EQ(planned("48 83 ec 18 31 c0 48 83 c4 18 c3", 11), "jump at 0 over 6");
+}
+TEST(SitePlanner, KeepsEndbr64) {
+  EXPECT_EQ(planned("f3 0f 1e fa 55 48 89 e5 31 c0 5d c3", 12), "jump at 4 over 6");
+}
+TEST(SitePlanner, TakesANopAsItIs) {
+  EXPECT_EQ(planned("0f 1f 44 00 00 31 c0 c3", 8), "nop at 0 over 5");
+  EXPECT_EQ(planned("f3 0f 1e fa 0f 1f 44 00 00 31 c0 c3", 12), "nop at 4 over 5");
+}
+TEST(SitePlanner, UsesPaddingBehindShortFunctions) {
+  EXPECT_EQ(planned("c3 66 66 2e 0f 1f 84 00 00 00 00 00 0f 1f 40 00 55", 1), "jump at 0 over 5");
+  EXPECT_EQ(planned("31 c0 c3 cc cc cc cc cc cc cc cc cc cc cc cc cc 55", 3), "jump at 0 over 5");
+  EXPECT_EQ(planned("31 c0 c3 55 48 89 e5 c3", 3), "too short for a jump, and no padding behind it");
+  // The padding must not be a neighbour's: it ends where the next function may begin.
+  EXPECT_EQ(planned("31 c0 c3 90 90 90 90 90", 3, 0x100d), "too short for a jump, and no padding behind it");
+}
+TEST(SitePlanner, NeverCoversABranchTarget) {
+  // 0: nop; 1: dec %edi; 3: jnz 1; 5: ret
+  EXPECT_EQ(planned("90 ff cf 75 fc c3", 6), "a branch leads into its first 5 bytes");
+  // A loop back to the entry itself meets the jump.
+  EXPECT_EQ(planned("ff cf 48 85 ff 75 f9 c3", 8), "jump at 0 over 5");
+  // rel32, far behind the start
+  std::string far = "48 89 f8 48 ff c0";
+  for (int i = 0; i < 300; i++) far += " 90";
+  far += " e9 cc fe ff ff";  // at 306: jmp 3 - ...
+  std::vector<uint8_t> code = bytes_of(far);
+  int32_t distance = 3 - static_cast<int32_t>(code.size());
+  memcpy(&code[code.size() - 4], &distance, 4);
+  EXPECT_TRUE(branches_into(code, 1, 4));
+  distance = 6 - static_cast<int32_t>(code.size());
+  memcpy(&code[code.size() - 4], &distance, 4);
+  EXPECT_FALSE(branches_into(code, 1, 4));
+}
+TEST(SitePlanner, RefusesACallThatWouldReturnIntoTheJump) {
+  EXPECT_EQ(planned("ff d0 48 89 c3 c3", 6), "a call within its first 5 bytes would return into the jump");
+  EXPECT_EQ(planned("e8 00 10 00 00 c3", 6), "jump at 0 over 5");
+}
+
+TEST(ReturnSafety, FindsFunctionsThatUseTheirReturnAddress) {
+  auto obstacle = [](std::string_view hex) {
+    std::vector<uint8_t> bytes = bytes_of(hex);
+    return return_obstacle(Address(0x1000), [&](Address at, uint64_t length) {
+      if (at.value < 0x1000 || at.value >= 0x1000 + bytes.size()) return std::span<const uint8_t>();
+      auto rest = std::span<const uint8_t>(bytes).subspan(at.value - 0x1000);
+      return rest.first(std::min<uint64_t>(length, rest.size()));
+    });
+  };
+  const char* takes = "it takes its own return address off the stack";
+  const char* looks = "it looks at its own return address";
+  EXPECT_EQ(obstacle("5f b8 3a 00 00 00 0f 05 57 c3"), takes);                     // vfork: pop %rdi; syscall; push
+  EXPECT_EQ(obstacle("31 ed 49 89 d1 5e 48 89 e2"), takes);                        // _start
+  EXPECT_EQ(obstacle("48 89 1f 48 8b 04 24 48 89 47 38 31 c0 c3"), looks);         // setjmp: mov (%rsp), %rax
+  EXPECT_EQ(obstacle("53 48 83 ec 10 48 8b 54 24 18 48 83 c4 10 5b c3"), looks);   // __builtin_return_address(0)
+  EXPECT_EQ(obstacle("55 48 89 e5 48 8b 45 08 5d c3"), looks);                     // the same by frame pointer
+  EXPECT_EQ(obstacle("31 f6 eb 00 48 8b 04 24 c3"), looks);                        // behind a tail jump
+  EXPECT_EQ(obstacle("53 48 89 fb 48 8b 44 24 10 5b c3"), "");                     // an argument on the stack
+  EXPECT_EQ(obstacle("48 8d 44 24 08 c3"), "");                                    // its address only
+}
+
+// Code at `displaced` runs as it did at its own place.
+TEST(Relocator, MovedCodeRuns) {
+  auto* page = static_cast<uint8_t*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE | PROT_EXEC,
+                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(page, MAP_FAILED);
+  // long f(long n): xor %eax,%eax; test %rdi,%rdi; je 1f; lea 2f(%rip),%rax; mov (%rax),%rax; add %rdi,%rax; 1: ret
+  std::vector<uint8_t> function = bytes_of("31 c0 48 85 ff 74 0d 48 8d 05 07 00 00 00 48 8b 00 48 01 f8 c3 "
+                                           "64 00 00 00 00 00 00 00");
+  memcpy(page, function.data(), function.size());
+  Address from(reinterpret_cast<uint64_t>(page)), to = from + 4096;
+  Assembler out(to);
+  for (size_t at = 0; at < 21;) {
+    auto instruction = decode(std::span(function).subspan(at));
+    ASSERT_TRUE(instruction);
+    ASSERT_TRUE(relocate(*instruction, std::span(function).subspan(at, instruction->length),
+                         from + static_cast<int64_t>(at), out).ok());
+    at += instruction->length;
+  }
+  std::vector<uint8_t> code = out.take();
+  memcpy(page + 4096, code.data(), code.size());
+  auto run = reinterpret_cast<long (*)(long)>(page + 4096);
+  EXPECT_EQ(run(0), 0);
+  EXPECT_EQ(run(5), 105);
+  munmap(page, 8192);
+}
+
+}  // namespace
+}  // namespace spile::engine::x86_64
