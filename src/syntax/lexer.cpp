@@ -34,6 +34,14 @@ constexpr std::string_view kSingles = "(){}[];,.:?!~=+-*/%&|^<>";
 
 }  // namespace
 
+void Token::fail(std::string message, std::string hint) {
+  problem = std::make_shared<const Problem>(Problem{std::move(message), std::move(hint)});
+}
+
+void Token::warn(std::string message, std::string hint) {
+  if (!problem) problem = std::make_shared<const Problem>(Problem{std::move(message), std::move(hint), true});
+}
+
 bool is_keyword(std::string_view name) { return std::binary_search(kKeywords.begin(), kKeywords.end(), name); }
 
 SourceRange Lexer::range(size_t begin, size_t end) const {
@@ -59,8 +67,7 @@ bool Lexer::skip_blanks(Token& token) {
       size_t end = text_.find("*/", position_ + 2);
       if (end == std::string_view::npos) {
         token.kind = TokenKind::kInvalid;
-        token.error = "this comment is never closed";
-        token.hint = "end it with */";
+        token.fail("this comment is never closed", "end it with */");
         token.range = range(position_, position_ + 2);
         position_ = text_.size();
         return false;
@@ -117,8 +124,8 @@ void Lexer::read_number(Token& token) {
   if (at(0) == '.' && is_digit(at(1)) && std::all_of(digits.begin(), digits.end(), is_digit)) {
     ++position_;
     while (is_digit(at(0)) || is_letter(at(0))) ++position_;
-    token.error = "the language has no floating-point numbers";
-    token.hint = "use a smaller unit and integers; strings are joined by ' . ' with spaces around";
+    token.fail("the language has no floating-point numbers",
+               "use a smaller unit and integers; strings are joined by ' . ' with spaces around");
     return;
   }
 
@@ -133,14 +140,13 @@ void Lexer::read_number(Token& token) {
   uint64_t value = 0;
   auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
   if (status == std::errc::result_out_of_range) {
-    token.error = "number out of range: " + written;
-    token.hint = "numbers have 64 bits: at most 9223372036854775807, or 0xffffffffffffffff";
+    token.fail("number out of range: " + written, "numbers have 64 bits: at most 9223372036854775807, or 0xffffffffffffffff");
   } else if (status != std::errc() || end != digits.data() + digits.size()) {
-    token.error = "not a number: " + written;
     bool octal_digit = base == 8 && std::all_of(digits.begin(), digits.end(), is_digit);
-    if (octal_digit) token.hint = "a number that starts with 0 is octal, with digits 0 to 7";
-    if (base == 10) token.hint = "numbers carry no unit; names don't start with a digit";
-    if (written.starts_with("0b")) token.hint = "write binary numbers in hexadecimal";
+    token.fail("not a number: " + written, octal_digit                   ? "a number that starts with 0 is octal, with digits 0 to 7"
+                                           : base == 10                  ? "numbers carry no unit; names don't start with a digit"
+                                           : written.starts_with("0b")   ? "write binary numbers in hexadecimal"
+                                                                         : "");
   } else {
     token.number = static_cast<int64_t>(value);
   }
@@ -151,17 +157,15 @@ void Lexer::read_string(Token& token) {
   ++position_;
   while (true) {
     if (ended() || at(0) == '\n') {
-      token.error = "this string is never closed";
-      token.hint = "end it with \" on the same line; adjacent strings are joined, so a long one can be split";
-      token.is_warning = false;
-      return;
+      return token.fail("this string is never closed",
+                        "end it with \" on the same line; adjacent strings are joined, so a long one can be split");
     }
     char c = text_[position_++];
     if (c == '"') return;
     if (c == '\\') {
       read_escape(token);
     } else if (c == '\0') {
-      token.error = "a string cannot hold a NUL byte";
+      token.fail("a string cannot hold a NUL byte");
     } else {
       token.value += c;
     }
@@ -185,10 +189,7 @@ void Lexer::read_escape(Token& token) {
     case '\n': return;  // a line continued
     case 'x':
       code = 0;
-      if (digit_value(at(0)) > 15) {
-        token.error = "\\x needs hexadecimal digits after it";
-        return;
-      }
+      if (digit_value(at(0)) > 15) return token.fail("\\x needs hexadecimal digits after it");
       for (int i = 0; i < 2 && digit_value(at(0)) < 16; ++i) code = code * 16 + digit_value(text_[position_++]);
       break;
     default:
@@ -197,33 +198,25 @@ void Lexer::read_escape(Token& token) {
         for (int i = 0; i < 2 && digit_value(at(0)) < 8; ++i) code = code * 8 + digit_value(text_[position_++]);
         break;
       }
-      if (token.error.empty()) {
-        token.error = std::string("'\\") + (static_cast<unsigned char>(c) < 0x20 ? '?' : c) + "' is no escape; the backslash is dropped";
-        token.hint = "write \\\\ for a backslash";
-        token.is_warning = true;
-      }
+      token.warn(std::string("'\\") + (static_cast<unsigned char>(c) < 0x20 ? '?' : c) + "' is no escape; the backslash is dropped",
+                 "write \\\\ for a backslash");
       code = static_cast<unsigned char>(c);
   }
-  if (code == 0 || code > 255) {
-    token.error = code == 0 ? "a string cannot hold a NUL byte" : "octal escape out of range";
-    token.hint = code == 0 ? "printf(\"%c\", 0) writes one" : "a byte is at most \\377";
-    token.is_warning = false;
-    return;
-  }
+  if (code == 0) return token.fail("a string cannot hold a NUL byte", "printf(\"%c\", 0) writes one");
+  if (code > 255) return token.fail("octal escape out of range", "a byte is at most \\377");
   token.value += static_cast<char>(code);
 }
 
 void Lexer::read_quoted_character(Token& token) {
   token.kind = TokenKind::kString;
-  token.error = "strings take double quotes";
   size_t end = text_.find_first_of("'\n", position_ + 1);
   if (end == std::string_view::npos || text_[end] == '\n') {
     ++position_;
     token.kind = TokenKind::kInvalid;
-    return;
+    return token.fail("strings take double quotes");
   }
   token.value = text_.substr(position_ + 1, end - position_ - 1);
-  token.hint = "write \"" + token.value.substr(0, 40) + "\"";
+  token.fail("strings take double quotes", "write \"" + token.value.substr(0, 40) + "\"");
   position_ = end + 1;
 }
 
@@ -231,10 +224,8 @@ void Lexer::read_embedded(Token& token) {
   token.kind = TokenKind::kEmbedded;
   size_t end = text_.find("%}", position_ + 2);
   if (end == std::string_view::npos) {
-    token.error = "this embedded code is never closed";
-    token.hint = "end it with %}";
     position_ = text_.size();
-    return;
+    return token.fail("this embedded code is never closed", "end it with %}");
   }
   token.value = text_.substr(position_ + 2, end - position_ - 2);
   position_ = end + 2;
@@ -252,7 +243,7 @@ void Lexer::read_sigil(Token& token) {
     while (is_digit(at(0))) ++position_;
     auto [end, status] = std::from_chars(text_.data() + begin, text_.data() + position_, token.number);
     if (status != std::errc()) token.number = INT64_MAX;
-    if (token.number == 0) token.error = "script arguments are numbered from 1";
+    if (token.number == 0) token.fail("script arguments are numbered from 1");
   } else {
     token.kind = sigil == '@' ? TokenKind::kAt : TokenKind::kDollar;
     size_t begin = position_;
@@ -261,7 +252,7 @@ void Lexer::read_sigil(Token& token) {
     bool only_dollars = name.find_first_not_of('$') == std::string_view::npos;
     if (sigil == '@' && only_dollars) {
       token.kind = TokenKind::kInvalid;
-      token.error = "a name must follow '@'";
+      token.fail("a name must follow '@'");
     } else if (sigil == '$' && only_dollars) {
       // `$$` at the end of a path: $x->list[0]$$
       token.kind = TokenKind::kOperator;
@@ -292,14 +283,13 @@ void Lexer::read_invalid(Token& token) {
   };
   char first = text_[position_++];
   if (static_cast<unsigned char>(first) > 0x20 && static_cast<unsigned char>(first) < 0x7f) {
-    token.error = std::string("unexpected character '") + first + "'";
-    if (first == '\\') token.hint = "lines need no continuation mark";
-    return;
+    return token.fail(std::string("unexpected character '") + first + "'", first == '\\' ? "lines need no continuation mark" : "");
   }
   while (!ended() && is_invalid(text_[position_])) ++position_;
-  token.error = "invalid byte 0x";
-  for (int shift : {4, 0}) token.error += "0123456789abcdef"[static_cast<unsigned char>(first) >> shift & 15];
-  if (static_cast<unsigned char>(first) >= 0x80) token.hint = "names are ASCII; other characters may stand in strings and comments";
+  std::string byte;
+  for (int shift : {4, 0}) byte += "0123456789abcdef"[static_cast<unsigned char>(first) >> shift & 15];
+  bool is_ascii = static_cast<unsigned char>(first) < 0x80;
+  token.fail("invalid byte 0x" + byte, is_ascii ? "" : "names are ASCII; other characters may stand in strings and comments");
 }
 
 }  // namespace spile::syntax

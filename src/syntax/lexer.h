@@ -2,10 +2,11 @@
 // Text to tokens. The lexer knows no context: probe-point names such as `sys*open.{a,b}` come out as the tokens they
 // are made of, and the parser glues those without a space between.
 //
-// Mistakes don't stop it: a token carries what is wrong with it (`error`) beside the best guess of its value, and the
+// Mistakes don't stop it: a token carries what is wrong with it (`problem`) beside the best guess of its value, and the
 // preprocessor reports that only if the token is not skipped by a condition.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,7 @@ namespace spile::syntax {
 
 enum class TokenKind : uint8_t {
   kEnd,
-  kInvalid,     // nothing usable; error says why
+  kInvalid,     // nothing usable; problem says why
   kIdentifier,
   kKeyword,
   kNumber,
@@ -36,6 +37,13 @@ constexpr uint32_t op(std::string_view text) {
 
 struct Macro;
 
+// What is wrong with a token.
+struct Problem {
+  std::string message;
+  std::string hint;
+  bool is_warning = false;
+};
+
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   bool space_before = false;  // white space or a comment, or the start of the text
@@ -45,13 +53,14 @@ struct Token {
   SourceRange range;
   std::string_view text;      // as written; of a file or of an argument
   std::string value;          // kString: escapes replaced; kEmbedded: the code
-  std::string error;          // what is wrong with it, if anything
-  std::string hint;
-  bool is_warning = false;    // error is only that
+  std::shared_ptr<const Problem> problem;  // null: none
   // Set by the preprocessor for tokens that stand elsewhere than `range`, which is then the place of use.
   const Macro* macro = nullptr;  // out of this macro's body
   SourceRange origin;            // there
   uint32_t argument = 0;         // pasted by $argument
+
+  void fail(std::string message, std::string hint = {});
+  void warn(std::string message, std::string hint = {});
 
   bool is(uint32_t packed) const { return op == packed; }
   bool is_keyword(std::string_view name) const { return kind == TokenKind::kKeyword && text == name; }

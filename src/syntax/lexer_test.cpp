@@ -17,7 +17,7 @@ std::string tokens(std::string text) {
     out += token.kind == TokenKind::kNumber   ? std::to_string(token.number)
            : token.kind == TokenKind::kString ? "'" + token.value + "'"
                                               : std::string(token.text);
-    if (!token.error.empty()) out += "<" + token.error + ">";
+    if (token.problem) out += "<" + token.problem->message + ">";
   }
   return out;
 }

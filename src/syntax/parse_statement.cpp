@@ -143,20 +143,43 @@ ExpressionPtr Parser::parse_condition(std::string_view of) {
 }
 
 StatementPtr Parser::parse_if() {
-  auto statement = std::make_unique<If>(take().range);
-  statement->condition = parse_condition("if");
-  if (!statement->condition) return nullptr;
-  statement->then_branch = parse_statement();
-  if (!statement->then_branch) return nullptr;
-  if (accept_keyword("else")) {
-    statement->else_branch = parse_statement();
-    if (!statement->else_branch) return nullptr;
-  } else if (peek().text == "elif" || peek().text == "elsif") {
-    error_here("expected 'else if'").hint("write 'else if' instead of '" + std::string(peek().text) + "'");
-    return nullptr;
+  auto statement = std::make_unique<If>(peek().range);
+  int outer = else_ifs_;
+  bool ok = parse_branches(*statement);
+  else_ifs_ = outer;
+  return ok ? std::move(statement) : nullptr;
+}
+
+// A chain of `else if` is parsed in a loop: it may be longer than blocks may be deep.
+bool Parser::parse_branches(If& first) {
+  std::vector<If*> chain = {&first};
+  while (true) {
+    If& statement = *chain.back();
+    take();
+    statement.condition = parse_condition("if");
+    if (!statement.condition) return false;
+    statement.then_branch = parse_statement();
+    if (!statement.then_branch) return false;
+    if (peek().text == "elif" || peek().text == "elsif") {
+      error_here("expected 'else if'").hint("write 'else if' instead of '" + std::string(peek().text) + "'");
+      return false;
+    }
+    if (!accept_keyword("else")) break;
+    if (!at_keyword("if")) {
+      statement.else_branch = parse_statement();
+      if (!statement.else_branch) return false;
+      break;
+    }
+    if (++else_ifs_ > kMaximumNesting) {
+      stop_here("more than " + std::to_string(kMaximumNesting) + " 'else if' in a row");
+      return false;
+    }
+    auto next = std::make_unique<If>(peek().range);
+    chain.push_back(next.get());
+    statement.else_branch = std::move(next);
   }
-  statement->range = since(statement->range);
-  return statement;
+  for (If* statement : chain) statement->range = since(statement->range);
+  return true;
 }
 
 StatementPtr Parser::parse_while() {

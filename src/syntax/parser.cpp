@@ -65,14 +65,16 @@ Diagnostic& Parser::error_expected(std::string_view what) {
 }
 
 bool Parser::enter() {
-  if (++depth_ <= kMaximumNesting) return true;
-  if (depth_ == kMaximumNesting + 1) {
-    error_here("the script nests deeper than " + std::to_string(kMaximumNesting) + " levels here");
-    // What is open here closes in places that we shall not see.
-    tokens_.stop();
-    ahead_.clear();
-  }
+  if (++depth_ <= kMaximumDepth) return true;
+  if (depth_ == kMaximumDepth + 1) stop_here("the script nests deeper than " + std::to_string(kMaximumDepth) + " levels here");
   return false;
+}
+
+// Reports an error and ends the parse: what is open here closes in places that we shall not see.
+void Parser::stop_here(std::string message) {
+  error_here(std::move(message));
+  tokens_.stop();
+  ahead_.clear();
 }
 
 ExpressionPtr Parser::finish(ExpressionPtr node) {
@@ -103,23 +105,23 @@ bool Parser::at_declaration() {
 }
 
 // To the end of this statement: after a ';', before a '}' of the block around, or before a statement that starts a
-// line. What is between braces is passed as a whole.
+// line. What is between braces is passed as a whole, and so is an `else` or `catch` that belongs to the statement.
 void Parser::skip_to_statement() {
   static constexpr std::string_view kStarts[] = {"if",     "while", "for",   "foreach",  "return",
                                                  "delete", "next",  "break", "continue", "try"};
-  for (int depth = 0; !at_end() && !at_declaration(); take()) {
+  int depth = 0;
+  while (!at_end() && !at_declaration()) {
     const Token& token = peek();
     if (depth == 0) {
       if (token.is(op("}"))) return;
       bool starts = token.line_start && std::find(std::begin(kStarts), std::end(kStarts), token.text) != std::end(kStarts);
       if (starts && token.kind == TokenKind::kKeyword) return;
-      if (accept(";")) return;
     }
     if (at("{")) ++depth;
-    if (at("}") && --depth == 0) {
-      take();
-      return;
-    }
+    if (at("}")) --depth;
+    Token passed = take();
+    bool ends = depth == 0 && (passed.is(op(";")) || passed.is(op("}")));
+    if (ends && !at_keyword("else") && !at_keyword("catch")) return;
   }
 }
 

@@ -413,6 +413,12 @@ TEST(Recovery, ReportsSeveralStatements) {
             "8:17: expected an expression, found '}'");
 }
 
+TEST(Recovery, PassesTheElseOfAWrongIf) {
+  EXPECT_EQ(in_probe("if (a ==) b; else c; x = ;"), "expected an expression, found ')'\nexpected an expression, found ';'");
+  EXPECT_EQ(in_probe("if (a ==) { b; } else { c } try { } catch (3) { } d"),
+            "expected an expression, found ')'\nexpected the variable for the error's message, found '3'");
+}
+
 TEST(Recovery, GoesOnAtTheNextDeclaration) {
   EXPECT_EQ(errors("probe begin {\n  if (x) {\n    y\n\nprobe end { z = ; }\nfunction 3() { }\nglobal g"),
             "5:1: expected '}' at the end of the block, found the keyword 'probe'\n5:17: expected an expression, found ';'\n"
@@ -451,37 +457,39 @@ std::string repeated(const std::string& text, int times) {
 }
 
 TEST(Limits, RefuseDeepNestingInsteadOfOverflowing) {
-  const std::string message = "the script nests deeper than 1000 levels here";
+  const std::string message = "the script nests deeper than 250 levels here";
   for (const std::string open : {"(", "{", "-(", "!", "~", "++", "f(", "a[", "if (1) ", "while (1) ", "for (;;) ", "x = ", "a ? ", "a ? b : ",
-                                 "[", "$x[", "@defined(", "@entry(", "print(", "if (1) ; else ", "try { } catch { ", "1 + (", "1||1&&1|1^1&1<1<<1 .1+1*(",
+                                 "[", "$x[", "@defined(", "@entry(", "print(", "if (1) ; else { ", "try { } catch { ", "1 + (", "1||1&&1|1^1&1<1<<1 .1+1*(",
                                  "foreach (a in b) ", "@cast(", "@kderef(1, ", "p->x[", "@hist_log(a)[", "printd(\",\", "}) {
-    EXPECT_TRUE(in_probe(repeated(open, 100'000)).starts_with(message)) << open << ": " << in_probe(repeated(open, 100'000)).substr(0, 200);
+    EXPECT_TRUE(in_probe(repeated(open, 20'000)).starts_with(message)) << open << ": " << in_probe(repeated(open, 20'000)).substr(0, 200);
   }
-  EXPECT_EQ(errors("probe " + repeated("{", 100'000)), "1:1007: " + message);
+  EXPECT_EQ(errors("probe " + repeated("{", 20'000)), "1:257: " + message);
 }
 
 TEST(Limits, AllowWhatIsJustDeepEnough) {
-  EXPECT_EQ(in_probe("x = " + repeated("(", 900) + "1" + repeated(")", 900) + ";"), "");
-  EXPECT_EQ(in_probe(repeated("{", 900) + repeated("}", 900)), "");
+  EXPECT_EQ(in_probe("x = " + repeated("(", 200) + "1" + repeated(")", 200) + ";"), "");
+  EXPECT_EQ(in_probe(repeated("{", 200) + repeated("}", 200)), "");
   EXPECT_EQ(in_probe("x = 1" + repeated(" + 1", 900) + ";"), "");
   EXPECT_EQ(in_probe(repeated("if (x) ; else ", 900) + ";"), "");
 }
 
 TEST(Limits, RefuseLongChainsThatWouldMakeDeepTrees) {
-  EXPECT_EQ(in_probe("x = 1" + repeated(" + 1", 100'000) + ";"), "this expression is too long");
-  EXPECT_EQ(in_probe("x = \"a\"" + repeated(" . \"a\"", 100'000) + ";"), "this expression is too long");
-  EXPECT_EQ(in_probe("x = a" + repeated(" in b", 100'000) + ";"), "this expression is too long");
+  EXPECT_EQ(in_probe("x = 1" + repeated(" + 1", 20'000) + ";"), "this expression is too long");
+  EXPECT_EQ(in_probe("x = \"a\"" + repeated(" . \"a\"", 20'000) + ";"), "this expression is too long");
+  EXPECT_EQ(in_probe("x = a" + repeated(" in b", 20'000) + ";"), "this expression is too long");
+  EXPECT_EQ(in_probe(repeated("if (x) ; else ", 20'000) + ";"), "more than 1000 'else if' in a row");
+  EXPECT_EQ(in_probe(repeated("{" + repeated("if (x) ; else ", 900), 100)), "more than 1000 'else if' in a row");
 }
 
 TEST(Limits, TakeLongFlatScripts) {
-  EXPECT_EQ(in_probe("x = f(1" + repeated(", 1", 100'000) + ");"), "");
-  EXPECT_EQ(in_probe("x = $p" + repeated("->n", 100'000) + ";"), "");
-  EXPECT_EQ(in_probe(repeated("x=1;", 100'000)), "");
-  EXPECT_EQ(in_probe("x = " + repeated("\"a\" ", 100'000) + ";"), "");
+  EXPECT_EQ(in_probe("x = f(1" + repeated(", 1", 20'000) + ");"), "");
+  EXPECT_EQ(in_probe("x = $p" + repeated("->n", 20'000) + ";"), "");
+  EXPECT_EQ(in_probe(repeated("x=1;", 20'000)), "");
+  EXPECT_EQ(in_probe("x = " + repeated("\"a\" ", 20'000) + ";"), "");
 }
 
 TEST(Limits, TakeATenMegabyteLine) {
-  std::string text = "probe begin { " + repeated("a = b + 1; ", 1'000'000) + "x = ; }";
+  std::string text = "probe begin { " + repeated("a = \"" + repeated("b", 1000) + "\"; ", 10'000) + "x = ; }";
   Parsed parsed(text);
   ASSERT_EQ(parsed.diagnostics.errors(), 1u);
   EXPECT_LT(parsed.diagnostics.render().size(), 1000u);

@@ -40,13 +40,13 @@ Diagnostic& Preprocessor::error(const Token& token, std::string message) {
 
 // Reports what the lexer found wrong with a token that will be used.
 Token Preprocessor::checked(Token token) {
-  if (token.error.empty()) return token;
-  if (token.is_warning) {
-    diagnostics_.warning(token.range, token.error).hint(token.hint);
+  if (!token.problem) return token;
+  if (token.problem->is_warning) {
+    diagnostics_.warning(token.range, token.problem->message).hint(token.problem->hint);
   } else {
-    error(token, token.error).hint(token.hint);
+    error(token, token.problem->message).hint(token.problem->hint);
   }
-  token.error.clear();
+  token.problem.reset();
   return token;
 }
 
@@ -55,7 +55,7 @@ Token Preprocessor::checked(Token token) {
 Token Preprocessor::raw() {
   while (!frames_.empty()) {
     Frame& frame = frames_.back();
-    if (frame.position < frame.tokens.size()) return frame.tokens[frame.position++];
+    if (frame.position < frame.tokens.size()) return std::move(frame.tokens[frame.position++]);
     leave_frame();
   }
   if (pushed_back_.empty()) return lexer_.next();

@@ -63,10 +63,10 @@ void Preprocessor::skip(bool stop_at_else) {
     bool at_end_of_frame = frame > 0 && frames_.back().position == frames_.back().tokens.size();
     if (at_end_of_frame) return leave_frame();
     Token token = raw();
-    if (!token.error.empty()) wrong = token;
+    if (token.problem) wrong = token;
     if (token.kind == TokenKind::kEnd) {
       // An unclosed string or comment may have hidden the %).
-      if (!wrong.error.empty()) checked(wrong);
+      if (wrong.problem) checked(wrong);
       error(conditions_.back().open, "this %( is never closed").hint("close it with %)");
       return conditions_.pop_back();
     }

@@ -4,8 +4,8 @@
 //
 // Rules: a function that cannot go on reports one error and returns null (or false), and its callers return null too,
 // up to the statement or declaration around, which skips to a place where parsing can go on. Binary operators climb
-// precedences rather than recurse through one function for each, and every way to nest counts against
-// kMaximumNesting, so that no script overflows the stack, here or in a later pass.
+// precedences rather than recurse through one function for each, every way to nest counts against kMaximumDepth, and
+// every way to chain against kMaximumNesting, so that no script overflows the stack, here or in a later pass.
 
 #include <deque>
 #include <memory>
@@ -18,6 +18,10 @@
 #include "syntax/visitor.h"
 
 namespace spile::syntax {
+
+// Levels of brackets, blocks and operators inside each other. A level costs the parser a dozen stack frames, which
+// sanitizers make large.
+inline constexpr int kMaximumDepth = 250;
 
 class Parser {
  public:
@@ -56,6 +60,7 @@ class Parser {
     bool ok_;
   };
   bool enter();
+  void stop_here(std::string message);
   // Sets the height from the children's. Null where it is too large, reported.
   ExpressionPtr finish(ExpressionPtr node);
   template <typename T>
@@ -97,6 +102,7 @@ class Parser {
   StatementPtr parse_keyword_statement();
   std::unique_ptr<Block> parse_block();
   StatementPtr parse_if();
+  bool parse_branches(If& first);
   StatementPtr parse_while();
   StatementPtr parse_for();
   StatementPtr parse_foreach();
@@ -167,6 +173,7 @@ class Parser {
   Diagnostic suppressed_;
   Script script_;
   int depth_ = 0;
+  int else_ifs_ = 0;  // that are open
   bool slice_allowed_ = false;  // `*` may stand in the next subscript
 };
 

@@ -29,7 +29,9 @@ enum class ExpressionKind : uint8_t {
   kDefined, kEntry, kEntryValue, kPerf, kDereference,
 };
 
-// Neither expressions nor statements nest deeper than this, so that every pass may recurse. The parser refuses more.
+// An expression's tree is at most this high, and statements nest at most about this deep, so that every pass may
+// recurse. The parser refuses more. Only chains (a + b + c ..., else if ... else if ...) come near: brackets and blocks
+// nest to a quarter of it.
 inline constexpr int kMaximumNesting = 1000;
 
 struct Expression {
