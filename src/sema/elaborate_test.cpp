@@ -128,6 +128,7 @@ TEST(Elaborate, AliasesWrapTheBodyAndTakeSuffixes) {
   EXPECT_LT(body.find("who = "), body.find("println(who)"));
   EXPECT_LT(body.find("println(who)"), body.find("done = 1"));
   EXPECT_EQ(made.program.probes[1].kind, ProbeKind::kFunctionReturn);
+  EXPECT_EQ(made.program.probes[0].points[0].name, "my.call.all");
 }
 
 TEST(Elaborate, LibraryIsTakenWhereUsed) {

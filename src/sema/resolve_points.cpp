@@ -11,12 +11,14 @@ class Resolver {
  public:
   explicit Resolver(Elaboration& e) : e_(e) {}
 
-  // How many points the children of a node stand for, added to their drafts.
-  size_t resolve_list(PointNode& list, bool optional) {
+  // How many points the children of a node stand for, added to their drafts. alias: the alias that the script named,
+  // which is what its points are known by (pn()); "" outside of any.
+  size_t resolve_list(PointNode& list, bool optional, const std::string& alias) {
     size_t total = 0;
     for (PointNode& node : list.children) {
       bool may_fail = optional || node.point.optional || node.point.sufficient;
-      size_t found = node.draft >= 0 ? resolve_leaf(node, may_fail) : resolve_list(node, may_fail);
+      const std::string name = alias.empty() ? written(node.point) : alias;
+      size_t found = node.draft >= 0 ? resolve_leaf(node, may_fail, name) : resolve_list(node, may_fail, name);
       total += found;
       if (found > 0 && node.point.sufficient) break;
     }
@@ -24,7 +26,14 @@ class Resolver {
   }
 
  private:
-  size_t resolve_leaf(PointNode& node, bool optional) {
+  // Without `?`, `!` and condition.
+  static std::string written(const syntax::ProbePoint& point) {
+    syntax::ProbePoint plain;
+    plain.components = point.components;
+    return syntax::to_source(plain);
+  }
+
+  size_t resolve_leaf(PointNode& node, bool optional, const std::string& name) {
     Result<std::vector<ResolvedPoint>> resolved = e_.target.resolve(node.point);
     if (!resolved.ok()) {
       if (!optional) e_.diagnostics.error(node.point.range, resolved.error().message).hint(resolved.error().hint);
@@ -35,7 +44,10 @@ class Resolver {
     if (found == 0 && !optional) {
       e_.diagnostics.error(node.point.range, "no match for probe point '" + syntax::to_source(node.point) + "'");
     }
-    for (ResolvedPoint& point : *resolved) points.push_back(std::move(point));
+    for (ResolvedPoint& point : *resolved) {
+      point.name = name;
+      points.push_back(std::move(point));
+    }
     return found;
   }
 
@@ -47,7 +59,7 @@ class Resolver {
 void resolve_points(Elaboration& e) {
   Resolver resolver(e);
   size_t total = 0;
-  for (PointNode& statement : e.statements) total += resolver.resolve_list(statement, false);
+  for (PointNode& statement : e.statements) total += resolver.resolve_list(statement, false, "");
   if (total == 0 && !e.diagnostics.has_errors()) {
     SourceRange place = e.drafts.empty() ? SourceRange{} : e.drafts[0].range;
     e.diagnostics.error(place, "no probes left: none of the optional probe points exists");

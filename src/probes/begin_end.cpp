@@ -1,0 +1,40 @@
+// begin, end, error, never: the life of the session. A number orders them: begin(-5) runs before begin.
+
+#include "probes/family.h"
+
+namespace spile::probes {
+
+namespace {
+
+using sema::ProbeKind;
+
+std::vector<std::string> none(const syntax::ProbePoint&, size_t) { return {}; }
+
+template <const char* const& Name>
+bool takes(const syntax::ProbePoint& point) { return point.components[0].name == Name; }
+
+template <ProbeKind Kind>
+Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
+  const syntax::PointComponent& first = point.components[0];
+  if (point.components.size() > 1) return unexpected_component(point, 1, {});
+  if (first.text || (first.number && Kind == ProbeKind::kNever)) return unexpected_component(point, 0, {first.name});
+  sema::ResolvedPoint made;
+  made.kind = Kind;
+  made.text = text_of(point);
+  made.sequence = first.number.value_or(0);
+  return Points{made};
+}
+
+constexpr const char* kBegin = "begin";
+constexpr const char* kEnd = "end";
+constexpr const char* kError = "error";
+constexpr const char* kNever = "never";
+
+}  // namespace
+
+const Family kBeginFamily = {kBegin, takes<kBegin>, resolve<ProbeKind::kBegin>, none};
+const Family kEndFamily = {kEnd, takes<kEnd>, resolve<ProbeKind::kEnd>, none};
+const Family kErrorFamily = {kError, takes<kError>, resolve<ProbeKind::kError>, none};
+const Family kNeverFamily = {kNever, takes<kNever>, resolve<ProbeKind::kNever>, none};
+
+}  // namespace spile::probes

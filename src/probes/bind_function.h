@@ -1,0 +1,22 @@
+#pragma once
+// $variables of a traced program's functions: debug information's places as bindings.
+
+#include <string>
+#include <vector>
+
+#include "probes/traced_world.h"
+#include "sema/target_info.h"
+
+namespace spile::probes {
+
+Result<sema::Binding> bind_in_function(TracedWorld& world, const sema::ResolvedPoint& point, bool at_entry,
+                                       const syntax::TargetVariable& variable);
+Result<sema::Binding> bind_in_function(TracedWorld& world, const sema::ResolvedPoint& point, bool at_entry,
+                                       const syntax::AtOperation& operation);
+
+// "$a", "$b": for $$vars, $$parms, $$locals, $$return.
+std::vector<std::string> function_variables(TracedWorld& world, const sema::ResolvedPoint& point, const std::string& which);
+// "$a:long": for -L.
+std::vector<std::string> typed_function_variables(TracedWorld& world, const sema::ResolvedPoint& point);
+
+}  // namespace spile::probes

@@ -1,0 +1,43 @@
+#pragma once
+// Families of probe points: begin, timer, process.function, kernel.trace ... Each has a file of its own.
+//
+// To add a family: one file that defines a Family, one line in registry.cpp, a test.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sema/target_info.h"
+#include "syntax/tree.h"
+
+namespace spile::probes {
+
+class TracedWorld;
+
+using Points = std::vector<sema::ResolvedPoint>;
+
+struct Family {
+  const char* name;  // first component of its points: "process"
+  // Whether the point is one of the family, as far as its shape tells. The first family that says yes resolves it.
+  bool (*takes)(const syntax::ProbePoint& point);
+  // What it stands for. Empty is possible only for patterns that match nothing in a place that has others.
+  Result<Points> (*resolve)(TracedWorld& world, const syntax::ProbePoint& point);
+  // Names that may follow the first component, for did-you-mean; by component index from 1.
+  std::vector<std::string> (*components)(const syntax::ProbePoint& point, size_t index);
+};
+
+// In the order in which they are asked.
+const std::vector<const Family*>& families();
+
+extern const Family kBeginFamily, kEndFamily, kErrorFamily, kNeverFamily;
+extern const Family kTimerFamily;
+extern const Family kProcessFunctionFamily;
+extern const Family kKernelTraceFamily;
+extern const Family kUnavailableFamily;
+
+// The point's own text without `?`, `!` and condition: what pp() says where nothing was looked up.
+std::string text_of(const syntax::ProbePoint& point);
+// Refuses what follows the components that a family knows: "begin.foo", or a parameter where none belongs.
+Error unexpected_component(const syntax::ProbePoint& point, size_t index, const std::vector<std::string>& known);
+
+}  // namespace spile::probes

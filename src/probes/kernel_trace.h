@@ -1,0 +1,16 @@
+#pragma once
+// $fields of kernel tracepoints as bindings.
+
+#include <string>
+#include <vector>
+
+#include "probes/traced_world.h"
+#include "sema/target_info.h"
+
+namespace spile::probes {
+
+Result<sema::Binding> bind_in_tracepoint(const sema::ResolvedPoint& point, const syntax::TargetVariable& variable);
+// "$prev_comm"; typed: "$prev_comm:char[16]".
+std::vector<std::string> tracepoint_variables(const sema::ResolvedPoint& point, bool typed);
+
+}  // namespace spile::probes

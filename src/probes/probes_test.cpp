@@ -1,0 +1,310 @@
+// Probe points on a small program, a library of its own, and a real stripped server.
+
+#include "probes/probes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "debuginfo/test_program.h"
+#include "sema/program.h"
+#include "syntax/parser.h"
+
+namespace spile::probes {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kProgram = R"(
+#include <stdio.h>
+#include <unistd.h>
+struct node { long value; struct node* next; int numbers[4]; const char* name; };
+int global_count = 3;
+long from_library(long);
+__attribute__((noinline)) long foo(long arg, const char* text) { return arg * 3 + text[0]; }
+__attribute__((noinline)) static long hidden(struct node* p) { return p->value + global_count; }
+__attribute__((noinline)) double fraction(double x) { return x / 2; }
+__attribute__((noinline)) void nothing(void) { __asm__ volatile(""); }
+int main(int argc, char** argv) {
+  struct node n = {.value = argc};
+  if (argc > 1) pause();
+  nothing();
+  return foo(argc, argv[0]) + hidden(&n) + fraction(argc) + from_library(argc) > 0 ? 0 : 1;
+}
+)";
+
+// Built once for all tests of this file.
+class ProbesTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    directory_ = new debuginfo::TestDirectory;
+    directory_->write("sample.c", kProgram);
+    directory_->write("library.c", "long from_library(long x) { return x + 1; }\n");
+    ASSERT_TRUE(directory_->run("cc -g -O1 -shared -fPIC -o libsample.so library.c"));
+    ASSERT_TRUE(directory_->run("cc -g -O1 -o sample sample.c -L. -lsample -Wl,-rpath,'$ORIGIN'"));
+    ASSERT_TRUE(directory_->run("cc -O1 -s -o stripped sample.c -L. -lsample -Wl,-rpath,'$ORIGIN'"));
+    ASSERT_TRUE(directory_->run("ln -s sample link; printf '#!%s/sample\\n' $PWD > script; chmod +x script; echo text > text"));
+    setenv("XDG_CACHE_HOME", directory_->path("cache").c_str(), 1);
+  }
+  static void TearDownTestSuite() {
+    delete directory_;
+    directory_ = nullptr;
+  }
+
+  static std::string path(const std::string& name) { return std::filesystem::canonical(directory_->path("")) / name; }
+
+  static std::unique_ptr<World> world_of(const std::string& program, Runtime runtime = Runtime::kAuto) {
+    auto world = World::open({.program = program, .process = 0, .runtime = runtime});
+    EXPECT_TRUE(world.ok()) << world.error().message;
+    return std::move(*world);
+  }
+
+  struct Elaborated {
+    std::unique_ptr<SourceFiles> files = std::make_unique<SourceFiles>();
+    std::unique_ptr<World> world;
+    sema::Program program;
+    Diagnostics diagnostics;
+    std::string messages() const { return diagnostics.render(); }
+    std::vector<std::string> texts() const {
+      std::vector<std::string> all;
+      for (const sema::Probe& probe : program.probes) {
+        for (const sema::ResolvedPoint& point : probe.points) all.push_back(point.text);
+      }
+      return all;
+    }
+  };
+
+  static Elaborated elaborate(std::unique_ptr<World> world, const std::string& script) {
+    Elaborated made;
+    made.world = std::move(world);
+    made.program.scripts.push_back(syntax::parse(made.files->add("t.stp", script), {}, made.diagnostics));
+    if (made.diagnostics.has_errors()) return made;
+    std::vector<const syntax::ProbePoint*> points;
+    for (const auto& probe : made.program.scripts[0].probes) {
+      for (const syntax::ProbePoint& point : probe->points) points.push_back(&point);
+    }
+    made.world->choose_runtime(points);
+    sema::elaborate(made.program, *made.world, made.diagnostics);
+    return made;
+  }
+  static Elaborated elaborate(const std::string& script) { return elaborate(world_of(path("sample")), script); }
+
+  static void expect_error(const std::string& script, const std::string& message, std::unique_ptr<World> world = nullptr) {
+    auto made = elaborate(world ? std::move(world) : world_of(path("sample")), script);
+    EXPECT_TRUE(made.diagnostics.has_errors()) << script;
+    EXPECT_THAT(made.messages(), HasSubstr(message)) << script;
+  }
+
+  static debuginfo::TestDirectory* directory_;
+};
+debuginfo::TestDirectory* ProbesTest::directory_ = nullptr;
+
+std::string point(const std::string& path, const std::string& function) {
+  return "process(\"" + path + "\").function(\"" + function + "\")";
+}
+
+// ---- where functions are
+
+TEST_F(ProbesTest, FindsAFunctionOfTheCommand) {
+  auto made = elaborate("probe process.function(\"foo\") { next }");
+  ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
+  const sema::ResolvedPoint& found = made.program.probes.at(0).points.at(0);
+  EXPECT_EQ(found.kind, sema::ProbeKind::kFunctionEntry);
+  EXPECT_EQ(found.domain, sema::Domain::kTarget);
+  EXPECT_EQ(found.site.module, path("sample"));
+  EXPECT_EQ(found.site.function, "foo");
+  EXPECT_GT(found.site.size, 0u);
+  EXPECT_GT(found.site.file_offset, 0u);
+  EXPECT_EQ(found.name, "process.function(\"foo\")");
+  EXPECT_THAT(found.text, testing::StartsWith("process(\"" + path("sample") + "\").function(\"foo"));
+}
+
+TEST_F(ProbesTest, SymbolicLinksAndScriptsLeadToTheProgram) {
+  for (const char* name : {"link", "script"}) {
+    auto made = elaborate(world_of(path(name)), "probe process.function(\"foo\") { next }");
+    ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
+    EXPECT_EQ(made.program.sites.at(0).site.module, path("sample"));
+  }
+}
+
+TEST_F(ProbesTest, FindsLibrariesWithoutRunningTheProgram) {
+  auto made = elaborate("probe process.library(\"libsample*\").function(\"from_*\"), process.library(\"libc.so*\").function(\"malloc\") { next }");
+  ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
+  ASSERT_EQ(made.program.sites.size(), 2u);
+  EXPECT_EQ(made.program.sites[0].site.module, path("libsample.so"));
+  EXPECT_THAT(made.program.sites[1].site.module, HasSubstr("/libc"));
+}
+
+TEST_F(ProbesTest, FindsLibrariesOfARunningProcess) {
+  std::string program = path("sample");
+  pid_t child = fork();
+  if (child == 0) {
+    execl(program.c_str(), program.c_str(), "wait", nullptr);
+    _exit(127);
+  }
+  // The maps are complete once the program waits in pause().
+  std::string exe;
+  for (int i = 0; i < 500 && exe != program; ++i) {
+    usleep(10'000);
+    std::error_code ignored;
+    exe = std::filesystem::read_symlink("/proc/" + std::to_string(child) + "/exe", ignored);
+  }
+  usleep(100'000);
+  auto world = World::open({.program = "", .process = child, .runtime = Runtime::kAuto});
+  ASSERT_TRUE(world.ok()) << world.error().message;
+  auto made = elaborate(std::move(*world), "probe process.library(\"libsample*\").function(\"*\"), process.function(\"foo\"),"
+                                           "process(" + std::to_string(child) + ").function(\"hidden\") { next }");
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
+  EXPECT_EQ(made.program.sites.at(0).site.module, path("libsample.so"));
+}
+
+TEST_F(ProbesTest, AGlobLeavesOutWhatCantReturn) {
+  auto entries = elaborate("probe process.function(\"*\") { next }");
+  auto returns = elaborate("probe process.function(\"*\").return { next }");
+  EXPECT_THAT(entries.texts(), testing::Contains(HasSubstr("\"_start")));
+  EXPECT_THAT(returns.texts(), testing::Not(testing::Contains(HasSubstr("\"_start"))));
+  EXPECT_GT(returns.texts().size(), 4u);
+}
+
+TEST_F(ProbesTest, ThousandsOfFunctionsOfARealServer) {
+  std::string server = "/usr/bin/redis-server";
+  if (access(server.c_str(), R_OK) != 0) GTEST_SKIP() << "redis-server is not installed";
+  auto made = elaborate(world_of(server), "global c probe process.function(\"*\") { c++ } probe end { println(c) }");
+  ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
+  EXPECT_EQ(made.program.probes.size(), 2u);
+  EXPECT_GT(made.program.sites.size(), 2000u);
+  EXPECT_EQ(made.program.site_groups.size(), 1u);
+}
+
+// ---- variables
+
+TEST_F(ProbesTest, BindsVariablesOnBothSides) {
+  auto made = elaborate("probe process.function(\"foo\") { println($arg + $text[0]) }"
+                        "probe process.function(\"foo\").return { println($return + $arg) }"
+                        "probe process.function(\"hidden\") { i = 1; println($p->next->value + $p->numbers[i] + @var(\"global_count\")) }");
+  ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
+  ASSERT_EQ(made.program.probes.size(), 3u);
+  using Kind = sema::LocationOp::Kind;
+  const auto& argument = made.program.probes[0].bindings.at(0).ops;
+  ASSERT_FALSE(argument.empty());
+  EXPECT_EQ(argument[0].kind, Kind::kRegister);
+  EXPECT_EQ(argument[0].value, 5);  // rdi
+  const auto& result = made.program.probes[1].bindings.at(0).ops;
+  EXPECT_EQ(result[0].kind, Kind::kRegister);
+  EXPECT_EQ(result[0].value, 0);  // rax
+  EXPECT_EQ(made.program.probes[1].entry_saves.size(), 1u);
+  const auto& element = made.program.probes[2].bindings.at(1).ops;
+  auto index = std::find_if(element.begin(), element.end(), [](const auto& op) { return op.kind == Kind::kIndex; });
+  ASSERT_NE(index, element.end());
+  EXPECT_EQ(index->value, 1);  // the second step of the path
+  const auto& global = made.program.probes[2].bindings.at(2).ops;
+  EXPECT_EQ(global[0].kind, Kind::kLoadBias);
+}
+
+TEST_F(ProbesTest, ListsPointsWithTheirVariables) {
+  auto world = world_of(path("sample"));
+  Diagnostics diagnostics;
+  SourceFiles files;
+  auto script = syntax::parse(files.add("-L", "probe process.function(\"foo\"), process.function(\"foo\").return {}"), {}, diagnostics);
+  auto entry = world->list(script.probes[0]->points[0], true);
+  auto leaving = world->list(script.probes[0]->points[1], true);
+  ASSERT_TRUE(entry.ok() && leaving.ok());
+  EXPECT_THAT(entry->at(0).variables, ElementsAre("$arg:long int", "$text:const char*"));
+  EXPECT_THAT(leaving->at(0).variables, ElementsAre("$return:long", "$arg:long int", "$text:const char*"));
+  EXPECT_THAT(world->list(script.probes[0]->points[0], false)->at(0).variables, IsEmpty());
+}
+
+TEST_F(ProbesTest, RefusesVariablesThatAreNotThere) {
+  expect_error("probe process.function(\"foo\") { println($agr) }", "did you mean '$arg'?");
+  expect_error("probe process.function(\"hidden\") { println($p->vlaue) }", "did you mean 'value'?");
+  expect_error("probe process.function(\"foo\") { println($arg->x) }", "t.stp:1:41: error: ");
+  expect_error("probe process.function(\"foo\") { println($return) }", "$return is only known in .return probes");
+  expect_error("probe process.function(\"nothing\").return { println($return) }", "returns nothing");
+  expect_error("probe process.function(\"fraction\") { println($x) }", "t.stp:1:46: error: ");
+  expect_error("probe process.function(\"hidden\") { println($p$) }", "pretty-printing");
+  expect_error("probe process.function(\"foo\") { println(@cast($arg, \"node\")->value) }", "'@cast' is not available in this version");
+  expect_error("probe process.library(\"libc.so*\").function(\"malloc\") { println($nope) }", "'$nope'");
+}
+
+// ---- refusals
+
+TEST_F(ProbesTest, RefusesFunctionsThatAreNotThere) {
+  expect_error("probe process.function(\"fooo\") { next }", "no function 'fooo' in " + path("sample") + " (");
+  expect_error("probe process.function(\"fooo\") { next }", "functions known)");
+  expect_error("probe process.function(\"fooo\") { next }", "did you mean 'foo'?");
+  expect_error("probe process.function(\"foo@other.c\") { next }", "no function 'foo' of file 'other.c'");
+  expect_error("probe process.function(\"foo\") { next }", "has no symbols", world_of(path("stripped")));
+  expect_error("probe process.function(\"_start\").return { next }", "can't be probed at its return");
+  expect_error("probe process.library(\"libsampel*\").function(\"x\") { next }", "no library 'libsampel*' in ");
+}
+
+TEST_F(ProbesTest, RefusesPrograms) {
+  EXPECT_THAT(World::open({.program = "no-such-program-here"}).error().message, HasSubstr("not found in PATH"));
+  EXPECT_THAT(World::open({.program = "/no/such/program"}).error().message, HasSubstr("No such file or directory"));
+  EXPECT_THAT(World::open({.program = "", .process = 4194304}).error().message, HasSubstr("there is no process 4194304"));
+  expect_error("probe process(\"" + path("text") + "\").function(\"x\") { next }", "t.stp:1:7: error: ");
+  expect_error("probe process(\"/no/such\").function(\"x\") { next }", "process \"/no/such\": No such file");
+  expect_error("probe process.function(\"x\") { next }", "use -c COMMAND, -x PID", world_of(""));
+  expect_error("probe process(1).function(\"x\") { next }", "process(1) is not the process that is traced");
+  expect_error("probe process(\"" + path("sample") + "\").function(\"foo\") { next }", "probes on processes need a process to run in",
+               world_of("", Runtime::kInProcess));
+}
+
+TEST_F(ProbesTest, RefusesUnknownAndLaterPoints) {
+  expect_error("probe begn { next }", "unknown probe point 'begn'");
+  expect_error("probe begn { next }", "did you mean 'begin'?");
+  expect_error("probe begin.end { next }", "nothing called 'end' follows 'begin'");
+  expect_error("probe begin(\"x\") { next }", "unexpected parameter");
+  expect_error("probe process.funktion(\"x\") { next }", "did you mean 'function'?");
+  expect_error("probe process.function(\"foo\").retrun { next }", "did you mean 'return'?");
+  expect_error("probe process.function(\"foo\").inline { next }", "'.inline' is not available in this version");
+  expect_error("probe process.function(\"foo@sample.c:3\") { next }", "line numbers in function");
+  expect_error("probe process.mark(\"x\") { next }", "'process.mark' are not available in this version");
+  expect_error("probe process.library(\"x\").plt { next }", "'process.plt' are not available");
+  expect_error("probe syscall.open { next }", "'syscall' are not available in this version");
+  expect_error("probe kernel.function(\"x\") { next }", "'kernel.function' are not available in this version");
+}
+
+TEST_F(ProbesTest, Timers) {
+  auto made = elaborate(world_of(""), "probe timer.s(2), timer.ms(10).randomize(5), timer.hz(50), timer.jiffies(2), timer.nsec(7), begin(-3) { next }");
+  ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
+  std::vector<int64_t> intervals;
+  for (const auto& probe : made.program.probes) intervals.push_back(probe.points.at(0).interval_ns);
+  EXPECT_THAT(intervals, ElementsAre(2'000'000'000, 10'000'000, 20'000'000, 8'000'000, 7, 0));
+  EXPECT_EQ(made.program.probes[1].points[0].randomize_ns, 5'000'000);
+  EXPECT_EQ(made.program.probes[5].points[0].sequence, -3);
+  EXPECT_THAT(made.texts(), testing::Contains("timer.ms(10).randomize(5)"));
+  expect_error("probe timer.ms(0) { next }", "out of range", world_of(""));
+  expect_error("probe timer.s(9223372036854775807) { next }", "out of range", world_of(""));
+  expect_error("probe timer.mss(1) { next }", "did you mean 'ms'?", world_of(""));
+  expect_error("probe timer.ms(1).randomise(1) { next }", "did you mean 'randomize'?", world_of(""));
+  expect_error("probe timer { next }", "'timer' alone is no probe point", world_of(""));
+}
+
+// ---- where probes run
+
+TEST_F(ProbesTest, RuntimeFollowsTheScript) {
+  std::string foo = point(path("sample"), "foo");
+  auto domain = [&](std::unique_ptr<World> world, const std::string& more) {
+    auto made = elaborate(std::move(world), "probe " + foo + " { next } " + more);
+    EXPECT_FALSE(made.diagnostics.has_errors()) << made.messages();
+    return made.program.probes.at(0).domain;
+  };
+  EXPECT_EQ(domain(world_of(path("sample")), ""), sema::Domain::kTarget);
+  EXPECT_EQ(domain(world_of(path("sample")), "probe timer.profile { next }"), sema::Domain::kKernel);
+  EXPECT_EQ(domain(world_of(""), ""), sema::Domain::kKernel);
+  EXPECT_EQ(domain(world_of(path("sample"), Runtime::kBpf), ""), sema::Domain::kKernel);
+  expect_error("probe timer.profile { next }", "--runtime=inproc was asked for", world_of(path("sample"), Runtime::kInProcess));
+  expect_error("probe kernel.trace(\"a:b\") { next }", "--runtime=inproc was asked for", world_of(path("sample"), Runtime::kInProcess));
+}
+
+}  // namespace
+}  // namespace spile::probes

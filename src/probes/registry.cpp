@@ -1,0 +1,47 @@
+#include <fmt/format.h>
+
+#include "base/diagnostics.h"
+#include "probes/family.h"
+
+namespace spile::probes {
+
+const std::vector<const Family*>& families() {
+  static const std::vector<const Family*> kAll = {
+      &kBeginFamily,
+      &kEndFamily,
+      &kErrorFamily,
+      &kNeverFamily,
+      &kTimerFamily,
+      &kProcessFunctionFamily,
+      &kKernelTraceFamily,
+      &kUnavailableFamily,  // last: it takes what the others leave
+  };
+  return kAll;
+}
+
+std::string text_of(const syntax::ProbePoint& point) {
+  std::string text;
+  for (const syntax::PointComponent& component : point.components) {
+    if (!text.empty()) text += '.';
+    text += component.name;
+    if (component.text) text += fmt::format("(\"{}\")", *component.text);
+    if (component.number) text += fmt::format("({})", *component.number);
+  }
+  return text;
+}
+
+Error unexpected_component(const syntax::ProbePoint& point, size_t index, const std::vector<std::string>& known) {
+  const syntax::PointComponent& component = point.components[index];
+  std::string before;
+  for (size_t i = 0; i < index; ++i) before += (i ? "." : "") + point.components[i].name;
+  for (const std::string& name : known) {
+    if (name != component.name) continue;
+    return {fmt::format("'{}' in probe point '{}' has {} parameter", component.name, text_of(point),
+                        component.text || component.number ? "an unexpected" : "no"), ""};
+  }
+  std::string near = nearest_name(component.name, known);
+  return {fmt::format("unknown probe point '{}': nothing called '{}' follows '{}'", text_of(point), component.name, before),
+          near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+}
+
+}  // namespace spile::probes

@@ -1,0 +1,89 @@
+// timer.s(N), ms, us, ns, jiffies, hz, each with .randomize(M): handlers of the controller, at intervals.
+// timer.profile: on every CPU at a fixed rate, in the kernel.
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "probes/family.h"
+#include "probes/traced_world.h"
+
+namespace spile::probes {
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kJiffy = 4'000'000;  // CONFIG_HZ=250, as Debian's kernels have it
+
+struct Unit {
+  const char* name;
+  int64_t ns;
+};
+constexpr Unit kUnits[] = {{"s", kSecond},  {"sec", kSecond}, {"ms", 1'000'000}, {"msec", 1'000'000}, {"us", 1'000},
+                           {"usec", 1'000}, {"ns", 1},        {"nsec", 1},       {"jiffies", kJiffy}};
+
+std::vector<std::string> components(const syntax::ProbePoint&, size_t index) {
+  if (index > 1) return {"randomize"};
+  std::vector<std::string> names = {"hz", "profile"};
+  for (const Unit& unit : kUnits) names.emplace_back(unit.name);
+  return names;
+}
+
+bool takes(const syntax::ProbePoint& point) { return point.components[0].name == "timer"; }
+
+// Nanoseconds of count units; an error where that is no time, or centuries.
+Result<int64_t> interval(const syntax::ProbePoint& point, int64_t count, int64_t unit) {
+  if (count < 1 || count > std::numeric_limits<int64_t>::max() / unit) {
+    return Error{fmt::format("the interval of '{}' is out of range", text_of(point)), ""};
+  }
+  return count * unit;
+}
+
+Result<Points> resolve_profile(TracedWorld& world, const syntax::ProbePoint& point) {
+  bool tick = point.components.size() == 3 && point.components[2].name == "tick";
+  if (point.components.size() > 2 && !tick) return unexpected_component(point, 2, {"tick"});
+  TRY_DO(world.require_kernel("timer.profile"));
+  sema::ResolvedPoint made;
+  made.kind = sema::ProbeKind::kProfile;
+  made.domain = sema::Domain::kKernel;
+  made.text = text_of(point);
+  return Points{made};
+}
+
+Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
+  const auto& parts = point.components;
+  if (parts.size() < 2) return Error{"'timer' alone is no probe point", "timer.s(1), timer.ms(100), timer.profile ..."};
+  const syntax::PointComponent& kind = parts[1];
+  if (kind.name == "profile" && !kind.number && !kind.text) return resolve_profile(world, point);
+
+  int64_t unit = 0;
+  for (const Unit& known : kUnits) {
+    if (kind.name == known.name) unit = known.ns;
+  }
+  bool is_rate = kind.name == "hz";
+  if (parts[0].number || parts[0].text) return unexpected_component(point, 0, {"timer"});
+  if ((unit == 0 && !is_rate) || !kind.number) return unexpected_component(point, 1, components(point, 1));
+
+  sema::ResolvedPoint made;
+  made.kind = sema::ProbeKind::kTimer;
+  made.text = text_of(point);
+  if (is_rate) {
+    if (*kind.number < 1 || *kind.number > kSecond) return Error{fmt::format("the rate of '{}' is out of range", made.text), ""};
+    made.interval_ns = kSecond / *kind.number;
+  } else {
+    TRY(made.interval_ns, interval(point, *kind.number, unit));
+  }
+  if (parts.size() == 2) return Points{made};
+
+  if (parts.size() > 3 || is_rate || parts[2].name != "randomize" || !parts[2].number) {
+    return unexpected_component(point, 2, is_rate ? std::vector<std::string>{} : components(point, 2));
+  }
+  TRY(made.randomize_ns, interval(point, *parts[2].number, unit));
+  return Points{made};
+}
+
+}  // namespace
+
+const Family kTimerFamily = {"timer", takes, resolve, components};
+
+}  // namespace spile::probes

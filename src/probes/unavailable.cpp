@@ -1,0 +1,63 @@
+// Probe points of SystemTap that this version refuses by name, and those that nobody knows.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/diagnostics.h"
+#include "probes/family.h"
+
+namespace spile::probes {
+
+namespace {
+
+struct Later {
+  const char* first;
+  const char* second;  // null: whatever follows
+};
+constexpr Later kLater[] = {
+    {"oneshot", nullptr},   {"syscall", nullptr},     {"nd_syscall", nullptr}, {"syscall_any", nullptr}, {"module", nullptr},
+    {"perf", nullptr},      {"procfs", nullptr},      {"netfilter", nullptr},  {"kprobe", nullptr},      {"java", nullptr},
+    {"python2", nullptr},   {"python3", nullptr},     {"input", nullptr},      {"debuginfod", nullptr},  {"stap", nullptr},
+    {"kernel", "function"}, {"kernel", "statement"},  {"kernel", "data"},      {"process", "begin"},     {"process", "end"},
+    {"process", "thread"},  {"process", "syscall"},   {"process", "insn"},     {"process", "statement"}, {"process", "mark"},
+    {"process", "plt"},     {"process", "provider"},  {"tcp", nullptr},        {"udp", nullptr},         {"vm", nullptr},
+    {"scheduler", nullptr}, {"signal", nullptr},      {"socket", nullptr},     {"vfs", nullptr},         {"ioblock", nullptr},
+    {"kprocess", nullptr},  {"tty", nullptr},         {"netdev", nullptr},     {"irq_handler", nullptr}, {"nfs", nullptr},
+};
+
+bool takes(const syntax::ProbePoint&) { return true; }
+
+Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
+  const auto& parts = point.components;
+  // process.library("x").mark(..) is process.mark as far as this goes.
+  size_t second = parts.size() > 2 && parts[1].name == "library" ? 2 : 1;
+  for (const Later& later : kLater) {
+    if (parts[0].name != later.first) continue;
+    if (later.second && (parts.size() <= second || parts[second].name != later.second)) continue;
+    std::string family = later.second ? fmt::format("{}.{}", later.first, later.second) : later.first;
+    return Error{fmt::format("probe points '{}' are not available in this version", family), ""};
+  }
+  std::vector<std::string> known;
+  for (const Family* family : families()) known.emplace_back(family->name);
+  for (const Later& later : kLater) known.emplace_back(later.first);
+  for (const Family* family : families()) {
+    if (family->name == parts[0].name && parts.size() > 1) return unexpected_component(point, second, family->components(point, second));
+  }
+  std::string near = nearest_name(parts[0].name, known);
+  return Error{fmt::format("unknown probe point '{}'", text_of(point)), near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+}
+
+std::vector<std::string> components(const syntax::ProbePoint& point, size_t index) {
+  std::vector<std::string> names;
+  for (const Later& later : kLater) {
+    if (index == 1 && later.second && point.components[0].name == later.first) names.emplace_back(later.second);
+  }
+  return names;
+}
+
+}  // namespace
+
+const Family kUnavailableFamily = {"", takes, resolve, components};
+
+}  // namespace spile::probes
