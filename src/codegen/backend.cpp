@@ -1,0 +1,80 @@
+#include "codegen/backend.h"
+
+namespace spile::codegen {
+
+namespace {
+
+void initialise_machines() {
+  static const bool done = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();  // the runtime has inline assembly
+    LLVMInitializeBPFTargetInfo();
+    LLVMInitializeBPFTarget();
+    LLVMInitializeBPFTargetMC();
+    LLVMInitializeBPFAsmPrinter();
+    LLVMInitializeBPFAsmParser();
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+// Functions carry their own cpu and features, from the runtime's bitcode: general registers only.
+Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int level) {
+  initialise_machines();
+  std::string triple = machine == Machine::kX86 ? "x86_64-unknown-linux-gnu" : "bpfel";
+  std::string complaint;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, complaint);
+  if (!target) return Error{"compile: " + complaint, ""};
+  llvm::TargetOptions options;
+  options.EnableFastISel = false;
+  auto optimisation = level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
+  std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(
+      triple, machine == Machine::kX86 ? "x86-64" : "v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, optimisation));
+  if (!made) return Error{"compile: LLVM has no code generator for " + triple, ""};
+  return made;
+}
+
+}  // namespace
+
+Result<void> optimise(ScriptModule& script, Machine machine, int level) {
+  TRY(auto target, make_machine(machine, level));
+  llvm::Module& module = script.module();
+  module.setTargetTriple(target->getTargetTriple().str());
+  module.setDataLayout(target->createDataLayout());
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = false;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(target.get(), tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::ModulePassManager passes = level == 0 ? builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0)
+                                              : builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+  passes.addPass(llvm::GlobalDCEPass());
+  passes.run(module, modules);
+  return {};
+}
+
+Result<llvm::SmallVector<char, 0>> emit_object(ScriptModule& script, Machine machine, int level) {
+  TRY(auto target, make_machine(machine, level));
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  if (target->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile, true)) {
+    return Error{"compile: LLVM can't emit an object here", ""};
+  }
+  passes.run(script.module());
+  return object;
+}
+
+}  // namespace spile::codegen

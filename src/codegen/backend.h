@@ -1,0 +1,16 @@
+#pragma once
+// From a complete module to an object: LLVM's optimiser and code generator, for x86-64 and for BPF.
+
+#include "base/result.h"
+#include "codegen/script_module.h"
+
+namespace spile::codegen {
+
+enum class Machine { kX86, kBpf };
+
+// level: 0 to 3. Inlines the runtime; what isn't exported and not used any more goes.
+Result<void> optimise(ScriptModule& script, Machine machine, int level);
+// An ELF object.
+Result<llvm::SmallVector<char, 0>> emit_object(ScriptModule& script, Machine machine, int level);
+
+}  // namespace spile::codegen

@@ -1,0 +1,206 @@
+#include "codegen/layout.h"
+
+#include <algorithm>
+
+#include "abi/map_layout.h"
+
+namespace spile::codegen {
+
+namespace {
+
+using sema::Sharing;
+
+constexpr uint64_t kCacheLine = 64;
+constexpr uint64_t kLargestArena = 1ull << 46;       // half of what a process can map
+constexpr uint64_t kLargestRegion = 0xffff0000;      // slots are addressed by 32 bits inside
+constexpr uint32_t kIterationBytes = 32;             // a foreach's snapshot, per element
+constexpr uint32_t kNestedIterations = 4;
+
+constexpr uint64_t align(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
+uint32_t aggregate_features(const sema::AggregateUse& use) {
+  using Operator = syntax::Statistic::Operator;
+  auto extracts = [&](Operator op) { return (use.statistics >> static_cast<uint32_t>(op) & 1) != 0; };
+  uint32_t features = abi::kAggregateCount;  // always: what is empty is known by it
+  if (extracts(Operator::kSum) || extracts(Operator::kAverage)) features |= abi::kAggregateSum;
+  if (extracts(Operator::kMin)) features |= abi::kAggregateMin;
+  if (extracts(Operator::kMax)) features |= abi::kAggregateMax;
+  if (extracts(Operator::kVariance)) features |= abi::kAggregateVariance | abi::kAggregateSum;
+  if (use.log) features |= abi::kAggregateLog;
+  if (use.linear) features |= abi::kAggregateLinear;
+  return features;
+}
+
+abi::AggregateShape aggregate_shape(const sema::AggregateUse& use) {
+  abi::AggregateShape shape{};
+  shape.features = aggregate_features(use);
+  shape.bits = static_cast<uint32_t>(use.bits);
+  uint32_t buckets = use.log ? abi::kLogBuckets : 0;
+  if (use.linear) {
+    shape.low = use.low;
+    shape.high = use.high;
+    shape.width = use.width;
+    shape.linear_buckets = abi::linear_buckets(use.low, use.high, use.width);
+    buckets = shape.linear_buckets + 2;
+  }
+  shape.size = static_cast<uint32_t>(sizeof(abi::Aggregate) + 8 * buckets);
+  return shape;
+}
+
+uint32_t value_size(const syntax::Global& global, const GlobalLayout& layout, uint32_t string_size) {
+  if (global.type == ValueType::kStats) return layout.aggregate.size;
+  return global.type == ValueType::kString ? string_size : 8;
+}
+
+abi::MapShape map_shape(const syntax::Global& global, const GlobalLayout& layout, uint32_t string_size,
+                        int64_t default_capacity) {
+  abi::MapShape shape{};
+  for (size_t key = 0; key < global.key_types.size(); ++key) {
+    bool is_string = global.key_types[key] == ValueType::kString;
+    shape.key_size += is_string ? string_size : 8;
+    if (is_string) shape.string_keys |= 1u << key;
+  }
+  int64_t capacity = global.declared_size.value_or(default_capacity);
+  shape.value_size = value_size(global, layout, string_size);
+  shape.capacity = static_cast<uint32_t>(std::clamp<int64_t>(capacity, 1, 1 << 30));
+  shape.wraps = global.wraps ? 1 : 0;
+  shape.key_count = static_cast<uint32_t>(global.key_types.size());
+  shape.buckets = abi::map_buckets(shape.capacity);
+  if (global.type == ValueType::kStats) shape.aggregate = layout.aggregate.features;
+  return shape;
+}
+
+// Shapes and sizes, no places yet.
+GlobalLayout measure(const sema::Program& program, const syntax::Global& global, uint32_t string_size) {
+  GlobalLayout layout;
+  if (global.type == ValueType::kStats) layout.aggregate = aggregate_shape(sema::aggregate_use(program, global));
+  if (global.is_array) {
+    layout.map = map_shape(global, layout, string_size, program.limits.max_map_entries);
+    layout.size = abi::map_bytes(layout.map.key_size, layout.map.value_size, layout.map.capacity, layout.map.buckets);
+  } else {
+    layout.size = value_size(global, layout, string_size);
+  }
+  return layout;
+}
+
+// Values of locked globals keep a cache line to themselves, together with their lock where they are small.
+void place_globals(const sema::Program& program, Layout& layout) {
+  uint64_t at = layout.arena.globals_offset;
+  for (size_t i = 0; i < layout.globals.size(); ++i) {
+    GlobalLayout& global = layout.globals[i];
+    bool locked = program.sharing[i] == Sharing::kLocked;
+    bool apart = locked || global.size >= kCacheLine;
+    at = align(at, apart ? kCacheLine : 8);
+    if (locked) {
+      global.lock = at;
+      at += 16;
+    }
+    global.storage = at;
+    at = align(at + global.size, apart ? kCacheLine : 8);
+  }
+  for (size_t i = 0; i < layout.globals.size(); ++i) {
+    const syntax::Global& global = *program.globals[i];
+    if (program.sharing[i] != Sharing::kSharded || global.is_array || global.type == ValueType::kStats) continue;
+    layout.globals[i].seen = at;
+    at += 8ull * layout.arena.slot_count;
+  }
+  layout.arena.slots_offset = align(at, abi::kPageSize);
+}
+
+// Returns the bytes of a slot's shards.
+uint64_t place_shards(const sema::Program& program, Layout& layout) {
+  uint64_t scalars = 0, epoch = 0;
+  for (size_t i = 0; i < layout.globals.size(); ++i) {
+    if (program.sharing[i] != Sharing::kSharded) continue;
+    const syntax::Global& global = *program.globals[i];
+    GlobalLayout& place = layout.globals[i];
+    place.in_epochs = global.is_array || global.type == ValueType::kStats;
+    if (!place.in_epochs) {
+      place.shard = scalars;
+      scalars += 8;
+    }
+  }
+  scalars = align(scalars, kCacheLine);
+  for (GlobalLayout& place : layout.globals) {
+    if (!place.in_epochs) continue;
+    place.shard = scalars + epoch;
+    epoch += align(place.size, kCacheLine);
+  }
+  layout.epoch_stride = static_cast<uint32_t>(epoch);
+  return scalars + 2 * epoch;
+}
+
+// The entry values of all return probes of one site share its frame, one after another.
+uint32_t place_saves(const sema::Program& program, Layout& layout) {
+  layout.saves.resize(program.probes.size());
+  uint32_t most = 0;
+  auto add = [&](const sema::SiteGroup& group) {
+    uint32_t at = 0;
+    for (int index : group.return_probes) {
+      std::vector<uint32_t>& saves = layout.saves[static_cast<size_t>(index)];
+      bool first_time = saves.empty();
+      uint32_t position = 0;
+      for (const auto& save : program.probes[static_cast<size_t>(index)].entry_saves) {
+        if (first_time) saves.push_back(position);
+        position += save->type == ValueType::kString ? layout.string_size : 8;
+      }
+      at += position;
+    }
+    most = std::max(most, at);
+  };
+  for (const sema::SiteGroup& group : program.site_groups) add(group);
+  return most;
+}
+
+uint64_t scratch_bytes(const sema::Program& program, const Layout& layout) {
+  uint64_t largest_map = 0;
+  for (const GlobalLayout& global : layout.globals) largest_map = std::max<uint64_t>(largest_map, global.map.capacity);
+  uint64_t frames = 32ull * layout.string_size * static_cast<uint64_t>(std::max<int64_t>(program.limits.max_nesting, 1) + 2);
+  return std::max<uint64_t>(256 << 10, frames) + kNestedIterations * kIterationBytes * largest_map;
+}
+
+bool has_kind(const sema::Program& program, sema::ProbeKind kind) {
+  return std::ranges::any_of(program.probes, [&](const sema::Probe& probe) {
+    return probe.kind == kind && probe.domain == sema::Domain::kTarget;
+  });
+}
+
+}  // namespace
+
+Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& options) {
+  Layout layout;
+  ArenaLayout& arena = layout.arena;
+  layout.string_size = static_cast<uint32_t>(align(static_cast<uint64_t>(program.limits.max_string_length), 8));
+  bool has_targets = std::ranges::any_of(program.probes, [](auto& p) { return p.domain == sema::Domain::kTarget; });
+  arena.slot_count = has_targets ? options.slot_count : 2;  // the controller's and the overflow slot
+  arena.globals_offset = abi::kPageSize;
+  for (const syntax::Global* global : program.globals) {
+    layout.globals.push_back(measure(program, *global, layout.string_size));
+  }
+  place_globals(program, layout);
+
+  uint64_t at = abi::kThreadSlotSize;
+  arena.shards_offset = static_cast<uint32_t>(at);
+  at = align(at + place_shards(program, layout), kCacheLine);
+  uint64_t shadow_offset = at;
+  arena.shadow_stride = static_cast<uint32_t>(sizeof(abi::ShadowFrame)) + place_saves(program, layout);
+  arena.shadow_capacity = has_kind(program, sema::ProbeKind::kFunctionReturn) ? options.shadow_capacity : 0;
+  at = align(at + static_cast<uint64_t>(arena.shadow_stride) * arena.shadow_capacity, kCacheLine);
+  uint64_t scratch_offset = at;
+  uint64_t scratch_size = align(scratch_bytes(program, layout), kCacheLine);
+  uint64_t ring_offset = align(at + scratch_size, abi::kPageSize);
+  arena.ring_size = options.ring_size;
+  arena.slot_stride = align(ring_offset + arena.ring_size, abi::kPageSize);
+  arena.size = arena.slots_offset + arena.slot_stride * arena.slot_count;
+  if (arena.slot_stride > kLargestRegion || arena.size > kLargestArena) {
+    return Error{"lay out the script's globals: they need more memory than one process can map",
+                 "make arrays smaller (global a[N], -D MAXMAPENTRIES=N) or use fewer threads' slots"};
+  }
+  arena.shadow_offset = static_cast<uint32_t>(shadow_offset);
+  arena.scratch_offset = static_cast<uint32_t>(scratch_offset);
+  arena.scratch_size = static_cast<uint32_t>(scratch_size);
+  arena.ring_offset = static_cast<uint32_t>(ring_offset);
+  return layout;
+}
+
+}  // namespace spile::codegen

@@ -1,0 +1,157 @@
+// Assignments and increments: what is written, and the value that the expression has.
+//
+// A handler in a traced process or the kernel only ever adds to a sharded global (sema's classify-globals), so there an
+// addition goes to the thread's own shard and nothing reads the result.
+
+#include "codegen/lowering.h"
+#include "syntax/visitor.h"
+
+namespace spile::codegen {
+
+using Operator = syntax::Assignment::Operator;
+
+llvm::Value* Lowering::lower_assignment(const syntax::Assignment& assignment) {
+  if (assignment.op == Operator::kAccumulate) {
+    llvm::Value* value = lower(*assignment.value);
+    accumulate(*assignment.target, value);
+    return value;
+  }
+  if (const auto* variable = syntax::as<syntax::Variable>(assignment.target)) return assign_variable(*variable, assignment);
+  if (const auto* element = syntax::as<syntax::Index>(assignment.target)) return assign_element(*element, assignment);
+  unit.refuse(assignment.target->range, "traced data can't be written");
+  return number(0);
+}
+
+// The new value from the old one, for all but plain `=`.
+llvm::Value* Lowering::combine(const syntax::Assignment& assignment, llvm::Value* old, llvm::Value* value) {
+  if (assignment.op == Operator::kArithmetic) return arithmetic(assignment.arithmetic, old, value, assignment.range);
+  CHECK(assignment.op == Operator::kConcatenate);
+  llvm::Value* out = temporary_string();
+  call("spile_rt_string_concatenate", unit.module.none(), {out, old, value});
+  return out;
+}
+
+void Lowering::store_variable(const syntax::Variable& variable, llvm::Value* value) {
+  if (variable.local) {
+    if (variable.local->type == ValueType::kString) {
+      call("spile_rt_string_copy", unit.module.none(), {string_of_local(*variable.local), value});
+    } else {
+      b.CreateStore(value, longs_.at(variable.local));
+    }
+    return;
+  }
+  llvm::Value* handle = unit.place.global(*this, *variable.global);
+  bool is_string = variable.global->type == ValueType::kString;
+  call(is_string ? "spile_rt_string_set" : "spile_rt_long_set", unit.module.none(), {context, handle, value});
+}
+
+namespace {
+bool is_addition(const syntax::Assignment& assignment) {
+  return assignment.op == Operator::kArithmetic && (assignment.arithmetic == syntax::Binary::Operator::kAdd ||
+                                                    assignment.arithmetic == syntax::Binary::Operator::kSubtract);
+}
+}  // namespace
+
+llvm::Value* Lowering::assign_variable(const syntax::Variable& variable, const syntax::Assignment& assignment) {
+  bool sharded = variable.global && unit.sharing_of(*variable.global) == sema::Sharing::kSharded &&
+                 unit.place.domain() != sema::Domain::kController;
+  if (sharded && is_addition(assignment)) {
+    llvm::Value* value = lower(*assignment.value);
+    bool subtract = assignment.arithmetic == syntax::Binary::Operator::kSubtract;
+    add_to_global(*variable.global, subtract ? b.CreateNeg(value) : value);
+    return value;
+  }
+  llvm::Value* value = lower(*assignment.value);
+  if (assignment.op != Operator::kSet) value = combine(assignment, lower_variable(variable), value);
+  store_variable(variable, value);
+  return value;
+}
+
+void Lowering::add_to_global(const syntax::Global& global, llvm::Value* delta) {
+  if (light_entered_) {
+    llvm::BasicBlock* enter = block("light.enter");
+    llvm::BasicBlock* entered = block("light.entered");
+    b.CreateCondBr(b.CreateLoad(b.getInt1Ty(), light_entered_), entered, enter);
+    b.SetInsertPoint(enter);
+    llvm::Value* ok = call("spile_rt_enter_light", unit.module.i1(), {context});
+    b.CreateStore(b.getInt1(true), light_entered_);
+    llvm::BasicBlock* accepted = block("light.accepted");
+    b.CreateCondBr(ok, accepted, light_refused_, llvm::MDBuilder(b.getContext()).createBranchWeights(10000, 1));
+    b.SetInsertPoint(accepted);
+    b.CreateBr(entered);
+    b.SetInsertPoint(entered);
+  }
+  call("spile_rt_long_add", unit.module.none(), {context, unit.place.global(*this, global), delta});
+}
+
+llvm::Value* Lowering::assign_element(const syntax::Index& element, const syntax::Assignment& assignment) {
+  const syntax::Global& global = *element.array->global;
+  std::vector<const syntax::Expression*> indexes;
+  for (const auto& index : element.indexes) indexes.push_back(index.get());
+  Key key = lower_key(global, indexes);
+  llvm::Value* value = lower(*assignment.value);
+  bool is_string = global.type == ValueType::kString;
+  // A wrapping array may drop the very element that the value lies in.
+  if (is_string && global.wraps) value = copied(value);
+  llvm::Value* place = insert_element(global, key, element.range);
+  if (assignment.op == Operator::kConcatenate) {
+    call("spile_rt_string_concatenate", unit.module.none(), {place, place, value});
+    return place;
+  }
+  if (is_string) {
+    call("spile_rt_string_copy", unit.module.none(), {place, value});
+    return value;
+  }
+  if (assignment.op == Operator::kArithmetic) {
+    value = combine(assignment, b.CreateLoad(b.getInt64Ty(), place), value);
+  }
+  b.CreateStore(value, place);
+  return value;
+}
+
+llvm::Value* Lowering::lower_increment(const syntax::Increment& increment) {
+  llvm::Value* delta = number(increment.delta);
+  if (const auto* element = syntax::as<syntax::Index>(increment.operand)) {
+    std::vector<const syntax::Expression*> indexes;
+    for (const auto& index : element->indexes) indexes.push_back(index.get());
+    Key key = lower_key(*element->array->global, indexes);
+    llvm::Value* place = insert_element(*element->array->global, key, element->range);
+    llvm::Value* old = b.CreateLoad(b.getInt64Ty(), place);
+    llvm::Value* updated = b.CreateAdd(old, delta);
+    b.CreateStore(updated, place);
+    return increment.is_prefix ? updated : old;
+  }
+  const auto* variable = syntax::as<syntax::Variable>(increment.operand);
+  if (!variable) {
+    unit.refuse(increment.range, "traced data can't be written");
+    return number(0);
+  }
+  if (variable->global && unit.sharing_of(*variable->global) == sema::Sharing::kSharded &&
+      unit.place.domain() != sema::Domain::kController) {
+    add_to_global(*variable->global, delta);
+    return number(0);
+  }
+  llvm::Value* old = lower_variable(*variable);
+  llvm::Value* updated = b.CreateAdd(old, delta);
+  store_variable(*variable, updated);
+  return increment.is_prefix ? updated : old;
+}
+
+// s <<< value, a[k] <<< value
+void Lowering::accumulate(const syntax::Expression& target, llvm::Value* value) {
+  llvm::Value* aggregate = nullptr;
+  const syntax::Global* global = nullptr;
+  if (const auto* variable = syntax::as<syntax::Variable>(target)) {
+    global = variable->global;
+    aggregate = aggregate_storage(*global, target.range);
+  } else {
+    const auto* element = syntax::as<syntax::Index>(target);
+    global = element->array->global;
+    std::vector<const syntax::Expression*> indexes;
+    for (const auto& index : element->indexes) indexes.push_back(index.get());
+    aggregate = insert_element(*global, lower_key(*global, indexes), element->range);
+  }
+  call("spile_rt_aggregate_add", unit.module.none(), {aggregate, unit.aggregate_shape(*global), value});
+}
+
+}  // namespace spile::codegen

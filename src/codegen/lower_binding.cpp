@@ -1,0 +1,217 @@
+// Target variables: a binding is a program for a stack machine (sema/target_info.h), which is run here, at compile time,
+// on IR values, so that what reaches the machine is straight code.
+
+#include "codegen/lowering.h"
+#include "codegen/site_texts.h"
+#include "syntax/visitor.h"
+
+namespace spile::codegen {
+
+using sema::LocationOp;
+
+llvm::Value* Lowering::lower_binding(int binding, const syntax::Expression& node,
+                                     const std::vector<syntax::PathStep>& path, const syntax::Expression* base) {
+  auto fail = [&](const std::string& what) -> llvm::Value* {
+    unit.refuse(node.range, what);
+    return node.type == ValueType::kString ? static_cast<llvm::Value*>(unit.module.text("")) : number(0);
+  };
+  if (!probe || binding < 0 || static_cast<size_t>(binding) >= probe->bindings.size()) {
+    return fail("this has no place in the traced program here");
+  }
+  const sema::Binding& program = probe->bindings[static_cast<size_t>(binding)];
+  std::vector<llvm::Value*> stack;
+  for (const LocationOp& op : program.ops) {
+    if (op.kind == LocationOp::Kind::kIndex) {
+      // -1: the pointer that a cast or a dereference starts from.
+      const syntax::Expression* index = op.value < 0 ? base
+                                        : static_cast<size_t>(op.value) < path.size()
+                                            ? path[static_cast<size_t>(op.value)].expression.get()
+                                            : nullptr;
+      if (!index) return fail("internal error: a location refers to an index that isn't there");
+      stack.push_back(lower(*index));
+    } else if (!apply(op, stack, node.range)) {
+      return fail("this value's place is not known here");
+    }
+  }
+  if (stack.empty()) return fail("internal error: an empty location");
+  if (program.type != ValueType::kString) return stack.back();
+  if (!program.string_in_context) return load_traced_string(stack.back(), node.range);
+  llvm::Value* text = unit.place.context_string(*this, stack.back());
+  return text ? text : fail("this string is not known here");
+}
+
+namespace {
+
+llvm::Value* compare(llvm::IRBuilder<>& b, LocationOp::Kind kind, llvm::Value* x, llvm::Value* y) {
+  using Kind = LocationOp::Kind;
+  llvm::CmpInst::Predicate predicate = kind == Kind::kEqual       ? llvm::CmpInst::ICMP_EQ
+                                       : kind == Kind::kNotEqual  ? llvm::CmpInst::ICMP_NE
+                                       : kind == Kind::kLess      ? llvm::CmpInst::ICMP_SLT
+                                       : kind == Kind::kLessEqual ? llvm::CmpInst::ICMP_SLE
+                                       : kind == Kind::kGreater   ? llvm::CmpInst::ICMP_SGT
+                                                                  : llvm::CmpInst::ICMP_SGE;
+  return b.CreateZExt(b.CreateICmp(predicate, x, y), b.getInt64Ty());
+}
+
+// Operations that only move entries of the stack about. False: another kind.
+bool shuffle(const LocationOp& op, std::vector<llvm::Value*>& stack) {
+  using Kind = LocationOp::Kind;
+  size_t depth = stack.size();
+  switch (op.kind) {
+    case Kind::kDuplicate: CHECK(depth >= 1); stack.push_back(stack.back()); return true;
+    case Kind::kDrop: CHECK(depth >= 1); stack.pop_back(); return true;
+    case Kind::kSwap: CHECK(depth >= 2); std::swap(stack[depth - 1], stack[depth - 2]); return true;
+    case Kind::kRotate: CHECK(depth >= 3); std::rotate(stack.end() - 3, stack.end() - 1, stack.end()); return true;
+    case Kind::kPick: {
+      CHECK(op.value >= 0 && static_cast<size_t>(op.value) < depth);
+      stack.push_back(stack[depth - 1 - static_cast<size_t>(op.value)]);
+      return true;
+    }
+    default: return false;
+  }
+}
+
+}  // namespace
+
+// Operations on the top two entries. Null: another kind.
+llvm::Value* Lowering::apply_binary(const LocationOp& op, llvm::Value* x, llvm::Value* y, SourceRange range) {
+  using Kind = LocationOp::Kind;
+  auto count = [&] { return b.CreateAnd(y, number(63)); };
+  switch (op.kind) {
+    case Kind::kAdd: return b.CreateAdd(x, y);
+    case Kind::kSubtract: return b.CreateSub(x, y);
+    case Kind::kMultiply: return b.CreateMul(x, y);
+    case Kind::kDivide: return divide(false, x, y, range);
+    case Kind::kModulo:
+      raise_if(b.CreateICmpEQ(y, number(0)), range, "division by 0 in the location of '" + std::string(range.text()) + "'");
+      return b.CreateURem(x, y);
+    case Kind::kAnd: return b.CreateAnd(x, y);
+    case Kind::kOr: return b.CreateOr(x, y);
+    case Kind::kXor: return b.CreateXor(x, y);
+    case Kind::kShiftLeft: return b.CreateShl(x, count());
+    case Kind::kShiftRight: return b.CreateLShr(x, count());
+    case Kind::kShiftRightArithmetic: return b.CreateAShr(x, count());
+    case Kind::kEqual: case Kind::kNotEqual: case Kind::kLess: case Kind::kLessEqual: case Kind::kGreater:
+    case Kind::kGreaterEqual: return compare(b, op.kind, x, y);
+    default: return nullptr;
+  }
+}
+
+// Operations on the top entry. Null: another kind.
+llvm::Value* Lowering::apply_unary(const LocationOp& op, llvm::Value* x, SourceRange range) {
+  using Kind = LocationOp::Kind;
+  switch (op.kind) {
+    case Kind::kNegate: return b.CreateNeg(x);
+    case Kind::kNot: return b.CreateNot(x);
+    case Kind::kAbsolute: return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b.getInt1(false));
+    case Kind::kLoad: return load_traced(x, op.size, op.is_signed, range);
+    case Kind::kExtend: return extend(x, 8u * op.size, op.is_signed);
+    case Kind::kBitField: return extend(b.CreateLShr(x, number(op.value)), op.size, op.is_signed);
+    default: return nullptr;
+  }
+}
+
+// Operations that push something new. Null: the place can't give it.
+llvm::Value* Lowering::apply_push(const LocationOp& op) {
+  using Kind = LocationOp::Kind;
+  switch (op.kind) {
+    case Kind::kRegister: return unit.place.machine_register(*this, op.value);
+    case Kind::kCfa: return unit.place.cfa(*this);
+    case Kind::kConstant: return number(op.value);
+    case Kind::kLoadBias: return unit.place.load_bias(*this);
+    case Kind::kContextField: {
+      llvm::Value* address = unit.place.context_address(*this, op.value);
+      if (!address) return nullptr;
+      llvm::Value* value = b.CreateLoad(b.getIntNTy(8u * op.size), address);
+      return op.is_signed ? b.CreateSExt(value, b.getInt64Ty()) : b.CreateZExt(value, b.getInt64Ty());
+    }
+    case Kind::kContextAddress: {
+      llvm::Value* address = unit.place.context_address(*this, op.value);
+      return address ? b.CreatePtrToInt(address, b.getInt64Ty()) : nullptr;
+    }
+    default: return nullptr;
+  }
+}
+
+// Runs one operation on the stack. False: the place can't give what it asks for.
+bool Lowering::apply(const LocationOp& op, std::vector<llvm::Value*>& stack, SourceRange range) {
+  using Kind = LocationOp::Kind;
+  if (shuffle(op, stack)) return true;
+  bool pushes = op.kind == Kind::kRegister || op.kind == Kind::kCfa || op.kind == Kind::kConstant ||
+                op.kind == Kind::kLoadBias || op.kind == Kind::kContextField || op.kind == Kind::kContextAddress;
+  if (pushes) {
+    stack.push_back(apply_push(op));
+    return stack.back() != nullptr;
+  }
+  CHECK(!stack.empty());
+  llvm::Value* top = stack.back();
+  stack.pop_back();
+  if (llvm::Value* value = apply_unary(op, top, range)) {
+    stack.push_back(value);
+    return true;
+  }
+  CHECK(!stack.empty());
+  stack.back() = apply_binary(op, stack.back(), top, range);
+  return stack.back() != nullptr;
+}
+
+llvm::Value* Lowering::extend(llvm::Value* value, uint32_t bits, bool is_signed) {
+  if (bits == 0 || bits >= 64) return value;
+  llvm::Value* low = b.CreateTrunc(value, b.getIntNTy(bits));
+  return is_signed ? b.CreateSExt(low, b.getInt64Ty()) : b.CreateZExt(low, b.getInt64Ty());
+}
+
+llvm::Value* Lowering::load_traced(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range) {
+  llvm::Value* value = entry_alloca(b.getInt64Ty(), "loaded");
+  llvm::Value* ok = call("spile_rt_load", b.getInt1Ty(),
+                         {context, address, b.getInt32(size), b.getInt1(is_signed), value});
+  raise_if(b.CreateNot(ok), range, "read fault at %p near '" + std::string(range.text()) + "'", {address});
+  return b.CreateLoad(b.getInt64Ty(), value);
+}
+
+llvm::Value* Lowering::load_traced_string(llvm::Value* address, SourceRange range) {
+  llvm::Value* out = temporary_string();
+  llvm::Value* length = call("spile_rt_load_string", b.getInt64Ty(),
+                             {context, address, out, b.getInt32(unit.layout.string_size)});
+  raise_if(b.CreateICmpSLT(length, number(0)), range, "read fault at %p near '" + std::string(range.text()) + "'",
+           {address});
+  return out;
+}
+
+llvm::Value* Lowering::lower_entry_value(const syntax::EntryValue& value) {
+  if (!probe || !site.saves) {
+    unit.refuse(value.range, "values from a function's entry are only known at its return");
+    return number(0);
+  }
+  uint32_t offset = unit.layout.saves[static_cast<size_t>(probe->index)][static_cast<size_t>(value.index)];
+  llvm::Value* place = at_offset(site.saves, offset);
+  return value.type == ValueType::kString ? place : b.CreateLoad(b.getInt64Ty(), place);
+}
+
+// pp(), pn(), probefunc(), ppfunc(), is_return(), user_mode().
+llvm::Value* Lowering::lower_site_text(const std::string& name) {
+  if (name == "user_mode") return number(unit.place.domain() == sema::Domain::kKernel ? 0 : 1);
+  llvm::Value* probe_index = nullptr;
+  if (probe) probe_index = b.getInt32(static_cast<uint32_t>(probe->index));
+  else probe_index = b.CreateLoad(b.getInt32Ty(), context_field(offsetof(abi::Context, probe)));
+  if (name == "is_return") {
+    llvm::Value* table = unit.return_flags();
+    llvm::Value* flag = b.CreateLoad(b.getInt32Ty(), b.CreateGEP(b.getInt32Ty(), table, probe_index));
+    return b.CreateZExt(flag, b.getInt64Ty());
+  }
+  const Unit::SiteTables& tables = unit.site_tables(name);
+  auto word = [&](llvm::Value* table, llvm::Value* index) {
+    return b.CreateLoad(b.getInt32Ty(), b.CreateInBoundsGEP(b.getInt32Ty(), table, index));
+  };
+  llvm::Value* index = word(tables.base, probe_index);
+  bool single = probe && probe->points.size() <= 1;
+  if (!single) {
+    llvm::Value* id = site.site_id ? site.site_id : b.CreateLoad(b.getInt64Ty(), context_field(offsetof(abi::Context, site_id)));
+    llvm::Value* masked = b.CreateAnd(b.CreateTrunc(id, b.getInt32Ty()), word(tables.mask, probe_index));
+    index = b.CreateAdd(index, masked);
+  }
+  llvm::Value* offset = b.CreateZExt(word(tables.offsets, index), b.getInt64Ty());
+  return b.CreateGEP(b.getInt8Ty(), tables.blob, offset);
+}
+
+}  // namespace spile::codegen

@@ -1,0 +1,301 @@
+// The life of a body: locks, condition, frame, statements, and one way out. See lowering.h for frames and errors.
+//
+//   probe:     lock* -> condition -> frame -> statements -> done: release frame -> unlock*
+//   function:  nesting -> frame -> statements -> done: release frame -> return true; failed: release -> return false
+
+#include "codegen/lowering.h"
+#include "syntax/visitor.h"
+
+namespace spile::codegen {
+
+Lowering::Lowering(Unit& u, llvm::IRBuilder<>& builder, llvm::Value* context_argument, llvm::Value* state_argument)
+    : unit(u), b(builder), context(context_argument), state(state_argument), function_(builder.GetInsertBlock()->getParent()) {}
+
+// ---------------------------------------------------------------- small things
+
+llvm::Value* Lowering::call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) {
+  return unit.module.call_runtime(b, name, result, arguments);
+}
+
+llvm::Value* Lowering::at_offset(llvm::Value* pointer, int64_t offset) {
+  return offset == 0 ? pointer : b.CreateConstGEP1_64(b.getInt8Ty(), pointer, static_cast<uint64_t>(offset));
+}
+
+llvm::Value* Lowering::context_field(size_t offset) { return at_offset(context, static_cast<int64_t>(offset)); }
+
+llvm::BasicBlock* Lowering::block(const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, function_); }
+
+bool Lowering::terminated() const { return b.GetInsertBlock()->getTerminator() != nullptr; }
+
+void Lowering::branch_if_open(llvm::BasicBlock* target) {
+  if (!terminated()) b.CreateBr(target);
+}
+
+void Lowering::start_dead_block() { b.SetInsertPoint(block("dead")); }
+
+// In the function's first block, so that it is made into a register.
+llvm::Value* Lowering::entry_alloca(llvm::Type* type, const char* name) {
+  llvm::BasicBlock& entry = function_->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  return at_entry.CreateAlloca(type, nullptr, name);
+}
+
+// ---------------------------------------------------------------- the frame
+
+llvm::Value* Lowering::frame_address(uint32_t offset) {
+  llvm::Value* base = b.CreateLoad(unit.module.ptr(), frame_base_);
+  return at_offset(base, offset);
+}
+
+llvm::Value* Lowering::temporary_bytes(uint32_t bytes) {
+  uint32_t offset = frame_top_;
+  frame_top_ += (bytes + 7) / 8 * 8;
+  frame_peak_ = std::max(frame_peak_, frame_top_);
+  return frame_address(offset);
+}
+
+llvm::Value* Lowering::temporary_string() { return temporary_bytes(unit.layout.string_size); }
+
+llvm::Value* Lowering::copied(llvm::Value* string) {
+  llvm::Value* out = temporary_string();
+  call("spile_rt_string_copy", unit.module.none(), {out, string});
+  return out;
+}
+
+llvm::Value* Lowering::string_of_local(const syntax::Local& local) { return frame_address(strings_.at(&local)); }
+
+void Lowering::place_locals(const std::vector<std::unique_ptr<syntax::Local>>& locals) {
+  for (const auto& local : locals) {
+    if (local->type == ValueType::kString) {
+      strings_[local.get()] = frame_top_;
+      frame_top_ += unit.layout.string_size;
+      frame_peak_ = std::max(frame_peak_, frame_top_);
+    } else {
+      longs_[local.get()] = entry_alloca(b.getInt64Ty(), local->name.c_str());
+      b.CreateStore(number(0), longs_[local.get()]);
+    }
+  }
+}
+
+// The size is only known at the end, so close_frame() fills the block that is left open here.
+void Lowering::open_frame() {
+  frame_base_ = entry_alloca(unit.module.ptr(), "frame");
+  frame_mark_ = entry_alloca(b.getInt64Ty(), "mark");
+  frame_block_ = block("frame");
+  after_frame_ = block("body");
+  b.CreateBr(frame_block_);
+  b.SetInsertPoint(after_frame_);
+}
+
+// Variables of type string start empty. `failed`: where to go when there is no memory for the frame.
+void Lowering::close_frame(llvm::BasicBlock* failed) {
+  llvm::IRBuilderBase::InsertPointGuard guard(b);
+  b.SetInsertPoint(frame_block_);
+  if (needs_mark_ || frame_peak_ > 0) {
+    b.CreateStore(call("spile_rt_frame_mark", b.getInt64Ty(), {context}), frame_mark_);
+  }
+  if (frame_peak_ > 0) {
+    llvm::Value* base = call("spile_rt_frame", unit.module.ptr(), {context, b.getInt32(frame_peak_)});
+    b.CreateStore(base, frame_base_);
+    llvm::BasicBlock *none = block("frame.none"), *made = block("frame.made");
+    b.CreateCondBr(b.CreateIsNull(base), none, made, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 100000));
+    b.SetInsertPoint(none);
+    SourceRange range = probe ? probe->range : script_function_->range;
+    handlers_.push_back({failed, nullptr});
+    raise(range, "no scratch memory is left for strings", {});
+    handlers_.pop_back();
+    b.SetInsertPoint(made);
+    for (const auto& [local, offset] : strings_) b.CreateStore(b.getInt8(0), at_offset(base, offset));
+  }
+  b.CreateBr(after_frame_);
+}
+
+void Lowering::release_frame() {
+  if (!needs_mark_ && frame_peak_ == 0) return;
+  call("spile_rt_frame_release", unit.module.none(), {context, b.CreateLoad(b.getInt64Ty(), frame_mark_)});
+}
+
+// ---------------------------------------------------------------- probes
+
+// Takes the locks in order. Returns the block to which the body goes at its end: it gives them back.
+llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& body) {
+  llvm::BasicBlock* unlocked = block("unlocked");
+  llvm::BasicBlock* out = unlocked;
+  for (const sema::GlobalUse& use : body.uses) {
+    uint64_t offset = unit.layout_of(*use.global).lock;
+    if (offset == 0) continue;
+    llvm::Value* lock = number(static_cast<int64_t>(offset));
+    llvm::BasicBlock *held = block("locked"), *release = block("unlock");
+    b.CreateCondBr(call("spile_rt_lock", b.getInt1Ty(), {context, lock}), held, out,
+                   llvm::MDBuilder(b.getContext()).createBranchWeights(100000, 1));
+    b.SetInsertPoint(release);
+    call("spile_rt_unlock", unit.module.none(), {context, lock});
+    b.CreateBr(out);
+    out = release;
+    b.SetInsertPoint(held);
+  }
+  locks_end_ = unlocked;
+  return out;
+}
+
+void Lowering::lower_probe(const sema::Probe& body) {
+  probe = &body;
+  llvm::BasicBlock* leave = lock_globals(body);
+  llvm::BasicBlock* done = block("done");
+  b.CreateStore(b.getInt32(static_cast<uint32_t>(body.index)), context_field(offsetof(abi::Context, probe)));
+  b.CreateStore(b.getInt32(static_cast<uint32_t>(unit.program.limits.max_action)),
+                context_field(offsetof(abi::Context, actions_left)));
+  b.CreateStore(b.getInt32(static_cast<uint32_t>(unit.program.limits.max_nesting)),
+                context_field(offsetof(abi::Context, nesting_left)));
+  set_message(llvm::ConstantPointerNull::get(unit.module.ptr()));
+  longs_.clear();
+  strings_.clear();
+  frame_top_ = frame_peak_ = 0;
+  needs_mark_ = false;
+  handlers_.assign(1, {done, nullptr});
+  next_ = done;
+  place_locals(body.locals);
+  open_frame();
+  if (body.condition) {
+    llvm::BasicBlock* wanted = block("wanted");
+    b.CreateCondBr(lower_condition(*body.condition), wanted, done);
+    b.SetInsertPoint(wanted);
+  }
+  lower(*body.body);
+  branch_if_open(done);
+  close_frame(leave);
+  b.SetInsertPoint(done);
+  release_frame();
+  b.CreateBr(leave);
+  b.SetInsertPoint(locks_end_);
+}
+
+void Lowering::lower_light_probe(const sema::Probe& body, bool entered) {
+  probe = &body;
+  llvm::BasicBlock *done = block("light.done"), *leave = block("light.leave"), *out = block("light.out");
+  light_entered_ = entry_alloca(b.getInt1Ty(), "entered");
+  light_refused_ = out;
+  b.CreateStore(b.getInt1(entered), light_entered_);
+  if (!entered) {  // for read-only globals
+    llvm::Value* arena = b.CreateLoad(unit.module.ptr(), at_offset(unit.module.cells(), offsetof(abi::ImageCells, arena)));
+    b.CreateStore(arena, context_field(offsetof(abi::Context, arena)));
+  }
+  longs_.clear();
+  strings_.clear();
+  frame_top_ = frame_peak_ = 0;
+  needs_mark_ = false;
+  handlers_.assign(1, {done, nullptr});
+  next_ = done;
+  place_locals(body.locals);
+  if (body.condition) {
+    llvm::BasicBlock* wanted = block("wanted");
+    b.CreateCondBr(lower_condition(*body.condition), wanted, done);
+    b.SetInsertPoint(wanted);
+  }
+  lower(*body.body);
+  branch_if_open(done);
+  CHECK(frame_peak_ == 0);
+  b.SetInsertPoint(done);
+  if (entered) b.CreateBr(out);
+  else b.CreateCondBr(b.CreateLoad(b.getInt1Ty(), light_entered_), leave, out);
+  b.SetInsertPoint(leave);
+  call("spile_rt_leave_light", unit.module.none(), {context});
+  b.CreateBr(out);
+  b.SetInsertPoint(out);
+  light_entered_ = nullptr;
+}
+
+void Lowering::store_arguments() {
+  for (uint64_t i = 0; i < 6; ++i) {
+    if (llvm::Value* value = argument_register(i)) {
+      b.CreateStore(value, at_offset(state, static_cast<int64_t>(offsetof(State, arguments) + 8 * i)));
+    }
+  }
+}
+
+Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& body) {
+  EntrySaves saves{{}, nullptr};
+  probe = &body;
+  llvm::Value* ok = entry_alloca(b.getInt1Ty(), "saved");
+  b.CreateStore(b.getInt1(false), ok);
+  llvm::BasicBlock* done = block("saves.done");
+  longs_.clear();
+  strings_.clear();
+  frame_top_ = frame_peak_ = 0;
+  needs_mark_ = false;
+  handlers_.assign(1, {done, nullptr});
+  next_ = done;
+  b.CreateStore(b.getInt32(static_cast<uint32_t>(body.index)), context_field(offsetof(abi::Context, probe)));
+  open_frame();
+  std::vector<llvm::Value*> places;
+  for (const auto& save : body.entry_saves) {
+    llvm::Value* value = lower(*save);
+    if (save->type == ValueType::kString) value = copied(value);
+    llvm::Value* place = entry_alloca(value->getType(), "save");
+    b.CreateStore(value, place);
+    places.push_back(place);
+  }
+  b.CreateStore(b.getInt1(true), ok);
+  branch_if_open(done);
+  close_frame(done);
+  b.SetInsertPoint(done);
+  saves.ok = b.CreateLoad(b.getInt1Ty(), ok);
+  for (llvm::Value* place : places) {
+    auto* alloca = llvm::cast<llvm::AllocaInst>(place);
+    saves.values.push_back(b.CreateLoad(alloca->getAllocatedType(), place));
+  }
+  return saves;
+}
+
+// ---------------------------------------------------------------- script functions
+
+void Lowering::lower_function(const syntax::Function& source) {
+  script_function_ = &source;
+  llvm::BasicBlock *done = block("done"), *failed = block("failed"), *given_up = block("given_up");
+  bool recursive = unit.is_recursive(source);
+  llvm::Value* nesting = context_field(offsetof(abi::Context, nesting_left));
+  auto add_nesting = [&](int delta) {
+    llvm::Value* left = b.CreateAdd(b.CreateLoad(b.getInt32Ty(), nesting), b.getInt32(static_cast<uint32_t>(delta)));
+    b.CreateStore(left, nesting);
+    return left;
+  };
+  handlers_.assign(1, {given_up, nullptr});
+  if (recursive) raise_if(b.CreateICmpSLT(add_nesting(-1), b.getInt32(0)), source.range, "MAXNESTING exceeded");
+  spend_actions(*source.body, source.range);
+  handlers_.assign(1, {failed, nullptr});
+  next_ = done;
+  result_ = function_->getArg(static_cast<unsigned>(2 + source.parameters.size()));
+  bool is_string = source.type == ValueType::kString;
+  if (is_string) b.CreateStore(b.getInt8(0), result_);
+  else b.CreateStore(number(0), result_);
+  place_locals(source.parameters);
+  place_locals(source.locals);
+  open_frame();
+  for (size_t i = 0; i < source.parameters.size(); ++i) {
+    const syntax::Local& parameter = *source.parameters[i];
+    llvm::Value* argument = function_->getArg(static_cast<unsigned>(2 + i));
+    if (parameter.type == ValueType::kString) call("spile_rt_string_copy", unit.module.none(), {string_of_local(parameter), argument});
+    else b.CreateStore(argument, longs_.at(&parameter));
+  }
+  lower(*source.body);
+  branch_if_open(done);
+  close_frame(given_up);
+
+  auto finish = [&](llvm::BasicBlock* end, bool ok, bool framed) {
+    b.SetInsertPoint(end);
+    if (framed) release_frame();
+    if (recursive) add_nesting(1);
+    b.CreateRet(b.getInt1(ok));
+  };
+  finish(done, true, true);
+  finish(failed, false, true);
+  finish(given_up, false, false);
+}
+
+void lower_script_function(Unit& unit, const syntax::Function& function, llvm::Function* into) {
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(unit.module.context(), "entry", into));
+  Lowering lowering(unit, builder, into->getArg(0), into->getArg(1));
+  lowering.lower_function(function);
+}
+
+}  // namespace spile::codegen

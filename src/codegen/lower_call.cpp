@@ -1,0 +1,188 @@
+// Calls: of script functions, and of the library's functions that are runtime code (sema/intrinsics.h). Those of which
+// the runtime can't know the answer are made here from the probe, its site and the argument registers.
+
+#include "abi/record.h"
+#include "codegen/lowering.h"
+#include "sema/intrinsics.h"
+#include "syntax/visitor.h"
+
+namespace spile::codegen {
+
+llvm::Value* Lowering::lower_call(const syntax::Call& call) {
+  if (call.function) return call_script_function(call);
+  if (call.intrinsic >= 0) return call_intrinsic(call);
+  unit.refuse(call.range, "unresolved function '" + call.name + "'");
+  return number(0);
+}
+
+llvm::Value* Lowering::call_script_function(const syntax::Call& call) {
+  const syntax::Function& function = *call.function;
+  std::vector<const syntax::Expression*> operands;
+  for (const auto& argument : call.arguments) operands.push_back(argument.get());
+  std::vector<llvm::Value*> arguments{context, state};
+  for (llvm::Value* value : lower_operands(operands)) arguments.push_back(value);
+  bool is_string = function.type == ValueType::kString;
+  llvm::Value* result = is_string ? temporary_string() : entry_alloca(b.getInt64Ty(), "result");
+  arguments.push_back(result);
+  llvm::Value* ok = b.CreateCall(unit.function(function), arguments);
+  propagate_if(b.CreateNot(ok));
+  return is_string ? result : b.CreateLoad(b.getInt64Ty(), result);
+}
+
+namespace {
+
+struct RuntimeName {
+  std::string_view script;
+  const char* runtime;
+};
+constexpr RuntimeName kContextLongs[] = {
+    {"pid", "spile_rt_pid"}, {"tid", "spile_rt_tid"}, {"cpu", "spile_rt_cpu"}, {"uid", "spile_rt_uid"},
+    {"target", "spile_rt_target"}, {"get_cycles", "spile_rt_cycles"},
+};
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
+  const sema::Intrinsic& intrinsic = sema::intrinsics()[static_cast<size_t>(syntax_call.intrinsic)];
+  const std::string name(intrinsic.name);
+  if (intrinsic.needs & sema::kNeedsArguments) return lower_argument(syntax_call);
+  if (intrinsic.needs & sema::kNeedsRegisters) return lower_register(syntax_call);
+  if (intrinsic.needs & sema::kNeedsSite) return lower_site_text(name);
+  for (const RuntimeName& known : kContextLongs) {
+    if (known.script == name) return call(known.runtime, b.getInt64Ty(), {context});
+  }
+  if (name.starts_with("gettimeofday_")) return clock(name);
+  if (name == "execname") {
+    llvm::Value* out = temporary_string();
+    call("spile_rt_execname", unit.module.none(), {context, out});
+    return out;
+  }
+  if (name == "exit") {
+    call("spile_rt_exit_session", unit.module.none(), {context});
+    return number(0);
+  }
+  if (is_one_of(name, {"error", "warn", "log"})) {
+    llvm::Value* text = lower(*syntax_call.arguments[0]);
+    if (name == "error") raise_text(text);
+    else if (name == "warn") write_record(abi::kWarning, 0, {text});
+    else {
+      syntax::FormatPart string, newline;
+      string.kind = syntax::FormatPart::Kind::kString;
+      newline.literal = "\n";
+      write_record(abi::kPrintf, unit.tables.add_format({OutputFormat::Kind::kPrintf, {string, newline}, {ValueType::kString}}), {text});
+    }
+    return number(0);
+  }
+  return call_runtime_function(syntax_call);
+}
+
+llvm::Value* Lowering::clock(const std::string& name) {
+  llvm::Value* ns = call("spile_rt_clock_ns", b.getInt64Ty(), {context});
+  if (name.ends_with("_us")) return b.CreateSDiv(ns, number(1000));
+  if (name.ends_with("_ms")) return b.CreateSDiv(ns, number(1000000));
+  return name.ends_with("_s") ? b.CreateSDiv(ns, number(1000000000)) : ns;
+}
+
+// spile_fn_NAME(Context*, arguments..., [char* out], [bool* fault])
+llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
+  const sema::Intrinsic& intrinsic = sema::intrinsics()[static_cast<size_t>(syntax_call.intrinsic)];
+  std::string name = "spile_fn_" + std::string(intrinsic.name);
+  if (!unit.module.has_runtime(name)) {
+    unit.refuse(syntax_call.range, "function '" + syntax_call.name + "' is not available here");
+    return intrinsic.result == ValueType::kString ? static_cast<llvm::Value*>(unit.module.text("")) : number(0);
+  }
+  std::vector<const syntax::Expression*> operands;
+  for (const auto& argument : syntax_call.arguments) operands.push_back(argument.get());
+  std::vector<llvm::Value*> arguments{context};
+  for (llvm::Value* value : lower_operands(operands)) arguments.push_back(value);
+  llvm::Value* out = nullptr;
+  llvm::Value* fault = nullptr;
+  if (intrinsic.result == ValueType::kString) arguments.push_back(out = temporary_string());
+  if (intrinsic.needs & sema::kCanFail) {
+    fault = entry_alloca(b.getInt8Ty(), "fault");
+    b.CreateStore(b.getInt8(0), fault);
+    arguments.push_back(fault);
+  }
+  bool gives_long = intrinsic.result == ValueType::kLong;
+  llvm::Value* result = call(name.c_str(), gives_long ? static_cast<llvm::Type*>(b.getInt64Ty()) : unit.module.none(), arguments);
+  if (fault) {
+    llvm::Value* failed = b.CreateICmpNE(b.CreateLoad(b.getInt8Ty(), fault), b.getInt8(0));
+    bool has_address = arguments.size() > 1 && arguments[1]->getType()->isIntegerTy(64);
+    std::string text = "read fault" + std::string(has_address ? " at %p" : "") + " near '" + syntax_call.name + "'";
+    raise_if(failed, syntax_call.range, text, has_address ? llvm::ArrayRef<llvm::Value*>(arguments[1]) : llvm::ArrayRef<llvm::Value*>());
+  }
+  return out ? out : gives_long ? result : number(0);
+}
+
+// The n-th argument, from 0 to 5, in its register; in a script function, from what its handler has put away.
+llvm::Value* Lowering::argument_register(uint64_t index) {
+  constexpr int64_t kDwarfNumbers[] = {5, 4, 1, 2, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
+  if (script_function_ && unit.place.domain() == sema::Domain::kTarget) {
+    return b.CreateLoad(b.getInt64Ty(), at_offset(state, static_cast<int64_t>(offsetof(State, arguments) + 8 * index)));
+  }
+  return unit.place.machine_register(*this, kDwarfNumbers[index]);
+}
+
+// int_arg(n) and its kind: by their names' types; from the seventh on they lie above the return address.
+llvm::Value* Lowering::lower_argument(const syntax::Call& syntax_call) {
+  const std::string& name = syntax_call.name;
+  bool is_32 = is_one_of(name, {"int_arg", "uint_arg", "s32_arg", "u32_arg"});
+  bool is_signed = is_one_of(name, {"int_arg", "s32_arg"});
+  const auto* index = syntax::as<syntax::Number>(syntax_call.arguments[0]);
+  if (!index || index->value < 1 || index->value > 1000) {
+    unit.refuse(syntax_call.range, name + "() needs a number from 1 as its argument");
+    return number(0);
+  }
+  llvm::Value* value = nullptr;
+  if (index->value <= 6) {
+    value = argument_register(static_cast<uint64_t>(index->value - 1));
+  } else {
+    llvm::Value* cfa = unit.place.cfa(*this);
+    if (cfa) value = load_traced(b.CreateAdd(cfa, number(8 * (index->value - 7))), 8, false, syntax_call.range);
+  }
+  if (!value) {
+    unit.refuse(syntax_call.range, name + "() is only known at a function's entry");
+    return number(0);
+  }
+  return is_32 ? extend(value, 32, is_signed) : value;
+}
+
+namespace {
+
+// Of a register's name: DWARF number and bits; -1: no such register.
+struct NamedRegister { int number; uint32_t bits; };
+NamedRegister find_register(std::string name) {
+  if (!name.empty() && name[0] == '%') name.erase(0, 1);
+  constexpr std::string_view k64[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
+  constexpr std::string_view k32[] = {"eax", "edx", "ecx", "ebx", "esi", "edi", "ebp", "esp", "r8d", "r9d", "r10d", "r11d", "r12d", "r13d", "r14d", "r15d"};
+  constexpr std::string_view k16[] = {"ax", "dx", "cx", "bx", "si", "di", "bp", "sp", "r8w", "r9w", "r10w", "r11w", "r12w", "r13w", "r14w", "r15w"};
+  constexpr std::string_view k8[] = {"al", "dl", "cl", "bl", "sil", "dil", "bpl", "spl", "r8b", "r9b", "r10b", "r11b", "r12b", "r13b", "r14b", "r15b"};
+  auto in = [&](const auto& names, uint32_t bits) -> NamedRegister {
+    auto found = std::find(std::begin(names), std::end(names), name);
+    return {found == std::end(names) ? -1 : static_cast<int>(found - std::begin(names)), bits};
+  };
+  for (NamedRegister found : {in(k64, 64), in(k32, 32), in(k16, 16), in(k8, 8)}) {
+    if (found.number >= 0) return found;
+  }
+  return {-1, 0};
+}
+
+}  // namespace
+
+llvm::Value* Lowering::lower_register(const syntax::Call& syntax_call) {
+  const auto* text = syntax::as<syntax::String>(syntax_call.arguments[0]);
+  NamedRegister found = text ? find_register(text->value) : NamedRegister{-1, 0};
+  llvm::Value* value = found.number < 0 ? nullptr : unit.place.machine_register(*this, found.number);
+  if (!value) {
+    unit.refuse(syntax_call.range, "register() needs the name of a register that is known here");
+    return number(0);
+  }
+  bool is_signed = syntax_call.name == "register";
+  return found.bits == 64 ? value : extend(value, found.bits, is_signed);
+}
+
+}  // namespace spile::codegen

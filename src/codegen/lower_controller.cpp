@@ -1,0 +1,277 @@
+// Functions of the controller's image: initial values, merging of shards, the bodies of begin, end and timer probes, and
+// access to the controller's copies of globals for back ends that keep theirs elsewhere.
+
+#include "codegen/lower_native.h"
+#include "codegen/lowering.h"
+#include "syntax/visitor.h"
+
+namespace spile::codegen {
+
+llvm::Value* load_register(llvm::IRBuilder<>& builder, llvm::Value* registers, size_t offset) {
+  return builder.CreateLoad(builder.getInt64Ty(), builder.CreateConstGEP1_64(builder.getInt8Ty(), registers, offset));
+}
+
+uint32_t save_bytes(const Layout& layout, const sema::Probe& probe) {
+  uint32_t bytes = 0;
+  for (const auto& save : probe.entry_saves) bytes += save->type == ValueType::kString ? layout.string_size : 8;
+  return bytes;
+}
+
+namespace {
+
+// An exported C function with a context that has entered.
+class ControllerFunction {
+ public:
+  ControllerFunction(Unit& u, const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters)
+      : unit(u),
+        function(u.module.add_function(name, llvm::FunctionType::get(result, parameters, false))),
+        b(llvm::BasicBlock::Create(u.module.context(), "entry", function)) {
+    context = b.CreateAlloca(llvm::ArrayType::get(b.getInt64Ty(), sizeof(abi::Context) / 8), nullptr, "context");
+    state = b.CreateAlloca(llvm::ArrayType::get(b.getInt64Ty(), sizeof(State) / 8), nullptr, "state");
+    u.module.export_function(function);
+    call("spile_rt_enter", u.module.i1(), {context});
+  }
+
+  llvm::Value* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) {
+    return unit.module.call_runtime(b, name, result, arguments);
+  }
+  void leave() { call("spile_rt_leave", unit.module.none(), {context}); }
+  llvm::Value* number(uint64_t value) { return b.getInt64(value); }
+  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, function); }
+  llvm::Value* handle(const syntax::Global& global) {
+    return call("spile_rt_shared", unit.module.ptr(), {context, number(unit.layout_of(global).storage)});
+  }
+  llvm::Value* offset(llvm::Value* pointer, llvm::Value* bytes) { return b.CreateGEP(b.getInt8Ty(), pointer, bytes); }
+
+  Unit& unit;
+  llvm::Function* function;
+  llvm::IRBuilder<> b;
+  llvm::Value* context;
+  llvm::Value* state;
+};
+
+void lower_init(Unit& unit) {
+  ControllerFunction f(unit, "init", unit.module.none(), {});
+  for (const syntax::Global* global : unit.program.globals) {
+    llvm::Value* handle = f.handle(*global);
+    if (global->is_array) {
+      f.call("spile_rt_map_init", unit.module.none(), {handle, unit.map_shape(*global)});
+    } else if (const auto* text = syntax::as<syntax::String>(global->initial)) {
+      f.call("spile_rt_string_set", unit.module.none(), {f.context, handle, unit.module.text(std::string_view(text->value).substr(0, unit.layout.string_size - 1))});
+    } else if (const auto* value = syntax::as<syntax::Number>(global->initial)) {
+      f.call("spile_rt_long_set", unit.module.none(), {f.context, handle, f.number(static_cast<uint64_t>(value->value))});
+    }
+  }
+  f.leave();
+  f.b.CreateRetVoid();
+}
+
+// merged += shard - seen; seen = shard. The shard itself belongs to its thread and is never written here.
+void merge_scalar(ControllerFunction& f, const syntax::Global& global, llvm::Value* arena, llvm::Value* shards,
+                  llvm::Value* slot) {
+  const GlobalLayout& layout = f.unit.layout_of(global);
+  llvm::Value* value = f.b.CreateLoad(f.b.getInt64Ty(), f.offset(shards, f.number(layout.shard)), true);
+  llvm::Value* seen = f.offset(arena, f.b.CreateAdd(f.number(layout.seen), f.b.CreateShl(slot, f.number(3))));
+  llvm::Value* delta = f.b.CreateSub(value, f.b.CreateLoad(f.b.getInt64Ty(), seen));
+  f.b.CreateStore(value, seen);
+  llvm::Value* merged = f.offset(arena, f.number(layout.storage));
+  f.b.CreateStore(f.b.CreateAdd(f.b.CreateLoad(f.b.getInt64Ty(), merged), delta), merged);
+}
+
+void merge_slot(ControllerFunction& f, llvm::Value* arena, llvm::Value* slot, llvm::Value* epoch, llvm::Value* lost) {
+  const ArenaLayout& layout = f.unit.layout.arena;
+  llvm::Value* place = f.b.CreateAdd(f.b.CreateMul(slot, f.number(layout.slot_stride)), f.number(layout.slots_offset + layout.shards_offset));
+  llvm::Value* shards = f.offset(arena, place);
+  llvm::Value* of_epoch = f.offset(shards, f.b.CreateMul(f.b.CreateZExt(f.b.CreateAnd(epoch, 1), f.b.getInt64Ty()), f.number(f.unit.layout.epoch_stride)));
+  for (const syntax::Global* global : f.unit.program.globals) {
+    if (f.unit.sharing_of(*global) != sema::Sharing::kSharded) continue;
+    const GlobalLayout& of_global = f.unit.layout_of(*global);
+    if (!of_global.in_epochs) {
+      merge_scalar(f, *global, arena, shards, slot);
+      continue;
+    }
+    llvm::Value* shard = f.offset(of_epoch, f.number(of_global.shard));
+    bool stats = global->type == ValueType::kStats;
+    llvm::Value* aggregate = stats ? f.unit.aggregate_shape(*global)
+                                   : static_cast<llvm::Value*>(llvm::ConstantPointerNull::get(f.unit.module.ptr()));
+    if (!global->is_array) {
+      f.call("spile_rt_aggregate_merge", f.unit.module.none(), {f.handle(*global), shard, aggregate});
+      continue;
+    }
+    llvm::Value* fits = f.call("spile_rt_map_merge", f.unit.module.i1(), {f.context, f.handle(*global), shard, f.unit.map_shape(*global), aggregate});
+    llvm::Value* more = f.b.CreateZExt(f.b.CreateNot(fits), f.b.getInt64Ty());
+    f.b.CreateStore(f.b.CreateAdd(f.b.CreateLoad(f.b.getInt64Ty(), lost), more), lost);
+  }
+}
+
+void lower_merge(Unit& unit) {
+  ControllerFunction f(unit, "merge", unit.module.i64(), {unit.module.i32()});
+  llvm::Value* next = f.b.CreateAlloca(f.b.getInt64Ty(), nullptr, "slot");
+  llvm::Value* lost = f.b.CreateAlloca(f.b.getInt64Ty(), nullptr, "lost");
+  f.b.CreateStore(f.number(abi::kControllerSlot + 1), next);
+  f.b.CreateStore(f.number(0), lost);
+  bool any = std::any_of(unit.program.sharing.begin(), unit.program.sharing.end(), [](auto s) { return s == sema::Sharing::kSharded; });
+  if (any) {
+    llvm::Value* arena = f.call("spile_rt_shared", unit.module.ptr(), {f.context, f.number(0)});
+    llvm::BasicBlock *head = f.block("slot"), *work = f.block("merge"), *done = f.block("done");
+    f.b.CreateBr(head);
+    f.b.SetInsertPoint(head);
+    llvm::Value* slot = f.b.CreateLoad(f.b.getInt64Ty(), next);
+    f.b.CreateCondBr(f.b.CreateICmpULT(slot, f.number(unit.layout.arena.slot_count)), work, done);
+    f.b.SetInsertPoint(work);
+    merge_slot(f, arena, slot, f.function->getArg(0), lost);
+    f.b.CreateStore(f.b.CreateAdd(slot, f.number(1)), next);
+    f.b.CreateBr(head);
+    f.b.SetInsertPoint(done);
+  }
+  f.leave();
+  f.b.CreateRet(f.b.CreateLoad(f.b.getInt64Ty(), lost));
+}
+
+void lower_controller_probe(Unit& unit, const sema::Probe& probe) {
+  ControllerFunction f(unit, "probe." + std::to_string(probe.index), unit.module.none(), {});
+  Lowering lowering(unit, f.b, f.context, f.state);
+  lowering.lower_probe(probe);
+  f.leave();
+  f.b.CreateRetVoid();
+}
+
+// A switch over globals by their index; `each` fills a global's block, which must end itself.
+void for_each_global(ControllerFunction& f, llvm::Value* index, llvm::BasicBlock* otherwise,
+                     const std::function<void(const syntax::Global&)>& each) {
+  auto* choice = f.b.CreateSwitch(index, otherwise);
+  for (const syntax::Global* global : f.unit.program.globals) {
+    llvm::BasicBlock* of_global = f.block("global");
+    choice->addCase(f.b.getInt32(static_cast<uint32_t>(global->index)), of_global);
+    f.b.SetInsertPoint(of_global);
+    each(*global);
+  }
+}
+
+void lower_global_clear(Unit& unit) {
+  ControllerFunction f(unit, "global_clear", unit.module.none(), {unit.module.i32()});
+  llvm::BasicBlock* done = f.block("done");
+  for_each_global(f, f.function->getArg(0), done, [&](const syntax::Global& global) {
+    llvm::Value* handle = f.handle(global);
+    if (global.is_array) f.call("spile_rt_map_clear", unit.module.none(), {f.context, handle, unit.map_shape(global)});
+    else if (global.type == ValueType::kStats) f.call("spile_rt_aggregate_clear", unit.module.none(), {handle, unit.aggregate_shape(global)});
+    else if (global.type == ValueType::kString) f.call("spile_rt_string_set", unit.module.none(), {f.context, handle, unit.module.text("")});
+    else f.call("spile_rt_long_set", unit.module.none(), {f.context, handle, f.number(0)});
+    f.b.CreateBr(done);
+  });
+  f.b.SetInsertPoint(done);
+  f.leave();
+  f.b.CreateRetVoid();
+}
+
+void store_value(ControllerFunction& f, const syntax::Global& global, llvm::Value* place, llvm::Value* value) {
+  if (global.type == ValueType::kString) {
+    f.call("spile_rt_string_copy", f.unit.module.none(), {place, value});
+    return;
+  }
+  uint32_t size = global.type == ValueType::kStats ? f.unit.layout_of(global).aggregate.size : 8;
+  for (uint32_t at = 0; at < size && size <= 64; at += 8) {
+    f.b.CreateStore(f.b.CreateLoad(f.b.getInt64Ty(), f.offset(value, f.number(at))), f.offset(place, f.number(at)));
+  }
+  if (size > 64) f.b.CreateMemCpy(place, llvm::Align(8), value, llvm::Align(8), size);
+}
+
+void lower_global_put(Unit& unit) {
+  ControllerFunction f(unit, "global_put", unit.module.i1(), {unit.module.i32(), unit.module.ptr(), unit.module.i32(), unit.module.ptr()});
+  f.function->addRetAttr(llvm::Attribute::ZExt);
+  llvm::BasicBlock *done = f.block("done"), *full = f.block("full");
+  for_each_global(f, f.function->getArg(0), full, [&](const syntax::Global& global) {
+    llvm::Value* place = f.handle(global);
+    if (global.is_array) {
+      place = f.call("spile_rt_map_insert", unit.module.ptr(), {f.context, place, unit.map_shape(global), f.function->getArg(1), f.function->getArg(2)});
+      llvm::BasicBlock* found = f.block("found");
+      f.b.CreateCondBr(f.b.CreateIsNull(place), full, found);
+      f.b.SetInsertPoint(found);
+    }
+    store_value(f, global, place, f.function->getArg(3));
+    f.b.CreateBr(done);
+  });
+  for (auto [end, ok] : {std::pair{done, true}, std::pair{full, false}}) {
+    f.b.SetInsertPoint(end);
+    f.leave();
+    f.b.CreateRet(f.b.getInt1(ok));
+  }
+}
+
+// The packed length of an element's key.
+llvm::Value* key_length(ControllerFunction& f, const syntax::Global& global, llvm::Value* key) {
+  llvm::Value* at = f.b.getInt32(0);
+  for (ValueType type : global.key_types) {
+    if (type == ValueType::kString) at = f.call("spile_rt_key_skip_string", f.b.getInt32Ty(), {key, at});
+    else at = f.b.CreateAdd(at, f.b.getInt32(8));
+  }
+  return at;
+}
+
+// Element number *cursor of an array; scans from the first one, as these arrays are copied once and small.
+void next_element(ControllerFunction& f, const syntax::Global& global, llvm::Value* wanted, llvm::Value* seen,
+                  llvm::BasicBlock* none) {
+  llvm::Argument *length = f.function->getArg(2), *value = f.function->getArg(3);
+  llvm::Value* shape = f.unit.map_shape(global);
+  llvm::Value* mark = f.call("spile_rt_frame_mark", f.b.getInt64Ty(), {f.context});
+  llvm::Value* iteration = f.call("spile_rt_iterate", f.unit.module.ptr(), {f.context, f.handle(global), shape, f.b.getInt32(0), f.b.getInt32(0), f.b.getInt32(0), f.number(~0ull)});
+  f.call("spile_rt_frame_release", f.unit.module.none(), {f.context, mark});  // nothing else uses scratch meanwhile
+  llvm::BasicBlock *head = f.block("next"), *check = f.block("check"), *skip = f.block("skip"), *found = f.block("found");
+  f.b.CreateStore(f.b.getInt32(0), seen);
+  f.b.CreateCondBr(f.b.CreateIsNull(iteration), none, head);
+  f.b.SetInsertPoint(head);
+  llvm::Value* element = f.call("spile_rt_iterate_next", f.unit.module.ptr(), {iteration});
+  f.b.CreateCondBr(f.b.CreateIsNull(element), none, check);
+  f.b.SetInsertPoint(check);
+  llvm::Value* count = f.b.CreateLoad(f.b.getInt32Ty(), seen);
+  f.b.CreateCondBr(f.b.CreateICmpEQ(count, wanted), found, skip);
+  f.b.SetInsertPoint(skip);
+  f.b.CreateStore(f.b.CreateAdd(count, f.b.getInt32(1)), seen);
+  f.b.CreateBr(head);
+  f.b.SetInsertPoint(found);
+  llvm::Value* key = f.call("spile_rt_element_key", f.unit.module.ptr(), {element, shape});
+  f.b.CreateStore(key_length(f, global, key), length);
+  f.b.CreateStore(f.call("spile_rt_element_value", f.unit.module.ptr(), {element, shape}), value);
+  f.leave();
+  f.b.CreateRet(key);
+}
+
+void lower_global_next(Unit& unit) {
+  ControllerFunction f(unit, "global_next", unit.module.ptr(), {unit.module.i32(), unit.module.ptr(), unit.module.ptr(), unit.module.ptr()});
+  llvm::Value* seen = f.b.CreateAlloca(f.b.getInt32Ty(), nullptr, "seen");
+  llvm::BasicBlock* none = f.block("none");
+  llvm::Argument* cursor = f.function->getArg(1);
+  llvm::Value* wanted = f.b.CreateLoad(f.b.getInt32Ty(), cursor);
+  f.b.CreateStore(f.b.CreateAdd(wanted, f.b.getInt32(1)), cursor);
+  for_each_global(f, f.function->getArg(0), none, [&](const syntax::Global& global) {
+    if (global.is_array) return next_element(f, global, wanted, seen, none);
+    llvm::BasicBlock* first = f.block("first");
+    f.b.CreateCondBr(f.b.CreateICmpEQ(wanted, f.b.getInt32(0)), first, none);
+    f.b.SetInsertPoint(first);
+    f.b.CreateStore(f.b.getInt32(0), f.function->getArg(2));
+    f.b.CreateStore(f.handle(global), f.function->getArg(3));
+    f.leave();
+    f.b.CreateRet(unit.module.text(""));
+  });
+  f.b.SetInsertPoint(none);
+  f.leave();
+  f.b.CreateRet(llvm::ConstantPointerNull::get(unit.module.ptr()));
+}
+
+}  // namespace
+
+void lower_controller(Unit& unit) {
+  lower_init(unit);
+  lower_merge(unit);
+  bool has_kernel = false;
+  for (const sema::Probe& probe : unit.program.probes) {
+    if (probe.domain == sema::Domain::kController) lower_controller_probe(unit, probe);
+    has_kernel |= probe.domain == sema::Domain::kKernel;
+  }
+  if (!has_kernel) return;
+  lower_global_clear(unit);
+  lower_global_put(unit);
+  lower_global_next(unit);
+}
+
+}  // namespace spile::codegen

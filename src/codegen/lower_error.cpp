@@ -1,0 +1,117 @@
+// Script errors. Inside try the text is made on the spot, into the try's buffer; elsewhere a record is written and the
+// body ends. A script function can't know statically whether one of its callers is inside a try: State::message tells.
+
+#include "abi/record.h"
+#include "codegen/lowering.h"
+
+namespace spile::codegen {
+
+void Lowering::raise_if(llvm::Value* bad, SourceRange range, const std::string& text,
+                        llvm::ArrayRef<llvm::Value*> arguments) {
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(bad); constant && constant->isZero()) return;
+  llvm::BasicBlock *failed = block("error"), *good = block("good");
+  b.CreateCondBr(bad, failed, good, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 100000));
+  b.SetInsertPoint(failed);
+  raise(range, text, arguments);
+  b.SetInsertPoint(good);
+}
+
+// Ends the open block. The place is part of the text, as a script that catches it sees it.
+void Lowering::raise(SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments) {
+  std::string place = range.to_string();
+  std::string full = place.empty() ? text : text + " at " + place;
+  to_message_or_record(
+      [&](llvm::Value* message) { write_message(message, full, arguments); },
+      [&] {
+        llvm::Value* first = arguments.empty() ? number(0) : arguments[0];
+        llvm::Value* second = arguments.size() < 2 ? number(0) : arguments[1];
+        b.CreateCall(unit.raise_function(), {context, b.getInt32(unit.tables.add_error(full, place)), first, second});
+      });
+  b.CreateBr(handlers_.back().target);
+}
+
+void Lowering::raise_text(llvm::Value* text) {
+  to_message_or_record([&](llvm::Value* message) { call("spile_rt_string_copy", unit.module.none(), {message, text}); },
+                       [&] { write_record(abi::kErrorText, 0, {text}); });
+  b.CreateBr(handlers_.back().target);
+  start_dead_block();
+}
+
+void Lowering::to_message_or_record(const std::function<void(llvm::Value*)>& message,
+                                    const std::function<void()>& record) {
+  if (handlers_.back().message) return message(handlers_.back().message);
+  if (!script_function_) return record();
+  llvm::Value* buffer = b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, message)));
+  llvm::BasicBlock *caught = block("error.caught"), *uncaught = block("error.uncaught"), *done = block("error.done");
+  b.CreateCondBr(b.CreateIsNull(buffer), uncaught, caught);
+  b.SetInsertPoint(caught);
+  message(buffer);
+  b.CreateBr(done);
+  b.SetInsertPoint(uncaught);
+  record();
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+}
+
+// Text with %d and %p, made by the same functions as sprintf.
+void Lowering::write_message(llvm::Value* out, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments) {
+  llvm::Value* at = b.getInt32(0);
+  auto put_literal = [&](const std::string& piece) {
+    if (piece.empty()) return;
+    at = call("spile_rt_format_literal", b.getInt32Ty(),
+              {out, at, unit.module.text(piece), b.getInt32(static_cast<uint32_t>(piece.size()))});
+  };
+  size_t begin = 0, next = 0;
+  while (next < arguments.size()) {
+    size_t percent = text.find('%', begin);
+    while (percent != std::string::npos && text[percent + 1] != 'd' && text[percent + 1] != 'p') {
+      percent = text.find('%', percent + 1);
+    }
+    CHECK(percent != std::string::npos);
+    put_literal(text.substr(begin, percent - begin));
+    auto kind = text[percent + 1] == 'd' ? syntax::FormatPart::Kind::kSigned : syntax::FormatPart::Kind::kPointer;
+    at = call("spile_rt_format_long", b.getInt32Ty(),
+              {out, at, arguments[next++], b.getInt32(static_cast<uint32_t>(kind)), b.getInt32(0),
+               b.getInt32(static_cast<uint32_t>(-1)), b.getInt32(static_cast<uint32_t>(-1))});
+    begin = percent + 2;
+  }
+  put_literal(text.substr(begin));
+  call("spile_rt_format_end", unit.module.none(), {out, at});
+}
+
+// After a call that may have failed: what had to be said has been said.
+void Lowering::propagate_if(llvm::Value* failed) {
+  llvm::BasicBlock* good = block("call.good");
+  b.CreateCondBr(failed, handlers_.back().target, good, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 100000));
+  b.SetInsertPoint(good);
+}
+
+// try { body } catch (message) { handler }
+void Lowering::lower_try(const syntax::Try& statement) {
+  Temporaries temporaries(*this);
+  needs_mark_ = true;
+  llvm::Value* buffer = temporary_string();
+  llvm::Value* mark = call("spile_rt_frame_mark", b.getInt64Ty(), {context});
+  llvm::Value* outer = state ? b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, message))) : nullptr;
+  set_message(buffer);
+  llvm::BasicBlock *caught = block("catch"), *done = block("try.done");
+  handlers_.push_back({caught, buffer});
+  lower(*statement.body);
+  handlers_.pop_back();
+  set_message(outer);
+  branch_if_open(done);
+
+  b.SetInsertPoint(caught);
+  call("spile_rt_frame_release", unit.module.none(), {context, mark});
+  set_message(outer);
+  if (statement.message) store_variable(*statement.message, buffer);
+  if (statement.handler) lower(*statement.handler);
+  branch_if_open(done);
+  b.SetInsertPoint(done);
+}
+
+void Lowering::set_message(llvm::Value* message) {
+  if (state && !terminated()) b.CreateStore(message, at_offset(state, offsetof(State, message)));
+}
+
+}  // namespace spile::codegen

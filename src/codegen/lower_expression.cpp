@@ -1,0 +1,213 @@
+// Expressions without side effects of their own: literals, variables, arithmetic, logic, comparison, concatenation.
+
+#include "codegen/lowering.h"
+#include "syntax/visitor.h"
+
+namespace spile::codegen {
+
+using syntax::ExpressionKind;
+
+bool may_write(const syntax::Expression& expression) {
+  bool writes = false;
+  syntax::for_each_expression(expression, [&](const syntax::Expression& e) {
+    const auto* call = syntax::as<syntax::Call>(e);
+    writes |= e.kind == ExpressionKind::kAssignment || e.kind == ExpressionKind::kIncrement || (call && call->function);
+  });
+  return writes;
+}
+
+llvm::Value* Lowering::lower(const syntax::Expression& e) {
+  switch (e.kind) {
+    case ExpressionKind::kNumber: return number(syntax::as<syntax::Number>(e)->value);
+    case ExpressionKind::kString: {
+      std::string_view text = syntax::as<syntax::String>(e)->value;
+      return unit.module.text(text.substr(0, unit.layout.string_size - 1));
+    }
+    case ExpressionKind::kVariable: return lower_variable(*syntax::as<syntax::Variable>(e));
+    case ExpressionKind::kIndex: return lower_element(*syntax::as<syntax::Index>(e));
+    case ExpressionKind::kTargetVariable: {
+      const auto& variable = *syntax::as<syntax::TargetVariable>(e);
+      return lower_binding(variable.binding, e, variable.path, nullptr);
+    }
+    case ExpressionKind::kAtOperation: {
+      const auto& operation = *syntax::as<syntax::AtOperation>(e);
+      return lower_binding(operation.binding, e, operation.path,
+                           operation.arguments.empty() ? nullptr : operation.arguments[0].get());
+    }
+    case ExpressionKind::kDereference: {
+      const auto& dereference = *syntax::as<syntax::Dereference>(e);
+      return lower_binding(dereference.binding, e, dereference.path, dereference.pointer.get());
+    }
+    case ExpressionKind::kUnary: return lower_unary(*syntax::as<syntax::Unary>(e));
+    case ExpressionKind::kIncrement: return lower_increment(*syntax::as<syntax::Increment>(e));
+    case ExpressionKind::kBinary: return lower_binary(*syntax::as<syntax::Binary>(e));
+    case ExpressionKind::kConcatenation: return lower_concatenation(*syntax::as<syntax::Concatenation>(e));
+    case ExpressionKind::kTernary: return lower_ternary(*syntax::as<syntax::Ternary>(e));
+    case ExpressionKind::kAssignment: return lower_assignment(*syntax::as<syntax::Assignment>(e));
+    case ExpressionKind::kLogical: case ExpressionKind::kCompare: case ExpressionKind::kIn:
+      return b.CreateZExt(lower_condition(e), b.getInt64Ty());
+    case ExpressionKind::kCall: return lower_call(*syntax::as<syntax::Call>(e));
+    case ExpressionKind::kPrint: return lower_print(*syntax::as<syntax::Print>(e));
+    case ExpressionKind::kStatistic: return lower_statistic(*syntax::as<syntax::Statistic>(e));
+    case ExpressionKind::kHistogramIndex: return lower_histogram_index(*syntax::as<syntax::HistogramIndex>(e));
+    case ExpressionKind::kEntryValue: return lower_entry_value(*syntax::as<syntax::EntryValue>(e));
+    case ExpressionKind::kRegex: unit.refuse(e.range, "regular expressions can't be compiled yet"); break;
+    case ExpressionKind::kEmbedded: unit.refuse(e.range, "embedded C can't be compiled"); break;
+    case ExpressionKind::kPerf: unit.refuse(e.range, "@perf counters can't be read here"); break;
+    case ExpressionKind::kHistogram: unit.refuse(e.range, "a histogram may only be printed, indexed or iterated"); break;
+    case ExpressionKind::kDefined: unit.refuse(e.range, "@defined was not resolved"); break;
+    case ExpressionKind::kEntry: unit.refuse(e.range, "@entry may only stand in return probes"); break;
+  }
+  return e.type == ValueType::kString ? static_cast<llvm::Value*>(unit.module.text("")) : number(0);
+}
+
+llvm::Value* Lowering::lower_condition(const syntax::Expression& e) {
+  if (const auto* compare = syntax::as<syntax::Compare>(e)) return lower_compare(*compare);
+  if (const auto* logical = syntax::as<syntax::Logical>(e)) return lower_logical(*logical);
+  if (const auto* in = syntax::as<syntax::In>(e)) return lower_in(*in);
+  if (const auto* unary = syntax::as<syntax::Unary>(e); unary && unary->op == syntax::Unary::Operator::kNot) {
+    return b.CreateNot(lower_condition(*unary->operand));
+  }
+  if (e.type == ValueType::kString) {  // true where it isn't empty
+    llvm::Value* first = b.CreateLoad(b.getInt8Ty(), lower(e));
+    return b.CreateICmpNE(first, b.getInt8(0));
+  }
+  return b.CreateICmpNE(lower(e), number(0));
+}
+
+llvm::Value* Lowering::lower_variable(const syntax::Variable& variable) {
+  if (variable.local) {
+    if (variable.local->type == ValueType::kString) return string_of_local(*variable.local);
+    return b.CreateLoad(b.getInt64Ty(), longs_.at(variable.local));
+  }
+  const syntax::Global& global = *variable.global;
+  llvm::Value* handle = unit.place.global(*this, global);
+  if (global.type == ValueType::kString) return call("spile_rt_string_get", unit.module.ptr(), {context, handle});
+  return call("spile_rt_long_get", unit.module.i64(), {context, handle});
+}
+
+llvm::Value* Lowering::lower_unary(const syntax::Unary& unary) {
+  using Operator = syntax::Unary::Operator;
+  if (unary.op == Operator::kNot) return b.CreateZExt(b.CreateNot(lower_condition(*unary.operand)), b.getInt64Ty());
+  llvm::Value* operand = lower(*unary.operand);
+  if (unary.op == Operator::kMinus) return b.CreateNeg(operand);
+  return unary.op == Operator::kBitNot ? b.CreateNot(operand) : operand;
+}
+
+llvm::Value* Lowering::lower_binary(const syntax::Binary& binary) {
+  llvm::Value* left = lower(*binary.left);
+  llvm::Value* right = lower(*binary.right);
+  return arithmetic(binary.op, left, right, binary.range);
+}
+
+// Everything wraps at 64 bits; shift counts count modulo 64, as the machine's do.
+llvm::Value* Lowering::arithmetic(syntax::Binary::Operator op, llvm::Value* left, llvm::Value* right,
+                                  SourceRange range) {
+  using Operator = syntax::Binary::Operator;
+  auto count = [&] { return b.CreateAnd(right, number(63)); };
+  switch (op) {
+    case Operator::kAdd: return b.CreateAdd(left, right);
+    case Operator::kSubtract: return b.CreateSub(left, right);
+    case Operator::kMultiply: return b.CreateMul(left, right);
+    case Operator::kDivide: return divide(false, left, right, range);
+    case Operator::kModulo: return divide(true, left, right, range);
+    case Operator::kShiftLeft: return b.CreateShl(left, count());
+    case Operator::kShiftRight: return b.CreateAShr(left, count());
+    case Operator::kShiftRightLogical: return b.CreateLShr(left, count());
+    case Operator::kAnd: return b.CreateAnd(left, right);
+    case Operator::kOr: return b.CreateOr(left, right);
+    case Operator::kXor: return b.CreateXor(left, right);
+  }
+  CHECK(false);
+}
+
+// By zero: a script error. By -1: the machine would trap on the most negative number, so the result is made by negation.
+llvm::Value* Lowering::divide(bool modulo, llvm::Value* left, llvm::Value* right, SourceRange range) {
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(right); constant && !constant->isZero() && !constant->isMinusOne()) {
+    return modulo ? b.CreateSRem(left, right) : b.CreateSDiv(left, right);
+  }
+  raise_if(b.CreateICmpEQ(right, number(0)), range,
+           std::string("division by 0 near operator '") + (modulo ? '%' : '/') + "'");
+  llvm::Value* is_minus_one = b.CreateICmpEQ(right, number(-1));
+  llvm::Value* safe = b.CreateSelect(is_minus_one, number(1), right);
+  llvm::Value* by_minus_one = modulo ? number(0) : b.CreateNeg(left);
+  return b.CreateSelect(is_minus_one, by_minus_one, modulo ? b.CreateSRem(left, safe) : b.CreateSDiv(left, safe));
+}
+
+// i1; the right side is only evaluated where the left one doesn't decide.
+llvm::Value* Lowering::lower_logical(const syntax::Logical& logical) {
+  llvm::Value* left = lower_condition(*logical.left);
+  llvm::BasicBlock* from_left = b.GetInsertBlock();
+  llvm::BasicBlock* right_block = block("logical.right");
+  llvm::BasicBlock* done = block("logical.done");
+  if (logical.is_and) b.CreateCondBr(left, right_block, done);
+  else b.CreateCondBr(left, done, right_block);
+  b.SetInsertPoint(right_block);
+  llvm::Value* right = lower_condition(*logical.right);
+  llvm::BasicBlock* from_right = b.GetInsertBlock();
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  llvm::PHINode* result = b.CreatePHI(b.getInt1Ty(), 2);
+  result->addIncoming(b.getInt1(!logical.is_and), from_left);
+  result->addIncoming(right, from_right);
+  return result;
+}
+
+llvm::Value* Lowering::lower_compare(const syntax::Compare& compare) {
+  using Operator = syntax::Compare::Operator;
+  std::vector<llvm::Value*> sides = lower_operands({compare.left.get(), compare.right.get()});
+  llvm::Value *left = sides[0], *right = sides[1];
+  if (compare.left->type == ValueType::kString) {
+    left = call("spile_rt_string_compare", unit.module.i32(), {left, right});
+    right = b.getInt32(0);
+  }
+  switch (compare.op) {
+    case Operator::kEqual: return b.CreateICmpEQ(left, right);
+    case Operator::kNotEqual: return b.CreateICmpNE(left, right);
+    case Operator::kLess: return b.CreateICmpSLT(left, right);
+    case Operator::kLessEqual: return b.CreateICmpSLE(left, right);
+    case Operator::kGreater: return b.CreateICmpSGT(left, right);
+    case Operator::kGreaterEqual: return b.CreateICmpSGE(left, right);
+  }
+  CHECK(false);
+}
+
+llvm::Value* Lowering::lower_concatenation(const syntax::Concatenation& concatenation) {
+  std::vector<llvm::Value*> sides = lower_operands({concatenation.left.get(), concatenation.right.get()});
+  llvm::Value* out = temporary_string();
+  call("spile_rt_string_concatenate", unit.module.none(), {out, sides[0], sides[1]});
+  return out;
+}
+
+llvm::Value* Lowering::lower_ternary(const syntax::Ternary& ternary) {
+  llvm::BasicBlock* if_true = block("ternary.true");
+  llvm::BasicBlock* if_false = block("ternary.false");
+  llvm::BasicBlock* done = block("ternary.done");
+  b.CreateCondBr(lower_condition(*ternary.condition), if_true, if_false);
+  b.SetInsertPoint(if_true);
+  llvm::Value* true_value = lower(*ternary.if_true);
+  llvm::BasicBlock* from_true = b.GetInsertBlock();
+  b.CreateBr(done);
+  b.SetInsertPoint(if_false);
+  llvm::Value* false_value = lower(*ternary.if_false);
+  llvm::BasicBlock* from_false = b.GetInsertBlock();
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  llvm::PHINode* result = b.CreatePHI(true_value->getType(), 2);
+  result->addIncoming(true_value, from_true);
+  result->addIncoming(false_value, from_false);
+  return result;
+}
+
+std::vector<llvm::Value*> Lowering::lower_operands(llvm::ArrayRef<const syntax::Expression*> operands) {
+  std::vector<llvm::Value*> values;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    llvm::Value* value = lower(*operands[i]);
+    bool overwritten_later = operands[i]->type == ValueType::kString && operands[i]->kind != ExpressionKind::kString &&
+                             std::any_of(operands.begin() + i + 1, operands.end(), [](auto* e) { return may_write(*e); });
+    values.push_back(overwritten_later ? copied(value) : value);
+  }
+  return values;
+}
+
+}  // namespace spile::codegen

@@ -1,0 +1,27 @@
+#pragma once
+// The functions that native images export: handlers of traced processes, and spile's own.
+
+#include <string>
+#include <vector>
+
+#include "codegen/unit.h"
+
+namespace spile::codegen {
+
+// Names of a site group's exported functions; exit is empty where the group has no return probes.
+struct TargetHandler {
+  std::string enter, exit;
+  uint32_t flags = 0;  // abi::SiteFlags
+};
+
+// By index into Program::site_groups. Also exports "unwind".
+std::vector<TargetHandler> lower_target_handlers(Unit& unit);
+
+// Exports "init", "merge", "global_clear", "global_put", "global_next", and "probe.N" for every controller probe.
+void lower_controller(Unit& unit);
+
+llvm::Value* load_register(llvm::IRBuilder<>& builder, llvm::Value* registers, size_t offset);
+// Bytes that a return probe's entry values take in a frame.
+uint32_t save_bytes(const Layout& layout, const sema::Probe& probe);
+
+}  // namespace spile::codegen

@@ -1,0 +1,133 @@
+// The print family. What goes to the stream is a record of the arguments with the number of a format, which the
+// controller turns into text; the sprint forms make the text on the spot.
+
+#include "abi/record.h"
+#include "codegen/lowering.h"
+#include "syntax/visitor.h"
+
+namespace spile::codegen {
+
+using syntax::FormatPart;
+
+namespace {
+
+FormatPart literal(std::string text) {
+  FormatPart part;
+  part.literal = std::move(text);
+  return part;
+}
+
+FormatPart conversion(FormatPart::Kind kind) {
+  FormatPart part;
+  part.kind = kind;
+  return part;
+}
+
+}  // namespace
+
+// Parts of any member of the family: print and the like become formats too.
+std::vector<FormatPart> Lowering::format_of(const syntax::Print& print) {
+  if (print.with_format) return print.parts;
+  std::vector<FormatPart> parts;
+  for (size_t i = 0; i < print.arguments.size(); ++i) {
+    if (i > 0 && print.with_delimiter) parts.push_back(literal(print.delimiter));
+    bool is_string = print.arguments[i]->type == ValueType::kString;
+    parts.push_back(conversion(print.is_char ? FormatPart::Kind::kChar
+                               : is_string   ? FormatPart::Kind::kString
+                                             : FormatPart::Kind::kSigned));
+  }
+  if (print.with_newline) parts.push_back(literal("\n"));
+  return parts;
+}
+
+llvm::Value* Lowering::lower_print(const syntax::Print& print) {
+  if (print.arguments.size() == 1) {
+    if (const auto* histogram = syntax::as<syntax::Histogram>(print.arguments[0])) {
+      print_histogram(*histogram);
+      if (print.with_newline) write_record(abi::kPrintf, unit.tables.add_format({OutputFormat::Kind::kPrintf, {literal("\n")}, {}}), {});
+      return number(0);
+    }
+  }
+  std::vector<FormatPart> parts = format_of(print);
+  for (const FormatPart& part : parts) {
+    if (part.kind == FormatPart::Kind::kMemory || part.kind == FormatPart::Kind::kMemoryHex) {
+      unit.refuse(print.format_range, "%m and %M can't be compiled yet");
+    }
+  }
+  std::vector<const syntax::Expression*> arguments;
+  std::vector<ValueType> types;
+  for (const auto& argument : print.arguments) {
+    arguments.push_back(argument.get());
+    types.push_back(argument->type);
+  }
+  std::vector<llvm::Value*> values = lower_operands(arguments);
+  if (!print.to_stream) return make_string(parts, values);
+  write_record(abi::kPrintf, unit.tables.add_format({OutputFormat::Kind::kPrintf, std::move(parts), std::move(types)}), values);
+  return number(0);
+}
+
+// A record that doesn't fit is lost; the runtime counts it.
+void Lowering::write_record(uint32_t kind, uint32_t id, llvm::ArrayRef<llvm::Value*> values) {
+  std::vector<llvm::Value*> lengths(values.size());
+  llvm::Value* size = b.getInt32(0);
+  for (size_t i = 0; i < values.size(); ++i) {
+    llvm::Value* bytes = b.getInt32(8);
+    if (values[i]->getType()->isPointerTy()) {
+      lengths[i] = call("spile_rt_string_length", b.getInt32Ty(), {values[i]});
+      bytes = b.CreateAnd(b.CreateAdd(lengths[i], b.getInt32(4 + 7)), b.getInt32(~7u));
+    }
+    size = b.CreateAdd(size, bytes);
+  }
+  llvm::Value* record =
+      call("spile_rt_record_begin", unit.module.ptr(), {context, b.getInt32(kind), b.getInt32(id), size});
+  llvm::BasicBlock *put = block("record.put"), *done = block("record.done");
+  b.CreateCondBr(b.CreateIsNull(record), done, put, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 10000));
+  b.SetInsertPoint(put);
+  llvm::Value* at = record;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (lengths[i]) at = call("spile_rt_record_put_string", unit.module.ptr(), {at, values[i], lengths[i]});
+    else at = call("spile_rt_record_put_long", unit.module.ptr(), {at, values[i]});
+  }
+  call("spile_rt_record_end", unit.module.none(), {context, record, at});
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+}
+
+namespace {
+// ORDER FORMAT_FLAGS (runtime/format.h)
+uint32_t flags_of(const FormatPart& part) {
+  return (part.left ? 1u : 0) | (part.zero ? 2u : 0) | (part.plus ? 4u : 0) | (part.space ? 8u : 0) |
+         (part.alternate ? 16u : 0);
+}
+}  // namespace
+
+llvm::Value* Lowering::make_string(const std::vector<FormatPart>& parts, llvm::ArrayRef<llvm::Value*> values) {
+  llvm::Value* out = temporary_string();
+  llvm::Value* at = b.getInt32(0);
+  size_t next = 0;
+  auto number_or = [&](bool from_argument, int constant) -> llvm::Value* {
+    if (from_argument) return b.CreateTrunc(values[next++], b.getInt32Ty());
+    return b.getInt32(static_cast<uint32_t>(constant));
+  };
+  for (const FormatPart& part : parts) {
+    if (part.kind == FormatPart::Kind::kLiteral) {
+      at = call("spile_rt_format_literal", b.getInt32Ty(),
+                {out, at, unit.module.text(part.literal), b.getInt32(static_cast<uint32_t>(part.literal.size()))});
+      continue;
+    }
+    llvm::Value* width = number_or(part.width_argument, part.width);
+    llvm::Value* precision = number_or(part.precision_argument, part.precision);
+    llvm::Value* flags = b.getInt32(flags_of(part));
+    llvm::Value* value = values[next++];
+    if (value->getType()->isPointerTy()) {
+      at = call("spile_rt_format_string", b.getInt32Ty(), {out, at, value, flags, width, precision});
+    } else {
+      at = call("spile_rt_format_long", b.getInt32Ty(),
+                {out, at, value, b.getInt32(static_cast<uint32_t>(part.kind)), flags, width, precision});
+    }
+  }
+  call("spile_rt_format_end", unit.module.none(), {out, at});
+  return out;
+}
+
+}  // namespace spile::codegen

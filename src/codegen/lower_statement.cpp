@@ -1,0 +1,128 @@
+// Statements but foreach, delete and try, which have files of their own.
+
+#include "codegen/lowering.h"
+#include "syntax/visitor.h"
+
+namespace spile::codegen {
+
+using syntax::StatementKind;
+
+void Lowering::lower(const syntax::Statement& s) {
+  if (terminated()) start_dead_block();
+  switch (s.kind) {
+    case StatementKind::kBlock:
+      for (const auto& inner : syntax::as<syntax::Block>(s)->statements) lower(*inner);
+      return;
+    case StatementKind::kExpression: {
+      Temporaries temporaries(*this);
+      lower(*syntax::as<syntax::ExpressionStatement>(s)->expression);
+      return;
+    }
+    case StatementKind::kNull: return;
+    case StatementKind::kIf: return lower_if(*syntax::as<syntax::If>(s));
+    case StatementKind::kWhile: {
+      const auto& loop = *syntax::as<syntax::While>(s);
+      return lower_loop(loop.condition.get(), nullptr, *loop.body);
+    }
+    case StatementKind::kFor: {
+      const auto& loop = *syntax::as<syntax::For>(s);
+      if (loop.init) {
+        Temporaries temporaries(*this);
+        lower(*loop.init);
+      }
+      return lower_loop(loop.condition.get(), loop.step.get(), *loop.body);
+    }
+    case StatementKind::kForeach: return lower_foreach(*syntax::as<syntax::Foreach>(s));
+    case StatementKind::kReturn: return lower_return(*syntax::as<syntax::Return>(s));
+    case StatementKind::kDelete: {
+      Temporaries temporaries(*this);
+      return lower_delete(*syntax::as<syntax::Delete>(s));
+    }
+    case StatementKind::kNext: b.CreateBr(next_); return;
+    case StatementKind::kBreak: case StatementKind::kContinue:
+      if (loops_.empty()) return unit.refuse(s.range, "this may only stand in a loop");
+      b.CreateBr(s.kind == StatementKind::kBreak ? loops_.back().on_break : loops_.back().on_continue);
+      return;
+    case StatementKind::kTry: return lower_try(*syntax::as<syntax::Try>(s));
+    case StatementKind::kEmbedded: return unit.refuse(s.range, "embedded C can't be compiled");
+  }
+  CHECK(false);
+}
+
+void Lowering::lower_if(const syntax::If& statement) {
+  llvm::BasicBlock *then_block = block("then"), *done = block("if.done");
+  llvm::BasicBlock* else_block = statement.else_branch ? block("else") : done;
+  {
+    Temporaries temporaries(*this);
+    b.CreateCondBr(lower_condition(*statement.condition), then_block, else_block);
+  }
+  b.SetInsertPoint(then_block);
+  lower(*statement.then_branch);
+  branch_if_open(done);
+  if (statement.else_branch) {
+    b.SetInsertPoint(else_block);
+    lower(*statement.else_branch);
+    branch_if_open(done);
+  }
+  b.SetInsertPoint(done);
+}
+
+// while and for: condition and step may be null.
+void Lowering::lower_loop(const syntax::Expression* condition, const syntax::Expression* step,
+                          const syntax::Statement& body) {
+  llvm::BasicBlock *head = block("loop"), *work = block("loop.body"), *next = block("loop.step"), *done = block("loop.done");
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  if (condition) {
+    Temporaries temporaries(*this);
+    b.CreateCondBr(lower_condition(*condition), work, done);
+  } else {
+    b.CreateBr(work);
+  }
+  b.SetInsertPoint(work);
+  spend_actions(body, body.range);
+  loops_.push_back({done, next});
+  lower(body);
+  loops_.pop_back();
+  branch_if_open(next);
+  b.SetInsertPoint(next);
+  if (step) {
+    Temporaries temporaries(*this);
+    lower(*step);
+  }
+  b.CreateBr(head);
+  b.SetInsertPoint(done);
+}
+
+void Lowering::lower_return(const syntax::Return& statement) {
+  if (statement.value && result_) {
+    Temporaries temporaries(*this);
+    llvm::Value* value = lower(*statement.value);
+    if (script_function_->type == ValueType::kString) call("spile_rt_string_copy", unit.module.none(), {result_, value});
+    else b.CreateStore(value, result_);
+  }
+  b.CreateBr(next_);
+}
+
+namespace {
+
+// Statements that one run of a loop's or function's body may execute; those of inner loops count there.
+int64_t count_statements(const syntax::Statement& s) {
+  int64_t count = s.kind == StatementKind::kBlock ? 0 : 1;
+  if (s.kind == StatementKind::kWhile || s.kind == StatementKind::kFor || s.kind == StatementKind::kForeach) return count;
+  syntax::for_each_statement(s, [&](const syntax::Statement& inner) { count += count_statements(inner); });
+  return count;
+}
+
+}  // namespace
+
+// Takes what the body costs from the handler's budget (MAXACTION).
+void Lowering::spend_actions(const syntax::Statement& body, SourceRange range) {
+  llvm::Value* place = context_field(offsetof(abi::Context, actions_left));
+  int64_t cost = std::max<int64_t>(count_statements(body), 1);
+  llvm::Value* left = b.CreateSub(b.CreateLoad(b.getInt32Ty(), place), b.getInt32(static_cast<uint32_t>(cost)));
+  b.CreateStore(left, place);
+  raise_if(b.CreateICmpSLT(left, b.getInt32(0)), range, "MAXACTION exceeded");
+}
+
+}  // namespace spile::codegen

@@ -1,0 +1,279 @@
+// Handlers of traced processes: one `enter` per site group, and for groups with return probes an `exit`. Their
+// registers, stack and return values are the contract of abi/trampoline.h.
+//
+//   entry, light bodies only:   no guard
+//   entry:                      guard -> bodies -> leave
+//   return, enter:              guard -> bodies -> entry values -> frame -> leave; 1 where a frame was made
+//   return, exit:               guard -> find the frame -> bodies -> the real address back, guard or not -> leave
+
+#include "codegen/lower_native.h"
+#include "codegen/lowering.h"
+
+namespace spile::codegen {
+
+namespace {
+
+// One handler being made.
+class Handler {
+ public:
+  Handler(Unit& unit, const sema::SiteGroup& group, uint32_t flags, const std::string& name, llvm::Type* result,
+          size_t arguments);
+
+  void lower_entry();
+  void lower_return_enter();
+  void lower_return_exit();
+
+ private:
+  llvm::Value* word_above_return_address(int64_t offset);
+  void set_site(llvm::Value* cfa, llvm::Value* site_id);
+  void lower_bodies(const std::vector<int>& probes);
+  void store_saves(const std::vector<Lowering::EntrySaves>& saves, llvm::Value* place);
+  const sema::Probe& probe(int index) const { return unit_.program.probes[static_cast<size_t>(index)]; }
+  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function_); }
+  bool all_light(const std::vector<int>& probes) const {
+    return std::all_of(probes.begin(), probes.end(), [&](int index) { return probe(index).only_accumulates; });
+  }
+
+  Unit& unit_;
+  const sema::SiteGroup& group_;
+  uint32_t flags_;
+  llvm::Function* function_;
+  llvm::IRBuilder<> b_;
+  llvm::Value* context_;
+  llvm::Value* state_;
+  llvm::Value* registers_ = nullptr;
+  std::vector<llvm::Value*> arguments_;
+  SiteValues site_;
+};
+
+llvm::Function* make_function(Unit& unit, const std::string& name, llvm::Type* result, bool registers, size_t arguments) {
+  std::vector<llvm::Type*> types(registers ? 1 : arguments, unit.module.i64());
+  if (registers) types[0] = unit.module.ptr();
+  llvm::Function* function = unit.module.add_function(name, llvm::FunctionType::get(result, types, false));
+  // The trampoline saves nothing but flags' absence, so the handler keeps every register. It runs on the probed
+  // function's stack, which is not aligned to 16 there.
+  function->addFnAttr("no_caller_saved_registers");
+  function->addFnAttr(llvm::Attribute::NoRedZone);
+  unit.module.export_function(function);
+  return function;
+}
+
+Handler::Handler(Unit& unit, const sema::SiteGroup& group, uint32_t flags, const std::string& name, llvm::Type* result,
+                 size_t arguments)
+    : unit_(unit), group_(group), flags_(flags),
+      function_(make_function(unit, name, result, flags & abi::kWantsRegisters, arguments)),
+      b_(llvm::BasicBlock::Create(unit.module.context(), "entry", function_)) {
+  auto* context = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(abi::Context) / 8), nullptr, "context");
+  auto* state = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(State) / 8), nullptr, "state");
+  context_ = context;
+  state_ = state;
+  if (flags & abi::kWantsRegisters) registers_ = function_->getArg(0);
+  else for (llvm::Argument& argument : function_->args()) arguments_.push_back(&argument);
+}
+
+// The word at `offset` from where the return address of the handler lies.
+llvm::Value* Handler::word_above_return_address(int64_t offset) {
+  llvm::Value* base = b_.CreateIntrinsic(unit_.module.ptr(), llvm::Intrinsic::addressofreturnaddress, {});
+  return b_.CreateConstGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset));
+}
+
+void Handler::set_site(llvm::Value* cfa, llvm::Value* site_id) {
+  site_.registers = registers_;
+  site_.cfa = cfa;
+  site_.site_id = site_id;
+  auto put = [&](llvm::Value* value, size_t offset) {
+    b_.CreateStore(value, b_.CreateConstGEP1_64(b_.getInt8Ty(), context_, offset));
+  };
+  put(cfa, offsetof(abi::Context, cfa));
+  if (site_id) put(site_id, offsetof(abi::Context, site_id));
+}
+
+void Handler::lower_bodies(const std::vector<int>& probes) {
+  for (int index : probes) {
+    Lowering lowering(unit_, b_, context_, state_);
+    lowering.site = site_;
+    if (unit_.functions_use_arguments() && site_.returned.empty()) lowering.store_arguments();
+    lowering.lower_probe(probe(index));
+    uint32_t bytes = save_bytes(unit_.layout, probe(index));
+    if (site_.saves && bytes > 0) site_.saves = b_.CreateConstGEP1_64(b_.getInt8Ty(), site_.saves, bytes);
+  }
+}
+
+void Handler::lower_entry() {
+  site_.arguments = arguments_;
+  bool wants_id = flags_ & abi::kWantsSiteId;
+  if (all_light(group_.entry_probes)) {
+    site_.registers = registers_;
+    for (int index : group_.entry_probes) {
+      Lowering lowering(unit_, b_, context_, state_);
+      lowering.site = site_;
+      lowering.lower_light_probe(probe(index), false);
+    }
+    b_.CreateRetVoid();
+    return;
+  }
+  llvm::BasicBlock *run = block("run"), *end = block("end");
+  llvm::Value* entered = unit_.module.call_runtime(b_, "spile_rt_enter", b_.getInt1Ty(), {context_});
+  b_.CreateCondBr(entered, run, end, llvm::MDBuilder(b_.getContext()).createBranchWeights(100000, 1));
+  b_.SetInsertPoint(run);
+  llvm::Value *cfa, *id = nullptr;
+  if (registers_) {
+    cfa = b_.CreateAdd(load_register(b_, registers_, offsetof(abi::Registers, rsp)), b_.getInt64(8));
+    if (wants_id) id = load_register(b_, registers_, offsetof(abi::Registers, site_id));
+  } else {
+    cfa = b_.CreatePtrToInt(word_above_return_address(wants_id ? abi::kEntrySiteIdCfaOffset : abi::kEntryCfaOffset), b_.getInt64Ty());
+    if (wants_id) id = b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(8));
+  }
+  set_site(cfa, id);
+  lower_bodies(group_.entry_probes);
+  unit_.module.call_runtime(b_, "spile_rt_leave", unit_.module.none(), {context_});
+  b_.CreateBr(end);
+  b_.SetInsertPoint(end);
+  b_.CreateRetVoid();
+}
+
+void Handler::store_saves(const std::vector<Lowering::EntrySaves>& saves, llvm::Value* place) {
+  size_t n = 0;
+  uint64_t base = 0;
+  for (int index : group_.return_probes) {
+    if (probe(index).entry_saves.empty()) continue;
+    const std::vector<uint32_t>& offsets = unit_.layout.saves[static_cast<size_t>(index)];
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      llvm::Value* value = saves[n].values[i];
+      llvm::Value* to = b_.CreateConstGEP1_64(b_.getInt8Ty(), place, base + offsets[i]);
+      if (value->getType()->isPointerTy()) {
+        unit_.module.call_runtime(b_, "spile_rt_string_copy", unit_.module.none(), {to, value});
+      } else {
+        b_.CreateStore(value, to);
+      }
+    }
+    base += save_bytes(unit_.layout, probe(index));
+    ++n;
+  }
+}
+
+void Handler::lower_return_enter() {
+  site_.arguments = arguments_;
+  llvm::BasicBlock *run = block("run"), *push = block("push"), *pushed = block("pushed"), *leave = block("leave"), *refused = block("refused");
+  llvm::Value* entered = unit_.module.call_runtime(b_, "spile_rt_enter", b_.getInt1Ty(), {context_});
+  b_.CreateCondBr(entered, run, refused, llvm::MDBuilder(b_.getContext()).createBranchWeights(100000, 1));
+  b_.SetInsertPoint(refused);
+  b_.CreateRet(b_.getInt64(0));
+
+  b_.SetInsertPoint(run);
+  if (registers_) {
+    set_site(b_.CreateAdd(load_register(b_, registers_, offsetof(abi::Registers, rsp)), b_.getInt64(8)),
+             load_register(b_, registers_, offsetof(abi::Registers, site_id)));
+  } else {
+    set_site(b_.CreatePtrToInt(word_above_return_address(abi::kReturnEnterCfaOffset), b_.getInt64Ty()),
+             b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(8)));
+  }
+  lower_bodies(group_.entry_probes);
+  llvm::Value* mark = unit_.module.call_runtime(b_, "spile_rt_frame_mark", b_.getInt64Ty(), {context_});
+  std::vector<Lowering::EntrySaves> saves;
+  llvm::Value* ok = b_.getInt1(true);
+  bool framed = false;
+  for (int index : group_.return_probes) {
+    if (probe(index).entry_saves.empty()) continue;
+    Lowering lowering(unit_, b_, context_, state_);
+    lowering.site = site_;
+    saves.push_back(lowering.lower_entry_saves(probe(index)));
+    framed |= lowering.uses_frame();
+    ok = b_.CreateAnd(ok, saves.back().ok);
+  }
+  llvm::BasicBlock* from = b_.GetInsertBlock();
+  b_.CreateCondBr(ok, push, leave);
+  b_.SetInsertPoint(push);
+  llvm::Value* place = unit_.module.call_runtime(b_, "spile_rt_return_enter", unit_.module.ptr(), {context_, site_.cfa, site_.site_id});
+  llvm::BasicBlock* from_push = b_.GetInsertBlock();
+  b_.CreateCondBr(b_.CreateIsNull(place), leave, pushed, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 100000));
+  b_.SetInsertPoint(pushed);
+  store_saves(saves, place);
+  llvm::BasicBlock* from_pushed = b_.GetInsertBlock();
+  b_.CreateBr(leave);
+  b_.SetInsertPoint(leave);
+  llvm::PHINode* verdict = b_.CreatePHI(b_.getInt64Ty(), 3);
+  verdict->addIncoming(b_.getInt64(0), from);
+  verdict->addIncoming(b_.getInt64(0), from_push);
+  verdict->addIncoming(b_.getInt64(1), from_pushed);
+  if (framed) unit_.module.call_runtime(b_, "spile_rt_frame_release", unit_.module.none(), {context_, mark});
+  unit_.module.call_runtime(b_, "spile_rt_leave", unit_.module.none(), {context_});
+  b_.CreateRet(verdict);
+}
+
+void Handler::lower_return_exit() {
+  site_.returned = arguments_;
+  llvm::Value* cfa = registers_ ? load_register(b_, registers_, offsetof(abi::Registers, rsp))
+                                : b_.CreatePtrToInt(word_above_return_address(abi::kReturnExitCfaOffset), b_.getInt64Ty());
+  llvm::Value* entered = unit_.module.call_runtime(b_, "spile_rt_enter", b_.getInt1Ty(), {context_});
+  llvm::Value* saves = unit_.module.call_runtime(b_, "spile_rt_return_find", unit_.module.ptr(), {context_, cfa});
+  llvm::BasicBlock *run = block("run"), *give_back = block("give_back"), *leave = block("leave"), *end = block("end");
+  b_.CreateCondBr(entered, run, give_back, llvm::MDBuilder(b_.getContext()).createBranchWeights(100000, 1));
+  b_.SetInsertPoint(run);
+  set_site(cfa, nullptr);
+  site_.saves = saves;
+  lower_bodies(group_.return_probes);
+  b_.CreateBr(give_back);
+  b_.SetInsertPoint(give_back);
+  unit_.module.call_runtime(b_, "spile_rt_return_exit", unit_.module.none(), {context_, cfa, saves});
+  b_.CreateCondBr(entered, leave, end);
+  b_.SetInsertPoint(leave);
+  unit_.module.call_runtime(b_, "spile_rt_leave", unit_.module.none(), {context_});
+  b_.CreateBr(end);
+  b_.SetInsertPoint(end);
+  b_.CreateRetVoid();
+}
+
+// Restores all pending returns of the thread, for the moment when an unwinder starts.
+void lower_unwind(Unit& unit) {
+  llvm::Function* function = make_function(unit, "unwind", unit.module.none(), false, 6);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(unit.module.context(), "entry", function));
+  llvm::Value* context = b.CreateAlloca(llvm::ArrayType::get(b.getInt64Ty(), sizeof(abi::Context) / 8), nullptr, "context");
+  auto *leave = llvm::BasicBlock::Create(b.getContext(), "leave", function), *end = llvm::BasicBlock::Create(b.getContext(), "end", function);
+  // Refused or not, the thread's slot is known then.
+  llvm::Value* entered = unit.module.call_runtime(b, "spile_rt_enter_light", unit.module.i1(), {context});
+  unit.module.call_runtime(b, "spile_rt_unwind", unit.module.none(), {context});
+  b.CreateCondBr(entered, leave, end);
+  b.SetInsertPoint(leave);
+  unit.module.call_runtime(b, "spile_rt_leave_light", unit.module.none(), {context});
+  b.CreateBr(end);
+  b.SetInsertPoint(end);
+  b.CreateRetVoid();
+}
+
+uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group) {
+  uint32_t flags = 0;
+  auto add = [&](int index) {
+    const sema::Probe& probe = program.probes[static_cast<size_t>(index)];
+    if (probe.needs_site_id) flags |= abi::kWantsSiteId;
+    if (probe.needs_registers) flags |= abi::kWantsRegisters;
+  };
+  for (int index : group.entry_probes) add(index);
+  for (int index : group.return_probes) add(index);
+  if (!group.return_probes.empty()) flags |= abi::kWantsSiteId;
+  return flags;
+}
+
+}  // namespace
+
+std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
+  std::vector<TargetHandler> handlers;
+  for (size_t i = 0; i < unit.program.site_groups.size(); ++i) {
+    const sema::SiteGroup& group = unit.program.site_groups[i];
+    TargetHandler made;
+    made.flags = group_flags(unit.program, group);
+    made.enter = "group." + std::to_string(i) + ".enter";
+    if (group.return_probes.empty()) {
+      Handler(unit, group, made.flags, made.enter, unit.module.none(), 6).lower_entry();
+    } else {
+      made.exit = "group." + std::to_string(i) + ".exit";
+      Handler(unit, group, made.flags, made.enter, unit.module.i64(), 6).lower_return_enter();
+      Handler(unit, group, made.flags, made.exit, unit.module.none(), 2).lower_return_exit();
+    }
+    handlers.push_back(std::move(made));
+  }
+  lower_unwind(unit);
+  return handlers;
+}
+
+}  // namespace spile::codegen

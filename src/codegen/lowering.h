@@ -1,0 +1,238 @@
+#pragma once
+// The one lowering from typed tree to IR: the body of a probe or of a script function, into one LLVM function. Longs are
+// i64 values; strings are pointers to NUL-terminated text that lives in storage, in a literal or in the body's frame.
+//
+// A body's frame is one piece of scratch memory: its string variables, then temporaries, which statements reuse.
+// Errors branch: inside `try` to its catch with the text made already, else to the body's end with the record written
+// (a script function whose caller is inside a try finds the caller's buffer in State::message).
+
+#include <unordered_map>
+
+#include "codegen/unit.h"
+
+namespace spile::codegen {
+
+// What a handler hands down to script functions, on its stack. Mirrored by Lowering::state_field.
+struct State {
+  char* message;           // where an error's text goes: the buffer of the innermost try around; null: into a record
+  uint64_t arguments[6];   // argument registers at entry, where some function asks for them
+};
+
+// Where a handler was hit: values of its function that bindings start from.
+struct SiteValues {
+  std::vector<llvm::Value*> arguments;   // rdi, rsi, rdx, rcx, r8, r9; empty where not known
+  std::vector<llvm::Value*> returned;    // rax, rdx
+  llvm::Value* registers = nullptr;      // abi::Registers*
+  llvm::Value* cfa = nullptr;
+  llvm::Value* site_id = nullptr;
+  llvm::Value* saves = nullptr;          // exit: the frame's entry values
+};
+
+class Lowering {
+ public:
+  // Emits at the end of `function`, whose last block must be open.
+  Lowering(Unit& unit, llvm::IRBuilder<>& builder, llvm::Value* context, llvm::Value* state);
+
+  Unit& unit;
+  llvm::IRBuilder<>& b;
+  llvm::Value* const context;
+  llvm::Value* const state;
+  SiteValues site;
+  const sema::Probe* probe = nullptr;   // null in script functions
+
+  // The whole body of a probe, with its locks, condition and frame. Control goes on after it, whatever happened.
+  void lower_probe(const sema::Probe& probe);
+  // Of a probe that only_accumulates: nothing in it fails, and a signal handler may run it in the midst of itself, so
+  // there is no guard, and the thread's slot is sought at the first addition only.
+  // `entered`: the handler has done that for all its bodies.
+  void lower_light_probe(const sema::Probe& probe, bool entered);
+  void lower_function(const syntax::Function& function);
+  // Evaluates the entry values of a return probe; false where one of them was an error. store() puts them away.
+  struct EntrySaves { std::vector<llvm::Value*> values; llvm::Value* ok; };
+  EntrySaves lower_entry_saves(const sema::Probe& probe);
+
+  // For script functions that ask for them: the six argument registers, into State.
+  void store_arguments();
+  bool uses_frame() const { return frame_peak_ > 0; }
+
+  // -- for Places and the files of this folder
+  llvm::Value* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
+  llvm::Value* context_field(size_t offset);                // its address
+  llvm::Value* number(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
+  llvm::Value* at_offset(llvm::Value* pointer, int64_t offset);
+
+ private:
+  struct Key {                     // of an array element
+    llvm::Value* single = nullptr;   // the array has one key, a long
+    llvm::Value* buffer = nullptr;   // else: packed, and its length
+    llvm::Value* length = nullptr;
+  };
+  struct Loop {
+    llvm::BasicBlock* on_break;
+    llvm::BasicBlock* on_continue;
+  };
+  struct Handler {                 // of errors, innermost last
+    llvm::BasicBlock* target;
+    llvm::Value* message;            // null: not inside a try of this body
+  };
+
+  // lower_expression.cpp
+  llvm::Value* lower(const syntax::Expression& expression);
+  llvm::Value* lower_condition(const syntax::Expression& expression);   // i1
+  llvm::Value* lower_variable(const syntax::Variable& variable);
+  llvm::Value* lower_unary(const syntax::Unary& unary);
+  llvm::Value* lower_binary(const syntax::Binary& binary);
+  llvm::Value* arithmetic(syntax::Binary::Operator op, llvm::Value* left, llvm::Value* right, SourceRange range);
+  llvm::Value* divide(bool modulo, llvm::Value* left, llvm::Value* right, SourceRange range);
+  llvm::Value* lower_logical(const syntax::Logical& logical);
+  llvm::Value* lower_compare(const syntax::Compare& compare);
+  llvm::Value* lower_concatenation(const syntax::Concatenation& concatenation);
+  llvm::Value* lower_ternary(const syntax::Ternary& ternary);
+  // Values of operands in order; strings that a later operand could overwrite are copied.
+  std::vector<llvm::Value*> lower_operands(llvm::ArrayRef<const syntax::Expression*> operands);
+
+  // lower_assignment.cpp
+  llvm::Value* lower_assignment(const syntax::Assignment& assignment);
+  llvm::Value* lower_increment(const syntax::Increment& increment);
+  llvm::Value* assign_variable(const syntax::Variable& variable, const syntax::Assignment& assignment);
+  llvm::Value* assign_element(const syntax::Index& element, const syntax::Assignment& assignment);
+  void accumulate(const syntax::Expression& target, llvm::Value* value);
+  void store_variable(const syntax::Variable& variable, llvm::Value* value);
+  void add_to_global(const syntax::Global& global, llvm::Value* delta);
+  llvm::Value* combine(const syntax::Assignment& assignment, llvm::Value* old, llvm::Value* value);
+
+  // lower_maps.cpp
+  Key lower_key(const syntax::Global& global, llvm::ArrayRef<const syntax::Expression*> indexes);
+  Key pack_key(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values);
+  Key packed(const Key& key);
+  llvm::Value* find_element(const syntax::Global& global, const Key& key);
+  llvm::Value* insert_element(const syntax::Global& global, const Key& key, SourceRange range);
+  llvm::Value* lower_element(const syntax::Index& element);
+  llvm::Value* load_or_default(llvm::Value* element, ValueType type);
+  llvm::Value* lower_in(const syntax::In& in);
+  void lower_delete(const syntax::Delete& statement);
+  void delete_slice(const syntax::Global& global, llvm::ArrayRef<const syntax::Expression*> slice);
+  void lower_foreach(const syntax::Foreach& loop);
+  void lower_bucket_loop(const syntax::Foreach& loop);
+  void lower_foreach_body(const syntax::Foreach& loop, llvm::Value* element, const Loop& blocks);
+  // Runs `body` for every element that the slice lets through. direction and so on as of spile_rt_iterate.
+  struct Order { uint32_t column = 0; int32_t direction = 0; uint32_t statistic = 0; llvm::Value* limit = nullptr; };
+  void iterate(const syntax::Global& global, llvm::ArrayRef<const syntax::Expression*> slice, const Order& order,
+               SourceRange range, const std::function<void(llvm::Value* element, const Loop&)>& body);
+  std::vector<llvm::Value*> element_keys(const syntax::Global& global, llvm::Value* element, llvm::Value** length);
+  void match_slice(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, llvm::ArrayRef<llvm::Value*> keys,
+                   llvm::BasicBlock* otherwise);
+  std::vector<llvm::Value*> lower_slice(llvm::ArrayRef<const syntax::Expression*> slice);
+
+  // lower_aggregates.cpp
+  llvm::Value* aggregate_of(const syntax::Expression& stats);   // null at run time: empty
+  llvm::Value* aggregate_storage(const syntax::Global& global, SourceRange range);
+  llvm::Value* lower_statistic(const syntax::Statistic& statistic);
+  llvm::Value* extract(llvm::Value* aggregate, const syntax::Global& global, syntax::Statistic::Operator op,
+                       SourceRange range);
+  llvm::Value* lower_histogram_index(const syntax::HistogramIndex& index);
+  uint32_t bucket_count(const syntax::Global& global);
+  llvm::Value* bucket(llvm::Value* aggregate, llvm::Value* index);
+  void print_histogram(const syntax::Histogram& histogram);
+
+  // lower_output.cpp
+  llvm::Value* lower_print(const syntax::Print& print);
+  std::vector<syntax::FormatPart> format_of(const syntax::Print& print);
+  void write_record(uint32_t kind, uint32_t id, llvm::ArrayRef<llvm::Value*> values);
+  llvm::Value* make_string(const std::vector<syntax::FormatPart>& parts, llvm::ArrayRef<llvm::Value*> values);
+
+  // lower_call.cpp
+  llvm::Value* lower_call(const syntax::Call& call);
+  llvm::Value* call_script_function(const syntax::Call& call);
+  llvm::Value* call_intrinsic(const syntax::Call& call);
+  llvm::Value* call_runtime_function(const syntax::Call& call);
+  llvm::Value* clock(const std::string& name);
+  llvm::Value* lower_argument(const syntax::Call& call);
+  llvm::Value* lower_register(const syntax::Call& call);
+  llvm::Value* argument_register(uint64_t index);
+  llvm::Value* lower_site_text(const std::string& name);
+
+  // lower_binding.cpp
+  llvm::Value* lower_binding(int binding, const syntax::Expression& node, const std::vector<syntax::PathStep>& path,
+                             const syntax::Expression* base);
+  bool apply(const sema::LocationOp& op, std::vector<llvm::Value*>& stack, SourceRange range);
+  llvm::Value* apply_push(const sema::LocationOp& op);
+  llvm::Value* apply_unary(const sema::LocationOp& op, llvm::Value* x, SourceRange range);
+  llvm::Value* apply_binary(const sema::LocationOp& op, llvm::Value* x, llvm::Value* y, SourceRange range);
+  llvm::Value* load_traced(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range);
+  llvm::Value* load_traced_string(llvm::Value* address, SourceRange range);
+  llvm::Value* extend(llvm::Value* value, uint32_t bits, bool is_signed);
+  llvm::Value* lower_entry_value(const syntax::EntryValue& value);
+
+  // lower_statement.cpp
+  void lower(const syntax::Statement& statement);
+  void lower_if(const syntax::If& statement);
+  void lower_loop(const syntax::Expression* condition, const syntax::Expression* step, const syntax::Statement& body);
+  void lower_try(const syntax::Try& statement);
+  void lower_return(const syntax::Return& statement);
+  void spend_actions(const syntax::Statement& body, SourceRange range);
+
+  // lower_error.cpp
+  // Goes on where `bad` is false; else raises the script error, whose text may hold %d and %p for the arguments.
+  void raise_if(llvm::Value* bad, SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments = {});
+  void raise(SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments);
+  void raise_text(llvm::Value* text);    // error("...")
+  void write_message(llvm::Value* out, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments);
+  void to_message_or_record(const std::function<void(llvm::Value*)>& message, const std::function<void()>& record);
+  void propagate_if(llvm::Value* failed);
+
+  // lower_body.cpp: the frame and the life of a body
+  llvm::Value* frame_address(uint32_t offset);
+  llvm::Value* temporary_string();
+  llvm::Value* temporary_bytes(uint32_t bytes);
+  llvm::Value* entry_alloca(llvm::Type* type, const char* name);
+  void place_locals(const std::vector<std::unique_ptr<syntax::Local>>& locals);
+  void open_frame();
+  void close_frame(llvm::BasicBlock* failed);
+  void release_frame();
+  llvm::Value* string_of_local(const syntax::Local& local);
+  llvm::BasicBlock* lock_globals(const sema::Probe& body);
+
+
+  llvm::BasicBlock* block(const char* name);
+  void branch_if_open(llvm::BasicBlock* target);
+  bool terminated() const;
+  void start_dead_block();          // after a jump: what follows can't be reached
+  llvm::Value* copied(llvm::Value* string);
+  void set_message(llvm::Value* message);
+
+  llvm::Function* function_;
+  const syntax::Function* script_function_ = nullptr;
+  std::unordered_map<const syntax::Local*, llvm::Value*> longs_;       // allocas
+  std::unordered_map<const syntax::Local*, uint32_t> strings_;         // frame offsets
+  std::vector<Loop> loops_;
+  std::vector<Handler> handlers_;
+  llvm::BasicBlock* next_ = nullptr;       // where `next` and `return` go
+  llvm::Value* result_ = nullptr;          // script functions: where the result goes
+  llvm::BasicBlock* frame_block_ = nullptr;
+  llvm::BasicBlock* after_frame_ = nullptr;
+  llvm::Value* frame_base_ = nullptr;
+  llvm::Value* frame_mark_ = nullptr;
+  llvm::BasicBlock* locks_end_ = nullptr;  // after all locks are given back
+  uint32_t frame_top_ = 0, frame_peak_ = 0;
+  bool needs_mark_ = false;
+  llvm::Value* light_entered_ = nullptr;   // i1 alloca; only in light bodies
+  llvm::BasicBlock* light_refused_ = nullptr;
+
+  // Temporaries made inside its life are reused after it.
+  class Temporaries {
+   public:
+    explicit Temporaries(Lowering& lowering) : lowering_(lowering), top_(lowering.frame_top_) {}
+    ~Temporaries() { lowering_.frame_top_ = top_; }
+
+   private:
+    Lowering& lowering_;
+    uint32_t top_;
+  };
+};
+
+void lower_script_function(Unit& unit, const syntax::Function& function, llvm::Function* into);
+
+// Whether evaluating it can change storage that another operand's value points into.
+bool may_write(const syntax::Expression& expression);
+}  // namespace spile::codegen

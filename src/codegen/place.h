@@ -1,0 +1,32 @@
+#pragma once
+// What differs between the places where a handler can run, as far as the runtime's functions do not hide it already.
+// The lowering of statements and expressions knows nothing else of where its code will run.
+//
+// To add a place: implement this, and give compile.cpp its handlers' prologues (lower_target.cpp is the example).
+
+#include "codegen/llvm.h"
+#include "sema/program.h"
+
+namespace spile::codegen {
+
+class Lowering;
+
+class Place {
+ public:
+  virtual ~Place() = default;
+
+  virtual sema::Domain domain() const = 0;
+  // The runtime's Handle of a global's storage, as handlers of this place read and write it.
+  virtual llvm::Value* global(Lowering& lowering, const syntax::Global& global) = 0;
+  // Register `number` in DWARF's numbering, as it was at the probed place (at a return: 0 and 1 are the returned
+  // values); null where it isn't known.
+  virtual llvm::Value* machine_register(Lowering& lowering, int64_t number) = 0;
+  virtual llvm::Value* cfa(Lowering& lowering) = 0;
+  virtual llvm::Value* load_bias(Lowering& lowering) = 0;
+  // Of a tracepoint's record: the address of the byte at `offset`; null where there is none.
+  virtual llvm::Value* context_address(Lowering& lowering, int64_t offset) = 0;
+  // A string that lies at `offset` (i64) of a tracepoint's record, copied; null where there is none.
+  virtual llvm::Value* context_string(Lowering& lowering, llvm::Value* offset) = 0;
+};
+
+}  // namespace spile::codegen

@@ -1,0 +1,69 @@
+#pragma once
+// One LLVM module for one place: the runtime's bitcode, read lazily, with the script's functions added to it. Only
+// runtime functions that the script reaches are ever read, which is most of what keeps compiling in milliseconds.
+
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "codegen/llvm.h"
+
+namespace spile::codegen {
+
+class ScriptModule {
+ public:
+  // name: for messages and IR dumps. bitcode must outlive the module.
+  static Result<std::unique_ptr<ScriptModule>> create(std::string_view name, std::span<const unsigned char> bitcode);
+
+  llvm::LLVMContext& context() { return *context_; }
+  llvm::Module& module() { return *module_; }
+  llvm::Type* i1() { return llvm::Type::getInt1Ty(*context_); }
+  llvm::IntegerType* i8() { return llvm::Type::getInt8Ty(*context_); }
+  llvm::IntegerType* i32() { return llvm::Type::getInt32Ty(*context_); }
+  llvm::IntegerType* i64() { return llvm::Type::getInt64Ty(*context_); }
+  llvm::PointerType* ptr() { return llvm::PointerType::getUnqual(*context_); }
+  llvm::Type* none() { return llvm::Type::getVoidTy(*context_); }
+
+  // Calls a runtime function by its name and prototype. One that the bitcode lacks, or has otherwise, is reported by
+  // finish(): it is a mistake of ours, but one that a bundle's bitcode could bring.
+  llvm::CallInst* call_runtime(llvm::IRBuilder<>& builder, const std::string& name, llvm::Type* result,
+                               llvm::ArrayRef<llvm::Value*> arguments);
+  bool has_runtime(const std::string& name) const;
+
+  // Gives the runtime's constant `name` its value; without effect where the runtime does not ask for it.
+  void define_constant(const std::string& name, uint32_t value);
+  // Read-only data without relocations: NUL-terminated text, deduplicated, or raw numbers.
+  llvm::Constant* text(std::string_view value);
+  llvm::GlobalVariable* words(const std::string& name, llvm::ArrayRef<uint32_t> values);
+  // The variable of abi::ImageCells, of which offset 0 of the image is made.
+  llvm::GlobalVariable* cells();
+
+  llvm::Function* add_function(const std::string& name, llvm::FunctionType* type);
+  // A function to be found by its name in the object; what isn't exported is inlined or dropped.
+  void export_function(llvm::Function* function);
+  const std::vector<std::string>& exports() const { return exports_; }
+
+  // Reads in the runtime functions that are used, drops the rest, gives all one set of attributes. After it: a complete
+  // module, not yet optimised.
+  Result<void> finish();
+  std::string print() const;
+
+ private:
+  ScriptModule() = default;
+  Result<void> read_used();
+  void drop_unused();
+  void unify_attributes();
+
+  std::unique_ptr<llvm::LLVMContext> context_;
+  std::unique_ptr<llvm::Module> module_;
+  std::map<std::string, llvm::Constant*, std::less<>> texts_;
+  std::vector<std::string> exports_;
+  std::set<std::string> mismatches_;
+};
+
+}  // namespace spile::codegen

@@ -1,0 +1,59 @@
+#include "codegen/site_texts.h"
+
+#include <map>
+
+namespace spile::codegen {
+
+namespace {
+
+std::string text_of(const sema::ResolvedPoint& point, const std::string& what) {
+  if (what == "pp") return point.text;
+  if (what == "pn") return point.name.empty() ? point.text : point.name;
+  return point.site.function;
+}
+
+// Which of the probe's points every site is; -1: none.
+std::vector<std::vector<int>> points_by_site(const sema::Program& program) {
+  std::vector<std::vector<int>> points(program.probes.size());
+  for (size_t site = 0; site < program.sites.size(); ++site) {
+    const sema::ArmedSite& armed = program.sites[site];
+    const sema::SiteGroup& group = program.site_groups[static_cast<size_t>(armed.group)];
+    size_t position = 0;
+    auto note = [&](int probe) {
+      std::vector<int>& of_probe = points[static_cast<size_t>(probe)];
+      if (of_probe.empty()) of_probe.assign(program.sites.size(), 0);
+      if (position < armed.points.size()) of_probe[site] = armed.points[position];
+      ++position;
+    };
+    for (int probe : group.entry_probes) note(probe);
+    for (int probe : group.return_probes) note(probe);
+  }
+  return points;
+}
+
+}  // namespace
+
+SiteTexts make_site_texts(const sema::Program& program, const std::string& what, uint32_t string_size) {
+  SiteTexts texts;
+  std::map<std::string, uint32_t> known;
+  auto add = [&](const std::string& text) {
+    auto [entry, fresh] = known.emplace(text.substr(0, string_size - 1), static_cast<uint32_t>(texts.blob.size()));
+    if (fresh) texts.blob.append(entry->first.c_str(), entry->first.size() + 1);
+    return entry->second;
+  };
+  std::vector<std::vector<int>> points = points_by_site(program);
+  for (size_t i = 0; i < program.probes.size(); ++i) {
+    const sema::Probe& probe = program.probes[i];
+    texts.base.push_back(static_cast<uint32_t>(texts.offsets.size()));
+    bool many = probe.points.size() > 1 && !points[i].empty();
+    texts.mask.push_back(many ? ~0u : 0);
+    if (!many) {
+      texts.offsets.push_back(add(probe.points.empty() ? "" : text_of(probe.points[0], what)));
+      continue;
+    }
+    for (int point : points[i]) texts.offsets.push_back(add(text_of(probe.points[static_cast<size_t>(point)], what)));
+  }
+  return texts;
+}
+
+}  // namespace spile::codegen

@@ -1,0 +1,24 @@
+#pragma once
+// What records in an output ring refer to by number: print formats and error texts, each once.
+
+#include <map>
+#include <string>
+
+#include "codegen/codegen.h"
+
+namespace spile::codegen {
+
+class Tables {
+ public:
+  uint32_t add_format(OutputFormat format);
+  // text: with its place already in it.
+  uint32_t add_error(const std::string& text, const std::string& place);
+
+  std::vector<OutputFormat> formats;
+  std::vector<ErrorText> errors;
+
+ private:
+  std::map<std::string, uint32_t> format_ids_, error_ids_;
+};
+
+}  // namespace spile::codegen

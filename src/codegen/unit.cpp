@@ -1,0 +1,164 @@
+#include "codegen/unit.h"
+
+#include <set>
+
+#include "abi/record.h"
+#include "codegen/lowering.h"
+#include "codegen/site_texts.h"
+#include "sema/intrinsics.h"
+#include "syntax/visitor.h"
+
+namespace spile::codegen {
+
+namespace {
+
+// Whether `target` is called from `function`, directly or not.
+bool reaches(const syntax::Function& function, const syntax::Function& target, std::set<const syntax::Function*>& seen) {
+  bool found = false;
+  syntax::for_each_expression(static_cast<const syntax::Statement&>(*function.body), [&](const syntax::Expression& e) {
+    const auto* call = syntax::as<syntax::Call>(e);
+    if (!call || !call->function || found) return;
+    if (call->function == &target) found = true;
+    else if (seen.insert(call->function).second) found = reaches(*call->function, target, seen);
+  });
+  return found;
+}
+
+}  // namespace
+
+Unit::Unit(const sema::Program& p, const Layout& l, Tables& t, ScriptModule& m, Place& where)
+    : program(p), layout(l), tables(t), module(m), place(where), map_shapes_(p.globals.size()),
+      aggregate_shapes_(p.globals.size()), functions_(p.functions.size()), recursive_(p.functions.size(), -1) {}
+
+const GlobalLayout& Unit::layout_of(const syntax::Global& global) const {
+  return layout.globals[static_cast<size_t>(global.index)];
+}
+
+sema::Sharing Unit::sharing_of(const syntax::Global& global) const {
+  return program.sharing[static_cast<size_t>(global.index)];
+}
+
+llvm::Constant* Unit::map_shape(const syntax::Global& global) {
+  llvm::Constant*& shape = map_shapes_[static_cast<size_t>(global.index)];
+  if (!shape) {
+    uint32_t words[sizeof(abi::MapShape) / 4];
+    std::memcpy(words, &layout_of(global).map, sizeof words);
+    shape = module.words("shape." + global.name, words);
+  }
+  return shape;
+}
+
+llvm::Constant* Unit::aggregate_shape(const syntax::Global& global) {
+  llvm::Constant*& shape = aggregate_shapes_[static_cast<size_t>(global.index)];
+  if (!shape) {
+    // A typed struct, as loads of its 64-bit fields fold only where the initialiser has that shape.
+    const abi::AggregateShape& s = layout_of(global).aggregate;
+    auto word = [&](uint32_t v) { return llvm::ConstantInt::get(module.i32(), v); };
+    auto quad = [&](int64_t v) { return llvm::ConstantInt::get(module.i64(), static_cast<uint64_t>(v)); };
+    auto* value = llvm::ConstantStruct::getAnon({word(s.features), word(s.bits), quad(s.low), quad(s.high),
+                                                 quad(s.width), word(s.linear_buckets), word(s.size)});
+    shape = new llvm::GlobalVariable(module.module(), value->getType(), true, llvm::GlobalValue::InternalLinkage, value,
+                                     "aggregate." + global.name);
+  }
+  return shape;
+}
+
+llvm::Function* Unit::function(const syntax::Function& function) {
+  llvm::Function*& made = functions_[static_cast<size_t>(function.index)];
+  if (made) return made;
+  std::vector<llvm::Type*> types{module.ptr(), module.ptr()};
+  for (const auto& parameter : function.parameters) {
+    types.push_back(parameter->type == ValueType::kString ? static_cast<llvm::Type*>(module.ptr()) : module.i64());
+  }
+  types.push_back(module.ptr());
+  made = module.add_function("script." + function.name, llvm::FunctionType::get(module.i1(), types, false));
+  pending_.push_back(&function);
+  return made;
+}
+
+bool Unit::is_recursive(const syntax::Function& function) {
+  int& known = recursive_[static_cast<size_t>(function.index)];
+  if (known < 0) {
+    std::set<const syntax::Function*> seen;
+    known = reaches(function, function, seen) ? 1 : 0;
+  }
+  return known == 1;
+}
+
+void Unit::lower_functions() {
+  while (!pending_.empty()) {
+    const syntax::Function* next = pending_.back();
+    pending_.pop_back();
+    lower_script_function(*this, *next, function(*next));
+  }
+}
+
+const Unit::SiteTables& Unit::site_tables(const std::string& what) {
+  auto [entry, fresh] = site_tables_.try_emplace(what);
+  if (fresh) {
+    SiteTexts texts = make_site_texts(program, what, layout.string_size);
+    auto* data = llvm::ConstantDataArray::getString(module.context(), texts.blob, false);
+    entry->second.blob = new llvm::GlobalVariable(module.module(), data->getType(), true,
+                                                  llvm::GlobalValue::InternalLinkage, data, "texts." + what);
+    entry->second.offsets = module.words("offsets." + what, texts.offsets);
+    entry->second.base = module.words("base." + what, texts.base);
+    entry->second.mask = module.words("mask." + what, texts.mask);
+  }
+  return entry->second;
+}
+
+llvm::Constant* Unit::return_flags() {
+  if (!return_flags_) {
+    std::vector<uint32_t> flags;
+    for (const sema::Probe& probe : program.probes) flags.push_back(probe.kind == sema::ProbeKind::kFunctionReturn);
+    return_flags_ = module.words("return_flags", flags);
+  }
+  return return_flags_;
+}
+
+bool Unit::functions_use_arguments() {
+  if (functions_use_arguments_) return *functions_use_arguments_;
+  bool used = false;
+  for (const syntax::Function* function : program.functions) {
+    syntax::for_each_expression(static_cast<const syntax::Statement&>(*function->body), [&](const syntax::Expression& e) {
+      const auto* call = syntax::as<syntax::Call>(e);
+      if (!call || call->intrinsic < 0) return;
+      used |= (sema::intrinsics()[static_cast<size_t>(call->intrinsic)].needs & sema::kNeedsArguments) != 0;
+    });
+  }
+  functions_use_arguments_ = used;
+  return used;
+}
+
+llvm::Function* Unit::raise_function() {
+  if (raise_) return raise_;
+  auto* type = llvm::FunctionType::get(module.none(), {module.ptr(), module.i32(), module.i64(), module.i64()}, false);
+  raise_ = module.add_function("spile_raise", type);
+  raise_->addFnAttr(llvm::Attribute::NoInline);
+  raise_->addFnAttr(llvm::Attribute::Cold);
+  if (place.domain() == sema::Domain::kTarget) raise_->addFnAttr("no_caller_saved_registers");
+
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(module.context(), "", raise_));
+  auto* put = llvm::BasicBlock::Create(module.context(), "put", raise_);
+  auto* end = llvm::BasicBlock::Create(module.context(), "end", raise_);
+  llvm::Value* context = raise_->getArg(0);
+  llvm::Value* record = module.call_runtime(b, "spile_rt_record_begin", module.ptr(),
+                                            {context, b.getInt32(abi::kError), raise_->getArg(1), b.getInt32(16)});
+  b.CreateCondBr(b.CreateIsNull(record), end, put);
+  b.SetInsertPoint(put);
+  llvm::Value* at = module.call_runtime(b, "spile_rt_record_put_long", module.ptr(), {record, raise_->getArg(2)});
+  at = module.call_runtime(b, "spile_rt_record_put_long", module.ptr(), {at, raise_->getArg(3)});
+  module.call_runtime(b, "spile_rt_record_end", module.none(), {context, record, at});
+  b.CreateBr(end);
+  b.SetInsertPoint(end);
+  b.CreateRetVoid();
+  return raise_;
+}
+
+void Unit::refuse(SourceRange range, const std::string& what) {
+  if (refusal_) return;
+  std::string place = range.to_string();
+  refusal_ = Error{place.empty() ? what : place + ": " + what, ""};
+}
+
+}  // namespace spile::codegen

@@ -1,0 +1,63 @@
+#pragma once
+// One module being made for one place: what all lowerings of its functions share.
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "codegen/layout.h"
+#include "codegen/place.h"
+#include "codegen/script_module.h"
+#include "codegen/tables.h"
+
+namespace spile::codegen {
+
+class Unit {
+ public:
+  Unit(const sema::Program& program, const Layout& layout, Tables& tables, ScriptModule& module, Place& place);
+
+  const sema::Program& program;
+  const Layout& layout;
+  Tables& tables;
+  ScriptModule& module;
+  Place& place;
+
+  const GlobalLayout& layout_of(const syntax::Global& global) const;
+  sema::Sharing sharing_of(const syntax::Global& global) const;
+  // Constants of the shapes, for the runtime to read.
+  llvm::Constant* map_shape(const syntax::Global& global);
+  llvm::Constant* aggregate_shape(const syntax::Global& global);
+
+  // The LLVM function of a script function; its body is lowered by lower_functions().
+  //   bool(Context*, State*, arguments..., result*): false: a script error is on its way
+  llvm::Function* function(const syntax::Function& function);
+  bool is_recursive(const syntax::Function& function);
+  void lower_functions();
+
+  // Tables of site_texts.h, and whether a probe is a return probe, by probe index.
+  struct SiteTables { llvm::Constant *blob, *offsets, *base, *mask; };
+  const SiteTables& site_tables(const std::string& what);
+  llvm::Constant* return_flags();
+  // Whether any script function asks for argument registers (then handlers put them into State).
+  bool functions_use_arguments();
+
+  // void(Context*, i32 error, i64, i64): writes an error record. Out of line: cold, and keeps its caller's registers.
+  llvm::Function* raise_function();
+
+  // What the lowering cannot compile: the first one becomes compile()'s error.
+  void refuse(SourceRange range, const std::string& what);
+  const std::optional<Error>& refusal() const { return refusal_; }
+
+ private:
+  std::vector<llvm::Constant*> map_shapes_, aggregate_shapes_;
+  std::vector<llvm::Function*> functions_;
+  std::vector<int> recursive_;  // by function index: -1 not known yet
+  std::vector<const syntax::Function*> pending_;
+  std::map<std::string, SiteTables> site_tables_;
+  llvm::Constant* return_flags_ = nullptr;
+  std::optional<bool> functions_use_arguments_;
+  llvm::Function* raise_ = nullptr;
+  std::optional<Error> refusal_;
+};
+
+}  // namespace spile::codegen
