@@ -130,7 +130,9 @@ void DebugInfo::place_waiting_parameters(const FunctionRecord& record, bool stan
     const Slot slot = record.variables[i].slot;
     any_waits |= slot != Slot::kReady;
     if (variables[i].kind != Variable::Kind::kParameter) continue;
-    const bool by_reference = slot == Slot::kNotThereYetByReference || variables[i].place.type.passed_by_reference();
+    const TypeKind kind = variables[i].place.type.kind();
+    const bool by_reference = variables[i].place.type.passed_by_reference() ||
+                              (slot == Slot::kNotThereYetByReference && (kind == TypeKind::kStruct || kind == TypeKind::kUnion));
     passed.push_back({variables[i].place.type, by_reference});
   }
   if (!any_waits) return;

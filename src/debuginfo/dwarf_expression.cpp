@@ -17,6 +17,17 @@ constexpr int64_t kCfaFromEntryRsp = 8;
 constexpr int64_t kFutureRbpFromEntryRsp = -8;
 constexpr const char* kNoFrameYet = "has no place before the function has made its stack frame";
 
+// rdi, rsi, rdx, rcx, r8, r9.
+bool passes_parameters(int64_t number) {
+  return number == 1 || number == 2 || number == 4 || number == 5 || number == 8 || number == 9;
+}
+
+// For the whole function, as opposed to a location list's entry for some addresses.
+bool is_for_whole_function(Dwarf_Attribute& attribute) {
+  const unsigned form = dwarf_whatform(&attribute);
+  return form == DW_FORM_exprloc || form == DW_FORM_block1;
+}
+
 // Whether every operation finds its operands and a value is left at the end: code generators rely on it.
 bool well_formed(const Operations& code) {
   int64_t depth = 0;
@@ -53,6 +64,9 @@ class Compiler {
       : attribute_(attribute), context_(context), depth_(depth) {}
 
   Place compile(Dwarf_Op* operations, size_t count);
+  // A register was read that says nothing of the function at its entry, and may have a frame's address later (rbp, rbx, rsp,
+  // and rax with GCC's address sanitizer). The CFA is not meant: at the entry that is computed from the entry's rsp.
+  bool reads_frame_register() const { return reads_frame_register_; }
 
  private:
   bool compile_one(const Dwarf_Op& op);
@@ -75,11 +89,12 @@ class Compiler {
     return true;
   }
   bool offset(int64_t by) {
-    if (by != 0) push(Opcode::kOffset, by);
+    append_offset(code_, by);
     return true;
   }
   bool push_register(int64_t number, int64_t by) {
     if (number < 0 || number >= kRegisters) return fail(fmt::format("is in a register that is not kept (DWARF number {})", number));
+    reads_frame_register_ |= !passes_parameters(number);
     push(Opcode::kRegister, number);
     return offset(by);
   }
@@ -90,6 +105,7 @@ class Compiler {
   Operations code_;
   std::vector<Piece> pieces_;
   bool is_value_ = false;
+  bool reads_frame_register_ = false;
   std::string reason_;
 };
 
@@ -148,18 +164,15 @@ bool Compiler::push_frame_base(int64_t by) {
   // Clang's frame base is the frame pointer that the prologue makes; before that, it is where that will be.
   if (context_.at_entry && count == 1 && operations[0].atom == DW_OP_reg0 + kRbp) {
     push(Opcode::kRegister, kRsp);
-    return offset(kFutureRbpFromEntryRsp + by);
+    return offset(kFutureRbpFromEntryRsp) && offset(by);
   }
   if (context_.at_entry && count == 1 && operations[0].atom == DW_OP_reg0 + kRsp)
     return fail(kNoFrameYet);
-  Place frame = Compiler(&base, context_, depth_ + 1).compile(operations, count);
+  Compiler compiler(&base, context_, depth_ + 1);
+  Place frame = compiler.compile(operations, count);
+  reads_frame_register_ |= compiler.reads_frame_register() && is_for_whole_function(base);
   if (frame.kind != Place::Kind::kMemory && frame.kind != Place::Kind::kValue) return fail(frame.reason);
   code_.insert(code_.end(), frame.operations.begin(), frame.operations.end());
-  // One kOffset from the register: is_in_future_frame() and readers of listings see a plain "rsp - 12".
-  if (!code_.empty() && code_.back().opcode == Opcode::kOffset) {
-    by += code_.back().value;
-    code_.pop_back();
-  }
   return offset(by);
 }
 
@@ -336,10 +349,11 @@ Place Compiler::compile(Dwarf_Op* operations, size_t count) {
   return place;
 }
 
-bool below_cfa_at_entry(const Operations& operations, size_t count) {
-  if (count == 0 || operations[0] != Operation{.opcode = Opcode::kRegister, .value = kRsp}) return false;
-  const int64_t by = count == 2 && operations[1].opcode == Opcode::kOffset ? operations[1].value : 0;
-  return (count == 1 || (count == 2 && operations[1].opcode == Opcode::kOffset)) && by < kCfaFromEntryRsp;
+// count: of the operations to look at.
+bool is_below_cfa_at_entry(const Operations& operations, size_t count) {
+  if (count == 0 || count > 2 || operations[0] != Operation{.opcode = Opcode::kRegister, .value = kRsp}) return false;
+  if (count == 2 && operations[1].opcode != Opcode::kOffset) return false;
+  return (count == 2 ? operations[1].value : 0) < kCfaFromEntryRsp;
 }
 
 }  // namespace
@@ -350,7 +364,7 @@ Place unavailable(std::string reason) {
   return place;
 }
 
-Place compile_location(Dwarf_Attribute& attribute, const FrameContext& context) {
+LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& context) {
   Dwarf_Op* operations = nullptr;
   size_t count = 0;
   int found = 0;
@@ -359,20 +373,25 @@ Place compile_location(Dwarf_Attribute& attribute, const FrameContext& context) 
     found = dwarf_getlocation_addr(&attribute, context.pc.value, &operations, &count, 1);
   else
     found = dwarf_getlocation(&attribute, &operations, &count) == 0 ? 1 : -1;
-  if (found < 0) return unavailable("has a damaged description");
-  if (found == 0) return unavailable("is optimised out here");
-  return Compiler(&attribute, context, 0).compile(operations, count);
-}
+  LocatedValue value;
+  if (found <= 0) {
+    value.place = unavailable(found < 0 ? "has a damaged description" : "is optimised out here");
+    return value;
+  }
+  Compiler compiler(&attribute, context, 0);
+  value.place = compiler.compile(operations, count);
+  if (!context.at_entry) return value;
 
-bool is_in_future_frame(const Place& place) {
-  if (place.kind == Place::Kind::kUnavailable) return place.reason == kNoFrameYet;
-  return place.kind == Place::Kind::kMemory && below_cfa_at_entry(place.operations, place.operations.size());
-}
-
-bool is_reference_in_future_frame(const Place& place) {
-  const Operations& code = place.operations;
-  return place.kind == Place::Kind::kMemory && !code.empty() &&
-         code.back() == Operation{.opcode = Opcode::kDeref, .size = 8} && below_cfa_at_entry(code, code.size() - 1);
+  const Operations& code = value.place.operations;
+  if (value.place.kind == Place::Kind::kUnavailable) {
+    value.in_future_frame = value.place.reason == kNoFrameYet;
+  } else if (value.place.kind == Place::Kind::kMemory) {
+    const bool ends_in_load = !code.empty() && code.back() == Operation{.opcode = Opcode::kDeref, .size = 8};
+    value.in_future_frame = (compiler.reads_frame_register() && is_for_whole_function(attribute)) ||
+                            is_below_cfa_at_entry(code, code.size() - (ends_in_load ? 1 : 0));
+    value.by_reference = value.in_future_frame && ends_in_load;
+  }
+  return value;
 }
 
 }  // namespace spile::debuginfo

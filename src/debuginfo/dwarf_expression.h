@@ -14,12 +14,16 @@ struct FrameContext {
   bool at_entry;        // pc is the function's first instruction: nothing is pushed, no register has been changed
 };
 
-// The place that an attribute (DW_AT_location) gives at context.pc. Place::type is left to the caller.
-Place compile_location(Dwarf_Attribute& attribute, const FrameContext& context);
-// At a function's entry: a place in the frame that the function has yet to make, which holds nothing now.
-bool is_in_future_frame(const Place& place);
-// Such a place that holds the address of the object rather than itself (class parameters passed by hidden reference).
-bool is_reference_in_future_frame(const Place& place);
+struct LocatedValue {
+  Place place;  // Place::type is left to the caller
+  // At a function's entry: the place is in the frame that the function has yet to make, and holds nothing now. Either it is
+  // below the CFA, or a location for the whole function (as unoptimised code has) needs a register that passes no parameter.
+  bool in_future_frame = false;
+  bool by_reference = false;  // and will hold the address of the object rather than itself
+};
+
+// What an attribute (DW_AT_location) gives at context.pc.
+LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& context);
 
 Place unavailable(std::string reason);
 

@@ -44,17 +44,16 @@ VariableRecord read_variable(Dwarf_Die& die, Variable::Kind kind, const FrameCon
   record.type = type_id_of(context.file, die);
   Dwarf_Attribute attribute;
   if (dwarf_attr_integrate(&die, DW_AT_location, &attribute)) {
-    record.place = compile_location(attribute, context);
+    LocatedValue value = compile_location(attribute, context);
+    record.place = std::move(value.place);
+    using Slot = VariableRecord::Slot;
+    if (value.in_future_frame) record.slot = value.by_reference ? Slot::kNotThereYetByReference : Slot::kNotThereYet;
   } else if (dwarf_attr_integrate(&die, DW_AT_const_value, &attribute)) {
     record.place = constant_place(attribute);
   } else {
     record.is_declaration = die_flag(die, DW_AT_declaration) || die_flag(die, DW_AT_external);
     record.place = unavailable(record.is_declaration ? "is only declared here" : "is optimised out");
   }
-  if (context.at_entry && is_in_future_frame(record.place))
-    record.slot = VariableRecord::Slot::kNotThereYet;
-  else if (context.at_entry && is_reference_in_future_frame(record.place))
-    record.slot = VariableRecord::Slot::kNotThereYetByReference;
   return record;
 }
 

@@ -41,6 +41,9 @@ struct Operation {
 };
 using Operations = std::vector<Operation>;
 
+// Appends `top += by`, in one operation with an offset that is there already. Wraps around, as addresses do.
+void append_offset(Operations& operations, int64_t by);
+
 // One word an operation: "rdi", "rsp +16 load4s", "&0x4010 load8 +24 load4": for -v, listings and tests. "&" is a file
 // address, "loadN" kDeref and "extN" kExtend of N bytes, a trailing "s" means signed.
 std::string to_string(const Operations& operations);

@@ -104,7 +104,8 @@ class StoppedProgram {
   }
   std::string read_string(uint64_t address) const {
     std::string text;
-    while (char c = static_cast<char>(read(address++, 1))) text += c;
+    char c;
+    while (text.size() < 100 && (c = static_cast<char>(read(address++, 1)))) text += c;
     return text;
   }
 

@@ -341,6 +341,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Build{"GccO0Separate",
                           "gcc -O0 -g program.c -o program -Wl,--build-id=none && objcopy --only-keep-debug program program.debug && "
                           "strip -s program && objcopy --add-gnu-debuglink=program.debug program", false},
+                    // These keep their frame in other ways: a second one on the heap, rbx for the first.
+                    Build{"GccO0Asan", "gcc -O0 -g -fsanitize=address program.c -o program", false},
+                    Build{"ClangO0Asan", "clang-19 -O0 -g -fsanitize=address program.c -o program", false},
+                    Build{"ClangO0Realigned", "clang-19 -O0 -g -mstackrealign program.c -o program", false},
+                    Build{"GccO0Realigned", "gcc -O0 -g -mstackrealign program.c -o program", false},
+                    Build{"GccOg", "gcc -Og -g program.c -o program", true},
                     Build{"GccO2Compressed", "gcc -O2 -g -gz program.c -o program", true}),
     [](const auto& info) { return info.param.name; });
 

@@ -12,14 +12,6 @@ constexpr size_t kMostNamesInHint = 12;
 
 Error unreadable(const std::string& reason) { return {fmt::format("the value {}", reason), {}}; }
 
-void append_offset(Operations& code, int64_t by) {
-  if (!code.empty() && code.back().opcode == Opcode::kOffset) {
-    by += code.back().value;
-    code.pop_back();
-  }
-  if (by != 0) code.push_back({.opcode = Opcode::kOffset, .value = by});
-}
-
 void append_shift_right(Operations& code, uint64_t bytes) {
   if (bytes == 0) return;
   code.push_back({.opcode = Opcode::kConstant, .value = static_cast<int64_t>(bytes * 8)});
@@ -131,9 +123,9 @@ Result<Place> walk_index(const Place& from, const Step& step) {
     TRY(object, dereferenced(object));
   }
   if (step.kind == Step::Kind::kIndex) {
-    const int64_t offset = step.index * static_cast<int64_t>(stride);
-    if (object.kind != Place::Kind::kMemory && offset < 0) return unreadable("is outside the array");
-    return part_of(object, static_cast<uint64_t>(offset), stride, element);
+    const uint64_t offset = static_cast<uint64_t>(step.index) * stride;
+    if (object.kind != Place::Kind::kMemory && step.index < 0) return unreadable("is outside the array");
+    return part_of(object, offset, stride, element);
   }
   if (object.kind != Place::Kind::kMemory) return unreadable("is in an array that is kept in registers, where only constant indices reach");
   object.operations.push_back({.opcode = Opcode::kIndex, .value = step.index});
@@ -162,6 +154,15 @@ Result<Operations> load_bit_field(const Place& place) {
 }
 
 }  // namespace
+
+void append_offset(Operations& code, int64_t by) {
+  auto sum = static_cast<uint64_t>(by);
+  if (!code.empty() && code.back().opcode == Opcode::kOffset) {
+    sum += static_cast<uint64_t>(code.back().value);
+    code.pop_back();
+  }
+  if (sum != 0) code.push_back({.opcode = Opcode::kOffset, .value = static_cast<int64_t>(sum)});
+}
 
 Result<Place> walk(const Place& start, std::span<const Step> steps) {
   Place place = start;
