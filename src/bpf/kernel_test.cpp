@@ -72,7 +72,7 @@ struct Loaded {
 
 int64_t as_long(std::span<const uint8_t> value) {
   int64_t out = 0;
-  std::memcpy(&out, value.data(), std::min(value.size(), sizeof out));
+  if (!value.empty()) std::memcpy(&out, value.data(), std::min(value.size(), sizeof out));
   return out;
 }
 

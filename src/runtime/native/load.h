@@ -13,7 +13,7 @@ namespace spile::rt {
 
 #define SPILE_LOAD(INSTRUCTION)                                                             \
   asm goto("1: " INSTRUCTION "\n"                                                           \
-           ".pushsection " SPILE_FIXUPS ",\"a\",@progbits\n"                                 \
+           ".pushsection " SPILE_FIXUPS ",\"a\",@progbits\n.balign 4\n"                      \
            ".long 1b - .\n.long %l[fault] - .\n"                                            \
            ".popsection"                                                                    \
            : "=r"(word) : "r"(address) : : fault)
