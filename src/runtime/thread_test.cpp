@@ -102,6 +102,23 @@ TEST(Thread, EveryAdditionIsCounted) {
   EXPECT_EQ(sum, uint64_t{kThreads} * kRounds);
 }
 
+TEST(Thread, OverflowSlotOfAKilledThreadIsTakenOver) {
+  TestArena arena(2);  // the controller's and the overflow slot
+  pid_t child = fork();
+  if (child == 0) _exit(0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  arena.slot(1)->lock = static_cast<uint32_t>(child);
+  arena.slot(1)->busy = 1;
+  Context context{}, nested{};
+  ASSERT_TRUE(spile_rt_enter(&context));
+  EXPECT_EQ(context.slot, arena.slot(1));
+  EXPECT_EQ(arena.slot(1)->lock, static_cast<uint32_t>(gettid()));
+  EXPECT_FALSE(spile_rt_enter_light(&nested));
+  EXPECT_EQ(arena.slot(1)->skipped[abi::kSkipReentrant], 1u);
+  spile_rt_leave(&context);
+  EXPECT_EQ(arena.slot(1)->lock, 0u);
+}
+
 TEST(Thread, ManyThreadsRaceForSlots) {
   TestArena arena(64);
   constexpr int kThreads = 40;

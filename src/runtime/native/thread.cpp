@@ -93,15 +93,22 @@ SPILE_COLD abi::ThreadSlot* find_slot() {
   return slot;
 }
 
-// The lock's value is the holder's tid, so that the controller can free it when that thread has died, and so that a
-// signal handler that interrupted the holder does not wait for itself.
+// The lock's value is the holder's tid: a signal handler that interrupted the holder does not wait for itself, and the
+// lock of a thread that was killed is taken over.
 SPILE_COLD bool hold_overflow_slot(abi::ThreadSlot* slot) {
-  uint32_t value = may_call_system() ? static_cast<uint32_t>(system_call(kSysGettid)) : ~0u;
-  if (may_call_system() && load_relaxed(&slot->lock) == value) {
+  bool may_ask = may_call_system();
+  uint32_t value = may_ask ? static_cast<uint32_t>(system_call(kSysGettid)) : ~0u;
+  if (may_ask && load_relaxed(&slot->lock) == value) {
     __atomic_fetch_add(&slot->skipped[abi::kSkipReentrant], 1, __ATOMIC_RELAXED);
     return false;
   }
   if (take_lock(&slot->lock, value)) return true;
+  uint32_t holder = load_relaxed(&slot->lock);
+  constexpr long kNoSuchProcess = -3;
+  if (may_ask && holder != ~0u && system_call(kSysKill, static_cast<int32_t>(holder), 0) == kNoSuchProcess &&
+      compare_and_swap(&slot->lock, holder, value)) {
+    return true;
+  }
   __atomic_fetch_add(&slot->skipped[abi::kSkipLockTimeout], 1, __ATOMIC_RELAXED);
   return false;
 }
@@ -125,7 +132,7 @@ SPILE_INLINE inline void find_thread(Context* context) {
     }
   }
   context->slot = find_slot();
-  context->overflow = static_cast<uint16_t>(context->slot->shared);
+  context->overflow = static_cast<uint16_t>(load_relaxed(&context->slot->shared));
 }
 
 // The controller flips the epoch, makes all CPUs fence (membarrier) and then looks for slots that are busy in the old
@@ -138,7 +145,7 @@ SPILE_INLINE inline void announce_busy(Context* context) {
     store_relaxed(&context->slot->busy, 1 + now);
     compiler_barrier();
   }
-  context->epoch = static_cast<uint16_t>(epoch);
+  context->epoch = epoch & 1;  // whatever the arena says, it selects one of two
 }
 
 }  // namespace
