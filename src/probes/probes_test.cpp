@@ -218,7 +218,7 @@ TEST_F(ProbesTest, ListsPointsWithTheirVariables) {
   auto leaving = world->list(script.probes[0]->points[1], true);
   ASSERT_TRUE(entry.ok() && leaving.ok());
   EXPECT_THAT(entry->at(0).variables, ElementsAre("$arg:long int", "$text:const char*"));
-  EXPECT_THAT(leaving->at(0).variables, ElementsAre("$return:long", "$arg:long int", "$text:const char*"));
+  EXPECT_THAT(leaving->at(0).variables, ElementsAre("$return:long int", "$arg:long int", "$text:const char*"));
   EXPECT_THAT(world->list(script.probes[0]->points[0], false)->at(0).variables, IsEmpty());
 }
 
