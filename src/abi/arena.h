@@ -129,10 +129,22 @@ struct ImageCells {
   uint64_t host_context;   // controller only: passed to the host's functions below; 0 in targets
   uint64_t host_drain;     // controller only: void (*)(void* context), called when the ring is full; 0 in targets
   uint64_t load_bias;      // of the module that this copy of the image serves: run-time minus file address
-  uint64_t returned_begin; // [begin, end): the code region in which this process's `returned` addresses (trampoline.h) lie
+  uint64_t returned_begin; // [begin, end): the code region of this copy, in which `returned` addresses (trampoline.h) lie
   uint64_t returned_end;
-  uint64_t reserved;
+  uint64_t code_regions;   // run-time address of a CodeRegionList; 0: there is no other region
 };
 static_assert(sizeof(ImageCells) == 64);
+
+// All code regions of a process (one for each probed module): where the `returned` addresses on its stacks lie. Read-only
+// to the process; the controller appends.
+inline constexpr uint32_t kMaxCodeRegions = 63;
+struct CodeRegionList {
+  uint64_t count;          // published with release; ranges beyond the capacity are not listed
+  uint64_t reserved;
+  struct {
+    uint64_t begin, end;
+  } ranges[kMaxCodeRegions];
+};
+static_assert(sizeof(CodeRegionList) == 1024);
 
 }  // namespace spile::abi

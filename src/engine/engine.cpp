@@ -256,7 +256,7 @@ void EngineImpl::watch_linker(AddressSpace& space, SetupContext& context, pid_t 
   if (!linker) return;  // a static program
   auto watch = [&]() -> Result<void> {
     TRY(Address function, find_dynamic_symbol(space.memory, *linker, "_dl_debug_state"));
-    TRY(auto region, region_near(context, space, linker->lowest, linker->highest, 1, 256));
+    TRY(auto region, region_for(context, space, *linker, 1, 256));
     TRY(PatchedSite site, build_linker_trap(space, function, *region, &space.linker_trap));
     sites.push_back(site);
     return {};
@@ -283,7 +283,7 @@ Result<void> EngineImpl::arm_space(AddressSpace& space, ArmReport& report) {
     if (wanted == requests_.end() || wanted->second.size() == loaded.requests_done) continue;
     const Module& module = loaded.module;
     auto source = [&](uint64_t count, uint64_t room) {
-      return region_near(context, space, module.lowest, module.highest, count, room);
+      return region_for(context, space, module, count, room);
     };
     std::span<const SiteRequest> fresh = std::span(wanted->second).subspan(loaded.requests_done);
     TRY(BuiltSites built, build_sites(space, pid, module, fresh, source));

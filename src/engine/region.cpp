@@ -14,6 +14,8 @@ constexpr uint64_t kPage = 4096;
 constexpr uint64_t kCodeAlignment = 16;
 constexpr unsigned kMemfdExec = 0x10, kMemfdNoExecSeal = 0x8;  // Linux 6.3
 
+static_assert(kRegionListOffset + sizeof(abi::CodeRegionList) <= kPage);
+
 constexpr uint64_t pages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 }  // namespace
@@ -81,7 +83,16 @@ void Region::append_journal(const JournalEntry& entry) {
   head.journal_count++;
 }
 
-void Region::fill_cells(Address arena, Address process_table) {
+void Region::list_region(Address begin, Address end) {
+  auto* list = reinterpret_cast<abi::CodeRegionList*>(view_ + kRegionListOffset);
+  if (list->count >= abi::kMaxCodeRegions) return;
+  list->ranges[list->count].begin = begin.value;
+  list->ranges[list->count].end = end.value;
+  __atomic_store_n(&list->count, list->count + 1, __ATOMIC_RELEASE);
+}
+
+void Region::fill_cells(Address arena, Address process_table, uint64_t bias) {
+  bias_ = bias;
   RegionHeader& head = header();
   head.arena = arena.value;
   head.process_table = process_table.value;
@@ -89,6 +100,10 @@ void Region::fill_cells(Address arena, Address process_table) {
   auto* cells = reinterpret_cast<abi::ImageCells*>(view_ + head.image_offset);
   cells->arena = arena.value;
   cells->process_table = process_table.value;
+  cells->load_bias = bias;
+  cells->returned_begin = address_.value;
+  cells->returned_end = end().value;
+  cells->code_regions = address_.value + kRegionListOffset;
 }
 
 }  // namespace spile::engine

@@ -1,8 +1,8 @@
 #pragma once
-// A code region: one memfd "spile-code", mapped readable and executable in a target within reach of the modules it
+// A code region: one memfd "spile-code", mapped readable and executable in a target within reach of the module it
 // serves, and writable only in the controller. Forked children share it, at the same address.
 //
-//   0                 RegionHeader
+//   0                 RegionHeader, then a CodeRegionList (abi/arena.h) at kRegionListOffset
 //   journal_offset    JournalEntry[journal_capacity]   what is patched, and what stood there before
 //   image_offset      the CodeImage: ImageCells, handlers, constants     (0: none)
 //   code_offset       trampolines, growing upwards
@@ -25,6 +25,7 @@ inline constexpr uint64_t kRegionMagic = 0x65646f632d6c7073;  // "spl-code"
 inline constexpr const char* kCodeName = "spile-code";
 inline constexpr const char* kArenaName = "spile-arena";
 inline constexpr uint8_t kMaxPatch = 8;
+inline constexpr uint64_t kRegionListOffset = 1024;
 
 struct JournalEntry {
   uint64_t address;
@@ -55,6 +56,7 @@ struct RegionHeader {
   uint64_t slot_stride;
   uint64_t slot_count;
 };
+static_assert(sizeof(RegionHeader) <= kRegionListOffset);
 
 class Region {
  public:
@@ -85,8 +87,11 @@ class Region {
   Address append_code(std::span<const uint8_t> code);
   void append_journal(const JournalEntry& entry);
 
-  // Fills the image's cells once the target's addresses are known.
-  void fill_cells(Address arena, Address process_table);
+  // Fills the image's cells once the target's addresses are known. bias: of the module that the region serves.
+  void fill_cells(Address arena, Address process_table, uint64_t bias);
+  uint64_t bias() const { return bias_; }
+  // Tells handlers of the region [begin, end).
+  void list_region(Address begin, Address end);
 
  private:
   Region() = default;
@@ -95,6 +100,7 @@ class Region {
   uint8_t* view_ = nullptr;
   uint64_t size_ = 0;
   uint64_t next_ = 0;
+  uint64_t bias_ = 0;
   Address address_;
 };
 

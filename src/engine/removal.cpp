@@ -67,6 +67,7 @@ void resolve_slot(const AddressSpace& space, uint64_t slot_offset, const TargetM
     Address frame_at = slot_at + static_cast<int64_t>(geometry.shadow_offset + i * geometry.shadow_stride);
     auto frame = space.memory.read_value<abi::ShadowFrame>(frame_at);
     if (!frame.ok()) return;
+    if (frame->stack_slot == 0) continue;
     auto present = to.read_value<uint64_t>(Address(frame->stack_slot));
     if (!present.ok() || !space.in_code(Address(*present))) continue;
     (void)to.write_value(Address(frame->stack_slot), frame->return_address);
@@ -115,7 +116,9 @@ void resolve_pending_returns(const AddressSpace& space, uint64_t only_slot, cons
   if (space.geometry.shadow_capacity == 0) return;
   if (only_slot != 0) return resolve_slot(space, only_slot, to);
   for (const abi::ThreadTableEntry& entry : read_table(space)) {
-    if (entry.thread_pointer > 1) resolve_slot(space, entry.slot_offset, to);
+    if (entry.thread_pointer > 1 && !(entry.thread_pointer & abi::kOverflowEntry)) {
+      resolve_slot(space, entry.slot_offset, to);
+    }
   }
 }
 

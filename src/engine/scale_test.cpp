@@ -20,8 +20,7 @@ class ScaleTest : public EngineFixture {
       request.module_path = canonical;
       request.address = FileAddress(symbol.address);
       request.size = symbol.size;
-      bool twice = name.find("setjmp") != std::string::npos || name.find("fork") != std::string::npos;
-      if (with_returns && !twice && site % 2) {
+      if (with_returns) {
         request.kind = abi::SiteKind::kReturn;
         request.enter_offset = handlers_.offset("enter_return");
         request.exit_offset = handlers_.offset("exit_return");
@@ -90,7 +89,7 @@ TEST_F(ScaleTest, PythonWithAllItsExportsProbed) {
   auto pid = engine_->launch({.arguments = {python, "-c", "import json, sys\nx = 0\nfor i in range(100000): x += len(json.dumps(i))\n"
                                                           "sys.exit(x == 488890 and 23)"}});
   ASSERT_TRUE(pid.ok()) << pid.error().message;
-  auto report = engine_->arm(all_exports(std::filesystem::canonical(python), getenv("NORET") == nullptr));
+  auto report = engine_->arm(all_exports(std::filesystem::canonical(python), true));
   ASSERT_TRUE(report.ok()) << report.error().message;
   tell("python3.11", *report);
   engine_->resume_all();
@@ -104,6 +103,35 @@ TEST_F(ScaleTest, PythonWithAllItsExportsProbed) {
   }
   EXPECT_TRUE(WIFEXITED(status)) << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 23);
+}
+
+TEST_F(ScaleTest, LibcWithAllItsExportsProbed) {
+  Program victim({ENGINE_VICTIM, "3"});
+  victim.answer();
+  attach(victim.pid());
+  std::string libc;
+  auto modules = engine_->modules(victim.pid());
+  for (const Module& module : *modules) {
+    if (module.path.find("/libc.so.6") != std::string::npos) libc = module.path;
+  }
+  ASSERT_NE(libc, "");
+  auto report = engine_->arm(all_exports(libc, true));
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  tell("libc", *report);
+  EXPECT_EQ(victim.ask("ticks", engine_.get()), "done");
+  for (int i = 0; i < 3; i++) {
+    EXPECT_EQ(victim.ask("calls 100", engine_.get()), "done");
+    EXPECT_EQ(victim.ask("longjmp 100", engine_.get()), "done");
+    EXPECT_EQ(victim.ask("fork 10", engine_.get()), "child 5");
+    EXPECT_EQ(victim.ask("vfork", engine_.get()), "child 6");
+    EXPECT_EQ(victim.ask("inside", engine_.get()), "inside 9");
+    EXPECT_EQ(victim.ask("spawn 10", engine_.get()), "spawned 0 11");
+    EXPECT_EQ(victim.ask(fmt::format("dlopen {} 10", ENGINE_LATE_LIBRARY), engine_.get()), "loaded yes");
+    EXPECT_EQ(victim.ask("dlclose", engine_.get()), "done");
+  }
+  detach();
+  EXPECT_EQ(traces(victim.pid()), "");
+  EXPECT_EQ(victim.ask("calls 100"), "done");
 }
 
 TEST_F(ScaleTest, AllExportsOfLibLlvm) {

@@ -98,6 +98,18 @@ void record_geometry(RegionHeader& header, const SetupContext& context) {
   header.slot_count = geometry.slot_count;
 }
 
+// Makes it and all others known to each other, and to the handlers in them.
+void add_region(AddressSpace& space, const std::shared_ptr<Region>& region, uint64_t bias) {
+  region->fill_cells(space.arena.begin, space.process_table.begin, bias);
+  for (const AddressRange& range : space.code) region->list_region(range.begin, range.end);
+  space.regions.push_back(region);
+  space.code.push_back({region->address(), region->end()});
+  for (auto& other : space.regions) other->list_region(region->address(), region->end());
+}
+
+// A filter may kill a process for a system call it did not expect: handlers are told to make none.
+bool has_seccomp_filter(pid_t pid) { return process_status(pid, "Seccomp") != "0"; }
+
 }  // namespace
 
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
@@ -135,7 +147,12 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
   TRY(Thread* thread, borrow_thread(context.tracer, space));
   BorrowedThread guard(context.tracer, *thread);
   TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
-  if (space.process_table.size() == 0) TRY_DO(map_table(calls, space));
+  if (space.process_table.size() == 0) {
+    TRY_DO(map_table(calls, space));
+    uint32_t no_system_calls = has_seccomp_filter(thread->process->pid);
+    TRY_DO(space.memory.write_value(space.process_table.begin + offsetof(abi::ProcessTable, no_system_calls),
+                                    no_system_calls));
+  }
   TRY(Address at, map_descriptor(calls, space, thread->process->pid, "map the arena", context.arena_fd,
                                  context.geometry.size, PROT_READ | PROT_WRITE, Address()));
   space.arena = {at, at + static_cast<int64_t>(context.geometry.size)};
@@ -143,14 +160,16 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
   return calls.finish();
 }
 
-Result<std::shared_ptr<Region>> region_near(SetupContext& context, AddressSpace& space, Address low, Address high,
-                                            uint64_t sites, uint64_t code_room) {
+Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& space, const Module& module,
+                                           uint64_t sites, uint64_t code_room) {
+  Address low = module.lowest, high = module.highest;
   uint64_t reach = native_architecture().reach();
   auto reaches = [&](Address begin, Address end) {
     return begin.value + reach >= high.value && low.value + reach >= end.value;
   };
   for (auto& region : space.regions) {
-    if (region->has_room(sites, code_room) && reaches(region->address(), region->end())) return region;
+    bool serves = region->bias() == module.bias && reaches(region->address(), region->end());
+    if (serves && region->has_room(sites, code_room)) return region;
   }
   uint64_t most_sites = std::max(sites + sites / 2, kLeastSites);
   uint64_t most_room = std::max(code_room + code_room / 2, kLeastCodeRoom);
@@ -169,9 +188,7 @@ Result<std::shared_ptr<Region>> region_near(SetupContext& context, AddressSpace&
                                  region->address());
     if (mapped.ok() && *mapped == region->address()) {
       record_geometry(region->header(), context);
-      region->fill_cells(space.arena.begin, space.process_table.begin);
-      space.regions.push_back(region);
-      space.code.push_back({region->address(), region->end()});
+      add_region(space, region, module.bias);
       TRY_DO(calls.finish());
       return region;
     }

@@ -27,12 +27,13 @@ ThreadSlot* slot_of_thread() {
   uint64_t thread;
   asm("rdfsbase %0" : "=r"(thread));
   uint32_t index = (thread >> 12 ^ thread >> 6) & (kThreadTableEntries - 1);
+  uint64_t key = thread_table_key(thread);
   for (uint32_t tries = 0; tries < kThreadTableEntries; tries++, index = (index + 1) & (kThreadTableEntries - 1)) {
     ThreadTableEntry& entry = table->entries[index];
-    if (entry.thread_pointer == thread) return reinterpret_cast<ThreadSlot*>(arena() + entry.slot_offset);
+    if (entry.thread_pointer == key) return reinterpret_cast<ThreadSlot*>(arena() + entry.slot_offset);
     if (entry.thread_pointer != 0) continue;
     uint64_t empty = 0;
-    if (!__atomic_compare_exchange_n(&entry.thread_pointer, &empty, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+    if (!__atomic_compare_exchange_n(&entry.thread_pointer, &empty, key, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
       continue;
     }
     // The arena's last counter hands out slots.

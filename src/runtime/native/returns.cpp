@@ -30,9 +30,20 @@ SPILE_INLINE inline ShadowFrame* frame_at(ThreadSlot* slot, uint64_t index) {
 SPILE_INLINE inline uint64_t* saves_of(ShadowFrame* frame) { return reinterpret_cast<uint64_t*>(frame + 1); }
 SPILE_INLINE inline ShadowFrame* frame_of(uint64_t* saves) { return reinterpret_cast<ShadowFrame*>(saves) - 1; }
 
+bool is_returned(uint64_t word) {
+  if (word >= spile_cells.returned_begin && word < spile_cells.returned_end) return true;
+  auto* list = reinterpret_cast<const abi::CodeRegionList*>(spile_cells.code_regions);
+  if (!list) return false;
+  uint64_t count = __atomic_load_n(&list->count, __ATOMIC_ACQUIRE);
+  for (uint64_t n = 0; n < count && n < abi::kMaxCodeRegions; ++n) {
+    if (word >= list->ranges[n].begin && word < list->ranges[n].end) return true;
+  }
+  return false;
+}
+
 bool is_pending(const ShadowFrame* frame) {
   uint64_t word;
-  return load_word<8>(frame->stack_slot, &word) && word >= spile_cells.returned_begin && word < spile_cells.returned_end;
+  return load_word<8>(frame->stack_slot, &word) && is_returned(word);
 }
 
 void drop_holes(ThreadSlot* slot) {
