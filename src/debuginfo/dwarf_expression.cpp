@@ -390,6 +390,8 @@ LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& co
     value.in_future_frame = (compiler.reads_frame_register() && is_for_whole_function(attribute)) ||
                             is_below_cfa_at_entry(code, code.size() - (ends_in_load ? 1 : 0));
     value.by_reference = value.in_future_frame && ends_in_load;
+  } else if (value.place.kind == Place::Kind::kValue) {  // "register int x", unoptimised
+    value.in_future_frame = compiler.reads_frame_register() && is_for_whole_function(attribute);
   }
   return value;
 }

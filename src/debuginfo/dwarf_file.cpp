@@ -3,9 +3,11 @@
 #include <dwarf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace spile::debuginfo {
 namespace {
@@ -191,6 +193,46 @@ std::optional<Dwarf_Die> DwarfFile::function_die(FileAddress function, Unit* uni
   auto die = entry->second.find(function.value);
   if (die == entry->second.end()) return std::nullopt;
   return die->second;
+}
+
+LineSections DwarfFile::line_sections(Dwarf* dwarf) {
+  auto [entry, is_new] = line_sections_.try_emplace(dwarf);
+  LineSections& sections = entry->second;
+  if (!is_new) return sections;
+  Elf* elf = dwarf_getelf(dwarf);
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return sections;
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section));) {
+    GElf_Shdr header;
+    const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
+    // dwarf_begin() has uncompressed what it found compressed.
+    Elf_Data* data = name && std::string_view(name).starts_with(".debug_") && header.sh_type != SHT_NOBITS ? elf_rawdata(section, nullptr) : nullptr;
+    if (!data || !data->d_buf || (header.sh_flags & SHF_COMPRESSED)) continue;
+    const std::string_view contents(static_cast<const char*>(data->d_buf), data->d_size);
+    const std::string_view kind = std::string_view(name).substr(strlen(".debug_"));
+    if (kind == "line" || kind == "line.dwo") sections.line = contents;
+    if (kind == "line_str" || kind == "line_str.dwo") sections.line_strings = contents;
+    if (kind == "str" || kind == "str.dwo") sections.strings = contents;
+  }
+  return sections;
+}
+
+std::string DwarfFile::file_name(Dwarf_CU* cu, uint64_t number) {
+  Dwarf_Die unit;
+  Dwarf_Half version = 0;
+  if (!cu || dwarf_cu_info(cu, &version, nullptr, &unit, nullptr, nullptr, nullptr, nullptr) != 0) return {};
+  if (version < 5 && number == 0) return {};  // said to be unknown
+  auto [entry, is_new] = file_names_.try_emplace(cu);
+  if (is_new) {
+    const LineSections sections = line_sections(dwarf_cu_getdwarf(cu));
+    Dwarf_Attribute attribute;
+    const char* directory = dwarf_formstring(dwarf_attr_integrate(&unit, DW_AT_comp_dir, &attribute));
+    // A .dwo has one table at most, and need not say where.
+    const auto offset = die_number(unit, DW_AT_stmt_list);
+    if (offset || split_units_.contains(dwarf_cu_getdwarf(cu)))
+      entry->second = line_table_files(sections, offset.value_or(0), directory ? directory : "");
+  }
+  return number < entry->second.size() ? entry->second[number] : std::string();
 }
 
 std::string die_name(Dwarf_Die& die) {

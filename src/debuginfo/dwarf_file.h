@@ -20,6 +20,7 @@
 #include "base/address.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "debuginfo/line_files.h"
 
 namespace spile::debuginfo {
 
@@ -46,12 +47,17 @@ class DwarfFile {
   // .debug_frame.
   bool frame_address(FileAddress pc, Dwarf_Op** operations, size_t* count);
 
+  // The path of a file number of the unit (DW_AT_decl_file), "" where there is none.
+  std::string file_name(Dwarf_CU* cu, uint64_t number);
+
   // The function DIE (with code) that starts at the address.
   std::optional<Dwarf_Die> function_die(FileAddress function, Unit* unit);
   // Calls with first address, size and DIE of each contiguous part of each function with code.
   void each_function(Unit& unit, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit);
 
  private:
+  LineSections line_sections(Dwarf* dwarf);
+
   // Functions of one unit by their first addresses.
   using FunctionIndex = std::unordered_map<uint64_t, Dwarf_Die>;
   void index_ranges();
@@ -75,6 +81,8 @@ class DwarfFile {
   std::optional<std::vector<Unit>> units_;
   std::optional<std::vector<Range>> ranges_;  // of units without .debug_aranges
   std::unordered_map<void*, FunctionIndex> functions_;  // by unit DIE
+  std::unordered_map<void*, std::vector<std::string>> file_names_;  // by unit
+  std::unordered_map<Dwarf*, LineSections> line_sections_;
   std::unordered_map<Dwarf*, size_t> split_units_;      // a .dwo file's Dwarf -> index in units_
 };
 

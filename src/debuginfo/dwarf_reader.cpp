@@ -167,30 +167,19 @@ std::optional<VariableRecord> search_unit(DwarfFile& file, DwarfFile::Unit& unit
   return found;
 }
 
-// dwarf_decl_file() would do, but (0.188) it takes DWARF 5's file 0 for none and aborts on split units without a table.
-std::string file_of_unit(Dwarf_Die unit, uint64_t index) {
-  Dwarf_Files* files = nullptr;
-  size_t count = 0;
-  if (dwarf_getsrcfiles(&unit, &files, &count) != 0 || !files || files == reinterpret_cast<Dwarf_Files*>(-1L)) return {};
-  const char* name = index < count ? dwarf_filesrc(files, index, nullptr, nullptr) : nullptr;
-  return name ? name : "";
-}
-
-SourcePlace declared_at(Dwarf_Die& die, DwarfFile::Unit& unit) {
+// dwarf_decl_file() would do, but (0.188) it takes DWARF 5's file 0 for none, aborts on split units without a table, and
+// decodes the whole line program first.
+SourcePlace declared_at(DwarfFile& file, Dwarf_Die& die, DwarfFile::Unit& unit) {
   SourcePlace place;
   Dwarf_Attribute attribute;
-  Dwarf_Word index;
-  if (dwarf_formudata(dwarf_attr_integrate(&die, DW_AT_decl_file, &attribute), &index) != 0) return place;
+  Dwarf_Word number;
+  if (dwarf_formudata(dwarf_attr_integrate(&die, DW_AT_decl_file, &attribute), &number) != 0) return place;
   place.line = static_cast<int>(die_number(die, DW_AT_decl_line).value_or(0));
-  Dwarf_Half version = 0;
-  Dwarf_Die owner;  // the unit that the number belongs to: an inline function's may be another one
-  if (dwarf_cu_info(attribute.cu, &version, nullptr, &owner, nullptr, nullptr, nullptr, nullptr) != 0) return place;
-  if (version < 5 && index == 0) return place;  // said to be unknown
-  place.file = file_of_unit(owner, index);
+  // The unit that the number belongs to: an inline function's may be another one.
+  place.file = file.file_name(attribute.cu, number);
   // A .dwo without a table of its own shares the skeleton's.
-  if (place.file.empty() && owner.addr == unit.die.addr && unit.die.addr != unit.skeleton.addr)
-    place.file = file_of_unit(unit.skeleton, index);
-  if (place.file.empty() && index <= 1) place.file = die_name(owner);
+  if (place.file.empty() && attribute.cu == unit.die.cu && unit.die.cu != unit.skeleton.cu)
+    place.file = file.file_name(unit.skeleton.cu, number);
   return place;
 }
 
@@ -258,7 +247,7 @@ Result<SourcePlace> DwarfReader::declaration(FileAddress function) {
   DwarfFile::Unit unit;
   auto die = file_->function_die(function, &unit);
   if (!die) return Error{fmt::format("{}: no debug information for the function at 0x{:x}", path_, function.value), {}};
-  SourcePlace place = declared_at(*die, unit);
+  SourcePlace place = declared_at(*file_, *die, unit);
   if (place.file.empty()) return Error{fmt::format("{}: the function at 0x{:x} names no source file", path_, function.value), {}};
   return place;
 }

@@ -66,7 +66,7 @@ OUT_OF_LINE struct three return_three(int n) {
 OUT_OF_LINE double return_real(int n) { return n * 1.5; }
 OUT_OF_LINE signed char return_small(int n) { return (signed char)(n + zero); }
 OUT_OF_LINE void return_nothing(int n) { zero += n - n; }
-OUT_OF_LINE long pointers(struct node *list, const char *text, char **names, int *numbers, unsigned n) {
+OUT_OF_LINE long pointers(struct node *list, const char *text, char **names, int *numbers, register unsigned n) {
   long local = list->value;
   {
     long inner = local + 1 + zero;
