@@ -9,10 +9,18 @@ namespace spile::syntax {
 namespace {
 
 // std::isalpha and friends depend on the locale; scripts don't.
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name(char c) { return is_letter(c) || is_digit(c) || c == '$'; }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_name(char c) {
+  return is_letter(c) || is_digit(c) || c == '$';
+}
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v';
+}
 
 int digit_value(char c) {
   if (is_digit(c)) return c - '0';
@@ -42,7 +50,9 @@ void Token::warn(std::string message, std::string hint) {
   if (!problem) problem = std::make_shared<const Problem>(Problem{std::move(message), std::move(hint), true});
 }
 
-bool is_keyword(std::string_view name) { return std::binary_search(kKeywords.begin(), kKeywords.end(), name); }
+bool is_keyword(std::string_view name) {
+  return std::binary_search(kKeywords.begin(), kKeywords.end(), name);
+}
 
 SourceRange Lexer::range(size_t begin, size_t end) const {
   if (!file_) return place_;
@@ -140,13 +150,14 @@ void Lexer::read_number(Token& token) {
   uint64_t value = 0;
   auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
   if (status == std::errc::result_out_of_range) {
-    token.fail("number out of range: " + written, "numbers have 64 bits: at most 9223372036854775807, or 0xffffffffffffffff");
+    token.fail("number out of range: " + written,
+               "numbers have 64 bits: at most 9223372036854775807, or 0xffffffffffffffff");
   } else if (status != std::errc() || end != digits.data() + digits.size()) {
     bool octal_digit = base == 8 && std::all_of(digits.begin(), digits.end(), is_digit);
-    token.fail("not a number: " + written, octal_digit                   ? "a number that starts with 0 is octal, with digits 0 to 7"
-                                           : base == 10                  ? "numbers carry no unit; names don't start with a digit"
-                                           : written.starts_with("0b")   ? "write binary numbers in hexadecimal"
-                                                                         : "");
+    token.fail("not a number: " + written, octal_digit  ? "a number that starts with 0 is octal, with digits 0 to 7"
+                                           : base == 10 ? "numbers carry no unit; names don't start with a digit"
+                                           : written.starts_with("0b") ? "write binary numbers in hexadecimal"
+                                                                       : "");
   } else {
     token.number = static_cast<int64_t>(value);
   }
@@ -178,15 +189,35 @@ void Lexer::read_escape(Token& token) {
   char c = text_[position_++];
   int code = -1;
   switch (c) {
-    case 'a': code = '\a'; break;
-    case 'b': code = '\b'; break;
-    case 't': code = '\t'; break;
-    case 'n': code = '\n'; break;
-    case 'v': code = '\v'; break;
-    case 'f': code = '\f'; break;
-    case 'r': code = '\r'; break;
-    case '\\': case '"': case '\'': case '?': code = c; break;
-    case '\n': return;  // a line continued
+    case 'a':
+      code = '\a';
+      break;
+    case 'b':
+      code = '\b';
+      break;
+    case 't':
+      code = '\t';
+      break;
+    case 'n':
+      code = '\n';
+      break;
+    case 'v':
+      code = '\v';
+      break;
+    case 'f':
+      code = '\f';
+      break;
+    case 'r':
+      code = '\r';
+      break;
+    case '\\':
+    case '"':
+    case '\'':
+    case '?':
+      code = c;
+      break;
+    case '\n':
+      return;  // a line continued
     case 'x':
       code = 0;
       if (digit_value(at(0)) > 15) return token.fail("\\x needs hexadecimal digits after it");
@@ -198,7 +229,8 @@ void Lexer::read_escape(Token& token) {
         for (int i = 0; i < 2 && digit_value(at(0)) < 8; ++i) code = code * 8 + digit_value(text_[position_++]);
         break;
       }
-      token.warn(std::string("'\\") + (static_cast<unsigned char>(c) < 0x20 ? '?' : c) + "' is no escape; the backslash is dropped",
+      token.warn(std::string("'\\") + (static_cast<unsigned char>(c) < 0x20 ? '?' : c) +
+                     "' is no escape; the backslash is dropped",
                  "write \\\\ for a backslash");
       code = static_cast<unsigned char>(c);
   }
@@ -283,13 +315,15 @@ void Lexer::read_invalid(Token& token) {
   };
   char first = text_[position_++];
   if (static_cast<unsigned char>(first) > 0x20 && static_cast<unsigned char>(first) < 0x7f) {
-    return token.fail(std::string("unexpected character '") + first + "'", first == '\\' ? "lines need no continuation mark" : "");
+    return token.fail(std::string("unexpected character '") + first + "'",
+                      first == '\\' ? "lines need no continuation mark" : "");
   }
   while (!ended() && is_invalid(text_[position_])) ++position_;
   std::string byte;
   for (int shift : {4, 0}) byte += "0123456789abcdef"[static_cast<unsigned char>(first) >> shift & 15];
   bool is_ascii = static_cast<unsigned char>(first) < 0x80;
-  token.fail("invalid byte 0x" + byte, is_ascii ? "" : "names are ASCII; other characters may stand in strings and comments");
+  token.fail("invalid byte 0x" + byte,
+             is_ascii ? "" : "names are ASCII; other characters may stand in strings and comments");
 }
 
 }  // namespace spile::syntax

@@ -16,16 +16,16 @@ namespace spile::syntax {
 
 enum class TokenKind : uint8_t {
   kEnd,
-  kInvalid,     // nothing usable; problem says why
+  kInvalid,  // nothing usable; problem says why
   kIdentifier,
   kKeyword,
   kNumber,
   kString,
-  kEmbedded,    // %{ C %}
-  kAt,          // @name
-  kDollar,      // $name, $$name; trailing dollars are part of text
-  kArgument,    // $1 @1 $# @#
-  kOperator,    // everything else, preprocessor's %( %? %: %) too
+  kEmbedded,  // %{ C %}
+  kAt,        // @name
+  kDollar,    // $name, $$name; trailing dollars are part of text
+  kArgument,  // $1 @1 $# @#
+  kOperator,  // everything else, preprocessor's %( %? %: %) too
 };
 
 // An operator's characters packed into a number, so that comparing is one instruction.
@@ -51,8 +51,8 @@ struct Token {
   uint32_t op = 0;            // kOperator: op("->")
   int64_t number = 0;         // kNumber
   SourceRange range;
-  std::string_view text;      // as written; of a file or of an argument
-  std::string value;          // kString: escapes replaced; kEmbedded: the code
+  std::string_view text;                   // as written; of a file or of an argument
+  std::string value;                       // kString: escapes replaced; kEmbedded: the code
   std::shared_ptr<const Problem> problem;  // null: none
   // Set by the preprocessor for tokens that stand elsewhere than `range`, which is then the place of use.
   const Macro* macro = nullptr;  // out of this macro's body

@@ -96,7 +96,9 @@ TEST(Lexer, RefusesBytesThatCannotStand) {
 }
 
 TEST(Lexer, SkipsAByteOrderMarkOnly) {
-  EXPECT_EQ(tokens("\xef\xbb\xbf" "a"), "a");
+  EXPECT_EQ(tokens("\xef\xbb\xbf"
+                   "a"),
+            "a");
   EXPECT_EQ(tokens("a \xef\xbb\xbf"), "a \xef\xbb\xbf<invalid byte 0xef>");
 }
 

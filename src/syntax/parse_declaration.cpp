@@ -16,7 +16,8 @@ void Parser::parse_declaration() {
   if (accept(";")) return;
   if (peek().kind == TokenKind::kEmbedded) {
     Token code = take();
-    if (!options_.guru && !options_.is_library) tokens_.error(code, "embedded code needs -g").hint(std::string(kEmbeddedHint));
+    if (!options_.guru && !options_.is_library)
+      tokens_.error(code, "embedded code needs -g").hint(std::string(kEmbeddedHint));
     script_.embedded.push_back({code.range, std::move(code.value)});
   } else if (accept_keyword("probe")) {
     ok = parse_probe();
@@ -46,7 +47,8 @@ void Parser::report_unknown_declaration() {
     diagnostic.hint("this '}' closes nothing");
   } else if (token.kind == TokenKind::kIdentifier) {
     std::string near = nearest_name(token.text, {"probe", "global", "private", "function"});
-    diagnostic.hint(near.empty() ? "statements stand inside a probe: probe begin { ... }" : "did you mean '" + near + "'?");
+    diagnostic.hint(near.empty() ? "statements stand inside a probe: probe begin { ... }"
+                                 : "did you mean '" + near + "'?");
   } else if (token.kind == TokenKind::kKeyword) {
     diagnostic.hint("statements stand inside a probe: probe begin { ... }");
   }
@@ -102,7 +104,8 @@ bool Parser::parse_array_size(Global& global) {
   global.declared_size = size.number;
   if (!expect("]", "after the array's size", &open)) return false;
   if (!at("[")) return true;
-  error_here("an array has one size").hint("it bounds the number of elements; several subscripts need no declaration: a[k1, k2]");
+  error_here("an array has one size")
+      .hint("it bounds the number of elements; several subscripts need no declaration: a[k1, k2]");
   return false;
 }
 
@@ -161,7 +164,9 @@ bool Parser::parse_function(bool is_private) {
   if (accept(":")) {
     if (peek().kind != TokenKind::kNumber) {
       error_expected("the function's priority, a number");
-      if (at_keyword("long") || at_keyword("string")) tokens_.error(peek(), "the type of the result stands before the parameters").hint("function " + function->name + ":" + std::string(peek().text) + " (...)");
+      if (at_keyword("long") || at_keyword("string"))
+        tokens_.error(peek(), "the type of the result stands before the parameters")
+            .hint("function " + function->name + ":" + std::string(peek().text) + " (...)");
       return false;
     }
     function->priority = take().number;
@@ -202,7 +207,8 @@ bool Parser::parse_parameter(Function& function) {
   ExpressionPtr initial;
   if (accept("=") && !(initial = parse_expression())) return false;
   if (!initial && !function.defaults.empty() && function.defaults.back()) {
-    tokens_.error(parameter->range, "parameter '" + parameter->name + "' needs a default too: the one before it has one");
+    tokens_.error(parameter->range,
+                  "parameter '" + parameter->name + "' needs a default too: the one before it has one");
     return false;
   }
   function.parameters.push_back(std::move(parameter));

@@ -28,13 +28,20 @@ std::optional<Binary::Operator> arithmetic(std::string_view text) {
 
 std::optional<Compare::Operator> comparison(uint32_t operation) {
   switch (operation) {
-    case op("=="): return Compare::Operator::kEqual;
-    case op("!="): return Compare::Operator::kNotEqual;
-    case op("<"): return Compare::Operator::kLess;
-    case op("<="): return Compare::Operator::kLessEqual;
-    case op(">"): return Compare::Operator::kGreater;
-    case op(">="): return Compare::Operator::kGreaterEqual;
-    default: return std::nullopt;
+    case op("=="):
+      return Compare::Operator::kEqual;
+    case op("!="):
+      return Compare::Operator::kNotEqual;
+    case op("<"):
+      return Compare::Operator::kLess;
+    case op("<="):
+      return Compare::Operator::kLessEqual;
+    case op(">"):
+      return Compare::Operator::kGreater;
+    case op(">="):
+      return Compare::Operator::kGreaterEqual;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -51,18 +58,40 @@ std::unique_ptr<T> with_sides(ExpressionPtr left, ExpressionPtr right) {
 int binary_precedence(const Token& token) {
   if (token.is_keyword("in")) return kInPrecedence;
   switch (token.op) {
-    case op("||"): return 1;
-    case op("&&"): return 2;
-    case op("|"): return 3;
-    case op("^"): return 4;
-    case op("&"): return 5;
-    case op("<"): case op(">"): case op("<="): case op(">="): case op("=="): case op("!="):
-    case op("=~"): case op("!~"): return 7;
-    case op("<<"): case op(">>"): case op(">>>"): return 8;
-    case op("."): return 9;
-    case op("+"): case op("-"): return 10;
-    case op("*"): case op("/"): case op("%"): return 11;
-    default: return 0;
+    case op("||"):
+      return 1;
+    case op("&&"):
+      return 2;
+    case op("|"):
+      return 3;
+    case op("^"):
+      return 4;
+    case op("&"):
+      return 5;
+    case op("<"):
+    case op(">"):
+    case op("<="):
+    case op(">="):
+    case op("=="):
+    case op("!="):
+    case op("=~"):
+    case op("!~"):
+      return 7;
+    case op("<<"):
+    case op(">>"):
+    case op(">>>"):
+      return 8;
+    case op("."):
+      return 9;
+    case op("+"):
+    case op("-"):
+      return 10;
+    case op("*"):
+    case op("/"):
+    case op("%"):
+      return 11;
+    default:
+      return 0;
   }
 }
 
@@ -86,9 +115,14 @@ ExpressionPtr Parser::parse_printable() {
 
 bool Parser::is_assignable(const Expression& e) {
   switch (e.kind) {
-    case ExpressionKind::kVariable: case ExpressionKind::kIndex: case ExpressionKind::kTargetVariable:
-    case ExpressionKind::kAtOperation: case ExpressionKind::kDereference: return true;
-    default: return false;
+    case ExpressionKind::kVariable:
+    case ExpressionKind::kIndex:
+    case ExpressionKind::kTargetVariable:
+    case ExpressionKind::kAtOperation:
+    case ExpressionKind::kDereference:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -169,7 +203,8 @@ ExpressionPtr Parser::make_binary(const Token& operation, ExpressionPtr left, Ex
   if (operation.is(op("."))) {
     bool is_path = as<TargetVariable>(left) || as<AtOperation>(left) || as<Dereference>(left);
     if (is_path && !operation.space_before && as<Variable>(right)) {
-      diagnostics_.warning(operation.range, "'.' joins strings here").hint("members are reached by '->', also those of embedded structures");
+      diagnostics_.warning(operation.range, "'.' joins strings here")
+          .hint("members are reached by '->', also those of embedded structures");
     }
     return finish(with_sides<Concatenation>(std::move(left), std::move(right)));
   }
@@ -231,16 +266,26 @@ ExpressionPtr Parser::parse_unary() {
   if (next.kind != TokenKind::kOperator) return parse_postfix();
   std::optional<Unary::Operator> operation;
   switch (next.op) {
-    case op("+"): operation = Unary::Operator::kPlus; break;
+    case op("+"):
+      operation = Unary::Operator::kPlus;
+      break;
     case op("-"):
       if (peek(1).kind == TokenKind::kNumber) return parse_literal("a number");
       operation = Unary::Operator::kMinus;
       break;
-    case op("!"): operation = Unary::Operator::kNot; break;
-    case op("~"): operation = Unary::Operator::kBitNot; break;
-    case op("&"): return parse_address_of();
-    case op("++"): case op("--"): break;
-    default: return parse_postfix();
+    case op("!"):
+      operation = Unary::Operator::kNot;
+      break;
+    case op("~"):
+      operation = Unary::Operator::kBitNot;
+      break;
+    case op("&"):
+      return parse_address_of();
+    case op("++"):
+    case op("--"):
+      break;
+    default:
+      return parse_postfix();
   }
   Nested nested(*this);
   if (!nested) return nullptr;
@@ -278,7 +323,8 @@ ExpressionPtr Parser::parse_address_of() {
   } else if (auto* dereference = as<Dereference>(operand)) {
     dereference->address_of = true;
   } else {
-    tokens_.error(operand->range, "'&' takes the address of traced data only").hint("&$variable->member; bitwise and has two sides");
+    tokens_.error(operand->range, "'&' takes the address of traced data only")
+        .hint("&$variable->member; bitwise and has two sides");
     return nullptr;
   }
   operand->range = since(ampersand.range);

@@ -18,10 +18,15 @@ ExpressionPtr Parser::parse_primary() {
   ExpressionPtr primary;
   switch (next.kind) {
     case TokenKind::kNumber:
-    case TokenKind::kString: return parse_literal("a literal");
-    case TokenKind::kIdentifier: primary = parse_name(); break;
-    case TokenKind::kDollar: return parse_target_variable();
-    case TokenKind::kAt: return parse_at();
+    case TokenKind::kString:
+      return parse_literal("a literal");
+    case TokenKind::kIdentifier:
+      primary = parse_name();
+      break;
+    case TokenKind::kDollar:
+      return parse_target_variable();
+    case TokenKind::kAt:
+      return parse_at();
     case TokenKind::kEmbedded: {
       Token code = take();
       if (!options_.guru && !options_.is_library) {
@@ -40,7 +45,9 @@ ExpressionPtr Parser::parse_primary() {
         break;
       }
       [[fallthrough]];
-    default: report_no_expression(); return nullptr;
+    default:
+      report_no_expression();
+      return nullptr;
   }
   if (primary && at("->")) return parse_dereference(std::move(primary));
   return primary;
@@ -89,11 +96,13 @@ std::unique_ptr<Index> Parser::parse_index(Token name) {
   index->range = since(name.range);
   for (const ExpressionPtr& subscript : index->indexes) {
     if (subscript || slice) continue;
-    tokens_.error(index->range, "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
+    tokens_.error(index->range,
+                  "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
     return nullptr;
   }
   if (at("[")) {
-    error_here("an array has one pair of brackets").hint("several subscripts are separated by commas: " + index->array->name + "[k1, k2]");
+    error_here("an array has one pair of brackets")
+        .hint("several subscripts are separated by commas: " + index->array->name + "[k1, k2]");
     return nullptr;
   }
   return finish_as(std::move(index));

@@ -39,7 +39,9 @@ const PrintForm* print_form(std::string_view name) {
 
 }  // namespace
 
-bool is_print_name(std::string_view name) { return print_form(name) != nullptr; }
+bool is_print_name(std::string_view name) {
+  return print_form(name) != nullptr;
+}
 
 ExpressionPtr Parser::parse_print(const Token& name) {
   const PrintForm& form = *print_form(name.text);
@@ -99,21 +101,25 @@ bool Parser::parse_format_argument(Print& print, const Token& name) {
 bool Parser::check_print_arguments(const Print& print, const Token& name) {
   std::string text(name.text);
   size_t given = print.arguments.size();
-  auto histogram = std::find_if(print.arguments.begin(), print.arguments.end(), [](const ExpressionPtr& a) { return as<Histogram>(a); });
-  if (histogram != print.arguments.end() && (given != 1 || print.with_format || print.with_delimiter || print.is_char || !print.to_stream)) {
+  auto histogram = std::find_if(print.arguments.begin(), print.arguments.end(),
+                                [](const ExpressionPtr& a) { return as<Histogram>(a); });
+  if (histogram != print.arguments.end() &&
+      (given != 1 || print.with_format || print.with_delimiter || print.is_char || !print.to_stream)) {
     tokens_.error((*histogram)->range, "a histogram is printed alone").hint("print(@hist_log(stats))");
     return false;
   }
   if (print.with_format) {
     size_t wanted = count_format_arguments(print.parts);
     if (wanted == given) return true;
-    tokens_.error(print.range, "the format of '" + text + "' takes " + std::to_string(wanted) + (wanted == 1 ? " value" : " values") + ", but " +
-                                   std::to_string(given) + (given == 1 ? " is given" : " are given"));
+    tokens_.error(print.range, "the format of '" + text + "' takes " + std::to_string(wanted) +
+                                   (wanted == 1 ? " value" : " values") + ", but " + std::to_string(given) +
+                                   (given == 1 ? " is given" : " are given"));
     return false;
   }
   if (print.with_delimiter) {
     if (given > 0) return true;
-    tokens_.error(print.range, "'" + text + "' needs a value after the delimiter").hint(text + "(\", \", value, value)");
+    tokens_.error(print.range, "'" + text + "' needs a value after the delimiter")
+        .hint(text + "(\", \", value, value)");
     return false;
   }
   if (given == 1 || (given == 0 && print.with_newline)) return true;

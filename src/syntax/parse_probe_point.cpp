@@ -29,7 +29,8 @@ bool Parser::parse_point(std::vector<ProbePoint>& points) {
   if (!parse_components(points)) return false;
   if (!parse_marks(points, from, true)) return false;
   if (points.size() <= kMaximumAlternatives) return true;
-  tokens_.error(points.back().range, "too many alternatives: more than " + std::to_string(kMaximumAlternatives) + " probe points");
+  tokens_.error(points.back().range,
+                "too many alternatives: more than " + std::to_string(kMaximumAlternatives) + " probe points");
   return false;
 }
 
@@ -73,7 +74,8 @@ bool Parser::parse_components(std::vector<ProbePoint>& points) {
       if (!parse_component(tails.back().components.emplace_back())) return false;
     }
     if (heads.size() * tails.size() > kMaximumAlternatives) {
-      tokens_.error(since(begin), "too many alternatives: more than " + std::to_string(kMaximumAlternatives) + " probe points");
+      tokens_.error(since(begin),
+                    "too many alternatives: more than " + std::to_string(kMaximumAlternatives) + " probe points");
       return false;
     }
     std::vector<ProbePoint> joined;
@@ -116,7 +118,8 @@ bool Parser::parse_component(PointComponent& component) {
   };
   if (!is_part(peek())) {
     Diagnostic& diagnostic = error_expected("the name of a probe point");
-    if (peek().kind == TokenKind::kString) diagnostic.hint("names stand without quotes; a parameter stands in parentheses: function(\"main\")");
+    if (peek().kind == TokenKind::kString)
+      diagnostic.hint("names stand without quotes; a parameter stands in parentheses: function(\"main\")");
     if (at(".")) diagnostic.hint("one dot is between two names");
     return false;
   }
@@ -124,7 +127,8 @@ bool Parser::parse_component(PointComponent& component) {
   do {
     Token part = take();
     component.name += part.text;
-  } while (!peek().space_before && (is_part(peek()) || (peek().kind == TokenKind::kNumber && component.name.back() == '*')));
+  } while (!peek().space_before &&
+           (is_part(peek()) || (peek().kind == TokenKind::kNumber && component.name.back() == '*')));
   if (at("(") && !parse_component_parameter(component)) return false;
   component.range = since(component.range);
   return true;

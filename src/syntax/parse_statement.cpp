@@ -51,9 +51,12 @@ StatementPtr Parser::parse_keyword_statement() {
   Diagnostic& diagnostic = error_expected("a statement");
   if (word == "else") diagnostic.hint("there is no 'if' before this 'else'; a ';' after its block would end it");
   if (word == "catch") diagnostic.hint("'catch' follows the block of a 'try'");
-  if (word == "long" || word == "string") diagnostic.hint("variables are used without a declaration; types are inferred");
-  if (word == "limit" || word == "in") diagnostic.hint("'" + std::string(word) + "' is a keyword and cannot name a variable");
-  if (word == "global" || word == "private") diagnostic.hint("globals are declared outside of probes; other variables are local without a declaration");
+  if (word == "long" || word == "string")
+    diagnostic.hint("variables are used without a declaration; types are inferred");
+  if (word == "limit" || word == "in")
+    diagnostic.hint("'" + std::string(word) + "' is a keyword and cannot name a variable");
+  if (word == "global" || word == "private")
+    diagnostic.hint("globals are declared outside of probes; other variables are local without a declaration");
   take();
   return nullptr;
 }
@@ -92,16 +95,19 @@ void Parser::hint_at_statement(const Expression& expression) {
   const auto* variable = as<Variable>(expression);
   if (!variable || at(";") || at("}")) return;
   const Token& next = peek();
-  bool value_follows = next.kind == TokenKind::kString || next.kind == TokenKind::kNumber || next.kind == TokenKind::kIdentifier ||
-                       next.kind == TokenKind::kDollar;
+  bool value_follows = next.kind == TokenKind::kString || next.kind == TokenKind::kNumber ||
+                       next.kind == TokenKind::kIdentifier || next.kind == TokenKind::kDollar;
   if (!value_follows || next.line_start) return;
   if (is_print_name(variable->name)) {
     tokens_.error(variable->range, "'" + variable->name + "' needs parentheses round what it prints")
         .hint(variable->name + "(" + std::string(next.text.substr(0, 40)) + ")");
   } else if (next.kind == TokenKind::kIdentifier) {
-    bool is_type = variable->name == "int" || variable->name == "char" || variable->name == "var" || variable->name == "let" ||
-                   variable->name == "local" || variable->name == "my" || variable->name == "const";
-    if (is_type) tokens_.error(variable->range, "variables are used without a declaration").hint("leave '" + variable->name + "' out; types are inferred");
+    bool is_type = variable->name == "int" || variable->name == "char" || variable->name == "var" ||
+                   variable->name == "let" || variable->name == "local" || variable->name == "my" ||
+                   variable->name == "const";
+    if (is_type)
+      tokens_.error(variable->range, "variables are used without a declaration")
+          .hint("leave '" + variable->name + "' out; types are inferred");
   }
 }
 
@@ -322,7 +328,8 @@ bool Parser::parse_sort(Foreach& loop, int column, SourceRange& sorted) {
 bool Parser::parse_foreach_source(Foreach& loop, SourceRange& sorted) {
   if (peek().text == "@hist_log" || peek().text == "@hist_linear") {
     if (loop.keys.size() != 1 || sorted) {
-      error_here("the buckets of a histogram have one subscript and one order").hint("foreach (bucket in @hist_log(stats))");
+      error_here("the buckets of a histogram have one subscript and one order")
+          .hint("foreach (bucket in @hist_log(stats))");
       return false;
     }
     loop.histogram = parse_histogram();
@@ -334,7 +341,8 @@ bool Parser::parse_foreach_source(Foreach& loop, SourceRange& sorted) {
     Token open = take();
     if (!parse_indexes(loop.slice) || !expect("]", "after the slice", &open)) return false;
     if (loop.slice.size() != loop.keys.size()) {
-      tokens_.error(since(open.range), "the slice has " + std::to_string(loop.slice.size()) + " subscripts, foreach " + std::to_string(loop.keys.size()) + " variables");
+      tokens_.error(since(open.range), "the slice has " + std::to_string(loop.slice.size()) + " subscripts, foreach " +
+                                           std::to_string(loop.keys.size()) + " variables");
       return false;
     }
   }
@@ -347,7 +355,8 @@ bool Parser::parse_foreach_source(Foreach& loop, SourceRange& sorted) {
     }
     take();
     if (!at("+") && !at("-")) {
-      error_expected("'+' or '-' after " + std::string(name.text)).hint("foreach (key in array " + std::string(name.text) + " -)");
+      error_expected("'+' or '-' after " + std::string(name.text))
+          .hint("foreach (key in array " + std::string(name.text) + " -)");
       return false;
     }
   }

@@ -117,7 +117,8 @@ bool Parser::parse_path(std::vector<PathStep>& path) {
       path.push_back(std::move(step));
     } else if ((at("$") || at("$$")) && !first.space_before) {
       take();
-      path.push_back(pretty_step(first.is(op("$")) ? PathStep::Kind::kPretty : PathStep::Kind::kPrettyDeep, first.range));
+      path.push_back(
+          pretty_step(first.is(op("$")) ? PathStep::Kind::kPretty : PathStep::Kind::kPrettyDeep, first.range));
       return true;
     } else {
       return true;
@@ -188,14 +189,16 @@ ExpressionPtr Parser::parse_at_operation(const Token& name) {
   if (node->arguments.size() < form->minimum || node->arguments.size() > form->maximum) {
     std::string wants = std::to_string(form->minimum);
     if (form->maximum != form->minimum) wants += " or " + std::to_string(form->maximum);
-    tokens_.error(node->range, node->name + " takes " + wants + (wants == "1" ? " argument, not " : " arguments, not ") +
-                                   std::to_string(node->arguments.size()))
+    tokens_
+        .error(node->range, node->name + " takes " + wants + (wants == "1" ? " argument, not " : " arguments, not ") +
+                                std::to_string(node->arguments.size()))
         .hint(std::string(form->usage));
     return nullptr;
   }
   for (size_t i = form->strings; i < node->arguments.size(); ++i) {
     if (as<String>(node->arguments[i])) continue;
-    tokens_.error(node->arguments[i]->range, "this argument of " + node->name + " must be a string literal").hint(std::string(form->usage));
+    tokens_.error(node->arguments[i]->range, "this argument of " + node->name + " must be a string literal")
+        .hint(std::string(form->usage));
     return nullptr;
   }
   if (form->has_path && !parse_path(node->path)) return nullptr;
@@ -208,8 +211,9 @@ void Parser::report_unknown_at(const Token& name) {
   known.insert(known.end(), at_operators().begin(), at_operators().end());
   std::string near = nearest_name(name.text.substr(1), known);
   tokens_.error(name, "no operator or macro is called '" + std::string(name.text) + "'")
-      .hint(near.empty() ? "a macro is defined before its first use: @define " + std::string(name.text.substr(1)) + " %( ... %)"
-                         : "did you mean '@" + near + "'?");
+      .hint(near.empty()
+                ? "a macro is defined before its first use: @define " + std::string(name.text.substr(1)) + " %( ... %)"
+                : "did you mean '@" + near + "'?");
 }
 
 // ---------------------------------------------------------------- statistics
@@ -229,7 +233,8 @@ bool Parser::parse_constant(int64_t& value, std::string_view what) {
 ExpressionPtr Parser::parse_statistic_operand() {
   ExpressionPtr stats = parse_expression();
   if (!stats || as<Variable>(stats) || as<Index>(stats)) return stats;
-  tokens_.error(stats->range, "statistics are taken of a global, or of an element of an array").hint("collect values first: stats <<< value");
+  tokens_.error(stats->range, "statistics are taken of a global, or of an element of an array")
+      .hint("collect values first: stats <<< value");
   return nullptr;
 }
 
@@ -240,7 +245,8 @@ ExpressionPtr Parser::parse_statistic(const Token& name, Statistic::Operator ope
   if (!expect("(", "after '" + std::string(name.text) + "'")) return nullptr;
   node->stats = parse_statistic_operand();
   if (!node->stats) return nullptr;
-  if (operation == Statistic::Operator::kVariance && accept(",") && !parse_constant(node->bits, "the number of bits to shift by")) {
+  if (operation == Statistic::Operator::kVariance && accept(",") &&
+      !parse_constant(node->bits, "the number of bits to shift by")) {
     return nullptr;
   }
   if (!expect(")", "after the operand of '" + std::string(name.text) + "'", &open)) return nullptr;
@@ -257,8 +263,10 @@ std::unique_ptr<Histogram> Parser::parse_histogram() {
   node->stats = parse_statistic_operand();
   if (!node->stats) return nullptr;
   if (!node->is_log) {
-    bool ok = expect(",", "and the lower bound: @hist_linear(stats, low, high, width)") && parse_constant(node->low, "the lower bound, a number") &&
-              expect(",", "and the upper bound: @hist_linear(stats, low, high, width)") && parse_constant(node->high, "the upper bound, a number") &&
+    bool ok = expect(",", "and the lower bound: @hist_linear(stats, low, high, width)") &&
+              parse_constant(node->low, "the lower bound, a number") &&
+              expect(",", "and the upper bound: @hist_linear(stats, low, high, width)") &&
+              parse_constant(node->high, "the upper bound, a number") &&
               expect(",", "and the width of a bucket: @hist_linear(stats, low, high, width)") &&
               parse_constant(node->width, "the width of a bucket, a number");
     if (!ok) return nullptr;
@@ -266,7 +274,8 @@ std::unique_ptr<Histogram> Parser::parse_histogram() {
   if (!expect(")", "after the operand of '" + std::string(name.text) + "'", &open)) return nullptr;
   node->range = since(name.range);
   if (!node->is_log && (node->width <= 0 || node->high < node->low)) {
-    tokens_.error(node->range, node->width <= 0 ? "the width of a bucket is at least 1" : "the upper bound is below the lower one");
+    tokens_.error(node->range,
+                  node->width <= 0 ? "the width of a bucket is at least 1" : "the upper bound is below the lower one");
     return nullptr;
   }
   return finish_as(std::move(node));

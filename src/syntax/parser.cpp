@@ -47,11 +47,16 @@ std::string Parser::describe(const Token& token) {
   std::string text(token.text.substr(0, kShown));
   if (token.text.size() > kShown) text += "...";
   switch (token.kind) {
-    case TokenKind::kEnd: return "the end of the script";
-    case TokenKind::kString: return "a string";
-    case TokenKind::kEmbedded: return "embedded code";
-    case TokenKind::kKeyword: return "the keyword '" + text + "'";
-    default: return "'" + text + "'";
+    case TokenKind::kEnd:
+      return "the end of the script";
+    case TokenKind::kString:
+      return "a string";
+    case TokenKind::kEmbedded:
+      return "embedded code";
+    case TokenKind::kKeyword:
+      return "the keyword '" + text + "'";
+    default:
+      return "'" + text + "'";
   }
 }
 
@@ -66,7 +71,8 @@ Diagnostic& Parser::error_expected(std::string_view what) {
 
 bool Parser::enter() {
   if (++depth_ <= kMaximumDepth) return true;
-  if (depth_ == kMaximumDepth + 1) stop_here("the script nests deeper than " + std::to_string(kMaximumDepth) + " levels here");
+  if (depth_ == kMaximumDepth + 1)
+    stop_here("the script nests deeper than " + std::to_string(kMaximumDepth) + " levels here");
   return false;
 }
 
@@ -114,7 +120,8 @@ void Parser::skip_to_statement() {
     const Token& token = peek();
     if (depth == 0) {
       if (token.is(op("}"))) return;
-      bool starts = token.line_start && std::find(std::begin(kStarts), std::end(kStarts), token.text) != std::end(kStarts);
+      bool starts =
+          token.line_start && std::find(std::begin(kStarts), std::end(kStarts), token.text) != std::end(kStarts);
       if (starts && token.kind == TokenKind::kKeyword) return;
     }
     if (at("{")) ++depth;
@@ -138,7 +145,9 @@ bool is_text(const SourceFile& file, Diagnostics& diagnostics) {
   constexpr size_t kLooked = 4096;
   std::string_view head = file.text().substr(0, kLooked);
   size_t nul = head.find('\0');
-  if (nul == std::string_view::npos && !head.starts_with("\x7f" "ELF")) return true;
+  if (nul == std::string_view::npos && !head.starts_with("\x7f"
+                                                         "ELF"))
+    return true;
   auto place = static_cast<uint32_t>(nul == std::string_view::npos ? 0 : nul);
   diagnostics.error({&file, place, place + 1}, "this is a binary file, not a script")
       .hint("a script is text; to probe a program, name it in process(\"PATH\") or with -c");
@@ -156,7 +165,8 @@ Script parse(const SourceFile& file, const ParseOptions& options, Diagnostics& d
   return Parser(file, options, diagnostics).parse_script();
 }
 
-void parse_macros(const SourceFile& file, const ParseOptions& options, Diagnostics& diagnostics, MacroLibrary& library) {
+void parse_macros(const SourceFile& file, const ParseOptions& options, Diagnostics& diagnostics,
+                  MacroLibrary& library) {
   if (!is_text(file, diagnostics)) return;
   ParseOptions library_options = options;
   library_options.is_library = true;
@@ -177,7 +187,8 @@ Script Parser::parse_script() {
 }
 
 MacroLibrary Parser::parse_macro_file() {
-  if (!at_end()) error_here("only macros (@define) may stand in a file of macros").hint("probes and functions go into a .stp file");
+  if (!at_end())
+    error_here("only macros (@define) may stand in a file of macros").hint("probes and functions go into a .stp file");
   return tokens_.take_macros();
 }
 

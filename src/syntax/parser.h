@@ -22,7 +22,7 @@ struct ParseOptions {
   bool is_library = false;             // a tapset's file: %{ %} may stand there too, $1 may not
   std::string kernel_release;          // kernel_v, kernel_vr
   std::string architecture = "x86_64";
-  std::string runtime = "inproc";      // what %( runtime == "..." %) sees
+  std::string runtime = "inproc";         // what %( runtime == "..." %) sees
   std::string systemtap_version = "5.2";  // systemtap_v: whose language this is, or what --compatible says
   std::string privilege = "stapdev";      // systemtap_privilege
   // The value of a CONFIG_ name ("y", "m", "100"; "" for unset), asked only where a condition names one. May be empty.

@@ -112,7 +112,8 @@ TEST(Expressions, KnowTheAtOperations) {
   EXPECT_EQ(expression_shape("@choose_defined($a, $b)"), "(@choose_defined $a $b)");
   EXPECT_EQ(expression_shape("@kderef(4, p) + @uderef(8, q)"), "(+ (@kderef 4 p) (@uderef 8 q))");
   EXPECT_EQ(expression_shape("@uregister(0) . @kregister(1)"), "(. (@uregister 0) (@kregister 1))");
-  EXPECT_EQ(expression_shape("@defined($x->y) ? @entry($x) : @perf(\"cycles\")"), "(? (defined ($x .y)) (entry $x) (perf cycles))");
+  EXPECT_EQ(expression_shape("@defined($x->y) ? @entry($x) : @perf(\"cycles\")"),
+            "(? (defined ($x .y)) (entry $x) (perf cycles))");
   EXPECT_EQ(expression_shape("@probewrite(x)"), "(@probewrite x)");
 }
 
@@ -121,13 +122,15 @@ TEST(Expressions, TakeStatistics) {
   EXPECT_EQ(expression_shape("@max(a) - @avg(a)"), "(- (max a) (avg a))");
   EXPECT_EQ(expression_shape("@variance(a) + @variance(a, 4)"), "(+ (variance a) (variance a 4))");
   EXPECT_EQ(expression_shape("@hist_log(a)[3]"), "(bucket (hist_log a) 3)");
-  EXPECT_EQ(expression_shape("@hist_linear(a[1], -5, 100, 5)[b] + 1"), "(+ (bucket (hist_linear ([] a 1) -5 100 5) b) 1)");
+  EXPECT_EQ(expression_shape("@hist_linear(a[1], -5, 100, 5)[b] + 1"),
+            "(+ (bucket (hist_linear ([] a 1) -5 100 5) b) 1)");
   EXPECT_EQ(expression_shape("print(@hist_log(a))"), "(print (hist_log a))");
   EXPECT_EQ(expression_shape("println((@hist_linear(a, 0, 10, 1)))"), "(print line (hist_linear a 0 10 1))");
 }
 
 TEST(Expressions, PrintInAllWays) {
-  EXPECT_EQ(statement_shape("print(1) println(\"a\") println() print_char(65)"), "(print 1) (print line 'a') (print line) (print char 65)");
+  EXPECT_EQ(statement_shape("print(1) println(\"a\") println() print_char(65)"),
+            "(print 1) (print line 'a') (print line) (print char 65)");
   EXPECT_EQ(statement_shape("printd(\":\", a, b) printdln(\"\", c)"), "(print ':' a b) (print line '' c)");
   EXPECT_EQ(expression_shape("sprint(1) . sprintln(2) . sprintd(\",\", 3) . sprintdln(\",\", 4)"),
             "(. (. (. (sprint 1) (sprint line 2)) (sprint ',' 3)) (sprint line ',' 4))");
@@ -139,7 +142,8 @@ TEST(Formats, AreParsedOnce) {
   EXPECT_EQ(expression_shape("printf(\"a%%b%d%%\", 1)"), "(print 'a%b' %d '%' 1)");
   EXPECT_EQ(expression_shape("printf(\"%-5d|%05u|%+i|% o|%#x\", 1, 2, 3, 4, 5)"),
             "(print %-5d '|' %05u '|' %+d '|' %_o '|' %#x 1 2 3 4 5)");
-  EXPECT_EQ(expression_shape("printf(\"%*.*s%.3s%.s\", 1, 2, \"a\", \"b\", \"c\")"), "(print %*.*s %.3s %.0s 1 2 'a' 'b' 'c')");
+  EXPECT_EQ(expression_shape("printf(\"%*.*s%.3s%.s\", 1, 2, \"a\", \"b\", \"c\")"),
+            "(print %*.*s %.3s %.0s 1 2 'a' 'b' 'c')");
   EXPECT_EQ(expression_shape("printf(\"%ld%lld%lu%Lx%lX\", 1, 2, 3, 4, 5)"), "(print %d %d %u %x %X 1 2 3 4 5)");
   EXPECT_EQ(expression_shape("printf(\"%p%c%b%8m%*M\", 1, 2, 3, 4, 5, 6)"), "(print %p %c %b %8m %*M 1 2 3 4 5 6)");
   EXPECT_EQ(expression_shape("printf(\"\")"), "(print)");
@@ -178,8 +182,10 @@ TEST(Expressions, RefuseWhatIsNone) {
   EXPECT_EQ(in_probe("x = a ? b;"), "expected ':' and what the expression is otherwise, found ';'");
   EXPECT_EQ(in_probe("x = limit;"), "expected an expression, found the keyword 'limit'");
   EXPECT_EQ(in_probe("x = a[1][2];"), "an array has one pair of brackets");
-  EXPECT_EQ(in_probe("x = a[*];"), "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
-  EXPECT_EQ(in_probe("delete a[b[*]];"), "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
+  EXPECT_EQ(in_probe("x = a[*];"),
+            "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
+  EXPECT_EQ(in_probe("delete a[b[*]];"),
+            "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
   EXPECT_EQ(in_probe("[a, b];"), "expected 'in' and an array after the subscripts, found ';'");
   EXPECT_EQ(in_probe("a in 3;"), "expected the array after 'in', found '3'");
   EXPECT_EQ(in_probe("a =~ b;"), "expected a pattern, a string literal, after '=~', found 'b'");
@@ -218,7 +224,8 @@ TEST(Expressions, RefuseBadStatistics) {
   EXPECT_EQ(in_probe("x = @hist_log(a);"), "a histogram is no value: it can be printed, iterated or subscripted");
   EXPECT_EQ(in_probe("x = @hist_log(a) + 1;"), "a histogram is no value: it can be printed, iterated or subscripted");
   EXPECT_EQ(in_probe("f(@hist_log(a));"), "a histogram is no value: it can be printed, iterated or subscripted");
-  EXPECT_EQ(in_probe("@hist_linear(a);"), "expected ',' and the lower bound: @hist_linear(stats, low, high, width), found ')'");
+  EXPECT_EQ(in_probe("@hist_linear(a);"),
+            "expected ',' and the lower bound: @hist_linear(stats, low, high, width), found ')'");
   EXPECT_EQ(in_probe("print(@hist_linear(a, 0, 10, 0))"), "the width of a bucket is at least 1");
   EXPECT_EQ(in_probe("print(@hist_linear(a, 10, 0, 1))"), "the upper bound is below the lower one");
   EXPECT_EQ(in_probe("print(@hist_linear(a, b, 0, 1))"), "expected the lower bound, a number, found 'b'");
@@ -242,7 +249,8 @@ TEST(Statements, BranchAndLoop) {
   EXPECT_EQ(statement_shape("for (;;) ;"), "(for - - - ;)");
   EXPECT_EQ(statement_shape("try { a } catch (m) { b } try { } catch { }"), "(try {a} catch m {b}) (try {} catch {})");
   EXPECT_EQ(statement_shape("next return return; return a"), "next (return -) (return -) (return a)");
-  EXPECT_EQ(statement_shape("delete a delete b[1, 2]; delete c[*, 2]"), "(delete a) (delete ([] b 1 2)) (delete ([] c * 2))");
+  EXPECT_EQ(statement_shape("delete a delete b[1, 2]; delete c[*, 2]"),
+            "(delete a) (delete ([] b 1 2)) (delete ([] c * 2))");
 }
 
 TEST(Statements, IterateInAllForms) {
@@ -253,11 +261,13 @@ TEST(Statements, IterateInAllForms) {
   EXPECT_EQ(statement_shape("foreach (k in a-) ;"), "(foreach [k] in a sort-0 ;)");
   EXPECT_EQ(statement_shape("foreach (k in a+ limit n * 2) ;"), "(foreach [k] in a sort+0 limit (* n 2) ;)");
   EXPECT_EQ(statement_shape("foreach (v = k in a) ;"), "(foreach v = [k] in a ;)");
-  EXPECT_EQ(statement_shape("foreach (v = [k1, k2-] in a[*, 1] limit 5) ;"), "(foreach v = [k1 k2] in a[* 1] sort-2 limit 5 ;)");
+  EXPECT_EQ(statement_shape("foreach (v = [k1, k2-] in a[*, 1] limit 5) ;"),
+            "(foreach v = [k1 k2] in a[* 1] sort-2 limit 5 ;)");
   EXPECT_EQ(statement_shape("foreach (v- = k in a) ;"), "(foreach v = [k] in a sort-0 ;)");
   EXPECT_EQ(statement_shape("foreach (v+=k in a) ;"), "(foreach v = [k] in a sort+0 ;)");
   EXPECT_EQ(statement_shape("foreach (k in a @sum -) ;"), "(foreach [k] in a sort-0 by sum ;)");
-  EXPECT_EQ(statement_shape("foreach ([a, b] in c[1, *] @avg+ limit 3) ;"), "(foreach [a b] in c[1 *] sort+0 by avg limit 3 ;)");
+  EXPECT_EQ(statement_shape("foreach ([a, b] in c[1, *] @avg+ limit 3) ;"),
+            "(foreach [a b] in c[1 *] sort+0 by avg limit 3 ;)");
   EXPECT_EQ(statement_shape("foreach (b in @hist_log(x[1])) ;"), "(foreach [b] in (hist_log ([] x 1)) ;)");
   EXPECT_EQ(statement_shape("foreach ([b] in @hist_linear(x, 0, 9, 1)) ;"), "(foreach [b] in (hist_linear x 0 9 1) ;)");
 }
@@ -273,7 +283,8 @@ TEST(Statements, RefuseWrongLoops) {
   EXPECT_EQ(in_probe("foreach (k in a @log -) ;"), "expected @count, @sum, @min, @max, @avg or @variance to sort by");
   EXPECT_EQ(in_probe("foreach (3 in a) ;"), "expected a variable for a subscript, found '3'");
   EXPECT_EQ(in_probe("foreach (k in a limit) ;"), "expected an expression, found ')'");
-  EXPECT_EQ(in_probe("foreach ([a, b] in @hist_log(x)) ;"), "the buckets of a histogram have one subscript and one order");
+  EXPECT_EQ(in_probe("foreach ([a, b] in @hist_log(x)) ;"),
+            "the buckets of a histogram have one subscript and one order");
   EXPECT_EQ(in_probe("for (k in a) ;"), "'for' does not go over arrays");
   EXPECT_EQ(in_probe("for (a; b) ;"), "expected ';' after the condition of 'for', found ')'");
   EXPECT_EQ(in_probe("while a < 3 { }"), "expected '(' after 'while', found 'a'");
@@ -287,7 +298,8 @@ TEST(Statements, RefuseWhatIsNone) {
   EXPECT_EQ(in_probe("try { a } b"), "expected 'catch' after the block of 'try', found 'b'");
   EXPECT_EQ(in_probe("catch { }"), "expected a statement, found the keyword 'catch'");
   EXPECT_EQ(in_probe("delete 3"), "only a global, or an element of an array, can be deleted");
-  EXPECT_EQ(in_probe("delete f(a[*]);"), "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
+  EXPECT_EQ(in_probe("delete f(a[*]);"),
+            "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
   EXPECT_EQ(in_probe("string x = \"a\""), "expected a statement, found the keyword 'string'");
   EXPECT_EQ(in_probe("int x = 3"), "variables are used without a declaration");
   EXPECT_EQ(in_probe("print \"hello\""), "'print' needs parentheses round what it prints");
@@ -327,12 +339,14 @@ TEST(Globals, RefuseWrongDeclarations) {
   EXPECT_EQ(errors("global a[3][4]"), "1:12: an array has one size");
   EXPECT_EQ(errors("global a[3] = 4"), "1:13: an array cannot be initialised");
   EXPECT_EQ(errors("global a:long"), "1:9: globals are declared without a type");
-  EXPECT_EQ(errors("global a[9999999999999999999999]"), "1:10: number out of range: 9999999999999999999999\n1:10: an array's size is at least 1");
+  EXPECT_EQ(errors("global a[9999999999999999999999]"),
+            "1:10: number out of range: 9999999999999999999999\n1:10: an array's size is at least 1");
 }
 
 TEST(Functions, AreDeclaredInAllForms) {
   EXPECT_EQ(script_shape("function f() { }"), "function f:unknown() {}\n");
-  EXPECT_EQ(script_shape("function f:long(a:string, b = 3) { return b }"), "function f:long(a:string, b:unknown = 3) {(return b)}\n");
+  EXPECT_EQ(script_shape("function f:long(a:string, b = 3) { return b }"),
+            "function f:long(a:string, b:unknown = 3) {(return b)}\n");
   EXPECT_EQ(script_shape("private function f:string(a):2 { next }"), "private function f:string(a:unknown):2 {next}\n");
 }
 
@@ -344,22 +358,28 @@ TEST(Functions, RefuseWrongDeclarations) {
   EXPECT_EQ(errors("function f(a = 1, b) { }"), "1:19: parameter 'b' needs a default too: the one before it has one");
   EXPECT_EQ(errors("function f:int() { }"), "1:12: expected a type, 'long' or 'string', found 'int'");
   EXPECT_EQ(errors("function f(3) { }"), "1:12: expected the name of a parameter, found '3'");
-  EXPECT_EQ(errors("function f() return 1"), "1:14: expected '{' and the body of function 'f', found the keyword 'return'");
+  EXPECT_EQ(errors("function f() return 1"),
+            "1:14: expected '{' and the body of function 'f', found the keyword 'return'");
   EXPECT_EQ(errors("function f() %{ %}"), "1:14: embedded code needs -g");
 }
 
 TEST(Probes, HavePointsOfAllForms) {
   EXPECT_EQ(script_shape("probe begin, end { }"), "probe begin, end {}\n");
-  EXPECT_EQ(script_shape("probe begin(-10), timer.ms(0x10), process(1234).syscall { }"), "probe begin(-10), timer.ms(16), process(1234).syscall {}\n");
-  EXPECT_EQ(script_shape("probe process(\"/bin/\" \"ls\").function(\"*@a.c:3\").return { }"), "probe process('/bin/ls').function('*@a.c:3').return {}\n");
-  EXPECT_EQ(script_shape("probe syscall.*read*, **, a.**.*64, sys*_x? { }"), "probe syscall.*read*, **, a.**.*64, sys*_x? {}\n");
+  EXPECT_EQ(script_shape("probe begin(-10), timer.ms(0x10), process(1234).syscall { }"),
+            "probe begin(-10), timer.ms(16), process(1234).syscall {}\n");
+  EXPECT_EQ(script_shape("probe process(\"/bin/\" \"ls\").function(\"*@a.c:3\").return { }"),
+            "probe process('/bin/ls').function('*@a.c:3').return {}\n");
+  EXPECT_EQ(script_shape("probe syscall.*read*, **, a.**.*64, sys*_x? { }"),
+            "probe syscall.*read*, **, a.**.*64, sys*_x? {}\n");
   EXPECT_EQ(script_shape("probe a ?, b !, c if (x > 1), d? if (y) { }"), "probe a?, b!, c if (> x 1), d? if y {}\n");
   EXPECT_EQ(script_shape("probe a if (x) ? { }"), "probe a? if x {}\n");
-  EXPECT_EQ(script_shape("probe kernel.function(\"f\").call.if.next { }"), "probe kernel.function('f').call.if.next {}\n");
+  EXPECT_EQ(script_shape("probe kernel.function(\"f\").call.if.next { }"),
+            "probe kernel.function('f').call.if.next {}\n");
 }
 
 TEST(Probes, ExpandAlternatives) {
-  EXPECT_EQ(script_shape("probe syscall.{open,close}.return { }"), "probe syscall.open.return, syscall.close.return {}\n");
+  EXPECT_EQ(script_shape("probe syscall.{open,close}.return { }"),
+            "probe syscall.open.return, syscall.close.return {}\n");
   EXPECT_EQ(script_shape("probe {a,b.{c(\"x\"),d}?}.e! { }"), "probe a.e!, b.c('x').e?!, b.d.e?! {}\n");
   EXPECT_EQ(script_shape("probe a.{b,c} if (x) { }"), "probe a.b if x, a.c if x {}\n");
   EXPECT_EQ(script_shape("probe begin{x}"), "probe begin {x}\n");
@@ -408,21 +428,24 @@ TEST(Declarations, RefuseWhatIsNone) {
 // ---------------------------------------------------------------- recovery, limits
 
 TEST(Recovery, ReportsSeveralStatements) {
-  EXPECT_EQ(errors("probe begin {\n  x = ;\n  y = 1\n  z = (2;\n  f(,)\n  if (a) b\n}\nprobe end { w = }"),
-            "2:7: expected an expression, found ';'\n4:9: expected ')', found ';'\n5:5: expected an expression, found ','\n"
-            "8:17: expected an expression, found '}'");
+  EXPECT_EQ(
+      errors("probe begin {\n  x = ;\n  y = 1\n  z = (2;\n  f(,)\n  if (a) b\n}\nprobe end { w = }"),
+      "2:7: expected an expression, found ';'\n4:9: expected ')', found ';'\n5:5: expected an expression, found ','\n"
+      "8:17: expected an expression, found '}'");
 }
 
 TEST(Recovery, PassesTheElseOfAWrongIf) {
-  EXPECT_EQ(in_probe("if (a ==) b; else c; x = ;"), "expected an expression, found ')'\nexpected an expression, found ';'");
+  EXPECT_EQ(in_probe("if (a ==) b; else c; x = ;"),
+            "expected an expression, found ')'\nexpected an expression, found ';'");
   EXPECT_EQ(in_probe("if (a ==) { b; } else { c } try { } catch (3) { } d"),
             "expected an expression, found ')'\nexpected the variable for the error's message, found '3'");
 }
 
 TEST(Recovery, GoesOnAtTheNextDeclaration) {
-  EXPECT_EQ(errors("probe begin {\n  if (x) {\n    y\n\nprobe end { z = ; }\nfunction 3() { }\nglobal g"),
-            "5:1: expected '}' at the end of the block, found the keyword 'probe'\n5:17: expected an expression, found ';'\n"
-            "6:10: expected the name of a function, found '3'");
+  EXPECT_EQ(
+      errors("probe begin {\n  if (x) {\n    y\n\nprobe end { z = ; }\nfunction 3() { }\nglobal g"),
+      "5:1: expected '}' at the end of the block, found the keyword 'probe'\n5:17: expected an expression, found ';'\n"
+      "6:10: expected the name of a function, found '3'");
 }
 
 TEST(Recovery, KeepsWhatWasRight) {
@@ -439,7 +462,10 @@ TEST(Recovery, EndsAfterTwentyErrors) {
 }
 
 TEST(Recovery, RefusesBinaryFilesAtOnce) {
-  EXPECT_EQ(errors(std::string("\x7f" "ELF\x02\x01", 6)), "1:1: this is a binary file, not a script");
+  EXPECT_EQ(errors(std::string("\x7f"
+                               "ELF\x02\x01",
+                               6)),
+            "1:1: this is a binary file, not a script");
   EXPECT_EQ(errors(std::string("probe begin { }\0\0\0\x01", 19)), "1:16: this is a binary file, not a script");
 }
 
@@ -458,10 +484,37 @@ std::string repeated(const std::string& text, int times) {
 
 TEST(Limits, RefuseDeepNestingInsteadOfOverflowing) {
   const std::string message = "the script nests deeper than 250 levels here";
-  for (const std::string open : {"(", "{", "-(", "!", "~", "++", "f(", "a[", "if (1) ", "while (1) ", "for (;;) ", "x = ", "a ? ", "a ? b : ",
-                                 "[", "$x[", "@defined(", "@entry(", "print(", "if (1) ; else { ", "try { } catch { ", "1 + (", "1||1&&1|1^1&1<1<<1 .1+1*(",
-                                 "foreach (a in b) ", "@cast(", "@kderef(1, ", "p->x[", "@hist_log(a)[", "printd(\",\", "}) {
-    EXPECT_TRUE(in_probe(repeated(open, 20'000)).starts_with(message)) << open << ": " << in_probe(repeated(open, 20'000)).substr(0, 200);
+  for (const std::string open : {"(",
+                                 "{",
+                                 "-(",
+                                 "!",
+                                 "~",
+                                 "++",
+                                 "f(",
+                                 "a[",
+                                 "if (1) ",
+                                 "while (1) ",
+                                 "for (;;) ",
+                                 "x = ",
+                                 "a ? ",
+                                 "a ? b : ",
+                                 "[",
+                                 "$x[",
+                                 "@defined(",
+                                 "@entry(",
+                                 "print(",
+                                 "if (1) ; else { ",
+                                 "try { } catch { ",
+                                 "1 + (",
+                                 "1||1&&1|1^1&1<1<<1 .1+1*(",
+                                 "foreach (a in b) ",
+                                 "@cast(",
+                                 "@kderef(1, ",
+                                 "p->x[",
+                                 "@hist_log(a)[",
+                                 "printd(\",\", "}) {
+    EXPECT_TRUE(in_probe(repeated(open, 20'000)).starts_with(message))
+        << open << ": " << in_probe(repeated(open, 20'000)).substr(0, 200);
   }
   EXPECT_EQ(errors("probe " + repeated("{", 20'000)), "1:257: " + message);
 }

@@ -6,9 +6,9 @@ namespace spile::syntax {
 
 const std::vector<std::string>& at_operators() {
   static const std::vector<std::string> names = {
-      "avg",       "cast",  "choose_defined", "const", "count", "defined",  "entry", "hist_linear",
-      "hist_log",  "kderef", "kregister",     "max",   "min",   "perf",     "probewrite", "sum",
-      "uderef",    "uregister", "var",        "variance"};
+      "avg",         "cast",     "choose_defined", "const",     "count", "defined", "entry",
+      "hist_linear", "hist_log", "kderef",         "kregister", "max",   "min",     "perf",
+      "probewrite",  "sum",      "uderef",         "uregister", "var",   "variance"};
   return names;
 }
 
@@ -100,7 +100,8 @@ Token Preprocessor::next() {
   while (true) {
     Token token = expanded();
     if (token.kind == TokenKind::kEnd) {
-      for (const Condition& condition : conditions_) error(condition.open, "this %( is never closed").hint("close it with %)");
+      for (const Condition& condition : conditions_)
+        error(condition.open, "this %( is never closed").hint("close it with %)");
       conditions_.clear();
       return token;
     }
@@ -154,6 +155,10 @@ bool Preprocessor::expand_argument(Token& token) {
   }
   auto number = static_cast<size_t>(token.number);
   if (number == 0) return false;  // reported
+  if (options_.is_library) {
+    error(token, "a library cannot use the arguments of scripts").hint("pass it to a function or macro as a parameter");
+    return false;
+  }
   if (number > given) {
     std::string count = given == 0 ? "none was" : given == 1 ? "one was" : std::to_string(given) + " were";
     error(token, "script argument " + std::string(token.text) + " is missing: " + count + " given")
@@ -241,7 +246,9 @@ void Preprocessor::invoke(const Macro& macro, const Token& at, std::shared_ptr<E
 }
 
 bool Preprocessor::collect_arguments(const Macro& macro, const Token& at, Environment& environment) {
-  auto wants = [&] { return std::to_string(macro.parameters.size()) + (macro.parameters.size() == 1 ? " argument" : " arguments"); };
+  auto wants = [&] {
+    return std::to_string(macro.parameters.size()) + (macro.parameters.size() == 1 ? " argument" : " arguments");
+  };
   if (!peek_open_parenthesis()) {
     error(at, "macro @" + macro.name + " takes " + wants() + " in parentheses").note(macro.range, "defined here");
     return false;

@@ -24,12 +24,18 @@ bool is_comparison(const Token& token) {
 
 bool holds(uint32_t comparison, int order) {
   switch (comparison) {
-    case op("=="): return order == 0;
-    case op("!="): return order != 0;
-    case op("<"): return order < 0;
-    case op(">"): return order > 0;
-    case op("<="): return order <= 0;
-    default: return order >= 0;
+    case op("=="):
+      return order == 0;
+    case op("!="):
+      return order != 0;
+    case op("<"):
+      return order < 0;
+    case op(">"):
+      return order > 0;
+    case op("<="):
+      return order <= 0;
+    default:
+      return order >= 0;
   }
 }
 
@@ -156,12 +162,13 @@ bool Preprocessor::read_name(const Token& token, Operand& operand) {
   } else if (name.starts_with("CONFIG_")) {
     if (options_.kernel_config) operand.text = options_.kernel_config(name);
   } else {
-    std::vector<std::string> names = {"kernel_v",    "kernel_vr", "arch", "runtime", "guru_mode",
+    std::vector<std::string> names = {"kernel_v",    "kernel_vr",          "arch", "runtime", "guru_mode",
                                       "systemtap_v", "systemtap_privilege"};
     std::string near = nearest_name(name, names);
     error(token, "unknown name '" + std::string(name) + "' in the condition")
-        .hint(near.empty() ? "names: kernel_v kernel_vr arch runtime guru_mode systemtap_v systemtap_privilege CONFIG_..."
-                           : "did you mean '" + near + "'?");
+        .hint(near.empty()
+                  ? "names: kernel_v kernel_vr arch runtime guru_mode systemtap_v systemtap_privilege CONFIG_..."
+                  : "did you mean '" + near + "'?");
     return false;
   }
   return true;

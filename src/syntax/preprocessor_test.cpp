@@ -23,7 +23,9 @@ bool holds(const std::string& condition) {
   return shape == "yes";
 }
 
-std::string with_error(const std::string& text) { return errors(text, options()); }
+std::string with_error(const std::string& text) {
+  return errors(text, options());
+}
 
 TEST(Conditions, CompareVersionsByTheirNumbers) {
   EXPECT_TRUE(holds("kernel_v >= \"5.10\""));
@@ -76,7 +78,8 @@ TEST(Conditions, RefuseWhatIsNone) {
   EXPECT_EQ(with_error("%( 1 == 1 %)"), "1:11: expected '%?' after the condition");
   EXPECT_EQ(with_error("%( 1 %? %)"), "1:6: expected a comparison (== != < > <= >=) in the condition");
   EXPECT_EQ(with_error("%( %? %)"), "1:4: expected a name, a string or a number in the condition");
-  EXPECT_EQ(with_error("%( \"6\" == kernel_v %? %)"), "1:8: the name stands on the left of a comparison, the string on the right");
+  EXPECT_EQ(with_error("%( \"6\" == kernel_v %? %)"),
+            "1:8: the name stands on the left of a comparison, the string on the right");
   EXPECT_EQ(with_error("%( 1 == 1 && %? %)"), "1:14: expected a name, a string or a number in the condition");
 }
 
@@ -85,7 +88,9 @@ TEST(Conditions, MustBeClosed) {
   EXPECT_EQ(with_error("%( 1 == 2 %? global a"), "1:1: this %( is never closed");
   EXPECT_EQ(with_error("%( 1 == 1 %? global a %: %( %)"), "1:1: this %( is never closed");
   EXPECT_EQ(with_error("global a %)"), "1:10: '%)' without a '%( condition %?' before it");
-  EXPECT_EQ(with_error("global a %: x"), "1:10: '%:' without a '%( condition %?' before it\n1:13: expected ',' between the names of globals, found 'x'");
+  EXPECT_EQ(
+      with_error("global a %: x"),
+      "1:10: '%:' without a '%( condition %?' before it\n1:13: expected ',' between the names of globals, found 'x'");
   EXPECT_EQ(with_error("%( 1 == 1 %? global a %: %: %)"), "");
   EXPECT_EQ(with_error("%( 1 == 2 %? global a %: %: %)"), "1:26: '%:' without a '%( condition %?' before it");
 }
@@ -117,6 +122,12 @@ TEST(Arguments, ReportTheirMistakesAtTheUse) {
   std::string out = rendered("probe begin { x = $1 }", bad);
   EXPECT_NE(out.find("t.stp:1:19: error: this string is never closed"), std::string::npos) << out;
   EXPECT_NE(out.find("of script argument $1"), std::string::npos) << out;
+}
+
+TEST(Arguments, AreNotForLibraries) {
+  ParseOptions library = options();
+  library.is_library = true;
+  EXPECT_EQ(errors("probe begin { x = $1 }", library), "1:19: a library cannot use the arguments of scripts");
 }
 
 TEST(Arguments, ThatPasteThemselvesEnd) {
@@ -152,11 +163,11 @@ TEST(Macros, MayTakeScriptArguments) {
 }
 
 TEST(Macros, RefuseWrongUse) {
-  EXPECT_EQ(errors("@define m(a) %( %) probe begin { @m }"),
-            "1:34: macro @m takes 1 argument in parentheses");
+  EXPECT_EQ(errors("@define m(a) %( %) probe begin { @m }"), "1:34: macro @m takes 1 argument in parentheses");
   EXPECT_EQ(errors("@define m(a, b) %( 1 %) probe begin { @m(1) 2 }"), "1:39: macro @m takes 2 arguments, not 1");
   EXPECT_EQ(errors("@define m() %( 1 %) probe begin { @m(1) }"), "1:35: macro @m takes 0 arguments, not 1");
-  EXPECT_EQ(errors("@define m(a) %( 1 %) probe begin { @m(1"), "1:36: the arguments of macro @m are never closed\n"
+  EXPECT_EQ(errors("@define m(a) %( 1 %) probe begin { @m(1"),
+            "1:36: the arguments of macro @m are never closed\n"
             "1:40: expected '}' at the end of the block, found the end of the script");
   EXPECT_EQ(errors("probe begin { @nosuch(1) }"), "1:15: no operator or macro is called '@nosuch'");
 }
@@ -175,7 +186,8 @@ TEST(Macros, RefuseWrongDefinitions) {
 TEST(Macros, DoNotExpandForEver) {
   EXPECT_EQ(errors("@define m %( @m %) probe begin { @m }"), "1:34: macro @m expands to itself");
   EXPECT_EQ(errors("@define a %( @b %) @define b %( @a %) probe begin { @a }"), "1:53: macro @a expands to itself");
-  EXPECT_EQ(errors("@define a(x) %( @x %) @define b %( @a(@b) %) probe begin { @b }"), "1:60: macro @b expands to itself");
+  EXPECT_EQ(errors("@define a(x) %( @x %) @define b %( @a(@b) %) probe begin { @b }"),
+            "1:60: macro @b expands to itself");
 }
 
 TEST(Macros, ThatDoubleThirtyTimesAreStopped) {

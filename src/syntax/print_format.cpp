@@ -60,12 +60,23 @@ class FormatReader {
   void read_flags(FormatPart& part) {
     for (;; ++position_) {
       switch (at()) {
-        case '-': part.left = true; break;
-        case '0': part.zero = true; break;
-        case '+': part.plus = true; break;
-        case ' ': part.space = true; break;
-        case '#': part.alternate = true; break;
-        default: return;
+        case '-':
+          part.left = true;
+          break;
+        case '0':
+          part.zero = true;
+          break;
+        case '+':
+          part.plus = true;
+          break;
+        case ' ':
+          part.space = true;
+          break;
+        case '#':
+          part.alternate = true;
+          break;
+        default:
+          return;
       }
     }
   }
@@ -90,18 +101,31 @@ class FormatReader {
 
   static std::optional<FormatPart::Kind> kind_of(char conversion) {
     switch (conversion) {
-      case 'd': case 'i': return FormatPart::Kind::kSigned;
-      case 'u': return FormatPart::Kind::kUnsigned;
-      case 'o': return FormatPart::Kind::kOctal;
-      case 'x': return FormatPart::Kind::kHex;
-      case 'X': return FormatPart::Kind::kHexUpper;
-      case 'p': return FormatPart::Kind::kPointer;
-      case 's': return FormatPart::Kind::kString;
-      case 'c': return FormatPart::Kind::kChar;
-      case 'b': return FormatPart::Kind::kBinary;
-      case 'm': return FormatPart::Kind::kMemory;
-      case 'M': return FormatPart::Kind::kMemoryHex;
-      default: return std::nullopt;
+      case 'd':
+      case 'i':
+        return FormatPart::Kind::kSigned;
+      case 'u':
+        return FormatPart::Kind::kUnsigned;
+      case 'o':
+        return FormatPart::Kind::kOctal;
+      case 'x':
+        return FormatPart::Kind::kHex;
+      case 'X':
+        return FormatPart::Kind::kHexUpper;
+      case 'p':
+        return FormatPart::Kind::kPointer;
+      case 's':
+        return FormatPart::Kind::kString;
+      case 'c':
+        return FormatPart::Kind::kChar;
+      case 'b':
+        return FormatPart::Kind::kBinary;
+      case 'm':
+        return FormatPart::Kind::kMemory;
+      case 'M':
+        return FormatPart::Kind::kMemoryHex;
+      default:
+        return std::nullopt;
     }
   }
 
@@ -111,11 +135,14 @@ class FormatReader {
   }
 
   void fail_conversion(const std::string& before, char conversion) {
-    if (conversion == '\0') return fail("the format ends within a conversion: '" + before + "'", "write %% for a percent sign");
+    if (conversion == '\0')
+      return fail("the format ends within a conversion: '" + before + "'", "write %% for a percent sign");
     bool printable = conversion > 0x20 && conversion < 0x7f;
     std::string hint = "conversions are d i u o x X p s c b m M; write %% for a percent sign";
-    if (std::string_view("eEfFgGaA").find(conversion) != std::string_view::npos) hint = "there is no floating point; use %d";
-    if (std::string_view("hjztq").find(conversion) != std::string_view::npos) hint = "numbers always have 64 bits; leave the size out";
+    if (std::string_view("eEfFgGaA").find(conversion) != std::string_view::npos)
+      hint = "there is no floating point; use %d";
+    if (std::string_view("hjztq").find(conversion) != std::string_view::npos)
+      hint = "numbers always have 64 bits; leave the size out";
     fail("unknown conversion '" + before + (printable ? conversion : '?') + "' in the format", hint);
   }
 
@@ -126,7 +153,9 @@ class FormatReader {
 
 }  // namespace
 
-ParsedFormat parse_format(std::string_view format) { return FormatReader(format).read(); }
+ParsedFormat parse_format(std::string_view format) {
+  return FormatReader(format).read();
+}
 
 size_t count_format_arguments(const std::vector<FormatPart>& parts) {
   size_t count = 0;

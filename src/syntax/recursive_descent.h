@@ -173,7 +173,7 @@ class Parser {
   Diagnostic suppressed_;
   Script script_;
   int depth_ = 0;
-  int else_ifs_ = 0;  // that are open
+  int else_ifs_ = 0;            // that are open
   bool slice_allowed_ = false;  // `*` may stand in the next subscript
 };
 

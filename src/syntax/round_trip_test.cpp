@@ -15,16 +15,22 @@ const char* const kScripts[] = {
     "function f:long (n:long, m = 3 + 4, s:string = \"a\") : 2 { if (n < 2) return 1 else return f(n - 1) }",
     "private function g() { return; }",
     "probe a.b = c.d, e.f? { x = 1 } probe a += b! { }",
-    "probe process(\"/bin/x\").function(\"foo*\")?, k.{function(\"a\"),trace(\"b:c\")?}.return!, sys.*open*, begin(-10) if (b > 3 && e) { }",
-    "probe begin { if (a) b; else if (c) { } else ; while (x) y++; for (;;) { break continue } for (i = 0; i < 3; ++i) next }",
+    "probe process(\"/bin/x\").function(\"foo*\")?, k.{function(\"a\"),trace(\"b:c\")?}.return!, sys.*open*, "
+    "begin(-10) if (b > 3 && e) { }",
+    "probe begin { if (a) b; else if (c) { } else ; while (x) y++; for (;;) { break continue } for (i = 0; i < 3; ++i) "
+    "next }",
     "probe begin { if (a) { if (b) c } else d  if (a) if (b) c; else d }",
-    "probe begin { foreach (v = [k1, k2-] in c[*, 1] limit 5 + 3) ; foreach (k in c @sum -) ; foreach (b in @hist_log(x)) ; foreach (k+ in a) ; }",
+    "probe begin { foreach (v = [k1, k2-] in c[*, 1] limit 5 + 3) ; foreach (k in c @sum -) ; foreach (b in "
+    "@hist_log(x)) ; foreach (k+ in a) ; }",
     "probe begin { try { x } catch (m) { y } try { } catch { } delete a delete b[1] delete c[*, 3] ;;; }",
-    "probe begin { printf(\"%-5d %s %*.3x %%\\n\", $x->y[3], \"q\" . f(), 3, &$x->p) print(1) println() printdln(\",\", 1, 2) print_char(65) }",
-    "probe begin { a[$fd, \"k\"] <<< @entry(t()); x = @defined($f->b) ? @cast(p, \"t\", \"m\")->x[i]$$ : @var(\"v@f\")$ . $$vars . $x$ }",
+    "probe begin { printf(\"%-5d %s %*.3x %%\\n\", $x->y[3], \"q\" . f(), 3, &$x->p) print(1) println() "
+    "printdln(\",\", 1, 2) print_char(65) }",
+    "probe begin { a[$fd, \"k\"] <<< @entry(t()); x = @defined($f->b) ? @cast(p, \"t\", \"m\")->x[i]$$ : "
+    "@var(\"v@f\")$ . $$vars . $x$ }",
     "probe begin { p = $f; q = p->a[1]->b; r = (p + 1)->c->d; s = &p->e; f(1)->x; a[2]->y }",
     "probe begin { x = a =~ \"b.*\" \"c\" ? ![k, *] in d : -(-5) - -6 - -x + +(+y) . ~~z; !(~a) ; [a & b] in c & d }",
-    "probe begin { print(@hist_linear(a[1], -5, 10, 2)) x = @hist_log(a)[3] + @variance(b, 2) * @count(c) @perf(\"x\") }",
+    "probe begin { print(@hist_linear(a[1], -5, 10, 2)) x = @hist_log(a)[3] + @variance(b, 2) * @count(c) @perf(\"x\") "
+    "}",
     "probe begin { x = (a = 1) + (b ? c : d) * (e || f); y = (a, 1) }",
     "probe begin { x = a % (b + c) y = (a % b) % c z = a - (b - c) w = (a << b) << (c << d) }",
     "@define m(a) %( (@a * 2) %) probe begin { x = @m(1 + 2) %( 1 == 1 %? y %: z %) }",
@@ -76,21 +82,39 @@ class RandomTree {
   ExpressionPtr expression(int depth) {
     if (depth <= 0) return leaf();
     switch (below(18)) {
-      case 0: case 1: case 2: return sides<Binary>(depth, [&](Binary& e) { e.op = static_cast<Binary::Operator>(below(11)); });
-      case 3: return sides<Logical>(depth, [&](Logical& e) { e.is_and = below(2); });
-      case 4: return sides<Compare>(depth, [&](Compare& e) { e.op = static_cast<Compare::Operator>(below(6)); });
-      case 5: return sides<Concatenation>(depth, [](Concatenation&) {});
-      case 6: case 7: return unary(depth);
-      case 8: return increment(depth);
-      case 9: return ternary(depth);
-      case 10: return assignment(depth);
-      case 11: return in(depth);
-      case 12: return regex(depth);
-      case 13: return call(depth);
-      case 14: return index(depth);
-      case 15: return dereference(depth);
-      case 16: return at_operation(depth);
-      default: return leaf();
+      case 0:
+      case 1:
+      case 2:
+        return sides<Binary>(depth, [&](Binary& e) { e.op = static_cast<Binary::Operator>(below(11)); });
+      case 3:
+        return sides<Logical>(depth, [&](Logical& e) { e.is_and = below(2); });
+      case 4:
+        return sides<Compare>(depth, [&](Compare& e) { e.op = static_cast<Compare::Operator>(below(6)); });
+      case 5:
+        return sides<Concatenation>(depth, [](Concatenation&) {});
+      case 6:
+      case 7:
+        return unary(depth);
+      case 8:
+        return increment(depth);
+      case 9:
+        return ternary(depth);
+      case 10:
+        return assignment(depth);
+      case 11:
+        return in(depth);
+      case 12:
+        return regex(depth);
+      case 13:
+        return call(depth);
+      case 14:
+        return index(depth);
+      case 15:
+        return dereference(depth);
+      case 16:
+        return at_operation(depth);
+      default:
+        return leaf();
     }
   }
 
@@ -102,7 +126,8 @@ class RandomTree {
         for (int i = below(4); i > 0; --i) s->statements.push_back(statement(depth - 1));
         return s;
       }
-      case 1: case 2: {
+      case 1:
+      case 2: {
         auto s = std::make_unique<If>(SourceRange{});
         s->condition = expression(2);
         // An open `if` before `else` cannot be written without braces.
@@ -124,7 +149,8 @@ class RandomTree {
         s->body = statement(depth - 1);
         return s;
       }
-      case 5: return foreach(depth);
+      case 5:
+        return foreach (depth);
       case 6: {
         auto s = std::make_unique<Try>(SourceRange{});
         s->body = block(depth - 1);
@@ -132,19 +158,25 @@ class RandomTree {
         s->handler = block(depth - 1);
         return s;
       }
-      default: return simple();
+      default:
+        return simple();
     }
   }
 
  private:
   int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
-  std::unique_ptr<Variable> variable() { return std::make_unique<Variable>(SourceRange{}, std::string(1, static_cast<char>('a' + below(5)))); }
+  std::unique_ptr<Variable> variable() {
+    return std::make_unique<Variable>(SourceRange{}, std::string(1, static_cast<char>('a' + below(5))));
+  }
 
   ExpressionPtr leaf() {
     switch (below(6)) {
-      case 0: return std::make_unique<Number>(SourceRange{}, below(20) - 10);
-      case 1: return std::make_unique<Number>(SourceRange{}, below(2) ? INT64_MIN : INT64_MAX);
-      case 2: return std::make_unique<String>(SourceRange{}, "s\"\\\n");
+      case 0:
+        return std::make_unique<Number>(SourceRange{}, below(20) - 10);
+      case 1:
+        return std::make_unique<Number>(SourceRange{}, below(2) ? INT64_MIN : INT64_MAX);
+      case 2:
+        return std::make_unique<String>(SourceRange{}, "s\"\\\n");
       case 3: {
         auto e = std::make_unique<TargetVariable>(SourceRange{});
         e->name = "$t";
@@ -152,7 +184,8 @@ class RandomTree {
         e->path = path(1);
         return e;
       }
-      default: return variable();
+      default:
+        return variable();
     }
   }
 
@@ -163,7 +196,8 @@ class RandomTree {
       step.kind = i == 0 ? PathStep::Kind::kMember : static_cast<PathStep::Kind>(below(3));
       step.name = below(4) ? "m" : "next";
       step.number = step.kind == PathStep::Kind::kElement ? below(9) - 4 : 0;
-      if (step.kind == PathStep::Kind::kElementExpr) step.expression = sides<Binary>(1, [](Binary& e) { e.op = Binary::Operator::kAdd; });
+      if (step.kind == PathStep::Kind::kElementExpr)
+        step.expression = sides<Binary>(1, [](Binary& e) { e.op = Binary::Operator::kAdd; });
       if (step.kind != PathStep::Kind::kMember) step.name.clear();
       steps.push_back(std::move(step));
     }
@@ -260,8 +294,10 @@ class RandomTree {
   }
   StatementPtr simple() {
     switch (below(6)) {
-      case 0: return std::make_unique<Null>(SourceRange{});
-      case 1: return std::make_unique<Next>(SourceRange{});
+      case 0:
+        return std::make_unique<Null>(SourceRange{});
+      case 1:
+        return std::make_unique<Next>(SourceRange{});
       case 2: {
         auto s = std::make_unique<Return>(SourceRange{});
         if (below(2)) s->value = expression(3);
@@ -279,7 +315,7 @@ class RandomTree {
       }
     }
   }
-  StatementPtr foreach(int depth) {
+  StatementPtr foreach (int depth) {
     auto s = std::make_unique<Foreach>(SourceRange{});
     if (below(2)) s->value = variable();
     for (int i = 0; i <= below(3); ++i) s->keys.push_back(variable());
@@ -289,7 +325,8 @@ class RandomTree {
     }
     s->sort_direction = below(3) - 1;
     if (s->sort_direction != 0) s->sort_column = below(static_cast<int>(s->keys.size()) + 1);
-    if (s->sort_direction != 0 && s->sort_column == 0 && below(2)) s->sort_by = static_cast<Statistic::Operator>(below(6));
+    if (s->sort_direction != 0 && s->sort_column == 0 && below(2))
+      s->sort_by = static_cast<Statistic::Operator>(below(6));
     if (below(2)) s->limit = expression(2);
     s->body = statement(depth - 1);
     return s;
@@ -331,25 +368,44 @@ void expect_sound(const Parsed& parsed) {
   };
   for (const auto& probe : parsed.script.probes) expect_expressions(*probe->body);
   for (const auto& function : parsed.script.functions) expect_expressions(*function->body);
-  for (const Diagnostic& diagnostic : parsed.diagnostics.all()) ASSERT_TRUE(inside(diagnostic.range)) << diagnostic.message;
+  for (const Diagnostic& diagnostic : parsed.diagnostics.all())
+    ASSERT_TRUE(inside(diagnostic.range)) << diagnostic.message;
   parsed.diagnostics.render();
 }
 
 std::string damaged(std::string text, std::mt19937& random) {
-  static const char* const kPieces[] = {"{", "}", "(", ")", "[", "]", "\"", "/*", "*/", "%(", "%?", "%:", "%)", "%{", "%}", "@", "$", "$1", "@1",
-                                        "$#", "@define", "@m", "probe", "function", "global", "if", "else", "foreach", "in", "limit", "->", "++",
-                                        "=", "<<<", ",", ";", ".", "*", "?", "!", "0x", "99999999999999999999", "\\", "\n", "\xff", "'", "%",
-                                        "@hist_log(", "delete", "catch", "-", "&", "@sum", "$$", "{a,b}", "1", "x"};
+  static const char* const kPieces[] = {
+      "{",     "}",     "(",        ")",      "[",  "]",          "\"",
+      "/*",    "*/",    "%(",       "%?",     "%:", "%)",         "%{",
+      "%}",    "@",     "$",        "$1",     "@1", "$#",         "@define",
+      "@m",    "probe", "function", "global", "if", "else",       "foreach",
+      "in",    "limit", "->",       "++",     "=",  "<<<",        ",",
+      ";",     ".",     "*",        "?",      "!",  "0x",         "99999999999999999999",
+      "\\",    "\n",    "\xff",     "'",      "%",  "@hist_log(", "delete",
+      "catch", "-",     "&",        "@sum",   "$$", "{a,b}",      "1",
+      "x"};
   for (int i = 1 + static_cast<int>(random() % 4); i > 0 && !text.empty(); --i) {
     size_t at = random() % text.size();
     size_t length = random() % 12;
     switch (random() % 6) {
-      case 0: text.erase(at, length); break;
-      case 1: text.insert(at, kPieces[random() % std::size(kPieces)]); break;
-      case 2: text.insert(at, text.substr(random() % text.size(), length)); break;
-      case 3: text[at] = static_cast<char>(random()); break;
-      case 4: text.replace(at, length, kPieces[random() % std::size(kPieces)]); break;
-      default: if (random() % 4 == 0) text.resize(at); break;
+      case 0:
+        text.erase(at, length);
+        break;
+      case 1:
+        text.insert(at, kPieces[random() % std::size(kPieces)]);
+        break;
+      case 2:
+        text.insert(at, text.substr(random() % text.size(), length));
+        break;
+      case 3:
+        text[at] = static_cast<char>(random());
+        break;
+      case 4:
+        text.replace(at, length, kPieces[random() % std::size(kPieces)]);
+        break;
+      default:
+        if (random() % 4 == 0) text.resize(at);
+        break;
     }
   }
   return text;

@@ -24,9 +24,33 @@ namespace syntax {
 // ---------------------------------------------------------------- expressions
 
 enum class ExpressionKind : uint8_t {
-  kNumber, kString, kVariable, kIndex, kTargetVariable, kAtOperation, kUnary, kIncrement, kBinary, kLogical, kCompare,
-  kConcatenation, kRegex, kTernary, kAssignment, kIn, kCall, kPrint, kStatistic, kHistogram, kHistogramIndex, kEmbedded,
-  kDefined, kEntry, kEntryValue, kPerf, kDereference,
+  kNumber,
+  kString,
+  kVariable,
+  kIndex,
+  kTargetVariable,
+  kAtOperation,
+  kUnary,
+  kIncrement,
+  kBinary,
+  kLogical,
+  kCompare,
+  kConcatenation,
+  kRegex,
+  kTernary,
+  kAssignment,
+  kIn,
+  kCall,
+  kPrint,
+  kStatistic,
+  kHistogram,
+  kHistogramIndex,
+  kEmbedded,
+  kDefined,
+  kEntry,
+  kEntryValue,
+  kPerf,
+  kDereference,
 };
 
 // An expression's tree is at most this high, and statements nest at most about this deep, so that every pass may
@@ -97,10 +121,10 @@ struct PathStep {
 struct TargetVariable : Expression {
   static constexpr ExpressionKind kKind = ExpressionKind::kTargetVariable;
   explicit TargetVariable(SourceRange r) : Expression(kKind, r) {}
-  std::string name;       // "$fd", "$return", "$$vars"
+  std::string name;  // "$fd", "$return", "$$vars"
   bool address_of = false;
   std::vector<PathStep> path;
-  int binding = -1;       // sema: bind-targets; index into the probe's bindings
+  int binding = -1;  // sema: bind-targets; index into the probe's bindings
 };
 
 // p->next->value of an expression whose type sema learns from where the value came from: (f = $file) f->f_path.
@@ -145,7 +169,17 @@ struct Binary : Expression {  // arithmetic on longs
   static constexpr ExpressionKind kKind = ExpressionKind::kBinary;
   explicit Binary(SourceRange r) : Expression(kKind, r) {}
   enum class Operator : uint8_t {
-    kAdd, kSubtract, kMultiply, kDivide, kModulo, kShiftLeft, kShiftRight, kShiftRightLogical, kAnd, kOr, kXor
+    kAdd,
+    kSubtract,
+    kMultiply,
+    kDivide,
+    kModulo,
+    kShiftLeft,
+    kShiftRight,
+    kShiftRightLogical,
+    kAnd,
+    kOr,
+    kXor
   } op;
   ExpressionPtr left, right;
 };
@@ -212,13 +246,24 @@ struct Call : Expression {
 // One part of a printf format, parsed once: literal text, or a conversion of one argument (or of none: %%).
 struct FormatPart {
   enum class Kind : uint8_t {
-    kLiteral, kSigned, kUnsigned, kOctal, kHex, kHexUpper, kPointer, kString, kChar, kBinary, kMemory, kMemoryHex
+    kLiteral,
+    kSigned,
+    kUnsigned,
+    kOctal,
+    kHex,
+    kHexUpper,
+    kPointer,
+    kString,
+    kChar,
+    kBinary,
+    kMemory,
+    kMemoryHex
   } kind = Kind::kLiteral;
   std::string literal;
   bool left = false, zero = false, plus = false, space = false, alternate = false;
-  int width = -1;              // -1: none
-  int precision = -1;          // -1: none
-  bool width_argument = false;      // `*`: takes a long argument before the value
+  int width = -1;               // -1: none
+  int precision = -1;           // -1: none
+  bool width_argument = false;  // `*`: takes a long argument before the value
   bool precision_argument = false;
 };
 
@@ -295,7 +340,20 @@ struct Perf : Expression {  // @perf("counter")
 // ---------------------------------------------------------------- statements
 
 enum class StatementKind : uint8_t {
-  kBlock, kExpression, kNull, kIf, kWhile, kFor, kForeach, kReturn, kDelete, kNext, kBreak, kContinue, kTry, kEmbedded
+  kBlock,
+  kExpression,
+  kNull,
+  kIf,
+  kWhile,
+  kFor,
+  kForeach,
+  kReturn,
+  kDelete,
+  kNext,
+  kBreak,
+  kContinue,
+  kTry,
+  kEmbedded
 };
 
 struct Statement {
@@ -343,15 +401,15 @@ struct For : Statement {
 struct Foreach : Statement {
   static constexpr StatementKind kKind = StatementKind::kForeach;
   explicit Foreach(SourceRange r) : Statement(kKind, r) {}
-  std::unique_ptr<Variable> value;                 // may be null
+  std::unique_ptr<Variable> value;  // may be null
   std::vector<std::unique_ptr<Variable>> keys;
-  std::unique_ptr<Variable> array;                 // null for histogram iteration
+  std::unique_ptr<Variable> array;  // null for histogram iteration
   std::unique_ptr<Histogram> histogram;
-  std::vector<ExpressionPtr> slice;                // empty, or one per key; null: `*`
-  int sort_direction = 0;                          // 0 none, +1 ascending, -1 descending
-  int sort_column = 0;                             // 0: by value; n: by the n-th key
-  std::optional<Statistic::Operator> sort_by;      // for aggregates by value: @sum etc.; default @count
-  ExpressionPtr limit;                             // may be null
+  std::vector<ExpressionPtr> slice;            // empty, or one per key; null: `*`
+  int sort_direction = 0;                      // 0 none, +1 ascending, -1 descending
+  int sort_column = 0;                         // 0: by value; n: by the n-th key
+  std::optional<Statistic::Operator> sort_by;  // for aggregates by value: @sum etc.; default @count
+  ExpressionPtr limit;                         // may be null
   StatementPtr body;
 };
 struct Return : Statement {
@@ -394,17 +452,17 @@ struct Global {
   SourceRange range;  // of the name
   std::string name;
   bool is_private = false;
-  bool wraps = false;                  // a%[100]
-  bool declared_array = false;         // a[], a[100], a%
+  bool wraps = false;                    // a%[100]
+  bool declared_array = false;           // a[], a[100], a%
   std::optional<int64_t> declared_size;  // a[100]
-  ExpressionPtr initial;               // a Number, a String, or null
+  ExpressionPtr initial;                 // a Number, a String, or null
   bool from_library = false;
 
   // sema
-  ValueType type = ValueType::kUnknown;     // of the value, also for arrays
-  std::vector<ValueType> key_types;         // empty: scalar; unknown until the first use
+  ValueType type = ValueType::kUnknown;  // of the value, also for arrays
+  std::vector<ValueType> key_types;      // empty: scalar; unknown until the first use
   bool is_array = false;
-  int index = -1;                           // into sema::Program::globals
+  int index = -1;  // into sema::Program::globals
 };
 
 struct Local {
@@ -420,9 +478,9 @@ struct Function {
   bool is_private = false;
   ValueType declared_type = ValueType::kUnknown;
   std::vector<std::unique_ptr<Local>> parameters;
-  std::vector<ExpressionPtr> defaults;   // as many as parameters, null: none
-  std::optional<int64_t> priority;       // function f:long (x) : 10
-  StatementPtr body;                     // a Block, or an EmbeddedStatement
+  std::vector<ExpressionPtr> defaults;  // as many as parameters, null: none
+  std::optional<int64_t> priority;      // function f:long (x) : 10
+  StatementPtr body;                    // a Block, or an EmbeddedStatement
   bool from_library = false;
 
   // sema
@@ -434,9 +492,9 @@ struct Function {
 // One component of a probe point: functor, perhaps with a parameter: function("foo"), library(...), begin(-10).
 struct PointComponent {
   SourceRange range;
-  std::string name;                  // may hold globs and {a,b}
-  std::optional<std::string> text;   // a string parameter
-  std::optional<int64_t> number;     // a number parameter; negative ones too
+  std::string name;                 // may hold globs and {a,b}
+  std::optional<std::string> text;  // a string parameter
+  std::optional<int64_t> number;    // a number parameter; negative ones too
 };
 
 struct ProbePoint {
@@ -457,8 +515,8 @@ struct Probe {
 
 struct Alias {
   SourceRange range;
-  std::vector<ProbePoint> names;   // probe NAME, NAME = ...
-  bool epilogue = false;           // +=
+  std::vector<ProbePoint> names;  // probe NAME, NAME = ...
+  bool epilogue = false;          // +=
   std::vector<ProbePoint> points;
   std::unique_ptr<Block> body;
   std::vector<ProbePoint> suffixed;

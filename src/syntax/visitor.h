@@ -24,17 +24,29 @@
 namespace spile::syntax {
 
 template <typename T>
-T* as(Expression& e) { return e.kind == T::kKind ? static_cast<T*>(&e) : nullptr; }
+T* as(Expression& e) {
+  return e.kind == T::kKind ? static_cast<T*>(&e) : nullptr;
+}
 template <typename T>
-const T* as(const Expression& e) { return e.kind == T::kKind ? static_cast<const T*>(&e) : nullptr; }
+const T* as(const Expression& e) {
+  return e.kind == T::kKind ? static_cast<const T*>(&e) : nullptr;
+}
 template <typename T>
-T* as(const ExpressionPtr& e) { return e ? as<T>(*e) : nullptr; }
+T* as(const ExpressionPtr& e) {
+  return e ? as<T>(*e) : nullptr;
+}
 template <typename T>
-T* as(Statement& s) { return s.kind == T::kKind ? static_cast<T*>(&s) : nullptr; }
+T* as(Statement& s) {
+  return s.kind == T::kKind ? static_cast<T*>(&s) : nullptr;
+}
 template <typename T>
-const T* as(const Statement& s) { return s.kind == T::kKind ? static_cast<const T*>(&s) : nullptr; }
+const T* as(const Statement& s) {
+  return s.kind == T::kKind ? static_cast<const T*>(&s) : nullptr;
+}
 template <typename T>
-T* as(const StatementPtr& s) { return s ? as<T>(*s) : nullptr; }
+T* as(const StatementPtr& s) {
+  return s ? as<T>(*s) : nullptr;
+}
 
 namespace walk {
 
@@ -43,7 +55,9 @@ template <typename T, typename Node>
 using Like = std::conditional_t<std::is_const_v<Node>, const T, T>;
 
 template <typename T, typename Node>
-Like<T, Node>& to(Node& node) { return static_cast<Like<T, Node>&>(node); }
+Like<T, Node>& to(Node& node) {
+  return static_cast<Like<T, Node>&>(node);
+}
 
 // Calls f(node) for what a pointer holds, if anything.
 template <typename Pointer, typename F>
@@ -63,10 +77,20 @@ void visit_path(Path& path, F& f) {
 template <typename Node, typename F>
 void expression_children(Node& e, F&& f) {
   switch (e.kind) {
-    case ExpressionKind::kNumber: case ExpressionKind::kString: case ExpressionKind::kVariable:
-    case ExpressionKind::kEmbedded: case ExpressionKind::kEntryValue: case ExpressionKind::kPerf: return;
-    case ExpressionKind::kIndex: visit(to<Index>(e).array, f); visit_all(to<Index>(e).indexes, f); return;
-    case ExpressionKind::kTargetVariable: visit_path(to<TargetVariable>(e).path, f); return;
+    case ExpressionKind::kNumber:
+    case ExpressionKind::kString:
+    case ExpressionKind::kVariable:
+    case ExpressionKind::kEmbedded:
+    case ExpressionKind::kEntryValue:
+    case ExpressionKind::kPerf:
+      return;
+    case ExpressionKind::kIndex:
+      visit(to<Index>(e).array, f);
+      visit_all(to<Index>(e).indexes, f);
+      return;
+    case ExpressionKind::kTargetVariable:
+      visit_path(to<TargetVariable>(e).path, f);
+      return;
     case ExpressionKind::kDereference:
       visit(to<Dereference>(e).pointer, f);
       visit_path(to<Dereference>(e).path, f);
@@ -75,33 +99,66 @@ void expression_children(Node& e, F&& f) {
       visit_all(to<AtOperation>(e).arguments, f);
       visit_path(to<AtOperation>(e).path, f);
       return;
-    case ExpressionKind::kUnary: visit(to<Unary>(e).operand, f); return;
-    case ExpressionKind::kIncrement: visit(to<Increment>(e).operand, f); return;
-    case ExpressionKind::kBinary: visit(to<Binary>(e).left, f); visit(to<Binary>(e).right, f); return;
-    case ExpressionKind::kLogical: visit(to<Logical>(e).left, f); visit(to<Logical>(e).right, f); return;
-    case ExpressionKind::kCompare: visit(to<Compare>(e).left, f); visit(to<Compare>(e).right, f); return;
+    case ExpressionKind::kUnary:
+      visit(to<Unary>(e).operand, f);
+      return;
+    case ExpressionKind::kIncrement:
+      visit(to<Increment>(e).operand, f);
+      return;
+    case ExpressionKind::kBinary:
+      visit(to<Binary>(e).left, f);
+      visit(to<Binary>(e).right, f);
+      return;
+    case ExpressionKind::kLogical:
+      visit(to<Logical>(e).left, f);
+      visit(to<Logical>(e).right, f);
+      return;
+    case ExpressionKind::kCompare:
+      visit(to<Compare>(e).left, f);
+      visit(to<Compare>(e).right, f);
+      return;
     case ExpressionKind::kConcatenation:
       visit(to<Concatenation>(e).left, f);
       visit(to<Concatenation>(e).right, f);
       return;
-    case ExpressionKind::kRegex: visit(to<Regex>(e).subject, f); return;
+    case ExpressionKind::kRegex:
+      visit(to<Regex>(e).subject, f);
+      return;
     case ExpressionKind::kTernary:
       visit(to<Ternary>(e).condition, f);
       visit(to<Ternary>(e).if_true, f);
       visit(to<Ternary>(e).if_false, f);
       return;
-    case ExpressionKind::kAssignment: visit(to<Assignment>(e).target, f); visit(to<Assignment>(e).value, f); return;
-    case ExpressionKind::kIn: visit_all(to<In>(e).indexes, f); visit(to<In>(e).array, f); return;
-    case ExpressionKind::kCall: visit_all(to<Call>(e).arguments, f); return;
-    case ExpressionKind::kPrint: visit_all(to<Print>(e).arguments, f); return;
-    case ExpressionKind::kStatistic: visit(to<Statistic>(e).stats, f); return;
-    case ExpressionKind::kHistogram: visit(to<Histogram>(e).stats, f); return;
+    case ExpressionKind::kAssignment:
+      visit(to<Assignment>(e).target, f);
+      visit(to<Assignment>(e).value, f);
+      return;
+    case ExpressionKind::kIn:
+      visit_all(to<In>(e).indexes, f);
+      visit(to<In>(e).array, f);
+      return;
+    case ExpressionKind::kCall:
+      visit_all(to<Call>(e).arguments, f);
+      return;
+    case ExpressionKind::kPrint:
+      visit_all(to<Print>(e).arguments, f);
+      return;
+    case ExpressionKind::kStatistic:
+      visit(to<Statistic>(e).stats, f);
+      return;
+    case ExpressionKind::kHistogram:
+      visit(to<Histogram>(e).stats, f);
+      return;
     case ExpressionKind::kHistogramIndex:
       visit(to<HistogramIndex>(e).histogram, f);
       visit(to<HistogramIndex>(e).bucket, f);
       return;
-    case ExpressionKind::kDefined: visit(to<Defined>(e).operand, f); return;
-    case ExpressionKind::kEntry: visit(to<Entry>(e).operand, f); return;
+    case ExpressionKind::kDefined:
+      visit(to<Defined>(e).operand, f);
+      return;
+    case ExpressionKind::kEntry:
+      visit(to<Entry>(e).operand, f);
+      return;
   }
   CHECK(false);
 }
@@ -110,11 +167,22 @@ void expression_children(Node& e, F&& f) {
 template <typename Node, typename F>
 void statement_expressions(Node& s, F&& f) {
   switch (s.kind) {
-    case StatementKind::kBlock: case StatementKind::kNull: case StatementKind::kNext: case StatementKind::kBreak:
-    case StatementKind::kContinue: case StatementKind::kEmbedded: return;
-    case StatementKind::kExpression: visit(to<ExpressionStatement>(s).expression, f); return;
-    case StatementKind::kIf: visit(to<If>(s).condition, f); return;
-    case StatementKind::kWhile: visit(to<While>(s).condition, f); return;
+    case StatementKind::kBlock:
+    case StatementKind::kNull:
+    case StatementKind::kNext:
+    case StatementKind::kBreak:
+    case StatementKind::kContinue:
+    case StatementKind::kEmbedded:
+      return;
+    case StatementKind::kExpression:
+      visit(to<ExpressionStatement>(s).expression, f);
+      return;
+    case StatementKind::kIf:
+      visit(to<If>(s).condition, f);
+      return;
+    case StatementKind::kWhile:
+      visit(to<While>(s).condition, f);
+      return;
     case StatementKind::kFor:
       visit(to<For>(s).init, f);
       visit(to<For>(s).condition, f);
@@ -130,9 +198,15 @@ void statement_expressions(Node& s, F&& f) {
       visit(loop.limit, f);
       return;
     }
-    case StatementKind::kReturn: visit(to<Return>(s).value, f); return;
-    case StatementKind::kDelete: visit(to<Delete>(s).target, f); return;
-    case StatementKind::kTry: visit(to<Try>(s).message, f); return;
+    case StatementKind::kReturn:
+      visit(to<Return>(s).value, f);
+      return;
+    case StatementKind::kDelete:
+      visit(to<Delete>(s).target, f);
+      return;
+    case StatementKind::kTry:
+      visit(to<Try>(s).message, f);
+      return;
   }
   CHECK(false);
 }
@@ -141,13 +215,28 @@ void statement_expressions(Node& s, F&& f) {
 template <typename Node, typename F>
 void statement_children(Node& s, F&& f) {
   switch (s.kind) {
-    case StatementKind::kBlock: visit_all(to<Block>(s).statements, f); return;
-    case StatementKind::kIf: visit(to<If>(s).then_branch, f); visit(to<If>(s).else_branch, f); return;
-    case StatementKind::kWhile: visit(to<While>(s).body, f); return;
-    case StatementKind::kFor: visit(to<For>(s).body, f); return;
-    case StatementKind::kForeach: visit(to<Foreach>(s).body, f); return;
-    case StatementKind::kTry: visit(to<Try>(s).body, f); visit(to<Try>(s).handler, f); return;
-    default: return;
+    case StatementKind::kBlock:
+      visit_all(to<Block>(s).statements, f);
+      return;
+    case StatementKind::kIf:
+      visit(to<If>(s).then_branch, f);
+      visit(to<If>(s).else_branch, f);
+      return;
+    case StatementKind::kWhile:
+      visit(to<While>(s).body, f);
+      return;
+    case StatementKind::kFor:
+      visit(to<For>(s).body, f);
+      return;
+    case StatementKind::kForeach:
+      visit(to<Foreach>(s).body, f);
+      return;
+    case StatementKind::kTry:
+      visit(to<Try>(s).body, f);
+      visit(to<Try>(s).handler, f);
+      return;
+    default:
+      return;
   }
 }
 
@@ -155,16 +244,21 @@ void statement_children(Node& s, F&& f) {
 template <typename F>
 auto only_slots(F& f) {
   return [&f](auto& pointer) {
-    if constexpr (std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(pointer)>>, ExpressionPtr>) f(pointer);
+    if constexpr (std::is_same_v<std::remove_const_t<std::remove_reference_t<decltype(pointer)>>, ExpressionPtr>)
+      f(pointer);
   };
 }
 
 }  // namespace walk
 
 template <typename F>
-void for_each_slot(Expression& e, F&& f) { walk::expression_children(e, walk::only_slots(f)); }
+void for_each_slot(Expression& e, F&& f) {
+  walk::expression_children(e, walk::only_slots(f));
+}
 template <typename F>
-void for_each_slot(Statement& s, F&& f) { walk::statement_expressions(s, walk::only_slots(f)); }
+void for_each_slot(Statement& s, F&& f) {
+  walk::statement_expressions(s, walk::only_slots(f));
+}
 
 template <typename F>
 void for_each_child(Expression& e, F&& f) {
@@ -184,7 +278,9 @@ void for_each_child(const Statement& s, F&& f) {
 }
 
 template <typename F>
-void for_each_statement(Statement& s, F&& f) { walk::statement_children(s, f); }
+void for_each_statement(Statement& s, F&& f) {
+  walk::statement_children(s, f);
+}
 template <typename F>
 void for_each_statement(const Statement& s, F&& f) {
   walk::statement_children(s, [&f](auto& child) { f(static_cast<const Statement&>(*child)); });
