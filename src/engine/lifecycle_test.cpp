@@ -230,6 +230,141 @@ TEST_F(LifecycleTest, AttachAndDetachUnderLoadManyTimes) {
   EXPECT_EQ(victim.ask("rest"), "done");
 }
 
+TEST_F(LifecycleTest, ThreadsAndChildrenComeAndGoWhileAttaching) {
+  const std::string churn = ENGINE_CHURN;
+  Program victim({churn});
+  ASSERT_TRUE(victim.answer().starts_with("ready"));
+  for (int round = 0; round < 30; round++) {
+    open_engine({});
+    attach(victim.pid());
+    auto report = arm({entry(churn, "leaf", 1), returns(churn, "leaf", 2)});
+    auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+    while (std::chrono::steady_clock::now() < until) {
+      auto events = engine_->poll(5);
+      events_.insert(events_.end(), events->begin(), events->end());
+    }
+    EXPECT_GT(counts(1).entered, 0u);
+    detach();
+    ASSERT_EQ(victim.ask("alive"), "done") << round;
+    ASSERT_EQ(traces(victim.pid()), "") << round;
+  }
+  EXPECT_EQ(troubles(), "");
+}
+
+// Runs `body` in a child that has become another user; its return value is the child's exit status.
+int as_user(uid_t user, const std::function<int()>& body) {
+  pid_t pid = fork();
+  if (pid == 0) {
+    if (setgid(user) != 0 || setuid(user) != 0) _exit(99);
+    prctl(PR_SET_DUMPABLE, 1);
+    _exit(body());
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
+}
+
+TEST_F(LifecycleTest, OrdinaryUsersProbeTheirOwnProcessesAndNoOthers) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  Program roots({kVictim, "1"});
+  roots.answer();
+  engine_.reset();
+  // What the other user has to read stands where anyone can, or was read before.
+  SiteRequest site = entry(kVictim, "leaf", 1);
+  std::string copy = fmt::format("/tmp/spile-engine-test-{}", getpid());
+  std::filesystem::copy_file(kVictim, copy);
+  std::filesystem::permissions(copy, std::filesystem::perms(0755));
+  site.module_path = copy;
+  int status = as_user(65534, [&] {
+    open_engine({});
+    auto refused = engine_->attach(roots.pid());
+    if (refused.ok()) return 1;
+    fmt::print("{}; hint: {}\n", refused.error().message, refused.error().hint);
+    if (refused.error().message != fmt::format("attach {}: Operation not permitted (owned by uid 0)", roots.pid())) return 2;
+    Program own({copy, "2"});
+    own.answer();
+    if (!engine_->attach(own.pid()).ok()) return 3;
+    auto report = engine_->arm(std::vector{site});
+    if (!report.ok()) return fmt::print("{}\n", report.error().message), 4;
+    if (report->armed() != 1) return 5;
+    if (own.ask("calls 50", engine_.get()) != "done") return 6;
+    if (counts(1).entered != 200) return 7;
+    if (!engine_->detach().ok() || !traces(own.pid()).empty()) return 8;
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+  // Root probes another user's process, whose /proc/<controller> it could not open.
+  open_engine({});
+  auto pid = engine_->launch({.arguments = {copy, "1", "70"}, .user = 65534, .group = 65534});
+  ASSERT_TRUE(pid.ok()) << pid.error().message;
+  arm({site});
+  engine_->resume_all();
+  int ended = -1;
+  while (ended == -1) {
+    auto events = engine_->poll(100);
+    for (Event& event : *events) {
+      if (event.kind == Event::Kind::kProcessExited) ended = event.status;
+    }
+  }
+  EXPECT_EQ(WEXITSTATUS(ended), 11);
+  EXPECT_EQ(counts(1).entered, 140u);
+  std::filesystem::remove(copy);
+}
+
+TEST_F(LifecycleTest, SecondControllerIsTurnedAway) {
+  Program victim({kVictim, "1"});
+  victim.answer();
+  attach(victim.pid());
+  pid_t other = fork();
+  if (other == 0) {
+    auto second = Engine::create({});
+    auto refused = (*second)->attach(victim.pid());
+    std::string expected = fmt::format("attach {}: already traced by process {} (engine_test)", victim.pid(), getppid());
+    _exit(!refused.ok() && refused.error().message == expected ? 0 : 1);
+  }
+  int status = -1;
+  while (status == -1) {
+    auto events = engine_->poll(50);
+    for (Event& event : *events) {
+      if (event.kind == Event::Kind::kOtherExited && event.pid == other) status = event.status;
+    }
+  }
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(LifecycleTest, ExecOfAnotherThreadThanTheFirst) {
+  Program victim({kVictim, "3"});
+  victim.answer();
+  attach(victim.pid());
+  arm({entry(kVictim, "leaf", 1)});
+  EXPECT_EQ(victim.ask("spin", engine_.get()), "done");
+  EXPECT_EQ(victim.ask("threadexec", engine_.get(), &events_), fmt::format("ready {}", victim.pid()));
+  uint64_t before = counts(1).entered;
+  EXPECT_EQ(victim.ask("calls 10", engine_.get()), "done");
+  EXPECT_EQ(counts(1).entered - before, 60u) << troubles();
+  detach();
+  EXPECT_EQ(traces(victim.pid()), "");
+}
+
+TEST_F(LifecycleTest, StrictSeccompFiltersDoNotMatterOnTheHitPath) {
+  Program victim({kVictim, "1"});
+  victim.answer();
+  attach(victim.pid());
+  arm({entry(kVictim, "leaf", 1), returns(kVictim, "many", 2)});
+  EXPECT_EQ(victim.ask("seccomp 100", engine_.get()), "filtered");
+  EXPECT_EQ(counts(1).entered, 200u);
+  EXPECT_EQ(counts(2).returned, 100u);
+  auto detached = engine_->detach();
+  if (detached.ok()) {
+    EXPECT_EQ(traces(victim.pid()), "");
+  } else {
+    // Without the right to suspend the filter our mappings stay; the text does not.
+    EXPECT_NE(detached.error().message.find("seccomp"), std::string::npos) << detached.error().message;
+  }
+  EXPECT_EQ(victim.ask("here 10"), "done");
+  EXPECT_EQ(counts(1).entered, 200u);
+}
+
 TEST_F(LifecycleTest, TargetOutlivesAKilledControllerAndTheNextOneCleansUp) {
   Program victim({kVictim, "2"});
   victim.answer();

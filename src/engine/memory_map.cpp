@@ -155,7 +155,13 @@ std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMe
   ssize_t length = readlink(fmt::format("/proc/{}/exe", pid).c_str(), executable, sizeof executable);
   std::string main_path(executable, length > 0 ? static_cast<size_t>(length) : 0);
 
+  Module* last = nullptr;
   for (const Mapping& mapping : map.all()) {
+    // A module's zeroed data is anonymous memory right behind its file's. What is huge no trampoline can reach anyway.
+    if (mapping.inode == 0 && mapping.path.empty() && last && last->highest.value == mapping.begin &&
+        mapping.end - last->lowest.value < kHeapRoom) {
+      last->highest = Address(mapping.end);
+    }
     if (mapping.inode == 0 || mapping.path.empty() || mapping.path[0] != '/') continue;
     if (mapping.path.starts_with("/memfd:spile-")) continue;
     auto known = by_path.find(mapping.path);
@@ -171,10 +177,12 @@ std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMe
       module.main_executable = mapping.path == main_path;
       known = by_path.emplace(mapping.path, modules.size()).first;
       modules.push_back(std::move(module));
+      last = nullptr;
     }
     if (known == by_path.end()) continue;
     Module& module = modules[known->second];
     module.highest = Address(mapping.end);
+    last = &module;
     if (mapping.executable) {
       module.text.push_back({Address(mapping.begin), Address(mapping.end), mapping.offset});
     }

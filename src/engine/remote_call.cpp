@@ -15,6 +15,7 @@ namespace spile::engine {
 Result<RemoteCalls> RemoteCalls::begin(Tracer& tracer, Thread& thread, Address system_call) {
   TRY_DO(tracer.settle(thread));
   RemoteCalls calls(tracer, thread, system_call);
+  TRY_DO(calls.suspend_seccomp());
   TRY_DO(native_architecture().read_registers(thread.tid, calls.saved_));
   if (ptrace(PTRACE_GETSIGMASK, thread.tid, sizeof calls.saved_mask_, &calls.saved_mask_) != 0) {
     return Error::from_errno("read a thread's signal mask", errno);
@@ -27,10 +28,19 @@ Result<RemoteCalls> RemoteCalls::begin(Tracer& tracer, Thread& thread, Address s
   return calls;
 }
 
+Result<void> RemoteCalls::suspend_seccomp() {
+  std::string mode = process_status(thread_->tid, "Seccomp");
+  if (mode.empty() || mode == "0") return {};
+  seccomp_suspended_ = ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, kTraceOptions | PTRACE_O_SUSPEND_SECCOMP) == 0;
+  if (seccomp_suspended_ || mode != "1") return {};
+  return Error{fmt::format("thread {} runs in seccomp's strict mode and would be killed by any system call", thread_->tid),
+               "run as root"};
+}
+
 RemoteCalls::RemoteCalls(RemoteCalls&& other) noexcept
     : tracer_(other.tracer_), thread_(other.thread_), system_call_(other.system_call_), saved_(other.saved_),
       saved_mask_(other.saved_mask_), active_(std::exchange(other.active_, false)),
-      deferred_(std::move(other.deferred_)) {}
+      seccomp_suspended_(other.seccomp_suspended_), deferred_(std::move(other.deferred_)) {}
 
 RemoteCalls::~RemoteCalls() {
   // A thread that has ended needs no more.
@@ -68,6 +78,7 @@ Result<void> RemoteCalls::finish() {
   if (!std::exchange(active_, false) || thread_->gone) return {};
   TRY_DO(native_architecture().write_registers(thread_->tid, saved_));
   ptrace(PTRACE_SETSIGMASK, thread_->tid, sizeof saved_mask_, &saved_mask_);
+  if (seccomp_suspended_) ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, kTraceOptions);
   // settle() interrupts and lets it run up to the brink of user space.
   thread_->kind = StopKind::kSystemCall;
   TRY_DO(tracer_->settle(*thread_));

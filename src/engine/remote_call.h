@@ -6,6 +6,9 @@
 // and gets its registers back. Signals are blocked meanwhile and arrive later with everything that came with them. An
 // interrupted system call of its own is restarted by the kernel as if nothing had been: the last step is a
 // PTRACE_INTERRUPT stop, after which the kernel looks at the restored registers as it does after any interruption.
+//
+// A seccomp filter is suspended meanwhile where we have the right to (CAP_SYS_ADMIN). Where not, a thread in strict mode is
+// left alone, as the call would kill it; a filter is given the call to judge.
 
 #include <signal.h>
 
@@ -34,6 +37,7 @@ class RemoteCalls {
  private:
   RemoteCalls(Tracer& tracer, Thread& thread, Address system_call)
       : tracer_(&tracer), thread_(&thread), system_call_(system_call) {}
+  Result<void> suspend_seccomp();
   Result<void> next_stop();
 
   Tracer* tracer_;
@@ -42,6 +46,7 @@ class RemoteCalls {
   ThreadRegisters saved_;
   uint64_t saved_mask_ = 0;
   bool active_ = false;
+  bool seccomp_suspended_ = false;
   std::vector<int> deferred_;  // stop signals that can't be blocked
 };
 

@@ -22,8 +22,6 @@ namespace spile::engine {
 namespace {
 
 constexpr int kSystemCallStop = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
-constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
-                          PTRACE_O_TRACEEXEC | PTRACE_O_TRACEVFORKDONE;
 
 std::vector<pid_t> threads_of(pid_t pid) {
   std::vector<pid_t> tids;
@@ -46,6 +44,11 @@ bool share_memory(pid_t a, pid_t b, int event) {
 bool is_out_of_user_space(pid_t tid) {
   std::string state = process_status(tid, "State");
   return state.empty() || state[0] == 'D' || state[0] == 'Z' || state[0] == 'X';
+}
+
+bool has_ended(pid_t tid) {
+  std::string state = process_status(tid, "State");
+  return state.empty() || state[0] == 'Z' || state[0] == 'X';
 }
 
 void undo_stop_interruption(pid_t tid) {
@@ -119,11 +122,13 @@ Result<void> Tracer::seize_threads(Process& process) {
     found = false;
     for (pid_t tid : threads_of(process.pid)) {
       if (process.threads.contains(tid)) continue;
-      if (ptrace(PTRACE_SEIZE, tid, 0, kOptions) != 0) {
-        if (errno == ESRCH || (errno == EPERM && find_thread(tid))) continue;
-        // A thread born to a seized one between the listing and now is ours already, and its birth not yet received.
-        if (errno == EPERM && process_status(tid, "TracerPid") == std::to_string(getpid())) continue;
-        return explain_refusal(process.pid, errno);
+      if (ptrace(PTRACE_SEIZE, tid, 0, kTraceOptions) != 0) {
+        int error = errno;
+        // Threads that are ending can't be seized. One born to a seized thread between the listing and now is ours
+        // already, and its birth not yet received.
+        if (error == ESRCH || has_ended(tid)) continue;
+        if (process_status(tid, "TracerPid") == std::to_string(gettid())) continue;
+        return explain_refusal(process.pid, error);
       }
       add_thread(process, tid);
       found = true;
@@ -147,7 +152,7 @@ Result<Process*> Tracer::seize(pid_t pid) {
 }
 
 Result<Process*> Tracer::seize_child(pid_t pid) {
-  if (ptrace(PTRACE_SEIZE, pid, 0, kOptions) != 0) return explain_refusal(pid, errno);
+  if (ptrace(PTRACE_SEIZE, pid, 0, kTraceOptions) != 0) return explain_refusal(pid, errno);
   Process& process = add_process(pid);
   process.launched = true;
   add_thread(process, pid);

@@ -10,6 +10,7 @@
 // calls in the target) is queued by the listener and done at the engine's top level, while the hold keeps the thread.
 
 #include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -58,6 +59,10 @@ struct Process {
   std::shared_ptr<AddressSpace> space;
   int keep_still = 0;         // its threads are not resumed while positive
 };
+
+// Of every traced thread.
+inline constexpr long kTraceOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+                                      PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEVFORKDONE;
 
 class TraceListener {
  public:
