@@ -297,7 +297,7 @@ void Lexer::read_sigil(Token& token) {
 void Lexer::read_operator(Token& token) {
   token.kind = TokenKind::kOperator;
   for (std::string_view candidate : kOperators) {
-    if (text_.substr(position_, candidate.size()) != candidate) continue;
+    if (candidate[0] != at(0) || text_.substr(position_, candidate.size()) != candidate) continue;
     token.op = op(candidate);
     position_ += candidate.size();
     return;

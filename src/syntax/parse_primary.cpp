@@ -26,7 +26,8 @@ ExpressionPtr Parser::parse_primary() {
     case TokenKind::kDollar:
       return parse_target_variable();
     case TokenKind::kAt:
-      return parse_at();
+      primary = parse_at();
+      break;
     case TokenKind::kEmbedded: {
       Token code = take();
       if (!options_.guru && !options_.is_library) {
@@ -59,7 +60,8 @@ void Parser::report_no_expression() {
   if (next.is(op("="))) diagnostic.hint("== compares, = assigns; there is no ===");
   if (next.is(op("*")) || next.is(op("%"))) diagnostic.hint("this operator needs a value on both sides");
   if (next.kind == TokenKind::kKeyword) {
-    diagnostic.hint("'" + std::string(next.text) + "' is a keyword and cannot name a variable");
+    diagnostic.hint(next.line_start ? "the expression before it is not complete"
+                                    : "'" + std::string(next.text) + "' is a keyword and cannot name a variable");
   }
 }
 

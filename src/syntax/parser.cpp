@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "syntax/recursive_descent.h"
 
 namespace spile::syntax {
@@ -9,14 +10,16 @@ namespace spile::syntax {
 // ---------------------------------------------------------------- tokens
 
 const Token& Parser::peek(size_t ahead) {
-  while (ahead_.size() <= ahead) ahead_.push_back(tokens_.next());
-  return ahead_[ahead];
+  CHECK(ahead < ahead_.size());
+  for (; ahead_count_ <= ahead; ++ahead_count_) ahead_[(ahead_first_ + ahead_count_) % ahead_.size()] = tokens_.next();
+  return ahead_[(ahead_first_ + ahead) % ahead_.size()];
 }
 
 Token Parser::take() {
   peek();
-  Token token = std::move(ahead_.front());
-  ahead_.pop_front();
+  Token token = std::move(ahead_[ahead_first_]);
+  ahead_first_ = (ahead_first_ + 1) % ahead_.size();
+  --ahead_count_;
   last_ = token.range;
   return token;
 }
@@ -80,7 +83,7 @@ bool Parser::enter() {
 void Parser::stop_here(std::string message) {
   error_here(std::move(message));
   tokens_.stop();
-  ahead_.clear();
+  ahead_count_ = 0;
 }
 
 ExpressionPtr Parser::finish(ExpressionPtr node) {

@@ -75,10 +75,10 @@ void Preprocessor::leave_frame() {
 
 // The token that raw() gives next, if it comes out of the same text; else kEnd.
 const Token& Preprocessor::peek_raw() {
-  static const Token kNone;
+  static const Token none;
   if (!frames_.empty()) {
     Frame& frame = frames_.back();
-    return frame.position < frame.tokens.size() ? frame.tokens[frame.position] : kNone;
+    return frame.position < frame.tokens.size() ? frame.tokens[frame.position] : none;
   }
   if (pushed_back_.empty()) pushed_back_.push_back(lexer_.next());
   return pushed_back_.back();

@@ -111,7 +111,8 @@ bool Preprocessor::evaluate_comparison(Token& token, bool& ok) {
   if (!ok) return false;
   Token comparison = token;
   if (!is_comparison(comparison)) {
-    error(comparison, "expected a comparison (== != < > <= >=) in the condition");
+    error(comparison, "expected a comparison (== != < > <= >=) in the condition")
+        .hint("'%(' starts a condition; a remainder needs a space before the parenthesis: a % (b)");
     ok = false;
     return false;
   }

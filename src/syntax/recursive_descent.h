@@ -7,7 +7,7 @@
 // precedences rather than recurse through one function for each, every way to nest counts against kMaximumDepth, and
 // every way to chain against kMaximumNesting, so that no script overflows the stack, here or in a later pass.
 
-#include <deque>
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -167,7 +167,10 @@ class Parser {
   const ParseOptions& options_;
   Diagnostics& diagnostics_;
   Preprocessor tokens_;
-  std::deque<Token> ahead_;
+  // A ring of the tokens read ahead: no rule looks further than three.
+  std::array<Token, 4> ahead_;
+  size_t ahead_first_ = 0;
+  size_t ahead_count_ = 0;
   SourceRange last_;           // of the token taken last
   SourceRange last_expected_;  // of the token at which something else was expected last
   Diagnostic suppressed_;
