@@ -188,6 +188,21 @@ std::vector<std::string> function_variables(TracedWorld& world, const ResolvedPo
   return names;
 }
 
+void describe_function(TracedWorld& world, ResolvedPoint& point) {
+  if (point.site.line > 0) return;
+  auto module = world.module(point.site.module);
+  if (!module.ok() || !(*module)->has_debug_info()) return;
+  auto place = (*module)->declaration(point.site.address);
+  if (!place.ok() || place->line <= 0) return;
+  point.site.source_file = place->file;
+  point.site.line = place->line;
+  // ...function("NAME") becomes ...function("NAME@FILE:LINE"); what follows stays.
+  std::string plain = fmt::format(".function(\"{}\")", point.site.function);
+  size_t at = point.text.find(plain);
+  if (at == std::string::npos) return;
+  point.text.insert(at + plain.size() - 2, fmt::format("@{}:{}", place->file, place->line));
+}
+
 std::vector<std::string> typed_function_variables(TracedWorld& world, const ResolvedPoint& point) {
   auto module = world.module(point.site.module);
   if (!module.ok() || !(*module)->has_debug_info()) return {};

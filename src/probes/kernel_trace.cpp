@@ -102,13 +102,6 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   return points;
 }
 
-Result<std::vector<TracepointField>> fields_of(const ResolvedPoint& point) {
-  std::string path = point.site.tracepoint;
-  std::replace(path.begin(), path.end(), ':', '/');
-  TRY(std::string text, read_tracefs("events/" + path + "/format"));
-  return parse_tracepoint_format(text);
-}
-
 // "$field[3]" with a constant 3; else nothing.
 Result<Binding> bind_element(const TracepointField& field, const syntax::TargetVariable& variable) {
   const syntax::PathStep& step = variable.path[0];
@@ -141,10 +134,10 @@ Binding bind_string(const TracepointField& field) {
 
 }  // namespace
 
-Result<Binding> bind_in_tracepoint(const ResolvedPoint& point, const syntax::TargetVariable& variable) {
-  TRY(std::vector<TracepointField> fields, fields_of(point));
+Result<Binding> bind_in_tracepoint(TracedWorld& world, const ResolvedPoint& point, const syntax::TargetVariable& variable) {
+  TRY(const std::vector<TracepointField>* fields, world.tracepoint_fields(point.site.tracepoint));
   std::vector<std::string> names;
-  for (const TracepointField& field : fields) {
+  for (const TracepointField& field : *fields) {
     names.push_back("$" + field.name);
     if (names.back() != variable.name) continue;
     if (variable.address_of) return Error{fmt::format("'{}' has no address", variable.name), ""};
@@ -168,11 +161,11 @@ Result<Binding> bind_in_tracepoint(const ResolvedPoint& point, const syntax::Tar
                near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
 }
 
-std::vector<std::string> tracepoint_variables(const ResolvedPoint& point, bool typed) {
+std::vector<std::string> tracepoint_variables(TracedWorld& world, const ResolvedPoint& point, bool typed) {
   std::vector<std::string> names;
-  auto fields = fields_of(point);
+  auto fields = world.tracepoint_fields(point.site.tracepoint);
   if (!fields.ok()) return names;
-  for (const TracepointField& field : *fields) {
+  for (const TracepointField& field : **fields) {
     if (field.common || field.kind == TracepointField::Kind::kOther || (!typed && field.kind == TracepointField::Kind::kArray)) continue;
     names.push_back("$" + field.name + (typed ? ":" + field.type : ""));
   }

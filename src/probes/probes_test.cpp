@@ -220,6 +220,7 @@ TEST_F(ProbesTest, ListsPointsWithTheirVariables) {
   EXPECT_THAT(entry->at(0).variables, ElementsAre("$arg:long int", "$text:const char*"));
   EXPECT_THAT(leaving->at(0).variables, ElementsAre("$return:long int", "$arg:long int", "$text:const char*"));
   EXPECT_THAT(world->list(script.probes[0]->points[0], false)->at(0).variables, IsEmpty());
+  EXPECT_EQ(leaving->at(0).text, "process(\"" + path("sample") + "\").function(\"foo@" + path("sample.c") + ":7\").return");
 }
 
 TEST_F(ProbesTest, RefusesVariablesThatAreNotThere) {
@@ -287,6 +288,29 @@ TEST_F(ProbesTest, Timers) {
   expect_error("probe timer.mss(1) { next }", "did you mean 'ms'?", world_of(""));
   expect_error("probe timer.ms(1).randomise(1) { next }", "did you mean 'randomize'?", world_of(""));
   expect_error("probe timer { next }", "'timer' alone is no probe point", world_of(""));
+}
+
+TEST_F(ProbesTest, Tracepoints) {
+  auto made = elaborate(world_of(""), "global c probe kernel.trace(\"sched:sched_switch\") { c[$prev_comm, $next_pid] <<< $prev_state }"
+                                      "probe kernel.trace(\"sched_swit*\") { println($$vars) }");
+  if (made.messages().find("tracefs") != std::string::npos) GTEST_SKIP() << made.messages();
+  ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
+  const auto& bindings = made.program.probes.at(0).bindings;
+  ASSERT_EQ(bindings.size(), 3u);
+  auto string = std::find_if(bindings.begin(), bindings.end(), [](const auto& b) { return b.type == ValueType::kString; });
+  ASSERT_NE(string, bindings.end());
+  EXPECT_TRUE(string->string_in_context);
+  EXPECT_EQ(made.program.probes[1].points[0].text, "kernel.trace(\"sched:sched_switch\")");
+  expect_error("probe kernel.trace(\"sched:sched_swich\") { next }", "did you mean 'sched:sched_switch'?", world_of(""));
+  expect_error("probe kernel.trace(\"sched:sched_switch\") { println($pid) }", "has no field 'pid'", world_of(""));
+  expect_error("probe kernel.trace(\"sched:sched_switch\") { println($prev_comm->x) }", "paths into kernel structures", world_of(""));
+}
+
+TEST_F(ProbesTest, SourceLinesWherePpShowsThem) {
+  auto plain = elaborate("probe process.function(\"foo\") { next }");
+  auto shown = elaborate("probe process.function(\"foo\") { println(pp()) }");
+  EXPECT_THAT(plain.texts().at(0), testing::EndsWith(".function(\"foo\")"));
+  EXPECT_THAT(shown.texts().at(0), testing::EndsWith("sample.c:7\")"));
 }
 
 // ---- where probes run

@@ -6,11 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <set>
 
+#include "base/tracefs.h"
 #include "probes/shared_libraries.h"
 
 namespace spile::probes {
@@ -116,6 +118,18 @@ Result<std::shared_ptr<debuginfo::Module>> TracedWorld::module(const std::string
   TRY(std::shared_ptr<debuginfo::Module> opened, debuginfo::Module::open(path, options));
   modules_.emplace(path, opened);
   return opened;
+}
+
+Result<const std::vector<TracepointField>*> TracedWorld::tracepoint_fields(const std::string& tracepoint) {
+  auto known = tracepoints_.find(tracepoint);
+  if (known == tracepoints_.end()) {
+    std::string path = tracepoint;
+    std::replace(path.begin(), path.end(), ':', '/');
+    TRY(std::string text, read_tracefs("events/" + path + "/format"));
+    TRY(std::vector<TracepointField> fields, parse_tracepoint_format(text));
+    known = tracepoints_.emplace(tracepoint, std::move(fields)).first;
+  }
+  return &known->second;
 }
 
 Result<std::string> TracedWorld::find_executable(const std::string& name) const {

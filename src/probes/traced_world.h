@@ -9,6 +9,7 @@
 
 #include "debuginfo/debuginfo.h"
 #include "probes/probes.h"
+#include "probes/tracepoint_format.h"
 
 namespace spile::probes {
 
@@ -31,6 +32,8 @@ class TracedWorld {
 
   // The ELF file at a path, opened once. Paths are those of find_executable and libraries.
   Result<std::shared_ptr<debuginfo::Module>> module(const std::string& path);
+  // The fields of "sched:sched_switch", read once. Valid as long as the world.
+  Result<const std::vector<TracepointField>*> tracepoint_fields(const std::string& tracepoint);
   // "redis-server" by PATH, "./calls", "/bin/ls": to the real path. A script (#!) is its interpreter.
   Result<std::string> find_executable(const std::string& name) const;
   // Shared libraries of the traced process (those it has mapped) or of a program file (those that it is linked to).
@@ -46,6 +49,7 @@ class TracedWorld {
   sema::Domain domain_ = sema::Domain::kTarget;
   std::map<std::string, std::shared_ptr<debuginfo::Module>> modules_;
   std::map<std::string, std::vector<std::string>> libraries_;
+  std::map<std::string, std::vector<TracepointField>> tracepoints_;
 };
 
 }  // namespace spile::probes

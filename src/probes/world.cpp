@@ -36,7 +36,7 @@ class RealWorld : public World {
   }
 
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) override {
-    if (point.kind == ProbeKind::kTracepoint) return bind_in_tracepoint(point, variable);
+    if (point.kind == ProbeKind::kTracepoint) return bind_in_tracepoint(world_, point, variable);
     return bind_in_function(world_, point, at_entry, variable);
   }
 
@@ -47,9 +47,14 @@ class RealWorld : public World {
 
   std::vector<std::string> variables(const ResolvedPoint& point, const std::string& which) override {
     if (point.kind == ProbeKind::kTracepoint) {
-      return which == "$$vars" || which == "$$parms" ? tracepoint_variables(point, false) : std::vector<std::string>{};
+      return which == "$$vars" || which == "$$parms" ? tracepoint_variables(world_, point, false) : std::vector<std::string>{};
     }
     return function_variables(world_, point, which);
+  }
+
+  void describe(ResolvedPoint& point) override {
+    bool in_function = point.kind == ProbeKind::kFunctionEntry || point.kind == ProbeKind::kFunctionReturn;
+    if (in_function) describe_function(world_, point);
   }
 
   std::vector<std::string> known_components(const syntax::ProbePoint& point, size_t index) override {
@@ -65,11 +70,12 @@ class RealWorld : public World {
   Result<std::vector<ListedPoint>> list(const syntax::ProbePoint& pattern, bool with_variables) override {
     TRY(Points points, resolve(pattern));
     std::vector<ListedPoint> listed;
-    for (const ResolvedPoint& point : points) {
+    for (ResolvedPoint& point : points) {
+      describe(point);
       ListedPoint& one = listed.emplace_back();
       one.text = point.text;
       if (!with_variables) continue;
-      if (point.kind == ProbeKind::kTracepoint) one.variables = tracepoint_variables(point, true);
+      if (point.kind == ProbeKind::kTracepoint) one.variables = tracepoint_variables(world_, point, true);
       if (point.kind == ProbeKind::kFunctionEntry || point.kind == ProbeKind::kFunctionReturn) {
         one.variables = typed_function_variables(world_, point);
       }

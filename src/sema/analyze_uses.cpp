@@ -1,3 +1,4 @@
+// describe-points: source lines, where something shows them.
 // analyze-uses: what each handler needs round its body: which locks, whether it has to know its site, and whether it is
 // so plain that it needs no guard against being interrupted by itself.
 
@@ -118,6 +119,14 @@ bool reads_other_registers(const Binding& binding, bool at_return) {
 }
 
 }  // namespace
+
+void describe_points(Elaboration& e) {
+  GlobalUses uses;
+  for (Probe& probe : e.program.probes) {
+    if (!e.program.describe_points && !uses.intrinsics_of(probe).count(find_intrinsic("pp"))) continue;
+    for (ResolvedPoint& point : probe.points) e.target.describe(point);
+  }
+}
 
 void analyze_uses(Elaboration& e) {
   GlobalUses uses;

@@ -230,16 +230,16 @@ class Binder {
       variable->name = name;
       std::string label = (print->arguments.empty() && print->parts.empty() ? "" : " ") + name.substr(1) + "=";
       bool at_entry = !(is_return_ && name == "$return");
-      if (!ask(*variable, at_entry).ok()) {
-        add_literal(*print, label + "?");
-        continue;
-      }
-      add_literal(*print, label);
-      FormatPart hex;
-      hex.kind = FormatPart::Kind::kHex;
-      hex.alternate = true;
-      print->parts.push_back(hex);
-      print->format += "%#x";
+      Result<Binding> binding = ask(*variable, at_entry);
+      bool is_string = binding.ok() && binding->type == ValueType::kString;
+      add_literal(*print, label + (!binding.ok() ? "?" : is_string ? "\"" : ""));
+      if (!binding.ok()) continue;
+      FormatPart part;
+      part.kind = is_string ? FormatPart::Kind::kString : FormatPart::Kind::kHex;
+      part.alternate = !is_string;
+      print->parts.push_back(part);
+      print->format += is_string ? "%s" : "%#x";
+      if (is_string) add_literal(*print, "\"");
       print->arguments.push_back(std::move(variable));
     }
     slot = std::move(print);

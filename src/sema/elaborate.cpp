@@ -73,6 +73,7 @@ std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnost
   passes.run("display-globals", display_globals);
   if (!program.unoptimised) passes.run("elide-unused", elide_unused);
   passes.run("classify-globals", classify_globals);
+  passes.run("describe-points", describe_points);
   passes.run("analyze-uses", analyze_uses);
   passes.run("group-sites", group_sites);
   return passes.timings();

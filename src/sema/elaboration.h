@@ -78,6 +78,7 @@ void check_domains(Elaboration& e);
 void warn_unused(Elaboration& e);
 void elide_unused(Elaboration& e);
 void classify_globals(Elaboration& e);
+void describe_points(Elaboration& e);
 void analyze_uses(Elaboration& e);
 void group_sites(Elaboration& e);
 

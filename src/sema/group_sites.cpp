@@ -8,7 +8,7 @@ namespace spile::sema {
 namespace {
 
 struct Visitors {
-  Site site;
+  const Site* site;
   std::vector<std::pair<int, int>> entries;  // probe, point
   std::vector<std::pair<int, int>> returns;
 };
@@ -17,13 +17,16 @@ struct Visitors {
 
 void group_sites(Elaboration& e) {
   std::vector<Visitors> places;
-  std::map<std::pair<std::string, uint64_t>, size_t> by_place;
+  size_t points = 0;
+  for (const Probe& probe : e.program.probes) points += probe.domain == Domain::kTarget ? probe.points.size() : 0;
+  places.reserve(points);
+  std::unordered_map<std::string, std::unordered_map<uint64_t, size_t>> by_place;  // module, address
   for (const Probe& probe : e.program.probes) {
     if (probe.domain != Domain::kTarget) continue;
     for (size_t point = 0; point < probe.points.size(); ++point) {
       const Site& site = probe.points[point].site;
-      auto [known, added] = by_place.emplace(std::pair{site.module, site.address.value}, places.size());
-      if (added) places.push_back({site, {}, {}});
+      auto [known, added] = by_place[site.module].emplace(site.address.value, places.size());
+      if (added) places.push_back({&site, {}, {}});
       Visitors& visitors = places[known->second];
       auto& side = probe.kind == ProbeKind::kFunctionReturn ? visitors.returns : visitors.entries;
       side.emplace_back(probe.index, static_cast<int>(point));
@@ -31,9 +34,10 @@ void group_sites(Elaboration& e) {
   }
 
   std::map<std::pair<std::vector<int>, std::vector<int>>, int> by_probes;
+  e.program.sites.reserve(places.size());
   for (Visitors& visitors : places) {
     SiteGroup group;
-    ArmedSite armed{std::move(visitors.site), 0, {}};
+    ArmedSite armed{*visitors.site, 0, {}};
     for (auto [probe, point] : visitors.entries) {
       group.entry_probes.push_back(probe);
       armed.points.push_back(point);

@@ -81,6 +81,7 @@ struct Program {
   Limits limits;
   bool guru = false;
   bool unoptimised = false;                        // -u
+  bool describe_points = false;                    // find every point's source line, for -p2 (pp() has them anyway)
   std::map<std::string, std::string> global_overrides;  // -G
 };
 

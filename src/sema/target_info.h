@@ -111,6 +111,9 @@ class TargetInfo {
   // $$vars, $$parms, $$locals, $$return: the variables to print, as names ("$a", "$b").
   virtual std::vector<std::string> variables(const ResolvedPoint& point, const std::string& which) = 0;
 
+  // Fills in what is only for showing and costs time to find: the source line of a function, in site and text.
+  virtual void describe(ResolvedPoint& point) {}
+
   // Names of probe point components that may follow this prefix, for did-you-mean ("process.func" -> "function").
   virtual std::vector<std::string> known_components(const syntax::ProbePoint& point, size_t index) = 0;
 };
