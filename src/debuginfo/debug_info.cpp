@@ -43,7 +43,9 @@ Result<DwarfReader*> DebugInfo::reader() {
                  "install its debug symbols (package NAME-dbgsym or NAME-dbg), or build it with -g; without them, function "
                  "arguments can be read by number: int_arg(1), pointer_arg(2)"};
   opened_ = true;
-  auto opened = DwarfReader::open(path_, image_->opened_path(), debug_file_);
+  const ElfImage::Section* link = with_dwarf_->section(".gnu_debugaltlink");
+  const std::string alternate(link ? ElfImage::string_at(with_dwarf_->contents(*link), 0) : "");
+  auto opened = DwarfReader::open(path_, image_->opened_path(), debug_file_, alternate);
   if (!opened.ok()) {
     open_error_ = opened.error();
     return *open_error_;

@@ -53,7 +53,7 @@ void visit_functions(Dwarf_Die& parent, const std::function<void(uint64_t, uint6
 }  // namespace
 
 Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path, const std::string& main_file,
-                                                   const std::string& debug_file) {
+                                                   const std::string& debug_file, const std::string& alternate) {
   static const unsigned version = elf_version(EV_CURRENT);  // libelf refuses to work before it is asked
   auto failed = [&](const char* what) {
     const char* why = dwarf_errmsg(-1);
@@ -67,6 +67,10 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path, cons
   file->main_elf_.reset(elf_begin(file->main_fd_.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
   file->debug_.reset(dwarf_begin(file->debug_fd_.get(), DWARF_C_READ));
   if (!file->debug_) return failed("the debug information");
+  // Half of the names and types would be missing, and the cache would remember that.
+  if (!alternate.empty() && !dwarf_getalt(file->debug_.get()))
+    return Error{fmt::format("{}: the debug information in {} needs {}, which cannot be found", path, debug_file, alternate),
+                 "install the rest of its debug symbols"};
   return file;
 }
 
@@ -181,6 +185,15 @@ bool DwarfFile::frame_address(FileAddress pc, Dwarf_Op** operations, size_t* cou
 
 void DwarfFile::each_function(Unit& unit, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit) {
   visit_functions(unit.die, visit, 0);
+}
+
+std::string DwarfFile::missing_split_file(Unit& unit) {
+  if (unit.die.addr != unit.skeleton.addr) return {};
+  Dwarf_Attribute attribute;
+  Dwarf_Attribute* name = dwarf_attr(&unit.skeleton, DW_AT_dwo_name, &attribute);
+  if (!name) name = dwarf_attr(&unit.skeleton, DW_AT_GNU_dwo_name, &attribute);
+  const char* file = dwarf_formstring(name);
+  return file ? file : "";
 }
 
 std::optional<Dwarf_Die> DwarfFile::function_die(FileAddress function, Unit* unit) {

@@ -26,9 +26,10 @@ namespace spile::debuginfo {
 
 class DwarfFile {
  public:
-  // path: for messages. main_file: has code and .eh_frame. debug_file: has .debug_info; may be the same.
+  // path: for messages. main_file: has code and .eh_frame. debug_file: has .debug_info; may be the same. alternate: what its
+  // .gnu_debugaltlink names (common parts that dwz moved out), or "".
   static Result<std::unique_ptr<DwarfFile>> open(const std::string& path, const std::string& main_file,
-                                                 const std::string& debug_file);
+                                                 const std::string& debug_file, const std::string& alternate);
 
   struct Unit {
     Dwarf_Die skeleton;  // has the addresses
@@ -49,6 +50,9 @@ class DwarfFile {
 
   // The path of a file number of the unit (DW_AT_decl_file), "" where there is none.
   std::string file_name(Dwarf_CU* cu, uint64_t number);
+
+  // The .dwo file that the unit's contents should be in, where it could not be found; else "".
+  std::string missing_split_file(Unit& unit);
 
   // The function DIE (with code) that starts at the address.
   std::optional<Dwarf_Die> function_die(FileAddress function, Unit* unit);

@@ -190,17 +190,22 @@ DwarfReader::DwarfReader(std::string path, std::unique_ptr<DwarfFile> file)
 DwarfReader::~DwarfReader() = default;
 
 Result<std::unique_ptr<DwarfReader>> DwarfReader::open(const std::string& path, const std::string& main_file,
-                                                       const std::string& debug_file) {
-  TRY(auto file, DwarfFile::open(path, main_file, debug_file));
+                                                       const std::string& debug_file, const std::string& alternate) {
+  TRY(auto file, DwarfFile::open(path, main_file, debug_file, alternate));
   return std::unique_ptr<DwarfReader>(new DwarfReader(path, std::move(file)));
 }
 
 Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress pc) {
-  DwarfFile::Unit unit;
+  DwarfFile::Unit unit{};
   auto die = file_->function_die(function, &unit);
-  if (!die)
+  if (!die) {
+    const std::string missing = unit.die.addr ? file_->missing_split_file(unit) : "";
+    if (!missing.empty())
+      return Error{fmt::format("{}: the debug information of the function at 0x{:x} is in {}, which cannot be found", path_,
+                               function.value, missing), "-gsplit-dwarf leaves it beside the object files"};
     return Error{fmt::format("{}: the debug information does not describe the function at 0x{:x}", path_, function.value),
                  "the file that defines it was compiled without -g"};
+  }
   FunctionRecord record;
   record.return_type = type_id_of(*file_, *die);
   record.standard_convention = die_number(*die, DW_AT_calling_convention).value_or(DW_CC_normal) != DW_CC_nocall;

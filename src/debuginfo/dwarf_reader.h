@@ -43,7 +43,7 @@ class DwarfReader {
  public:
   // As DwarfFile::open.
   static Result<std::unique_ptr<DwarfReader>> open(const std::string& path, const std::string& main_file,
-                                                   const std::string& debug_file);
+                                                   const std::string& debug_file, const std::string& alternate);
   ~DwarfReader();
 
   Result<FunctionRecord> function(FileAddress function, FileAddress pc);

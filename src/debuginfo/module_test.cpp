@@ -219,6 +219,24 @@ TEST_F(SeparateDebug, FunctionsComeFromDwarfWithoutSymbols) {
   EXPECT_THAT(names(*module, "quiet"), ElementsAre("quiet"));
 }
 
+TEST_F(SeparateDebug, IsMissedByName) {
+  ASSERT_TRUE(directory_.run("gcc -O0 -g -gsplit-dwarf -c a.c && gcc a.o -o split && rm a.dwo"));
+  auto module = open_module(directory_.path("split"));
+  const FileAddress main_address = module->functions({.name = "main", .file = {}})->front().address;
+  auto variables = module->variables(main_address, main_address);
+  ASSERT_FALSE(variables.ok());
+  EXPECT_THAT(variables.error().message, testing::AllOf(HasSubstr("a.dwo"), HasSubstr("cannot be found")));
+}
+
+TEST_F(SeparateDebug, IsMissedWhereDwzMovedPartOfIt) {
+  if (system("command -v dwz >/dev/null") != 0) GTEST_SKIP() << "dwz is not installed";
+  ASSERT_TRUE(directory_.run("gcc -O2 -g a.c -o b && dwz -m common.debug a b && rm common.debug"));
+  auto module = open_module(directory_.path("a"));
+  auto variable = module->variable(module->functions({.name = "quiet", .file = {}})->front().address, {}, "a");
+  ASSERT_FALSE(variable.ok());
+  EXPECT_THAT(variable.error().message, HasSubstr("needs common.debug, which cannot be found"));
+}
+
 class Cache : public SeparateDebug {
  protected:
   void SetUp() override {

@@ -111,6 +111,8 @@ void PrintTo(const Build& build, std::ostream* out) { *out << build.command; }
 class Values : public testing::TestWithParam<Build> {
  protected:
   void SetUp() override {
+    if (std::string_view(GetParam().command).find("dwz") != std::string_view::npos && system("command -v dwz >/dev/null") != 0)
+      GTEST_SKIP() << "dwz is not installed";
     // Compiled once for all tests of a build.
     static std::map<std::string, TestDirectory> directories;
     auto [entry, is_new] = directories.try_emplace(GetParam().name);
@@ -347,6 +349,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Build{"ClangO0Realigned", "clang-19 -O0 -g -mstackrealign program.c -o program", false},
                     Build{"GccO0Realigned", "gcc -O0 -g -mstackrealign program.c -o program", false},
                     Build{"GccOg", "gcc -Og -g program.c -o program", true},
+                    // Debian's -dbgsym packages: common parts are in a file of their own.
+                    Build{"GccO2Dwz", "gcc -O2 -g program.c -o program && gcc -O0 -g program.c -o other && dwz -m common.debug -M $PWD/common.debug program other", true},
+                    Build{"GccO0Dwz", "gcc -O0 -g program.c -o program && gcc -O2 -g program.c -o other && dwz -m common.debug -M $PWD/common.debug program other", false},
                     Build{"GccO2Compressed", "gcc -O2 -g -gz program.c -o program", true}),
     [](const auto& info) { return info.param.name; });
 
