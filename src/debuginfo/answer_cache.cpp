@@ -44,7 +44,9 @@ std::optional<std::string_view> take_text(std::string_view& bytes) {
 std::string read_whole(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status;
-  if (!fd || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kMostBytes) return {};
+  if (!fd || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > kMostBytes ||
+      status.st_uid != geteuid())
+    return {};
   std::string bytes(static_cast<size_t>(status.st_size), '\0');
   size_t done = 0;
   while (done < bytes.size()) {
@@ -64,9 +66,12 @@ bool write_whole(int fd, std::string_view bytes) {
   return true;
 }
 
-void make_directories(const std::string& path) {
+// Makes the directories of the path. False where the last one is not our own.
+bool make_directories(const std::string& path) {
   for (size_t slash = path.find('/', 1); slash != path.npos; slash = path.find('/', slash + 1))
     ::mkdir(path.substr(0, slash).c_str(), 0700);
+  struct stat status;
+  return ::stat(path.substr(0, path.rfind('/')).c_str(), &status) == 0 && status.st_uid == geteuid();
 }
 
 }  // namespace
@@ -128,7 +133,7 @@ void AnswerCache::save() {
   }
   if (body.size() > static_cast<size_t>(kMostBytes)) return;
   const uint64_t sum = checksum(body);
-  make_directories(path_);
+  if (!make_directories(path_)) return;
   std::string temporary = path_ + ".XXXXXX";
   UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return;

@@ -208,6 +208,19 @@ Result<Variable> DebugInfo::global_variable(const std::string& name, const std::
   return made_from(*record, symbols);
 }
 
+Result<Type> DebugInfo::type_named(const std::string& name) {
+  // Remembered as a node that stands for it.
+  auto node = remembered<TypeNode>(fmt::format("type-named {}", name), type_from_bytes,
+                                   [&](DwarfReader& dwarf) -> Result<TypeNode> {
+                                     TypeNode alias;
+                                     alias.target = dwarf.type_named(name);
+                                     if (alias.target != kUnknownType) return alias;
+                                     return Error{fmt::format("{}: its debug information has no type '{}'", path_, name), {}};
+                                   });
+  if (!node.ok()) return node.error();
+  return Type(shared_from_this(), node->target);
+}
+
 Result<Place> DebugInfo::return_value(FileAddress function, const SymbolFacts& symbols) {
   TRY(FunctionRecord record, function_record(function, function));
   if (record.return_type == kVoidType) return Error{"the function returns nothing, so it has no $return", {}};

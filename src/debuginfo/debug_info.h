@@ -36,6 +36,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, const SymbolFacts& symbols);
   Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name, const SymbolFacts& symbols);
   Result<Variable> global_variable(const std::string& name, const std::string& file, const SymbolFacts& symbols);
+  Result<Type> type_named(const std::string& name);
   Result<Place> return_value(FileAddress function, const SymbolFacts& symbols);
   std::vector<DwarfFunction> all_functions();
 

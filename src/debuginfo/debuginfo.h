@@ -124,6 +124,8 @@ class Module {
   virtual Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name) = 0;
   // A file-scope variable; file as in FunctionPattern.
   virtual Result<Variable> global_variable(const std::string& name, const std::string& file = {}) = 0;
+  // A type by its name in C: "struct node", "node" (a struct, class, union, enum or typedef), "unsigned int".
+  virtual Result<Type> type_named(const std::string& name) = 0;
   // $return: valid at the moment the function has returned. Unavailable where the value is not in general registers or
   // memory. Error: the function returns nothing.
   virtual Result<Place> return_value(FileAddress function) = 0;

@@ -79,16 +79,27 @@ const std::vector<DwarfFile::Unit>& DwarfFile::units() {
   units_.emplace();
   Dwarf_CU* cu = nullptr;
   Unit unit;
-  Dwarf_Die split;
-  while (dwarf_get_units(debug_.get(), cu, &cu, nullptr, nullptr, &unit.skeleton, &split) == 0) {
+  Dwarf_Die split;  // of a type unit, this is the type
+  uint8_t kind = 0;
+  while (dwarf_get_units(debug_.get(), cu, &cu, nullptr, &kind, &unit.skeleton, &split) == 0) {
     if (!has_contents(unit.skeleton)) continue;
     unit.die = unit.skeleton;
-    if (split.addr && has_contents(split)) {
+    if (kind == DW_UT_skeleton && split.addr && has_contents(split)) {
       unit.die = split;
       split_units_.emplace(dwarf_cu_getdwarf(split.cu), units_->size());
     }
     units_->push_back(unit);
   }
+  // Type units of DWARF 4 are not among them.
+  Dwarf_Off next = 0;
+  size_t header = 0;
+  uint64_t signature = 0;
+  for (Dwarf_Off offset = 0; dwarf_next_unit(debug_.get(), offset, &next, &header, nullptr, nullptr, nullptr, nullptr,
+                                             &signature, nullptr) == 0 && next > offset; offset = next)
+    if (dwarf_offdie_types(debug_.get(), offset + header, &unit.skeleton) && has_contents(unit.skeleton)) {
+      unit.die = unit.skeleton;
+      units_->push_back(unit);
+    }
   return *units_;
 }
 

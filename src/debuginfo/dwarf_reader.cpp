@@ -247,6 +247,7 @@ std::vector<std::string> DwarfReader::unit_variable_names(FileAddress function) 
 
 TypeNode DwarfReader::type(uint64_t id) { return read_type(*file_, id); }
 uint64_t DwarfReader::definition(uint64_t id) { return find_definition(*file_, id); }
+uint64_t DwarfReader::type_named(const std::string& name) { return find_named_type(*file_, name); }
 
 Result<SourcePlace> DwarfReader::declaration(FileAddress function) {
   DwarfFile::Unit unit;

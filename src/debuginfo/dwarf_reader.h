@@ -54,6 +54,7 @@ class DwarfReader {
   std::vector<std::string> unit_variable_names(FileAddress function);
   TypeNode type(uint64_t id);
   uint64_t definition(uint64_t id);
+  uint64_t type_named(const std::string& name);  // kUnknownType where there is none
   Result<SourcePlace> declaration(FileAddress function);
   Result<SourcePlace> source_line(FileAddress pc);
   std::vector<DwarfFunction> all_functions();

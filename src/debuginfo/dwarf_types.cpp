@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace spile::debuginfo {
 namespace {
@@ -326,6 +327,31 @@ TypeNode read_type(DwarfFile& file, uint64_t id) {
       break;
   }
   return node;
+}
+
+uint64_t find_named_type(DwarfFile& file, const std::string& name) {
+  static constexpr struct { const char* keyword; int tag; } kKeywords[] = {
+      {"struct ", DW_TAG_structure_type}, {"class ", DW_TAG_class_type}, {"union ", DW_TAG_union_type}, {"enum ", DW_TAG_enumeration_type}};
+  std::string plain = name;
+  std::vector<int> tags;
+  for (const auto& [keyword, tag] : kKeywords)
+    if (name.starts_with(keyword)) {
+      plain = name.substr(strlen(keyword));
+      tags = {tag};
+    }
+  if (tags.empty())
+    tags = {DW_TAG_typedef, DW_TAG_structure_type, DW_TAG_union_type, DW_TAG_enumeration_type, DW_TAG_base_type};
+  std::vector<std::string> names;
+  for (size_t start = 0; start <= plain.size();) {
+    const size_t end = std::min(plain.find("::", start), plain.size());
+    names.push_back(plain.substr(start, end - start));
+    start = end + 2;
+  }
+  for (const auto& units : {file.units(), file.alternate_units()})
+    for (DwarfFile::Unit unit : units)
+      for (int tag : tags)
+        if (auto found = search_definition(unit.die, names, 0, tag)) return file.id_of(*found);
+  return kUnknownType;
 }
 
 uint64_t find_definition(DwarfFile& file, uint64_t id) {

@@ -47,6 +47,7 @@ class ElfModule final : public Module {
   Result<Variable> global_variable(const std::string& name, const std::string& file) override {
     return info().global_variable(name, file, symbol_facts({}));
   }
+  Result<Type> type_named(const std::string& name) override { return info().type_named(name); }
   Result<Place> return_value(FileAddress function) override { return info().return_value(function, symbol_facts(function)); }
   void save_cache() override {
     if (info_) info_->save_cache();

@@ -303,6 +303,10 @@ TEST_P(Values, HaveTheTypesOfTheSource) {
   EXPECT_TRUE(place("list", {member("text")})->type.is_string());
   EXPECT_FALSE(place("numbers")->type.is_string());
   EXPECT_EQ(place("list")->type.target().size(), 104u);
+  EXPECT_EQ(module_->type_named("struct node")->size(), 104u);
+  EXPECT_EQ(module_->type_named("point")->member("y")->offset, 4u);
+  EXPECT_EQ(module_->type_named("unsigned int")->size(), 4u);
+  EXPECT_FALSE(module_->type_named("union node").ok());
   function_ = pc_ = function("scalars");
   const Type color = module_->variable(function_, pc_, "i")->place.type;
   EXPECT_EQ(color.kind(), TypeKind::kEnum);
