@@ -30,11 +30,16 @@ Tally main_tally, signal_tally;
     spile_rt_leave_light(&context);
     ++tally.light;
   }
+  context = {};
+  uint64_t* saves = nullptr;
   volatile uint64_t words[2] = {0x400000 + static_cast<uint64_t>(depth), 0};  // [0]: the return address
   uint64_t cfa = reinterpret_cast<uint64_t>(&words[1]);
-  uint64_t* saves = nullptr;
-  context = {};
-  if (spile_rt_enter(&context)) {
+  bool light = depth % 2;  // a return probe that only accumulates has no guard
+  if (light) {
+    ASSERT_TRUE(spile_rt_enter_light(&context));
+    saves = spile_rt_return_enter(&context, cfa, 5);
+    spile_rt_leave_light(&context);
+  } else if (spile_rt_enter(&context)) {
     key = key + 1;
     auto* value = static_cast<int64_t*>(
         spile_rt_map_insert_long(&context, spile_rt_epoch_shard(&context, kMap), &kShape, key % 200));
@@ -51,23 +56,22 @@ Tally main_tally, signal_tally;
   } else {
     ++tally.refused;
   }
-  if (saves) {
-    words[0] = kReturned;
-    if (depth > 0) hit(tally, depth - 1);
-    Context exit{};
-    bool runs = spile_rt_enter(&exit);
-    uint64_t* found = spile_rt_return_find(&exit, cfa);
-    if (found != saves || exit.site_id != 5) abort();
-    spile_rt_return_exit(&exit, cfa, found);
-    if (words[0] != 0x400000 + static_cast<uint64_t>(depth)) abort();
-    if (runs) spile_rt_leave(&exit);
-    ++tally.returns;
-  }
+  if (!saves) return;
+  words[0] = kReturned;
+  if (depth > 0) hit(tally, depth - 1);
+  Context exit{};
+  bool runs = light ? spile_rt_enter_light(&exit) : spile_rt_enter(&exit);
+  uint64_t* found = spile_rt_return_find(&exit, cfa);
+  if (found != saves || exit.site_id != 5) abort();
+  spile_rt_return_exit(&exit, cfa, found);
+  if (words[0] != 0x400000 + static_cast<uint64_t>(depth)) abort();
+  if (runs && !light) spile_rt_leave(&exit);
+  ++tally.returns;
 }
 
 void on_signal(int) {
   ++signal_tally.signals;
-  hit(signal_tally, 1);
+  hit(signal_tally, 1 + static_cast<int>(signal_tally.signals % 2));
 }
 
 // While on, the thread takes a SIGTRAP after every instruction outside of signal handlers.
