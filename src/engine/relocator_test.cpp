@@ -143,9 +143,34 @@ TEST(SitePlanner, NeverCoversABranchTarget) {
   memcpy(&code[code.size() - 4], &distance, 4);
   EXPECT_FALSE(branches_into(code, 1, 4));
 }
+TEST(SitePlanner, ShortJumpsLandInPadding) {
+  // 0: xor %eax,%eax; 2: inc %eax; 4: cmp; jne 2; ret; then padding up to the next multiple of 16
+  std::string loop = "31 c0 ff c0 39 f8 75 fa c3 0f 1f 80 00 00 00 00 55";
+  EXPECT_EQ(planned(loop, 9), "short jump at 0 over 2");
+  EXPECT_EQ(planned("31 c0 ff c0 39 f8 75 fa c3 55 48 89 e5 5d c3 90", 9), "a branch leads into its first 5 bytes");
+}
 TEST(SitePlanner, RefusesACallThatWouldReturnIntoTheJump) {
   EXPECT_EQ(planned("ff d0 48 89 c3 c3", 6), "a call within its first 5 bytes would return into the jump");
   EXPECT_EQ(planned("e8 00 10 00 00 c3", 6), "jump at 0 over 5");
+}
+
+TEST(BranchScan, FindsBranchesFromAfar) {
+  std::vector<uint8_t> text(4096, 0x90);
+  auto put = [&](size_t at, std::string_view hex, size_t target) {
+    std::vector<uint8_t> bytes = bytes_of(hex);
+    int32_t distance = static_cast<int32_t>(target) - static_cast<int32_t>(at + bytes.size() + 4);
+    memcpy(&text[at], bytes.data(), bytes.size());
+    memcpy(&text[at + bytes.size()], &distance, 4);
+  };
+  std::vector<bool> covered(text.size());
+  std::fill(covered.begin() + 101, covered.begin() + 105, true);
+  put(3000, "e9", 102);
+  put(3100, "0f 84", 104);
+  put(3200, "e9", 100);     // the entry itself
+  put(3300, "48 8d 05", 103);  // lea: no branch
+  EXPECT_EQ(find_branches_into(text, covered), (std::vector<TextBranch>{{3000, 102}, {3100, 104}}));
+  EXPECT_TRUE(is_instruction(text, 3000));
+  EXPECT_FALSE(is_instruction(text, 3001));
 }
 
 TEST(ReturnSafety, FindsFunctionsThatUseTheirReturnAddress) {

@@ -10,6 +10,10 @@
 namespace spile::engine {
 namespace {
 
+constexpr uint8_t kLandingSize = 5;
+constexpr uint64_t kMostDisassembled = uint64_t{64} << 10;
+constexpr uint64_t kWholeText = uint64_t{8} << 20;
+
 // Requests for one address, in order, and what becomes of them.
 struct Group {
   Address entry;
@@ -18,6 +22,7 @@ struct Group {
   std::vector<std::pair<uint32_t, std::string>> refused;  // requests that the plan does not serve, and why
   SitePlan plan;
   std::vector<uint8_t> original;
+  std::vector<uint8_t> padding;  // at plan.landing
 };
 
 // A module's executable memory as it is now.
@@ -31,6 +36,12 @@ class TextImage {
       piece.bytes.resize(memory.read_some(from, piece.bytes));
       pieces_.push_back(std::move(piece));
     }
+  }
+
+  // The pieces, for a look at everything.
+  template <typename Visitor>
+  void each(Visitor visit) const {
+    for (const Piece& piece : pieces_) visit(piece.begin, std::span<const uint8_t>(piece.bytes));
   }
 
   // Up to `length` bytes from `at`; empty if that is not executable.
@@ -60,7 +71,7 @@ std::vector<Group> group_by_address(const Module& module, std::span<const SiteRe
   std::vector<Group> groups;
   for (uint32_t index : order) {
     Address entry(requests[index].address.value + module.bias);
-    if (groups.empty() || groups.back().entry != entry) groups.push_back({entry, 0, {}, {}, {}, {}});
+    if (groups.empty() || groups.back().entry != entry) groups.push_back({entry, 0, {}, {}, {}, {}, {}});
     groups.back().requests.push_back(index);
     groups.back().size = std::max(groups.back().size, requests[index].size);
   }
@@ -93,6 +104,39 @@ void refuse_conflicts(const AddressSpace& space, std::vector<Group>& groups) {
   }
 }
 
+// The last group whose entry is not behind `at`.
+Group* group_before(std::vector<Group>& groups, Address at) {
+  auto after = std::upper_bound(groups.begin(), groups.end(), at,
+                                [](Address value, const Group& group) { return value < group.entry; });
+  return after == groups.begin() ? nullptr : &*std::prev(after);
+}
+
+// Cold parts of functions lie elsewhere in the text, and may branch back.
+void refuse_far_targets(std::vector<Group>& groups, const TextImage& text) {
+  const Architecture& machine = native_architecture();
+  text.each([&](Address begin, std::span<const uint8_t> bytes) {
+    std::vector<bool> covered(bytes.size());
+    auto in_piece = [&](Address at) { return at >= begin && at < begin + static_cast<int64_t>(bytes.size()); };
+    for (const Group& group : groups) {
+      if (group.plan.mechanism == Mechanism::kRefused || !in_piece(group.plan.begin + group.plan.overwritten)) continue;
+      auto at = covered.begin() + (group.plan.begin - begin);
+      std::fill(at + 1, at + group.plan.overwritten, true);
+    }
+    for (TextBranch branch : machine.find_branches_into(bytes, covered)) {
+      Group* target = group_before(groups, begin + static_cast<int64_t>(branch.to));
+      if (!target || target->plan.mechanism == Mechanism::kRefused) continue;
+      // Seen from the entry of a known function nearby, it may be the middle of an instruction.
+      Group* source = group_before(groups, begin + static_cast<int64_t>(branch.from));
+      if (source && source->entry >= begin) {
+        uint64_t known = static_cast<uint64_t>(source->entry - begin);
+        bool near = branch.from - known < kMostDisassembled;
+        if (near && !machine.is_instruction(bytes.subspan(known), branch.from - known)) continue;
+      }
+      target->plan = SitePlan::refused("a branch from elsewhere leads into its first bytes");
+    }
+  });
+}
+
 // Takes the return probes out of a group whose function can't have any.
 void refuse_returns(Group& group, std::span<const SiteRequest> requests, const TextImage& text) {
   auto wants_return = [&](uint32_t index) { return requests[index].kind == abi::SiteKind::kReturn; };
@@ -113,7 +157,15 @@ void plan_groups(const AddressSpace& space, const Module& module, std::span<cons
   Address low = groups.front().entry;
   Address high = groups.back().entry;
   for (const Group& group : groups) high = std::max(high, group.entry + static_cast<int64_t>(group.size));
-  TextImage text(space.memory, module, low, high + 4096);
+  high = high + 4096;
+  // A small text is read and searched as a whole; in a large one, what lies around the requests.
+  uint64_t whole = 0;
+  for (const Module::Range& range : module.text) whole += static_cast<uint64_t>(range.end - range.begin);
+  if (whole <= kWholeText) {
+    low = module.text.front().begin;
+    high = module.text.back().end;
+  }
+  TextImage text(space.memory, module, low, high);
   for (Group& group : groups) {
     auto bytes = text.at(group.entry, std::max<uint64_t>(group.size, 256) + machine.lookahead());
     if (bytes.empty()) {
@@ -123,27 +175,46 @@ void plan_groups(const AddressSpace& space, const Module& module, std::span<cons
     group.plan = machine.plan_entry(bytes, group.entry, group.size);
     if (group.plan.mechanism != Mechanism::kRefused) refuse_returns(group, requests, text);
     if (group.plan.mechanism == Mechanism::kRefused) continue;
-    auto window = bytes.subspan(static_cast<size_t>(group.plan.begin - group.entry), group.plan.window);
-    group.original.assign(window.begin(), window.end());
+    auto from = [&](Address at, size_t length) {
+      auto part = bytes.subspan(static_cast<size_t>(at - group.entry), length);
+      return std::vector<uint8_t>(part.begin(), part.end());
+    };
+    group.original = from(group.plan.begin, group.plan.window);
+    if (group.plan.mechanism == Mechanism::kShortJump) group.padding = from(group.plan.landing, kLandingSize);
   }
+  refuse_far_targets(groups, text);
   refuse_conflicts(space, groups);
 }
 
-Result<PatchedSite> emit_group(Group& group, std::span<const SiteRequest> requests, Region& region) {
-  const Architecture& machine = native_architecture();
-  std::vector<Fragment> fragments;
-  for (uint32_t index : group.requests) fragments.push_back(fragment_of(requests[index], region));
-  TRY(Trampoline trampoline, machine.emit_trampoline(group.plan, group.original, fragments, region.next()));
-  TRY(PatchedSite site, build_site(group.plan, group.original, trampoline, region.next(), 0));
+void enter_in_journal(const PatchedSite& site, Region& region) {
   JournalEntry entry{};
   entry.address = site.begin.value;
   memcpy(entry.original, site.original, kMaxPatch);
   memcpy(entry.patched, site.patched, kMaxPatch);
   entry.length = site.overwritten;
-  entry.trampoline_offset = static_cast<uint32_t>(region.next() - region.address());
+  entry.trampoline_offset = static_cast<uint32_t>(site.trampoline - region.address());
   region.append_journal(entry);
+}
+
+// One site, or two: a short jump and its landing.
+Result<std::vector<PatchedSite>> emit_group(Group& group, std::span<const SiteRequest> requests, Region& region) {
+  const Architecture& machine = native_architecture();
+  std::vector<Fragment> fragments;
+  for (uint32_t index : group.requests) fragments.push_back(fragment_of(requests[index], region));
+  TRY(Trampoline trampoline, machine.emit_trampoline(group.plan, group.original, fragments, region.next()));
+  TRY(PatchedSite site, build_site(group.plan, group.original, trampoline, region.next(), 0));
+  std::vector<PatchedSite> sites = {site};
+  if (group.plan.mechanism == Mechanism::kShortJump) {
+    SitePlan plan;
+    plan.mechanism = Mechanism::kJump;
+    plan.begin = group.plan.landing;
+    plan.window = plan.overwritten = kLandingSize;
+    TRY(PatchedSite landing, build_site(plan, group.padding, Trampoline{}, region.next(), 0));
+    sites.push_back(landing);
+  }
+  for (const PatchedSite& made : sites) enter_in_journal(made, region);
   region.append_code(trampoline.code);
-  return site;
+  return sites;
 }
 
 }  // namespace
@@ -181,7 +252,7 @@ Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Modul
     if (group.plan.mechanism == Mechanism::kRefused) continue;
     std::vector<Fragment> fragments;
     for (uint32_t index : group.requests) fragments.push_back({requests[index].kind, requests[index].flags, 0, {}, {}});
-    sites++;
+    sites += group.plan.mechanism == Mechanism::kShortJump ? 2 : 1;
     room += machine.trampoline_room(fragments) + 16;
   }
   if (sites != 0) {
@@ -191,14 +262,16 @@ Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Modul
     Mechanism mechanism = group.plan.mechanism;
     std::string reason = group.plan.reason;
     if (mechanism != Mechanism::kRefused) {
-      auto site = emit_group(group, requests, *built.region);
-      if (site.ok()) {
-        built.sites.push_back(*site);
-        built.first_outcome.push_back(static_cast<uint32_t>(built.outcomes.size()));
-        built.outcome_count.push_back(static_cast<uint32_t>(group.requests.size()));
-      } else {
+      auto emitted = emit_group(group, requests, *built.region);
+      if (!emitted.ok()) {
         mechanism = Mechanism::kRefused;
-        reason = site.error().message;
+        reason = emitted.error().message;
+      } else {
+        for (const PatchedSite& site : *emitted) {
+          built.sites.push_back(site);
+          built.first_outcome.push_back(static_cast<uint32_t>(built.outcomes.size()));
+          built.outcome_count.push_back(static_cast<uint32_t>(group.requests.size()));
+        }
       }
     }
     for (uint32_t index : group.requests) built.outcomes.push_back({requests[index].site_id, pid, mechanism, reason});

@@ -34,6 +34,7 @@ struct SitePlan {
   uint8_t window = 0;          // bytes of displaced instructions (and of padding behind them)
   uint8_t displaced = 0;       // of these, bytes of code that have to be carried out elsewhere
   uint8_t overwritten = 0;     // bytes that the jump itself takes, from begin
+  Address landing;             // kShortJump: padding that takes the 5-byte jump to the trampoline
   bool falls_through = true;   // control can leave the window at its end
 
   static SitePlan refused(std::string why) {
@@ -45,6 +46,12 @@ struct SitePlan {
 
 // Text at an address, as much as there is up to `length` bytes; empty if it isn't executable.
 using TextSource = std::function<std::span<const uint8_t>(Address at, uint64_t length)>;
+
+// Offsets into a piece of text.
+struct TextBranch {
+  uint64_t from, to;
+  bool operator==(const TextBranch&) const = default;
+};
 
 // One probe at a site: what its trampoline calls.
 struct Fragment {
@@ -80,12 +87,17 @@ class Architecture {
   virtual SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const = 0;
   // Why the function's return address can't be replaced; empty if it can.
   virtual std::string return_obstacle(Address entry, const TextSource& text) const = 0;
+  // What looks like direct branches in `text` and leads to bytes which are marked in `covered` (of text's size).
+  virtual std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text,
+                                                     const std::vector<bool>& covered) const = 0;
+  // Whether disassembly of `text` from its begin meets an instruction at `offset`.
+  virtual bool is_instruction(std::span<const uint8_t> text, uint64_t offset) const = 0;
   // The trampoline for a plan, at address `at`; original: the window's bytes. Fails if something is out of reach.
   virtual Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
                                              std::span<const Fragment> fragments, Address at) const = 0;
   // An upper bound for the size of such a trampoline.
   virtual uint64_t trampoline_room(std::span<const Fragment> fragments) const = 0;
-  // The bytes that make plan.begin jump to `trampoline`: plan.overwritten bytes.
+  // The bytes that make plan.begin jump to `trampoline`, or to plan.landing: plan.overwritten bytes.
   virtual std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) const = 0;
   // A fragment's code that runs before the displaced instructions and stops the thread with SIGTRAP at
   // *trap_offset unless the 32-bit word at `word` has a bit of `mask` set. For the dynamic linker's breakpoint.

@@ -60,4 +60,30 @@ bool branches_into(std::span<const uint8_t> code, uint32_t first, uint32_t last)
   return disassembly_branches_into(code, first, count);
 }
 
+std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text, const std::vector<bool>& covered) {
+  std::vector<TextBranch> found;
+  if (text.size() < 6) return found;
+  const uint8_t* bytes = text.data();
+  for (uint64_t at = 2; at + 4 <= text.size(); at++) {
+    uint8_t opcode = bytes[at - 1];
+    bool direct = (opcode & 0xfe) == 0xe8;                                     // call, jmp rel32
+    bool conditional = (opcode & 0xf0) == 0x80 && bytes[at - 2] == 0x0f;       // jcc rel32
+    if (!direct && !conditional) continue;
+    int32_t displacement;
+    std::memcpy(&displacement, bytes + at, 4);
+    uint64_t target = at + 4 + static_cast<uint64_t>(static_cast<int64_t>(displacement));
+    if (target < text.size() && covered[target]) found.push_back({at - (direct ? 1 : 2), target});
+  }
+  return found;
+}
+
+bool is_instruction(std::span<const uint8_t> text, uint64_t offset) {
+  uint64_t at = 0;
+  while (at < offset) {
+    auto instruction = decode(text.subspan(at));
+    at += instruction ? instruction->length : 1;
+  }
+  return at == offset;
+}
+
 }  // namespace spile::engine::x86_64

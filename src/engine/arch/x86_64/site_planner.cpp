@@ -59,6 +59,45 @@ Window measure(std::span<const uint8_t> text, size_t limit, size_t wanted) {
   return window;
 }
 
+// Five bytes at plan.begin. Why not, or nullptr.
+const char* plan_near_jump(std::span<const uint8_t> text, size_t limit, uint64_t size, SitePlan& plan) {
+  Window window = measure(text, limit, kNearJump);
+  if (window.problem) return window.problem;
+  if (window.inner_return != 0) return "a call within its first 5 bytes would return into the jump";
+  plan.displaced = window.length;
+  plan.falls_through = !window.leaves;
+  if (window.length < kNearJump) {
+    // Code behind the known end belongs to someone else, unless it is padding. Code within the function that control
+    // doesn't reach from above is a branch target.
+    if (size != 0 && window.length < size) return "its code goes on within the jump's 5 bytes";
+    size_t padding = padding_behind(text, window.length, plan.begin);
+    if (window.length + padding < kNearJump) return "too short for a jump, and no padding behind it";
+    window.length = kNearJump;
+  }
+  size_t scanned = size == 0 ? std::min<uint64_t>(text.size(), kUnknownSizeScan) : limit;
+  if (branches_into(text.first(scanned), 1, kNearJump - 1)) return "a branch leads into its first 5 bytes";
+  plan.mechanism = Mechanism::kJump;
+  plan.window = window.length;
+  plan.overwritten = kNearJump;
+  return nullptr;
+}
+
+// Two bytes at plan.begin, and five in the padding behind the function.
+bool plan_short_jump(std::span<const uint8_t> text, uint64_t size, SitePlan& plan) {
+  constexpr uint64_t kShortReach = 127 + kShortJump;
+  if (size < kShortJump || size > kShortReach || size >= text.size()) return false;
+  if (padding_behind(text, size, plan.begin) < kNearJump) return false;
+  Window window = measure(text, size, kShortJump);
+  if (window.problem || window.inner_return != 0 || window.length < kShortJump) return false;
+  if (branches_into(text.first(size), 1, kShortJump - 1)) return false;
+  plan.mechanism = Mechanism::kShortJump;
+  plan.window = plan.displaced = window.length;
+  plan.falls_through = !window.leaves;
+  plan.overwritten = kShortJump;
+  plan.landing = plan.begin + static_cast<int64_t>(size);
+  return true;
+}
+
 }  // namespace
 
 SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) {
@@ -79,25 +118,9 @@ SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size)
     return plan;
   }
 
-  Window window = measure(text, limit, kNearJump);
-  if (window.problem) return SitePlan::refused(window.problem);
-  if (window.inner_return != 0) return SitePlan::refused("a call within its first 5 bytes would return into the jump");
-  plan.displaced = window.length;
-  plan.falls_through = !window.leaves;
-  if (window.length < kNearJump) {
-    // Code behind the known end belongs to someone else, unless it is padding. Code within the function that control
-    // doesn't reach from above is a branch target.
-    if (size != 0 && window.length < size) return SitePlan::refused("its code goes on within the jump's 5 bytes");
-    size_t padding = padding_behind(text, window.length, entry);
-    if (window.length + padding < kNearJump) return SitePlan::refused("too short for a jump, and no padding behind it");
-    window.length = kNearJump;
+  if (const char* problem = plan_near_jump(text, limit, size, plan)) {
+    if (!plan_short_jump(text, size, plan)) return SitePlan::refused(problem);
   }
-  plan.window = window.length;
-  size_t scanned = size == 0 ? std::min<uint64_t>(text.size(), kUnknownSizeScan) : limit;
-  if (branches_into(text.first(scanned), 1, kNearJump - 1)) {
-    return SitePlan::refused("a branch leads into its first 5 bytes");
-  }
-  plan.mechanism = Mechanism::kJump;
   return plan;
 }
 

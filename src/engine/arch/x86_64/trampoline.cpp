@@ -150,7 +150,13 @@ uint64_t trampoline_room(std::span<const Fragment> fragments) {
 
 std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) {
   Assembler out(plan.begin);
-  out.jump(trampoline);
+  if (plan.mechanism == Mechanism::kShortJump) {
+    int64_t distance = plan.landing - (plan.begin + 2);
+    CHECK(distance == static_cast<int8_t>(distance));
+    out.bytes({0xeb, static_cast<uint8_t>(distance)});  // jmp rel8
+  } else {
+    out.jump(trampoline);
+  }
   return out.take();
 }
 

@@ -10,6 +10,7 @@
 #include <sys/user.h>
 
 #include "engine/arch/architecture.h"
+#include "engine/arch/x86_64/branch_scan.h"
 #include "engine/arch/x86_64/return_safety.h"
 #include "engine/arch/x86_64/site_planner.h"
 #include "engine/arch/x86_64/trampoline.h"
@@ -35,6 +36,13 @@ class X86_64 final : public Architecture {
   }
   std::string return_obstacle(Address entry, const TextSource& text) const override {
     return x86_64::return_obstacle(entry, text);
+  }
+  std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text,
+                                             const std::vector<bool>& covered) const override {
+    return x86_64::find_branches_into(text, covered);
+  }
+  bool is_instruction(std::span<const uint8_t> text, uint64_t offset) const override {
+    return x86_64::is_instruction(text, offset);
   }
   Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
                                      std::span<const Fragment> fragments, Address at) const override {
