@@ -4,6 +4,52 @@ namespace spile::codegen {
 
 namespace {
 
+// Functions carry their own cpu and features, from the runtime's bitcode: general registers only.
+Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int level) {
+  std::string triple = machine == Machine::kX86 ? "x86_64-unknown-linux-gnu" : "bpfel";
+  std::string complaint;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, complaint);
+  if (!target) return Error{"compile: " + complaint, ""};
+  llvm::TargetOptions options;
+  options.EnableFastISel = false;
+  auto optimisation = level == 0   ? llvm::CodeGenOptLevel::None
+                      : level == 1 ? llvm::CodeGenOptLevel::Less
+                                   : llvm::CodeGenOptLevel::Default;
+  std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(
+      triple, machine == Machine::kX86 ? "x86-64" : "v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, optimisation));
+  if (!made) return Error{"compile: LLVM has no code generator for " + triple, ""};
+  return made;
+}
+
+// The runtime has been optimised when it was compiled, so what is left to do is to inline it and to clean up after that.
+// LLVM's own O2 pipeline does three times the work for the same code.
+llvm::ModulePassManager make_pipeline() {
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+  llvm::FunctionPassManager early;
+  early.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  early.addPass(llvm::EarlyCSEPass(true));
+  early.addPass(llvm::SimplifyCFGPass());
+  early.addPass(llvm::InstCombinePass());
+  llvm::ModuleInlinerWrapperPass inliner(llvm::getInlineParams(225));
+  inliner.getPM().addPass(llvm::createCGSCCToFunctionPassAdaptor(std::move(early)));
+  passes.addPass(std::move(inliner));
+  passes.addPass(llvm::GlobalDCEPass());
+  llvm::FunctionPassManager late;
+  late.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  late.addPass(llvm::JumpThreadingPass());
+  late.addPass(llvm::SimplifyCFGPass());
+  late.addPass(llvm::GVNPass());
+  late.addPass(llvm::DSEPass());
+  late.addPass(llvm::InstCombinePass());
+  late.addPass(llvm::ADCEPass());
+  late.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(true).sinkCommonInsts(true)));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(late)));
+  return passes;
+}
+
+}  // namespace
+
 void initialise_machines() {
   static const bool done = [] {
     LLVMInitializeX86TargetInfo();
@@ -20,24 +66,6 @@ void initialise_machines() {
   }();
   static_cast<void>(done);
 }
-
-// Functions carry their own cpu and features, from the runtime's bitcode: general registers only.
-Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int level) {
-  initialise_machines();
-  std::string triple = machine == Machine::kX86 ? "x86_64-unknown-linux-gnu" : "bpfel";
-  std::string complaint;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, complaint);
-  if (!target) return Error{"compile: " + complaint, ""};
-  llvm::TargetOptions options;
-  options.EnableFastISel = false;
-  auto optimisation = level == 0 ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default;
-  std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(
-      triple, machine == Machine::kX86 ? "x86-64" : "v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, optimisation));
-  if (!made) return Error{"compile: LLVM has no code generator for " + triple, ""};
-  return made;
-}
-
-}  // namespace
 
 Result<void> optimise(ScriptModule& script, Machine machine, int level) {
   TRY(auto target, make_machine(machine, level));
@@ -59,7 +87,7 @@ Result<void> optimise(ScriptModule& script, Machine machine, int level) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
   llvm::ModulePassManager passes = level == 0 ? builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0)
-                                              : builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+                                              : make_pipeline();
   passes.addPass(llvm::GlobalDCEPass());
   passes.run(module, modules);
   return {};

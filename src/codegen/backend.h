@@ -8,6 +8,8 @@ namespace spile::codegen {
 
 enum class Machine { kX86, kBpf };
 
+// Once before the first use; from one thread.
+void initialise_machines();
 // level: 0 to 3. Inlines the runtime; what isn't exported and not used any more goes.
 Result<void> optimise(ScriptModule& script, Machine machine, int level);
 // An ELF object.

@@ -2,6 +2,8 @@
 // script's bodies lowered into it.
 
 #include <chrono>
+#include <optional>
+#include <thread>
 
 #include "codegen/backend.h"
 #include "codegen/flatten.h"
@@ -12,20 +14,31 @@ namespace spile::codegen {
 
 namespace {
 
+// What is made of one place's module after lowering; jobs of different places run at the same time.
+struct Job {
+  std::string name;
+  Machine machine = Machine::kX86;
+  std::unique_ptr<ScriptModule> module;
+  std::vector<sema::PassTiming> timings;
+  FlatObject flat;                      // kX86
+  llvm::SmallVector<char, 0> object;
+  std::optional<Error> error;
+};
+
 class Compiler {
  public:
   Compiler(const sema::Program& program, const Options& options) : program_(program), options_(options) {}
   Result<Compiled> run();
 
  private:
-  Result<void> compile_controller();
-  Result<void> compile_target();
-  // Lowers with `lower`, then optimises, emits and flattens; an empty object with emit_ir_only.
+  // Makes the job's module: the runtime, with the script lowered into it by `lower`.
   template <typename Lower>
-  Result<FlatObject> compile_native(const std::string& name, Place& place, Lower&& lower);
+  Result<void> lower_place(Job& job, std::span<const unsigned char> bitcode, Place& place, Lower&& lower);
+  Result<void> build(Job& job);
+  Result<void> build_all(std::vector<Job*> jobs);
   void define_constants(ScriptModule& module, bool in_controller);
-  template <typename F>
-  auto timed(const std::string& name, F&& f);
+  void fill_controller(Job& job);
+  void fill_target(Job& job, const std::vector<TargetHandler>& handlers);
   bool has_domain(sema::Domain domain) const {
     return std::any_of(program_.probes.begin(), program_.probes.end(), [&](auto& p) { return p.domain == domain; });
   }
@@ -38,11 +51,11 @@ class Compiler {
 };
 
 template <typename F>
-auto Compiler::timed(const std::string& name, F&& f) {
+auto timed(std::vector<sema::PassTiming>& timings, const std::string& name, F&& f) {
   auto begin = std::chrono::steady_clock::now();
   auto result = f();
   auto us = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin);
-  compiled_.timings.push_back({name, us.count()});
+  timings.push_back({name, us.count()});
   return result;
 }
 
@@ -63,62 +76,96 @@ void Compiler::define_constants(ScriptModule& module, bool in_controller) {
 }
 
 template <typename Lower>
-Result<FlatObject> Compiler::compile_native(const std::string& name, Place& place, Lower&& lower) {
-  TRY(auto module, ScriptModule::create(name, options_.native_bitcode));
-  define_constants(*module, place.domain() == sema::Domain::kController);
-  if (place.domain() == sema::Domain::kTarget) module->module().setOverrideStackAlignment(8);
-  Result<void> lowered = timed("lower " + name, [&]() -> Result<void> {
-    Unit unit(program_, layout_, tables_, *module, place);
+Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitcode, Place& place, Lower&& lower) {
+  TRY(job.module, ScriptModule::create(job.name, bitcode));
+  define_constants(*job.module, place.domain() == sema::Domain::kController);
+  // A target's handlers run on a stack that is not aligned to 16.
+  if (place.domain() == sema::Domain::kTarget) job.module->module().setOverrideStackAlignment(8);
+  return timed(job.timings, "lower-" + job.name, [&]() -> Result<void> {
+    Unit unit(program_, layout_, tables_, *job.module, place);
     lower(unit);
     unit.lower_functions();
     if (unit.refusal()) return *unit.refusal();
-    return module->finish();
+    return job.module->finish();
   });
-  TRY_DO(std::move(lowered));
-  if (options_.print_after == "lower-" + name) llvm::outs() << module->print();
-  if (options_.emit_ir_only) {
-    compiled_.ir += "; " + name + "\n" + module->print();
-    return FlatObject{};
-  }
-  TRY_DO(timed("optimise " + name, [&] { return optimise(*module, Machine::kX86, options_.optimisation); }));
-  if (options_.print_after == "optimise-" + name) llvm::outs() << module->print();
-  TRY(auto object, timed("emit " + name, [&] { return emit_object(*module, Machine::kX86, options_.optimisation); }));
-  return flatten({object.data(), object.size()});
 }
 
-Result<void> Compiler::compile_controller() {
-  ControllerPlace place;
-  TRY(FlatObject flat, compile_native("controller", place, [](Unit& unit) { lower_controller(unit); }));
-  ControllerCode& code = compiled_.script.controller;
-  code.init = flat.symbols["init"];
-  code.merge = flat.symbols["merge"];
-  code.global_clear = flat.symbols["global_clear"];
-  code.global_put = flat.symbols["global_put"];
-  code.global_next = flat.symbols["global_next"];
-  for (const sema::Probe& probe : program_.probes) {
-    code.probes.push_back(flat.symbols["probe." + std::to_string(probe.index)]);
-  }
-  code.image = std::move(flat.image);
+Result<void> Compiler::build(Job& job) {
+  auto print_after = [&](const std::string& pass) {
+    if (options_.print_after == pass + job.name) llvm::outs() << job.module->print();
+  };
+  int level = options_.optimisation;
+  print_after("lower-");
+  TRY_DO(timed(job.timings, "optimise-" + job.name, [&] { return optimise(*job.module, job.machine, level); }));
+  print_after("optimise-");
+  TRY(job.object, timed(job.timings, "emit-" + job.name, [&] { return emit_object(*job.module, job.machine, level); }));
+  if (job.machine == Machine::kBpf) return {};
+  TRY(job.flat, flatten({job.object.data(), job.object.size()}));
   return {};
 }
 
-Result<void> Compiler::compile_target() {
-  TargetPlace place;
-  std::vector<TargetHandler> handlers;
-  TRY(FlatObject flat, compile_native("target", place, [&](Unit& unit) { handlers = lower_target_handlers(unit); }));
+// Every module has an LLVM context of its own, so that they can be built at once: the first one here.
+Result<void> Compiler::build_all(std::vector<Job*> jobs) {
+  auto run = [this](Job* job) {
+    if (Result<void> built = build(*job); !built.ok()) job->error = built.error();
+  };
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < jobs.size(); ++i) others.emplace_back(run, jobs[i]);
+  run(jobs[0]);
+  for (std::thread& other : others) other.join();
+  for (Job* job : jobs) {
+    compiled_.timings.insert(compiled_.timings.end(), job->timings.begin(), job->timings.end());
+    if (job->error) return *job->error;
+  }
+  return {};
+}
+
+void Compiler::fill_controller(Job& job) {
+  auto& symbols = job.flat.symbols;
+  ControllerCode& code = compiled_.script.controller;
+  code.init = symbols["init"];
+  code.merge = symbols["merge"];
+  code.global_clear = symbols["global_clear"];
+  code.global_put = symbols["global_put"];
+  code.global_next = symbols["global_next"];
+  for (const sema::Probe& probe : program_.probes) code.probes.push_back(symbols["probe." + std::to_string(probe.index)]);
+  code.image = std::move(job.flat.image);
+}
+
+void Compiler::fill_target(Job& job, const std::vector<TargetHandler>& handlers) {
+  auto& symbols = job.flat.symbols;
   TargetCode& code = compiled_.script.target;
   for (const TargetHandler& handler : handlers) {
-    code.groups.push_back({flat.symbols[handler.enter], handler.exit.empty() ? 0 : flat.symbols[handler.exit], handler.flags});
+    code.groups.push_back({symbols[handler.enter], handler.exit.empty() ? 0 : symbols[handler.exit], handler.flags});
   }
-  code.unwind = flat.symbols["unwind"];
-  code.image = std::move(flat.image);
-  return {};
+  code.unwind = symbols["unwind"];
+  code.image = std::move(job.flat.image);
 }
 
 Result<Compiled> Compiler::run() {
   TRY(layout_, make_layout(program_, options_.layout));
-  TRY_DO(compile_controller());
-  if (has_domain(sema::Domain::kTarget)) TRY_DO(compile_target());
+  initialise_machines();
+
+  Job target{.name = "target"}, controller{.name = "controller"};
+  std::vector<Job*> jobs;
+  std::vector<TargetHandler> handlers;
+  if (has_domain(sema::Domain::kTarget)) {
+    TargetPlace place;
+    TRY_DO(lower_place(target, options_.native_bitcode, place, [&](Unit& unit) { handlers = lower_target_handlers(unit); }));
+    jobs.push_back(&target);
+  }
+  ControllerPlace place;
+  TRY_DO(lower_place(controller, options_.native_bitcode, place, [](Unit& unit) { lower_controller(unit); }));
+  jobs.push_back(&controller);
+  // From here on, nothing of the script can be refused.
+
+  if (options_.emit_ir_only) {
+    for (Job* job : jobs) compiled_.ir += "; " + job->name + "\n" + job->module->print();
+    return std::move(compiled_);
+  }
+  TRY_DO(build_all(jobs));
+  if (target.module) fill_target(target, handlers);
+  fill_controller(controller);
   compiled_.script.layout = layout_.arena;
   compiled_.script.formats = std::move(tables_.formats);
   compiled_.script.errors = std::move(tables_.errors);

@@ -25,7 +25,8 @@ void Lowering::raise(SourceRange range, const std::string& text, llvm::ArrayRef<
       [&] {
         llvm::Value* first = arguments.empty() ? number(0) : arguments[0];
         llvm::Value* second = arguments.size() < 2 ? number(0) : arguments[1];
-        b.CreateCall(unit.raise_function(), {context, b.getInt32(unit.tables.add_error(full, place)), first, second});
+        llvm::CallInst* write = b.CreateCall(unit.raise_function(), {context, b.getInt32(unit.tables.add_error(full, place)), first, second});
+        write->setCallingConv(unit.raise_function()->getCallingConv());
       });
   b.CreateBr(handlers_.back().target);
 }

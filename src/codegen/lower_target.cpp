@@ -50,12 +50,28 @@ llvm::Function* make_function(Unit& unit, const std::string& name, llvm::Type* r
   std::vector<llvm::Type*> types(registers ? 1 : arguments, unit.module.i64());
   if (registers) types[0] = unit.module.ptr();
   llvm::Function* function = unit.module.add_function(name, llvm::FunctionType::get(result, types, false));
-  // The trampoline saves nothing but flags' absence, so the handler keeps every register. It runs on the probed
-  // function's stack, which is not aligned to 16 there.
-  function->addFnAttr("no_caller_saved_registers");
+  // The trampoline saves nothing, so the handler keeps every register: preserve_most does that, all but r11, on which
+  // keep_r11() sees. ("no_caller_saved_registers" would not keep those of arguments.)
+  function->setCallingConv(llvm::CallingConv::PreserveMost);
   function->addFnAttr(llvm::Attribute::NoRedZone);
   unit.module.export_function(function);
   return function;
+}
+
+// r11 is dead at a call by the psABI, but a caller that sees its callee's code may count on it (gcc -fipa-ra). It is read
+// before anything else and put back before every return; mostly it just stays where it is.
+void keep_r11(llvm::Function& function) {
+  llvm::LLVMContext& context = function.getContext();
+  llvm::Type* word = llvm::Type::getInt64Ty(context);
+  llvm::BasicBlock& entry = function.getEntryBlock();
+  llvm::IRBuilder<> b(&entry, entry.getFirstNonPHIOrDbgOrAlloca());
+  auto* read = llvm::InlineAsm::get(llvm::FunctionType::get(word, {}, false), "", "={r11}", true);
+  auto* write = llvm::InlineAsm::get(llvm::FunctionType::get(llvm::Type::getVoidTy(context), {word}, false), "", "{r11}", true);
+  llvm::Value* kept = b.CreateCall(read);
+  for (llvm::BasicBlock& block : function) {
+    if (!llvm::isa<llvm::ReturnInst>(block.getTerminator())) continue;
+    llvm::IRBuilder<>(block.getTerminator()).CreateCall(write, {kept});
+  }
 }
 
 Handler::Handler(Unit& unit, const sema::SiteGroup& group, uint32_t flags, const std::string& name, llvm::Type* result,
@@ -228,6 +244,10 @@ void Handler::lower_return_exit() {
 void lower_unwind(Unit& unit) {
   llvm::Function* function = make_function(unit, "unwind", unit.module.none(), false, 6);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(unit.module.context(), "entry", function));
+  if (unit.layout.arena.shadow_capacity == 0) {  // no return probes
+    b.CreateRetVoid();
+    return;
+  }
   llvm::Value* context = b.CreateAlloca(llvm::ArrayType::get(b.getInt64Ty(), sizeof(abi::Context) / 8), nullptr, "context");
   auto *leave = llvm::BasicBlock::Create(b.getContext(), "leave", function), *end = llvm::BasicBlock::Create(b.getContext(), "end", function);
   // Refused or not, the thread's slot is known then.
@@ -273,6 +293,7 @@ std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
     handlers.push_back(std::move(made));
   }
   lower_unwind(unit);
+  for (const std::string& name : unit.module.exports()) keep_r11(*unit.module.module().getFunction(name));
   return handlers;
 }
 

@@ -42,6 +42,7 @@ llvm::CallInst* ScriptModule::call_runtime(llvm::IRBuilder<>& builder, const std
     mismatches_.insert(name + " has another type in the runtime");
   }
   llvm::CallInst* call = builder.CreateCall(type, function, arguments);
+  call->setCallingConv(function->getCallingConv());
   llvm::AttributeList attributes = function->getAttributes();
   std::vector<llvm::AttributeSet> parameters;
   for (unsigned i = 0; i < arguments.size(); ++i) parameters.push_back(attributes.getParamAttrs(i));
@@ -115,16 +116,19 @@ Result<void> ScriptModule::read_used() {
   auto visit = [&](llvm::Value* value) {
     if (auto* callee = llvm::dyn_cast<llvm::Function>(value); callee && seen.insert(callee).second) queue.push_back(callee);
   };
+  auto visit_library_calls = [&] {
+    for (const char* name : kLibraryCalls) {
+      if (llvm::Function* library = module_->getFunction(name)) visit(library);
+    }
+  };
   for (const std::string& name : exports_) visit(module_->getFunction(name));
-  for (const char* name : kLibraryCalls) {
-    if (llvm::Function* function = module_->getFunction(name)) visit(function);
-  }
   while (!queue.empty()) {
     llvm::Function* function = queue.back();
     queue.pop_back();
     if (llvm::Error error = function->materialize()) return internal(llvm::toString(std::move(error)));
     for (llvm::BasicBlock& block : *function) {
       for (llvm::Instruction& instruction : block) {
+        if (llvm::isa<llvm::MemIntrinsic>(instruction)) visit_library_calls();
         for (llvm::Value* operand : instruction.operand_values()) visit(operand->stripPointerCasts());
       }
     }
@@ -137,9 +141,26 @@ Result<void> ScriptModule::read_used() {
 }
 
 void ScriptModule::drop_unused() {
+  llvm::removeFromUsedLists(*module_, [](llvm::Constant* used) {
+    auto* function = llvm::dyn_cast<llvm::Function>(used->stripPointerCasts());
+    return function && function->isDeclaration();
+  });
   for (llvm::Function& function : llvm::make_early_inc_range(*module_)) {
     function.removeDeadConstantUsers();
     if (function.isDeclaration() && function.use_empty()) function.eraseFromParent();
+  }
+}
+
+// Functions made here get the runtime's machine: the same general registers only.
+void ScriptModule::copy_machine_attributes() {
+  llvm::Function* model = module_->getFunction("spile_rt_enter");
+  if (!model) return;
+  for (llvm::Function& function : *module_) {
+    for (const char* name : {"target-cpu", "target-features", "tune-cpu"}) {
+      llvm::Attribute attribute = model->getFnAttribute(name);
+      if (attribute.isValid()) function.addFnAttr(attribute);
+    }
+    if (model->hasFnAttribute(llvm::Attribute::NoImplicitFloat)) function.addFnAttr(llvm::Attribute::NoImplicitFloat);
   }
 }
 
@@ -171,6 +192,7 @@ void ScriptModule::unify_attributes() {
 }
 
 Result<void> ScriptModule::finish() {
+  copy_machine_attributes();
   TRY_DO(read_used());
   drop_unused();
   unify_attributes();

@@ -56,6 +56,7 @@ class ScriptModule {
  private:
   ScriptModule() = default;
   Result<void> read_used();
+  void copy_machine_attributes();
   void drop_unused();
   void unify_attributes();
 

@@ -136,7 +136,7 @@ llvm::Function* Unit::raise_function() {
   raise_ = module.add_function("spile_raise", type);
   raise_->addFnAttr(llvm::Attribute::NoInline);
   raise_->addFnAttr(llvm::Attribute::Cold);
-  if (place.domain() == sema::Domain::kTarget) raise_->addFnAttr("no_caller_saved_registers");
+  if (place.domain() != sema::Domain::kKernel) raise_->setCallingConv(llvm::CallingConv::PreserveMost);
 
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(module.context(), "", raise_));
   auto* put = llvm::BasicBlock::Create(module.context(), "put", raise_);
