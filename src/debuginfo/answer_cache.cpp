@@ -138,7 +138,8 @@ void AnswerCache::save() {
   UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return;
   const bool written = write_whole(fd.get(), kFormat) &&
-                       write_whole(fd.get(), {reinterpret_cast<const char*>(&sum), sizeof sum}) && write_whole(fd.get(), body);
+                       write_whole(fd.get(), {reinterpret_cast<const char*>(&sum), sizeof sum}) &&
+                       write_whole(fd.get(), body);
   if (!written || ::rename(temporary.c_str(), path_.c_str()) != 0) ::unlink(temporary.c_str());
 }
 

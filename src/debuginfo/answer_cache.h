@@ -6,9 +6,9 @@
 //   text stamp                 which debug file the answers came from: its path, size and time of change
 //   { text key, text answer }  until the end; text is a u32 length and that many bytes
 //
-// Anything that doesn't fit is as if there were no file, and so is a file of another user: with sudo, HOME may be somebody
-// else's, who must not tell root's probes where to look. Written by rename, so a reader never sees half of it; of two
-// writers at the same time the last one's answers stay, and the other's are found again when asked for.
+// Anything that doesn't fit is as if there were no file, and so is a file of another user: with sudo, HOME may be
+// somebody else's, who must not tell root's probes where to look. Written by rename, so a reader never sees half of it;
+// of two writers at the same time the last one's answers stay, and the other's are found again when asked for.
 
 #include <string>
 #include <string_view>

@@ -14,7 +14,7 @@ constexpr int kRsp = 7;
 constexpr size_t kSseRegisters = 8;
 constexpr int64_t kFirstStackParameter = 8;  // above rsp at the entry: the return address is at 0
 constexpr int kDeepestNesting = 16;
-constexpr uint64_t kMostElements = 16;       // of an array that fits two eightbytes
+constexpr uint64_t kMostElements = 16;  // of an array that fits two eightbytes
 
 enum class Class : uint8_t { kNone, kSse, kInteger, kMemory };  // in order of what wins where two meet
 
@@ -36,15 +36,21 @@ struct Classes {
 uint64_t alignment_of(const Type& type, int depth = 0) {
   if (depth > kDeepestNesting) return 1;
   switch (type.kind()) {
-    case TypeKind::kInteger: case TypeKind::kEnum: case TypeKind::kPointer: case TypeKind::kFloat:
+    case TypeKind::kInteger:
+    case TypeKind::kEnum:
+    case TypeKind::kPointer:
+    case TypeKind::kFloat:
       return std::clamp<uint64_t>(type.size(), 1, 16);
-    case TypeKind::kArray: return alignment_of(type.target(), depth + 1);
-    case TypeKind::kStruct: case TypeKind::kUnion: {
+    case TypeKind::kArray:
+      return alignment_of(type.target(), depth + 1);
+    case TypeKind::kStruct:
+    case TypeKind::kUnion: {
       uint64_t most = std::max<uint64_t>(type.stated_alignment(), 1);
       for (const Member& member : type.members()) most = std::max(most, alignment_of(member.type, depth + 1));
       return most;
     }
-    default: return 1;
+    default:
+      return 1;
   }
 }
 
@@ -78,13 +84,19 @@ void classify(const Type& type, uint64_t offset, Classes& classes, int depth) {
     return;
   }
   switch (type.kind()) {
-    case TypeKind::kInteger: case TypeKind::kEnum: case TypeKind::kPointer:
-      for (uint64_t at = 0; at < std::max<uint64_t>(type.size(), 1); at += 8) classes.merge((offset + at) / 8, Class::kInteger);
+    case TypeKind::kInteger:
+    case TypeKind::kEnum:
+    case TypeKind::kPointer:
+      for (uint64_t at = 0; at < std::max<uint64_t>(type.size(), 1); at += 8)
+        classes.merge((offset + at) / 8, Class::kInteger);
       return;
     case TypeKind::kVoid:  // decltype(nullptr)
       return classes.merge(offset / 8, Class::kInteger);
-    case TypeKind::kFloat: return classify_float(type, offset, classes);
-    case TypeKind::kStruct: case TypeKind::kUnion: return classify_members(type, offset, classes, depth);
+    case TypeKind::kFloat:
+      return classify_float(type, offset, classes);
+    case TypeKind::kStruct:
+    case TypeKind::kUnion:
+      return classify_members(type, offset, classes, depth);
     case TypeKind::kArray: {
       const uint64_t stride = type.target().size();
       if (type.size() > 16) return classes.merge(0, Class::kMemory);
@@ -92,7 +104,8 @@ void classify(const Type& type, uint64_t offset, Classes& classes, int depth) {
         classify(type.target(), offset + i * stride, classes, depth + 1);
       return;
     }
-    default: classes.known = false;
+    default:
+      classes.known = false;
   }
 }
 

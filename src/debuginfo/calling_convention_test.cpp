@@ -15,7 +15,10 @@ using testing::ElementsAre;
 // Types made by hand: each new one gets the next id.
 class HandMadeTypes : public TypeSource {
  public:
-  HandMadeTypes() { nodes_.resize(2); nodes_[1].kind = TypeKind::kVoid; }
+  HandMadeTypes() {
+    nodes_.resize(2);
+    nodes_[1].kind = TypeKind::kVoid;
+  }
   uint64_t add(TypeNode node) {
     nodes_.push_back(std::move(node));
     return nodes_.size() - 1;
@@ -31,7 +34,9 @@ class CallingConvention : public testing::Test {
  protected:
   Type made(TypeNode node) { return Type(source_, source_->add(std::move(node))); }
   Type integer(uint64_t size) { return made({.kind = TypeKind::kInteger, .name = "integer", .size = size}); }
-  Type real(uint64_t size, const char* name = "double") { return made({.kind = TypeKind::kFloat, .name = name, .size = size}); }
+  Type real(uint64_t size, const char* name = "double") {
+    return made({.kind = TypeKind::kFloat, .name = name, .size = size});
+  }
   // Members one behind the other, without padding.
   Type structure(const std::vector<Type>& members, TypeNode more = {}) {
     more.kind = TypeKind::kStruct;
@@ -58,13 +63,15 @@ class CallingConvention : public testing::Test {
     if (place.kind == Place::Kind::kUnavailable) return place.reason;
     std::string text;
     for (const Piece& piece : place.pieces)
-      text += (text.empty() ? "" : "|") + (piece.operations.empty() ? "-" : to_string(piece.operations)) + ":" + std::to_string(piece.size);
+      text += (text.empty() ? "" : "|") + (piece.operations.empty() ? "-" : to_string(piece.operations)) + ":" +
+              std::to_string(piece.size);
     return text;
   }
 
   std::shared_ptr<HandMadeTypes> source_ = std::make_shared<HandMadeTypes>();
   Type void_{source_, kVoidType};
-  Type int_ = integer(4), long_ = integer(8), double_ = real(8), wide_ = integer(16), long_double_ = real(16, "long double");
+  Type int_ = integer(4), long_ = integer(8), double_ = real(8), wide_ = integer(16),
+       long_double_ = real(16, "long double");
 };
 
 constexpr const char* kFloatRegister = "is in a floating-point register";
@@ -100,8 +107,9 @@ TEST_F(CallingConvention, LongDoublesAreOnTheStack) {
 TEST_F(CallingConvention, SmallStructuresAreInRegistersByEightbytes) {
   EXPECT_THAT(places(void_, {structure({int_, int_}), structure({long_, int_}), long_}),
               ElementsAre("rdi", "rsi:8|rdx:4", "rcx"));
-  EXPECT_THAT(places(void_, {structure({double_, long_}), structure({long_, double_}), structure({double_, double_}), int_}),
-              ElementsAre("-:8|rdi:8", "rsi:8|-:8", kFloatRegister, "rdx"));
+  EXPECT_THAT(
+      places(void_, {structure({double_, long_}), structure({long_, double_}), structure({double_, double_}), int_}),
+      ElementsAre("-:8|rdi:8", "rsi:8|-:8", kFloatRegister, "rdx"));
   // A float and an int in one eightbyte: the int decides.
   EXPECT_THAT(places(void_, {structure({real(4, "float"), int_})}), ElementsAre("rdi"));
 }

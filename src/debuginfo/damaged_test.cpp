@@ -1,4 +1,5 @@
-// Files that are not ELF, cut short, or with flipped bits: every question gets an answer or an error, and nothing crashes.
+// Files that are not ELF, cut short, or with flipped bits: every question gets an answer or an error, and nothing
+// crashes.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -89,7 +90,9 @@ TEST_P(DamagedProgram, WithFlippedBits) {
     // Few flips reach deep, many break early; half of them where the headers and section headers are.
     const int flips = 1 << random() % 7;
     for (int i = 0; i < flips; ++i) {
-      const size_t where = pass % 4 == 0 ? random() % 1024 : pass % 4 == 1 ? damaged.size() - 1 - random() % 2600 : random() % damaged.size();
+      const size_t where = pass % 4 == 0   ? random() % 1024
+                           : pass % 4 == 1 ? damaged.size() - 1 - random() % 2600
+                                           : random() % damaged.size();
       damaged[where] = static_cast<char>(damaged[where] ^ (1 << random() % 8));
     }
     ask_everything(directory_.write("flipped", damaged));

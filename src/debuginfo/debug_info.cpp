@@ -20,10 +20,12 @@ std::string file_stamp(const std::string& path) {
 
 // Without a build-id, the file itself (its stamp is compared too) has to tell one build from another.
 std::string cache_path(const ElfImage& image, const OpenOptions& options) {
-  const std::string directory = options.cache_directory.empty() ? AnswerCache::default_directory() : options.cache_directory;
+  const std::string directory =
+      options.cache_directory.empty() ? AnswerCache::default_directory() : options.cache_directory;
   if (!options.use_cache || directory.empty()) return {};
-  const std::string name =
-      image.build_id().empty() ? fmt::format("path-{:016x}", std::hash<std::string>()(image.opened_path())) : image.build_id();
+  const std::string name = image.build_id().empty()
+                               ? fmt::format("path-{:016x}", std::hash<std::string>()(image.opened_path()))
+                               : image.build_id();
   return fmt::format("{}/{}.answers", directory, name);
 }
 
@@ -31,7 +33,9 @@ std::string cache_path(const ElfImage& image, const OpenOptions& options) {
 
 DebugInfo::DebugInfo(std::string path, std::shared_ptr<ElfImage> image, std::shared_ptr<ElfImage> with_dwarf,
                      const OpenOptions& options)
-    : path_(std::move(path)), image_(std::move(image)), with_dwarf_(std::move(with_dwarf)),
+    : path_(std::move(path)),
+      image_(std::move(image)),
+      with_dwarf_(std::move(with_dwarf)),
       debug_file_(with_dwarf_ ? with_dwarf_->opened_path() : ""),
       cache_(with_dwarf_ ? cache_path(*image_, options) : "", with_dwarf_ ? file_stamp(debug_file_) : "") {}
 
@@ -39,9 +43,10 @@ Result<DwarfReader*> DebugInfo::reader() {
   if (reader_) return reader_.get();
   if (open_error_) return *open_error_;
   if (!with_dwarf_)
-    return Error{fmt::format("{}: has no debug information", path_),
-                 "install its debug symbols (package NAME-dbgsym or NAME-dbg), or build it with -g; without them, function "
-                 "arguments can be read by number: int_arg(1), pointer_arg(2)"};
+    return Error{
+        fmt::format("{}: has no debug information", path_),
+        "install its debug symbols (package NAME-dbgsym or NAME-dbg), or build it with -g; without them, function "
+        "arguments can be read by number: int_arg(1), pointer_arg(2)"};
   opened_ = true;
   const ElfImage::Section* link = with_dwarf_->section(".gnu_debugaltlink");
   const std::string alternate(link ? ElfImage::string_at(with_dwarf_->contents(*link), 0) : "");
@@ -133,8 +138,9 @@ void DebugInfo::place_waiting_parameters(const FunctionRecord& record, bool stan
     any_waits |= slot != Slot::kReady;
     if (variables[i].kind != Variable::Kind::kParameter) continue;
     const TypeKind kind = variables[i].place.type.kind();
-    const bool by_reference = variables[i].place.type.passed_by_reference() ||
-                              (slot == Slot::kNotThereYetByReference && (kind == TypeKind::kStruct || kind == TypeKind::kUnion));
+    const bool by_reference =
+        variables[i].place.type.passed_by_reference() ||
+        (slot == Slot::kNotThereYetByReference && (kind == TypeKind::kStruct || kind == TypeKind::kUnion));
     passed.push_back({variables[i].place.type, by_reference});
   }
   if (!any_waits) return;
@@ -165,19 +171,19 @@ Result<std::vector<Variable>> DebugInfo::variables(FileAddress function, FileAdd
   return variables;
 }
 
-Result<Variable> DebugInfo::variable(FileAddress function, FileAddress pc, const std::string& name, const SymbolFacts& symbols) {
+Result<Variable> DebugInfo::variable(FileAddress function, FileAddress pc, const std::string& name,
+                                     const SymbolFacts& symbols) {
   TRY(std::vector<Variable> visible, variables(function, pc, symbols));
   // Locals of inner blocks hide outer ones, and those hide parameters (which C forbids for the outermost block only).
   for (Variable::Kind kind : {Variable::Kind::kLocal, Variable::Kind::kGlobal, Variable::Kind::kParameter})
     for (Variable& candidate : visible)
       if (candidate.kind == kind && candidate.name == name) return std::move(candidate);
-  auto record = remembered<VariableRecord>(
-      fmt::format("unit-variable {:x} {}", function.value, name), variable_from_bytes,
-      [&](DwarfReader& dwarf) -> Result<VariableRecord> {
-        auto found = dwarf.unit_variable(function, name);
-        if (!found) return no_such_variable(function, visible, name);
-        return std::move(*found);
-      });
+  auto record = remembered<VariableRecord>(fmt::format("unit-variable {:x} {}", function.value, name),
+                                           variable_from_bytes, [&](DwarfReader& dwarf) -> Result<VariableRecord> {
+                                             auto found = dwarf.unit_variable(function, name);
+                                             if (!found) return no_such_variable(function, visible, name);
+                                             return std::move(*found);
+                                           });
   if (!record.ok()) return record.error();
   return made_from(*record, symbols);
 }
@@ -192,31 +198,35 @@ Error DebugInfo::no_such_variable(FileAddress function, const std::vector<Variab
     for (std::string& n : reader_->unit_variable_names(function)) names.push_back(std::move(n));
   const std::string near = nearest_name(name, names);
   return {fmt::format("no variable '${}' is visible here", name),
-          !near.empty() ? fmt::format("did you mean '${}'?", near) :
-          !seen.empty() ? fmt::format("there are: {}", seen) : "the function has no parameters or locals"};
+          !near.empty()   ? fmt::format("did you mean '${}'?", near)
+          : !seen.empty() ? fmt::format("there are: {}", seen)
+                          : "the function has no parameters or locals"};
 }
 
-Result<Variable> DebugInfo::global_variable(const std::string& name, const std::string& file, const SymbolFacts& symbols) {
-  auto record = remembered<VariableRecord>(
-      fmt::format("global-variable {}@{}", name, file), variable_from_bytes, [&](DwarfReader& dwarf) -> Result<VariableRecord> {
-        auto found = dwarf.global_variable(name, file);
-        if (!found)
-          return Error{fmt::format("{}: no global variable '{}'{}", path_, name, file.empty() ? "" : " in a file like " + file), {}};
-        return std::move(*found);
-      });
+Result<Variable> DebugInfo::global_variable(const std::string& name, const std::string& file,
+                                            const SymbolFacts& symbols) {
+  auto record = remembered<VariableRecord>(fmt::format("global-variable {}@{}", name, file), variable_from_bytes,
+                                           [&](DwarfReader& dwarf) -> Result<VariableRecord> {
+                                             auto found = dwarf.global_variable(name, file);
+                                             if (!found)
+                                               return Error{fmt::format("{}: no global variable '{}'{}", path_, name,
+                                                                        file.empty() ? "" : " in a file like " + file),
+                                                            {}};
+                                             return std::move(*found);
+                                           });
   if (!record.ok()) return record.error();
   return made_from(*record, symbols);
 }
 
 Result<Type> DebugInfo::type_named(const std::string& name) {
   // Remembered as a node that stands for it.
-  auto node = remembered<TypeNode>(fmt::format("type-named {}", name), type_from_bytes,
-                                   [&](DwarfReader& dwarf) -> Result<TypeNode> {
-                                     TypeNode alias;
-                                     alias.target = dwarf.type_named(name);
-                                     if (alias.target != kUnknownType) return alias;
-                                     return Error{fmt::format("{}: its debug information has no type '{}'", path_, name), {}};
-                                   });
+  auto node = remembered<TypeNode>(
+      fmt::format("type-named {}", name), type_from_bytes, [&](DwarfReader& dwarf) -> Result<TypeNode> {
+        TypeNode alias;
+        alias.target = dwarf.type_named(name);
+        if (alias.target != kUnknownType) return alias;
+        return Error{fmt::format("{}: its debug information has no type '{}'", path_, name), {}};
+      });
   if (!node.ok()) return node.error();
   return Type(shared_from_this(), node->target);
 }

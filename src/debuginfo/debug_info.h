@@ -48,10 +48,12 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Result<DwarfReader*> reader();
   Result<FunctionRecord> function_record(FileAddress function, FileAddress pc);
   Variable made_from(const VariableRecord& record, const SymbolFacts& symbols);
-  void place_waiting_parameters(const FunctionRecord& record, bool standard_convention, std::vector<Variable>& variables);
+  void place_waiting_parameters(const FunctionRecord& record, bool standard_convention,
+                                std::vector<Variable>& variables);
   Error no_such_variable(FileAddress function, const std::vector<Variable>& visible, const std::string& name);
 
-  // The answer under the key, from the cache if it is there and reads well, else computed and remembered if it is no error.
+  // The answer under the key, from the cache if it is there and reads well, else computed and remembered if it is no
+  // error.
   template <typename T, typename Read, typename Compute>
   Result<T> remembered(const std::string& key, Read read, Compute compute);
 

@@ -4,8 +4,8 @@
 // opened only for questions about variables, types and source files. Answers that took DWARF are remembered by build-id
 // under ${XDG_CACHE_HOME:-~/.cache}/spile/, so that the same questions of a later run don't open it at all.
 //
-// Thread rule: one thread at a time for a Module and all the Types that came from it; different Modules are independent.
-// Errors say which file, and why; a damaged file is an error, or has less to tell, and is never fatal.
+// Thread rule: one thread at a time for a Module and all the Types that came from it; different Modules are
+// independent. Errors say which file, and why; a damaged file is an error, or has less to tell, and is never fatal.
 
 #include <cstdint>
 #include <memory>
@@ -23,8 +23,8 @@
 namespace spile::debuginfo {
 
 struct OpenOptions {
-  // Put in front of every path that is opened: "/proc/4711/root" for a process in another mount namespace. Debug files are
-  // looked for there first, then without it.
+  // Put in front of every path that is opened: "/proc/4711/root" for a process in another mount namespace. Debug files
+  // are looked for there first, then without it.
   std::string root;
   // Where separate debug files are: DIR/.build-id/ab/cdef.debug, and DIR/path/of/file/NAME by .gnu_debuglink.
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};
@@ -51,10 +51,10 @@ struct SourcePlace {
 struct Function {
   enum class Source : uint8_t { kSymtab, kDynsym, kDwarf };
 
-  std::string linkage_name;  // the symbol: mangled, with its clone suffix (.isra.0, .constprop.0, .part.0)
+  std::string linkage_name;          // the symbol: mangled, with its clone suffix (.isra.0, .constprop.0, .part.0)
   std::vector<std::string> aliases;  // linkage names of the same address other than linkage_name
   FileAddress address;
-  uint64_t size = 0;      // bytes, never 0
+  uint64_t size = 0;  // bytes, never 0
   Source source = Source::kSymtab;
   bool exported = false;  // in .dynsym under any of its names
   bool is_ifunc = false;  // STT_GNU_IFUNC: the code here chooses the function and isn't the function

@@ -9,7 +9,7 @@ namespace spile::debuginfo {
 namespace {
 
 constexpr int kRbp = 6, kRsp = 7, kRegisters = 16;
-constexpr int kDeepest = 4;         // frame base -> CFA -> ...
+constexpr int kDeepest = 4;  // frame base -> CFA -> ...
 constexpr size_t kMostOperations = 256;
 // "call" pushed the return address: the CFA, rsp before the call, is 8 above rsp at the first instruction. And when the
 // prologue has pushed rbp and copied rsp to it, rbp is the CFA - 16.
@@ -33,6 +33,7 @@ bool well_formed(const Operations& code) {
   int64_t depth = 0;
   for (const Operation& op : code) {
     int64_t needs = 1, pushes = 1;
+    // clang-format off
     switch (op.opcode) {
       case Opcode::kRegister: case Opcode::kConstant: case Opcode::kAddress: case Opcode::kIndex:
         needs = 0;
@@ -52,6 +53,7 @@ bool well_formed(const Operations& code) {
         break;
       default: break;
     }
+    // clang-format on
     if (depth < needs) return false;
     depth += pushes - needs;
   }
@@ -64,8 +66,9 @@ class Compiler {
       : attribute_(attribute), context_(context), depth_(depth) {}
 
   Place compile(Dwarf_Op* operations, size_t count);
-  // A register was read that says nothing of the function at its entry, and may have a frame's address later (rbp, rbx, rsp,
-  // and rax with GCC's address sanitizer). The CFA is not meant: at the entry that is computed from the entry's rsp.
+  // A register was read that says nothing of the function at its entry, and may have a frame's address later (rbp, rbx,
+  // rsp, and rax with GCC's address sanitizer). The CFA is not meant: at the entry that is computed from the entry's
+  // rsp.
   bool reads_frame_register() const { return reads_frame_register_; }
 
  private:
@@ -93,7 +96,8 @@ class Compiler {
     return true;
   }
   bool push_register(int64_t number, int64_t by) {
-    if (number < 0 || number >= kRegisters) return fail(fmt::format("is in a register that is not kept (DWARF number {})", number));
+    if (number < 0 || number >= kRegisters)
+      return fail(fmt::format("is in a register that is not kept (DWARF number {})", number));
     reads_frame_register_ |= !passes_parameters(number);
     push(Opcode::kRegister, number);
     return offset(by);
@@ -109,6 +113,7 @@ class Compiler {
   std::string reason_;
 };
 
+// clang-format off
 std::optional<Opcode> plain_opcode(int atom) {
   switch (atom) {
     case DW_OP_dup: return Opcode::kDup;
@@ -138,6 +143,7 @@ std::optional<Opcode> plain_opcode(int atom) {
     default: return std::nullopt;
   }
 }
+// clang-format on
 
 bool Compiler::push_cfa() {
   if (context_.at_entry) {
@@ -166,8 +172,7 @@ bool Compiler::push_frame_base(int64_t by) {
     push(Opcode::kRegister, kRsp);
     return offset(kFutureRbpFromEntryRsp) && offset(by);
   }
-  if (context_.at_entry && count == 1 && operations[0].atom == DW_OP_reg0 + kRsp)
-    return fail(kNoFrameYet);
+  if (context_.at_entry && count == 1 && operations[0].atom == DW_OP_reg0 + kRsp) return fail(kNoFrameYet);
   Compiler compiler(&base, context_, depth_ + 1);
   Place frame = compiler.compile(operations, count);
   reads_frame_register_ |= compiler.reads_frame_register() && is_for_whole_function(base);
@@ -179,9 +184,11 @@ bool Compiler::push_frame_base(int64_t by) {
 bool Compiler::push_attribute_of(const Dwarf_Op& op, bool is_address) {
   Dwarf_Attribute indirect;
   Dwarf_Addr address;
-  if (!attribute_ || dwarf_getlocation_attr(attribute_, &op, &indirect) != 0) return fail("is described in a damaged way");
-  if (is_address) return dwarf_formaddr(&indirect, &address) == 0 ? push(Opcode::kAddress, static_cast<int64_t>(address))
-                                                                   : fail("is at an address that cannot be read");
+  if (!attribute_ || dwarf_getlocation_attr(attribute_, &op, &indirect) != 0)
+    return fail("is described in a damaged way");
+  if (is_address)
+    return dwarf_formaddr(&indirect, &address) == 0 ? push(Opcode::kAddress, static_cast<int64_t>(address))
+                                                    : fail("is at an address that cannot be read");
   Dwarf_Word constant;
   // .debug_addr entries for DW_OP_constx are addresses by form.
   if (dwarf_formaddr(&indirect, &address) == 0) return push(Opcode::kConstant, static_cast<int64_t>(address));
@@ -207,24 +214,30 @@ bool Compiler::compile_entry_value(const Dwarf_Op& op) {
 bool Compiler::compile_variable_data(const Dwarf_Op& op) {
   switch (op.atom) {
     case DW_OP_addrx:
-    case DW_OP_GNU_addr_index: return push_attribute_of(op, true);
+    case DW_OP_GNU_addr_index:
+      return push_attribute_of(op, true);
     case DW_OP_constx:
-    case DW_OP_GNU_const_index: return push_attribute_of(op, false);
+    case DW_OP_GNU_const_index:
+      return push_attribute_of(op, false);
     case DW_OP_entry_value:
-    case DW_OP_GNU_entry_value: return compile_entry_value(op);
+    case DW_OP_GNU_entry_value:
+      return compile_entry_value(op);
     case DW_OP_implicit_value: {
       Dwarf_Block block;
       uint64_t value = 0;
-      if (!attribute_ || dwarf_getlocation_implicit_value(attribute_, &op, &block) != 0) return fail("is described in a damaged way");
+      if (!attribute_ || dwarf_getlocation_implicit_value(attribute_, &op, &block) != 0)
+        return fail("is described in a damaged way");
       if (block.length > sizeof value) return fail("is a constant longer than 8 bytes");
       memcpy(&value, block.data, block.length);
       is_value_ = true;
       return push(Opcode::kConstant, static_cast<int64_t>(value));
     }
     case DW_OP_implicit_pointer:
-    case DW_OP_GNU_implicit_pointer: return fail("is optimised out (it points to something that has no address)");
+    case DW_OP_GNU_implicit_pointer:
+      return fail("is optimised out (it points to something that has no address)");
     case DW_OP_form_tls_address:
-    case DW_OP_GNU_push_tls_address: return fail("is thread-local");
+    case DW_OP_GNU_push_tls_address:
+      return fail("is thread-local");
     case DW_OP_deref:
     case DW_OP_deref_size: {
       const auto size = static_cast<uint8_t>(op.atom == DW_OP_deref ? 8 : op.number);
@@ -232,7 +245,8 @@ bool Compiler::compile_variable_data(const Dwarf_Op& op) {
       code_.push_back({.opcode = Opcode::kDeref, .size = size});
       return true;
     }
-    default: return compile_typed(op);
+    default:
+      return compile_typed(op);
   }
 }
 
@@ -252,7 +266,8 @@ bool Compiler::compile_typed(const Dwarf_Op& op) {
     case DW_OP_GNU_regval_type:
     case DW_OP_deref_type:
     case DW_OP_GNU_deref_type: {
-      if (!attribute_ || dwarf_getlocation_die(attribute_, &op, &type) != 0) return fail("is described in a damaged way");
+      if (!attribute_ || dwarf_getlocation_die(attribute_, &op, &type) != 0)
+        return fail("is described in a damaged way");
       const auto bytes = die_number(type, DW_AT_byte_size).value_or(0);
       const auto encoding = die_number(type, DW_AT_encoding).value_or(0);
       if (encoding == DW_ATE_float || (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8))
@@ -261,13 +276,15 @@ bool Compiler::compile_typed(const Dwarf_Op& op) {
       is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
       break;
     }
-    default: return fail(fmt::format("is described by a DWARF operation that is not understood (0x{:x})", op.atom));
+    default:
+      return fail(fmt::format("is described by a DWARF operation that is not understood (0x{:x})", op.atom));
   }
   if (op.atom == DW_OP_deref_type || op.atom == DW_OP_GNU_deref_type) {
     code_.push_back({.opcode = Opcode::kDeref, .is_signed = is_signed, .size = size});
     return true;
   }
-  if ((op.atom == DW_OP_regval_type || op.atom == DW_OP_GNU_regval_type) && !push_register(static_cast<int64_t>(op.number), 0))
+  if ((op.atom == DW_OP_regval_type || op.atom == DW_OP_GNU_regval_type) &&
+      !push_register(static_cast<int64_t>(op.number), 0))
     return false;
   code_.push_back({.opcode = Opcode::kExtend, .is_signed = is_signed, .size = size});
   return true;
@@ -289,7 +306,8 @@ bool Compiler::finish_piece(uint64_t size) {
 bool Compiler::compile_one(const Dwarf_Op& op) {
   const auto number = static_cast<int64_t>(op.number);
   const int atom = op.atom;
-  if (is_value_ && atom != DW_OP_piece && atom != DW_OP_bit_piece && atom != DW_OP_nop) return fail("is described in a damaged way");
+  if (is_value_ && atom != DW_OP_piece && atom != DW_OP_bit_piece && atom != DW_OP_nop)
+    return fail("is described in a damaged way");
   if (auto plain = plain_opcode(atom)) return push(*plain);
   if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) return push(Opcode::kConstant, atom - DW_OP_lit0);
   if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31) {
@@ -298,30 +316,49 @@ bool Compiler::compile_one(const Dwarf_Op& op) {
   }
   if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) return push_register(atom - DW_OP_breg0, number);
   switch (atom) {
-    case DW_OP_nop: return true;
+    case DW_OP_nop:
+      return true;
     case DW_OP_regx:
       is_value_ = true;
       return push_register(number, 0);
-    case DW_OP_bregx: return push_register(number, static_cast<int64_t>(op.number2));
-    case DW_OP_addr: return push(Opcode::kAddress, number);
-    case DW_OP_const1u: case DW_OP_const1s: case DW_OP_const2u: case DW_OP_const2s: case DW_OP_const4u:
-    case DW_OP_const4s: case DW_OP_const8u: case DW_OP_const8s: case DW_OP_constu: case DW_OP_consts:
+    case DW_OP_bregx:
+      return push_register(number, static_cast<int64_t>(op.number2));
+    case DW_OP_addr:
+      return push(Opcode::kAddress, number);
+    case DW_OP_const1u:
+    case DW_OP_const1s:
+    case DW_OP_const2u:
+    case DW_OP_const2s:
+    case DW_OP_const4u:
+    case DW_OP_const4s:
+    case DW_OP_const8u:
+    case DW_OP_const8s:
+    case DW_OP_constu:
+    case DW_OP_consts:
       return push(Opcode::kConstant, number);
-    case DW_OP_fbreg: return push_frame_base(number);
-    case DW_OP_call_frame_cfa: return push_cfa();
-    case DW_OP_plus_uconst: return offset(number);
-    case DW_OP_over: return push(Opcode::kPick, 1);
-    case DW_OP_pick: return push(Opcode::kPick, number);
+    case DW_OP_fbreg:
+      return push_frame_base(number);
+    case DW_OP_call_frame_cfa:
+      return push_cfa();
+    case DW_OP_plus_uconst:
+      return offset(number);
+    case DW_OP_over:
+      return push(Opcode::kPick, 1);
+    case DW_OP_pick:
+      return push(Opcode::kPick, number);
     case DW_OP_stack_value:
       is_value_ = true;
       return true;
-    case DW_OP_piece: return finish_piece(op.number);
+    case DW_OP_piece:
+      return finish_piece(op.number);
     case DW_OP_bit_piece:
       if (op.number % 8 != 0 || op.number2 != 0) return fail("is scattered over bits");
       return finish_piece(op.number / 8);
     case DW_OP_skip:
-    case DW_OP_bra: return fail("is described by a program with branches");
-    default: return compile_variable_data(op);
+    case DW_OP_bra:
+      return fail("is described by a program with branches");
+    default:
+      return compile_variable_data(op);
   }
 }
 

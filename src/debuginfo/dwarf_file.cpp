@@ -3,8 +3,8 @@
 #include <dwarf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <fmt/format.h>
+#include <gelf.h>
 
 #include <algorithm>
 #include <cstring>
@@ -25,7 +25,9 @@ bool in_types_section(Dwarf_CU* cu) {
          unit_type == DW_UT_type && version < 5;
 }
 
-bool has_contents(Dwarf_Die& die) { return die.addr != nullptr && dwarf_tag(&die) != 0; }
+bool has_contents(Dwarf_Die& die) {
+  return die.addr != nullptr && dwarf_tag(&die) != 0;
+}
 
 void visit_functions(Dwarf_Die& parent, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit, int depth) {
   if (depth > kDeepest) return;
@@ -69,8 +71,9 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path, cons
   if (!file->debug_) return failed("the debug information");
   // Half of the names and types would be missing, and the cache would remember that.
   if (!alternate.empty() && !dwarf_getalt(file->debug_.get()))
-    return Error{fmt::format("{}: the debug information in {} needs {}, which cannot be found", path, debug_file, alternate),
-                 "install the rest of its debug symbols"};
+    return Error{
+        fmt::format("{}: the debug information in {} needs {}, which cannot be found", path, debug_file, alternate),
+        "install the rest of its debug symbols"};
   return file;
 }
 
@@ -95,7 +98,9 @@ const std::vector<DwarfFile::Unit>& DwarfFile::units() {
   size_t header = 0;
   uint64_t signature = 0;
   for (Dwarf_Off offset = 0; dwarf_next_unit(debug_.get(), offset, &next, &header, nullptr, nullptr, nullptr, nullptr,
-                                             &signature, nullptr) == 0 && next > offset; offset = next)
+                                             &signature, nullptr) == 0 &&
+                             next > offset;
+       offset = next)
     if (dwarf_offdie_types(debug_.get(), offset + header, &unit.skeleton) && has_contents(unit.skeleton)) {
       unit.die = unit.skeleton;
       units_->push_back(unit);
@@ -230,7 +235,9 @@ LineSections DwarfFile::line_sections(Dwarf* dwarf) {
     GElf_Shdr header;
     const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
     // dwarf_begin() has uncompressed what it found compressed.
-    Elf_Data* data = name && std::string_view(name).starts_with(".debug_") && header.sh_type != SHT_NOBITS ? elf_rawdata(section, nullptr) : nullptr;
+    Elf_Data* data = name && std::string_view(name).starts_with(".debug_") && header.sh_type != SHT_NOBITS
+                         ? elf_rawdata(section, nullptr)
+                         : nullptr;
     if (!data || !data->d_buf || (header.sh_flags & SHF_COMPRESSED)) continue;
     const std::string_view contents(static_cast<const char*>(data->d_buf), data->d_size);
     const std::string_view kind = std::string_view(name).substr(strlen(".debug_"));

@@ -26,8 +26,8 @@ namespace spile::debuginfo {
 
 class DwarfFile {
  public:
-  // path: for messages. main_file: has code and .eh_frame. debug_file: has .debug_info; may be the same. alternate: what its
-  // .gnu_debugaltlink names (common parts that dwz moved out), or "".
+  // path: for messages. main_file: has code and .eh_frame. debug_file: has .debug_info; may be the same. alternate:
+  // what its .gnu_debugaltlink names (common parts that dwz moved out), or "".
   static Result<std::unique_ptr<DwarfFile>> open(const std::string& path, const std::string& main_file,
                                                  const std::string& debug_file, const std::string& alternate);
 
@@ -66,10 +66,18 @@ class DwarfFile {
   using FunctionIndex = std::unordered_map<uint64_t, Dwarf_Die>;
   void index_ranges();
 
-  struct ElfCloser { void operator()(Elf* e) const { elf_end(e); } };
-  struct DwarfCloser { void operator()(Dwarf* d) const { dwarf_end(d); } };
-  struct CfiCloser { void operator()(Dwarf_CFI* c) const { dwarf_cfi_end(c); } };
-  struct Freer { void operator()(void* p) const { free(p); } };
+  struct ElfCloser {
+    void operator()(Elf* e) const { elf_end(e); }
+  };
+  struct DwarfCloser {
+    void operator()(Dwarf* d) const { dwarf_end(d); }
+  };
+  struct CfiCloser {
+    void operator()(Dwarf_CFI* c) const { dwarf_cfi_end(c); }
+  };
+  struct Freer {
+    void operator()(void* p) const { free(p); }
+  };
   struct Range {
     uint64_t start, end;
     size_t unit;
@@ -83,11 +91,11 @@ class DwarfFile {
   bool eh_frame_tried_ = false;
   std::unique_ptr<Dwarf_Frame, Freer> frame_;
   std::optional<std::vector<Unit>> units_;
-  std::optional<std::vector<Range>> ranges_;  // of units without .debug_aranges
-  std::unordered_map<void*, FunctionIndex> functions_;  // by unit DIE
+  std::optional<std::vector<Range>> ranges_;                        // of units without .debug_aranges
+  std::unordered_map<void*, FunctionIndex> functions_;              // by unit DIE
   std::unordered_map<void*, std::vector<std::string>> file_names_;  // by unit
   std::unordered_map<Dwarf*, LineSections> line_sections_;
-  std::unordered_map<Dwarf*, size_t> split_units_;      // a .dwo file's Dwarf -> index in units_
+  std::unordered_map<Dwarf*, size_t> split_units_;  // a .dwo file's Dwarf -> index in units_
 };
 
 // Attributes with DW_AT_abstract_origin, DW_AT_specification followed.

@@ -122,7 +122,8 @@ class VariableCollector {
       const int tag = children.tag();
       if ((tag != DW_TAG_formal_parameter && tag != DW_TAG_variable) || seen_.contains(children.die().addr)) continue;
       if (tag == DW_TAG_formal_parameter)
-        parameters_.push_back({note(children.die()), read_variable(children.die(), Variable::Kind::kParameter, context_)});
+        parameters_.push_back(
+            {note(children.die()), read_variable(children.die(), Variable::Kind::kParameter, context_)});
       else
         locals_.push_back(read_variable(children.die(), Variable::Kind::kLocal, context_));
     }
@@ -140,7 +141,9 @@ class VariableCollector {
   std::unordered_set<void*> seen_;
 };
 
-bool is_scope_of_globals(int tag) { return tag == DW_TAG_namespace || tag == DW_TAG_module; }
+bool is_scope_of_globals(int tag) {
+  return tag == DW_TAG_namespace || tag == DW_TAG_module;
+}
 
 // Calls visit(die) for each variable at file or namespace scope until it returns false.
 template <typename Visitor>
@@ -167,8 +170,8 @@ std::optional<VariableRecord> search_unit(DwarfFile& file, DwarfFile::Unit& unit
   return found;
 }
 
-// dwarf_decl_file() would do, but (0.188) it takes DWARF 5's file 0 for none, aborts on split units without a table, and
-// decodes the whole line program first.
+// dwarf_decl_file() would do, but (0.188) it takes DWARF 5's file 0 for none, aborts on split units without a table,
+// and decodes the whole line program first.
 SourcePlace declared_at(DwarfFile& file, Dwarf_Die& die, DwarfFile::Unit& unit) {
   SourcePlace place;
   Dwarf_Attribute attribute;
@@ -201,10 +204,12 @@ Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress p
   if (!die) {
     const std::string missing = unit.die.addr ? file_->missing_split_file(unit) : "";
     if (!missing.empty())
-      return Error{fmt::format("{}: the debug information of the function at 0x{:x} is in {}, which cannot be found", path_,
-                               function.value, missing), "-gsplit-dwarf leaves it beside the object files"};
-    return Error{fmt::format("{}: the debug information does not describe the function at 0x{:x}", path_, function.value),
-                 "the file that defines it was compiled without -g"};
+      return Error{fmt::format("{}: the debug information of the function at 0x{:x} is in {}, which cannot be found",
+                               path_, function.value, missing),
+                   "-gsplit-dwarf leaves it beside the object files"};
+    return Error{
+        fmt::format("{}: the debug information does not describe the function at 0x{:x}", path_, function.value),
+        "the file that defines it was compiled without -g"};
   }
   FunctionRecord record;
   record.return_type = type_id_of(*file_, *die);
@@ -245,16 +250,23 @@ std::vector<std::string> DwarfReader::unit_variable_names(FileAddress function) 
   return names;
 }
 
-TypeNode DwarfReader::type(uint64_t id) { return read_type(*file_, id); }
-uint64_t DwarfReader::definition(uint64_t id) { return find_definition(*file_, id); }
-uint64_t DwarfReader::type_named(const std::string& name) { return find_named_type(*file_, name); }
+TypeNode DwarfReader::type(uint64_t id) {
+  return read_type(*file_, id);
+}
+uint64_t DwarfReader::definition(uint64_t id) {
+  return find_definition(*file_, id);
+}
+uint64_t DwarfReader::type_named(const std::string& name) {
+  return find_named_type(*file_, name);
+}
 
 Result<SourcePlace> DwarfReader::declaration(FileAddress function) {
   DwarfFile::Unit unit;
   auto die = file_->function_die(function, &unit);
   if (!die) return Error{fmt::format("{}: no debug information for the function at 0x{:x}", path_, function.value), {}};
   SourcePlace place = declared_at(*file_, *die, unit);
-  if (place.file.empty()) return Error{fmt::format("{}: the function at 0x{:x} names no source file", path_, function.value), {}};
+  if (place.file.empty())
+    return Error{fmt::format("{}: the function at 0x{:x} names no source file", path_, function.value), {}};
   return place;
 }
 

@@ -173,10 +173,14 @@ void read_array(DwarfFile& file, Dwarf_Die& die, uint64_t id, TypeNode& node) {
 
 const char* tag_keyword(int tag) {
   switch (tag) {
-    case DW_TAG_structure_type: return "struct ";
-    case DW_TAG_class_type: return "class ";
-    case DW_TAG_union_type: return "union ";
-    default: return "enum ";
+    case DW_TAG_structure_type:
+      return "struct ";
+    case DW_TAG_class_type:
+      return "class ";
+    case DW_TAG_union_type:
+      return "union ";
+    default:
+      return "enum ";
   }
 }
 
@@ -202,13 +206,18 @@ void read_tagged(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {
 void read_alias(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {
   node.target = type_id_of(file, die);
   switch (tag) {
-    case DW_TAG_const_type: node.alias = TypeNode::Alias::kConst; break;
-    case DW_TAG_volatile_type: node.alias = TypeNode::Alias::kVolatile; break;
+    case DW_TAG_const_type:
+      node.alias = TypeNode::Alias::kConst;
+      break;
+    case DW_TAG_volatile_type:
+      node.alias = TypeNode::Alias::kVolatile;
+      break;
     case DW_TAG_typedef:
       node.alias = TypeNode::Alias::kTypedef;
       node.name = die_name(die);
       break;
-    default: node.alias = TypeNode::Alias::kOther;
+    default:
+      node.alias = TypeNode::Alias::kOther;
   }
 }
 
@@ -232,11 +241,13 @@ bool same_kind_of_tag(int a, int b) {
   return classes(a) == classes(b);
 }
 
-std::optional<Dwarf_Die> search_definition(Dwarf_Die& parent, const std::vector<std::string>& names, size_t level, int tag) {
+std::optional<Dwarf_Die> search_definition(Dwarf_Die& parent, const std::vector<std::string>& names, size_t level,
+                                           int tag) {
   for (ChildDies children(parent); children.valid(); children.next()) {
     const int child_tag = children.tag();
     const bool last = level + 1 == names.size();
-    const bool scope = child_tag == DW_TAG_namespace || child_tag == DW_TAG_structure_type || child_tag == DW_TAG_class_type;
+    const bool scope =
+        child_tag == DW_TAG_namespace || child_tag == DW_TAG_structure_type || child_tag == DW_TAG_class_type;
     if (last ? !same_kind_of_tag(child_tag, tag) : !scope) continue;
     const char* name = dwarf_diename(&children.die());
     if (names[level] != (name ? name : "")) continue;
@@ -330,8 +341,13 @@ TypeNode read_type(DwarfFile& file, uint64_t id) {
 }
 
 uint64_t find_named_type(DwarfFile& file, const std::string& name) {
-  static constexpr struct { const char* keyword; int tag; } kKeywords[] = {
-      {"struct ", DW_TAG_structure_type}, {"class ", DW_TAG_class_type}, {"union ", DW_TAG_union_type}, {"enum ", DW_TAG_enumeration_type}};
+  static constexpr struct {
+    const char* keyword;
+    int tag;
+  } kKeywords[] = {{"struct ", DW_TAG_structure_type},
+                   {"class ", DW_TAG_class_type},
+                   {"union ", DW_TAG_union_type},
+                   {"enum ", DW_TAG_enumeration_type}};
   std::string plain = name;
   std::vector<int> tags;
   for (const auto& [keyword, tag] : kKeywords)

@@ -23,7 +23,9 @@ std::optional<T> read_at(std::string_view bytes, uint64_t offset) {
   return value;
 }
 
-Error refused(const std::string& path, const std::string& why) { return {fmt::format("{}: {}", path, why), {}}; }
+Error refused(const std::string& path, const std::string& why) {
+  return {fmt::format("{}: {}", path, why), {}};
+}
 
 constexpr uint64_t kMaxSections = 1 << 20;
 
@@ -99,7 +101,8 @@ void ElfImage::read_sections(const Elf64_Ehdr& header) {
   if (names_index < headers.size() && headers[names_index].sh_type == SHT_STRTAB)
     names = range(headers[names_index].sh_offset, headers[names_index].sh_size);
   for (const Elf64_Shdr& s : headers)
-    sections_.push_back({string_at(names, s.sh_name), s.sh_type, s.sh_flags, s.sh_addr, s.sh_offset, s.sh_size, s.sh_link});
+    sections_.push_back(
+        {string_at(names, s.sh_name), s.sh_type, s.sh_flags, s.sh_addr, s.sh_offset, s.sh_size, s.sh_link});
   if (build_id_.empty())
     for (const Section& s : sections_)
       if (s.type == SHT_NOTE) read_notes(contents(s), 4);

@@ -64,7 +64,8 @@ std::string directory_in(const std::string& compilation_directory, std::string_v
 class HeaderReader {
  public:
   HeaderReader(const LineSections& sections, uint64_t offset, const std::string& compilation_directory)
-      : sections_(sections), bytes_(offset < sections.line.size() ? sections.line.substr(offset) : ""),
+      : sections_(sections),
+        bytes_(offset < sections.line.size() ? sections.line.substr(offset) : ""),
         compilation_directory_(compilation_directory) {}
 
   std::vector<std::string> read() {
@@ -77,10 +78,10 @@ class HeaderReader {
     bytes_ = Bytes(bytes_.take(length));
     const uint64_t version = bytes_.fixed(2);
     if (version < 2 || version > 5) return {};
-    if (version == 5) bytes_.fixed(2);  // sizes of addresses and segment selectors
-    bytes_.fixed(offset_size_);         // length of the header
+    if (version == 5) bytes_.fixed(2);   // sizes of addresses and segment selectors
+    bytes_.fixed(offset_size_);          // length of the header
     bytes_.fixed(version >= 4 ? 2 : 1);  // minimum instruction length, operations an instruction
-    bytes_.fixed(3);                    // is_stmt by default, line base, line range
+    bytes_.fixed(3);                     // is_stmt by default, line base, line range
     if (const uint64_t opcodes = bytes_.fixed(1)) bytes_.take(opcodes - 1);
     version == 5 ? read_5() : read_4();
     return std::move(files_);
@@ -114,7 +115,9 @@ class HeaderReader {
     uint64_t directory = 0;
   };
   std::vector<Entry> read_entries() {
-    struct Format { uint64_t content, form; };
+    struct Format {
+      uint64_t content, form;
+    };
     std::vector<Format> formats;
     for (uint64_t n = bytes_.fixed(1); n > 0; --n) {
       const uint64_t content = bytes_.leb();
@@ -142,17 +145,38 @@ class HeaderReader {
   // False: a form that can't be skipped.
   bool read_form(uint64_t form, std::string_view& text, uint64_t& number) {
     switch (form) {
-      case DW_FORM_string: text = bytes_.text(); return true;
-      case DW_FORM_line_strp: text = string_at(sections_.line_strings, bytes_.fixed(offset_size_)); return true;
-      case DW_FORM_strp: text = string_at(sections_.strings, bytes_.fixed(offset_size_)); return true;
-      case DW_FORM_udata: number = bytes_.leb(); return true;
-      case DW_FORM_data1: number = bytes_.fixed(1); return true;
-      case DW_FORM_data2: number = bytes_.fixed(2); return true;
-      case DW_FORM_data4: number = bytes_.fixed(4); return true;
-      case DW_FORM_data8: number = bytes_.fixed(8); return true;
-      case DW_FORM_data16: bytes_.take(16); return true;  // MD5
-      case DW_FORM_block: bytes_.take(bytes_.leb()); return true;
-      default: return false;
+      case DW_FORM_string:
+        text = bytes_.text();
+        return true;
+      case DW_FORM_line_strp:
+        text = string_at(sections_.line_strings, bytes_.fixed(offset_size_));
+        return true;
+      case DW_FORM_strp:
+        text = string_at(sections_.strings, bytes_.fixed(offset_size_));
+        return true;
+      case DW_FORM_udata:
+        number = bytes_.leb();
+        return true;
+      case DW_FORM_data1:
+        number = bytes_.fixed(1);
+        return true;
+      case DW_FORM_data2:
+        number = bytes_.fixed(2);
+        return true;
+      case DW_FORM_data4:
+        number = bytes_.fixed(4);
+        return true;
+      case DW_FORM_data8:
+        number = bytes_.fixed(8);
+        return true;
+      case DW_FORM_data16:
+        bytes_.take(16);
+        return true;  // MD5
+      case DW_FORM_block:
+        bytes_.take(bytes_.leb());
+        return true;
+      default:
+        return false;
     }
   }
 
@@ -165,7 +189,8 @@ class HeaderReader {
 
 }  // namespace
 
-std::vector<std::string> line_table_files(const LineSections& sections, uint64_t offset, const std::string& compilation_directory) {
+std::vector<std::string> line_table_files(const LineSections& sections, uint64_t offset,
+                                          const std::string& compilation_directory) {
   return HeaderReader(sections, offset, compilation_directory).read();
 }
 

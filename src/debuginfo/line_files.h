@@ -1,6 +1,6 @@
 #pragma once
-// The file names of a line number table's header (DWARF 5, section 6.2.4; DWARF 4 likewise). libdw would decode the whole
-// line program to tell them: 100 ms for SQLite, of which a question for one function's source file needs nothing.
+// The file names of a line number table's header (DWARF 5, section 6.2.4; DWARF 4 likewise). libdw would decode the
+// whole line program to tell them: 100 ms for SQLite, of which a question for one function's source file needs nothing.
 
 #include <cstdint>
 #include <string>
@@ -10,13 +10,14 @@
 namespace spile::debuginfo {
 
 struct LineSections {
-  std::string_view line;         // .debug_line, or .debug_line.dwo
-  std::string_view line_strings; // .debug_line_str
-  std::string_view strings;      // .debug_str
+  std::string_view line;          // .debug_line, or .debug_line.dwo
+  std::string_view line_strings;  // .debug_line_str
+  std::string_view strings;       // .debug_str
 };
 
-// Paths by file number: entry 0 of DWARF 4 and older is empty. Relative ones are put behind compilation_directory, if that
-// is not empty. What is damaged is left out, to the point of an empty list.
-std::vector<std::string> line_table_files(const LineSections& sections, uint64_t offset, const std::string& compilation_directory);
+// Paths by file number: entry 0 of DWARF 4 and older is empty. Relative ones are put behind compilation_directory, if
+// that is not empty. What is damaged is left out, to the point of an empty list.
+std::vector<std::string> line_table_files(const LineSections& sections, uint64_t offset,
+                                          const std::string& compilation_directory);
 
 }  // namespace spile::debuginfo

@@ -16,15 +16,34 @@ std::string with_length(const std::string& body) {
 }
 
 const std::string kTable4 = with_length(
-    "\x04\0"s "\0\0\0\0"s "\x01\x01"s "\x01\xfb\x0e"s "\x03\x01\x01"s  // version to opcode lengths
+    "\x04\0"s
+    "\0\0\0\0"s
+    "\x01\x01"s
+    "\x01\xfb\x0e"s
+    "\x03\x01\x01"s  // version to opcode lengths
     "include\0/usr/include\0\0"s
-    "a.c\0\0\0\0"s "b.h\0\x01\0\0"s "c.h\0\x02\x81\x01\0"s "\0"s);
+    "a.c\0\0\0\0"s
+    "b.h\0\x01\0\0"s
+    "c.h\0\x02\x81\x01\0"s
+    "\0"s);
 
 const std::string kTable5 = with_length(
-    "\x05\0"s "\x08\0"s "\0\0\0\0"s "\x01\x01"s "\x01\xfb\x0e"s "\x03\x01\x01"s
-    "\x01\x01\x1f"s "\x02"s "\x00\0\0\0"s "\x06\0\0\0"s                     // directories: line_strp
-    "\x03\x01\x08\x02\x0b\x05\x1e"s "\x02"s                                  // files: string, data1, data16
-    "a.c\0\0"s "0123456789abcdef"s "b.h\0\x01"s "0123456789abcdef"s);
+    "\x05\0"s
+    "\x08\0"s
+    "\0\0\0\0"s
+    "\x01\x01"s
+    "\x01\xfb\x0e"s
+    "\x03\x01\x01"s
+    "\x01\x01\x1f"s
+    "\x02"s
+    "\x00\0\0\0"s
+    "\x06\0\0\0"s  // directories: line_strp
+    "\x03\x01\x08\x02\x0b\x05\x1e"s
+    "\x02"s  // files: string, data1, data16
+    "a.c\0\0"s
+    "0123456789abcdef"s
+    "b.h\0\x01"s
+    "0123456789abcdef"s);
 const std::string kLineStrings = "/work\0inc\0"s;
 
 std::vector<std::string> files(const std::string& line, const std::string& directory) {

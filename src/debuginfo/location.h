@@ -23,12 +23,14 @@ enum class Opcode : uint8_t {
   kDeref,     // pop an address, push the `size` (1, 2, 4, 8) bytes of traced memory there, extended as is_signed says
   kExtend,    // keep the top's low `size` bytes (1, 2, 4, 8), extended to 64 bits as is_signed says
   kExtract,   // keep `size` bits of the top starting at bit `value`, extended as is_signed says; size + value <= 64
+  // clang-format off
   // Pop two, push one; the one pushed last is the right-hand side.
   kAdd, kSub, kMul, kDiv /* signed */, kMod /* unsigned */, kAnd, kOr, kXor, kShl, kShr, kShra,
   kEq, kNe, kLt, kLe, kGt, kGe,  // signed; push 1 or 0
   kNeg, kNot, kAbs,              // change the top
   kDup, kDrop, kSwap, kRot,      // as DWARF's
   kPick,                         // push a copy of the entry `value` below the top (0: the top)
+  // clang-format on
 };
 
 struct Operation {
@@ -61,8 +63,8 @@ struct Place {
   enum class Kind : uint8_t {
     kUnavailable,  // reason says why, as a phrase behind the variable's name: "is optimised out"
     kMemory,       // operations leave the object's address
-    kValue,        // operations leave the object itself in the low bytes (the upper ones are garbage); it has no address
-    kPieces,       // each of pieces, in order of their bytes in the object
+    kValue,   // operations leave the object itself in the low bytes (the upper ones are garbage); it has no address
+    kPieces,  // each of pieces, in order of their bytes in the object
   };
   Kind kind = Kind::kUnavailable;
   std::string reason;

@@ -48,7 +48,9 @@ class ElfModule final : public Module {
     return info().global_variable(name, file, symbol_facts({}));
   }
   Result<Type> type_named(const std::string& name) override { return info().type_named(name); }
-  Result<Place> return_value(FileAddress function) override { return info().return_value(function, symbol_facts(function)); }
+  Result<Place> return_value(FileAddress function) override {
+    return info().return_value(function, symbol_facts(function));
+  }
   void save_cache() override {
     if (info_) info_->save_cache();
   }
@@ -64,7 +66,7 @@ class ElfModule final : public Module {
   OpenOptions options_;
   std::shared_ptr<ElfImage> image_;
   std::optional<std::shared_ptr<ElfImage>> separate_debug_;  // null inside: looked for and not found
-  std::vector<DwarfFunction> dwarf_functions_;  // symbols_ has views of their names
+  std::vector<DwarfFunction> dwarf_functions_;               // symbols_ has views of their names
   std::optional<SymbolTable> symbols_;
   std::shared_ptr<DebugInfo> info_;
 };

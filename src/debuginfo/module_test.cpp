@@ -89,7 +89,8 @@ TEST(Functions, IncludeClonesAndNoFragments) {
     }
     int main(int argc, char **argv) { int x = argc; return cloned(argc, 3, &x) + cloned(argc + 1, 4, &x) + split(argc); })");
   ASSERT_TRUE(directory.run("gcc -O2 -g a.c -o a && nm a > symbols"));
-  ASSERT_THAT(directory.read("symbols"), HasSubstr("cloned."));  // else the compiler has changed and the test is worthless
+  ASSERT_THAT(directory.read("symbols"),
+              HasSubstr("cloned."));  // else the compiler has changed and the test is worthless
   ASSERT_THAT(directory.read("symbols"), HasSubstr("split.cold"));
   auto module = open_module(directory.path("a"));
   auto cloned = module->functions({.name = "cloned", .file = {}});
@@ -167,7 +168,8 @@ TEST(Functions, OfCxxAreFoundByScope) {
 class SeparateDebug : public testing::Test {
  protected:
   void SetUp() override {
-    directory_.write("a.c", "static int quiet(int a) { return a; } int main(int argc, char **argv) { return quiet(argc); }");
+    directory_.write("a.c",
+                     "static int quiet(int a) { return a; } int main(int argc, char **argv) { return quiet(argc); }");
     ASSERT_TRUE(directory_.run("gcc -O0 -g a.c -o a && objcopy --only-keep-debug a a.debug && cp a unstripped"));
   }
   TestDirectory directory_;
@@ -177,7 +179,8 @@ TEST_F(SeparateDebug, IsFoundByBuildId) {
   const std::string id = open_module(directory_.path("a"))->build_id();
   ASSERT_EQ(id.size(), 40u);
   const std::string folder = "debug/.build-id/" + id.substr(0, 2);
-  ASSERT_TRUE(directory_.run("strip -s a && mkdir -p " + folder + " && cp a.debug " + folder + "/" + id.substr(2) + ".debug"));
+  ASSERT_TRUE(
+      directory_.run("strip -s a && mkdir -p " + folder + " && cp a.debug " + folder + "/" + id.substr(2) + ".debug"));
   OpenOptions options = without_cache();
   EXPECT_THAT(names(*open_module(directory_.path("a"), options), "quiet"), IsEmpty());
   options.debug_directories = {directory_.path("debug")};
@@ -186,18 +189,21 @@ TEST_F(SeparateDebug, IsFoundByBuildId) {
   EXPECT_THAT(names(*module, "quiet"), ElementsAre("quiet"));
   EXPECT_THAT(names(*module, "quiet", "a.c"), ElementsAre("quiet"));
   // Another build's debug file at that place is not believed.
-  ASSERT_TRUE(directory_.run("gcc -O1 -g a.c -o b && objcopy --only-keep-debug b " + folder + "/" + id.substr(2) + ".debug"));
+  ASSERT_TRUE(
+      directory_.run("gcc -O1 -g a.c -o b && objcopy --only-keep-debug b " + folder + "/" + id.substr(2) + ".debug"));
   EXPECT_FALSE(open_module(directory_.path("a"), options)->has_debug_info());
 }
 
 TEST_F(SeparateDebug, IsFoundByLinkBesideTheFile) {
-  ASSERT_TRUE(directory_.run("strip -s a && objcopy --add-gnu-debuglink=a.debug a && mkdir .debug && mv a.debug .debug"));
+  ASSERT_TRUE(
+      directory_.run("strip -s a && objcopy --add-gnu-debuglink=a.debug a && mkdir .debug && mv a.debug .debug"));
   EXPECT_TRUE(open_module(directory_.path("a"))->has_debug_info());
 }
 
 TEST_F(SeparateDebug, IsCheckedBySumWhereThereIsNoBuildId) {
-  ASSERT_TRUE(directory_.run("gcc -O0 -g -Wl,--build-id=none a.c -o a && objcopy --only-keep-debug a a.debug && strip -s a && "
-                             "objcopy --add-gnu-debuglink=a.debug a"));
+  ASSERT_TRUE(
+      directory_.run("gcc -O0 -g -Wl,--build-id=none a.c -o a && objcopy --only-keep-debug a a.debug && strip -s a && "
+                     "objcopy --add-gnu-debuglink=a.debug a"));
   EXPECT_TRUE(open_module(directory_.path("a"))->has_debug_info());
   ASSERT_TRUE(directory_.run("printf x >> a.debug"));
   EXPECT_FALSE(open_module(directory_.path("a"))->has_debug_info());
@@ -213,7 +219,8 @@ TEST_F(SeparateDebug, IsFoundUnderAnotherRoot) {
 }
 
 TEST_F(SeparateDebug, FunctionsComeFromDwarfWithoutSymbols) {
-  ASSERT_TRUE(directory_.run("objcopy --strip-all --keep-section='.debug_*' a b 2>/dev/null && nm b 2>&1 | grep -q 'no symbols'"));
+  ASSERT_TRUE(directory_.run(
+      "objcopy --strip-all --keep-section='.debug_*' a b 2>/dev/null && nm b 2>&1 | grep -q 'no symbols'"));
   auto module = open_module(directory_.path("b"));
   ASSERT_TRUE(module->has_debug_info());
   EXPECT_THAT(names(*module, "quiet"), ElementsAre("quiet"));

@@ -16,11 +16,11 @@ bool is_glob(std::string_view pattern);
 bool file_matches(std::string_view pattern, std::string_view path);
 
 struct CloneName {
-  std::string_view base;   // without symbol version and clone suffixes
-  bool fragment = false;   // .cold: a part of a function that is jumped to, never called
-  bool split = false;      // .part.N: the rest of a function whose head was inlined
-  bool specialised = false;       // .isra, .constprop, .part: parameters may be others than the source has
-  bool may_lose_result = false;   // .isra: a result that no caller uses is not computed
+  std::string_view base;         // without symbol version and clone suffixes
+  bool fragment = false;         // .cold: a part of a function that is jumped to, never called
+  bool split = false;            // .part.N: the rest of a function whose head was inlined
+  bool specialised = false;      // .isra, .constprop, .part: parameters may be others than the source has
+  bool may_lose_result = false;  // .isra: a result that no caller uses is not computed
 };
 // "foo.constprop.0.isra.0" -> foo. GCC: gimple clone names; Clang: .llvm.N (ThinLTO promotion), .__uniq.N.
 CloneName clone_name(std::string_view symbol);

@@ -66,7 +66,8 @@ TEST(Scopes, AreCutOutOfDemangledNames) {
   EXPECT_THAT(scopes_of("_ZN3FooptEv"), ElementsAre("Foo", "operator->"));
   EXPECT_THAT(scopes_of("_ZN3FoocvbEv"), ElementsAre("Foo", "operator bool"));
   EXPECT_THAT(scopes_of("_ZN12_GLOBAL__N_13fooEv"), ElementsAre("(anonymous namespace)", "foo"));
-  EXPECT_THAT(scopes_of("_ZNSt6vectorIiSaIiEE9push_backERKi"), ElementsAre("std", "vector<int, std::allocator<int> >", "push_back"));
+  EXPECT_THAT(scopes_of("_ZNSt6vectorIiSaIiEE9push_backERKi"),
+              ElementsAre("std", "vector<int, std::allocator<int> >", "push_back"));
   EXPECT_THAT(scopes_of("_ZZ4mainENKUlvE_clEv"), ElementsAre("main", "{lambda()#1}", "operator()"));
   EXPECT_THAT(scopes_of("_ZN4core3fmt5write17h0123456789abcdefE"), ElementsAre("core", "fmt", "write"));  // Rust
   EXPECT_THAT(scopes_of("foo"), IsEmpty());
@@ -74,7 +75,9 @@ TEST(Scopes, AreCutOutOfDemangledNames) {
   EXPECT_THAT(scopes_of("_Zgarbage"), IsEmpty());
 }
 
-bool matches(const char* pattern, const char* symbol) { return NamePattern(pattern).matches(symbol); }
+bool matches(const char* pattern, const char* symbol) {
+  return NamePattern(pattern).matches(symbol);
+}
 
 TEST(NamePattern, MatchesPlainNames) {
   EXPECT_TRUE(matches("foo", "foo"));

@@ -118,7 +118,8 @@ std::string to_bytes(const TypeNode& node) {
   out.number(node.members.size());
   for (const MemberNode& member : node.members) {
     out.text(member.name);
-    for (uint64_t n : {member.type, member.offset, uint64_t{member.bit_offset}, uint64_t{member.bit_size}, uint64_t{member.is_base}})
+    for (uint64_t n :
+         {member.type, member.offset, uint64_t{member.bit_offset}, uint64_t{member.bit_size}, uint64_t{member.is_base}})
       out.number(n);
   }
   out.number(node.enumerators.size());

@@ -17,7 +17,8 @@ std::unique_ptr<ElfImage> open_matching(const ElfImage& image, const std::string
 
 }  // namespace
 
-std::unique_ptr<ElfImage> find_separate_debug(const ElfImage& image, const std::string& path, const OpenOptions& options) {
+std::unique_ptr<ElfImage> find_separate_debug(const ElfImage& image, const std::string& path,
+                                              const OpenOptions& options) {
   std::vector<std::string> candidates;
   auto add = [&](const std::string& candidate) {
     if (!options.root.empty()) candidates.push_back(options.root + candidate);

@@ -1,7 +1,7 @@
 #pragma once
-// Where the debug information of a stripped file is: DIR/.build-id/ab/cdef.debug by its build-id, else by the file name and
-// checksum in .gnu_debuglink, beside the file, in .debug/ below it, and under DIR. What gdb looks for, in gdb's order:
-// https://sourceware.org/gdb/current/onlinedocs/gdb.html/Separate-Debug-Files.html
+// Where the debug information of a stripped file is: DIR/.build-id/ab/cdef.debug by its build-id, else by the file name
+// and checksum in .gnu_debuglink, beside the file, in .debug/ below it, and under DIR. What gdb looks for, in gdb's
+// order: https://sourceware.org/gdb/current/onlinedocs/gdb.html/Separate-Debug-Files.html
 
 #include <memory>
 
@@ -10,6 +10,7 @@
 namespace spile::debuginfo {
 
 // Null where there is none that belongs to this very build of `image`.
-std::unique_ptr<ElfImage> find_separate_debug(const ElfImage& image, const std::string& path, const OpenOptions& options);
+std::unique_ptr<ElfImage> find_separate_debug(const ElfImage& image, const std::string& path,
+                                              const OpenOptions& options);
 
 }  // namespace spile::debuginfo

@@ -60,7 +60,9 @@ size_t SymbolTable::end_of_group(size_t first) const {
 }
 
 bool SymbolTable::better_name(const Symbol& a, const Symbol& b) {
-  auto underscores = [](std::string_view n) { return n.substr(0, 2) == "_Z" ? 0 : std::min(n.find_first_not_of('_'), n.size()); };
+  auto underscores = [](std::string_view n) {
+    return n.substr(0, 2) == "_Z" ? 0 : std::min(n.find_first_not_of('_'), n.size());
+  };
   auto rank = [](uint8_t binding) { return binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0; };
   if (underscores(a.name) != underscores(b.name)) return underscores(a.name) < underscores(b.name);
   if (rank(a.binding) != rank(b.binding)) return rank(a.binding) < rank(b.binding);
@@ -114,7 +116,8 @@ std::optional<Function> SymbolTable::containing(FileAddress address) {
                                 [](uint64_t a, const Symbol& s) { return a < s.address; });
   if (after == symbols_.begin()) return std::nullopt;
   const uint64_t start = std::prev(after)->address;
-  auto begin = std::lower_bound(symbols_.begin(), after, start, [](const Symbol& s, uint64_t a) { return s.address < a; });
+  auto begin =
+      std::lower_bound(symbols_.begin(), after, start, [](const Symbol& s, uint64_t a) { return s.address < a; });
   const size_t first = static_cast<size_t>(begin - symbols_.begin());
   const size_t last = static_cast<size_t>(after - symbols_.begin());
   size_t chosen = first;

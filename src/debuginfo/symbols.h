@@ -1,7 +1,7 @@
 #pragma once
 // The functions of a module by its symbol tables: .symtab and .dynsym of the file, .symtab of its separate debug file.
-// Symbols of one address are one function. Zero-size, undefined, data, TLS and fragment (.cold) symbols, and those outside
-// executable segments, are left out. Views point into the images, which must outlive the table.
+// Symbols of one address are one function. Zero-size, undefined, data, TLS and fragment (.cold) symbols, and those
+// outside executable segments, are left out. Views point into the images, which must outlive the table.
 
 #include <optional>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// For this folder's tests: programs compiled small in a directory of their own, and run under ptrace up to an address, to
-// compare what the places say with what is really there.
+// For this folder's tests: programs compiled small in a directory of their own, and run under ptrace up to an address,
+// to compare what the places say with what is really there.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -119,25 +119,79 @@ class StoppedProgram {
     for (const Operation& op : operations) {
       const auto value = static_cast<uint64_t>(op.value);
       switch (op.opcode) {
-        case Opcode::kRegister: stack.push_back(register_value(op.value)); break;
-        case Opcode::kConstant: stack.push_back(value); break;
-        case Opcode::kAddress: stack.push_back(value + bias_); break;
-        case Opcode::kIndex: stack.push_back(indices.at(value)); break;
-        case Opcode::kOffset: stack.back() += value; break;
-        case Opcode::kDeref: stack.back() = extended(read(stack.back(), op.size), op.size * 8, op.is_signed); break;
-        case Opcode::kExtend: stack.back() = extended(stack.back(), op.size * 8, op.is_signed); break;
-        case Opcode::kExtract: stack.back() = extended(stack.back() >> value, op.size, op.is_signed); break;
-        case Opcode::kAdd: { auto b = pop(); stack.back() += b; break; }
-        case Opcode::kSub: { auto b = pop(); stack.back() -= b; break; }
-        case Opcode::kMul: { auto b = pop(); stack.back() *= b; break; }
-        case Opcode::kAnd: { auto b = pop(); stack.back() &= b; break; }
-        case Opcode::kOr: { auto b = pop(); stack.back() |= b; break; }
-        case Opcode::kShl: { auto b = pop(); stack.back() <<= b; break; }
-        case Opcode::kShr: { auto b = pop(); stack.back() >>= b; break; }
-        case Opcode::kShra: { auto b = pop(); stack.back() = static_cast<uint64_t>(static_cast<int64_t>(stack.back()) >> b); break; }
-        case Opcode::kNeg: stack.back() = 0 - stack.back(); break;
-        case Opcode::kNot: stack.back() = ~stack.back(); break;
-        default: ADD_FAILURE() << "operation of " << to_string(operations); return 0;
+        case Opcode::kRegister:
+          stack.push_back(register_value(op.value));
+          break;
+        case Opcode::kConstant:
+          stack.push_back(value);
+          break;
+        case Opcode::kAddress:
+          stack.push_back(value + bias_);
+          break;
+        case Opcode::kIndex:
+          stack.push_back(indices.at(value));
+          break;
+        case Opcode::kOffset:
+          stack.back() += value;
+          break;
+        case Opcode::kDeref:
+          stack.back() = extended(read(stack.back(), op.size), op.size * 8, op.is_signed);
+          break;
+        case Opcode::kExtend:
+          stack.back() = extended(stack.back(), op.size * 8, op.is_signed);
+          break;
+        case Opcode::kExtract:
+          stack.back() = extended(stack.back() >> value, op.size, op.is_signed);
+          break;
+        case Opcode::kAdd: {
+          auto b = pop();
+          stack.back() += b;
+          break;
+        }
+        case Opcode::kSub: {
+          auto b = pop();
+          stack.back() -= b;
+          break;
+        }
+        case Opcode::kMul: {
+          auto b = pop();
+          stack.back() *= b;
+          break;
+        }
+        case Opcode::kAnd: {
+          auto b = pop();
+          stack.back() &= b;
+          break;
+        }
+        case Opcode::kOr: {
+          auto b = pop();
+          stack.back() |= b;
+          break;
+        }
+        case Opcode::kShl: {
+          auto b = pop();
+          stack.back() <<= b;
+          break;
+        }
+        case Opcode::kShr: {
+          auto b = pop();
+          stack.back() >>= b;
+          break;
+        }
+        case Opcode::kShra: {
+          auto b = pop();
+          stack.back() = static_cast<uint64_t>(static_cast<int64_t>(stack.back()) >> b);
+          break;
+        }
+        case Opcode::kNeg:
+          stack.back() = 0 - stack.back();
+          break;
+        case Opcode::kNot:
+          stack.back() = ~stack.back();
+          break;
+        default:
+          ADD_FAILURE() << "operation of " << to_string(operations);
+          return 0;
       }
     }
     return stack.back();
@@ -156,7 +210,7 @@ class StoppedProgram {
   uint64_t register_value(int64_t number) const {
     const auto& r = registers_;
     const uint64_t values[] = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp,
-                               r.r8, r.r9, r.r10, r.r11, r.r12, r.r13, r.r14, r.r15};
+                               r.r8,  r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15};
     return values[number];
   }
 

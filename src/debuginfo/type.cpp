@@ -32,8 +32,9 @@ std::string spell(TypeSource& source, uint64_t id, std::string inside, int depth
   if (depth > kDeepestNesting) return "..." + inside;
   if (node.alias == TypeNode::Alias::kTypedef) return node.name + inside;
   if (node.alias != TypeNode::Alias::kNone) {
-    const char* qualifier = node.alias == TypeNode::Alias::kConst ? "const" :
-                            node.alias == TypeNode::Alias::kVolatile ? "volatile" : "";
+    const char* qualifier = node.alias == TypeNode::Alias::kConst      ? "const"
+                            : node.alias == TypeNode::Alias::kVolatile ? "volatile"
+                                                                       : "";
     const TypeNode& target = source.type_node(node.target);
     if (!*qualifier) return spell(source, node.target, inside, depth + 1);
     // A qualified pointer has the qualifier behind its star: char* const.
@@ -44,19 +45,23 @@ std::string spell(TypeSource& source, uint64_t id, std::string inside, int depth
     return spelled.starts_with(fmt::format("{} ", qualifier)) ? spelled : fmt::format("{} {}", qualifier, spelled);
   }
   switch (node.kind) {
-    case TypeKind::kVoid: return (node.name.empty() ? "void" : node.name) + inside;
+    case TypeKind::kVoid:
+      return (node.name.empty() ? "void" : node.name) + inside;
     case TypeKind::kPointer: {
       const TypeNode& target = source.type_node(node.target);
       std::string star = node.is_reference ? "&" : "*";
       star += inside;
-      if (target.alias == TypeNode::Alias::kNone && (target.kind == TypeKind::kArray || target.kind == TypeKind::kFunction))
+      if (target.alias == TypeNode::Alias::kNone &&
+          (target.kind == TypeKind::kArray || target.kind == TypeKind::kFunction))
         star = "(" + star + ")";
       return spell(source, node.target, star, depth + 1);
     }
     case TypeKind::kArray:
       return spell(source, node.target, inside + (node.has_count ? fmt::format("[{}]", node.count) : "[]"), depth + 1);
-    case TypeKind::kFunction: return spell(source, node.target, inside + "(...)", depth + 1);
-    default: return (node.name.empty() ? "<unknown type>" : node.name) + inside;
+    case TypeKind::kFunction:
+      return spell(source, node.target, inside + "(...)", depth + 1);
+    default:
+      return (node.name.empty() ? "<unknown type>" : node.name) + inside;
   }
 }
 
@@ -106,19 +111,38 @@ const TypeNode& Type::complete() const {
   return definition == kUnknownType ? found : source_->type_node(definition);
 }
 
-TypeKind Type::kind() const { return node().kind; }
-std::string Type::name() const { return source_ ? spell(*source_, id_, "", 0) : "<unknown type>"; }
-uint64_t Type::size() const { return source_ ? size_of(*source_, id_, 0) : 0; }
-bool Type::is_signed() const { return node().is_signed; }
-bool Type::is_boolean() const { return node().is_boolean; }
-bool Type::is_character() const { return node().is_character; }
-bool Type::is_reference() const { return node().is_reference; }
-uint64_t Type::stated_alignment() const { return complete().alignment; }
-bool Type::passed_by_reference() const { return complete().passed_by_reference; }
+TypeKind Type::kind() const {
+  return node().kind;
+}
+std::string Type::name() const {
+  return source_ ? spell(*source_, id_, "", 0) : "<unknown type>";
+}
+uint64_t Type::size() const {
+  return source_ ? size_of(*source_, id_, 0) : 0;
+}
+bool Type::is_signed() const {
+  return node().is_signed;
+}
+bool Type::is_boolean() const {
+  return node().is_boolean;
+}
+bool Type::is_character() const {
+  return node().is_character;
+}
+bool Type::is_reference() const {
+  return node().is_reference;
+}
+uint64_t Type::stated_alignment() const {
+  return complete().alignment;
+}
+bool Type::passed_by_reference() const {
+  return complete().passed_by_reference;
+}
 
 bool Type::is_scalar() const {
   const TypeNode& found = complete();
-  if (found.kind != TypeKind::kInteger && found.kind != TypeKind::kEnum && found.kind != TypeKind::kPointer) return false;
+  if (found.kind != TypeKind::kInteger && found.kind != TypeKind::kEnum && found.kind != TypeKind::kPointer)
+    return false;
   return found.size == 1 || found.size == 2 || found.size == 4 || found.size == 8;
 }
 
@@ -147,7 +171,9 @@ std::vector<Member> Type::members() const {
   return members;
 }
 
-std::vector<Enumerator> Type::enumerators() const { return complete().enumerators; }
+std::vector<Enumerator> Type::enumerators() const {
+  return complete().enumerators;
+}
 
 std::optional<Member> Type::member(std::string_view name) const {
   return name.empty() ? std::nullopt : find_member(*this, name, 0);

@@ -18,14 +18,14 @@ struct TypeNode;
 struct Member;
 
 enum class TypeKind : uint8_t {
-  kUnknown,   // no type given, or one that we can't read
+  kUnknown,  // no type given, or one that we can't read
   kVoid,
-  kInteger,   // also characters and booleans
+  kInteger,  // also characters and booleans
   kFloat,
-  kPointer,   // also C++ references
-  kStruct,    // also classes
+  kPointer,  // also C++ references
+  kStruct,   // also classes
   kUnion,
-  kArray,     // one dimension; int[2][3] is an array of 2 arrays
+  kArray,  // one dimension; int[2][3] is an array of 2 arrays
   kEnum,
   kFunction,
 };
@@ -46,7 +46,7 @@ class Type {
   // Bytes; 0 where unknown (void, functions, arrays without bound, declarations without definition).
   uint64_t size() const;
 
-  bool is_signed() const;     // integers and enums
+  bool is_signed() const;  // integers and enums
   bool is_boolean() const;
   bool is_character() const;  // char, signed char, unsigned char, char8_t: any one-byte character type
   bool is_reference() const;  // C++ & and &&
@@ -54,12 +54,13 @@ class Type {
   // A pointer to, or an array of, one-byte characters: can be printed as a string.
   bool is_string() const;
 
-  Type target() const;                     // what a pointer points to, an array holds, a function returns
-  std::optional<uint64_t> count() const;   // elements of an array; nothing where it has no bound
-  std::vector<Member> members() const;     // of a struct or union, base classes first; a declaration's definition is sought
+  Type target() const;                    // what a pointer points to, an array holds, a function returns
+  std::optional<uint64_t> count() const;  // elements of an array; nothing where it has no bound
+  std::vector<Member> members()
+      const;  // of a struct or union, base classes first; a declaration's definition is sought
   std::vector<Enumerator> enumerators() const;
-  uint64_t stated_alignment() const;       // bytes, by alignas or the like; 0 where it has its natural one
-  bool passed_by_reference() const;        // a C++ class that the ABI passes by hidden reference
+  uint64_t stated_alignment() const;  // bytes, by alignas or the like; 0 where it has its natural one
+  bool passed_by_reference() const;   // a C++ class that the ABI passes by hidden reference
 
   // A member by name, also one inside anonymous members and base classes; its offset is from the start of this type.
   std::optional<Member> member(std::string_view name) const;
@@ -71,7 +72,7 @@ class Type {
   const std::shared_ptr<TypeSource>& source() const { return source_; }
 
  private:
-  const TypeNode& node() const;    // after typedefs and qualifiers
+  const TypeNode& node() const;      // after typedefs and qualifiers
   const TypeNode& complete() const;  // for a declaration, its definition where there is one
 
   std::shared_ptr<TypeSource> source_;
@@ -79,7 +80,7 @@ class Type {
 };
 
 struct Member {
-  std::string name;   // "" for anonymous members
+  std::string name;  // "" for anonymous members
   Type type;
   uint64_t offset = 0;      // bytes from the start of the type it was asked of
   uint32_t bit_offset = 0;  // of a bit-field: bits from `offset`, counted from the least significant

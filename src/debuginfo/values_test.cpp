@@ -1,5 +1,6 @@
-// The places that debug information gives, against the values that are really there: programs built by both compilers, with
-// and without optimisation, are run under ptrace to a function's first instruction, to a marked one inside, and to its return.
+// The places that debug information gives, against the values that are really there: programs built by both compilers,
+// with and without optimisation, are run under ptrace to a function's first instruction, to a marked one inside, and to
+// its return.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -106,12 +107,15 @@ struct Build {
   const char* command;
   bool optimised;
 };
-void PrintTo(const Build& build, std::ostream* out) { *out << build.command; }
+void PrintTo(const Build& build, std::ostream* out) {
+  *out << build.command;
+}
 
 class Values : public testing::TestWithParam<Build> {
  protected:
   void SetUp() override {
-    if (std::string_view(GetParam().command).find("dwz") != std::string_view::npos && system("command -v dwz >/dev/null") != 0)
+    if (std::string_view(GetParam().command).find("dwz") != std::string_view::npos &&
+        system("command -v dwz >/dev/null") != 0)
       GTEST_SKIP() << "dwz is not installed";
     // Compiled once for all tests of a build.
     static std::map<std::string, TestDirectory> directories;
@@ -176,8 +180,12 @@ class Values : public testing::TestWithParam<Build> {
   FileAddress function_, pc_;
 };
 
-Step member(const std::string& name) { return {.kind = Step::Kind::kMember, .member = name}; }
-Step at(int64_t index) { return {.kind = Step::Kind::kIndex, .member = {}, .index = index}; }
+Step member(const std::string& name) {
+  return {.kind = Step::Kind::kMember, .member = name};
+}
+Step at(int64_t index) {
+  return {.kind = Step::Kind::kIndex, .member = {}, .index = index};
+}
 
 TEST_P(Values, OfScalarParametersAtEntry) {
   run_to_entry("scalars");
@@ -232,7 +240,7 @@ TEST_P(Values, OfStructuresPassedByValue) {
 
 TEST_P(Values, OfReturns) {
   run_to_entry("return_big");
-  if (place("n").ok()) {     // Clang -O2 gives them no location at all
+  if (place("n").ok()) {       // Clang -O2 gives them no location at all
     EXPECT_EQ(value("n"), 1);  // the first register has the address for the result
     EXPECT_EQ(value("m"), 2);
   } else {
@@ -277,7 +285,8 @@ TEST_P(Values, ThroughPointers) {
   EXPECT_EQ(program_->read_string(static_cast<uint64_t>(value("list", {member("name")}))), "first");
   EXPECT_EQ(value("list", {at(0), member("value")}), -11);
 
-  auto dynamic = walk(*place("numbers"), std::vector<Step>{{.kind = Step::Kind::kDynamicIndex, .member = {}, .index = 0}});
+  auto dynamic =
+      walk(*place("numbers"), std::vector<Step>{{.kind = Step::Kind::kDynamicIndex, .member = {}, .index = 0}});
   ASSERT_TRUE(dynamic.ok());
   EXPECT_EQ(program_->evaluate(*load(*dynamic), {2}), 30u);
 }
@@ -293,7 +302,9 @@ TEST_P(Values, InNestedBlocks) {
 
 TEST_P(Values, HaveTheTypesOfTheSource) {
   function_ = pc_ = function("pointers");
-  auto type = [&](const std::string& name, const std::vector<Step>& steps = {}) { return place(name, steps)->type.name(); };
+  auto type = [&](const std::string& name, const std::vector<Step>& steps = {}) {
+    return place(name, steps)->type.name();
+  };
   EXPECT_EQ(type("list"), "struct node*");
   EXPECT_EQ(type("text"), "const char*");
   EXPECT_EQ(type("names"), "char**");
@@ -331,32 +342,42 @@ TEST_P(Values, ComeWithSourcePlaces) {
 
 INSTANTIATE_TEST_SUITE_P(
     Builds, Values,
-    testing::Values(Build{"GccO0Dwarf5", "gcc -O0 -gdwarf-5 program.c -o program", false},
-                    Build{"GccO2Dwarf5", "gcc -O2 -gdwarf-5 program.c -o program", true},
-                    Build{"GccO2Dwarf4", "gcc -O2 -gdwarf-4 program.c -o program", true},
-                    Build{"GccO0Dwarf4Static", "gcc -O0 -gdwarf-4 -no-pie program.c -o program", false},
-                    Build{"GccO0Split", "gcc -O0 -g -gsplit-dwarf -c program.c && gcc program.o -o program", false},
-                    Build{"GccO2Split4", "gcc -O2 -g -gdwarf-4 -gsplit-dwarf -c program.c && gcc program.o -o program", true},
-                    Build{"GccO2TypeUnits", "gcc -O2 -gdwarf-4 -fdebug-types-section program.c -o program", true},
-                    Build{"GccO2TypeUnits5", "gcc -O2 -gdwarf-5 -fdebug-types-section program.c -o program", true},
-                    Build{"GccO1FramePointer", "gcc -O1 -fno-omit-frame-pointer -fcf-protection -g program.c -o program", true},
-                    Build{"ClangO0Dwarf5", "clang-19 -O0 -gdwarf-5 program.c -o program", false},
-                    Build{"ClangO2Dwarf5", "clang-19 -O2 -gdwarf-5 program.c -o program", true},
-                    Build{"ClangO0Dwarf4", "clang-19 -O0 -gdwarf-4 program.c -o program", false},
-                    Build{"ClangO2Split", "clang-19 -O2 -gdwarf-5 -gsplit-dwarf -c program.c && clang-19 program.o -o program", true},
-                    Build{"GccO0Separate",
-                          "gcc -O0 -g program.c -o program -Wl,--build-id=none && objcopy --only-keep-debug program program.debug && "
-                          "strip -s program && objcopy --add-gnu-debuglink=program.debug program", false},
-                    // These keep their frame in other ways: a second one on the heap, rbx for the first.
-                    Build{"GccO0Asan", "gcc -O0 -g -fsanitize=address program.c -o program", false},
-                    Build{"ClangO0Asan", "clang-19 -O0 -g -fsanitize=address program.c -o program", false},
-                    Build{"ClangO0Realigned", "clang-19 -O0 -g -mstackrealign program.c -o program", false},
-                    Build{"GccO0Realigned", "gcc -O0 -g -mstackrealign program.c -o program", false},
-                    Build{"GccOg", "gcc -Og -g program.c -o program", true},
-                    // Debian's -dbgsym packages: common parts are in a file of their own.
-                    Build{"GccO2Dwz", "gcc -O2 -g program.c -o program && gcc -O0 -g program.c -o other && dwz -m common.debug -M $PWD/common.debug program other", true},
-                    Build{"GccO0Dwz", "gcc -O0 -g program.c -o program && gcc -O2 -g program.c -o other && dwz -m common.debug -M $PWD/common.debug program other", false},
-                    Build{"GccO2Compressed", "gcc -O2 -g -gz program.c -o program", true}),
+    testing::Values(
+        Build{"GccO0Dwarf5", "gcc -O0 -gdwarf-5 program.c -o program", false},
+        Build{"GccO2Dwarf5", "gcc -O2 -gdwarf-5 program.c -o program", true},
+        Build{"GccO2Dwarf4", "gcc -O2 -gdwarf-4 program.c -o program", true},
+        Build{"GccO0Dwarf4Static", "gcc -O0 -gdwarf-4 -no-pie program.c -o program", false},
+        Build{"GccO0Split", "gcc -O0 -g -gsplit-dwarf -c program.c && gcc program.o -o program", false},
+        Build{"GccO2Split4", "gcc -O2 -g -gdwarf-4 -gsplit-dwarf -c program.c && gcc program.o -o program", true},
+        Build{"GccO2TypeUnits", "gcc -O2 -gdwarf-4 -fdebug-types-section program.c -o program", true},
+        Build{"GccO2TypeUnits5", "gcc -O2 -gdwarf-5 -fdebug-types-section program.c -o program", true},
+        Build{"GccO1FramePointer", "gcc -O1 -fno-omit-frame-pointer -fcf-protection -g program.c -o program", true},
+        Build{"ClangO0Dwarf5", "clang-19 -O0 -gdwarf-5 program.c -o program", false},
+        Build{"ClangO2Dwarf5", "clang-19 -O2 -gdwarf-5 program.c -o program", true},
+        Build{"ClangO0Dwarf4", "clang-19 -O0 -gdwarf-4 program.c -o program", false},
+        Build{"ClangO2Split", "clang-19 -O2 -gdwarf-5 -gsplit-dwarf -c program.c && clang-19 program.o -o program",
+              true},
+        Build{
+            "GccO0Separate",
+            "gcc -O0 -g program.c -o program -Wl,--build-id=none && objcopy --only-keep-debug program program.debug && "
+            "strip -s program && objcopy --add-gnu-debuglink=program.debug program",
+            false},
+        // These keep their frame in other ways: a second one on the heap, rbx for the first.
+        Build{"GccO0Asan", "gcc -O0 -g -fsanitize=address program.c -o program", false},
+        Build{"ClangO0Asan", "clang-19 -O0 -g -fsanitize=address program.c -o program", false},
+        Build{"ClangO0Realigned", "clang-19 -O0 -g -mstackrealign program.c -o program", false},
+        Build{"GccO0Realigned", "gcc -O0 -g -mstackrealign program.c -o program", false},
+        Build{"GccOg", "gcc -Og -g program.c -o program", true},
+        // Debian's -dbgsym packages: common parts are in a file of their own.
+        Build{"GccO2Dwz",
+              "gcc -O2 -g program.c -o program && gcc -O0 -g program.c -o other && dwz -m common.debug -M "
+              "$PWD/common.debug program other",
+              true},
+        Build{"GccO0Dwz",
+              "gcc -O0 -g program.c -o program && gcc -O2 -g program.c -o other && dwz -m common.debug -M "
+              "$PWD/common.debug program other",
+              false},
+        Build{"GccO2Compressed", "gcc -O2 -g -gz program.c -o program", true}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

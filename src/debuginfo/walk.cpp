@@ -10,7 +10,9 @@ namespace {
 
 constexpr size_t kMostNamesInHint = 12;
 
-Error unreadable(const std::string& reason) { return {fmt::format("the value {}", reason), {}}; }
+Error unreadable(const std::string& reason) {
+  return {fmt::format("the value {}", reason), {}};
+}
 
 void append_shift_right(Operations& code, uint64_t bytes) {
   if (bytes == 0) return;
@@ -52,7 +54,8 @@ Place part_of(const Place& whole, uint64_t offset, uint64_t size, Type type) {
   uint64_t start = 0;
   for (const Piece& piece : whole.pieces) {
     if (offset >= start && offset + size <= start + piece.size) {
-      if (piece.kind == Piece::Kind::kMissing) return out_of_reach("is optimised out, or in a floating-point register", part.type);
+      if (piece.kind == Piece::Kind::kMissing)
+        return out_of_reach("is optimised out, or in a floating-point register", part.type);
       Place inner;
       inner.kind = piece.kind == Piece::Kind::kMemory ? Place::Kind::kMemory : Place::Kind::kValue;
       inner.operations = piece.operations;
@@ -100,8 +103,9 @@ Result<Place> walk_member(const Place& from, const std::string& name) {
       names.resize(kMostNamesInHint);
       names.push_back("...");
     }
-    return Error{fmt::format("'{}' has no member '{}'", type.name(), name),
-                 near.empty() ? fmt::format("it has: {}", fmt::join(names, ", ")) : fmt::format("did you mean '{}'?", near)};
+    return Error{
+        fmt::format("'{}' has no member '{}'", type.name(), name),
+        near.empty() ? fmt::format("it has: {}", fmt::join(names, ", ")) : fmt::format("did you mean '{}'?", near)};
   }
   const uint64_t bytes = member->bit_size ? (member->bit_offset + member->bit_size + 7) / 8 : member->type.size();
   Place part = part_of(object, member->offset, bytes, member->type);
@@ -127,7 +131,8 @@ Result<Place> walk_index(const Place& from, const Step& step) {
     if (object.kind != Place::Kind::kMemory && step.index < 0) return unreadable("is outside the array");
     return part_of(object, offset, stride, element);
   }
-  if (object.kind != Place::Kind::kMemory) return unreadable("is in an array that is kept in registers, where only constant indices reach");
+  if (object.kind != Place::Kind::kMemory)
+    return unreadable("is in an array that is kept in registers, where only constant indices reach");
   object.operations.push_back({.opcode = Opcode::kIndex, .value = step.index});
   if (stride != 1) {
     object.operations.push_back({.opcode = Opcode::kConstant, .value = static_cast<int64_t>(stride)});
@@ -148,8 +153,10 @@ Result<Operations> load_bit_field(const Place& place) {
     code.push_back({.opcode = Opcode::kDeref, .size = static_cast<uint8_t>(unit_fits ? unit : enough)});
   }
   if (place.bit_offset + place.bit_size > 64) return unreadable("is a packed bit-field across more than 8 bytes");
-  code.push_back({.opcode = Opcode::kExtract, .is_signed = place.type.is_signed(),
-                  .size = static_cast<uint8_t>(place.bit_size), .value = place.bit_offset});
+  code.push_back({.opcode = Opcode::kExtract,
+                  .is_signed = place.type.is_signed(),
+                  .size = static_cast<uint8_t>(place.bit_size),
+                  .value = place.bit_offset});
   return code;
 }
 
@@ -207,17 +214,22 @@ Result<Operations> load(const Place& place) {
   }
   switch (type.kind()) {
     case TypeKind::kArray:
-    case TypeKind::kFunction: return address(place);
+    case TypeKind::kFunction:
+      return address(place);
     case TypeKind::kStruct:
     case TypeKind::kUnion:
-      return Error{fmt::format("the value is a whole '{}'", type.name()), "choose a member with ->, or take its address with &"};
+      return Error{fmt::format("the value is a whole '{}'", type.name()),
+                   "choose a member with ->, or take its address with &"};
     case TypeKind::kFloat:
       return Error{fmt::format("the value is a floating-point number ('{}')", type.name()), {}};
     case TypeKind::kVoid:
-    case TypeKind::kUnknown: return Error{fmt::format("the value has no size ('{}')", type.name()), {}};
-    default: break;
+    case TypeKind::kUnknown:
+      return Error{fmt::format("the value has no size ('{}')", type.name()), {}};
+    default:
+      break;
   }
-  if (!type.is_scalar()) return Error{fmt::format("the value is a number of {} bytes ('{}')", type.size(), type.name()), {}};
+  if (!type.is_scalar())
+    return Error{fmt::format("the value is a number of {} bytes ('{}')", type.size(), type.name()), {}};
   const auto size = static_cast<uint8_t>(type.size());
   Place whole = place.kind == Place::Kind::kPieces ? part_of(place, 0, size, type) : place;
   if (!whole.available()) return unreadable(whole.reason);
@@ -237,10 +249,11 @@ Result<Operations> address(const Place& place) {
 
 std::string to_string(const Operations& operations) {
   static constexpr const char* kRegisterNames[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
-                                                   "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"};
+                                                   "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
   // ORDER Opcode, from kAdd on.
-  static constexpr const char* kWords[] = {"add", "sub", "mul", "div", "mod", "and", "or", "xor", "shl", "shr", "shra",
-                                           "eq", "ne", "lt", "le", "gt", "ge", "neg", "not", "abs", "dup", "drop", "swap", "rot"};
+  static constexpr const char* kWords[] = {"add", "sub", "mul",  "div", "mod", "and",  "or",   "xor",
+                                           "shl", "shr", "shra", "eq",  "ne",  "lt",   "le",   "gt",
+                                           "ge",  "neg", "not",  "abs", "dup", "drop", "swap", "rot"};
   static_assert(std::size(kWords) == static_cast<size_t>(Opcode::kPick) - static_cast<size_t>(Opcode::kAdd));
   std::vector<std::string> words;
   for (const Operation& op : operations) {
@@ -249,15 +262,32 @@ std::string to_string(const Operations& operations) {
       case Opcode::kRegister:
         words.push_back(op.value >= 0 && op.value < 16 ? kRegisterNames[op.value] : fmt::format("r?{}", op.value));
         break;
-      case Opcode::kConstant: words.push_back(fmt::format("{}", op.value)); break;
-      case Opcode::kAddress: words.push_back(fmt::format("&{:#x}", static_cast<uint64_t>(op.value))); break;
-      case Opcode::kIndex: words.push_back(fmt::format("#{}", op.value)); break;
-      case Opcode::kOffset: words.push_back(fmt::format("{:+}", op.value)); break;
-      case Opcode::kDeref: words.push_back(fmt::format("load{}{}", op.size, sign)); break;
-      case Opcode::kExtend: words.push_back(fmt::format("ext{}{}", op.size, sign)); break;
-      case Opcode::kExtract: words.push_back(fmt::format("bits{}@{}{}", op.size, op.value, sign)); break;
-      case Opcode::kPick: words.push_back(fmt::format("pick{}", op.value)); break;
-      default: words.push_back(kWords[static_cast<size_t>(op.opcode) - static_cast<size_t>(Opcode::kAdd)]);
+      case Opcode::kConstant:
+        words.push_back(fmt::format("{}", op.value));
+        break;
+      case Opcode::kAddress:
+        words.push_back(fmt::format("&{:#x}", static_cast<uint64_t>(op.value)));
+        break;
+      case Opcode::kIndex:
+        words.push_back(fmt::format("#{}", op.value));
+        break;
+      case Opcode::kOffset:
+        words.push_back(fmt::format("{:+}", op.value));
+        break;
+      case Opcode::kDeref:
+        words.push_back(fmt::format("load{}{}", op.size, sign));
+        break;
+      case Opcode::kExtend:
+        words.push_back(fmt::format("ext{}{}", op.size, sign));
+        break;
+      case Opcode::kExtract:
+        words.push_back(fmt::format("bits{}@{}{}", op.size, op.value, sign));
+        break;
+      case Opcode::kPick:
+        words.push_back(fmt::format("pick{}", op.value));
+        break;
+      default:
+        words.push_back(kWords[static_cast<size_t>(op.opcode) - static_cast<size_t>(Opcode::kAdd)]);
     }
   }
   return fmt::format("{}", fmt::join(words, " "));

@@ -11,8 +11,22 @@ namespace {
 
 using testing::HasSubstr;
 
-enum Id : uint64_t { kInt = 10, kNode, kNodePointer, kVoidPointer, kOpaque, kOpaquePointer, kDouble, kArray, kIntReference,
-                     kNodeReference, kWide, kLoop, kPacked, kAnonymous };
+enum Id : uint64_t {
+  kInt = 10,
+  kNode,
+  kNodePointer,
+  kVoidPointer,
+  kOpaque,
+  kOpaquePointer,
+  kDouble,
+  kArray,
+  kIntReference,
+  kNodeReference,
+  kWide,
+  kLoop,
+  kPacked,
+  kAnonymous
+};
 
 class Types : public TypeSource {
  public:
@@ -30,14 +44,19 @@ class Types : public TypeSource {
     nodes_[kOpaquePointer] = {.kind = kPointer, .size = 8, .target = kOpaque};
     nodes_[Id::kArray] = {.kind = TypeKind::kArray, .target = kInt, .has_count = true, .count = 4};
     nodes_[kLoop] = {.alias = TypeNode::Alias::kTypedef, .name = "loop", .target = kLoop};
-    nodes_[kAnonymous] = {.kind = kUnion, .name = "union {...}", .size = 4, .members = {{.name = "inside", .type = kInt}}};
-    nodes_[kNode] = {.kind = kStruct, .name = "struct node", .size = 32,
+    nodes_[kAnonymous] = {
+        .kind = kUnion, .name = "union {...}", .size = 4, .members = {{.name = "inside", .type = kInt}}};
+    nodes_[kNode] = {.kind = kStruct,
+                     .name = "struct node",
+                     .size = 32,
                      .members = {{.name = "next", .type = kNodePointer},
                                  {.name = "value", .type = kInt, .offset = 8},
                                  {.name = "", .type = kAnonymous, .offset = 12},
                                  {.name = "bits", .type = kInt, .offset = 16, .bit_offset = 3, .bit_size = 5},
                                  {.name = "wide", .type = kWide, .offset = 16}}};
-    nodes_[kPacked] = {.kind = kStruct, .name = "struct packed", .size = 9,
+    nodes_[kPacked] = {.kind = kStruct,
+                       .name = "struct packed",
+                       .size = 9,
                        .members = {{.name = "far", .type = kInt, .offset = 0, .bit_offset = 7, .bit_size = 60}}};
   }
   const TypeNode& type_node(uint64_t id) override { return nodes_[id]; }
@@ -59,8 +78,12 @@ Place in_memory(uint64_t type) {
   place.kind = Place::Kind::kMemory;
   return place;
 }
-Step member(const std::string& name) { return {.kind = Step::Kind::kMember, .member = name}; }
-Step at(int64_t index) { return {.kind = Step::Kind::kIndex, .member = {}, .index = index}; }
+Step member(const std::string& name) {
+  return {.kind = Step::Kind::kMember, .member = name};
+}
+Step at(int64_t index) {
+  return {.kind = Step::Kind::kIndex, .member = {}, .index = index};
+}
 const Step kStar{.kind = Step::Kind::kDereference, .member = {}};
 
 Error walk_error(const Place& place, const std::vector<Step>& steps) {
@@ -86,7 +109,8 @@ TEST(Walk, GoesThroughPointersAndMembers) {
   EXPECT_EQ(loaded(in_memory(Id::kArray), {at(3)}), "rdi +12 load4s");
   EXPECT_EQ(loaded(in_memory(Id::kArray), {kStar}), "rdi load4s");
   EXPECT_EQ(loaded(in_memory(Id::kArray)), "rdi");
-  EXPECT_EQ(loaded(in_memory(Id::kArray), {{.kind = Step::Kind::kDynamicIndex, .member = {}, .index = 1}}), "rdi #1 4 mul add load4s");
+  EXPECT_EQ(loaded(in_memory(Id::kArray), {{.kind = Step::Kind::kDynamicIndex, .member = {}, .index = 1}}),
+            "rdi #1 4 mul add load4s");
 }
 
 TEST(Walk, FollowsReferencesLikeTheSourceDoes) {
@@ -100,9 +124,11 @@ TEST(Walk, SuggestsMembers) {
   const Error near = walk_error(in_register(kNodePointer), {member("valeu")});
   EXPECT_EQ(near.message, "'struct node' has no member 'valeu'");
   EXPECT_EQ(near.hint, "did you mean 'value'?");
-  EXPECT_THAT(walk_error(in_register(kNodePointer), {member("zzzzzzzzz")}).hint, HasSubstr("it has: next, value, inside, bits"));
+  EXPECT_THAT(walk_error(in_register(kNodePointer), {member("zzzzzzzzz")}).hint,
+              HasSubstr("it has: next, value, inside, bits"));
   EXPECT_THAT(walk_error(in_register(kOpaquePointer), {member("x")}).message, HasSubstr("only declared"));
-  EXPECT_THAT(walk_error(in_register(kInt), {member("x")}).message, HasSubstr("'int' has no member 'x': it is no struct"));
+  EXPECT_THAT(walk_error(in_register(kInt), {member("x")}).message,
+              HasSubstr("'int' has no member 'x': it is no struct"));
 }
 
 TEST(Walk, RefusesWhatHasNoMeaning) {
@@ -131,7 +157,8 @@ TEST(Load, ExtendsWhatIsInRegisters) {
 TEST(Address, IsOfMemoryOnly) {
   EXPECT_EQ(to_string(*address(*walk(in_register(kNodePointer), std::vector<Step>{member("value")}))), "rdi +8");
   EXPECT_THAT(address(in_register(kInt)).error().message, HasSubstr("in a register"));
-  EXPECT_THAT(address(*walk(in_register(kNodePointer), std::vector<Step>{member("bits")})).error().message, HasSubstr("bit-field"));
+  EXPECT_THAT(address(*walk(in_register(kNodePointer), std::vector<Step>{member("bits")})).error().message,
+              HasSubstr("bit-field"));
 }
 
 TEST(Parts, OfObjectsInRegisters) {
