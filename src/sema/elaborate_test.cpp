@@ -151,6 +151,13 @@ TEST(Elaborate, UsersFunctionsComeBeforeTheLibrarys) {
   EXPECT_EQ(made.program.functions.size(), 1u);
 }
 
+TEST(Elaborate, NumberOfArgumentsChoosesTheFunction) {
+  auto made = elaborate_text("function f(a) { return a } function f(a, b) { return a . b } probe begin { println(f(1)) println(f(\"x\", \"y\")) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  EXPECT_EQ(made.program.functions.at(0)->type, ValueType::kLong);
+  EXPECT_EQ(made.program.functions.at(1)->type, ValueType::kString);
+}
+
 TEST(Elaborate, OverridesInitialValues) {
   Program options;
   options.global_overrides = {{"n", "0x10"}, {"s", "12"}};
