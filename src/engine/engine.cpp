@@ -18,6 +18,7 @@
 #include "engine/dynamic_linker.h"
 #include "engine/launcher.h"
 #include "engine/memory_map.h"
+#include "engine/refusal.h"
 #include "engine/removal.h"
 #include "engine/site_builder.h"
 #include "engine/space_setup.h"
@@ -202,6 +203,7 @@ Result<std::vector<Module>> EngineImpl::modules(pid_t pid) {
 
 Result<ArmReport> EngineImpl::arm(std::span<const SiteRequest> sites) {
   if (!arena_) return Error{"arm: no image was set", ""};
+  perform_works();
   for (const SiteRequest& site : sites) requests_[site.module_path].push_back(site);
   ArmReport report;
   std::optional<Error> failure;
@@ -209,7 +211,8 @@ Result<ArmReport> EngineImpl::arm(std::span<const SiteRequest> sites) {
   std::vector<pid_t> pids = processes();
   for (pid_t pid : pids) {
     Process* process = tracer_->find_process(pid);
-    if (!process || !done.insert(process->space.get()).second) continue;
+    // A program that has just been exec'd is armed by the work that is queued for it.
+    if (!process || !process->space->memory.is_open() || !done.insert(process->space.get()).second) continue;
     std::shared_ptr<AddressSpace> space = process->space;
     if (auto armed = arm_space(*space, report); !armed.ok()) {
       // A process that ended meanwhile is no failure of arming.
@@ -327,7 +330,8 @@ Result<void> EngineImpl::apply_sites(AddressSpace& space, std::vector<PatchedSit
   space.sites = std::move(merged);
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) {
-      if (thread->running) continue;  // thread_stopped will see to it
+      thread->pc_unchecked = thread->running;  // thread_stopped will see to it
+      if (thread->running) continue;
       move_program_counters(space, *thread,
                             [&](Address pc, bool restarting) { return pc_out_of_window(space, pc, restarting); });
     }
@@ -348,7 +352,7 @@ Result<void> EngineImpl::disarm() {
   Result<void> result;
   for (pid_t pid : processes()) {
     Process* process = tracer_->find_process(pid);
-    if (!process || !process->space) continue;
+    if (!process || !process->space || !process->space->memory.is_open()) continue;
     std::shared_ptr<AddressSpace> space = process->space;
     auto removed = remove_all(*tracer_, *space, options_.stop_patience_ms);
     if (!removed.ok() && tracer_->find_process(pid)) {
@@ -454,6 +458,7 @@ void EngineImpl::finish_exec(const Work& work) {
         if (module.main_executable) executed.path = module.path;
       }
       if (!can_arm()) return {};
+      if (is_32_bit(work.pid)) return Error{"a 32-bit program: it is not probed", ""};
       std::shared_ptr<AddressSpace> space = process->space;
       return arm_space(*space, executed.report);
     };

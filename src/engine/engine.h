@@ -94,6 +94,7 @@ struct Module {
   std::vector<Range> text;     // executable mappings, by address
   Address lowest, highest;     // of all its mappings
   bool main_executable = false;
+  bool go = false;             // built by Go's compiler, whose runtime walks and moves stacks: no return probes
 };
 
 // Where things lie in the arena (abi/arena.h). The engine itself needs only its size and where pending returns are.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
+#include <pwd.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,7 +48,8 @@ struct ChildPlan {
   char* const* environment;
   const sigset_t* mask;
   int gate, report;
-  const LaunchOptions* options;
+  std::optional<uid_t> user;
+  std::optional<gid_t> group;
 };
 
 // Between fork and exec: system calls only, as the controller may have threads.
@@ -55,9 +57,8 @@ struct ChildPlan {
   char byte;
   while (read(plan.gate, &byte, 1) < 0 && errno == EINTR) {
   }
-  const LaunchOptions& options = *plan.options;
-  bool ready = (!options.group || (setgroups(0, nullptr) == 0 && setgid(*options.group) == 0)) &&
-               (!options.user || setuid(*options.user) == 0);
+  bool ready = (!plan.group || (setgroups(0, nullptr) == 0 && setgid(*plan.group) == 0)) &&
+               (!plan.user || setuid(*plan.user) == 0);
   if (ready) {
     sigprocmask(SIG_SETMASK, plan.mask, nullptr);
     execve(plan.program, plan.arguments, plan.environment);
@@ -81,11 +82,17 @@ Result<Launcher> Launcher::start(const LaunchOptions& options, const sigset_t& s
   launcher.report_ = UniqueFd(report[0]);
   UniqueFd report_write(report[1]);
 
+  std::optional<gid_t> group = options.group;
+  if (options.user && !group) {
+    const passwd* entry = getpwuid(*options.user);
+    if (!entry) return Error{fmt::format("there is no user {}", *options.user), ""};
+    group = entry->pw_gid;
+  }
   std::vector<char*> arguments = pointers(options.arguments);
   std::vector<char*> environment;
   if (options.environment) environment = pointers(*options.environment);
   ChildPlan plan{launcher.program_.c_str(), arguments.data(), options.environment ? environment.data() : environ,
-                 &signal_mask, gate_read.get(), report_write.get(), &options};
+                 &signal_mask, gate_read.get(), report_write.get(), options.user, group};
   launcher.pid_ = fork();
   if (launcher.pid_ < 0) return Error::from_errno("fork", errno);
   if (launcher.pid_ == 0) {

@@ -68,6 +68,26 @@ std::optional<uint64_t> load_bias(const TargetMemory& memory, uint64_t begin) {
   return {};
 }
 
+// A note of Go's linker (.note.go.buildid) among the program headers of a file that is mapped at `begin`.
+bool is_go(const TargetMemory& memory, uint64_t begin, uint64_t bias) {
+  auto header = memory.read_value<Elf64_Ehdr>(Address(begin));
+  if (!header.ok()) return false;
+  for (int i = 0; i < header->e_phnum; i++) {
+    auto program = memory.read_value<Elf64_Phdr>(Address(begin + header->e_phoff + i * sizeof(Elf64_Phdr)));
+    if (!program.ok() || program->p_type != PT_NOTE) continue;
+    struct {
+      Elf64_Nhdr header;
+      char name[4];
+    } note;
+    for (uint64_t at = 0; at + sizeof note <= program->p_memsz;) {
+      if (!memory.read(Address(program->p_vaddr + bias + at), {reinterpret_cast<uint8_t*>(&note), sizeof note}).ok()) break;
+      if (note.header.n_namesz == 4 && std::memcmp(note.name, "Go\0\0", 4) == 0) return true;
+      at += sizeof note.header + (uint64_t{note.header.n_namesz} + 3) / 4 * 4 + (uint64_t{note.header.n_descsz} + 3) / 4 * 4;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<MemoryMap> MemoryMap::read(pid_t pid) {
@@ -175,6 +195,7 @@ std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMe
       module.device = mapping.device;
       module.lowest = Address(mapping.begin);
       module.main_executable = mapping.path == main_path;
+      module.go = is_go(memory, mapping.begin, *bias);
       known = by_path.emplace(mapping.path, modules.size()).first;
       modules.push_back(std::move(module));
       last = nullptr;

@@ -32,6 +32,12 @@ int yama_scope() {
 
 }  // namespace
 
+bool is_32_bit(pid_t pid) {
+  UniqueFd fd(open(fmt::format("/proc/{}/exe", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  unsigned char ident[EI_NIDENT] = {};
+  return fd && read(fd.get(), ident, sizeof ident) == sizeof ident && ident[EI_CLASS] == ELFCLASS32;
+}
+
 Result<void> check_attachable(pid_t pid) {
   std::string group = process_status(pid, "Tgid");
   if (group.empty()) return explain_refusal(pid, ESRCH);
@@ -46,12 +52,11 @@ Result<void> check_attachable(pid_t pid) {
                  "a process can have one tracer at a time; end the other one first"};
   }
   UniqueFd fd(open(fmt::format("/proc/{}/exe", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  unsigned char ident[EI_NIDENT] = {};
   if (!fd) {
     if (errno == ENOENT) return Error{fmt::format("attach {}: a kernel thread", pid), "probe the kernel with --runtime=bpf"};
     return explain_refusal(pid, errno == EACCES ? EPERM : errno);
   }
-  if (read(fd.get(), ident, sizeof ident) == sizeof ident && ident[EI_CLASS] == ELFCLASS32) {
+  if (is_32_bit(pid)) {
     return Error{fmt::format("attach {}: a 32-bit program", pid), "only 64-bit programs can be probed in process"};
   }
   return {};

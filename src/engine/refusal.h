@@ -9,6 +9,8 @@ namespace spile::engine {
 
 // Whether it exists, is a 64-bit program, and isn't traced by someone else.
 Result<void> check_attachable(pid_t pid);
+// Whether it runs a 32-bit program.
+bool is_32_bit(pid_t pid);
 // PTRACE_SEIZE failed with errnum.
 Error explain_refusal(pid_t pid, int errnum);
 

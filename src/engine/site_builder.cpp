@@ -138,11 +138,14 @@ void refuse_far_targets(std::vector<Group>& groups, const TextImage& text) {
 }
 
 // Takes the return probes out of a group whose function can't have any.
-void refuse_returns(Group& group, std::span<const SiteRequest> requests, const TextImage& text) {
+void refuse_returns(Group& group, const Module& module, std::span<const SiteRequest> requests, const TextImage& text) {
   auto wants_return = [&](uint32_t index) { return requests[index].kind == abi::SiteKind::kReturn; };
   if (std::none_of(group.requests.begin(), group.requests.end(), wants_return)) return;
-  std::string obstacle = native_architecture().return_obstacle(
-      group.entry, [&](Address at, uint64_t length) { return text.at(at, length); });
+  std::string obstacle = "Go's runtime moves stacks and walks them";
+  if (!module.go) {
+    obstacle = native_architecture().return_obstacle(
+        group.entry, [&](Address at, uint64_t length) { return text.at(at, length); });
+  }
   if (obstacle.empty()) return;
   for (uint32_t index : group.requests) {
     if (wants_return(index)) group.refused.push_back({index, obstacle});
@@ -173,7 +176,7 @@ void plan_groups(const AddressSpace& space, const Module& module, std::span<cons
       continue;
     }
     group.plan = machine.plan_entry(bytes, group.entry, group.size);
-    if (group.plan.mechanism != Mechanism::kRefused) refuse_returns(group, requests, text);
+    if (group.plan.mechanism != Mechanism::kRefused) refuse_returns(group, module, requests, text);
     if (group.plan.mechanism == Mechanism::kRefused) continue;
     auto from = [&](Address at, size_t length) {
       auto part = bytes.subspan(static_cast<size_t>(at - group.entry), length);

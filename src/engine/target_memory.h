@@ -19,6 +19,8 @@ class TargetMemory {
   TargetMemory() = default;
   static Result<TargetMemory> open(pid_t pid);
 
+  bool is_open() const { return static_cast<bool>(fd_); }
+
   // All or nothing.
   Result<void> read(Address from, std::span<uint8_t> into) const;
   Result<void> write(Address to, std::span<const uint8_t> bytes) const;

@@ -213,7 +213,10 @@ void Tracer::receive(pid_t tid, int status) {
 void Tracer::receive_exit(pid_t tid, int status) {
   early_.erase(tid);
   Thread* thread = find_thread(tid);
-  if (!thread) return listener_.stranger_exited(tid, status);
+  if (!thread) {
+    if (departed_.erase(tid) == 0) listener_.stranger_exited(tid, status);
+    return;
+  }
   Process* process = thread->process;
   threads_.erase(tid);
   auto node = process->threads.extract(tid);
@@ -265,7 +268,10 @@ void Tracer::receive_birth(Thread& parent, int event) {
     born = &add_process(child);
     born->parent = parent.process->pid;
     add_thread(*born, child);
-    listener_.process_forked(parent, *born, share_memory(parent.tid, child, event));
+    bool shares_memory = share_memory(parent.tid, child, event);
+    // Whoever keeps an address space still means all that run in it.
+    if (shares_memory) born->keep_still = parent.process->keep_still;
+    listener_.process_forked(parent, *born, shares_memory);
   }
   if (auto early = early_.find(child); early != early_.end()) {
     int status = early->second;
@@ -281,7 +287,10 @@ void Tracer::receive_exec(Thread& thread) {
   for (auto& [tid, other] : process.threads) {
     if (tid != process.pid) others.push_back(tid);
   }
+  unsigned long former = 0;  // the tid that the survivor had: nobody reports its end
+  ptrace(PTRACE_GETEVENTMSG, thread.tid, 0, &former);
   for (pid_t tid : others) {
+    if (tid != static_cast<pid_t>(former)) departed_.insert(tid);
     threads_.erase(tid);
     auto node = process.threads.extract(tid);
     node.mapped()->gone = true;
@@ -358,6 +367,7 @@ Result<void> Tracer::keep_still(const std::vector<Process*>& processes, uint64_t
 
 void Tracer::let_go(const std::vector<Process*>& processes) {
   for (Process* process : processes) {
+    CHECK(process->keep_still > 0);
     process->keep_still--;
     for (auto& [tid, thread] : process->threads) resume_unless_kept(*thread);
   }

@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -142,6 +143,7 @@ class Tracer {
   std::unordered_map<pid_t, Thread*> threads_;
   std::vector<std::unique_ptr<Thread>> graveyard_;     // ended threads that callers may still point to
   std::unordered_map<pid_t, int> early_;               // first stops of children whose birth is not yet reported
+  std::set<pid_t> departed_;                           // threads ended by an exec, whose end is still to be reported
 };
 
 // What /proc/PID/status says under `field` ("Uid", "TracerPid", "Tgid", "State"); empty if there is no such process.
