@@ -1,7 +1,7 @@
 // Handlers of traced processes: one `enter` per site group, and for groups with return probes an `exit`. Their
 // registers, stack and return values are the contract of abi/trampoline.h.
 //
-//   entry, light bodies only:   no guard
+//   entry, light bodies only:   no guard (and none for returns, where no entry values are saved either)
 //   entry:                      guard -> bodies -> leave
 //   return, enter:              guard -> bodies -> entry values -> frame -> leave; 1 where a frame was made
 //   return, exit:               guard -> find the frame -> bodies -> the real address back, guard or not -> leave
@@ -24,6 +24,8 @@ class Handler {
   void lower_return_exit();
 
  private:
+  llvm::Value* enter();
+  void leave_handler();
   llvm::Value* word_above_return_address(int64_t offset);
   void set_site(llvm::Value* cfa, llvm::Value* site_id);
   void lower_bodies(const std::vector<int>& probes);
@@ -42,6 +44,7 @@ class Handler {
   llvm::Value* context_;
   llvm::Value* state_;
   llvm::Value* registers_ = nullptr;
+  bool light_ = false;  // of a group with return probes: all of them only accumulate
   std::vector<llvm::Value*> arguments_;
   SiteValues site_;
 };
@@ -83,6 +86,9 @@ Handler::Handler(Unit& unit, const sema::SiteGroup& group, uint32_t flags, const
   auto* state = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(State) / 8), nullptr, "state");
   context_ = context;
   state_ = state;
+  light_ = !group.return_probes.empty() && all_light(group.entry_probes) && all_light(group.return_probes) &&
+           std::all_of(group.return_probes.begin(), group.return_probes.end(),
+                       [&](int index) { return probe(index).entry_saves.empty(); });
   if (flags & abi::kWantsRegisters) registers_ = function_->getArg(0);
   else for (llvm::Argument& argument : function_->args()) arguments_.push_back(&argument);
 }
@@ -109,10 +115,19 @@ void Handler::lower_bodies(const std::vector<int>& probes) {
     Lowering lowering(unit_, b_, context_, state_);
     lowering.site = site_;
     if (unit_.functions_use_arguments() && site_.returned.empty()) lowering.store_arguments();
-    lowering.lower_probe(probe(index));
+    if (light_) lowering.lower_light_probe(probe(index), true);
+    else lowering.lower_probe(probe(index));
     uint32_t bytes = save_bytes(unit_.layout, probe(index));
     if (site_.saves && bytes > 0) site_.saves = b_.CreateConstGEP1_64(b_.getInt8Ty(), site_.saves, bytes);
   }
+}
+
+// Pending returns are safe against signals without a guard, so handlers that only count do without it at returns too.
+llvm::Value* Handler::enter() {
+  return unit_.module.call_runtime(b_, light_ ? "spile_rt_enter_light" : "spile_rt_enter", b_.getInt1Ty(), {context_});
+}
+void Handler::leave_handler() {
+  unit_.module.call_runtime(b_, light_ ? "spile_rt_leave_light" : "spile_rt_leave", unit_.module.none(), {context_});
 }
 
 void Handler::lower_entry() {
@@ -171,7 +186,7 @@ void Handler::store_saves(const std::vector<Lowering::EntrySaves>& saves, llvm::
 void Handler::lower_return_enter() {
   site_.arguments = arguments_;
   llvm::BasicBlock *run = block("run"), *push = block("push"), *pushed = block("pushed"), *leave = block("leave"), *refused = block("refused");
-  llvm::Value* entered = unit_.module.call_runtime(b_, "spile_rt_enter", b_.getInt1Ty(), {context_});
+  llvm::Value* entered = enter();
   b_.CreateCondBr(entered, run, refused, llvm::MDBuilder(b_.getContext()).createBranchWeights(100000, 1));
   b_.SetInsertPoint(refused);
   b_.CreateRet(b_.getInt64(0));
@@ -213,7 +228,7 @@ void Handler::lower_return_enter() {
   verdict->addIncoming(b_.getInt64(0), from_push);
   verdict->addIncoming(b_.getInt64(1), from_pushed);
   if (framed) unit_.module.call_runtime(b_, "spile_rt_frame_release", unit_.module.none(), {context_, mark});
-  unit_.module.call_runtime(b_, "spile_rt_leave", unit_.module.none(), {context_});
+  leave_handler();
   b_.CreateRet(verdict);
 }
 
@@ -221,7 +236,7 @@ void Handler::lower_return_exit() {
   site_.returned = arguments_;
   llvm::Value* cfa = registers_ ? load_register(b_, registers_, offsetof(abi::Registers, rsp))
                                 : b_.CreatePtrToInt(word_above_return_address(abi::kReturnExitCfaOffset), b_.getInt64Ty());
-  llvm::Value* entered = unit_.module.call_runtime(b_, "spile_rt_enter", b_.getInt1Ty(), {context_});
+  llvm::Value* entered = enter();
   llvm::Value* saves = unit_.module.call_runtime(b_, "spile_rt_return_find", unit_.module.ptr(), {context_, cfa});
   llvm::BasicBlock *run = block("run"), *give_back = block("give_back"), *leave = block("leave"), *end = block("end");
   b_.CreateCondBr(entered, run, give_back, llvm::MDBuilder(b_.getContext()).createBranchWeights(100000, 1));
@@ -234,7 +249,7 @@ void Handler::lower_return_exit() {
   unit_.module.call_runtime(b_, "spile_rt_return_exit", unit_.module.none(), {context_, cfa, saves});
   b_.CreateCondBr(entered, leave, end);
   b_.SetInsertPoint(leave);
-  unit_.module.call_runtime(b_, "spile_rt_leave", unit_.module.none(), {context_});
+  leave_handler();
   b_.CreateBr(end);
   b_.SetInsertPoint(end);
   b_.CreateRetVoid();
