@@ -20,17 +20,17 @@ TEST(HistogramText, ShowsTwoEmptyBucketsAroundAndCutsLongGaps) {
   buckets[64 + 11] = 1;   // value 1024
   EXPECT_EQ(histogram_text(log_format(), buckets),
             "value |-------------------------------------------------- count\n"
-            "    1 |                                                    0\n"
-            "    2 |                                                    0\n"
-            "    4 |@@                                                  2\n"
-            "    8 |                                                    0\n"
-            "   16 |                                                    0\n"
+            "    1 |                                                   0\n"
+            "    2 |                                                   0\n"
+            "    4 |@@                                                 2\n"
+            "    8 |                                                   0\n"
+            "   16 |                                                   0\n"
             "    ~\n"
-            "  256 |                                                    0\n"
-            "  512 |                                                    0\n"
-            " 1024 |@                                                   1\n"
-            " 2048 |                                                    0\n"
-            " 4096 |                                                    0\n"
+            "  256 |                                                   0\n"
+            "  512 |                                                   0\n"
+            " 1024 |@                                                  1\n"
+            " 2048 |                                                   0\n"
+            " 4096 |                                                   0\n"
             "\n");
 }
 
