@@ -28,6 +28,7 @@ inline constexpr uint32_t kKernelRecordSize = 8192;         // of them, at the e
 inline constexpr uint32_t kDefaultKernelString = 128;       // MAXSTRINGLEN of handlers in the kernel unless -D sets it lower
 
 inline constexpr uint32_t kMaxKernelString = 512;
+inline constexpr uint32_t kDefaultKernelRing = 8 << 20;     // bytes, for all CPUs together
 inline constexpr uint32_t kKernelLocks = 512;               // of globals that can't be sharded, by the global's index
 
 // Symbols of the maps that the runtime refers to; codegen lists them in KernelCode::maps.

@@ -22,7 +22,7 @@ namespace spile::bpf {
 // A map to be created for an undefined symbol of the object.
 struct MapSpec {
   std::string symbol;
-  enum class Kind { kPerCpuArray, kArray, kPerCpuHash, kHash, kRing } kind = Kind::kArray;
+  enum class Kind { kPerCpuArray, kArray, kPerCpuHash, kHash, kLruHash, kRing } kind = Kind::kArray;
   uint32_t key_size = 0;     // bytes; arrays: 4
   uint32_t value_size = 0;   // bytes, a multiple of 8
   uint32_t entries = 0;      // kRing: bytes, a power of two and of pages

@@ -22,6 +22,7 @@ enum bpf_map_type kernel_type(MapSpec::Kind kind) {
     case MapSpec::Kind::kArray: return BPF_MAP_TYPE_ARRAY;
     case MapSpec::Kind::kPerCpuHash: return BPF_MAP_TYPE_PERCPU_HASH;
     case MapSpec::Kind::kHash: return BPF_MAP_TYPE_HASH;
+    case MapSpec::Kind::kLruHash: return BPF_MAP_TYPE_LRU_HASH;
     case MapSpec::Kind::kRing: return BPF_MAP_TYPE_RINGBUF;
   }
   return BPF_MAP_TYPE_UNSPEC;
@@ -58,7 +59,10 @@ Result<Map> Map::create(const MapSpec& spec) {
   return Error::from_errno(what, -fd, -fd == E2BIG || -fd == ENOMEM ? "smaller arrays or strings: -D MAXMAPENTRIES=N, -D MAXSTRINGLEN=N" : "");
 }
 
-bool Map::is_hash() const { return spec_.kind == MapSpec::Kind::kHash || spec_.kind == MapSpec::Kind::kPerCpuHash; }
+bool Map::is_hash() const {
+  using Kind = MapSpec::Kind;
+  return spec_.kind == Kind::kHash || spec_.kind == Kind::kPerCpuHash || spec_.kind == Kind::kLruHash;
+}
 bool Map::is_per_cpu() const {
   return spec_.kind == MapSpec::Kind::kPerCpuArray || spec_.kind == MapSpec::Kind::kPerCpuHash;
 }

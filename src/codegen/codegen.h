@@ -72,6 +72,8 @@ struct ControllerCode {
   // runtime/interface.h says, native form; a value is a long, a string, or an aggregate.
   uint32_t global_clear = 0;           // void(uint32_t global)
   uint32_t global_put = 0;             // bool(uint32_t global, const char* key, uint32_t length, const void* value)
+  uint32_t global_add = 0;             // bool(uint32_t global, const char* key, uint32_t length, void* value): adds to a
+                                       // long, merges into an aggregate (and empties `value`); false: no room
   uint32_t global_next = 0;            // const char*(uint32_t global, uint32_t* cursor, uint32_t* length, void** value):
                                        // elements one after another, null at the end; scalars: one with an empty key
 };
@@ -79,7 +81,7 @@ struct ControllerCode {
 // eBPF for the kernel, as an ELF object for src/bpf to load.
 struct KernelMap {
   std::string symbol;       // the extern symbol that programs refer to
-  enum class Kind { kPerCpuArray, kArray, kPerCpuHash, kHash, kRing } kind;
+  enum class Kind { kPerCpuArray, kArray, kPerCpuHash, kHash, kLruHash, kRing } kind;
   uint32_t key_size = 0, value_size = 0, entries = 0;
   int global = -1;          // index of the global that it holds, or -1
   // How src/bpf presents its elements (bpf/bpf.h, MapSpec).
@@ -90,8 +92,16 @@ struct KernelMap {
 struct KernelProgram {
   std::string section;      // of the object
   int probe = -1;           // index into Program::probes
-  bool exit_side = false;   // the uretprobe of a return probe with entry values
+  bool exit_side = false;   // to be attached at the function's return (a uretprobe). A return probe with entry values
+                            // has two programs: one at the entry, one at the return
 };
+// To be given to the attachment of a probe's n-th point: the handler tells its places apart by it, and computes the
+// module's load bias.
+inline constexpr int kCookieIndexShift = 48;
+inline constexpr uint64_t kCookieAddressMask = (uint64_t{1} << kCookieIndexShift) - 1;
+inline uint64_t kernel_cookie(const sema::Probe& probe, size_t point) {
+  return static_cast<uint64_t>(point) << kCookieIndexShift | (probe.points[point].site.address.value & kCookieAddressMask);
+}
 struct KernelCode {
   std::vector<uint8_t> object;
   std::vector<KernelMap> maps;

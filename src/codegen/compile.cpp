@@ -7,6 +7,7 @@
 
 #include "codegen/backend.h"
 #include "codegen/flatten.h"
+#include "codegen/lower_kernel.h"
 #include "codegen/lower_native.h"
 #include "codegen/native_places.h"
 
@@ -34,6 +35,7 @@ class Compiler {
   // Makes the job's module: the runtime, with the script lowered into it by `lower`.
   template <typename Lower>
   Result<void> lower_place(Job& job, std::span<const unsigned char> bitcode, Place& place, Lower&& lower);
+  Result<void> lower_kernel_place(Job& job);
   Result<void> build(Job& job);
   Result<void> build_all(std::vector<Job*> jobs);
   void define_constants(ScriptModule& module, bool in_controller);
@@ -90,11 +92,28 @@ Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitc
   });
 }
 
+// In a layout of its own: its globals are maps.
+Result<void> Compiler::lower_kernel_place(Job& job) {
+  TRY(Layout layout, make_kernel_layout(program_));
+  TRY(job.module, ScriptModule::create(job.name, options_.bpf_bitcode));
+  job.module->define_constant("spile_rt_string_size", layout.string_size);
+  KernelPlace place;
+  TRY_DO(timed(job.timings, "lower-" + job.name, [&]() -> Result<void> {
+    Unit unit(program_, layout, tables_, *job.module, place);
+    compiled_.script.kernel = lower_kernel(unit, place);
+    if (unit.refusal()) return *unit.refusal();
+    return job.module->finish();
+  }));
+  prepare_for_kernel(*job.module);
+  return {};
+}
+
 Result<void> Compiler::build(Job& job) {
   auto print_after = [&](const std::string& pass) {
     if (options_.print_after == pass + job.name) llvm::outs() << job.module->print();
   };
-  int level = options_.optimisation;
+  // eBPF never without the optimiser: the verifier needs registers where unoptimised code has memory.
+  int level = job.machine == Machine::kBpf ? std::max(options_.optimisation, 2) : options_.optimisation;
   print_after("lower-");
   TRY_DO(timed(job.timings, "optimise-" + job.name, [&] { return optimise(*job.module, job.machine, level); }));
   print_after("optimise-");
@@ -127,6 +146,7 @@ void Compiler::fill_controller(Job& job) {
   code.merge = symbols["merge"];
   code.global_clear = symbols["global_clear"];
   code.global_put = symbols["global_put"];
+  code.global_add = symbols["global_add"];
   code.global_next = symbols["global_next"];
   for (const sema::Probe& probe : program_.probes) code.probes.push_back(symbols["probe." + std::to_string(probe.index)]);
   code.image = std::move(job.flat.image);
@@ -146,13 +166,17 @@ Result<Compiled> Compiler::run() {
   TRY(layout_, make_layout(program_, options_.layout));
   initialise_machines();
 
-  Job target{.name = "target"}, controller{.name = "controller"};
+  Job target{.name = "target"}, controller{.name = "controller"}, kernel{.name = "kernel", .machine = Machine::kBpf};
   std::vector<Job*> jobs;
   std::vector<TargetHandler> handlers;
   if (has_domain(sema::Domain::kTarget)) {
     TargetPlace place;
     TRY_DO(lower_place(target, options_.native_bitcode, place, [&](Unit& unit) { handlers = lower_target_handlers(unit); }));
     jobs.push_back(&target);
+  }
+  if (has_domain(sema::Domain::kKernel)) {
+    TRY_DO(lower_kernel_place(kernel));
+    jobs.push_back(&kernel);
   }
   ControllerPlace place;
   TRY_DO(lower_place(controller, options_.native_bitcode, place, [](Unit& unit) { lower_controller(unit); }));
@@ -166,6 +190,7 @@ Result<Compiled> Compiler::run() {
   TRY_DO(build_all(jobs));
   if (target.module) fill_target(target, handlers);
   fill_controller(controller);
+  compiled_.script.kernel.object.assign(kernel.object.begin(), kernel.object.end());
   compiled_.script.layout = layout_.arena;
   compiled_.script.formats = std::move(tables_.formats);
   compiled_.script.errors = std::move(tables_.errors);

@@ -70,19 +70,6 @@ abi::MapShape map_shape(const syntax::Global& global, const GlobalLayout& layout
   return shape;
 }
 
-// Shapes and sizes, no places yet.
-GlobalLayout measure(const sema::Program& program, const syntax::Global& global, uint32_t string_size) {
-  GlobalLayout layout;
-  if (global.type == ValueType::kStats) layout.aggregate = aggregate_shape(sema::aggregate_use(program, global));
-  if (global.is_array) {
-    layout.map = map_shape(global, layout, string_size, program.limits.max_map_entries);
-    layout.size = abi::map_bytes(layout.map.key_size, layout.map.value_size, layout.map.capacity, layout.map.buckets);
-  } else {
-    layout.size = value_size(global, layout, string_size);
-  }
-  return layout;
-}
-
 // Values of locked globals keep a cache line to themselves, together with their lock where they are small.
 void place_globals(const sema::Program& program, Layout& layout) {
   uint64_t at = layout.arena.globals_offset;
@@ -167,6 +154,18 @@ bool has_kind(const sema::Program& program, sema::ProbeKind kind) {
 
 }  // namespace
 
+GlobalLayout measure_global(const sema::Program& program, const syntax::Global& global, uint32_t string_size) {
+  GlobalLayout layout;
+  if (global.type == ValueType::kStats) layout.aggregate = aggregate_shape(sema::aggregate_use(program, global));
+  if (global.is_array) {
+    layout.map = map_shape(global, layout, string_size, program.limits.max_map_entries);
+    layout.size = abi::map_bytes(layout.map.key_size, layout.map.value_size, layout.map.capacity, layout.map.buckets);
+  } else {
+    layout.size = value_size(global, layout, string_size);
+  }
+  return layout;
+}
+
 Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& options) {
   Layout layout;
   ArenaLayout& arena = layout.arena;
@@ -175,7 +174,7 @@ Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& op
   arena.slot_count = has_targets ? options.slot_count : 2;  // the controller's and the overflow slot
   arena.globals_offset = abi::kPageSize;
   for (const syntax::Global* global : program.globals) {
-    layout.globals.push_back(measure(program, *global, layout.string_size));
+    layout.globals.push_back(measure_global(program, *global, layout.string_size));
   }
   place_globals(program, layout);
 

@@ -32,6 +32,9 @@ struct Layout {
   std::vector<std::vector<uint32_t>> saves;
 };
 
+// Shapes and sizes of one global, no places yet.
+GlobalLayout measure_global(const sema::Program& program, const syntax::Global& global, uint32_t string_size);
+
 // An error: the script's arrays are larger than an arena can be.
 Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& options);
 

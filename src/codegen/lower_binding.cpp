@@ -199,6 +199,7 @@ llvm::Value* Lowering::lower_site_text(const std::string& name) {
     llvm::Value* flag = b.CreateLoad(b.getInt32Ty(), b.CreateGEP(b.getInt32Ty(), table, probe_index));
     return b.CreateZExt(flag, b.getInt64Ty());
   }
+  if (llvm::Value* text = unit.place.site_text(*this, name)) return text;
   const Unit::SiteTables& tables = unit.site_tables(name);
   auto word = [&](llvm::Value* table, llvm::Value* index) {
     return b.CreateLoad(b.getInt32Ty(), b.CreateInBoundsGEP(b.getInt32Ty(), table, index));

@@ -176,8 +176,20 @@ void store_value(ControllerFunction& f, const syntax::Global& global, llvm::Valu
   if (size > 64) f.b.CreateMemCpy(place, llvm::Align(8), value, llvm::Align(8), size);
 }
 
-void lower_global_put(Unit& unit) {
-  ControllerFunction f(unit, "global_put", unit.module.i1(), {unit.module.i32(), unit.module.ptr(), unit.module.i32(), unit.module.ptr()});
+void add_value(ControllerFunction& f, const syntax::Global& global, llvm::Value* place, llvm::Value* value) {
+  if (global.type == ValueType::kString) return store_value(f, global, place, value);
+  if (global.type == ValueType::kStats) {
+    f.call("spile_rt_aggregate_merge", f.unit.module.none(), {place, value, f.unit.aggregate_shape(global)});
+    return;
+  }
+  llvm::Value* sum = f.b.CreateAdd(f.b.CreateLoad(f.b.getInt64Ty(), place), f.b.CreateLoad(f.b.getInt64Ty(), value));
+  f.b.CreateStore(sum, place);
+}
+
+// global_put and global_add: they differ in what is done with an element once it is there.
+template <typename Store>
+void lower_global_store(Unit& unit, const char* name, Store&& store) {
+  ControllerFunction f(unit, name, unit.module.i1(), {unit.module.i32(), unit.module.ptr(), unit.module.i32(), unit.module.ptr()});
   f.function->addRetAttr(llvm::Attribute::ZExt);
   llvm::BasicBlock *done = f.block("done"), *full = f.block("full");
   for_each_global(f, f.function->getArg(0), full, [&](const syntax::Global& global) {
@@ -188,7 +200,7 @@ void lower_global_put(Unit& unit) {
       f.b.CreateCondBr(f.b.CreateIsNull(place), full, found);
       f.b.SetInsertPoint(found);
     }
-    store_value(f, global, place, f.function->getArg(3));
+    store(f, global, place, f.function->getArg(3));
     f.b.CreateBr(done);
   });
   for (auto [end, ok] : {std::pair{done, true}, std::pair{full, false}}) {
@@ -270,7 +282,8 @@ void lower_controller(Unit& unit) {
   }
   if (!has_kernel) return;
   lower_global_clear(unit);
-  lower_global_put(unit);
+  lower_global_store(unit, "global_put", store_value);
+  lower_global_store(unit, "global_add", add_value);
   lower_global_next(unit);
 }
 

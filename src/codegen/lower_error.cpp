@@ -41,7 +41,8 @@ void Lowering::raise_text(llvm::Value* text) {
 void Lowering::to_message_or_record(const std::function<void(llvm::Value*)>& message,
                                     const std::function<void()>& record) {
   if (handlers_.back().message) return message(handlers_.back().message);
-  if (!script_function_) return record();
+  // There is no `try` in the kernel (refuse_for_kernel.cpp).
+  if (!script_function_ || unit.place.domain() == sema::Domain::kKernel) return record();
   llvm::Value* buffer = b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, message)));
   llvm::BasicBlock *caught = block("error.caught"), *uncaught = block("error.uncaught"), *done = block("error.done");
   b.CreateCondBr(b.CreateIsNull(buffer), uncaught, caught);

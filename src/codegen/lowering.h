@@ -60,6 +60,7 @@ class Lowering {
   llvm::Value* context_field(size_t offset);                // its address
   llvm::Value* number(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
   llvm::Value* at_offset(llvm::Value* pointer, int64_t offset);
+  llvm::Value* temporary_string();                          // in the body's frame, for the statement
 
  private:
   struct Key {                     // of an array element
@@ -183,7 +184,6 @@ class Lowering {
 
   // lower_body.cpp: the frame and the life of a body
   llvm::Value* frame_address(uint32_t offset);
-  llvm::Value* temporary_string();
   llvm::Value* temporary_bytes(uint32_t bytes);
   llvm::Value* entry_alloca(llvm::Type* type, const char* name);
   void place_locals(const std::vector<std::unique_ptr<syntax::Local>>& locals);

@@ -4,6 +4,8 @@
 //
 // To add a place: implement this, and give compile.cpp its handlers' prologues (lower_target.cpp is the example).
 
+#include <string>
+
 #include "codegen/llvm.h"
 #include "sema/program.h"
 
@@ -25,6 +27,8 @@ class Place {
   virtual llvm::Value* load_bias(Lowering& lowering) = 0;
   // Of a tracepoint's record: the address of the byte at `offset`; null where there is none.
   virtual llvm::Value* context_address(Lowering& lowering, int64_t offset) = 0;
+  // pp(), probefunc() and the like, where the place has a way of its own to find them; else null.
+  virtual llvm::Value* site_text(Lowering&, const std::string&) { return nullptr; }
   // A string that lies at `offset` (i64) of a tracepoint's record, copied; null where there is none.
   virtual llvm::Value* context_string(Lowering& lowering, llvm::Value* offset) = 0;
 };

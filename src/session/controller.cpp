@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <vector>
 
 namespace spile::session {
 
@@ -48,6 +49,13 @@ void Controller::clear_global(int global) { function_at<void(uint32_t)>(code_.gl
 bool Controller::put_element(int global, std::span<const char> key, const void* value) {
   auto* put = function_at<bool(uint32_t, const char*, uint32_t, const void*)>(code_.global_put);
   return put(static_cast<uint32_t>(global), key.data(), static_cast<uint32_t>(key.size()), value);
+}
+
+void Controller::add_element(int global, std::span<const char> key, std::span<const uint8_t> value) {
+  auto* add = function_at<bool(uint32_t, const char*, uint32_t, void*)>(code_.global_add);
+  std::vector<uint64_t> copy((value.size() + 7) / 8);  // aligned, and emptied by the merge
+  std::memcpy(copy.data(), value.data(), value.size());
+  if (!add(static_cast<uint32_t>(global), key.data(), static_cast<uint32_t>(key.size()), copy.data())) ++lost_elements_;
 }
 
 void Controller::for_each_element(int global,

@@ -30,6 +30,8 @@ class Controller {
   // For globals whose home is elsewhere (bpf); see codegen::ControllerCode.
   void clear_global(int global);
   bool put_element(int global, std::span<const char> key, const void* value);
+  // Adds a shard's long or aggregate. Elements that find no room are counted by lost_elements().
+  void add_element(int global, std::span<const char> key, std::span<const uint8_t> value);
   void for_each_element(int global, const std::function<void(std::span<const char> key, const void* value)>& visit);
 
   // Elements that found no room when shards were merged.

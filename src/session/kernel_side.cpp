@@ -7,51 +7,12 @@
 #include <map>
 
 #include "abi/kernel.h"
+#include "session/kernel_map.h"
 #include "session/skips.h"
 
 namespace spile::session {
 
 namespace {
-
-bpf::MapSpec map_spec(const codegen::KernelMap& map) {
-  bpf::MapSpec spec;
-  spec.symbol = map.symbol;
-  // ORDER KERNEL_MAP_KIND: both enumerations are declared alike.
-  spec.kind = static_cast<bpf::MapSpec::Kind>(map.kind);
-  spec.merge = static_cast<bpf::MapSpec::Merge>(map.merge);
-  spec.key_size = map.key_size;
-  spec.value_size = map.value_size;
-  spec.entries = map.entries;
-  spec.sharded = map.sharded;
-  spec.key_count = map.key_count;
-  spec.string_keys = map.string_keys;
-  spec.string_size = map.string_size;
-  return spec;
-}
-
-bpf::AttachPoint attach_point(const sema::ResolvedPoint& point, uint64_t cookie, pid_t process) {
-  bpf::AttachPoint attach;
-  attach.text = point.text;
-  attach.cookie = cookie;
-  switch (point.kind) {
-    case sema::ProbeKind::kTracepoint:
-      attach.kind = bpf::AttachPoint::Kind::kTracepoint;
-      attach.tracepoint = point.site.tracepoint;
-      break;
-    case sema::ProbeKind::kProfile:
-      attach.kind = bpf::AttachPoint::Kind::kProfile;
-      attach.interval_ns = point.interval_ns;
-      break;
-    default:
-      attach.kind = point.kind == sema::ProbeKind::kFunctionReturn ? bpf::AttachPoint::Kind::kUretprobe
-                                                                   : bpf::AttachPoint::Kind::kUprobe;
-      attach.path = point.site.module;
-      attach.file_offset = point.site.file_offset;
-      if (process != 0) attach.process = process;
-      break;
-  }
-  return attach;
-}
 
 std::vector<uint8_t> constants(pid_t process) {
   timespec real, monotonic;
@@ -70,22 +31,12 @@ std::vector<uint8_t> constants(pid_t process) {
 Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program, const codegen::CompiledScript& script,
                                                      const Options& options, pid_t process) {
   TRY_DO(bpf::check_privilege());
-  std::unique_ptr<KernelSide> side(new KernelSide(script, options));
+  std::unique_ptr<KernelSide> side(new KernelSide(program, script, options));
   bpf::ObjectSpec spec;
   spec.object = script.kernel.object;
   for (const codegen::KernelMap& map : script.kernel.maps) spec.maps.push_back(map_spec(map));
   for (const codegen::KernelProgram& entry : script.kernel.programs) {
-    bpf::ProgramSpec attach{entry.section, {}};
-    const sema::Probe& probe = program.probes[static_cast<size_t>(entry.probe)];
-    for (size_t i = 0; i < probe.points.size(); ++i) {
-      bpf::AttachPoint point = attach_point(probe.points[i], i, process);
-      // A return probe with values saved at the entry has a program for each side.
-      if (probe.kind == sema::ProbeKind::kFunctionReturn && !entry.exit_side && !probe.entry_saves.empty()) {
-        point.kind = bpf::AttachPoint::Kind::kUprobe;
-      }
-      attach.points.push_back(std::move(point));
-    }
-    spec.programs.push_back(std::move(attach));
+    spec.programs.push_back(program_spec(program, entry, process));
   }
   spec.data.push_back({abi::kKernelConstantsSymbol, constants(process)});
   spec.verbosity = options.verbosity;
@@ -96,6 +47,7 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
 
 Result<void> KernelSide::attach() {
   TRY_DO(kernel_->attach());
+  attached_ = true;
   std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol);
   CHECK(control.size() >= sizeof(abi::KernelControl));
   reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
@@ -120,37 +72,55 @@ bool KernelSide::exit_requested() const {
   return reinterpret_cast<const abi::KernelControl*>(control.data())->exit_requested != 0;
 }
 
+namespace {
+std::span<const char> as_key(std::span<const uint8_t> key) { return {reinterpret_cast<const char*>(key.data()), key.size()}; }
+}  // namespace
+
+std::vector<uint8_t> KernelSide::normal_value(const codegen::KernelMap& map, const uint8_t* bytes) const {
+  std::vector<uint8_t> value(map.value_size);
+  bool is_string = program_.globals[static_cast<size_t>(map.global)]->type == ValueType::kString;
+  size_t size = is_string ? strnlen(reinterpret_cast<const char*>(bytes), map.value_size - 1) : map.value_size;
+  std::memcpy(value.data(), bytes, size);
+  return value;
+}
+
 Result<void> KernelSide::import_globals(Controller& controller) {
+  if (!attached_) return {};
+  std::map<std::string, int> globals;
+  for (const codegen::KernelMap& map : script_.kernel.maps) {
+    if (map.sharded && map.global >= 0) globals.emplace(map.symbol, map.global);
+  }
+  if (!globals.empty()) {
+    TRY_DO(kernel_->collect([&](const bpf::MapSpec& map, std::span<const uint8_t> key, std::span<const uint8_t> value) {
+      auto global = globals.find(map.symbol);
+      if (global != globals.end()) controller.add_element(global->second, as_key(key), value);
+    }));
+  }
   for (size_t i = 0; i < script_.kernel.maps.size(); ++i) {
     const codegen::KernelMap& map = script_.kernel.maps[i];
-    if (map.global < 0) continue;
+    if (map.global < 0 || map.sharded) continue;
     imported_[i].clear();
     controller.clear_global(map.global);
     TRY_DO(kernel_->elements(map.symbol, [&](std::span<const uint8_t> key, std::span<const uint8_t> value) {
-      // A scalar has an empty key for the controller; its array has an index.
-      bool scalar = map.key_count == 0;
-      std::span<const char> packed(reinterpret_cast<const char*>(key.data()), scalar ? 0 : key.size());
-      controller.put_element(map.global, packed, value.data());
-      imported_[i].push_back({{key.begin(), key.end()}, {value.begin(), value.end()}});
+      controller.put_element(map.global, as_key(key), value.data());
+      imported_[i].push_back({{key.begin(), key.end()}, normal_value(map, value.data())});
     }));
   }
   return {};
 }
 
-// Only differences go back, so that what handlers add meanwhile to untouched elements stays.
+// Only differences go back, so that what handlers write meanwhile to untouched elements stays.
 Result<void> KernelSide::export_globals(Controller& controller) {
   for (size_t i = 0; i < script_.kernel.maps.size(); ++i) {
     const codegen::KernelMap& map = script_.kernel.maps[i];
-    if (map.global < 0) continue;
+    if (map.global < 0 || map.sharded) continue;
     std::map<std::vector<uint8_t>, std::vector<uint8_t>> before;
     for (Element& element : imported_[i]) before.emplace(std::move(element.key), std::move(element.value));
     imported_[i].clear();
     Result<void> outcome;
     controller.for_each_element(map.global, [&](std::span<const char> packed, const void* memory) {
-      auto* bytes = static_cast<const uint8_t*>(memory);
-      std::vector<uint8_t> value(bytes, bytes + map.value_size);
+      std::vector<uint8_t> value = normal_value(map, static_cast<const uint8_t*>(memory));
       std::vector<uint8_t> key(packed.begin(), packed.end());
-      if (map.key_count == 0) key.assign(4, 0);
       auto known = before.find(key);
       bool same = known != before.end() && known->second == value;
       if (known != before.end()) before.erase(known);

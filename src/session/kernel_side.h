@@ -25,8 +25,12 @@ class KernelSide {
   Result<void> attach();
   void detach();
 
-  // Maps to the controller's copies, before a controller handler runs; and what the handler changed or deleted back.
+  // What handlers have added to sharded globals goes to the controller's copies, and other globals are copied there:
+  // before a controller handler runs.
   Result<void> import_globals(Controller& controller);
+  // What the controller has changed in globals that aren't sharded, and what it has deleted of them, goes back: before
+  // programs are attached, and after a controller handler has run. A handler of the kernel that writes the same element
+  // between the two may lose.
   Result<void> export_globals(Controller& controller);
 
   int poll_fd() const { return kernel_->poll_fd(); }
@@ -40,11 +44,16 @@ class KernelSide {
     std::vector<uint8_t> key;
     std::vector<uint8_t> value;
   };
-  KernelSide(const codegen::CompiledScript& script, const Options& options) : script_(script), options_(options) {}
+  KernelSide(const sema::Program& program, const codegen::CompiledScript& script, const Options& options)
+      : program_(program), script_(script), options_(options) {}
+  // A value as it is compared and sent: of strings, what follows the NUL is of no meaning.
+  std::vector<uint8_t> normal_value(const codegen::KernelMap& map, const uint8_t* bytes) const;
 
+  const sema::Program& program_;
   const codegen::CompiledScript& script_;
   const Options& options_;
   std::unique_ptr<bpf::Kernel> kernel_;
+  bool attached_ = false;                       // ever: before, the controller's globals are the only ones
   std::vector<std::vector<Element>> imported_;  // parallel to script_.kernel.maps
 };
 

@@ -49,6 +49,12 @@ SPILE_INLINE void spile_rt_aggregate_add(abi::Aggregate* aggregate, const Aggreg
   }
 }
 
+SPILE_INLINE void spile_rt_aggregate_clear(abi::Aggregate* aggregate, const AggregateShape* shape) {
+  for (uint32_t at = 0; at < shape->size; at += 8) {
+    *reinterpret_cast<volatile uint64_t*>(reinterpret_cast<char*>(aggregate) + at) = 0;
+  }
+}
+
 SPILE_INLINE int64_t spile_rt_aggregate_variance(const abi::Aggregate* aggregate, const AggregateShape* shape) {
   if (aggregate->count < 2) return 0;
   uint64_t scaled = static_cast<uint64_t>(aggregate->squares_scaled) / (aggregate->count - 1);

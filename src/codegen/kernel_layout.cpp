@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include "abi/kernel.h"
+#include "codegen/lower_kernel.h"
+
+namespace spile::codegen {
+
+namespace {
+
+uint32_t kernel_string_size(int64_t max_string_length) {
+  int64_t wanted = max_string_length == sema::Limits{}.max_string_length ? abi::kDefaultKernelString : max_string_length;
+  return static_cast<uint32_t>(std::clamp<int64_t>((wanted + 7) / 8 * 8, 16, abi::kMaxKernelString));
+}
+
+void place_saves(const sema::Program& program, Layout& layout) {
+  layout.saves.resize(program.probes.size());
+  for (const sema::Probe& probe : program.probes) {
+    uint32_t position = 0;
+    for (const auto& save : probe.entry_saves) {
+      layout.saves[static_cast<size_t>(probe.index)].push_back(position);
+      position += save->type == ValueType::kString ? layout.string_size : 8;
+    }
+  }
+}
+
+}  // namespace
+
+Result<Layout> make_kernel_layout(const sema::Program& program) {
+  Layout layout;
+  layout.string_size = kernel_string_size(program.limits.max_string_length);
+  for (size_t i = 0; i < program.globals.size(); ++i) {
+    GlobalLayout global = measure_global(program, *program.globals[i], layout.string_size);
+    bool sharded = program.sharing[i] == sema::Sharing::kSharded;
+    if (sharded && program.globals[i]->is_array) global.map.key_size += 8;
+    global.map.buckets = sharded ? 1 : 0;
+    if (program.sharing[i] == sema::Sharing::kLocked) global.lock = i + 1;
+    layout.globals.push_back(global);
+  }
+  if (program.globals.size() >= abi::kKernelLocks) {
+    return Error{"lay out the script's globals: more than the kernel's handlers can lock", "use fewer globals"};
+  }
+  place_saves(program, layout);
+  return layout;
+}
+
+}  // namespace spile::codegen

@@ -1,0 +1,202 @@
+// Programs of the kernel's object. Each is one function in a section of its own:
+//
+//   int program(void* context)        context: struct pt_regs, a tracepoint's record, or struct bpf_perf_event_data
+//
+//   light bodies only:    body
+//   others:               enter -> body -> leave
+//   entry values:         at the entry  enter -> values -> into a hash under (thread, CFA) -> leave
+//                         at the return enter -> find them -> body -> remove them -> leave
+
+#include "abi/kernel.h"
+#include "codegen/lower_kernel.h"
+#include "codegen/lower_native.h"
+#include "codegen/lowering.h"
+
+namespace spile::codegen {
+
+namespace {
+
+constexpr uint32_t kPendingReturns = 4096;
+constexpr uint32_t kMostSaveBytes = 4096;  // half of the handler's scratch memory
+
+class KernelHandler {
+ public:
+  KernelHandler(Unit& unit, KernelPlace& place, const sema::Probe& probe, const std::string& section)
+      : unit_(unit), place_(place), probe_(probe), function_(make_function(section)),
+        b_(llvm::BasicBlock::Create(unit.module.context(), "entry", function_)) {
+    context_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(abi::Context) / 8), nullptr, "context");
+    state_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(State) / 8), nullptr, "state");
+    b_.CreateStore(function_->getArg(0), field(offsetof(abi::Context, kernel_context)));
+    b_.CreateStore(b_.getInt32(static_cast<uint32_t>(probe.index)), field(offsetof(abi::Context, probe)));
+  }
+
+  void lower_body() {
+    bool light = probe_.only_accumulates;
+    llvm::BasicBlock* end = enter(light ? "spile_rt_enter_light" : "spile_rt_enter");
+    Lowering lowering(unit_, b_, context_, state_);
+    if (light) lowering.lower_light_probe(probe_, true);
+    else lowering.lower_probe(probe_);
+    leave(end, light ? "spile_rt_leave_light" : "spile_rt_leave");
+    b_.CreateRet(b_.getInt32(0));
+  }
+
+  void lower_saves(llvm::Value* map) {
+    llvm::BasicBlock* end = enter();
+    llvm::BasicBlock *evaluate = block("evaluate"), *keep = block("keep"), *done = block("done");
+    llvm::Value* bytes = call("spile_rt_frame", unit_.module.ptr(), {context_, b_.getInt32(save_bytes(unit_.layout, probe_))});
+    b_.CreateCondBr(b_.CreateIsNull(bytes), done, evaluate);
+    b_.SetInsertPoint(evaluate);
+    Lowering lowering(unit_, b_, context_, state_);
+    Lowering::EntrySaves saves = lowering.lower_entry_saves(probe_);
+    b_.CreateCondBr(saves.ok, keep, done);
+    b_.SetInsertPoint(keep);
+    const std::vector<uint32_t>& offsets = unit_.layout.saves[static_cast<size_t>(probe_.index)];
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      llvm::Value* to = b_.CreateConstGEP1_64(b_.getInt8Ty(), bytes, offsets[i]);
+      if (saves.values[i]->getType()->isPointerTy()) call("spile_rt_string_copy", unit_.module.none(), {to, saves.values[i]});
+      else b_.CreateStore(saves.values[i], to);
+    }
+    call("spile_rt_kernel_return_enter", unit_.module.none(), {context_, map, place_.cfa(lowering), bytes});
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    leave(end);
+    b_.CreateRet(b_.getInt32(0));
+  }
+
+  // A return whose entry was before we were armed has no values: it is not ours.
+  void lower_body_with_saves(llvm::Value* map) {
+    llvm::BasicBlock *found = block("found"), *done = block("done");
+    llvm::BasicBlock* end = enter();
+    Lowering lowering(unit_, b_, context_, state_);
+    llvm::Value* cfa = place_.cfa(lowering);
+    lowering.site.saves = call("spile_rt_kernel_return_find", unit_.module.ptr(), {context_, map, cfa});
+    b_.CreateCondBr(b_.CreateIsNull(lowering.site.saves), done, found);
+    b_.SetInsertPoint(found);
+    lowering.lower_probe(probe_);
+    call("spile_rt_kernel_return_exit", unit_.module.none(), {context_, map, cfa});
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    leave(end);
+    b_.CreateRet(b_.getInt32(0));
+  }
+
+ private:
+  llvm::Function* make_function(const std::string& section) {
+    auto* type = llvm::FunctionType::get(unit_.module.i32(), {unit_.module.ptr()}, false);
+    // Section names are symbols too in LLVM's objects, so the function's name must be another.
+    llvm::Function* function = unit_.module.add_function("run." + section, type);
+    function->setSection(section);
+    unit_.module.export_function(function);
+    return function;
+  }
+  llvm::Value* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) {
+    return unit_.module.call_runtime(b_, name, result, arguments);
+  }
+  llvm::Value* field(size_t offset) { return b_.CreateConstGEP1_64(b_.getInt8Ty(), context_, offset); }
+  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function_); }
+  // Returns where control goes without the level.
+  llvm::BasicBlock* enter(const char* function = "spile_rt_enter") {
+    llvm::BasicBlock *run = block("run"), *end = block("end");
+    b_.CreateCondBr(call(function, b_.getInt1Ty(), {context_}), run, end);
+    b_.SetInsertPoint(run);
+    return end;
+  }
+  void leave(llvm::BasicBlock* end, const char* function = "spile_rt_leave") {
+    call(function, unit_.module.none(), {context_});
+    b_.CreateBr(end);
+    b_.SetInsertPoint(end);
+  }
+
+  Unit& unit_;
+  KernelPlace& place_;
+  const sema::Probe& probe_;
+  llvm::Function* function_;
+  llvm::IRBuilder<> b_;
+  llvm::Value* context_;
+  llvm::Value* state_;
+};
+
+KernelMap array_map(const char* symbol, KernelMap::Kind kind, size_t value_size, uint32_t entries) {
+  KernelMap map;
+  map.symbol = symbol;
+  map.kind = kind;
+  map.key_size = 4;
+  map.value_size = static_cast<uint32_t>(value_size);
+  map.entries = entries;
+  return map;
+}
+
+KernelMap map_of_global(const Unit& unit, const syntax::Global& global) {
+  const GlobalLayout& layout = unit.layout_of(global);
+  KernelMap map;
+  map.symbol = global_symbol(global);
+  map.global = global.index;
+  map.sharded = unit.sharing_of(global) == sema::Sharing::kSharded;
+  if (map.sharded) map.merge = global.type == ValueType::kStats ? KernelMap::Merge::kAggregate : KernelMap::Merge::kSum;
+  if (global.is_array) {
+    map.kind = map.sharded ? KernelMap::Kind::kPerCpuHash : KernelMap::Kind::kHash;
+    map.key_size = layout.map.key_size;
+    map.value_size = layout.map.value_size;
+    map.entries = layout.map.capacity;
+    map.key_count = layout.map.key_count;
+    map.string_keys = layout.map.string_keys;
+    map.string_size = unit.layout.string_size;
+  } else {
+    map.kind = map.sharded ? KernelMap::Kind::kPerCpuArray : KernelMap::Kind::kArray;
+    map.key_size = 4;
+    map.value_size = static_cast<uint32_t>(layout.size);
+    map.entries = map.sharded ? abi::kKernelShards : 1;
+  }
+  return map;
+}
+
+KernelMap map_of_returns(const Unit& unit, const sema::Probe& probe) {
+  KernelMap map;
+  map.symbol = "spile_map_returns_" + std::to_string(probe.index);
+  map.kind = KernelMap::Kind::kLruHash;
+  map.key_size = 16;
+  map.value_size = save_bytes(unit.layout, probe);
+  map.entries = kPendingReturns;
+  return map;
+}
+
+}  // namespace
+
+KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
+  KernelCode code;
+  using Kind = KernelMap::Kind;
+  code.maps = {array_map(abi::kKernelStateMap, Kind::kPerCpuArray, sizeof(abi::KernelState), 1),
+               array_map(abi::kKernelScratchMap, Kind::kPerCpuArray, abi::kKernelScratchSize, abi::kKernelLevels),
+               array_map(abi::kKernelRingMap, Kind::kRing, 0, abi::kDefaultKernelRing)};
+  for (const sema::Probe& probe : unit.program.probes) {
+    if (probe.domain != sema::Domain::kKernel) continue;
+    refuse_for_kernel(unit, probe);
+    std::string section = "probe." + std::to_string(probe.index);
+    bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn;
+    if (!at_return || probe.entry_saves.empty()) {
+      place.set_at_return(at_return);
+      KernelHandler(unit, place, probe, section).lower_body();
+      code.programs.push_back({section, probe.index, at_return});
+      continue;
+    }
+    if (save_bytes(unit.layout, probe) > kMostSaveBytes) {
+      unit.refuse(probe.range, "more entry values than a handler in the kernel can keep: use fewer, or shorter strings (-D MAXSTRINGLEN=N)");
+      continue;
+    }
+    code.maps.push_back(map_of_returns(unit, probe));
+    llvm::Value* map = map_symbol(unit.module, code.maps.back().symbol);
+    place.set_at_return(false);
+    KernelHandler(unit, place, probe, section + ".entry").lower_saves(map);
+    code.programs.push_back({section + ".entry", probe.index, false});
+    place.set_at_return(true);
+    KernelHandler(unit, place, probe, section).lower_body_with_saves(map);
+    code.programs.push_back({section, probe.index, true});
+  }
+  unit.lower_functions();  // they may use more globals
+  for (int index : place.globals()) {
+    code.maps.push_back(map_of_global(unit, *unit.program.globals[static_cast<size_t>(index)]));
+  }
+  return code;
+}
+
+}  // namespace spile::codegen

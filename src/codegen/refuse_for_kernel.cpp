@@ -1,0 +1,75 @@
+// What handlers in the kernel can't do, said in the script's terms. All of it works in the controller (end, timers),
+// where results are usually presented, and in processes with --runtime=inproc.
+
+#include "codegen/lower_kernel.h"
+#include "sema/intrinsics.h"
+#include "syntax/visitor.h"
+
+namespace spile::codegen {
+
+namespace {
+
+constexpr const char* kElsewhere = "in a handler that runs in the kernel; do it in a timer or end probe";
+
+class KernelCheck {
+ public:
+  KernelCheck(Unit& unit, const sema::Probe& probe) : unit_(unit), probe_(probe) {}
+
+  void statement(const syntax::Statement& s) {
+    syntax::for_each_expression(s, [&](const syntax::Expression& e) { expression(e); });
+    statements(s);
+  }
+  void expression(const syntax::Expression& e) {
+    if (const auto* in = syntax::as<syntax::In>(e)) {
+      if (std::ranges::any_of(in->indexes, [](auto& index) { return !index; })) refuse(e.range, "[..., *] in array");
+    } else if (const auto* print = syntax::as<syntax::Print>(e); print && !print->to_stream) {
+      refuse(e.range, "sprintf and its kind");
+    } else if (const auto* call = syntax::as<syntax::Call>(e)) {
+      if (call->function) function(*call->function, call->range);
+      else if (call->intrinsic >= 0) intrinsic(*call);
+    } else if (const auto* variable = syntax::as<syntax::Variable>(e); variable && variable->global) {
+      if (variable->global->wraps) refuse(e.range, "an array that wraps (" + variable->global->name + "%)");
+    }
+  }
+
+ private:
+  void statements(const syntax::Statement& s) {
+    if (s.kind == syntax::StatementKind::kForeach) refuse(s.range, "foreach");
+    if (s.kind == syntax::StatementKind::kTry) refuse(s.range, "try");
+    if (const auto* removal = syntax::as<syntax::Delete>(s)) {
+      const auto* variable = syntax::as<syntax::Variable>(removal->target);
+      if (variable && variable->global && variable->global->is_array) refuse(s.range, "delete of a whole array");
+      const auto* element = syntax::as<syntax::Index>(removal->target);
+      if (element && std::ranges::any_of(element->indexes, [](auto& index) { return !index; })) refuse(s.range, "delete of a slice");
+    }
+    syntax::for_each_statement(s, [&](const syntax::Statement& inner) { statements(inner); });
+  }
+  void function(const syntax::Function& callee, SourceRange range) {
+    if (unit_.is_recursive(callee)) refuse(range, "recursion");
+    else if (seen_.insert(&callee).second) statement(*callee.body);
+  }
+  void intrinsic(const syntax::Call& call) {
+    bool needs_site = sema::intrinsics()[static_cast<size_t>(call.intrinsic)].needs & sema::kNeedsSite;
+    if (needs_site && probe_.points.size() > 1 && !seen_.empty()) {
+      refuse(call.range, call.name + "() inside a function, for a probe with many places,");
+    }
+  }
+  void refuse(SourceRange range, const std::string& what) { unit_.refuse(range, what + " is not available " + kElsewhere); }
+
+  Unit& unit_;
+  const sema::Probe& probe_;
+  std::set<const syntax::Function*> seen_;
+};
+
+}  // namespace
+
+void refuse_for_kernel(Unit& unit, const sema::Probe& probe) {
+  KernelCheck check(unit, probe);
+  check.statement(*probe.body);
+  if (probe.condition) {
+    syntax::for_each_expression(static_cast<const syntax::Expression&>(*probe.condition),
+                                [&](const syntax::Expression& e) { check.expression(e); });
+  }
+}
+
+}  // namespace spile::codegen

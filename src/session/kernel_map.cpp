@@ -1,0 +1,61 @@
+#include "session/kernel_map.h"
+
+namespace spile::session {
+
+namespace {
+
+bpf::AttachPoint attach_point(const sema::ResolvedPoint& point, uint64_t cookie, pid_t process) {
+  bpf::AttachPoint attach;
+  attach.text = point.text;
+  attach.cookie = cookie;
+  switch (point.kind) {
+    case sema::ProbeKind::kTracepoint:
+      attach.kind = bpf::AttachPoint::Kind::kTracepoint;
+      attach.tracepoint = point.site.tracepoint;
+      break;
+    case sema::ProbeKind::kProfile:
+      attach.kind = bpf::AttachPoint::Kind::kProfile;
+      attach.interval_ns = point.interval_ns;
+      break;
+    default:
+      attach.kind = point.kind == sema::ProbeKind::kFunctionReturn ? bpf::AttachPoint::Kind::kUretprobe
+                                                                   : bpf::AttachPoint::Kind::kUprobe;
+      attach.path = point.site.module;
+      attach.file_offset = point.site.file_offset;
+      if (process != 0) attach.process = process;
+      break;
+  }
+  return attach;
+}
+
+}  // namespace
+
+bpf::MapSpec map_spec(const codegen::KernelMap& map) {
+  bpf::MapSpec spec;
+  spec.symbol = map.symbol;
+  // ORDER KERNEL_MAP_KIND: both enumerations are declared alike.
+  spec.kind = static_cast<bpf::MapSpec::Kind>(map.kind);
+  spec.merge = static_cast<bpf::MapSpec::Merge>(map.merge);
+  spec.key_size = map.key_size;
+  spec.value_size = map.value_size;
+  spec.entries = map.entries;
+  spec.sharded = map.sharded;
+  spec.key_count = map.key_count;
+  spec.string_keys = map.string_keys;
+  spec.string_size = map.string_size;
+  return spec;
+}
+
+bpf::ProgramSpec program_spec(const sema::Program& program, const codegen::KernelProgram& entry, pid_t process) {
+  bpf::ProgramSpec spec{entry.section, {}};
+  const sema::Probe& probe = program.probes[static_cast<size_t>(entry.probe)];
+  for (size_t i = 0; i < probe.points.size(); ++i) {
+    bpf::AttachPoint point = attach_point(probe.points[i], codegen::kernel_cookie(probe, i), process);
+    // A return probe with values saved at the entry has a program for each side.
+    if (probe.kind == sema::ProbeKind::kFunctionReturn && !entry.exit_side) point.kind = bpf::AttachPoint::Kind::kUprobe;
+    spec.points.push_back(std::move(point));
+  }
+  return spec;
+}
+
+}  // namespace spile::session

@@ -1,0 +1,16 @@
+#pragma once
+// From what codegen says of maps and programs to what bpf wants to know.
+
+#include <sys/types.h>
+
+#include "bpf/bpf.h"
+#include "codegen/codegen.h"
+#include "sema/program.h"
+
+namespace spile::session {
+
+bpf::MapSpec map_spec(const codegen::KernelMap& map);
+// process: uprobes are limited to it; 0: none.
+bpf::ProgramSpec program_spec(const sema::Program& program, const codegen::KernelProgram& entry, pid_t process);
+
+}  // namespace spile::session
