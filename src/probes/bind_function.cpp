@@ -116,7 +116,8 @@ Result<std::vector<debuginfo::Step>> steps_of(const std::vector<syntax::PathStep
   return steps;
 }
 
-Result<Binding> bind_place(const debuginfo::Place& start, const std::vector<syntax::PathStep>& path, bool address_of, bool at_entry) {
+Result<Binding> bind_place(const std::string& name, const debuginfo::Place& start, const std::vector<syntax::PathStep>& path, bool address_of, bool at_entry) {
+  if (!start.available()) return Error{fmt::format("'{}' {}", name, start.reason), ""};
   TRY(std::vector<debuginfo::Step> steps, steps_of(path));
   TRY(debuginfo::Place place, debuginfo::walk(start, steps));
   TRY(debuginfo::Operations operations, address_of ? debuginfo::address(place) : debuginfo::load(place));
@@ -143,10 +144,10 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
       return Error{"$return is only known in .return probes, outside of @entry", ""};
     }
     TRY(debuginfo::Place place, module->return_value(point.site.address));
-    return bind_place(place, variable.path, variable.address_of, at_entry);
+    return bind_place(variable.name, place, variable.path, variable.address_of, at_entry);
   }
   TRY(debuginfo::Variable found, module->variable(point.site.address, point.site.address, variable.name.substr(1)));
-  return bind_place(found.place, variable.path, variable.address_of, at_entry);
+  return bind_place(variable.name, found.place, variable.path, variable.address_of, at_entry);
 }
 
 Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) {
@@ -166,7 +167,7 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
   size_t at = name->value.find('@');
   std::string file = at == std::string::npos ? "" : name->value.substr(at + 1);
   TRY(debuginfo::Variable found, module->global_variable(name->value.substr(0, at), file));
-  return bind_place(found.place, operation.path, operation.address_of, at_entry);
+  return bind_place(name->value, found.place, operation.path, operation.address_of, at_entry);
 }
 
 std::vector<std::string> function_variables(TracedWorld& world, const ResolvedPoint& point, const std::string& which) {
