@@ -159,7 +159,7 @@ Result<void> EngineImpl::attach(pid_t pid) {
   auto prepare = [&]() -> Result<void> {
     TRY(space->memory, TargetMemory::open(pid));
     TRY(AddressSpace remains, find_remains(pid));
-    if (!remains.code.empty()) {
+    if (!remains.empty()) {
       remains.users = {process};
       TRY_DO(remove_all(*tracer_, remains, options_.stop_patience_ms));
     }
@@ -317,17 +317,11 @@ Result<void> EngineImpl::apply_sites(AddressSpace& space, std::vector<PatchedSit
                                      const std::function<void(Address)>& untouched) {
   auto start = Clock::now();
   TRY_DO(tracer_->keep_still(space.users, options_.stop_patience_ms));
-  std::vector<size_t> left_alone;
-  write_patches(space.memory, sites, PatchDirection::kApply, [&](size_t index) { left_alone.push_back(index); });
-  for (size_t index : left_alone) {
-    untouched(sites[index].begin);
-    sites[index].overwritten = 0;
-  }
-  std::erase_if(sites, [](const PatchedSite& site) { return site.overwritten == 0; });
   std::vector<PatchedSite> merged;
   std::merge(space.sites.begin(), space.sites.end(), sites.begin(), sites.end(), std::back_inserter(merged),
              [](const PatchedSite& a, const PatchedSite& b) { return a.begin < b.begin; });
   space.sites = std::move(merged);
+  // Before the text changes: if we are killed in between, the threads go on in trampolines, which do the same.
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) {
       thread->pc_unchecked = thread->running;  // thread_stopped will see to it
@@ -335,6 +329,13 @@ Result<void> EngineImpl::apply_sites(AddressSpace& space, std::vector<PatchedSit
       move_program_counters(space, *thread,
                             [&](Address pc, bool restarting) { return pc_out_of_window(space, pc, restarting); });
     }
+  }
+  std::set<Address> left_alone;
+  write_patches(space.memory, sites, PatchDirection::kApply,
+                [&](size_t index) { left_alone.insert(sites[index].begin); });
+  for (Address begin : left_alone) untouched(begin);
+  if (!left_alone.empty()) {
+    std::erase_if(space.sites, [&](const PatchedSite& site) { return left_alone.contains(site.begin); });
   }
   tracer_->let_go(space.users);
   uint64_t pause = nanoseconds(Clock::now() - start);

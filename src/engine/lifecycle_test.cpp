@@ -191,6 +191,27 @@ TEST_F(LifecycleTest, StoppedProcessesStayStopped) {
   EXPECT_EQ(victim.ask("calls 5"), "done");
 }
 
+TEST_F(LifecycleTest, StoppedInTheMiddleOfHandlersTheyAreLedOut) {
+  Program victim({kVictim, "4"});
+  victim.answer();
+  EXPECT_EQ(victim.ask("spin"), "done");
+  std::vector<SiteRequest> sites;
+  const char* names[] = {"leaf", "tiny", "many", "variadic", "recurse", "give_large", "call_through"};
+  for (uint32_t i = 0; i < 7; i++) sites.push_back(returns(kVictim, names[i], i));
+  for (int round = 0; round < 10; round++) {
+    open_engine({});
+    attach(victim.pid());
+    arm(sites);
+    for (int i = 0; i < 3; i++) (void)engine_->poll(3);
+    kill(victim.pid(), SIGSTOP);
+    for (int i = 0; i < 5; i++) (void)engine_->poll(2);
+    detach();
+    ASSERT_EQ(traces(victim.pid()), "");
+    kill(victim.pid(), SIGCONT);
+  }
+  EXPECT_EQ(victim.ask("rest"), "done");
+}
+
 TEST_F(LifecycleTest, FaultsInHandlersAreFixedAndOthersAreNot) {
   Program victim({kVictim, "1"});
   victim.answer();

@@ -55,6 +55,28 @@ bool evacuate(AddressSpace& space) {
   return outside;
 }
 
+// A process that job control has stopped does not run out of our code by itself: such threads are led out one
+// instruction at a time, and are stopped again afterwards.
+void step_out_of_group_stop(Tracer& tracer, AddressSpace& space) {
+  constexpr int kMostSteps = 50'000;
+  const Architecture& machine = native_architecture();
+  std::vector<Thread*> stopped;
+  for (Process* process : space.users) {
+    for (auto& [tid, thread] : process->threads) {
+      if (!thread->running && thread->kind == StopKind::kGroupStop) stopped.push_back(thread.get());
+    }
+  }
+  for (Thread* thread : stopped) {
+    ThreadRegisters registers;
+    for (int steps = 0; steps < kMostSteps && !thread->gone; steps++) {
+      if (!machine.read_registers(thread->tid, registers).ok() || !space.in_code(machine.pc(registers))) break;
+      if (!tracer.step(*thread).ok()) break;
+    }
+    // A thread that ended meanwhile needs nothing more.
+    if (!thread->gone) (void)tracer.settle(*thread);
+  }
+}
+
 void resolve_slot(const AddressSpace& space, uint64_t slot_offset, const TargetMemory& to) {
   const ArenaGeometry& geometry = space.geometry;
   Address slot_at = space.arena.begin + static_cast<int64_t>(slot_offset);
@@ -137,6 +159,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   for (;;) {
     resolve_pending_returns(space, 0, space.memory);
     if (evacuate(space)) break;
+    step_out_of_group_stop(tracer, space);
     bool late = Tracer::Clock::now() > deadline;
     tracer.let_go(space.users);
     if (late) {
@@ -160,8 +183,12 @@ Result<AddressSpace> find_remains(pid_t pid) {
   AddressSpace space;
   TRY(MemoryMap map, MemoryMap::read(pid));
   for (const Mapping& mapping : map.all()) {
-    if (!mapping.path.starts_with("/memfd:spile-code") || mapping.offset != 0) continue;
-    if (space.code.empty()) {
+    if (mapping.offset != 0) continue;
+    if (mapping.path.starts_with("/memfd:spile-arena") && space.arena.size() == 0) {
+      space.arena = {Address(mapping.begin), Address(mapping.end)};
+    }
+    if (!mapping.path.starts_with("/memfd:spile-code")) continue;
+    if (!space.memory.is_open()) {
       TRY(space.memory, TargetMemory::open(pid));
     }
     // A region that can't be read is left where it is.

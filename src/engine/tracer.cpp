@@ -397,6 +397,14 @@ Result<void> Tracer::settle(Thread& thread) {
   return Error{fmt::format("thread {} does not come to rest", thread.tid), ""};
 }
 
+Result<void> Tracer::step(Thread& thread) {
+  ptrace(PTRACE_SINGLESTEP, thread.tid, 0, static_cast<long>(std::exchange(thread.signal, 0)));
+  thread.running = true;
+  TRY_DO(await_stop(thread));
+  if (thread.kind == StopKind::kSignal && thread.signal == SIGTRAP) thread.signal = 0;
+  return {};
+}
+
 void Tracer::release(Process& process) {
   for (auto& [tid, thread] : process.threads) {
     // In a group-stop the thread stays stopped, as job control wants it.

@@ -114,6 +114,9 @@ class Tracer {
   // Waits for the thread's next stop, of whatever kind. REQUIRES: as settle.
   Result<void> await_stop(Thread& thread);
 
+  // Runs one instruction; a signal that arrives instead is delivered. REQUIRES: as settle.
+  Result<void> step(Thread& thread);
+
   // PTRACE_DETACH, delivering what is pending. REQUIRES: the process is kept still.
   void release(Process& process);
 
