@@ -150,24 +150,62 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
   return bind_place(variable.name, found.place, variable.path, variable.address_of, at_entry);
 }
 
-Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) {
-  if (operation.name != "@var") return Error{fmt::format("'{}' is not available in this version", operation.name), ""};
-  auto* name = operation.arguments.empty() ? nullptr : syntax::as<syntax::String>(operation.arguments[0]);
-  auto* module_name = operation.arguments.size() < 2 ? nullptr : syntax::as<syntax::String>(operation.arguments[1]);
-  if (!name || (operation.arguments.size() == 2 && !module_name)) {
-    return Error{"@var needs the variable's name as a literal", "@var(\"name@file.c\"), @var(\"name\", \"/path/to/library\")"};
+namespace {
+
+const std::string* literal(const syntax::AtOperation& operation, size_t index) {
+  if (index >= operation.arguments.size()) return nullptr;
+  auto* text = syntax::as<syntax::String>(operation.arguments[index]);
+  return text ? &text->value : nullptr;
+}
+
+// @cast(pointer, "type", "module"): what the pointer points to is of that type.
+Result<Binding> bind_cast(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) {
+  const std::string* name = literal(operation, 1);
+  const std::string* module_name = literal(operation, 2);
+  if (!name || operation.arguments.size() > 3 || (operation.arguments.size() == 3 && !module_name)) {
+    return Error{"@cast needs a pointer and a type's name as a literal", "@cast(pointer, \"struct node\")->next"};
   }
+  if (operation.path.empty()) return Error{"@cast without a path: nothing of the type is read", "@cast(pointer, \"struct node\")->next"};
   std::string path = point.site.module;
   if (module_name) {
-    TRY(path, world.find_executable(module_name->value));
-    if (path != point.site.module) return Error{"@var of another module is not available in this version", ""};
+    TRY(path, world.find_executable(*module_name));
   }
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
-  if (!module->has_debug_info()) return no_debug_info(module->path(), name->value);
-  size_t at = name->value.find('@');
-  std::string file = at == std::string::npos ? "" : name->value.substr(at + 1);
-  TRY(debuginfo::Variable found, module->global_variable(name->value.substr(0, at), file));
-  return bind_place(name->value, found.place, operation.path, operation.address_of, at_entry);
+  if (!module->has_debug_info()) return no_debug_info(module->path(), *name);
+  debuginfo::Place place;
+  place.kind = debuginfo::Place::Kind::kMemory;
+  TRY(place.type, module->type_named(*name));
+  constexpr int64_t kPointer = -1;  // sema: the operation's first argument
+  place.operations = {{debuginfo::Opcode::kIndex, false, 0, kPointer}};
+  return bind_place("@cast(" + *name + ")", place, operation.path, operation.address_of, at_entry);
+}
+
+// @var("name@file", "module"): a variable outside of functions.
+Result<Binding> bind_global(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) {
+  const std::string* name = literal(operation, 0);
+  const std::string* module_name = literal(operation, 1);
+  if (!name || operation.arguments.size() > 2 || (operation.arguments.size() == 2 && !module_name)) {
+    return Error{"@var needs the variable's name as a literal", "@var(\"name@file.c\")"};
+  }
+  if (module_name) {
+    TRY(std::string path, world.find_executable(*module_name));
+    // The load bias at hand is that of the probed module.
+    if (path != point.site.module) return Error{"@var of another module is not available in this version", ""};
+  }
+  TRY(std::shared_ptr<debuginfo::Module> module, world.module(point.site.module));
+  if (!module->has_debug_info()) return no_debug_info(module->path(), *name);
+  size_t at = name->find('@');
+  std::string file = at == std::string::npos ? "" : name->substr(at + 1);
+  TRY(debuginfo::Variable found, module->global_variable(name->substr(0, at), file));
+  return bind_place(*name, found.place, operation.path, operation.address_of, at_entry);
+}
+
+}  // namespace
+
+Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) {
+  if (operation.name == "@cast") return bind_cast(world, point, at_entry, operation);
+  if (operation.name == "@var") return bind_global(world, point, at_entry, operation);
+  return Error{fmt::format("'{}' is not available in this version", operation.name), ""};
 }
 
 std::vector<std::string> function_variables(TracedWorld& world, const ResolvedPoint& point, const std::string& which) {

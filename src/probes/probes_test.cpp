@@ -209,6 +209,18 @@ TEST_F(ProbesTest, BindsVariablesOnBothSides) {
   EXPECT_EQ(global[0].kind, Kind::kLoadBias);
 }
 
+TEST_F(ProbesTest, CastsStartFromTheirFirstArgument) {
+  auto made = elaborate("probe process.function(\"foo\") { println(@cast($arg, \"struct node\")->next->value) }"
+                        "probe process.function(\"foo\").return { println(@cast($return, \"node\")->value) }");
+  ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
+  using Kind = sema::LocationOp::Kind;
+  const auto& bindings = made.program.probes.at(0).bindings;
+  bool from_argument = false;
+  for (const sema::Binding& binding : bindings) from_argument |= binding.ops[0].kind == Kind::kIndex && binding.ops[0].value == -1;
+  EXPECT_TRUE(from_argument);
+  EXPECT_THAT(made.program.probes.at(1).entry_saves, IsEmpty());
+}
+
 TEST_F(ProbesTest, ListsPointsWithTheirVariables) {
   auto world = world_of(path("sample"));
   Diagnostics diagnostics;
@@ -231,7 +243,10 @@ TEST_F(ProbesTest, RefusesVariablesThatAreNotThere) {
   expect_error("probe process.function(\"nothing\").return { println($return) }", "returns nothing");
   expect_error("probe process.function(\"fraction\") { println($x) }", "t.stp:1:46: error: ");
   expect_error("probe process.function(\"hidden\") { println($p$) }", "pretty-printing");
-  expect_error("probe process.function(\"foo\") { println(@cast($arg, \"node\")->value) }", "'@cast' is not available in this version");
+  expect_error("probe process.function(\"foo\") { println(@cast($arg, \"noed\")->value) }", "noed");
+  expect_error("probe process.function(\"foo\") { println(@cast($arg, \"node\")->vlaue) }", "did you mean 'value'?");
+  expect_error("probe process.function(\"foo\") { println(@cast($arg, \"node\")) }", "@cast without a path");
+  expect_error("probe process.function(\"foo\") { println(@const(\"X\")) }", "'@const' is not available in this version");
   expect_error("probe process.library(\"libc.so*\").function(\"malloc\") { println($nope) }", "'$nope'");
 }
 

@@ -19,8 +19,8 @@ struct Unit {
   const char* name;
   int64_t ns;
 };
-constexpr Unit kUnits[] = {{"s", kSecond},  {"sec", kSecond}, {"ms", 1'000'000}, {"msec", 1'000'000}, {"us", 1'000},
-                           {"usec", 1'000}, {"ns", 1},        {"nsec", 1},       {"jiffies", kJiffy}};
+constexpr Unit kUnits[] = {{"ms", 1'000'000}, {"s", kSecond}, {"sec", kSecond}, {"msec", 1'000'000}, {"us", 1'000},
+                           {"usec", 1'000},   {"ns", 1},      {"nsec", 1},      {"jiffies", kJiffy}};
 
 std::vector<std::string> components(const syntax::ProbePoint&, size_t index) {
   if (index > 1) return {"randomize"};

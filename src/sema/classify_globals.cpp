@@ -49,6 +49,7 @@ void classify_globals(Elaboration& e) {
   GlobalUses uses;
   std::map<const syntax::Global*, Sides> all;
   for (const Probe& probe : e.program.probes) {
+    if (probe.kind == ProbeKind::kNever) continue;
     for (const auto& [global, touch] : uses.of(probe)) {
       Sides& sides = all[global];
       if (probe.domain != Domain::kController) {

@@ -49,7 +49,7 @@ TEST(Elaborate, RecursionHasAType) {
 }
 
 TEST(Elaborate, UntypedGlobalIsANumberWithAWarning) {
-  auto made = elaborate_text("global g probe begin { println(g) }");
+  auto made = elaborate_text("global g probe begin { g = h() println(g) } function h() { return g }");
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(made.global("g").type, ValueType::kLong);
   EXPECT_THAT(made.messages(), HasSubstr("nothing tells the type of global 'g'"));

@@ -107,7 +107,9 @@ class TypeInference {
       if (global->is_array && global->key_types.empty()) global->key_types.push_back(Type::kLong);
       for (Type& key : global->key_types) default_to_long(key);
       if (global->type != Type::kUnknown) continue;
-      if (!e_.program.unoptimised || e_.traffic.count(global)) {
+      // One that is never assigned is told by warn-unused.
+      auto traffic = e_.traffic.find(global);
+      if (traffic != e_.traffic.end() && traffic->second.written) {
         e_.diagnostics.warning(global->range, fmt::format("nothing tells the type of global '{}': taken as a number", global->name));
       }
       default_to_long(global->type);

@@ -32,6 +32,12 @@ constexpr std::string_view kLaterFunctions[] = {
 
 enum Usage { kRead = 1, kWrite = 2 };
 
+SourceRange name_of(const Call& call) {
+  SourceRange range = call.range;
+  if (range) range.end = std::min<uint32_t>(range.end, range.begin + static_cast<uint32_t>(call.name.size()));
+  return range;
+}
+
 bool takes(const Function& function, size_t arguments) {
   if (arguments > function.parameters.size()) return false;
   for (size_t i = arguments; i < function.parameters.size(); ++i) {
@@ -322,7 +328,7 @@ class SymbolResolver {
                                                    wanted == 1 ? "" : "s", call.arguments.size()))
           .note(other_arity->range, "defined here");
     } else if (hidden) {
-      e_.diagnostics.error(call.range, fmt::format("function '{}' is private to another file", call.name))
+      e_.diagnostics.error(name_of(call), fmt::format("function '{}' is private to another file", call.name))
           .note(hidden->range, "defined here");
     }
     exists = other_arity || hidden;
@@ -337,7 +343,7 @@ class SymbolResolver {
 
   void unresolved(const Call& call) {
     if (std::find(std::begin(kLaterFunctions), std::end(kLaterFunctions), call.name) != std::end(kLaterFunctions)) {
-      e_.diagnostics.error(call.range, fmt::format("function '{}' is not available in this version", call.name));
+      e_.diagnostics.error(name_of(call), fmt::format("function '{}' is not available in this version", call.name));
       return;
     }
     std::vector<std::string> known = {"print", "println", "printf", "printd", "printdln", "print_char", "sprint",
@@ -347,7 +353,7 @@ class SymbolResolver {
     }
     for (const Intrinsic& intrinsic : intrinsics()) known.emplace_back(intrinsic.name);
     std::string near = nearest_name(call.name, known);
-    auto& error = e_.diagnostics.error(call.range, fmt::format("unresolved function '{}'", call.name));
+    auto& error = e_.diagnostics.error(name_of(call), fmt::format("unresolved function '{}'", call.name));
     if (!near.empty()) error.hint(fmt::format("did you mean '{}'?", near));
   }
 

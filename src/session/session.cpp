@@ -85,6 +85,7 @@ Result<int> run_passes(const Options& options) {
   sema::Program program;
   program.scripts = std::move(scripts);
   TRY_DO(apply_settings(options, program));
+  program.describe_points = options.last_pass == kElaborate;
   TRY(auto world, open_world(options));
   std::vector<const syntax::ProbePoint*> points;
   for (const auto& probe : program.scripts.front().probes) {
