@@ -9,6 +9,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "syntax/preprocessor.h"
 
 namespace spile::session {
 
@@ -30,16 +35,37 @@ Result<std::string> read_script(const std::string& path) {
   return read_stream(stream, path);
 }
 
-std::vector<fs::path> library_files(const std::vector<std::string>& folders) {
+// Those with this extension, below the folders, in a fixed order.
+std::vector<fs::path> library_files(const std::vector<std::string>& folders, std::string_view extension) {
   std::vector<fs::path> files;
   for (const std::string& folder : folders) {
     std::error_code error;
     for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
-      if (entry.path().extension() == ".stp") files.push_back(entry.path());
+      if (entry.path().extension() == extension) files.push_back(entry.path());
     }
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+// What CONFIG_ conditions see: the running kernel's configuration, read when the first one asks; "" for what is unset.
+std::function<std::string(std::string_view)> kernel_config(const std::string& release) {
+  auto values = std::make_shared<std::optional<std::map<std::string, std::string, std::less<>>>>();
+  return [release, values](std::string_view name) -> std::string {
+    if (!*values) {
+      values->emplace();
+      std::ifstream file("/boot/config-" + release);
+      for (std::string line; std::getline(file, line);) {
+        size_t equals = line.find('=');
+        if (!line.starts_with("CONFIG_") || equals == std::string::npos) continue;
+        std::string value = line.substr(equals + 1);
+        if (value.size() >= 2 && value.front() == '"') value = value.substr(1, value.size() - 2);
+        (*values)->emplace(line.substr(0, equals), std::move(value));
+      }
+    }
+    auto found = (*values)->find(name);
+    return found != (*values)->end() ? found->second : std::string();
+  };
 }
 
 }  // namespace
@@ -64,7 +90,21 @@ Result<std::vector<syntax::Script>> load_scripts(const Options& options, SourceF
   if (uname(&system) == 0) {
     parse_options.kernel_release = system.release;
     parse_options.architecture = system.machine;
+    parse_options.kernel_config = kernel_config(system.release);
   }
+
+  std::vector<std::string> folders = options.library_folders;
+  for (const std::string& folder : folders) {
+    std::error_code error;
+    if (!fs::is_directory(folder, error)) return Error{fmt::format("-I {}: not a directory", folder), {}};
+  }
+  if (std::string standard = tapset_folder(); !standard.empty()) folders.push_back(standard);
+  syntax::MacroLibrary macros;
+  for (const fs::path& path : library_files(folders, ".stpm")) {
+    TRY(std::string text, read_script(path));
+    syntax::parse_macros(files.add(path, std::move(text)), parse_options, diagnostics, macros);
+  }
+  parse_options.macros = &macros;
 
   std::vector<syntax::Script> scripts;
   if (options.script_text) {
@@ -82,16 +122,10 @@ Result<std::vector<syntax::Script>> load_scripts(const Options& options, SourceF
     scripts.push_back(syntax::parse(files.add("<-E>", more), parse_options, diagnostics));
   }
 
-  std::vector<std::string> folders = options.library_folders;
-  for (const std::string& folder : folders) {
-    std::error_code error;
-    if (!fs::is_directory(folder, error)) return Error{fmt::format("-I {}: not a directory", folder), {}};
-  }
-  if (std::string standard = tapset_folder(); !standard.empty()) folders.push_back(standard);
   parse_options.is_library = true;
   parse_options.guru = true;
   parse_options.arguments.clear();
-  for (const fs::path& path : library_files(folders)) {
+  for (const fs::path& path : library_files(folders, ".stp")) {
     TRY(std::string text, read_script(path));
     scripts.push_back(syntax::parse(files.add(path, std::move(text)), parse_options, diagnostics));
   }
