@@ -75,7 +75,7 @@ static_assert(sizeof(ArenaHeader) <= kPageSize);
 // Written by the owning thread, read by the controller; owner also by the controller, when the owner has died.
 struct ThreadSlot {
   uint64_t owner;           // 0: free; else pid << 32 | tid as the claimer's process sees them; claimed by compare-and-swap
-  uint64_t thread_pointer;  // fs base of the owner: unique among the live threads of one process
+  uint64_t thread_pointer;  // thread_table_key() of the owner's fs base; 0: the slot was never used
   uint32_t busy;            // 1 + epoch while the owner runs a handler; 0 otherwise
   uint32_t shared;          // 1: the overflow slot; `lock` guards it
   uint32_t lock;

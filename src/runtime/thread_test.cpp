@@ -150,8 +150,13 @@ TEST(Thread, LockTimesOutAndIsCounted) {
   uint64_t offset = arena.global_offset();
   ASSERT_TRUE(spile_rt_lock(&context, offset));
   EXPECT_EQ(*reinterpret_cast<uint32_t*>(arena.global()), 2u);  // slot 1, plus one
-  EXPECT_FALSE(spile_rt_lock(&context, offset));
-  EXPECT_EQ(context.slot->skipped[abi::kSkipLockTimeout], 1u);
+  std::thread([&] {
+    Context other{};
+    ASSERT_TRUE(spile_rt_enter(&other));
+    EXPECT_FALSE(spile_rt_lock(&other, offset));
+    EXPECT_EQ(other.slot->skipped[abi::kSkipLockTimeout], 1u);
+    spile_rt_leave(&other);
+  }).join();
   spile_rt_unlock(&context, offset);
   EXPECT_TRUE(spile_rt_lock(&context, offset));
   spile_rt_unlock(&context, offset);
@@ -159,6 +164,45 @@ TEST(Thread, LockTimesOutAndIsCounted) {
   EXPECT_FALSE(spile_rt_lock(&context, offset));
   EXPECT_EQ(context.slot->skipped[abi::kSkipControllerGone], 1u);
   spile_rt_leave(&context);
+}
+
+TEST(Thread, LockOfADeadThreadIsTakenOver) {
+  TestArena arena;
+  Context context{};
+  ASSERT_TRUE(spile_rt_enter(&context));
+  auto* lock = reinterpret_cast<uint32_t*>(arena.global());
+  *lock = 6;  // slot 5, in a handler
+  arena.slot(5)->busy = 1;
+  EXPECT_FALSE(spile_rt_lock(&context, arena.global_offset()));
+  arena.slot(5)->busy = 0;  // freed by the controller
+  EXPECT_TRUE(spile_rt_lock(&context, arena.global_offset()));
+  EXPECT_EQ(*lock, 2u);
+  // Still ours, as if the slot's last owner had died: a thread's handlers don't nest.
+  EXPECT_TRUE(spile_rt_lock(&context, arena.global_offset()));
+  *lock = 1;  // the controller's, which is never busy
+  EXPECT_FALSE(spile_rt_lock(&context, arena.global_offset()));
+  *lock = 12345;
+  EXPECT_FALSE(spile_rt_lock(&context, arena.global_offset()));
+  EXPECT_EQ(context.slot->skipped[abi::kSkipLockTimeout], 3u);
+  spile_rt_leave(&context);
+}
+
+TEST(Thread, FreedSlotIsCleanForItsNextOwner) {
+  TestArena arena(3);
+  Context context{};
+  uint64_t word = 5;
+  ASSERT_TRUE(spile_rt_enter(&context));
+  ASSERT_NE(spile_rt_return_enter(&context, reinterpret_cast<uint64_t>(&word) + 8, 1), nullptr);
+  abi::ThreadSlot* slot = context.slot;
+  slot->busy = slot->shadow_depth = 0;  // as the controller frees it
+  slot->owner = 0;
+  std::thread([&] {
+    Context next{};
+    ASSERT_TRUE(spile_rt_enter(&next));
+    EXPECT_EQ(next.slot, slot);
+    EXPECT_EQ(reinterpret_cast<abi::ShadowFrame*>(reinterpret_cast<char*>(slot) + kTestShadow)->stack_slot, 0u);
+    spile_rt_leave(&next);
+  }).join();
 }
 
 TEST(Thread, LocksExclude) {

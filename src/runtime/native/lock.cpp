@@ -11,25 +11,50 @@ inline constexpr uint64_t kControllerPatience = 6'000'000'000;  // the controlle
 }  // namespace
 
 [[gnu::noinline]] bool take_lock(uint32_t* lock, uint32_t value) {
-  if (compare_and_swap(lock, 0u, value)) return true;
   uint64_t start = read_tsc();
-  uint64_t patience = spile_rt_in_controller ? kControllerPatience : kTargetPatience;
-  for (uint32_t round = 1;; ++round) {
+  do {
     for (int spin = 0; spin < 16; ++spin) {
-      pause_cpu();
       if (!load_relaxed(lock) && compare_and_swap(lock, 0u, value)) return true;
+      pause_cpu();
     }
-    if (spile_rt_in_controller && round % 16 == 0) system_call(kSysSchedYield);
-    if (read_tsc() - start > patience) return false;
-  }
+  } while (read_tsc() - start <= kTargetPatience);
+  return false;
 }
 
 namespace {
+
+// Whether a lock's holder may have died with it: whoever holds a lock is busy in a handler (but the controller).
+SPILE_INLINE inline bool may_be_dead(abi::ArenaHeader* header, uint32_t holder) {
+  uint32_t index = holder - 1;
+  if (holder == 0 || index == abi::kControllerSlot || index >= header->slot_count) return false;
+  return load_acquire(&slot_at(header, index)->busy) == 0;
+}
+
+// Spins. A lock that was seen to have the same holder all the time, and that one in no handler, is a killed thread's
+// (the controller has freed its slot since) and is taken over.
 SPILE_COLD bool wait_for_lock(abi::ThreadSlot* slot, uint32_t* lock, uint32_t value) {
-  if (take_lock(lock, value)) return true;
+  abi::ArenaHeader* header = arena_header();
+  uint32_t holder = load_acquire(lock);
+  if (holder == value) return true;  // of the slot's holder before us: nobody takes a lock twice
+  bool stale = true;
+  uint64_t start = read_tsc();
+  for (uint32_t round = 1;; ++round) {
+    for (int spin = 0; spin < 16; ++spin) {
+      pause_cpu();
+      uint32_t now = load_relaxed(lock);
+      if (!now && compare_and_swap(lock, 0u, value)) return true;
+      stale = stale && now == holder;
+    }
+    stale = stale && may_be_dead(header, holder);
+    uint64_t waited = read_tsc() - start;
+    if (waited > kTargetPatience && stale && compare_and_swap(lock, holder, value)) return true;
+    if (waited > (spile_rt_in_controller ? kControllerPatience : kTargetPatience)) break;
+    if (spile_rt_in_controller && round % 16 == 0) system_call(kSysSchedYield);
+  }
   count_skip(slot, abi::kSkipLockTimeout);
   return false;
 }
+
 }  // namespace
 
 extern "C" {

@@ -19,12 +19,15 @@ SPILE_INLINE inline bool same_key(const char* a, const char* b, uint32_t length)
 SPILE_INLINE inline MapElement* find_element(Handle map, const MapShape* shape, const char* key, uint32_t length,
                                              uint32_t hash) {
   uint32_t* index = map_index(map);
-  for (uint32_t bucket = home_bucket(shape, hash);; bucket = (bucket + 1) & (shape->buckets - 1)) {
+  uint32_t bucket = home_bucket(shape, hash);
+  // Bounded, though a sound index is at most half full: other processes can write to this memory.
+  for (uint32_t probes = shape->buckets; probes; --probes, bucket = (bucket + 1) & (shape->buckets - 1)) {
     uint32_t number = index[bucket];
     if (!number) return nullptr;
     MapElement* element = map_element(map, shape, number);
     if (element->hash == hash && element->length == length && same_key(element_key(element), key, length)) return element;
   }
+  return nullptr;
 }
 
 void unlink_from_list(Handle map, const MapShape* shape, MapElement* element) {
@@ -47,11 +50,12 @@ void unlink_from_index(Handle map, const MapShape* shape, uint32_t number, uint3
   uint32_t* index = map_index(map);
   uint32_t mask = shape->buckets - 1;
   uint32_t gap = home_bucket(shape, hash);
+  uint32_t probes = shape->buckets;
   while (index[gap] != number) {
-    if (!index[gap]) return;
+    if (!index[gap] || !--probes) return;
     gap = (gap + 1) & mask;
   }
-  for (uint32_t next = (gap + 1) & mask; index[next]; next = (next + 1) & mask) {
+  for (uint32_t next = (gap + 1) & mask; index[next] && --probes; next = (next + 1) & mask) {
     uint32_t home = home_bucket(shape, map_element(map, shape, index[next])->hash);
     if (((next - home) & mask) >= ((next - gap) & mask)) {
       index[gap] = index[next];
@@ -151,7 +155,7 @@ SPILE_INLINE inline void* find_at_home(Handle map, const MapShape* shape, int64_
   ++header->count;
   uint32_t* index = map_index(map);
   uint32_t bucket = home_bucket(shape, hash);
-  while (index[bucket]) bucket = (bucket + 1) & (shape->buckets - 1);
+  for (uint32_t probes = shape->buckets; index[bucket] && probes; --probes) bucket = (bucket + 1) & (shape->buckets - 1);
   index[bucket] = number;
   return element_value(element, shape);
 }

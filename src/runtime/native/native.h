@@ -107,7 +107,7 @@ SPILE_INLINE inline uint16_t current_cpu() {
 
 SPILE_INLINE inline void pause_cpu() { asm volatile("pause" ::: "memory"); }
 
-// Takes a spin lock for at most ~10 ms (the controller: 2 s). False: not to be had.
+// Takes the overflow slot's spin lock. False: not to be had within ~10 ms.
 bool take_lock(uint32_t* lock, uint32_t value);
 SPILE_INLINE inline void give_lock(uint32_t* lock) { store_release(lock, 0u); }
 

@@ -55,7 +55,12 @@ uint64_t claim_slot(abi::ArenaHeader* header, uint64_t base) {
   for (uint64_t index = abi::kControllerSlot + 1; index < last; ++index) {
     abi::ThreadSlot* slot = slot_at(header, index);
     if (load_relaxed(&slot->owner) || !compare_and_swap(&slot->owner, uint64_t{0}, identity)) continue;
-    slot->thread_pointer = base;
+    // Pending returns of a dead process are none of this one's. (A new slot's memory is zero, and better left untouched.)
+    if (slot->thread_pointer) {
+      zero_bytes(bytes_of(slot) + spile_rt_shadow_offset, static_cast<uint64_t>(spile_rt_shadow_stride) * spile_rt_shadow_capacity);
+    }
+    slot->thread_pointer = abi::thread_table_key(base);
+    slot->shadow_depth = 0;
     slot->scratch_top = 0;
     if (may_call_system()) {
       system_call(kSysPrctl, 16 /* PR_GET_NAME */, reinterpret_cast<long>(slot->execname));
