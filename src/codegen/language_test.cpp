@@ -175,6 +175,71 @@ TEST(Language, PicksOneSideOfATernary) {
   EXPECT_EQ(output_of(R"(global x = 3 probe begin { printdln("", x > 2 ? "big" : "small", x < 2 ? 1 : x == 3 ? 2 : 3) })"), "big2\n");
 }
 
+TEST(Language, LeavesTriesByJumps) {
+  const char* kError = "ERROR: division by 0 near operator '/' at t.stp:2:28\n";
+  EXPECT_EQ(output_of(R"(global z
+    function f(x) { return x / z }
+    function g() { try { return 1 } catch { } return 2 }
+    probe begin { println(g()) f(1) println("never") })"), std::string("1\n") + kError);
+  EXPECT_EQ(output_of(R"(global z
+    function f(x) { return x / z }
+    probe begin { while (1) { try { break } catch { } } f(1) println("never") })"), kError);
+  EXPECT_EQ(output_of(R"(global z
+    function f(x) { return x / z }
+    function g() { for (i = 0; i < 2; i++) try { if (i == 0) continue f(1) } catch { println("g") } }
+    probe begin { try { g() f(1) } catch { println("outer") } })"), "g\nouter\n");
+}
+
+TEST(Language, SortsByStatisticsAndStrings) {
+  EXPECT_EQ(output_of(R"(global a, m
+    probe begin { a["x"] <<< 1 a["x"] <<< 1 a["y"] <<< 10 a["z"] <<< 0 a["z"] <<< 0 a["z"] <<< 0
+      foreach (k in a-) print(k) foreach (k in a @sum-) print(k) foreach (k in a @max+) print(k) foreach (k- in a limit 1) print(k)
+      m["b"] = "2" m["a"] = "10" foreach (k in m+) print(k) foreach (k+ in m) print(m[k]) })"),
+            "zxyyxzzxyzab102");
+}
+
+TEST(Language, ComputesVariance) {
+  EXPECT_EQ(output_of(R"(global s probe begin { s <<< 2 s <<< 4 s <<< 4 s <<< 4 s <<< 5 s <<< 5 s <<< 7 s <<< 9 println(@variance(s, 10)) })"), "4\n");
+}
+
+TEST(Language, PassesStringsByValue) {
+  EXPECT_EQ(output_of(R"(global g = "global"
+    function change(s) { g = "changed" s .= "!" return s }
+    probe begin { l = "local" printdln(" ", change(g), g, change(l), l) })"), "global! changed local! local\n");
+}
+
+TEST(Language, TakesGlobalsFromTheCommandLine) {
+  sema::Program options;
+  options.global_overrides["n"] = "7";
+  EXPECT_EQ(output_of(R"(global n = 3 probe begin { println(n) })", std::move(options)), "7\n");
+}
+
+TEST(Language, SkipsUnreachableStatements) {
+  EXPECT_EQ(output_of(R"(probe begin { for (;;) { break println("no") } if (1) { println("yes") next println("no") } println("no") })"), "yes\n");
+}
+
+TEST(Language, CompilesAtEveryLevel) {
+  const char* text = R"(global a, s function f:string(n) { return sprint(n) . "." } 
+    probe begin { try { a["k", 1] += 4 s <<< a["k", 1] println(f(@sum(s))) println(1 / (@sum(s) - 4)) } catch (m) { println(m) } })";
+  for (int level : {0, 1, 2}) {
+    ScriptRunner runner(text, {}, 1 << 20, level);
+    ASSERT_EQ(runner.error(), "");
+    runner.run(sema::ProbeKind::kBegin);
+    EXPECT_EQ(runner.output(), "4.\ndivision by 0 near operator '/' at t.stp:2:84\n") << "level " << level;
+  }
+}
+
+TEST(Language, ShowsItsIntermediateCode) {
+  auto script = sema::elaborate_text("global c probe begin { c++ println(c) }");
+  Options options;
+  options.native_bitcode = rt::native_bitcode();
+  options.emit_ir_only = true;
+  auto compiled = compile(script.program, options);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  EXPECT_NE(compiled->ir.find("define"), std::string::npos);
+  EXPECT_TRUE(compiled->script.controller.image.bytes.empty());
+}
+
 }  // namespace
 
 }  // namespace spile::codegen

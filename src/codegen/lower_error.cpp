@@ -98,7 +98,9 @@ void Lowering::lower_try(const syntax::Try& statement) {
   set_message(buffer);
   llvm::BasicBlock *caught = block("catch"), *done = block("try.done");
   handlers_.push_back({caught, buffer});
+  outer_messages_.push_back(outer);
   lower(*statement.body);
+  outer_messages_.pop_back();
   handlers_.pop_back();
   set_message(outer);
   branch_if_open(done);
@@ -110,6 +112,10 @@ void Lowering::lower_try(const syntax::Try& statement) {
   if (statement.handler) lower(*statement.handler);
   branch_if_open(done);
   b.SetInsertPoint(done);
+}
+
+void Lowering::leave_tries(size_t depth) {
+  if (outer_messages_.size() > depth) set_message(outer_messages_[depth]);
 }
 
 void Lowering::set_message(llvm::Value* message) {

@@ -73,7 +73,7 @@ void Lowering::iterate(const syntax::Global& global, llvm::ArrayRef<const syntax
   if (order.limit) b.CreateStore(order.limit, left);
 
   llvm::BasicBlock *head = block("each"), *visit = block("each.visit"), *done = block("each.done");
-  Loop blocks{done, head};
+  Loop blocks{done, head, outer_messages_.size()};
   b.CreateBr(head);
   b.SetInsertPoint(head);
   llvm::Value* element = call("spile_rt_iterate_next", unit.module.ptr(), {iteration});
@@ -148,7 +148,7 @@ void Lowering::lower_bucket_loop(const syntax::Foreach& loop) {
   spend_actions(*loop.body, loop.range);
   if (!loop.keys.empty()) store_variable(*loop.keys[0], index);
   if (loop.value) store_variable(*loop.value, bucket(aggregate, index));
-  loops_.push_back({done, head});
+  loops_.push_back({done, head, outer_messages_.size()});
   lower(*loop.body);
   loops_.pop_back();
   branch_if_open(head);

@@ -38,9 +38,13 @@ void Lowering::lower(const syntax::Statement& s) {
       Temporaries temporaries(*this);
       return lower_delete(*syntax::as<syntax::Delete>(s));
     }
-    case StatementKind::kNext: b.CreateBr(next_); return;
+    case StatementKind::kNext:
+      leave_tries(0);
+      b.CreateBr(next_);
+      return;
     case StatementKind::kBreak: case StatementKind::kContinue:
       if (loops_.empty()) return unit.refuse(s.range, "this may only stand in a loop");
+      leave_tries(loops_.back().tries);
       b.CreateBr(s.kind == StatementKind::kBreak ? loops_.back().on_break : loops_.back().on_continue);
       return;
     case StatementKind::kTry: return lower_try(*syntax::as<syntax::Try>(s));
@@ -81,7 +85,7 @@ void Lowering::lower_loop(const syntax::Expression* condition, const syntax::Exp
   }
   b.SetInsertPoint(work);
   spend_actions(body, body.range);
-  loops_.push_back({done, next});
+  loops_.push_back({done, next, outer_messages_.size()});
   lower(body);
   loops_.pop_back();
   branch_if_open(next);
@@ -101,6 +105,7 @@ void Lowering::lower_return(const syntax::Return& statement) {
     if (script_function_->type == ValueType::kString) call("spile_rt_string_copy", unit.module.none(), {result_, value});
     else b.CreateStore(value, result_);
   }
+  leave_tries(0);
   b.CreateBr(next_);
 }
 

@@ -71,6 +71,7 @@ class Lowering {
   struct Loop {
     llvm::BasicBlock* on_break;
     llvm::BasicBlock* on_continue;
+    size_t tries = 0;                // tries of this body around the loop
   };
   struct Handler {                 // of errors, innermost last
     llvm::BasicBlock* target;
@@ -200,6 +201,7 @@ class Lowering {
   void start_dead_block();          // after a jump: what follows can't be reached
   llvm::Value* copied(llvm::Value* string);
   void set_message(llvm::Value* message);
+  void leave_tries(size_t depth);   // before a jump out of all but the outermost `depth` tries
 
   llvm::Function* function_;
   const syntax::Function* script_function_ = nullptr;
@@ -207,6 +209,7 @@ class Lowering {
   std::unordered_map<const syntax::Local*, uint32_t> strings_;         // frame offsets
   std::vector<Loop> loops_;
   std::vector<Handler> handlers_;
+  std::vector<llvm::Value*> outer_messages_;   // State::message outside each try that is open here
   llvm::BasicBlock* next_ = nullptr;       // where `next` and `return` go
   llvm::Value* result_ = nullptr;          // script functions: where the result goes
   llvm::BasicBlock* frame_block_ = nullptr;

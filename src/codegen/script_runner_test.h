@@ -41,7 +41,7 @@ class PlacedImage {
 
 class ScriptRunner {
  public:
-  explicit ScriptRunner(const std::string& text, sema::Program options = {}, uint32_t ring_size = 1 << 20) {
+  explicit ScriptRunner(const std::string& text, sema::Program options = {}, uint32_t ring_size = 1 << 20, int level = 2) {
     script_ = sema::elaborate_text(text, std::move(options));
     if (!script_.ok()) {
       error_ = script_.messages();
@@ -49,6 +49,7 @@ class ScriptRunner {
     }
     Options compile_options;
     compile_options.layout = {.slot_count = 8, .ring_size = ring_size, .shadow_capacity = 64};
+    compile_options.optimisation = level;
     compile_options.native_bitcode = rt::native_bitcode();
     auto compiled = compile(script_.program, compile_options);
     if (!compiled.ok()) {
