@@ -1,3 +1,5 @@
+#include "abi/aggregate.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 #include <random>
 #include <vector>
 
-#include "abi/aggregate.h"
 #include "abi/map_layout.h"
 #include "runtime/test_arena.h"
 
@@ -17,7 +18,8 @@ struct Storage {
   uint64_t buckets[abi::kMaxLinearBuckets + 2] = {};
 };
 
-abi::AggregateShape shape_of(uint32_t features, uint32_t bits = 0, int64_t low = 0, int64_t high = 0, int64_t width = 1) {
+abi::AggregateShape shape_of(uint32_t features, uint32_t bits = 0, int64_t low = 0, int64_t high = 0,
+                             int64_t width = 1) {
   abi::AggregateShape shape{features, bits, low, high, width, 0, sizeof(abi::Aggregate)};
   if (features & abi::kAggregateLog) shape.size += 8 * abi::kLogBuckets;
   if (features & abi::kAggregateLinear) {
@@ -150,11 +152,11 @@ TEST(Aggregates, InMapsAreMergedAndSortedByStatistic) {
     }
     return keys;
   };
-  EXPECT_EQ(order(0, 1).front(), 0);    // @count
+  EXPECT_EQ(order(0, 1).front(), 0);  // @count
   EXPECT_EQ(order(0, -1).front(), 9);
-  EXPECT_EQ(order(3, -1).front(), 0);   // @max
-  EXPECT_EQ(order(4, 1).front(), 9);    // @avg
-  EXPECT_EQ(order(1, -1).front(), 4);   // @sum: 5 * 60, before 6 * 50
+  EXPECT_EQ(order(3, -1).front(), 0);  // @max
+  EXPECT_EQ(order(4, 1).front(), 9);   // @avg
+  EXPECT_EQ(order(1, -1).front(), 4);  // @sum: 5 * 60, before 6 * 50
   spile_rt_leave(&context);
 }
 

@@ -14,7 +14,9 @@ namespace spile::rt {
 
 #define SPILE_UPDATE [[gnu::always_inline]] inline
 
-SPILE_UPDATE uint64_t* buckets_of(abi::Aggregate* aggregate) { return reinterpret_cast<uint64_t*>(aggregate + 1); }
+SPILE_UPDATE uint64_t* buckets_of(abi::Aggregate* aggregate) {
+  return reinterpret_cast<uint64_t*>(aggregate + 1);
+}
 
 SPILE_UPDATE uint32_t log_bucket(int64_t value) {
   if (value == 0) return abi::kLogBuckets / 2;

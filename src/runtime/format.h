@@ -1,6 +1,6 @@
 #pragma once
-// The conversions of printf, as C defines them (and SystemTap's %b %p %m %M), one place for both of their users: sprintf
-// inside handlers, and the controller, which turns records into text. Freestanding; no locale, no allocation.
+// The conversions of printf, as C defines them (and SystemTap's %b %p %m %M), one place for both of their users:
+// sprintf inside handlers, and the controller, which turns records into text. Freestanding; no locale, no allocation.
 //
 // A Sink takes the output:   void put(const char* text, uint64_t length);  void fill(char byte, uint64_t count);
 
@@ -19,8 +19,18 @@ enum FormatFlags : uint32_t {
 
 // ORDER FORMAT_KIND (syntax/tree.h, FormatPart::Kind)
 enum FormatConversion : uint32_t {
-  kFormatLiteral, kFormatSigned, kFormatUnsigned, kFormatOctal, kFormatHex, kFormatHexUpper, kFormatPointer, kFormatString,
-  kFormatChar, kFormatBinary, kFormatMemory, kFormatMemoryHex,
+  kFormatLiteral,
+  kFormatSigned,
+  kFormatUnsigned,
+  kFormatOctal,
+  kFormatHex,
+  kFormatHexUpper,
+  kFormatPointer,
+  kFormatString,
+  kFormatChar,
+  kFormatBinary,
+  kFormatMemory,
+  kFormatMemoryHex,
 };
 
 // Widths and precisions below 0 are none; but a width from an argument (`*`) below -1 means `-` and its absolute value.
@@ -47,7 +57,8 @@ void put_padded(Sink& sink, const char* text, uint64_t length, const FormatField
 // %s, %m
 template <typename Sink>
 void format_text(Sink& sink, const char* text, uint64_t length, const FormatField& field) {
-  if (field.precision >= 0 && static_cast<uint64_t>(field.precision) < length) length = static_cast<uint64_t>(field.precision);
+  if (field.precision >= 0 && static_cast<uint64_t>(field.precision) < length)
+    length = static_cast<uint64_t>(field.precision);
   put_padded(sink, text, length, field);
 }
 
@@ -98,9 +109,12 @@ void format_number(Sink& sink, int64_t value, uint32_t conversion, FormatField f
   uint64_t prefix_length = 0;
   if (conversion == kFormatSigned) {
     if (value < 0) magnitude = -magnitude;
-    if (value < 0) prefix[prefix_length++] = '-';
-    else if (field.flags & kFormatPlus) prefix[prefix_length++] = '+';
-    else if (field.flags & kFormatSpace) prefix[prefix_length++] = ' ';
+    if (value < 0)
+      prefix[prefix_length++] = '-';
+    else if (field.flags & kFormatPlus)
+      prefix[prefix_length++] = '+';
+    else if (field.flags & kFormatSpace)
+      prefix[prefix_length++] = ' ';
   }
   bool hex = conversion == kFormatHex || conversion == kFormatHexUpper;
   if (conversion == kFormatPointer || (hex && (field.flags & kFormatAlternate) && magnitude)) {

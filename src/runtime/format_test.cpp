@@ -37,8 +37,14 @@ std::string c_format(uint32_t flags, int32_t width, int32_t precision, const cha
 
 #pragma clang diagnostic ignored "-Wformat-nonliteral"
 TEST(Format, NumbersAgreeWithTheCLibrary) {
-  struct { uint32_t conversion; const char* letters; } conversions[] = {
-      {kFormatSigned, "ld"}, {kFormatUnsigned, "lu"}, {kFormatOctal, "lo"}, {kFormatHex, "lx"}, {kFormatHexUpper, "lX"}};
+  struct {
+    uint32_t conversion;
+    const char* letters;
+  } conversions[] = {{kFormatSigned, "ld"},
+                     {kFormatUnsigned, "lu"},
+                     {kFormatOctal, "lo"},
+                     {kFormatHex, "lx"},
+                     {kFormatHexUpper, "lX"}};
   std::mt19937_64 random(1);
   for (int i = 0; i < 100000; ++i) {
     auto [conversion, letters] = conversions[random() % 5];

@@ -1,7 +1,7 @@
 #pragma once
-// The runtime interface: all that compiled scripts need from the place where they run. sema's typed tree is lowered once,
-// to calls of these functions; three places implement them, compiled by clang to LLVM bitcode, linked into the script's
-// module and inlined:
+// The runtime interface: all that compiled scripts need from the place where they run. sema's typed tree is lowered
+// once, to calls of these functions; three places implement them, compiled by clang to LLVM bitcode, linked into the
+// script's module and inlined:
 //
 //   native/  target and controller (the constant spile_rt_in_controller tells which; code for the other folds away)
 //   bpf/     the kernel: helpers and maps
@@ -35,10 +35,10 @@ struct Iteration;   // a sorted snapshot of a map's elements, in scratch memory
 extern "C" {
 
 // Constants that codegen defines in the module, so that they fold.
-extern const uint32_t spile_rt_string_size;     // MAXSTRINGLEN, a multiple of 8
+extern const uint32_t spile_rt_string_size;  // MAXSTRINGLEN, a multiple of 8
 extern const uint32_t spile_rt_in_controller;
-extern const uint32_t spile_rt_shards_offset;   // within a slot
-extern const uint32_t spile_rt_epoch_stride;    // bytes between the two epochs' shards of maps and aggregates
+extern const uint32_t spile_rt_shards_offset;  // within a slot
+extern const uint32_t spile_rt_epoch_stride;   // bytes between the two epochs' shards of maps and aggregates
 extern const uint32_t spile_rt_shadow_offset;
 extern const uint32_t spile_rt_shadow_stride;
 extern const uint32_t spile_rt_shadow_capacity;
@@ -47,8 +47,8 @@ extern const uint32_t spile_rt_scratch_size;
 extern const uint32_t spile_rt_ring_offset;
 extern const uint32_t spile_rt_ring_size;
 
-// -- handler life. enter: finds the thread's slot, refuses (false, counted) when a handler runs there already. The context's
-// arena and slot are valid even then, for return_exit.
+// -- handler life. enter: finds the thread's slot, refuses (false, counted) when a handler runs there already. The
+// context's arena and slot are valid even then, for return_exit.
 bool spile_rt_enter(Context*);
 void spile_rt_leave(Context*);
 // A handler that only adds to sharded scalars needs no guard: the slot alone. False: refused, counted.
@@ -67,37 +67,37 @@ void spile_rt_frame_release(Context*, uint64_t mark);
 // entry values, or null (counted). find: that frame on the way out, never null while the slot holds our address.
 // exit: frees the frame and stores the real return address into the slot.
 uint64_t* spile_rt_return_enter(Context*, uint64_t cfa, uint64_t site_id);
-uint64_t* spile_rt_return_find(Context*, uint64_t cfa);   // sets context->site_id
+uint64_t* spile_rt_return_find(Context*, uint64_t cfa);  // sets context->site_id
 void spile_rt_return_exit(Context*, uint64_t cfa, uint64_t* saves);
 // Restores every pending return address of the calling thread: run when an unwinder starts (codegen exports it as a
 // handler of its own, image entry "unwind").
 void spile_rt_unwind(Context*);
 
 // -- storage
-Handle spile_rt_shared(Context*, uint64_t offset);                 // native: arena + offset
-Handle spile_rt_shard(Context*, uint64_t offset);                  // native: this thread's shard (scalars: no epoch)
-Handle spile_rt_epoch_shard(Context*, uint64_t offset);            // native: of the epoch in which this handler entered
+Handle spile_rt_shared(Context*, uint64_t offset);       // native: arena + offset
+Handle spile_rt_shard(Context*, uint64_t offset);        // native: this thread's shard (scalars: no epoch)
+Handle spile_rt_epoch_shard(Context*, uint64_t offset);  // native: of the epoch in which this handler entered
 int64_t spile_rt_long_get(Context*, Handle);
 void spile_rt_long_set(Context*, Handle, int64_t);
-void spile_rt_long_add(Context*, Handle, int64_t);                 // one instruction: safe against signals
+void spile_rt_long_add(Context*, Handle, int64_t);  // one instruction: safe against signals
 const char* spile_rt_string_get(Context*, Handle);
 void spile_rt_string_set(Context*, Handle, const char*);
-abi::Aggregate* spile_rt_aggregate_get(Context*, Handle);          // null: none there
+abi::Aggregate* spile_rt_aggregate_get(Context*, Handle);  // null: none there
 void spile_rt_aggregate_add(abi::Aggregate*, const AggregateShape*, int64_t value);
 void spile_rt_aggregate_clear(abi::Aggregate*, const AggregateShape*);
 int64_t spile_rt_aggregate_variance(const abi::Aggregate*, const AggregateShape*);
 
 // -- packed keys: longs take 8 bytes; strings their bytes and NUL padded to 8 (native), or string_size (bpf).
-uint32_t spile_rt_key_put_long(char* key, uint32_t at, int64_t);   // the next position
+uint32_t spile_rt_key_put_long(char* key, uint32_t at, int64_t);  // the next position
 uint32_t spile_rt_key_put_string(char* key, uint32_t at, const char*);
 int64_t spile_rt_key_get_long(const char* key, uint32_t at);
 const char* spile_rt_key_get_string(const char* key, uint32_t at);
-uint32_t spile_rt_key_skip_string(const char* key, uint32_t at);   // the next position
+uint32_t spile_rt_key_skip_string(const char* key, uint32_t at);  // the next position
 
 // -- maps. Values: pointers to value_size bytes. insert finds or makes (zeroed); null when full.
 void* spile_rt_map_find(Context*, Handle, const MapShape*, const char* key, uint32_t length);
 void* spile_rt_map_insert(Context*, Handle, const MapShape*, const char* key, uint32_t length);
-void* spile_rt_map_find_long(Context*, Handle, const MapShape*, int64_t key);    // inlined: the common case
+void* spile_rt_map_find_long(Context*, Handle, const MapShape*, int64_t key);  // inlined: the common case
 void* spile_rt_map_insert_long(Context*, Handle, const MapShape*, int64_t key);
 void spile_rt_map_remove(Context*, Handle, const MapShape*, const char* key, uint32_t length);
 void spile_rt_map_clear(Context*, Handle, const MapShape*);
@@ -115,14 +115,14 @@ void* spile_rt_element_value(MapElement*, const MapShape*);
 char* spile_rt_record_begin(Context*, uint32_t kind, uint32_t id, uint32_t payload);
 char* spile_rt_record_put_long(char* at, int64_t);
 char* spile_rt_record_put_string(char* at, const char*, uint32_t length);
-char* spile_rt_record_put_bytes(char* at, const void*, uint32_t length);   // length a multiple of 8
-void spile_rt_record_end(Context*, char* record, char* end);   // record: what begin returned
-void spile_rt_exit_session(Context*);                          // exit()
+char* spile_rt_record_put_bytes(char* at, const void*, uint32_t length);  // length a multiple of 8
+void spile_rt_record_end(Context*, char* record, char* end);              // record: what begin returned
+void spile_rt_exit_session(Context*);                                     // exit()
 
 // -- strings
 uint32_t spile_rt_string_length(const char*);
 void spile_rt_string_copy(char* out, const char*);
-void spile_rt_string_concatenate(char* out, const char* a, const char* b);   // out may be a
+void spile_rt_string_concatenate(char* out, const char* a, const char* b);  // out may be a
 int32_t spile_rt_string_compare(const char* a, const char* b);
 // sprintf, part by part; the position after it. conversion: syntax::FormatPart::Kind; flags: FormatFlags of format.h
 uint32_t spile_rt_format_literal(char* out, uint32_t at, const char* text, uint32_t length);
@@ -137,7 +137,7 @@ bool spile_rt_load(Context*, uint64_t address, uint32_t size, bool is_signed, in
 int64_t spile_rt_load_string(Context*, uint64_t address, char* out, uint32_t limit);
 
 // -- context
-int64_t spile_rt_clock_ns(Context*);     // since the epoch
+int64_t spile_rt_clock_ns(Context*);  // since the epoch
 int64_t spile_rt_cycles(Context*);
 int64_t spile_rt_pid(Context*);
 int64_t spile_rt_tid(Context*);

@@ -33,8 +33,13 @@ class Loads : public testing::Test {
 
 TEST_F(Loads, ExtendBySizeAndSign) {
   uint64_t word = 0x8182838485868788;
-  struct { uint32_t size; int64_t zero, sign; } cases[] = {
-      {1, 0x88, -0x78}, {2, 0x8788, -0x7878}, {4, 0x85868788, -0x7a797878}, {8, INT64_C(-0x7e7d7c7b7a797878), INT64_C(-0x7e7d7c7b7a797878)}};
+  struct {
+    uint32_t size;
+    int64_t zero, sign;
+  } cases[] = {{1, 0x88, -0x78},
+               {2, 0x8788, -0x7878},
+               {4, 0x85868788, -0x7a797878},
+               {8, INT64_C(-0x7e7d7c7b7a797878), INT64_C(-0x7e7d7c7b7a797878)}};
   for (auto& c : cases) {
     EXPECT_TRUE(load(&word, c.size));
     EXPECT_EQ(value_, c.zero);

@@ -1,5 +1,5 @@
-// The constants of runtime/interface.h and the image's cells, for the unit tests. Not declared const here, and interface.h
-// is not included, so that tests may change them.
+// The constants of runtime/interface.h and the image's cells, for the unit tests. Not declared const here, and
+// interface.h is not included, so that tests may change them.
 
 #include <cstdint>
 

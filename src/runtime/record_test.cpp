@@ -1,9 +1,10 @@
+#include "abi/record.h"
+
 #include <gtest/gtest.h>
 
 #include <random>
 #include <string>
 
-#include "abi/record.h"
 #include "runtime/test_arena.h"
 
 namespace spile::rt {
@@ -85,7 +86,9 @@ TEST_F(Records, FullRingLosesAndCounts) {
 }
 
 int drained;
-void drain_host(void* context) { drained += static_cast<int>(drain(static_cast<abi::ThreadSlot*>(context)).size()); }
+void drain_host(void* context) {
+  drained += static_cast<int>(drain(static_cast<abi::ThreadSlot*>(context)).size());
+}
 
 TEST_F(Records, ControllerDrainsInsteadOfLosing) {
   spile_rt_leave(&context_);

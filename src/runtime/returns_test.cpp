@@ -33,7 +33,9 @@ class Returns : public testing::Test {
     word(depth, stack) = kReturned + 8;
     return true;
   }
-  static uint64_t real(int depth, int stack) { return 0x400000 + static_cast<uint64_t>(depth) * 16 + static_cast<uint64_t>(stack) * 65536; }
+  static uint64_t real(int depth, int stack) {
+    return 0x400000 + static_cast<uint64_t>(depth) * 16 + static_cast<uint64_t>(stack) * 65536;
+  }
   void leave(int depth, int stack = 0) {
     context_.site_id = 0;
     uint64_t* saves = spile_rt_return_find(&context_, cfa(depth, stack));
@@ -65,7 +67,8 @@ TEST_F(Returns, CoroutinesLeaveInAnyOrder) {
       leave(--depths[stack], stack);
     }
   }
-  for (int stack = 0; stack < 3; ++stack) while (depths[stack] > 0) leave(--depths[stack], stack);
+  for (int stack = 0; stack < 3; ++stack)
+    while (depths[stack] > 0) leave(--depths[stack], stack);
   EXPECT_EQ(context_.slot->shadow_depth, 0u);
 }
 

@@ -42,8 +42,12 @@ class ScriptFunctions : public testing::Test {
     catch_faults();
     ASSERT_TRUE(spile_rt_enter(&context_));
   }
-  std::string substr(const char* text, int64_t start, int64_t count) { return spile_fn_substr(&context_, text, start, count, out_), out_; }
-  std::string replace(const char* text, const char* search, const char* by) { return spile_fn_str_replace(&context_, text, search, by, out_), out_; }
+  std::string substr(const char* text, int64_t start, int64_t count) {
+    return spile_fn_substr(&context_, text, start, count, out_), out_;
+  }
+  std::string replace(const char* text, const char* search, const char* by) {
+    return spile_fn_str_replace(&context_, text, search, by, out_), out_;
+  }
   std::string escaped(const char* text) { return spile_fn_text_str(&context_, text, out_), out_; }
   std::string quoted(const void* text) { return spile_fn_user_string_quoted(&context_, address(text), out_), out_; }
   std::string errno_str(int64_t number) { return spile_fn_errno_str(&context_, number, out_), out_; }
@@ -95,7 +99,8 @@ TEST_F(ScriptFunctions, StrtolAgreesWithTheCLibrary) {
     for (size_t n = random() % 24; n > 0; --n) text += letters[random() % letters.size()];
     int base = static_cast<int>(random() % 37);
     if (base == 1) base = 0;
-    ASSERT_EQ(spile_fn_strtol(&context_, text.c_str(), base), strtol(text.c_str(), nullptr, base)) << text << " " << base;
+    ASSERT_EQ(spile_fn_strtol(&context_, text.c_str(), base), strtol(text.c_str(), nullptr, base))
+        << text << " " << base;
   }
   EXPECT_EQ(spile_fn_strtol(&context_, "12", 1), 0);
   EXPECT_EQ(spile_fn_strtol(&context_, "12", 99), 0);
@@ -110,7 +115,13 @@ TEST_F(ScriptFunctions, TextIsEscaped) {
 
 TEST_F(ScriptFunctions, UserMemory) {
   bool fault = false;
-  struct { int8_t small = -2; uint8_t pad; uint16_t medium = 65534; uint32_t pad2; int64_t large = -5; } data;
+  struct {
+    int8_t small = -2;
+    uint8_t pad;
+    uint16_t medium = 65534;
+    uint32_t pad2;
+    int64_t large = -5;
+  } data;
   EXPECT_EQ(spile_fn_user_char(&context_, address(&data.small), &fault), -2);
   EXPECT_EQ(spile_fn_user_uint16(&context_, address(&data.medium), &fault), 65534);
   EXPECT_EQ(spile_fn_user_long(&context_, address(&data.large), &fault), -5);

@@ -1,5 +1,5 @@
-// A signal handler of the traced program may run probed functions at any instruction of a handler of ours. Here one runs
-// after every single instruction (the CPU's trap flag), and does all that the interrupted code does.
+// A signal handler of the traced program may run probed functions at any instruction of a handler of ours. Here one
+// runs after every single instruction (the CPU's trap flag), and does all that the interrupted code does.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -22,7 +22,8 @@ struct Tally {
 volatile int64_t key = 0;
 Tally main_tally, signal_tally;
 
-// What a probed function does: counts, writes to a map and a ring, and has a pending return. noinline: a stack of its own.
+// What a probed function does: counts, writes to a map and a ring, and has a pending return. noinline: a stack of its
+// own.
 [[gnu::noinline]] void hit(Tally& tally, int depth) {
   Context context{};
   if (spile_rt_enter_light(&context)) {
@@ -76,8 +77,12 @@ void on_signal(int) {
 
 // While on, the thread takes a SIGTRAP after every instruction outside of signal handlers.
 [[gnu::noinline]] void step_by_step(bool on) {
-  if (on) asm volatile("leaq -128(%%rsp), %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\tleaq 128(%%rsp), %%rsp" ::: "cc", "memory");
-  else asm volatile("leaq -128(%%rsp), %%rsp\n\tpushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq\n\tleaq 128(%%rsp), %%rsp" ::: "cc", "memory");
+  if (on)
+    asm volatile("leaq -128(%%rsp), %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\tleaq 128(%%rsp), %%rsp" ::
+                     : "cc", "memory");
+  else
+    asm volatile("leaq -128(%%rsp), %%rsp\n\tpushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq\n\tleaq 128(%%rsp), %%rsp" ::
+                     : "cc", "memory");
 }
 
 TEST(Signals, InterruptedAtAnyInstructionNothingIsLost) {
@@ -110,7 +115,8 @@ TEST(Signals, InterruptedAtAnyInstructionNothingIsLost) {
   ASSERT_TRUE(spile_rt_enter(&context));
   uint64_t sum = 0;
   for (int64_t k = 0; k < 200; ++k) {
-    if (void* value = spile_rt_map_find_long(&context, shards + kMap, &kShape, k)) sum += *static_cast<uint64_t*>(value);
+    if (void* value = spile_rt_map_find_long(&context, shards + kMap, &kShape, k))
+      sum += *static_cast<uint64_t*>(value);
   }
   EXPECT_EQ(sum, main_tally.full + signal_tally.full);
   spile_rt_leave(&context);

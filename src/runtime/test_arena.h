@@ -1,6 +1,7 @@
 #pragma once
 // For the unit tests of native/: an arena of this process's own memory, as the controller would have made it, and the
-// constants that codegen would have defined, here as variables (native_constants_test.cpp), so that a test can change them.
+// constants that codegen would have defined, here as variables (native_constants_test.cpp), so that a test can change
+// them.
 
 #include <sys/mman.h>
 
@@ -18,8 +19,9 @@ extern volatile spile::abi::ImageCells test_cells asm("spile_cells");
 
 namespace spile::rt {
 
-inline constexpr uint32_t kTestShards = 256, kTestEpochStride = 128 * 1024, kTestShadow = kTestShards + 2 * kTestEpochStride,
-                          kTestShadowStride = 64, kTestShadowCapacity = 64,
+inline constexpr uint32_t kTestShards = 256, kTestEpochStride = 128 * 1024,
+                          kTestShadow = kTestShards + 2 * kTestEpochStride, kTestShadowStride = 64,
+                          kTestShadowCapacity = 64,
                           kTestScratch = kTestShadow + kTestShadowStride * kTestShadowCapacity,
                           kTestScratchSize = 64 * 1024, kTestRing = kTestScratch + kTestScratchSize,
                           kTestRingSize = 4096, kTestRingRoom = 1 << 20;
@@ -29,7 +31,8 @@ inline constexpr uint64_t kTestGlobals = abi::kPageSize, kTestGlobalsSize = 16 <
 class TestArena {
  public:
   explicit TestArena(uint32_t slots = 8) : size_(kTestGlobals + kTestGlobalsSize + slots * kTestSlotStride) {
-    base_ = static_cast<char*>(mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    base_ = static_cast<char*>(
+        mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     table_ = std::make_unique<abi::ProcessTable>();
     std::memset(table_.get(), 0, sizeof(abi::ProcessTable));
     header()->magic = abi::kArenaMagic;

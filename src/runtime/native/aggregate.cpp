@@ -23,7 +23,8 @@ uint64_t multiply_divide(uint64_t a, uint64_t b, uint64_t c) {
 
 [[gnu::noinline]] void merge_variance(Aggregate* to, const Aggregate* shard) {
   uint64_t a = to->count, b = shard->count;
-  int64_t delta = static_cast<int64_t>(static_cast<uint64_t>(shard->mean_scaled) - static_cast<uint64_t>(to->mean_scaled));
+  int64_t delta =
+      static_cast<int64_t>(static_cast<uint64_t>(shard->mean_scaled) - static_cast<uint64_t>(to->mean_scaled));
   uint64_t distance = delta < 0 ? -static_cast<uint64_t>(delta) : static_cast<uint64_t>(delta);
   uint64_t step = multiply_divide(distance, b, a + b);
   to->mean_scaled = static_cast<int64_t>(static_cast<uint64_t>(to->mean_scaled) + (delta < 0 ? -step : step));
@@ -50,7 +51,9 @@ SPILE_INLINE void spile_rt_aggregate_add(Aggregate* aggregate, const AggregateSh
   if (features & abi::kAggregateLinear) ++buckets_of(aggregate)[linear_bucket(shape, value)];
 }
 
-void spile_rt_aggregate_clear(Aggregate* aggregate, const AggregateShape* shape) { zero_bytes(aggregate, shape->size); }
+void spile_rt_aggregate_clear(Aggregate* aggregate, const AggregateShape* shape) {
+  zero_bytes(aggregate, shape->size);
+}
 
 int64_t spile_rt_aggregate_variance(const Aggregate* aggregate, const AggregateShape* shape) {
   if (aggregate->count < 2) return 0;

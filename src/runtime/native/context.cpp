@@ -1,6 +1,6 @@
-// Clocks and who runs. Nothing about the thread is remembered: a cached tid or name could be that of a thread that lived
-// on the same thread pointer before, and names change. So these are system calls (~100 ns), where the process may make
-// any. (abi/arena.h, no_system_calls: what was known at the claim is answered then.)
+// Clocks and who runs. Nothing about the thread is remembered: a cached tid or name could be that of a thread that
+// lived on the same thread pointer before, and names change. So these are system calls (~100 ns), where the process may
+// make any. (abi/arena.h, no_system_calls: what was known at the claim is answered then.)
 
 #include "runtime/native/native.h"
 
@@ -8,7 +8,9 @@ namespace spile::rt {
 
 namespace {
 
-struct Timespec { int64_t seconds, nanoseconds; };
+struct Timespec {
+  int64_t seconds, nanoseconds;
+};
 
 SPILE_COLD int64_t system_clock_ns() {
   Timespec now = {0, 0};
@@ -24,8 +26,12 @@ SPILE_INLINE inline uint64_t multiply_shift(uint64_t a, uint64_t b, uint32_t shi
   return low;
 }
 
-SPILE_COLD uint64_t thread_number() { return static_cast<uint64_t>(system_call(kSysGettid)); }
-SPILE_COLD uint64_t identity_number(long number) { return static_cast<uint64_t>(system_call(number)); }
+SPILE_COLD uint64_t thread_number() {
+  return static_cast<uint64_t>(system_call(kSysGettid));
+}
+SPILE_COLD uint64_t identity_number(long number) {
+  return static_cast<uint64_t>(system_call(number));
+}
 
 }  // namespace
 
@@ -44,14 +50,17 @@ SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
     compiler_barrier();
     if (likely(!(sequence & 1) && load_relaxed(&header->clock_sequence) == sequence)) {
       // A CPU whose counter is a little behind the one that set the base.
-      if (unlikely(static_cast<int64_t>(passed) < 0)) return static_cast<int64_t>(base_ns - multiply_shift(-passed, mult, shift));
+      if (unlikely(static_cast<int64_t>(passed) < 0))
+        return static_cast<int64_t>(base_ns - multiply_shift(-passed, mult, shift));
       return static_cast<int64_t>(base_ns + multiply_shift(passed, mult, shift));
     }
     pause_cpu();
   }
 }
 
-SPILE_INLINE int64_t spile_rt_cycles(Context*) { return static_cast<int64_t>(read_tsc()); }
+SPILE_INLINE int64_t spile_rt_cycles(Context*) {
+  return static_cast<int64_t>(read_tsc());
+}
 
 SPILE_INLINE int64_t spile_rt_pid(Context* context) {
   if (!may_call_system()) return static_cast<int64_t>(context->slot->owner >> 32);
@@ -64,8 +73,12 @@ SPILE_INLINE int64_t spile_rt_tid(Context* context) {
 SPILE_INLINE int64_t spile_rt_uid(Context*) {
   return may_call_system() ? static_cast<int64_t>(identity_number(kSysGetuid)) : -1;
 }
-SPILE_INLINE int64_t spile_rt_cpu(Context*) { return current_cpu(); }
-SPILE_INLINE int64_t spile_rt_target(Context* context) { return context->arena->target_pid; }
+SPILE_INLINE int64_t spile_rt_cpu(Context*) {
+  return current_cpu();
+}
+SPILE_INLINE int64_t spile_rt_target(Context* context) {
+  return context->arena->target_pid;
+}
 
 [[gnu::noinline]] void spile_rt_execname(Context* context, char* out) {
   char name[16] = {};

@@ -55,7 +55,9 @@ extern "C" {
   return sink.at;
 }
 
-SPILE_INLINE void spile_rt_format_end(char* out, uint32_t at) { out[at] = 0; }
+SPILE_INLINE void spile_rt_format_end(char* out, uint32_t at) {
+  out[at] = 0;
+}
 
 }  // extern "C"
 

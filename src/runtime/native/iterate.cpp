@@ -31,12 +31,18 @@ struct Order {
 
 int64_t statistic_of(const abi::Aggregate* aggregate, uint32_t statistic) {
   switch (statistic) {
-    case kCount: return static_cast<int64_t>(aggregate->count);
-    case kMin: return aggregate->min;
-    case kMax: return aggregate->max;
-    case kAverage: return aggregate->count ? aggregate->sum / static_cast<int64_t>(aggregate->count) : 0;
-    case kVariance: return aggregate->count < 2 ? 0 : aggregate->squares_scaled / static_cast<int64_t>(aggregate->count - 1);
-    default: return aggregate->sum;
+    case kCount:
+      return static_cast<int64_t>(aggregate->count);
+    case kMin:
+      return aggregate->min;
+    case kMax:
+      return aggregate->max;
+    case kAverage:
+      return aggregate->count ? aggregate->sum / static_cast<int64_t>(aggregate->count) : 0;
+    case kVariance:
+      return aggregate->count < 2 ? 0 : aggregate->squares_scaled / static_cast<int64_t>(aggregate->count - 1);
+    default:
+      return aggregate->sum;
   }
 }
 
@@ -152,7 +158,9 @@ MapElement* spile_rt_iterate_next(Iteration* iteration) {
   return nullptr;
 }
 
-SPILE_INLINE const char* spile_rt_element_key(MapElement* element, const MapShape*) { return element_key(element); }
+SPILE_INLINE const char* spile_rt_element_key(MapElement* element, const MapShape*) {
+  return element_key(element);
+}
 SPILE_INLINE void* spile_rt_element_value(MapElement* element, const MapShape* shape) {
   return element_value(element, shape);
 }

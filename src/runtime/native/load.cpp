@@ -1,9 +1,10 @@
 // Reads of traced memory at addresses that may be bad. A fault is the traced thread's own SIGSEGV or SIGBUS; the engine
-// sees it first and, if the instruction is in the image's fix-up table, moves the program counter to its resume address.
-// The table is section .spile.fixups: pairs of 32-bit distances, each from its own place, to the two instructions.
+// sees it first and, if the instruction is in the image's fix-up table, moves the program counter to its resume
+// address. The table is section .spile.fixups: pairs of 32-bit distances, each from its own place, to the two
+// instructions.
 //
-// Where nobody would catch the fault (the controller, where such addresses mean nothing; or when the controller has died)
-// no load is done.
+// Where nobody would catch the fault (the controller, where such addresses mean nothing; or when the controller has
+// died) no load is done.
 
 #include "runtime/native/load.h"
 
@@ -56,7 +57,8 @@ SPILE_INLINE bool spile_rt_load(Context* context, uint64_t address, uint32_t siz
       if (!load_word<8>(address, &word)) return false;
       *value = static_cast<int64_t>(word);
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 

@@ -11,12 +11,17 @@ namespace spile::rt {
 #define SPILE_FIXUPS "spile_fixups"  // a name for which the linker makes __start_ and __stop_ symbols
 #endif
 
-#define SPILE_LOAD(INSTRUCTION)                                                             \
-  asm goto("1: " INSTRUCTION "\n"                                                           \
-           ".pushsection " SPILE_FIXUPS ",\"a\",@progbits\n.balign 4\n"                      \
-           ".long 1b - .\n.long %l[fault] - .\n"                                            \
-           ".popsection"                                                                    \
-           : "=r"(word) : "r"(address) : : fault)
+#define SPILE_LOAD(INSTRUCTION)                  \
+  asm goto("1: " INSTRUCTION                     \
+           "\n"                                  \
+           ".pushsection " SPILE_FIXUPS          \
+           ",\"a\",@progbits\n.balign 4\n"       \
+           ".long 1b - .\n.long %l[fault] - .\n" \
+           ".popsection"                         \
+           : "=r"(word)                          \
+           : "r"(address)                        \
+           :                                     \
+           : fault)
 
 // Reads `kSize` bytes, zero-extended. False: they can't be read.
 template <uint32_t kSize>

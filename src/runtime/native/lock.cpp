@@ -1,5 +1,5 @@
-// Spin locks of globals that several handlers read and write. Held for the length of one handler, so waiting is bounded:
-// past the bound the hit is skipped and counted rather than let a traced thread hang.
+// Spin locks of globals that several handlers read and write. Held for the length of one handler, so waiting is
+// bounded: past the bound the hit is skipped and counted rather than let a traced thread hang.
 
 #include "runtime/native/native.h"
 

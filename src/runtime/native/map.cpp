@@ -25,7 +25,8 @@ SPILE_INLINE inline MapElement* find_element(Handle map, const MapShape* shape, 
     uint32_t number = index[bucket];
     if (!number) return nullptr;
     MapElement* element = map_element(map, shape, number);
-    if (element->hash == hash && element->length == length && same_key(element_key(element), key, length)) return element;
+    if (element->hash == hash && element->length == length && same_key(element_key(element), key, length))
+      return element;
   }
   return nullptr;
 }
@@ -133,7 +134,8 @@ SPILE_INLINE inline void* find_at_home(Handle map, const MapShape* shape, int64_
 
 }  // namespace
 
-[[gnu::noinline]] void* insert_element(Handle map, const MapShape* shape, const char* key, uint32_t length, uint32_t hash) {
+[[gnu::noinline]] void* insert_element(Handle map, const MapShape* shape, const char* key, uint32_t length,
+                                       uint32_t hash) {
   if (length == 0 || length > shape->key_size) return nullptr;
   if (MapElement* found = find_element(map, shape, key, length, hash)) return element_value(found, shape);
   uint32_t number = free_element(map, shape);
@@ -155,7 +157,8 @@ SPILE_INLINE inline void* find_at_home(Handle map, const MapShape* shape, int64_
   ++header->count;
   uint32_t* index = map_index(map);
   uint32_t bucket = home_bucket(shape, hash);
-  for (uint32_t probes = shape->buckets; index[bucket] && probes; --probes) bucket = (bucket + 1) & (shape->buckets - 1);
+  for (uint32_t probes = shape->buckets; index[bucket] && probes; --probes)
+    bucket = (bucket + 1) & (shape->buckets - 1);
   index[bucket] = number;
   return element_value(element, shape);
 }
@@ -201,7 +204,9 @@ uint32_t spile_rt_key_put_string(char* key, uint32_t at, const char* text) {
 SPILE_INLINE int64_t spile_rt_key_get_long(const char* key, uint32_t at) {
   return *reinterpret_cast<const int64_t*>(key + at);
 }
-SPILE_INLINE const char* spile_rt_key_get_string(const char* key, uint32_t at) { return key + at; }
+SPILE_INLINE const char* spile_rt_key_get_string(const char* key, uint32_t at) {
+  return key + at;
+}
 uint32_t spile_rt_key_skip_string(const char* key, uint32_t at) {
   return at + ((spile_rt_string_length(key + at) + 8) & ~7u);
 }
@@ -229,8 +234,12 @@ SPILE_INLINE void* spile_rt_map_insert_long(Context* context, Handle map, const 
 SPILE_INLINE void spile_rt_map_remove(Context*, Handle map, const MapShape* shape, const char* key, uint32_t length) {
   remove_packed(map, shape, key, length);
 }
-SPILE_INLINE void spile_rt_map_clear(Context*, Handle map, const MapShape* shape) { empty_map(map, shape); }
-SPILE_INLINE int64_t spile_rt_map_size(Context*, Handle map, const MapShape*) { return map_header(map)->count; }
+SPILE_INLINE void spile_rt_map_clear(Context*, Handle map, const MapShape* shape) {
+  empty_map(map, shape);
+}
+SPILE_INLINE int64_t spile_rt_map_size(Context*, Handle map, const MapShape*) {
+  return map_header(map)->count;
+}
 
 void spile_rt_map_init(Handle, const MapShape*) {}
 

@@ -31,15 +31,21 @@ static_assert(sizeof(MapElement) == abi::kMapEntryHeaderSize);
 
 using abi::MapShape;
 
-SPILE_INLINE inline MapHeader* map_header(Handle map) { return static_cast<MapHeader*>(map); }
-SPILE_INLINE inline uint32_t* map_index(Handle map) { return reinterpret_cast<uint32_t*>(map_header(map) + 1); }
+SPILE_INLINE inline MapHeader* map_header(Handle map) {
+  return static_cast<MapHeader*>(map);
+}
+SPILE_INLINE inline uint32_t* map_index(Handle map) {
+  return reinterpret_cast<uint32_t*>(map_header(map) + 1);
+}
 // REQUIRES: number >= 1
 SPILE_INLINE inline MapElement* map_element(Handle map, const MapShape* shape, uint32_t number) {
   char* entries = reinterpret_cast<char*>(map_index(map) + shape->buckets);
   uint64_t stride = sizeof(MapElement) + static_cast<uint64_t>(shape->key_size) + shape->value_size;
   return reinterpret_cast<MapElement*>(entries + static_cast<uint64_t>(number) * stride - stride);
 }
-SPILE_INLINE inline char* element_key(MapElement* element) { return reinterpret_cast<char*>(element + 1); }
+SPILE_INLINE inline char* element_key(MapElement* element) {
+  return reinterpret_cast<char*>(element + 1);
+}
 SPILE_INLINE inline void* element_value(MapElement* element, const MapShape* shape) {
   return element_key(element) + shape->key_size;
 }

@@ -1,5 +1,6 @@
 // Copying, filling and comparing memory without libc. LLVM itself emits calls of memcpy, memmove, memset and memcmp, so
-// the bitcode defines them; the loops of these functions are assembly, or LLVM would recognise them and call themselves.
+// the bitcode defines them; the loops of these functions are assembly, or LLVM would recognise them and call
+// themselves.
 
 #include "runtime/native/native.h"
 
@@ -7,10 +8,16 @@ namespace spile::rt {
 
 namespace {
 
-struct [[gnu::packed, gnu::may_alias]] Word { uint64_t value; };
+struct [[gnu::packed, gnu::may_alias]] Word {
+  uint64_t value;
+};
 
-SPILE_INLINE inline uint64_t word_at(const void* p) { return static_cast<const Word*>(p)->value; }
-SPILE_INLINE inline void set_word(void* p, uint64_t value) { static_cast<Word*>(p)->value = value; }
+SPILE_INLINE inline uint64_t word_at(const void* p) {
+  return static_cast<const Word*>(p)->value;
+}
+SPILE_INLINE inline void set_word(void* p, uint64_t value) {
+  static_cast<Word*>(p)->value = value;
+}
 
 inline constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
 inline constexpr uint64_t kRepThreshold = 256;  // below it `rep movsb` starts slower than a loop of words
@@ -110,7 +117,9 @@ extern "C" {
   }
   return 0;
 }
-[[gnu::used]] SPILE_HIDDEN int bcmp(const void* a, const void* b, size_t count) { return memcmp(a, b, count); }
+[[gnu::used]] SPILE_HIDDEN int bcmp(const void* a, const void* b, size_t count) {
+  return memcmp(a, b, count);
+}
 }
 #endif
 

@@ -33,7 +33,9 @@ SPILE_INLINE inline bool unlikely(T condition) {
 }
 
 // Orders memory accesses as a signal handler of this thread sees them; no instruction.
-SPILE_INLINE inline void compiler_barrier() { asm volatile("" ::: "memory"); }
+SPILE_INLINE inline void compiler_barrier() {
+  asm volatile("" ::: "memory");
+}
 
 SPILE_INLINE inline abi::ArenaHeader* arena_header() {
   return reinterpret_cast<abi::ArenaHeader*>(static_cast<uintptr_t>(spile_cells.arena));
@@ -41,7 +43,9 @@ SPILE_INLINE inline abi::ArenaHeader* arena_header() {
 SPILE_INLINE inline abi::ProcessTable* process_table() {
   return reinterpret_cast<abi::ProcessTable*>(static_cast<uintptr_t>(spile_cells.process_table));
 }
-SPILE_INLINE inline char* bytes_of(const void* p) { return static_cast<char*>(const_cast<void*>(p)); }
+SPILE_INLINE inline char* bytes_of(const void* p) {
+  return static_cast<char*>(const_cast<void*>(p));
+}
 
 SPILE_INLINE inline abi::ThreadSlot* slot_at(abi::ArenaHeader* header, uint64_t index) {
   return reinterpret_cast<abi::ThreadSlot*>(bytes_of(header) + header->slots_offset + index * header->slot_stride);
@@ -83,15 +87,17 @@ SPILE_INLINE inline bool controller_gone(const abi::ArenaHeader* header) {
   return unlikely(load_relaxed(&header->controller_futex[0]) & kOwnerDied);
 }
 
-inline constexpr long kSysSchedYield = 24, kSysGetpid = 39, kSysKill = 62, kSysGetuid = 102, kSysPrctl = 157, kSysGettid = 186,
-                      kSysClockGettime = 228;
+inline constexpr long kSysSchedYield = 24, kSysGetpid = 39, kSysKill = 62, kSysGetuid = 102, kSysPrctl = 157,
+                      kSysGettid = 186, kSysClockGettime = 228;
 
 SPILE_INLINE inline long system_call(long number, long a = 0, long b = 0, long c = 0) {
   long result;
   asm volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
   return result;
 }
-SPILE_INLINE inline bool may_call_system() { return spile_rt_in_controller || !process_table()->no_system_calls; }
+SPILE_INLINE inline bool may_call_system() {
+  return spile_rt_in_controller || !process_table()->no_system_calls;
+}
 
 SPILE_INLINE inline uint64_t read_tsc() {
   uint32_t low, high;
@@ -105,11 +111,15 @@ SPILE_INLINE inline uint16_t current_cpu() {
   return static_cast<uint16_t>(limit & 0xfff);
 }
 
-SPILE_INLINE inline void pause_cpu() { asm volatile("pause" ::: "memory"); }
+SPILE_INLINE inline void pause_cpu() {
+  asm volatile("pause" ::: "memory");
+}
 
 // Takes the overflow slot's spin lock. False: not to be had within ~10 ms.
 bool take_lock(uint32_t* lock, uint32_t value);
-SPILE_INLINE inline void give_lock(uint32_t* lock) { store_release(lock, 0u); }
+SPILE_INLINE inline void give_lock(uint32_t* lock) {
+  store_release(lock, 0u);
+}
 
 // Word-at-a-time string length and copying of possibly long ranges (memory.cpp).
 uint32_t bounded_length(const char* text, uint32_t limit);

@@ -2,9 +2,9 @@
 //
 //   tail ......... head ....... pad | wraps          head and tail count bytes for ever; position = count & (size - 1)
 //
-// `begin` checks for room and hands out the place; nothing is visible to the reader before `end` moves the head. Where a
-// record would wrap, the rest of the ring is filled by a kPad record, of which only the first 8 bytes are written (there
-// may be no room for more), and which becomes visible with the record after it.
+// `begin` checks for room and hands out the place; nothing is visible to the reader before `end` moves the head. Where
+// a record would wrap, the rest of the ring is filled by a kPad record, of which only the first 8 bytes are written
+// (there may be no room for more), and which becomes visible with the record after it.
 
 #include "runtime/native/native.h"
 
@@ -12,7 +12,9 @@ namespace spile::rt {
 
 namespace {
 
-SPILE_INLINE inline char* ring_of(abi::ThreadSlot* slot) { return bytes_of(slot) + spile_rt_ring_offset; }
+SPILE_INLINE inline char* ring_of(abi::ThreadSlot* slot) {
+  return bytes_of(slot) + spile_rt_ring_offset;
+}
 
 SPILE_INLINE inline void fill_with_pad(char* at, uint64_t size) {
   abi::RecordHeader* pad = reinterpret_cast<abi::RecordHeader*>(at);
@@ -20,8 +22,9 @@ SPILE_INLINE inline void fill_with_pad(char* at, uint64_t size) {
   pad->kind = abi::kPad;
 }
 
-// A record of `size` bytes did not fit. If only the padding before it fits, that is written: it alone would stand in the
-// way of a record larger than half the ring for ever. In the controller the host then empties the ring; true: try again.
+// A record of `size` bytes did not fit. If only the padding before it fits, that is written: it alone would stand in
+// the way of a record larger than half the ring for ever. In the controller the host then empties the ring; true: try
+// again.
 SPILE_COLD bool make_room(abi::ThreadSlot* slot, uint64_t size) {
   uint64_t head = slot->ring_head;
   uint64_t position = head & (spile_rt_ring_size - 1);
@@ -40,8 +43,12 @@ SPILE_COLD bool make_room(abi::ThreadSlot* slot, uint64_t size) {
   return false;
 }
 
-struct [[gnu::packed, gnu::may_alias]] Word32 { uint32_t value; };
-struct [[gnu::packed, gnu::may_alias]] Word64 { uint64_t value; };
+struct [[gnu::packed, gnu::may_alias]] Word32 {
+  uint32_t value;
+};
+struct [[gnu::packed, gnu::may_alias]] Word64 {
+  uint64_t value;
+};
 
 }  // namespace
 
@@ -103,11 +110,14 @@ SPILE_INLINE void spile_rt_record_end(Context* context, char* record, char* end)
   header->size = static_cast<uint32_t>(size);
   uint64_t head = slot->ring_head;
   // From the head to the record: 0, or what begin has filled with padding.
-  uint64_t pad = (static_cast<uint64_t>(reinterpret_cast<char*>(header) - ring_of(slot)) - head) & (spile_rt_ring_size - 1);
+  uint64_t pad =
+      (static_cast<uint64_t>(reinterpret_cast<char*>(header) - ring_of(slot)) - head) & (spile_rt_ring_size - 1);
   store_release(&slot->ring_head, head + pad + size);
 }
 
-SPILE_INLINE void spile_rt_exit_session(Context* context) { store_relaxed(&context->arena->exit_requested, 1u); }
+SPILE_INLINE void spile_rt_exit_session(Context* context) {
+  store_relaxed(&context->arena->exit_requested, 1u);
+}
 
 }  // extern "C"
 

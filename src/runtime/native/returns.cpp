@@ -1,10 +1,10 @@
 // Pending returns of call-in-place (abi/trampoline.h, abi/arena.h ShadowFrame): a stack of frames in the thread's slot.
 //
-// Mostly it is a stack: a frame is pushed at shadow_depth and popped from the top. But functions also end by longjmp, by an
-// exception or not at all, and coroutines leave them in any order, on any thread. So a frame is found by its
-// stack_slot, from the top, where the newest is, and one that is freed below the top becomes a hole (reserved = 1), which
-// is dropped when it comes to be the top. A frame just taken has stack_slot 0 and is no hole: so a signal handler that
-// comes in at that moment, and pushes and pops above it, leaves it alone.
+// Mostly it is a stack: a frame is pushed at shadow_depth and popped from the top. But functions also end by longjmp,
+// by an exception or not at all, and coroutines leave them in any order, on any thread. So a frame is found by its
+// stack_slot, from the top, where the newest is, and one that is freed below the top becomes a hole (reserved = 1),
+// which is dropped when it comes to be the top. A frame just taken has stack_slot 0 and is no hole: so a signal handler
+// that comes in at that moment, and pushes and pops above it, leaves it alone.
 //
 // Two frames may share a stack slot: a probed function that tail-jumps to another one hands over its own stack slot, in
 // which the second finds the first one's `returned`. The newer one returns first, so they are served from the top.
@@ -27,8 +27,12 @@ inline constexpr uint64_t kHole = 1;
 SPILE_INLINE inline ShadowFrame* frame_at(ThreadSlot* slot, uint64_t index) {
   return reinterpret_cast<ShadowFrame*>(bytes_of(slot) + spile_rt_shadow_offset + index * spile_rt_shadow_stride);
 }
-SPILE_INLINE inline uint64_t* saves_of(ShadowFrame* frame) { return reinterpret_cast<uint64_t*>(frame + 1); }
-SPILE_INLINE inline ShadowFrame* frame_of(uint64_t* saves) { return reinterpret_cast<ShadowFrame*>(saves) - 1; }
+SPILE_INLINE inline uint64_t* saves_of(ShadowFrame* frame) {
+  return reinterpret_cast<uint64_t*>(frame + 1);
+}
+SPILE_INLINE inline ShadowFrame* frame_of(uint64_t* saves) {
+  return reinterpret_cast<ShadowFrame*>(saves) - 1;
+}
 
 bool is_returned(uint64_t word) {
   if (word >= spile_cells.returned_begin && word < spile_cells.returned_end) return true;
@@ -132,12 +136,15 @@ SPILE_COLD void free_elsewhere(ThreadSlot* own, ShadowFrame* frame) {
     return;
   }
   abi::ArenaHeader* header = arena_header();
-  uint64_t index = static_cast<uint64_t>(bytes_of(frame) - bytes_of(header) - header->slots_offset) / header->slot_stride;
+  uint64_t index =
+      static_cast<uint64_t>(bytes_of(frame) - bytes_of(header) - header->slots_offset) / header->slot_stride;
   // A frame of another process is its parent's, who still has to return by it.
   if (slot_at(header, index)->owner >> 32 == own->owner >> 32) make_hole(frame);
 }
 
-SPILE_COLD void drop_holes_below(ThreadSlot* slot) { drop_holes(slot); }
+SPILE_COLD void drop_holes_below(ThreadSlot* slot) {
+  drop_holes(slot);
+}
 
 }  // namespace
 

@@ -6,7 +6,8 @@ namespace spile::rt {
 
 namespace {
 
-SPILE_INLINE inline int64_t load_or_fault(Context* context, int64_t address, uint32_t size, bool is_signed, bool* fault) {
+SPILE_INLINE inline int64_t load_or_fault(Context* context, int64_t address, uint32_t size, bool is_signed,
+                                          bool* fault) {
   int64_t value = 0;
   if (unlikely(!spile_rt_load(context, static_cast<uint64_t>(address), size, is_signed, &value))) *fault = true;
   return value;
@@ -22,9 +23,9 @@ SPILE_INLINE inline uint32_t limit_of(int64_t count) {
 
 extern "C" {
 
-#define SPILE_USER_NUMBER(NAME, SIZE, SIGNED)                                                      \
-  SPILE_INLINE int64_t spile_fn_user_##NAME(Context* context, int64_t address, bool* fault) {      \
-    return load_or_fault(context, address, SIZE, SIGNED, fault);                                   \
+#define SPILE_USER_NUMBER(NAME, SIZE, SIGNED)                                                 \
+  SPILE_INLINE int64_t spile_fn_user_##NAME(Context* context, int64_t address, bool* fault) { \
+    return load_or_fault(context, address, SIZE, SIGNED, fault);                              \
   }
 SPILE_USER_NUMBER(char, 1, true)
 SPILE_USER_NUMBER(short, 2, true)

@@ -53,7 +53,9 @@ uint32_t escape_byte(char* out, uint8_t byte) {
 
 extern "C" {
 
-SPILE_INLINE int64_t spile_fn_strlen(Context*, const char* text) { return spile_rt_string_length(text); }
+SPILE_INLINE int64_t spile_fn_strlen(Context*, const char* text) {
+  return spile_rt_string_length(text);
+}
 
 [[gnu::noinline]] void spile_fn_substr(Context*, const char* text, int64_t start, int64_t count, char* out) {
   int64_t length = spile_rt_string_length(text);

@@ -7,30 +7,153 @@ namespace spile::rt {
 namespace {
 
 // Fixed-width tables: an array of pointers would need relocating.
-inline constexpr char kMonths[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+inline constexpr char kMonths[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 inline constexpr char kDays[7][4] = {"Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"};  // 1 January 1970 was a Thursday
 
 // Linux's numbers on x86-64, include/uapi/asm-generic/errno.h; 41 and 58 are not in use.
-inline constexpr char kErrors[][16] = {
-    "", "EPERM", "ENOENT", "ESRCH", "EINTR", "EIO", "ENXIO", "E2BIG", "ENOEXEC", "EBADF", "ECHILD", "EAGAIN", "ENOMEM",
-    "EACCES", "EFAULT", "ENOTBLK", "EBUSY", "EEXIST", "EXDEV", "ENODEV", "ENOTDIR", "EISDIR", "EINVAL", "ENFILE",
-    "EMFILE", "ENOTTY", "ETXTBSY", "EFBIG", "ENOSPC", "ESPIPE", "EROFS", "EMLINK", "EPIPE", "EDOM", "ERANGE", "EDEADLK",
-    "ENAMETOOLONG", "ENOLCK", "ENOSYS", "ENOTEMPTY", "ELOOP", "", "ENOMSG", "EIDRM", "ECHRNG", "EL2NSYNC", "EL3HLT",
-    "EL3RST", "ELNRNG", "EUNATCH", "ENOCSI", "EL2HLT", "EBADE", "EBADR", "EXFULL", "ENOANO", "EBADRQC", "EBADSLT", "",
-    "EBFONT", "ENOSTR", "ENODATA", "ETIME", "ENOSR", "ENONET", "ENOPKG", "EREMOTE", "ENOLINK", "EADV", "ESRMNT", "ECOMM",
-    "EPROTO", "EMULTIHOP", "EDOTDOT", "EBADMSG", "EOVERFLOW", "ENOTUNIQ", "EBADFD", "EREMCHG", "ELIBACC", "ELIBBAD",
-    "ELIBSCN", "ELIBMAX", "ELIBEXEC", "EILSEQ", "ERESTART", "ESTRPIPE", "EUSERS", "ENOTSOCK", "EDESTADDRREQ", "EMSGSIZE",
-    "EPROTOTYPE", "ENOPROTOOPT", "EPROTONOSUPPORT", "ESOCKTNOSUPPORT", "EOPNOTSUPP", "EPFNOSUPPORT", "EAFNOSUPPORT",
-    "EADDRINUSE", "EADDRNOTAVAIL", "ENETDOWN", "ENETUNREACH", "ENETRESET", "ECONNABORTED", "ECONNRESET", "ENOBUFS",
-    "EISCONN", "ENOTCONN", "ESHUTDOWN", "ETOOMANYREFS", "ETIMEDOUT", "ECONNREFUSED", "EHOSTDOWN", "EHOSTUNREACH",
-    "EALREADY", "EINPROGRESS", "ESTALE", "EUCLEAN", "ENOTNAM", "ENAVAIL", "EISNAM", "EREMOTEIO", "EDQUOT", "ENOMEDIUM",
-    "EMEDIUMTYPE", "ECANCELED", "ENOKEY", "EKEYEXPIRED", "EKEYREVOKED", "EKEYREJECTED", "EOWNERDEAD", "ENOTRECOVERABLE",
-    "ERFKILL", "EHWPOISON"};
+inline constexpr char kErrors[][16] = {"",
+                                       "EPERM",
+                                       "ENOENT",
+                                       "ESRCH",
+                                       "EINTR",
+                                       "EIO",
+                                       "ENXIO",
+                                       "E2BIG",
+                                       "ENOEXEC",
+                                       "EBADF",
+                                       "ECHILD",
+                                       "EAGAIN",
+                                       "ENOMEM",
+                                       "EACCES",
+                                       "EFAULT",
+                                       "ENOTBLK",
+                                       "EBUSY",
+                                       "EEXIST",
+                                       "EXDEV",
+                                       "ENODEV",
+                                       "ENOTDIR",
+                                       "EISDIR",
+                                       "EINVAL",
+                                       "ENFILE",
+                                       "EMFILE",
+                                       "ENOTTY",
+                                       "ETXTBSY",
+                                       "EFBIG",
+                                       "ENOSPC",
+                                       "ESPIPE",
+                                       "EROFS",
+                                       "EMLINK",
+                                       "EPIPE",
+                                       "EDOM",
+                                       "ERANGE",
+                                       "EDEADLK",
+                                       "ENAMETOOLONG",
+                                       "ENOLCK",
+                                       "ENOSYS",
+                                       "ENOTEMPTY",
+                                       "ELOOP",
+                                       "",
+                                       "ENOMSG",
+                                       "EIDRM",
+                                       "ECHRNG",
+                                       "EL2NSYNC",
+                                       "EL3HLT",
+                                       "EL3RST",
+                                       "ELNRNG",
+                                       "EUNATCH",
+                                       "ENOCSI",
+                                       "EL2HLT",
+                                       "EBADE",
+                                       "EBADR",
+                                       "EXFULL",
+                                       "ENOANO",
+                                       "EBADRQC",
+                                       "EBADSLT",
+                                       "",
+                                       "EBFONT",
+                                       "ENOSTR",
+                                       "ENODATA",
+                                       "ETIME",
+                                       "ENOSR",
+                                       "ENONET",
+                                       "ENOPKG",
+                                       "EREMOTE",
+                                       "ENOLINK",
+                                       "EADV",
+                                       "ESRMNT",
+                                       "ECOMM",
+                                       "EPROTO",
+                                       "EMULTIHOP",
+                                       "EDOTDOT",
+                                       "EBADMSG",
+                                       "EOVERFLOW",
+                                       "ENOTUNIQ",
+                                       "EBADFD",
+                                       "EREMCHG",
+                                       "ELIBACC",
+                                       "ELIBBAD",
+                                       "ELIBSCN",
+                                       "ELIBMAX",
+                                       "ELIBEXEC",
+                                       "EILSEQ",
+                                       "ERESTART",
+                                       "ESTRPIPE",
+                                       "EUSERS",
+                                       "ENOTSOCK",
+                                       "EDESTADDRREQ",
+                                       "EMSGSIZE",
+                                       "EPROTOTYPE",
+                                       "ENOPROTOOPT",
+                                       "EPROTONOSUPPORT",
+                                       "ESOCKTNOSUPPORT",
+                                       "EOPNOTSUPP",
+                                       "EPFNOSUPPORT",
+                                       "EAFNOSUPPORT",
+                                       "EADDRINUSE",
+                                       "EADDRNOTAVAIL",
+                                       "ENETDOWN",
+                                       "ENETUNREACH",
+                                       "ENETRESET",
+                                       "ECONNABORTED",
+                                       "ECONNRESET",
+                                       "ENOBUFS",
+                                       "EISCONN",
+                                       "ENOTCONN",
+                                       "ESHUTDOWN",
+                                       "ETOOMANYREFS",
+                                       "ETIMEDOUT",
+                                       "ECONNREFUSED",
+                                       "EHOSTDOWN",
+                                       "EHOSTUNREACH",
+                                       "EALREADY",
+                                       "EINPROGRESS",
+                                       "ESTALE",
+                                       "EUCLEAN",
+                                       "ENOTNAM",
+                                       "ENAVAIL",
+                                       "EISNAM",
+                                       "EREMOTEIO",
+                                       "EDQUOT",
+                                       "ENOMEDIUM",
+                                       "EMEDIUMTYPE",
+                                       "ECANCELED",
+                                       "ENOKEY",
+                                       "EKEYEXPIRED",
+                                       "EKEYREVOKED",
+                                       "EKEYREJECTED",
+                                       "EOWNERDEAD",
+                                       "ENOTRECOVERABLE",
+                                       "ERFKILL",
+                                       "EHWPOISON"};
 
-struct Date { int64_t year; uint32_t month, day; };  // month from 0
+struct Date {
+  int64_t year;
+  uint32_t month, day;
+};  // month from 0
 
-// Days since 1 January 1970 to a date: H. Hinnant, "chrono-compatible low-level date algorithms", civil_from_days. Years
-// begin in March there, so that the leap day is the last one.
+// Days since 1 January 1970 to a date: H. Hinnant, "chrono-compatible low-level date algorithms", civil_from_days.
+// Years begin in March there, so that the leap day is the last one.
 Date date_of(int64_t days) {
   days += 719468;  // since 1 March 0000
   int64_t era = (days >= 0 ? days : days - 146096) / 146097;
@@ -52,7 +175,9 @@ void put_number(char* at, uint32_t value, uint32_t digits, char filler) {
 
 inline constexpr long kSysGetgid = 104, kSysGeteuid = 107, kSysGetegid = 108, kSysGetppid = 110;
 
-SPILE_COLD int64_t ask_system(long number) { return may_call_system() ? system_call(number) : -1; }
+SPILE_COLD int64_t ask_system(long number) {
+  return may_call_system() ? system_call(number) : -1;
+}
 
 }  // namespace
 
@@ -101,11 +226,14 @@ SPILE_INLINE int64_t spile_fn_randint(Context* context, int64_t n) {
   return static_cast<int64_t>((x ^ x >> 31) % static_cast<uint64_t>(n));
 }
 
-// SystemTap's clocks of one CPU are meant for differences; here they are the wall clock's, as exact and ordered over CPUs.
-#define SPILE_CLOCK(UNIT, DIVISOR)                                                                                      \
-  SPILE_INLINE int64_t spile_fn_local_clock_##UNIT(Context* context) { return spile_rt_clock_ns(context) / DIVISOR; }   \
-  SPILE_INLINE int64_t spile_fn_cpu_clock_##UNIT(Context* context, int64_t) {                                           \
-    return spile_rt_clock_ns(context) / DIVISOR;                                                                        \
+// SystemTap's clocks of one CPU are meant for differences; here they are the wall clock's, as exact and ordered over
+// CPUs.
+#define SPILE_CLOCK(UNIT, DIVISOR)                                            \
+  SPILE_INLINE int64_t spile_fn_local_clock_##UNIT(Context* context) {        \
+    return spile_rt_clock_ns(context) / DIVISOR;                              \
+  }                                                                           \
+  SPILE_INLINE int64_t spile_fn_cpu_clock_##UNIT(Context* context, int64_t) { \
+    return spile_rt_clock_ns(context) / DIVISOR;                              \
   }
 SPILE_CLOCK(ns, 1)
 SPILE_CLOCK(us, 1'000)
@@ -113,10 +241,18 @@ SPILE_CLOCK(ms, 1'000'000)
 SPILE_CLOCK(s, 1'000'000'000)
 #undef SPILE_CLOCK
 
-SPILE_INLINE int64_t spile_fn_ppid(Context*) { return ask_system(kSysGetppid); }
-SPILE_INLINE int64_t spile_fn_euid(Context*) { return ask_system(kSysGeteuid); }
-SPILE_INLINE int64_t spile_fn_gid(Context*) { return ask_system(kSysGetgid); }
-SPILE_INLINE int64_t spile_fn_egid(Context*) { return ask_system(kSysGetegid); }
+SPILE_INLINE int64_t spile_fn_ppid(Context*) {
+  return ask_system(kSysGetppid);
+}
+SPILE_INLINE int64_t spile_fn_euid(Context*) {
+  return ask_system(kSysGeteuid);
+}
+SPILE_INLINE int64_t spile_fn_gid(Context*) {
+  return ask_system(kSysGetgid);
+}
+SPILE_INLINE int64_t spile_fn_egid(Context*) {
+  return ask_system(kSysGetegid);
+}
 
 }  // extern "C"
 

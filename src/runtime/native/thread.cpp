@@ -1,16 +1,16 @@
 // The calling thread's slot, and a handler's life in it.
 //
-// A slot is found by the thread pointer (fs base), read by an instruction: no TLS, no system call. Threads of one process
-// have different ones; a new thread that gets a dead one's thread pointer goes on in its slot, so nothing about the
-// thread is kept there but sums. (Exception: `owner`'s tid and execname, as they were at the claim, for messages.)
+// A slot is found by the thread pointer (fs base), read by an instruction: no TLS, no system call. Threads of one
+// process have different ones; a new thread that gets a dead one's thread pointer goes on in its slot, so nothing about
+// the thread is kept there but sums. (Exception: `owner`'s tid and execname, as they were at the claim, for messages.)
 //
 // The process's table (abi/arena.h), one entry a thread, is never emptied while the process lives: therefore the
 // controller frees a slot only after its process has ended. Keys are `fs base + 1`, since 0 means an empty entry; a key
 // with kOverflowEntry, of a thread that must use the overflow slot, never matches on the inlined path.
 //
-// rdfsbase takes 2.5 ns. By the psABI (TLS variant II) the word at fs:0 is the fs base too, and takes nothing. So once a
-// thread was seen where that holds, the inlined path reads fs:0; its result is only used when it is a key in the table. A
-// process in which it does not hold for some thread (Go without cgo) stays with rdfsbase for good.
+// rdfsbase takes 2.5 ns. By the psABI (TLS variant II) the word at fs:0 is the fs base too, and takes nothing. So once
+// a thread was seen where that holds, the inlined path reads fs:0; its result is only used when it is a key in the
+// table. A process in which it does not hold for some thread (Go without cgo) stays with rdfsbase for good.
 
 #include "runtime/native/load.h"
 #include "runtime/native/native.h"
@@ -33,7 +33,9 @@ SPILE_INLINE inline uint64_t word_at_fs() {
   asm volatile("movq %%fs:0, %0" : "=r"(word));
   return word;
 }
-SPILE_INLINE inline uint64_t table_index(uint64_t base) { return (base >> 12 ^ base >> 6) & (abi::kThreadTableEntries - 1); }
+SPILE_INLINE inline uint64_t table_index(uint64_t base) {
+  return (base >> 12 ^ base >> 6) & (abi::kThreadTableEntries - 1);
+}
 
 // Decides for the process whether fs:0 may stand for rdfsbase, at the first hit of each thread.
 void check_self_pointer(abi::ArenaHeader* header, abi::ProcessTable* table, uint64_t base) {
@@ -55,9 +57,11 @@ uint64_t claim_slot(abi::ArenaHeader* header, uint64_t base) {
   for (uint64_t index = abi::kControllerSlot + 1; index < last; ++index) {
     abi::ThreadSlot* slot = slot_at(header, index);
     if (load_relaxed(&slot->owner) || !compare_and_swap(&slot->owner, uint64_t{0}, identity)) continue;
-    // Pending returns of a dead process are none of this one's. (A new slot's memory is zero, and better left untouched.)
+    // Pending returns of a dead process are none of this one's. (A new slot's memory is zero, and better left
+    // untouched.)
     if (slot->thread_pointer) {
-      zero_bytes(bytes_of(slot) + spile_rt_shadow_offset, static_cast<uint64_t>(spile_rt_shadow_stride) * spile_rt_shadow_capacity);
+      zero_bytes(bytes_of(slot) + spile_rt_shadow_offset,
+                 static_cast<uint64_t>(spile_rt_shadow_stride) * spile_rt_shadow_capacity);
     }
     slot->thread_pointer = abi::thread_table_key(base);
     slot->shadow_depth = 0;
@@ -70,8 +74,8 @@ uint64_t claim_slot(abi::ArenaHeader* header, uint64_t base) {
   return last;
 }
 
-// Finds the caller's slot by probing, or makes it. A signal handler that comes in between may make a second slot for the
-// same key; one of the two is never found again, which costs only memory.
+// Finds the caller's slot by probing, or makes it. A signal handler that comes in between may make a second slot for
+// the same key; one of the two is never found again, which costs only memory.
 SPILE_COLD abi::ThreadSlot* find_slot() {
   abi::ArenaHeader* header = arena_header();
   abi::ProcessTable* table = process_table();
