@@ -3,7 +3,8 @@
 // makes it, sema's passes rewrite it and fill the fields marked "sema", codegen reads it. Nodes own their children;
 // every node knows the text it came from. clone() copies a subtree, annotations included.
 //
-// To add a node: a Kind, a struct here, its line in visitor.h, clone.cpp and print.cpp.
+// To add a node: a Kind, a struct here, its line in visitor.h, clone.cpp, print_expression.cpp or print.cpp, and for
+// the tests in tree_shape_test.cpp.
 
 #include <cstdint>
 #include <memory>
