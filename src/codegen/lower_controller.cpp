@@ -78,52 +78,82 @@ void merge_scalar(ControllerFunction& f, const syntax::Global& global, llvm::Val
   f.b.CreateStore(f.b.CreateAdd(f.b.CreateLoad(f.b.getInt64Ty(), merged), delta), merged);
 }
 
-void merge_slot(ControllerFunction& f, llvm::Value* arena, llvm::Value* slot, llvm::Value* epoch, llvm::Value* lost) {
-  const ArenaLayout& layout = f.unit.layout.arena;
-  llvm::Value* place = f.b.CreateAdd(f.b.CreateMul(slot, f.number(layout.slot_stride)), f.number(layout.slots_offset + layout.shards_offset));
-  llvm::Value* shards = f.offset(arena, place);
-  llvm::Value* of_epoch = f.offset(shards, f.b.CreateMul(f.b.CreateZExt(f.b.CreateAnd(epoch, 1), f.b.getInt64Ty()), f.number(f.unit.layout.epoch_stride)));
-  for (const syntax::Global* global : f.unit.program.globals) {
-    if (f.unit.sharing_of(*global) != sema::Sharing::kSharded) continue;
-    const GlobalLayout& of_global = f.unit.layout_of(*global);
-    if (!of_global.in_epochs) {
-      merge_scalar(f, *global, arena, shards, slot);
-      continue;
-    }
-    llvm::Value* shard = f.offset(of_epoch, f.number(of_global.shard));
-    bool stats = global->type == ValueType::kStats;
-    llvm::Value* aggregate = stats ? f.unit.aggregate_shape(*global)
-                                   : static_cast<llvm::Value*>(llvm::ConstantPointerNull::get(f.unit.module.ptr()));
-    if (!global->is_array) {
-      f.call("spile_rt_aggregate_merge", f.unit.module.none(), {f.handle(*global), shard, aggregate});
-      continue;
-    }
-    llvm::Value* fits = f.call("spile_rt_map_merge", f.unit.module.i1(), {f.context, f.handle(*global), shard, f.unit.map_shape(*global), aggregate});
-    llvm::Value* more = f.b.CreateZExt(f.b.CreateNot(fits), f.b.getInt64Ty());
-    f.b.CreateStore(f.b.CreateAdd(f.b.CreateLoad(f.b.getInt64Ty(), lost), more), lost);
+// i32 or i64 of a slot's head.
+llvm::Value* slot_field(ControllerFunction& f, llvm::Value* slot_address, size_t offset, llvm::Type* type) {
+  return f.b.CreateLoad(type, f.offset(slot_address, f.number(offset)), true);
+}
+
+void merge_shard(ControllerFunction& f, const syntax::Global& global, llvm::Value* of_epoch, llvm::Value* lost) {
+  llvm::Value* shard = f.offset(of_epoch, f.number(f.unit.layout_of(global).shard));
+  bool stats = global.type == ValueType::kStats;
+  llvm::Value* aggregate = stats ? f.unit.aggregate_shape(global)
+                                 : static_cast<llvm::Value*>(llvm::ConstantPointerNull::get(f.unit.module.ptr()));
+  if (!global.is_array) {
+    f.call("spile_rt_aggregate_merge", f.unit.module.none(), {f.handle(global), shard, aggregate});
+    return;
   }
+  llvm::Value* fits = f.call("spile_rt_map_merge", f.unit.module.i1(), {f.context, f.handle(global), shard, f.unit.map_shape(global), aggregate});
+  llvm::Value* more = f.b.CreateZExt(f.b.CreateNot(fits), f.b.getInt64Ty());
+  f.b.CreateStore(f.b.CreateAdd(f.b.CreateLoad(f.b.getInt64Ty(), lost), more), lost);
+}
+
+// Leaves out maps and aggregates of a thread that still stands in a handler of that epoch: it may be in the midst of a
+// change. They come with the next epoch of the same parity.
+void merge_slot(ControllerFunction& f, llvm::Value* arena, llvm::Value* slot, llvm::Value* address, llvm::Value* epoch,
+                llvm::Value* lost) {
+  llvm::Value* shards = f.offset(address, f.number(f.unit.layout.arena.shards_offset));
+  llvm::BasicBlock *quiet = f.block("quiet"), *merged = f.block("merged");
+  for (const syntax::Global* global : f.unit.program.globals) {
+    bool sharded = f.unit.sharing_of(*global) == sema::Sharing::kSharded;
+    if (sharded && !f.unit.layout_of(*global).in_epochs) merge_scalar(f, *global, arena, shards, slot);
+  }
+  llvm::Value* busy = slot_field(f, address, offsetof(abi::ThreadSlot, busy), f.b.getInt32Ty());
+  f.b.CreateCondBr(f.b.CreateICmpEQ(busy, f.b.CreateAdd(epoch, f.b.getInt32(1))), merged, quiet);
+  f.b.SetInsertPoint(quiet);
+  llvm::Value* parity = f.b.CreateZExt(f.b.CreateAnd(epoch, 1), f.b.getInt64Ty());
+  llvm::Value* of_epoch = f.offset(shards, f.b.CreateMul(parity, f.number(f.unit.layout.epoch_stride)));
+  for (const syntax::Global* global : f.unit.program.globals) {
+    bool sharded = f.unit.sharing_of(*global) == sema::Sharing::kSharded;
+    if (sharded && f.unit.layout_of(*global).in_epochs) merge_shard(f, *global, of_epoch, lost);
+  }
+  f.b.CreateBr(merged);
+  f.b.SetInsertPoint(merged);
+}
+
+// From the first slot to the first one that no thread has ever claimed (claims take the lowest free one), then the
+// overflow slot, which is the last: memory that nothing has touched stays untouched.
+void merge_slots(ControllerFunction& f, llvm::Value* epoch, llvm::Value* lost) {
+  const ArenaLayout& layout = f.unit.layout.arena;
+  llvm::Value* next = f.b.CreateAlloca(f.b.getInt64Ty(), nullptr, "slot");
+  f.b.CreateStore(f.number(abi::kControllerSlot + 1), next);
+  llvm::Value* last = f.number(layout.slot_count - 1);
+  llvm::Value* arena = f.call("spile_rt_shared", f.unit.module.ptr(), {f.context, f.number(0)});
+  llvm::BasicBlock *head = f.block("slot"), *check = f.block("check"), *skip = f.block("skip"), *work = f.block("merge"), *done = f.block("done");
+  f.b.CreateBr(head);
+  f.b.SetInsertPoint(head);
+  llvm::Value* slot = f.b.CreateLoad(f.b.getInt64Ty(), next);
+  llvm::Value* address = f.offset(arena, f.b.CreateAdd(f.b.CreateMul(slot, f.number(layout.slot_stride)), f.number(layout.slots_offset)));
+  f.b.CreateCondBr(f.b.CreateICmpULT(slot, last), check, work);
+  f.b.SetInsertPoint(check);
+  llvm::Value* owner = slot_field(f, address, offsetof(abi::ThreadSlot, owner), f.b.getInt64Ty());
+  llvm::Value* ever = slot_field(f, address, offsetof(abi::ThreadSlot, thread_pointer), f.b.getInt64Ty());
+  f.b.CreateCondBr(f.b.CreateIsNull(f.b.CreateOr(owner, ever)), skip, work);
+  f.b.SetInsertPoint(skip);
+  f.b.CreateStore(last, next);
+  f.b.CreateBr(head);
+  f.b.SetInsertPoint(work);
+  merge_slot(f, arena, slot, address, epoch, lost);
+  f.b.CreateStore(f.b.CreateAdd(slot, f.number(1)), next);
+  f.b.CreateCondBr(f.b.CreateICmpEQ(slot, last), done, head);
+  f.b.SetInsertPoint(done);
 }
 
 void lower_merge(Unit& unit) {
   ControllerFunction f(unit, "merge", unit.module.i64(), {unit.module.i32()});
-  llvm::Value* next = f.b.CreateAlloca(f.b.getInt64Ty(), nullptr, "slot");
   llvm::Value* lost = f.b.CreateAlloca(f.b.getInt64Ty(), nullptr, "lost");
-  f.b.CreateStore(f.number(abi::kControllerSlot + 1), next);
   f.b.CreateStore(f.number(0), lost);
   bool any = std::any_of(unit.program.sharing.begin(), unit.program.sharing.end(), [](auto s) { return s == sema::Sharing::kSharded; });
-  if (any) {
-    llvm::Value* arena = f.call("spile_rt_shared", unit.module.ptr(), {f.context, f.number(0)});
-    llvm::BasicBlock *head = f.block("slot"), *work = f.block("merge"), *done = f.block("done");
-    f.b.CreateBr(head);
-    f.b.SetInsertPoint(head);
-    llvm::Value* slot = f.b.CreateLoad(f.b.getInt64Ty(), next);
-    f.b.CreateCondBr(f.b.CreateICmpULT(slot, f.number(unit.layout.arena.slot_count)), work, done);
-    f.b.SetInsertPoint(work);
-    merge_slot(f, arena, slot, f.function->getArg(0), lost);
-    f.b.CreateStore(f.b.CreateAdd(slot, f.number(1)), next);
-    f.b.CreateBr(head);
-    f.b.SetInsertPoint(done);
-  }
+  if (any) merge_slots(f, f.function->getArg(0), lost);
   f.leave();
   f.b.CreateRet(f.b.CreateLoad(f.b.getInt64Ty(), lost));
 }

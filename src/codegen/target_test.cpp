@@ -272,6 +272,34 @@ TEST(Target, RunsAllProbesOfASiteEachToItsOwnEnd) {
   EXPECT_TRUE(runner.output().starts_with("aERROR"));
 }
 
+TEST(Target, MergesTwoEpochsOnceEach) {
+  RUN(runner, "global s, a " + foo("{ s <<< $x a[$x]++ } probe end { printdln(\" \", @count(s), a[1], a[2]) }"));
+  enter(runner.enter_of(0), {1});
+  runner.header()->epoch = 1;
+  enter(runner.enter_of(0), {2});
+  EXPECT_EQ(runner.merge(0), 0u);
+  runner.run(sema::ProbeKind::kEnd);
+  EXPECT_EQ(runner.output(), "1 1 0\n") << "the new epoch's are still their thread's";
+  runner.header()->epoch = 2;
+  EXPECT_EQ(runner.merge(1), 0u);
+  runner.run(sema::ProbeKind::kEnd);
+  EXPECT_EQ(runner.output(), "2 1 1\n");
+}
+
+TEST(Target, LeavesOutAThreadThatStandsInAHandler) {
+  RUN(runner, "global c, s " + foo("{ c++ s <<< $x } probe end { printdln(\" \", c, @count(s)) }"));
+  enter(runner.enter_of(0), {1});
+  runner.header()->epoch = 1;
+  runner.slot(1)->busy = 1;
+  runner.merge(0);
+  runner.run(sema::ProbeKind::kEnd);
+  EXPECT_EQ(runner.output(), "1 0\n");
+  runner.slot(1)->busy = 0;
+  runner.merge(2);
+  runner.run(sema::ProbeKind::kEnd);
+  EXPECT_EQ(runner.output(), "1 1\n");
+}
+
 // ---------------------------------------------------------------- returns
 
 uint64_t add(uint64_t a, uint64_t b) { return a + b; }
