@@ -1,0 +1,39 @@
+# uprobes: functions of one process and of every process, counted and timed in the kernel.
+. /guest.sh
+kernel="spile --runtime=bpf"
+
+out=$($kernel -e 'global c probe process("/bin/calls").function("foo") { c++ } probe end { printf("%d\n", c) }' -c 'calls 2000')
+check "uprobe under -c" "$out" '^2000$'
+check "program's own output" "$out" '^foo 5999000$'
+
+# Without -c every process that runs the program counts.
+spile -T 6 -o /tmp/all --runtime=bpf -e '
+  global c, by_name
+  probe process("/bin/calls").function("foo") { c++; by_name[execname()]++ }
+  probe end { printf("%d %d\n", c, by_name["calls"]) }' &
+wait_for_attach() { while ! bpftool prog 2>/dev/null | grep -q spile; do sleep 0.2; done; sleep 1; }
+wait_for_attach
+calls 300 >/dev/null
+calls 400 >/dev/null
+wait
+check "every process" "$(cat /tmp/all)" '^700 700$'
+
+out=$($kernel -e '
+  global latency, sums
+  probe process("/bin/calls").function("foo").return { latency <<< gettimeofday_ns() - @entry(gettimeofday_ns()); sums <<< $return }
+  probe process("/bin/calls").function("greet") { printf("greets %s at %d\n", user_string(pointer_arg(1)), pid() == target()) }
+  probe end { printf("%d %d %d\n", @count(latency), @min(latency) > 0, @sum(sums)); print(@hist_log(latency)) }' -c 'calls 500')
+check "returns" "$out" '^500 1 374750$'
+check "printf" "$out" '^greets world at 1$'
+check "histogram" "$out" '^ *value .*count$'
+
+# Timers read and clear while handlers add: nothing is lost or counted twice.
+out=$($kernel -e '
+  global c, a, total, sum
+  probe process("/bin/calls").function("foo") { c++; a[int_arg(1) & 3]++ }
+  probe timer.ms(50) { total += c; c = 0; foreach (k in a) sum += a[k]; delete a }
+  probe end { total += c; foreach (k in a) sum += a[k]; printf("%d %d\n", total, sum) }' -c 'calls 30000')
+check "cleared by a timer" "$out" '^30000 30000$'
+
+out=$($kernel -e 'probe process("/bin/calls").function("foo") { foreach (k in a) println(k) } global a probe begin { a[1] = 1 }' -c 'calls 1' 2>&1) && fail "foreach was not refused"
+check "refusal" "$out" ':1:[0-9]*: foreach is not available in a handler that runs in the kernel'
