@@ -54,7 +54,7 @@ struct AddressSpace {
   TargetMemory memory;
   std::vector<Process*> users;
 
-  Address system_call;                  // of a system call instruction; 0 until looked for
+  SystemCallText system_call;           // all 0 until looked for
   AddressRange arena;                   // empty until mapped
   AddressRange process_table;
   std::vector<std::shared_ptr<Region>> regions;

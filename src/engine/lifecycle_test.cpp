@@ -421,5 +421,45 @@ TEST_F(LifecycleTest, TargetOutlivesAKilledControllerAndTheNextOneCleansUp) {
   EXPECT_EQ(traces(victim.pid()), "");
 }
 
+TEST_F(LifecycleTest, ControllersKilledAtAnyMoment) {
+  Program victim({kVictim, "2"});
+  victim.answer();
+  EXPECT_EQ(victim.ask("spin"), "done");
+  engine_.reset();
+  std::vector<SiteRequest> sites = {entry(kVictim, "leaf", 1), returns(kVictim, "recurse", 2)};
+  int deaths = 0;
+  for (int round = 0; round < 100; round++) {
+    pid_t controller = fork();
+    if (controller == 0) {
+      for (;;) {
+        open_engine({});
+        if (!engine_->attach(victim.pid()).ok()) _exit(1);
+        (void)engine_->arm(sites);
+        (void)engine_->poll(1);
+        (void)engine_->detach();
+      }
+    }
+    usleep(1000 + (round * 7919) % 20000);
+    kill(controller, SIGKILL);
+    waitpid(controller, nullptr, 0);
+    usleep(1000);
+    std::ifstream status(fmt::format("/proc/{}/status", victim.pid()));
+    std::string text((std::istreambuf_iterator<char>(status)), {});
+    if (text.find("State:\tZ") != std::string::npos) {
+      deaths++;
+      victim.end();
+      victim.start({kVictim, "2"});
+      victim.answer();
+      victim.ask("spin");
+    }
+  }
+  EXPECT_EQ(deaths, 0);
+  open_engine({});
+  attach(victim.pid());
+  detach();
+  EXPECT_EQ(traces(victim.pid()), "");
+  EXPECT_EQ(victim.ask("rest"), "done");
+}
+
 }  // namespace
 }  // namespace spile::engine::test

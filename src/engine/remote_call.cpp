@@ -10,22 +10,44 @@
 
 #include <utility>
 
+#include "engine/memory_map.h"
+
 namespace spile::engine {
 
-Result<RemoteCalls> RemoteCalls::begin(Tracer& tracer, Thread& thread, Address system_call) {
+Result<RemoteCalls> RemoteCalls::begin(Tracer& tracer, Thread& thread, const SystemCallText& text,
+                                       const TargetMemory& memory) {
   TRY_DO(tracer.settle(thread));
-  RemoteCalls calls(tracer, thread, system_call);
+  RemoteCalls calls(tracer, thread, text, memory);
   TRY_DO(calls.suspend_seccomp());
   TRY_DO(native_architecture().read_registers(thread.tid, calls.saved_));
   if (ptrace(PTRACE_GETSIGMASK, thread.tid, sizeof calls.saved_mask_, &calls.saved_mask_) != 0) {
     return Error::from_errno("read a thread's signal mask", errno);
   }
+  calls.spread_net();
+  // From here on the thread goes through the net if we vanish: its next instruction is a harmless system call.
+  ThreadRegisters registers = calls.saved_;
+  native_architecture().set_system_call(registers, text.call, calls.frame_.at, SYS_getpid, {});
+  TRY_DO(native_architecture().write_registers(thread.tid, registers));
+  calls.active_ = true;
   uint64_t all = ~uint64_t{0};
   if (ptrace(PTRACE_SETSIGMASK, thread.tid, sizeof all, &all) != 0) {
     return Error::from_errno("set a thread's signal mask", errno);
   }
-  calls.active_ = true;
   return calls;
+}
+
+// Without a net (a program that lacks the instructions, a stack that has no room) all works as well.
+void RemoteCalls::spread_net() {
+  if (!text_.recovers()) return;
+  auto frame = native_architecture().build_recovery_frame(thread_->tid, saved_, saved_mask_, text_.restore);
+  if (!frame.ok()) return;
+  // All of it must lie in the stack, not in a guard page or whatever comes below.
+  auto map = MemoryMap::read(thread_->process->pid);
+  const Mapping* stack = map.ok() ? map->find(native_architecture().sp(saved_).value) : nullptr;
+  if (!stack || !stack->writable || frame->at.value < stack->begin) return;
+  below_stack_.resize(frame->bytes.size());
+  if (!memory_->read(frame->at, below_stack_).ok() || !memory_->write(frame->at, frame->bytes).ok()) return;
+  frame_ = std::move(frame).value();
 }
 
 Result<void> RemoteCalls::suspend_seccomp() {
@@ -38,7 +60,8 @@ Result<void> RemoteCalls::suspend_seccomp() {
 }
 
 RemoteCalls::RemoteCalls(RemoteCalls&& other) noexcept
-    : tracer_(other.tracer_), thread_(other.thread_), system_call_(other.system_call_), saved_(other.saved_),
+    : tracer_(other.tracer_), thread_(other.thread_), text_(other.text_), memory_(other.memory_),
+      frame_(std::move(other.frame_)), below_stack_(std::move(other.below_stack_)), saved_(other.saved_),
       saved_mask_(other.saved_mask_), active_(std::exchange(other.active_, false)),
       seccomp_suspended_(other.seccomp_suspended_), deferred_(std::move(other.deferred_)) {}
 
@@ -62,7 +85,7 @@ Result<void> RemoteCalls::next_stop() {
 Result<uint64_t> RemoteCalls::call(const char* what, uint64_t number, std::initializer_list<uint64_t> arguments) {
   const Architecture& machine = native_architecture();
   ThreadRegisters registers = saved_;
-  machine.set_system_call(registers, system_call_, number, {arguments.begin(), arguments.size()});
+  machine.set_system_call(registers, text_.call, frame_.at, number, {arguments.begin(), arguments.size()});
   TRY_DO(machine.write_registers(thread_->tid, registers));
   TRY_DO(next_stop());  // on the way in
   TRY_DO(next_stop());  // on the way out
@@ -76,9 +99,11 @@ Result<uint64_t> RemoteCalls::call(const char* what, uint64_t number, std::initi
 
 Result<void> RemoteCalls::finish() {
   if (!std::exchange(active_, false) || thread_->gone) return {};
-  TRY_DO(native_architecture().write_registers(thread_->tid, saved_));
+  // In this order: until the registers are its own again, the thread goes through the net.
   ptrace(PTRACE_SETSIGMASK, thread_->tid, sizeof saved_mask_, &saved_mask_);
   if (seccomp_suspended_) ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, kTraceOptions);
+  TRY_DO(native_architecture().write_registers(thread_->tid, saved_));
+  if (frame_.at != Address()) TRY_DO(memory_->write(frame_.at, below_stack_));
   // settle() interrupts and lets it run up to the brink of user space.
   thread_->kind = StopKind::kSystemCall;
   TRY_DO(tracer_->settle(*thread_));

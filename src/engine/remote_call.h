@@ -7,6 +7,9 @@
 // interrupted system call of its own is restarted by the kernel as if nothing had been: the last step is a
 // PTRACE_INTERRUPT stop, after which the kernel looks at the restored registers as it does after any interruption.
 //
+// If the controller is killed in the middle, the thread returns from the call into a signal frame that was laid below its
+// stack, and goes on where it was (where the program's memory has the few instructions that this takes).
+//
 // A seccomp filter is suspended meanwhile where we have the right to (CAP_SYS_ADMIN). Where not, a thread in strict mode is
 // left alone, as the call would kill it; a filter is given the call to judge.
 
@@ -15,15 +18,16 @@
 #include <initializer_list>
 #include <vector>
 
+#include "engine/target_memory.h"
 #include "engine/tracer.h"
 
 namespace spile::engine {
 
 class RemoteCalls {
  public:
-  // Settles the thread and makes it ready. REQUIRES: the thread is kept still or held; system_call is the address of
-  // a system call instruction.
-  static Result<RemoteCalls> begin(Tracer& tracer, Thread& thread, Address system_call);
+  // Settles the thread and makes it ready. REQUIRES: the thread is kept still or held; memory is its process's.
+  static Result<RemoteCalls> begin(Tracer& tracer, Thread& thread, const SystemCallText& text,
+                                   const TargetMemory& memory);
   RemoteCalls(RemoteCalls&& other) noexcept;
   RemoteCalls& operator=(RemoteCalls&&) = delete;
   // finish(), if it was not called.
@@ -35,14 +39,18 @@ class RemoteCalls {
   Result<void> finish();
 
  private:
-  RemoteCalls(Tracer& tracer, Thread& thread, Address system_call)
-      : tracer_(&tracer), thread_(&thread), system_call_(system_call) {}
+  RemoteCalls(Tracer& tracer, Thread& thread, const SystemCallText& text, const TargetMemory& memory)
+      : tracer_(&tracer), thread_(&thread), text_(text), memory_(&memory) {}
   Result<void> suspend_seccomp();
+  void spread_net();
   Result<void> next_stop();
 
   Tracer* tracer_;
   Thread* thread_;
-  Address system_call_;
+  SystemCallText text_;
+  const TargetMemory* memory_;
+  RecoveryFrame frame_;                 // at 0: there is none
+  std::vector<uint8_t> below_stack_;    // what stood where the frame stands
   ThreadRegisters saved_;
   uint64_t saved_mask_ = 0;
   bool active_ = false;

@@ -184,13 +184,14 @@ Result<AddressSpace> find_remains(pid_t pid) {
   TRY(MemoryMap map, MemoryMap::read(pid));
   for (const Mapping& mapping : map.all()) {
     if (mapping.offset != 0) continue;
-    if (mapping.path.starts_with("/memfd:spile-arena") && space.arena.size() == 0) {
-      space.arena = {Address(mapping.begin), Address(mapping.end)};
-    }
-    if (!mapping.path.starts_with("/memfd:spile-code")) continue;
+    bool arena = mapping.path.starts_with("/memfd:spile-arena");
+    if (!arena && !mapping.path.starts_with("/memfd:spile-code")) continue;
     if (!space.memory.is_open()) {
       TRY(space.memory, TargetMemory::open(pid));
     }
+    // A controller that was killed early has got no further.
+    if (arena && space.arena.size() == 0) space.arena = {Address(mapping.begin), Address(mapping.end)};
+    if (arena) continue;
     // A region that can't be read is left where it is.
     (void)adopt_region(space, mapping);
   }

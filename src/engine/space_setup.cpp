@@ -23,7 +23,7 @@ constexpr uint64_t kLeastSites = 16384;            // memory that is not touched
 constexpr uint64_t kLeastCodeRoom = uint64_t{4} << 20;
 constexpr int kPlacementTries = 8;
 
-Result<Address> find_system_call(AddressSpace& space, pid_t pid) {
+Result<SystemCallText> find_system_call(AddressSpace& space, pid_t pid) {
   TRY(MemoryMap map, MemoryMap::read(pid));
   std::vector<const Mapping*> candidates;
   for (const Mapping& mapping : map.all()) {
@@ -31,12 +31,19 @@ Result<Address> find_system_call(AddressSpace& space, pid_t pid) {
     // The vdso is in every process and nobody's to patch; else any other text does.
     candidates.insert(mapping.path == "[vdso]" ? candidates.begin() : candidates.end(), &mapping);
   }
+  SystemCallText found;
   for (const Mapping* mapping : candidates) {
     std::vector<uint8_t> text(std::min<uint64_t>(mapping->size(), uint64_t{4} << 20));
     text.resize(space.memory.read_some(Address(mapping->begin), text));
-    if (auto offset = native_architecture().find_system_call(text)) return Address(mapping->begin + *offset);
+    native_architecture().find_system_call(text, Address(mapping->begin), found);
+    if (found.recovers()) break;
   }
-  return Error{fmt::format("process {} has no system call instruction", pid), ""};
+  // Below a goroutine's stack lies memory of others, who may be running: no net there.
+  for (const Module& module : find_modules(pid, map, space.memory)) {
+    if (module.go) found.restore = Address();
+  }
+  if (found.call == Address()) return Error{fmt::format("process {} has no system call instruction", pid), ""};
+  return found;
 }
 
 class BorrowedThread {
@@ -52,10 +59,17 @@ class BorrowedThread {
 };
 
 Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thread) {
-  if (space.system_call == Address()) {
+  std::vector<uint8_t> bytes;
+  auto text_at = [&](Address at, uint64_t length) {
+    bytes.assign(length, 0);
+    bytes.resize(space.memory.read_some(at, bytes));
+    return std::span<const uint8_t>(bytes);
+  };
+  bool known = space.system_call.call != Address() && native_architecture().is_intact(space.system_call, text_at);
+  if (!known) {
     TRY(space.system_call, find_system_call(space, thread.process->pid));
   }
-  return RemoteCalls::begin(tracer, thread, space.system_call);
+  return RemoteCalls::begin(tracer, thread, space.system_call, space.memory);
 }
 
 Result<void> map_table(RemoteCalls& calls, AddressSpace& space) {

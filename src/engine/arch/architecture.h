@@ -74,6 +74,22 @@ struct ThreadRegisters {
   alignas(8) std::array<uint8_t, 512> bytes;
 };
 
+// Instructions that any program has somewhere.
+struct SystemCallText {
+  Address call;          // a system call instruction
+  bool returns = false;  // a return instruction stands behind it
+  Address restore;       // what a signal handler returns to: makes the kernel restore registers from the stack; or 0
+
+  bool recovers() const { return returns && restore != Address(); }
+};
+
+// A signal frame that makes a thread go on as if nothing had been. While a thread makes system calls for us it stands on
+// its stack: if we are killed in between, the thread returns from the call into it.
+struct RecoveryFrame {
+  Address at;                  // the stack pointer to make calls with
+  std::vector<uint8_t> bytes;  // to be written there
+};
+
 class Architecture {
  public:
   virtual ~Architecture() = default;
@@ -119,13 +135,19 @@ class Architecture {
   // A few system calls (epoll_wait, semop, sigtimedwait: signal(7)) fail with EINTR when the process is merely stopped.
   // If these registers show that: makes the kernel restart the call instead, and says true.
   virtual bool undo_stop_interruption(ThreadRegisters& registers) const = 0;
-  // Makes the thread's next instruction a system call, by the instruction at `instruction`.
-  virtual void set_system_call(ThreadRegisters& registers, Address instruction, uint64_t number,
+  // Makes the thread's next instruction a system call, by the instruction at `instruction`. stack: the stack pointer to
+  // make it with; 0: as it is.
+  virtual void set_system_call(ThreadRegisters& registers, Address instruction, Address stack, uint64_t number,
                                std::span<const uint64_t> arguments) const = 0;
+  // For a thread at rest with these registers and this signal mask. It lies below all that the thread's stack holds.
+  virtual Result<RecoveryFrame> build_recovery_frame(pid_t tid, const ThreadRegisters& registers, uint64_t signal_mask,
+                                                     Address restore) const = 0;
   // -errno or the result.
   virtual int64_t system_call_result(const ThreadRegisters& registers) const = 0;
-  // The offset of a system call instruction in executable bytes.
-  virtual std::optional<uint64_t> find_system_call(std::span<const uint8_t> text) const = 0;
+  // Looks for what is not yet found: replaces a call without return, and an unknown restore. text lies at `at`.
+  virtual void find_system_call(std::span<const uint8_t> text, Address at, SystemCallText& found) const = 0;
+  // Whether the instructions are still there.
+  virtual bool is_intact(const SystemCallText& found, const TextSource& text) const = 0;
   // Offsets in a thread's stack memory where a signal frame keeps the interrupted program counter.
   virtual std::vector<uint64_t> find_signal_frames(std::span<const uint8_t> stack) const = 0;
 };

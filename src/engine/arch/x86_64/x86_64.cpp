@@ -12,6 +12,7 @@
 #include "engine/arch/architecture.h"
 #include "engine/arch/x86_64/branch_scan.h"
 #include "engine/arch/x86_64/return_safety.h"
+#include "engine/arch/x86_64/signal_frame.h"
 #include "engine/arch/x86_64/site_planner.h"
 #include "engine/arch/x86_64/trampoline.h"
 
@@ -99,10 +100,11 @@ class X86_64 final : public Architecture {
     }
   }
 
-  void set_system_call(ThreadRegisters& registers, Address instruction, uint64_t number,
+  void set_system_call(ThreadRegisters& registers, Address instruction, Address stack, uint64_t number,
                        std::span<const uint64_t> arguments) const override {
     user_regs_struct& r = raw(registers);
     r.rip = instruction.value;
+    if (stack != Address()) r.rsp = stack.value;
     r.rax = number;
     // Not in a system call: else the kernel would "restart" one by moving rip.
     r.orig_rax = static_cast<unsigned long long>(-1);
@@ -113,11 +115,25 @@ class X86_64 final : public Architecture {
   int64_t system_call_result(const ThreadRegisters& registers) const override {
     return static_cast<int64_t>(raw(registers).rax);
   }
-  std::optional<uint64_t> find_system_call(std::span<const uint8_t> text) const override {
-    static constexpr uint8_t kSyscall[] = {0x0f, 0x05};
-    const void* found = memmem(text.data(), text.size(), kSyscall, sizeof kSyscall);
-    if (!found) return {};
-    return static_cast<const uint8_t*>(found) - text.data();
+  Result<RecoveryFrame> build_recovery_frame(pid_t tid, const ThreadRegisters& registers, uint64_t signal_mask,
+                                             Address restore) const override {
+    user_regs_struct resumed = raw(registers);
+    if (restarts_system_call(registers)) {
+      // What the kernel would do on the way back to user space.
+      bool block = static_cast<int64_t>(resumed.rax) == -kRestartBlock;
+      resumed.rax = block ? SYS_restart_syscall : resumed.orig_rax;
+      resumed.rip -= 2;
+    }
+    return x86_64::build_signal_frame(tid, resumed, signal_mask, restore);
+  }
+  void find_system_call(std::span<const uint8_t> text, Address at, SystemCallText& found) const override {
+    x86_64::find_system_call(text, at, found);
+  }
+  bool is_intact(const SystemCallText& found, const TextSource& text) const override {
+    SystemCallText call, restore;
+    find_system_call(text(found.call, 3), found.call, call);
+    if (found.restore != Address()) find_system_call(text(found.restore, 16), found.restore, restore);
+    return call.call == found.call && call.returns == found.returns && restore.restore == found.restore;
   }
 
   std::vector<uint64_t> find_signal_frames(std::span<const uint8_t> stack) const override {
