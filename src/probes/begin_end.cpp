@@ -8,10 +8,14 @@ namespace {
 
 using sema::ProbeKind;
 
-std::vector<std::string> none(const syntax::ProbePoint&, size_t) { return {}; }
+std::vector<std::string> none(const syntax::ProbePoint&, size_t) {
+  return {};
+}
 
 template <const char* const& Name>
-bool takes(const syntax::ProbePoint& point) { return point.components[0].name == Name; }
+bool takes(const syntax::ProbePoint& point) {
+  return point.components[0].name == Name;
+}
 
 template <ProbeKind Kind>
 Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
@@ -32,9 +36,9 @@ constexpr const char* kNever = "never";
 
 }  // namespace
 
-const Family kBeginFamily = {kBegin, takes<kBegin>, resolve<ProbeKind::kBegin>, none};
-const Family kEndFamily = {kEnd, takes<kEnd>, resolve<ProbeKind::kEnd>, none};
-const Family kErrorFamily = {kError, takes<kError>, resolve<ProbeKind::kError>, none};
-const Family kNeverFamily = {kNever, takes<kNever>, resolve<ProbeKind::kNever>, none};
+const Family begin_family = {kBegin, takes<kBegin>, resolve<ProbeKind::kBegin>, none};
+const Family end_family = {kEnd, takes<kEnd>, resolve<ProbeKind::kEnd>, none};
+const Family error_family = {kError, takes<kError>, resolve<ProbeKind::kError>, none};
+const Family never_family = {kNever, takes<kNever>, resolve<ProbeKind::kNever>, none};
 
 }  // namespace spile::probes

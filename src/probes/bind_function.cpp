@@ -34,42 +34,106 @@ class Translator {
 
   void add(const debuginfo::Operation& operation) {
     switch (operation.opcode) {
-      case Opcode::kRegister: add_register(operation.value); return;
-      case Opcode::kConstant: push(Kind::kConstant, operation.value); return;
+      case Opcode::kRegister:
+        add_register(operation.value);
+        return;
+      case Opcode::kConstant:
+        push(Kind::kConstant, operation.value);
+        return;
       case Opcode::kAddress:
         push(Kind::kLoadBias);
         add_constant(operation.value);
         return;
-      case Opcode::kIndex: push(Kind::kIndex, operation.value); return;
-      case Opcode::kOffset: add_constant(operation.value); return;
-      case Opcode::kDeref: push(Kind::kLoad, 0, operation.size, operation.is_signed); return;
-      case Opcode::kExtend: push(Kind::kExtend, 0, operation.size, operation.is_signed); return;
-      case Opcode::kExtract: push(Kind::kBitField, operation.value, operation.size, operation.is_signed); return;
-      case Opcode::kAdd: push(Kind::kAdd); return;
-      case Opcode::kSub: push(Kind::kSubtract); return;
-      case Opcode::kMul: push(Kind::kMultiply); return;
-      case Opcode::kDiv: push(Kind::kDivide); return;
-      case Opcode::kMod: push(Kind::kModulo); return;
-      case Opcode::kAnd: push(Kind::kAnd); return;
-      case Opcode::kOr: push(Kind::kOr); return;
-      case Opcode::kXor: push(Kind::kXor); return;
-      case Opcode::kShl: push(Kind::kShiftLeft); return;
-      case Opcode::kShr: push(Kind::kShiftRight); return;
-      case Opcode::kShra: push(Kind::kShiftRightArithmetic); return;
-      case Opcode::kEq: push(Kind::kEqual); return;
-      case Opcode::kNe: push(Kind::kNotEqual); return;
-      case Opcode::kLt: push(Kind::kLess); return;
-      case Opcode::kLe: push(Kind::kLessEqual); return;
-      case Opcode::kGt: push(Kind::kGreater); return;
-      case Opcode::kGe: push(Kind::kGreaterEqual); return;
-      case Opcode::kNeg: push(Kind::kNegate); return;
-      case Opcode::kNot: push(Kind::kNot); return;
-      case Opcode::kAbs: push(Kind::kAbsolute); return;
-      case Opcode::kDup: push(Kind::kDuplicate); return;
-      case Opcode::kDrop: push(Kind::kDrop); return;
-      case Opcode::kSwap: push(Kind::kSwap); return;
-      case Opcode::kRot: push(Kind::kRotate); return;
-      case Opcode::kPick: push(Kind::kPick, operation.value); return;
+      case Opcode::kIndex:
+        push(Kind::kIndex, operation.value);
+        return;
+      case Opcode::kOffset:
+        add_constant(operation.value);
+        return;
+      case Opcode::kDeref:
+        push(Kind::kLoad, 0, operation.size, operation.is_signed);
+        return;
+      case Opcode::kExtend:
+        push(Kind::kExtend, 0, operation.size, operation.is_signed);
+        return;
+      case Opcode::kExtract:
+        push(Kind::kBitField, operation.value, operation.size, operation.is_signed);
+        return;
+      case Opcode::kAdd:
+        push(Kind::kAdd);
+        return;
+      case Opcode::kSub:
+        push(Kind::kSubtract);
+        return;
+      case Opcode::kMul:
+        push(Kind::kMultiply);
+        return;
+      case Opcode::kDiv:
+        push(Kind::kDivide);
+        return;
+      case Opcode::kMod:
+        push(Kind::kModulo);
+        return;
+      case Opcode::kAnd:
+        push(Kind::kAnd);
+        return;
+      case Opcode::kOr:
+        push(Kind::kOr);
+        return;
+      case Opcode::kXor:
+        push(Kind::kXor);
+        return;
+      case Opcode::kShl:
+        push(Kind::kShiftLeft);
+        return;
+      case Opcode::kShr:
+        push(Kind::kShiftRight);
+        return;
+      case Opcode::kShra:
+        push(Kind::kShiftRightArithmetic);
+        return;
+      case Opcode::kEq:
+        push(Kind::kEqual);
+        return;
+      case Opcode::kNe:
+        push(Kind::kNotEqual);
+        return;
+      case Opcode::kLt:
+        push(Kind::kLess);
+        return;
+      case Opcode::kLe:
+        push(Kind::kLessEqual);
+        return;
+      case Opcode::kGt:
+        push(Kind::kGreater);
+        return;
+      case Opcode::kGe:
+        push(Kind::kGreaterEqual);
+        return;
+      case Opcode::kNeg:
+        push(Kind::kNegate);
+        return;
+      case Opcode::kNot:
+        push(Kind::kNot);
+        return;
+      case Opcode::kAbs:
+        push(Kind::kAbsolute);
+        return;
+      case Opcode::kDup:
+        push(Kind::kDuplicate);
+        return;
+      case Opcode::kDrop:
+        push(Kind::kDrop);
+        return;
+      case Opcode::kSwap:
+        push(Kind::kSwap);
+        return;
+      case Opcode::kRot:
+        push(Kind::kRotate);
+        return;
+      case Opcode::kPick:
+        push(Kind::kPick, operation.value);
+        return;
     }
   }
 
@@ -86,7 +150,8 @@ class Translator {
 
   void add_constant(int64_t value) {
     if (value == 0) return;
-    bool folds = !ops_.empty() && ops_.back().kind == Kind::kAdd && ops_.size() >= 2 && ops_[ops_.size() - 2].kind == Kind::kConstant;
+    bool folds = !ops_.empty() && ops_.back().kind == Kind::kAdd && ops_.size() >= 2 &&
+                 ops_[ops_.size() - 2].kind == Kind::kConstant;
     if (folds) {
       ops_[ops_.size() - 2].value += value;
       return;
@@ -104,19 +169,25 @@ Result<std::vector<debuginfo::Step>> steps_of(const std::vector<syntax::PathStep
   for (size_t i = 0; i < path.size(); ++i) {
     const syntax::PathStep& step = path[i];
     switch (step.kind) {
-      case syntax::PathStep::Kind::kMember: steps.push_back({debuginfo::Step::Kind::kMember, step.name, 0}); break;
-      case syntax::PathStep::Kind::kElement: steps.push_back({debuginfo::Step::Kind::kIndex, "", step.number}); break;
+      case syntax::PathStep::Kind::kMember:
+        steps.push_back({debuginfo::Step::Kind::kMember, step.name, 0});
+        break;
+      case syntax::PathStep::Kind::kElement:
+        steps.push_back({debuginfo::Step::Kind::kIndex, "", step.number});
+        break;
       case syntax::PathStep::Kind::kElementExpr:
         steps.push_back({debuginfo::Step::Kind::kDynamicIndex, "", static_cast<int64_t>(i)});
         break;
-      case syntax::PathStep::Kind::kPretty: case syntax::PathStep::Kind::kPrettyDeep:
+      case syntax::PathStep::Kind::kPretty:
+      case syntax::PathStep::Kind::kPrettyDeep:
         return Error{"pretty-printing of structures ('$' at the end) is not available in this version", ""};
     }
   }
   return steps;
 }
 
-Result<Binding> bind_place(const std::string& name, const debuginfo::Place& start, const std::vector<syntax::PathStep>& path, bool address_of, bool at_entry) {
+Result<Binding> bind_place(const std::string& name, const debuginfo::Place& start,
+                           const std::vector<syntax::PathStep>& path, bool address_of, bool at_entry) {
   if (!start.available()) return Error{fmt::format("'{}' {}", name, start.reason), ""};
   TRY(std::vector<debuginfo::Step> steps, steps_of(path));
   TRY(debuginfo::Place place, debuginfo::walk(start, steps));
@@ -136,7 +207,8 @@ Error no_debug_info(const std::string& path, const std::string& name) {
 
 }  // namespace
 
-Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) {
+Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
+                                 const syntax::TargetVariable& variable) {
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(point.site.module));
   if (!module->has_debug_info()) return no_debug_info(module->path(), variable.name);
   if (variable.name == "$return") {
@@ -159,13 +231,15 @@ const std::string* literal(const syntax::AtOperation& operation, size_t index) {
 }
 
 // @cast(pointer, "type", "module"): what the pointer points to is of that type.
-Result<Binding> bind_cast(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) {
+Result<Binding> bind_cast(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
+                          const syntax::AtOperation& operation) {
   const std::string* name = literal(operation, 1);
   const std::string* module_name = literal(operation, 2);
   if (!name || operation.arguments.size() > 3 || (operation.arguments.size() == 3 && !module_name)) {
     return Error{"@cast needs a pointer and a type's name as a literal", "@cast(pointer, \"struct node\")->next"};
   }
-  if (operation.path.empty()) return Error{"@cast without a path: nothing of the type is read", "@cast(pointer, \"struct node\")->next"};
+  if (operation.path.empty())
+    return Error{"@cast without a path: nothing of the type is read", "@cast(pointer, \"struct node\")->next"};
   std::string path = point.site.module;
   if (module_name) {
     TRY(path, world.find_executable(*module_name));
@@ -181,7 +255,8 @@ Result<Binding> bind_cast(TracedWorld& world, const ResolvedPoint& point, bool a
 }
 
 // @var("name@file", "module"): a variable outside of functions.
-Result<Binding> bind_global(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) {
+Result<Binding> bind_global(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
+                            const syntax::AtOperation& operation) {
   const std::string* name = literal(operation, 0);
   const std::string* module_name = literal(operation, 1);
   if (!name || operation.arguments.size() > 2 || (operation.arguments.size() == 2 && !module_name)) {
@@ -202,7 +277,8 @@ Result<Binding> bind_global(TracedWorld& world, const ResolvedPoint& point, bool
 
 }  // namespace
 
-Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) {
+Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
+                                 const syntax::AtOperation& operation) {
   if (operation.name == "@cast") return bind_cast(world, point, at_entry, operation);
   if (operation.name == "@var") return bind_global(world, point, at_entry, operation);
   return Error{fmt::format("'{}' is not available in this version", operation.name), ""};

@@ -15,7 +15,8 @@ Result<sema::Binding> bind_in_function(TracedWorld& world, const sema::ResolvedP
                                        const syntax::AtOperation& operation);
 
 // "$a", "$b": for $$vars, $$parms, $$locals, $$return.
-std::vector<std::string> function_variables(TracedWorld& world, const sema::ResolvedPoint& point, const std::string& which);
+std::vector<std::string> function_variables(TracedWorld& world, const sema::ResolvedPoint& point,
+                                            const std::string& which);
 // The place in the source, into site and text.
 void describe_function(TracedWorld& world, sema::ResolvedPoint& point);
 // "$a:long": for -L.

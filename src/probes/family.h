@@ -29,11 +29,11 @@ struct Family {
 // In the order in which they are asked.
 const std::vector<const Family*>& families();
 
-extern const Family kBeginFamily, kEndFamily, kErrorFamily, kNeverFamily;
-extern const Family kTimerFamily;
-extern const Family kProcessFunctionFamily;
-extern const Family kKernelTraceFamily;
-extern const Family kUnavailableFamily;
+extern const Family begin_family, end_family, error_family, never_family;
+extern const Family timer_family;
+extern const Family process_function_family;
+extern const Family kernel_trace_family;
+extern const Family unavailable_family;
 
 // The point's own text without `?`, `!` and condition: what pp() says where nothing was looked up.
 std::string text_of(const syntax::ProbePoint& point);

@@ -1,5 +1,5 @@
-// kernel.trace("SYSTEM:EVENT"), or kernel.trace("EVENT") in any system; both may be globs. The kernel's tracepoints, found
-// in tracefs. $NAME is a field of the tracepoint's record.
+// kernel.trace("SYSTEM:EVENT"), or kernel.trace("EVENT") in any system; both may be globs. The kernel's tracepoints,
+// found in tracefs. $NAME is a field of the tracepoint's record.
 
 #include "probes/kernel_trace.h"
 
@@ -50,7 +50,9 @@ std::vector<std::string> directories_in(int root, const std::string& path) {
   return names;
 }
 
-bool is_glob(const std::string& text) { return text.find_first_of("*?[") != std::string::npos; }
+bool is_glob(const std::string& text) {
+  return text.find_first_of("*?[") != std::string::npos;
+}
 
 struct Found {
   std::vector<std::string> events;  // "sched:sched_switch"
@@ -88,7 +90,8 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
       for (std::string& candidate : candidates) candidate.erase(0, candidate.find(':') + 1);
     }
     std::string near = nearest_name(name, candidates);
-    return Error{fmt::format("no tracepoint '{}' in this kernel", name), near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+    return Error{fmt::format("no tracepoint '{}' in this kernel", name),
+                 near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
   }
   Points points;
   for (const std::string& event : found.events) {
@@ -106,10 +109,13 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 Result<Binding> bind_element(const TracepointField& field, const syntax::TargetVariable& variable) {
   const syntax::PathStep& step = variable.path[0];
   if (variable.path.size() > 1 || step.kind != syntax::PathStep::Kind::kElement) {
-    return Error{fmt::format("'{}' is an array of numbers: only its elements by constant subscripts can be read", variable.name), ""};
+    return Error{
+        fmt::format("'{}' is an array of numbers: only its elements by constant subscripts can be read", variable.name),
+        ""};
   }
   int64_t count = field.size / field.element_size;
-  if (step.number < 0 || step.number >= count) return Error{fmt::format("'{}' has {} elements", variable.name, count), ""};
+  if (step.number < 0 || step.number >= count)
+    return Error{fmt::format("'{}' has {} elements", variable.name, count), ""};
   Binding binding;
   int64_t offset = field.offset + step.number * field.element_size;
   binding.ops = {{Kind::kContextField, offset, static_cast<uint8_t>(field.element_size), field.is_signed}};
@@ -134,7 +140,8 @@ Binding bind_string(const TracepointField& field) {
 
 }  // namespace
 
-Result<Binding> bind_in_tracepoint(TracedWorld& world, const ResolvedPoint& point, const syntax::TargetVariable& variable) {
+Result<Binding> bind_in_tracepoint(TracedWorld& world, const ResolvedPoint& point,
+                                   const syntax::TargetVariable& variable) {
   TRY(const std::vector<TracepointField>* fields, world.tracepoint_fields(point.site.tracepoint));
   std::vector<std::string> names;
   for (const TracepointField& field : *fields) {
@@ -143,7 +150,9 @@ Result<Binding> bind_in_tracepoint(TracedWorld& world, const ResolvedPoint& poin
     if (variable.address_of) return Error{fmt::format("'{}' has no address", variable.name), ""};
     if (field.kind == TracepointField::Kind::kArray && !variable.path.empty()) return bind_element(field, variable);
     if (!variable.path.empty()) {
-      return Error{fmt::format("'{}' of a tracepoint: paths into kernel structures are not available in this version", variable.name), ""};
+      return Error{fmt::format("'{}' of a tracepoint: paths into kernel structures are not available in this version",
+                               variable.name),
+                   ""};
     }
     switch (field.kind) {
       case TracepointField::Kind::kNumber: {
@@ -151,9 +160,12 @@ Result<Binding> bind_in_tracepoint(TracedWorld& world, const ResolvedPoint& poin
         binding.ops = {{Kind::kContextField, field.offset, static_cast<uint8_t>(field.size), field.is_signed}};
         return binding;
       }
-      case TracepointField::Kind::kCharacters: case TracepointField::Kind::kDataLocation:
-      case TracepointField::Kind::kRelativeLocation: return bind_string(field);
-      default: return Error{fmt::format("'{}' is a {}: neither a number nor a string", variable.name, field.type), ""};
+      case TracepointField::Kind::kCharacters:
+      case TracepointField::Kind::kDataLocation:
+      case TracepointField::Kind::kRelativeLocation:
+        return bind_string(field);
+      default:
+        return Error{fmt::format("'{}' is a {}: neither a number nor a string", variable.name, field.type), ""};
     }
   }
   std::string near = nearest_name(variable.name, names);
@@ -166,12 +178,14 @@ std::vector<std::string> tracepoint_variables(TracedWorld& world, const Resolved
   auto fields = world.tracepoint_fields(point.site.tracepoint);
   if (!fields.ok()) return names;
   for (const TracepointField& field : **fields) {
-    if (field.common || field.kind == TracepointField::Kind::kOther || (!typed && field.kind == TracepointField::Kind::kArray)) continue;
+    if (field.common || field.kind == TracepointField::Kind::kOther ||
+        (!typed && field.kind == TracepointField::Kind::kArray))
+      continue;
     names.push_back("$" + field.name + (typed ? ":" + field.type : ""));
   }
   return names;
 }
 
-const Family kKernelTraceFamily = {"kernel", takes, resolve, components};
+const Family kernel_trace_family = {"kernel", takes, resolve, components};
 
 }  // namespace spile::probes

@@ -9,7 +9,8 @@
 
 namespace spile::probes {
 
-Result<sema::Binding> bind_in_tracepoint(TracedWorld& world, const sema::ResolvedPoint& point, const syntax::TargetVariable& variable);
+Result<sema::Binding> bind_in_tracepoint(TracedWorld& world, const sema::ResolvedPoint& point,
+                                         const syntax::TargetVariable& variable);
 // "$prev_comm"; typed: "$prev_comm:char[16]".
 std::vector<std::string> tracepoint_variables(TracedWorld& world, const sema::ResolvedPoint& point, bool typed);
 

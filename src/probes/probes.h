@@ -13,8 +13,8 @@ namespace spile::probes {
 enum class Runtime : uint8_t { kAuto, kInProcess, kBpf };  // --runtime
 
 struct WorldOptions {
-  std::string program;   // -c: the command's first word, looked up in PATH; -x: empty (the pid tells)
-  pid_t process = 0;     // -x
+  std::string program;  // -c: the command's first word, looked up in PATH; -x: empty (the pid tells)
+  pid_t process = 0;    // -x
   Runtime runtime = Runtime::kAuto;
 };
 

@@ -43,21 +43,22 @@ int main(int argc, char** argv) {
 class ProbesTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    directory_ = new debuginfo::TestDirectory;
-    directory_->write("sample.c", kProgram);
-    directory_->write("library.c", "long from_library(long x) { return x + 1; }\n");
-    ASSERT_TRUE(directory_->run("cc -g -O1 -shared -fPIC -o libsample.so library.c"));
-    ASSERT_TRUE(directory_->run("cc -g -O1 -o sample sample.c -L. -lsample -Wl,-rpath,'$ORIGIN'"));
-    ASSERT_TRUE(directory_->run("cc -O1 -s -o stripped sample.c -L. -lsample -Wl,-rpath,'$ORIGIN'"));
-    ASSERT_TRUE(directory_->run("ln -s sample link; printf '#!%s/sample\\n' $PWD > script; chmod +x script; echo text > text"));
-    setenv("XDG_CACHE_HOME", directory_->path("cache").c_str(), 1);
+    directory = new debuginfo::TestDirectory;
+    directory->write("sample.c", kProgram);
+    directory->write("library.c", "long from_library(long x) { return x + 1; }\n");
+    ASSERT_TRUE(directory->run("cc -g -O1 -shared -fPIC -o libsample.so library.c"));
+    ASSERT_TRUE(directory->run("cc -g -O1 -o sample sample.c -L. -lsample -Wl,-rpath,'$ORIGIN'"));
+    ASSERT_TRUE(directory->run("cc -O1 -s -o stripped sample.c -L. -lsample -Wl,-rpath,'$ORIGIN'"));
+    ASSERT_TRUE(
+        directory->run("ln -s sample link; printf '#!%s/sample\\n' $PWD > script; chmod +x script; echo text > text"));
+    setenv("XDG_CACHE_HOME", directory->path("cache").c_str(), 1);
   }
   static void TearDownTestSuite() {
-    delete directory_;
-    directory_ = nullptr;
+    delete directory;
+    directory = nullptr;
   }
 
-  static std::string path(const std::string& name) { return std::filesystem::canonical(directory_->path("")) / name; }
+  static std::string path(const std::string& name) { return std::filesystem::canonical(directory->path("")) / name; }
 
   static std::unique_ptr<World> world_of(const std::string& program, Runtime runtime = Runtime::kAuto) {
     auto world = World::open({.program = program, .process = 0, .runtime = runtime});
@@ -95,15 +96,16 @@ class ProbesTest : public testing::Test {
   }
   static Elaborated elaborate(const std::string& script) { return elaborate(world_of(path("sample")), script); }
 
-  static void expect_error(const std::string& script, const std::string& message, std::unique_ptr<World> world = nullptr) {
+  static void expect_error(const std::string& script, const std::string& message,
+                           std::unique_ptr<World> world = nullptr) {
     auto made = elaborate(world ? std::move(world) : world_of(path("sample")), script);
     EXPECT_TRUE(made.diagnostics.has_errors()) << script;
     EXPECT_THAT(made.messages(), HasSubstr(message)) << script;
   }
 
-  static debuginfo::TestDirectory* directory_;
+  static debuginfo::TestDirectory* directory;
 };
-debuginfo::TestDirectory* ProbesTest::directory_ = nullptr;
+debuginfo::TestDirectory* ProbesTest::directory = nullptr;
 
 std::string point(const std::string& path, const std::string& function) {
   return "process(\"" + path + "\").function(\"" + function + "\")";
@@ -134,7 +136,9 @@ TEST_F(ProbesTest, SymbolicLinksAndScriptsLeadToTheProgram) {
 }
 
 TEST_F(ProbesTest, FindsLibrariesWithoutRunningTheProgram) {
-  auto made = elaborate("probe process.library(\"libsample*\").function(\"from_*\"), process.library(\"libc.so*\").function(\"malloc\") { next }");
+  auto made = elaborate(
+      "probe process.library(\"libsample*\").function(\"from_*\"), process.library(\"libc.so*\").function(\"malloc\") "
+      "{ next }");
   ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
   ASSERT_EQ(made.program.sites.size(), 2u);
   EXPECT_EQ(made.program.sites[0].site.module, path("libsample.so"));
@@ -158,8 +162,10 @@ TEST_F(ProbesTest, FindsLibrariesOfARunningProcess) {
   usleep(100'000);
   auto world = World::open({.program = "", .process = child, .runtime = Runtime::kAuto});
   ASSERT_TRUE(world.ok()) << world.error().message;
-  auto made = elaborate(std::move(*world), "probe process.library(\"libsample*\").function(\"*\"), process.function(\"foo\"),"
-                                           "process(" + std::to_string(child) + ").function(\"hidden\") { next }");
+  auto made = elaborate(std::move(*world),
+                        "probe process.library(\"libsample*\").function(\"*\"), process.function(\"foo\"),"
+                        "process(" +
+                            std::to_string(child) + ").function(\"hidden\") { next }");
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
@@ -187,9 +193,11 @@ TEST_F(ProbesTest, ThousandsOfFunctionsOfARealServer) {
 // ---- variables
 
 TEST_F(ProbesTest, BindsVariablesOnBothSides) {
-  auto made = elaborate("probe process.function(\"foo\") { println($arg + $text[0]) }"
-                        "probe process.function(\"foo\").return { println($return + $arg) }"
-                        "probe process.function(\"hidden\") { i = 1; println($p->next->value + $p->numbers[i] + @var(\"global_count\")) }");
+  auto made = elaborate(
+      "probe process.function(\"foo\") { println($arg + $text[0]) }"
+      "probe process.function(\"foo\").return { println($return + $arg) }"
+      "probe process.function(\"hidden\") { i = 1; println($p->next->value + $p->numbers[i] + @var(\"global_count\")) "
+      "}");
   ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
   ASSERT_EQ(made.program.probes.size(), 3u);
   using Kind = sema::LocationOp::Kind;
@@ -210,13 +218,15 @@ TEST_F(ProbesTest, BindsVariablesOnBothSides) {
 }
 
 TEST_F(ProbesTest, CastsStartFromTheirFirstArgument) {
-  auto made = elaborate("probe process.function(\"foo\") { println(@cast($arg, \"struct node\")->next->value) }"
-                        "probe process.function(\"foo\").return { println(@cast($return, \"node\")->value) }");
+  auto made = elaborate(
+      "probe process.function(\"foo\") { println(@cast($arg, \"struct node\")->next->value) }"
+      "probe process.function(\"foo\").return { println(@cast($return, \"node\")->value) }");
   ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
   using Kind = sema::LocationOp::Kind;
   const auto& bindings = made.program.probes.at(0).bindings;
   bool from_argument = false;
-  for (const sema::Binding& binding : bindings) from_argument |= binding.ops[0].kind == Kind::kIndex && binding.ops[0].value == -1;
+  for (const sema::Binding& binding : bindings)
+    from_argument |= binding.ops[0].kind == Kind::kIndex && binding.ops[0].value == -1;
   EXPECT_TRUE(from_argument);
   EXPECT_THAT(made.program.probes.at(1).entry_saves, IsEmpty());
 }
@@ -225,14 +235,16 @@ TEST_F(ProbesTest, ListsPointsWithTheirVariables) {
   auto world = world_of(path("sample"));
   Diagnostics diagnostics;
   SourceFiles files;
-  auto script = syntax::parse(files.add("-L", "probe process.function(\"foo\"), process.function(\"foo\").return {}"), {}, diagnostics);
+  auto script = syntax::parse(files.add("-L", "probe process.function(\"foo\"), process.function(\"foo\").return {}"),
+                              {}, diagnostics);
   auto entry = world->list(script.probes[0]->points[0], true);
   auto leaving = world->list(script.probes[0]->points[1], true);
   ASSERT_TRUE(entry.ok() && leaving.ok());
   EXPECT_THAT(entry->at(0).variables, ElementsAre("$arg:long int", "$text:const char*"));
   EXPECT_THAT(leaving->at(0).variables, ElementsAre("$return:long int", "$arg:long int", "$text:const char*"));
   EXPECT_THAT(world->list(script.probes[0]->points[0], false)->at(0).variables, IsEmpty());
-  EXPECT_EQ(leaving->at(0).text, "process(\"" + path("sample") + "\").function(\"foo@" + path("sample.c") + ":7\").return");
+  EXPECT_EQ(leaving->at(0).text,
+            "process(\"" + path("sample") + "\").function(\"foo@" + path("sample.c") + ":7\").return");
 }
 
 TEST_F(ProbesTest, RefusesVariablesThatAreNotThere) {
@@ -246,7 +258,8 @@ TEST_F(ProbesTest, RefusesVariablesThatAreNotThere) {
   expect_error("probe process.function(\"foo\") { println(@cast($arg, \"noed\")->value) }", "noed");
   expect_error("probe process.function(\"foo\") { println(@cast($arg, \"node\")->vlaue) }", "did you mean 'value'?");
   expect_error("probe process.function(\"foo\") { println(@cast($arg, \"node\")) }", "@cast without a path");
-  expect_error("probe process.function(\"foo\") { println(@const(\"X\")) }", "'@const' is not available in this version");
+  expect_error("probe process.function(\"foo\") { println(@const(\"X\")) }",
+               "'@const' is not available in this version");
   expect_error("probe process.library(\"libc.so*\").function(\"malloc\") { println($nope) }", "'$nope'");
 }
 
@@ -265,13 +278,14 @@ TEST_F(ProbesTest, RefusesFunctionsThatAreNotThere) {
 TEST_F(ProbesTest, RefusesPrograms) {
   EXPECT_THAT(World::open({.program = "no-such-program-here"}).error().message, HasSubstr("not found in PATH"));
   EXPECT_THAT(World::open({.program = "/no/such/program"}).error().message, HasSubstr("No such file or directory"));
-  EXPECT_THAT(World::open({.program = "", .process = 4194304}).error().message, HasSubstr("there is no process 4194304"));
+  EXPECT_THAT(World::open({.program = "", .process = 4194304}).error().message,
+              HasSubstr("there is no process 4194304"));
   expect_error("probe process(\"" + path("text") + "\").function(\"x\") { next }", "t.stp:1:7: error: ");
   expect_error("probe process(\"/no/such\").function(\"x\") { next }", "process \"/no/such\": No such file");
   expect_error("probe process.function(\"x\") { next }", "use -c COMMAND, -x PID", world_of(""));
   expect_error("probe process(1).function(\"x\") { next }", "process(1) is not the process that is traced");
-  expect_error("probe process(\"" + path("sample") + "\").function(\"foo\") { next }", "probes on processes need a process to run in",
-               world_of("", Runtime::kInProcess));
+  expect_error("probe process(\"" + path("sample") + "\").function(\"foo\") { next }",
+               "probes on processes need a process to run in", world_of("", Runtime::kInProcess));
 }
 
 TEST_F(ProbesTest, RefusesUnknownAndLaterPoints) {
@@ -290,7 +304,9 @@ TEST_F(ProbesTest, RefusesUnknownAndLaterPoints) {
 }
 
 TEST_F(ProbesTest, Timers) {
-  auto made = elaborate(world_of(""), "probe timer.s(2), timer.ms(10).randomize(5), timer.hz(50), timer.jiffies(2), timer.nsec(7), begin(-3) { next }");
+  auto made = elaborate(
+      world_of(""),
+      "probe timer.s(2), timer.ms(10).randomize(5), timer.hz(50), timer.jiffies(2), timer.nsec(7), begin(-3) { next }");
   ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
   std::vector<int64_t> intervals;
   for (const auto& probe : made.program.probes) intervals.push_back(probe.points.at(0).interval_ns);
@@ -306,19 +322,24 @@ TEST_F(ProbesTest, Timers) {
 }
 
 TEST_F(ProbesTest, Tracepoints) {
-  auto made = elaborate(world_of(""), "global c probe kernel.trace(\"sched:sched_switch\") { c[$prev_comm, $next_pid] <<< $prev_state }"
-                                      "probe kernel.trace(\"sched_swit*\") { println($$vars) }");
+  auto made =
+      elaborate(world_of(""),
+                "global c probe kernel.trace(\"sched:sched_switch\") { c[$prev_comm, $next_pid] <<< $prev_state }"
+                "probe kernel.trace(\"sched_swit*\") { println($$vars) }");
   if (made.messages().find("tracefs") != std::string::npos) GTEST_SKIP() << made.messages();
   ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
   const auto& bindings = made.program.probes.at(0).bindings;
   ASSERT_EQ(bindings.size(), 3u);
-  auto string = std::find_if(bindings.begin(), bindings.end(), [](const auto& b) { return b.type == ValueType::kString; });
+  auto string =
+      std::find_if(bindings.begin(), bindings.end(), [](const auto& b) { return b.type == ValueType::kString; });
   ASSERT_NE(string, bindings.end());
   EXPECT_TRUE(string->string_in_context);
   EXPECT_EQ(made.program.probes[1].points[0].text, "kernel.trace(\"sched:sched_switch\")");
-  expect_error("probe kernel.trace(\"sched:sched_swich\") { next }", "did you mean 'sched:sched_switch'?", world_of(""));
+  expect_error("probe kernel.trace(\"sched:sched_swich\") { next }", "did you mean 'sched:sched_switch'?",
+               world_of(""));
   expect_error("probe kernel.trace(\"sched:sched_switch\") { println($pid) }", "has no field 'pid'", world_of(""));
-  expect_error("probe kernel.trace(\"sched:sched_switch\") { println($prev_comm->x) }", "paths into kernel structures", world_of(""));
+  expect_error("probe kernel.trace(\"sched:sched_switch\") { println($prev_comm->x) }", "paths into kernel structures",
+               world_of(""));
 }
 
 TEST_F(ProbesTest, SourceLinesWherePpShowsThem) {
@@ -341,8 +362,10 @@ TEST_F(ProbesTest, RuntimeFollowsTheScript) {
   EXPECT_EQ(domain(world_of(path("sample")), "probe timer.profile { next }"), sema::Domain::kKernel);
   EXPECT_EQ(domain(world_of(""), ""), sema::Domain::kKernel);
   EXPECT_EQ(domain(world_of(path("sample"), Runtime::kBpf), ""), sema::Domain::kKernel);
-  expect_error("probe timer.profile { next }", "--runtime=inproc was asked for", world_of(path("sample"), Runtime::kInProcess));
-  expect_error("probe kernel.trace(\"a:b\") { next }", "--runtime=inproc was asked for", world_of(path("sample"), Runtime::kInProcess));
+  expect_error("probe timer.profile { next }", "--runtime=inproc was asked for",
+               world_of(path("sample"), Runtime::kInProcess));
+  expect_error("probe kernel.trace(\"a:b\") { next }", "--runtime=inproc was asked for",
+               world_of(path("sample"), Runtime::kInProcess));
 }
 
 }  // namespace

@@ -21,14 +21,14 @@ using sema::Domain;
 using sema::ProbeKind;
 using sema::ResolvedPoint;
 
-const std::vector<std::string> kAfterProcess = {"function", "library", "statement", "mark", "plt",
+const std::vector<std::string> after_process = {"function", "library", "statement", "mark",    "plt",
                                                 "begin",    "end",     "thread",    "syscall", "insn"};
-const std::vector<std::string> kAfterFunction = {"call", "exported", "return"};
+const std::vector<std::string> after_function = {"call", "exported", "return"};
 
 std::vector<std::string> components(const syntax::ProbePoint& point, size_t index) {
-  if (index == 1 || (index == 2 && point.components[1].name == "library")) return kAfterProcess;
+  if (index == 1 || (index == 2 && point.components[1].name == "library")) return after_process;
   if (index >= 3 && point.components[index - 1].name == "return") return {"maxactive"};
-  return kAfterFunction;
+  return after_function;
 }
 
 bool takes(const syntax::ProbePoint& point) {
@@ -45,7 +45,7 @@ struct Request {
   std::string file;     // after '@'
   bool is_return = false;
   bool only_exported = false;
-  std::string suffix;   // ".return"
+  std::string suffix;  // ".return"
 };
 
 Result<Request> parse(const syntax::ProbePoint& point) {
@@ -55,7 +55,8 @@ Result<Request> parse(const syntax::ProbePoint& point) {
   size_t at = 1;
   if (parts[1].name == "library") {
     request.library = &parts[at++];
-    if (!request.library->text) return Error{"library needs the name of a shared library", "process.library(\"libc*\")"};
+    if (!request.library->text)
+      return Error{"library needs the name of a shared library", "process.library(\"libc*\")"};
   }
   const syntax::PointComponent& function = parts[at++];
   if (!function.text) {
@@ -64,7 +65,8 @@ Result<Request> parse(const syntax::ProbePoint& point) {
   }
   for (; at < parts.size(); ++at) {
     const syntax::PointComponent& part = parts[at];
-    if (part.text || (part.number && part.name != "maxactive")) return unexpected_component(point, at, components(point, at));
+    if (part.text || (part.number && part.name != "maxactive"))
+      return unexpected_component(point, at, components(point, at));
     if (part.name == "return" && !request.is_return) {
       request.is_return = true;
     } else if (part.name == "exported" && !request.is_return) {
@@ -89,7 +91,9 @@ Result<Request> parse(const syntax::ProbePoint& point) {
 
 // ---- which ELF files
 
-bool is_glob(const std::string& text) { return text.find_first_of("*?[") != std::string::npos; }
+bool is_glob(const std::string& text) {
+  return text.find_first_of("*?[") != std::string::npos;
+}
 
 Result<std::vector<std::string>> programs_of(TracedWorld& world, const Request& request) {
   const syntax::PointComponent& process = *request.process;
@@ -97,7 +101,8 @@ Result<std::vector<std::string>> programs_of(TracedWorld& world, const Request& 
     int64_t pid = *process.number;
     if (world.has_target() && world.options().process == pid) return std::vector<std::string>{world.program()};
     if (world.process_domain() == Domain::kTarget) {
-      return Error{fmt::format("process({}) is not the process that is traced", pid), fmt::format("run spile with -x {}", pid)};
+      return Error{fmt::format("process({}) is not the process that is traced", pid),
+                   fmt::format("run spile with -x {}", pid)};
     }
     TracedWorld other({.program = "", .process = static_cast<pid_t>(pid), .runtime = world.options().runtime});
     TRY_DO(other.find_program());
@@ -157,13 +162,44 @@ Result<std::vector<std::string>> modules_of(TracedWorld& world, const Request& r
 // Functions whose return must not be diverted: reached without a call, returning twice or on another stack, or finding
 // out who called them by their return address.
 bool refuses_return(const std::string& name) {
-  static const std::vector<std::string> kNames = {
-      "_start",        "__restore_rt", "setjmp",       "_setjmp",     "__setjmp",   "sigsetjmp",     "__sigsetjmp", "vfork",
-      "__vfork",       "__libc_vfork", "getcontext",   "__getcontext", "setcontext", "__setcontext", "swapcontext", "__swapcontext",
-      "__start_context", "clone",      "__clone",      "clone3",      "__clone3",   "__clone_internal", "dlopen",   "dlsym",
-      "dlvsym",        "dlmopen",      "___dlopen",    "___dlsym",    "___dlvsym",  "___dlmopen",   "mcount",      "_mcount",
-      "__fentry__",    "_dl_runtime_resolve", "__tls_get_addr_slow", "__longjmp", "____longjmp_chk"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  static const std::vector<std::string> names = {"_start",
+                                                 "__restore_rt",
+                                                 "setjmp",
+                                                 "_setjmp",
+                                                 "__setjmp",
+                                                 "sigsetjmp",
+                                                 "__sigsetjmp",
+                                                 "vfork",
+                                                 "__vfork",
+                                                 "__libc_vfork",
+                                                 "getcontext",
+                                                 "__getcontext",
+                                                 "setcontext",
+                                                 "__setcontext",
+                                                 "swapcontext",
+                                                 "__swapcontext",
+                                                 "__start_context",
+                                                 "clone",
+                                                 "__clone",
+                                                 "clone3",
+                                                 "__clone3",
+                                                 "__clone_internal",
+                                                 "dlopen",
+                                                 "dlsym",
+                                                 "dlvsym",
+                                                 "dlmopen",
+                                                 "___dlopen",
+                                                 "___dlsym",
+                                                 "___dlvsym",
+                                                 "___dlmopen",
+                                                 "mcount",
+                                                 "_mcount",
+                                                 "__fentry__",
+                                                 "_dl_runtime_resolve",
+                                                 "__tls_get_addr_slow",
+                                                 "__longjmp",
+                                                 "____longjmp_chk"};
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::string thousands(size_t number) {
@@ -180,11 +216,13 @@ Error no_function(debuginfo::Module& module, const Request& request) {
   }
   std::string near = nearest_name(request.pattern, names);
   std::string where = request.file.empty() ? "" : fmt::format(" of file '{}'", request.file);
-  return {fmt::format("no function '{}'{} in {} ({} functions known)", request.pattern, where, module.path(), thousands(names.size())),
+  return {fmt::format("no function '{}'{} in {} ({} functions known)", request.pattern, where, module.path(),
+                      thousands(names.size())),
           near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
 }
 
-ResolvedPoint make_point(const TracedWorld& world, const Request& request, debuginfo::Module& module, const debuginfo::Function& function) {
+ResolvedPoint make_point(const TracedWorld& world, const Request& request, debuginfo::Module& module,
+                         const debuginfo::Function& function) {
   ResolvedPoint point;
   point.kind = request.is_return ? ProbeKind::kFunctionReturn : ProbeKind::kFunctionEntry;
   point.domain = world.process_domain();
@@ -196,9 +234,10 @@ ResolvedPoint make_point(const TracedWorld& world, const Request& request, debug
   point.site.function = function.name();
   point.site.source_file = function.declared.file;
   point.site.line = function.declared.line;
-  point.text = fmt::format("process(\"{}\").function(\"{}{}\"){}", module.path(), function.name(),
-                           function.declared.line ? fmt::format("@{}:{}", function.declared.file, function.declared.line) : "",
-                           request.suffix);
+  point.text =
+      fmt::format("process(\"{}\").function(\"{}{}\"){}", module.path(), function.name(),
+                  function.declared.line ? fmt::format("@{}:{}", function.declared.file, function.declared.line) : "",
+                  request.suffix);
   return point;
 }
 
@@ -215,7 +254,8 @@ Result<Points> resolve_in(TracedWorld& world, const Request& request, const std:
     if (function.is_ifunc) {
       reason = "only chooses the implementation at load time (IFUNC): calls don't go through it";
     } else if (request.is_return && refuses_return(function.name())) {
-      reason = "can't be probed at its return: it has no caller to return to, returns twice, or looks at its return address";
+      reason =
+          "can't be probed at its return: it has no caller to return to, returns twice, or looks at its return address";
     } else {
       points.push_back(make_point(world, request, *module, function));
     }
@@ -227,7 +267,8 @@ Result<Points> resolve_in(TracedWorld& world, const Request& request, const std:
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   TRY(Request request, parse(point));
   if (world.process_domain() == Domain::kTarget && !world.has_target()) {
-    return Error{"probes on processes need a process to run in", "use -c COMMAND or -x PID; --runtime=bpf probes all processes"};
+    return Error{"probes on processes need a process to run in",
+                 "use -c COMMAND or -x PID; --runtime=bpf probes all processes"};
   }
   TRY(std::vector<std::string> paths, modules_of(world, request));
   Points all;
@@ -249,6 +290,6 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family kProcessFunctionFamily = {"process", takes, resolve, components};
+const Family process_function_family = {"process", takes, resolve, components};
 
 }  // namespace spile::probes

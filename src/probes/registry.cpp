@@ -6,17 +6,12 @@
 namespace spile::probes {
 
 const std::vector<const Family*>& families() {
-  static const std::vector<const Family*> kAll = {
-      &kBeginFamily,
-      &kEndFamily,
-      &kErrorFamily,
-      &kNeverFamily,
-      &kTimerFamily,
-      &kProcessFunctionFamily,
-      &kKernelTraceFamily,
-      &kUnavailableFamily,  // last: it takes what the others leave
+  static const std::vector<const Family*> all = {
+      &begin_family,        &end_family, &error_family, &never_family, &timer_family, &process_function_family,
+      &kernel_trace_family,
+      &unavailable_family,  // last: it takes what the others leave
   };
-  return kAll;
+  return all;
 }
 
 std::string text_of(const syntax::ProbePoint& point) {
@@ -37,11 +32,13 @@ Error unexpected_component(const syntax::ProbePoint& point, size_t index, const 
   for (const std::string& name : known) {
     if (name != component.name) continue;
     return {fmt::format("'{}' in probe point '{}' has {} parameter", component.name, text_of(point),
-                        component.text || component.number ? "an unexpected" : "no"), ""};
+                        component.text || component.number ? "an unexpected" : "no"),
+            ""};
   }
   std::string near = nearest_name(component.name, known);
-  return {fmt::format("unknown probe point '{}': nothing called '{}' follows '{}'", text_of(point), component.name, before),
-          near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+  return {
+      fmt::format("unknown probe point '{}': nothing called '{}' follows '{}'", text_of(point), component.name, before),
+      near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
 }
 
 }  // namespace spile::probes

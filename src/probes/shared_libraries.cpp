@@ -38,7 +38,7 @@ class ElfBytes {
     file_.clear();
     file_.seekg(static_cast<std::streamoff>(offset));
     std::string text;
-    for (char c = 0; text.size() < 4096 && file_.get(c) && c; ) text += c;
+    for (char c = 0; text.size() < 4096 && file_.get(c) && c;) text += c;
     return text;
   }
 
@@ -50,7 +50,8 @@ Dynamic read_dynamic(const std::string& path) {
   Dynamic dynamic;
   ElfBytes file(path);
   Elf64_Ehdr header{};
-  if (!file.read(0, header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) return dynamic;
+  if (!file.read(0, header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
+    return dynamic;
 
   std::vector<Elf64_Phdr> loads;
   Elf64_Phdr table{};
@@ -70,7 +71,8 @@ Dynamic read_dynamic(const std::string& path) {
   }
   uint64_t offset = 0;
   for (const Elf64_Phdr& load : loads) {
-    if (strings >= load.p_vaddr && strings - load.p_vaddr < load.p_filesz) offset = strings - load.p_vaddr + load.p_offset;
+    if (strings >= load.p_vaddr && strings - load.p_vaddr < load.p_filesz)
+      offset = strings - load.p_vaddr + load.p_offset;
   }
   if (offset == 0) return dynamic;
   for (const Elf64_Dyn& entry : entries) {
@@ -96,7 +98,8 @@ void add_directories(const std::string& list, const std::string& origin, std::ve
     for (std::string_view variable : {"${ORIGIN}", "$ORIGIN", "${LIB}", "$LIB"}) {
       size_t at = directory.find(variable);
       if (at == std::string::npos) continue;
-      directory.replace(at, variable.size(), variable.find("ORIGIN") != std::string_view::npos ? origin : "lib/x86_64-linux-gnu");
+      directory.replace(at, variable.size(),
+                        variable.find("ORIGIN") != std::string_view::npos ? origin : "lib/x86_64-linux-gnu");
     }
     if (!directory.empty()) out.push_back(directory);
   }
@@ -122,22 +125,23 @@ void add_configured(const std::string& file, std::vector<std::string>& out, int 
 }
 
 const std::vector<std::string>& system_directories() {
-  static const std::vector<std::string> kDirectories = [] {
+  static const std::vector<std::string> directories = [] {
     std::vector<std::string> all;
     add_configured("/etc/ld.so.conf", all, 0);
-    for (const char* directory : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"}) {
+    for (const char* directory :
+         {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"}) {
       all.emplace_back(directory);
     }
     return all;
   }();
-  return kDirectories;
+  return directories;
 }
 
 bool is_shared_library(const std::string& path) {
   ElfBytes file(path);
   Elf64_Ehdr header{};
-  return file.read(0, header) && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
-         header.e_machine == EM_X86_64;
+  return file.read(0, header) && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+         header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64;
 }
 
 std::string find_library(const std::string& name, const std::vector<std::string>& directories) {
@@ -159,7 +163,8 @@ std::vector<std::string> mapped_files(pid_t process, const std::string& program)
     // 7f0e64a28000-7f0e64b7d000 r-xp 00028000 fe:01 1311001      /usr/lib/x86_64-linux-gnu/libc.so.6
     size_t slash = line.find('/');
     size_t space = line.find(' ');
-    if (slash == std::string::npos || space == std::string::npos || line.size() < space + 4 || line[space + 3] != 'x') continue;
+    if (slash == std::string::npos || space == std::string::npos || line.size() < space + 4 || line[space + 3] != 'x')
+      continue;
     std::string path = line.substr(slash);
     if (seen.insert(path).second && !path.ends_with(" (deleted)")) files.push_back(path);
   }

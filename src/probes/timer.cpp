@@ -29,7 +29,9 @@ std::vector<std::string> components(const syntax::ProbePoint&, size_t index) {
   return names;
 }
 
-bool takes(const syntax::ProbePoint& point) { return point.components[0].name == "timer"; }
+bool takes(const syntax::ProbePoint& point) {
+  return point.components[0].name == "timer";
+}
 
 // Nanoseconds of count units; an error where that is no time, or centuries.
 Result<int64_t> interval(const syntax::ProbePoint& point, int64_t count, int64_t unit) {
@@ -68,7 +70,8 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   made.kind = sema::ProbeKind::kTimer;
   made.text = text_of(point);
   if (is_rate) {
-    if (*kind.number < 1 || *kind.number > kSecond) return Error{fmt::format("the rate of '{}' is out of range", made.text), ""};
+    if (*kind.number < 1 || *kind.number > kSecond)
+      return Error{fmt::format("the rate of '{}' is out of range", made.text), ""};
     made.interval_ns = kSecond / *kind.number;
   } else {
     TRY(made.interval_ns, interval(point, *kind.number, unit));
@@ -84,6 +87,6 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family kTimerFamily = {"timer", takes, resolve, components};
+const Family timer_family = {"timer", takes, resolve, components};
 
 }  // namespace spile::probes

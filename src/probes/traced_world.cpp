@@ -48,9 +48,11 @@ std::string interpreter_of(const std::string& path) {
 
 bool needs_kernel(const syntax::ProbePoint& point) {
   const auto& parts = point.components;
-  static const std::set<std::string> kKernelFamilies = {"kernel", "module", "syscall", "nd_syscall", "kprobe", "perf", "netfilter"};
+  static const std::set<std::string> kernel_families = {"kernel", "module", "syscall",  "nd_syscall",
+                                                        "kprobe", "perf",   "netfilter"};
   if (parts.empty()) return false;
-  return kKernelFamilies.count(parts[0].name) || (parts.size() > 1 && parts[0].name == "timer" && parts[1].name == "profile");
+  return kernel_families.count(parts[0].name) ||
+         (parts.size() > 1 && parts[0].name == "timer" && parts[1].name == "profile");
 }
 
 }  // namespace
@@ -74,7 +76,8 @@ Result<std::string> TracedWorld::program_of_process() const {
     int failure = errno;
     std::string who = fmt::format("process {}", options_.process);
     if (failure == ENOENT) return Error{who + " has no program: it is a kernel thread, or a zombie", ""};
-    return Error::from_errno(fmt::format("{} (owned by uid {})", who, info.st_uid), failure, "run spile as that user, or as root");
+    return Error::from_errno(fmt::format("{} (owned by uid {})", who, info.st_uid), failure,
+                             "run spile as that user, or as root");
   }
   std::string path(buffer, static_cast<size_t>(length));
   constexpr std::string_view kDeleted = " (deleted)";
@@ -85,9 +88,14 @@ Result<std::string> TracedWorld::program_of_process() const {
 
 void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& points) {
   switch (options_.runtime) {
-    case Runtime::kInProcess: domain_ = sema::Domain::kTarget; return;
-    case Runtime::kBpf: domain_ = sema::Domain::kKernel; return;
-    case Runtime::kAuto: break;
+    case Runtime::kInProcess:
+      domain_ = sema::Domain::kTarget;
+      return;
+    case Runtime::kBpf:
+      domain_ = sema::Domain::kKernel;
+      return;
+    case Runtime::kAuto:
+      break;
   }
   // Handlers that share a global share memory: one kernel probe, and all run there. Without -c and -x there is no one
   // process to enter: uprobes see all.

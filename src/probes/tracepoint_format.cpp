@@ -20,7 +20,9 @@ bool value_of(std::string_view line, std::string_view key, uint32_t& value) {
   return std::from_chars(rest.data(), rest.data() + rest.size(), value).ec == std::errc();
 }
 
-bool is_number_size(uint32_t size) { return size == 1 || size == 2 || size == 4 || size == 8; }
+bool is_number_size(uint32_t size) {
+  return size == 1 || size == 2 || size == 4 || size == 8;
+}
 
 TracepointField::Kind classify(TracepointField& field, bool is_array) {
   using Kind = TracepointField::Kind;
@@ -67,7 +69,8 @@ Result<std::vector<TracepointField>> parse_tracepoint_format(std::string_view te
     std::string_view declaration = line.substr(at + 6, line.find(';', at) - at - 6);
     TracepointField field;
     uint32_t is_signed = 0;
-    if (!value_of(line, "offset:", field.offset) || !value_of(line, "size:", field.size)) return Error{"a tracepoint's format without offsets", ""};
+    if (!value_of(line, "offset:", field.offset) || !value_of(line, "size:", field.size))
+      return Error{"a tracepoint's format without offsets", ""};
     field.is_signed = value_of(line, "signed:", is_signed) && is_signed;
     if (!parse_declaration(declaration, field)) continue;
     field.common = field.name.starts_with("common_");

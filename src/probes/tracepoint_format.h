@@ -20,12 +20,12 @@ namespace spile::probes {
 
 struct TracepointField {
   enum class Kind : uint8_t {
-    kNumber,      // of 1, 2, 4 or 8 bytes; pointers too
-    kCharacters,  // a char array in the record: a string
-    kDataLocation,  // a u32: the low 16 bits are the offset of a string in the record
+    kNumber,            // of 1, 2, 4 or 8 bytes; pointers too
+    kCharacters,        // a char array in the record: a string
+    kDataLocation,      // a u32: the low 16 bits are the offset of a string in the record
     kRelativeLocation,  // likewise, from the end of this field
-    kArray,       // of numbers
-    kOther,       // nothing that a script could hold
+    kArray,             // of numbers
+    kOther,             // nothing that a script could hold
   };
   std::string name;
   std::string type;

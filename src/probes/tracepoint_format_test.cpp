@@ -47,7 +47,8 @@ TEST(TracepointFormat, RefusesOtherText) {
 }
 
 TEST(TracepointFormat, DamagedLinesHaveLessToTell) {
-  auto fields = parse_tracepoint_format("\tfield:;\toffset:0;\tsize:2;\n\tfield:int ok;\toffset:0;\tsize:4;\n\tfield:x];\toffset:0;\tsize:4;\n");
+  auto fields = parse_tracepoint_format(
+      "\tfield:;\toffset:0;\tsize:2;\n\tfield:int ok;\toffset:0;\tsize:4;\n\tfield:x];\toffset:0;\tsize:4;\n");
   ASSERT_TRUE(fields.ok());
   EXPECT_EQ(fields->size(), 1u);
 }

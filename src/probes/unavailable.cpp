@@ -16,17 +16,21 @@ struct Later {
   const char* second;  // null: whatever follows
 };
 constexpr Later kLater[] = {
-    {"oneshot", nullptr},   {"syscall", nullptr},     {"nd_syscall", nullptr}, {"syscall_any", nullptr}, {"module", nullptr},
-    {"perf", nullptr},      {"procfs", nullptr},      {"netfilter", nullptr},  {"kprobe", nullptr},      {"java", nullptr},
-    {"python2", nullptr},   {"python3", nullptr},     {"input", nullptr},      {"debuginfod", nullptr},  {"stap", nullptr},
-    {"kernel", "function"}, {"kernel", "statement"},  {"kernel", "data"},      {"process", "begin"},     {"process", "end"},
-    {"process", "thread"},  {"process", "syscall"},   {"process", "insn"},     {"process", "statement"}, {"process", "mark"},
-    {"process", "plt"},     {"process", "provider"},  {"tcp", nullptr},        {"udp", nullptr},         {"vm", nullptr},
-    {"scheduler", nullptr}, {"signal", nullptr},      {"socket", nullptr},     {"vfs", nullptr},         {"ioblock", nullptr},
-    {"kprocess", nullptr},  {"tty", nullptr},         {"netdev", nullptr},     {"irq_handler", nullptr}, {"nfs", nullptr},
+    {"oneshot", nullptr},    {"syscall", nullptr},    {"nd_syscall", nullptr},  {"syscall_any", nullptr},
+    {"module", nullptr},     {"perf", nullptr},       {"procfs", nullptr},      {"netfilter", nullptr},
+    {"kprobe", nullptr},     {"java", nullptr},       {"python2", nullptr},     {"python3", nullptr},
+    {"input", nullptr},      {"debuginfod", nullptr}, {"stap", nullptr},        {"kernel", "function"},
+    {"kernel", "statement"}, {"kernel", "data"},      {"process", "begin"},     {"process", "end"},
+    {"process", "thread"},   {"process", "syscall"},  {"process", "insn"},      {"process", "statement"},
+    {"process", "mark"},     {"process", "plt"},      {"process", "provider"},  {"tcp", nullptr},
+    {"udp", nullptr},        {"vm", nullptr},         {"scheduler", nullptr},   {"signal", nullptr},
+    {"socket", nullptr},     {"vfs", nullptr},        {"ioblock", nullptr},     {"kprocess", nullptr},
+    {"tty", nullptr},        {"netdev", nullptr},     {"irq_handler", nullptr}, {"nfs", nullptr},
 };
 
-bool takes(const syntax::ProbePoint&) { return true; }
+bool takes(const syntax::ProbePoint&) {
+  return true;
+}
 
 Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
   const auto& parts = point.components;
@@ -42,10 +46,12 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
   for (const Family* family : families()) known.emplace_back(family->name);
   for (const Later& later : kLater) known.emplace_back(later.first);
   for (const Family* family : families()) {
-    if (family->name == parts[0].name && parts.size() > 1) return unexpected_component(point, second, family->components(point, second));
+    if (family->name == parts[0].name && parts.size() > 1)
+      return unexpected_component(point, second, family->components(point, second));
   }
   std::string near = nearest_name(parts[0].name, known);
-  return Error{fmt::format("unknown probe point '{}'", text_of(point)), near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+  return Error{fmt::format("unknown probe point '{}'", text_of(point)),
+               near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
 }
 
 std::vector<std::string> components(const syntax::ProbePoint& point, size_t index) {
@@ -58,6 +64,6 @@ std::vector<std::string> components(const syntax::ProbePoint& point, size_t inde
 
 }  // namespace
 
-const Family kUnavailableFamily = {"", takes, resolve, components};
+const Family unavailable_family = {"", takes, resolve, components};
 
 }  // namespace spile::probes

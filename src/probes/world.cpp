@@ -41,13 +41,15 @@ class RealWorld : public World {
   }
 
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) override {
-    if (point.kind == ProbeKind::kTracepoint) return Error{fmt::format("'{}' is not available in tracepoints", operation.name), ""};
+    if (point.kind == ProbeKind::kTracepoint)
+      return Error{fmt::format("'{}' is not available in tracepoints", operation.name), ""};
     return bind_in_function(world_, point, at_entry, operation);
   }
 
   std::vector<std::string> variables(const ResolvedPoint& point, const std::string& which) override {
     if (point.kind == ProbeKind::kTracepoint) {
-      return which == "$$vars" || which == "$$parms" ? tracepoint_variables(world_, point, false) : std::vector<std::string>{};
+      return which == "$$vars" || which == "$$parms" ? tracepoint_variables(world_, point, false)
+                                                     : std::vector<std::string>{};
     }
     return function_variables(world_, point, which);
   }

@@ -15,7 +15,9 @@ const Global* global_of(const Expression& x) {
   return nullptr;
 }
 
-uint32_t bit(Statistic::Operator op) { return 1u << static_cast<unsigned>(op); }
+uint32_t bit(Statistic::Operator op) {
+  return 1u << static_cast<unsigned>(op);
+}
 
 class Collector {
  public:
@@ -50,7 +52,8 @@ class Collector {
   void look_loops(const Statement& s) {
     if (auto* loop = as<Foreach>(s); loop && loop->array && loop->array->global == &global_) {
       if (loop->sort_by) use_.statistics |= bit(*loop->sort_by);
-      if (!loop->sort_by && loop->sort_direction && loop->sort_column == 0) use_.statistics |= bit(Statistic::Operator::kCount);
+      if (!loop->sort_by && loop->sort_direction && loop->sort_column == 0)
+        use_.statistics |= bit(Statistic::Operator::kCount);
     }
     for_each_statement(s, [&](const Statement& child) { look_loops(child); });
   }

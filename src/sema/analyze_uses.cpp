@@ -27,14 +27,19 @@ class PlainCheck {
  private:
   bool plain(const Statement& s) const {
     switch (s.kind) {
-      case StatementKind::kNull: case StatementKind::kNext: return true;
-      case StatementKind::kBlock: case StatementKind::kIf: {
+      case StatementKind::kNull:
+      case StatementKind::kNext:
+        return true;
+      case StatementKind::kBlock:
+      case StatementKind::kIf: {
         bool all = s.kind == StatementKind::kBlock || plain_value(*static_cast<const If&>(s).condition);
         for_each_statement(s, [&](const Statement& child) { all &= plain(child); });
         return all;
       }
-      case StatementKind::kExpression: return plain_change(*static_cast<const ExpressionStatement&>(s).expression);
-      default: return false;
+      case StatementKind::kExpression:
+        return plain_change(*static_cast<const ExpressionStatement&>(s).expression);
+      default:
+        return false;
     }
   }
 
@@ -44,11 +49,13 @@ class PlainCheck {
     if (!assignment) return plain_value(x);
     if (!plain_value(*assignment->value)) return false;
     if (assignment->op == Assignment::Operator::kArithmetic) {
-      bool adds = assignment->arithmetic == Binary::Operator::kAdd || assignment->arithmetic == Binary::Operator::kSubtract;
+      bool adds =
+          assignment->arithmetic == Binary::Operator::kAdd || assignment->arithmetic == Binary::Operator::kSubtract;
       return adds && plain_target(*assignment->target);
     }
     auto* variable = as<Variable>(assignment->target);
-    return assignment->op == Assignment::Operator::kSet && variable && variable->local && variable->type == ValueType::kLong;
+    return assignment->op == Assignment::Operator::kSet && variable && variable->local &&
+           variable->type == ValueType::kLong;
   }
 
   bool plain_target(const Expression& x) const {
@@ -65,9 +72,13 @@ class PlainCheck {
 
   bool plain_node(const Expression& x) const {
     switch (x.kind) {
-      case ExpressionKind::kNumber: case ExpressionKind::kUnary: case ExpressionKind::kLogical: case ExpressionKind::kTernary:
+      case ExpressionKind::kNumber:
+      case ExpressionKind::kUnary:
+      case ExpressionKind::kLogical:
+      case ExpressionKind::kTernary:
         return x.type == ValueType::kLong;
-      case ExpressionKind::kCompare: return static_cast<const Compare&>(x).left->type == ValueType::kLong;
+      case ExpressionKind::kCompare:
+        return static_cast<const Compare&>(x).left->type == ValueType::kLong;
       case ExpressionKind::kBinary: {
         auto& binary = static_cast<const Binary&>(x);
         if (binary.op != Binary::Operator::kDivide && binary.op != Binary::Operator::kModulo) return true;
@@ -90,7 +101,8 @@ class PlainCheck {
         auto* number = as<Number>(call.arguments[0]);
         return number && number->value >= 1 && number->value <= 6;
       }
-      default: return false;
+      default:
+        return false;
     }
   }
 
@@ -111,7 +123,8 @@ bool reads_other_registers(const Binding& binding, bool at_return) {
   for (const LocationOp& op : binding.ops) {
     if (op.kind != LocationOp::Kind::kRegister) continue;
     bool is_result = op.value == 0 || op.value == 1;
-    bool is_argument = op.value == 1 || op.value == 2 || op.value == 4 || op.value == 5 || op.value == 8 || op.value == 9;
+    bool is_argument =
+        op.value == 1 || op.value == 2 || op.value == 4 || op.value == 5 || op.value == 8 || op.value == 9;
     if (op.value == 7) continue;  // rsp follows from the CFA
     if (at_return ? !is_result && !is_argument : !is_argument) return true;
   }
@@ -136,7 +149,8 @@ void analyze_uses(Elaboration& e) {
         probe.uses.push_back({global, touch.written || touch.accumulated});
       }
     }
-    std::sort(probe.uses.begin(), probe.uses.end(), [](const GlobalUse& a, const GlobalUse& b) { return a.global->index < b.global->index; });
+    std::sort(probe.uses.begin(), probe.uses.end(),
+              [](const GlobalUse& a, const GlobalUse& b) { return a.global->index < b.global->index; });
     for (int intrinsic : uses.intrinsics_of(probe)) {
       uint32_t needs = intrinsics()[intrinsic].needs;
       if ((needs & kNeedsSite) && probe.points.size() > 1) probe.needs_site_id = true;

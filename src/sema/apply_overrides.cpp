@@ -50,7 +50,8 @@ void apply_overrides(Elaboration& e) {
     if (!wants_string && parse_number(text, value)) {
       found->initial = std::make_unique<Number>(found->range, value);
     } else if (as<Number>(found->initial)) {
-      e.diagnostics.error(found->range, "-G " + name + "=" + text + ": '" + name + "' is a number, and '" + text + "' is none");
+      e.diagnostics.error(found->range,
+                          "-G " + name + "=" + text + ": '" + name + "' is a number, and '" + text + "' is none");
     } else {
       found->initial = std::make_unique<String>(found->range, text);
     }

@@ -2,7 +2,8 @@
 // them are in the same places, and all @defined have the same answers, share one Probe. A point's body is what remains
 // after its @defined are answered and the branches not taken removed, so these may name variables that aren't there.
 //
-// In a .return probe everything but $return is moved to the function's entry: saved there, found again as an EntryValue.
+// In a .return probe everything but $return is moved to the function's entry: saved there, found again as an
+// EntryValue.
 
 #include <fmt/format.h>
 
@@ -57,13 +58,20 @@ bool is_target(const Expression& e) {
 
 const char* kind_name(ProbeKind kind) {
   switch (kind) {
-    case ProbeKind::kBegin: return "a begin";
-    case ProbeKind::kEnd: return "an end";
-    case ProbeKind::kError: return "an error";
-    case ProbeKind::kNever: return "a never";
-    case ProbeKind::kTimer: return "a timer";
-    case ProbeKind::kProfile: return "a timer.profile";
-    default: return "this";
+    case ProbeKind::kBegin:
+      return "a begin";
+    case ProbeKind::kEnd:
+      return "an end";
+    case ProbeKind::kError:
+      return "an error";
+    case ProbeKind::kNever:
+      return "a never";
+    case ProbeKind::kTimer:
+      return "a timer";
+    case ProbeKind::kProfile:
+      return "a timer.profile";
+    default:
+      return "this";
   }
 }
 
@@ -98,7 +106,8 @@ class Binder {
       if (auto* defined = as<Defined>(slot)) {
         any = true;
         slot = std::make_unique<Number>(slot->range, binds(*defined->operand));
-      } else if (auto* choice = as<AtOperation>(slot); choice && choice->name == "@choose_defined" && choice->arguments.size() == 2) {
+      } else if (auto* choice = as<AtOperation>(slot);
+                 choice && choice->name == "@choose_defined" && choice->arguments.size() == 2) {
         any = true;
         ExpressionPtr chosen = std::move(choice->arguments[binds(*choice->arguments[0]) ? 0 : 1]);
         slot = std::move(chosen);
@@ -357,7 +366,8 @@ void bind_draft(Elaboration& e, Draft& draft) {
     add_probe(e, draft, std::move(point), std::move(bound));
   }
   for (Problem& problem : problems) {
-    if (problem.points > 1) problem.message += fmt::format(" (nor in {} other places of this probe)", problem.points - 1);
+    if (problem.points > 1)
+      problem.message += fmt::format(" (nor in {} other places of this probe)", problem.points - 1);
     e.diagnostics.error(problem.range, problem.message).hint(problem.hint);
   }
 }

@@ -18,7 +18,7 @@ using namespace syntax;
 
 // Register names that register() knows: DWARF numbers 0 to 15 in their four widths, and rip.
 bool is_register_name(const std::string& name) {
-  static const std::set<std::string> kNames = [] {
+  static const std::set<std::string> names = [] {
     std::set<std::string> all = {"rip", "rflags", "eflags"};
     for (const char* base : {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"}) {
       all.insert(base);
@@ -31,7 +31,7 @@ bool is_register_name(const std::string& name) {
     }
     return all;
   }();
-  return kNames.count(name) > 0;
+  return names.count(name) > 0;
 }
 
 class DomainChecker {
@@ -64,10 +64,13 @@ class DomainChecker {
 
   void check_call(const Call& call, const Call* from) {
     const Intrinsic& intrinsic = intrinsics()[call.intrinsic];
-    uint32_t domain = probe_->domain == Domain::kController ? kInController : probe_->domain == Domain::kTarget ? kInTarget : kInKernel;
+    uint32_t domain = probe_->domain == Domain::kController ? kInController
+                      : probe_->domain == Domain::kTarget   ? kInTarget
+                                                            : kInKernel;
     if (!(intrinsic.domains & domain)) {
       if (domain == kInController) {
-        error(call, from, fmt::format("'{}' needs a traced program, and {} probe runs in none", call.name, article()), {});
+        error(call, from, fmt::format("'{}' needs a traced program, and {} probe runs in none", call.name, article()),
+              {});
       } else {
         error(call, from, fmt::format("'{}' is not available in probes that run in the kernel", call.name), {});
       }
@@ -77,7 +80,8 @@ class DomainChecker {
     if ((intrinsic.needs & (kNeedsArguments | kNeedsRegisters)) && !in_function) {
       error(call, from, fmt::format("'{}' needs a probe on a function", call.name), {});
     } else if ((intrinsic.needs & kNeedsArguments) && at_return_) {
-      error(call, from, fmt::format("'{}' in a .return probe: the arguments are gone when the function returns", call.name),
+      error(call, from,
+            fmt::format("'{}' in a .return probe: the arguments are gone when the function returns", call.name),
             fmt::format("@entry({}) is its value when the function was entered", to_source(call)));
     } else if (intrinsic.needs & kNeedsArguments) {
       auto* number = as<Number>(call.arguments[0]);
@@ -94,11 +98,16 @@ class DomainChecker {
 
   const char* article() const {
     switch (probe_->kind) {
-      case ProbeKind::kBegin: return "a begin";
-      case ProbeKind::kEnd: return "an end";
-      case ProbeKind::kError: return "an error";
-      case ProbeKind::kTimer: return "a timer";
-      default: return "this";
+      case ProbeKind::kBegin:
+        return "a begin";
+      case ProbeKind::kEnd:
+        return "an end";
+      case ProbeKind::kError:
+        return "an error";
+      case ProbeKind::kTimer:
+        return "a timer";
+      default:
+        return "this";
     }
   }
 

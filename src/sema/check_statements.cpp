@@ -63,7 +63,9 @@ class StatementChecker {
   // ---- statements
   void check(const Statement& s) {
     switch (s.kind) {
-      case StatementKind::kExpression: check_unused(*static_cast<const ExpressionStatement&>(s).expression); return;
+      case StatementKind::kExpression:
+        check_unused(*static_cast<const ExpressionStatement&>(s).expression);
+        return;
       case StatementKind::kNext:
         if (in_function_) error(s.range, "'next' in a function: only probes have it").hint("use 'return'");
         return;
@@ -77,8 +79,12 @@ class StatementChecker {
       case StatementKind::kContinue:
         if (loops_ == 0) error(s.range, "'continue' outside of a loop");
         return;
-      case StatementKind::kDelete: check_delete(*static_cast<const Delete&>(s).target); return;
-      case StatementKind::kForeach: check_foreach(static_cast<const Foreach&>(s)); return;
+      case StatementKind::kDelete:
+        check_delete(*static_cast<const Delete&>(s).target);
+        return;
+      case StatementKind::kForeach:
+        check_foreach(static_cast<const Foreach&>(s));
+        return;
       case StatementKind::kFor: {
         auto& loop = static_cast<const For&>(s);
         if (loop.init) check_unused(*loop.init);
@@ -94,8 +100,11 @@ class StatementChecker {
       case StatementKind::kTry:
         if (auto& message = static_cast<const Try&>(s).message) check_target(*message);
         break;
-      case StatementKind::kIf: check_value(*static_cast<const If&>(s).condition); break;
-      default: break;
+      case StatementKind::kIf:
+        check_value(*static_cast<const If&>(s).condition);
+        break;
+      default:
+        break;
     }
     for_each_statement(s, [&](const Statement& child) { check(child); });
   }
@@ -121,7 +130,8 @@ class StatementChecker {
         error(loop.array->range, fmt::format("array '{}' has {} subscripts, and the slice {}", array.name,
                                              array.key_types.size(), loop.slice.size()));
       }
-      if (loop.sort_column > static_cast<int>(loop.keys.size())) error(loop.array->range, "sorted by a key that isn't there");
+      if (loop.sort_column > static_cast<int>(loop.keys.size()))
+        error(loop.array->range, "sorted by a key that isn't there");
     }
     for (const auto& key : loop.keys) {
       check_target(*key);
@@ -182,25 +192,36 @@ class StatementChecker {
 
   void check_parts(const Expression& x) {
     switch (x.kind) {
-      case ExpressionKind::kIncrement: check_target(*static_cast<const Increment&>(x).operand); return;
+      case ExpressionKind::kIncrement:
+        check_target(*static_cast<const Increment&>(x).operand);
+        return;
       case ExpressionKind::kAssignment:
         check_target(*static_cast<const Assignment&>(x).target);
         check_value(*static_cast<const Assignment&>(x).value);
         return;
-      case ExpressionKind::kIndex: check_keys(static_cast<const Index&>(x)); return;
+      case ExpressionKind::kIndex:
+        check_keys(static_cast<const Index&>(x));
+        return;
       case ExpressionKind::kIn:
         for (const ExpressionPtr& key : static_cast<const In&>(x).indexes) {
           if (key) check_value(*key);
         }
         return;
-      case ExpressionKind::kPrint: check_print(static_cast<const Print&>(x)); return;
-      case ExpressionKind::kStatistic: check_aggregate(*static_cast<const Statistic&>(x).stats); return;
+      case ExpressionKind::kPrint:
+        check_print(static_cast<const Print&>(x));
+        return;
+      case ExpressionKind::kStatistic:
+        check_aggregate(*static_cast<const Statistic&>(x).stats);
+        return;
       case ExpressionKind::kHistogramIndex:
         check_histogram(*static_cast<const HistogramIndex&>(x).histogram);
         check_value(*static_cast<const HistogramIndex&>(x).bucket);
         return;
-      case ExpressionKind::kCall: check_call(static_cast<const Call&>(x)); return;
-      default: for_each_child(x, [&](const Expression& child) { check_value(child); });
+      case ExpressionKind::kCall:
+        check_call(static_cast<const Call&>(x));
+        return;
+      default:
+        for_each_child(x, [&](const Expression& child) { check_value(child); });
     }
   }
 
@@ -259,7 +280,8 @@ class StatementChecker {
     if (!global) return;
     auto [known, added] = histograms_.emplace(global, &histogram);
     const Histogram& first = *known->second;
-    bool same = first.is_log == histogram.is_log && first.low == histogram.low && first.high == histogram.high && first.width == histogram.width;
+    bool same = first.is_log == histogram.is_log && first.low == histogram.low && first.high == histogram.high &&
+                first.width == histogram.width;
     if (!added && !same) {
       error(histogram.range, fmt::format("aggregate '{}' can't keep two different histograms", global->name))
           .note(first.range, "the other one");
@@ -271,7 +293,8 @@ class StatementChecker {
     if (!call.function || frozen_.empty()) return;
     for (const Frozen& frozen : frozen_) {
       if (frozen.global && writes(*call.function, *frozen.global)) {
-        error(call.range, fmt::format("function '{}' changes '{}' while a foreach loops over it", call.name, frozen.name))
+        error(call.range,
+              fmt::format("function '{}' changes '{}' while a foreach loops over it", call.name, frozen.name))
             .note(frozen.loop, "this loop");
       }
     }
@@ -288,7 +311,8 @@ class StatementChecker {
   void check_frozen(const Global* global, const Local* local, const SourceRange& range) {
     for (const Frozen& frozen : frozen_) {
       if ((global && frozen.global == global) || (local && frozen.local == local)) {
-        error(range, fmt::format("'{}' is changed while a foreach loops over it", frozen.name)).note(frozen.loop, "this loop");
+        error(range, fmt::format("'{}' is changed while a foreach loops over it", frozen.name))
+            .note(frozen.loop, "this loop");
       }
     }
   }
@@ -336,6 +360,8 @@ class StatementChecker {
 
 }  // namespace
 
-void check_statements(Elaboration& e) { StatementChecker(e).run(); }
+void check_statements(Elaboration& e) {
+  StatementChecker(e).run();
+}
 
 }  // namespace spile::sema

@@ -36,11 +36,16 @@ Sharing choose(const syntax::Global& global, const Sides& sides) {
 
 const char* to_string(Sharing sharing) {
   switch (sharing) {
-    case Sharing::kUnused: return "unused";
-    case Sharing::kController: return "controller";
-    case Sharing::kReadOnly: return "read-only";
-    case Sharing::kSharded: return "sharded";
-    case Sharing::kLocked: return "locked";
+    case Sharing::kUnused:
+      return "unused";
+    case Sharing::kController:
+      return "controller";
+    case Sharing::kReadOnly:
+      return "read-only";
+    case Sharing::kSharded:
+      return "sharded";
+    case Sharing::kLocked:
+      return "locked";
   }
   return "?";
 }

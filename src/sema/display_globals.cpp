@@ -1,5 +1,5 @@
-// display-globals: what a script only ever writes is printed when it ends, as SystemTap does: `global c probe ... { c++ }`
-// alone is a useful script. The last end probe is made of nodes, names and types already resolved.
+// display-globals: what a script only ever writes is printed when it ends, as SystemTap does: `global c probe ... { c++
+// }` alone is a useful script. The last end probe is made of nodes, names and types already resolved.
 
 #include <fmt/format.h>
 
@@ -93,7 +93,11 @@ class DisplayBuilder {
     for (Local* local : locals_) print->arguments.push_back(read(*local));
     if (global_.type == ValueType::kStats) {
       using Op = Statistic::Operator;
-      for (auto [name, op] : {std::pair{"count", Op::kCount}, {"min", Op::kMin}, {"max", Op::kMax}, {"sum", Op::kSum}, {"avg", Op::kAverage}}) {
+      for (auto [name, op] : {std::pair{"count", Op::kCount},
+                              {"min", Op::kMin},
+                              {"max", Op::kMax},
+                              {"sum", Op::kSum},
+                              {"avg", Op::kAverage}}) {
         print->format += fmt::format(" @{}=%#x", name);
         print->arguments.push_back(statistic(op, *value));
       }
@@ -122,7 +126,9 @@ class DisplayBuilder {
       FormatPart part;
       part.alternate = true;
       char conversion = text[i += 2];
-      part.kind = conversion == 'd' ? FormatPart::Kind::kSigned : conversion == 'x' ? FormatPart::Kind::kHex : FormatPart::Kind::kString;
+      part.kind = conversion == 'd'   ? FormatPart::Kind::kSigned
+                  : conversion == 'x' ? FormatPart::Kind::kHex
+                                      : FormatPart::Kind::kString;
       print.parts.push_back(part);
     }
     if (!literal.literal.empty()) print.parts.push_back(literal);

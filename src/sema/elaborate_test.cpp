@@ -13,12 +13,14 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string entry(const std::string& body) { return "probe process(\"/bin/fake\").function(\"foo\") { " + body + " }"; }
+std::string entry(const std::string& body) {
+  return "probe process(\"/bin/fake\").function(\"foo\") { " + body + " }";
+}
 
 TEST(Elaborate, PrintsWhatPass2Shows) {
-  auto made = elaborate_text(
-      "global c, names function twice(n) { return n * 2 } " + entry("c += twice($x); names[execname(), tid()] = $s") +
-      " probe end { y = c; foreach ([n, t] in names) printdln(\" \", n, t, y) }");
+  auto made = elaborate_text("global c, names function twice(n) { return n * 2 } " +
+                             entry("c += twice($x); names[execname(), tid()] = $s") +
+                             " probe end { y = c; foreach ([n, t] in names) printdln(\" \", n, t, y) }");
   ASSERT_TRUE(made.ok()) << made.messages();
   EXPECT_EQ(to_text(made.program),
             "# globals\n"
@@ -36,14 +38,16 @@ TEST(Elaborate, PrintsWhatPass2Shows) {
 }
 
 TEST(Elaborate, TypesFlowBackFromTheirUse) {
-  auto made = elaborate_text("global a, b function id(v) { return v } probe begin { printf(\"%s\", id(a)); b = id(a); if (a == \"x\") next }");
+  auto made = elaborate_text(
+      "global a, b function id(v) { return v } probe begin { printf(\"%s\", id(a)); b = id(a); if (a == \"x\") next }");
   ASSERT_TRUE(made.ok()) << made.messages();
   EXPECT_EQ(made.global("a").type, ValueType::kString);
   EXPECT_EQ(made.global("b").type, ValueType::kString);
 }
 
 TEST(Elaborate, RecursionHasAType) {
-  auto made = elaborate_text("function fact(n) { if (n < 2) return 1; return n * fact(n - 1) } probe begin { println(fact(5)) }");
+  auto made = elaborate_text(
+      "function fact(n) { if (n < 2) return 1; return n * fact(n - 1) } probe begin { println(fact(5)) }");
   ASSERT_TRUE(made.ok()) << made.messages();
   EXPECT_EQ(made.program.functions.at(0)->type, ValueType::kLong);
 }
@@ -59,7 +63,8 @@ TEST(Elaborate, ThousandsOfPointsShareOneProbeQuickly) {
   FakeTarget target;
   target.many = 2000;
   auto start = std::chrono::steady_clock::now();
-  auto made = elaborate_scripts({"global c probe process(\"/bin/fake\").function(\"f*\") { c++ } probe end { println(c) }"}, target);
+  auto made = elaborate_scripts(
+      {"global c probe process(\"/bin/fake\").function(\"f*\") { c++ } probe end { println(c) }"}, target);
   auto spent = std::chrono::steady_clock::now() - start;
   ASSERT_TRUE(made.ok()) << made.messages();
   ASSERT_EQ(made.program.probes.size(), 2u);
@@ -71,11 +76,13 @@ TEST(Elaborate, ThousandsOfPointsShareOneProbeQuickly) {
 }
 
 TEST(Elaborate, PointsWithOtherBindingsAreOtherProbes) {
-  auto made = elaborate_text("probe process(\"/bin/fake\").function(\"{foo,bar}\"), process(\"/bin/fake\").function(\"foo\"),"
-                             "process(\"/bin/fake\").function(\"bar\") { println($x) }");
+  auto made = elaborate_text(
+      "probe process(\"/bin/fake\").function(\"{foo,bar}\"), process(\"/bin/fake\").function(\"foo\"),"
+      "process(\"/bin/fake\").function(\"bar\") { println($x) }");
   EXPECT_FALSE(made.ok());  // braces are not a glob inside the parameter
-  made = elaborate_text("probe process(\"/bin/fake\").function(\"foo\"), process(\"/bin/fake\").function(\"bar\"),"
-                        "process(\"/bin/fake\").function(\"foo\") { println($x) }");
+  made = elaborate_text(
+      "probe process(\"/bin/fake\").function(\"foo\"), process(\"/bin/fake\").function(\"bar\"),"
+      "process(\"/bin/fake\").function(\"foo\") { println($x) }");
   ASSERT_TRUE(made.ok()) << made.messages();
   ASSERT_EQ(made.program.probes.size(), 2u);
   EXPECT_EQ(made.program.probes[0].points.size(), 2u);
@@ -85,7 +92,8 @@ TEST(Elaborate, PointsWithOtherBindingsAreOtherProbes) {
 }
 
 TEST(Elaborate, DefinedChoosesTheBranchPerPoint) {
-  auto made = elaborate_text("probe process(\"/bin/fake\").function(\"ba*\") { if (@defined($x)) println($x); else println(\"none\") }");
+  auto made = elaborate_text(
+      "probe process(\"/bin/fake\").function(\"ba*\") { if (@defined($x)) println($x); else println(\"none\") }");
   ASSERT_TRUE(made.ok()) << made.messages();
   ASSERT_EQ(made.program.probes.size(), 2u);
   EXPECT_EQ(made.program.probes[0].bindings.size(), 1u);
@@ -94,8 +102,9 @@ TEST(Elaborate, DefinedChoosesTheBranchPerPoint) {
 }
 
 TEST(Elaborate, ReturnProbesSaveAtTheEntry) {
-  auto made = elaborate_text("probe process(\"/bin/fake\").function(\"foo\").return "
-                             "{ printdln(\" \", $return, $x, $x, @entry(gettimeofday_ns()), @entry($s)) }");
+  auto made = elaborate_text(
+      "probe process(\"/bin/fake\").function(\"foo\").return "
+      "{ printdln(\" \", $return, $x, $x, @entry(gettimeofday_ns()), @entry($s)) }");
   ASSERT_TRUE(made.ok()) << made.messages();
   const Probe& probe = made.program.probes.at(0);
   ASSERT_EQ(probe.entry_saves.size(), 3u);  // $x once
@@ -118,10 +127,11 @@ TEST(Elaborate, OptionalAndSufficientPoints) {
 }
 
 TEST(Elaborate, AliasesWrapTheBodyAndTakeSuffixes) {
-  auto made = elaborate_text("probe my.call = process(\"/bin/fake\").function(\"foo\") { who = \"foo\" }"
-                             "probe my.call.all += my.call { done = 1; println(done) }"
-                             "probe my.call.all { println(who) }"
-                             "probe my.call.return { printdln(\",\", $return, who) }");
+  auto made = elaborate_text(
+      "probe my.call = process(\"/bin/fake\").function(\"foo\") { who = \"foo\" }"
+      "probe my.call.all += my.call { done = 1; println(done) }"
+      "probe my.call.all { println(who) }"
+      "probe my.call.return { printdln(\",\", $return, who) }");
   ASSERT_TRUE(made.ok()) << made.messages();
   ASSERT_EQ(made.program.probes.size(), 2u);
   std::string body = syntax::to_source(*made.program.probes[0].body);
@@ -133,11 +143,12 @@ TEST(Elaborate, AliasesWrapTheBodyAndTakeSuffixes) {
 
 TEST(Elaborate, LibraryIsTakenWhereUsed) {
   FakeTarget target;
-  auto made = elaborate_scripts({"probe begin { println(depth()) }",
-                                 "global level, other private global secret function depth() { secret = 1; return level }"
-                                 "function unused() { return nowhere() } probe timer.s(1) { level++ }",
-                                 "probe timer.s(2) { unused_library() }"},
-                                target);
+  auto made =
+      elaborate_scripts({"probe begin { println(depth()) }",
+                         "global level, other private global secret function depth() { secret = 1; return level }"
+                         "function unused() { return nowhere() } probe timer.s(1) { level++ }",
+                         "probe timer.s(2) { unused_library() }"},
+                        target);
   ASSERT_TRUE(made.ok()) << made.messages();
   EXPECT_EQ(made.program.functions.size(), 1u);
   EXPECT_EQ(made.program.globals.size(), 2u);
@@ -152,7 +163,9 @@ TEST(Elaborate, UsersFunctionsComeBeforeTheLibrarys) {
 }
 
 TEST(Elaborate, NumberOfArgumentsChoosesTheFunction) {
-  auto made = elaborate_text("function f(a) { return a } function f(a, b) { return a . b } probe begin { println(f(1)) println(f(\"x\", \"y\")) }");
+  auto made = elaborate_text(
+      "function f(a) { return a } function f(a, b) { return a . b } probe begin { println(f(1)) println(f(\"x\", "
+      "\"y\")) }");
   ASSERT_TRUE(made.ok()) << made.messages();
   EXPECT_EQ(made.program.functions.at(0)->type, ValueType::kLong);
   EXPECT_EQ(made.program.functions.at(1)->type, ValueType::kString);
@@ -179,7 +192,9 @@ TEST(Elaborate, DisplaysWhatIsOnlyWritten) {
 }
 
 TEST(Elaborate, FoldsConstantsAndDeadBranches) {
-  auto made = elaborate_text("function never() { return 1 } probe begin { if (2 * 3 == 6 && \"a\" < \"b\") println(1 << 4); else println(never()) }");
+  auto made = elaborate_text(
+      "function never() { return 1 } probe begin { if (2 * 3 == 6 && \"a\" < \"b\") println(1 << 4); else "
+      "println(never()) }");
   ASSERT_TRUE(made.ok()) << made.messages();
   EXPECT_TRUE(made.program.functions.empty());
   EXPECT_THAT(syntax::to_source(*made.program.probes[0].body), HasSubstr("println(16)"));
@@ -188,7 +203,8 @@ TEST(Elaborate, FoldsConstantsAndDeadBranches) {
 TEST(Elaborate, UnoptimisedKeepsEverything) {
   Program options;
   options.unoptimised = true;
-  auto made = elaborate_text("global unused function never() { return 1 } probe begin { println(1 + 1); 5 }", std::move(options));
+  auto made = elaborate_text("global unused function never() { return 1 } probe begin { println(1 + 1); 5 }",
+                             std::move(options));
   ASSERT_TRUE(made.ok()) << made.messages();
   EXPECT_EQ(made.program.functions.size(), 1u);
   EXPECT_EQ(made.program.globals.size(), 1u);

@@ -19,15 +19,15 @@ namespace spile::sema {
 struct Draft {
   SourceRange range;
   std::unique_ptr<syntax::Block> body;
-  syntax::ExpressionPtr condition;     // of the point and of the aliases on the way; may be null
-  std::vector<ResolvedPoint> points;   // resolve-points
+  syntax::ExpressionPtr condition;    // of the point and of the aliases on the way; may be null
+  std::vector<ResolvedPoint> points;  // resolve-points
 };
 
 // The probe points of one `probe` statement, aliases expanded: a tree, since `!` acts within one comma list.
 struct PointNode {
   syntax::ProbePoint point;
-  int draft = -1;                    // leaves
-  std::vector<PointNode> children;   // an alias: what it stands for
+  int draft = -1;                   // leaves
+  std::vector<PointNode> children;  // an alias: what it stands for
 };
 
 // How a script refers to a global; collected by resolve-symbols.
@@ -53,12 +53,12 @@ struct Elaboration {
   TargetInfo& target;
   Diagnostics& diagnostics;
 
-  std::set<const syntax::Script*> active_libraries;        // gather-library: those whose own probes take part
-  std::unordered_map<const SourceFile*, int> script_of;    // index into program.scripts
-  std::vector<Draft> drafts;                               // expand-aliases
-  std::vector<PointNode> statements;                       // expand-aliases; one root per `probe` statement
+  std::set<const syntax::Script*> active_libraries;                  // gather-library: those whose own probes take part
+  std::unordered_map<const SourceFile*, int> script_of;              // index into program.scripts
+  std::vector<Draft> drafts;                                         // expand-aliases
+  std::vector<PointNode> statements;                                 // expand-aliases; one root per `probe` statement
   std::unordered_map<const syntax::Global*, GlobalTraffic> traffic;  // resolve-symbols
-  std::vector<LocalTraffic> local_traffic;                                  // resolve-symbols
+  std::vector<LocalTraffic> local_traffic;                           // resolve-symbols
 
   bool is_user_text(const SourceRange& range) const;
 };

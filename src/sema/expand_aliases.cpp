@@ -50,7 +50,8 @@ std::vector<ProbePoint> without_braces(const ProbePoint& point) {
 }
 
 bool matches(const PointComponent& pattern, const PointComponent& name) {
-  return fnmatch(pattern.name.c_str(), name.name.c_str(), 0) == 0 && pattern.text == name.text && pattern.number == name.number;
+  return fnmatch(pattern.name.c_str(), name.name.c_str(), 0) == 0 && pattern.text == name.text &&
+         pattern.number == name.number;
 }
 
 // Whether the point starts with the alias's name.
@@ -99,7 +100,8 @@ class Expander {
     return found;
   }
 
-  void expand_list(const std::vector<ProbePoint>& points, const std::vector<PointComponent>& suffix, PointNode& parent) {
+  void expand_list(const std::vector<ProbePoint>& points, const std::vector<PointComponent>& suffix,
+                   PointNode& parent) {
     int shared = -1;  // the draft of all points of this list that have no condition
     for (const ProbePoint& written : points) {
       for (ProbePoint& point : without_braces(written)) {
@@ -133,7 +135,8 @@ class Expander {
             .note(match.alias->range, "defined here");
         continue;
       }
-      std::vector<PointComponent> suffix(point.components.begin() + static_cast<long>(match.components), point.components.end());
+      std::vector<PointComponent> suffix(point.components.begin() + static_cast<long>(match.components),
+                                         point.components.end());
       chain_.push_back(match.alias);
       expand_list(match.alias->points, suffix, node);
       chain_.pop_back();
@@ -172,8 +175,8 @@ class Expander {
 
   Elaboration& e_;
   const syntax::Probe* probe_ = nullptr;
-  std::vector<const Alias*> chain_;              // aliases being expanded, outermost first
-  std::vector<const Expression*> conditions_;    // of the points on the way
+  std::vector<const Alias*> chain_;            // aliases being expanded, outermost first
+  std::vector<const Expression*> conditions_;  // of the points on the way
 };
 
 }  // namespace

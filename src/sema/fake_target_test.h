@@ -2,11 +2,11 @@
 // A traced world made up for tests, and one call that elaborates a script in it.
 //
 // process("/bin/fake") has the functions foo(x, s), bar(x) and baz(): every one at its own address; x is in rdi of foo
-// and in rsi of bar, s is a string in rsi. `many` more functions f0, f1, ... without variables. kernel.trace("sys:event")
-// has the field $pid.
+// and in rsi of bar, s is a string in rsi. `many` more functions f0, f1, ... without variables.
+// kernel.trace("sys:event") has the field $pid.
 
-#include <fnmatch.h>
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <memory>
 #include <string>
@@ -47,11 +47,14 @@ class FakeTarget : public TargetInfo {
 
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) override {
     using Kind = LocationOp::Kind;
-    if (point.kind == ProbeKind::kTracepoint && variable.name == "$pid") return Binding{{{Kind::kContextField, 8, 4, true}}};
-    if (variable.name == "$return" && point.kind == ProbeKind::kFunctionReturn && !at_entry) return Binding{{{Kind::kRegister, 0}}};
+    if (point.kind == ProbeKind::kTracepoint && variable.name == "$pid")
+      return Binding{{{Kind::kContextField, 8, 4, true}}};
+    if (variable.name == "$return" && point.kind == ProbeKind::kFunctionReturn && !at_entry)
+      return Binding{{{Kind::kRegister, 0}}};
     if (at_entry && point.site.function == "foo" && variable.name == "$x") return Binding{{{Kind::kRegister, 5}}};
     if (at_entry && point.site.function == "bar" && variable.name == "$x") return Binding{{{Kind::kRegister, 4}}};
-    if (at_entry && point.site.function == "foo" && variable.name == "$s") return Binding{{{Kind::kRegister, 4}}, ValueType::kString};
+    if (at_entry && point.site.function == "foo" && variable.name == "$s")
+      return Binding{{{Kind::kRegister, 4}}, ValueType::kString};
     return Error{"no variable '" + variable.name + "' in " + point.site.function, "did you mean '$x'?"};
   }
   Result<Binding> bind(const ResolvedPoint&, bool, const syntax::AtOperation& operation) override {
@@ -96,8 +99,8 @@ struct Elaborated {
     for (const syntax::Global* global : program.globals) {
       if (global->name == name) return *global;
     }
-    static const syntax::Global kNone{};
-    return kNone;
+    static const syntax::Global none{};
+    return none;
   }
   Sharing sharing(const std::string& name) const { return program.sharing.at(global(name).index); }
 };

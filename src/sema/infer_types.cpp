@@ -19,10 +19,14 @@ using Type = ValueType;
 
 const char* phrase(Type type) {
   switch (type) {
-    case Type::kLong: return "a number";
-    case Type::kString: return "a string";
-    case Type::kStats: return "an aggregate";
-    case Type::kUnknown: return "nothing";
+    case Type::kLong:
+      return "a number";
+    case Type::kString:
+      return "a string";
+    case Type::kStats:
+      return "an aggregate";
+    case Type::kUnknown:
+      return "nothing";
   }
   return "?";
 }
@@ -50,18 +54,20 @@ class TypeInference {
       return;
     }
     if (!reported_.insert(&entity).second) return;
-    auto& error = e_.diagnostics.error(where, fmt::format("type mismatch: '{}' is used as {} here, and as {} elsewhere", name,
-                                                          phrase(type), phrase(entity)));
+    auto& error = e_.diagnostics.error(where, fmt::format("type mismatch: '{}' is used as {} here, and as {} elsewhere",
+                                                          name, phrase(type), phrase(entity)));
     if (auto first = decided_.find(&entity); first != decided_.end()) {
       error.note(first->second, fmt::format("used as {} here", phrase(entity)));
     }
-    if (type == Type::kLong && entity == Type::kStats) error.hint(fmt::format("read it with @count({0}), @sum({0}), @avg({0}) ...", name));
+    if (type == Type::kLong && entity == Type::kStats)
+      error.hint(fmt::format("read it with @count({0}), @sum({0}), @avg({0}) ...", name));
   }
 
   // For an expression whose type is fixed by itself.
   Type expect(const Expression& x, Type actual, Type wanted) {
     if (wanted != Type::kUnknown && actual != Type::kUnknown && wanted != actual && reported_.insert(&x).second) {
-      e_.diagnostics.error(x.range, fmt::format("type mismatch: {} is needed here, and this is {}", phrase(wanted), phrase(actual)));
+      e_.diagnostics.error(
+          x.range, fmt::format("type mismatch: {} is needed here, and this is {}", phrase(wanted), phrase(actual)));
     }
     return actual;
   }
@@ -110,7 +116,8 @@ class TypeInference {
       // One that is never assigned is told by warn-unused.
       auto traffic = e_.traffic.find(global);
       if (traffic != e_.traffic.end() && traffic->second.written) {
-        e_.diagnostics.warning(global->range, fmt::format("nothing tells the type of global '{}': taken as a number", global->name));
+        e_.diagnostics.warning(global->range,
+                               fmt::format("nothing tells the type of global '{}': taken as a number", global->name));
       }
       default_to_long(global->type);
     }
@@ -127,9 +134,15 @@ class TypeInference {
   // ---- statements
   void visit(Statement& s) {
     switch (s.kind) {
-      case StatementKind::kExpression: visit(*static_cast<ExpressionStatement&>(s).expression, Type::kUnknown); return;
-      case StatementKind::kIf: visit(*static_cast<If&>(s).condition, Type::kLong); break;
-      case StatementKind::kWhile: visit(*static_cast<While&>(s).condition, Type::kLong); break;
+      case StatementKind::kExpression:
+        visit(*static_cast<ExpressionStatement&>(s).expression, Type::kUnknown);
+        return;
+      case StatementKind::kIf:
+        visit(*static_cast<If&>(s).condition, Type::kLong);
+        break;
+      case StatementKind::kWhile:
+        visit(*static_cast<While&>(s).condition, Type::kLong);
+        break;
       case StatementKind::kFor: {
         auto& loop = static_cast<For&>(s);
         if (loop.init) visit(*loop.init, Type::kUnknown);
@@ -137,7 +150,9 @@ class TypeInference {
         if (loop.step) visit(*loop.step, Type::kUnknown);
         break;
       }
-      case StatementKind::kForeach: visit_foreach(static_cast<Foreach&>(s)); break;
+      case StatementKind::kForeach:
+        visit_foreach(static_cast<Foreach&>(s));
+        break;
       case StatementKind::kReturn: {
         auto& leave = static_cast<Return&>(s);
         if (!leave.value || !function_) break;
@@ -145,11 +160,14 @@ class TypeInference {
         set(function_->type, type, leave.value->range, function_->name);
         break;
       }
-      case StatementKind::kDelete: visit_delete(*static_cast<Delete&>(s).target); break;
+      case StatementKind::kDelete:
+        visit_delete(*static_cast<Delete&>(s).target);
+        break;
       case StatementKind::kTry:
         if (auto& message = static_cast<Try&>(s).message) visit(*message, Type::kString);
         break;
-      default: break;
+      default:
+        break;
     }
     for_each_statement(s, [&](StatementPtr& child) { visit(*child); });
   }
@@ -188,7 +206,9 @@ class TypeInference {
     if (!loop.value) return;
     if (array->type == Type::kStats) {
       if (reported_.insert(&loop).second) {
-        e_.diagnostics.error(loop.value->range, fmt::format("the elements of '{}' are aggregates, which a variable can't hold", array->name))
+        e_.diagnostics
+            .error(loop.value->range,
+                   fmt::format("the elements of '{}' are aggregates, which a variable can't hold", array->name))
             .hint("loop over the keys, and read @count(array[key]) and the like");
       }
       return;
@@ -208,8 +228,9 @@ class TypeInference {
     if (array.key_types.size() == count) return true;
     if (reported_.insert(&array.key_types).second) {
       size_t known = array.key_types.size();
-      e_.diagnostics.error(range, fmt::format("array '{}' has {} subscript{} here, and {} elsewhere", array.name, count,
-                                              count == 1 ? "" : "s", known))
+      e_.diagnostics
+          .error(range, fmt::format("array '{}' has {} subscript{} here, and {} elsewhere", array.name, count,
+                                    count == 1 ? "" : "s", known))
           .note(keys_decided_[&array], fmt::format("{} here", known));
     }
     return false;
@@ -222,7 +243,8 @@ class TypeInference {
     for (size_t i = 0; i < keys.size(); ++i) {
       if (!keys[i]) continue;
       Type type = visit_into(*keys[i], sized ? global->key_types[i] : Type::kUnknown);
-      if (sized) set(global->key_types[i], type, keys[i]->range, fmt::format("subscript {} of {}", i + 1, global->name));
+      if (sized)
+        set(global->key_types[i], type, keys[i]->range, fmt::format("subscript {} of {}", i + 1, global->name));
     }
   }
 
@@ -261,8 +283,10 @@ class TypeInference {
 
   Type infer(Expression& x, Type wanted) {
     switch (x.kind) {
-      case ExpressionKind::kNumber: return expect(x, Type::kLong, wanted);
-      case ExpressionKind::kString: return expect(x, Type::kString, wanted);
+      case ExpressionKind::kNumber:
+        return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kString:
+        return expect(x, Type::kString, wanted);
       case ExpressionKind::kVariable: {
         auto& variable = static_cast<Variable&>(x);
         return named(variable.global ? variable.global->type : variable.local->type, x, variable.name, wanted);
@@ -285,7 +309,9 @@ class TypeInference {
       }
       case ExpressionKind::kEntryValue:
         return expect(x, probe_->entry_saves[static_cast<EntryValue&>(x).index]->type, wanted);
-      case ExpressionKind::kUnary: visit(*static_cast<Unary&>(x).operand, Type::kLong); return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kUnary:
+        visit(*static_cast<Unary&>(x).operand, Type::kLong);
+        return expect(x, Type::kLong, wanted);
       case ExpressionKind::kIncrement:
         visit(*static_cast<Increment&>(x).operand, Type::kLong);
         return expect(x, Type::kLong, wanted);
@@ -309,23 +335,31 @@ class TypeInference {
         visit(*ternary.condition, Type::kLong);
         return same(*ternary.if_true, *ternary.if_false, wanted);
       }
-      case ExpressionKind::kAssignment: return infer_assignment(static_cast<Assignment&>(x), wanted);
+      case ExpressionKind::kAssignment:
+        return infer_assignment(static_cast<Assignment&>(x), wanted);
       case ExpressionKind::kIn: {
         auto& in = static_cast<In&>(x);
         visit_keys(*in.array, in.indexes, in.range);
         return expect(x, Type::kLong, wanted);
       }
-      case ExpressionKind::kCall: return infer_call(static_cast<Call&>(x), wanted);
-      case ExpressionKind::kPrint: return infer_print(static_cast<Print&>(x), wanted);
-      case ExpressionKind::kStatistic: visit_stats(*static_cast<Statistic&>(x).stats); return expect(x, Type::kLong, wanted);
-      case ExpressionKind::kHistogram: visit_stats(*static_cast<Histogram&>(x).stats); return Type::kUnknown;
+      case ExpressionKind::kCall:
+        return infer_call(static_cast<Call&>(x), wanted);
+      case ExpressionKind::kPrint:
+        return infer_print(static_cast<Print&>(x), wanted);
+      case ExpressionKind::kStatistic:
+        visit_stats(*static_cast<Statistic&>(x).stats);
+        return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kHistogram:
+        visit_stats(*static_cast<Histogram&>(x).stats);
+        return Type::kUnknown;
       case ExpressionKind::kHistogramIndex: {
         auto& index = static_cast<HistogramIndex&>(x);
         visit_stats(*index.histogram->stats);
         visit(*index.bucket, Type::kLong);
         return expect(x, Type::kLong, wanted);
       }
-      default: return Type::kUnknown;  // refuse-unavailable has refused the rest
+      default:
+        return Type::kUnknown;  // refuse-unavailable has refused the rest
     }
   }
 
@@ -402,13 +436,15 @@ class TypeInference {
   Probe* probe_ = nullptr;
   Function* function_ = nullptr;
   bool changed_ = false;
-  std::unordered_map<const Type*, SourceRange> decided_;            // where an entity got its type
-  std::unordered_map<const Global*, SourceRange> keys_decided_;     // where an array got its number of subscripts
-  std::unordered_set<const void*> reported_;                        // entities and expressions complained about
+  std::unordered_map<const Type*, SourceRange> decided_;         // where an entity got its type
+  std::unordered_map<const Global*, SourceRange> keys_decided_;  // where an array got its number of subscripts
+  std::unordered_set<const void*> reported_;                     // entities and expressions complained about
 };
 
 }  // namespace
 
-void infer_types(Elaboration& e) { TypeInference(e).run(); }
+void infer_types(Elaboration& e) {
+  TypeInference(e).run();
+}
 
 }  // namespace spile::sema

@@ -105,7 +105,8 @@ std::vector<Intrinsic> make_table() {
       {"u64_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
       {"pointer_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
 
-      // Registers by name: "rax", "eax", "ax", "al". Always a literal; check-statements sees to that and to its spelling.
+      // Registers by name: "rax", "eax", "ax", "al". Always a literal; check-statements sees to that and to its
+      // spelling.
       {"register", kLong, {kString}, kNeedsRegisters, kInTraced, true},
       {"u_register", kLong, {kString}, kNeedsRegisters, kInTraced, true},
   };

@@ -12,20 +12,20 @@ namespace spile::sema {
 
 enum IntrinsicNeeds : uint32_t {
   kNeedsNothing = 0,
-  kNeedsSite = 1,        // pp(), probefunc(), ppfunc(): which of the probe's points
-  kNeedsArguments = 2,   // int_arg(n): the argument registers at a function's entry
-  kNeedsRegisters = 4,   // register("rbx")
-  kCanFail = 8,          // the runtime function's last parameter is bool* fault; true is a script error
+  kNeedsSite = 1,       // pp(), probefunc(), ppfunc(): which of the probe's points
+  kNeedsArguments = 2,  // int_arg(n): the argument registers at a function's entry
+  kNeedsRegisters = 4,  // register("rbx")
+  kCanFail = 8,         // the runtime function's last parameter is bool* fault; true is a script error
 };
 enum IntrinsicDomains : uint32_t { kInController = 1, kInTarget = 2, kInKernel = 4, kEverywhere = 7 };
 
 struct Intrinsic {
   std::string_view name;
-  ValueType result;                   // kUnknown: none
+  ValueType result;  // kUnknown: none
   std::vector<ValueType> parameters;
   uint32_t needs;
   uint32_t domains;
-  bool pure;                          // may be elided when its value is not used
+  bool pure;  // may be elided when its value is not used
 };
 
 const std::vector<Intrinsic>& intrinsics();

@@ -11,11 +11,12 @@
 namespace spile::sema {
 namespace {
 
-const char* const kScripts[] = {
+constexpr const char* kScripts[] = {
     "global c, a, s function f(n) { if (n < 2) return 1; return n * f(n - 1) } "
     "probe process(\"/bin/fake\").function(\"foo\") { c += f($x); a[$s, tid()]++; s <<< $x; if (c > 5) next } "
     "probe end { foreach ([n, t] in a- limit 3) printf(\"%s %d\\n\", n, t); println(@avg(s)); print(@hist_log(s)) }",
-    "global t probe process(\"/bin/fake\").function(\"*\").return { t[ppfunc()] <<< gettimeofday_ns() - @entry(gettimeofday_ns()) } "
+    "global t probe process(\"/bin/fake\").function(\"*\").return { t[ppfunc()] <<< gettimeofday_ns() - "
+    "@entry(gettimeofday_ns()) } "
     "probe timer.s(1) { foreach (k in t @sum-) printf(\"%s %d\\n\", k, @count(t[k])); delete t }",
     "probe my = begin { who = \"x\" } probe my.more += my { println(who) } probe my.more { println(who . \"y\") } "
     "probe my if (1 == 1) { try { error(who) } catch (m) { println(m) } }",
@@ -27,7 +28,8 @@ const char* const kScripts[] = {
     "probe begin, end { println(put(strlen(\"a\") + 1, execname())) ; exit() }",
     "global s probe begin { s <<< 1; s <<< 2; foreach (b in @hist_linear(s, 0, 10, 1)) println(b); "
     "println(@hist_linear(s, 0, 10, 1)[2]) println(@variance(s)) }",
-    "probe kernel.trace(\"a:b\") { c[$pid] = 1 } global c probe end { foreach (k+ in c) println(k) if ([1] in c) log(\"yes\") }",
+    "probe kernel.trace(\"a:b\") { c[$pid] = 1 } global c probe end { foreach (k+ in c) println(k) if ([1] in c) "
+    "log(\"yes\") }",
 };
 
 std::vector<std::string> words_of(const std::string& script) {
@@ -54,7 +56,8 @@ void expect_types(const Elaborated& made, const std::string& script) {
     EXPECT_TRUE(may_lack || x.type != ValueType::kUnknown) << script << "\n" << x.range.text();
     if (auto* variable = syntax::as<syntax::Variable>(x)) EXPECT_TRUE(variable->global || variable->local) << script;
   };
-  for (const Probe& probe : made.program.probes) syntax::for_each_expression(static_cast<const syntax::Statement&>(*probe.body), check);
+  for (const Probe& probe : made.program.probes)
+    syntax::for_each_expression(static_cast<const syntax::Statement&>(*probe.body), check);
   for (const syntax::Function* function : made.program.functions) {
     syntax::for_each_expression(static_cast<const syntax::Statement&>(*function->body), check);
   }
@@ -72,9 +75,15 @@ TEST(Mutations, NeverCrashAndTypesAreComplete) {
     for (unsigned change = random() % 4; change-- > 0;) {
       size_t at = random() % words.size();
       switch (random() % 3) {
-        case 0: words.erase(words.begin() + static_cast<long>(at)); break;
-        case 1: words[at] = pool[random() % pool.size()]; break;
-        case 2: words.insert(words.begin() + static_cast<long>(at), pool[random() % pool.size()]); break;
+        case 0:
+          words.erase(words.begin() + static_cast<long>(at));
+          break;
+        case 1:
+          words[at] = pool[random() % pool.size()];
+          break;
+        case 2:
+          words.insert(words.begin() + static_cast<long>(at), pool[random() % pool.size()]);
+          break;
       }
       if (words.empty()) break;
     }

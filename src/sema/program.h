@@ -31,63 +31,63 @@ struct GlobalUse {
 // A probe body with everything that it needs to be compiled once; serves all its points.
 struct Probe {
   SourceRange range;
-  int index = -1;               // into Program::probes
+  int index = -1;  // into Program::probes
   ProbeKind kind = ProbeKind::kNever;
   Domain domain = Domain::kController;
-  std::vector<ResolvedPoint> points;    // at least one; same kind and domain; all bindings equal
+  std::vector<ResolvedPoint> points;  // at least one; same kind and domain; all bindings equal
   std::unique_ptr<syntax::Block> body;
   std::vector<std::unique_ptr<syntax::Local>> locals;
-  std::vector<Binding> bindings;                     // of the body (TargetVariable::binding)
-  std::vector<syntax::ExpressionPtr> entry_saves;    // kFunctionReturn: evaluated at the entry (EntryValue::index);
-                                                     // their target variables use `bindings` too
-  syntax::ExpressionPtr condition;                   // if (expr) of the probe point; may be null
+  std::vector<Binding> bindings;                   // of the body (TargetVariable::binding)
+  std::vector<syntax::ExpressionPtr> entry_saves;  // kFunctionReturn: evaluated at the entry (EntryValue::index);
+                                                   // their target variables use `bindings` too
+  syntax::ExpressionPtr condition;                 // if (expr) of the probe point; may be null
 
   // analyze-uses
-  std::vector<GlobalUse> uses;        // kLocked globals to be locked for the body, ascending by index
-  bool needs_site_id = false;         // ppfunc(), pp() and the like with more than one point
-  bool needs_registers = false;       // more registers than the six of arguments (or rax, rdx at a return)
-  bool only_accumulates = false;      // nothing but additions to sharded scalars, conditions and arithmetic: no guard
+  std::vector<GlobalUse> uses;    // kLocked globals to be locked for the body, ascending by index
+  bool needs_site_id = false;     // ppfunc(), pp() and the like with more than one point
+  bool needs_registers = false;   // more registers than the six of arguments (or rax, rdx at a return)
+  bool only_accumulates = false;  // nothing but additions to sharded scalars, conditions and arithmetic: no guard
 };
 
 // All probes at one place in one traced program: one trampoline, one compiled handler for entry and one for return.
 struct SiteGroup {
-  std::vector<int> entry_probes;    // indexes into Program::probes, in script order
+  std::vector<int> entry_probes;  // indexes into Program::probes, in script order
   std::vector<int> return_probes;
 };
 struct ArmedSite {
   Site site;
-  int group;                        // into Program::site_groups
+  int group;  // into Program::site_groups
   // Parallel to the group's entry_probes then return_probes: which of the probe's points this is.
   std::vector<int> points;
 };
 
-struct Limits {  // SystemTap's names and defaults (-D)
-  int64_t max_action = 1000;         // MAXACTION: statements of one handler run
-  int64_t max_nesting = 10;          // MAXNESTING
-  int64_t max_string_length = 512;   // MAXSTRINGLEN, with the NUL
-  int64_t max_map_entries = 2048;    // MAXMAPENTRIES
-  int64_t max_errors = 0;            // MAXERRORS
-  int64_t max_skipped = 100;         // MAXSKIPPED
+struct Limits {                     // SystemTap's names and defaults (-D)
+  int64_t max_action = 1000;        // MAXACTION: statements of one handler run
+  int64_t max_nesting = 10;         // MAXNESTING
+  int64_t max_string_length = 512;  // MAXSTRINGLEN, with the NUL
+  int64_t max_map_entries = 2048;   // MAXMAPENTRIES
+  int64_t max_errors = 0;           // MAXERRORS
+  int64_t max_skipped = 100;        // MAXSKIPPED
 };
 
 struct Program {
-  std::vector<syntax::Script> scripts;             // own the trees; [0] is the user's
-  std::vector<syntax::Global*> globals;            // used ones, index = Global::index
-  std::vector<Sharing> sharing;                    // by global index
-  std::vector<syntax::Function*> functions;        // used ones
+  std::vector<syntax::Script> scripts;       // own the trees; [0] is the user's
+  std::vector<syntax::Global*> globals;      // used ones, index = Global::index
+  std::vector<Sharing> sharing;              // by global index
+  std::vector<syntax::Function*> functions;  // used ones
   std::vector<Probe> probes;
-  std::vector<SiteGroup> site_groups;              // Domain::kTarget
-  std::vector<ArmedSite> sites;                    // Domain::kTarget; index = site id
+  std::vector<SiteGroup> site_groups;  // Domain::kTarget
+  std::vector<ArmedSite> sites;        // Domain::kTarget; index = site id
   Limits limits;
   bool guru = false;
-  bool unoptimised = false;                        // -u
-  bool describe_points = false;                    // find every point's source line, for -p2 (pp() has them anyway)
+  bool unoptimised = false;      // -u
+  bool describe_points = false;  // find every point's source line, for -p2 (pp() has them anyway)
   std::map<std::string, std::string> global_overrides;  // -G
 };
 
 // Aggregate features that the whole script extracts from a stats global (@count, @hist_log ...).
 struct AggregateUse {
-  uint32_t statistics = 0;     // bit n: syntax::Statistic::Operator n
+  uint32_t statistics = 0;  // bit n: syntax::Statistic::Operator n
   bool log = false;
   bool linear = false;
   int64_t low = 0, high = 0, width = 0;

@@ -10,8 +10,12 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string entry(const std::string& body) { return "probe process(\"/bin/fake\").function(\"foo\") { " + body + " }"; }
-std::string leaving(const std::string& body) { return "probe process(\"/bin/fake\").function(\"foo\").return { " + body + " }"; }
+std::string entry(const std::string& body) {
+  return "probe process(\"/bin/fake\").function(\"foo\") { " + body + " }";
+}
+std::string leaving(const std::string& body) {
+  return "probe process(\"/bin/fake\").function(\"foo\").return { " + body + " }";
+}
 
 void expect_error(const std::string& script, const std::string& message) {
   auto made = elaborate_text(script);
@@ -42,7 +46,8 @@ TEST(Refusals, Names) {
   expect_error("probe begin { zzz <<< 1 }", "unresolved aggregate 'zzz'");
   expect_error("probe begin { delete zzz }", "unresolved global 'zzz'");
   expect_error("global a, a probe begin { a = 1 }", "duplicate global 'a'");
-  expect_error("function f() { return 1 } function f() { return 2 } probe begin { println(f()) }", "duplicate function 'f'");
+  expect_error("function f() { return 1 } function f() { return 2 } probe begin { println(f()) }",
+               "duplicate function 'f'");
 }
 
 TEST(Refusals, PrivateNames) {
@@ -62,19 +67,23 @@ TEST(Refusals, Calls) {
 }
 
 TEST(Refusals, Types) {
-  expect_error("global g probe begin { g = 1 } probe end { g = \"x\" }", "'g' is used as a string here, and as a number elsewhere");
+  expect_error("global g probe begin { g = 1 } probe end { g = \"x\" }",
+               "'g' is used as a string here, and as a number elsewhere");
   expect_error("global g probe begin { g = 1 } probe end { g = \"x\" }", "note: used as a number here");
   expect_error("global a probe begin { a[1] = 2; a[\"x\"] = 3 }", "'subscript 1 of a' is used as a string here");
   expect_error("global a probe begin { a[1] = 2; a[1, 2] = 3 }", "array 'a' has 2 subscripts here, and 1 elsewhere");
-  expect_error("probe begin { println(1 + \"x\") }", "t.stp:1:27: error: type mismatch: a number is needed here, and this is a string");
+  expect_error("probe begin { println(1 + \"x\") }",
+               "t.stp:1:27: error: type mismatch: a number is needed here, and this is a string");
   expect_error("probe begin { println(1 . \"x\") }", "a string is needed here, and this is a number");
   expect_error("probe begin { if (1 == \"x\") exit() }", "a number is needed here, and this is a string");
   expect_error("probe begin { if (\"x\") exit() }", "a number is needed here");
   expect_error("probe begin { printf(\"%d\", \"x\") }", "a number is needed here");
   expect_error("probe begin { printf(\"%s\", 1) }", "a string is needed here");
   expect_error("probe begin { println(strlen(5)) }", "a string is needed here");
-  expect_error("function f(s:string) { return strlen(s) } probe begin { println(f(5)) }", "'s' is used as a number here, and as a string elsewhere");
-  expect_error("function f:string() { return 5 } probe begin { println(f()) }", "'f' is used as a number here, and as a string elsewhere");
+  expect_error("function f(s:string) { return strlen(s) } probe begin { println(f(5)) }",
+               "'s' is used as a number here, and as a string elsewhere");
+  expect_error("function f:string() { return 5 } probe begin { println(f()) }",
+               "'f' is used as a number here, and as a string elsewhere");
   expect_error("probe begin { x = 1; x .= \"a\" }", "'x' is used as a string here");
   expect_error(entry("println($s + 1)"), "a number is needed here");
   expect_error("probe begin { println(pid() ? 2 : \"x\") } ", "a number is needed here, and this is a string");
@@ -83,13 +92,17 @@ TEST(Refusals, Types) {
 TEST(Refusals, Aggregates) {
   expect_error("global s probe begin { s <<< 1; println(s) }", "'s' is an aggregate, and can't be used as a value");
   expect_error("global s probe begin { s <<< 1; x = s; println(x) }", "'s' is an aggregate");
-  expect_error("global s probe begin { s <<< 1; s = 5 }", "'s' is used as a number here, and as an aggregate elsewhere");
+  expect_error("global s probe begin { s <<< 1; s = 5 }",
+               "'s' is used as a number here, and as an aggregate elsewhere");
   expect_error("global s probe begin { s <<< 1; s++ }", "as an aggregate elsewhere");
-  expect_error("global n probe begin { n = 1; println(@count(n)) }", "'n' is used as an aggregate here, and as a number elsewhere");
+  expect_error("global n probe begin { n = 1; println(@count(n)) }",
+               "'n' is used as an aggregate here, and as a number elsewhere");
   expect_error("global s probe begin { s <<< \"x\" }", "a number is needed here");
-  expect_error("global a probe begin { a[1] <<< 1; foreach (v = k in a) println(k) }", "are aggregates, which a variable can't hold");
+  expect_error("global a probe begin { a[1] <<< 1; foreach (v = k in a) println(k) }",
+               "are aggregates, which a variable can't hold");
   expect_error("global s probe begin { s <<< 1; print(@hist_linear(s, 0, 1000000, 1)) }", "more than 1024 buckets");
-  expect_error("global s probe begin { s <<< 1; print(@hist_linear(s, 0, 10, 1)); print(@hist_log(s)) }", "two different histograms");
+  expect_error("global s probe begin { s <<< 1; print(@hist_linear(s, 0, 10, 1)); print(@hist_log(s)) }",
+               "two different histograms");
   expect_error("global a probe begin { a[1] = 1; foreach (k in a @sum-) println(k) }", "holds no aggregates");
 }
 
@@ -97,10 +110,12 @@ TEST(Refusals, Arrays) {
   expect_error("global a probe begin { a[1] = 1; println(a) }", "array 'a' is used without subscripts");
   expect_error("global a probe begin { a[1] = 1; a = 5 }", "array 'a' is used without subscripts");
   expect_error("global a probe begin { a[1] = 1; a++ }", "array 'a' is used without subscripts");
-  expect_error("global a probe begin { a[1] = 1; foreach (k in a) a[k] = 2 }", "'a' is changed while a foreach loops over it");
+  expect_error("global a probe begin { a[1] = 1; foreach (k in a) a[k] = 2 }",
+               "'a' is changed while a foreach loops over it");
   expect_error("global a probe begin { a[1] = 1; foreach (k in a) delete a[k] }", "'a' is changed while a foreach");
   expect_error("global a probe begin { a[1] = 1; foreach (k in a) k++ }", "'k' is changed while a foreach");
-  expect_error("global a function f() { a[2] = 1 } probe begin { a[1] = 1; foreach (k in a) f() }", "function 'f' changes 'a'");
+  expect_error("global a function f() { a[2] = 1 } probe begin { a[1] = 1; foreach (k in a) f() }",
+               "function 'f' changes 'a'");
 }
 
 TEST(Refusals, Jumps) {
@@ -130,7 +145,8 @@ TEST(Refusals, TellsOneVariableOnceForAllItsPlaces) {
 }
 
 TEST(Refusals, Domains) {
-  expect_error("probe begin { println(user_string(1)) }", "'user_string' needs a traced program, and a begin probe runs in none");
+  expect_error("probe begin { println(user_string(1)) }",
+               "'user_string' needs a traced program, and a begin probe runs in none");
   expect_error("function f() { return int_arg(1) } probe timer.s(1) { println(f()) }", "note: called from here");
   expect_error(leaving("println(int_arg(1))"), "the arguments are gone when the function returns");
   expect_error(entry("println(int_arg(0))"), "arguments are numbered from 1");
@@ -140,7 +156,8 @@ TEST(Refusals, Domains) {
 }
 
 TEST(Refusals, WhatLaterVersionsBring) {
-  expect_error("probe begin { if (execname() =~ \"x\") exit() }", "regular expressions (=~, !~) are not available in this version");
+  expect_error("probe begin { if (execname() =~ \"x\") exit() }",
+               "regular expressions (=~, !~) are not available in this version");
   expect_error("probe begin { println(@perf(\"x\")) }", "@perf is not available in this version");
 }
 

@@ -30,9 +30,15 @@ class Refuser {
 
   void look_one(const Expression& x) {
     switch (x.kind) {
-      case ExpressionKind::kEmbedded: refuse(x.range, "embedded C code is not available in this version"); return;
-      case ExpressionKind::kRegex: refuse(x.range, "regular expressions (=~, !~) are not available in this version"); return;
-      case ExpressionKind::kPerf: refuse(x.range, "@perf is not available in this version"); return;
+      case ExpressionKind::kEmbedded:
+        refuse(x.range, "embedded C code is not available in this version");
+        return;
+      case ExpressionKind::kRegex:
+        refuse(x.range, "regular expressions (=~, !~) are not available in this version");
+        return;
+      case ExpressionKind::kPerf:
+        refuse(x.range, "@perf is not available in this version");
+        return;
       case ExpressionKind::kDereference:
         e_.diagnostics.error(x.range, "'->' on a script value is not available in this version")
             .hint("write the whole path after the $variable");
@@ -40,17 +46,23 @@ class Refuser {
       case ExpressionKind::kPrint:
         for (const FormatPart& part : static_cast<const Print&>(x).parts) {
           if (part.kind == FormatPart::Kind::kMemory || part.kind == FormatPart::Kind::kMemoryHex) {
-            refuse(static_cast<const Print&>(x).format_range, "the conversions %m and %M are not available in this version");
+            refuse(static_cast<const Print&>(x).format_range,
+                   "the conversions %m and %M are not available in this version");
           }
         }
         return;
-      case ExpressionKind::kTargetVariable: case ExpressionKind::kAtOperation: case ExpressionKind::kEntry:
+      case ExpressionKind::kTargetVariable:
+      case ExpressionKind::kAtOperation:
+      case ExpressionKind::kEntry:
       case ExpressionKind::kDefined:
         if (in_probe_) return;
-        e_.diagnostics.error(x.range, "'" + to_source(x) + "' in a function: variables of the traced program are only known in probes")
+        e_.diagnostics
+            .error(x.range,
+                   "'" + to_source(x) + "' in a function: variables of the traced program are only known in probes")
             .hint("pass the value as an argument");
         return;
-      default: return;
+      default:
+        return;
     }
   }
 

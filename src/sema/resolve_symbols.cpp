@@ -20,14 +20,68 @@ using namespace syntax;
 
 // Functions of SystemTap's library that people will try and that later versions bring.
 constexpr std::string_view kLaterFunctions[] = {
-    "print_ubacktrace", "print_ubacktrace_brief", "sprint_ubacktrace", "ubacktrace", "print_ustack", "print_usyms",
-    "usymname", "usymdata", "usymfile", "usymline", "usymfileline", "umodname", "uaddr", "ucallers", "print_backtrace",
-    "backtrace", "sprint_backtrace", "print_stack", "print_syms", "symname", "symdata", "caller", "callers",
-    "thread_indent", "indent", "tokenize", "system", "env_var", "user_string_utf16", "user_string_utf32", "user_buffer_quoted",
-    "kernel_string", "kernel_int", "kernel_long", "kernel_char", "kernel_pointer", "task_current", "pid2task",
-    "pid2execname", "cmdline_str", "cmdline_args", "cmdline_arg", "target_set_pid", "target_set_report", "abort",
-    "print_regs", "print_uregs", "modname", "probemod", "probe_type", "qs_wait", "speculation", "speculate", "commit",
-    "discard", "set_kernel_string", "set_user_string", "set_user_int", "set_user_long", "panic", "mdelay", "udelay",
+    "print_ubacktrace",
+    "print_ubacktrace_brief",
+    "sprint_ubacktrace",
+    "ubacktrace",
+    "print_ustack",
+    "print_usyms",
+    "usymname",
+    "usymdata",
+    "usymfile",
+    "usymline",
+    "usymfileline",
+    "umodname",
+    "uaddr",
+    "ucallers",
+    "print_backtrace",
+    "backtrace",
+    "sprint_backtrace",
+    "print_stack",
+    "print_syms",
+    "symname",
+    "symdata",
+    "caller",
+    "callers",
+    "thread_indent",
+    "indent",
+    "tokenize",
+    "system",
+    "env_var",
+    "user_string_utf16",
+    "user_string_utf32",
+    "user_buffer_quoted",
+    "kernel_string",
+    "kernel_int",
+    "kernel_long",
+    "kernel_char",
+    "kernel_pointer",
+    "task_current",
+    "pid2task",
+    "pid2execname",
+    "cmdline_str",
+    "cmdline_args",
+    "cmdline_arg",
+    "target_set_pid",
+    "target_set_report",
+    "abort",
+    "print_regs",
+    "print_uregs",
+    "modname",
+    "probemod",
+    "probe_type",
+    "qs_wait",
+    "speculation",
+    "speculate",
+    "commit",
+    "discard",
+    "set_kernel_string",
+    "set_user_string",
+    "set_user_int",
+    "set_user_long",
+    "panic",
+    "mdelay",
+    "udelay",
 };
 
 enum Usage { kRead = 1, kWrite = 2 };
@@ -201,7 +255,8 @@ class SymbolResolver {
     if (!global) {
       std::string near = nearest_name(variable.name, global_names());
       auto& error = e_.diagnostics.error(variable.range, fmt::format("unresolved {} '{}'", what, variable.name));
-      error.hint(near.empty() ? fmt::format("declare it: global {}", variable.name) : fmt::format("did you mean '{}'?", near));
+      error.hint(near.empty() ? fmt::format("declare it: global {}", variable.name)
+                              : fmt::format("did you mean '{}'?", near));
       return;
     }
     variable.global = global;
@@ -224,7 +279,9 @@ class SymbolResolver {
   void visit(ExpressionPtr& slot, int usage, bool unused = false) {
     Expression& x = *slot;
     switch (x.kind) {
-      case ExpressionKind::kVariable: visit_variable(static_cast<Variable&>(x), usage); return;
+      case ExpressionKind::kVariable:
+        visit_variable(static_cast<Variable&>(x), usage);
+        return;
       case ExpressionKind::kIndex: {
         auto& index = static_cast<Index&>(x);
         visit_global(*index.array, usage, "array");
@@ -241,7 +298,9 @@ class SymbolResolver {
         visit_global(*in.array, kRead, "array");
         return;
       }
-      case ExpressionKind::kIncrement: visit(static_cast<Increment&>(x).operand, unused ? kWrite : kRead | kWrite); return;
+      case ExpressionKind::kIncrement:
+        visit(static_cast<Increment&>(x).operand, unused ? kWrite : kRead | kWrite);
+        return;
       case ExpressionKind::kAssignment: {
         auto& assignment = static_cast<Assignment&>(x);
         bool only_writes = unused || assignment.op == Assignment::Operator::kSet;
@@ -254,16 +313,23 @@ class SymbolResolver {
         visit(assignment.value, kRead);
         return;
       }
-      case ExpressionKind::kStatistic: visit_aggregate(static_cast<Statistic&>(x).stats, kRead); return;
-      case ExpressionKind::kHistogram: visit_aggregate(static_cast<Histogram&>(x).stats, kRead); return;
+      case ExpressionKind::kStatistic:
+        visit_aggregate(static_cast<Statistic&>(x).stats, kRead);
+        return;
+      case ExpressionKind::kHistogram:
+        visit_aggregate(static_cast<Histogram&>(x).stats, kRead);
+        return;
       case ExpressionKind::kHistogramIndex: {
         auto& index = static_cast<HistogramIndex&>(x);
         visit_aggregate(index.histogram->stats, kRead);
         visit(index.bucket, kRead);
         return;
       }
-      case ExpressionKind::kCall: visit_call(slot); return;
-      default: for_each_slot(x, [&](ExpressionPtr& child) { visit(child, kRead); });
+      case ExpressionKind::kCall:
+        visit_call(slot);
+        return;
+      default:
+        for_each_slot(x, [&](ExpressionPtr& child) { visit(child, kRead); });
     }
   }
 
@@ -324,8 +390,9 @@ class SymbolResolver {
     if (find_intrinsic(call.name) >= 0) return nullptr;
     if (other_arity) {
       size_t wanted = other_arity->parameters.size();
-      e_.diagnostics.error(call.range, fmt::format("'{}' takes {} argument{}, not {}", call.name, wanted,
-                                                   wanted == 1 ? "" : "s", call.arguments.size()))
+      e_.diagnostics
+          .error(call.range, fmt::format("'{}' takes {} argument{}, not {}", call.name, wanted, wanted == 1 ? "" : "s",
+                                         call.arguments.size()))
           .note(other_arity->range, "defined here");
     } else if (hidden) {
       e_.diagnostics.error(name_of(call), fmt::format("function '{}' is private to another file", call.name))
@@ -346,8 +413,8 @@ class SymbolResolver {
       e_.diagnostics.error(name_of(call), fmt::format("function '{}' is not available in this version", call.name));
       return;
     }
-    std::vector<std::string> known = {"print", "println", "printf", "printd", "printdln", "print_char", "sprint",
-                                      "sprintln", "sprintf", "sprintd", "sprintdln"};
+    std::vector<std::string> known = {"print",  "println",  "printf",  "printd",  "printdln", "print_char",
+                                      "sprint", "sprintln", "sprintf", "sprintd", "sprintdln"};
     for (const Names& names : names_) {
       for (const auto& [name, overloads] : names.functions) known.push_back(name);
     }
@@ -381,7 +448,9 @@ class SymbolResolver {
   // ---- statements
   void visit(Statement& s) {
     switch (s.kind) {
-      case StatementKind::kExpression: visit(static_cast<ExpressionStatement&>(s).expression, kRead, true); return;
+      case StatementKind::kExpression:
+        visit(static_cast<ExpressionStatement&>(s).expression, kRead, true);
+        return;
       case StatementKind::kFor: {
         auto& loop = static_cast<For&>(s);
         if (loop.init) visit(loop.init, kRead, true);
@@ -390,7 +459,9 @@ class SymbolResolver {
         visit(*loop.body);
         return;
       }
-      case StatementKind::kForeach: visit_foreach(static_cast<Foreach&>(s)); return;
+      case StatementKind::kForeach:
+        visit_foreach(static_cast<Foreach&>(s));
+        return;
       case StatementKind::kDelete: {
         auto& target = static_cast<Delete&>(s).target;
         if (auto* variable = as<Variable>(target)) {
@@ -457,6 +528,8 @@ class SymbolResolver {
 
 }  // namespace
 
-void resolve_symbols(Elaboration& e) { SymbolResolver(e).run(); }
+void resolve_symbols(Elaboration& e) {
+  SymbolResolver(e).run();
+}
 
 }  // namespace spile::sema

@@ -7,7 +7,9 @@
 namespace spile::sema {
 namespace {
 
-std::string entry(const std::string& body) { return "probe process(\"/bin/fake\").function(\"foo\") { " + body + " }\n"; }
+std::string entry(const std::string& body) {
+  return "probe process(\"/bin/fake\").function(\"foo\") { " + body + " }\n";
+}
 
 Sharing sharing_of_g(const std::string& script) {
   auto made = elaborate_text("global g, other " + script);
@@ -16,27 +18,32 @@ Sharing sharing_of_g(const std::string& script) {
 }
 
 TEST(Sharing, OnlyAddedToIsSharded) {
-  for (const char* body : {"g++", "--g", "g += $x", "g -= 2", "g <<< $x", "g[$x]++", "g[$x, 1] += 2", "g[execname()] <<< 1",
-                           "for (i = 0; i < 3; g++) i++"}) {
+  for (const char* body : {"g++", "--g", "g += $x", "g -= 2", "g <<< $x", "g[$x]++", "g[$x, 1] += 2",
+                           "g[execname()] <<< 1", "for (i = 0; i < 3; g++) i++"}) {
     EXPECT_EQ(sharing_of_g(entry(body)), Sharing::kSharded) << body;
   }
 }
 
 TEST(Sharing, AnythingElseIsLocked) {
-  for (const char* body : {"g = $x", "other = g++", "g *= 2", "g += g", "if (g) g++", "g[g2()]++; println(g[1])", "g .= \"x\"",
-                           "g <<< 1; println(@count(g))", "g[1]++; delete g[1]", "foreach (k in g) other += g[k]; g[1]++"}) {
+  for (const char* body :
+       {"g = $x", "other = g++", "g *= 2", "g += g", "if (g) g++", "g[g2()]++; println(g[1])", "g .= \"x\"",
+        "g <<< 1; println(@count(g))", "g[1]++; delete g[1]", "foreach (k in g) other += g[k]; g[1]++"}) {
     EXPECT_EQ(sharing_of_g(entry(body) + "function g2() { return 1 }"), Sharing::kLocked) << body;
   }
 }
 
 TEST(Sharing, ControllerMayReadAndResetASharded) {
-  EXPECT_EQ(sharing_of_g(entry("g++") + "probe timer.s(1) { println(g); g = 0 } probe end { println(g) }"), Sharing::kSharded);
-  EXPECT_EQ(sharing_of_g(entry("g[$x] <<< 1") + "probe end { foreach (k in g-) println(@count(g[k])); delete g }"), Sharing::kSharded);
+  EXPECT_EQ(sharing_of_g(entry("g++") + "probe timer.s(1) { println(g); g = 0 } probe end { println(g) }"),
+            Sharing::kSharded);
+  EXPECT_EQ(sharing_of_g(entry("g[$x] <<< 1") + "probe end { foreach (k in g-) println(@count(g[k])); delete g }"),
+            Sharing::kSharded);
 }
 
 TEST(Sharing, FollowsFunctions) {
   EXPECT_EQ(sharing_of_g("function hit() { g++ } " + entry("hit()")), Sharing::kSharded);
-  EXPECT_EQ(sharing_of_g("function hit() { return g } function more() { return hit() } " + entry("g++; println(more())")), Sharing::kLocked);
+  EXPECT_EQ(
+      sharing_of_g("function hit() { return g } function more() { return hit() } " + entry("g++; println(more())")),
+      Sharing::kLocked);
   EXPECT_EQ(sharing_of_g("function show() { println(g) } " + entry("g++") + "probe end { show() }"), Sharing::kSharded);
 }
 
@@ -46,7 +53,8 @@ TEST(Sharing, SetInBeginAndReadLaterIsReadOnly) {
 }
 
 TEST(Sharing, ControllersOwn) {
-  EXPECT_EQ(sharing_of_g("probe begin { g = 5 } probe timer.s(1) { g += g; println(g) } " + entry("other++")), Sharing::kController);
+  EXPECT_EQ(sharing_of_g("probe begin { g = 5 } probe timer.s(1) { g += g; println(g) } " + entry("other++")),
+            Sharing::kController);
 }
 
 TEST(Sharing, WrappingArraysAreLocked) {
@@ -72,7 +80,8 @@ TEST(Uses, LocksInOrderWithTheirWrites) {
 
 TEST(Uses, PlainHandlersNeedNoGuard) {
   auto plain = [](const std::string& body) {
-    auto made = elaborate_text("global c, s, a, n = 3 " + entry(body) + "probe end { printdln(\",\", c, n) if (@count(s)) println(a[1]) }");
+    auto made = elaborate_text("global c, s, a, n = 3 " + entry(body) +
+                               "probe end { printdln(\",\", c, n) if (@count(s)) println(a[1]) }");
     EXPECT_TRUE(made.ok()) << made.messages();
     return made.ok() && made.program.probes[0].only_accumulates;
   };
@@ -91,7 +100,8 @@ TEST(Uses, PlainHandlersNeedNoGuard) {
 
 TEST(Uses, SiteIsNeededOnlyWhereItDiffers) {
   auto one = elaborate_text(entry("println(ppfunc())"));
-  auto many = elaborate_text("probe process(\"/bin/fake\").function(\"*\") { println(where()) } function where() { return ppfunc() }");
+  auto many = elaborate_text(
+      "probe process(\"/bin/fake\").function(\"*\") { println(where()) } function where() { return ppfunc() }");
   ASSERT_TRUE(one.ok() && many.ok()) << many.messages();
   EXPECT_FALSE(one.program.probes[0].needs_site_id);
   EXPECT_TRUE(many.program.probes[0].needs_site_id);
@@ -103,9 +113,10 @@ TEST(Uses, Registers) {
 }
 
 TEST(Sites, EntryAndReturnOfOneFunctionAreOneSite) {
-  auto made = elaborate_text("probe process(\"/bin/fake\").function(\"*\") { println(1) }"
-                             "probe process(\"/bin/fake\").function(\"ba*\").return { println(2) }"
-                             "probe process(\"/bin/fake\").function(\"bar\") { println(3) }");
+  auto made = elaborate_text(
+      "probe process(\"/bin/fake\").function(\"*\") { println(1) }"
+      "probe process(\"/bin/fake\").function(\"ba*\").return { println(2) }"
+      "probe process(\"/bin/fake\").function(\"bar\") { println(3) }");
   ASSERT_TRUE(made.ok()) << made.messages();
   ASSERT_EQ(made.program.sites.size(), 3u);
   const SiteGroup& bar = made.program.site_groups[made.program.sites[1].group];
@@ -116,8 +127,9 @@ TEST(Sites, EntryAndReturnOfOneFunctionAreOneSite) {
 }
 
 TEST(Aggregates, OnlyWhatIsExtracted) {
-  auto made = elaborate_text("global s, a " + entry("s <<< $x; a[1] <<< $x") +
-                             "probe end { println(@avg(s)); print(@hist_linear(s, 0, 100, 10)); foreach (k in a- limit 3) println(k) }");
+  auto made = elaborate_text(
+      "global s, a " + entry("s <<< $x; a[1] <<< $x") +
+      "probe end { println(@avg(s)); print(@hist_linear(s, 0, 100, 10)); foreach (k in a- limit 3) println(k) }");
   ASSERT_TRUE(made.ok()) << made.messages();
   AggregateUse use = aggregate_use(made.program, made.global("s"));
   EXPECT_EQ(use.statistics, 1u << static_cast<int>(syntax::Statistic::Operator::kAverage));

@@ -15,10 +15,15 @@ namespace spile::sema {
 enum class Domain : uint8_t { kController, kTarget, kKernel };
 
 enum class ProbeKind : uint8_t {
-  kBegin, kEnd, kError, kNever, kTimer,   // controller
-  kFunctionEntry, kFunctionReturn,        // process.*: target, or uprobes in the kernel
-  kTracepoint,                            // kernel.trace("system:event")
-  kProfile,                               // timer.profile
+  kBegin,
+  kEnd,
+  kError,
+  kNever,
+  kTimer,  // controller
+  kFunctionEntry,
+  kFunctionReturn,  // process.*: target, or uprobes in the kernel
+  kTracepoint,      // kernel.trace("system:event")
+  kProfile,         // timer.profile
 };
 
 // One place in a program or kernel that a probe point stands for.
@@ -30,7 +35,7 @@ struct Site {
   std::string function;      // "foo": what probefunc() says
   std::string source_file;   // may be empty
   int line = 0;
-  std::string tracepoint;    // "sched:sched_switch"
+  std::string tracepoint;  // "sched:sched_switch"
 
   bool same_place(const Site& other) const {
     return module == other.module && address == other.address && tracepoint == other.tracepoint;
@@ -54,20 +59,33 @@ struct ResolvedPoint {
 // operation pops its operands and pushes its result; the last value is the answer.
 struct LocationOp {
   enum class Kind : uint8_t {
-    kRegister,      // push register `value` (DWARF numbering 0..16); at a return 0 and 1 are the returned rax, rdx
-    kCfa,           // push CFA
-    kConstant,      // push `value`
-    kLoadBias,      // push the module's load bias (run-time minus file address)
-    kAdd,           // pop b, a; push a + b
-    kSubtract,      // a - b
-    kMultiply,      // a * b
-    kAnd, kOr, kShiftLeft, kShiftRight, kShiftRightArithmetic,
-    kDivide,        // signed; pop b, a; push a / b; a script error where b is 0
-    kModulo,        // unsigned; likewise
+    kRegister,  // push register `value` (DWARF numbering 0..16); at a return 0 and 1 are the returned rax, rdx
+    kCfa,       // push CFA
+    kConstant,  // push `value`
+    kLoadBias,  // push the module's load bias (run-time minus file address)
+    kAdd,       // pop b, a; push a + b
+    kSubtract,  // a - b
+    kMultiply,  // a * b
+    kAnd,
+    kOr,
+    kShiftLeft,
+    kShiftRight,
+    kShiftRightArithmetic,
+    kDivide,  // signed; pop b, a; push a / b; a script error where b is 0
+    kModulo,  // unsigned; likewise
     kXor,
-    kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual,  // signed; push 1 or 0
-    kNegate, kNot, kAbsolute,         // change the top; kNot: all bits
-    kDuplicate, kDrop, kSwap,
+    kEqual,
+    kNotEqual,
+    kLess,
+    kLessEqual,
+    kGreater,
+    kGreaterEqual,  // signed; push 1 or 0
+    kNegate,
+    kNot,
+    kAbsolute,  // change the top; kNot: all bits
+    kDuplicate,
+    kDrop,
+    kSwap,
     kRotate,        // the top goes below the two entries under it (a b c -> c a b)
     kPick,          // push a copy of the entry `value` below the top (0: the top)
     kLoad,          // pop an address; push the `size` bytes there, sign-extended if `is_signed`; may be a script error
@@ -76,7 +94,7 @@ struct LocationOp {
     kIndex,         // push the value of the expression in step `value` of the node's path; -1: of the pointer that
                     // @cast starts from, its first argument
     kContextField,  // tracepoint: push the `size`-byte field at offset `value` of the record
-    kContextAddress,// tracepoint: push the address of the record plus `value` (a pointer into kernel memory)
+    kContextAddress,  // tracepoint: push the address of the record plus `value` (a pointer into kernel memory)
   };
   Kind kind;
   int64_t value = 0;

@@ -17,7 +17,9 @@ namespace {
 using namespace syntax;
 
 using Place = std::pair<uint32_t, uint32_t>;  // within the user's script
-Place place_of(const SourceRange& range) { return {range.begin, range.end}; }
+Place place_of(const SourceRange& range) {
+  return {range.begin, range.end};
+}
 
 void warn_locals(Elaboration& e) {
   // The same body may stand in several probes; a variable is unused where none of them uses it.
@@ -37,7 +39,8 @@ void warn_locals(Elaboration& e) {
       }
       for (const Global* global : e.program.globals) candidates.push_back(global->name);
       std::string near = nearest_name(name, candidates);
-      auto& warning = e.diagnostics.warning(traffic.first_use, fmt::format("local variable '{}' is never assigned", name));
+      auto& warning =
+          e.diagnostics.warning(traffic.first_use, fmt::format("local variable '{}' is never assigned", name));
       if (!near.empty()) warning.hint(fmt::format("did you mean '{}'?", near));
     } else if (traffic.written && !traffic.read) {
       e.diagnostics.warning(traffic.first_use, fmt::format("local variable '{}' is assigned and never read", name));
@@ -65,7 +68,8 @@ void warn_unused(Elaboration& e) {
     }
   }
   for (const auto& function : user.functions) {
-    if (function->index < 0) e.diagnostics.warning(function->range, fmt::format("function '{}' is never called", function->name));
+    if (function->index < 0)
+      e.diagnostics.warning(function->range, fmt::format("function '{}' is never called", function->name));
   }
 }
 
@@ -80,7 +84,8 @@ void elide_unused(Elaboration& e) {
     slot = std::make_unique<Null>(slot->range);
   };
   for (Probe& probe : e.program.probes) {
-    for_each_statement(static_cast<Statement&>(*probe.body), [&](StatementPtr& child) { rewrite_statements(child, elide); });
+    for_each_statement(static_cast<Statement&>(*probe.body),
+                       [&](StatementPtr& child) { rewrite_statements(child, elide); });
   }
   for (Function* function : e.program.functions) {
     if (function->body) rewrite_statements(function->body, elide);
