@@ -34,7 +34,7 @@ END = ' probe end { println(c) }'
 HITS = [
     ("c++", 'global c probe process.function("probed") { c++ }' + END, 5, lambda calls: calls),
     ("s <<< $arg", 'global s probe process.function("probed") { s <<< $arg } '
-     'probe end { println(@sum(s), " ", @min(s), " ", @max(s), " ", @avg(s)); println(@count(s)) }', 8, lambda n: n),
+     'probe end { printf("%d %d %d %d\\n", @sum(s), @min(s), @max(s), @avg(s)); println(@count(s)) }', 8, lambda n: n),
     ("a[$arg & 63]++", 'global a probe process.function("probed") { a[$arg & 63]++ } '
      'probe end { foreach (k in a) n += a[k]; println(n) }', 12, lambda n: n),
     ("if ($arg == -7) c++", 'global c probe process.function("probed") { if ($arg == -7) c++ }' + END, 3, lambda n: 0),
@@ -210,7 +210,7 @@ def start_large(cached):
         if not cached:
             shutil.rmtree(cache, ignore_errors=True)
         began = time.time_ns()
-        process, out, err, _, _ = run([SPILE, "-e", 'probe process.function("main") { println(gettimeofday_ns(), " ", $argc) }',
+        process, out, err, _, _ = run([SPILE, "-e", 'probe process.function("main") { printf("%d %d\\n", gettimeofday_ns(), $argc) }',
                                        "-c", f"{sqlite} :memory: .quit"], env={**os.environ, "XDG_CACHE_HOME": str(cache)})
         if process.returncode:
             raise Failed(err.strip()[-300:])
@@ -271,7 +271,7 @@ def arm_all(command, pattern):
             session.send_signal(signal.SIGINT)
             out, _ = session.communicate(timeout=60)
             err.seek(0)
-            functions = len(re.findall(r"^.*process.*function.*$", err.read().decode(errors="replace"), re.M))
+            functions = int(re.search(r"^Armed (\d+) of", err.read().decode(errors="replace"), re.M).group(1))
             if session.returncode or int(out.split()[-1]) == 0:
                 raise Failed(f"status {session.returncode}, {out!r}")
             return {"armed_ms": armed * 1e3, "pause_ms": pause / 1e6, "peak_mb": peak / 1e6, "functions": functions}
@@ -298,7 +298,7 @@ def changed(pid):
     """Whether the text of the program differs from the file on disk."""
     for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
         fields = line.split(None, 5)
-        if "x" in fields[1] and len(fields) == 6 and fields[5].startswith("/"):
+        if "x" in fields[1] and len(fields) == 6 and fields[5].startswith("/") and "memfd" not in fields[5]:
             low, high = (int(part, 16) for part in fields[0].split("-"))
             with open(f"/proc/{pid}/mem", "rb") as memory, open(fields[5], "rb") as file:
                 memory.seek(low), file.seek(int(fields[2], 16))

@@ -63,6 +63,10 @@ class Result:
     def __init__(self, arguments, status, out, err):
         self.arguments, self.status, self.out, self.err = arguments, status, out, err
 
+    def __str__(self):
+        return (f"$ spile {' '.join(map(repr, self.arguments))}\n[status {self.status}]\n"
+                f"--- stdout\n{self.out[-4000:]}\n--- stderr\n{self.err[-4000:]}")
+
     def expect(self, out=None, status=0, out_match=None, err_match=None, err=None):
         """Everything given must hold; what is shown on failure is the whole run."""
         for good, what in [(out is None or self.out == out, f"output is not {out!r}"),
@@ -71,8 +75,7 @@ class Result:
                            (err_match is None or re.search(err_match, self.err, re.M), f"stderr lacks {err_match!r}"),
                            (err is None or self.err == err, f"stderr is not {err!r}")]:
             if not good:
-                fail(f"{what}\n$ spile {' '.join(map(repr, self.arguments))}\n[status {self.status}]\n"
-                     f"--- stdout\n{self.out[-4000:]}\n--- stderr\n{self.err[-4000:]}")
+                fail(f"{what}\n{self}")
         return self
 
     def numbers(self):

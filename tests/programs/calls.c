@@ -43,7 +43,13 @@ PROBED long eight(long a, long b, long c, long d, long e, long f, long g, long h
   return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h;
 }
 
-PROBED long fibonacci(long n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+// The barrier keeps compilers from turning one of the two calls into a loop.
+PROBED long fibonacci(long n) {
+  if (n < 2) return n;
+  long one = fibonacci(n - 1), two = fibonacci(n - 2);
+  __asm__ volatile("" : "+r"(one), "+r"(two));
+  return one + two;
+}
 
 PROBED long greet(const char* name) { return (long)strlen(name); }
 
