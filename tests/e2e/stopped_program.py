@@ -1,0 +1,14 @@
+# A program stopped by SIGSTOP can be attached and left; it goes on only when it is told to.
+from spiletest import *
+
+target = server(seconds=60)
+target.send_signal(signal.SIGSTOP)
+time.sleep(0.1)
+session = Session("-e", 'global c probe process.function("work") { c++ } probe end { printf("%d\\n", c) }',
+                  "-x", target.pid).attached(target.pid)
+time.sleep(0.3)
+session.stop().expect(out="0\n", status=0)
+expect_match(r"^State:\s+T", pathlib.Path(f"/proc/{target.pid}/status").read_text(), "the state")
+target.send_signal(signal.SIGCONT)
+expect_untouched(target.pid)
+expect_match("wrong 0", finish(target))

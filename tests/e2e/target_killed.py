@@ -1,0 +1,9 @@
+# The program dies by a signal in the middle of it all: what was counted is told.
+from spiletest import *
+
+target = server(seconds=50, threads=2)
+session = Session("-e", 'global c probe process.function("work") { c++ } probe end { printf("c %d\\n", c > 100) }',
+                  "-x", target.pid).attached(target.pid)
+time.sleep(0.3)
+target.kill()
+session.wait(20).expect(out="c 1\n")
