@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/fault_catcher.h"
 #include "runtime/test_arena.h"
 
 namespace spile::rt {
@@ -59,6 +60,39 @@ TEST(Thread, SelfPointersAreNoticed) {
   spile_rt_leave(&context);
   EXPECT_EQ(arena.table()->self_pointers, 1u);
 }
+
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+// With another fs base for a moment. Nothing in here may need the C library's TLS.
+[[gnu::noinline]] abi::ThreadSlot* slot_with_base(uint64_t base) {
+  uint64_t own;
+  Context context{};
+  asm volatile("rdfsbase %0" : "=r"(own));
+  asm volatile("wrfsbase %0" ::"r"(base));
+  bool entered = spile_rt_enter_light(&context);
+  if (entered) spile_rt_leave_light(&context);
+  asm volatile("wrfsbase %0" ::"r"(own));
+  return entered ? context.slot : nullptr;
+}
+
+TEST(Thread, AnyThreadPointerHasItsSlot) {
+  TestArena arena;
+  catch_faults();
+  EXPECT_EQ(slot_with_base(0), arena.slot(1));  // as before the C library has set up
+  Context context{};
+  ASSERT_TRUE(spile_rt_enter_light(&context));
+  EXPECT_EQ(context.slot, arena.slot(2));
+  EXPECT_EQ(arena.table()->self_pointers, 1u);
+  EXPECT_EQ(slot_with_base(0), arena.slot(1));  // fs:0 faults
+  EXPECT_EQ(slot_with_base(64), arena.slot(3));
+  EXPECT_EQ(slot_with_base(64), arena.slot(3));
+  EXPECT_EQ(arena.table()->self_pointers, 2u);
+  uint64_t zero = 0, other = context.slot->thread_pointer - 1;
+  EXPECT_EQ(slot_with_base(reinterpret_cast<uint64_t>(&zero)), arena.slot(4));
+  EXPECT_EQ(slot_with_base(reinterpret_cast<uint64_t>(&other)), arena.slot(5));  // says that it is the main thread
+  ASSERT_TRUE(spile_rt_enter_light(&context));
+  EXPECT_EQ(context.slot, arena.slot(2));
+}
+#endif
 
 TEST(Thread, DisabledArenaRefusesSilently) {
   TestArena arena;

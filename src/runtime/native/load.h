@@ -11,7 +11,7 @@ namespace spile::rt {
 #define SPILE_FIXUPS "spile_fixups"  // a name for which the linker makes __start_ and __stop_ symbols
 #endif
 
-#define SPILE_LOAD(INSTRUCTION)                  \
+#define SPILE_LOAD(INSTRUCTION, ...)             \
   asm goto("1: " INSTRUCTION                     \
            "\n"                                  \
            ".pushsection " SPILE_FIXUPS          \
@@ -19,7 +19,7 @@ namespace spile::rt {
            ".long 1b - .\n.long %l[fault] - .\n" \
            ".popsection"                         \
            : "=r"(word)                          \
-           : "r"(address)                        \
+           : __VA_ARGS__                         \
            :                                     \
            : fault)
 
@@ -28,14 +28,24 @@ template <uint32_t kSize>
 SPILE_INLINE inline bool load_word(uint64_t address, uint64_t* value) {
   uint64_t word;
   if constexpr (kSize == 1) {
-    SPILE_LOAD("movzbl (%1), %k0");
+    SPILE_LOAD("movzbl (%1), %k0", "r"(address));
   } else if constexpr (kSize == 2) {
-    SPILE_LOAD("movzwl (%1), %k0");
+    SPILE_LOAD("movzwl (%1), %k0", "r"(address));
   } else if constexpr (kSize == 4) {
-    SPILE_LOAD("movl (%1), %k0");
+    SPILE_LOAD("movl (%1), %k0", "r"(address));
   } else {
-    SPILE_LOAD("movq (%1), %0");
+    SPILE_LOAD("movq (%1), %0", "r"(address));
   }
+  *value = word;
+  return true;
+fault:
+  return false;
+}
+
+// The word at fs:0. False: the fs base of this thread points nowhere.
+SPILE_INLINE inline bool load_word_at_fs(uint64_t* value) {
+  uint64_t word;
+  SPILE_LOAD("movq %%fs:0, %0", );
   *value = word;
   return true;
 fault:

@@ -28,11 +28,6 @@ SPILE_INLINE inline uint64_t fs_base() {
   asm volatile("rdfsbase %0" : "=r"(base));
   return base;
 }
-SPILE_INLINE inline uint64_t word_at_fs() {
-  uint64_t word;
-  asm volatile("movq %%fs:0, %0" : "=r"(word));
-  return word;
-}
 SPILE_INLINE inline uint64_t table_index(uint64_t base) {
   return (base >> 12 ^ base >> 6) & (abi::kThreadTableEntries - 1);
 }
@@ -133,11 +128,13 @@ SPILE_INLINE inline void find_thread(Context* context) {
   }
   abi::ProcessTable* table = process_table();
   if (likely(load_relaxed(&table->self_pointers) == kSelfHolds)) {
-    uint64_t base = word_at_fs();
-    abi::ThreadTableEntry* entry = &table->entries[table_index(base)];
-    if (likely(load_acquire(&entry->thread_pointer) == base + 1)) {
-      context->slot = reinterpret_cast<abi::ThreadSlot*>(bytes_of(header) + entry->slot_offset);
-      return;
+    uint64_t base;
+    if (likely(load_word_at_fs(&base))) {
+      abi::ThreadTableEntry* entry = &table->entries[table_index(base)];
+      if (likely(load_acquire(&entry->thread_pointer) == base + 1)) {
+        context->slot = reinterpret_cast<abi::ThreadSlot*>(bytes_of(header) + entry->slot_offset);
+        return;
+      }
     }
   }
   context->slot = find_slot();
