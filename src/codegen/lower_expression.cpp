@@ -51,7 +51,7 @@ llvm::Value* Lowering::lower(const syntax::Expression& e) {
     case ExpressionKind::kStatistic: return lower_statistic(*syntax::as<syntax::Statistic>(e));
     case ExpressionKind::kHistogramIndex: return lower_histogram_index(*syntax::as<syntax::HistogramIndex>(e));
     case ExpressionKind::kEntryValue: return lower_entry_value(*syntax::as<syntax::EntryValue>(e));
-    case ExpressionKind::kRegex: unit.refuse(e.range, "regular expressions can't be compiled yet"); break;
+    case ExpressionKind::kRegex: unit.refuse(e.range, "regular expressions (=~, !~) can't be compiled"); break;
     case ExpressionKind::kEmbedded: unit.refuse(e.range, "embedded C can't be compiled"); break;
     case ExpressionKind::kPerf: unit.refuse(e.range, "@perf counters can't be read here"); break;
     case ExpressionKind::kHistogram: unit.refuse(e.range, "a histogram may only be printed, indexed or iterated"); break;

@@ -51,7 +51,7 @@ llvm::Value* Lowering::lower_print(const syntax::Print& print) {
   std::vector<FormatPart> parts = format_of(print);
   for (const FormatPart& part : parts) {
     if (part.kind == FormatPart::Kind::kMemory || part.kind == FormatPart::Kind::kMemoryHex) {
-      unit.refuse(print.format_range, "%m and %M can't be compiled yet");
+      unit.refuse(print.format_range, "%m and %M can't be compiled: print bytes with %c or %x");
     }
   }
   std::vector<const syntax::Expression*> arguments;
