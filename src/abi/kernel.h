@@ -1,6 +1,6 @@
 #pragma once
-// What handlers in the kernel (eBPF), the code that loads them and the controller agree upon. Freestanding: also compiled
-// into the runtime's bitcode.
+// What handlers in the kernel (eBPF), the code that loads them and the controller agree upon. Freestanding: also
+// compiled into the runtime's bitcode.
 //
 // A handler owns one *level* of its CPU while it runs: the kernel lets an interrupt's handler, or (uprobes) another
 // task's, run on the same CPU before ours is done. Every sharded datum exists once per (CPU, level), so each has one
@@ -23,13 +23,13 @@ namespace spile::abi {
 
 inline constexpr uint32_t kKernelLevels = 4;
 inline constexpr uint32_t kKernelShards = 2 * kKernelLevels;
-inline constexpr uint32_t kKernelScratchSize = 16384;       // bytes of a level
-inline constexpr uint32_t kKernelRecordSize = 8192;         // of them, at the end: the record being written
-inline constexpr uint32_t kDefaultKernelString = 128;       // MAXSTRINGLEN of handlers in the kernel unless -D sets it lower
+inline constexpr uint32_t kKernelScratchSize = 16384;  // bytes of a level
+inline constexpr uint32_t kKernelRecordSize = 8192;    // of them, at the end: the record being written
+inline constexpr uint32_t kDefaultKernelString = 128;  // MAXSTRINGLEN of handlers in the kernel unless -D sets it lower
 
 inline constexpr uint32_t kMaxKernelString = 512;
-inline constexpr uint32_t kDefaultKernelRing = 8 << 20;     // bytes, for all CPUs together
-inline constexpr uint32_t kKernelLocks = 512;               // of globals that can't be sharded, by the global's index
+inline constexpr uint32_t kDefaultKernelRing = 8 << 20;  // bytes, for all CPUs together
+inline constexpr uint32_t kKernelLocks = 512;            // of globals that can't be sharded, by the global's index
 
 // Symbols of the maps that the runtime refers to; codegen lists them in KernelCode::maps.
 inline constexpr char kKernelStateMap[] = "spile_map_state";      // kPerCpuArray, 1 entry of KernelState
@@ -44,21 +44,21 @@ inline constexpr char kKernelControlSymbol[] = "spile_kernel_control";      // K
 // what handlers share with it; at most for some microseconds: handlers give up waiting soon.
 inline constexpr char kKernelLocksSymbol[] = "spile_kernel_locks";
 
-struct KernelState {  // per CPU
-  uint64_t levels_busy;             // bit n: level n is owned by a running handler
+struct KernelState {     // per CPU
+  uint64_t levels_busy;  // bit n: level n is owned by a running handler
   uint64_t skipped[kSkipReasons];
-  char sink[kMaxKernelString];      // written by whoever, read by nobody: where strings are copied to be measured
+  char sink[kMaxKernelString];  // written by whoever, read by nobody: where strings are copied to be measured
 };
 
 struct KernelConstants {
-  int64_t clock_offset_ns;   // CLOCK_REALTIME - CLOCK_MONOTONIC
-  int64_t target_pid;        // target()
+  int64_t clock_offset_ns;  // CLOCK_REALTIME - CLOCK_MONOTONIC
+  int64_t target_pid;       // target()
 };
 
 struct KernelControl {
-  uint32_t enabled;          // written by the controller: 1 = handlers run
-  uint32_t exit_requested;   // written by exit()
-  uint32_t epoch;            // 0 or 1: whose shards handlers write; flipped by the controller
+  uint32_t enabled;         // written by the controller: 1 = handlers run
+  uint32_t exit_requested;  // written by exit()
+  uint32_t epoch;           // 0 or 1: whose shards handlers write; flipped by the controller
   uint32_t pad;
 };
 static_assert(sizeof(KernelControl) == 16);

@@ -59,8 +59,7 @@ Result<Attachment> link_program(int program, UniqueFd event, const AttachPoint& 
     return Error::from_errno(what, -link, -link == EINVAL ? "needs Linux 5.15 or later" : "");
   }
   attachment.link.reset(link);
-  if (ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0)
-    return Error::from_errno("start " + point.text, errno);
+  if (ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return Error::from_errno("start " + point.text, errno);
   attachment.event = std::move(event);
   return attachment;
 }
@@ -77,7 +76,8 @@ Result<std::vector<Attachment>> attach_tracepoint(int program, const AttachPoint
   size_t colon = point.tracepoint.find(':');
   if (colon == std::string::npos)
     return Error{fmt::format("attach {}: {} is not of the form system:event", point.text, point.tracepoint), ""};
-  std::string path = fmt::format("events/{}/{}/id", point.tracepoint.substr(0, colon), point.tracepoint.substr(colon + 1));
+  std::string path =
+      fmt::format("events/{}/{}/id", point.tracepoint.substr(0, colon), point.tracepoint.substr(colon + 1));
   Result<std::string> id = read_tracefs(path);
   if (!id) return std::move(id).error().within("attach " + point.text);
   perf_event_attr attributes{};
@@ -97,7 +97,8 @@ Result<std::vector<Attachment>> attach_profile(int program, const AttachPoint& p
     perf_event_attr attributes{};
     attributes.type = PERF_TYPE_SOFTWARE;
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
-    attributes.sample_period = static_cast<uint64_t>(point.interval_ns > 0 ? point.interval_ns : kDefaultProfileInterval);
+    attributes.sample_period =
+        static_cast<uint64_t>(point.interval_ns > 0 ? point.interval_ns : kDefaultProfileInterval);
     attributes.disabled = 1;
     TRY(UniqueFd event, open_event(attributes, point.process, cpu, point));
     TRY(Attachment attachment, link_program(program, std::move(event), point));
@@ -122,8 +123,9 @@ std::optional<UprobePmu> uprobe_pmu() {
 Result<std::vector<Attachment>> attach_uprobe(int program, const AttachPoint& point) {
   std::optional<UprobePmu> pmu = uprobe_pmu();
   if (!pmu)
-    return Error{fmt::format("attach {}: this kernel has no uprobes (no /sys/bus/event_source/devices/uprobe)", point.text),
-                 "use --runtime=inproc with -x or -c"};
+    return Error{
+        fmt::format("attach {}: this kernel has no uprobes (no /sys/bus/event_source/devices/uprobe)", point.text),
+        "use --runtime=inproc with -x or -c"};
   perf_event_attr attributes{};
   attributes.type = pmu->type;
   attributes.config = point.kind == AttachPoint::Kind::kUretprobe ? pmu->return_bit : 0;
@@ -152,21 +154,27 @@ std::vector<int> parse_cpu_list(const std::string& text) {
 
 Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& point) {
   switch (point.kind) {
-    case AttachPoint::Kind::kTracepoint: return attach_tracepoint(program, point);
-    case AttachPoint::Kind::kProfile: return attach_profile(program, point);
+    case AttachPoint::Kind::kTracepoint:
+      return attach_tracepoint(program, point);
+    case AttachPoint::Kind::kProfile:
+      return attach_profile(program, point);
     case AttachPoint::Kind::kUprobe:
-    case AttachPoint::Kind::kUretprobe: return attach_uprobe(program, point);
+    case AttachPoint::Kind::kUretprobe:
+      return attach_uprobe(program, point);
   }
   return Error{"attach " + point.text + ": unknown kind", ""};
 }
 
 std::string mechanism(const AttachPoint& point) {
   switch (point.kind) {
-    case AttachPoint::Kind::kTracepoint: return "tracepoint " + point.tracepoint;
+    case AttachPoint::Kind::kTracepoint:
+      return "tracepoint " + point.tracepoint;
     case AttachPoint::Kind::kProfile:
       return fmt::format("cpu-clock every {} ns", point.interval_ns > 0 ? point.interval_ns : kDefaultProfileInterval);
-    case AttachPoint::Kind::kUprobe: return fmt::format("uprobe at {}+{:#x}", point.path, point.file_offset);
-    case AttachPoint::Kind::kUretprobe: return fmt::format("uretprobe at {}+{:#x}", point.path, point.file_offset);
+    case AttachPoint::Kind::kUprobe:
+      return fmt::format("uprobe at {}+{:#x}", point.path, point.file_offset);
+    case AttachPoint::Kind::kUretprobe:
+      return fmt::format("uretprobe at {}+{:#x}", point.path, point.file_offset);
   }
   return "";
 }

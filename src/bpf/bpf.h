@@ -23,18 +23,18 @@ namespace spile::bpf {
 struct MapSpec {
   std::string symbol;
   enum class Kind { kPerCpuArray, kArray, kPerCpuHash, kHash, kLruHash, kRing } kind = Kind::kArray;
-  uint32_t key_size = 0;     // bytes; arrays: 4
-  uint32_t value_size = 0;   // bytes, a multiple of 8
-  uint32_t entries = 0;      // kRing: bytes, a power of two and of pages
+  uint32_t key_size = 0;    // bytes; arrays: 4
+  uint32_t value_size = 0;  // bytes, a multiple of 8
+  uint32_t entries = 0;     // kRing: bytes, a power of two and of pages
 
   // How `elements` presents it. Per-CPU values of one key become one value by `merge`. `sharded`: hashes carry the
   // shard in the key's last 8 bytes, arrays in the index (abi/kernel.h): it is dropped and its values merged.
   enum class Merge { kNone, kSum, kAggregate } merge = Merge::kNone;
   bool sharded = false;
-  // Parts of a hash's key: a long takes 8 bytes, a string string_size. `elements` repacks strings to their bytes and NUL
-  // padded to 8, as runtime/interface.h packs native keys; `put` and `erase` take that form too.
-  uint32_t key_count = 0;      // 0: the key is given as it is
-  uint32_t string_keys = 0;    // bit n: part n is a string
+  // Parts of a hash's key: a long takes 8 bytes, a string string_size. `elements` repacks strings to their bytes and
+  // NUL padded to 8, as runtime/interface.h packs native keys; `put` and `erase` take that form too.
+  uint32_t key_count = 0;    // 0: the key is given as it is
+  uint32_t string_keys = 0;  // bit n: part n is a string
   uint32_t string_size = 0;
   // Arrays that hold one element (sharded, or of one entry) present it under the empty key; others under the index.
 };
@@ -42,13 +42,13 @@ struct MapSpec {
 // One place where a program is to run.
 struct AttachPoint {
   enum class Kind { kTracepoint, kProfile, kUprobe, kUretprobe } kind = Kind::kTracepoint;
-  std::string tracepoint;        // "sched:sched_switch"
-  std::string path;              // uprobes: the ELF file
-  uint64_t file_offset = 0;      // uprobes: of the instruction in the file
-  int64_t interval_ns = 0;       // kProfile; 0: 100 samples a second
-  pid_t process = -1;            // uprobes and kProfile: only this process; -1: all. Tracepoints: see all
-  uint64_t cookie = 0;           // the program reads it with bpf_get_attach_cookie
-  std::string text;              // how messages name it: the probe point
+  std::string tracepoint;    // "sched:sched_switch"
+  std::string path;          // uprobes: the ELF file
+  uint64_t file_offset = 0;  // uprobes: of the instruction in the file
+  int64_t interval_ns = 0;   // kProfile; 0: 100 samples a second
+  pid_t process = -1;        // uprobes and kProfile: only this process; -1: all. Tracepoints: see all
+  uint64_t cookie = 0;       // the program reads it with bpf_get_attach_cookie
+  std::string text;          // how messages name it: the probe point
 };
 
 // A program of the object and where it goes. All points of one program are of one family: tracepoint, profile, uprobes.
@@ -64,11 +64,11 @@ struct DataSpec {
 };
 
 struct ObjectSpec {
-  std::span<const uint8_t> object;   // ELF64, EM_BPF, relocatable
+  std::span<const uint8_t> object;  // ELF64, EM_BPF, relocatable
   std::vector<MapSpec> maps;
   std::vector<ProgramSpec> programs;
   std::vector<DataSpec> data;
-  int verbosity = 0;                 // above 1: errors of the verifier carry its log
+  int verbosity = 0;  // above 1: errors of the verifier carry its log
 };
 
 // One element of a map, merged and repacked as its MapSpec says. The value is not terminated or padded.
@@ -81,7 +81,7 @@ using RecordVisitor = std::function<void(const abi::RecordHeader& record, std::s
 
 class Kernel {
  public:
-  virtual ~Kernel() = default;   // detaches; the kernel frees programs and maps
+  virtual ~Kernel() = default;  // detaches; the kernel frees programs and maps
 
   // Attaches every program at all its points; on error none stays attached. Handlers that look at
   // KernelControl::enabled do nothing until it is set.
@@ -97,9 +97,9 @@ class Kernel {
   // Elements of a map (by symbol), each key once. While handlers run, elements that come or go meanwhile may be missed.
   virtual Result<void> elements(const std::string& map, const ElementVisitor& visit) = 0;
   virtual Result<void> raw_elements(const std::string& map, const RawVisitor& visit) = 0;
-  // Moves what handlers have added to sharded maps since the last time out of the kernel, each key once, merged: for the
-  // controller to add to its own copies. Nothing is lost or seen twice, also while handlers run. Takes a grace period of
-  // the kernel's (some milliseconds), and needs KernelControl in the object.
+  // Moves what handlers have added to sharded maps since the last time out of the kernel, each key once, merged: for
+  // the controller to add to its own copies. Nothing is lost or seen twice, also while handlers run. Takes a grace
+  // period of the kernel's (some milliseconds), and needs KernelControl in the object.
   virtual Result<void> collect(const CollectVisitor& visit) = 0;
   // Sets an element; key and value as `elements` gives them (a sharded map: shard 0). Per-CPU maps: CPU 0 gets the
   // value, the others zeroes.

@@ -89,14 +89,16 @@ TEST(Elements, MergeAggregatesOfAllCpus) {
   map.merge = MapSpec::Merge::kAggregate;
   WithBuckets total{};
   for (WithBuckets part : {of({-4, 7, 10}), of({}), of({3, 100})})
-    merge_value(map, {reinterpret_cast<uint8_t*>(&total), sizeof total}, {reinterpret_cast<uint8_t*>(&part), sizeof part});
+    merge_value(map, {reinterpret_cast<uint8_t*>(&total), sizeof total},
+                {reinterpret_cast<uint8_t*>(&part), sizeof part});
   WithBuckets all = of({-4, 7, 10, 3, 100});
   EXPECT_EQ(total.aggregate.count, all.aggregate.count);
   EXPECT_EQ(total.aggregate.sum, all.aggregate.sum);
   EXPECT_EQ(total.aggregate.min, -4);
   EXPECT_EQ(total.aggregate.max, 100);
   EXPECT_NEAR(static_cast<double>(total.aggregate.mean_scaled), static_cast<double>(all.aggregate.mean_scaled), 3);
-  EXPECT_NEAR(static_cast<double>(total.aggregate.squares_scaled), static_cast<double>(all.aggregate.squares_scaled), 65536);
+  EXPECT_NEAR(static_cast<double>(total.aggregate.squares_scaled), static_cast<double>(all.aggregate.squares_scaled),
+              65536);
   EXPECT_EQ(total.buckets[0], all.buckets[0]);
   EXPECT_EQ(total.buckets[1], all.buckets[1]);
 }
@@ -118,7 +120,8 @@ TEST(Verifier, ReasonIsTheLineThatIsNoTrace) {
 
 TEST(Verifier, LogIsShownWhenAskedFor) {
   std::string log = "3: (95) exit\nR0 !read_ok\nprocessed 4 insns\n";
-  EXPECT_EQ(verifier_error("timer.profile", 13, log, 0).message, "the kernel refused the handler of timer.profile: R0 !read_ok");
+  EXPECT_EQ(verifier_error("timer.profile", 13, log, 0).message,
+            "the kernel refused the handler of timer.profile: R0 !read_ok");
   EXPECT_NE(verifier_error("timer.profile", 13, log, 2).message.find("3: (95) exit"), std::string::npos);
 }
 

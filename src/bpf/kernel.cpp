@@ -1,5 +1,7 @@
 // Loading: maps first, then the programs, whose ld_imm64 instructions get the maps' descriptors.
 
+#include "abi/kernel.h"
+
 #include <errno.h>
 #include <fmt/format.h>
 #include <linux/membarrier.h>
@@ -9,7 +11,6 @@
 #include <map>
 #include <optional>
 
-#include "abi/kernel.h"
 #include "bpf/attach.h"
 #include "bpf/bpf.h"
 #include "bpf/library.h"
@@ -66,28 +67,33 @@ class LoadedKernel final : public Kernel {
   Result<Map*> find(const std::string& name);
   static int on_record(void* self, void* data, size_t size);
 
-  std::vector<ProgramSpec> programs_spec_;   // first: programs_ point into it
+  std::vector<ProgramSpec> programs_spec_;  // first: programs_ point into it
   int verbosity_;
   uint32_t epoch_ = 0;
   Object object_;
   std::map<std::string, Map> maps_;
-  std::map<uint32_t, DataSection> data_;     // by section index
+  std::map<uint32_t, DataSection> data_;  // by section index
   std::vector<Program> programs_;
   std::unique_ptr<ring_buffer, RingCloser> ring_;
-  const RecordVisitor* visitor_ = nullptr;   // while consume runs
+  const RecordVisitor* visitor_ = nullptr;  // while consume runs
   std::vector<Attachment> attachments_;
   std::vector<std::pair<std::string, std::string>> attached_;
 };
 
 // Handlers run inside RCU read sections: after a grace period all that had begun are done.
-void wait_for_handlers() { syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); }
+void wait_for_handlers() {
+  syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
 
 enum bpf_prog_type program_type(AttachPoint::Kind kind) {
   switch (kind) {
-    case AttachPoint::Kind::kTracepoint: return BPF_PROG_TYPE_TRACEPOINT;
-    case AttachPoint::Kind::kProfile: return BPF_PROG_TYPE_PERF_EVENT;
+    case AttachPoint::Kind::kTracepoint:
+      return BPF_PROG_TYPE_TRACEPOINT;
+    case AttachPoint::Kind::kProfile:
+      return BPF_PROG_TYPE_PERF_EVENT;
     case AttachPoint::Kind::kUprobe:
-    case AttachPoint::Kind::kUretprobe: return BPF_PROG_TYPE_KPROBE;
+    case AttachPoint::Kind::kUretprobe:
+      return BPF_PROG_TYPE_KPROBE;
   }
   return BPF_PROG_TYPE_UNSPEC;
 }
@@ -141,7 +147,8 @@ Result<void> LoadedKernel::resolve(const Section& section, const Relocation& rel
     return Error{fmt::format("kernel object: {} calls {}, which was not inlined", section.name, symbol.name), ""};
   if (relocation.type != kRelocation64 || at + 1 >= code.size() || code[at].code != (BPF_LD | BPF_IMM | BPF_DW))
     return Error{fmt::format("kernel object: relocation {} of {} in {} is not known", relocation.type, symbol.name,
-                             section.name), ""};
+                             section.name),
+                 ""};
   if (auto map = maps_.find(symbol.name); symbol.section == 0 && map != maps_.end()) {
     code[at].src_reg = BPF_PSEUDO_MAP_FD;
     code[at].imm = map->second.fd();
@@ -149,7 +156,8 @@ Result<void> LoadedKernel::resolve(const Section& section, const Relocation& rel
   }
   auto data = data_.find(symbol.section);
   if (symbol.section == 0 || data == data_.end())
-    return Error{fmt::format("kernel object: {} refers to {}, which is neither a map nor data", section.name, symbol.name), ""};
+    return Error{
+        fmt::format("kernel object: {} refers to {}, which is neither a map nor data", section.name, symbol.name), ""};
   // The instruction's own immediate is the addend to the symbol.
   code[at].src_reg = BPF_PSEUDO_MAP_VALUE;
   code[at + 1].imm = static_cast<int32_t>(symbol.value) + code[at].imm;

@@ -1,6 +1,8 @@
 // The loader against this machine's kernel. Handlers are attached only to this process, or look at nothing else first.
 // Without privilege the kernel tests are not registered; the test says so.
 
+#include "abi/kernel.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -16,7 +18,6 @@
 #include <map>
 #include <thread>
 
-#include "abi/kernel.h"
 #include "bpf/bpf.h"
 
 extern "C" __attribute__((noinline, used)) long spile_test_probed(long a) {
@@ -229,7 +230,8 @@ TEST_F(KernelTest, ProfileSamplesThisProcess) {
     return now.tv_sec * 1'000'000'000 + now.tv_nsec;
   };
   long end = used() + 100'000'000;
-  while (used() < end) {}
+  while (used() < end) {
+  }
   kernel->detach();
   EXPECT_GE(elements(*kernel, "test_calls")[0], 10);
 }
@@ -243,7 +245,8 @@ TEST_F(KernelTest, RefusedHandlerIsNamedWithTheReason) {
   auto kernel = load(loaded.spec);
   ASSERT_FALSE(kernel);
   EXPECT_NE(kernel.error().message.find("the kernel refused the handler of kernel.trace(\"sched:sched_switch\"): "),
-            std::string::npos) << kernel.error().message;
+            std::string::npos)
+      << kernel.error().message;
   EXPECT_NE(kernel.error().message.find("map_value_or_null"), std::string::npos) << kernel.error().message;
   EXPECT_EQ(kernel.error().message.find('\n'), std::string::npos);
 }

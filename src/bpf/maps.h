@@ -38,8 +38,8 @@ class Map {
   bool one_element() const;
   uint32_t shards() const { return spec_.sharded ? abi::kKernelShards : 1; }
   uint32_t shard_of(std::span<const uint8_t> kernel_key) const;
-  int remove(const std::vector<uint8_t>& kernel_key);   // 0 or a negative errno
-  size_t value_bytes() const;   // of all CPUs together, as the kernel gives and takes them
+  int remove(const std::vector<uint8_t>& kernel_key);  // 0 or a negative errno
+  size_t value_bytes() const;                          // of all CPUs together, as the kernel gives and takes them
   uint32_t cpu_stride() const { return (spec_.value_size + 7) & ~7u; }
   // The key as the kernel wants it, for one shard.
   std::vector<uint8_t> kernel_key(std::span<const uint8_t> key, uint32_t shard) const;
@@ -58,7 +58,7 @@ class DataSection {
   ~DataSection();
 
   int fd() const { return fd_.get(); }
-  std::span<uint8_t> memory() { return {memory_, size_}; }   // empty for read-only sections
+  std::span<uint8_t> memory() { return {memory_, size_}; }  // empty for read-only sections
 
  private:
   DataSection() = default;

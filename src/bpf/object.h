@@ -12,36 +12,36 @@
 namespace spile::bpf {
 
 struct Symbol {
-  std::string name;       // empty for section symbols
-  uint32_t section = 0;   // index into Object::sections; 0: undefined
-  uint64_t value = 0;     // offset in the section
+  std::string name;      // empty for section symbols
+  uint32_t section = 0;  // index into Object::sections; 0: undefined
+  uint64_t value = 0;    // offset in the section
   uint64_t size = 0;
 };
 
 struct Relocation {
-  uint64_t offset = 0;    // in the section
-  uint32_t type = 0;      // R_BPF_64_64 (1), R_BPF_64_32 (10), ...
-  uint32_t symbol = 0;    // index into Object::symbols
+  uint64_t offset = 0;  // in the section
+  uint32_t type = 0;    // R_BPF_64_64 (1), R_BPF_64_32 (10), ...
+  uint32_t symbol = 0;  // index into Object::symbols
 };
 
 struct Section {
   std::string name;
   bool code = false;
-  bool data = false;      // allocated, not code
+  bool data = false;  // allocated, not code
   bool writable = false;
   std::vector<uint8_t> bytes;
   std::vector<Relocation> relocations;
 };
 
-inline constexpr uint32_t kRelocation64 = 1;       // R_BPF_64_64: the two halves of ld_imm64
-inline constexpr uint32_t kRelocationCall = 10;    // R_BPF_64_32: call of another function
+inline constexpr uint32_t kRelocation64 = 1;     // R_BPF_64_64: the two halves of ld_imm64
+inline constexpr uint32_t kRelocationCall = 10;  // R_BPF_64_32: call of another function
 
 struct Object {
-  std::vector<Section> sections;   // by ELF index; [0] is empty
-  std::vector<Symbol> symbols;     // by ELF index
+  std::vector<Section> sections;  // by ELF index; [0] is empty
+  std::vector<Symbol> symbols;    // by ELF index
 
   const Section* find_section(const std::string& name) const;
-  const Symbol* find_symbol(const std::string& name) const;   // defined ones
+  const Symbol* find_symbol(const std::string& name) const;  // defined ones
 };
 
 Result<Object> read_object(std::span<const uint8_t> bytes);

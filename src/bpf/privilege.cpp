@@ -10,7 +10,9 @@
 
 namespace spile::bpf {
 
-bool is_privilege_error(int error) { return std::abs(error) == EPERM || std::abs(error) == EACCES; }
+bool is_privilege_error(int error) {
+  return std::abs(error) == EPERM || std::abs(error) == EACCES;
+}
 
 Error privilege_error(const std::string& what, int errnum) {
   std::string hint = geteuid() == 0

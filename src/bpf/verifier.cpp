@@ -30,8 +30,8 @@ std::string verifier_reason(const std::string& log) {
   std::string line, reason;
   while (std::getline(lines, line)) {
     if (is_trace(line)) continue;
-    if (starts_with_any(line, {"processed ", "verification time", "stack depth", "func#", "last_idx", "regs=", "parent ",
-                               "mark_precise", "arg#", "max_states"}))
+    if (starts_with_any(line, {"processed ", "verification time", "stack depth", "func#", "last_idx",
+                               "regs=", "parent ", "mark_precise", "arg#", "max_states"}))
       continue;
     reason = line;
   }
@@ -43,7 +43,8 @@ Error verifier_error(const std::string& point, int errnum, const std::string& lo
   if (reason.empty()) reason = std::strerror(errnum);
   Error error;
   error.message = fmt::format("the kernel refused the handler of {}: {}", point, reason);
-  if (errnum == E2BIG || reason.find("too large") != std::string::npos || reason.find("too complex") != std::string::npos) {
+  if (errnum == E2BIG || reason.find("too large") != std::string::npos ||
+      reason.find("too complex") != std::string::npos) {
     error.hint = "the handler is too long for the kernel's verifier: use fewer loops and strings, or split the probe";
   } else {
     error.hint = "-vv shows the verifier's log";

@@ -8,7 +8,8 @@ namespace spile::codegen {
 namespace {
 
 uint32_t kernel_string_size(int64_t max_string_length) {
-  int64_t wanted = max_string_length == sema::Limits{}.max_string_length ? abi::kDefaultKernelString : max_string_length;
+  int64_t wanted =
+      max_string_length == sema::Limits{}.max_string_length ? abi::kDefaultKernelString : max_string_length;
   return static_cast<uint32_t>(std::clamp<int64_t>((wanted + 7) / 8 * 8, 16, abi::kMaxKernelString));
 }
 

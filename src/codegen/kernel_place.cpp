@@ -20,7 +20,8 @@ bool is_function(const sema::Probe& probe) {
 
 llvm::GlobalVariable* map_symbol(ScriptModule& module, const std::string& name) {
   if (llvm::GlobalVariable* known = module.module().getNamedGlobal(name)) return known;
-  return new llvm::GlobalVariable(module.module(), module.i8(), false, llvm::GlobalValue::ExternalLinkage, nullptr, name);
+  return new llvm::GlobalVariable(module.module(), module.i8(), false, llvm::GlobalValue::ExternalLinkage, nullptr,
+                                  name);
 }
 
 std::string global_symbol(const syntax::Global& global) {

@@ -1,5 +1,6 @@
 #pragma once
-// Handlers in the kernel. Globals are maps, registers are read from struct pt_regs, fields from the tracepoint's record.
+// Handlers in the kernel. Globals are maps, registers are read from struct pt_regs, fields from the tracepoint's
+// record.
 
 #include <set>
 

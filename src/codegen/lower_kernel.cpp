@@ -7,8 +7,9 @@
 //   entry values:         at the entry  enter -> values -> into a hash under (thread, CFA) -> leave
 //                         at the return enter -> find them -> body -> remove them -> leave
 
-#include "abi/kernel.h"
 #include "codegen/lower_kernel.h"
+
+#include "abi/kernel.h"
 #include "codegen/lower_native.h"
 #include "codegen/lowering.h"
 
@@ -22,7 +23,10 @@ constexpr uint32_t kMostSaveBytes = 4096;  // half of the handler's scratch memo
 class KernelHandler {
  public:
   KernelHandler(Unit& unit, KernelPlace& place, const sema::Probe& probe, const std::string& section)
-      : unit_(unit), place_(place), probe_(probe), function_(make_function(section)),
+      : unit_(unit),
+        place_(place),
+        probe_(probe),
+        function_(make_function(section)),
         b_(llvm::BasicBlock::Create(unit.module.context(), "entry", function_)) {
     context_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(abi::Context) / 8), nullptr, "context");
     state_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(State) / 8), nullptr, "state");
@@ -34,8 +38,10 @@ class KernelHandler {
     bool light = probe_.only_accumulates;
     llvm::BasicBlock* end = enter(light ? "spile_rt_enter_light" : "spile_rt_enter");
     Lowering lowering(unit_, b_, context_, state_);
-    if (light) lowering.lower_light_probe(probe_, true);
-    else lowering.lower_probe(probe_);
+    if (light)
+      lowering.lower_light_probe(probe_, true);
+    else
+      lowering.lower_probe(probe_);
     leave(end, light ? "spile_rt_leave_light" : "spile_rt_leave");
     b_.CreateRet(b_.getInt32(0));
   }
@@ -43,7 +49,8 @@ class KernelHandler {
   void lower_saves(llvm::Value* map) {
     llvm::BasicBlock* end = enter();
     llvm::BasicBlock *evaluate = block("evaluate"), *keep = block("keep"), *done = block("done");
-    llvm::Value* bytes = call("spile_rt_frame", unit_.module.ptr(), {context_, b_.getInt32(save_bytes(unit_.layout, probe_))});
+    llvm::Value* bytes =
+        call("spile_rt_frame", unit_.module.ptr(), {context_, b_.getInt32(save_bytes(unit_.layout, probe_))});
     b_.CreateCondBr(b_.CreateIsNull(bytes), done, evaluate);
     b_.SetInsertPoint(evaluate);
     Lowering lowering(unit_, b_, context_, state_);
@@ -53,8 +60,10 @@ class KernelHandler {
     const std::vector<uint32_t>& offsets = unit_.layout.saves[static_cast<size_t>(probe_.index)];
     for (size_t i = 0; i < offsets.size(); ++i) {
       llvm::Value* to = b_.CreateConstGEP1_64(b_.getInt8Ty(), bytes, offsets[i]);
-      if (saves.values[i]->getType()->isPointerTy()) call("spile_rt_string_copy", unit_.module.none(), {to, saves.values[i]});
-      else b_.CreateStore(saves.values[i], to);
+      if (saves.values[i]->getType()->isPointerTy())
+        call("spile_rt_string_copy", unit_.module.none(), {to, saves.values[i]});
+      else
+        b_.CreateStore(saves.values[i], to);
     }
     call("spile_rt_kernel_return_enter", unit_.module.none(), {context_, map, place_.cfa(lowering), bytes});
     b_.CreateBr(done);
@@ -180,7 +189,9 @@ KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
       continue;
     }
     if (save_bytes(unit.layout, probe) > kMostSaveBytes) {
-      unit.refuse(probe.range, "more entry values than a handler in the kernel can keep: use fewer, or shorter strings (-D MAXSTRINGLEN=N)");
+      unit.refuse(
+          probe.range,
+          "more entry values than a handler in the kernel can keep: use fewer, or shorter strings (-D MAXSTRINGLEN=N)");
       continue;
     }
     code.maps.push_back(map_of_returns(unit, probe));

@@ -22,10 +22,13 @@ void inline_everything(llvm::Module& module) {
 void expand_division(llvm::BinaryOperator& division) {
   llvm::IRBuilder<> b(&division);
   llvm::Value *left = division.getOperand(0), *right = division.getOperand(1);
-  auto negative = [&](llvm::Value* value) { return b.CreateICmpSLT(value, llvm::Constant::getNullValue(value->getType())); };
+  auto negative = [&](llvm::Value* value) {
+    return b.CreateICmpSLT(value, llvm::Constant::getNullValue(value->getType()));
+  };
   auto magnitude = [&](llvm::Value* value) { return b.CreateSelect(negative(value), b.CreateNeg(value), value); };
   bool quotient = division.getOpcode() == llvm::Instruction::SDiv;
-  llvm::Value* result = quotient ? b.CreateUDiv(magnitude(left), magnitude(right)) : b.CreateURem(magnitude(left), magnitude(right));
+  llvm::Value* result =
+      quotient ? b.CreateUDiv(magnitude(left), magnitude(right)) : b.CreateURem(magnitude(left), magnitude(right));
   llvm::Value* flip = quotient ? b.CreateXor(negative(left), negative(right)) : negative(left);
   division.replaceAllUsesWith(b.CreateSelect(flip, b.CreateNeg(result), result));
   division.eraseFromParent();

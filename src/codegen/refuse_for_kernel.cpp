@@ -25,8 +25,10 @@ class KernelCheck {
     } else if (const auto* print = syntax::as<syntax::Print>(e); print && !print->to_stream) {
       refuse(e.range, "sprintf and its kind");
     } else if (const auto* call = syntax::as<syntax::Call>(e)) {
-      if (call->function) function(*call->function, call->range);
-      else if (call->intrinsic >= 0) intrinsic(*call);
+      if (call->function)
+        function(*call->function, call->range);
+      else if (call->intrinsic >= 0)
+        intrinsic(*call);
     } else if (const auto* variable = syntax::as<syntax::Variable>(e); variable && variable->global) {
       if (variable->global->wraps) refuse(e.range, "an array that wraps (" + variable->global->name + "%)");
     }
@@ -40,13 +42,16 @@ class KernelCheck {
       const auto* variable = syntax::as<syntax::Variable>(removal->target);
       if (variable && variable->global && variable->global->is_array) refuse(s.range, "delete of a whole array");
       const auto* element = syntax::as<syntax::Index>(removal->target);
-      if (element && std::ranges::any_of(element->indexes, [](auto& index) { return !index; })) refuse(s.range, "delete of a slice");
+      if (element && std::ranges::any_of(element->indexes, [](auto& index) { return !index; }))
+        refuse(s.range, "delete of a slice");
     }
     syntax::for_each_statement(s, [&](const syntax::Statement& inner) { statements(inner); });
   }
   void function(const syntax::Function& callee, SourceRange range) {
-    if (unit_.is_recursive(callee)) refuse(range, "recursion");
-    else if (seen_.insert(&callee).second) statement(*callee.body);
+    if (unit_.is_recursive(callee))
+      refuse(range, "recursion");
+    else if (seen_.insert(&callee).second)
+      statement(*callee.body);
   }
   void intrinsic(const syntax::Call& call) {
     bool needs_site = sema::intrinsics()[static_cast<size_t>(call.intrinsic)].needs & sema::kNeedsSite;
@@ -54,7 +59,9 @@ class KernelCheck {
       refuse(call.range, call.name + "() inside a function, for a probe with many places,");
     }
   }
-  void refuse(SourceRange range, const std::string& what) { unit_.refuse(range, what + " is not available " + kElsewhere); }
+  void refuse(SourceRange range, const std::string& what) {
+    unit_.refuse(range, what + " is not available " + kElsewhere);
+  }
 
   Unit& unit_;
   const sema::Probe& probe_;

@@ -52,7 +52,8 @@ bpf::ProgramSpec program_spec(const sema::Program& program, const codegen::Kerne
   for (size_t i = 0; i < probe.points.size(); ++i) {
     bpf::AttachPoint point = attach_point(probe.points[i], codegen::kernel_cookie(probe, i), process);
     // A return probe with values saved at the entry has a program for each side.
-    if (probe.kind == sema::ProbeKind::kFunctionReturn && !entry.exit_side) point.kind = bpf::AttachPoint::Kind::kUprobe;
+    if (probe.kind == sema::ProbeKind::kFunctionReturn && !entry.exit_side)
+      point.kind = bpf::AttachPoint::Kind::kUprobe;
     spec.points.push_back(std::move(point));
   }
   return spec;

@@ -142,9 +142,8 @@ class Script {
   // Elements of a global whose keys are texts or nothing; aggregates as "count sum min max".
   std::map<std::string, std::string> elements(const std::string& global) {
     std::map<std::string, std::string> all;
-    auto done = kernel_->elements(map(global)->symbol, [&](auto key, auto value) {
-      all[key_text(*map(global), key)] = value_text(value);
-    });
+    auto done = kernel_->elements(map(global)->symbol,
+                                  [&](auto key, auto value) { all[key_text(*map(global), key)] = value_text(value); });
     EXPECT_TRUE(done) << done.error().message;
     return all;
   }
@@ -172,8 +171,10 @@ class Script {
     spec.data = {{abi::kKernelConstantsSymbol, {bytes, bytes + sizeof constants}}};
     spec.verbosity = std::getenv("SPILE_TEST_VERBOSE") ? 3 : 0;
     auto loaded = bpf::load(spec);
-    if (loaded) kernel_ = std::move(loaded).value();
-    else error_ = loaded.error().message;
+    if (loaded)
+      kernel_ = std::move(loaded).value();
+    else
+      error_ = loaded.error().message;
   }
   static int64_t long_at(const uint8_t* at) {
     int64_t value;
@@ -253,7 +254,8 @@ TEST(KernelScripts, KeepArraysAndAggregates) {
   script.start();
   call(100);
   script.kernel().detach();
-  EXPECT_EQ(script.elements("by_number"), (std::map<std::string, std::string>{{"0", "25"}, {"1", "25"}, {"2", "25"}, {"3", "25"}}));
+  EXPECT_EQ(script.elements("by_number"),
+            (std::map<std::string, std::string>{{"0", "25"}, {"1", "25"}, {"2", "25"}, {"3", "25"}}));
   std::string name;
   std::getline(std::ifstream("/proc/self/comm") >> std::ws, name);
   EXPECT_EQ(script.elements("by_name"), (std::map<std::string, std::string>{{name, "200"}}));
@@ -263,7 +265,8 @@ TEST(KernelScripts, KeepArraysAndAggregates) {
 }
 
 TEST(KernelScripts, PrintInOrder) {
-  LOADED(script, R"(probe process.function("called") { if ($a % 10 == 3) printf("%d %s %d\n", $a, $s, pid() == target()) })");
+  LOADED(script,
+         R"(probe process.function("called") { if ($a % 10 == 3) printf("%d %s %d\n", $a, $s, pid() == target()) })");
   script.start();
   call(30);
   EXPECT_EQ(script.records(), (std::vector<std::string>{"1 3 odd 1", "1 13 odd 1", "1 23 odd 1"}));
@@ -350,7 +353,8 @@ TEST(KernelScripts, LoadBiasOfOnePlaceAndOfMany) {
 }
 
 TEST(KernelScripts, ErrorsComeAsRecords) {
-  LOADED(script, R"(probe process.function("called") { printf("%d\n", 10 / $a); if ($a == 2) error("enough of " . $s) })");
+  LOADED(script,
+         R"(probe process.function("called") { printf("%d\n", 10 / $a); if ($a == 2) error("enough of " . $s) })");
   script.start();
   call(3);
   std::vector<std::string> records = script.records();
@@ -399,7 +403,8 @@ TEST(KernelScripts, ProfileOfThisProcess) {
     return now.tv_sec * 1'000'000'000 + now.tv_nsec;
   };
   long end = used() + 100'000'000;
-  while (used() < end) {}
+  while (used() < end) {
+  }
   script.kernel().detach();
   auto hits = script.elements("hits");
   ASSERT_EQ(hits.size(), 1u);
@@ -430,7 +435,9 @@ TEST(KernelScripts, ThreadsOnAllCpusCountExactly) {
 
 TEST(KernelScripts, RefuseWhatTheKernelCannotDo) {
   auto refused = [](const std::string& body, const std::string& what) {
-    Script script("global a, b% function f(n) { if (n > 0) return f(n - 1); return 0 } probe process.function(\"called\") { " + body + " } probe end { printdln(\" \", a[1], b[1]) }");
+    Script script(
+        "global a, b% function f(n) { if (n > 0) return f(n - 1); return 0 } probe process.function(\"called\") { " +
+        body + " } probe end { printdln(\" \", a[1], b[1]) }");
     EXPECT_NE(script.error().find(what), std::string::npos) << script.error();
     EXPECT_NE(script.error().find("t.stp:1:"), std::string::npos) << script.error();
   };

@@ -28,8 +28,9 @@ std::vector<uint8_t> constants(pid_t process) {
 
 }  // namespace
 
-Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program, const codegen::CompiledScript& script,
-                                                     const Options& options, pid_t process) {
+Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program,
+                                                     const codegen::CompiledScript& script, const Options& options,
+                                                     pid_t process) {
   TRY_DO(bpf::check_privilege());
   std::unique_ptr<KernelSide> side(new KernelSide(program, script, options));
   bpf::ObjectSpec spec;
@@ -57,7 +58,9 @@ Result<void> KernelSide::attach() {
   return {};
 }
 
-void KernelSide::detach() { kernel_->detach(); }
+void KernelSide::detach() {
+  kernel_->detach();
+}
 
 Result<void> KernelSide::consume(Output& output) {
   auto consumed = kernel_->consume([&](const abi::RecordHeader& header, std::span<const uint8_t> payload) {
@@ -73,7 +76,9 @@ bool KernelSide::exit_requested() const {
 }
 
 namespace {
-std::span<const char> as_key(std::span<const uint8_t> key) { return {reinterpret_cast<const char*>(key.data()), key.size()}; }
+std::span<const char> as_key(std::span<const uint8_t> key) {
+  return {reinterpret_cast<const char*>(key.data()), key.size()};
+}
 }  // namespace
 
 std::vector<uint8_t> KernelSide::normal_value(const codegen::KernelMap& map, const uint8_t* bytes) const {

@@ -29,7 +29,9 @@ extern char spile_map_state, spile_map_scratch, spile_map_ring;
 
 // A helper is called by its number, as if that were its address.
 template <typename Function>
-SPILE_INLINE inline Function helper(uint64_t number) { return reinterpret_cast<Function>(number); }
+SPILE_INLINE inline Function helper(uint64_t number) {
+  return reinterpret_cast<Function>(number);
+}
 
 SPILE_INLINE inline void* lookup(void* map, const void* key) {
   return helper<void* (*)(void*, const void*)>(BPF_FUNC_map_lookup_elem)(map, key);
@@ -54,10 +56,18 @@ SPILE_INLINE inline long read_kernel_string(void* to, uint32_t size, const void*
 SPILE_INLINE inline long read_user_string(void* to, uint32_t size, const void* from) {
   return helper<long (*)(void*, uint32_t, const void*)>(BPF_FUNC_probe_read_user_str)(to, size, from);
 }
-SPILE_INLINE inline uint64_t current_pid_tgid() { return helper<uint64_t (*)()>(BPF_FUNC_get_current_pid_tgid)(); }
-SPILE_INLINE inline uint64_t current_uid_gid() { return helper<uint64_t (*)()>(BPF_FUNC_get_current_uid_gid)(); }
-SPILE_INLINE inline uint64_t ktime_ns() { return helper<uint64_t (*)()>(BPF_FUNC_ktime_get_ns)(); }
-SPILE_INLINE inline uint32_t current_cpu() { return helper<uint32_t (*)()>(BPF_FUNC_get_smp_processor_id)(); }
+SPILE_INLINE inline uint64_t current_pid_tgid() {
+  return helper<uint64_t (*)()>(BPF_FUNC_get_current_pid_tgid)();
+}
+SPILE_INLINE inline uint64_t current_uid_gid() {
+  return helper<uint64_t (*)()>(BPF_FUNC_get_current_uid_gid)();
+}
+SPILE_INLINE inline uint64_t ktime_ns() {
+  return helper<uint64_t (*)()>(BPF_FUNC_ktime_get_ns)();
+}
+SPILE_INLINE inline uint32_t current_cpu() {
+  return helper<uint32_t (*)()>(BPF_FUNC_get_smp_processor_id)();
+}
 
 // The optimiser may not carry what it knows of `value` across: it would drop checks that the verifier needs.
 template <typename T>
@@ -70,9 +80,15 @@ SPILE_INLINE inline T opaque(T value) {
 SPILE_INLINE inline abi::KernelState*& state_of(Context* context) {
   return reinterpret_cast<abi::KernelState*&>(context->arena);
 }
-SPILE_INLINE inline char*& scratch_of(Context* context) { return reinterpret_cast<char*&>(context->slot); }
-SPILE_INLINE inline uint16_t& shard_of(Context* context) { return context->epoch; }
-SPILE_INLINE inline uint16_t& frame_top_of(Context* context) { return context->overflow; }  // in 16 bytes
+SPILE_INLINE inline char*& scratch_of(Context* context) {
+  return reinterpret_cast<char*&>(context->slot);
+}
+SPILE_INLINE inline uint16_t& shard_of(Context* context) {
+  return context->epoch;
+}
+SPILE_INLINE inline uint16_t& frame_top_of(Context* context) {
+  return context->overflow;
+}  // in 16 bytes
 
 // This handler's element of a per-CPU array with one for each shard; null only where the verifier believes so.
 SPILE_INLINE inline void* shard_cell(Context* context, void* map) {
@@ -90,6 +106,8 @@ SPILE_INLINE inline void count_skip(abi::SkipReason reason) {
 }
 
 // MapShape::buckets, which hashes here have no use for: whether the key ends in the shard (abi/kernel.h).
-SPILE_INLINE inline bool is_sharded(const MapShape* shape) { return shape->buckets != 0; }
+SPILE_INLINE inline bool is_sharded(const MapShape* shape) {
+  return shape->buckets != 0;
+}
 
 }  // namespace spile::rt

@@ -20,14 +20,18 @@ SPILE_INLINE inline int64_t number_at(Context* context, int64_t address, uint32_
 
 extern "C" {
 
-SPILE_INLINE int64_t spile_fn_gid(Context*) { return static_cast<int64_t>(current_uid_gid() >> 32); }
+SPILE_INLINE int64_t spile_fn_gid(Context*) {
+  return static_cast<int64_t>(current_uid_gid() >> 32);
+}
 
 SPILE_INLINE int64_t spile_fn_randint(Context*, int64_t below) {
   uint64_t random = helper<uint32_t (*)()>(BPF_FUNC_get_prandom_u32)();
   return below > 0 ? static_cast<int64_t>(random % static_cast<uint64_t>(below)) : 0;
 }
 
-SPILE_INLINE int64_t spile_fn_strlen(Context*, const char* text) { return spile_rt_string_length(text); }
+SPILE_INLINE int64_t spile_fn_strlen(Context*, const char* text) {
+  return spile_rt_string_length(text);
+}
 
 SPILE_INLINE int64_t spile_fn_stringat(Context*, const char* text, int64_t position) {
   uint32_t length = spile_rt_string_length(text);
@@ -60,9 +64,9 @@ SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int
   if (!string_at(context, address, length, out)) spile_rt_string_copy(out, otherwise);
 }
 
-#define SPILE_LOAD_FUNCTION(NAME, SIZE, SIGNED)                                                   \
-  SPILE_INLINE int64_t spile_fn_user_##NAME(Context* context, int64_t address, bool* fault) {    \
-    return number_at(context, address, SIZE, SIGNED, fault);                                      \
+#define SPILE_LOAD_FUNCTION(NAME, SIZE, SIGNED)                                               \
+  SPILE_INLINE int64_t spile_fn_user_##NAME(Context* context, int64_t address, bool* fault) { \
+    return number_at(context, address, SIZE, SIGNED, fault);                                  \
   }
 SPILE_LOAD_FUNCTION(char, 1, true)
 SPILE_LOAD_FUNCTION(short, 2, true)

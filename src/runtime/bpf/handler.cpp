@@ -19,7 +19,9 @@ SPILE_INLINE inline bool take_level(abi::KernelState* state, uint64_t level) {
   return !(__sync_fetch_and_or(&state->levels_busy, bit) & bit);
 }
 
-SPILE_INLINE inline uint32_t current_epoch() { return spile_kernel_control.epoch & 1; }
+SPILE_INLINE inline uint32_t current_epoch() {
+  return spile_kernel_control.epoch & 1;
+}
 
 extern "C" {
 
@@ -29,9 +31,12 @@ SPILE_INLINE bool spile_rt_enter(Context* context) {
   if (!state) return false;
   uint32_t level = 0;
   if (!take_level(state, 0)) {
-    if (take_level(state, 1)) level = 1;
-    else if (take_level(state, 2)) level = 2;
-    else if (take_level(state, 3)) level = 3;
+    if (take_level(state, 1))
+      level = 1;
+    else if (take_level(state, 2))
+      level = 2;
+    else if (take_level(state, 3))
+      level = 3;
     else {
       __sync_fetch_and_add(&state->skipped[abi::kSkipReentrant], 1);
       return false;
@@ -64,9 +69,13 @@ SPILE_INLINE bool spile_rt_lock(Context*, uint64_t index) {
   count_skip(abi::kSkipLockTimeout);
   return false;
 }
-SPILE_INLINE void spile_rt_unlock(Context*, uint64_t index) { __sync_lock_test_and_set(&spile_kernel_locks[index], 0u); }
+SPILE_INLINE void spile_rt_unlock(Context*, uint64_t index) {
+  __sync_lock_test_and_set(&spile_kernel_locks[index], 0u);
+}
 
-SPILE_INLINE uint64_t spile_rt_frame_mark(Context* context) { return frame_top_of(context); }
+SPILE_INLINE uint64_t spile_rt_frame_mark(Context* context) {
+  return frame_top_of(context);
+}
 SPILE_INLINE void* spile_rt_frame(Context* context, uint32_t bytes) {
   uint32_t top = frame_top_of(context);
   uint32_t next = top + (bytes + 15) / 16;

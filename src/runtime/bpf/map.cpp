@@ -6,8 +6,8 @@
 namespace spile::rt {
 
 // What a new element begins as. Larger than any value: an aggregate with the most buckets, or a string.
-[[gnu::section(".rodata.zeroes"), gnu::used]] static const char
-    kZeroes[sizeof(abi::Aggregate) + 8 * (2 + abi::kMaxLinearBuckets)] = {};
+[[gnu::section(".rodata.zeroes"),
+  gnu::used]] static const char kZeroes[sizeof(abi::Aggregate) + 8 * (2 + abi::kMaxLinearBuckets)] = {};
 
 struct LongKey {
   int64_t key;
@@ -44,8 +44,12 @@ SPILE_INLINE uint32_t spile_rt_key_put_string(char* key, uint32_t at, const char
 SPILE_INLINE int64_t spile_rt_key_get_long(const char* key, uint32_t at) {
   return *reinterpret_cast<const int64_t*>(key + at);
 }
-SPILE_INLINE const char* spile_rt_key_get_string(const char* key, uint32_t at) { return key + at; }
-SPILE_INLINE uint32_t spile_rt_key_skip_string(const char*, uint32_t at) { return at + spile_rt_string_size; }
+SPILE_INLINE const char* spile_rt_key_get_string(const char* key, uint32_t at) {
+  return key + at;
+}
+SPILE_INLINE uint32_t spile_rt_key_skip_string(const char*, uint32_t at) {
+  return at + spile_rt_string_size;
+}
 
 SPILE_INLINE void* spile_rt_map_find(Context* context, Handle map, const MapShape* shape, const char* key, uint32_t) {
   put_shard(context, shape, key);

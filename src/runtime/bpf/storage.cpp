@@ -8,7 +8,9 @@ namespace spile::rt {
 extern "C" {
 
 // Elements of the maps that hold a global: the lowering's way to a Handle.
-SPILE_INLINE Handle spile_rt_kernel_shard(Context* context, void* map) { return shard_cell(context, map); }
+SPILE_INLINE Handle spile_rt_kernel_shard(Context* context, void* map) {
+  return shard_cell(context, map);
+}
 SPILE_INLINE Handle spile_rt_kernel_shared(Context*, void* map) {
   uint32_t zero = 0;
   return lookup(map, &zero);
