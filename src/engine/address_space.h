@@ -54,16 +54,16 @@ struct AddressSpace {
   TargetMemory memory;
   std::vector<Process*> users;
 
-  SystemCallText system_call;           // all 0 until looked for
-  AddressRange arena;                   // empty until mapped
+  SystemCallText system_call;  // all 0 until looked for
+  AddressRange arena;          // empty until mapped
   AddressRange process_table;
   std::vector<std::shared_ptr<Region>> regions;
-  std::vector<AddressRange> code;       // all regions, also those of a controller that was killed
+  std::vector<AddressRange> code;  // all regions, also those of a controller that was killed
   ArenaGeometry geometry;
 
-  std::vector<PatchedSite> sites;       // by begin
+  std::vector<PatchedSite> sites;  // by begin
   std::map<std::string, LoadedModule> modules;
-  Address linker_trap;                  // the int3 that announces changes of the list of libraries; 0: none
+  Address linker_trap;  // the int3 that announces changes of the list of libraries; 0: none
   bool linker_sought = false;
 
   bool in_code(Address address) const;

@@ -7,14 +7,16 @@
 
 namespace spile::engine {
 
-// The process's dynamic linker among its modules: the one that AT_BASE of its auxiliary vector names. nullptr if static.
+// The process's dynamic linker among its modules: the one that AT_BASE of its auxiliary vector names. nullptr if
+// static.
 const Module* find_linker(pid_t pid, const std::vector<Module>& modules);
 
 // Address of a dynamic symbol, by the tables that the module's PT_DYNAMIC (in memory) leads to.
 Result<Address> find_dynamic_symbol(const TargetMemory& memory, const Module& module, std::string_view name);
 
 // A patch for _dl_debug_state that stops the thread with SIGTRAP while the controller is alive, and does nothing when
-// it has died (the controller's robust futex in the arena tells). *trap: address of the int3; the thread stops behind it.
+// it has died (the controller's robust futex in the arena tells). *trap: address of the int3; the thread stops behind
+// it.
 Result<PatchedSite> build_linker_trap(const AddressSpace& space, Address function, Region& region, Address* trap);
 
 }  // namespace spile::engine

@@ -38,8 +38,8 @@ uint64_t nanoseconds(Clock::duration time) {
 // keeps the thread.
 struct Work {
   enum Kind { kExec, kFork, kLibraries } kind;
-  pid_t pid;         // of the process (kFork: of the child)
-  pid_t tid;         // the held thread (kFork: of the parent)
+  pid_t pid;  // of the process (kFork: of the child)
+  pid_t tid;  // the held thread (kFork: of the parent)
 };
 
 class EngineImpl final : public Engine, TraceListener {
@@ -92,9 +92,9 @@ class EngineImpl final : public Engine, TraceListener {
   ArenaGeometry geometry_;
   UniqueFd arena_fd_;
   uint8_t* arena_ = nullptr;
-  std::map<std::string, std::vector<SiteRequest>> requests_;       // by module path
-  std::set<std::pair<uint64_t, uint64_t>> resolved_;               // device and inode of modules asked about
-  std::set<pid_t> waiting_;                                        // launched, until resume_all
+  std::map<std::string, std::vector<SiteRequest>> requests_;  // by module path
+  std::set<std::pair<uint64_t, uint64_t>> resolved_;          // device and inode of modules asked about
+  std::set<pid_t> waiting_;                                   // launched, until resume_all
   std::deque<Work> works_;
   std::vector<Event> events_;
 };
@@ -146,13 +146,14 @@ Result<pid_t> EngineImpl::launch(const LaunchOptions& options) {
   };
   while (tracer_->find_process(pid) && !arrived()) tracer_->pump(100);
   perform_works();
-  if (!tracer_->find_process(pid)) return Error{fmt::format("{} ended before its first instruction", options.arguments[0]), ""};
+  if (!tracer_->find_process(pid))
+    return Error{fmt::format("{} ended before its first instruction", options.arguments[0]), ""};
   return pid;
 }
 
 Result<void> EngineImpl::attach(pid_t pid) {
   // A killed controller's trace is found before ours is laid.
-  TRY(Process* process, tracer_->seize(pid));
+  TRY(Process * process, tracer_->seize(pid));
   auto space = std::make_shared<AddressSpace>();
   space->users = {process};
   process->space = space;
@@ -234,7 +235,8 @@ void EngineImpl::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Mod
                 known->second.module.inode == module.inode;
     size_t requests_done = same ? known->second.requests_done : 0;
     if (!same && options_.resolve_module && resolved_.insert({module.device, module.inode}).second) {
-      for (SiteRequest& site : options_.resolve_module(pid, module)) requests_[site.module_path].push_back(std::move(site));
+      for (SiteRequest& site : options_.resolve_module(pid, module))
+        requests_[site.module_path].push_back(std::move(site));
     }
     if (!same) note({.kind = Event::Kind::kModuleLoaded, .pid = pid, .path = module.path});
     std::string path = module.path;
@@ -285,9 +287,7 @@ Result<void> EngineImpl::arm_space(AddressSpace& space, ArmReport& report) {
     auto wanted = requests_.find(path);
     if (wanted == requests_.end() || wanted->second.size() == loaded.requests_done) continue;
     const Module& module = loaded.module;
-    auto source = [&](uint64_t count, uint64_t room) {
-      return region_for(context, space, module, count, room);
-    };
+    auto source = [&](uint64_t count, uint64_t room) { return region_for(context, space, module, count, room); };
     std::span<const SiteRequest> fresh = std::span(wanted->second).subspan(loaded.requests_done);
     TRY(BuiltSites built, build_sites(space, pid, module, fresh, source));
     loaded.requests_done = wanted->second.size();
@@ -389,7 +389,8 @@ Result<std::vector<Event>> EngineImpl::poll(int timeout_ms) {
 }
 
 void EngineImpl::note_trouble(pid_t pid, const Error& error) {
-  note({.kind = Event::Kind::kTrouble, .pid = pid,
+  note({.kind = Event::Kind::kTrouble,
+        .pid = pid,
         .message = error.hint.empty() ? error.message : error.message + " (" + error.hint + ")"});
 }
 
@@ -487,9 +488,15 @@ void EngineImpl::perform_works() {
     Work work = works_.front();
     works_.pop_front();
     switch (work.kind) {
-      case Work::kExec: finish_exec(work); break;
-      case Work::kFork: finish_fork(work); break;
-      case Work::kLibraries: finish_libraries(work); break;
+      case Work::kExec:
+        finish_exec(work);
+        break;
+      case Work::kFork:
+        finish_fork(work);
+        break;
+      case Work::kLibraries:
+        finish_libraries(work);
+        break;
     }
   }
 }

@@ -9,7 +9,8 @@
 //     in the controller (region.h shows the layout).
 // A process stays traced by ptrace until detach(), so that children, exec'd programs and late libraries are armed
 // before their first instruction. If the controller dies, the kernel lets the targets go and they run on: all that a
-// handler uses is memory of theirs. The next Engine that attaches finds the journal in their code regions and cleans up.
+// handler uses is memory of theirs. The next Engine that attaches finds the journal in their code regions and cleans
+// up.
 //
 // Threads: an Engine belongs to the thread that created it (ptrace's rule). Construction blocks SIGCHLD in that thread
 // for the life of the Engine; threads that the program starts must block it too (those started later inherit that).
@@ -44,14 +45,14 @@ namespace spile::engine {
 
 // One function entry to probe. Several requests for one address are served in the order given.
 struct SiteRequest {
-  uint32_t site_id = 0;          // at most 2^31-1; what handlers get and reports name
-  std::string module_path;       // as /proc/PID/maps shows it (an absolute path without symbolic links)
-  FileAddress address;           // the function's entry, as the ELF file states it
-  uint64_t size = 0;             // of the function in bytes; 0: unknown
+  uint32_t site_id = 0;     // at most 2^31-1; what handlers get and reports name
+  std::string module_path;  // as /proc/PID/maps shows it (an absolute path without symbolic links)
+  FileAddress address;      // the function's entry, as the ELF file states it
+  uint64_t size = 0;        // of the function in bytes; 0: unknown
   abi::SiteKind kind = abi::SiteKind::kEntry;
-  uint32_t flags = 0;            // abi::SiteFlags
-  uint32_t enter_offset = 0;     // handlers: offsets into the image
-  uint32_t exit_offset = 0;      // kReturn only
+  uint32_t flags = 0;         // abi::SiteFlags
+  uint32_t enter_offset = 0;  // handlers: offsets into the image
+  uint32_t exit_offset = 0;   // kReturn only
 };
 
 // How a site was armed. ORDER MECHANISM (mechanism_name)
@@ -83,23 +84,23 @@ struct ArmReport {
 
 // What a process has mapped from one ELF file.
 struct Module {
-  std::string path;      // as in /proc/PID/maps
-  uint64_t bias = 0;     // run-time address = file address + bias
+  std::string path;   // as in /proc/PID/maps
+  uint64_t bias = 0;  // run-time address = file address + bias
   uint64_t inode = 0;
   uint64_t device = 0;
   struct Range {
     Address begin, end;
     uint64_t file_offset;
   };
-  std::vector<Range> text;     // executable mappings, by address
-  Address lowest, highest;     // of all its mappings
+  std::vector<Range> text;  // executable mappings, by address
+  Address lowest, highest;  // of all its mappings
   bool main_executable = false;
-  bool go = false;             // built by Go's compiler, whose runtime walks and moves stacks: no return probes
+  bool go = false;  // built by Go's compiler, whose runtime walks and moves stacks: no return probes
 };
 
 // Where things lie in the arena (abi/arena.h). The engine itself needs only its size and where pending returns are.
 struct ArenaGeometry {
-  uint64_t size = 0;           // of the whole arena; rounded up to pages
+  uint64_t size = 0;  // of the whole arena; rounded up to pages
   uint64_t slots_offset = 0;
   uint64_t slot_stride = 0;
   uint32_t slot_count = 0;
@@ -111,20 +112,20 @@ struct ArenaGeometry {
 struct LaunchOptions {
   std::vector<std::string> arguments;  // the first is looked up in PATH; for a shell command {"/bin/sh", "-c", command}
   std::optional<std::vector<std::string>> environment = {};  // "NAME=value"; the controller's if absent
-  std::optional<uid_t> user = {};           // run as this user and its group (the controller must be root)
+  std::optional<uid_t> user = {};  // run as this user and its group (the controller must be root)
   std::optional<gid_t> group = {};
 };
 
 struct Event {
   enum class Kind {
-    kProcessStarted,  // pid was forked by `parent`, and is traced (and armed as its parent is)
-    kProcessExecuted, // pid runs a new program, `path`; armed anew
-    kProcessExited,   // status as of waitpid
-    kModuleLoaded,    // path; after arming
-    kModuleUnloaded,  // path
-    kArmed,           // report: sites armed on behalf of an exec or a late module
-    kOtherExited,     // a child of the controller that is none of the engine's: status as of waitpid
-    kTrouble,         // message: something that went wrong for pid only
+    kProcessStarted,   // pid was forked by `parent`, and is traced (and armed as its parent is)
+    kProcessExecuted,  // pid runs a new program, `path`; armed anew
+    kProcessExited,    // status as of waitpid
+    kModuleLoaded,     // path; after arming
+    kModuleUnloaded,   // path
+    kArmed,            // report: sites armed on behalf of an exec or a late module
+    kOtherExited,      // a child of the controller that is none of the engine's: status as of waitpid
+    kTrouble,          // message: something that went wrong for pid only
   };
   Kind kind;
   pid_t pid = 0;
@@ -141,8 +142,8 @@ struct Event {
 using ModuleResolver = std::function<std::vector<SiteRequest>(pid_t pid, const Module& module)>;
 
 struct EngineOptions {
-  ModuleResolver resolve_module;      // may be empty
-  uint64_t stop_patience_ms = 2000;   // for a thread that doesn't stop (uninterruptible sleep)
+  ModuleResolver resolve_module;     // may be empty
+  uint64_t stop_patience_ms = 2000;  // for a thread that doesn't stop (uninterruptible sleep)
 };
 
 class Engine {

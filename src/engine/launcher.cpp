@@ -91,8 +91,14 @@ Result<Launcher> Launcher::start(const LaunchOptions& options, const sigset_t& s
   std::vector<char*> arguments = pointers(options.arguments);
   std::vector<char*> environment;
   if (options.environment) environment = pointers(*options.environment);
-  ChildPlan plan{launcher.program_.c_str(), arguments.data(), options.environment ? environment.data() : environ,
-                 &signal_mask, gate_read.get(), report_write.get(), options.user, group};
+  ChildPlan plan{launcher.program_.c_str(),
+                 arguments.data(),
+                 options.environment ? environment.data() : environ,
+                 &signal_mask,
+                 gate_read.get(),
+                 report_write.get(),
+                 options.user,
+                 group};
   launcher.pid_ = fork();
   if (launcher.pid_ < 0) return Error::from_errno("fork", errno);
   if (launcher.pid_ == 0) {
@@ -103,7 +109,9 @@ Result<Launcher> Launcher::start(const LaunchOptions& options, const sigset_t& s
   return launcher;
 }
 
-void Launcher::go() { gate_.reset(); }
+void Launcher::go() {
+  gate_.reset();
+}
 
 std::optional<Error> Launcher::failure() {
   int error = 0;

@@ -301,7 +301,8 @@ TEST_F(LifecycleTest, OrdinaryUsersProbeTheirOwnProcessesAndNoOthers) {
     auto refused = engine_->attach(roots.pid());
     if (refused.ok()) return 1;
     fmt::print("{}; hint: {}\n", refused.error().message, refused.error().hint);
-    if (refused.error().message != fmt::format("attach {}: Operation not permitted (owned by uid 0)", roots.pid())) return 2;
+    if (refused.error().message != fmt::format("attach {}: Operation not permitted (owned by uid 0)", roots.pid()))
+      return 2;
     Program own({copy, "2"});
     own.answer();
     if (!engine_->attach(own.pid()).ok()) return 3;
@@ -340,7 +341,8 @@ TEST_F(LifecycleTest, SecondControllerIsTurnedAway) {
   if (other == 0) {
     auto second = Engine::create({});
     auto refused = (*second)->attach(victim.pid());
-    std::string expected = fmt::format("attach {}: already traced by process {} (engine_test)", victim.pid(), getppid());
+    std::string expected =
+        fmt::format("attach {}: already traced by process {} (engine_test)", victim.pid(), getppid());
     _exit(!refused.ok() && refused.error().message == expected ? 0 : 1);
   }
   int status = -1;

@@ -19,10 +19,10 @@ namespace spile::engine {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kLowest = 1 << 20;                       // well above vm.mmap_min_addr
+constexpr uint64_t kLowest = 1 << 20;  // well above vm.mmap_min_addr
 constexpr uint64_t kHighest = uint64_t{1} << 47;
-constexpr uint64_t kHeapRoom = uint64_t{512} << 20;         // left free above a program's data, where brk grows
-constexpr uint64_t kGap = 16 * kPage;                       // between us and any neighbour, which may grow
+constexpr uint64_t kHeapRoom = uint64_t{512} << 20;  // left free above a program's data, where brk grows
+constexpr uint64_t kGap = 16 * kPage;                // between us and any neighbour, which may grow
 
 uint64_t take_number(std::string_view& text, int base, char until) {
   uint64_t value = 0;
@@ -80,9 +80,11 @@ bool is_go(const TargetMemory& memory, uint64_t begin, uint64_t bias) {
       char name[4];
     } note;
     for (uint64_t at = 0; at + sizeof note <= program->p_memsz;) {
-      if (!memory.read(Address(program->p_vaddr + bias + at), {reinterpret_cast<uint8_t*>(&note), sizeof note}).ok()) break;
+      if (!memory.read(Address(program->p_vaddr + bias + at), {reinterpret_cast<uint8_t*>(&note), sizeof note}).ok())
+        break;
       if (note.header.n_namesz == 4 && std::memcmp(note.name, "Go\0\0", 4) == 0) return true;
-      at += sizeof note.header + (uint64_t{note.header.n_namesz} + 3) / 4 * 4 + (uint64_t{note.header.n_descsz} + 3) / 4 * 4;
+      at += sizeof note.header + (uint64_t{note.header.n_namesz} + 3) / 4 * 4 +
+            (uint64_t{note.header.n_descsz} + 3) / 4 * 4;
     }
   }
   return false;

@@ -48,12 +48,14 @@ Result<void> check_attachable(pid_t pid) {
   std::string state = process_status(pid, "State");
   if (state.starts_with("Z")) return Error{fmt::format("attach {}: the process has ended (zombie)", pid), ""};
   if (std::string tracer = process_status(pid, "TracerPid"); tracer != "0") {
-    return Error{fmt::format("attach {}: already traced by process {} ({})", pid, tracer, command_of(atoi(tracer.c_str()))),
-                 "a process can have one tracer at a time; end the other one first"};
+    return Error{
+        fmt::format("attach {}: already traced by process {} ({})", pid, tracer, command_of(atoi(tracer.c_str()))),
+        "a process can have one tracer at a time; end the other one first"};
   }
   UniqueFd fd(open(fmt::format("/proc/{}/exe", pid).c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) {
-    if (errno == ENOENT) return Error{fmt::format("attach {}: a kernel thread", pid), "probe the kernel with --runtime=bpf"};
+    if (errno == ENOENT)
+      return Error{fmt::format("attach {}: a kernel thread", pid), "probe the kernel with --runtime=bpf"};
     return explain_refusal(pid, errno == EACCES ? EPERM : errno);
   }
   if (is_32_bit(pid)) {

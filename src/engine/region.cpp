@@ -16,7 +16,9 @@ constexpr unsigned kMemfdExec = 0x10, kMemfdNoExecSeal = 0x8;  // Linux 6.3
 
 static_assert(kRegionListOffset + sizeof(abi::CodeRegionList) <= kPage);
 
-constexpr uint64_t pages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+constexpr uint64_t pages(uint64_t bytes) {
+  return (bytes + kPage - 1) / kPage * kPage;
+}
 
 }  // namespace
 

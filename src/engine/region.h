@@ -46,10 +46,10 @@ struct RegionHeader {
   uint64_t image_offset;
   uint64_t image_size;
   uint64_t code_offset;
-  uint64_t arena;           // run-time addresses in the target
+  uint64_t arena;  // run-time addresses in the target
   uint64_t arena_size;
   uint64_t process_table;
-  uint64_t shadow_offset;   // of ArenaGeometry
+  uint64_t shadow_offset;  // of ArenaGeometry
   uint64_t shadow_stride;
   uint64_t shadow_capacity;
   uint64_t slots_offset;

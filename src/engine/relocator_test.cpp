@@ -1,12 +1,13 @@
 // Hex in, hex out: how displaced instructions look elsewhere, which sites are planned how; and the code runs.
 
+#include "engine/arch/x86_64/relocator.h"
+
 #include <gtest/gtest.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "engine/arch/architecture.h"
 #include "engine/arch/x86_64/branch_scan.h"
-#include "engine/arch/x86_64/relocator.h"
 #include "engine/arch/x86_64/return_safety.h"
 
 namespace spile::engine::x86_64 {
@@ -46,20 +47,20 @@ std::string moved(std::string_view hex, uint64_t from = 0x1000, uint64_t to = 0x
 }
 
 TEST(Relocator, CopiesWhatDependsOnNoAddress) {
-  EXPECT_EQ(moved("55"), "55");                                    // push %rbp
-  EXPECT_EQ(moved("48 89 e5"), "48 89 e5");                        // mov %rsp, %rbp
+  EXPECT_EQ(moved("55"), "55");                                                  // push %rbp
+  EXPECT_EQ(moved("48 89 e5"), "48 89 e5");                                      // mov %rsp, %rbp
   EXPECT_EQ(moved("64 48 8b 04 25 28 00 00 00"), "64 48 8b 04 25 28 00 00 00");  // mov %fs:0x28, %rax
-  EXPECT_EQ(moved("0f 05"), "0f 05");                              // syscall
+  EXPECT_EQ(moved("0f 05"), "0f 05");                                            // syscall
   EXPECT_EQ(moved("c3"), "c3");
-  EXPECT_EQ(moved("ff e0"), "ff e0");                              // jmp *%rax
+  EXPECT_EQ(moved("ff e0"), "ff e0");  // jmp *%rax
 }
 
 TEST(Relocator, KeepsRipRelativeTargets) {
-  EXPECT_EQ(moved("48 8d 05 00 10 00 00"), "48 8d 05 00 00 00 00");          // lea 0x1000(%rip), %rax
-  EXPECT_EQ(moved("48 8b 0d f9 0f 00 00"), "48 8b 0d f9 ff ff ff");          // mov 0xff9(%rip), %rcx
-  EXPECT_EQ(moved("ff 25 10 00 00 00"), "ff 25 10 f0 ff ff");                // jmp *0x10(%rip)
-  EXPECT_EQ(moved("c5 fb 10 05 00 00 00 00"), "c5 fb 10 05 00 f0 ff ff");    // vmovsd 0(%rip), %xmm0
-  EXPECT_EQ(moved("66 0f 6f 05 00 00 00 00"), "66 0f 6f 05 00 f0 ff ff");    // movdqa 0(%rip), %xmm0
+  EXPECT_EQ(moved("48 8d 05 00 10 00 00"), "48 8d 05 00 00 00 00");        // lea 0x1000(%rip), %rax
+  EXPECT_EQ(moved("48 8b 0d f9 0f 00 00"), "48 8b 0d f9 ff ff ff");        // mov 0xff9(%rip), %rcx
+  EXPECT_EQ(moved("ff 25 10 00 00 00"), "ff 25 10 f0 ff ff");              // jmp *0x10(%rip)
+  EXPECT_EQ(moved("c5 fb 10 05 00 00 00 00"), "c5 fb 10 05 00 f0 ff ff");  // vmovsd 0(%rip), %xmm0
+  EXPECT_EQ(moved("66 0f 6f 05 00 00 00 00"), "66 0f 6f 05 00 f0 ff ff");  // movdqa 0(%rip), %xmm0
 }
 
 TEST(Relocator, KeepsRipRelativeTargetsBeforeImmediates) {
@@ -69,33 +70,33 @@ TEST(Relocator, KeepsRipRelativeTargetsBeforeImmediates) {
 }
 
 TEST(Relocator, ReaimsBranches) {
-  EXPECT_EQ(moved("eb 10"), "e9 0d f0 ff ff");                     // jmp 0x1012
-  EXPECT_EQ(moved("e9 00 10 00 00"), "e9 00 00 00 00");            // jmp 0x2005
-  EXPECT_EQ(moved("f2 e9 00 10 00 00"), "e9 01 00 00 00");         // bnd jmp 0x2006
-  EXPECT_EQ(moved("74 10"), "0f 84 0c f0 ff ff");                  // je 0x1012
-  EXPECT_EQ(moved("7f fe"), "0f 8f fa ef ff ff");                  // jg 0x1000
-  EXPECT_EQ(moved("0f 85 00 10 00 00"), "0f 85 00 00 00 00");      // jne 0x2006
+  EXPECT_EQ(moved("eb 10"), "e9 0d f0 ff ff");                 // jmp 0x1012
+  EXPECT_EQ(moved("e9 00 10 00 00"), "e9 00 00 00 00");        // jmp 0x2005
+  EXPECT_EQ(moved("f2 e9 00 10 00 00"), "e9 01 00 00 00");     // bnd jmp 0x2006
+  EXPECT_EQ(moved("74 10"), "0f 84 0c f0 ff ff");              // je 0x1012
+  EXPECT_EQ(moved("7f fe"), "0f 8f fa ef ff ff");              // jg 0x1000
+  EXPECT_EQ(moved("0f 85 00 10 00 00"), "0f 85 00 00 00 00");  // jne 0x2006
 }
 
 TEST(Relocator, ExpandsCountedBranches) {
-  EXPECT_EQ(moved("e3 10"), "e3 02 eb 05 e9 09 f0 ff ff");         // jrcxz 0x1012
-  EXPECT_EQ(moved("67 e3 10"), "67 e3 02 eb 05 e9 09 f0 ff ff");   // jecxz 0x1013
-  EXPECT_EQ(moved("e2 10"), "e2 02 eb 05 e9 09 f0 ff ff");         // loop 0x1012
+  EXPECT_EQ(moved("e3 10"), "e3 02 eb 05 e9 09 f0 ff ff");        // jrcxz 0x1012
+  EXPECT_EQ(moved("67 e3 10"), "67 e3 02 eb 05 e9 09 f0 ff ff");  // jecxz 0x1013
+  EXPECT_EQ(moved("e2 10"), "e2 02 eb 05 e9 09 f0 ff ff");        // loop 0x1012
 }
 
 TEST(Relocator, CallsPushTheOriginalReturnAddress) {
   EXPECT_EQ(moved("e8 00 10 00 00"), "68 05 10 00 00 e9 fb ff ff ff");
-  EXPECT_EQ(moved("ff d0"), "68 02 10 00 00 ff e0");               // call *%rax
-  EXPECT_EQ(moved("41 ff d3"), "68 03 10 00 00 41 ff e3");         // call *%r11
-  EXPECT_EQ(moved("ff 15 00 00 00 00"), "68 06 10 00 00 ff 25 fb ef ff ff");   // call *0(%rip)
-  EXPECT_EQ(moved("ff 50 18"), "68 03 10 00 00 ff 60 18");         // call *0x18(%rax)
+  EXPECT_EQ(moved("ff d0"), "68 02 10 00 00 ff e0");                          // call *%rax
+  EXPECT_EQ(moved("41 ff d3"), "68 03 10 00 00 41 ff e3");                    // call *%r11
+  EXPECT_EQ(moved("ff 15 00 00 00 00"), "68 06 10 00 00 ff 25 fb ef ff ff");  // call *0(%rip)
+  EXPECT_EQ(moved("ff 50 18"), "68 03 10 00 00 ff 60 18");                    // call *0x18(%rax)
   EXPECT_EQ(moved("e8 00 00 00 00", 0x7f0012345000, 0x7f0012340000),
             "68 05 50 34 12 c7 44 24 04 00 7f 00 00 e9 f3 4f 00 00");
 }
 
 TEST(Relocator, RefusesWhatCannotMove) {
   EXPECT_EQ(moved("cc"), "a breakpoint is set there");
-  EXPECT_EQ(moved("c7 f8 00 00 00 00"), "an instruction that works at its own address only");  // xbegin
+  EXPECT_EQ(moved("c7 f8 00 00 00 00"), "an instruction that works at its own address only");    // xbegin
   EXPECT_EQ(moved("ff 54 24 08"), "an indirect call through the stack pointer can't be moved");  // call *8(%rsp)
   EXPECT_EQ(moved("48 8d 05 00 00 00 00", 0x1000, 0x7f0000000000), "an operand is out of reach of a trampoline");
 }
@@ -166,7 +167,7 @@ TEST(BranchScan, FindsBranchesFromAfar) {
   std::fill(covered.begin() + 101, covered.begin() + 105, true);
   put(3000, "e9", 102);
   put(3100, "0f 84", 104);
-  put(3200, "e9", 100);     // the entry itself
+  put(3200, "e9", 100);        // the entry itself
   put(3300, "48 8d 05", 103);  // lea: no branch
   EXPECT_EQ(find_branches_into(text, covered), (std::vector<TextBranch>{{3000, 102}, {3100, 104}}));
   EXPECT_TRUE(is_instruction(text, 3000));
@@ -184,24 +185,25 @@ TEST(ReturnSafety, FindsFunctionsThatUseTheirReturnAddress) {
   };
   const char* takes = "it takes its own return address off the stack";
   const char* looks = "it looks at its own return address";
-  EXPECT_EQ(obstacle("5f b8 3a 00 00 00 0f 05 57 c3"), takes);                     // vfork: pop %rdi; syscall; push
-  EXPECT_EQ(obstacle("31 ed 49 89 d1 5e 48 89 e2"), takes);                        // _start
-  EXPECT_EQ(obstacle("48 89 1f 48 8b 04 24 48 89 47 38 31 c0 c3"), looks);         // setjmp: mov (%rsp), %rax
-  EXPECT_EQ(obstacle("53 48 83 ec 10 48 8b 54 24 18 48 83 c4 10 5b c3"), looks);   // __builtin_return_address(0)
-  EXPECT_EQ(obstacle("55 48 89 e5 48 8b 45 08 5d c3"), looks);                     // the same by frame pointer
-  EXPECT_EQ(obstacle("31 f6 eb 00 48 8b 04 24 c3"), looks);                        // behind a tail jump
-  EXPECT_EQ(obstacle("53 48 89 fb 48 8b 44 24 10 5b c3"), "");                     // an argument on the stack
-  EXPECT_EQ(obstacle("48 8d 44 24 08 c3"), "");                                    // its address only
+  EXPECT_EQ(obstacle("5f b8 3a 00 00 00 0f 05 57 c3"), takes);                    // vfork: pop %rdi; syscall; push
+  EXPECT_EQ(obstacle("31 ed 49 89 d1 5e 48 89 e2"), takes);                       // _start
+  EXPECT_EQ(obstacle("48 89 1f 48 8b 04 24 48 89 47 38 31 c0 c3"), looks);        // setjmp: mov (%rsp), %rax
+  EXPECT_EQ(obstacle("53 48 83 ec 10 48 8b 54 24 18 48 83 c4 10 5b c3"), looks);  // __builtin_return_address(0)
+  EXPECT_EQ(obstacle("55 48 89 e5 48 8b 45 08 5d c3"), looks);                    // the same by frame pointer
+  EXPECT_EQ(obstacle("31 f6 eb 00 48 8b 04 24 c3"), looks);                       // behind a tail jump
+  EXPECT_EQ(obstacle("53 48 89 fb 48 8b 44 24 10 5b c3"), "");                    // an argument on the stack
+  EXPECT_EQ(obstacle("48 8d 44 24 08 c3"), "");                                   // its address only
 }
 
 // Code at `displaced` runs as it did at its own place.
 TEST(Relocator, MovedCodeRuns) {
-  auto* page = static_cast<uint8_t*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE | PROT_EXEC,
-                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* page = static_cast<uint8_t*>(
+      mmap(nullptr, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(page, MAP_FAILED);
   // long f(long n): xor %eax,%eax; test %rdi,%rdi; je 1f; lea 2f(%rip),%rax; mov (%rax),%rax; add %rdi,%rax; 1: ret
-  std::vector<uint8_t> function = bytes_of("31 c0 48 85 ff 74 0d 48 8d 05 07 00 00 00 48 8b 00 48 01 f8 c3 "
-                                           "64 00 00 00 00 00 00 00");
+  std::vector<uint8_t> function = bytes_of(
+      "31 c0 48 85 ff 74 0d 48 8d 05 07 00 00 00 48 8b 00 48 01 f8 c3 "
+      "64 00 00 00 00 00 00 00");
   memcpy(page, function.data(), function.size());
   Address from(reinterpret_cast<uint64_t>(page)), to = from + 4096;
   Assembler out(to);
@@ -209,7 +211,8 @@ TEST(Relocator, MovedCodeRuns) {
     auto instruction = decode(std::span(function).subspan(at));
     ASSERT_TRUE(instruction);
     ASSERT_TRUE(relocate(*instruction, std::span(function).subspan(at, instruction->length),
-                         from + static_cast<int64_t>(at), out).ok());
+                         from + static_cast<int64_t>(at), out)
+                    .ok());
     at += instruction->length;
   }
   std::vector<uint8_t> code = out.take();

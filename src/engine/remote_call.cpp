@@ -55,15 +55,23 @@ Result<void> RemoteCalls::suspend_seccomp() {
   if (mode.empty() || mode == "0") return {};
   seccomp_suspended_ = ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, kTraceOptions | PTRACE_O_SUSPEND_SECCOMP) == 0;
   if (seccomp_suspended_ || mode != "1") return {};
-  return Error{fmt::format("thread {} runs in seccomp's strict mode and would be killed by any system call", thread_->tid),
-               "run as root"};
+  return Error{
+      fmt::format("thread {} runs in seccomp's strict mode and would be killed by any system call", thread_->tid),
+      "run as root"};
 }
 
 RemoteCalls::RemoteCalls(RemoteCalls&& other) noexcept
-    : tracer_(other.tracer_), thread_(other.thread_), text_(other.text_), memory_(other.memory_),
-      frame_(std::move(other.frame_)), below_stack_(std::move(other.below_stack_)), saved_(other.saved_),
-      saved_mask_(other.saved_mask_), active_(std::exchange(other.active_, false)),
-      seccomp_suspended_(other.seccomp_suspended_), deferred_(std::move(other.deferred_)) {}
+    : tracer_(other.tracer_),
+      thread_(other.thread_),
+      text_(other.text_),
+      memory_(other.memory_),
+      frame_(std::move(other.frame_)),
+      below_stack_(std::move(other.below_stack_)),
+      saved_(other.saved_),
+      saved_mask_(other.saved_mask_),
+      active_(std::exchange(other.active_, false)),
+      seccomp_suspended_(other.seccomp_suspended_),
+      deferred_(std::move(other.deferred_)) {}
 
 RemoteCalls::~RemoteCalls() {
   // A thread that has ended needs no more.

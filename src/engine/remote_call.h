@@ -7,11 +7,11 @@
 // interrupted system call of its own is restarted by the kernel as if nothing had been: the last step is a
 // PTRACE_INTERRUPT stop, after which the kernel looks at the restored registers as it does after any interruption.
 //
-// If the controller is killed in the middle, the thread returns from the call into a signal frame that was laid below its
-// stack, and goes on where it was (where the program's memory has the few instructions that this takes).
+// If the controller is killed in the middle, the thread returns from the call into a signal frame that was laid below
+// its stack, and goes on where it was (where the program's memory has the few instructions that this takes).
 //
-// A seccomp filter is suspended meanwhile where we have the right to (CAP_SYS_ADMIN). Where not, a thread in strict mode is
-// left alone, as the call would kill it; a filter is given the call to judge.
+// A seccomp filter is suspended meanwhile where we have the right to (CAP_SYS_ADMIN). Where not, a thread in strict
+// mode is left alone, as the call would kill it; a filter is given the call to judge.
 
 #include <signal.h>
 
@@ -49,8 +49,8 @@ class RemoteCalls {
   Thread* thread_;
   SystemCallText text_;
   const TargetMemory* memory_;
-  RecoveryFrame frame_;                 // at 0: there is none
-  std::vector<uint8_t> below_stack_;    // what stood where the frame stands
+  RecoveryFrame frame_;               // at 0: there is none
+  std::vector<uint8_t> below_stack_;  // what stood where the frame stands
   ThreadRegisters saved_;
   uint64_t saved_mask_ = 0;
   bool active_ = false;

@@ -115,13 +115,17 @@ PatchedSite site_of(const JournalEntry& entry, Address region) {
 
 Result<void> adopt_region(AddressSpace& space, const Mapping& mapping) {
   TRY(RegionHeader header, space.memory.read_value<RegionHeader>(Address(mapping.begin)));
-  if (header.magic != kRegionMagic || header.size > mapping.size()) return Error{"not a code region of this version", ""};
+  if (header.magic != kRegionMagic || header.size > mapping.size())
+    return Error{"not a code region of this version", ""};
   space.code.push_back({Address(mapping.begin), Address(mapping.end)});
   space.arena = {Address(header.arena), Address(header.arena + header.arena_size)};
   space.process_table = {Address(header.process_table),
                          Address(header.process_table + (sizeof(abi::ProcessTable) + 4095) / 4096 * 4096)};
-  space.geometry = {.size = header.arena_size, .slots_offset = header.slots_offset, .slot_stride = header.slot_stride,
-                    .slot_count = static_cast<uint32_t>(header.slot_count), .shadow_offset = header.shadow_offset,
+  space.geometry = {.size = header.arena_size,
+                    .slots_offset = header.slots_offset,
+                    .slot_stride = header.slot_stride,
+                    .slot_count = static_cast<uint32_t>(header.slot_count),
+                    .shadow_offset = header.shadow_offset,
                     .shadow_stride = header.shadow_stride,
                     .shadow_capacity = static_cast<uint32_t>(header.shadow_capacity)};
   uint64_t count = std::min(header.journal_count, header.size / sizeof(JournalEntry));

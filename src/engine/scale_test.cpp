@@ -86,8 +86,9 @@ TEST_F(ScaleTest, RedisUnderLoadWithAllItsExportsProbed) {
 TEST_F(ScaleTest, PythonWithAllItsExportsProbed) {
   const std::string python = "/usr/bin/python3.11";
   if (access(python.c_str(), X_OK) != 0) GTEST_SKIP() << "python3.11 is not installed";
-  auto pid = engine_->launch({.arguments = {python, "-c", "import json, sys\nx = 0\nfor i in range(100000): x += len(json.dumps(i))\n"
-                                                          "sys.exit(x == 488890 and 23)"}});
+  auto pid = engine_->launch({.arguments = {python, "-c",
+                                            "import json, sys\nx = 0\nfor i in range(100000): x += len(json.dumps(i))\n"
+                                            "sys.exit(x == 488890 and 23)"}});
   ASSERT_TRUE(pid.ok()) << pid.error().message;
   auto report = engine_->arm(all_exports(std::filesystem::canonical(python), true));
   ASSERT_TRUE(report.ok()) << report.error().message;

@@ -94,7 +94,8 @@ void refuse_conflicts(const AddressSpace& space, std::vector<Group>& groups) {
     if (older && plan.begin < older->begin + older->overwritten && older->begin < plan.begin + plan.overwritten) {
       plan = SitePlan::refused("already probed");
     } else if (last && plan.begin < last->plan.begin + last->plan.window) {
-      plan = SitePlan::refused(fmt::format("shares its first instructions with the function at {:#x}", last->entry.value));
+      plan =
+          SitePlan::refused(fmt::format("shares its first instructions with the function at {:#x}", last->entry.value));
     } else if (i + 1 < groups.size() && groups[i + 1].entry > plan.begin &&
                groups[i + 1].entry < plan.begin + plan.overwritten) {
       plan = SitePlan::refused("another function begins within its first 5 bytes");
@@ -143,8 +144,8 @@ void refuse_returns(Group& group, const Module& module, std::span<const SiteRequ
   if (std::none_of(group.requests.begin(), group.requests.end(), wants_return)) return;
   std::string obstacle = "Go's runtime moves stacks and walks them";
   if (!module.go) {
-    obstacle = native_architecture().return_obstacle(
-        group.entry, [&](Address at, uint64_t length) { return text.at(at, length); });
+    obstacle = native_architecture().return_obstacle(group.entry,
+                                                     [&](Address at, uint64_t length) { return text.at(at, length); });
   }
   if (obstacle.empty()) return;
   for (uint32_t index : group.requests) {

@@ -9,10 +9,10 @@
 namespace spile::engine {
 
 struct BuiltSites {
-  std::vector<PatchedSite> sites;                // by begin; not in the text yet
-  std::vector<uint32_t> first_outcome;           // for each site: its first outcome ...
-  std::vector<uint32_t> outcome_count;           // ... and how many requests share it
-  std::vector<SiteOutcome> outcomes;             // for every request; kRefused ones are final
+  std::vector<PatchedSite> sites;       // by begin; not in the text yet
+  std::vector<uint32_t> first_outcome;  // for each site: its first outcome ...
+  std::vector<uint32_t> outcome_count;  // ... and how many requests share it
+  std::vector<SiteOutcome> outcomes;    // for every request; kRefused ones are final
   std::shared_ptr<Region> region;
 };
 

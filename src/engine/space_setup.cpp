@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kTableSize = (sizeof(abi::ProcessTable) + kPage - 1) / kPage * kPage;
-constexpr uint64_t kLeastSites = 16384;            // memory that is not touched costs nothing
+constexpr uint64_t kLeastSites = 16384;  // memory that is not touched costs nothing
 constexpr uint64_t kLeastCodeRoom = uint64_t{4} << 20;
 constexpr int kPlacementTries = 8;
 
@@ -73,9 +73,9 @@ Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thr
 }
 
 Result<void> map_table(RemoteCalls& calls, AddressSpace& space) {
-  TRY(uint64_t at, calls.call("map the process table", SYS_mmap,
-                              {0, kTableSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                               static_cast<uint64_t>(-1), 0}));
+  TRY(uint64_t at,
+      calls.call("map the process table", SYS_mmap,
+                 {0, kTableSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, static_cast<uint64_t>(-1), 0}));
   space.process_table = {Address(at), Address(at + kTableSize)};
   TRY_DO(calls.call("madvise", SYS_madvise, {at, kTableSize, MADV_WIPEONFORK}));
   // Lets the controller order its stores with handlers in all processes by one call (MEMBARRIER_CMD_GLOBAL_EXPEDITED).
@@ -122,7 +122,9 @@ void add_region(AddressSpace& space, const std::shared_ptr<Region>& region, uint
 }
 
 // A filter may kill a process for a system call it did not expect: handlers are told to make none.
-bool has_seccomp_filter(pid_t pid) { return process_status(pid, "Seccomp") != "0"; }
+bool has_seccomp_filter(pid_t pid) {
+  return process_status(pid, "Seccomp") != "0";
+}
 
 }  // namespace
 
@@ -143,7 +145,8 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
     for (pid_t tid : tids) {
       Thread* thread = tracer.find_thread(tid);
       std::string state = process_status(tid, "State");
-      if (!thread || thread->in_vfork || state.empty() || state[0] == 'D' || state[0] == 'Z' || state[0] == 'X') continue;
+      if (!thread || thread->in_vfork || state.empty() || state[0] == 'D' || state[0] == 'Z' || state[0] == 'X')
+        continue;
       tracer.hold(*thread);
       ptrace(PTRACE_INTERRUPT, tid, 0, 0);
       auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(500);
@@ -158,7 +161,7 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
 
 Result<void> map_arena(SetupContext& context, AddressSpace& space) {
   if (space.arena.size() != 0) return {};
-  TRY(Thread* thread, borrow_thread(context.tracer, space));
+  TRY(Thread * thread, borrow_thread(context.tracer, space));
   BorrowedThread guard(context.tracer, *thread);
   TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
   if (space.process_table.size() == 0) {
@@ -188,7 +191,7 @@ Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& 
   uint64_t most_sites = std::max(sites + sites / 2, kLeastSites);
   uint64_t most_room = std::max(code_room + code_room / 2, kLeastCodeRoom);
   TRY(auto region, Region::create(most_sites, most_room, context.image));
-  TRY(Thread* thread, borrow_thread(context.tracer, space));
+  TRY(Thread * thread, borrow_thread(context.tracer, space));
   BorrowedThread guard(context.tracer, *thread);
   TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
   pid_t pid = thread->process->pid;
@@ -214,7 +217,7 @@ Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& 
 
 Result<void> unmap_all(Tracer& tracer, AddressSpace& space) {
   if (space.empty()) return {};
-  TRY(Thread* thread, borrow_thread(tracer, space));
+  TRY(Thread * thread, borrow_thread(tracer, space));
   BorrowedThread guard(tracer, *thread);
   TRY(RemoteCalls calls, begin_calls(tracer, space, *thread));
   for (const AddressRange& range : space.code) {

@@ -21,8 +21,8 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space);
 // Maps table and arena, if they are not yet there.
 Result<void> map_arena(SetupContext& context, AddressSpace& space);
 
-// A region that serves `module` (its image's cells hold one load bias), within reach of all of it, with room for so many
-// sites and bytes of trampolines: an existing one, or a new one. REQUIRES: map_arena.
+// A region that serves `module` (its image's cells hold one load bias), within reach of all of it, with room for so
+// many sites and bytes of trampolines: an existing one, or a new one. REQUIRES: map_arena.
 Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& space, const Module& module,
                                            uint64_t sites, uint64_t code_room);
 

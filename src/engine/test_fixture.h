@@ -3,9 +3,9 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -37,7 +37,8 @@ inline std::vector<uint8_t> read_file(const std::string& path) {
 }
 
 // Functions of an ELF file's symbol tables.
-inline std::map<std::string, Symbol> read_symbols(const std::string& path, unsigned section_type, bool any_type = false) {
+inline std::map<std::string, Symbol> read_symbols(const std::string& path, unsigned section_type,
+                                                  bool any_type = false) {
   std::vector<uint8_t> file = read_file(path);
   std::map<std::string, Symbol> symbols;
   if (file.size() < sizeof(Elf64_Ehdr)) return symbols;
@@ -60,8 +61,12 @@ inline std::map<std::string, Symbol> read_symbols(const std::string& path, unsig
 struct Counts {
   uint64_t entered, returned, skipped, sum;
 };
-inline constexpr ArenaGeometry kGeometry{.size = 64 << 20, .slots_offset = 1 << 20, .slot_stride = 1 << 16,
-                                         .slot_count = 512, .shadow_offset = 4096, .shadow_stride = 32,
+inline constexpr ArenaGeometry kGeometry{.size = 64 << 20,
+                                         .slots_offset = 1 << 20,
+                                         .slot_stride = 1 << 16,
+                                         .slot_count = 512,
+                                         .shadow_offset = 4096,
+                                         .shadow_stride = 32,
                                          .shadow_capacity = 1024};
 
 struct Handlers {
@@ -238,9 +243,7 @@ class EngineFixture : public ::testing::Test {
     request.size = symbols[function].size;
     return request;
   }
-  const Counts& counts(uint32_t site) {
-    return reinterpret_cast<const Counts*>(engine_->arena().data() + 4096)[site];
-  }
+  const Counts& counts(uint32_t site) { return reinterpret_cast<const Counts*>(engine_->arena().data() + 4096)[site]; }
   // All armed, or a failure that says why not.
   ArmReport arm(const std::vector<SiteRequest>& sites) {
     auto report = engine_->arm(sites);

@@ -16,7 +16,8 @@ void write_patches(const TargetMemory& memory, std::span<const PatchedSite> site
                    const std::function<void(size_t)>& untouched);
 
 // Moves every program counter that `move` gives a new value, in the thread's registers and in signal frames on its
-// stack, whose handlers are going to return there. restarting: the kernel will step back over a system call instruction.
+// stack, whose handlers are going to return there. restarting: the kernel will step back over a system call
+// instruction.
 using PcMove = std::function<std::optional<Address>(Address pc, bool restarting)>;
 void move_program_counters(AddressSpace& space, Thread& thread, const PcMove& move);
 // The same for program counters inside freshly written windows: they go on in the trampoline.

@@ -88,7 +88,9 @@ Result<std::unique_ptr<Tracer>> Tracer::create(TraceListener& listener) {
   return tracer;
 }
 
-Tracer::~Tracer() { pthread_sigmask(SIG_SETMASK, &original_mask_, nullptr); }
+Tracer::~Tracer() {
+  pthread_sigmask(SIG_SETMASK, &original_mask_, nullptr);
+}
 
 Process* Tracer::find_process(pid_t pid) {
   auto found = processes_.find(pid);
@@ -361,7 +363,8 @@ Result<void> Tracer::keep_still(const std::vector<Process*>& processes, uint64_t
                    "is the machine overloaded, or a thread stuck in the kernel?"};
     }
     pump(5);
-    // Threads born while we wait start stopped; those that a listener resumed before the interrupt came are asked again.
+    // Threads born while we wait start stopped; those that a listener resumed before the interrupt came are asked
+    // again.
   }
 }
 

@@ -41,9 +41,9 @@ enum class StopKind : uint8_t {
 struct Thread {
   pid_t tid = 0;
   Process* process = nullptr;
-  bool running = true;        // or listening
+  bool running = true;  // or listening
   bool listening = false;
-  bool gone = false;          // its end has been received while somebody held a pointer to it
+  bool gone = false;  // its end has been received while somebody held a pointer to it
   StopKind kind = StopKind::kTrap;
   int signal = 0;             // to be delivered when resumed
   int event = 0;              // PTRACE_EVENT_* of kEvent
@@ -54,11 +54,11 @@ struct Thread {
 
 struct Process {
   pid_t pid = 0;
-  pid_t parent = 0;           // the traced process that forked it; 0 if launched or attached
+  pid_t parent = 0;  // the traced process that forked it; 0 if launched or attached
   bool launched = false;
   std::map<pid_t, std::unique_ptr<Thread>> threads;
   std::shared_ptr<AddressSpace> space;
-  int keep_still = 0;         // its threads are not resumed while positive
+  int keep_still = 0;  // its threads are not resumed while positive
 };
 
 // Of every traced thread.
@@ -144,9 +144,9 @@ class Tracer {
   sigset_t original_mask_;
   std::map<pid_t, std::unique_ptr<Process>> processes_;
   std::unordered_map<pid_t, Thread*> threads_;
-  std::vector<std::unique_ptr<Thread>> graveyard_;     // ended threads that callers may still point to
-  std::unordered_map<pid_t, int> early_;               // first stops of children whose birth is not yet reported
-  std::set<pid_t> departed_;                           // threads ended by an exec, whose end is still to be reported
+  std::vector<std::unique_ptr<Thread>> graveyard_;  // ended threads that callers may still point to
+  std::unordered_map<pid_t, int> early_;            // first stops of children whose birth is not yet reported
+  std::set<pid_t> departed_;                        // threads ended by an exec, whose end is still to be reported
 };
 
 // What /proc/PID/status says under `field` ("Uid", "TracerPid", "Tgid", "State"); empty if there is no such process.

@@ -29,13 +29,13 @@ struct Boundary {
 // How one site is going to be patched. `window` is the run of whole instructions that the patch displaces.
 struct SitePlan {
   Mechanism mechanism = Mechanism::kRefused;
-  std::string reason;          // of kRefused
-  Address begin;               // the window's first byte, the first byte that changes
-  uint8_t window = 0;          // bytes of displaced instructions (and of padding behind them)
-  uint8_t displaced = 0;       // of these, bytes of code that have to be carried out elsewhere
-  uint8_t overwritten = 0;     // bytes that the jump itself takes, from begin
-  Address landing;             // kShortJump: padding that takes the 5-byte jump to the trampoline
-  bool falls_through = true;   // control can leave the window at its end
+  std::string reason;         // of kRefused
+  Address begin;              // the window's first byte, the first byte that changes
+  uint8_t window = 0;         // bytes of displaced instructions (and of padding behind them)
+  uint8_t displaced = 0;      // of these, bytes of code that have to be carried out elsewhere
+  uint8_t overwritten = 0;    // bytes that the jump itself takes, from begin
+  Address landing;            // kShortJump: padding that takes the 5-byte jump to the trampoline
+  bool falls_through = true;  // control can leave the window at its end
 
   static SitePlan refused(std::string why) {
     SitePlan plan;
@@ -83,8 +83,8 @@ struct SystemCallText {
   bool recovers() const { return returns && restore != Address(); }
 };
 
-// A signal frame that makes a thread go on as if nothing had been. While a thread makes system calls for us it stands on
-// its stack: if we are killed in between, the thread returns from the call into it.
+// A signal frame that makes a thread go on as if nothing had been. While a thread makes system calls for us it stands
+// on its stack: if we are killed in between, the thread returns from the call into it.
 struct RecoveryFrame {
   Address at;                  // the stack pointer to make calls with
   std::vector<uint8_t> bytes;  // to be written there
@@ -117,7 +117,8 @@ class Architecture {
   virtual std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) const = 0;
   // A fragment's code that runs before the displaced instructions and stops the thread with SIGTRAP at
   // *trap_offset unless the 32-bit word at `word` has a bit of `mask` set. For the dynamic linker's breakpoint.
-  virtual std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, uint32_t* trap_offset) const = 0;
+  virtual std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask,
+                                                uint32_t* trap_offset) const = 0;
   // How far a jump reaches in either direction, with room for a module's data.
   virtual uint64_t reach() const = 0;
 

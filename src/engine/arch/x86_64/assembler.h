@@ -41,23 +41,38 @@ class Assembler {
     imm32(distance);
   }
 
-  void call(Address target) { bytes({0xe8}); rel32(target); }           // e8 rel32
-  void jump(Address target) { bytes({0xe9}); rel32(target); }           // e9 rel32
-  void jump_if(uint8_t condition, Address target) {                     // 0f 8x rel32
+  void call(Address target) {
+    bytes({0xe8});
+    rel32(target);
+  }  // e8 rel32
+  void jump(Address target) {
+    bytes({0xe9});
+    rel32(target);
+  }                                                  // e9 rel32
+  void jump_if(uint8_t condition, Address target) {  // 0f 8x rel32
     bytes({0x0f, static_cast<uint8_t>(0x80 | condition)});
     rel32(target);
   }
-  void push_imm32(int32_t value) { bytes({0x68}); imm32(value); }       // 68 imm32, sign-extended
-  void push(Gpr reg) { if (reg >= 8) bytes({0x41}); bytes({static_cast<uint8_t>(0x50 | (reg & 7))}); }  // 5x
-  void pop(Gpr reg) { if (reg >= 8) bytes({0x41}); bytes({static_cast<uint8_t>(0x58 | (reg & 7))}); }
+  void push_imm32(int32_t value) {
+    bytes({0x68});
+    imm32(value);
+  }  // 68 imm32, sign-extended
+  void push(Gpr reg) {
+    if (reg >= 8) bytes({0x41});
+    bytes({static_cast<uint8_t>(0x50 | (reg & 7))});
+  }  // 5x
+  void pop(Gpr reg) {
+    if (reg >= 8) bytes({0x41});
+    bytes({static_cast<uint8_t>(0x58 | (reg & 7))});
+  }
   // Pushes a 64-bit constant; keeps flags and registers.
   void push_address(Address value) {
     push_imm32(static_cast<int32_t>(value.value));
     if (static_cast<int64_t>(value.value) == static_cast<int32_t>(value.value)) return;
-    bytes({0xc7, 0x44, 0x24, 0x04});                                    // movl $high, 4(%rsp)
+    bytes({0xc7, 0x44, 0x24, 0x04});  // movl $high, 4(%rsp)
     imm32(static_cast<int64_t>(value.value >> 32));
   }
-  void adjust_stack(int32_t by) {                                       // lea by(%rsp), %rsp: keeps flags
+  void adjust_stack(int32_t by) {  // lea by(%rsp), %rsp: keeps flags
     if (by == static_cast<int8_t>(by)) {
       bytes({0x48, 0x8d, 0x64, 0x24, static_cast<uint8_t>(by)});
     } else {
@@ -65,19 +80,19 @@ class Assembler {
       imm32(by);
     }
   }
-  void store(Gpr reg, int32_t displacement) { stack_access(0x89, reg, displacement); }    // mov reg, disp(%rsp)
-  void load(Gpr reg, int32_t displacement) { stack_access(0x8b, reg, displacement); }     // mov disp(%rsp), reg
+  void store(Gpr reg, int32_t displacement) { stack_access(0x89, reg, displacement); }          // mov reg, disp(%rsp)
+  void load(Gpr reg, int32_t displacement) { stack_access(0x8b, reg, displacement); }           // mov disp(%rsp), reg
   void stack_address(Gpr reg, int32_t displacement) { stack_access(0x8d, reg, displacement); }  // lea disp(%rsp), reg
-  void store_imm32(int32_t value, int32_t displacement) {               // movq $value, disp(%rsp)
+  void store_imm32(int32_t value, int32_t displacement) {  // movq $value, disp(%rsp)
     bytes({0x48, 0xc7, 0x84, 0x24});
     imm32(displacement);
     imm32(value);
   }
-  void code_address(Gpr reg, Address target) {                          // lea target(%rip), reg
+  void code_address(Gpr reg, Address target) {  // lea target(%rip), reg
     bytes({static_cast<uint8_t>(0x48 | (reg >= 8 ? 4 : 0)), 0x8d, static_cast<uint8_t>(0x05 | (reg & 7) << 3)});
     rel32(target);
   }
-  void move(Gpr from, Gpr to) {                                         // mov from, to
+  void move(Gpr from, Gpr to) {  // mov from, to
     bytes({static_cast<uint8_t>(0x48 | (from >= 8 ? 4 : 0) | (to >= 8 ? 1 : 0)), 0x89,
            static_cast<uint8_t>(0xc0 | (from & 7) << 3 | (to & 7))});
   }

@@ -66,8 +66,8 @@ std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text, const 
   const uint8_t* bytes = text.data();
   for (uint64_t at = 2; at + 4 <= text.size(); at++) {
     uint8_t opcode = bytes[at - 1];
-    bool direct = (opcode & 0xfe) == 0xe8;                                     // call, jmp rel32
-    bool conditional = (opcode & 0xf0) == 0x80 && bytes[at - 2] == 0x0f;       // jcc rel32
+    bool direct = (opcode & 0xfe) == 0xe8;                                // call, jmp rel32
+    bool conditional = (opcode & 0xf0) == 0x80 && bytes[at - 2] == 0x0f;  // jcc rel32
     if (!direct && !conditional) continue;
     int32_t displacement;
     std::memcpy(&displacement, bytes + at, 4);

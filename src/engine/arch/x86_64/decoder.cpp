@@ -121,7 +121,8 @@ std::optional<StackUse> decode_stack_use(std::span<const uint8_t> bytes) {
     case ZYDIS_MNEMONIC_ADD:
       if (!writes_register(ZYDIS_REGISTER_RSP)) break;
       use.unknown_change = !constant;
-      if (constant) use.change = raw.mnemonic == ZYDIS_MNEMONIC_ADD ? operands[1].imm.value.s : -operands[1].imm.value.s;
+      if (constant)
+        use.change = raw.mnemonic == ZYDIS_MNEMONIC_ADD ? operands[1].imm.value.s : -operands[1].imm.value.s;
       break;
     case ZYDIS_MNEMONIC_LEA:
       if (!writes_register(ZYDIS_REGISTER_RSP)) break;

@@ -37,10 +37,10 @@ std::optional<Instruction> decode(std::span<const uint8_t> bytes);
 // What an instruction does with the stack and the return address on it.
 struct StackUse {
   Instruction instruction;
-  int64_t change = 0;                  // added to rsp
-  bool unknown_change = false;         // rsp gets a value that can't be told from here
-  bool frame_set = false;              // mov %rsp, %rbp
-  bool frame_lost = false;             // rbp gets another value
+  int64_t change = 0;                    // added to rsp
+  bool unknown_change = false;           // rsp gets a value that can't be told from here
+  bool frame_set = false;                // mov %rsp, %rbp
+  bool frame_lost = false;               // rbp gets another value
   std::optional<int64_t> stack_operand;  // a memory operand disp(%rsp), without index
   std::optional<int64_t> frame_operand;  // disp(%rbp), without index
 };

@@ -1,7 +1,7 @@
 #pragma once
 // Functions that call-in-place must leave alone: those that look at, keep or take off their own return address. They
-// would see the trampoline's. setjmp, getcontext and vfork return to it a second time; dlopen and dlsym find their caller
-// by it; a program's _start has none.
+// would see the trampoline's. setjmp, getcontext and vfork return to it a second time; dlopen and dlsym find their
+// caller by it; a program's _start has none.
 
 #include <string>
 

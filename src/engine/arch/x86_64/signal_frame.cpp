@@ -3,7 +3,8 @@
 //   pretcode    address of the restorer, which makes rt_sigreturn
 //   ucontext    flags, link, alternate stack, sigcontext (registers, pointer to the vector state), signal mask
 //   siginfo     not looked at
-//   ...         at a multiple of 64: the vector state as XSAVE lays it out, which says in its reserved bytes how long it is,
+//   ...         at a multiple of 64: the vector state as XSAVE lays it out, which says in its reserved bytes how long
+//   it is,
 //               and a second magic number behind it
 
 #include "engine/arch/x86_64/signal_frame.h"
@@ -19,11 +20,11 @@ namespace {
 
 constexpr uint64_t kRedZone = 128;
 constexpr uint64_t kVectorAlignment = 64;
-constexpr size_t kSoftwareBytes = 464;       // in the legacy area of XSAVE, left to software
+constexpr size_t kSoftwareBytes = 464;  // in the legacy area of XSAVE, left to software
 constexpr uint32_t kMagic1 = 0x46505853, kMagic2 = 0x46505845;
 constexpr size_t kMostVectorState = 32768;
 constexpr uint64_t kHasVectorState = 1, kRestoresSegments = 2 | 4;  // uc_flags
-constexpr int kInvalidStackFlags = 0x7fff;   // the kernel leaves the alternate stack as it is
+constexpr int kInvalidStackFlags = 0x7fff;                          // the kernel leaves the alternate stack as it is
 
 struct SignalContext {
   uint64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, flags;
@@ -60,7 +61,8 @@ Result<std::vector<uint8_t>> read_vector_state(pid_t tid) {
   // ptrace has the mask of features where a signal frame has the magic number.
   uint64_t features;
   memcpy(&features, &state[kSoftwareBytes], 8);
-  SoftwareBytes bytes{kMagic1, static_cast<uint32_t>(state.size() + 4), features, static_cast<uint32_t>(state.size()), {}};
+  SoftwareBytes bytes{
+      kMagic1, static_cast<uint32_t>(state.size() + 4), features, static_cast<uint32_t>(state.size()), {}};
   memcpy(&state[kSoftwareBytes], &bytes, sizeof bytes);
   const auto* magic2 = reinterpret_cast<const uint8_t*>(&kMagic2);
   state.insert(state.end(), magic2, magic2 + 4);
@@ -69,11 +71,24 @@ Result<std::vector<uint8_t>> read_vector_state(pid_t tid) {
 
 SignalContext context_of(const user_regs_struct& r) {
   SignalContext context{};
-  context.r8 = r.r8; context.r9 = r.r9; context.r10 = r.r10; context.r11 = r.r11;
-  context.r12 = r.r12; context.r13 = r.r13; context.r14 = r.r14; context.r15 = r.r15;
-  context.rdi = r.rdi; context.rsi = r.rsi; context.rbp = r.rbp; context.rbx = r.rbx;
-  context.rdx = r.rdx; context.rax = r.rax; context.rcx = r.rcx; context.rsp = r.rsp;
-  context.rip = r.rip; context.flags = r.eflags;
+  context.r8 = r.r8;
+  context.r9 = r.r9;
+  context.r10 = r.r10;
+  context.r11 = r.r11;
+  context.r12 = r.r12;
+  context.r13 = r.r13;
+  context.r14 = r.r14;
+  context.r15 = r.r15;
+  context.rdi = r.rdi;
+  context.rsi = r.rsi;
+  context.rbp = r.rbp;
+  context.rbx = r.rbx;
+  context.rdx = r.rdx;
+  context.rax = r.rax;
+  context.rcx = r.rcx;
+  context.rsp = r.rsp;
+  context.rip = r.rip;
+  context.flags = r.eflags;
   context.cs = static_cast<uint16_t>(r.cs);
   context.gs = static_cast<uint16_t>(r.gs);
   context.fs = static_cast<uint16_t>(r.fs);

@@ -1,6 +1,6 @@
 #pragma once
-// The frame that the kernel puts on a stack when it delivers a signal, and takes off in rt_sigreturn(2). Here it is made
-// by hand, as a net under threads that make system calls for us (Architecture::build_recovery_frame).
+// The frame that the kernel puts on a stack when it delivers a signal, and takes off in rt_sigreturn(2). Here it is
+// made by hand, as a net under threads that make system calls for us (Architecture::build_recovery_frame).
 
 #include <sys/types.h>
 #include <sys/user.h>

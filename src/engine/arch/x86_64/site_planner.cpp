@@ -15,7 +15,8 @@ namespace {
 constexpr uint64_t kAlignment = 16;
 constexpr uint64_t kUnknownSizeScan = 256;
 
-// Bytes of padding at `at`: nops of any length and int3, up to the next multiple of 16, where another function may begin.
+// Bytes of padding at `at`: nops of any length and int3, up to the next multiple of 16, where another function may
+// begin.
 size_t padding_behind(std::span<const uint8_t> text, size_t at, Address entry) {
   uint64_t address = entry.value + at;
   size_t limit = std::min<uint64_t>(text.size(), at + ((kAlignment - address % kAlignment) % kAlignment));
@@ -31,8 +32,8 @@ size_t padding_behind(std::span<const uint8_t> text, size_t at, Address entry) {
 
 struct Window {
   size_t length = 0;
-  bool leaves = false;        // the last instruction doesn't go on behind itself
-  size_t inner_return = 0;    // a call returns to this offset, short of the jump's end
+  bool leaves = false;      // the last instruction doesn't go on behind itself
+  size_t inner_return = 0;  // a call returns to this offset, short of the jump's end
   const char* problem = nullptr;
 };
 

@@ -125,8 +125,8 @@ Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t
     auto instruction = decode(original.subspan(done));
     CHECK(instruction.has_value());  // plan_entry has decoded the same bytes
     result.boundaries.push_back({static_cast<uint8_t>(done), static_cast<uint16_t>(out.offset())});
-    TRY_DO(relocate(*instruction, original.subspan(done, instruction->length),
-                    plan.begin + static_cast<int64_t>(done), out));
+    TRY_DO(relocate(*instruction, original.subspan(done, instruction->length), plan.begin + static_cast<int64_t>(done),
+                    out));
     done += instruction->length;
   }
   if (plan.falls_through) {
@@ -171,7 +171,7 @@ std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, u
   out.pop(kRax);
   out.bytes({0x75, 0x01});  // jnz over the int3
   *trap_offset = out.offset();
-  out.bytes({0xcc});        // int3
+  out.bytes({0xcc});  // int3
   return out.take();
 }
 

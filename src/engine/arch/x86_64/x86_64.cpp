@@ -21,7 +21,9 @@ namespace {
 
 static_assert(sizeof(user_regs_struct) <= sizeof(ThreadRegisters::bytes));
 
-user_regs_struct& raw(ThreadRegisters& registers) { return *reinterpret_cast<user_regs_struct*>(registers.bytes.data()); }
+user_regs_struct& raw(ThreadRegisters& registers) {
+  return *reinterpret_cast<user_regs_struct*>(registers.bytes.data());
+}
 const user_regs_struct& raw(const ThreadRegisters& registers) {
   return *reinterpret_cast<const user_regs_struct*>(registers.bytes.data());
 }
@@ -78,8 +80,8 @@ class X86_64 final : public Architecture {
   bool restarts_system_call(const ThreadRegisters& registers) const override {
     int64_t result = -static_cast<int64_t>(raw(registers).rax);
     bool in_call = static_cast<int64_t>(raw(registers).orig_rax) >= 0;
-    return in_call && (result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand ||
-                       result == kRestartBlock);
+    return in_call &&
+           (result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand || result == kRestartBlock);
   }
 
   bool undo_stop_interruption(ThreadRegisters& registers) const override {
