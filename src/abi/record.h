@@ -1,6 +1,7 @@
 #pragma once
 // Records in an output ring, written by handlers in any domain, read by the controller. A record never wraps: where it
-// would, a kPad record fills the end. 8-byte aligned.
+// would, a kPad record fills the end; of it only size and kind are written, as less than a header may be left. 8-byte
+// aligned.
 
 #include <stdint.h>
 

@@ -103,6 +103,15 @@ TEST(Thread, DisabledArenaRefusesSilently) {
   for (uint64_t count : context.slot->skipped) EXPECT_EQ(count, 0u);
 }
 
+TEST(Thread, WithoutAControllerOnlyLightHandlersRun) {
+  TestArena arena;
+  arena.header()->controller_futex[0] = 0x40000000;
+  Context context{};
+  EXPECT_FALSE(spile_rt_enter(&context));
+  EXPECT_EQ(context.slot->skipped[abi::kSkipControllerGone], 1u);
+  EXPECT_TRUE(spile_rt_enter_light(&context));
+}
+
 TEST(Thread, EntersInTheEpochOfTheArena) {
   TestArena arena;
   arena.header()->epoch = 1;

@@ -165,6 +165,11 @@ SPILE_INLINE bool spile_rt_enter(Context* context) {
     return true;
   }
   if (unlikely(!load_relaxed(&context->arena->enabled))) return false;
+  // Nobody would read what it does; the light ones cost less than looking here.
+  if (controller_gone(context->arena)) {
+    count_skip(context->slot, abi::kSkipControllerGone);
+    return false;
+  }
   if (unlikely(context->overflow) && !hold_overflow_slot(context->slot)) return false;
   // A signal handler that runs here leaves `busy` as it found it. The overflow slot is only ever left busy by a thread
   // that died in a handler, and its lock has been given to us since.
