@@ -313,7 +313,7 @@ def peak_memory(pid):
 
 
 ARMINGS = [
-    ("sqlite3 -g, running a query: all functions", arm_all(lambda: [sqlite3(), ":memory:", QUERY], "sqlite3*")),
+    ("sqlite3 -g, running a query: all functions", arm_all(lambda: [sqlite3(), ":memory:", QUERY], "*")),
     ("redis-server -g, idle: all functions", arm_all(
         lambda: [redis(), "--port", "0", "--unixsocket", str(WORK / "redis.sock"), "--save", ""], "*")),
 ]
