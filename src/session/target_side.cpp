@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <map>
 
 #include "session/unwind_sites.h"
@@ -39,7 +40,6 @@ Result<pid_t> TargetSide::acquire() {
   } else if (options_.target != 0) {
     if (!script_.target.image.bytes.empty()) {
       TRY_DO(engine_->attach(options_.target));
-      attached_ = true;
     }
     pid_ = options_.target;
   }
@@ -135,12 +135,23 @@ void TargetSide::tell(const engine::ArmReport& report, bool initial) {
 
 Result<void> TargetSide::resume() {
   if (pid_ == 0) return {};
+  resumed_ = true;
   if (script_.target.image.bytes.empty() && !options_.command.empty()) return engine_->detach();
   engine_->resume_all();
   return {};
 }
 
-Result<void> TargetSide::detach() { return engine_->detach(); }
+void TargetSide::kill_unstarted() {
+  if (pid_ > 0 && !resumed_ && !options_.command.empty()) kill(pid_, SIGKILL);
+  resumed_ = true;
+}
+
+TargetSide::~TargetSide() { kill_unstarted(); }
+
+Result<void> TargetSide::detach() {
+  kill_unstarted();
+  return engine_->detach();
+}
 
 Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
   TRY(std::vector<engine::Event> events, engine_->poll(timeout_ms));

@@ -28,8 +28,12 @@ class TargetSide {
   Result<void> arm();
   // Lets -c's command run.
   Result<void> resume();
-  // Restores every traced process and lets it go.
+  // Restores every traced process and lets it go. A command that was never resumed has not begun, and never does: it is
+  // killed, here or by the destructor.
   Result<void> detach();
+  ~TargetSide();
+  TargetSide(const TargetSide&) = delete;
+  TargetSide& operator=(const TargetSide&) = delete;
 
   int wait_fd() const { return engine_->wait_fd(); }
   // Handles what happened to the processes.
@@ -46,13 +50,14 @@ class TargetSide {
   bool has_return_probes() const;
   std::vector<engine::SiteRequest> unwind_requests(const engine::Module& module) const;
   void tell(const engine::ArmReport& report, bool initial);
+  void kill_unstarted();
 
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
   const Options& options_;
   std::unique_ptr<engine::Engine> engine_;
   pid_t pid_ = 0;
-  bool attached_ = false;
+  bool resumed_ = false;
   bool finished_ = false;
   std::optional<int> command_status_;
   uint64_t refusals_told_ = 0;
