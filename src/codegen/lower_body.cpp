@@ -3,6 +3,8 @@
 //   probe:     lock* -> condition -> frame -> statements -> done: release frame -> unlock*
 //   function:  nesting -> frame -> statements -> done: release frame -> return true; failed: release -> return false
 
+#include <algorithm>
+
 #include "codegen/lowering.h"
 #include "syntax/visitor.h"
 
@@ -138,12 +140,20 @@ llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& body) {
   return out;
 }
 
+// Statements that one run of a probe may execute.
+static uint32_t action_budget(const sema::Program& program, const sema::Probe& body) {
+  const sema::Limits& limits = program.limits;
+  if (body.domain != sema::Domain::kController) return static_cast<uint32_t>(limits.max_action);
+  if (limits.max_action_interruptible >= 0) return static_cast<uint32_t>(limits.max_action_interruptible);
+  return static_cast<uint32_t>(std::min<int64_t>(10 * limits.max_action, INT32_MAX));
+}
+
 void Lowering::lower_probe(const sema::Probe& body) {
   probe = &body;
   llvm::BasicBlock* leave = lock_globals(body);
   llvm::BasicBlock* done = block("done");
   b.CreateStore(b.getInt32(static_cast<uint32_t>(body.index)), context_field(offsetof(abi::Context, probe)));
-  b.CreateStore(b.getInt32(static_cast<uint32_t>(unit.program.limits.max_action)),
+  b.CreateStore(b.getInt32(action_budget(unit.program, body)),
                 context_field(offsetof(abi::Context, actions_left)));
   b.CreateStore(b.getInt32(static_cast<uint32_t>(unit.program.limits.max_nesting)),
                 context_field(offsetof(abi::Context, nesting_left)));

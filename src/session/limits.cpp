@@ -19,7 +19,7 @@ struct LimitName {
 // Strings and maps are of fixed size in memory that every traced process maps: the upper bounds keep that sane.
 constexpr LimitName kLimits[] = {
     {"MAXACTION", &sema::Limits::max_action, 0, INT32_MAX},
-    {"MAXACTION_INTERRUPTIBLE", &sema::Limits::max_action, 0, INT32_MAX},
+    {"MAXACTION_INTERRUPTIBLE", &sema::Limits::max_action_interruptible, 0, INT32_MAX},
     {"MAXNESTING", &sema::Limits::max_nesting, 1, 1000},
     {"MAXSTRINGLEN", &sema::Limits::max_string_length, 16, 16384},
     {"MAXMAPENTRIES", &sema::Limits::max_map_entries, 1, 4'000'000},
