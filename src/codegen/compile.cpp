@@ -166,7 +166,11 @@ Result<Compiled> Compiler::run() {
   TRY(layout_, make_layout(program_, options_.layout));
   initialise_machines();
 
-  Job target{.name = "target"}, controller{.name = "controller"}, kernel{.name = "kernel", .machine = Machine::kBpf};
+  Job target, controller, kernel;
+  target.name = "target";
+  controller.name = "controller";
+  kernel.name = "kernel";
+  kernel.machine = Machine::kBpf;
   std::vector<Job*> jobs;
   std::vector<TargetHandler> handlers;
   if (has_domain(sema::Domain::kTarget)) {

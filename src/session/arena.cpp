@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -30,12 +31,12 @@ struct ClockPair {
   uint64_t tsc;
   int64_t ns;
 };
-ClockPair read_clock_pair() {
+ClockPair read_clock_pair(clockid_t clock) {
   ClockPair best{};
   uint64_t best_gap = UINT64_MAX;
   for (int i = 0; i < 5; ++i) {
     uint64_t before = __rdtsc();
-    int64_t ns = now_ns(CLOCK_REALTIME);
+    int64_t ns = now_ns(clock);
     uint64_t after = __rdtsc();
     if (after - before < best_gap) {
       best_gap = after - before;
@@ -64,13 +65,20 @@ bool kernel_clock_factors(uint64_t& mult, uint32_t& shift) {
   return usable;
 }
 
+// Taken when the program starts, so that measuring costs no time of its own: compiling the script lies between.
+const ClockPair kProgramStart = read_clock_pair(CLOCK_MONOTONIC);
+
 void measure_clock_factors(uint64_t& mult, uint32_t& shift) {
-  ClockPair first = read_clock_pair();
-  timespec pause{0, 5'000'000};
-  nanosleep(&pause, nullptr);
-  ClockPair second = read_clock_pair();
+  constexpr int64_t kLeastNs = 5'000'000;
+  ClockPair now = read_clock_pair(CLOCK_MONOTONIC);
+  if (int64_t left = kLeastNs - (now.ns - kProgramStart.ns); left > 0) {
+    timespec pause{0, left};
+    nanosleep(&pause, nullptr);
+    now = read_clock_pair(CLOCK_MONOTONIC);
+  }
   shift = 31;
-  mult = static_cast<uint64_t>((static_cast<unsigned __int128>(second.ns - first.ns) << shift) / (second.tsc - first.tsc));
+  auto elapsed_ns = static_cast<unsigned __int128>(now.ns - kProgramStart.ns);
+  mult = static_cast<uint64_t>((elapsed_ns << shift) / (now.tsc - kProgramStart.tsc));
 }
 
 uint64_t clock_at(const abi::ArenaHeader& header, uint64_t tsc) {
@@ -134,7 +142,7 @@ void Arena::start_clock() {
   uint64_t mult;
   uint32_t shift;
   if (!kernel_clock_factors(mult, shift)) measure_clock_factors(mult, shift);
-  ClockPair now = read_clock_pair();
+  ClockPair now = read_clock_pair(CLOCK_REALTIME);
   header.clock_mult = mult;
   header.clock_shift = shift;
   header.clock_base_tsc = now.tsc;
@@ -143,7 +151,7 @@ void Arena::start_clock() {
 
 void Arena::refresh_clock() {
   abi::ArenaHeader& header = this->header();
-  ClockPair now = read_clock_pair();
+  ClockPair now = read_clock_pair(CLOCK_REALTIME);
   uint64_t elapsed = now.tsc - header.clock_base_tsc;
   if (elapsed < 100'000'000) return;  // some tens of ms
   auto ours = static_cast<int64_t>(clock_at(header, now.tsc));
