@@ -1,4 +1,4 @@
-// begin, end, error, never: the life of the session. A number orders them: begin(-5) runs before begin.
+// begin, oneshot, end, error, never: the life of the session. A number orders them: begin(-5) runs before begin.
 
 #include "probes/family.h"
 
@@ -17,6 +17,12 @@ bool takes(const syntax::ProbePoint& point) {
   return point.components[0].name == Name;
 }
 
+constexpr const char* kBegin = "begin";
+constexpr const char* kOneshot = "oneshot";
+constexpr const char* kEnd = "end";
+constexpr const char* kError = "error";
+constexpr const char* kNever = "never";
+
 template <ProbeKind Kind>
 Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
   const syntax::PointComponent& first = point.components[0];
@@ -26,17 +32,14 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
   made.kind = Kind;
   made.text = text_of(point);
   made.sequence = first.number.value_or(0);
+  made.once = first.name == kOneshot;
   return Points{made};
 }
-
-constexpr const char* kBegin = "begin";
-constexpr const char* kEnd = "end";
-constexpr const char* kError = "error";
-constexpr const char* kNever = "never";
 
 }  // namespace
 
 const Family begin_family = {kBegin, takes<kBegin>, resolve<ProbeKind::kBegin>, none};
+const Family oneshot_family = {kOneshot, takes<kOneshot>, resolve<ProbeKind::kBegin>, none};
 const Family end_family = {kEnd, takes<kEnd>, resolve<ProbeKind::kEnd>, none};
 const Family error_family = {kError, takes<kError>, resolve<ProbeKind::kError>, none};
 const Family never_family = {kNever, takes<kNever>, resolve<ProbeKind::kNever>, none};

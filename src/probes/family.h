@@ -29,7 +29,7 @@ struct Family {
 // In the order in which they are asked.
 const std::vector<const Family*>& families();
 
-extern const Family begin_family, end_family, error_family, never_family;
+extern const Family begin_family, oneshot_family, end_family, error_family, never_family;
 extern const Family timer_family;
 extern const Family process_function_family;
 extern const Family kernel_trace_family;

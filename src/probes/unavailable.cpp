@@ -16,7 +16,7 @@ struct Later {
   const char* second;  // null: whatever follows
 };
 constexpr Later kLater[] = {
-    {"oneshot", nullptr},    {"syscall", nullptr},    {"nd_syscall", nullptr},  {"syscall_any", nullptr},
+    {"syscall", nullptr},    {"nd_syscall", nullptr},  {"syscall_any", nullptr},
     {"module", nullptr},     {"perf", nullptr},       {"procfs", nullptr},      {"netfilter", nullptr},
     {"kprobe", nullptr},     {"java", nullptr},       {"python2", nullptr},     {"python3", nullptr},
     {"input", nullptr},      {"debuginfod", nullptr}, {"stap", nullptr},        {"kernel", "function"},

@@ -14,6 +14,9 @@ namespace spile::sema {
 
 namespace {
 
+constexpr size_t kMostSubscripts = 10;  // as in SystemTap
+
+
 using namespace syntax;
 using Type = ValueType;
 
@@ -220,6 +223,10 @@ class TypeInference {
   // ---- arrays
   bool size_keys(Global& array, size_t count, const SourceRange& range) {
     array.is_array = true;
+    if (count > kMostSubscripts && reported_.insert(&array.key_types).second) {
+      e_.diagnostics.error(range, fmt::format("array '{}' has {} subscripts; at most {} are possible", array.name, count,
+                                              kMostSubscripts));
+    }
     if (array.key_types.empty()) {
       array.key_types.resize(count, Type::kUnknown);
       keys_decided_.emplace(&array, range);

@@ -72,6 +72,7 @@ TEST(Refusals, Types) {
   expect_error("global g probe begin { g = 1 } probe end { g = \"x\" }", "note: used as a number here");
   expect_error("global a probe begin { a[1] = 2; a[\"x\"] = 3 }", "'subscript 1 of a' is used as a string here");
   expect_error("global a probe begin { a[1] = 2; a[1, 2] = 3 }", "array 'a' has 2 subscripts here, and 1 elsewhere");
+  expect_error("global a probe begin { a[1,2,3,4,5,6,7,8,9,10,11] = 1 }", "array 'a' has 11 subscripts; at most 10 are possible");
   expect_error("probe begin { println(1 + \"x\") }",
                "t.stp:1:27: error: type mismatch: a number is needed here, and this is a string");
   expect_error("probe begin { println(1 . \"x\") }", "a string is needed here, and this is a number");

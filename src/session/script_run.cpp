@@ -182,14 +182,20 @@ bool ScriptRun::exit_requested() const {
 }
 
 Result<void> ScriptRun::run_probes(sema::ProbeKind kind) {
-  std::vector<std::pair<int64_t, int>> ordered;
+  struct Run {
+    int64_t sequence;
+    int probe;
+    bool once;
+  };
+  std::vector<Run> ordered;
   for (const sema::Probe& probe : program_.probes) {
     if (probe.kind != kind) continue;
-    for (const sema::ResolvedPoint& point : probe.points) ordered.emplace_back(point.sequence, probe.index);
+    for (const sema::ResolvedPoint& point : probe.points) ordered.push_back({point.sequence, probe.index, point.once});
   }
-  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const auto& [sequence, probe] : ordered) {
-    TRY_DO(run_controller_probe(probe));
+  std::stable_sort(ordered.begin(), ordered.end(), [](const Run& a, const Run& b) { return a.sequence < b.sequence; });
+  for (const Run& run : ordered) {
+    TRY_DO(run_controller_probe(run.probe));
+    if (run.once) arena_->header().exit_requested = 1;
     // exit() in a begin probe lets the remaining begin probes be; end probes all run.
     if (kind == sema::ProbeKind::kBegin && (exit_requested() || failed())) break;
   }

@@ -8,3 +8,4 @@ spile("-e", 'probe begin(2) { println("b") exit() } probe begin(1) { println("a"
             'probe end(1) { println("c") }').expect(out="a\nb\nc\nd\n", status=0)
 spile("-e", 'probe begin { error("stop") } probe error { println("error probe") } probe end { println("end") }').expect(
     out="error probe\n", status=1, err_match="stop")
+spile("-e", 'probe oneshot { println("once") } probe end { println("end") }').expect(out="once\nend\n", status=0)
