@@ -33,7 +33,8 @@ TEST(Layout, KeepsGlobalsApart) {
 TEST(Layout, GivesMapsTheBytesTheyNeed) {
   auto script = sema::elaborate_text(R"(global b[10] probe begin { b["k", 1] = 2 println(b["k", 1]) })");
   ASSERT_TRUE(script.ok()) << script.messages();
-  const GlobalLayout& map = layout_of(script.program).globals.at(0);
+  Layout layout = layout_of(script.program);
+  const GlobalLayout& map = layout.globals.at(0);
   EXPECT_EQ(map.map.key_size, 520u);
   EXPECT_EQ(map.map.string_keys, 1u);
   EXPECT_EQ(map.map.capacity, 10u);

@@ -17,7 +17,7 @@ class Bytes {
   uint64_t fixed(size_t size) {
     uint64_t value = 0;
     const std::string_view raw = take(size);
-    memcpy(&value, raw.data(), std::min(raw.size(), sizeof value));
+    if (!raw.empty()) memcpy(&value, raw.data(), std::min(raw.size(), sizeof value));
     return value;
   }
   uint64_t leb() {

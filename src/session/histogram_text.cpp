@@ -23,7 +23,7 @@ int64_t log_bucket_value(size_t index) {
   constexpr size_t kZero = abi::kLogBuckets / 2;
   if (index == kZero) return 0;
   if (index > kZero) return static_cast<int64_t>(1ULL << (index - kZero - 1));
-  return -static_cast<int64_t>(1ULL << (kZero - index - 1));
+  return static_cast<int64_t>(0 - (1ULL << (kZero - index - 1)));  // the lowest is -2^63
 }
 
 std::vector<Row> rows_of(const codegen::OutputFormat& format, std::span<const uint64_t> buckets) {
