@@ -33,13 +33,17 @@ ThreadSlot* slot_of_thread() {
     if (entry.thread_pointer == key) return reinterpret_cast<ThreadSlot*>(arena() + entry.slot_offset);
     if (entry.thread_pointer != 0) continue;
     uint64_t empty = 0;
-    if (!__atomic_compare_exchange_n(&entry.thread_pointer, &empty, key, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+    // Reserved until the slot is known: a signal's handler that comes before then takes an entry of its own.
+    constexpr uint64_t kReserved = 2;
+    if (!__atomic_compare_exchange_n(&entry.thread_pointer, &empty, kReserved, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED)) {
       continue;
     }
     // The arena's last counter hands out slots.
     uint64_t number = __atomic_fetch_add(&counts(1000).entered, 1, __ATOMIC_RELAXED);
     if (number >= kSlotCount) return nullptr;
     entry.slot_offset = kSlots + number * kStride;
+    __atomic_store_n(&entry.thread_pointer, key, __ATOMIC_RELEASE);
     return reinterpret_cast<ThreadSlot*>(arena() + entry.slot_offset);
   }
   return nullptr;
@@ -49,13 +53,29 @@ ShadowFrame* frame(ThreadSlot* slot, uint32_t index) {
   return reinterpret_cast<ShadowFrame*>(reinterpret_cast<char*>(slot) + kShadow + index * kFrame);
 }
 
+// A signal's handler that comes while frames are being moved must leave them alone: its own calls are skipped.
+class Busy {
+ public:
+  explicit Busy(ThreadSlot* slot) : slot_(slot) { set(1); }
+  ~Busy() { set(0); }
+
+ private:
+  void set(uint32_t value) {
+    asm volatile("" ::: "memory");
+    *const_cast<volatile uint32_t*>(&slot_->busy) = value;
+    asm volatile("" ::: "memory");
+  }
+  ThreadSlot* slot_;
+};
+
 uint64_t push_frame(uint64_t* return_slot, uint64_t site) {
   add(counts(site).entered, 1);
   ThreadSlot* slot = slot_of_thread();
-  if (!slot || slot->shadow_depth >= kCapacity) {
+  if (!slot || *const_cast<volatile uint32_t*>(&slot->busy) || slot->shadow_depth >= kCapacity) {
     add(counts(site).skipped, 1);
     return 0;
   }
+  Busy busy(slot);
   // Frames below us were left by longjmp or a throw.
   uint64_t here = reinterpret_cast<uint64_t>(return_slot);
   while (slot->shadow_depth > 0 && frame(slot, slot->shadow_depth - 1)->stack_slot < here) slot->shadow_depth--;
@@ -66,6 +86,7 @@ uint64_t push_frame(uint64_t* return_slot, uint64_t site) {
 
 uint64_t pop_frame(uint64_t* return_slot, uint64_t value) {
   ThreadSlot* slot = slot_of_thread();
+  Busy busy(slot);
   while (slot->shadow_depth > 0) {
     ShadowFrame* top = frame(slot, --slot->shadow_depth);
     if (top->stack_slot != reinterpret_cast<uint64_t>(return_slot)) continue;
