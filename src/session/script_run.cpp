@@ -136,6 +136,12 @@ Result<void> ScriptRun::run() {
 
 // Sleeps until something is to do, then takes it in.
 Result<void> ScriptRun::wait_and_collect() {
+  // What happened while the engine was busy with something else (a command that ended while it was let go) has been
+  // noted already, and wakes nobody.
+  if (target_) {
+    TRY_DO(target_->poll(*arena_, 0));
+    if (target_->finished()) return {};
+  }
   int64_t now = monotonic_ns();
   int64_t until = now + kHousekeepingNs;
   if (has_target_probes()) until = std::min(until, std::max(next_collection_, now));
