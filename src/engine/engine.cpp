@@ -351,9 +351,11 @@ Result<void> EngineImpl::disarm() {
   options_.resolve_module = nullptr;
   perform_works();
   Result<void> result;
-  for (pid_t pid : processes()) {
-    Process* process = tracer_->find_process(pid);
-    if (!process || !process->space || !process->space->memory.is_open()) continue;
+  std::set<pid_t> seen;
+  while (Process* process = tracer_->first_process_not_in(seen)) {
+    pid_t pid = process->pid;
+    seen.insert(pid);
+    if (!process->space || !process->space->memory.is_open()) continue;
     std::shared_ptr<AddressSpace> space = process->space;
     auto removed = remove_all(*tracer_, *space, options_.stop_patience_ms);
     if (!removed.ok() && tracer_->find_process(pid)) {
@@ -367,9 +369,10 @@ Result<void> EngineImpl::disarm() {
 Result<void> EngineImpl::detach() {
   auto disarmed = disarm();
   resume_all();
-  for (pid_t pid : processes()) {
-    Process* process = tracer_->find_process(pid);
-    if (!process) continue;
+  std::set<pid_t> seen;
+  while (Process* process = tracer_->first_process_not_in(seen)) {
+    pid_t pid = process->pid;
+    seen.insert(pid);
     auto still = tracer_->keep_still({process}, options_.stop_patience_ms);
     process = tracer_->find_process(pid);
     if (still.ok() && process) tracer_->release(*process);

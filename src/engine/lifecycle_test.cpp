@@ -272,6 +272,35 @@ TEST_F(LifecycleTest, ThreadsAndChildrenComeAndGoWhileAttaching) {
   EXPECT_EQ(troubles(), "");
 }
 
+// Forks and vforks of a shell are caught by the detachment at any stage: every child must be let go too, though the
+// engine lives on.
+TEST_F(LifecycleTest, ChildrenBornDuringADetachmentAreLetGo) {
+  for (int round = 0; round < 60; round++) {
+    open_engine({});
+    auto pid = engine_->launch({.arguments = {"/bin/sh", "-c", "for i in 1 2 3; do /bin/true; (exit 3); done; exit 7"}});
+    ASSERT_TRUE(pid.ok()) << pid.error().message;
+    engine_->resume_all();
+    auto begun = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - begun < std::chrono::microseconds(100 * round)) (void)engine_->poll(0);
+    detach();
+    std::optional<int> status;
+    while (!status && std::chrono::steady_clock::now() - begun < std::chrono::seconds(10)) {
+      auto events = engine_->poll(20);
+      ASSERT_TRUE(events.ok());
+      events_.insert(events_.end(), events->begin(), events->end());
+      for (const Event& event : events_) {
+        if (event.pid == *pid && event.kind != Event::Kind::kProcessStarted && event.kind != Event::Kind::kProcessExecuted) {
+          status = event.status;
+        }
+      }
+    }
+    if (!status) kill(*pid, SIGKILL);
+    ASSERT_TRUE(status) << "round " << round << ": the shell or a child of it stands still";
+    EXPECT_EQ(WEXITSTATUS(*status), 7) << "round " << round;
+    events_.clear();
+  }
+}
+
 // Runs `body` in a child that has become another user; its return value is the child's exit status.
 int as_user(uid_t user, const std::function<int()>& body) {
   pid_t pid = fork();

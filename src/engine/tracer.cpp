@@ -97,6 +97,13 @@ Process* Tracer::find_process(pid_t pid) {
   return found == processes_.end() ? nullptr : found->second.get();
 }
 
+Process* Tracer::first_process_not_in(const std::set<pid_t>& seen) {
+  for (auto& [pid, process] : processes_) {
+    if (!seen.contains(pid)) return process.get();
+  }
+  return nullptr;
+}
+
 Thread* Tracer::find_thread(pid_t tid) {
   auto found = threads_.find(tid);
   return found == threads_.end() ? nullptr : found->second;
@@ -187,6 +194,7 @@ void Tracer::receive(pid_t tid, int status) {
   if (!WIFSTOPPED(status)) return receive_exit(tid, status);
   Thread* thread = find_thread(tid);
   if (!thread) {
+    if (leaving_.contains(tid)) return receive_leaving(tid, status);
     early_[tid] = status;
     return;
   }
@@ -216,6 +224,7 @@ void Tracer::receive_exit(pid_t tid, int status) {
   early_.erase(tid);
   Thread* thread = find_thread(tid);
   if (!thread) {
+    leaving_.erase(tid);
     if (departed_.erase(tid) == 0) listener_.stranger_exited(tid, status);
     return;
   }
@@ -236,6 +245,32 @@ void Tracer::receive_exit(pid_t tid, int status) {
   process->threads.clear();
   listener_.process_exited(*process, status);
   processes_.erase(process->pid);
+}
+
+// A released thread stops once more. What it gives birth to has been seized with it, and leaves with it.
+void Tracer::receive_leaving(pid_t tid, int status) {
+  int event = status >> 16;
+  unsigned long child = 0;
+  bool birth = event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE;
+  if (birth && ptrace(PTRACE_GETEVENTMSG, tid, 0, &child) == 0) {
+    pid_t born = static_cast<pid_t>(child);
+    auto early = early_.find(born);
+    if (early == early_.end()) {
+      leaving_.insert(born);
+    } else {
+      let_leave(born, early->second);
+      early_.erase(early);
+    }
+  }
+  let_leave(tid, status);
+}
+
+void Tracer::let_leave(pid_t tid, int status) {
+  int event = status >> 16, signal = WSTOPSIG(status);
+  if (event == PTRACE_EVENT_STOP && !is_stop_signal(signal)) undo_stop_interruption(tid);
+  bool delivers = event == 0 && signal != kSystemCallStop;
+  ptrace(PTRACE_DETACH, tid, 0, static_cast<long>(delivers ? signal : 0));
+  leaving_.erase(tid);
 }
 
 void Tracer::receive_event(Thread& thread, int event) {
@@ -413,7 +448,11 @@ void Tracer::release(Process& process) {
     // In a group-stop the thread stays stopped, as job control wants it.
     if (thread->kind == StopKind::kTrap) undo_stop_interruption(tid);
     int signal = thread->kind == StopKind::kSignal ? thread->signal : 0;
-    ptrace(PTRACE_DETACH, tid, 0, static_cast<long>(signal));
+    if (thread->running) {
+      leaving_.insert(tid);
+    } else {
+      ptrace(PTRACE_DETACH, tid, 0, static_cast<long>(signal));
+    }
     threads_.erase(tid);
     thread->gone = true;
     thread->running = false;

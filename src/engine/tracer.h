@@ -93,6 +93,8 @@ class Tracer {
 
   const std::map<pid_t, std::unique_ptr<Process>>& processes() const { return processes_; }
   Process* find_process(pid_t pid);
+  // For going through all of them while any of them may end, or give birth to more. nullptr when none is left.
+  Process* first_process_not_in(const std::set<pid_t>& seen);
   Thread* find_thread(pid_t tid);
 
   int wait_fd() const { return signal_fd_.get(); }
@@ -117,8 +119,11 @@ class Tracer {
   // Runs one instruction; a signal that arrives instead is delivered. REQUIRES: as settle.
   Result<void> step(Thread& thread);
 
-  // PTRACE_DETACH, delivering what is pending. REQUIRES: the process is kept still.
+  // PTRACE_DETACH, delivering what is pending. A thread that can't be let go now (it waits in vfork, or sleeps
+  // uninterruptibly) is let go at its next stop: pump() until all_released(). REQUIRES: the process is kept still.
   void release(Process& process);
+  // True if nothing that was released is still ours.
+  bool all_released() const { return leaving_.empty(); }
 
   // Ended threads are kept until here, since callers may point to them. REQUIRES: nobody does.
   void forget_ended_threads() { graveyard_.clear(); }
@@ -132,6 +137,8 @@ class Tracer {
   Result<void> seize_threads(Process& process);
   void receive(pid_t tid, int status);
   void receive_exit(pid_t tid, int status);
+  void receive_leaving(pid_t tid, int status);
+  void let_leave(pid_t tid, int status);
   void receive_event(Thread& thread, int event);
   void receive_birth(Thread& parent, int event);
   void receive_exec(Thread& thread);
@@ -146,6 +153,7 @@ class Tracer {
   std::unordered_map<pid_t, Thread*> threads_;
   std::vector<std::unique_ptr<Thread>> graveyard_;  // ended threads that callers may still point to
   std::unordered_map<pid_t, int> early_;            // first stops of children whose birth is not yet reported
+  std::set<pid_t> leaving_;                         // released threads that only their next stop lets go
   std::set<pid_t> departed_;                        // threads ended by an exec, whose end is still to be reported
 };
 
