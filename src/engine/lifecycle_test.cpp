@@ -280,24 +280,23 @@ TEST_F(LifecycleTest, ChildrenBornDuringADetachmentAreLetGo) {
     auto pid = engine_->launch({.arguments = {"/bin/sh", "-c", "for i in 1 2 3; do /bin/true; (exit 3); done; exit 7"}});
     ASSERT_TRUE(pid.ok()) << pid.error().message;
     engine_->resume_all();
-    auto begun = std::chrono::steady_clock::now();
-    while (std::chrono::steady_clock::now() - begun < std::chrono::microseconds(100 * round)) (void)engine_->poll(0);
-    detach();
     std::optional<int> status;
-    while (!status && std::chrono::steady_clock::now() - begun < std::chrono::seconds(10)) {
-      auto events = engine_->poll(20);
+    auto listen_for_the_end = [&](int timeout_ms) {
+      auto events = engine_->poll(timeout_ms);
       ASSERT_TRUE(events.ok());
-      events_.insert(events_.end(), events->begin(), events->end());
-      for (const Event& event : events_) {
-        if (event.pid == *pid && event.kind != Event::Kind::kProcessStarted && event.kind != Event::Kind::kProcessExecuted) {
-          status = event.status;
-        }
+      for (const Event& event : *events) {
+        bool ended = event.kind == Event::Kind::kProcessExited || event.kind == Event::Kind::kOtherExited;
+        if (ended && event.pid == *pid) status = event.status;
       }
-    }
+    };
+    auto begun = std::chrono::steady_clock::now();
+    auto waited = [&] { return std::chrono::steady_clock::now() - begun; };
+    while (waited() < std::chrono::microseconds(100 * round)) listen_for_the_end(0);
+    detach();
+    while (!status && waited() < std::chrono::seconds(10)) listen_for_the_end(20);
     if (!status) kill(*pid, SIGKILL);
     ASSERT_TRUE(status) << "round " << round << ": the shell or a child of it stands still";
     EXPECT_EQ(WEXITSTATUS(*status), 7) << "round " << round;
-    events_.clear();
   }
 }
 
