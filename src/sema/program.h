@@ -44,6 +44,7 @@ struct Probe {
 
   // analyze-uses
   std::vector<GlobalUse> uses;    // kLocked globals to be locked for the body, ascending by index
+  std::vector<syntax::Global*> condition_reads;  // what `condition` depends on: when none of these has changed, nor has it
   bool needs_site_id = false;     // ppfunc(), pp() and the like with more than one point
   bool needs_registers = false;   // more registers than the six of arguments (or rax, rdx at a return)
   bool only_accumulates = false;  // nothing but additions to sharded scalars, conditions and arithmetic: no guard
@@ -75,7 +76,8 @@ struct Program {
   std::vector<syntax::Script> scripts;       // own the trees; [0] is the user's
   std::vector<syntax::Global*> globals;      // used ones, index = Global::index
   std::vector<Sharing> sharing;              // by global index
-  std::vector<syntax::Function*> functions;  // used ones
+  std::vector<syntax::Function*> functions;  // used ones, index = Function::index
+  std::vector<std::vector<Binding>> function_bindings;  // by function index: what bindings in their bodies index
   std::vector<Probe> probes;
   std::vector<SiteGroup> site_groups;  // Domain::kTarget
   std::vector<ArmedSite> sites;        // Domain::kTarget; index = site id

@@ -1,5 +1,6 @@
-// refuse-unavailable: what the grammar has and this version can't do, refused by name where it stands. Only what is in
-// use is looked at: a library may hold anything.
+// refuse-unavailable: what the grammar has and no lowering exists for, refused by name where it stands. Only what is in
+// use is looked at: a library may hold anything. The other passes know all these nodes: who lowers one removes its line
+// here.
 
 #include "sema/elaboration.h"
 #include "syntax/visitor.h"

@@ -105,12 +105,36 @@ struct LocationOp {
   bool operator==(const LocationOp&) const = default;
 };
 
+// A type in a traced program, which is found again by this without any point: how `p->next` is understood when p is a
+// script variable that $p was assigned to. Filled in by TargetInfo in a Binding whose value is a pointer, a struct, a
+// union or an array (for these the value is its address); empty for plain numbers and strings. Opaque to elaboration,
+// which only compares and carries it: through assignments, parameters, results of functions, elements of arrays, keys
+// of foreach and @entry. A variable that gets values of two different types has none.
+struct TargetType {
+  std::string module;  // resolved path of the ELF file, or "kernel"
+  std::string key;     // whatever finds the type there: a name, an offset
+
+  explicit operator bool() const { return !key.empty(); }
+  bool operator==(const TargetType&) const = default;
+};
+
+// What stands for $x$ or $x->y$$: a sprintf of literal texts and of values reached from $x by further steps.
+struct PrettyPart {
+  std::string literal;                 // printed first, as it is
+  bool has_value = false;              // then this one:
+  std::vector<syntax::PathStep> path;  // appended to the path of the variable (kMember and kElement)
+  syntax::FormatPart format;           // its conversion
+};
+
+// The target of an assignment (guru mode) is bound like a read; codegen derives the place from the operations: what a
+// last kLoad loads from (a kBitField or kExtend after it says which bits), or the register of a last kRegister.
 struct Binding {
   std::vector<LocationOp> ops;
   ValueType type = ValueType::kLong;
   bool reads_kernel_memory = false;  // kLoad reads kernel rather than user memory
   // kString: the value computed is the address of a C string, or with `string_in_context` its offset in the record.
   bool string_in_context = false;
+  TargetType target_type;  // of the value
   bool operator==(const Binding&) const = default;
 };
 
@@ -126,6 +150,28 @@ class TargetInfo {
   // been moved to the entry already: `at_entry` tells at which side the expression runs.
   virtual Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) = 0;
   virtual Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) = 0;
+
+  // p->next->value: a Dereference of a script value whose type is known. kIndex -1 in the answer is the pointer. Needs no
+  // point: may stand in functions.
+  virtual Result<Binding> bind_dereference(const TargetType& pointer, const syntax::Dereference& dereference) {
+    return Error{"'->' on a script value is not available here", {}};
+  }
+
+  // @cast, @var and @const in a function, where there is no point: they say their module themselves.
+  virtual Result<Binding> bind_without_point(const syntax::AtOperation& operation) {
+    return Error{"'" + operation.name + "' in a function is not available here", {}};
+  }
+
+  // What `expression` (a TargetVariable or AtOperation with its path, the last step kPretty or kPrettyDeep removed)
+  // prints as. For a Dereference: pretty_dereference.
+  virtual Result<std::vector<PrettyPart>> pretty(const ResolvedPoint& point, bool at_entry,
+                                                 const syntax::Expression& expression, bool deep) {
+    return Error{"pretty-printing of structures is not available here", {}};
+  }
+  virtual Result<std::vector<PrettyPart>> pretty_dereference(const TargetType& pointer,
+                                                             const syntax::Dereference& dereference, bool deep) {
+    return Error{"pretty-printing of structures is not available here", {}};
+  }
 
   // $$vars, $$parms, $$locals, $$return: the variables to print, as names ("$a", "$b").
   virtual std::vector<std::string> variables(const ResolvedPoint& point, const std::string& which) = 0;

@@ -166,6 +166,7 @@ ExpressionPtr copy(const Call& e) {
   auto to = fresh(e, e.name);
   to->arguments = clone_all(e.arguments);
   to->function = e.function;
+  to->fallbacks = e.fallbacks;
   to->intrinsic = e.intrinsic;
   return to;
 }

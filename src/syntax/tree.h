@@ -135,7 +135,8 @@ struct Dereference : Expression {
   bool address_of = false;
   ExpressionPtr pointer;
   std::vector<PathStep> path;  // starts with a kMember
-  int binding = -1;            // sema: bind-targets
+  int binding = -1;            // sema: bind-dereferences, like those of other nodes: in a function's body an index
+                               // into Program::function_bindings of the function
 };
 
 // @var("name@file","module")path, @cast(expr,"type","module")path, @const("..."), @probewrite(..), @kderef(size,addr),
@@ -241,6 +242,9 @@ struct Call : Expression {
   std::string name;
   std::vector<ExpressionPtr> arguments;
   Function* function = nullptr;  // sema: resolve-symbols; null where `intrinsic` >= 0
+  // sema: resolve-symbols; overloads of as many parameters, tried one after another with the same argument values when
+  // the one before executes `next`. When the last one does, that is a script error.
+  std::vector<Function*> fallbacks;
   int intrinsic = -1;            // sema: index into sema/intrinsics.h's table
 };
 
@@ -487,7 +491,8 @@ struct Function {
   // sema
   ValueType type = ValueType::kUnknown;  // of the result; kUnknown after inference: returns nothing
   std::vector<std::unique_ptr<Local>> locals;
-  int index = -1;
+  int index = -1;              // into sema::Program::functions
+  bool falls_through = false;  // resolve-symbols: its own body has a `next` (see Call::fallbacks)
 };
 
 // One component of a probe point: functor, perhaps with a parameter: function("foo"), library(...), begin(-10).
