@@ -11,10 +11,7 @@
 
 namespace spile::session {
 
-// The user's script first (with -E texts), then those of the tapset folders.
+// The user's script first, then -E texts, then those files of the library that they need (session/library.h).
 Result<std::vector<syntax::Script>> load_scripts(const Options& options, SourceFiles& files, Diagnostics& diagnostics);
-
-// Where the installed tapset is: beside the executable (../share/spile/tapset), or the source tree's when run from there.
-std::string tapset_folder();
 
 }  // namespace spile::session

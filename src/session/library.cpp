@@ -1,0 +1,240 @@
+#include "session/library.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "sema/intrinsics.h"
+#include "session/library_names.h"
+#include "syntax/declared_names.h"
+#include "syntax/visitor.h"
+
+namespace spile::session {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kArchitectures[] = {"x86_64", "i386",    "i686",  "arm",  "arm64",  "aarch64", "powerpc",
+                                               "ppc64",  "ppc64le", "s390",  "s390x", "mips", "mips64",  "riscv",
+                                               "ia64",   "alpha",   "sparc"};
+
+// Whether a subfolder of this name takes part: most do.
+bool is_wanted_folder(const std::string& name, const syntax::ParseOptions& settings, Runtime runtime) {
+  if (std::find(std::begin(kArchitectures), std::end(kArchitectures), name) != std::end(kArchitectures)) {
+    return name == settings.architecture;
+  }
+  if (!name.empty() && name[0] >= '0' && name[0] <= '9') {
+    const std::string& release = settings.kernel_release;
+    bool ends_there = release.size() == name.size() || std::string_view(".-").find(release.c_str()[name.size()]) !=
+                                                           std::string_view::npos;
+    return release.starts_with(name) && ends_there;
+  }
+  if (name == "bpf") return runtime != Runtime::kInProcess;
+  if (name == "dyninst" || name == "inproc") return runtime != Runtime::kBpf;
+  return true;
+}
+
+Result<std::string> read_text(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary | std::ios::ate);
+  if (!stream) return Error::from_errno("open tapset file " + path.string(), errno);
+  std::string text(static_cast<size_t>(std::max<std::streamoff>(stream.tellg(), 0)), '\0');
+  stream.seekg(0);
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  return text;
+}
+
+void add_names(std::multimap<std::string_view, size_t>& index, const std::vector<std::string_view>& names, size_t file) {
+  for (std::string_view name : names) index.emplace(name, file);
+}
+
+// What scripts declare or have taken into account; so that a declaration is followed once.
+struct Followed {
+  ReferredNames names;
+  std::set<const void*> declarations;
+
+  template <typename T>
+  bool follow(const T& declaration) {
+    if (!declarations.insert(&declaration).second) return false;
+    names.add(declaration);
+    return true;
+  }
+};
+
+bool declares_function(const syntax::Script& script, std::string_view name) {
+  return std::any_of(script.functions.begin(), script.functions.end(),
+                     [&](const auto& function) { return function->name == name; });
+}
+
+// Follows those declarations of a library script that the names so far refer to. Private ones only count for their own
+// file, where their names are met the same way. True if anything was.
+bool follow_library(const syntax::Script& script, Followed& followed) {
+  bool used = false;
+  const ReferredNames& names = followed.names;
+  for (const auto& function : script.functions) {
+    if (names.functions.count(function->name)) used |= followed.follow(*function);
+  }
+  for (const auto& alias : script.aliases) {
+    for (const auto& name : alias->names) {
+      bool matches = std::any_of(names.alias_heads.begin(), names.alias_heads.end(), [&](const std::string& written) {
+        return may_match(written, name.components[0].name);
+      });
+      if (matches) used |= followed.follow(*alias);
+    }
+  }
+  // A library's own probes run when anything of it is in use.
+  bool has_global = std::any_of(script.globals.begin(), script.globals.end(),
+                                [&](const auto& global) { return names.variables.count(global->name) > 0; });
+  if (used || has_global) {
+    for (const auto& probe : script.probes) used |= followed.follow(*probe);
+  }
+  return used;
+}
+
+}  // namespace
+
+std::string tapset_folder() {
+  std::error_code error;
+  fs::path executable = fs::read_symlink("/proc/self/exe", error);
+  if (error) return {};
+  fs::path installed = executable.parent_path().parent_path() / "share/spile/tapset";
+  if (fs::is_directory(installed, error)) return installed;
+  // A build tree: build/PRESET/bin/spile.
+  fs::path source = executable.parent_path().parent_path().parent_path().parent_path() / "tapset";
+  return fs::is_directory(source, error) ? source.string() : std::string();
+}
+
+bool is_intrinsic_declaration(const syntax::Function& function) {
+  const auto* code = function.body ? syntax::as<syntax::EmbeddedStatement>(*function.body) : nullptr;
+  return code && code->code.find("/* intrinsic */") != std::string::npos;
+}
+
+Result<Library> Library::open(const Options& options, const syntax::ParseOptions& settings, SourceFiles& sources) {
+  Library library;
+  library.settings_ = settings;
+  library.settings_.is_library = true;
+  library.settings_.guru = true;
+  library.settings_.arguments.clear();
+  library.macros_ = std::make_unique<syntax::MacroLibrary>();
+  library.settings_.macros = library.macros_.get();
+  std::vector<std::string> folders = options.library_folders;
+  for (const std::string& folder : folders) {
+    std::error_code error;
+    if (!fs::is_directory(folder, error)) return Error{fmt::format("-I {}: not a directory", folder), {}};
+  }
+  if (std::string standard = tapset_folder(); !standard.empty()) folders.push_back(standard);
+  for (const std::string& folder : folders) TRY_DO(library.add_folder(folder, options, sources));
+  return library;
+}
+
+Result<void> Library::add_folder(const std::string& folder, const Options& options, SourceFiles& sources) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (auto entry = fs::recursive_directory_iterator(folder, error); !error && entry != fs::end(entry); entry.increment(error)) {
+    const fs::path& path = entry->path();
+    if (entry->is_directory(error)) {
+      if (!is_wanted_folder(path.filename(), settings_, options.runtime)) entry.disable_recursion_pending();
+    } else if (path.extension() == ".stp" || path.extension() == ".stpm") {
+      paths.push_back(path);
+    }
+  }
+  if (error) return Error{fmt::format("tapset folder {}: {}", folder, error.message()), {}};
+  std::sort(paths.begin(), paths.end());
+  for (const fs::path& path : paths) {
+    TRY(std::string text, read_text(path));
+    size_t index = files_.size();
+    File& file = files_.emplace_back();
+    file.source = &sources.add(path, std::move(text));
+    file.is_macros = path.extension() == ".stpm";
+    syntax::DeclaredNames names = syntax::scan_declarations(file.source->text());
+    if (file.is_macros) {
+      add_names(macro_names_, names.macros, index);
+      continue;
+    }
+    add_names(functions_, names.functions, index);
+    add_names(globals_, names.globals, index);
+    add_names(alias_heads_, names.alias_heads, index);
+  }
+  return {};
+}
+
+void Library::load_macros(std::string_view text, Diagnostics& diagnostics) {
+  if (macro_names_.empty()) return;
+  for (std::string_view name : syntax::scan_macro_uses(text)) {
+    auto [first, last] = macro_names_.equal_range(name);
+    for (auto found = first; found != last; ++found) {
+      File& file = files_[found->second];
+      if (file.loaded) continue;
+      file.loaded = true;
+      ++parsed_;
+      syntax::parse_macros(*file.source, settings_, diagnostics, *macros_);
+      load_macros(file.source->text(), diagnostics);
+    }
+  }
+}
+
+void Library::load_script(size_t index, std::vector<syntax::Script>& scripts, Diagnostics& diagnostics) {
+  File& file = files_[index];
+  if (file.loaded) return;
+  file.loaded = true;
+  ++parsed_;
+  load_macros(file.source->text(), diagnostics);
+  scripts.push_back(syntax::parse(*file.source, settings_, diagnostics));
+}
+
+std::set<size_t> Library::files_with(const Index& index, std::string_view name) const {
+  std::set<size_t> found;
+  auto [first, last] = index.equal_range(name);
+  for (auto it = first; it != last; ++it) found.insert(it->second);
+  return found;
+}
+
+void Library::complete(std::vector<syntax::Script>& scripts, Diagnostics& diagnostics) {
+  size_t user_scripts = scripts.size();
+  Followed followed;
+  for (const syntax::Script& script : scripts) {
+    for (const auto& probe : script.probes) followed.follow(*probe);
+    for (const auto& function : script.functions) followed.follow(*function);
+    for (const auto& alias : script.aliases) followed.follow(*alias);
+  }
+  ReferredNames done;
+  for (size_t before = 0; before != followed.names.size() + scripts.size();) {
+    before = followed.names.size() + scripts.size();
+    std::set<size_t> wanted;
+    for (const std::string& name : followed.names.functions) {
+      if (!done.functions.insert(name).second) continue;
+      // The user's function of that name serves every call: a tapset's would hide behind it.
+      bool is_users = std::any_of(scripts.begin(), scripts.begin() + static_cast<long>(user_scripts),
+                                  [&](const auto& script) { return declares_function(script, name); });
+      if (!is_users) wanted.merge(files_with(functions_, name));
+    }
+    for (const std::string& name : followed.names.variables) {
+      if (done.variables.insert(name).second) wanted.merge(files_with(globals_, name));
+    }
+    for (const std::string& written : followed.names.alias_heads) {
+      if (!done.alias_heads.insert(written).second) continue;
+      for (const auto& [head, file] : alias_heads_) {
+        if (may_match(written, head)) wanted.insert(file);
+      }
+    }
+    for (size_t file : wanted) load_script(file, scripts, diagnostics);
+    for (size_t i = user_scripts; i < scripts.size(); ++i) {
+      std::erase_if(scripts[i].functions, [](const auto& function) { return is_intrinsic_declaration(*function); });
+      follow_library(scripts[i], followed);
+    }
+  }
+}
+
+std::vector<syntax::Script> Library::parse_all(Diagnostics& diagnostics) {
+  std::vector<syntax::Script> scripts;
+  for (size_t i = 0; i < files_.size(); ++i) {
+    if (files_[i].is_macros) continue;
+    load_script(i, scripts, diagnostics);
+  }
+  return scripts;
+}
+
+}  // namespace spile::session

@@ -1,0 +1,47 @@
+# The tapset library: which files of a folder count, which are parsed, whose definition wins, where errors are shown.
+from spiletest import *
+
+folder = temporary_directory()
+
+
+def write(name, text):
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+
+
+write("a.stp", """private global calls
+function one:long (x:long) { calls++; return two(x) + @TEN }
+probe hello = begin { name = "hello" }
+probe end { printf("end %d\\n", calls) }
+""")
+write("b.stp", "function two:long (x:long) { return x * 2 }\n")
+write("broken.stp", "function fine() { return 1 }\nfunction broken( {\n")
+write("wrong.stp", 'function wrong:long () { return "text" }\n')
+write("sub/c.stp", "function below:long () { return 1 }\n")
+write("i386/d.stp", "function machine:long () { return 1 }\n")
+write("x86_64/d.stp", "function machine:long () { return 2 }\n")
+write("1.2/e.stp", "function machine:long () { return 3 }\n")
+write("m.stpm", "@define TEN %( (@FIVE + @FIVE) %)\n")
+write("n.stpm", "@define FIVE %( 5 %)\n")
+write("unused.stpm", "@define BROKEN %( \n")
+
+
+def run(script, **wanted):
+    spile("-I", folder, "-e", script).expect(**wanted)
+
+
+run('probe hello { printdln(" ", name, one(2), below(), machine(), @FIVE); exit() }', out="hello 14 1 2 5\nend 1\n")
+# What the user defines wins, also over what the runtime has.
+run("function two(x) { return x } probe begin { println(one(2)); exit() }", out="12\nend 1\n")
+run("function below() { return 7 } function strlen(s) { return below() . s } probe begin { println(strlen(\"x\")) exit() }",
+    status=1, err_match="type")
+run('function strlen(s) { return 99 } probe begin { println(strlen("x")) exit() }', out="99\n")
+# Errors stand where they are; files that are not needed may be broken.
+run("probe begin { println(fine()) }", status=1, out="", err_match=r"broken.stp:2:18: error: expected the name")
+run("probe begin { println(wrong()) }", status=1, out="", err_match=r"wrong.stp:1:\d+: error:")
+run("probe begin { println(@BROKEN) }", status=1, out="", err_match=r"unused.stpm:1:")
+run("probe begin { println(on(2)) }", status=1, out="", err_match=r"<input>:1:23: error: unresolved function 'on'")
+spile("-I", folder / "none", "-e", "probe begin { exit() }").expect(status=1, err_match="-I .*none: not a directory")
+# Only what is needed is parsed.
+spile("-v", "-I", folder, "-e", "probe begin { println(below()) exit() }").expect(err_match="and 1 library scripts")
+spile("-v", "-I", folder, "-e", 'probe begin { println(strlen("x")) exit() }').expect(err_match="and 0 library scripts")
