@@ -38,19 +38,45 @@
 //     body:        <displaced instructions>
 //                  jmp  site + n
 //
-// kWantsRegisters (either kind): before calling enter or exit the trampoline saves a Registers block on the stack and
+// SiteKind::kInstruction (statement, SDT mark, inlined function: any instruction)     handler: void enter(rdi, ..., r9)
+//
+//   All registers and the flags are live, the direction flag may be set, and the 128 bytes below rsp (psABI 3.2.2, the red
+//   zone) belong to the function. The six registers hold what they hold there, which only DWARF can interpret; there is
+//   no CFA, and rsp has any alignment. Runs before the instruction at its address.
+//
+//     trampoline:  lea  -128(%rsp), %rsp
+//                  pushfq
+//                  cld
+//                  [push $site_id]            ; with kWantsSiteId: at rsp + 8 on entry of `enter`
+//                  call enter
+//                  [lea  8(%rsp), %rsp]
+//                  popfq
+//                  lea  128(%rsp), %rsp
+//                  <displaced instructions>
+//                  jmp  site + n
+//
+// kWantsRegisters (any kind): before calling enter or exit the trampoline saves a Registers block on the stack and
 // passes its address in rdi, nothing else; the registers are restored from it afterwards. enter of a kReturn site
-// returns its verdict in rax as above. In exit, Registers::rsp is CFA and the return address slot is CFA - 8.
+// returns its verdict in rax as above. In exit, Registers::rsp is CFA and the return address slot is CFA - 8; at an entry
+// CFA is Registers::rsp + 8. Registers::rip is the probed instruction.
+//
+// kSwitchable (any kind): before all else the fragment has a 5-byte gate within one aligned 8-byte word, a nop while the
+// fragment is on and a jump over it while it is off; the controller writes the word in one store, at any time, while
+// threads run. Returns that are pending then still come to exit.
+//
+// Writing to the block (guru: `$a = 3` where $a is in a register, `$return = 5` in exit's rax) takes effect for all
+// registers but rsp and rip; for flags at kInstruction sites only.
 
 #include <stdint.h>
 
 namespace spile::abi {
 
-enum class SiteKind : uint32_t { kEntry, kReturn };
+enum class SiteKind : uint32_t { kEntry, kReturn, kInstruction };
 
 enum SiteFlags : uint32_t {
   kWantsSiteId = 1,
   kWantsRegisters = 2,
+  kSwitchable = 4,
 };
 
 // As the probed instruction would see them. In DWARF's numbering for x86-64 registers 0..16.

@@ -28,6 +28,7 @@ struct PatchedSite {
   uint8_t overwritten = 0;
   uint8_t boundary_count = 0;
   bool falls_through = true;
+  Address semaphore;  // of an SDT mark; 0: none
   uint8_t original[kMaxPatch] = {};
   uint8_t patched[kMaxPatch] = {};
   Boundary boundaries[kMaxBoundaries] = {};

@@ -57,6 +57,7 @@ class EngineImpl final : public Engine, TraceListener {
   std::vector<pid_t> processes() const override;
   Result<std::vector<Module>> modules(pid_t pid) override;
   Result<ArmReport> arm(std::span<const SiteRequest> sites) override;
+  void switch_sites(std::span<const uint32_t> site_ids, bool on) override;
   Result<void> disarm() override;
   Result<void> detach() override;
   int wait_fd() const override { return tracer_->wait_fd(); }
@@ -77,6 +78,7 @@ class EngineImpl final : public Engine, TraceListener {
   void release_hold(pid_t tid);
   bool redirect_fault(Thread& thread);
 
+  void add_request(const SiteRequest& site);
   bool can_arm() const { return arena_ != nullptr && (!requests_.empty() || options_.resolve_module); }
   Result<void> arm_space(AddressSpace& space, ArmReport& report);
   void refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module> present);
@@ -94,6 +96,7 @@ class EngineImpl final : public Engine, TraceListener {
   uint8_t* arena_ = nullptr;
   std::map<std::string, std::vector<SiteRequest>> requests_;  // by module path
   std::set<std::pair<uint64_t, uint64_t>> resolved_;          // device and inode of modules asked about
+  std::set<uint32_t> switched_off_;                           // sites, by switch_sites or from the start
   std::set<pid_t> waiting_;                                   // launched, until resume_all
   std::deque<Work> works_;
   std::vector<Event> events_;
@@ -202,10 +205,15 @@ Result<std::vector<Module>> EngineImpl::modules(pid_t pid) {
 
 // --- Arming ---
 
+void EngineImpl::add_request(const SiteRequest& site) {
+  requests_[site.module_path].push_back(site);
+  if ((site.flags & abi::kSwitchable) && !site.enabled) switched_off_.insert(site.site_id);
+}
+
 Result<ArmReport> EngineImpl::arm(std::span<const SiteRequest> sites) {
   if (!arena_) return Error{"arm: no image was set", ""};
   perform_works();
-  for (const SiteRequest& site : sites) requests_[site.module_path].push_back(site);
+  for (const SiteRequest& site : sites) add_request(site);
   ArmReport report;
   std::optional<Error> failure;
   std::set<AddressSpace*> done;
@@ -235,8 +243,7 @@ void EngineImpl::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Mod
                 known->second.module.inode == module.inode;
     size_t requests_done = same ? known->second.requests_done : 0;
     if (!same && options_.resolve_module && resolved_.insert({module.device, module.inode}).second) {
-      for (SiteRequest& site : options_.resolve_module(pid, module))
-        requests_[site.module_path].push_back(std::move(site));
+      for (const SiteRequest& site : options_.resolve_module(pid, module)) add_request(site);
     }
     if (!same) note({.kind = Event::Kind::kModuleLoaded, .pid = pid, .path = module.path});
     std::string path = module.path;
@@ -291,6 +298,9 @@ Result<void> EngineImpl::arm_space(AddressSpace& space, ArmReport& report) {
     std::span<const SiteRequest> fresh = std::span(wanted->second).subspan(loaded.requests_done);
     TRY(BuiltSites built, build_sites(space, pid, module, fresh, source));
     loaded.requests_done = wanted->second.size();
+    for (uint32_t id : switched_off_) {
+      for (auto& region : space.regions) region->switch_site(id, false);
+    }
     for (size_t i = 0; i < built.sites.size(); i++) {
       outcomes_of[built.sites[i].begin] = {report.outcomes.size() + built.first_outcome[i], built.outcome_count[i]};
     }
@@ -334,6 +344,8 @@ Result<void> EngineImpl::apply_sites(AddressSpace& space, std::vector<PatchedSit
   write_patches(space.memory, sites, PatchDirection::kApply,
                 [&](size_t index) { left_alone.insert(sites[index].begin); });
   for (Address begin : left_alone) untouched(begin);
+  std::erase_if(sites, [&](const PatchedSite& site) { return left_alone.contains(site.begin); });
+  count_semaphores(space.memory, sites, PatchDirection::kApply);
   if (!left_alone.empty()) {
     std::erase_if(space.sites, [&](const PatchedSite& site) { return left_alone.contains(site.begin); });
   }
@@ -342,6 +354,22 @@ Result<void> EngineImpl::apply_sites(AddressSpace& space, std::vector<PatchedSit
   report.pause_ns = std::max(report.pause_ns, pause);
   report.total_pause_ns += pause;
   return {};
+}
+
+void EngineImpl::switch_sites(std::span<const uint32_t> site_ids, bool on) {
+  std::set<Region*> regions;
+  for (auto& [pid, process] : tracer_->processes()) {
+    if (!process->space) continue;
+    for (auto& region : process->space->regions) regions.insert(region.get());
+  }
+  for (uint32_t id : site_ids) {
+    if (on) {
+      switched_off_.erase(id);
+    } else {
+      switched_off_.insert(id);
+    }
+    for (Region* region : regions) region->switch_site(id, on);
+  }
 }
 
 // --- Removing ---

@@ -43,16 +43,24 @@
 
 namespace spile::engine {
 
-// One function entry to probe. Several requests for one address are served in the order given.
+// One place to probe: a function's entry, its entry and return, or any instruction. Several requests for one address are
+// served in the order given, each once.
 struct SiteRequest {
   uint32_t site_id = 0;     // at most 2^31-1; what handlers get and reports name
   std::string module_path;  // as /proc/PID/maps shows it (an absolute path without symbolic links)
-  FileAddress address;      // the function's entry, as the ELF file states it
-  uint64_t size = 0;        // of the function in bytes; 0: unknown
+  FileAddress address;      // the function's entry, or (kInstruction) the instruction, as the ELF file states it
+  uint64_t size = 0;        // from `address` to the function's end, in bytes; 0: unknown
+  // kInstruction: the entry of the function (not of the inlined one) in which it lies. 0: unknown, and then only such
+  // patches are made as no branch can spoil.
+  FileAddress function;
   abi::SiteKind kind = abi::SiteKind::kEntry;
   uint32_t flags = 0;         // abi::SiteFlags
   uint32_t enter_offset = 0;  // handlers: offsets into the image
   uint32_t exit_offset = 0;   // kReturn only
+  // Of an SDT mark: the 16-bit counter that the program looks at before it comes to the mark. Raised by one in each
+  // process while the site is armed there; children that are forked meanwhile count as armed. 0: none.
+  FileAddress semaphore;
+  bool enabled = true;  // with kSwitchable: false arms it switched off
 };
 
 // How a site was armed. ORDER MECHANISM (mechanism_name)
@@ -171,6 +179,9 @@ class Engine {
   // Arms in all traced processes that have the module loaded now, and remembers the sites for those that load it
   // later. A site that can't be armed is an outcome, not an error; an error means that nothing was armed.
   virtual Result<ArmReport> arm(std::span<const SiteRequest> sites) = 0;
+  // Switches sites that were requested with kSwitchable on or off, everywhere and from now on, while the targets run: a
+  // store each. A hit of a switched-off site costs about a nanosecond. Ids that nothing is known of are remembered.
+  virtual void switch_sites(std::span<const uint32_t> site_ids, bool on) = 0;
   // Takes all probes out of all processes, which stay traced; nothing is armed later either.
   virtual Result<void> disarm() = 0;
   // disarm(), and lets all processes go. Launched ones go on as ordinary children.

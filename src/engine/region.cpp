@@ -78,6 +78,17 @@ Address Region::append_code(std::span<const uint8_t> code) {
   return at;
 }
 
+void Region::put_word(Address at, uint64_t word) {
+  CHECK(contains(at) && at.value % 8 == 0);
+  __atomic_store_n(reinterpret_cast<uint64_t*>(view_ + (at - address_)), word, __ATOMIC_RELEASE);
+}
+
+void Region::switch_site(uint32_t site_id, bool on) {
+  auto found = switches_.find(site_id);
+  if (found == switches_.end()) return;
+  for (const Switch& gate : found->second) put_word(gate.word, on ? gate.on : gate.off);
+}
+
 void Region::append_journal(const JournalEntry& entry) {
   RegionHeader& head = header();
   CHECK(head.journal_count < head.journal_capacity);

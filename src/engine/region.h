@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
+#include <vector>
 
 #include "base/address.h"
 #include "base/result.h"
@@ -21,7 +23,7 @@
 
 namespace spile::engine {
 
-inline constexpr uint64_t kRegionMagic = 0x65646f632d6c7073;  // "spl-code"
+inline constexpr uint64_t kRegionMagic = 0x32646f632d6c7073;  // "spl-cod2"
 inline constexpr const char* kCodeName = "spile-code";
 inline constexpr const char* kArenaName = "spile-arena";
 inline constexpr uint8_t kMaxPatch = 8;
@@ -33,8 +35,9 @@ struct JournalEntry {
   uint8_t patched[kMaxPatch];
   uint32_t length;
   uint32_t trampoline_offset;  // from the region's start
+  uint64_t semaphore;          // run-time address of a counter that the site has raised; 0: none
 };
-static_assert(sizeof(JournalEntry) == 32);
+static_assert(sizeof(JournalEntry) == 40);
 
 struct RegionHeader {
   uint64_t magic;
@@ -85,7 +88,17 @@ class Region {
   Address next() const { return address_ + static_cast<int64_t>(next_); }
   // REQUIRES: has_room.
   Address append_code(std::span<const uint8_t> code);
+  // One store into what lies at `at`, which is aligned. Threads of targets may be running there.
+  void put_word(Address at, uint64_t word);
   void append_journal(const JournalEntry& entry);
+
+  // Where a site's fragment is switched. One site may have several.
+  struct Switch {
+    Address word;
+    uint64_t on, off;
+  };
+  void add_switch(uint32_t site_id, const Switch& gate) { switches_[site_id].push_back(gate); }
+  void switch_site(uint32_t site_id, bool on);
 
   // Fills the image's cells once the target's addresses are known. bias: of the module that the region serves.
   void fill_cells(Address arena, Address process_table, uint64_t bias);
@@ -102,6 +115,7 @@ class Region {
   uint64_t next_ = 0;
   uint64_t bias_ = 0;
   Address address_;
+  std::unordered_map<uint32_t, std::vector<Switch>> switches_;
 };
 
 // A memfd that can be mapped executable, whatever vm.memfd_noexec says, or not at all executable.

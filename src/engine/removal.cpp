@@ -108,6 +108,7 @@ PatchedSite site_of(const JournalEntry& entry, Address region) {
   site.begin = Address(entry.address);
   site.trampoline = region + entry.trampoline_offset;
   site.window = site.overwritten = static_cast<uint8_t>(std::min<uint32_t>(entry.length, kMaxPatch));
+  site.semaphore = Address(entry.semaphore);
   memcpy(site.original, entry.original, kMaxPatch);
   memcpy(site.patched, entry.patched, kMaxPatch);
   return site;
@@ -159,6 +160,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   if (space.empty()) return {};
   TRY_DO(tracer.keep_still(space.users, patience_ms));
   write_patches(space.memory, space.sites, PatchDirection::kRestore, [](size_t) {});
+  count_semaphores(space.memory, space.sites, PatchDirection::kRestore);
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
   for (;;) {
     resolve_pending_returns(space, 0, space.memory);

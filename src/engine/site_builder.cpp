@@ -17,7 +17,9 @@ constexpr uint64_t kWholeText = uint64_t{8} << 20;
 // Requests for one address, in order, and what becomes of them.
 struct Group {
   Address entry;
-  uint64_t size;
+  uint64_t size;  // from `entry` to the function's end
+  bool instruction;  // all requests are for an instruction, which need not be a function's first
+  Address function;  // of an instruction; 0 if unknown
   std::vector<uint32_t> requests;
   std::vector<std::pair<uint32_t, std::string>> refused;  // requests that the plan does not serve, and why
   SitePlan plan;
@@ -71,8 +73,13 @@ std::vector<Group> group_by_address(const Module& module, std::span<const SiteRe
   std::vector<Group> groups;
   for (uint32_t index : order) {
     Address entry(requests[index].address.value + module.bias);
-    if (groups.empty() || groups.back().entry != entry) groups.push_back({entry, 0, {}, {}, {}, {}, {}});
-    groups.back().requests.push_back(index);
+    if (groups.empty() || groups.back().entry != entry) groups.push_back({entry, 0, true, {}, {}, {}, {}, {}, {}});
+    Group& group = groups.back();
+    group.requests.push_back(index);
+    if (requests[index].kind != abi::SiteKind::kInstruction) group.instruction = false;
+    if (requests[index].function != FileAddress()) {
+      group.function = Address(requests[index].function.value + module.bias);
+    }
     groups.back().size = std::max(groups.back().size, requests[index].size);
   }
   return groups;
@@ -155,11 +162,24 @@ void refuse_returns(Group& group, const Module& module, std::span<const SiteRequ
   if (group.requests.empty()) group.plan = SitePlan::refused(obstacle);
 }
 
+SitePlan plan_instruction(const Group& group, const TextImage& text) {
+  const Architecture& machine = native_architecture();
+  bool known = group.function != Address() && group.function <= group.entry && group.size != 0;
+  Address from = known ? group.function : group.entry;
+  uint64_t offset = static_cast<uint64_t>(group.entry - from);
+  uint64_t size = group.size == 0 ? 0 : offset + group.size;
+  auto bytes = text.at(from, std::max<uint64_t>(size, 256) + machine.lookahead());
+  return machine.plan_instruction(bytes, offset, group.entry, size, known);
+}
+
 void plan_groups(const AddressSpace& space, const Module& module, std::span<const SiteRequest> requests,
                  std::vector<Group>& groups) {
   const Architecture& machine = native_architecture();
   Address low = groups.front().entry;
   Address high = groups.back().entry;
+  for (const Group& group : groups) {
+    if (group.function != Address()) low = std::min(low, group.function);
+  }
   for (const Group& group : groups) high = std::max(high, group.entry + static_cast<int64_t>(group.size));
   high = high + 4096;
   // A small text is read and searched as a whole; in a large one, what lies around the requests.
@@ -176,7 +196,7 @@ void plan_groups(const AddressSpace& space, const Module& module, std::span<cons
       group.plan = SitePlan::refused("its address is not in the module's executable memory");
       continue;
     }
-    group.plan = machine.plan_entry(bytes, group.entry, group.size);
+    group.plan = group.instruction ? plan_instruction(group, text) : machine.plan_entry(bytes, group.entry, group.size);
     if (group.plan.mechanism != Mechanism::kRefused) refuse_returns(group, module, requests, text);
     if (group.plan.mechanism == Mechanism::kRefused) continue;
     auto from = [&](Address at, size_t length) {
@@ -196,17 +216,25 @@ void enter_in_journal(const PatchedSite& site, Region& region) {
   memcpy(entry.original, site.original, kMaxPatch);
   memcpy(entry.patched, site.patched, kMaxPatch);
   entry.length = site.overwritten;
+  entry.semaphore = site.semaphore.value;
   entry.trampoline_offset = static_cast<uint32_t>(site.trampoline - region.address());
   region.append_journal(entry);
 }
 
 // One site, or two: a short jump and its landing.
-Result<std::vector<PatchedSite>> emit_group(Group& group, std::span<const SiteRequest> requests, Region& region) {
+Result<std::vector<PatchedSite>> emit_group(Group& group, std::span<const SiteRequest> requests, uint64_t bias,
+                                            Region& region) {
   const Architecture& machine = native_architecture();
   std::vector<Fragment> fragments;
   for (uint32_t index : group.requests) fragments.push_back(fragment_of(requests[index], region));
   TRY(Trampoline trampoline, machine.emit_trampoline(group.plan, group.original, fragments, region.next()));
   TRY(PatchedSite site, build_site(group.plan, group.original, trampoline, region.next(), 0));
+  for (uint32_t index : group.requests) {
+    if (requests[index].semaphore != FileAddress()) site.semaphore = Address(requests[index].semaphore.value + bias);
+  }
+  for (const Gate& gate : trampoline.gates) {
+    region.add_switch(gate.site_id, {region.next() + gate.offset, gate.on, gate.off});
+  }
   std::vector<PatchedSite> sites = {site};
   if (group.plan.mechanism == Mechanism::kShortJump) {
     SitePlan plan;
@@ -266,7 +294,7 @@ Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Modul
     Mechanism mechanism = group.plan.mechanism;
     std::string reason = group.plan.reason;
     if (mechanism != Mechanism::kRefused) {
-      auto emitted = emit_group(group, requests, *built.region);
+      auto emitted = emit_group(group, requests, module.bias, *built.region);
       if (!emitted.ok()) {
         mechanism = Mechanism::kRefused;
         reason = emitted.error().message;

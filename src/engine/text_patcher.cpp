@@ -44,6 +44,16 @@ void write_patches(const TargetMemory& memory, std::span<const PatchedSite> site
   }
 }
 
+void count_semaphores(const TargetMemory& memory, std::span<const PatchedSite> sites, PatchDirection direction) {
+  for (const PatchedSite& site : sites) {
+    if (site.semaphore == Address()) continue;
+    auto value = memory.read_value<uint16_t>(site.semaphore);
+    if (!value.ok() || (direction == PatchDirection::kRestore && *value == 0)) continue;
+    uint16_t changed = static_cast<uint16_t>(direction == PatchDirection::kApply ? *value + 1 : *value - 1);
+    (void)memory.write_value(site.semaphore, changed);
+  }
+}
+
 void move_program_counters(AddressSpace& space, Thread& thread, const PcMove& move) {
   const Architecture& machine = native_architecture();
   ThreadRegisters registers;

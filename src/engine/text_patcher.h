@@ -15,6 +15,9 @@ enum class PatchDirection { kApply, kRestore };
 void write_patches(const TargetMemory& memory, std::span<const PatchedSite> sites, PatchDirection direction,
                    const std::function<void(size_t)>& untouched);
 
+// Raises (or lowers) by one the semaphores of sites that were applied (or restored).
+void count_semaphores(const TargetMemory& memory, std::span<const PatchedSite> sites, PatchDirection direction);
+
 // Moves every program counter that `move` gives a new value, in the thread's registers and in signal frames on its
 // stack, whose handlers are going to return there. restarting: the kernel will step back over a system call
 // instruction.

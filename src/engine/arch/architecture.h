@@ -62,11 +62,19 @@ struct Fragment {
   Address exit;
 };
 
+// Where a kSwitchable fragment is switched: an aligned 8-byte word in the trampoline.
+struct Gate {
+  uint32_t site_id;
+  uint32_t offset;  // from the trampoline's begin
+  uint64_t on, off;
+};
+
 // A trampoline, ready for one address.
 struct Trampoline {
   std::vector<uint8_t> code;
   uint32_t displaced_begin = 0;      // the first relocated instruction
   std::vector<Boundary> boundaries;  // by original offset; the last is the window's end, where there is one
+  std::vector<Gate> gates;
 };
 
 // Registers of a stopped thread, as the architecture's ptrace regset has them.
@@ -101,6 +109,10 @@ class Architecture {
   // Decides how the function at `entry` can be patched. text: its bytes as they are now, with at least lookahead()
   // bytes behind its end where there are any. size: of the function; 0 if unknown.
   virtual SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const = 0;
+  // The same for an instruction. text: from the function's entry (from the instruction, if function_known is false), with
+  // lookahead. offset: of the instruction in it. size: of the function from its entry, or 0.
+  virtual SitePlan plan_instruction(std::span<const uint8_t> text, uint64_t offset, Address at, uint64_t size,
+                                    bool function_known) const = 0;
   // Why the function's return address can't be replaced; empty if it can.
   virtual std::string return_obstacle(Address entry, const TextSource& text) const = 0;
   // What looks like direct branches in `text` and leads to bytes which are marked in `covered` (of text's size).

@@ -113,6 +113,16 @@ HANDLER void count_registers(const Registers* registers) {
   add(counts(registers->site_id).entered, 1);
   add(counts(registers->site_id).sum, registers->rdi);
 }
+// What a guru's script may do: the target goes on with other values.
+HANDLER void change_registers(Registers* registers) {
+  add(counts(registers->site_id).entered, 1);
+  registers->rax += 1000;
+  registers->flags &= ~uint64_t{1};  // carry
+}
+HANDLER void change_returned(Registers* registers) {
+  pop_frame(reinterpret_cast<uint64_t*>(registers->rsp - 8), registers->rax);
+  registers->rax = 5;
+}
 HANDLER uint64_t enter_return() { return push_frame(ENTRY_STACK + 3, ENTRY_STACK[1]); }
 HANDLER void exit_return(uint64_t value) { pop_frame(ENTRY_STACK + 3, value); }
 HANDLER uint64_t enter_skip() {

@@ -97,6 +97,15 @@ class Assembler {
            static_cast<uint8_t>(0xc0 | (from & 7) << 3 | (to & 7))});
   }
 
+  void align(uint32_t to, uint32_t room) {  // nops, until `room` bytes fit before the next multiple of `to`
+    while (here().value % to + room > to) bytes({0x90});
+  }
+  uint64_t word_at(uint32_t offset) const {
+    uint64_t word;
+    std::memcpy(&word, &code_[offset], sizeof word);
+    return word;
+  }
+
   // A forward branch: emit with here() as target, then aim the 4 bytes that end at `end` at the present place.
   void aim_here(uint32_t end) {
     int32_t distance = static_cast<int32_t>(code_.size() - end);

@@ -63,6 +63,7 @@ Instruction describe(const ZydisDecodedInstruction& raw) {
   result.flow = classify(raw);
   result.nop = raw.mnemonic == ZYDIS_MNEMONIC_NOP;
   result.end_branch = raw.mnemonic == ZYDIS_MNEMONIC_ENDBR64;
+  result.indirect_jump = raw.mnemonic == ZYDIS_MNEMONIC_JMP && result.flow == Flow::kLeaves;
   if (raw.raw.imm[0].is_relative) result.relative = raw.raw.imm[0].value.s;
   if (result.flow == Flow::kConditional) result.condition = raw.opcode & 15;
   if (result.flow == Flow::kCounted) result.opcode_offset = raw.raw.imm[0].offset - 1;

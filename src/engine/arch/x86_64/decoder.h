@@ -24,6 +24,7 @@ struct Instruction {
   Flow flow = Flow::kNext;
   bool nop = false;                 // any form of nop
   bool end_branch = false;          // endbr64
+  bool indirect_jump = false;       // kLeaves: jmp r/m64
   bool uses_stack_pointer = false;  // kIndirectCall: its operand reads rsp
   uint8_t condition = 0;            // kConditional: the low 4 bits of the opcode
   uint8_t opcode_offset = 0;        // of the (one-byte) opcode of kCounted and kIndirectCall

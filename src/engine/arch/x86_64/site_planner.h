@@ -1,5 +1,5 @@
 #pragma once
-// Chooses how a function's entry is patched (Architecture::plan_entry).
+// Chooses how a function's entry, or any instruction, is patched (Architecture::plan_entry, plan_instruction).
 
 #include <span>
 
@@ -11,5 +11,7 @@ inline constexpr uint8_t kNearJump = 5;   // e9 rel32
 inline constexpr uint8_t kShortJump = 2;  // eb rel8
 
 SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size);
+SitePlan plan_instruction(std::span<const uint8_t> text, uint64_t offset, Address at, uint64_t size,
+                          bool function_known);
 
 }  // namespace spile::engine::x86_64

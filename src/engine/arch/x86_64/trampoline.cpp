@@ -11,7 +11,10 @@ namespace {
 
 constexpr uint8_t kConditionZero = 4;  // je, jz
 constexpr int32_t kBlock = sizeof(abi::Registers);
-constexpr uint64_t kEntryRoom = 16, kReturnRoom = 64, kRegistersRoom = 640, kDisplacedRoom = 128;
+constexpr int32_t kRedZone = 128;
+constexpr uint64_t kEntryRoom = 16, kReturnRoom = 64, kInstructionRoom = 48, kRegistersRoom = 640, kDisplacedRoom = 128;
+constexpr uint64_t kGateRoom = 16;
+constexpr uint8_t kNop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 
 struct SavedRegister {
   Gpr reg;
@@ -26,14 +29,14 @@ constexpr SavedRegister kSaved[] = {
     {kR13, offsetof(abi::Registers, r13)}, {kR14, offsetof(abi::Registers, r14)}, {kR15, offsetof(abi::Registers, r15)},
 };
 
-// Leaves an abi::Registers on the stack and its address in rdi.
-void save_registers(Assembler& out, Address site, uint32_t site_id) {
-  out.adjust_stack(-kBlock);
+// Leaves an abi::Registers on the stack, below `above` bytes that are not to be touched, and its address in rdi.
+void save_registers(Assembler& out, Address site, uint32_t site_id, int32_t above = 0) {
+  out.adjust_stack(-kBlock - above);
   for (const SavedRegister& saved : kSaved) out.store(saved.reg, saved.offset);
   out.bytes({0x9c});  // pushfq
   out.pop(kRax);
   out.store(kRax, offsetof(abi::Registers, flags));
-  out.stack_address(kRax, kBlock);
+  out.stack_address(kRax, kBlock + above);
   out.store(kRax, offsetof(abi::Registers, rsp));
   out.code_address(kRax, site);
   out.store(kRax, offsetof(abi::Registers, rip));
@@ -59,6 +62,27 @@ void emit_entry(Assembler& out, const Fragment& fragment, Address site) {
   } else {
     out.call(fragment.enter);
   }
+}
+
+void emit_instruction(Assembler& out, const Fragment& fragment, Address site) {
+  if (fragment.flags & abi::kWantsRegisters) {
+    save_registers(out, site, fragment.site_id, kRedZone);
+    out.bytes({0xfc});  // cld
+    out.call(fragment.enter);
+    out.load(kRax, offsetof(abi::Registers, flags));
+    out.push(kRax);
+    out.bytes({0x9d});  // popfq
+    for (const SavedRegister& saved : kSaved) out.load(saved.reg, saved.offset);
+    out.adjust_stack(kBlock + kRedZone);
+    return;
+  }
+  out.adjust_stack(-kRedZone);
+  out.bytes({0x9c, 0xfc});  // pushfq; cld
+  if (fragment.flags & abi::kWantsSiteId) out.push_imm32(static_cast<int32_t>(fragment.site_id));
+  out.call(fragment.enter);
+  if (fragment.flags & abi::kWantsSiteId) out.adjust_stack(8);
+  out.bytes({0x9d});  // popfq
+  out.adjust_stack(kRedZone);
 }
 
 // From `returned:` to `ret`. On the stack lies what the body's ret left behind: rsp is CFA.
@@ -107,19 +131,47 @@ void emit_return(Assembler& out, const Fragment& fragment, Address site) {
   out.aim_here(body);
 }
 
+// The word that holds the nop at `gate`, and the same with a jump to here in its place.
+Gate make_gate(Assembler& out, const Fragment& fragment, uint32_t gate) {
+  while (out.offset() < gate + 8) out.bytes({0x90});
+  uint32_t word = gate - static_cast<uint32_t>((out.here().value - out.offset() + gate) % 8);
+  Gate made{fragment.site_id, word, out.word_at(word), 0};
+  uint32_t shift = (gate - word) * 8;
+  uint64_t distance = static_cast<uint32_t>(out.offset() - gate - sizeof kNop5);
+  uint64_t jump = 0xe9 | distance << 8;  // jmp rel32
+  made.off = (made.on & ~(uint64_t{0xffffffffff} << shift)) | jump << shift;
+  return made;
+}
+
+void emit_fragment(Assembler& out, const Fragment& fragment, Address site, std::vector<Gate>& gates) {
+  uint32_t gate = 0;
+  bool switchable = fragment.flags & abi::kSwitchable;
+  if (switchable) {
+    out.align(8, sizeof kNop5);
+    gate = out.offset();
+    out.bytes(kNop5);
+  }
+  switch (fragment.kind) {
+    case abi::SiteKind::kEntry:
+      emit_entry(out, fragment, site);
+      break;
+    case abi::SiteKind::kReturn:
+      emit_return(out, fragment, site);
+      break;
+    case abi::SiteKind::kInstruction:
+      emit_instruction(out, fragment, site);
+      break;
+  }
+  if (switchable) gates.push_back(make_gate(out, fragment, gate));
+}
+
 }  // namespace
 
 Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
                                    std::span<const Fragment> fragments, Address at) {
   Assembler out(at);
-  for (const Fragment& fragment : fragments) {
-    if (fragment.kind == abi::SiteKind::kEntry) {
-      emit_entry(out, fragment, plan.begin);
-    } else {
-      emit_return(out, fragment, plan.begin);
-    }
-  }
   Trampoline result;
+  for (const Fragment& fragment : fragments) emit_fragment(out, fragment, plan.begin, result.gates);
   result.displaced_begin = out.offset();
   for (size_t done = 0; done < plan.displaced;) {
     auto instruction = decode(original.subspan(done));
@@ -142,7 +194,9 @@ uint64_t trampoline_room(std::span<const Fragment> fragments) {
   uint64_t room = kDisplacedRoom;
   for (const Fragment& fragment : fragments) {
     bool returns = fragment.kind == abi::SiteKind::kReturn;
-    room += returns ? kReturnRoom : kEntryRoom;
+    bool instruction = fragment.kind == abi::SiteKind::kInstruction;
+    room += returns ? kReturnRoom : instruction ? kInstructionRoom : kEntryRoom;
+    if (fragment.flags & abi::kSwitchable) room += kGateRoom;
     if (fragment.flags & abi::kWantsRegisters) room += returns ? 2 * kRegistersRoom : kRegistersRoom;
   }
   return room;

@@ -37,6 +37,10 @@ class X86_64 final : public Architecture {
   SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const override {
     return x86_64::plan_entry(text, entry, size);
   }
+  SitePlan plan_instruction(std::span<const uint8_t> text, uint64_t offset, Address at, uint64_t size,
+                            bool function_known) const override {
+    return x86_64::plan_instruction(text, offset, at, size, function_known);
+  }
   std::string return_obstacle(Address entry, const TextSource& text) const override {
     return x86_64::return_obstacle(entry, text);
   }
