@@ -75,7 +75,8 @@ struct ControllerCode {
   uint32_t global_add = 0;             // bool(uint32_t global, const char* key, uint32_t length, void* value): adds to a
                                        // long, merges into an aggregate (and empties `value`); false: no room
   uint32_t global_next = 0;            // const char*(uint32_t global, uint32_t* cursor, uint32_t* length, void** value):
-                                       // elements one after another, null at the end; scalars: one with an empty key
+                                       // elements one after another, null at the end; scalars: one with an empty key.
+                                       // *cursor: 0 at first, then left alone between calls
 };
 
 // eBPF for the kernel, as an ELF object for src/bpf to load.

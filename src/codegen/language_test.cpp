@@ -16,9 +16,10 @@ TEST(Language, WrapsArithmeticAtSixtyFourBits) {
             "-9223372036854775808 9223372036854775807 -2 -9223372036854775808 0\n");
 }
 
-TEST(Language, MasksShiftCounts) {
+TEST(Language, ClampsShiftCounts) {
   EXPECT_EQ(output_of(R"(global one = 1 global n = 65 global minus = -8
-    probe begin { printf("%d %d %x\n", one << n, minus >> 1, minus >>> 60) })"), "2 -4 f\n");
+    probe begin { printf("%d %d %x %d %d\n", one << n, minus >> 1, minus >>> 60, one << minus, one << 63) })"),
+            "1 -4 f 1 -9223372036854775808\n");
 }
 
 TEST(Language, RaisesDivisionByZeroWithItsPlace) {
@@ -29,7 +30,7 @@ TEST(Language, RaisesDivisionByZeroWithItsPlace) {
 
 TEST(Language, CatchesAnErrorWithItsText) {
   EXPECT_EQ(output_of(R"(global z probe begin { try { println(5 / z) println("no") } catch (m) { printdln("", "caught ", m) } println("on") })"),
-            "caught division by 0 near operator '/' at t.stp:1:38\non\n");
+            "caught division by 0\non\n");
 }
 
 TEST(Language, CatchesInNestedTriesAndFunctions) {
@@ -37,7 +38,7 @@ TEST(Language, CatchesInNestedTriesAndFunctions) {
     function f(x) { return x / z }
     function g(x) { try { return f(x) } catch (m) { println("g") error("from g") } return 0 }
     probe begin { try { try { g(1) } catch { println("inner") f(2) } } catch (m) { println(m) } f(3) println("never") })"),
-            "g\ninner\ndivision by 0 near operator '/' at t.stp:2:28\nERROR: division by 0 near operator '/' at t.stp:2:28\n");
+            "g\ninner\ndivision by 0\nERROR: division by 0 near operator '/' at t.stp:2:28\n");
 }
 
 TEST(Language, EvaluatesTheRightSideOfLogicOnlyWhenNeeded) {
@@ -126,7 +127,7 @@ TEST(Language, ExtractsFromAggregates) {
       foreach (k in a) printdln("", k, @max(a[k]))
       delete s println(@count(s))
       e <<< 1 delete e println(@min(e)) })"),
-            "4 100 10 40 25\n4 -10 0 0\nk-1\n0\nERROR: empty aggregate: @min has no value at t.stp:7:32\n");
+            "4 100 10 40 25\n4 -10 0 0\nk-1\n0\nERROR: empty aggregate near operator '@min' at t.stp:7:32\n");
 }
 
 TEST(Language, ReadsAndPrintsHistograms) {
@@ -135,7 +136,7 @@ TEST(Language, ReadsAndPrintsHistograms) {
       printdln("", @hist_linear(s, 0, 30, 10)[1], @hist_linear(s, 0, 30, 10)[2], @hist_linear(s, 0, 30, 10)[5])
       foreach (b in @hist_linear(s, 0, 30, 10)) { n += @hist_linear(s, 0, 30, 10)[b] last = b } printdln("", n, last)
       print(@hist_linear(s, 0, 30, 10)) println(@hist_linear(s, 0, 30, 10)[6]) })"),
-            "121\n45\nhistogram of 4\nERROR: histogram index out of range: 6 at t.stp:5:49\n");
+            "121\n45\nhistogram of 4\nERROR: histogram index out of range (6) near operator '[' at t.stp:5:49\n");
 }
 
 TEST(Language, CallsFunctionsThatRecurse) {
@@ -146,14 +147,14 @@ TEST(Language, CallsFunctionsThatRecurse) {
 
 TEST(Language, BoundsRecursionAndLoops) {
   EXPECT_EQ(output_of("function f:long(n) { return f(n + 1) }\nprobe begin { f(0) println(1) }"),
-            "ERROR: MAXNESTING exceeded at t.stp:1:10\n");
+            "ERROR: MAXNESTING exceeded near identifier 'f' at t.stp:1:10\n");
   EXPECT_EQ(output_of("probe begin { while (1) { x++ } }"), "ERROR: MAXACTION exceeded at t.stp:1:25\n");
   EXPECT_EQ(output_of("global a probe begin { for (i = 0; i < 30000; i++) a[i % 10] = 1 }").substr(0, 25), "ERROR: MAXACTION exceeded");
 }
 
 TEST(Language, RaisesArrayOverflowAndWraps) {
   EXPECT_EQ(output_of("global a[3]\nprobe begin { for (i = 0; i < 4; i++) a[i] = i }"),
-            "ERROR: array overflow: 'a' has room for 3 elements (-D MAXMAPENTRIES=N, or global a[N]) at t.stp:2:39\n");
+            "ERROR: Array overflow, check size limit (3) near identifier 'a' at t.stp:2:39\n");
   EXPECT_EQ(output_of("global a%[3]\nprobe begin { for (i = 0; i < 5; i++) a[i] = i foreach (k in a) print(k) }"), "234");
 }
 
@@ -225,7 +226,7 @@ TEST(Language, CompilesAtEveryLevel) {
     ScriptRunner runner(text, {}, 1 << 20, level);
     ASSERT_EQ(runner.error(), "");
     runner.run(sema::ProbeKind::kBegin);
-    EXPECT_EQ(runner.output(), "4.\ndivision by 0 near operator '/' at t.stp:2:84\n") << "level " << level;
+    EXPECT_EQ(runner.output(), "4.\ndivision by 0\n") << "level " << level;
   }
 }
 

@@ -61,7 +61,7 @@ llvm::Value* Lowering::extract(llvm::Value* aggregate, const syntax::Global& glo
   llvm::Value* count = field(offsetof(abi::Aggregate, count));
   if (op == Operator::kCount) return count;
   if (op == Operator::kSum) return field(offsetof(abi::Aggregate, sum));
-  raise_if(b.CreateICmpEQ(count, number(0)), range, std::string("empty aggregate: ") + name_of(op) + " has no value");
+  raise_if(b.CreateICmpEQ(count, number(0)), range, std::string("empty aggregate near operator '") + name_of(op) + "'");
   switch (op) {
     case Operator::kMin: return field(offsetof(abi::Aggregate, min));
     case Operator::kMax: return field(offsetof(abi::Aggregate, max));
@@ -86,7 +86,7 @@ llvm::Value* Lowering::lower_histogram_index(const syntax::HistogramIndex& index
   llvm::Value* number_of_bucket = lower(*index.bucket);
   llvm::Value* aggregate = aggregate_of(stats);
   llvm::Value* count = number(bucket_count(global_of(stats)));
-  raise_if(b.CreateICmpUGE(number_of_bucket, count), index.range, "histogram index out of range: %d",
+  raise_if(b.CreateICmpUGE(number_of_bucket, count), index.range, "histogram index out of range (%d) near operator '['",
            {number_of_bucket});
   return bucket(aggregate, number_of_bucket);
 }
@@ -97,7 +97,7 @@ void Lowering::print_histogram(const syntax::Histogram& histogram) {
                       histogram.width};
   llvm::Value* aggregate = aggregate_of(*histogram.stats);
   llvm::Value* count = extract(aggregate, global, syntax::Statistic::Operator::kCount, histogram.range);
-  raise_if(b.CreateICmpEQ(count, number(0)), histogram.range, "empty aggregate: there is no histogram to print");
+  raise_if(b.CreateICmpEQ(count, number(0)), histogram.range, histogram.is_log ? "empty aggregate near operator '@hist_log'" : "empty aggregate near operator '@hist_linear'");
   uint32_t size = unit.layout_of(global).aggregate.size;
   llvm::Value* record =
       call("spile_rt_record_begin", unit.module.ptr(),

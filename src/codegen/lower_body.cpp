@@ -270,7 +270,7 @@ void Lowering::lower_function(const syntax::Function& source) {
     return left;
   };
   handlers_.assign(1, {given_up, nullptr});
-  if (recursive) raise_if(b.CreateICmpSLT(add_nesting(-1), b.getInt32(0)), source.range, "MAXNESTING exceeded");
+  if (recursive) raise_if(b.CreateICmpSLT(add_nesting(-1), b.getInt32(0)), source.range, "MAXNESTING exceeded near identifier '" + source.name + "'");
   spend_actions(*source.body, source.range);
   handlers_.assign(1, {failed, nullptr});
   next_ = done;

@@ -250,26 +250,13 @@ llvm::Value* key_length(ControllerFunction& f, const syntax::Global& global, llv
   return at;
 }
 
-// Element number *cursor of an array; scans from the first one, as these arrays are copied once and small.
-void next_element(ControllerFunction& f, const syntax::Global& global, llvm::Value* wanted, llvm::Value* seen,
-                  llvm::BasicBlock* none) {
-  llvm::Argument *length = f.function->getArg(2), *value = f.function->getArg(3);
+// Of an array: the element after *cursor.
+void next_element(ControllerFunction& f, const syntax::Global& global, llvm::BasicBlock* none) {
+  llvm::Argument *cursor = f.function->getArg(1), *length = f.function->getArg(2), *value = f.function->getArg(3);
   llvm::Value* shape = f.unit.map_shape(global);
-  llvm::Value* mark = f.call("spile_rt_frame_mark", f.b.getInt64Ty(), {f.context});
-  llvm::Value* iteration = f.call("spile_rt_iterate", f.unit.module.ptr(), {f.context, f.handle(global), shape, f.b.getInt32(0), f.b.getInt32(0), f.b.getInt32(0), f.number(~0ull)});
-  f.call("spile_rt_frame_release", f.unit.module.none(), {f.context, mark});  // nothing else uses scratch meanwhile
-  llvm::BasicBlock *head = f.block("next"), *check = f.block("check"), *skip = f.block("skip"), *found = f.block("found");
-  f.b.CreateStore(f.b.getInt32(0), seen);
-  f.b.CreateCondBr(f.b.CreateIsNull(iteration), none, head);
-  f.b.SetInsertPoint(head);
-  llvm::Value* element = f.call("spile_rt_iterate_next", f.unit.module.ptr(), {iteration});
-  f.b.CreateCondBr(f.b.CreateIsNull(element), none, check);
-  f.b.SetInsertPoint(check);
-  llvm::Value* count = f.b.CreateLoad(f.b.getInt32Ty(), seen);
-  f.b.CreateCondBr(f.b.CreateICmpEQ(count, wanted), found, skip);
-  f.b.SetInsertPoint(skip);
-  f.b.CreateStore(f.b.CreateAdd(count, f.b.getInt32(1)), seen);
-  f.b.CreateBr(head);
+  llvm::Value* element = f.call("spile_rt_map_next", f.unit.module.ptr(), {f.handle(global), shape, cursor});
+  llvm::BasicBlock* found = f.block("found");
+  f.b.CreateCondBr(f.b.CreateIsNull(element), none, found);
   f.b.SetInsertPoint(found);
   llvm::Value* key = f.call("spile_rt_element_key", f.unit.module.ptr(), {element, shape});
   f.b.CreateStore(key_length(f, global, key), length);
@@ -280,16 +267,14 @@ void next_element(ControllerFunction& f, const syntax::Global& global, llvm::Val
 
 void lower_global_next(Unit& unit) {
   ControllerFunction f(unit, "global_next", unit.module.ptr(), {unit.module.i32(), unit.module.ptr(), unit.module.ptr(), unit.module.ptr()});
-  llvm::Value* seen = f.b.CreateAlloca(f.b.getInt32Ty(), nullptr, "seen");
   llvm::BasicBlock* none = f.block("none");
   llvm::Argument* cursor = f.function->getArg(1);
-  llvm::Value* wanted = f.b.CreateLoad(f.b.getInt32Ty(), cursor);
-  f.b.CreateStore(f.b.CreateAdd(wanted, f.b.getInt32(1)), cursor);
   for_each_global(f, f.function->getArg(0), none, [&](const syntax::Global& global) {
-    if (global.is_array) return next_element(f, global, wanted, seen, none);
+    if (global.is_array) return next_element(f, global, none);
     llvm::BasicBlock* first = f.block("first");
-    f.b.CreateCondBr(f.b.CreateICmpEQ(wanted, f.b.getInt32(0)), first, none);
+    f.b.CreateCondBr(f.b.CreateICmpEQ(f.b.CreateLoad(f.b.getInt32Ty(), cursor), f.b.getInt32(0)), first, none);
     f.b.SetInsertPoint(first);
+    f.b.CreateStore(f.b.getInt32(1), cursor);
     f.b.CreateStore(f.b.getInt32(0), f.function->getArg(2));
     f.b.CreateStore(f.handle(global), f.function->getArg(3));
     f.leave();

@@ -16,12 +16,14 @@ void Lowering::raise_if(llvm::Value* bad, SourceRange range, const std::string& 
   b.SetInsertPoint(good);
 }
 
-// Ends the open block. The place is part of the text, as a script that catches it sees it.
+// Ends the open block. Who catches it sees what went wrong ("division by 0"); what is printed says where, too ("... near
+// operator '/' at a.stp:3:5").
 void Lowering::raise(SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments) {
   std::string place = range.to_string();
   std::string full = place.empty() ? text : text + " at " + place;
+  std::string caught = text.substr(0, text.rfind(" near "));
   to_message_or_record(
-      [&](llvm::Value* message) { write_message(message, full, arguments); },
+      [&](llvm::Value* message) { write_message(message, caught, arguments); },
       [&] {
         llvm::Value* first = arguments.empty() ? number(0) : arguments[0];
         llvm::Value* second = arguments.size() < 2 ? number(0) : arguments[1];
@@ -70,8 +72,9 @@ void Lowering::write_message(llvm::Value* out, const std::string& text, llvm::Ar
       percent = text.find('%', percent + 1);
     }
     CHECK(percent != std::string::npos);
-    put_literal(text.substr(begin, percent - begin));
-    auto kind = text[percent + 1] == 'd' ? syntax::FormatPart::Kind::kSigned : syntax::FormatPart::Kind::kPointer;
+    bool decimal = text[percent + 1] == 'd';
+    put_literal(text.substr(begin, percent - begin) + (decimal ? "" : "0x"));
+    auto kind = decimal ? syntax::FormatPart::Kind::kSigned : syntax::FormatPart::Kind::kHex;
     at = call("spile_rt_format_long", b.getInt32Ty(),
               {out, at, arguments[next++], b.getInt32(static_cast<uint32_t>(kind)), b.getInt32(0),
                b.getInt32(static_cast<uint32_t>(-1)), b.getInt32(static_cast<uint32_t>(-1))});

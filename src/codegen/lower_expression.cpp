@@ -100,11 +100,13 @@ llvm::Value* Lowering::lower_binary(const syntax::Binary& binary) {
   return arithmetic(binary.op, left, right, binary.range);
 }
 
-// Everything wraps at 64 bits; shift counts count modulo 64, as the machine's do.
+// Everything wraps at 64 bits. Shift counts below 0 are 0, those above 64 are 64, which the machine's shift takes for 0.
 llvm::Value* Lowering::arithmetic(syntax::Binary::Operator op, llvm::Value* left, llvm::Value* right,
                                   SourceRange range) {
   using Operator = syntax::Binary::Operator;
-  auto count = [&] { return b.CreateAnd(right, number(63)); };
+  auto count = [&] {
+    return b.CreateSelect(b.CreateICmpULT(right, number(64)), right, number(0));
+  };
   switch (op) {
     case Operator::kAdd: return b.CreateAdd(left, right);
     case Operator::kSubtract: return b.CreateSub(left, right);

@@ -84,7 +84,7 @@ void Lowering::lower_loop(const syntax::Expression* condition, const syntax::Exp
     b.CreateBr(work);
   }
   b.SetInsertPoint(work);
-  spend_actions(body, body.range);
+  spend_actions(body, body.range, (condition ? 1 : 0) + (step ? 1 : 0));  // these count as statements
   loops_.push_back({done, next, outer_messages_.size()});
   lower(body);
   loops_.pop_back();
@@ -111,8 +111,14 @@ void Lowering::lower_return(const syntax::Return& statement) {
 
 namespace {
 
-// Statements that one run of a loop's or function's body may execute; those of inner loops count there.
+// Statements that one run of a loop's or function's body executes, at least: those of inner loops count there, and of
+// two branches it is the shorter one.
 int64_t count_statements(const syntax::Statement& s) {
+  if (const auto* choice = syntax::as<syntax::If>(s)) {
+    int64_t otherwise = choice->else_branch ? count_statements(*choice->else_branch) : 0;
+    return 1 + std::min(count_statements(*choice->then_branch), otherwise);
+  }
+  if (const auto* attempt = syntax::as<syntax::Try>(s)) return attempt->body ? count_statements(*attempt->body) : 0;
   int64_t count = s.kind == StatementKind::kBlock ? 0 : 1;
   if (s.kind == StatementKind::kWhile || s.kind == StatementKind::kFor || s.kind == StatementKind::kForeach) return count;
   syntax::for_each_statement(s, [&](const syntax::Statement& inner) { count += count_statements(inner); });
@@ -122,9 +128,9 @@ int64_t count_statements(const syntax::Statement& s) {
 }  // namespace
 
 // Takes what the body costs from the handler's budget (MAXACTION).
-void Lowering::spend_actions(const syntax::Statement& body, SourceRange range) {
+void Lowering::spend_actions(const syntax::Statement& body, SourceRange range, int64_t more) {
   llvm::Value* place = context_field(offsetof(abi::Context, actions_left));
-  int64_t cost = std::max<int64_t>(count_statements(body), 1);
+  int64_t cost = std::max<int64_t>(count_statements(body) + more, 1);
   llvm::Value* left = b.CreateSub(b.CreateLoad(b.getInt32Ty(), place), b.getInt32(static_cast<uint32_t>(cost)));
   b.CreateStore(left, place);
   raise_if(b.CreateICmpSLT(left, b.getInt32(0)), range, "MAXACTION exceeded");

@@ -172,10 +172,11 @@ class Lowering {
   void lower_loop(const syntax::Expression* condition, const syntax::Expression* step, const syntax::Statement& body);
   void lower_try(const syntax::Try& statement);
   void lower_return(const syntax::Return& statement);
-  void spend_actions(const syntax::Statement& body, SourceRange range);
+  void spend_actions(const syntax::Statement& body, SourceRange range, int64_t more = 0);
 
   // lower_error.cpp
-  // Goes on where `bad` is false; else raises the script error, whose text may hold %d and %p for the arguments.
+  // Goes on where `bad` is false; else raises the script error, whose text may hold %d and %p for the arguments (before
+  // the last " near ", which and what follows is not for `catch`).
   void raise_if(llvm::Value* bad, SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments = {});
   void raise(SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments);
   void raise_text(llvm::Value* text);    // error("...")

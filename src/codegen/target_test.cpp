@@ -397,7 +397,7 @@ TEST(Target, TurnsABadPointerIntoAScriptError) {
   EXPECT_FALSE(runner.code().target.image.fixups.empty());
   enter(runner.enter_of(0), {1, 0x10});
   sigaction(SIGSEGV, &before, nullptr);
-  EXPECT_EQ(runner.output(), "caught read fault at 0x10 near '$s' at t.stp:1:60|ERROR: read fault at 0x10 near '$s' at t.stp:1:112\n");
+  EXPECT_EQ(runner.output(), "caught read fault at 0x10|ERROR: read fault at 0x10 near '$s' at t.stp:1:112\n");
 }
 
 }  // namespace

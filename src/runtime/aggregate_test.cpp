@@ -99,7 +99,8 @@ TEST(Aggregates, LinearBucketsHaveUnderflowAndOverflow) {
   EXPECT_EQ(bucket(-4), 1);
   EXPECT_EQ(bucket(-3), 2);
   EXPECT_EQ(bucket(50), 1 + 60 / 7);
-  EXPECT_EQ(bucket(51), shape.linear_buckets + 1);
+  EXPECT_EQ(bucket(52), 1 + 60 / 7);  // the last bucket is a whole one
+  EXPECT_EQ(bucket(53), shape.linear_buckets + 1);
   EXPECT_EQ(bucket(std::numeric_limits<int64_t>::max()), shape.linear_buckets + 1);
 }
 

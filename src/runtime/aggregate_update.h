@@ -26,8 +26,8 @@ SPILE_UPDATE uint32_t log_bucket(int64_t value) {
 }
 
 SPILE_UPDATE uint32_t linear_bucket(const abi::AggregateShape* shape, int64_t value) {
+  // The last bucket is a whole one, though `high` is its beginning.
   if (value < shape->low) return 0;
-  if (value > shape->high) return shape->linear_buckets + 1;
   uint64_t offset = static_cast<uint64_t>(value) - static_cast<uint64_t>(shape->low);
   uint64_t bucket = offset / static_cast<uint64_t>(shape->width);
   return bucket < shape->linear_buckets ? 1 + static_cast<uint32_t>(bucket) : shape->linear_buckets + 1;

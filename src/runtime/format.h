@@ -116,6 +116,10 @@ void format_number(Sink& sink, int64_t value, uint32_t conversion, FormatField f
     else if (field.flags & kFormatSpace)
       prefix[prefix_length++] = ' ';
   }
+  if (conversion == kFormatPointer && field.width == -1 && field.precision < 0) {
+    field.width = 18;
+    field.flags |= kFormatZero;
+  }
   bool hex = conversion == kFormatHex || conversion == kFormatHexUpper;
   if (conversion == kFormatPointer || (hex && (field.flags & kFormatAlternate) && magnitude)) {
     prefix[prefix_length++] = '0';

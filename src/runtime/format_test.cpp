@@ -82,8 +82,8 @@ TEST(Format, WidthOfAnArgumentBelowZeroAlignsLeft) {
 }
 
 TEST(Format, PointersAlwaysHaveTheirPrefix) {
-  EXPECT_EQ(formatted(0x7fff1234, kFormatPointer, 0, -1, -1), "0x7fff1234");
-  EXPECT_EQ(formatted(0, kFormatPointer, 0, -1, -1), "0x0");
+  EXPECT_EQ(formatted(0x7fff1234, kFormatPointer, 0, -1, -1), "0x000000007fff1234");
+  EXPECT_EQ(formatted(0, kFormatPointer, 0, -1, -1), "0x0000000000000000");
   EXPECT_EQ(formatted(16, kFormatPointer, kFormatZero, 8, -1), "0x000010");
   EXPECT_EQ(formatted(16, kFormatPointer, 0, 8, -1), "    0x10");
 }

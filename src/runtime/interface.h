@@ -155,6 +155,8 @@ void spile_rt_map_init(Handle, const MapShape*);
 // Adds the content of a shard to the controller's copy and empties the shard. Called when no handler of the shard's
 // epoch runs any more. False: the map overflowed.
 bool spile_rt_map_merge(Context*, Handle to, Handle shard, const MapShape*, const AggregateShape*);
+// The element after the one that *cursor says (0: none yet), in order of insertion; null at the end.
+MapElement* spile_rt_map_next(Handle, const MapShape*, uint32_t* cursor);
 void spile_rt_aggregate_merge(abi::Aggregate* to, abi::Aggregate* shard, const AggregateShape*);
 }
 

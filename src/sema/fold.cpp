@@ -17,7 +17,7 @@ std::optional<int64_t> evaluate(Binary::Operator op, int64_t a, int64_t b) {
   // Wrapping, as the machine does it.
   auto ua = static_cast<uint64_t>(a);
   auto ub = static_cast<uint64_t>(b);
-  unsigned shift = ub & 63;
+  unsigned shift = ub < 64 ? static_cast<unsigned>(ub) : 0;  // as the lowering does it
   switch (op) {
     case Binary::Operator::kAdd:
       return static_cast<int64_t>(ua + ub);

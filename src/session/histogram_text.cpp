@@ -1,9 +1,11 @@
+// Rows as SystemTap prints them: two empty ones on either side of the data (a logarithmic histogram shows none below 0
+// on account of that), and of longer empty stretches inside it only two rows at each end, with '~' for the rest.
+
 #include "session/histogram_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "abi/aggregate.h"
 
@@ -12,73 +14,71 @@ namespace spile::session {
 namespace {
 
 constexpr uint64_t kBarWidth = 50;
-constexpr size_t kShownEmpty = 2;  // empty buckets shown beside a filled one before '~' takes their place
-
-struct Row {
-  std::string label;
-  uint64_t count;
-};
+constexpr size_t kElision = 2;  // empty rows shown beside a filled one
+constexpr size_t kLogZero = abi::kLogBuckets / 2;
 
 int64_t log_bucket_value(size_t index) {
-  constexpr size_t kZero = abi::kLogBuckets / 2;
-  if (index == kZero) return 0;
-  if (index > kZero) return static_cast<int64_t>(1ULL << (index - kZero - 1));
-  return static_cast<int64_t>(0 - (1ULL << (kZero - index - 1)));  // the lowest is -2^63
+  if (index == kLogZero) return 0;
+  if (index > kLogZero) return static_cast<int64_t>(1ULL << (index - kLogZero - 1));
+  return static_cast<int64_t>(0 - (1ULL << (kLogZero - index - 1)));  // the lowest is -2^63
 }
 
-std::vector<Row> rows_of(const codegen::OutputFormat& format, std::span<const uint64_t> buckets) {
-  std::vector<Row> rows;
-  if (format.is_log) {
-    for (size_t i = 0; i < buckets.size(); ++i) rows.push_back({std::to_string(log_bucket_value(i)), buckets[i]});
-    return rows;
+std::string label(const codegen::OutputFormat& format, size_t index, size_t buckets) {
+  if (format.is_log) return std::to_string(log_bucket_value(index));
+  if (index == 0) return fmt::format("<{}", format.low);
+  uint64_t before = index + 1 == buckets ? index - 2 : index - 1;  // the overflow row is named after the last bucket
+  uint64_t value = static_cast<uint64_t>(format.low) + before * static_cast<uint64_t>(format.width);
+  return fmt::format("{}{}", index + 1 == buckets ? ">" : "", static_cast<int64_t>(value));
+}
+
+struct Rows {
+  size_t low = 0, high = 0;  // first and last one shown
+};
+
+// REQUIRES: some bucket is filled
+Rows shown_rows(const codegen::OutputFormat& format, std::span<const uint64_t> buckets) {
+  Rows rows;
+  while (buckets[rows.low] == 0) ++rows.low;
+  rows.high = buckets.size() - 1;
+  while (buckets[rows.high] == 0) --rows.high;
+  for (size_t i = 0; i < kElision; ++i) {
+    if (rows.low > 0 && !(format.is_log && rows.low == kLogZero)) --rows.low;
+    if (rows.high + 1 < buckets.size()) ++rows.high;
   }
-  // The outliers' rows stand only where there are any.
-  if (buckets.front() != 0) rows.push_back({fmt::format("<{}", format.low), buckets.front()});
-  for (size_t i = 1; i + 1 < buckets.size(); ++i) {
-    rows.push_back({std::to_string(format.low + static_cast<int64_t>(i - 1) * format.width), buckets[i]});
+  if (!format.is_log) {  // outliers' rows stand only where there are any
+    if (rows.low == 0 && buckets.front() == 0) ++rows.low;
+    if (rows.high + 1 == buckets.size() && buckets.back() == 0) --rows.high;
   }
-  if (buckets.back() != 0) rows.push_back({fmt::format(">{}", format.high), buckets.back()});
   return rows;
 }
 
 }  // namespace
 
 std::string histogram_text(const codegen::OutputFormat& format, std::span<const uint64_t> buckets) {
-  std::vector<Row> rows = rows_of(format, buckets);
-  auto filled = [](const Row& row) { return row.count != 0; };
-  auto first = std::find_if(rows.begin(), rows.end(), filled);
-  if (first == rows.end()) return {};
-  auto last = std::find_if(rows.rbegin(), rows.rend(), filled).base();
-  size_t begin = static_cast<size_t>(first - rows.begin());
-  size_t end = static_cast<size_t>(last - rows.begin());
-  begin = begin > kShownEmpty ? begin - kShownEmpty : 0;
-  end = std::min(end + kShownEmpty, rows.size());
-
-  uint64_t most = 0;
+  uint64_t most = *std::max_element(buckets.begin(), buckets.end());
+  if (most == 0) return {};
+  Rows rows = shown_rows(format, buckets);
+  uint64_t scale = std::max<uint64_t>(1, most / kBarWidth + (most % kBarWidth != 0));
+  size_t count_width = std::to_string(most).size();
   size_t label_width = 5;
-  size_t count_width = 0;
-  for (size_t i = begin; i < end; ++i) {
-    most = std::max(most, rows[i].count);
-    label_width = std::max(label_width, rows[i].label.size());
-    count_width = std::max(count_width, std::to_string(rows[i].count).size());
-  }
-  uint64_t scale = std::max<uint64_t>(1, (most + kBarWidth - 1) / kBarWidth);
+  for (size_t i : {rows.low, rows.high}) label_width = std::max(label_width, label(format, i, buckets.size()).size());
 
+  auto empty_around = [&](size_t i) {
+    size_t begin = i > rows.low + kElision ? i - kElision : rows.low, end = std::min(rows.high, i + kElision);
+    return std::all_of(buckets.begin() + static_cast<ptrdiff_t>(begin), buckets.begin() + static_cast<ptrdiff_t>(end) + 1,
+                       [](uint64_t count) { return count == 0; });
+  };
   std::string out = fmt::format("{:>{}} |{:-<{}} count\n", "value", label_width, "", kBarWidth);
-  for (size_t i = begin; i < end; ++i) {
-    size_t run = i;
-    while (run < end && rows[run].count == 0) ++run;
-    if (run - i > 2 * kShownEmpty) {  // a long empty stretch: its first two, '~', its last two
-      if (i != begin) {
-        for (size_t k = 0; k < kShownEmpty; ++k, ++i) {
-          out += fmt::format("{:>{}} |{:>{}}\n", rows[i].label, label_width, 0, kBarWidth + 1 + count_width);
-        }
-      }
-      out += fmt::format("{:>{}}\n", "~", label_width);
-      i = run - kShownEmpty;
+  bool elided = false;
+  for (size_t i = rows.low; i <= rows.high; ++i) {
+    if (empty_around(i)) {
+      elided = true;
+      continue;
     }
-    uint64_t bar = rows[i].count / scale;
-    out += fmt::format("{:>{}} |{:@<{}}{:>{}}\n", rows[i].label, label_width, "", bar, rows[i].count,
+    if (elided) out += fmt::format("{:>{}}\n", "~", label_width + 2);
+    elided = false;
+    uint64_t bar = buckets[i] / scale;
+    out += fmt::format("{:>{}} |{:@<{}}{:>{}}\n", label(format, i, buckets.size()), label_width, "", bar, buckets[i],
                        kBarWidth - bar + 1 + count_width);
   }
   out += "\n";

@@ -25,7 +25,7 @@ TEST(HistogramText, ShowsTwoEmptyBucketsAroundAndCutsLongGaps) {
             "    4 |@@                                                 2\n"
             "    8 |                                                   0\n"
             "   16 |                                                   0\n"
-            "    ~\n"
+            "      ~\n"
             "  256 |                                                   0\n"
             "  512 |                                                   0\n"
             " 1024 |@                                                  1\n"
@@ -51,6 +51,20 @@ TEST(HistogramText, NamesOutliersOfALinearOneOnlyWhereThereAreSome) {
   std::string text = histogram_text(format, std::vector<uint64_t>{0, 1, 0, 2, 7});
   EXPECT_EQ(text.find("<0"), std::string::npos);
   EXPECT_NE(text.find(">20 |@@@@@@@"), std::string::npos) << text;
+}
+
+TEST(HistogramText, ShowsNegativeRowsOnlyForNegativeValues) {
+  std::vector<uint64_t> buckets(abi::kLogBuckets);
+  buckets[65] = 1;  // value 1
+  EXPECT_EQ(histogram_text(log_format(), buckets).find("-1"), std::string::npos);
+  buckets[63] = 1;  // value -1
+  EXPECT_NE(histogram_text(log_format(), buckets).find("   -4 |"), std::string::npos);
+}
+
+TEST(HistogramText, WidensLabelsForTheFirstAndLastRow) {
+  std::vector<uint64_t> buckets(abi::kLogBuckets);
+  buckets[64 + 20] = 1;
+  EXPECT_EQ(histogram_text(log_format(), buckets).substr(0, 11), "  value |--");
 }
 
 TEST(HistogramText, IsEmptyWithoutValues) {

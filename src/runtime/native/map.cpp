@@ -243,6 +243,12 @@ SPILE_INLINE int64_t spile_rt_map_size(Context*, Handle map, const MapShape*) {
 
 void spile_rt_map_init(Handle, const MapShape*) {}
 
+[[gnu::noinline]] MapElement* spile_rt_map_next(Handle map, const MapShape* shape, uint32_t* cursor) {
+  uint32_t number = *cursor ? map_element(map, shape, *cursor)->next : map_header(map)->first;
+  *cursor = number;
+  return number ? map_element(map, shape, number) : nullptr;
+}
+
 [[gnu::noinline]] bool spile_rt_map_merge(Context*, Handle to, Handle shard, const MapShape* shape,
                                           const abi::AggregateShape* aggregate) {
   bool complete = true;

@@ -70,8 +70,8 @@ SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int
   int64_t length =
       text ? spile_rt_load_string(context, static_cast<uint64_t>(address), text, spile_rt_string_size) : -1;
   if (length < 0) {
-    constexpr uint32_t kPointer = 6;  // ORDER FORMAT_KIND
-    spile_rt_format_end(out, spile_rt_format_long(out, 0, address, kPointer, 0, -1, -1));
+    constexpr uint32_t kHex = 4, kPrefixed = 16;  // ORDER FORMAT_KIND, FORMAT_FLAGS
+    spile_rt_format_end(out, spile_rt_format_long(out, 0, address, kHex, kPrefixed, -1, -1));
   } else {
     TextBuffer buffer = {out, 0};
     buffer.put("\"", 1);
