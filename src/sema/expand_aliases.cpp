@@ -156,6 +156,7 @@ class Expander {
       if (!alias->body) continue;
       auto& statements = draft.body->statements;
       statements.insert(alias->epilogue ? statements.end() : statements.begin(), clone(*alias->body));
+      if (alias->closing) statements.push_back(clone(*alias->closing));
     }
     for (const Expression* condition : conditions_) {
       ExpressionPtr copy = clone(*condition);

@@ -53,6 +53,7 @@ bool uses_script(const Script& script, const Names& names, Names& more) {
     if (!matches) continue;
     used = true;
     if (alias->body) more.add(*alias->body);
+    if (alias->closing) more.add(*alias->closing);
     more.add(alias->points);
   }
   return used;
@@ -74,6 +75,7 @@ void gather_library(Elaboration& e) {
   for (const auto& alias : user.aliases) {
     names.add(alias->points);
     if (alias->body) names.add(*alias->body);
+    if (alias->closing) names.add(*alias->closing);
   }
 
   // To the fixpoint: what a library script uses may be in another one.

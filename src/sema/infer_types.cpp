@@ -8,6 +8,7 @@
 
 #include "sema/elaboration.h"
 #include "sema/intrinsics.h"
+#include "syntax/print_format.h"
 #include "syntax/visitor.h"
 
 namespace spile::sema {
@@ -415,7 +416,20 @@ class TypeInference {
     return expect(call, call.function->type, wanted);
   }
 
+  void report_argument_count(const Print& print, size_t wanted) {
+    size_t given = print.arguments.size();
+    e_.diagnostics.error(print.range,
+                         "the format of '" + std::string(print.to_stream ? "printf" : "sprintf") + "' takes " +
+                             std::to_string(wanted) + (wanted == 1 ? " value" : " values") + ", but " +
+                             std::to_string(given) + (given == 1 ? " is given" : " are given"));
+  }
+
   Type infer_print(Print& print, Type wanted) {
+    size_t wanted_arguments = count_format_arguments(print.parts);
+    if (print.with_format && wanted_arguments != print.arguments.size()) {
+      if (reported_.insert(&print).second) report_argument_count(print, wanted_arguments);
+      return print.to_stream ? Type::kUnknown : expect(print, Type::kString, wanted);
+    }
     size_t next = 0;
     auto take = [&](Type type) {
       if (next < print.arguments.size()) visit(*print.arguments[next++], type);

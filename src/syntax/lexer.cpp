@@ -42,12 +42,12 @@ constexpr std::string_view kSingles = "(){}[];,.:?!~=+-*/%&|^<>";
 
 }  // namespace
 
-void Token::fail(std::string message, std::string hint) {
-  problem = std::make_shared<const Problem>(Problem{std::move(message), std::move(hint)});
+void Token::fail(std::string message, std::string hint, bool hides_rest) {
+  problem = std::make_shared<const Problem>(Problem{std::move(message), std::move(hint), false, hides_rest});
 }
 
 void Token::warn(std::string message, std::string hint) {
-  if (!problem) problem = std::make_shared<const Problem>(Problem{std::move(message), std::move(hint), true});
+  if (!problem) problem = std::make_shared<const Problem>(Problem{std::move(message), std::move(hint), true, false});
 }
 
 bool is_keyword(std::string_view name) {
@@ -77,7 +77,7 @@ bool Lexer::skip_blanks(Token& token) {
       size_t end = text_.find("*/", position_ + 2);
       if (end == std::string_view::npos) {
         token.kind = TokenKind::kInvalid;
-        token.fail("this comment is never closed", "end it with */");
+        token.fail("this comment is never closed", "end it with */", true);
         token.range = range(position_, position_ + 2);
         position_ = text_.size();
         return false;
@@ -166,21 +166,28 @@ void Lexer::read_number(Token& token) {
 void Lexer::read_string(Token& token) {
   token.kind = TokenKind::kString;
   ++position_;
+  size_t nul = std::string::npos;  // where the value ends, as C's strings do
   while (true) {
     if (ended() || at(0) == '\n') {
       return token.fail("this string is never closed",
                         "end it with \" on the same line; adjacent strings are joined, so a long one can be split");
     }
     char c = text_[position_++];
-    if (c == '"') return;
+    if (c == '"') break;
     if (c == '\\') {
+      size_t length = token.value.size();
       read_escape(token);
+      bool is_nul = token.value.size() > length && token.value[length] == '\0';
+      if (is_nul) nul = std::min(nul, length);
     } else if (c == '\0') {
       token.fail("a string cannot hold a NUL byte");
     } else {
       token.value += c;
     }
   }
+  if (nul == std::string::npos) return;
+  token.value.resize(nul);
+  token.warn("a string ends at its first NUL byte", "printf(\"%c\", 0) writes one");
 }
 
 // After the backslash: C's escapes. A backslash before any other character only vanishes, as SystemTap documents.
@@ -234,7 +241,6 @@ void Lexer::read_escape(Token& token) {
                  "write \\\\ for a backslash");
       code = static_cast<unsigned char>(c);
   }
-  if (code == 0) return token.fail("a string cannot hold a NUL byte", "printf(\"%c\", 0) writes one");
   if (code > 255) return token.fail("octal escape out of range", "a byte is at most \\377");
   token.value += static_cast<char>(code);
 }
@@ -257,7 +263,7 @@ void Lexer::read_embedded(Token& token) {
   size_t end = text_.find("%}", position_ + 2);
   if (end == std::string_view::npos) {
     position_ = text_.size();
-    return token.fail("this embedded code is never closed", "end it with %}");
+    return token.fail("this embedded code is never closed", "end it with %}", true);
   }
   token.value = text_.substr(position_ + 2, end - position_ - 2);
   position_ = end + 2;

@@ -42,6 +42,7 @@ struct Problem {
   std::string message;
   std::string hint;
   bool is_warning = false;
+  bool hides_rest = false;  // the rest of the script was read as part of it
 };
 
 struct Token {
@@ -59,7 +60,7 @@ struct Token {
   SourceRange origin;            // there
   uint32_t argument = 0;         // pasted by $argument
 
-  void fail(std::string message, std::string hint = {});
+  void fail(std::string message, std::string hint = {}, bool hides_rest = false);
   void warn(std::string message, std::string hint = {});
 
   bool is(uint32_t packed) const { return op == packed; }

@@ -62,7 +62,7 @@ TEST(Lexer, RefusesBadStrings) {
   EXPECT_EQ(tokens("\"abc"), "'abc'<this string is never closed>");
   EXPECT_EQ(tokens("\"abc\nd"), "'abc'<this string is never closed> d");
   EXPECT_EQ(tokens("\"abc\\"), "'abc'<this string is never closed>");
-  EXPECT_EQ(tokens(R"("a\0")"), "'a'<a string cannot hold a NUL byte>");
+  EXPECT_EQ(tokens(R"("a\0")"), "'a'<a string ends at its first NUL byte>");
   EXPECT_EQ(tokens(R"("\400")"), "''<octal escape out of range>");
   EXPECT_EQ(tokens(R"("\xg")"), "'g'<\\x needs hexadecimal digits after it>");
   EXPECT_EQ(tokens(std::string("\"a\0b\"", 5)), "'ab'<a string cannot hold a NUL byte>");

@@ -7,11 +7,14 @@ namespace spile::syntax {
 namespace {
 
 constexpr std::string_view kEmbeddedHint = "run as guru: spile -g";
+// SystemTap's, which refuses more while it parses.
+constexpr int64_t kMaximumArraySize = 1'000'000;
 
 }  // namespace
 
 void Parser::parse_declaration() {
   depth_ = 0;
+  function_ = nullptr;
   bool ok = true;
   if (accept(";")) return;
   if (peek().kind == TokenKind::kEmbedded) {
@@ -28,6 +31,9 @@ void Parser::parse_declaration() {
   } else if (accept_keyword("private")) {
     if (accept_keyword("function")) {
       ok = parse_function(true);
+    } else if (at_keyword("probe")) {
+      error_here("probes cannot be private").hint("'private' stands before 'global' and 'function'");
+      ok = false;
     } else {
       accept_keyword("global");
       ok = parse_globals(true);
@@ -60,6 +66,11 @@ bool Parser::parse_globals(bool is_private) {
   do {
     auto global = parse_global();
     if (!global) return false;
+    for (const auto& other : script_.globals) {
+      if (other->name != global->name) continue;
+      tokens_.error(global->range, "duplicate global '" + global->name + "'").note(other->range, "first declared here");
+      return false;
+    }
     global->is_private = is_private;
     global->from_library = options_.is_library;
     script_.globals.push_back(std::move(global));
@@ -91,14 +102,13 @@ std::unique_ptr<Global> Parser::parse_global() {
 bool Parser::parse_array_size(Global& global) {
   Token open = take();
   global.declared_array = true;
-  if (accept("]")) return true;
   if (peek().kind != TokenKind::kNumber) {
     error_expected("the array's size, a number").hint("global a[1000] holds up to 1000 elements");
     return false;
   }
   Token size = take();
-  if (size.number <= 0) {
-    tokens_.error(size, "an array's size is at least 1");
+  if (size.number <= 0 || size.number > kMaximumArraySize) {
+    tokens_.error(size, "an array's size is between 1 and " + std::to_string(kMaximumArraySize));
     return false;
   }
   global.declared_size = size.number;
@@ -163,10 +173,10 @@ bool Parser::parse_function(bool is_private) {
   if (!parse_parameters(*function)) return false;
   if (accept(":")) {
     if (peek().kind != TokenKind::kNumber) {
-      error_expected("the function's priority, a number");
+      Diagnostic& diagnostic = error_expected("the function's priority, a number");
       if (at_keyword("long") || at_keyword("string"))
-        tokens_.error(peek(), "the type of the result stands before the parameters")
-            .hint("function " + function->name + ":" + std::string(peek().text) + " (...)");
+        diagnostic.hint("the type of the result stands before the parameters: function " + function->name + ":" +
+                        std::string(peek().text) + " (...)");
       return false;
     }
     function->priority = take().number;
@@ -174,7 +184,9 @@ bool Parser::parse_function(bool is_private) {
   if (peek().kind == TokenKind::kEmbedded) {
     function->body = parse_embedded_statement();
   } else {
-    function->body = parse_body("the body of function '" + function->name + "'");
+    function_ = function.get();
+    function->body = parse_block_after("the body of function '" + function->name + "'");
+    function_ = nullptr;
   }
   if (!function->body) return false;
   script_.functions.push_back(std::move(function));
@@ -218,19 +230,11 @@ bool Parser::parse_parameter(Function& function) {
 
 // ---------------------------------------------------------------- probes
 
-std::unique_ptr<Block> Parser::parse_body(std::string_view what) {
-  if (peek().kind == TokenKind::kEmbedded) {
-    auto body = std::make_unique<Block>(peek().range);
-    StatementPtr code = parse_embedded_statement();
-    if (!code) return nullptr;
-    body->statements.push_back(std::move(code));
-    return body;
-  }
-  if (!at("{")) {
-    error_expected("'{' and " + std::string(what));
-    return nullptr;
-  }
-  return parse_block();
+std::unique_ptr<Block> Parser::parse_block_after(std::string_view what) {
+  if (at("{")) return parse_block();
+  Diagnostic& diagnostic = error_expected("'{' and " + std::string(what));
+  if (peek().kind == TokenKind::kEmbedded) diagnostic.hint("embedded code stands in braces here: { %{ ... %} }");
+  return nullptr;
 }
 
 bool Parser::parse_probe() {
@@ -243,7 +247,7 @@ bool Parser::parse_probe() {
     probe->points = std::move(points);
     probe->from_library = options_.is_library;
     probe->range = since(begin);
-    probe->body = parse_body("the probe's body");
+    probe->body = parse_block_after("the probe's body");
     if (!probe->body) return false;
     script_.probes.push_back(std::move(probe));
     return true;
@@ -261,8 +265,17 @@ bool Parser::parse_probe() {
   alias->from_library = options_.is_library;
   alias->range = since(begin);
   if (!parse_points(alias->points)) return false;
-  alias->body = parse_body("the alias's body");
+  alias->body = parse_block_after("the alias's body");
   if (!alias->body) return false;
+  if (at(",")) {
+    if (is_epilogue) {
+      error_here("an alias with '+=' has one body, its epilogue").hint("probe name = point { prologue }, { epilogue }");
+      return false;
+    }
+    take();
+    alias->closing = parse_block_after("the alias's epilogue");
+    if (!alias->closing) return false;
+  }
   script_.aliases.push_back(std::move(alias));
   return true;
 }

@@ -108,14 +108,7 @@ bool Parser::check_print_arguments(const Print& print, const Token& name) {
     tokens_.error((*histogram)->range, "a histogram is printed alone").hint("print(@hist_log(stats))");
     return false;
   }
-  if (print.with_format) {
-    size_t wanted = count_format_arguments(print.parts);
-    if (wanted == given) return true;
-    tokens_.error(print.range, "the format of '" + text + "' takes " + std::to_string(wanted) +
-                                   (wanted == 1 ? " value" : " values") + ", but " + std::to_string(given) +
-                                   (given == 1 ? " is given" : " are given"));
-    return false;
-  }
+  if (print.with_format) return true;  // whether arguments and format agree is for pass 2 to say
   if (print.with_delimiter) {
     if (given > 0) return true;
     tokens_.error(print.range, "'" + text + "' needs a value after the delimiter")

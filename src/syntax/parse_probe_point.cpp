@@ -27,7 +27,7 @@ bool Parser::parse_points(std::vector<ProbePoint>& points) {
 bool Parser::parse_point(std::vector<ProbePoint>& points) {
   size_t from = points.size();
   if (!parse_components(points)) return false;
-  if (!parse_marks(points, from, true)) return false;
+  if (!parse_marks(points, from)) return false;
   if (points.size() <= kMaximumAlternatives) return true;
   tokens_.error(points.back().range,
                 "too many alternatives: more than " + std::to_string(kMaximumAlternatives) + " probe points");
@@ -35,7 +35,7 @@ bool Parser::parse_point(std::vector<ProbePoint>& points) {
 }
 
 // ? ! if (condition), each at most once, for the points from `from` on.
-bool Parser::parse_marks(std::vector<ProbePoint>& points, size_t from, bool with_condition) {
+bool Parser::parse_marks(std::vector<ProbePoint>& points, size_t from) {
   ExpressionPtr condition;
   bool optional = false, sufficient = false;
   while (true) {
@@ -43,7 +43,7 @@ bool Parser::parse_marks(std::vector<ProbePoint>& points, size_t from, bool with
       optional = true;
     } else if (!sufficient && accept("!")) {
       sufficient = true;
-    } else if (with_condition && !condition && at_keyword("if")) {
+    } else if (!condition && at_keyword("if")) {
       take();
       condition = parse_condition("if");
       if (!condition) return false;
@@ -54,6 +54,11 @@ bool Parser::parse_marks(std::vector<ProbePoint>& points, size_t from, bool with
   for (size_t i = from; i < points.size(); ++i) {
     points[i].optional |= optional;
     points[i].sufficient |= sufficient;
+    if (condition && points[i].condition) {
+      tokens_.error(condition->range, "this probe point has a condition already")
+          .note(points[i].condition->range, "the first");
+      return false;
+    }
     if (condition) points[i].condition = clone(*condition);
   }
   return true;
@@ -73,6 +78,12 @@ bool Parser::parse_components(std::vector<ProbePoint>& points) {
       tails.emplace_back();
       if (!parse_component(tails.back().components.emplace_back())) return false;
     }
+    for (const ProbePoint& head : heads) {
+      if (!head.optional && !head.sufficient && !head.condition) continue;
+      tokens_.error(since(begin), "'?', '!' and conditions stand after the last component only")
+          .hint("split the probe point: a.b ?, c.b");
+      return false;
+    }
     if (heads.size() * tails.size() > kMaximumAlternatives) {
       tokens_.error(since(begin),
                     "too many alternatives: more than " + std::to_string(kMaximumAlternatives) + " probe points");
@@ -86,6 +97,7 @@ bool Parser::parse_components(std::vector<ProbePoint>& points) {
         point.components.insert(point.components.end(), tail.components.begin(), tail.components.end());
         point.optional |= tail.optional;
         point.sufficient |= tail.sufficient;
+        if (tail.condition) point.condition = clone(*tail.condition);
       }
     }
     heads = std::move(joined);
@@ -107,7 +119,7 @@ bool Parser::parse_alternatives(std::vector<ProbePoint>& points) {
   do {
     size_t from = points.size();
     if (!parse_components(points)) return false;
-    if (!parse_marks(points, from, false)) return false;
+    if (!parse_marks(points, from)) return false;
   } while (accept(","));
   return expect("}", "after the alternatives", &open);
 }

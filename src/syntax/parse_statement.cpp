@@ -11,7 +11,7 @@ std::unique_ptr<Block> Parser::parse_block() {
   Token open = take();
   auto block = std::make_unique<Block>(open.range);
   while (!at("}")) {
-    if (at_end() || at_declaration()) {
+    if (at_end() || (at_declaration() && starts_outside())) {
       error_expected("'}' at the end of the block").note(open.range, "to match this '{'");
       return nullptr;
     }
@@ -57,6 +57,8 @@ StatementPtr Parser::parse_keyword_statement() {
     diagnostic.hint("'" + std::string(word) + "' is a keyword and cannot name a variable");
   if (word == "global" || word == "private")
     diagnostic.hint("globals are declared outside of probes; other variables are local without a declaration");
+  if (word == "probe" || word == "function")
+    diagnostic.hint("probes and functions stand outside of others; is a '}' missing before it?");
   take();
   return nullptr;
 }
@@ -82,6 +84,10 @@ StatementPtr Parser::parse_embedded_statement() {
 
 StatementPtr Parser::parse_expression_statement() {
   auto statement = std::make_unique<ExpressionStatement>(peek().range);
+  if (at("}") || at_end()) {
+    error_expected("a statement");
+    return nullptr;
+  }
   statement->expression = parse_expression();
   if (!statement->expression) return nullptr;
   hint_at_statement(*statement->expression);
@@ -113,6 +119,7 @@ void Parser::hint_at_statement(const Expression& expression) {
 
 StatementPtr Parser::parse_return() {
   auto statement = std::make_unique<Return>(take().range);
+  if (!function_) tokens_.error(statement->range, "'return' in a probe: only functions have it").hint("use 'next'");
   static constexpr std::string_view kNoValue[] = {";", "}"};
   bool ends = std::any_of(std::begin(kNoValue), std::end(kNoValue), [&](std::string_view text) { return at(text); });
   if (!ends && peek().kind != TokenKind::kKeyword && !at_end()) {
@@ -144,8 +151,9 @@ ExpressionPtr Parser::parse_condition(std::string_view of) {
   Token open = peek();
   if (!expect("(", "after '" + std::string(of) + "'")) return nullptr;
   ExpressionPtr condition = parse_expression();
-  if (!condition || !expect(")", "after the condition", &open)) return nullptr;
-  return condition;
+  if (condition && expect(")", "after the condition", &open)) return condition;
+  if (of != "if" || !at("{")) skip_head();
+  return nullptr;
 }
 
 StatementPtr Parser::parse_if() {
@@ -202,20 +210,31 @@ StatementPtr Parser::parse_for() {
   auto statement = std::make_unique<For>(take().range);
   Token open = peek();
   if (!expect("(", "after 'for'")) return nullptr;
-  if (!at(";") && !(statement->init = parse_expression())) return nullptr;
-  if (as<In>(statement->init) && at(")")) {
-    tokens_.error(statement->init->range, "'for' does not go over arrays").hint("use foreach (key in array)");
+  if (!parse_for_head(*statement, open)) {
+    skip_head();
     return nullptr;
   }
-  if (!expect(";", "after the first part of 'for'")) return nullptr;
-  if (!at(";") && !(statement->condition = parse_expression())) return nullptr;
-  if (!expect(";", "after the condition of 'for'")) return nullptr;
-  if (!at(")") && !(statement->step = parse_expression())) return nullptr;
-  if (!expect(")", "after the last part of 'for'", &open)) return nullptr;
   statement->body = parse_statement();
   if (!statement->body) return nullptr;
   statement->range = since(statement->range);
   return statement;
+}
+
+bool Parser::parse_for_head(For& loop, const Token& open) {
+  if (!at(";") && !(loop.init = parse_expression())) return false;
+  if (as<In>(loop.init) && at(")")) {
+    tokens_.error(loop.init->range, "'for' does not go over arrays").hint("use foreach (key in array)");
+    return false;
+  }
+  if (!at(";") && as<Variable>(loop.init) && peek().kind == TokenKind::kIdentifier) {
+    tokens_.error(loop.init->range, "variables are used without a declaration").hint("leave the type out");
+    return false;
+  }
+  if (!expect(";", "after the first part of 'for'")) return false;
+  if (!at(";") && !(loop.condition = parse_expression())) return false;
+  if (!expect(";", "after the condition of 'for'")) return false;
+  if (!at(")") && !(loop.step = parse_expression())) return false;
+  return expect(")", "after the last part of 'for'", &open);
 }
 
 StatementPtr Parser::parse_try() {

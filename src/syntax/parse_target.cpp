@@ -20,6 +20,7 @@ struct AtForm {
 };
 
 constexpr size_t kNoStrings = 99;
+constexpr int64_t kMaximumVarianceBits = 62;
 
 constexpr std::array<AtForm, 9> kAtForms = {{
     {"@var", 1, 2, 0, true, "@var(\"name@file.c\", \"module\")"},
@@ -251,6 +252,11 @@ ExpressionPtr Parser::parse_statistic(const Token& name, Statistic::Operator ope
   }
   if (!expect(")", "after the operand of '" + std::string(name.text) + "'", &open)) return nullptr;
   node->range = since(name.range);
+  if (node->bits < 0 || node->bits > kMaximumVarianceBits) {
+    tokens_.error(node->range,
+                  "@variance shifts by 0 to " + std::to_string(kMaximumVarianceBits) + " bits");
+    return nullptr;
+  }
   return finish(std::move(node));
 }
 

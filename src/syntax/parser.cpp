@@ -113,13 +113,32 @@ bool Parser::at_declaration() {
          (at_keyword("function") && peek().space_before);
 }
 
+// Whether the declaration that starts here, within a block, is one of the top level, with a brace missing before it: it
+// begins its line without a space.
+bool Parser::starts_outside() {
+  const SourceRange& range = peek().range;
+  return peek().line_start && range.file && range.file->position(range.begin).column == 1;
+}
+
+// After a mistake between the parentheses of a statement's head: past its ')', if that comes before a brace.
+bool Parser::skip_head() {
+  for (int depth = 0; !at_end() && !at("{") && !at("}") && !at_declaration();) {
+    if (at("(")) ++depth;
+    bool closes = at(")");
+    if (closes) --depth;
+    take();
+    if (closes && depth < 0) return true;
+  }
+  return false;
+}
+
 // To the end of this statement: after a ';', before a '}' of the block around, or before a statement that starts a
 // line. What is between braces is passed as a whole, and so is an `else` or `catch` that belongs to the statement.
 void Parser::skip_to_statement() {
   static constexpr std::string_view kStarts[] = {"if",     "while", "for",   "foreach",  "return",
                                                  "delete", "next",  "break", "continue", "try"};
   int depth = 0;
-  while (!at_end() && !at_declaration()) {
+  while (!at_end() && !(at_declaration() && starts_outside())) {
     const Token& token = peek();
     if (depth == 0) {
       if (token.is(op("}"))) return;

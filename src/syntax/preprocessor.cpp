@@ -45,6 +45,7 @@ Token Preprocessor::checked(Token token) {
     diagnostics_.warning(token.range, token.problem->message).hint(token.problem->hint);
   } else {
     error(token, token.problem->message).hint(token.problem->hint);
+    if (token.problem->hides_rest) stop();
   }
   token.problem.reset();
   return token;

@@ -85,6 +85,7 @@ class Preprocessor {
   struct Operand {
     enum class Kind : uint8_t { kNumber, kText, kVersion, kPattern } kind = Kind::kNumber;
     int64_t number = 0;
+    bool is_flag = false;  // guru_mode
     std::string text;
   };
 

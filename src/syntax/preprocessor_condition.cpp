@@ -76,9 +76,18 @@ void Preprocessor::skip(bool stop_at_else) {
       error(conditions_.back().open, "this %( is never closed").hint("close it with %)");
       return conditions_.pop_back();
     }
-    if (depth == 0 && stop_at_else && token.is(op("%:"))) {
+    if (depth == 0 && token.is(op("%:"))) {
+      if (!stop_at_else) {
+        error(token, "a second '%:' in this condition").note(conditions_.back().open.range, "the condition");
+        continue;
+      }
       conditions_.back().in_else = true;
       return;
+    }
+    // Macros are defined before conditions are decided. (A library may choose between definitions.)
+    if (token.kind == TokenKind::kAt && token.text == "@define" && frames_.empty() && !options_.is_library) {
+      define(checked(token));
+      continue;
     }
     if (token.is(op("%("))) ++depth;
     if (token.is(op("%)")) && depth-- == 0) return conditions_.pop_back();
@@ -159,6 +168,7 @@ bool Preprocessor::read_name(const Token& token, Operand& operand) {
     operand.text = options_.privilege;
   } else if (name == "guru_mode") {
     operand.kind = Operand::Kind::kNumber;
+    operand.is_flag = true;
     operand.number = options_.guru;
   } else if (name.starts_with("CONFIG_")) {
     if (options_.kernel_config) operand.text = options_.kernel_config(name);
@@ -179,6 +189,12 @@ bool Preprocessor::compare(const Token& comparison, Operand left, Operand right,
   using Kind = Operand::Kind;
   uint32_t with = comparison.op;
   bool is_equality = with == op("==") || with == op("!=");
+  if (right.is_flag || (left.is_flag && !is_equality)) {
+    ok = false;
+    error(comparison, right.is_flag ? "the name stands on the left of a comparison, the number on the right"
+                                    : "this name can only be compared with == and !=");
+    return false;
+  }
   // CONFIG_HZ >= 1000
   if (left.kind == Kind::kPattern && right.kind == Kind::kNumber) {
     auto [end, status] = std::from_chars(left.text.data(), left.text.data() + left.text.size(), left.number);

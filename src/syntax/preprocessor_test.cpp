@@ -91,7 +91,7 @@ TEST(Conditions, MustBeClosed) {
   EXPECT_EQ(
       with_error("global a %: x"),
       "1:10: '%:' without a '%( condition %?' before it\n1:13: expected ',' between the names of globals, found 'x'");
-  EXPECT_EQ(with_error("%( 1 == 1 %? global a %: %: %)"), "");
+  EXPECT_EQ(with_error("%( 1 == 1 %? global a %: %: %)"), "1:26: a second '%:' in this condition");
   EXPECT_EQ(with_error("%( 1 == 2 %? global a %: %: %)"), "1:26: '%:' without a '%( condition %?' before it");
 }
 

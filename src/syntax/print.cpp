@@ -266,6 +266,9 @@ void Printer::alias(const Alias& a) {
   points(a.points);
   out_ += " ";
   block(*a.body);
+  if (!a.closing) return;
+  out_ += ", ";
+  block(*a.closing);
 }
 
 void Printer::probe(const Probe& p) {

@@ -70,8 +70,10 @@ class Parser {
 
   // ---- recovery (parser.cpp)
   void skip_to_statement();
+  bool skip_head();
   void skip_to_declaration();
   bool at_declaration();
+  bool starts_outside();
 
   // ---- declarations (parse_declaration.cpp)
   void parse_declaration();
@@ -85,7 +87,7 @@ class Parser {
   bool parse_type(ValueType& type);
   ExpressionPtr parse_literal(std::string_view what);
   bool parse_probe();
-  std::unique_ptr<Block> parse_body(std::string_view what);
+  std::unique_ptr<Block> parse_block_after(std::string_view what);
   void report_unknown_declaration();
 
   // ---- probe points (parse_probe_point.cpp)
@@ -95,7 +97,7 @@ class Parser {
   bool parse_alternatives(std::vector<ProbePoint>& points);
   bool parse_component(PointComponent& component);
   bool parse_component_parameter(PointComponent& component);
-  bool parse_marks(std::vector<ProbePoint>& points, size_t from, bool with_condition);
+  bool parse_marks(std::vector<ProbePoint>& points, size_t from);
 
   // ---- statements (parse_statement.cpp)
   StatementPtr parse_statement();
@@ -105,6 +107,7 @@ class Parser {
   bool parse_branches(If& first);
   StatementPtr parse_while();
   StatementPtr parse_for();
+  bool parse_for_head(For& loop, const Token& open);
   StatementPtr parse_foreach();
   StatementPtr parse_return();
   StatementPtr parse_delete();
@@ -177,6 +180,7 @@ class Parser {
   Script script_;
   int depth_ = 0;
   int else_ifs_ = 0;            // that are open
+  const Function* function_ = nullptr;  // whose body is being read
   bool slice_allowed_ = false;  // `*` may stand in the next subscript
 };
 

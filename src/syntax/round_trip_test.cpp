@@ -11,11 +11,12 @@ namespace spile::syntax {
 namespace {
 
 const char* const kScripts[] = {
-    "global a, b = -3, c[100], d%[10], e%, f[], s = \"x\\n\\001\\\"\\\\\\377\" private z",
+    "global a, b = -3, c[100], d%[10], e%, s = \"x\\n\\001\\\"\\\\\\377\" private z",
     "function f:long (n:long, m = 3 + 4, s:string = \"a\") : 2 { if (n < 2) return 1 else return f(n - 1) }",
     "private function g() { return; }",
-    "probe a.b = c.d, e.f? { x = 1 } probe a += b! { }",
-    "probe process(\"/bin/x\").function(\"foo*\")?, k.{function(\"a\"),trace(\"b:c\")?}.return!, sys.*open*, "
+    "probe a.b = c.d, e.f? { x = 1 } probe a += b! { } probe p = q { x } , { y }",
+    "probe a.{b?,c if (x),{d,e}!} { }",
+    "probe process(\"/bin/x\").function(\"foo*\")?, k.{function(\"a\"),trace(\"b:c\")}.return!, sys.*open*, "
     "begin(-10) if (b > 3 && e) { }",
     "probe begin { if (a) b; else if (c) { } else ; while (x) y++; for (;;) { break continue } for (i = 0; i < 3; ++i) "
     "next }",

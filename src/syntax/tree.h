@@ -525,6 +525,7 @@ struct Alias {
   bool epilogue = false;          // +=
   std::vector<ProbePoint> points;
   std::unique_ptr<Block> body;
+  std::unique_ptr<Block> closing;  // probe a = b { prologue }, { epilogue }; may be null
   std::vector<ProbePoint> suffixed;
   bool from_library = false;
 };

@@ -285,7 +285,7 @@ std::string shape(const Script& script) {
   }
   for (const auto& alias : script.aliases) {
     out += "alias " + shape(alias->names) + (alias->epilogue ? " += " : " = ") + shape(alias->points) + " " +
-           shape(*alias->body) + "\n";
+           shape(*alias->body) + (alias->closing ? ", " + shape(*alias->closing) : "") + "\n";
   }
   for (const auto& probe : script.probes) out += "probe " + shape(probe->points) + " " + shape(*probe->body) + "\n";
   return out;
@@ -316,10 +316,10 @@ std::string rendered(const std::string& text, ParseOptions options) {
 }
 
 std::string statement_shape(const std::string& text, ParseOptions options) {
-  Parsed parsed("probe begin { " + text + "\n}", options);
+  Parsed parsed("function f() { " + text + "\n}", options);
   if (parsed.diagnostics.has_errors()) return parsed.diagnostics.render();
-  if (parsed.script.probes.size() != 1) return "no probe";
-  std::string body = shape(*parsed.script.probes[0]->body);
+  if (parsed.script.functions.size() != 1) return "no function";
+  std::string body = shape(*parsed.script.functions[0]->body);
   return body.substr(1, body.size() - 2);
 }
 

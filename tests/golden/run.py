@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Golden tests: one script and its .expect per case, for what spile itself defines: trees, types, diagnostics.
 
-    run.py CASE.stp...     compares, showing the difference
+    run.py CASE...         compares, showing the difference
     run.py --update        rewrites every .expect (or those of the cases given) from what spile says now; read the diff
 
 A case's first line says how spile is run: `// spile: -p1 %s`, where %s is the case's file; it runs in this directory.
 The .expect file is spile's stdout, then, where there is any, its stderr and a status other than 0 under headings.
+
+NAME.cases holds many small cases: its first line is as above with %s for the script's text (`# spile: -p1 -e %s`), each case
+begins with a line `=== what it shows`, perhaps with ` :: MORE ARGUMENTS`, and is the lines to the next one.
 """
 import difflib
 import os
@@ -19,12 +22,7 @@ BUILD = pathlib.Path(os.environ.get("SPILE_BUILD", HERE.parents[1] / "build/rele
 SPILE = os.environ.get("SPILE", BUILD / "bin/spile")
 
 
-def run(case):
-    first = case.read_text().splitlines()[0]
-    prefix = "// spile: "
-    if not first.startswith(prefix):
-        sys.exit(f"{case}: the first line is not `{prefix}ARGUMENTS`")
-    arguments = [part.replace("%s", str(case.relative_to(HERE))) for part in shlex.split(first[len(prefix):])]
+def output_of(arguments):
     done = subprocess.run([SPILE, *arguments], cwd=HERE, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
     text = done.stdout.decode(errors="replace")
     if done.stderr:
@@ -34,8 +32,30 @@ def run(case):
     return text
 
 
+def arguments_of(case, first, mark):
+    prefix = mark + " spile: "
+    if not first.startswith(prefix):
+        sys.exit(f"{case}: the first line is not `{prefix}ARGUMENTS`")
+    return shlex.split(first[len(prefix):])
+
+
+def run(case):
+    lines = case.read_text().splitlines()
+    if case.suffix == ".stp":
+        name = str(case.relative_to(HERE))
+        return output_of([part.replace("%s", name) for part in arguments_of(case, lines[0], "//")])
+    arguments = arguments_of(case, lines[0], "#")
+    text, starts = "", [i for i, line in enumerate(lines) if line.startswith("=== ")]
+    for begin, end in zip(starts, starts[1:] + [len(lines)]):
+        more = shlex.split(lines[begin].partition(" :: ")[2])
+        script = "\n".join(lines[begin + 1:end])
+        text += lines[begin] + "\n" + output_of([part.replace("%s", script) for part in arguments] + more)
+    return text
+
+
 update = "--update" in sys.argv
-cases = [pathlib.Path(a).resolve() for a in sys.argv[1:] if a != "--update"] or sorted(HERE.rglob("*.stp"))
+cases = [pathlib.Path(a).resolve() for a in sys.argv[1:] if a != "--update"] or sorted(
+    [*HERE.rglob("*.stp"), *HERE.rglob("*.cases")])
 different = 0
 for case in cases:
     expect = case.with_suffix(".expect")
