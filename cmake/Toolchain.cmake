@@ -15,7 +15,6 @@ find_program(SPILE_CLANG clang-19 REQUIRED)        # compiles the runtime to bit
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(CLI11 REQUIRED)
 find_package(GTest REQUIRED)
 pkg_check_modules(elfutils REQUIRED IMPORTED_TARGET libdw libelf)
 pkg_check_modules(libbpf REQUIRED IMPORTED_TARGET libbpf)

@@ -6,9 +6,17 @@ namespace spile {
 
 namespace {
 
-void render_place(std::string& out, const SourceRange& range, std::string_view kind, std::string_view message) {
+// Escapes of a terminal, or nothing. As compilers do: bold red errors, magenta warnings, green carets.
+struct Colors {
+  const char *error = "", *warning = "", *note = "", *caret = "", *off = "";
+};
+constexpr Colors kColors = {"\x1b[01;31m", "\x1b[01;35m", "\x1b[01;36m", "\x1b[01;32m", "\x1b[m"};
+
+void render_place(std::string& out, const SourceRange& range, std::string_view kind, std::string_view message,
+                  const Colors& colors) {
   if (range) out += range.to_string() + ": ";
-  out.append(kind).append(": ").append(message).append("\n");
+  out.append(kind == "error" ? colors.error : kind == "warning" ? colors.warning : colors.note);
+  out.append(kind).append(":").append(colors.off).append(" ").append(message).append("\n");
   if (!range) return;
 
   auto position = range.file->position(range.begin);
@@ -27,7 +35,7 @@ void render_place(std::string& out, const SourceRange& range, std::string_view k
   out += margin + " | ";
   for (size_t i = first; i < column; ++i) out += i - first < shown.size() && shown[i - first] == '\t' ? '\t' : ' ';
   size_t length = std::max<size_t>(1, std::min<size_t>(range.end - range.begin, shown.size() > column - first ? shown.size() - (column - first) : 1));
-  out += "^" + std::string(length - 1, '~') + "\n";
+  out.append(colors.caret).append("^").append(length - 1, '~').append(colors.off).append("\n");
 }
 
 // Levenshtein distance with swaps of neighbours counted as one, capped by the caller's interest.
@@ -55,12 +63,14 @@ Diagnostic& Diagnostics::warning(SourceRange range, std::string message) {
   return all_.emplace_back(Diagnostic{Severity::kWarning, range, std::move(message), {}, {}});
 }
 
-std::string Diagnostics::render(bool with_warnings) const {
+std::string Diagnostics::render(bool with_warnings, bool color) const {
+  const Colors colors = color ? kColors : Colors{};
   std::string out;
   for (const Diagnostic& diagnostic : all_) {
     if (diagnostic.severity == Severity::kWarning && !with_warnings) continue;
-    render_place(out, diagnostic.range, diagnostic.severity == Severity::kError ? "error" : "warning", diagnostic.message);
-    for (const auto& note : diagnostic.notes) render_place(out, note.range, "note", note.message);
+    render_place(out, diagnostic.range, diagnostic.severity == Severity::kError ? "error" : "warning", diagnostic.message,
+                 colors);
+    for (const auto& note : diagnostic.notes) render_place(out, note.range, "note", note.message, colors);
     if (!diagnostic.hint_text.empty()) out += "  hint: " + diagnostic.hint_text + "\n";
   }
   return out;

@@ -43,8 +43,8 @@ class Diagnostics {
   size_t errors() const { return errors_; }
   const std::vector<Diagnostic>& all() const { return all_; }
 
-  // All, in the order made, one line or more each. with_warnings: false for -w.
-  std::string render(bool with_warnings = true) const;
+  // All, in the order made, one line or more each. with_warnings: false for -w. color: with a terminal's escapes.
+  std::string render(bool with_warnings = true, bool color = false) const;
 
  private:
   std::vector<Diagnostic> all_;

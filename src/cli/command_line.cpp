@@ -1,127 +1,174 @@
+// getopt_long does what stap does: options and script arguments may be mixed, `--` ends the options, long names may be cut
+// short.
+
 #include "cli/command_line.h"
 
 #include <fmt/format.h>
+#include <getopt.h>
+#include <stdlib.h>
 
-#include <CLI/CLI.hpp>
-#include <map>
+#include <cstring>
+
+#include "cli/option_table.h"
+#include "cli/rc_file.h"
 
 namespace spile::cli {
 
 namespace {
 
-constexpr const char* kVersion = "spile 0.1.0";
+constexpr const char* kVersion = "0.1.0";
+// Codes of long options, by their place in the tables; beyond every letter.
+constexpr int kFirstLong = 1000, kFirstRefused = 2000;
 
-// SystemTap's options that can have no meaning here, or that this version does not have: refused with a sentence rather
-// than ignored.
-const std::map<std::string, std::string> kRefused = {
-    {"--use-server", "spile compiles in milliseconds where it runs; there is no compile server"},
-    {"--use-server-on-error", "spile compiles in milliseconds where it runs; there is no compile server"},
-    {"--list-servers", "spile compiles in milliseconds where it runs; there is no compile server"},
-    {"--trust-servers", "spile compiles in milliseconds where it runs; there is no compile server"},
-    {"--sign-module", "spile loads no kernel modules, so there is nothing to sign"},
-    {"--modinfo", "spile loads no kernel modules"},
-    {"-m", "spile makes no kernel module that could be named"},
-    {"-B", "spile runs no kernel build"},
-    {"-a", "spile compiles for the machine it runs on"},
-    {"-r", "spile probes the running kernel only"},
-    {"-F", "flight recorder mode is not part of this version"},
-    {"-S", "output rotation is not part of this version; use -o with one file"},
-    {"-b", "bulk mode is not part of this version"},
-    {"-t", "per-probe timing is not part of this version"},
-    {"-i", "interactive mode is not part of this version"},
+struct GetoptTables {
+  std::string letters = ":";
+  std::vector<option> names;
 };
 
-void add_refused(CLI::App& app) {
-  for (const auto& [name, reason] : kRefused) {
-    app.add_option_function<std::vector<std::string>>(
-           name,
-           [name = name, reason = reason](const std::vector<std::string>&) {
-             throw CLI::ValidationError(name, "refused: " + reason);
-           })
-        ->expected(0, 1)
-        ->group("");
+GetoptTables make_tables() {
+  GetoptTables tables;
+  auto add = [&](char letter, const char* name, Takes takes, int code) {
+    if (letter != 0) tables.letters += letter;
+    if (letter != 0 && takes == Takes::kValue) tables.letters += ':';
+    int argument = takes == Takes::kValue ? required_argument : takes == Takes::kMaybe ? optional_argument : no_argument;
+    if (name) tables.names.push_back({name, argument, nullptr, code});
+  };
+  int code = kFirstLong;
+  for (const OptionSpec& spec : option_table()) add(spec.letter, spec.name, spec.takes, code++);
+  code = kFirstRefused;
+  for (const RefusedOption& refused : refused_options()) {
+    add(refused.letter, refused.name, !refused.takes_value ? Takes::kNothing : refused.letter ? Takes::kValue : Takes::kMaybe, code++);
+  }
+  tables.names.push_back({});
+  return tables;
+}
+
+// The table's entry for what getopt_long returned; by letter, or by code.
+template <typename Spec>
+const Spec* find(std::span<const Spec> table, int code, int first) {
+  for (const Spec& spec : table) {
+    if (code == first++ || (spec.letter != 0 && code == spec.letter)) return &spec;
+  }
+  return nullptr;
+}
+
+std::string name_of(char letter, const char* name) { return letter ? fmt::format("-{}", letter) : fmt::format("--{}", name); }
+
+void print_help() {
+  fmt::print("Finds out what running programs and kernels are doing.\n"
+             "Scripts are written in the SystemTap language; see spile(1).\n\n"
+             "Usage: spile [OPTIONS] SCRIPT-FILE [ARGUMENTS]     (\"-\": standard input)\n"
+             "       spile [OPTIONS] -e 'SCRIPT' [ARGUMENTS]\n"
+             "       spile [OPTIONS] -l 'PROBE'\n\nOptions:\n");
+  for (const OptionSpec& spec : option_table()) {
+    if (!*spec.help) continue;
+    std::string names = name_of(spec.letter, spec.name);
+    if (spec.letter && spec.name) names += fmt::format(", --{}", spec.name);
+    if (spec.takes == Takes::kMaybe) names += fmt::format("[={}]", spec.value);
+    if (spec.takes == Takes::kValue) names += fmt::format(" {}", spec.value);
+    fmt::print("  {:<27} {}\n", names, spec.help);
   }
 }
 
-void add_script_options(CLI::App& app, session::Options& options) {
-  app.add_option("-e", options.script_text, "run SCRIPT, given here")->type_name("SCRIPT");
-  app.add_option("-E", options.additional_texts, "run SCRIPT in addition")->type_name("SCRIPT")->allow_extra_args(false);
-  app.add_option_function<std::string>("-l", [&](const std::string& point) {
-       options.listing = session::Listing::kPoints;
-       options.listing_point = point;
-     }, "list the probe points that PROBE stands for")->type_name("PROBE");
-  app.add_option_function<std::string>("-L", [&](const std::string& point) {
-       options.listing = session::Listing::kPointsAndVariables;
-       options.listing_point = point;
-     }, "list them with the variables that are available there")->type_name("PROBE");
-  app.add_option("-I", options.library_folders, "look for tapset scripts in FOLDER too")->type_name("FOLDER")->allow_extra_args(false);
-  app.add_option("-D", options.limits, "set a limit: MAXACTION, MAXNESTING, MAXSTRINGLEN, MAXMAPENTRIES, MAXERRORS, MAXSKIPPED")
-      ->type_name("NAME=VALUE")->allow_extra_args(false);
-  app.add_option("-G", options.global_values, "set the initial value of a global variable")->type_name("NAME=VALUE")->allow_extra_args(false);
-  app.add_flag("-g", options.guru, "guru mode: allow embedded C and writing to the target");
-  app.add_flag("-u", options.unoptimised, "do not leave out unused code");
-  app.add_flag("-w", options.suppress_warnings, "no warnings");
+Result<void> apply_options(std::vector<char*>& argv, Reading& reading) {
+  GetoptTables tables = make_tables();
+  optind = 0;  // also forgets an earlier reading
+  while (true) {
+    int at = optind ? optind : 1;
+    int code = getopt_long(static_cast<int>(argv.size()) - 1, argv.data(), tables.letters.c_str(), tables.names.data(), nullptr);
+    if (code == -1) return {};
+    if (code == ':') return Error{fmt::format("option '{}' needs a value", argv[static_cast<size_t>(optind) - 1]), "see spile --help"};
+    if (code == '?') {
+      std::string word = optopt > 0 && optopt < kFirstLong ? fmt::format("-{}", static_cast<char>(optopt)) : std::string(argv[static_cast<size_t>(optind) - 1]);
+      (void)at;
+      if (optopt >= kFirstLong) return Error{fmt::format("option '{}' takes no value", word), {}};
+      return Error{fmt::format("unknown option '{}'", word), "see spile --help; after -- everything is an argument of the script"};
+    }
+    if (const RefusedOption* refused = find(refused_options(), code, kFirstRefused)) {
+      return Error{fmt::format("{} is refused: {}", name_of(refused->letter, refused->name), refused->why), {}};
+    }
+    const OptionSpec* spec = find(option_table(), code, kFirstLong);
+    CHECK(spec);
+    TRY_DO(spec->apply(reading, optarg ? optarg : ""));
+  }
 }
 
-void add_run_options(CLI::App& app, session::Options& options) {
-  app.add_option("-c", options.command, "run COMMAND, probe it, and leave when it ends")->type_name("COMMAND");
-  app.add_option("-x", options.target, "probe the running process PID, or filter on it by target()")->type_name("PID")
-      ->check(CLI::PositiveNumber);
-  app.add_option("-o", options.output_file, "write the script's output to FILE")->type_name("FILE");
-  app.add_option("-s", options.ring_megabytes, "output buffer of each thread, in MiB")->type_name("MIB")->check(CLI::Range(1, 256));
-  app.add_option_function<double>("-T", [&](double seconds) { options.time_limit_ns = static_cast<int64_t>(seconds * 1e9); },
-                                  "leave after SECONDS")->type_name("SECONDS")->check(CLI::PositiveNumber);
-  app.add_option("-p", options.last_pass, "stop after pass: 1 parse, 2 elaborate, 3 translate, 4 compile, 5 run")
-      ->type_name("PASS")->check(CLI::Range(1, 5));
-  app.add_flag("-v", options.verbosity, "more about what is done, once more for each -v");
-  app.add_option("--print-after", options.print_after, "print the program after an elaboration pass")->type_name("NAME");
-  const std::map<std::string, session::Runtime> runtimes = {{"auto", session::Runtime::kAuto},
-                                                            {"inproc", session::Runtime::kInProcess},
-                                                            {"dyninst", session::Runtime::kInProcess},
-                                                            {"bpf", session::Runtime::kBpf}};
-  app.add_option("--runtime", options.runtime, "where handlers run: auto, inproc (in the target), bpf (in the kernel)")
-      ->transform(CLI::CheckedTransformer(runtimes, CLI::ignore_case))->type_name("MODE");
+// What can't go together, and the rest of the line: the script file and its arguments.
+Result<void> check_options(Reading& reading, std::vector<std::string> words) {
+  session::Options& options = reading.options;
+  bool listing = options.listing != session::Listing::kNone;
+  bool has_text = options.script_text.has_value();
+  if (listing && (has_text || !options.additional_texts.empty())) {
+    return Error{"a script can't be given together with -l, -L or --dump-...", {}};
+  }
+  if (!listing && !has_text) {
+    if (words.empty() && options.additional_texts.empty()) {
+      return Error{"a script must be specified", "name a file, or give a script with -e; see spile --help"};
+    }
+    if (words.empty()) {
+      options.script_text = "";  // -E alone
+    } else {
+      options.script_file = words.front();
+      words.erase(words.begin());
+    }
+  }
+  options.arguments = std::move(words);
+  if (!options.command.empty() && options.target != 0) return Error{"-c and -x exclude each other", {}};
+  if (options.suppress_time_limits && !options.guru) return Error{"--suppress-time-limits needs guru mode (-g)", {}};
+  if (options.privilege != "stapdev" && options.guru) {
+    return Error{fmt::format("-g needs the privileges of stapdev, not {}", options.privilege), {}};
+  }
+  if (options.flight_recorder && !options.command.empty()) {
+    return Error{"-F and -c exclude each other: a flight recorder runs in the background", "start the program, then use -F -x PID"};
+  }
+  if (options.bulk && options.flight_recorder && options.output_file.empty()) return Error{"-b with -F needs -o", {}};
+  if (options.bulk && options.rotate_bytes > 0) return Error{"-b and -S exclude each other", "-S is for the text of -o"};
+  if (options.rotate_bytes > 0 && options.output_file.empty()) return Error{"-S needs -o", "-S limits the size of -o's files"};
+  options.verbosity = options.pass_verbosity[4];
+  return {};
+}
+
+int do_other(const Reading& reading) {
+  if (reading.help) {
+    print_help();
+  } else if (reading.version) {
+    fmt::print("spile {} (the language of SystemTap 5.2)\nCopyright the authors of spile. MIT licence: there is NO WARRANTY.\n", kVersion);
+  } else {
+    return session::clean_cache();
+  }
+  return 0;
+}
+
+Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
+  TRY(std::vector<std::string> rc_words, read_rc_file());
+  std::vector<char*> all;
+  all.push_back(argv[0]);
+  for (std::string& word : rc_words) all.push_back(word.data());
+  all.insert(all.end(), argv + 1, argv + argc);
+  all.push_back(nullptr);
+  TRY_DO(apply_options(all, reading));
+  std::vector<std::string> words(all.begin() + optind, all.end() - 1);
+  if (reading.help || reading.version || reading.clean_cache) {
+    return std::optional<int>(do_other(reading));
+  }
+  TRY_DO(check_options(reading, std::move(words)));
+  return std::optional<int>();
 }
 
 }  // namespace
 
 CommandLine read_command_line(int argc, char** argv) {
+  Reading reading;
+  auto leave = read(argc, argv, reading);
   CommandLine line;
-  session::Options& options = line.options;
-  CLI::App app("Finds out what running programs and kernels are doing.\n"
-               "Scripts are written in the SystemTap language; see spile(1).\n\n"
-               "  spile [OPTIONS] SCRIPT-FILE [ARGUMENTS]\n"
-               "  spile [OPTIONS] -e 'SCRIPT' [ARGUMENTS]\n"
-               "  spile [OPTIONS] -l 'PROBE'", "spile");
-  app.set_version_flag("-V,--version", kVersion);
-  add_script_options(app, options);
-  add_run_options(app, options);
-  add_refused(app);
-  std::vector<std::string> positionals;
-  app.add_option("SCRIPT-FILE", positionals, "the script (\"-\": standard input), then its arguments $1 @1 ...");
-
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // CLI11 tells --help and --version this way too, with status 0.
-    line.leave = app.exit(error) == 0 ? 0 : 1;
-    return line;
-  }
-  bool needs_file = !options.script_text && options.listing == session::Listing::kNone;
-  if (needs_file && positionals.empty()) {
-    fmt::print(stderr, "spile: no script: name a file, or give one with -e\n  hint: spile --help\n");
-    line.leave = 1;
-    return line;
-  }
-  if (needs_file) {
-    options.script_file = positionals.front();
-    positionals.erase(positionals.begin());
-  }
-  options.arguments = positionals;
-  if (!options.command.empty() && options.target != 0) {
-    fmt::print(stderr, "spile: -c and -x exclude each other\n");
+  if (leave.ok()) {
+    line.leave = *leave;
+  } else {
+    fmt::print(stderr, "spile: {}\n", leave.error().message);
+    if (!leave.error().hint.empty()) fmt::print(stderr, "  hint: {}\n", leave.error().hint);
     line.leave = 1;
   }
+  line.options = std::move(reading.options);
   return line;
 }
 

@@ -8,11 +8,12 @@
 namespace spile::cli {
 
 // What to do after reading: run with these options, or leave at once with this status (--help, --version, an error
-// that has been told).
+// that has been told, or something else that was asked for and has been done).
 struct CommandLine {
   session::Options options;
   std::optional<int> leave;
 };
+// Options in the file $SPILE_DIR/rc (~/.spile/rc) are read first.
 CommandLine read_command_line(int argc, char** argv);
 
 }  // namespace spile::cli

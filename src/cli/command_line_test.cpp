@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/rc_file.h"
+
 namespace spile::cli {
 namespace {
 
@@ -39,7 +41,52 @@ TEST(CommandLine, RefusesWithStatus1) {
   EXPECT_EQ(read({"-x", "0", "a.stp"}).leave, 1);
   EXPECT_EQ(read({"-x", "abc", "a.stp"}).leave, 1);
   EXPECT_EQ(read({"-x", "1", "-c", "ls", "a.stp"}).leave, 1);
-  EXPECT_EQ(read({"-m", "name", "a.stp"}).leave, 1);
+}
+
+TEST(CommandLine, MixesOptionsAndArgumentsAsStapDoes) {
+  CommandLine line = read({"a.stp", "one", "-w", "--", "-5", "[x]"});
+  ASSERT_FALSE(line.leave);
+  EXPECT_TRUE(line.options.suppress_warnings);
+  EXPECT_EQ(line.options.script_file, "a.stp");
+  EXPECT_EQ(line.options.arguments, (std::vector<std::string>{"one", "-5", "[x]"}));
+}
+
+TEST(CommandLine, TakesVerbosityByPass) {
+  CommandLine line = read({"-v", "--vp", "01203", "a.stp"});
+  ASSERT_FALSE(line.leave);
+  EXPECT_EQ(line.options.pass_verbosity, (std::array<int, 5>{1, 2, 3, 1, 4}));
+}
+
+TEST(CommandLine, TakesSizesAndTimes) {
+  CommandLine line = read({"-s", "8", "-S", "2,3", "-o", "x", "-T", "1.5", "-m", "probe_one", "--color", "a.stp", "-E", "probe end {}"});
+  ASSERT_FALSE(line.leave);
+  EXPECT_EQ(line.options.ring_megabytes, 8u);
+  EXPECT_EQ(line.options.rotate_bytes, 2u << 20);
+  EXPECT_EQ(line.options.rotate_files, 3u);
+  EXPECT_EQ(line.options.time_limit_ns, 1'500'000'000);
+  EXPECT_EQ(line.options.module_name, "probe_one");
+  EXPECT_EQ(line.options.color, session::Color::kAlways);
+}
+
+TEST(CommandLine, RefusesValuesOutOfRange) {
+  for (std::vector<std::string> words : std::vector<std::vector<std::string>>{
+           {"-s", "0"}, {"-s", "4096"}, {"-s", "x"}, {"-p", "0"}, {"-p", ""}, {"-S", "0", "-o", "f"}, {"-S", "1,", "-o", "f"},
+           {"-S", "1"}, {"-T", "0"}, {"-T", "-1"}, {"-T", "5x"}, {"-m", "a-b"}, {"-m", ""}, {"-D", "9=1"}, {"-D", ""},
+           {"-G", "x"}, {"-G", "=1"}, {"--vp", "12a"}, {"--vp", "000000"}, {"--color=blue"}, {"--runtime", "kernel"},
+           {"--runtime", "x"}, {"--privilege", "root"}, {"--privilege", "stapusr", "-g"}, {"--suppress-time-limits"},
+           {"--compatible", "new"}, {"--prologue-searching=maybe"}, {"-a", "vax"}, {"-r", "0.99"}, {"-B", "X=1"},
+           {"-R", "/"}, {"--remote", "host"}, {"--use-server"}, {"--monitor"}, {"--guru=1"}, {"-e", "a", "-e", "b"},
+           {"-l", "begin"}, {"-x"}}) {
+    std::vector<std::string> line = words;
+    if (words[0] == "-l") line.insert(line.end(), {"-e", "probe begin {}"});
+    if (words[0] != "-x") line.push_back("a.stp");
+    EXPECT_EQ(read(line).leave, 1) << testing::PrintToString(words);
+  }
+}
+
+TEST(RcFile, SplitsWordsAsAShellDoes) {
+  EXPECT_EQ(*split_words("-v -D 'A B'=1 # no\n \"x \\\" y\" \\\n z''"), (std::vector<std::string>{"-v", "-D", "A B=1", "x \" y", "z"}));
+  EXPECT_FALSE(split_words("-e 'probe").ok());
 }
 
 TEST(CommandLine, HelpAndVersionLeaveWithStatus0) {

@@ -77,6 +77,7 @@ bool make_directories(const std::string& path) {
 }  // namespace
 
 std::string AnswerCache::default_directory() {
+  if (getenv("SPILE_NO_CACHE")) return {};  // --disable-cache
   if (const char* cache = getenv("XDG_CACHE_HOME"); cache && cache[0] == '/') return std::string(cache) + "/spile";
   if (const char* home = getenv("HOME"); home && home[0] == '/') return std::string(home) + "/.cache/spile";
   return {};

@@ -167,6 +167,11 @@ class Binder {
           return;
         }
       }
+      if (e_.program.skip_bad_variables && has_variables(point_.kind) && !ask(*slot, !is_return_ || in_save_).ok()) {
+        signature_ += '0';
+        slot = std::make_unique<Number>(slot->range, 0);
+        return;
+      }
       bind_node(*slot);
     }
     for_each_inner_slot(*slot, [&](ExpressionPtr& child) { visit(child); });

@@ -70,7 +70,7 @@ std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnost
   passes.run("check-statements", check_statements);
   passes.run("check-domains", check_domains);
   passes.run("warn-unused", warn_unused);
-  passes.run("display-globals", display_globals);
+  if (!program.hide_globals) passes.run("display-globals", display_globals);
   if (!program.unoptimised) passes.run("elide-unused", elide_unused);
   passes.run("classify-globals", classify_globals);
   passes.run("describe-points", describe_points);

@@ -84,6 +84,8 @@ struct Program {
   Limits limits;
   bool guru = false;
   bool unoptimised = false;      // -u
+  bool skip_bad_variables = false;  // --skip-badvars: a $variable that can't be found is 0
+  bool hide_globals = false;     // --no-global-var-display: what is never read is not shown at the end
   bool describe_points = false;  // find every point's source line, for -p2 (pp() has them anyway)
   std::map<std::string, std::string> global_overrides;  // -G
 };

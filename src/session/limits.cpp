@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/diagnostics.h"
@@ -27,6 +28,17 @@ constexpr LimitName kLimits[] = {
     {"MAXSKIPPED", &sema::Limits::max_skipped, 0, INT32_MAX},
 };
 
+// What SystemTap's runtime can be built with and spile has no use for: taken, without effect, so that command lines carry
+// over.
+constexpr const char* kWithoutEffect[] = {
+    "MAXTRYLOCK",       "TRYLOCKDELAY",      "MINSTACKSPACE",      "INTERRUPTIBLE",     "STP_OVERLOAD_INTERVAL",
+    "STP_OVERLOAD_THRESHOLD", "STP_NO_OVERLOAD", "STP_NO_BUILDID_CHECK", "STP_NO_VERREL_CHECK", "STP_PROCFS_BUFSIZE",
+    "STP_ALIBI",        "STP_TIMING",        "KRETACTIVE",         "MAXUPROBES",        "TASK_FINDER_VMA_ENTRY_ITEMS",
+    "STAP_SUPPRESS_TIME_LIMITS_ENABLE", "STP_SUPPRESS_HANDLER_ERRORS", "STP_BULKMODE", "STP_TRANSPORT_VERSION",
+    "DEBUG_MEM",        "DEBUG_TRANS",       "DEBUG_UNWIND",       "DEBUG_SYMBOLS",     "MAXBACKTRACE",
+    "STP_USE_RING_BUFFER", "STP_DISABLE_PREEMPT", "STAP_OVERRIDE_STUCK_CONTEXT",
+};
+
 Result<std::pair<std::string, std::string>> split_setting(const std::string& option, const std::string& setting) {
   size_t equals = setting.find('=');
   if (equals == std::string::npos || equals == 0) {
@@ -36,8 +48,10 @@ Result<std::pair<std::string, std::string>> split_setting(const std::string& opt
 }
 
 Result<void> apply_limit(const std::string& setting, sema::Limits& limits) {
-  TRY(auto pair, split_setting("-D", setting));
+  // NAME alone is NAME=1, as the C compiler has it.
+  TRY(auto pair, split_setting("-D", setting.find('=') == std::string::npos ? setting + "=1" : setting));
   const auto& [name, text] = pair;
+  if (std::find(std::begin(kWithoutEffect), std::end(kWithoutEffect), name) != std::end(kWithoutEffect)) return {};
   std::vector<std::string> names;
   for (const LimitName& limit : kLimits) {
     names.push_back(limit.name);
@@ -65,6 +79,13 @@ Result<void> apply_settings(const Options& options, sema::Program& program) {
   }
   program.guru = options.guru;
   program.unoptimised = options.unoptimised;
+  program.skip_bad_variables = options.skip_bad_variables;
+  program.hide_globals = !options.display_globals;
+  if (options.suppress_time_limits) {
+    program.limits.max_action = INT32_MAX;
+    program.limits.max_action_interruptible = INT32_MAX;
+  }
+  if (options.suppress_handler_errors) program.limits.max_skipped = 0;
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What the user asked for, as SystemTap's command line has it. cli fills it; session obeys it.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,10 +12,18 @@
 namespace spile::session {
 
 enum class Runtime : uint8_t { kAuto, kInProcess, kBpf };
-enum class Listing : uint8_t { kNone, kPoints, kPointsAndVariables };  // -l, -L
+enum class Listing : uint8_t {
+  kNone,
+  kPoints,              // -l
+  kPointsAndVariables,  // -L
+  kProbeTypes,          // --dump-probe-types
+  kProbeAliases,        // --dump-probe-aliases
+  kFunctions,           // --dump-functions
+};
+enum class Color : uint8_t { kAuto, kNever, kAlways };
 
 struct Options {
-  // The script: exactly one of file, text (-e) and listing.
+  // The script: exactly one of file, text (-e) and listing; -E alone may be one too.
   std::string script_file;
   std::optional<std::string> script_text;
   std::vector<std::string> additional_texts;   // -E
@@ -22,25 +31,54 @@ struct Options {
   std::string listing_point;
   std::vector<std::string> arguments;          // $1 @1 ...
 
-  std::string command;                         // -c
-  pid_t target = 0;                            // -x
+  // What the script means.
   std::vector<std::string> library_folders;    // -I, beside the installed tapset
-  std::vector<std::string> limits;             // -D NAME=VALUE
+  std::vector<std::string> limits;             // -D NAME[=VALUE]
   std::vector<std::string> global_values;      // -G NAME=VALUE
-  std::string output_file;                     // -o
-  uint32_t ring_megabytes = 1;                 // -s
-  int64_t time_limit_ns = 0;                   // -T
-  int last_pass = 5;                           // -p
-  int verbosity = 0;                           // -v, repeated
-  Runtime runtime = Runtime::kAuto;
-  std::string print_after;                     // --print-after=PASS
   bool guru = false;                           // -g
   bool unoptimised = false;                    // -u
+  bool skip_bad_variables = false;             // --skip-badvars
+  bool display_globals = true;                 // --no-global-var-display unsets it
+  std::string compatible;                      // --compatible VERSION; empty: this one
+  std::string privilege = "stapdev";           // --privilege
+  bool suppress_handler_errors = false;        // --suppress-handler-errors
+  bool suppress_time_limits = false;           // --suppress-time-limits
+  std::vector<std::string> symbol_modules;     // -d
+
+  // What is traced.
+  std::string command;                         // -c
+  pid_t target = 0;                            // -x
+  Runtime runtime = Runtime::kAuto;
+  int64_t time_limit_ns = 0;                   // -T
+
+  // What comes out, and where.
+  std::string output_file;                     // -o
+  uint32_t ring_megabytes = 0;                 // -s; 0: the default
+  bool bulk = false;                           // -b
+  bool flight_recorder = false;                // -F
+  uint64_t rotate_bytes = 0;                   // -S SIZE[,N]; 0: one file
+  uint32_t rotate_files = 0;                   // 0: keep all
+  std::optional<uint16_t> prometheus_port;     // --prometheus-port
+  bool timing_report = false;                  // -t
+  Color color = Color::kAuto;
+
+  // How the passes go.
+  int last_pass = 5;                           // -p
+  int verbosity = 0;                           // -v, repeated: of pass 5
+  std::array<int, 5> pass_verbosity{};         // --vp and -v, by pass - 1
+  std::string print_after;                     // --print-after=PASS
   bool suppress_warnings = false;              // -w
+  bool warnings_are_errors = false;            // -W
+  bool keep_folder = false;                    // -k
+  std::string folder;                          // --tmpdir
+  std::string module_name;                     // -m
 };
 
 // Runs all passes asked for. Diagnostics and reports go to standard error, the script's output to standard output or -o.
 // Returns the exit status: 0, or 1 where the script, the world or the command refused.
 int run(const Options& options);
+
+// Other things to do than to run a script.
+int clean_cache();  // --clean-cache
 
 }  // namespace spile::session

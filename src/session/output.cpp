@@ -12,22 +12,12 @@
 
 namespace spile::session {
 
-Result<std::unique_ptr<Output>> Output::open(const std::string& path, const codegen::CompiledScript& script) {
-  FILE* stream = stdout;
-  if (!path.empty()) {
-    stream = fopen(path.c_str(), "we");
-    if (!stream) return Error::from_errno("open output file " + path, errno);
-  }
-  return std::unique_ptr<Output>(new Output(script, stream, !path.empty()));
+Result<std::unique_ptr<Output>> Output::open(const Options& options, const codegen::CompiledScript& script) {
+  TRY(auto file, OutputFile::open(options.output_file, options.rotate_bytes, options.rotate_files));
+  return std::unique_ptr<Output>(new Output(options, script, std::move(file)));
 }
 
-Output::~Output() {
-  if (owned_) {
-    fclose(stream_);
-  } else {
-    fflush(stream_);
-  }
-}
+Output::~Output() { file_->flush(); }
 
 bool Output::collect(Arena& arena) {
   // Whatever carries a time up to the last collection's start has been published by now, unless its thread was caught
@@ -106,10 +96,7 @@ void Output::write_pending(bool everything) {
     std::memcpy(&header, record, sizeof header);
     write_record(header, record + sizeof header, pending_[i].size - sizeof header);
   }
-  if (fflush(stream_) != 0 && usable_) {
-    usable_ = false;
-    if (errno != EPIPE) fprintf(stderr, "ERROR: write output: %s\n", strerror(errno));
-  }
+  file_->flush();
 
   std::vector<char> rest;
   std::vector<Pending> rest_pending(pending_.begin() + static_cast<ptrdiff_t>(count), pending_.end());
@@ -141,30 +128,41 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
       text_ = arguments.next_string();
       break;
     case abi::kWarning:
-      fflush(stream_);
-      fprintf(stderr, "WARNING: %.*s\n", static_cast<int>(arguments.peek_string().size()), arguments.peek_string().data());
+      write_warning(arguments.next_string());
       break;
     case abi::kErrorText:
-    case abi::kError: {
-      ++errors_;
-      last_error_ = header.kind == abi::kErrorText ? std::string(arguments.next_string())
-                    : header.id < script_.errors.size() ? error_text(script_.errors[header.id], arguments)
-                                                        : "damaged error record";
-      fflush(stream_);
-      fprintf(stderr, "ERROR: %s\n", last_error_.c_str());
+    case abi::kError:
+      write_error(header.kind == abi::kErrorText           ? std::string(arguments.next_string())
+                  : header.id < script_.errors.size() ? error_text(script_.errors[header.id], arguments)
+                                                      : "damaged error record");
       break;
-    }
     case abi::kExit:
       exit_requested_ = true;
       break;
     default:
       break;
   }
-  write_text(text_);
+  file_->write(text_);
 }
 
-void Output::write_text(std::string_view text) {
-  if (!text.empty() && usable_) fwrite(text.data(), 1, text.size(), stream_);
+// A warning is told once: a handler that warns may be hit a million times.
+void Output::write_warning(std::string_view text) {
+  if (options_.suppress_warnings || warned_.contains(text)) return;
+  constexpr size_t kMostRemembered = 1000;
+  if (warned_.size() < kMostRemembered) warned_.emplace(text);
+  file_->flush();
+  fprintf(stderr, "WARNING: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+void Output::write_error(std::string text) {
+  if (options_.suppress_handler_errors) {
+    ++suppressed_errors_;
+    return;
+  }
+  ++errors_;
+  last_error_ = std::move(text);
+  file_->flush();
+  fprintf(stderr, "ERROR: %s\n", last_error_.c_str());
 }
 
 }  // namespace spile::session

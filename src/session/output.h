@@ -6,6 +6,8 @@
 
 #include <cstdio>
 #include <functional>
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,13 +15,13 @@
 #include "base/result.h"
 #include "codegen/codegen.h"
 #include "session/arena.h"
+#include "session/output_file.h"
 
 namespace spile::session {
 
 class Output {
  public:
-  // path: of -o, or empty for standard output.
-  static Result<std::unique_ptr<Output>> open(const std::string& path, const codegen::CompiledScript& script);
+  static Result<std::unique_ptr<Output>> open(const Options& options, const codegen::CompiledScript& script);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -35,11 +37,13 @@ class Output {
 
   // Script errors seen so far ("ERROR: ..." on standard error), and whether exit() came as a record.
   uint64_t errors() const { return errors_; }
+  // With --suppress-handler-errors: those that were only counted.
+  uint64_t suppressed_errors() const { return suppressed_errors_; }
   bool exit_requested() const { return exit_requested_; }
   // Called with each error's message, for the error probes and the status.
   std::string last_error() const { return last_error_; }
-  // False once the reader of our output has gone (EPIPE) or the disk is full: told once on standard error.
-  bool usable() const { return usable_; }
+  bool usable() const { return file_->usable(); }
+  OutputFile& file() { return *file_; }
 
  private:
   struct Pending {
@@ -47,17 +51,19 @@ class Output {
     size_t offset;  // into bytes_
     uint32_t size;
   };
-  Output(const codegen::CompiledScript& script, FILE* stream, bool owned)
-      : script_(script), stream_(stream), owned_(owned) {}
+  Output(const Options& options, const codegen::CompiledScript& script, std::unique_ptr<OutputFile> file)
+      : options_(options), script_(script), file_(std::move(file)) {}
   bool take_ring(Arena& arena, uint32_t slot);
   void write_record(const abi::RecordHeader& header, const char* payload, size_t size);
-  void write_text(std::string_view text);
+  void write_warning(std::string_view text);
+  void write_error(std::string text);
 
+  const Options& options_;
   const codegen::CompiledScript& script_;
-  FILE* stream_;
-  bool owned_;
-  bool usable_ = true;
+  std::unique_ptr<OutputFile> file_;
+  std::set<std::string, std::less<>> warned_;  // each warning is told once
   uint64_t errors_ = 0;
+  uint64_t suppressed_errors_ = 0;
   bool exit_requested_ = false;
   std::string last_error_;
 

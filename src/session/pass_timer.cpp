@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 namespace spile::session {
 
@@ -15,6 +16,17 @@ int64_t real_us() {
 }
 
 int64_t in_us(const timeval& time) { return time.tv_sec * 1'000'000LL + time.tv_usec; }
+
+// "115368virt/92672res/7680shr/84968data kb", from /proc/self/statm (pages).
+std::string memory_text() {
+  long total = 0, resident = 0, shared = 0, text = 0, library = 0, data = 0;
+  if (FILE* file = fopen("/proc/self/statm", "re")) {
+    if (fscanf(file, "%ld %ld %ld %ld %ld %ld", &total, &resident, &shared, &text, &library, &data) != 6) total = 0;
+    fclose(file);
+  }
+  long kb = sysconf(_SC_PAGESIZE) / 1024;
+  return fmt::format("{}virt/{}res/{}shr/{}data kb", total * kb, resident * kb, shared * kb, data * kb);
+}
 
 }  // namespace
 
@@ -30,7 +42,8 @@ void PassTimer::done(const std::string& what) const {
   if (verbosity_ == 0) return;
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  fmt::print(stderr, "Pass {}: {} using {}kb, in {}usr/{}sys/{}real ms.\n", pass_, what, usage.ru_maxrss,
+  std::string memory = pass_ < 5 ? fmt::format(" using {},", memory_text()) : std::string();
+  fmt::print(stderr, "Pass {}: {}{} in {}usr/{}sys/{}real ms.\n", pass_, what, memory,
              (in_us(usage.ru_utime) - user_us_ + 500) / 1000, (in_us(usage.ru_stime) - system_us_ + 500) / 1000,
              (real_us() - real_us_ + 500) / 1000);
 }

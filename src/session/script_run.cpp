@@ -85,7 +85,7 @@ Result<void> ScriptRun::prepare() {
   std::span<uint8_t> shared;
   if (has_target_probes()) shared = target_->arena_memory();
   TRY(arena_, Arena::create(script_.layout, shared));
-  TRY(output_, Output::open(options_.output_file, script_));
+  TRY(output_, Output::open(options_, script_));
   TRY(controller_, Controller::place(script_.controller, *arena_, [this] { output_->collect_controller(*arena_); }));
   controller_->initialise();
 
@@ -113,7 +113,6 @@ Result<void> ScriptRun::start() {
     TRY_DO(target_->arm());
     TRY_DO(target_->resume());
   }
-  if (options_.verbosity > 0) fmt::print(stderr, "Pass 5: starting run.\n");
   timers_.start(monotonic_ns());
   return {};
 }
@@ -244,9 +243,9 @@ int ScriptRun::finish() {
       fmt::print(stderr, "WARNING: {} array elements found no room (raise -DMAXMAPENTRIES)\n", controller_->lost_elements());
     }
   }
-  if (output_->errors() > 0) {
-    fmt::print(stderr, "WARNING: Number of errors: {}, skipped probes: {}\n", output_->errors(),
-               count_skips(*arena_).skipped_probes());
+  uint64_t skipped = count_skips(*arena_).skipped_probes(), errors = output_->errors() + output_->suppressed_errors();
+  if (errors > 0 || skipped > 0) {
+    fmt::print(stderr, "WARNING: Number of errors: {}, skipped probes: {}\n", errors, skipped);
   }
   if (target_ && target_->command_status()) {
     int command = *target_->command_status();

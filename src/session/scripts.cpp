@@ -59,6 +59,8 @@ Result<std::vector<syntax::Script>> load_scripts(const Options& options, SourceF
   syntax::ParseOptions parse_options;
   parse_options.arguments = options.arguments;
   parse_options.guru = options.guru;
+  parse_options.privilege = options.privilege;
+  if (!options.compatible.empty()) parse_options.systemtap_version = options.compatible;
   parse_options.runtime = options.runtime == Runtime::kBpf ? "bpf" : "inproc";
   utsname system;
   if (uname(&system) == 0) {

@@ -1,12 +1,18 @@
 // The readable page: one call of spile from script text to exit status, pass by pass.
 
 #include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "base/diagnostics.h"
 #include "codegen/codegen.h"
+#include "debuginfo/answer_cache.h"
 #include "probes/probes.h"
 #include "runtime/bitcode.h"
 #include "sema/program.h"
+#include "session/kept_folder.h"
 #include "session/limits.h"
 #include "session/options.h"
 #include "session/pass_timer.h"
@@ -18,7 +24,8 @@ namespace spile::session {
 
 namespace {
 
-constexpr int kParse = 1, kElaborate = 2, kTranslate = 3, kBuild = 4;
+constexpr uint32_t kDefaultRingMegabytes = 1;
+constexpr int kParse = 1, kElaborate = 2, kTranslate = 3, kBuild = 4, kRun = 5;
 
 int refuse(const Error& error) {
   fmt::print(stderr, "spile: {}\n", error.message);
@@ -26,13 +33,23 @@ int refuse(const Error& error) {
   return 1;
 }
 
-// Prints what was diagnosed since the last call. True if the script can't go on.
+bool wants_color(const Options& options) {
+  if (options.color != Color::kAuto) return options.color == Color::kAlways;
+  const char* terminal = getenv("TERM");
+  return isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb";
+}
+
+// Prints what was diagnosed. True if the script can't go on.
 bool tell(const Diagnostics& diagnostics, const Options& options, int pass, const char* what) {
-  fmt::print(stderr, "{}", diagnostics.render(!options.suppress_warnings));
-  if (!diagnostics.has_errors()) return false;
+  fmt::print(stderr, "{}", diagnostics.render(!options.suppress_warnings, wants_color(options)));
+  size_t warnings = options.suppress_warnings ? 0 : diagnostics.all().size() - diagnostics.errors();
+  if (!diagnostics.has_errors() && (warnings == 0 || !options.warnings_are_errors)) return false;
+  if (!diagnostics.has_errors()) fmt::print(stderr, "spile: {} warning{}, which -W takes for errors\n", warnings, warnings == 1 ? "" : "s");
   fmt::print(stderr, "Pass {}: {} failed.\n", pass, what);
   return true;
 }
+
+std::string counted(size_t number, const char* what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
 
 Result<std::unique_ptr<probes::World>> open_world(const Options& options) {
   probes::WorldOptions world;
@@ -72,16 +89,18 @@ Result<int> run_passes(const Options& options) {
   SourceFiles files;
   Diagnostics diagnostics;
 
-  PassTimer parse_timer(1, options.verbosity);
+  PassTimer parse_timer(kParse, options.pass_verbosity[0]);
   TRY(std::vector<syntax::Script> scripts, load_scripts(options, files, diagnostics));
   if (tell(diagnostics, options, kParse, "parse")) return 1;
+  TRY(std::string kept, make_kept_folder(options));
+  TRY_DO(keep_text(kept, "1-tree.stp", syntax::to_source(scripts.front())));
   parse_timer.done(fmt::format("parsed user script and {} library scripts", scripts.size() - 1));
   if (options.last_pass == kParse) {
     fmt::print("# parse tree dump\n{}", syntax::to_source(scripts.front()));
     return 0;
   }
 
-  PassTimer elaborate_timer(2, options.verbosity);
+  PassTimer elaborate_timer(kElaborate, options.pass_verbosity[1]);
   sema::Program program;
   program.scripts = std::move(scripts);
   TRY_DO(apply_settings(options, program));
@@ -97,25 +116,30 @@ Result<int> run_passes(const Options& options) {
   if (tell(findings, options, kElaborate, "analysis")) return 1;
   size_t functions = program.functions.size(), globals = program.globals.size(), places = 0;
   for (const sema::Probe& probe : program.probes) places += probe.points.size();
-  elaborate_timer.done(fmt::format("analyzed script: {} probes, {} functions, {} globals", places, functions, globals));
-  if (options.verbosity > 1) {
+  elaborate_timer.done(fmt::format("analyzed script: {}, {}, {}, {}", counted(places, "probe"), counted(functions, "function"),
+                                   counted(0, "embed"), counted(globals, "global")));
+  if (options.pass_verbosity[1] > 1) {
     for (const sema::PassTiming& timing : timings) fmt::print(stderr, "  {:<22} {:>8} us\n", timing.name, timing.real_us);
   }
+  if (!kept.empty()) TRY_DO(keep_text(kept, "2-program.txt", sema::to_text(program)));
   if (options.last_pass == kElaborate) {
     fmt::print("{}", sema::to_text(program));
     return 0;
   }
   // From here on, every expression has a type, every probe its sites and every $variable its place.
 
-  PassTimer translate_timer(options.last_pass == kTranslate ? 3 : 4, options.verbosity);
+  int translating = options.last_pass == kTranslate ? kTranslate : kBuild;
+  PassTimer translate_timer(translating, options.pass_verbosity[static_cast<size_t>(translating - 1)]);
   codegen::Options codegen_options;
   codegen_options.native_bitcode = rt::native_bitcode();
   codegen_options.bpf_bitcode = rt::bpf_bitcode();
-  codegen_options.layout.ring_size = options.ring_megabytes << 20;
+  codegen_options.layout.ring_size = (options.ring_megabytes ? options.ring_megabytes : kDefaultRingMegabytes) << 20;
   codegen_options.emit_ir_only = options.last_pass == kTranslate;
   codegen_options.print_after = options.print_after;
   TRY(codegen::Compiled compiled, codegen::compile(program, codegen_options));
+  if (!kept.empty() && options.last_pass > kTranslate) TRY_DO(keep_code(kept, options, compiled.script));
   if (options.last_pass == kTranslate) {
+    TRY_DO(keep_text(kept, "3-script.ll", compiled.ir));
     translate_timer.done("translated to LLVM IR");
     fmt::print("{}", compiled.ir);
     return 0;
@@ -124,15 +148,26 @@ Result<int> run_passes(const Options& options) {
   translate_timer.done(fmt::format("compiled {} bytes for targets, {} for the controller, {} for the kernel",
                                    script.target.image.bytes.size(), script.controller.image.bytes.size(),
                                    script.kernel.object.size()));
-  if (options.verbosity > 1) {
+  if (options.pass_verbosity[3] > 1) {
     for (const sema::PassTiming& timing : compiled.timings) fmt::print(stderr, "  {:<22} {:>8} us\n", timing.name, timing.real_us);
   }
   if (options.last_pass == kBuild) return 0;
 
-  return run_script(program, script, options);
+  if (options.verbosity > 0) fmt::print(stderr, "Pass 5: starting run.\n");
+  PassTimer run_timer(kRun, options.pass_verbosity[4]);
+  TRY(int status, run_script(program, script, options));
+  run_timer.done("run completed");
+  return status;
 }
 
 }  // namespace
+
+int clean_cache() {
+  const std::string folder = debuginfo::AnswerCache::default_directory();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::remove_all(folder, error);
+  return error ? refuse(Error{fmt::format("empty {}: {}", folder, error.message()), {}}) : 0;
+}
 
 int run(const Options& options) {
   Result<int> status = options.listing != Listing::kNone ? list_points(options) : run_passes(options);

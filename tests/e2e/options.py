@@ -17,3 +17,47 @@ spile("--version").expect(status=0, out_match=r"^spile \d+\.\d+")
 spile("--help").expect(status=0, out_match=r"-x")
 spile().expect(status=1)
 spile("--no-such-option").expect(status=1, out="", err_match="no-such-option")
+
+# A wrong line is told and refused.
+for line, message in [(["-p9", "-e", ""], "pass number '9'"), (["-e", "a", "-e", "b"], "only one script"),
+                      (["-c", "true", "-x", "1", script], "-c and -x"), (["-B", "X=1", script], "-B is refused"),
+                      (["-r", "0.99", script], "running kernel"), (["-S", "1", script], "-S needs -o"),
+                      (["-D", "MAXACTIN=1", script, 1, 2], "did you mean MAXACTION"), (["-l", "begin", "-e", "x"], "-l")]:
+    spile(*line).expect(status=1, out="", err_match=message)
+
+# Passes one by one, files that are kept, warnings that count.
+spile("-v", "-e", "probe oneshot {}").expect(
+    status=0, err_match=r"^Pass 1: parsed user script and \d+ library scripts using \d+virt/\d+res/\d+shr/\d+data kb, "
+                        r"in \d+usr/\d+sys/\d+real ms\.$(.|\n)*^Pass 2: analyzed script: 1 probe, 0 functions, 0 embeds, 0 globals"
+                        r"(.|\n)*^Pass 5: starting run\.$(.|\n)*^Pass 5: run completed in ")
+spile("--vp", "01", "-e", "probe oneshot {}").expect(status=0, err_match=r"^Pass 2: [^\n]*\n$")
+kept = directory / "kept"
+spile("-k", "--tmpdir", kept, "-m", "mine", "-e", "probe oneshot {}").expect(status=0, err_match="Keeping temporary directory")
+expect(sorted(f.name for f in kept.iterdir()), ["1-tree.stp", "2-program.txt", "mine-controller.bin"])
+unused = "global never_used probe oneshot { println(1) }"
+spile("-e", unused).expect(status=0, out="1\n", err_match="warning")
+spile("-w", "-e", unused).expect(status=0, out="1\n", err="")
+spile("-W", "-e", unused).expect(status=1, out="", err_match="1 warning, which -W takes for errors")
+spile("--color", "-e", unused).expect(status=0, err_match="\x1b\\[01;35mwarning")
+
+# Output: names by strftime, files of limited size.
+spile("-o", directory / "day-%Y", "-e", "probe oneshot { println(5) }").expect(status=0, out="")
+expect([f.read_text() for f in directory.glob("day-2*")], ["5\n"])
+spile("-o", directory / "rotated", "-S", "1,2", "-DMAXACTION=1000000", "-e",
+      'probe oneshot { for (i = 0; i < 70000; i++) printf("%049d\\n", i) }').expect(status=0, out="")
+files = sorted(directory.glob("rotated*"))
+expect([f.name for f in files], ["rotated.2", "rotated.3"])
+expect(files[-1].read_text().endswith("%049d\n" % 69999), True)
+expect(files[0].stat().st_size <= 1 << 20, True)
+
+# The rc file, and handlers' errors suppressed.
+(directory / "rc").write_text("-G bound=11  # always\n")
+os.environ["SPILE_DIR"] = str(directory)
+spile("-e", "global bound probe oneshot { println(bound) }").expect(out="11\n", status=0)
+(directory / "rc").write_text("'")
+spile("-e", "probe oneshot {}").expect(status=1, err_match="rc: a ' is never closed")
+(directory / "rc").unlink()
+spile("--suppress-handler-errors", "-e", "probe begin { error(\"x\") } probe end { println(2) }", "-T", "0.1").expect(
+    out="2\n", status=0, err="WARNING: Number of errors: 1, skipped probes: 0\n")
+spile("--no-global-var-display", "-e", "global a probe oneshot { a = 3 }").expect(status=0, out="")
+spile("-e", "global a probe oneshot { a = 3 }").expect(status=0, out="a=0x3\n")

@@ -1,0 +1,370 @@
+#include "cli/option_table.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace spile::cli {
+
+namespace {
+
+using session::Listing;
+using session::Options;
+
+Result<int64_t> number(const std::string& text, int64_t least, int64_t most, const char* what) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    return Error{fmt::format("invalid {} '{}' (should be {}-{})", what, text, least, most), {}};
+  }
+  return value;
+}
+
+bool is_identifier(std::string_view text) {
+  if (text.empty() || isdigit(static_cast<unsigned char>(text[0]))) return false;
+  for (char c : text) {
+    if (!isalnum(static_cast<unsigned char>(c)) && c != '_') return false;
+  }
+  return true;
+}
+
+// NAME or NAME=VALUE, as -D and -G take them.
+Result<void> check_setting(const char* option, const std::string& setting, bool needs_value) {
+  size_t equals = setting.find('=');
+  if (!is_identifier(setting.substr(0, equals)) || (needs_value && equals == std::string::npos)) {
+    return Error{fmt::format("invalid {} parameter '{}'", option, setting), fmt::format("{} NAME=VALUE", option)};
+  }
+  return {};
+}
+
+template <bool Options::*Field, bool Value = true>
+Result<void> set(Reading& reading, const std::string&) {
+  reading.options.*Field = Value;
+  return {};
+}
+
+template <std::string Options::*Field>
+Result<void> take(Reading& reading, const std::string& value) {
+  reading.options.*Field = value;
+  return {};
+}
+
+// Accepted without effect: what it asks for is always so here.
+Result<void> always(Reading&, const std::string&) { return {}; }
+
+Result<void> take_script(Reading& reading, const std::string& value) {
+  if (reading.options.script_text) return Error{"only one script can be given with -e", "add more with -E"};
+  reading.options.script_text = value;
+  return {};
+}
+
+template <Listing Kind>
+Result<void> take_listing(Reading& reading, const std::string& value) {
+  if (reading.options.listing != Listing::kNone) {
+    return Error{"only one of -l, -L and --dump-... can be given, and once", {}};
+  }
+  reading.options.listing = Kind;
+  reading.options.listing_point = value;
+  return {};
+}
+
+Result<void> take_pass(Reading& reading, const std::string& value) {
+  TRY(int64_t pass, number(value, 1, 5, "pass number"));
+  reading.options.last_pass = static_cast<int>(pass);
+  return {};
+}
+
+Result<void> more_verbose(Reading& reading, const std::string&) {
+  for (int& verbosity : reading.options.pass_verbosity) ++verbosity;
+  return {};
+}
+
+Result<void> take_verbosities(Reading& reading, const std::string& value) {
+  if (value.empty() || value.size() > 5 || value.find_first_not_of("0123456789") != std::string::npos) {
+    return Error{fmt::format("invalid --vp argument '{}'", value), "a digit for each pass, up to five: --vp 00001"};
+  }
+  for (size_t i = 0; i < value.size(); ++i) reading.options.pass_verbosity[i] += value[i] - '0';
+  return {};
+}
+
+Result<void> take_limit(Reading& reading, const std::string& value) {
+  TRY_DO(check_setting("-D", value, false));
+  reading.options.limits.push_back(value);
+  return {};
+}
+
+Result<void> take_global(Reading& reading, const std::string& value) {
+  TRY_DO(check_setting("-G", value, true));
+  reading.options.global_values.push_back(value);
+  return {};
+}
+
+Result<void> take_process(Reading& reading, const std::string& value) {
+  auto pid = number(value, 1, INT32_MAX, "process ID");
+  if (!pid.ok()) return Error{fmt::format("invalid target process ID number '{}'", value), {}};
+  reading.options.target = static_cast<pid_t>(*pid);
+  return {};
+}
+
+Result<void> take_buffer(Reading& reading, const std::string& value) {
+  TRY(int64_t megabytes, number(value, 1, 4095, "buffer size"));
+  reading.options.ring_megabytes = static_cast<uint32_t>(megabytes);
+  return {};
+}
+
+Result<void> take_rotation(Reading& reading, const std::string& value) {
+  size_t comma = value.find(',');
+  auto size = number(value.substr(0, comma), 1, 1 << 20, "size");
+  if (!size.ok()) return Error{fmt::format("invalid file size option argument '{}'", value), "-S MEGABYTES[,FILES]"};
+  reading.options.rotate_bytes = static_cast<uint64_t>(*size) << 20;
+  if (comma == std::string::npos) return {};
+  auto files = number(value.substr(comma + 1), 1, 1 << 20, "number of files");
+  if (!files.ok()) return Error{fmt::format("invalid file size option argument '{}'", value), "-S MEGABYTES[,FILES]"};
+  reading.options.rotate_files = static_cast<uint32_t>(*files);
+  return {};
+}
+
+Result<void> take_seconds(Reading& reading, const std::string& value) {
+  char* end = nullptr;
+  double seconds = strtod(value.c_str(), &end);
+  if (value.empty() || *end != '\0' || !(seconds > 0) || seconds > 1e9) {
+    return Error{fmt::format("invalid timeout '{}'", value), "-T SECONDS, more than 0"};
+  }
+  reading.options.time_limit_ns = std::llround(seconds * 1e9);
+  return {};
+}
+
+Result<void> take_runtime(Reading& reading, const std::string& value) {
+  if (value == "auto") {
+    reading.options.runtime = session::Runtime::kAuto;
+  } else if (value == "inproc" || value == "dyninst") {
+    reading.options.runtime = session::Runtime::kInProcess;
+  } else if (value == "bpf") {
+    reading.options.runtime = session::Runtime::kBpf;
+  } else if (value == "kernel") {
+    return Error{"--runtime=kernel: spile makes no kernel modules", "--runtime=bpf runs handlers in the kernel as eBPF"};
+  } else {
+    return Error{fmt::format("invalid runtime '{}'", value), "auto, inproc or bpf"};
+  }
+  return {};
+}
+
+Result<void> take_architecture(Reading&, const std::string& value) {
+  utsname system;
+  uname(&system);
+  if (value == system.machine) return {};
+  return Error{fmt::format("-a {}: spile compiles for the machine that it runs on, which is {}", value, system.machine), {}};
+}
+
+Result<void> take_release(Reading&, const std::string& value) {
+  utsname system;
+  uname(&system);
+  if (value == system.release) return {};
+  return Error{fmt::format("-r {}: spile probes the running kernel only, which is {}", value, system.release), {}};
+}
+
+Result<void> take_module_name(Reading& reading, const std::string& value) {
+  std::string name = value.ends_with(".ko") ? value.substr(0, value.size() - 3) : value;
+  if (name.empty() || name.size() > 63 || name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != std::string::npos) {
+    return Error{fmt::format("invalid module name '{}' (must only be composed of characters [_a-zA-Z0-9])", value), {}};
+  }
+  reading.options.module_name = name;
+  return {};
+}
+
+Result<void> take_folder(Reading& reading, const std::string& value) {
+  reading.options.library_folders.push_back(value);
+  return {};
+}
+
+Result<void> take_text(Reading& reading, const std::string& value) {
+  reading.options.additional_texts.push_back(value);
+  return {};
+}
+
+Result<void> take_symbols(Reading& reading, const std::string& value) {
+  if (value.empty()) return Error{"-d needs the name of a module or the path of a program", {}};
+  reading.options.symbol_modules.push_back(value);
+  return {};
+}
+
+Result<void> take_color(Reading& reading, const std::string& value) {
+  if (value.empty() || value == "always") {
+    reading.options.color = session::Color::kAlways;
+  } else if (value == "auto") {
+    reading.options.color = session::Color::kAuto;
+  } else if (value == "never") {
+    reading.options.color = session::Color::kNever;
+  } else {
+    return Error{fmt::format("invalid argument '{}' for --color", value), "auto, always or never"};
+  }
+  return {};
+}
+
+Result<void> take_prologue(Reading&, const std::string& value) {
+  if (value.empty() || value == "never" || value == "always" || value == "auto") return {};
+  return Error{fmt::format("invalid argument '{}' for --prologue-searching", value), "never, always or auto"};
+}
+
+Result<void> take_compatible(Reading& reading, const std::string& value) {
+  if (value.empty() || value.find_first_not_of("0123456789.") != std::string::npos || value.front() == '.' ||
+      value.back() == '.') {
+    return Error{fmt::format("invalid version '{}' for --compatible", value), "as in --compatible=4.8"};
+  }
+  reading.options.compatible = value;
+  return {};
+}
+
+Result<void> take_privilege(Reading& reading, const std::string& value) {
+  for (const char* known : {"stapdev", "stapsys", "stapusr"}) {
+    if (strcasecmp(value.c_str(), known) == 0) {
+      reading.options.privilege = known;
+      return {};
+    }
+  }
+  return Error{fmt::format("invalid argument '{}' for --privilege", value), "stapusr, stapsys or stapdev"};
+}
+
+Result<void> be_unprivileged(Reading& reading, const std::string&) { return take_privilege(reading, "stapusr"); }
+
+Result<void> take_debuginfo(Reading&, const std::string& value) {
+  if (value == "no") {
+    unsetenv("DEBUGINFOD_URLS");
+  } else if (!value.empty() && value != "yes" && value != "ask") {
+    auto seconds = number(value, 1, 1'000'000, "timeout");
+    if (!seconds.ok()) return Error{fmt::format("invalid argument '{}' for --download-debuginfo", value), "yes, no, or a timeout in seconds"};
+    setenv("DEBUGINFOD_TIMEOUT", value.c_str(), 1);
+  }
+  return {};
+}
+
+Result<void> disable_cache(Reading&, const std::string&) {
+  setenv("SPILE_NO_CACHE", "1", 1);
+  return {};
+}
+
+template <__rlimit_resource Resource>
+Result<void> limit(Reading&, const std::string& value) {
+  TRY(int64_t most, number(value, 0, INT64_MAX, "resource limit"));
+  rlimit limits;
+  getrlimit(Resource, &limits);
+  limits.rlim_cur = std::min<rlim_t>(static_cast<rlim_t>(most), limits.rlim_max);
+  setrlimit(Resource, &limits);
+  return {};
+}
+
+template <bool Reading::*Field>
+Result<void> ask(Reading& reading, const std::string&) {
+  reading.*Field = true;
+  return {};
+}
+
+constexpr OptionSpec kOptions[] = {
+    {'h', "help", Takes::kNothing, "", "show this summary", ask<&Reading::help>},
+    {'V', "version", Takes::kNothing, "", "show the version", ask<&Reading::version>},
+    {'e', nullptr, Takes::kValue, "SCRIPT", "run SCRIPT, given here", take_script},
+    {'E', nullptr, Takes::kValue, "SCRIPT", "run SCRIPT in addition to the main one", take_text},
+    {'l', nullptr, Takes::kValue, "PROBE", "list the probe points that PROBE stands for", take_listing<Listing::kPoints>},
+    {'L', nullptr, Takes::kValue, "PROBE", "list them with the variables available there",
+     take_listing<Listing::kPointsAndVariables>},
+    {0, "dump-probe-types", Takes::kNothing, "", "list the kinds of probe points", take_listing<Listing::kProbeTypes>},
+    {0, "dump-probe-aliases", Takes::kNothing, "", "list the probe aliases of the library",
+     take_listing<Listing::kProbeAliases>},
+    {0, "dump-functions", Takes::kNothing, "", "list the functions of the library", take_listing<Listing::kFunctions>},
+    {'c', nullptr, Takes::kValue, "COMMAND", "run COMMAND, probe it, and leave when it ends", take<&Options::command>},
+    {'x', nullptr, Takes::kValue, "PID", "probe the running process PID; target() is its number", take_process},
+    {'T', nullptr, Takes::kValue, "SECONDS", "leave after SECONDS", take_seconds},
+    {'I', nullptr, Takes::kValue, "FOLDER", "look for tapset scripts in FOLDER too", take_folder},
+    {'D', nullptr, Takes::kValue, "NAME=VALUE", "set a limit, such as MAXACTION, MAXSTRINGLEN, MAXMAPENTRIES", take_limit},
+    {'G', nullptr, Takes::kValue, "NAME=VALUE", "set the initial value of a global variable", take_global},
+    {'g', nullptr, Takes::kNothing, "", "guru mode: allow embedded C and writing to the target", set<&Options::guru>},
+    {'u', nullptr, Takes::kNothing, "", "do not leave out unused code", set<&Options::unoptimised>},
+    {'w', nullptr, Takes::kNothing, "", "no warnings", set<&Options::suppress_warnings>},
+    {'W', nullptr, Takes::kNothing, "", "warnings are errors", set<&Options::warnings_are_errors>},
+    {'p', nullptr, Takes::kValue, "PASS", "stop after pass: 1 parse, 2 elaborate, 3 translate, 4 compile, 5 run", take_pass},
+    {'v', nullptr, Takes::kNothing, "", "say more, once more for each -v", more_verbose},
+    {0, "vp", Takes::kValue, "DIGITS", "the same pass by pass, as in --vp 00012", take_verbosities},
+    {'k', nullptr, Takes::kNothing, "", "keep what the passes made in a temporary folder", set<&Options::keep_folder>},
+    {0, "tmpdir", Takes::kValue, "FOLDER", "the folder for -k", take<&Options::folder>},
+    {'m', nullptr, Takes::kValue, "NAME", "the session's name: module_name(), and the files of -k", take_module_name},
+    {'o', nullptr, Takes::kValue, "FILE", "write the output to FILE; strftime(3)'s % are replaced",
+     take<&Options::output_file>},
+    {'S', nullptr, Takes::kValue, "MIB[,N]", "begin a new file after MIB; keep the last N", take_rotation},
+    {'s', nullptr, Takes::kValue, "MIB", "output buffer of each thread", take_buffer},
+    {0, "runtime", Takes::kValue, "MODE", "where handlers run: auto, inproc (in the target), bpf (in the kernel)",
+     take_runtime},
+    {0, "dyninst", Takes::kNothing, "", "", [](Reading& r, const std::string&) { return take_runtime(r, "inproc"); }},
+    {0, "bpf", Takes::kNothing, "", "", [](Reading& r, const std::string&) { return take_runtime(r, "bpf"); }},
+    {'d', nullptr, Takes::kValue, "MODULE", "symbols of MODULE are wanted (all are there always)", take_symbols},
+    {0, "ldd", Takes::kNothing, "", "", always},
+    {0, "all-modules", Takes::kNothing, "", "", always},
+    {0, "skip-badvars", Takes::kNothing, "", "variables that can't be found are 0", set<&Options::skip_bad_variables>},
+    {'P', nullptr, Takes::kNothing, "", "", always},
+    {0, "prologue-searching", Takes::kMaybe, "WHEN", "", take_prologue},
+    {0, "no-global-var-display", Takes::kNothing, "", "do not show unread globals at the end",
+     set<&Options::display_globals, false>},
+    {0, "suppress-handler-errors", Takes::kNothing, "", "a script error ends only its handler",
+     set<&Options::suppress_handler_errors>},
+    {0, "suppress-time-limits", Takes::kNothing, "", "no MAXACTION (needs -g)", set<&Options::suppress_time_limits>},
+    {0, "compatible", Takes::kValue, "VERSION", "read scripts as SystemTap VERSION did", take_compatible},
+    {0, "check-version", Takes::kNothing, "", "", always},
+    {0, "privilege", Takes::kValue, "LEVEL", "allow what stapusr, stapsys or stapdev may", take_privilege},
+    {0, "unprivileged", Takes::kNothing, "", "", be_unprivileged},
+    {0, "color", Takes::kMaybe, "WHEN", "colour messages: auto, always, never", take_color},
+    {0, "colour", Takes::kMaybe, "WHEN", "", take_color},
+    {0, "download-debuginfo", Takes::kMaybe, "WHEN", "ask debuginfod servers: yes, no, or a timeout", take_debuginfo},
+    {0, "disable-cache", Takes::kNothing, "", "do not use ~/.cache/spile", disable_cache},
+    {0, "poison-cache", Takes::kNothing, "", "", disable_cache},
+    {0, "clean-cache", Takes::kNothing, "", "empty ~/.cache/spile and leave", ask<&Reading::clean_cache>},
+    {'a', nullptr, Takes::kValue, "ARCH", "", take_architecture},
+    {'r', nullptr, Takes::kValue, "RELEASE", "", take_release},
+    {0, "rlimit-as", Takes::kValue, "BYTES", "", limit<RLIMIT_AS>},
+    {0, "rlimit-cpu", Takes::kValue, "SECONDS", "", limit<RLIMIT_CPU>},
+    {0, "rlimit-nproc", Takes::kValue, "NUMBER", "", limit<RLIMIT_NPROC>},
+    {0, "rlimit-stack", Takes::kValue, "BYTES", "", limit<RLIMIT_STACK>},
+    {0, "rlimit-fsize", Takes::kValue, "BYTES", "", limit<RLIMIT_FSIZE>},
+    {0, "print-after", Takes::kValue, "NAME", "print the program after a part of a pass", take<&Options::print_after>},
+};
+
+constexpr const char* kNoServer = "spile compiles in milliseconds where it runs; there is no compile server";
+constexpr const char* kNoModule = "spile makes no kernel modules";
+constexpr const char* kNoRemote = "spile runs where it is started; use ssh HOST spile ...";
+constexpr RefusedOption kRefused[] = {
+    {0, "use-server", true, kNoServer},
+    {0, "use-http-server", true, kNoServer},
+    {0, "use-server-on-error", true, kNoServer},
+    {0, "list-servers", true, kNoServer},
+    {0, "trust-servers", true, kNoServer},
+    {0, "build-as", true, kNoServer},
+    {0, "sign-module", true, "spile makes no kernel modules, so there is nothing to sign"},
+    {0, "modinfo", true, kNoModule},
+    {0, "save-uprobes", false, "spile needs no uprobes module"},
+    {0, "remote", true, kNoRemote},
+    {0, "remote-prefix", false, kNoRemote},
+    {0, "sysroot", true, "spile traces the system that it runs on"},
+    {0, "sysenv", true, "spile traces the system that it runs on"},
+    {0, "kelf", false, "the kernel's symbols are read from /proc/kallsyms"},
+    {0, "kmap", true, "the kernel's symbols are read from /proc/kallsyms"},
+    {0, "benchmark-sdt-loops", true, "bench/ of the sources has the benchmarks"},
+    {0, "benchmark-sdt-threads", true, "bench/ of the sources has the benchmarks"},
+    {0, "example", true, "the scripts are in share/doc/spile/examples: name one by its path"},
+    {0, "monitor", true, "there is no monitor screen; a timer.s(1) probe with ansi_clear_screen() shows values as they change"},
+    {'t', nullptr, false, "per-probe timing is not part of this version"},
+    {'b', nullptr, false, "bulk mode is not part of this version"},
+    {'F', nullptr, false, "flight recorder mode is not part of this version"},
+    {'B', nullptr, true, "spile runs no kernel build"},
+    {'R', nullptr, true, "the runtime is inside spile"},
+    {'q', nullptr, false, "spile makes no compatibility builds"},
+};
+
+}  // namespace
+
+std::span<const OptionSpec> option_table() { return kOptions; }
+std::span<const RefusedOption> refused_options() { return kRefused; }
+
+}  // namespace spile::cli

@@ -1,0 +1,42 @@
+#pragma once
+// Every option that spile knows: its letter and name as stap(1) has them, what it takes, what it does, and its line of
+// --help. Options that can have no meaning here are in a table of their own, each with the sentence that refuses it.
+//
+// To add an option: a line in kOptions (option_table.cpp), a test in command_line_test.cpp, a paragraph in docs/man/spile.1.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "session/options.h"
+
+namespace spile::cli {
+
+// What reading collects beside the options themselves.
+struct Reading {
+  session::Options options;
+  bool help = false, version = false, clean_cache = false;
+};
+
+enum class Takes : uint8_t { kNothing, kValue, kMaybe };  // kMaybe: only as --name=VALUE
+
+struct OptionSpec {
+  char letter;       // 0: none
+  const char* name;  // null: none
+  Takes takes;
+  const char* value;  // its name in --help
+  const char* help;   // empty: not shown there
+  Result<void> (*apply)(Reading& reading, const std::string& value);
+};
+std::span<const OptionSpec> option_table();
+
+struct RefusedOption {
+  char letter;
+  const char* name;
+  bool takes_value;
+  const char* why;
+};
+std::span<const RefusedOption> refused_options();
+
+}  // namespace spile::cli

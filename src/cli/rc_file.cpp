@@ -1,0 +1,61 @@
+#include "cli/rc_file.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace spile::cli {
+
+Result<std::vector<std::string>> split_words(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      if (text[++i] == '\n') continue;  // a line goes on
+      in_word = true;
+      word += text[i];
+    } else if (quote != 0) {
+      if (c == quote) {
+        quote = 0;
+      } else {
+        word += c;
+      }
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      in_word = true;
+    } else if (c == '#' && !in_word) {
+      while (i + 1 < text.size() && text[i + 1] != '\n') ++i;
+    } else if (isspace(static_cast<unsigned char>(c))) {
+      if (in_word) words.push_back(std::move(word));
+      word.clear();
+      in_word = false;
+    } else {
+      word += c;
+      in_word = true;
+    }
+  }
+  if (quote != 0) return Error{fmt::format("a {} is never closed", quote), {}};
+  if (in_word) words.push_back(std::move(word));
+  return words;
+}
+
+Result<std::vector<std::string>> read_rc_file() {
+  const char* folder = getenv("SPILE_DIR");
+  const char* home = getenv("HOME");
+  if (!folder && !home) return std::vector<std::string>();
+  std::string path = folder ? std::string(folder) + "/rc" : std::string(home) + "/.spile/rc";
+  std::ifstream file(path);
+  if (!file) return std::vector<std::string>();
+  std::stringstream text;
+  text << file.rdbuf();
+  auto words = split_words(text.str());
+  if (!words.ok()) return Error{fmt::format("{}: {}", path, words.error().message), {}};
+  return words;
+}
+
+}  // namespace spile::cli

@@ -1,0 +1,45 @@
+#include "session/kept_folder.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+namespace spile::session {
+
+Result<std::string> make_kept_folder(const Options& options) {
+  if (!options.keep_folder) return std::string();
+  std::string folder = options.folder;
+  if (folder.empty()) {
+    const char* temporary = getenv("TMPDIR");
+    folder = std::string(temporary && *temporary ? temporary : "/tmp") + "/spileXXXXXX";
+    if (!mkdtemp(folder.data())) return Error::from_errno("make a temporary folder " + folder, errno);
+  } else if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
+    return Error::from_errno("make folder " + folder, errno);
+  }
+  fmt::print(stderr, "Keeping temporary directory \"{}\"\n", folder);
+  return folder;
+}
+
+Result<void> keep_text(const std::string& folder, const std::string& name, std::string_view text) {
+  if (folder.empty()) return {};
+  std::string path = folder + "/" + name;
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (!file) return Error::from_errno("write " + path, errno);
+  return {};
+}
+
+Result<void> keep_code(const std::string& folder, const Options& options, const codegen::CompiledScript& script) {
+  std::string name = options.module_name.empty() ? "spile" : options.module_name;
+  auto bytes = [](const auto& vector) { return std::string_view(reinterpret_cast<const char*>(vector.data()), vector.size()); };
+  TRY_DO(keep_text(folder, name + "-controller.bin", bytes(script.controller.image.bytes)));
+  if (!script.target.image.bytes.empty()) TRY_DO(keep_text(folder, name + "-target.bin", bytes(script.target.image.bytes)));
+  if (!script.kernel.object.empty()) TRY_DO(keep_text(folder, name + "-kernel.o", bytes(script.kernel.object)));
+  return {};
+}
+
+}  // namespace spile::session

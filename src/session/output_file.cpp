@@ -1,0 +1,90 @@
+#include "session/output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace spile::session {
+
+namespace {
+constexpr size_t kBuffered = 1 << 18;
+}
+
+std::string expand_path(const std::string& path) {
+  if (path.find('%') == std::string::npos) return path;
+  time_t now = time(nullptr);
+  tm local;
+  localtime_r(&now, &local);
+  char expanded[4096];
+  size_t length = strftime(expanded, sizeof expanded, path.c_str(), &local);
+  return length > 0 ? std::string(expanded, length) : path;
+}
+
+Result<std::unique_ptr<OutputFile>> OutputFile::open(const std::string& path, uint64_t rotate_bytes, uint32_t rotate_files) {
+  std::unique_ptr<OutputFile> file(new OutputFile(expand_path(path), rotate_bytes, rotate_files));
+  if (!path.empty()) TRY_DO(file->open_file(true));
+  return file;
+}
+
+OutputFile::~OutputFile() { flush(); }
+
+std::string OutputFile::current_path() const {
+  return rotate_bytes_ > 0 ? fmt::format("{}.{}", path_, number_) : path_;
+}
+
+Result<void> OutputFile::open_file(bool truncate) {
+  std::string path = current_path();
+  owned_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (truncate ? O_TRUNC : 0), 0666));
+  if (!owned_) return Error::from_errno("open output file " + path, errno);
+  fd_ = owned_.get();
+  written_ = 0;
+  return {};
+}
+
+void OutputFile::write(std::string_view text) {
+  if (text.empty() || !usable_) return;
+  // A new file begins with a new record, so that no file but a single huge record's exceeds the limit.
+  if (rotate_bytes_ > 0 && written_ > 0 && written_ + text.size() > rotate_bytes_) next_file();
+  buffer_ += text;
+  written_ += text.size();
+  if (buffer_.size() >= kBuffered) flush();
+}
+
+void OutputFile::flush() {
+  size_t at = 0;
+  while (at < buffer_.size() && usable_) {
+    ssize_t written = ::write(fd_, buffer_.data() + at, buffer_.size() - at);
+    if (written > 0) {
+      at += static_cast<size_t>(written);
+    } else if (errno != EINTR) {
+      give_up(strerror(errno));
+    }
+  }
+  buffer_.clear();
+}
+
+void OutputFile::give_up(const std::string& why) {
+  bool reader_gone = errno == EPIPE;
+  usable_ = false;
+  if (!reader_gone) fmt::print(stderr, "ERROR: write output: {}\n", why);
+}
+
+void OutputFile::next_file() {
+  flush();
+  if (path_.empty()) return;
+  if (rotate_bytes_ > 0) ++number_;
+  if (Result<void> opened = open_file(rotate_bytes_ > 0); !opened.ok()) {
+    fmt::print(stderr, "ERROR: {}\n", opened.error().message);
+    usable_ = false;
+    return;
+  }
+  if (rotate_bytes_ > 0 && rotate_files_ > 0 && number_ >= rotate_files_) {
+    unlink(fmt::format("{}.{}", path_, number_ - rotate_files_).c_str());
+  }
+}
+
+}  // namespace spile::session

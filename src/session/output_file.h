@@ -1,0 +1,51 @@
+#pragma once
+// Where text goes: standard output, -o's file, or -S's row of files FILE.0, FILE.1, ... of which the last N stay. What was
+// flushed is in the file, whatever happens to spile then. One thread.
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "session/options.h"
+
+namespace spile::session {
+
+// strftime(3)'s conversions in -o's FILE replaced by the time of now.
+std::string expand_path(const std::string& path);
+
+class OutputFile {
+ public:
+  // path: empty for standard output. rotate_bytes 0: one file. rotate_files 0: all stay.
+  static Result<std::unique_ptr<OutputFile>> open(const std::string& path, uint64_t rotate_bytes = 0, uint32_t rotate_files = 0);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::string_view text);
+  void flush();
+  // Goes to the next of -S's files now (SIGUSR2); without -S the file is opened anew, for those who moved it away.
+  void next_file();
+  // False once the reader of our output has gone (EPIPE) or the disk is full: told once on standard error.
+  bool usable() const { return usable_; }
+
+ private:
+  OutputFile(std::string path, uint64_t rotate_bytes, uint32_t rotate_files)
+      : path_(std::move(path)), rotate_bytes_(rotate_bytes), rotate_files_(rotate_files) {}
+  Result<void> open_file(bool truncate);
+  std::string current_path() const;
+  void give_up(const std::string& why);
+
+  std::string path_;
+  uint64_t rotate_bytes_;
+  uint32_t rotate_files_;
+  uint32_t number_ = 0;        // of the file being written
+  UniqueFd owned_;
+  int fd_ = 1;
+  uint64_t written_ = 0;       // to this file, with what is buffered
+  std::string buffer_;
+  bool usable_ = true;
+};
+
+}  // namespace spile::session
