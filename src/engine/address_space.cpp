@@ -23,6 +23,13 @@ bool AddressSpace::in_code(Address address) const {
   return std::any_of(code.begin(), code.end(), [&](const AddressRange& range) { return range.contains(address); });
 }
 
+const PatchedSite* AddressSpace::breakpoint_at(Address address) const {
+  auto found = std::lower_bound(sites.begin(), sites.end(), address,
+                                [](const PatchedSite& site, Address value) { return site.begin < value; });
+  if (found == sites.end() || found->begin != address || !found->is_breakpoint()) return nullptr;
+  return &*found;
+}
+
 const PatchedSite* AddressSpace::site_at(Address address) const {
   auto after = std::upper_bound(sites.begin(), sites.end(), address,
                                 [](Address value, const PatchedSite& site) { return value < site.begin; });

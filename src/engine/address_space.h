@@ -28,11 +28,13 @@ struct PatchedSite {
   uint8_t overwritten = 0;
   uint8_t boundary_count = 0;
   bool falls_through = true;
+  bool returns = false;  // has return probes: not before what unwinders need
   Address semaphore;  // of an SDT mark; 0: none
   uint8_t original[kMaxPatch] = {};
   uint8_t patched[kMaxPatch] = {};
   Boundary boundaries[kMaxBoundaries] = {};
 
+  bool is_breakpoint() const { return overwritten == 1; }
   // The place in the trampoline that continues what `pc`, within the window, has begun; nothing if pc is no boundary.
   std::optional<Address> relocated(Address pc) const;
   // The other way round: the place in the restored text for a pc in the trampoline, where displaced code stands.
@@ -66,7 +68,11 @@ struct AddressSpace {
   std::map<std::string, LoadedModule> modules;
   Address linker_trap;  // the int3 that announces changes of the list of libraries; 0: none
   bool linker_sought = false;
+  Address trap_table;  // of breakpoints, in one of the regions; 0: none
+  uint64_t trap_count = 0;
 
+  // By Mechanism::kInt3: what begins at `address`, or nullptr.
+  const PatchedSite* breakpoint_at(Address address) const;
   bool in_code(Address address) const;
   // The site whose window contains `address` or ends there, or nullptr.
   const PatchedSite* site_at(Address address) const;

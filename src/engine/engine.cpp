@@ -13,8 +13,10 @@
 #include <algorithm>
 #include <deque>
 #include <set>
+#include <tuple>
 
 #include "engine/address_space.h"
+#include "engine/breakpoints.h"
 #include "engine/dynamic_linker.h"
 #include "engine/launcher.h"
 #include "engine/memory_map.h"
@@ -81,10 +83,13 @@ class EngineImpl final : public Engine, TraceListener {
   void add_request(const SiteRequest& site);
   bool can_arm() const { return arena_ != nullptr && (!requests_.empty() || options_.resolve_module); }
   Result<void> arm_space(AddressSpace& space, ArmReport& report);
+  Result<void> guard(SetupContext& context, AddressSpace& space, BuiltSites& built);
   void refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module> present);
   void watch_linker(AddressSpace& space, SetupContext& context, pid_t pid, std::vector<PatchedSite>& sites);
   Result<void> apply_sites(AddressSpace& space, std::vector<PatchedSite> sites, ArmReport& report,
                            const std::function<void(Address)>& untouched);
+  Result<void> apply_portion(AddressSpace& space, std::vector<PatchedSite> sites, ArmReport& report,
+                             const std::function<void(Address)>& untouched);
   void note(Event event) { events_.push_back(std::move(event)); }
   void note_trouble(pid_t pid, const Error& error);
 
@@ -278,6 +283,27 @@ void EngineImpl::watch_linker(AddressSpace& space, SetupContext& context, pid_t 
   }
 }
 
+// Breakpoints that can't be guarded against our own death are not set.
+Result<void> EngineImpl::guard(SetupContext& context, AddressSpace& space, BuiltSites& built) {
+  auto is_breakpoint = [](const PatchedSite& site) { return site.is_breakpoint(); };
+  if (std::none_of(built.sites.begin(), built.sites.end(), is_breakpoint)) return {};
+  auto guarded = guard_breakpoints(context, space, *built.region, built.sites);
+  if (guarded.ok()) return {};
+  for (size_t i = built.sites.size(); i-- > 0;) {
+    if (!is_breakpoint(built.sites[i])) continue;
+    for (uint32_t n = 0; n < built.outcome_count[i]; n++) {
+      SiteOutcome& outcome = built.outcomes[built.first_outcome[i] + n];
+      outcome.mechanism = Mechanism::kRefused;
+      outcome.reason = guarded.error().message;
+    }
+    auto drop = [&](auto& vector) { vector.erase(vector.begin() + static_cast<int64_t>(i)); };
+    drop(built.sites);
+    drop(built.first_outcome);
+    drop(built.outcome_count);
+  }
+  return {};
+}
+
 Result<void> EngineImpl::arm_space(AddressSpace& space, ArmReport& report) {
   if (space.users.empty()) return {};
   auto start = Clock::now();
@@ -296,11 +322,15 @@ Result<void> EngineImpl::arm_space(AddressSpace& space, ArmReport& report) {
     const Module& module = loaded.module;
     auto source = [&](uint64_t count, uint64_t room) { return region_for(context, space, module, count, room); };
     std::span<const SiteRequest> fresh = std::span(wanted->second).subspan(loaded.requests_done);
-    TRY(BuiltSites built, build_sites(space, pid, module, fresh, source));
+    auto stubs = [&](Region& region, std::span<const PunRange> ranges, Address target) {
+      return place_stub(context, space, region, ranges, target);
+    };
+    TRY(BuiltSites built, build_sites(space, pid, module, fresh, source, stubs));
     loaded.requests_done = wanted->second.size();
     for (uint32_t id : switched_off_) {
       for (auto& region : space.regions) region->switch_site(id, false);
     }
+    TRY_DO(guard(context, space, built));
     for (size_t i = 0; i < built.sites.size(); i++) {
       outcomes_of[built.sites[i].begin] = {report.outcomes.size() + built.first_outcome[i], built.outcome_count[i]};
     }
@@ -308,7 +338,6 @@ Result<void> EngineImpl::arm_space(AddressSpace& space, ArmReport& report) {
     report.outcomes.insert(report.outcomes.end(), built.outcomes.begin(), built.outcomes.end());
   }
   if (sites.empty()) return {};
-  std::sort(sites.begin(), sites.end(), [](const PatchedSite& a, const PatchedSite& b) { return a.begin < b.begin; });
   report.prepare_ns += nanoseconds(Clock::now() - start);
 
   return apply_sites(space, std::move(sites), report, [&](Address begin) {
@@ -322,14 +351,32 @@ Result<void> EngineImpl::arm_space(AddressSpace& space, ArmReport& report) {
   });
 }
 
-// The only part for which the target stands still.
+// In portions, so that the target never stands still for long. Sites with return probes come last: what an unwinder
+// needs is armed before any return is pending.
 Result<void> EngineImpl::apply_sites(AddressSpace& space, std::vector<PatchedSite> sites, ArmReport& report,
                                      const std::function<void(Address)>& untouched) {
-  auto start = Clock::now();
-  TRY_DO(tracer_->keep_still(space.users, options_.stop_patience_ms));
+  constexpr size_t kPortion = 8192;
+  std::sort(sites.begin(), sites.end(), [](const PatchedSite& a, const PatchedSite& b) {
+    return std::tie(a.returns, a.begin) < std::tie(b.returns, b.begin);
+  });
+  for (size_t first = 0; first < sites.size();) {
+    size_t end = first + 1;
+    while (end < sites.size() && end - first < kPortion && sites[end].returns == sites[first].returns) end++;
+    TRY_DO(apply_portion(space, std::vector(sites.begin() + static_cast<int64_t>(first),
+                                            sites.begin() + static_cast<int64_t>(end)), report, untouched));
+    first = end;
+  }
+  return {};
+}
+
+// The only part for which the target stands still.
+Result<void> EngineImpl::apply_portion(AddressSpace& space, std::vector<PatchedSite> sites, ArmReport& report,
+                                       const std::function<void(Address)>& untouched) {
   std::vector<PatchedSite> merged;
   std::merge(space.sites.begin(), space.sites.end(), sites.begin(), sites.end(), std::back_inserter(merged),
              [](const PatchedSite& a, const PatchedSite& b) { return a.begin < b.begin; });
+  auto start = Clock::now();
+  TRY_DO(tracer_->keep_still(space.users, options_.stop_patience_ms));
   space.sites = std::move(merged);
   // Before the text changes: if we are killed in between, the threads go on in trampolines, which do the same.
   for (Process* process : space.users) {
@@ -343,16 +390,15 @@ Result<void> EngineImpl::apply_sites(AddressSpace& space, std::vector<PatchedSit
   std::set<Address> left_alone;
   write_patches(space.memory, sites, PatchDirection::kApply,
                 [&](size_t index) { left_alone.insert(sites[index].begin); });
-  for (Address begin : left_alone) untouched(begin);
-  std::erase_if(sites, [&](const PatchedSite& site) { return left_alone.contains(site.begin); });
-  count_semaphores(space.memory, sites, PatchDirection::kApply);
-  if (!left_alone.empty()) {
-    std::erase_if(space.sites, [&](const PatchedSite& site) { return left_alone.contains(site.begin); });
-  }
+  count_semaphores(space.memory, sites, left_alone, PatchDirection::kApply);
   tracer_->let_go(space.users);
   uint64_t pause = nanoseconds(Clock::now() - start);
   report.pause_ns = std::max(report.pause_ns, pause);
   report.total_pause_ns += pause;
+  for (Address begin : left_alone) untouched(begin);
+  if (!left_alone.empty()) {
+    std::erase_if(space.sites, [&](const PatchedSite& site) { return left_alone.contains(site.begin); });
+  }
   return {};
 }
 
@@ -449,6 +495,8 @@ void EngineImpl::process_forked(Thread& parent, Process& child, bool shares_memo
   space->modules = from->modules;
   space->linker_trap = from->linker_trap;
   space->linker_sought = from->linker_sought;
+  space->trap_table = from->trap_table;
+  space->trap_count = from->trap_count;
   child.space = space;
   // The child's table of thread slots is empty, so nobody but us can finish the calls that its parent had pending.
   tracer_->hold(parent);
@@ -568,10 +616,16 @@ void EngineImpl::signal_arrived(Thread& thread) {
   if (!space || space->code.empty()) return;
   if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
     if (redirect_fault(thread)) thread.signal = 0;
-  } else if (thread.signal == SIGTRAP && space->linker_trap != Address()) {
+  } else if (thread.signal == SIGTRAP) {
     ThreadRegisters registers;
     if (!native_architecture().read_registers(thread.tid, registers).ok()) return;
-    if (native_architecture().pc(registers) != space->linker_trap + 1) return;
+    Address pc = native_architecture().pc(registers);
+    if (const PatchedSite* site = space->breakpoint_at(pc - 1)) {
+      native_architecture().set_pc(registers, site->trampoline);
+      if (native_architecture().write_registers(thread.tid, registers).ok()) thread.signal = 0;
+      return;
+    }
+    if (space->linker_trap == Address() || pc != space->linker_trap + 1) return;
     thread.signal = 0;
     tracer_->hold(thread);
     works_.push_back({Work::kLibraries, thread.process->pid, thread.tid});

@@ -170,6 +170,20 @@ std::optional<uint64_t> MemoryMap::find_room(uint64_t low, uint64_t high, uint64
   return best;
 }
 
+bool MemoryMap::is_free_page(uint64_t page) const {
+  if (page < kLowest || page + kPage > kHighest - kGap) return false;
+  auto after = std::upper_bound(all_.begin(), all_.end(), page,
+                                [](uint64_t value, const Mapping& mapping) { return value < mapping.begin; });
+  if (after != all_.end()) {
+    uint64_t gap = after->path == "[stack]" ? uint64_t{256} << 20 : kGap;
+    if (page + kPage + gap > after->begin) return false;
+  }
+  if (after == all_.begin()) return true;
+  const Mapping& below = *std::prev(after);
+  bool may_grow = below.path == "[heap]" || (below.writable && !find_named("[heap]"));
+  return page >= below.end + (may_grow ? kHeapRoom : kGap);
+}
+
 std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMemory& memory) {
   std::vector<Module> modules;
   std::unordered_map<std::string, size_t> by_path;

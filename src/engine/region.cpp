@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "abi/arena.h"
 
 namespace spile::engine {
@@ -55,6 +57,7 @@ Result<std::shared_ptr<Region>> Region::create(uint64_t sites, uint64_t code_roo
   header.code_offset = header.image_offset + pages(image.bytes.size());
   if (!image.bytes.empty()) memcpy(region->view_ + header.image_offset, image.bytes.data(), image.bytes.size());
   region->next_ = header.code_offset;
+  region->limit_ = region->size_;
   return region;
 }
 
@@ -67,15 +70,35 @@ std::span<const JournalEntry> Region::journal() const {
 }
 
 bool Region::has_room(uint64_t sites, uint64_t code_room) const {
-  return header().journal_count + sites <= header().journal_capacity && next_ + code_room <= size_;
+  return header().journal_count + sites <= header().journal_capacity && next_ + code_room <= limit_;
 }
 
 Address Region::append_code(std::span<const uint8_t> code) {
-  CHECK(next_ + code.size() <= size_);
+  CHECK(next_ + code.size() <= limit_);
   Address at = next();
   memcpy(view_ + next_, code.data(), code.size());
   next_ += (code.size() + kCodeAlignment - 1) / kCodeAlignment * kCodeAlignment;
   return at;
+}
+
+bool Region::StubPage::is_free(uint64_t at, uint64_t length) const {
+  for (uint64_t i = at; i < at + length; i++) {
+    if (i >= used.size() || used[i]) return false;
+  }
+  return true;
+}
+
+Region::StubPage* Region::add_stub_page() {
+  if (next_ + 2 * kPage > limit_) return nullptr;
+  limit_ -= kPage;
+  stub_pages_.push_back({limit_, {}, std::vector<bool>(kPage)});
+  return &stub_pages_.back();
+}
+
+void Region::put_stub(StubPage& page, uint64_t at, std::span<const uint8_t> code) {
+  CHECK(page.is_free(at, code.size()));
+  memcpy(view_ + page.offset + at, code.data(), code.size());
+  std::fill_n(page.used.begin() + static_cast<int64_t>(at), code.size(), true);
 }
 
 void Region::put_word(Address at, uint64_t word) {

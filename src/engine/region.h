@@ -6,6 +6,8 @@
 //   journal_offset    JournalEntry[journal_capacity]   what is patched, and what stood there before
 //   image_offset      the CodeImage: ImageCells, handlers, constants     (0: none)
 //   code_offset       trampolines, growing upwards
+//   ...               pages of stubs for punned jumps, growing downwards; these are mapped once more wherever in the
+//                     target such jumps lead to
 //
 // The journal is written before the text is, so that whoever comes after a killed controller can restore every byte
 // and finish every pending return by reading this region from the target.
@@ -92,6 +94,19 @@ class Region {
   void put_word(Address at, uint64_t word);
   void append_journal(const JournalEntry& entry);
 
+  // Memory for stubs: a page of it may be mapped at several addresses of the target, as long as what is used of it there
+  // does not overlap.
+  struct StubPage {
+    uint64_t offset;               // in the region
+    std::vector<Address> mapped;   // where
+    std::vector<bool> used;        // bytes
+    bool is_free(uint64_t at, uint64_t length) const;
+  };
+  std::vector<StubPage>& stub_pages() { return stub_pages_; }
+  // A new one, not yet mapped; nullptr if the region is full.
+  StubPage* add_stub_page();
+  void put_stub(StubPage& page, uint64_t at, std::span<const uint8_t> code);
+
   // Where a site's fragment is switched. One site may have several.
   struct Switch {
     Address word;
@@ -113,9 +128,11 @@ class Region {
   uint8_t* view_ = nullptr;
   uint64_t size_ = 0;
   uint64_t next_ = 0;
+  uint64_t limit_ = 0;  // where the stubs begin
   uint64_t bias_ = 0;
   Address address_;
   std::unordered_map<uint32_t, std::vector<Switch>> switches_;
+  std::vector<StubPage> stub_pages_;
 };
 
 // A memfd that can be mapped executable, whatever vm.memfd_noexec says, or not at all executable.

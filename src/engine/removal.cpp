@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "abi/arena.h"
+#include "engine/breakpoints.h"
 #include "engine/memory_map.h"
 #include "engine/space_setup.h"
 #include "engine/text_patcher.h"
@@ -159,8 +160,9 @@ uint64_t find_thread_slot(const AddressSpace& space, uint64_t thread_pointer) {
 Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms) {
   if (space.empty()) return {};
   TRY_DO(tracer.keep_still(space.users, patience_ms));
+  settle_breakpoints(tracer, space);
   write_patches(space.memory, space.sites, PatchDirection::kRestore, [](size_t) {});
-  count_semaphores(space.memory, space.sites, PatchDirection::kRestore);
+  count_semaphores(space.memory, space.sites, {}, PatchDirection::kRestore);
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
   for (;;) {
     resolve_pending_returns(space, 0, space.memory);
@@ -189,9 +191,12 @@ Result<AddressSpace> find_remains(pid_t pid) {
   AddressSpace space;
   TRY(MemoryMap map, MemoryMap::read(pid));
   for (const Mapping& mapping : map.all()) {
-    if (mapping.offset != 0) continue;
     bool arena = mapping.path.starts_with("/memfd:spile-arena");
     if (!arena && !mapping.path.starts_with("/memfd:spile-code")) continue;
+    if (mapping.offset != 0) {  // stubs of punned jumps
+      space.code.push_back({Address(mapping.begin), Address(mapping.end)});
+      continue;
+    }
     if (!space.memory.is_open()) {
       TRY(space.memory, TargetMemory::open(pid));
     }

@@ -16,12 +16,20 @@ struct BuiltSites {
   std::shared_ptr<Region> region;
 };
 
+// Finds or maps memory for a stub that jumps to `target`, in one of the ranges; writes it. The chosen range and where.
+struct PlacedStub {
+  PunRange range;
+  Address at;
+};
+using StubSource = std::function<std::optional<PlacedStub>(Region& region, std::span<const PunRange> ranges, Address target)>;
+
 // Finds or maps a region for so many sites and bytes of trampolines.
 using RegionSource = std::function<Result<std::shared_ptr<Region>>(uint64_t sites, uint64_t code_room)>;
 
 // requests: all for this module, in the order in which they were made.
 Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Module& module,
-                               std::span<const SiteRequest> requests, const RegionSource& region_source);
+                               std::span<const SiteRequest> requests, const RegionSource& region_source,
+                               const StubSource& stub_source);
 
 // A site as it is kept while its patch is in the text.
 Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> original, const Trampoline& trampoline,

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "abi/arena.h"
+#include "engine/breakpoints.h"
 #include "engine/descriptor_channel.h"
 #include "engine/memory_map.h"
 #include "engine/remote_call.h"
@@ -58,20 +59,6 @@ class BorrowedThread {
   Thread& thread_;
 };
 
-Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thread) {
-  std::vector<uint8_t> bytes;
-  auto text_at = [&](Address at, uint64_t length) {
-    bytes.assign(length, 0);
-    bytes.resize(space.memory.read_some(at, bytes));
-    return std::span<const uint8_t>(bytes);
-  };
-  bool known = space.system_call.call != Address() && native_architecture().is_intact(space.system_call, text_at);
-  if (!known) {
-    TRY(space.system_call, find_system_call(space, thread.process->pid));
-  }
-  return RemoteCalls::begin(tracer, thread, space.system_call, space.memory);
-}
-
 Result<void> map_table(RemoteCalls& calls, AddressSpace& space) {
   TRY(uint64_t at,
       calls.call("map the process table", SYS_mmap,
@@ -86,13 +73,13 @@ Result<void> map_table(RemoteCalls& calls, AddressSpace& space) {
 
 // Maps the memory behind `fd` of ours into the target. where: 0 for any place.
 Result<Address> map_descriptor(RemoteCalls& calls, AddressSpace& space, pid_t pid, const char* what, int fd,
-                               uint64_t size, uint64_t protection, Address where) {
+                               uint64_t size, uint64_t protection, Address where, uint64_t offset = 0) {
   TRY(DescriptorChannel channel, DescriptorChannel::open(calls, space.memory, pid, space.process_table.begin));
   auto remote = channel.send(calls, fd);
   Result<uint64_t> mapped = Error{};
   if (remote.ok()) {
     uint64_t flags = MAP_SHARED | (where == Address() ? 0 : MAP_FIXED_NOREPLACE);
-    mapped = calls.call(what, SYS_mmap, {where.value, size, protection, flags, static_cast<uint64_t>(*remote), 0});
+    mapped = calls.call(what, SYS_mmap, {where.value, size, protection, flags, static_cast<uint64_t>(*remote), offset});
     TRY_DO(calls.call("close", SYS_close, {static_cast<uint64_t>(*remote)}));
   }
   TRY_DO(channel.close(calls));
@@ -159,6 +146,20 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
   return Error{"no thread of the process can be stopped", "is it stuck in the kernel (state D)?"};
 }
 
+Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thread) {
+  std::vector<uint8_t> bytes;
+  auto text_at = [&](Address at, uint64_t length) {
+    bytes.assign(length, 0);
+    bytes.resize(space.memory.read_some(at, bytes));
+    return std::span<const uint8_t>(bytes);
+  };
+  bool known = space.system_call.call != Address() && native_architecture().is_intact(space.system_call, text_at);
+  if (!known) {
+    TRY(space.system_call, find_system_call(space, thread.process->pid));
+  }
+  return RemoteCalls::begin(tracer, thread, space.system_call, space.memory);
+}
+
 Result<void> map_arena(SetupContext& context, AddressSpace& space) {
   if (space.arena.size() != 0) return {};
   TRY(Thread * thread, borrow_thread(context.tracer, space));
@@ -215,11 +216,86 @@ Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& 
   return last;
 }
 
+namespace {
+
+constexpr uint64_t kMostStubPages = 512;  // mappings are a limited resource of the target (vm.max_map_count)
+constexpr uint64_t kMostTries = 64;
+
+Result<void> map_stub_page(SetupContext& context, AddressSpace& space, Region& region, const Region::StubPage& page,
+                           Address where) {
+  TRY(Thread * thread, borrow_thread(context.tracer, space));
+  BorrowedThread guard(context.tracer, *thread);
+  TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
+  TRY(Address mapped, map_descriptor(calls, space, thread->process->pid, "map a page for punned jumps", region.fd(),
+                                     kPage, PROT_READ | PROT_EXEC, where, page.offset));
+  TRY_DO(calls.finish());
+  if (mapped != where) return Error{"a page for punned jumps lies elsewhere", ""};
+  return {};
+}
+
+// A stub in a page that is mapped already.
+std::optional<PlacedStub> use_mapped_page(Region& region, std::span<const PunRange> ranges, Address target) {
+  for (Region::StubPage& page : region.stub_pages()) {
+    for (Address base : page.mapped) {
+      for (const PunRange& range : ranges) {
+        Address from = std::max(base, range.low), to = std::min(base + kPage, range.low + static_cast<int64_t>(range.count));
+        for (Address at = from; at < to; at = at + 1) {
+          std::vector<uint8_t> code = native_architecture().emit_stub(at, target);
+          uint64_t offset = static_cast<uint64_t>(at - base);
+          if (!page.is_free(offset, code.size())) continue;
+          region.put_stub(page, offset, code);
+          return PlacedStub{range, at};
+        }
+      }
+    }
+  }
+  return {};
+}
+
+// Free bytes for a stub at `at` in a page that can be mapped there.
+Region::StubPage* page_for(Region& region, uint64_t offset, uint64_t length) {
+  for (Region::StubPage& page : region.stub_pages()) {
+    if (page.is_free(offset, length)) return &page;
+  }
+  Region::StubPage* page = region.add_stub_page();
+  return page && page->is_free(offset, length) ? page : nullptr;
+}
+
+}  // namespace
+
+std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space, Region& region,
+                                     std::span<const PunRange> ranges, Address target) {
+  if (space.users.empty()) return {};
+  if (auto placed = use_mapped_page(region, ranges, target)) return placed;
+  uint64_t mapped = 0;
+  for (const Region::StubPage& page : region.stub_pages()) mapped += page.mapped.size();
+  if (mapped >= kMostStubPages) return {};
+  auto map = MemoryMap::read(space.users.front()->pid);
+  if (!map.ok()) return {};
+  for (const PunRange& range : ranges) {
+    uint64_t step = std::max<uint64_t>(range.count / kMostTries / kPage * kPage, std::min(range.count, kPage));
+    for (uint64_t skip = 0; skip < range.count; skip += step) {
+      Address at = range.low + static_cast<int64_t>(skip);
+      uint64_t base = at.value / kPage * kPage;
+      std::vector<uint8_t> code = native_architecture().emit_stub(at, target);
+      if (at.value - base + code.size() > kPage || !map->is_free_page(base)) continue;
+      Region::StubPage* page = page_for(region, at.value - base, code.size());
+      if (!page || !map_stub_page(context, space, region, *page, Address(base)).ok()) continue;
+      region.put_stub(*page, at.value - base, code);
+      page->mapped.push_back(Address(base));
+      space.code.push_back({Address(base), Address(base + kPage)});
+      return PlacedStub{range, at};
+    }
+  }
+  return {};
+}
+
 Result<void> unmap_all(Tracer& tracer, AddressSpace& space) {
   if (space.empty()) return {};
   TRY(Thread * thread, borrow_thread(tracer, space));
   BorrowedThread guard(tracer, *thread);
   TRY(RemoteCalls calls, begin_calls(tracer, space, *thread));
+  TRY_DO(unguard_breakpoints(calls, space));
   for (const AddressRange& range : space.code) {
     TRY_DO(calls.call("unmap code", SYS_munmap, {range.begin.value, range.size()}));
   }
@@ -230,6 +306,7 @@ Result<void> unmap_all(Tracer& tracer, AddressSpace& space) {
   space.code.clear();
   space.regions.clear();
   space.arena = space.process_table = {};
+  space.trap_table = Address();
   return {};
 }
 

@@ -4,6 +4,8 @@
 
 #include "abi/code_image.h"
 #include "engine/address_space.h"
+#include "engine/remote_call.h"
+#include "engine/site_builder.h"
 #include "engine/tracer.h"
 
 namespace spile::engine {
@@ -18,6 +20,9 @@ struct SetupContext {
 // A thread that can carry out system calls for us, stopped and with a hold on it (the caller's to take off).
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space);
 
+// System calls by such a thread.
+Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thread);
+
 // Maps table and arena, if they are not yet there.
 Result<void> map_arena(SetupContext& context, AddressSpace& space);
 
@@ -25,6 +30,10 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space);
 // many sites and bytes of trampolines: an existing one, or a new one. REQUIRES: map_arena.
 Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& space, const Module& module,
                                            uint64_t sites, uint64_t code_room);
+
+// Memory for a stub that jumps from one of the ranges to `target`, a place in `region`; writes it.
+std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space, Region& region,
+                                     std::span<const PunRange> ranges, Address target);
 
 // Unmaps everything that the address space names. REQUIRES: nothing in it is reachable any more; all threads are still.
 Result<void> unmap_all(Tracer& tracer, AddressSpace& space);

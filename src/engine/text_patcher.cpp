@@ -44,9 +44,10 @@ void write_patches(const TargetMemory& memory, std::span<const PatchedSite> site
   }
 }
 
-void count_semaphores(const TargetMemory& memory, std::span<const PatchedSite> sites, PatchDirection direction) {
+void count_semaphores(const TargetMemory& memory, std::span<const PatchedSite> sites, const std::set<Address>& except,
+                      PatchDirection direction) {
   for (const PatchedSite& site : sites) {
-    if (site.semaphore == Address()) continue;
+    if (site.semaphore == Address() || except.contains(site.begin)) continue;
     auto value = memory.read_value<uint16_t>(site.semaphore);
     if (!value.ok() || (direction == PatchDirection::kRestore && *value == 0)) continue;
     uint16_t changed = static_cast<uint16_t>(direction == PatchDirection::kApply ? *value + 1 : *value - 1);

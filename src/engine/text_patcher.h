@@ -2,6 +2,7 @@
 // Writes patches into text and takes them out again, while all threads of the address space are still.
 
 #include <functional>
+#include <set>
 
 #include "engine/address_space.h"
 #include "engine/tracer.h"
@@ -15,8 +16,9 @@ enum class PatchDirection { kApply, kRestore };
 void write_patches(const TargetMemory& memory, std::span<const PatchedSite> sites, PatchDirection direction,
                    const std::function<void(size_t)>& untouched);
 
-// Raises (or lowers) by one the semaphores of sites that were applied (or restored).
-void count_semaphores(const TargetMemory& memory, std::span<const PatchedSite> sites, PatchDirection direction);
+// Raises (or lowers) by one the semaphores of sites that were applied (or restored), but those that begin at `except`.
+void count_semaphores(const TargetMemory& memory, std::span<const PatchedSite> sites, const std::set<Address>& except,
+                      PatchDirection direction);
 
 // Moves every program counter that `move` gives a new value, in the thread's registers and in signal frames on its
 // stack, whose handlers are going to return there. restarting: the kernel will step back over a system call

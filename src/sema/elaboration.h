@@ -71,7 +71,6 @@ void bind_targets(Elaboration& e);
 void fold_constants(Elaboration& e);
 void resolve_symbols(Elaboration& e);
 void refuse_unavailable(Elaboration& e);
-void check_regex(const syntax::Regex& expression, Diagnostics& diagnostics);  // of refuse-unavailable
 void infer_types(Elaboration& e);
 void display_globals(Elaboration& e);
 void check_statements(Elaboration& e);

@@ -195,7 +195,6 @@ bool is_pure(const Expression& expression) {
       case ExpressionKind::kAssignment:
       case ExpressionKind::kEmbedded:
       case ExpressionKind::kHistogramIndex:
-      case ExpressionKind::kRegex:  // matched() tells
         pure = false;
         return;
       case ExpressionKind::kBinary: {

@@ -26,6 +26,17 @@ struct Boundary {
   uint16_t relocated;
 };
 
+// Instruction punning (Chamith et al., "Instruction Punning: Lightweight Instrumentation for x86-64", PLDI 2017; with
+// prefixes: Duck et al., "Binary Rewriting without Control Flow Recovery", PLDI 2020, B2 and T1): a jump is laid over one
+// short instruction such that the last bytes of its displacement are those of the following instructions, which stay as
+// they are. It can lead to [low, low + count) only.
+struct PunRange {
+  uint8_t prefixes;     // bytes in front of the jump's opcode, without effect
+  uint8_t overwritten;  // bytes from the site's begin that the jump consists of
+  Address low;
+  uint64_t count;
+};
+
 // How one site is going to be patched. `window` is the run of whole instructions that the patch displaces.
 struct SitePlan {
   Mechanism mechanism = Mechanism::kRefused;
@@ -34,7 +45,9 @@ struct SitePlan {
   uint8_t window = 0;         // bytes of displaced instructions (and of padding behind them)
   uint8_t displaced = 0;      // of these, bytes of code that have to be carried out elsewhere
   uint8_t overwritten = 0;    // bytes that the jump itself takes, from begin
-  Address landing;            // kShortJump: padding that takes the 5-byte jump to the trampoline
+  Address landing;            // kShortJump: padding that takes the 5-byte jump to the trampoline; kPunned: the stub
+  std::vector<PunRange> puns;  // kPunned: where the stub may be
+  uint8_t prefixes = 0;        // kPunned, once a range is chosen
   bool falls_through = true;  // control can leave the window at its end
 
   static SitePlan refused(std::string why) {
@@ -60,6 +73,7 @@ struct Fragment {
   uint32_t site_id;
   Address enter;
   Address exit;
+  uint8_t offset = 0;  // runs before the displaced instruction that stood there, counted from the window's begin
 };
 
 // Where a kSwitchable fragment is switched: an aligned 8-byte word in the trampoline.
@@ -75,6 +89,12 @@ struct Trampoline {
   uint32_t displaced_begin = 0;      // the first relocated instruction
   std::vector<Boundary> boundaries;  // by original offset; the last is the window's end, where there is one
   std::vector<Gate> gates;
+};
+
+// Code that handles SIGTRAP within the target, followed by a table of {address behind the breakpoint, where to go on}.
+struct TrapAction {
+  std::vector<uint8_t> bytes;
+  uint64_t table_offset, restorer_offset;
 };
 
 // Registers of a stopped thread, as the architecture's ptrace regset has them.
@@ -113,6 +133,16 @@ class Architecture {
   // lookahead. offset: of the instruction in it. size: of the function from its entry, or 0.
   virtual SitePlan plan_instruction(std::span<const uint8_t> text, uint64_t offset, Address at, uint64_t size,
                                     bool function_known) const = 0;
+  // A patch that displaces the one instruction at `at` only, so that no branch can spoil it: kPunned if there are ranges,
+  // else kInt3 (the tracer moves the thread on). text: from there, with lookahead. most: bytes from `at` that may be part
+  // of the patch.
+  virtual SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) const = 0;
+  // Bytes of an instruction at the start of `text` that marks the landing of indirect branches and does nothing.
+  virtual uint64_t landing_mark(std::span<const uint8_t> text) const = 0;
+  // A jump from `at` to anywhere; keeps all registers and flags.
+  virtual std::vector<uint8_t> emit_stub(Address at, Address target) const = 0;
+  // Whether `offset` is where an instruction begins that the plan displaces.
+  virtual bool is_boundary(const SitePlan& plan, std::span<const uint8_t> original, uint64_t offset) const = 0;
   // Why the function's return address can't be replaced; empty if it can.
   virtual std::string return_obstacle(Address entry, const TextSource& text) const = 0;
   // What looks like direct branches in `text` and leads to bytes which are marked in `covered` (of text's size).
@@ -131,6 +161,9 @@ class Architecture {
   // *trap_offset unless the 32-bit word at `word` has a bit of `mask` set. For the dynamic linker's breakpoint.
   virtual std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask,
                                                 uint32_t* trap_offset) const = 0;
+  // A signal's handler at `at` that goes on where its table (all zero yet, at a multiple of 8) says, or, where it says
+  // nothing, lets the signal do what it does by default.
+  virtual TrapAction emit_trap_action(Address at, uint64_t entries) const = 0;
   // How far a jump reaches in either direction, with room for a module's data.
   virtual uint64_t reach() const = 0;
 

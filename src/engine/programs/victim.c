@@ -74,6 +74,17 @@ __asm__(
     "by_red_zone: movq %rdi, -8(%rsp)\n movq %rdi, -128(%rsp)\n xorl %eax, %eax\n cmpq $5, %rdi\n"
     "marked: nop\n adcq $0, %rax\n addq -8(%rsp), %rax\n addq -128(%rsp), %rax\n ret\n"
     ".size by_red_zone, .-by_red_zone\n.size marked, .-marked\n.popsection\n");
+// Functions that no 5-byte jump fits into: a loop to the second byte, where following bytes lead nowhere that is free; the
+// same with room for a punned jump; a jump table's label; a loop to the entry; three bytes between other functions.
+extern long cramped(long n), punned(long n), tight(long n);
+__asm__(
+    ".pushsection .text\n.globl cramped, punned, tight\n"
+    ".type cramped, @function\n.type punned, @function\n.type tight, @function\n"
+    ".p2align 4\ncramped: nop\n1: mov $0, %eax\n dec %rdi\n jg 1b\n lea 7(%rdi), %rax\n ret\n"
+    ".size cramped, .-cramped\n"
+    ".p2align 4\npunned: movl %edi, %eax\n1: dec %rdi\n jg 1b\n ret\n.size punned, .-punned\n"
+    ".p2align 4\ntight: mov %edi, %eax\n ret\n.size tight, .-tight\n"
+    "behind_tight: mov %edi, %eax\n add %eax, %eax\n ret\n.popsection\n");
 static jmp_buf place;
 EXPORT void jump_out(int depth) {
   if (depth == 0) longjmp(place, 1);
@@ -196,6 +207,11 @@ int main(int argc, char** argv) {
     } else if (!strcmp(word, "mark")) {
       sscanf(line, "%*s %ld", &n);
       printf("marked %ld %d\n", by_red_zone(n), mark_semaphore);
+    } else if (!strcmp(word, "short")) {
+      long sum = 0;
+      sscanf(line, "%*s %ld", &n);
+      for (long i = 0; i < n; i++) sum += cramped(3) + punned(5) + tight(9);
+      printf("sum %ld\n", sum);
     } else if (!strcmp(word, "longjmp")) {
       sscanf(line, "%*s %ld", &n);
       for (long i = 0; i < n; i++) {

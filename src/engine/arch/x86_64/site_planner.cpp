@@ -8,6 +8,7 @@
 
 #include "engine/arch/x86_64/branch_scan.h"
 #include "engine/arch/x86_64/decoder.h"
+#include "engine/region.h"
 
 namespace spile::engine::x86_64 {
 namespace {
@@ -149,6 +150,7 @@ SitePlan plan_instruction(std::span<const uint8_t> text, uint64_t offset, Addres
   Window window = measure(from, limit, kNearJump);
   if (window.problem) return SitePlan::refused(window.problem);
   if (window.inner_return != 0) return SitePlan::refused("a call within its first 5 bytes would return into the jump");
+  plan.displaced = window.length;
   if (window.length < kNearJump) {
     window.length += padding_behind(from, window.length, at);
     if (left == 0 || window.length < kNearJump) return SitePlan::refused("too short for a jump");
@@ -165,9 +167,37 @@ SitePlan plan_instruction(std::span<const uint8_t> text, uint64_t offset, Addres
   }
   plan.mechanism = Mechanism::kJump;
   plan.window = window.length;
-  plan.displaced = std::min<size_t>(window.length, limit);
   plan.falls_through = !window.leaves;
   return plan;
+}
+
+SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) {
+  Window window = measure(text, text.size(), 1);
+  if (window.problem) return SitePlan::refused(window.problem);
+  SitePlan plan;
+  plan.begin = at;
+  plan.window = plan.displaced = static_cast<uint8_t>(window.length);
+  plan.falls_through = !window.leaves;
+  for (uint8_t prefixes = 0; prefixes < window.length; prefixes++) {
+    uint8_t end = static_cast<uint8_t>(prefixes + kNearJump);
+    if (end > most || end > text.size() || end > kMaxPatch) break;
+    // The displacement's lowest bytes lie in the instruction and can be chosen.
+    int free_bytes = std::min(static_cast<int>(window.length) - prefixes - 1, 4);
+    uint32_t fixed = 0;
+    for (int i = free_bytes; i < 4; i++) fixed |= uint32_t{text[static_cast<size_t>(prefixes + 1 + i)]} << 8 * i;
+    if (free_bytes == 4) fixed = uint32_t{1} << 31;
+    int64_t distance = static_cast<int32_t>(fixed);
+    if (distance < 0 && at.value + end < static_cast<uint64_t>(-distance)) continue;
+    plan.puns.push_back({prefixes, end, at + end + distance, uint64_t{1} << 8 * free_bytes});
+  }
+  plan.mechanism = plan.puns.empty() ? Mechanism::kInt3 : Mechanism::kPunned;
+  plan.overwritten = plan.puns.empty() ? 1 : plan.puns.front().overwritten;
+  return plan;
+}
+
+uint64_t landing_mark(std::span<const uint8_t> text) {
+  auto first = decode(text);
+  return first && first->end_branch ? first->length : 0;
 }
 
 }  // namespace spile::engine::x86_64

@@ -171,12 +171,19 @@ Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t
                                    std::span<const Fragment> fragments, Address at) {
   Assembler out(at);
   Trampoline result;
-  for (const Fragment& fragment : fragments) emit_fragment(out, fragment, plan.begin, result.gates);
+  auto emit_fragments = [&](size_t offset) {
+    for (const Fragment& fragment : fragments) {
+      if (fragment.offset != offset) continue;
+      emit_fragment(out, fragment, plan.begin + static_cast<int64_t>(offset), result.gates);
+    }
+  };
+  emit_fragments(0);
   result.displaced_begin = out.offset();
   for (size_t done = 0; done < plan.displaced;) {
     auto instruction = decode(original.subspan(done));
     CHECK(instruction.has_value());  // plan_entry has decoded the same bytes
     result.boundaries.push_back({static_cast<uint8_t>(done), static_cast<uint16_t>(out.offset())});
+    if (done != 0) emit_fragments(done);
     TRY_DO(relocate(*instruction, original.subspan(done, instruction->length), plan.begin + static_cast<int64_t>(done),
                     out));
     done += instruction->length;
@@ -208,10 +215,26 @@ std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) {
     int64_t distance = plan.landing - (plan.begin + 2);
     CHECK(distance == static_cast<int8_t>(distance));
     out.bytes({0xeb, static_cast<uint8_t>(distance)});  // jmp rel8
+  } else if (plan.mechanism == Mechanism::kInt3) {
+    out.bytes({0xcc});
+  } else if (plan.mechanism == Mechanism::kPunned) {
+    for (int i = 0; i < plan.prefixes; i++) out.bytes({0x2e});  // cs: without effect on a near jump
+    out.jump(plan.landing);
   } else {
     out.jump(trampoline);
   }
   return out.take();
+}
+
+std::vector<uint8_t> emit_stub(Address at, Address target) {
+  Assembler near(at);
+  near.jump(target);
+  if (!near.out_of_reach()) return near.take();
+  Assembler far(at);
+  far.bytes({0xff, 0x25, 0x00, 0x00, 0x00, 0x00});  // jmp *0(%rip)
+  far.imm32(static_cast<int64_t>(target.value));
+  far.imm32(static_cast<int64_t>(target.value >> 32));
+  return far.take();
 }
 
 std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, uint32_t* trap_offset) {

@@ -14,6 +14,7 @@ Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t
 uint64_t trampoline_room(std::span<const Fragment> fragments);
 
 std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline);
+std::vector<uint8_t> emit_stub(Address at, Address target);
 std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, uint32_t* trap_offset);
 
 }  // namespace spile::engine::x86_64

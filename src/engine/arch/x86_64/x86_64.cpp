@@ -15,6 +15,7 @@
 #include "engine/arch/x86_64/signal_frame.h"
 #include "engine/arch/x86_64/site_planner.h"
 #include "engine/arch/x86_64/trampoline.h"
+#include "engine/arch/x86_64/trap_action.h"
 
 namespace spile::engine {
 namespace {
@@ -41,6 +42,14 @@ class X86_64 final : public Architecture {
                             bool function_known) const override {
     return x86_64::plan_instruction(text, offset, at, size, function_known);
   }
+  SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) const override {
+    return x86_64::plan_single(text, at, most);
+  }
+  uint64_t landing_mark(std::span<const uint8_t> text) const override { return x86_64::landing_mark(text); }
+  std::vector<uint8_t> emit_stub(Address at, Address target) const override { return x86_64::emit_stub(at, target); }
+  bool is_boundary(const SitePlan& plan, std::span<const uint8_t> original, uint64_t offset) const override {
+    return offset < plan.displaced && x86_64::is_instruction(original, offset);
+  }
   std::string return_obstacle(Address entry, const TextSource& text) const override {
     return x86_64::return_obstacle(entry, text);
   }
@@ -63,6 +72,9 @@ class X86_64 final : public Architecture {
   }
   std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, uint32_t* trap_offset) const override {
     return x86_64::emit_trap_unless(at, word, mask, trap_offset);
+  }
+  TrapAction emit_trap_action(Address at, uint64_t entries) const override {
+    return x86_64::emit_trap_action(at, entries);
   }
   uint64_t reach() const override { return (uint64_t{1} << 31) - (uint64_t{1} << 20); }
 

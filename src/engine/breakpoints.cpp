@@ -1,0 +1,132 @@
+#include "engine/breakpoints.h"
+
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/remote_call.h"
+
+namespace spile::engine {
+namespace {
+
+constexpr uint64_t kMostBreakpoints = 8192;
+constexpr uint64_t kTableSize = (kMostBreakpoints + 1) * 16;
+constexpr uint64_t kCodeRoom = 512;
+
+// struct sigaction as rt_sigaction(2) takes it.
+struct KernelAction {
+  uint64_t handler, flags, restorer, mask;
+};
+constexpr uint64_t kSaRestorer = 0x04000000;
+
+// Memory of the target that nobody else uses while we make calls in it.
+Address scratch(const AddressSpace& space) { return space.process_table.begin; }
+
+Result<KernelAction> read_action(RemoteCalls& calls, const AddressSpace& space) {
+  TRY_DO(calls.call("read the action for SIGTRAP", SYS_rt_sigaction, {SIGTRAP, 0, scratch(space).value, 8}));
+  auto action = space.memory.read_value<KernelAction>(scratch(space));
+  TRY_DO(space.memory.write_value(scratch(space), KernelAction{}));
+  return action;
+}
+
+Result<void> set_action(RemoteCalls& calls, const AddressSpace& space, const KernelAction& action) {
+  TRY_DO(space.memory.write_value(scratch(space), action));
+  auto set = calls.call("set the action for SIGTRAP", SYS_rt_sigaction, {SIGTRAP, scratch(space).value, 0, 8});
+  TRY_DO(space.memory.write_value(scratch(space), KernelAction{}));
+  if (!set.ok()) return std::move(set).error();
+  return {};
+}
+
+bool has_pending_trap(pid_t tid) {
+  siginfo_t signals[16];
+  __ptrace_peeksiginfo_args which{0, 0, 16};
+  long count = ptrace(PTRACE_PEEKSIGINFO, tid, &which, signals);
+  return std::any_of(signals, signals + std::max(count, 0L),
+                     [](const siginfo_t& signal) { return signal.si_signo == SIGTRAP; });
+}
+
+Result<void> install(SetupContext& context, AddressSpace& space, Region& region) {
+  TrapAction code = native_architecture().emit_trap_action(region.next(), kMostBreakpoints);
+  if (!region.has_room(0, code.bytes.size() + kCodeRoom)) return Error{"no room for breakpoints", ""};
+  Address handler = region.next();
+  TRY(Thread * thread, borrow_thread(context.tracer, space));
+  struct Guard {
+    Tracer& tracer;
+    Thread& thread;
+    ~Guard() { tracer.unhold(thread); }
+  } guard{context.tracer, *thread};
+  TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
+  TRY(KernelAction present, read_action(calls, space));
+  if (present.handler != reinterpret_cast<uint64_t>(SIG_DFL)) {
+    TRY_DO(calls.finish());
+    return Error{"only a breakpoint fits there, and the program handles SIGTRAP itself", ""};
+  }
+  region.append_code(code.bytes);
+  space.trap_table = handler + static_cast<int64_t>(code.table_offset);
+  space.trap_count = 0;
+  KernelAction action{handler.value, SA_SIGINFO | SA_ONSTACK | SA_RESTART | kSaRestorer,
+                      handler.value + code.restorer_offset, 0};
+  TRY_DO(set_action(calls, space, action));
+  return calls.finish();
+}
+
+}  // namespace
+
+uint64_t breakpoint_room() { return kTableSize + kCodeRoom; }
+
+Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Region& region,
+                               std::span<const PatchedSite> sites) {
+  if (space.trap_table == Address()) TRY_DO(install(context, space, region));
+  Region* owner = nullptr;
+  for (auto& each : space.regions) {
+    if (each->contains(space.trap_table)) owner = each.get();
+  }
+  if (!owner) return Error{"no room for breakpoints", ""};
+  for (const PatchedSite& site : sites) {
+    if (!site.is_breakpoint()) continue;
+    if (space.trap_count == kMostBreakpoints) return Error{"only a breakpoint fits there, and there are too many", ""};
+    Address entry = space.trap_table + static_cast<int64_t>(space.trap_count++ * 16);
+    // The first word, by which the entry is found, last.
+    owner->put_word(entry + 8, site.trampoline.value);
+    owner->put_word(entry, site.begin.value + 1);
+  }
+  return {};
+}
+
+Result<void> unguard_breakpoints(RemoteCalls& calls, AddressSpace& space) {
+  bool any = std::any_of(space.sites.begin(), space.sites.end(), [](const PatchedSite& s) { return s.is_breakpoint(); });
+  if (!any || space.process_table.size() == 0) return {};
+  TRY(KernelAction present, read_action(calls, space));
+  if (!space.in_code(Address(present.handler))) return {};
+  return set_action(calls, space, KernelAction{});
+}
+
+void settle_breakpoints(Tracer& tracer, AddressSpace& space) {
+  const Architecture& machine = native_architecture();
+  std::vector<Thread*> waiting;
+  for (Process* process : space.users) {
+    for (auto& [tid, thread] : process->threads) {
+      ThreadRegisters registers;
+      if (thread->running || !machine.read_registers(tid, registers).ok()) continue;
+      if (space.breakpoint_at(machine.pc(registers) - 1) && has_pending_trap(tid)) waiting.push_back(thread.get());
+    }
+  }
+  for (Thread* thread : waiting) {
+    // Its next stop is the signal's: Tracer and listener see to the rest.
+    if (thread->gone || ptrace(PTRACE_CONT, thread->tid, 0, static_cast<long>(std::exchange(thread->signal, 0))) != 0) continue;
+    thread->running = true;
+    if (!tracer.await_stop(*thread).ok() || thread->kind != StopKind::kSignal || thread->signal != SIGTRAP) continue;
+    // The listener does not know the breakpoints of a controller that was killed.
+    ThreadRegisters registers;
+    if (!machine.read_registers(thread->tid, registers).ok()) continue;
+    const PatchedSite* site = space.breakpoint_at(machine.pc(registers) - 1);
+    if (!site) continue;
+    machine.set_pc(registers, site->trampoline);
+    if (machine.write_registers(thread->tid, registers).ok()) thread->signal = 0;
+  }
+}
+
+}  // namespace spile::engine

@@ -1,0 +1,22 @@
+#pragma once
+// Sites that are breakpoints (Mechanism::kInt3). While we trace, the tracer moves a thread that meets one on to the
+// trampoline. In case we are killed, the process gets an action for SIGTRAP, in code of ours, that does the same from
+// within; it is put back at the end. A program that has an action for SIGTRAP of its own gets no breakpoints.
+
+#include "engine/space_setup.h"
+
+namespace spile::engine {
+
+// Before the breakpoints among `sites` are written into the text. region: has room for breakpoint_room().
+Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Region& region,
+                               std::span<const PatchedSite> sites);
+uint64_t breakpoint_room();
+
+// Puts the action for SIGTRAP back if it is ours.
+Result<void> unguard_breakpoints(RemoteCalls& calls, AddressSpace& space);
+
+// Threads that have run into a breakpoint, and wait for its signal, are moved on. REQUIRES: all are still; nothing has been
+// restored yet.
+void settle_breakpoints(Tracer& tracer, AddressSpace& space);
+
+}  // namespace spile::engine

@@ -1,0 +1,98 @@
+// Functions into which no jump fits.
+
+#include "engine/test_fixture.h"
+
+namespace spile::engine::test {
+namespace {
+
+const std::string kVictim = ENGINE_VICTIM;
+
+class ShortFunctionTest : public EngineFixture {
+ protected:
+  std::vector<SiteRequest> sites(bool with_returns) {
+    std::vector<SiteRequest> made;
+    for (const char* name : {"cramped", "punned", "tight"}) {
+      uint32_t site = static_cast<uint32_t>(made.size() + 1);
+      made.push_back(with_returns ? returns(kVictim, name, site) : entry(kVictim, name, site));
+    }
+    return made;
+  }
+};
+
+TEST_F(ShortFunctionTest, AreProbedBySomeMechanism) {
+  Program victim({kVictim, "1"});
+  victim.answer();
+  attach(victim.pid());
+  ArmReport report = arm(sites(false));
+  ASSERT_EQ(report.outcomes.size(), 3u);
+  EXPECT_STREQ(mechanism_name(report.outcomes[0].mechanism), "int3");
+  EXPECT_EQ(victim.ask("short 100", engine_.get()), "sum 2100");
+  for (uint32_t site : {1, 2, 3}) EXPECT_EQ(counts(site).entered, 100u) << site;
+  detach();
+  EXPECT_EQ(traces(victim.pid()), "");
+  EXPECT_EQ(victim.ask("short 100"), "sum 2100");
+}
+
+TEST_F(ShortFunctionTest, ReturnToo) {
+  Program victim({kVictim, "1"});
+  victim.answer();
+  attach(victim.pid());
+  arm(sites(true));
+  EXPECT_EQ(victim.ask("short 100", engine_.get()), "sum 2100");
+  for (uint32_t site : {1, 2, 3}) EXPECT_EQ(counts(site).returned, 100u) << site;
+  detach();
+  EXPECT_EQ(traces(victim.pid()), "");
+}
+
+TEST_F(ShortFunctionTest, BreakpointsHurtNobodyWhenTheControllerIsKilled) {
+  Program victim({kVictim, "1"});
+  victim.answer();
+  engine_.reset();
+  int armed[2];
+  ASSERT_EQ(pipe(armed), 0);
+  pid_t controller = fork();
+  if (controller == 0) {
+    open_engine({});
+    auto attached = engine_->attach(victim.pid());
+    auto report = engine_->arm(sites(false));
+    char byte = attached.ok() && report.ok() && report->armed() == 3 ? 'y' : 'n';
+    (void)!write(armed[1], &byte, 1);
+    for (;;) (void)engine_->poll(100);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(armed[0], &byte, 1), 1);
+  ASSERT_EQ(byte, 'y');
+  EXPECT_EQ(victim.ask("short 100"), "sum 2100");
+  victim.tell("short 20000");
+  usleep(2000);
+  kill(controller, SIGKILL);
+  waitpid(controller, nullptr, 0);
+  EXPECT_EQ(victim.answer(), "sum 420000");
+  EXPECT_EQ(victim.ask("short 100"), "sum 2100");
+  EXPECT_NE(traces(victim.pid()), "");
+  open_engine({});
+  victim.tell("short 20000");
+  attach(victim.pid());
+  EXPECT_EQ(traces(victim.pid()), "");
+  EXPECT_EQ(victim.answer(engine_.get()), "sum 420000");
+  detach();
+  EXPECT_EQ(victim.ask("short 100"), "sum 2100");
+}
+
+TEST_F(ShortFunctionTest, DetachWhileBreakpointsAreHit) {
+  Program victim({kVictim, "1"});
+  victim.answer();
+  for (int round = 0; round < 10; round++) {
+    open_engine({});
+    attach(victim.pid());
+    arm(sites(round % 2));
+    victim.tell("short 3000");
+    usleep(1000 * round);
+    detach();
+    EXPECT_EQ(victim.answer(), "sum 63000");
+    ASSERT_EQ(traces(victim.pid()), "");
+  }
+}
+
+}  // namespace
+}  // namespace spile::engine::test

@@ -1,0 +1,37 @@
+#pragma once
+// Which patch goes where, for all requests of one module at once: patches must not lie over each other, over branch targets,
+// or over places where something else begins. Addresses are dealt with from the highest to the lowest, since only what lies
+// behind a site can be in its way (Duck et al., "Binary Rewriting without Control Flow Recovery", PLDI 2020, section 4).
+
+#include <utility>
+
+#include "engine/address_space.h"
+#include "engine/text_image.h"
+
+namespace spile::engine {
+
+// Requests for one place, in order, and what becomes of them.
+struct Group {
+  Address entry;           // behind a landing mark (endbr64), if there is one
+  uint64_t size = 0;       // from `entry` to the function's end; 0: unknown
+  bool instruction = true;  // all requests are for an instruction, which need not be a function's first
+  Address function;        // of an instruction; 0 if unknown
+  std::vector<uint32_t> requests;
+  std::vector<std::pair<uint32_t, std::string>> refused;  // requests that the plan does not serve, and why
+  SitePlan plan;
+  std::vector<uint8_t> original;  // from plan.begin: what is displaced and what is overwritten
+  std::vector<uint8_t> padding;   // at plan.landing
+  // Groups behind this one, so many, that lie in its window: their handlers run in its trampoline.
+  uint32_t absorbed = 0;
+  bool is_absorbed = false;
+};
+
+inline constexpr uint8_t kLandingSize = 5;
+
+// By entry. Each has a plan, or is refused.
+std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module, std::span<const SiteRequest> requests);
+
+// The group's plan no longer holds: one that displaces a single instruction. text: from plan.begin.
+void fall_back(Group& group, std::span<const uint8_t> text, uint64_t most);
+
+}  // namespace spile::engine
