@@ -15,6 +15,8 @@ enum RecordKind : uint16_t {
   kWarning = 4,     // payload: a string, to be written to standard error as "WARNING: ..."
   kHistogram = 5,   // id: format index of the histogram; payload: the aggregate (aggregate.h), then its buckets
   kExit = 6,        // exit() was called (kernel domain; elsewhere ArenaHeader::exit_requested)
+  kSystem = 12,     // payload: a string: a shell command that system() wants run
+  kSwitchFile = 13, // switch_file(): output goes on in the next file of -S
   kErrorText = 7,   // payload: a string: error("...") of a script
 };
 

@@ -65,6 +65,13 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
     call("spile_rt_exit_session", unit.module.none(), {context});
     return number(0);
   }
+  if (name == "abort") {
+    // Like an uncaught error without a text. In a script function the caller sees one.
+    call("spile_rt_exit_session", unit.module.none(), {context});
+    b.CreateBr(handlers_.front().target);
+    start_dead_block();
+    return number(0);
+  }
   if (is_one_of(name, {"error", "warn", "log"})) {
     llvm::Value* text = lower(*syntax_call.arguments[0]);
     if (name == "error") raise_text(text);
@@ -112,7 +119,8 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
   if (fault) {
     llvm::Value* failed = b.CreateICmpNE(b.CreateLoad(b.getInt8Ty(), fault), b.getInt8(0));
     bool has_address = arguments.size() > 1 && arguments[1]->getType()->isIntegerTy(64);
-    std::string text = "read fault" + std::string(has_address ? " at %p" : "") + " near '" + syntax_call.name + "'";
+    bool writes = name.starts_with("spile_fn_set_");
+    std::string text = std::string(syntax_call.name.starts_with("kernel_") ? "kernel read fault" : writes ? "write fault" : "read fault") + std::string(has_address ? " at %p" : "") + " near '" + syntax_call.name + "'";
     raise_if(failed, syntax_call.range, text, has_address ? llvm::ArrayRef<llvm::Value*>(arguments[1]) : llvm::ArrayRef<llvm::Value*>());
   }
   return out ? out : gives_long ? result : number(0);

@@ -76,6 +76,10 @@ class DomainChecker {
       }
       return;
     }
+    if ((intrinsic.needs & kNeedsGuru) && !e_.program.guru) {
+      error(call, from, fmt::format("'{}' changes the traced program: only in guru mode", call.name), "run with -g");
+      return;
+    }
     bool in_function = probe_->kind == ProbeKind::kFunctionEntry || probe_->kind == ProbeKind::kFunctionReturn;
     if ((intrinsic.needs & (kNeedsArguments | kNeedsRegisters)) && !in_function) {
       error(call, from, fmt::format("'{}' needs a probe on a function", call.name), {});

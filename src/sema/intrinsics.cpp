@@ -31,6 +31,8 @@ std::vector<Intrinsic> make_table() {
       {"local_clock_ms", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"local_clock_s", kLong, {}, kNeedsNothing, kEverywhere, true},
 
+      {"ktime_get_ns", kLong, {}, kNeedsNothing, kInController | kInTarget, true},
+
       // Who runs.
       {"pid", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"tid", kLong, {}, kNeedsNothing, kEverywhere, true},
@@ -39,6 +41,13 @@ std::vector<Intrinsic> make_table() {
       {"euid", kLong, {}, kNeedsNothing, kInController | kInTarget, true},
       {"gid", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"egid", kLong, {}, kNeedsNothing, kInController | kInTarget, true},
+      {"pgrp", kLong, {}, kNeedsNothing, kInController | kInTarget, true},
+      {"sid", kLong, {}, kNeedsNothing, kInController | kInTarget, true},
+      {"pid2execname", kString, {kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"cmdline_args", kString, {kLong, kLong, kString}, kNeedsNothing, kInController | kInTarget, true},
+      {"env_var", kString, {kString}, kNeedsNothing, kInController | kInTarget, true},
+      {"__process_number", kLong, {kLong, kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"__parent_of", kLong, {kLong}, kNeedsNothing, kInController | kInTarget, true},
       {"cpu", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"execname", kString, {}, kNeedsNothing, kEverywhere, true},
       {"target", kLong, {}, kNeedsNothing, kEverywhere, true},
@@ -54,6 +63,9 @@ std::vector<Intrinsic> make_table() {
       // The session.
       {"exit", kNone, {}, kNeedsNothing, kEverywhere, false},
       {"error", kNone, {kString}, kNeedsNothing, kEverywhere, false},
+      {"abort", kNone, {}, kNeedsNothing, kEverywhere, false},
+      {"system", kNone, {kString}, kNeedsNothing, kInController | kInTarget, false},
+      {"switch_file", kNone, {}, kNeedsNothing, kInController | kInTarget, false},
       {"warn", kNone, {kString}, kNeedsNothing, kEverywhere, false},
       {"log", kNone, {kString}, kNeedsNothing, kEverywhere, false},
 
@@ -65,32 +77,67 @@ std::vector<Intrinsic> make_table() {
       {"strtol", kLong, {kString, kLong}, kNeedsNothing, kEverywhere, true},
       {"str_replace", kString, {kString, kString, kString}, kNeedsNothing, kInController | kInTarget, true},
       {"text_str", kString, {kString}, kNeedsNothing, kInController | kInTarget, true},
+      {"text_strn", kString, {kString, kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"string_quoted", kString, {kString}, kNeedsNothing, kInController | kInTarget, true},
+      {"strpos", kLong, {kString, kString}, kNeedsNothing, kInController | kInTarget, true},
+      {"__string_span", kLong, {kString, kLong, kString, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"__system_call_name", kString, {kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"__system_call_number", kLong, {kString}, kNeedsNothing, kInController | kInTarget, true},
+      {"__signal_name", kString, {kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"__errno_number", kLong, {kString}, kNeedsNothing, kInController | kInTarget, true},
       {"errno_str", kString, {kLong}, kNeedsNothing, kInController | kInTarget, true},
       {"ctime", kString, {kLong}, kNeedsNothing, kInController | kInTarget, true},
       {"ctime_now", kString, {}, kNeedsNothing, kInController | kInTarget, true},
       {"randint", kLong, {kLong}, kNeedsNothing, kEverywhere, false},
 
       // Memory of the traced program. The "2" forms give the default instead of failing.
-      {"user_string", kString, {kLong}, kCanFail, kInTraced, true},
-      {"user_string2", kString, {kLong, kString}, kNeedsNothing, kInTraced, true},
-      {"user_string_n", kString, {kLong, kLong}, kCanFail, kInTraced, true},
-      {"user_string_n2", kString, {kLong, kLong, kString}, kNeedsNothing, kInTraced, true},
-      {"user_string_quoted", kString, {kLong}, kNeedsNothing, kInTraced, true},
-      {"user_char", kLong, {kLong}, kCanFail, kInTraced, true},
-      {"user_short", kLong, {kLong}, kCanFail, kInTraced, true},
-      {"user_ushort", kLong, {kLong}, kCanFail, kInTraced, true},
-      {"user_int", kLong, {kLong}, kCanFail, kInTraced, true},
-      {"user_uint", kLong, {kLong}, kCanFail, kInTraced, true},
-      {"user_long", kLong, {kLong}, kCanFail, kInTraced, true},
-      {"user_ulong", kLong, {kLong}, kCanFail, kInTraced, true},
-      {"user_int8", kLong, {kLong}, kCanFail, kInTraced, true},
-      {"user_uint8", kLong, {kLong}, kCanFail, kInTraced, true},
-      {"user_int16", kLong, {kLong}, kCanFail, kInTraced, true},
-      {"user_uint16", kLong, {kLong}, kCanFail, kInTraced, true},
-      {"user_int32", kLong, {kLong}, kCanFail, kInTraced, true},
-      {"user_uint32", kLong, {kLong}, kCanFail, kInTraced, true},
-      {"user_int64", kLong, {kLong}, kCanFail, kInTraced, true},
-      {"user_uint64", kLong, {kLong}, kCanFail, kInTraced, true},
+      {"user_string", kString, {kLong}, kCanFail, kEverywhere, true},
+      {"user_string2", kString, {kLong, kString}, kNeedsNothing, kEverywhere, true},
+      {"user_string_n", kString, {kLong, kLong}, kCanFail, kEverywhere, true},
+      {"user_string_n2", kString, {kLong, kLong, kString}, kNeedsNothing, kEverywhere, true},
+      {"user_string_quoted", kString, {kLong}, kNeedsNothing, kEverywhere, true},
+      {"user_string_n_quoted", kString, {kLong, kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"user_string_utf16", kString, {kLong}, kCanFail, kInController | kInTarget, true},
+      {"user_string_utf32", kString, {kLong}, kCanFail, kInController | kInTarget, true},
+      {"user_buffer_quoted", kString, {kLong, kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"user_buffer_quoted_error", kString, {kLong, kLong, kLong}, kCanFail, kInController | kInTarget, true},
+
+      // Memory of the kernel: a fault everywhere else.
+      {"kernel_string", kString, {kLong}, kCanFail, kEverywhere, true},
+      {"kernel_string2", kString, {kLong, kString}, kNeedsNothing, kEverywhere, true},
+      {"kernel_string_n", kString, {kLong, kLong}, kCanFail, kEverywhere, true},
+      {"kernel_char", kLong, {kLong}, kCanFail, kEverywhere, true},
+      {"kernel_short", kLong, {kLong}, kCanFail, kEverywhere, true},
+      {"kernel_int", kLong, {kLong}, kCanFail, kEverywhere, true},
+      {"kernel_long", kLong, {kLong}, kCanFail, kEverywhere, true},
+      {"kernel_pointer", kLong, {kLong}, kCanFail, kEverywhere, true},
+
+      // What changes the traced program.
+      {"raise", kNone, {kLong}, kNeedsGuru, kInController | kInTarget, false},
+      {"udelay", kNone, {kLong}, kNeedsGuru, kInController | kInTarget, false},
+      {"set_user_string", kNone, {kLong, kString}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
+      {"set_user_string_n", kNone, {kLong, kLong, kString}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
+      {"set_user_char", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
+      {"set_user_short", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
+      {"set_user_int", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
+      {"set_user_long", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
+      {"set_user_pointer", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
+
+      // Doubles, each in a long.
+      {"fp_add", kLong, {kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"fp_sub", kLong, {kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"fp_mul", kLong, {kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"fp_div", kLong, {kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"fp_rem", kLong, {kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"fp_sqrt", kLong, {kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"fp_eq", kLong, {kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"fp_le", kLong, {kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"fp_lt", kLong, {kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"long_to_fp", kLong, {kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"fp_to_long", kLong, {kLong, kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"fp32_to_fp64", kLong, {kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"fp_to_string", kString, {kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"string_to_fp", kLong, {kString}, kNeedsNothing, kInController | kInTarget, true},
 
       // Arguments by their number, from 1, as the calling convention passes them; from the seventh on, the stack.
       {"int_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
@@ -110,6 +157,18 @@ std::vector<Intrinsic> make_table() {
       {"register", kLong, {kString}, kNeedsRegisters, kInTraced, true},
       {"u_register", kLong, {kString}, kNeedsRegisters, kInTraced, true},
   };
+  // Numbers in the traced program's memory: 0 where it can't be read, or an error.
+  static constexpr std::string_view kNumbers[][2] = {
+      {"user_char", "user_char_error"},     {"user_short", "user_short_error"},   {"user_ushort", "user_ushort_error"},
+      {"user_int", "user_int_error"},       {"user_uint", "user_uint_error"},     {"user_long", "user_long_error"},
+      {"user_ulong", "user_ulong_error"},   {"user_int8", "user_int8_error"},     {"user_uint8", "user_uint8_error"},
+      {"user_int16", "user_int16_error"},   {"user_uint16", "user_uint16_error"}, {"user_int32", "user_int32_error"},
+      {"user_uint32", "user_uint32_error"}, {"user_int64", "user_int64_error"},   {"user_uint64", "user_uint64_error"},
+  };
+  for (const auto& [plain, failing] : kNumbers) {
+    table.push_back({plain, kLong, {kLong}, kNeedsNothing, kEverywhere, true});
+    table.push_back({failing, kLong, {kLong}, kCanFail, kEverywhere, true});
+  }
   return table;
 }
 
@@ -132,6 +191,7 @@ struct Overload {
 constexpr Overload kOverloads[] = {
     {"user_string", 2, "user_string2"},
     {"user_string_n", 3, "user_string_n2"},
+    {"kernel_string", 2, "kernel_string2"},
     {"ctime", 0, "ctime_now"},
 };
 

@@ -17,6 +17,7 @@ enum IntrinsicNeeds : uint32_t {
   kNeedsRegisters = 4,  // register("rbx")
   kCanFail = 8,         // the runtime function's last parameter is bool* fault; true is a script error
 };
+constexpr uint32_t kNeedsGuru = 1u << 20;  // changes the traced program: only with -g
 enum IntrinsicDomains : uint32_t { kInController = 1, kInTarget = 2, kInKernel = 4, kEverywhere = 7 };
 
 struct Intrinsic {

@@ -2,7 +2,7 @@
 from spiletest import *
 
 spile("-e", r"""global caught probe process.function("bar") {
-  try { println(user_int64(8)) } catch (why) { printf("caught %s\n", why); caught++ }
+  try { println(user_int64_error(8)) } catch (why) { printf("caught %s\n", why); caught++ }
   printf("%d\n", $p->next->value)
   try { println($p->next->next->value) } catch { caught++ }
 }

@@ -64,9 +64,13 @@ SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int
   if (!string_at(context, address, length, out)) spile_rt_string_copy(out, otherwise);
 }
 
-#define SPILE_LOAD_FUNCTION(NAME, SIZE, SIGNED)                                               \
-  SPILE_INLINE int64_t spile_fn_user_##NAME(Context* context, int64_t address, bool* fault) { \
-    return number_at(context, address, SIZE, SIGNED, fault);                                  \
+#define SPILE_LOAD_FUNCTION(NAME, SIZE, SIGNED)                                                       \
+  SPILE_INLINE int64_t spile_fn_user_##NAME(Context* context, int64_t address) {                      \
+    bool fault;                                                                                       \
+    return number_at(context, address, SIZE, SIGNED, &fault);                                         \
+  }                                                                                                   \
+  SPILE_INLINE int64_t spile_fn_user_##NAME##_error(Context* context, int64_t address, bool* fault) { \
+    return number_at(context, address, SIZE, SIGNED, fault);                                          \
   }
 SPILE_LOAD_FUNCTION(char, 1, true)
 SPILE_LOAD_FUNCTION(short, 2, true)
@@ -84,6 +88,26 @@ SPILE_LOAD_FUNCTION(uint32, 4, false)
 SPILE_LOAD_FUNCTION(int64, 8, true)
 SPILE_LOAD_FUNCTION(uint64, 8, false)
 #undef SPILE_LOAD_FUNCTION
+
+#define SPILE_KERNEL_FUNCTION(NAME, SIZE, SIGNED)                                               \
+  SPILE_INLINE int64_t spile_fn_kernel_##NAME(Context* context, int64_t address, bool* fault) { \
+    return number_at(context, address, SIZE, SIGNED, fault);                                    \
+  }
+SPILE_KERNEL_FUNCTION(char, 1, true)
+SPILE_KERNEL_FUNCTION(short, 2, true)
+SPILE_KERNEL_FUNCTION(int, 4, true)
+SPILE_KERNEL_FUNCTION(long, 8, true)
+SPILE_KERNEL_FUNCTION(pointer, 8, false)
+#undef SPILE_KERNEL_FUNCTION
+SPILE_INLINE void spile_fn_kernel_string(Context* context, int64_t address, char* out, bool* fault) {
+  *fault = !string_at(context, address, -1, out);
+}
+SPILE_INLINE void spile_fn_kernel_string2(Context* context, int64_t address, const char* otherwise, char* out) {
+  if (!string_at(context, address, -1, out)) spile_rt_string_copy(out, otherwise);
+}
+SPILE_INLINE void spile_fn_kernel_string_n(Context* context, int64_t address, int64_t length, char* out, bool* fault) {
+  *fault = !string_at(context, address, length, out);
+}
 
 }  // extern "C"
 

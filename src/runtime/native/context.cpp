@@ -8,15 +8,6 @@ namespace spile::rt {
 
 namespace {
 
-struct Timespec {
-  int64_t seconds, nanoseconds;
-};
-
-SPILE_COLD int64_t system_clock_ns() {
-  Timespec now = {0, 0};
-  if (may_call_system()) system_call(kSysClockGettime, 0 /* CLOCK_REALTIME */, reinterpret_cast<long>(&now));
-  return now.seconds * 1'000'000'000 + now.nanoseconds;
-}
 
 // The low 64 bits of the 128-bit product, shifted right.
 SPILE_INLINE inline uint64_t multiply_shift(uint64_t a, uint64_t b, uint32_t shift) {
@@ -35,6 +26,14 @@ SPILE_COLD uint64_t identity_number(long number) {
 
 }  // namespace
 
+SPILE_COLD int64_t system_clock_ns(long clock) {
+  struct {
+    int64_t seconds, nanoseconds;
+  } now = {0, 0};
+  if (may_call_system()) system_call(kSysClockGettime, clock, reinterpret_cast<long>(&now));
+  return now.seconds * 1'000'000'000 + now.nanoseconds;
+}
+
 extern "C" {
 
 SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
@@ -45,7 +44,7 @@ SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
     uint32_t shift = load_relaxed(&header->clock_shift);
     uint64_t base_tsc = load_relaxed(&header->clock_base_tsc);
     uint64_t base_ns = load_relaxed(&header->clock_base_ns);
-    if (unlikely(mult == 0)) return system_clock_ns();
+    if (unlikely(mult == 0)) return system_clock_ns(0 /* CLOCK_REALTIME */);
     uint64_t passed = read_tsc() - base_tsc;
     compiler_barrier();
     if (likely(!(sequence & 1) && load_relaxed(&header->clock_sequence) == sequence)) {

@@ -42,6 +42,35 @@ fault:
   return false;
 }
 
+#define SPILE_STORE(INSTRUCTION)                 \
+  asm goto("1: " INSTRUCTION                     \
+           "\n"                                  \
+           ".pushsection " SPILE_FIXUPS          \
+           ",\"a\",@progbits\n.balign 4\n"       \
+           ".long 1b - .\n.long %l[fault] - .\n" \
+           ".popsection"                         \
+           :                                     \
+           : "r"(value), "r"(address)            \
+           : "memory"                            \
+           : fault)
+
+// Writes the low `kSize` bytes. False: they can't be written.
+template <uint32_t kSize>
+SPILE_INLINE inline bool store_word(uint64_t address, uint64_t value) {
+  if constexpr (kSize == 1) {
+    SPILE_STORE("movb %b0, (%1)");
+  } else if constexpr (kSize == 2) {
+    SPILE_STORE("movw %w0, (%1)");
+  } else if constexpr (kSize == 4) {
+    SPILE_STORE("movl %k0, (%1)");
+  } else {
+    SPILE_STORE("movq %0, (%1)");
+  }
+  return true;
+fault:
+  return false;
+}
+
 // The word at fs:0. False: the fs base of this thread points nowhere.
 SPILE_INLINE inline bool load_word_at_fs(uint64_t* value) {
   uint64_t word;

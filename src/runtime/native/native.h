@@ -115,6 +115,9 @@ SPILE_INLINE inline void pause_cpu() {
   asm volatile("pause" ::: "memory");
 }
 
+// By a system call; 0 where none may be made.
+SPILE_COLD int64_t system_clock_ns(long clock);
+
 // Takes the overflow slot's spin lock. False: not to be had within ~10 ms.
 bool take_lock(uint32_t* lock, uint32_t value);
 SPILE_INLINE inline void give_lock(uint32_t* lock) {

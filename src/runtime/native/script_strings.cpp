@@ -120,6 +120,47 @@ SPILE_INLINE int64_t spile_fn_stringat(Context*, const char* text, int64_t posit
   buffer.end();
 }
 
+// Escaped, at most `limit` characters of it (0: as many as there is room for); in quotes where wanted.
+[[gnu::noinline]] void spile_fn_text_strn(Context*, const char* text, int64_t limit, int64_t quoted, char* out) {
+  uint32_t most = limit <= 0 || limit >= spile_rt_string_size ? spile_rt_string_size : static_cast<uint32_t>(limit) + 1;
+  uint32_t length = spile_rt_string_length(text);
+  if (quoted) return put_quoted(out, most, text, length, false);
+  TextBuffer buffer = {out, 0};
+  for (uint32_t i = 0; i < length; ++i) {
+    char escaped[4];
+    uint32_t count = escape_byte(escaped, static_cast<uint8_t>(text[i]));
+    if (buffer.at + count + 1 > most) break;
+    buffer.put(escaped, count);
+  }
+  buffer.end();
+}
+
+[[gnu::noinline]] void spile_fn_string_quoted(Context*, const char* text, char* out) {
+  put_quoted(out, spile_rt_string_size, text, spile_rt_string_length(text), false);
+}
+
+// Where `needle` is in `text`, or -1.
+[[gnu::noinline]] int64_t spile_fn_strpos(Context*, const char* text, const char* needle) {
+  uint32_t length = spile_rt_string_length(text), needle_length = spile_rt_string_length(needle);
+  if (needle_length == 0) return 0;
+  uint32_t at = find_text(text, length, 0, needle, needle_length);
+  return at == length ? -1 : static_cast<int64_t>(at);
+}
+
+// How many characters from `from` on are in `set` (wanted 1), or are not (0).
+[[gnu::noinline]] int64_t spile_fn___string_span(Context*, const char* text, int64_t from, const char* set,
+                                                 int64_t wanted) {
+  int64_t length = spile_rt_string_length(text), set_length = spile_rt_string_length(set);
+  if (from < 0 || from > length) return 0;
+  int64_t at = from;
+  for (; at < length; ++at) {
+    bool found = false;
+    for (int64_t i = 0; i < set_length && !found; ++i) found = set[i] == text[at];
+    if (found != (wanted != 0)) break;
+  }
+  return at - from;
+}
+
 }  // extern "C"
 
 }  // namespace spile::rt

@@ -1,4 +1,4 @@
-// The library's functions about time, errors and the process.
+// The library's functions about time and errors.
 
 #include "runtime/native/script_functions.h"
 
@@ -173,13 +173,12 @@ void put_number(char* at, uint32_t value, uint32_t digits, char filler) {
   }
 }
 
-inline constexpr long kSysGetgid = 104, kSysGeteuid = 107, kSysGetegid = 108, kSysGetppid = 110;
-
-SPILE_COLD int64_t ask_system(long number) {
-  return may_call_system() ? system_call(number) : -1;
-}
-
 }  // namespace
+
+const char* error_name(uint32_t number) {
+  static_assert(sizeof(kErrors) / sizeof(kErrors[0]) == kErrorCount && sizeof(kErrors[0]) == 16);
+  return kErrors[number];
+}
 
 extern "C" {
 
@@ -241,17 +240,26 @@ SPILE_CLOCK(ms, 1'000'000)
 SPILE_CLOCK(s, 1'000'000'000)
 #undef SPILE_CLOCK
 
-SPILE_INLINE int64_t spile_fn_ppid(Context*) {
-  return ask_system(kSysGetppid);
+int64_t spile_fn_ktime_get_ns(Context*) {
+  return may_call_system() ? system_clock_ns(1 /* CLOCK_MONOTONIC */) : 0;
 }
-SPILE_INLINE int64_t spile_fn_euid(Context*) {
-  return ask_system(kSysGeteuid);
+
+// Busy for that long. The time is bounded: a handler holds up the program that it probes.
+[[gnu::noinline]] void spile_fn_udelay(Context* context, int64_t us) {
+  constexpr int64_t kMost = 10'000'000;
+  int64_t end = spile_rt_clock_ns(context) + (us > kMost ? kMost : us) * 1000;
+  while (spile_rt_clock_ns(context) < end) pause_cpu();
 }
-SPILE_INLINE int64_t spile_fn_gid(Context*) {
-  return ask_system(kSysGetgid);
+
+// A record for the controller, which does what it says when it collects the output (abi/record.h).
+[[gnu::noinline]] void spile_fn_system(Context* context, const char* command) {
+  uint32_t length = spile_rt_string_length(command);
+  if (char* record = spile_rt_record_begin(context, abi::kSystem, 0, length + 16)) {
+    spile_rt_record_end(context, record, spile_rt_record_put_string(record, command, length));
+  }
 }
-SPILE_INLINE int64_t spile_fn_egid(Context*) {
-  return ask_system(kSysGetegid);
+[[gnu::noinline]] void spile_fn_switch_file(Context* context) {
+  if (char* record = spile_rt_record_begin(context, abi::kSwitchFile, 0, 0)) spile_rt_record_end(context, record, record);
 }
 
 }  // extern "C"
