@@ -146,8 +146,8 @@ TEST(Refusals, TellsOneVariableOnceForAllItsPlaces) {
 }
 
 TEST(Refusals, Domains) {
-  expect_error("probe begin { println(user_string(1)) }",
-               "'user_string' needs a traced program, and a begin probe runs in none");
+  expect_error("probe begin { println(int_arg(1)) }",
+               "'int_arg' needs a traced program, and a begin probe runs in none");
   expect_error("function f() { return int_arg(1) } probe timer.s(1) { println(f()) }", "note: called from here");
   expect_error(leaving("println(int_arg(1))"), "the arguments are gone when the function returns");
   expect_error(entry("println(int_arg(0))"), "arguments are numbered from 1");
