@@ -1,6 +1,7 @@
 #include "engine/site_layout.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -87,15 +88,36 @@ std::vector<Group> group_by_place(const Module& module, std::span<const SiteRequ
   return groups;
 }
 
-SitePlan plan_instruction(const Group& group, const TextImage& text) {
-  const Architecture& machine = native_architecture();
-  bool known = group.function != Address() && group.function <= group.entry && group.size != 0;
-  Address from = known ? group.function : group.entry;
-  uint64_t offset = static_cast<uint64_t>(group.entry - from);
-  uint64_t size = group.size == 0 ? 0 : offset + group.size;
-  auto bytes = text.at(from, std::max<uint64_t>(size, 256) + machine.lookahead());
-  return machine.plan_instruction(bytes, offset, group.entry, size, known);
-}
+// What is known of functions, each looked at once.
+class Flows {
+ public:
+  Flows(const AddressSpace& space, const TextImage& text) : space_(space), text_(text) {}
+
+  const FunctionFlow& of(Address function, uint64_t size) {
+    auto found = flows_.find(function);
+    if (found != flows_.end() && found->second.size >= size) return found->second;
+    const Architecture& machine = native_architecture();
+    auto read = [&](Address from, std::span<uint8_t> into) { return space_.memory.read_some(from, into); };
+    auto bytes = text_.at(function, size + machine.lookahead());
+    return flows_.insert_or_assign(function, machine.analyse_function(bytes, function, size, read)).first->second;
+  }
+  // Of the function that the group is the entry of, or lies in.
+  const FunctionFlow* of(const Group& group) {
+    if (group.size == 0) return nullptr;
+    if (!group.instruction) return &of(group.entry, group.size);
+    if (group.function == Address() || group.function > group.entry) return nullptr;
+    return &of(group.function, static_cast<uint64_t>(group.entry - group.function) + group.size);
+  }
+  const FunctionFlow* before(Address at) const {
+    auto after = flows_.lower_bound(at);
+    return after == flows_.begin() ? nullptr : &std::prev(after)->second;
+  }
+
+ private:
+  const AddressSpace& space_;
+  const TextImage& text_;
+  std::map<Address, FunctionFlow> flows_;
+};
 
 // Takes the return probes out of a group whose function can't have any.
 void refuse_returns(Group& group, const Module& module, std::span<const SiteRequest> requests, const TextImage& text) {
@@ -163,8 +185,8 @@ std::set<Group*> find_far_targets(std::vector<Group>& groups, const TextImage& t
 
 class Layout {
  public:
-  Layout(const AddressSpace& space, std::vector<Group>& groups, const TextImage& text)
-      : groups_(groups), text_(text), taken_(space) {}
+  Layout(const AddressSpace& space, std::vector<Group>& groups, const TextImage& text, Flows& flows)
+      : groups_(groups), text_(text), flows_(flows), taken_(space) {}
 
   void settle(size_t index, bool spoilt) {
     Group& group = groups_[index];
@@ -229,19 +251,48 @@ class Layout {
   void single(Group& group) {
     uint64_t most = 0;
     while (most < kMaxPatch && taken_.is_free(group.entry, group.entry + static_cast<int64_t>(most + 1))) most++;
+    if (most == 0) {
+      group.plan = SitePlan::refused("another site's patch lies there");
+      return;
+    }
     fall_back(group, text_.at(group.entry, native_architecture().lookahead()), most);
+    if (is_placed(group) && most >= 2) land_on_island(group);
+  }
+  bool holds_entry(Address begin, Address end) const {
+    auto at = std::lower_bound(groups_.begin(), groups_.end(), begin,
+                               [](const Group& group, Address value) { return group.entry < value; });
+    return at != groups_.end() && at->entry < end;
+  }
+  // A short jump to a near one in padding nearby, where there is some.
+  void land_on_island(Group& group) {
+    const FunctionFlow* own = flows_.of(group);
+    // Neighbours' padding too, as far as they have been looked at.
+    for (const FunctionFlow* flow : {own, flows_.before(group.entry)}) {
+      if (!flow) continue;
+      for (auto [begin, length] : flow->islands) {
+        for (Address at = begin; at + kLandingSize <= begin + static_cast<int64_t>(length); at = at + 1) {
+          if (holds_entry(at, at + kLandingSize)) continue;
+          if (taken_.is_free(at, at + kLandingSize) && native_architecture().land_nearby(group.plan, at)) return;
+        }
+      }
+    }
+  }
+  // Which range a punned jump gets is not decided yet.
+  static uint64_t span_of(const SitePlan& plan) {
+    return plan.mechanism == Mechanism::kPunned ? plan.puns.back().overwritten : plan.overwritten;
   }
   void take(const Group& group) {
-    taken_.add(group.plan.begin, group.plan.overwritten);
+    taken_.add(group.plan.begin, span_of(group.plan));
     if (group.plan.mechanism == Mechanism::kShortJump) taken_.add(group.plan.landing, kLandingSize);
   }
   void give_back(const Group& group) {
-    taken_.remove(group.plan.begin, group.plan.overwritten);
+    taken_.remove(group.plan.begin, span_of(group.plan));
     if (group.plan.mechanism == Mechanism::kShortJump) taken_.remove(group.plan.landing, kLandingSize);
   }
 
   std::vector<Group>& groups_;
   const TextImage& text_;
+  Flows& flows_;
   Taken taken_;
 };
 
@@ -269,19 +320,20 @@ std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module
   const Architecture& machine = native_architecture();
   TextImage text = read_text(space, module, requests);
   std::vector<Group> groups = group_by_place(module, requests, text);
+  Flows flows(space, text);
   for (Group& group : groups) {
     auto bytes = text.at(group.entry, std::max<uint64_t>(group.size, 256) + machine.lookahead());
     if (bytes.empty()) {
       group.plan = SitePlan::refused("its address is not in the module's executable memory");
       continue;
     }
-    group.plan =
-        group.instruction ? plan_instruction(group, text) : machine.plan_entry(bytes, group.entry, group.size);
+    group.plan = group.instruction ? machine.plan_instruction(bytes, group.entry, group.size, flows.of(group))
+                                   : machine.plan_entry(bytes, group.entry, group.size);
     if (!is_placed(group)) fall_back(group, bytes, 0);
     if (is_placed(group)) refuse_returns(group, module, requests, text);
   }
   std::set<Group*> spoilt = find_far_targets(groups, text);
-  Layout layout(space, groups, text);
+  Layout layout(space, groups, text, flows);
   for (size_t i = groups.size(); i-- > 0;) layout.settle(i, spoilt.contains(&groups[i]));
   for (Group& group : groups) {
     if (is_placed(group) && !group.is_absorbed) keep_originals(group, text);

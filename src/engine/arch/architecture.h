@@ -4,12 +4,14 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "abi/trampoline.h"
@@ -59,6 +61,25 @@ struct SitePlan {
 
 // Text at an address, as much as there is up to `length` bytes; empty if it isn't executable.
 using TextSource = std::function<std::span<const uint8_t>(Address at, uint64_t length)>;
+
+// Reads what there is at an address; says how many bytes.
+using MemoryReader = std::function<size_t(Address from, std::span<uint8_t> into)>;
+
+// What is known of a function's branches.
+struct FunctionFlow {
+  Address entry;
+  uint64_t size = 0;
+  bool known = true;              // false: it may branch to other places of its own than `targets`
+  std::vector<uint32_t> targets;  // offsets from entry that its own branches lead to, sorted
+  // Padding of at least 5 bytes that is never executed, in the function or right behind it.
+  std::vector<std::pair<Address, uint64_t>> islands;
+
+  // Whether a branch leads to an offset in [first, last].
+  bool leads_into(uint64_t first, uint64_t last) const {
+    auto at = std::lower_bound(targets.begin(), targets.end(), first);
+    return at != targets.end() && *at <= last;
+  }
+};
 
 // Offsets into a piece of text.
 struct TextBranch {
@@ -129,14 +150,19 @@ class Architecture {
   // Decides how the function at `entry` can be patched. text: its bytes as they are now, with at least lookahead()
   // bytes behind its end where there are any. size: of the function; 0 if unknown.
   virtual SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const = 0;
-  // The same for an instruction. text: from the function's entry (from the instruction, if function_known is false), with
-  // lookahead. offset: of the instruction in it. size: of the function from its entry, or 0.
-  virtual SitePlan plan_instruction(std::span<const uint8_t> text, uint64_t offset, Address at, uint64_t size,
-                                    bool function_known) const = 0;
+  // The same for an instruction. text: from there, with lookahead. left: bytes to the function's end; 0 if unknown.
+  // flow: of the function; nullptr if nothing is known of it.
+  virtual SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t left,
+                                    const FunctionFlow* flow) const = 0;
+  // text: from the entry, with lookahead. read: of any memory, for jump tables.
+  virtual FunctionFlow analyse_function(std::span<const uint8_t> text, Address entry, uint64_t size,
+                                        const MemoryReader& read) const = 0;
   // A patch that displaces the one instruction at `at` only, so that no branch can spoil it: kPunned if there are ranges,
   // else kInt3 (the tracer moves the thread on). text: from there, with lookahead. most: bytes from `at` that may be part
   // of the patch.
   virtual SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) const = 0;
+  // Turns such a plan into a kShortJump to `landing` if a short jump fits and reaches; says whether.
+  virtual bool land_nearby(SitePlan& plan, Address landing) const = 0;
   // Bytes of an instruction at the start of `text` that marks the landing of indirect branches and does nothing.
   virtual uint64_t landing_mark(std::span<const uint8_t> text) const = 0;
   // A jump from `at` to anywhere; keeps all registers and flags.

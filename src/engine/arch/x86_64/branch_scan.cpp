@@ -60,15 +60,6 @@ bool branches_into(std::span<const uint8_t> code, uint32_t first, uint32_t last)
   return disassembly_branches_into(code, first, count);
 }
 
-bool jumps_indirectly(std::span<const uint8_t> code) {
-  for (size_t at = 0; at < code.size();) {
-    auto instruction = decode(code.subspan(at));
-    if (instruction && instruction->indirect_jump) return true;
-    at += instruction ? instruction->length : 1;
-  }
-  return false;
-}
-
 std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text, const std::vector<bool>& covered) {
   std::vector<TextBranch> found;
   if (text.size() < 6) return found;

@@ -13,9 +13,6 @@ namespace spile::engine::x86_64 {
 // Offsets are from the start of `code`. A branch to the first instruction itself is no obstacle: it meets the jump.
 bool branches_into(std::span<const uint8_t> code, uint32_t first, uint32_t last);
 
-// Whether it has a jump through a register or memory, as a switch has.
-bool jumps_indirectly(std::span<const uint8_t> code);
-
 // Bytes anywhere in `text` that could be a direct branch to a byte marked in `covered` (of the same size; the bytes
 // that jumps are going to lie over): a cold part of a function lies far from it. A few of what is found are no branches
 // but happen to look like one; is_instruction tells.

@@ -25,10 +25,12 @@ struct Instruction {
   bool nop = false;                 // any form of nop
   bool end_branch = false;          // endbr64
   bool indirect_jump = false;       // kLeaves: jmp r/m64
+  bool by_table = false;            // kLeaves: jmp to a register, or through memory with an index
   bool uses_stack_pointer = false;  // kIndirectCall: its operand reads rsp
   uint8_t condition = 0;            // kConditional: the low 4 bits of the opcode
   uint8_t opcode_offset = 0;        // of the (one-byte) opcode of kCounted and kIndirectCall
   uint8_t rip_displacement = 0;     // offset of a disp32 relative to rip; 0: none
+  uint8_t absolute_displacement = 0;  // offset of a disp32 that stands without base register; 0: none
   int64_t relative = 0;             // direct branches: target minus the end of the instruction
 };
 

@@ -126,16 +126,8 @@ SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size)
   return plan;
 }
 
-SitePlan plan_instruction(std::span<const uint8_t> text, uint64_t offset, Address at, uint64_t size,
-                          bool function_known) {
-  std::span<const uint8_t> from = text.subspan(std::min<uint64_t>(offset, text.size()));
-  auto first = decode(from);
-  if (first && first->end_branch) {  // nothing but an indirect branch's landing: behind it is the same place
-    offset += first->length;
-    at = at + first->length;
-    from = from.subspan(first->length);
-    first = decode(from);
-  }
+SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t left, const FunctionFlow* flow) {
+  auto first = decode(text);
   if (!first) return SitePlan::refused("its bytes are no instruction");
   SitePlan plan;
   plan.begin = at;
@@ -145,30 +137,37 @@ SitePlan plan_instruction(std::span<const uint8_t> text, uint64_t offset, Addres
     plan.window = first->length;
     return plan;
   }
-  uint64_t left = size > offset ? size - offset : 0;
-  size_t limit = left == 0 ? from.size() : std::min<uint64_t>(left, from.size());
-  Window window = measure(from, limit, kNearJump);
+  size_t limit = left == 0 ? text.size() : std::min<uint64_t>(left, text.size());
+  Window window = measure(text, limit, kNearJump);
   if (window.problem) return SitePlan::refused(window.problem);
   if (window.inner_return != 0) return SitePlan::refused("a call within its first 5 bytes would return into the jump");
   plan.displaced = window.length;
   if (window.length < kNearJump) {
-    window.length += padding_behind(from, window.length, at);
-    if (left == 0 || window.length < kNearJump) return SitePlan::refused("too short for a jump");
+    if (left == 0 || window.length < left) return SitePlan::refused("its code goes on within the jump's 5 bytes");
+    if (window.length + padding_behind(text, window.length, at) < kNearJump) {
+      return SitePlan::refused("too short for a jump, and no padding behind it");
+    }
     window.length = kNearJump;
   }
   if (first->length < kNearJump) {
-    if (!function_known) return SitePlan::refused("shorter than a jump, and nothing is known of the code around it");
-    std::span<const uint8_t> function = text.first(size == 0 ? text.size() : std::min<uint64_t>(size, text.size()));
-    uint32_t begin = static_cast<uint32_t>(offset);
-    if (branches_into(function, begin + 1, begin + kNearJump - 1)) {
-      return SitePlan::refused("a branch leads into its first 5 bytes");
-    }
-    if (jumps_indirectly(function)) return SitePlan::refused("a jump table may lead into its first 5 bytes");
+    if (!flow) return SitePlan::refused("shorter than a jump, and nothing is known of the code around it");
+    uint64_t begin = static_cast<uint64_t>(at - flow->entry);
+    if (!flow->known) return SitePlan::refused("a jump table may lead into its first 5 bytes");
+    if (flow->leads_into(begin + 1, begin + kNearJump - 1)) return SitePlan::refused("a branch leads into its first 5 bytes");
   }
   plan.mechanism = Mechanism::kJump;
   plan.window = window.length;
   plan.falls_through = !window.leaves;
   return plan;
+}
+
+bool land_nearby(SitePlan& plan, Address landing) {
+  int64_t distance = landing - (plan.begin + kShortJump);
+  if (plan.displaced < kShortJump || distance != static_cast<int8_t>(distance)) return false;
+  plan.mechanism = Mechanism::kShortJump;
+  plan.overwritten = kShortJump;
+  plan.landing = landing;
+  return true;
 }
 
 SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) {

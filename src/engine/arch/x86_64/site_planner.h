@@ -11,8 +11,8 @@ inline constexpr uint8_t kNearJump = 5;   // e9 rel32
 inline constexpr uint8_t kShortJump = 2;  // eb rel8
 
 SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size);
-SitePlan plan_instruction(std::span<const uint8_t> text, uint64_t offset, Address at, uint64_t size,
-                          bool function_known);
+SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t left, const FunctionFlow* flow);
+bool land_nearby(SitePlan& plan, Address landing);
 SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most);
 uint64_t landing_mark(std::span<const uint8_t> text);
 

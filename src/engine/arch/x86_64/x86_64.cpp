@@ -11,6 +11,7 @@
 
 #include "engine/arch/architecture.h"
 #include "engine/arch/x86_64/branch_scan.h"
+#include "engine/arch/x86_64/function_flow.h"
 #include "engine/arch/x86_64/return_safety.h"
 #include "engine/arch/x86_64/signal_frame.h"
 #include "engine/arch/x86_64/site_planner.h"
@@ -38,10 +39,15 @@ class X86_64 final : public Architecture {
   SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const override {
     return x86_64::plan_entry(text, entry, size);
   }
-  SitePlan plan_instruction(std::span<const uint8_t> text, uint64_t offset, Address at, uint64_t size,
-                            bool function_known) const override {
-    return x86_64::plan_instruction(text, offset, at, size, function_known);
+  SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t left,
+                            const FunctionFlow* flow) const override {
+    return x86_64::plan_instruction(text, at, left, flow);
   }
+  FunctionFlow analyse_function(std::span<const uint8_t> text, Address entry, uint64_t size,
+                                const MemoryReader& read) const override {
+    return x86_64::analyse_function(text, entry, size, read);
+  }
+  bool land_nearby(SitePlan& plan, Address landing) const override { return x86_64::land_nearby(plan, landing); }
   SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) const override {
     return x86_64::plan_single(text, at, most);
   }
