@@ -5,6 +5,19 @@ install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.stp")
 install(DIRECTORY tapset DESTINATION ${CMAKE_INSTALL_DATADIR}/spile FILES_MATCHING PATTERN "*.stp" PATTERN "*.stpm")
 
+# A manual page for every function of the library, out of the comments in tapset/.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+file(GLOB_RECURSE tapsets CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tapset/*.stp ${CMAKE_SOURCE_DIR}/tapset/*.stpm)
+add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/library_manual.stamp
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/man3
+  COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tools/document_library.py man ${CMAKE_SOURCE_DIR}/tapset
+          ${CMAKE_BINARY_DIR}/man3
+  COMMAND ${CMAKE_COMMAND} -E touch ${CMAKE_BINARY_DIR}/library_manual.stamp
+  DEPENDS ${tapsets} ${CMAKE_SOURCE_DIR}/tools/document_library.py
+  COMMENT "Writing the manual pages of the library" VERBATIM)
+add_custom_target(library_manual ALL DEPENDS ${CMAKE_BINARY_DIR}/library_manual.stamp)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/man3/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "sema/intrinsics.h"
 #include "session/library_names.h"
+#include "session/session_script.h"
 #include "syntax/declared_names.h"
 #include "syntax/visitor.h"
 
@@ -127,6 +127,7 @@ Result<Library> Library::open(const Options& options, const syntax::ParseOptions
   }
   if (std::string standard = tapset_folder(); !standard.empty()) folders.push_back(standard);
   for (const std::string& folder : folders) TRY_DO(library.add_folder(folder, options, sources));
+  library.add_file(sources.add("<session>", session_script(options)));
   return library;
 }
 
@@ -145,20 +146,20 @@ Result<void> Library::add_folder(const std::string& folder, const Options& optio
   std::sort(paths.begin(), paths.end());
   for (const fs::path& path : paths) {
     TRY(std::string text, read_text(path));
-    size_t index = files_.size();
-    File& file = files_.emplace_back();
-    file.source = &sources.add(path, std::move(text));
-    file.is_macros = path.extension() == ".stpm";
-    syntax::DeclaredNames names = syntax::scan_declarations(file.source->text());
-    if (file.is_macros) {
-      add_names(macro_names_, names.macros, index);
-      continue;
-    }
-    add_names(functions_, names.functions, index);
-    add_names(globals_, names.globals, index);
-    add_names(alias_heads_, names.alias_heads, index);
+    add_file(sources.add(path, std::move(text)));
   }
   return {};
+}
+
+void Library::add_file(const SourceFile& source) {
+  size_t index = files_.size();
+  bool is_macros = source.name().ends_with(".stpm");
+  files_.push_back({&source, is_macros, false});
+  syntax::DeclaredNames names = syntax::scan_declarations(source.text());
+  if (is_macros) return add_names(macro_names_, names.macros, index);
+  add_names(functions_, names.functions, index);
+  add_names(globals_, names.globals, index);
+  add_names(alias_heads_, names.alias_heads, index);
 }
 
 void Library::load_macros(std::string_view text, Diagnostics& diagnostics) {

@@ -7,6 +7,8 @@
 // but those in subfolders named like an architecture, a kernel version ("6.1", "6.1.0") or a runtime only where that is
 // the one in use.
 //
+// What only this run knows, the script's arguments for example, is a file of the library too (session_script.h).
+//
 // A function whose body is %{ /* intrinsic */ %} declares what the runtime implements (sema/intrinsics.h), for the
 // documentation and for tools: it is no candidate for calls.
 
@@ -59,6 +61,7 @@ class Library {
 
   Library() = default;
   Result<void> add_folder(const std::string& folder, const Options& options, SourceFiles& sources);
+  void add_file(const SourceFile& source);
   void load_script(size_t file, std::vector<syntax::Script>& scripts, Diagnostics& diagnostics);
   std::set<size_t> files_with(const Index& index, std::string_view name) const;
 
