@@ -56,9 +56,10 @@ class DomainChecker {
       auto* call = as<Call>(x);
       if (!call) return;
       if (call->intrinsic >= 0) check_call(*call, from);
-      if (call->function && call->function->body && seen_->insert({call->function, at_return_}).second) {
-        look(static_cast<const Statement&>(*call->function->body), from ? from : call);
-      }
+      for_each_callee(*call, [&](const Function& callee) {
+        if (!callee.body || !seen_->insert({&callee, at_return_}).second) return;
+        look(static_cast<const Statement&>(*callee.body), from ? from : call);
+      });
     });
   }
 

@@ -67,7 +67,6 @@ class StatementChecker {
         check_unused(*static_cast<const ExpressionStatement&>(s).expression);
         return;
       case StatementKind::kNext:
-        if (in_function_) error(s.range, "'next' in a function: only probes have it").hint("use 'return'");
         return;
       case StatementKind::kReturn:
         if (!in_function_) error(s.range, "'return' in a probe: only functions have it").hint("use 'next'");
@@ -133,19 +132,16 @@ class StatementChecker {
       if (loop.sort_column > static_cast<int>(loop.keys.size()))
         error(loop.array->range, "sorted by a key that isn't there");
     }
-    for (const auto& key : loop.keys) {
-      check_target(*key);
-      frozen_.push_back({key->global, key->local, key->name, loop.range});
-    }
+    for (const auto& key : loop.keys) check_target(*key);
     if (loop.value) check_target(*loop.value);
-    if (loop.array) frozen_.push_back({loop.array->global, nullptr, loop.array->name, loop.range});
+    if (loop.array) frozen_.push_back({loop.array->global, loop.range});
     check_loop(*loop.body);
-    frozen_.resize(frozen_.size() - loop.keys.size() - (loop.array ? 1 : 0));
+    if (loop.array) frozen_.pop_back();
   }
 
   void check_delete(const Expression& target) {
     if (auto* variable = as<Variable>(target)) {
-      check_frozen(variable->global, nullptr, target.range);
+      check_frozen(variable->global, target.range);
       return;
     }
     auto* index = as<Index>(target);
@@ -153,7 +149,7 @@ class StatementChecker {
       error(target.range, "only a global variable, an array or its elements can be deleted");
       return;
     }
-    check_frozen(index->array->global, nullptr, target.range);
+    check_frozen(index->array->global, target.range);
     for (const ExpressionPtr& key : index->indexes) {
       if (key) check_value(*key);
     }
@@ -171,7 +167,12 @@ class StatementChecker {
 
   void check_value(const Expression& x) {
     if (auto* call = as<Call>(x); call && x.type == ValueType::kUnknown) {
-      error(x.range, fmt::format("function '{}' gives no value", call->name));
+      if (call->function && returns_value(*call->function->body)) {
+        error(x.range, fmt::format("unresolved type of what function '{}' returns", call->name))
+            .hint("nothing tells whether it is a number or a string");
+      } else {
+        error(x.range, fmt::format("function '{}' gives no value", call->name));
+      }
     } else if (auto* print = as<Print>(x); print && print->to_stream) {
       error(x.range, "printing gives no value").hint("the sprint functions give a string");
     } else if (x.kind == ExpressionKind::kHistogram) {
@@ -181,6 +182,13 @@ class StatementChecker {
       check_scalar(*variable);
     }
     check_parts(x);
+  }
+
+  static bool returns_value(const Statement& s) {
+    if (auto* leave = as<Return>(s)) return leave->value != nullptr;
+    bool any = false;
+    for_each_statement(s, [&](const Statement& child) { any = any || returns_value(child); });
+    return any;
   }
 
   void check_scalar(const Variable& variable) {
@@ -229,10 +237,10 @@ class StatementChecker {
   void check_target(const Expression& x) {
     if (auto* variable = as<Variable>(x)) {
       check_scalar(*variable);
-      check_frozen(variable->global, variable->local, x.range);
+      check_frozen(variable->global, x.range);
     } else if (auto* index = as<Index>(x)) {
       check_keys(*index);
-      check_frozen(index->array->global, nullptr, x.range);
+      check_frozen(index->array->global, x.range);
     } else {
       error(x.range, "only variables and array elements can be assigned to");
     }
@@ -292,28 +300,27 @@ class StatementChecker {
     for (const ExpressionPtr& argument : call.arguments) check_value(*argument);
     if (!call.function || frozen_.empty()) return;
     for (const Frozen& frozen : frozen_) {
-      if (frozen.global && writes(*call.function, *frozen.global)) {
+      bool written = false;
+      for_each_callee(call, [&](const Function& callee) { written |= writes(callee, *frozen.global); });
+      if (written) {
         error(call.range,
-              fmt::format("function '{}' changes '{}' while a foreach loops over it", call.name, frozen.name))
+              fmt::format("function '{}' changes '{}' while a foreach loops over it", call.name, frozen.global->name))
             .note(frozen.loop, "this loop");
       }
     }
   }
 
-  // ---- what a foreach holds still: its array and its keys
+  // ---- what a foreach holds still: its array
   struct Frozen {
     const Global* global;
-    const Local* local;
-    std::string name;
     SourceRange loop;
   };
 
-  void check_frozen(const Global* global, const Local* local, const SourceRange& range) {
+  void check_frozen(const Global* global, const SourceRange& range) {
     for (const Frozen& frozen : frozen_) {
-      if ((global && frozen.global == global) || (local && frozen.local == local)) {
-        error(range, fmt::format("'{}' is changed while a foreach loops over it", frozen.name))
-            .note(frozen.loop, "this loop");
-      }
+      if (!global || frozen.global != global) continue;
+      error(range, fmt::format("'{}' is changed while a foreach loops over it", global->name))
+          .note(frozen.loop, "this loop");
     }
   }
 
@@ -328,19 +335,22 @@ class StatementChecker {
     for_each_expression(static_cast<const Statement&>(*function.body), [&](const Expression& x) {
       if (auto* assignment = as<Assignment>(x)) add(*assignment->target);
       if (auto* increment = as<Increment>(x)) add(*increment->operand);
-      if (auto* call = as<Call>(x); call && call->function) {
-        const auto& inner = writes_of(*call->function);
-        all.insert(inner.begin(), inner.end());
+      if (auto* call = as<Call>(x)) {
+        for_each_callee(*call, [&](const Function& callee) {
+          std::set<const Global*> inner = writes_of(callee);
+          all.insert(inner.begin(), inner.end());
+        });
       }
     });
-    add_deletes(*function.body, add);
+    add_statements(*function.body, add, all);
     return writes_[&function] = std::move(all);
   }
 
   template <typename F>
-  void add_deletes(const Statement& s, F& add) {
-    if (s.kind == StatementKind::kDelete) add(*static_cast<const Delete&>(s).target);
-    for_each_statement(s, [&](const Statement& child) { add_deletes(child, add); });
+  static void add_statements(const Statement& s, F& add, std::set<const Global*>& all) {
+    if (auto* removal = as<Delete>(s)) add(*removal->target);
+    if (auto* code = as<EmbeddedStatement>(s)) all.insert(code->globals.written.begin(), code->globals.written.end());
+    for_each_statement(s, [&](const Statement& child) { add_statements(child, add, all); });
   }
 
   bool writes(const Function& function, const Global& global) { return writes_of(function).count(&global) > 0; }

@@ -146,7 +146,7 @@ void display_globals(Elaboration& e) {
   Probe probe;
   for (const auto& global : e.program.scripts[0].globals) {
     auto traffic = e.traffic.find(global.get());
-    if (traffic == e.traffic.end() || traffic->second.read || !traffic->second.written) continue;
+    if (global->index < 0 || traffic == e.traffic.end() || traffic->second.read || !traffic->second.written) continue;
     if (!probe.body) {
       probe.range = global->range;
       probe.body = std::make_unique<Block>(global->range);

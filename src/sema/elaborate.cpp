@@ -61,17 +61,22 @@ std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnost
   // From here on, every probe point is a place, or a time, with no globs and no aliases left.
   passes.run("bind-targets", bind_targets);
   // From here on program.probes is complete, every $variable has its binding, and no @defined or @entry is left.
-  if (!program.unoptimised) passes.run("fold-constants", fold_constants);
   passes.run("resolve-symbols", resolve_symbols);
-  // From here on, every name refers to a declaration, and program.functions and globals are those in use.
+  // From here on, every name refers to a declaration.
+  if (!program.unoptimised) passes.run("fold-constants", fold_constants);
+  passes.run("drop-unreached", drop_unreached);
+  // From here on, program.functions and globals are those in use.
   passes.run("refuse-unavailable", refuse_unavailable);
   passes.run("infer-types", infer_types);
-  // From here on, every expression has a type.
   passes.run("check-statements", check_statements);
   passes.run("check-domains", check_domains);
   passes.run("warn-unused", warn_unused);
-  if (!program.hide_globals) passes.run("display-globals", display_globals);
   if (!program.unoptimised) passes.run("elide-unused", elide_unused);
+  passes.run("drop-unreached-again", drop_unreached);
+  passes.run("check-resolved", check_resolved);
+  // From here on, every expression has a type.
+  passes.run("lower-deletes", lower_deletes);
+  if (!program.hide_globals) passes.run("display-globals", display_globals);
   passes.run("classify-globals", classify_globals);
   passes.run("describe-points", describe_points);
   passes.run("analyze-uses", analyze_uses);

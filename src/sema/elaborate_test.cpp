@@ -11,6 +11,9 @@
 namespace spile::sema {
 namespace {
 
+using namespace syntax;
+using sema::Probe;
+
 using testing::HasSubstr;
 
 std::string entry(const std::string& body) {
@@ -52,11 +55,27 @@ TEST(Elaborate, RecursionHasAType) {
   EXPECT_EQ(made.program.functions.at(0)->type, ValueType::kLong);
 }
 
-TEST(Elaborate, UntypedGlobalIsANumberWithAWarning) {
-  auto made = elaborate_text("global g probe begin { g = h() println(g) } function h() { return g }");
-  ASSERT_TRUE(made.ok());
-  EXPECT_EQ(made.global("g").type, ValueType::kLong);
-  EXPECT_THAT(made.messages(), HasSubstr("nothing tells the type of global 'g'"));
+TEST(Elaborate, OverloadsFallThroughInOrderOfPriority) {
+  auto made = elaborate_text(
+      "function f(x):9 { return 9 } function f(x):2 { if (x > 1) next; return 2 } function f() { return 0 } "
+      "function f(x) { next } probe begin { printdln(\" \", f(1), f()) }");
+  const Call* one = nullptr;
+  for_each_expression(static_cast<Statement&>(*made.program.probes[0].body), [&](Expression& x) {
+    if (auto* call = as<Call>(x); call && call->arguments.size() == 1) one = call;
+  });
+  ASSERT_TRUE(one);
+  EXPECT_FALSE(one->function->priority);
+  ASSERT_EQ(one->fallbacks.size(), 2u);
+  EXPECT_EQ(one->fallbacks[0]->priority, 2);
+  EXPECT_EQ(one->fallbacks[1]->priority, 9);
+  EXPECT_TRUE(one->fallbacks[0]->falls_through);
+  EXPECT_FALSE(one->fallbacks[1]->falls_through);
+}
+
+TEST(Elaborate, DeletingALocalIsAnAssignment) {
+  auto made = elaborate_text("probe begin { s = \"x\"; delete s; println(s) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  EXPECT_THAT(syntax::to_source(*made.program.probes[0].body), HasSubstr("s = \"\""));
 }
 
 TEST(Elaborate, ThousandsOfPointsShareOneProbeQuickly) {

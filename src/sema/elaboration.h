@@ -63,6 +63,13 @@ struct Elaboration {
   bool is_user_text(const SourceRange& range) const;
 };
 
+// f(Function&) for every function that a call may run: the first and those it may fall through to.
+template <typename F>
+void for_each_callee(const syntax::Call& call, F&& f) {
+  if (call.function) f(*call.function);
+  for (syntax::Function* fallback : call.fallbacks) f(*fallback);
+}
+
 void gather_library(Elaboration& e);
 void apply_overrides(Elaboration& e);
 void expand_aliases(Elaboration& e);
@@ -70,6 +77,7 @@ void resolve_points(Elaboration& e);
 void bind_targets(Elaboration& e);
 void fold_constants(Elaboration& e);
 void resolve_symbols(Elaboration& e);
+void drop_unreached(Elaboration& e);
 void refuse_unavailable(Elaboration& e);
 void infer_types(Elaboration& e);
 void display_globals(Elaboration& e);
@@ -77,6 +85,8 @@ void check_statements(Elaboration& e);
 void check_domains(Elaboration& e);
 void warn_unused(Elaboration& e);
 void elide_unused(Elaboration& e);
+void check_resolved(Elaboration& e);
+void lower_deletes(Elaboration& e);
 void classify_globals(Elaboration& e);
 void describe_points(Elaboration& e);
 void analyze_uses(Elaboration& e);

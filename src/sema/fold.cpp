@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "sema/elaboration.h"
+#include "sema/embedded_code.h"
 #include "sema/intrinsics.h"
 #include "syntax/visitor.h"
 
@@ -193,7 +194,6 @@ bool is_pure(const Expression& expression) {
     switch (e.kind) {
       case ExpressionKind::kIncrement:
       case ExpressionKind::kAssignment:
-      case ExpressionKind::kEmbedded:
       case ExpressionKind::kHistogramIndex:
         pure = false;
         return;
@@ -207,6 +207,9 @@ bool is_pure(const Expression& expression) {
       case ExpressionKind::kStatistic:
         // @avg and its like of an empty aggregate are script errors.
         if (static_cast<const Statistic&>(e).op != Statistic::Operator::kCount) pure = false;
+        return;
+      case ExpressionKind::kEmbedded:
+        if (!embedded_traits(static_cast<const Embedded&>(e).code).pure) pure = false;
         return;
       case ExpressionKind::kPrint:
         if (static_cast<const Print&>(e).to_stream) pure = false;
@@ -235,10 +238,8 @@ void fold_constants(Elaboration& e) {
     if (probe.condition) fold(probe.condition);
     for (ExpressionPtr& save : probe.entry_saves) fold(save);
   }
-  for (Script& script : e.program.scripts) {
-    for (auto& function : script.functions) {
-      if (function->body) fold(function->body);
-    }
+  for (Function* function : e.program.functions) {
+    if (function->body) fold(function->body);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "sema/global_uses.h"
 
+#include "sema/elaboration.h"
 #include "syntax/visitor.h"
 
 namespace spile::sema {
@@ -47,6 +48,9 @@ class Scanner {
       case StatementKind::kDelete:
         write(*static_cast<const Delete&>(s).target);
         break;
+      case StatementKind::kEmbedded:
+        touch(static_cast<const EmbeddedStatement&>(s).globals);
+        break;
       case StatementKind::kTry:
         if (auto& message = static_cast<const Try&>(s).message) write(*message);
         break;
@@ -65,8 +69,10 @@ class Scanner {
       visit_assignment(*assignment, unused);
       return;
     }
-    if (auto* call = as<Call>(x)) {
-      if (call->function) code_.callees.insert(call->function);
+    if (auto* code = as<Embedded>(x)) {
+      touch(code->globals);
+    } else if (auto* call = as<Call>(x)) {
+      for_each_callee(*call, [&](const Function& callee) { code_.callees.insert(&callee); });
       if (call->intrinsic >= 0) code_.intrinsics.insert(call->intrinsic);
     } else if (Global* global = global_of(x)) {
       code_.touches[global].read = true;
@@ -95,6 +101,11 @@ class Scanner {
       }
     }
     visit(*x.value, false);
+  }
+
+  void touch(const EmbeddedGlobals& globals) {
+    for (Global* global : globals.read) code_.touches[global].read = true;
+    for (Global* global : globals.written) code_.touches[global].written = true;
   }
 
   void change(const Expression& target, bool accumulates, bool also_reads) {

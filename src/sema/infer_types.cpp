@@ -1,12 +1,14 @@
 // infer-types: every global, key, local, parameter, function result and expression is a long, a string or an aggregate.
 // Types flow in both directions (from a literal into a variable, from %s into the variable printed), so the trees are
-// walked until nothing changes. What is never determined is a long. A conflict is told with both places.
+// walked until nothing changes. What is never determined is left unknown: check-resolved refuses it, unless nothing needs
+// it. A conflict is told with both places.
 
 #include <fmt/format.h>
 
 #include <unordered_set>
 
 #include "sema/elaboration.h"
+#include "sema/embedded_code.h"
 #include "sema/intrinsics.h"
 #include "syntax/print_format.h"
 #include "syntax/visitor.h"
@@ -35,15 +37,19 @@ const char* phrase(Type type) {
   return "?";
 }
 
+bool sets_result(const std::string& code) {
+  for (const char* word : {"STAP_RETVALUE", "STAP_RETURN", "__retvalue"}) {
+    if (code.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
 class TypeInference {
  public:
   explicit TypeInference(Elaboration& e) : e_(e) {}
 
   void run() {
     declare();
-    to_fixpoint();
-    if (e_.diagnostics.has_errors()) return;
-    default_the_rest();
     to_fixpoint();
   }
 
@@ -84,6 +90,8 @@ class TypeInference {
     }
     for (Function* function : e_.program.functions) {
       set(function->type, function->declared_type, function->range, function->name);
+      auto* code = as<EmbeddedStatement>(function->body);
+      if (code && sets_result(code->code)) returns_value_.insert(function);
       for (auto& parameter : function->parameters) {
         if (parameter->type != Type::kUnknown) decided_.emplace(&parameter->type, parameter->range);
       }
@@ -108,31 +116,9 @@ class TypeInference {
     } while (changed_ && !e_.diagnostics.has_errors());
   }
 
-  static void default_to_long(Type& entity) {
-    if (entity == Type::kUnknown) entity = Type::kLong;
-  }
-
-  void default_the_rest() {
-    for (Global* global : e_.program.globals) {
-      if (global->is_array && global->key_types.empty()) global->key_types.push_back(Type::kLong);
-      for (Type& key : global->key_types) default_to_long(key);
-      if (global->type != Type::kUnknown) continue;
-      // One that is never assigned is told by warn-unused.
-      auto traffic = e_.traffic.find(global);
-      if (traffic != e_.traffic.end() && traffic->second.written) {
-        e_.diagnostics.warning(global->range,
-                               fmt::format("nothing tells the type of global '{}': taken as a number", global->name));
-      }
-      default_to_long(global->type);
-    }
-    auto all_long = [&](auto& locals) {
-      for (auto& local : locals) default_to_long(local->type);
-    };
-    for (Probe& probe : e_.program.probes) all_long(probe.locals);
-    for (Function* function : e_.program.functions) {
-      all_long(function->locals);
-      all_long(function->parameters);
-    }
+  // What the bindings of the body being walked index.
+  const std::vector<Binding>& bindings() const {
+    return probe_ ? probe_->bindings : e_.program.function_bindings[function_->index];
   }
 
   // ---- statements
@@ -160,6 +146,7 @@ class TypeInference {
       case StatementKind::kReturn: {
         auto& leave = static_cast<Return&>(s);
         if (!leave.value || !function_) break;
+        returns_value_.insert(function_);
         Type type = visit_into(*leave.value, function_->type);
         set(function_->type, type, leave.value->range, function_->name);
         break;
@@ -307,13 +294,13 @@ class TypeInference {
       case ExpressionKind::kTargetVariable: {
         auto& variable = static_cast<TargetVariable&>(x);
         visit_path(variable.path);
-        return expect(x, probe_->bindings[variable.binding].type, wanted);
+        return expect(x, bindings()[variable.binding].type, wanted);
       }
       case ExpressionKind::kAtOperation: {
         auto& operation = static_cast<AtOperation&>(x);
         for (ExpressionPtr& argument : operation.arguments) visit(*argument, Type::kUnknown);
         visit_path(operation.path);
-        return expect(x, probe_->bindings[operation.binding].type, wanted);
+        return expect(x, bindings()[operation.binding].type, wanted);
       }
       case ExpressionKind::kEntryValue:
         return expect(x, probe_->entry_saves[static_cast<EntryValue&>(x).index]->type, wanted);
@@ -366,8 +353,24 @@ class TypeInference {
         visit(*index.bucket, Type::kLong);
         return expect(x, Type::kLong, wanted);
       }
-      default:
-        return Type::kUnknown;  // refuse-unavailable has refused the rest
+      case ExpressionKind::kDereference: {
+        auto& dereference = static_cast<Dereference&>(x);
+        visit(*dereference.pointer, Type::kLong);
+        visit_path(dereference.path);
+        return expect(x, dereference.binding < 0 ? Type::kUnknown : bindings()[dereference.binding].type, wanted);
+      }
+      case ExpressionKind::kRegex:
+        visit(*static_cast<Regex&>(x).subject, Type::kString);
+        return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kPerf:
+        return expect(x, Type::kLong, wanted);
+      case ExpressionKind::kEmbedded: {
+        bool is_string = embedded_traits(static_cast<Embedded&>(x).code).string;
+        return expect(x, is_string ? Type::kString : Type::kLong, wanted);
+      }
+      case ExpressionKind::kDefined:
+      case ExpressionKind::kEntry:
+        return Type::kUnknown;  // bind-targets has replaced them, or refused
     }
   }
 
@@ -408,11 +411,21 @@ class TypeInference {
       for (size_t i = 0; i < call.arguments.size(); ++i) visit(*call.arguments[i], intrinsic.parameters[i]);
       return expect(call, intrinsic.result, wanted);
     }
-    for (size_t i = 0; i < call.arguments.size(); ++i) {
-      Local& parameter = *call.function->parameters[i];
-      Type type = visit_into(*call.arguments[i], parameter.type);
-      set(parameter.type, type, call.arguments[i]->range, parameter.name);
-    }
+    for_each_callee(call, [&](Function& callee) {
+      for (size_t i = 0; i < call.arguments.size(); ++i) {
+        Local& parameter = *callee.parameters[i];
+        Type type = visit_into(*call.arguments[i], parameter.type);
+        set(parameter.type, type, call.arguments[i]->range, parameter.name);
+      }
+      // Alternatives give the same type.
+      if (&callee != call.function) {
+        set(callee.type, call.function->type, call.range, callee.name);
+        set(call.function->type, callee.type, call.range, callee.name);
+      }
+    });
+    // What a call's value is used as tells the type of a function's result, where nothing else does.
+    if (call.function->type == Type::kUnknown && wanted != Type::kUnknown && returns_value_.count(call.function))
+      set(call.function->type, wanted, call.range, call.name);
     return expect(call, call.function->type, wanted);
   }
 
@@ -459,6 +472,7 @@ class TypeInference {
   bool changed_ = false;
   std::unordered_map<const Type*, SourceRange> decided_;         // where an entity got its type
   std::unordered_map<const Global*, SourceRange> keys_decided_;  // where an array got its number of subscripts
+  std::unordered_set<const Function*> returns_value_;            // those seen to `return` one
   std::unordered_set<const void*> reported_;                     // entities and expressions complained about
 };
 

@@ -25,6 +25,7 @@ class Refuser {
 
  private:
   void look_statements(const Statement& s) {
+    if (s.kind == StatementKind::kNext && !in_probe_) refuse(s.range, "'next' in a function is not available in this version");
     if (s.kind == StatementKind::kEmbedded) refuse(s.range, "embedded C code is not available in this version");
     for_each_statement(s, [&](const Statement& child) { look_statements(child); });
   }

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <deque>
 
+#include "sema/declarations.h"
 #include "sema/elaboration.h"
+#include "sema/embedded_code.h"
 #include "sema/intrinsics.h"
 #include "syntax/visitor.h"
 
@@ -92,19 +94,9 @@ SourceRange name_of(const Call& call) {
   return range;
 }
 
-bool takes(const Function& function, size_t arguments) {
-  if (arguments > function.parameters.size()) return false;
-  for (size_t i = arguments; i < function.parameters.size(); ++i) {
-    if (i >= function.defaults.size() || !function.defaults[i]) return false;
-  }
-  return true;
-}
-
 class SymbolResolver {
  public:
-  explicit SymbolResolver(Elaboration& e) : e_(e) {
-    for (Script& script : e_.program.scripts) index_script(script);
-  }
+  explicit SymbolResolver(Elaboration& e) : e_(e), declarations_(e) {}
 
   void run() {
     for (Probe& probe : e_.program.probes) resolve_probe(probe);
@@ -120,34 +112,6 @@ class SymbolResolver {
   }
 
  private:
-  struct Names {
-    std::unordered_map<std::string, Global*> globals;
-    std::unordered_map<std::string, std::vector<Function*>> functions;
-  };
-
-  void index_script(Script& script) {
-    Names& names = names_.emplace_back();
-    for (auto& global : script.globals) {
-      auto [known, added] = names.globals.emplace(global->name, global.get());
-      if (added) continue;
-      e_.diagnostics.error(global->range, fmt::format("duplicate global '{}'", global->name))
-          .note(known->second->range, "first declared here");
-    }
-    for (auto& function : script.functions) {
-      auto& overloads = names.functions[function->name];
-      for (Function* other : overloads) {
-        if (other->parameters.size() != function->parameters.size()) continue;
-        if (other->priority || function->priority) {
-          e_.diagnostics.error(function->range, "functions overloaded by priority are not available in this version");
-        } else {
-          e_.diagnostics.error(function->range, fmt::format("duplicate function '{}'", function->name))
-              .note(other->range, "first defined here");
-        }
-      }
-      overloads.push_back(function.get());
-    }
-  }
-
   // ---- scopes
   void resolve_probe(Probe& probe) {
     begin_scope(&probe.locals, &probe);
@@ -186,32 +150,6 @@ class SymbolResolver {
     }
   }
 
-  int script_of(const SourceRange& range) const {
-    auto found = e_.script_of.find(range.file);
-    return found == e_.script_of.end() ? 0 : found->second;
-  }
-
-  Global* find_global(const std::string& name, const SourceRange& range) const {
-    int own = script_of(range);
-    if (auto found = names_[own].globals.find(name); found != names_[own].globals.end()) return found->second;
-    for (const Names& names : names_) {
-      auto found = names.globals.find(name);
-      if (found != names.globals.end() && !found->second->is_private) return found->second;
-    }
-    return nullptr;
-  }
-
-  std::vector<std::string> global_names() const {
-    std::vector<std::string> all;
-    for (const Names& names : names_) {
-      for (const auto& [name, global] : names.globals) {
-        if (!global->is_private) all.push_back(name);
-      }
-    }
-    std::sort(all.begin(), all.end());
-    return all;
-  }
-
   // ---- variables
   void use_global(Global* global, int usage) {
     GlobalTraffic& traffic = e_.traffic[global];
@@ -225,7 +163,7 @@ class SymbolResolver {
       use_local(variable, known->second, usage);
       return;
     }
-    if (Global* global = find_global(variable.name, variable.range)) {
+    if (Global* global = declarations_.find_global(variable.name, variable.range)) {
       variable.global = global;
       use_global(global, usage);
       return;
@@ -251,9 +189,9 @@ class SymbolResolver {
 
   // Where only a global can stand: arrays and aggregates.
   void visit_global(Variable& variable, int usage, const char* what) {
-    Global* global = find_global(variable.name, variable.range);
+    Global* global = declarations_.find_global(variable.name, variable.range);
     if (!global) {
-      std::string near = nearest_name(variable.name, global_names());
+      std::string near = nearest_name(variable.name, declarations_.global_names());
       auto& error = e_.diagnostics.error(variable.range, fmt::format("unresolved {} '{}'", what, variable.name));
       error.hint(near.empty() ? fmt::format("declare it: global {}", variable.name)
                               : fmt::format("did you mean '{}'?", near));
@@ -328,9 +266,29 @@ class SymbolResolver {
       case ExpressionKind::kCall:
         visit_call(slot);
         return;
+      case ExpressionKind::kEmbedded:
+        visit_embedded(static_cast<Embedded&>(x).code, x.range, static_cast<Embedded&>(x).globals);
+        return;
       default:
         for_each_slot(x, [&](ExpressionPtr& child) { visit(child, kRead); });
     }
+  }
+
+  // ---- embedded C: the globals that it names in pragmas
+  void visit_embedded(const std::string& code, const SourceRange& range, EmbeddedGlobals& globals) {
+    EmbeddedTraits traits = embedded_traits(code);
+    auto find = [&](const std::vector<std::string>& names, int usage, std::vector<Global*>& found) {
+      for (const std::string& name : names) {
+        if (Global* global = declarations_.find_global(name, range)) {
+          use_global(global, usage);
+          found.push_back(global);
+        } else {
+          e_.diagnostics.error(range, fmt::format("unresolved global '{}' in a pragma of embedded C", name));
+        }
+      }
+    };
+    find(traits.reads, kRead, globals.read);
+    find(traits.writes, kWrite, globals.written);
   }
 
   // ---- calls
@@ -338,12 +296,7 @@ class SymbolResolver {
     auto& call = static_cast<Call&>(*slot);
     for (ExpressionPtr& argument : call.arguments) visit(argument, kRead);
     bool exists = false;
-    if (Function* function = find_function(call, exists)) {
-      call.function = function;
-      add_defaults(call, *function);
-      want(function);
-      return;
-    }
+    if (find_functions(call, exists)) return;
     int intrinsic = find_intrinsic(call.name, call.arguments.size());
     if (exists || intrinsic < 0) {
       if (!exists) unresolved(call);
@@ -364,42 +317,29 @@ class SymbolResolver {
     lower_call(slot);
   }
 
-  // The script's function that a call means. exists: some of that name do; the mismatch is reported here.
-  Function* find_function(const Call& call, bool& exists) {
-    int own = script_of(call.range);
-    const Function* other_arity = nullptr;
-    const Function* hidden = nullptr;
-    auto search = [&](const Names& names, bool with_private) -> Function* {
-      auto found = names.functions.find(call.name);
-      if (found == names.functions.end()) return nullptr;
-      for (Function* function : found->second) {
-        if (function->is_private && !with_private) {
-          hidden = function;
-        } else if (takes(*function, call.arguments.size())) {
-          return function;
-        } else {
-          other_arity = function;
-        }
-      }
-      return nullptr;
-    };
-    if (Function* function = search(names_[own], true)) return function;
-    for (const Names& names : names_) {
-      if (Function* function = search(names, false)) return function;
+  // The script's functions that a call means. exists: some of that name do; the mismatch is reported here.
+  bool find_functions(Call& call, bool& exists) {
+    Declarations::Found found = declarations_.find_functions(call.name, call.arguments.size(), call.range);
+    if (!found.functions.empty()) {
+      call.function = found.functions.front();
+      call.fallbacks.assign(found.functions.begin() + 1, found.functions.end());
+      add_defaults(call, *call.function);
+      for (Function* function : found.functions) want(function);
+      return true;
     }
-    if (find_intrinsic(call.name) >= 0) return nullptr;
-    if (other_arity) {
-      size_t wanted = other_arity->parameters.size();
+    if (find_intrinsic(call.name) >= 0) return false;
+    if (found.other_arity) {
+      size_t wanted = found.other_arity->parameters.size();
       e_.diagnostics
           .error(call.range, fmt::format("'{}' takes {} argument{}, not {}", call.name, wanted, wanted == 1 ? "" : "s",
                                          call.arguments.size()))
-          .note(other_arity->range, "defined here");
-    } else if (hidden) {
+          .note(found.other_arity->range, "defined here");
+    } else if (found.hidden) {
       e_.diagnostics.error(name_of(call), fmt::format("function '{}' is private to another file", call.name))
-          .note(hidden->range, "defined here");
+          .note(found.hidden->range, "defined here");
     }
-    exists = other_arity || hidden;
-    return nullptr;
+    exists = found.other_arity || found.hidden;
+    return false;
   }
 
   static void add_defaults(Call& call, const Function& function) {
@@ -415,9 +355,7 @@ class SymbolResolver {
     }
     std::vector<std::string> known = {"print",  "println",  "printf",  "printd",  "printdln", "print_char",
                                       "sprint", "sprintln", "sprintf", "sprintd", "sprintdln"};
-    for (const Names& names : names_) {
-      for (const auto& [name, overloads] : names.functions) known.push_back(name);
-    }
+    for (std::string& name : declarations_.function_names()) known.push_back(std::move(name));
     for (const Intrinsic& intrinsic : intrinsics()) known.emplace_back(intrinsic.name);
     std::string near = nearest_name(call.name, known);
     auto& error = e_.diagnostics.error(name_of(call), fmt::format("unresolved function '{}'", call.name));
@@ -442,7 +380,9 @@ class SymbolResolver {
   }
 
   void want(Function* function) {
-    if (wanted_.insert(function).second) pending_.push_back(function);
+    if (!wanted_.insert(function).second) return;
+    function->falls_through = can_fall_through(*function);
+    pending_.push_back(function);
   }
 
   // ---- statements
@@ -462,10 +402,13 @@ class SymbolResolver {
       case StatementKind::kForeach:
         visit_foreach(static_cast<Foreach&>(s));
         return;
+      case StatementKind::kEmbedded:
+        visit_embedded(static_cast<EmbeddedStatement&>(s).code, s.range, static_cast<EmbeddedStatement&>(s).globals);
+        return;
       case StatementKind::kDelete: {
         auto& target = static_cast<Delete&>(s).target;
         if (auto* variable = as<Variable>(target)) {
-          visit_global(*variable, kWrite, "global");
+          visit_variable(*variable, kWrite);
         } else {
           visit(target, kWrite);
         }
@@ -510,12 +453,13 @@ class SymbolResolver {
         if (!wanted_.count(function.get())) continue;
         function->index = static_cast<int>(e_.program.functions.size());
         e_.program.functions.push_back(function.get());
+        e_.program.function_bindings.emplace_back();
       }
     }
   }
 
   Elaboration& e_;
-  std::vector<Names> names_;  // parallel to program.scripts
+  Declarations declarations_;
   std::set<Function*> wanted_;
   std::deque<Function*> pending_;
 

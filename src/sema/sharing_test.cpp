@@ -68,7 +68,7 @@ TEST(Sharing, KernelProbesCountAsTraced) {
 }
 
 TEST(Uses, LocksInOrderWithTheirWrites) {
-  auto made = elaborate_text("global a, b, c " + entry("c = a; b++") + "probe timer.s(1) { a = c; println(b) }");
+  auto made = elaborate_text("global a, b, c " + entry("c = a; b++") + "probe timer.s(1) { a = c + 0; println(b) }");
   ASSERT_TRUE(made.ok()) << made.messages();
   const Probe& probe = made.program.probes[0];
   ASSERT_EQ(probe.uses.size(), 2u);
@@ -81,7 +81,7 @@ TEST(Uses, LocksInOrderWithTheirWrites) {
 TEST(Uses, PlainHandlersNeedNoGuard) {
   auto plain = [](const std::string& body) {
     auto made = elaborate_text("global c, s, a, n = 3 " + entry(body) +
-                               "probe end { printdln(\",\", c, n) if (@count(s)) println(a[1]) }");
+                               "probe end { printdln(\",\", c + 0, n) if (@count(s)) println(a[1] + 1) }");
     EXPECT_TRUE(made.ok()) << made.messages();
     return made.ok() && made.program.probes[0].only_accumulates;
   };

@@ -73,23 +73,96 @@ void warn_unused(Elaboration& e) {
   }
 }
 
-void elide_unused(Elaboration& e) {
-  std::set<Place> told;
-  auto elide = [&](StatementPtr& slot) {
+namespace {
+
+class Elider {
+ public:
+  explicit Elider(Elaboration& e) : e_(e) {
+    for (const LocalTraffic& traffic : e_.local_traffic) {
+      if (!traffic.read && traffic.written) never_read_.insert(traffic.local);
+    }
+  }
+
+  void run() {
+    for (Probe& probe : e_.program.probes) {
+      for_each_statement(static_cast<Statement&>(*probe.body),
+                         [&](StatementPtr& child) { rewrite_statements(child, [&](StatementPtr& s) { elide(s); }); });
+      std::set<const Local*> used = locals_in(*probe.body);
+      if (probe.condition) add_locals(*probe.condition, used);
+      for (const ExpressionPtr& save : probe.entry_saves) add_locals(*save, used);
+      drop_unused(probe.locals, used);
+    }
+    for (Function* function : e_.program.functions) {
+      if (!function->body) continue;
+      rewrite_statements(function->body, [&](StatementPtr& s) { elide(s); });
+      drop_unused(function->locals, locals_in(*function->body));
+    }
+  }
+
+ private:
+  void elide(StatementPtr& slot) {
     auto* statement = as<ExpressionStatement>(slot);
-    if (!statement || !is_pure(*statement->expression)) return;
-    if (e.is_user_text(slot->range) && told.insert(place_of(slot->range)).second) {
-      e.diagnostics.warning(slot->range, "statement has no effect");
+    if (!statement) return;
+    bool was_assignment = elide_assignment(statement->expression);
+    if (!is_pure(*statement->expression)) return;
+    // A dead assignment has been told as a variable that is never read.
+    if (!was_assignment && e_.is_user_text(slot->range) && told_.insert(place_of(slot->range)).second) {
+      e_.diagnostics.warning(slot->range, "statement has no effect");
     }
     slot = std::make_unique<Null>(slot->range);
-  };
-  for (Probe& probe : e.program.probes) {
-    for_each_statement(static_cast<Statement&>(*probe.body),
-                       [&](StatementPtr& child) { rewrite_statements(child, elide); });
   }
-  for (Function* function : e.program.functions) {
-    if (function->body) rewrite_statements(function->body, elide);
+
+  // x = f() becomes f() where nobody reads x. True where there was an assignment.
+  bool elide_assignment(ExpressionPtr& slot) const {
+    auto dead = [&](const ExpressionPtr& target) {
+      auto* variable = as<Variable>(target);
+      return variable && variable->local && never_read_.count(variable->local) > 0;
+    };
+    if (auto* increment = as<Increment>(slot); increment && dead(increment->operand)) {
+      slot = std::make_unique<Number>(slot->range, 0);
+      slot->type = ValueType::kLong;
+      return true;
+    }
+    auto* assignment = as<Assignment>(slot);
+    if (!assignment || !dead(assignment->target)) return false;
+    // Division of what was never assigned by zero is an error that has to stay.
+    bool keeps = assignment->op == Assignment::Operator::kArithmetic &&
+                 (assignment->arithmetic == Binary::Operator::kDivide ||
+                  assignment->arithmetic == Binary::Operator::kModulo);
+    if (keeps) return false;
+    ExpressionPtr value = std::move(assignment->value);
+    slot = std::move(value);
+    while (elide_assignment(slot)) continue;
+    return true;
   }
+
+  static void add_locals(const Expression& x, std::set<const Local*>& used) {
+    for_each_expression(x, [&](const Expression& inner) {
+      if (auto* variable = as<Variable>(inner); variable && variable->local) used.insert(variable->local);
+    });
+  }
+  static std::set<const Local*> locals_in(const Statement& s) {
+    std::set<const Local*> used;
+    for_each_expression(s, [&](const Expression& x) {
+      if (auto* variable = as<Variable>(x); variable && variable->local) used.insert(variable->local);
+    });
+    return used;
+  }
+
+  static void drop_unused(std::vector<std::unique_ptr<Local>>& locals, const std::set<const Local*>& used) {
+    std::erase_if(locals, [&](const auto& local) { return used.count(local.get()) == 0; });
+    for (size_t i = 0; i < locals.size(); ++i) locals[i]->index = static_cast<int>(i);
+  }
+
+  Elaboration& e_;
+  std::set<const Local*> never_read_;
+  std::set<Place> told_;
+};
+
+}  // namespace
+
+void elide_unused(Elaboration& e) {
+  Elider(e).run();
 }
 
 }  // namespace spile::sema

@@ -209,6 +209,7 @@ ExpressionPtr copy(const HistogramIndex& e) {
 ExpressionPtr copy(const Embedded& e) {
   auto to = fresh(e);
   to->code = e.code;
+  to->globals = e.globals;
   return to;
 }
 ExpressionPtr copy(const Defined& e) {
@@ -295,6 +296,7 @@ StatementPtr copy(const Try& s) {
 StatementPtr copy(const EmbeddedStatement& s) {
   auto to = fresh(s);
   to->code = s.code;
+  to->globals = s.globals;
   return to;
 }
 

@@ -311,10 +311,16 @@ struct HistogramIndex : Expression {  // @hist_log(s)[bucket]
   ExpressionPtr bucket;
 };
 
+// The globals that a piece of C names in its pragmas: those of STAP_GLOBAL_GET_x and STAP_GLOBAL_SET_x.
+struct EmbeddedGlobals {
+  std::vector<Global*> read, written;
+};
+
 struct Embedded : Expression {  // %{ C %}
   static constexpr ExpressionKind kKind = ExpressionKind::kEmbedded;
   explicit Embedded(SourceRange r) : Expression(kKind, r) {}
   std::string code;
+  EmbeddedGlobals globals;  // sema: resolve-symbols
 };
 
 struct Defined : Expression {  // @defined(expr)
@@ -449,6 +455,7 @@ struct EmbeddedStatement : Statement {
   static constexpr StatementKind kKind = StatementKind::kEmbedded;
   explicit EmbeddedStatement(SourceRange r) : Statement(kKind, r) {}
   std::string code;
+  EmbeddedGlobals globals;  // sema: resolve-symbols
 };
 
 // ---------------------------------------------------------------- declarations
