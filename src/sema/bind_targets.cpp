@@ -11,6 +11,7 @@
 
 #include "sema/elaboration.h"
 #include "sema/fold.h"
+#include "sema/target_texts.h"
 #include "syntax/visitor.h"
 
 namespace spile::sema {
@@ -89,6 +90,7 @@ class Binder {
     StatementPtr body = clone(*draft.body);
     if (draft.condition) bound_.condition = clone(*draft.condition);
     answer_defined(body);
+    note_writes(*body);
     visit(*body);
     if (bound_.condition) visit(bound_.condition);
     bound_.body.reset(static_cast<Block*>(body.release()));
@@ -123,7 +125,7 @@ class Binder {
     for_each_expression(operand, [&](Expression& x) {
       if (!is_target(x)) return;
       bool at_entry = !(is_return_ && is_return_value(x));
-      all &= has_variables(point_.kind) && ask(x, at_entry).ok();
+      all &= (has_variables(point_.kind) || x.kind == ExpressionKind::kAtOperation) && ask(x, at_entry).ok();
     });
     signature_ += all ? 'y' : 'n';
     return all;
@@ -134,7 +136,9 @@ class Binder {
       if (variable->name.starts_with("$$")) return Binding{};
       return e_.target.bind(point_, at_entry, *variable);
     }
-    return e_.target.bind(point_, at_entry, static_cast<const AtOperation&>(x));
+    auto& operation = static_cast<const AtOperation&>(x);
+    return has_variables(point_.kind) ? e_.target.bind(point_, at_entry, operation)
+                                      : e_.target.bind_without_point(operation);
   }
 
   static bool is_return_value(const Expression& x) {
@@ -158,6 +162,7 @@ class Binder {
       expand_all(slot);
       return;
     }
+    if (fold_probewrite(slot) || expand_pretty(slot)) return;
     if (is_target(*slot)) {
       if (is_return_ && !in_save_ && !is_return_value(*slot)) {
         if (auto* at = as<AtOperation>(slot); at && at->name == "@cast") {
@@ -182,12 +187,59 @@ class Binder {
     if (auto* assignment = as<Assignment>(x)) target = assignment->target.get();
     if (auto* increment = as<Increment>(x)) target = increment->operand.get();
     if (!target || (!is_target(*target) && target->kind != ExpressionKind::kDereference)) return false;
-    if (e_.program.guru) {
-      problem(*target, "writing to variables of the traced program is not available in this version", {});
-    } else {
+    if (!e_.program.guru && e_.is_user_text(target->range)) {
       problem(*target, "writing to variables of the traced program needs guru mode", "run spile with -g");
+    } else if (is_return_ && target->kind == ExpressionKind::kTargetVariable && !is_return_value(*target)) {
+      problem(*target, "'" + to_source(*target) + "' is gone when the function returns: it can't be written to", {});
+    } else {
+      return false;
     }
     return true;
+  }
+
+  // @probewrite($x): whether this probe writes to it.
+  bool fold_probewrite(ExpressionPtr& slot) {
+    auto* operation = as<AtOperation>(slot);
+    if (!operation || operation->name != "@probewrite" || operation->arguments.size() != 1) return false;
+    bool written = std::find(written_.begin(), written_.end(), to_source(*operation->arguments[0])) != written_.end();
+    slot = std::make_unique<Number>(slot->range, written);
+    return true;
+  }
+
+  void note_writes(const Statement& body) {
+    for_each_expression(body, [&](const Expression& x) {
+      if (auto* assignment = as<Assignment>(x)) written_.push_back(to_source(*assignment->target));
+      if (auto* increment = as<Increment>(x)) written_.push_back(to_source(*increment->operand));
+    });
+  }
+
+  // $x$, $x->y$$, @cast(...)->z$: a sprintf of the members.
+  bool expand_pretty(ExpressionPtr& slot) {
+    auto* variable = as<TargetVariable>(slot);
+    auto* operation = as<AtOperation>(slot);
+    const std::vector<PathStep>* path = variable ? &variable->path : operation ? &operation->path : nullptr;
+    if (!path || !is_pretty(*path)) return false;
+    if (!has_variables(point_.kind) && variable) {
+      problem(*slot, fmt::format("{} probe has no variables of a traced program", kind_name(point_.kind)), {});
+      return true;
+    }
+    bool deep = path->back().kind == PathStep::Kind::kPrettyDeep;
+    bool at_entry = !is_return_ || in_save_ || !is_return_value(*slot);
+    ExpressionPtr base = without_pretty(*slot);
+    auto parts = e_.target.pretty(point_, at_entry, *base, deep);
+    if (!parts.ok()) {
+      problem(*slot, parts.error().message, parts.error().hint);
+      return true;
+    }
+    for (const PrettyPart& part : *parts) sign(part);
+    slot = sprintf_of(*base, *parts);
+    for_each_inner_slot(*slot, [&](ExpressionPtr& child) { visit(child); });
+    return true;
+  }
+
+  void sign(const PrettyPart& part) {
+    signature_ += part.literal;
+    for (const PathStep& step : part.path) signature_ += fmt::format("/{}{}", step.name, step.number);
   }
 
   // The value that an expression has when the function is entered: computed there, and here only recalled.
@@ -226,49 +278,51 @@ class Binder {
       problem(all, fmt::format("{} probe has no variables of a traced program", kind_name(point_.kind)), {});
       return;
     }
-    if (!all.path.empty()) {
-      problem(all, "pretty-printing of structures ('" + all.name + "$') is not available in this version", {});
-      return;
-    }
     if (all.name != "$$vars" && all.name != "$$parms" && all.name != "$$locals" && all.name != "$$return") {
       problem(all, "unknown set of variables '" + all.name + "'", "there are $$vars, $$parms, $$locals and $$return");
       return;
     }
-    auto print = std::make_unique<Print>(all.range);
-    print->to_stream = false;
-    print->with_format = true;
-    print->format_range = all.range;
+    auto print = empty_sprintf(all.range);
     for (const std::string& name : e_.target.variables(point_, all.name)) {
       signature_ += name + ";";
+      append_literal(*print, (print->parts.empty() ? "" : " ") + name.substr(1) + "=");
       auto variable = std::make_unique<TargetVariable>(all.range);
       variable->name = name;
-      std::string label = (print->arguments.empty() && print->parts.empty() ? "" : " ") + name.substr(1) + "=";
-      bool at_entry = !(is_return_ && name == "$return");
-      Result<Binding> binding = ask(*variable, at_entry);
-      bool is_string = binding.ok() && binding->type == ValueType::kString;
-      add_literal(*print, label + (!binding.ok() ? "?" : is_string ? "\"" : ""));
-      if (!binding.ok()) continue;
-      FormatPart part;
-      part.kind = is_string ? FormatPart::Kind::kString : FormatPart::Kind::kHex;
-      part.alternate = !is_string;
-      print->parts.push_back(part);
-      print->format += is_string ? "%s" : "%#x";
-      if (is_string) add_literal(*print, "\"");
-      print->arguments.push_back(std::move(variable));
+      add_value(*print, std::move(variable), all);
     }
     slot = std::move(print);
     for_each_inner_slot(*slot, [&](ExpressionPtr& child) { visit(child); });
   }
 
-  static void add_literal(Print& print, const std::string& text) {
+  // One variable of $$vars: its value, its members where $$vars$ asks for them, or "?" where it isn't known here.
+  void add_value(Print& print, std::unique_ptr<TargetVariable> variable, const TargetVariable& all) {
+    bool at_entry = !(is_return_ && variable->name == "$return");
+    if (is_pretty(all.path)) {
+      bool deep = all.path.back().kind == PathStep::Kind::kPrettyDeep;
+      auto parts = e_.target.pretty(point_, at_entry, *variable, deep);
+      if (parts.ok()) {
+        for (const PrettyPart& part : *parts) sign(part);
+        append(print, *variable, *parts);
+      } else {
+        append_literal(print, "?");
+      }
+      return;
+    }
+    Result<Binding> binding = ask(*variable, at_entry);
+    bool is_string = binding.ok() && binding->type == ValueType::kString;
+    append_literal(print, !binding.ok() ? "?" : is_string ? "\"" : "");
+    if (!binding.ok()) return;
     FormatPart part;
-    part.literal = text;
+    part.kind = is_string ? FormatPart::Kind::kString : FormatPart::Kind::kHex;
+    part.alternate = !is_string;
     print.parts.push_back(part);
-    for (char c : text) print.format += c == '%' ? std::string("%%") : std::string(1, c);
+    print.format += is_string ? "%s" : "%#x";
+    if (is_string) append_literal(print, "\"");
+    print.arguments.push_back(std::move(variable));
   }
 
   void bind_node(Expression& x) {
-    if (!has_variables(point_.kind)) {
+    if (!has_variables(point_.kind) && x.kind == ExpressionKind::kTargetVariable) {
       problem(x, fmt::format("{} probe has no variables of a traced program", kind_name(point_.kind)), {});
       return;
     }
@@ -292,6 +346,7 @@ class Binder {
   void sign(const Binding& binding) {
     signature_ += fmt::format("[{}{}{}", static_cast<int>(binding.type), int{binding.reads_kernel_memory},
                               int{binding.string_in_context});
+    if (e_.has_dereferences) signature_ += binding.target_type.module + "@" + binding.target_type.key;
     for (const LocationOp& op : binding.ops) {
       signature_ += fmt::format(" {}:{}:{}:{}", static_cast<int>(op.kind), op.value, op.size, int{op.is_signed});
     }
@@ -316,9 +371,25 @@ class Binder {
   bool is_return_;
   bool in_save_ = false;
   Bound bound_;
+  std::vector<std::string> written_;  // source text of what the body assigns to
   std::vector<std::string> saved_;  // source text of entry_saves; "" for explicit ones
   std::string signature_;
 };
+
+// Whether some text may need the types of what $variables point to.
+bool any_dereference(const Elaboration& e) {
+  bool any = false;
+  auto look = [&](const Statement& s) {
+    for_each_expression(s, [&](const Expression& x) { any |= x.kind == ExpressionKind::kDereference; });
+  };
+  for (const Draft& draft : e.drafts) look(*draft.body);
+  for (const Script& script : e.program.scripts) {
+    for (const auto& function : script.functions) {
+      if (function->body) look(*function->body);
+    }
+  }
+  return any;
+}
 
 bool asks_target(const Draft& draft) {
   bool asks = false;
@@ -380,6 +451,7 @@ void bind_draft(Elaboration& e, Draft& draft) {
 }  // namespace
 
 void bind_targets(Elaboration& e) {
+  e.has_dereferences = any_dereference(e);
   for (Draft& draft : e.drafts) bind_draft(e, draft);
 }
 

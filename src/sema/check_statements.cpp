@@ -241,6 +241,13 @@ class StatementChecker {
     } else if (auto* index = as<Index>(x)) {
       check_keys(*index);
       check_frozen(index->array->global, x.range);
+    } else if (x.kind == ExpressionKind::kTargetVariable || x.kind == ExpressionKind::kAtOperation ||
+               x.kind == ExpressionKind::kDereference) {
+      // In guru mode; bind-targets has refused the others in probes.
+      if (!e_.program.guru && e_.is_user_text(x.range)) {
+        error(x.range, "writing to variables of the traced program needs guru mode").hint("run spile with -g");
+      }
+      check_parts(x);
     } else {
       error(x.range, "only variables and array elements can be assigned to");
     }

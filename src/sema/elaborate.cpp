@@ -66,6 +66,7 @@ std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnost
   if (!program.unoptimised) passes.run("fold-constants", fold_constants);
   passes.run("drop-unreached", drop_unreached);
   // From here on, program.functions and globals are those in use.
+  passes.run("bind-dereferences", bind_dereferences);
   passes.run("refuse-unavailable", refuse_unavailable);
   passes.run("infer-types", infer_types);
   passes.run("check-statements", check_statements);

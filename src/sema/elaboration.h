@@ -60,6 +60,9 @@ struct Elaboration {
   std::unordered_map<const syntax::Global*, GlobalTraffic> traffic;  // resolve-symbols
   std::vector<LocalTraffic> local_traffic;                           // resolve-symbols
 
+  bool has_dereferences = false;                                     // bind-targets
+  std::unordered_map<const syntax::Function*, std::vector<Binding>> function_bindings;  // resolve-symbols
+
   bool is_user_text(const SourceRange& range) const;
 };
 
@@ -77,6 +80,7 @@ void resolve_points(Elaboration& e);
 void bind_targets(Elaboration& e);
 void fold_constants(Elaboration& e);
 void resolve_symbols(Elaboration& e);
+void bind_dereferences(Elaboration& e);
 void drop_unreached(Elaboration& e);
 void refuse_unavailable(Elaboration& e);
 void infer_types(Elaboration& e);

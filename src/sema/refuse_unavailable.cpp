@@ -41,9 +41,11 @@ class Refuser {
       case ExpressionKind::kPerf:
         refuse(x.range, "@perf is not available in this version");
         return;
-      case ExpressionKind::kDereference:
-        e_.diagnostics.error(x.range, "'->' on a script value is not available in this version")
-            .hint("write the whole path after the $variable");
+      case ExpressionKind::kAssignment:
+        refuse_write(*static_cast<const Assignment&>(x).target);
+        return;
+      case ExpressionKind::kIncrement:
+        refuse_write(*static_cast<const Increment&>(x).operand);
         return;
       case ExpressionKind::kPrint:
         for (const FormatPart& part : static_cast<const Print&>(x).parts) {
@@ -54,7 +56,6 @@ class Refuser {
         }
         return;
       case ExpressionKind::kTargetVariable:
-      case ExpressionKind::kAtOperation:
       case ExpressionKind::kEntry:
       case ExpressionKind::kDefined:
         if (in_probe_) return;
@@ -66,6 +67,12 @@ class Refuser {
       default:
         return;
     }
+  }
+
+  void refuse_write(const Expression& target) {
+    bool traced = target.kind == ExpressionKind::kTargetVariable || target.kind == ExpressionKind::kAtOperation ||
+                  target.kind == ExpressionKind::kDereference;
+    if (traced) refuse(target.range, "writing to variables of the traced program is not available in this version");
   }
 
   void refuse(const SourceRange& range, const char* message) { e_.diagnostics.error(range, message); }

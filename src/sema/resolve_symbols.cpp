@@ -11,6 +11,7 @@
 #include "sema/declarations.h"
 #include "sema/elaboration.h"
 #include "sema/embedded_code.h"
+#include "sema/function_targets.h"
 #include "sema/intrinsics.h"
 #include "syntax/visitor.h"
 
@@ -123,6 +124,7 @@ class SymbolResolver {
   }
 
   void resolve_function(Function& function) {
+    e_.function_bindings[&function] = bind_function(e_, function);
     begin_scope(&function.locals, nullptr);
     for (size_t i = 0; i < function.parameters.size(); ++i) {
       Local* parameter = function.parameters[i].get();
@@ -453,7 +455,7 @@ class SymbolResolver {
         if (!wanted_.count(function.get())) continue;
         function->index = static_cast<int>(e_.program.functions.size());
         e_.program.functions.push_back(function.get());
-        e_.program.function_bindings.emplace_back();
+        e_.program.function_bindings.push_back(std::move(e_.function_bindings[function.get()]));
       }
     }
   }

@@ -1,0 +1,13 @@
+#pragma once
+// What a function says of traced programs without standing at any point: @cast, @var and @const with their module, and
+// @defined of these.
+
+#include "sema/elaboration.h"
+
+namespace spile::sema {
+
+// Answers the function's @defined, drops what they leave out, and binds the rest: the returned bindings are what
+// AtOperation::binding indexes. Reports what can't be bound.
+std::vector<Binding> bind_function(Elaboration& e, syntax::Function& function);
+
+}  // namespace spile::sema

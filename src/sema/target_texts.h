@@ -1,0 +1,22 @@
+#pragma once
+// Pretty-printing: $x$ and $x$$ become a sprintf of the members that TargetInfo names.
+
+#include "sema/target_info.h"
+#include "syntax/tree.h"
+
+namespace spile::sema {
+
+// Whether a path ends with $ or $$.
+bool is_pretty(const std::vector<syntax::PathStep>& path);
+
+// A copy of a TargetVariable, AtOperation or Dereference without that last step.
+syntax::ExpressionPtr without_pretty(const syntax::Expression& expression);
+
+// Appends what `parts` say to a sprintf, each value reached from `base`.
+void append(syntax::Print& print, const syntax::Expression& base, const std::vector<PrettyPart>& parts);
+void append_literal(syntax::Print& print, const std::string& text);
+std::unique_ptr<syntax::Print> empty_sprintf(const SourceRange& range);
+
+syntax::ExpressionPtr sprintf_of(const syntax::Expression& base, const std::vector<PrettyPart>& parts);
+
+}  // namespace spile::sema
