@@ -1,16 +1,17 @@
 # The architecture, enforced: which folder of src/ may include which. One folder is one static library
 # spile::NAME and one test binary NAME_test made of the *_test.cpp beside the sources.
 
-set(SPILE_FOLDERS base abi syntax sema debuginfo probes runtime codegen engine bpf session cli)
+set(SPILE_FOLDERS base abi regex syntax sema debuginfo probes runtime codegen engine bpf session cli)
 
 set(SPILE_MAY_USE_base)
 set(SPILE_MAY_USE_abi)
+set(SPILE_MAY_USE_regex)
 set(SPILE_MAY_USE_syntax base)
-set(SPILE_MAY_USE_sema base syntax)
+set(SPILE_MAY_USE_sema base syntax regex)
 set(SPILE_MAY_USE_debuginfo base)
 set(SPILE_MAY_USE_probes base syntax sema debuginfo)
-set(SPILE_MAY_USE_runtime abi)
-set(SPILE_MAY_USE_codegen base abi syntax sema)
+set(SPILE_MAY_USE_runtime abi regex)
+set(SPILE_MAY_USE_codegen base abi regex syntax sema)
 set(SPILE_MAY_USE_engine base abi)
 set(SPILE_MAY_USE_bpf base abi)
 set(SPILE_MAY_USE_session base abi syntax sema debuginfo probes runtime codegen engine bpf)

@@ -71,7 +71,9 @@ TEST(Layout, PlacesEntryValuesInFrames) {
 }
 
 TEST(Layout, RefusesWhatNoProcessCanMap) {
-  auto script = sema::elaborate_text(R"(global m[100000000] probe process("/bin/fake").function("foo") { m["a", $x]++ } probe end { println(m["a", 1]) })");
+  auto script = sema::elaborate_text(R"(global m[1000000], n[1000000], o[1000000], p[1000000]
+    probe process("/bin/fake").function("foo") { m["a", $x]++ n["a", $x]++ o["a", $x]++ p["a", $x]++ }
+    probe end { println(m["a", 1] + n["a", 1] + o["a", 1] + p["a", 1]) })");
   ASSERT_TRUE(script.ok()) << script.messages();
   EXPECT_FALSE(make_layout(script.program, {}).ok());
 }

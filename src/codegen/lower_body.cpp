@@ -166,6 +166,7 @@ void Lowering::lower_probe(const sema::Probe& body) {
   next_ = done;
   place_locals(body.locals);
   open_frame();
+  prepare_match_memory();
   if (body.condition) {
     llvm::BasicBlock* wanted = block("wanted");
     b.CreateCondBr(lower_condition(*body.condition), wanted, done);
@@ -237,6 +238,7 @@ Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& body) {
   next_ = done;
   b.CreateStore(b.getInt32(static_cast<uint32_t>(body.index)), context_field(offsetof(abi::Context, probe)));
   open_frame();
+  if (state) b.CreateStore(llvm::ConstantPointerNull::get(unit.module.ptr()), at_offset(state, offsetof(State, match)));
   std::vector<llvm::Value*> places;
   for (const auto& save : body.entry_saves) {
     llvm::Value* value = lower(*save);

@@ -56,6 +56,7 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
     if (known.script == name) return call(known.runtime, b.getInt64Ty(), {context});
   }
   if (name.starts_with("gettimeofday_")) return clock(name);
+  if (is_one_of(name, {"matched", "matched_str", "ngroups"})) return lower_match_question(syntax_call);
   if (name == "execname") {
     llvm::Value* out = temporary_string();
     call("spile_rt_execname", unit.module.none(), {context, out});

@@ -45,13 +45,13 @@ llvm::Value* Lowering::lower(const syntax::Expression& e) {
     case ExpressionKind::kTernary: return lower_ternary(*syntax::as<syntax::Ternary>(e));
     case ExpressionKind::kAssignment: return lower_assignment(*syntax::as<syntax::Assignment>(e));
     case ExpressionKind::kLogical: case ExpressionKind::kCompare: case ExpressionKind::kIn:
+    case ExpressionKind::kRegex:
       return b.CreateZExt(lower_condition(e), b.getInt64Ty());
     case ExpressionKind::kCall: return lower_call(*syntax::as<syntax::Call>(e));
     case ExpressionKind::kPrint: return lower_print(*syntax::as<syntax::Print>(e));
     case ExpressionKind::kStatistic: return lower_statistic(*syntax::as<syntax::Statistic>(e));
     case ExpressionKind::kHistogramIndex: return lower_histogram_index(*syntax::as<syntax::HistogramIndex>(e));
     case ExpressionKind::kEntryValue: return lower_entry_value(*syntax::as<syntax::EntryValue>(e));
-    case ExpressionKind::kRegex: unit.refuse(e.range, "regular expressions (=~, !~) can't be compiled"); break;
     case ExpressionKind::kEmbedded: unit.refuse(e.range, "embedded C can't be compiled"); break;
     case ExpressionKind::kPerf: unit.refuse(e.range, "@perf counters can't be read here"); break;
     case ExpressionKind::kHistogram: unit.refuse(e.range, "a histogram may only be printed, indexed or iterated"); break;
@@ -65,6 +65,7 @@ llvm::Value* Lowering::lower_condition(const syntax::Expression& e) {
   if (const auto* compare = syntax::as<syntax::Compare>(e)) return lower_compare(*compare);
   if (const auto* logical = syntax::as<syntax::Logical>(e)) return lower_logical(*logical);
   if (const auto* in = syntax::as<syntax::In>(e)) return lower_in(*in);
+  if (const auto* regex = syntax::as<syntax::Regex>(e)) return lower_regex(*regex);
   if (const auto* unary = syntax::as<syntax::Unary>(e); unary && unary->op == syntax::Unary::Operator::kNot) {
     return b.CreateNot(lower_condition(*unary->operand));
   }

@@ -16,6 +16,7 @@ namespace spile::codegen {
 struct State {
   char* message;           // where an error's text goes: the buffer of the innermost try around; null: into a record
   uint64_t arguments[6];   // argument registers at entry, where some function asks for them
+  char* match;             // runtime's MatchMemory of the body that runs; null: nothing asks for it
 };
 
 // Where a handler was hit: values of its function that bindings start from.
@@ -153,6 +154,12 @@ class Lowering {
   llvm::Value* lower_register(const syntax::Call& call);
   llvm::Value* argument_register(uint64_t index);
   llvm::Value* lower_site_text(const std::string& name);
+
+  // lower_regex.cpp
+  llvm::Value* lower_regex(const syntax::Regex& expression);
+  llvm::Value* lower_match_question(const syntax::Call& question);
+  void prepare_match_memory();
+  llvm::Value* match_memory();
 
   // lower_binding.cpp
   llvm::Value* lower_binding(int binding, const syntax::Expression& node, const std::vector<syntax::PathStep>& path,

@@ -22,6 +22,8 @@ class KernelCheck {
   void expression(const syntax::Expression& e) {
     if (const auto* in = syntax::as<syntax::In>(e)) {
       if (std::ranges::any_of(in->indexes, [](auto& index) { return !index; })) refuse(e.range, "[..., *] in array");
+    } else if (e.kind == syntax::ExpressionKind::kRegex) {
+      refuse(e.range, "=~");
     } else if (const auto* print = syntax::as<syntax::Print>(e); print && !print->to_stream) {
       refuse(e.range, "sprintf and its kind");
     } else if (const auto* call = syntax::as<syntax::Call>(e)) {

@@ -38,6 +38,11 @@ class Unit {
   struct SiteTables { llvm::Constant *blob, *offsets, *base, *mask; };
   const SiteTables& site_tables(const std::string& what);
   llvm::Constant* return_flags();
+  // A compiled pattern's blocks (regex/program.h); the table is null where it would be too large.
+  struct RegexConstants { llvm::Constant *table, *program; };
+  const RegexConstants& regex(const syntax::Regex& expression);
+  // Whether anything in the script asks what the last =~ matched.
+  bool remembers_matches();
   // Whether any script function asks for argument registers (then handlers put them into State).
   bool functions_use_arguments();
 
@@ -55,7 +60,8 @@ class Unit {
   std::vector<const syntax::Function*> pending_;
   std::map<std::string, SiteTables> site_tables_;
   llvm::Constant* return_flags_ = nullptr;
-  std::optional<bool> functions_use_arguments_;
+  std::map<std::string, RegexConstants> regexes_;
+  std::optional<bool> functions_use_arguments_, remembers_matches_;
   llvm::Function* raise_ = nullptr;
   std::optional<Error> refusal_;
 };

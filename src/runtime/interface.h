@@ -131,6 +131,15 @@ uint32_t spile_rt_format_long(char* out, uint32_t at, int64_t, uint32_t conversi
 uint32_t spile_rt_format_string(char* out, uint32_t at, const char*, uint32_t flags, int32_t width, int32_t precision);
 void spile_rt_format_end(char* out, uint32_t at);
 
+// -- regular expressions (native). table, program: regex/program.h; table null: too large. memory (null: nothing is
+// asked of it): what the handler remembers of the last match. search: 1, 0, or -1 where no scratch is left.
+struct MatchMemory;
+void spile_rt_match_clear(MatchMemory*);
+bool spile_rt_regex_test(const void* table, const char* text);
+int32_t spile_rt_regex_search(Context*, const void* table, const void* program, const char* text, MatchMemory*);
+int64_t spile_rt_match_groups(const MatchMemory*);  // with the whole match; 0: the last search failed
+void spile_rt_match_text(const MatchMemory*, int64_t group, char* out);
+
 // -- traced memory. False: the address can't be read (value 0). size 1, 2, 4, 8.
 bool spile_rt_load(Context*, uint64_t address, uint32_t size, bool is_signed, int64_t* value);
 // Copies a C string of at most `limit` bytes (limit <= string_size); its length, or -1 if the address can't be read.

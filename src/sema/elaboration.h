@@ -83,6 +83,7 @@ void resolve_symbols(Elaboration& e);
 void bind_dereferences(Elaboration& e);
 void drop_unreached(Elaboration& e);
 void refuse_unavailable(Elaboration& e);
+void check_regex(const syntax::Regex& expression, Diagnostics& diagnostics);  // of refuse-unavailable
 void infer_types(Elaboration& e);
 void display_globals(Elaboration& e);
 void check_statements(Elaboration& e);

@@ -195,6 +195,7 @@ bool is_pure(const Expression& expression) {
       case ExpressionKind::kIncrement:
       case ExpressionKind::kAssignment:
       case ExpressionKind::kHistogramIndex:
+      case ExpressionKind::kRegex:  // matched() tells
         pure = false;
         return;
       case ExpressionKind::kBinary: {

@@ -88,6 +88,10 @@ std::vector<Intrinsic> make_table() {
       {"errno_str", kString, {kLong}, kNeedsNothing, kInController | kInTarget, true},
       {"ctime", kString, {kLong}, kNeedsNothing, kInController | kInTarget, true},
       {"ctime_now", kString, {}, kNeedsNothing, kInController | kInTarget, true},
+      // Of the last =~ in this handler run.
+      {"matched", kString, {kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"matched_str", kString, {}, kNeedsNothing, kInController | kInTarget, true},
+      {"ngroups", kLong, {}, kNeedsNothing, kInController | kInTarget, true},
       {"randint", kLong, {kLong}, kNeedsNothing, kEverywhere, false},
 
       // Memory of the traced program. The "2" forms give the default instead of failing.

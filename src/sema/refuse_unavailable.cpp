@@ -36,7 +36,7 @@ class Refuser {
         refuse(x.range, "embedded C code is not available in this version");
         return;
       case ExpressionKind::kRegex:
-        refuse(x.range, "regular expressions (=~, !~) are not available in this version");
+        check_regex(static_cast<const Regex&>(x), e_.diagnostics);
         return;
       case ExpressionKind::kPerf:
         refuse(x.range, "@perf is not available in this version");

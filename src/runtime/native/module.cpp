@@ -9,6 +9,7 @@
 #include "runtime/native/map.cpp"
 #include "runtime/native/memory.cpp"
 #include "runtime/native/record.cpp"
+#include "runtime/native/regex.cpp"
 #include "runtime/native/returns.cpp"
 #include "runtime/native/script_float.cpp"
 #include "runtime/native/script_memory.cpp"

@@ -1,0 +1,95 @@
+// =~ and !~, and the functions that ask what the last match was. A pattern is compiled here (sema has seen that it can
+// be) into constants of the module; the runtime walks them. Where the script never asks for groups, only a table is used.
+
+#include "codegen/lowering.h"
+#include "regex/regex.h"
+#include "sema/intrinsics.h"
+#include "syntax/visitor.h"
+
+namespace spile::codegen {
+
+// What a handler remembers of its last match (runtime/native/regex.cpp, MatchMemory), without the text.
+static constexpr uint32_t kMatchHead = 136;
+
+const Unit::RegexConstants& Unit::regex(const syntax::Regex& expression) {
+  auto [entry, fresh] = regexes_.try_emplace(expression.pattern);
+  if (!fresh) return entry->second;
+  regex::Outcome outcome = regex::compile(expression.pattern);
+  if (!outcome.compiled) {
+    refuse(expression.pattern_range, outcome.mistake.message);
+    outcome = regex::compile("");
+  }
+  auto constant = [&](const std::vector<uint8_t>& bytes) -> llvm::Constant* {
+    if (bytes.empty()) return llvm::ConstantPointerNull::get(module.ptr());
+    return module.text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  };
+  entry->second = {constant(outcome.compiled->table), constant(outcome.compiled->program)};
+  return entry->second;
+}
+
+bool Unit::remembers_matches() {
+  if (remembers_matches_) return *remembers_matches_;
+  bool used = false;
+  auto look = [&](const syntax::Expression& e) {
+    const auto* call = syntax::as<syntax::Call>(e);
+    if (!call || call->intrinsic < 0) return;
+    std::string_view name = sema::intrinsics()[static_cast<size_t>(call->intrinsic)].name;
+    used |= name == "matched" || name == "matched_str" || name == "ngroups";
+  };
+  for (const sema::Probe& probe : program.probes) {
+    syntax::for_each_expression(static_cast<const syntax::Statement&>(*probe.body), look);
+    if (probe.condition) syntax::for_each_expression(static_cast<const syntax::Expression&>(*probe.condition), look);
+  }
+  for (const syntax::Function* function : program.functions) {
+    if (function->body) syntax::for_each_expression(static_cast<const syntax::Statement&>(*function->body), look);
+  }
+  remembers_matches_ = used;
+  return used;
+}
+
+// At the beginning of a body: its memory of matches, empty.
+void Lowering::prepare_match_memory() {
+  if (!state) return;
+  llvm::Value* memory = llvm::ConstantPointerNull::get(unit.module.ptr());
+  if (unit.remembers_matches()) {
+    memory = temporary_bytes(kMatchHead + unit.layout.string_size);
+    call("spile_rt_match_clear", unit.module.none(), {memory});
+  }
+  b.CreateStore(memory, at_offset(state, offsetof(State, match)));
+}
+
+llvm::Value* Lowering::match_memory() {
+  if (!state || !unit.remembers_matches()) return llvm::ConstantPointerNull::get(unit.module.ptr());
+  return b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, match)));
+}
+
+// i1
+llvm::Value* Lowering::lower_regex(const syntax::Regex& expression) {
+  const Unit::RegexConstants& constants = unit.regex(expression);
+  llvm::Value* subject = lower(*expression.subject);
+  if (!unit.remembers_matches() && !constants.table->isNullValue()) {
+    llvm::Value* matched = call("spile_rt_regex_test", unit.module.i1(), {constants.table, subject});
+    return expression.negated ? b.CreateNot(matched) : matched;
+  }
+  llvm::Value* found = call("spile_rt_regex_search", b.getInt32Ty(),
+                            {context, constants.table, constants.program, subject, match_memory()});
+  raise_if(b.CreateICmpSLT(found, b.getInt32(0)), expression.range, "no scratch memory is left to match a pattern");
+  return expression.negated ? b.CreateICmpEQ(found, b.getInt32(0)) : b.CreateICmpNE(found, b.getInt32(0));
+}
+
+// matched(n), matched_str(), ngroups()
+llvm::Value* Lowering::lower_match_question(const syntax::Call& question) {
+  llvm::Value* memory = match_memory();
+  llvm::Value* group = question.arguments.empty() ? number(0) : lower(*question.arguments[0]);
+  llvm::Value* groups = call("spile_rt_match_groups", b.getInt64Ty(), {memory});
+  raise_if(b.CreateICmpEQ(groups, number(0)), question.range,
+           "no string has been matched by the last =~ near identifier '" + question.name + "'");
+  if (question.name == "ngroups") return groups;
+  raise_if(b.CreateICmpUGE(group, groups), question.range,
+           "the last pattern has no subexpression %d near identifier '" + question.name + "'", {group});
+  llvm::Value* out = temporary_string();
+  call("spile_rt_match_text", unit.module.none(), {memory, group, out});
+  return out;
+}
+
+}  // namespace spile::codegen

@@ -1,0 +1,32 @@
+#pragma once
+// POSIX extended regular expressions, as the operators =~ and !~ have them: compiled with the script, matched anywhere in
+// a string. Bytes, no locale. Of POSIX's syntax: . [] [^] [[:class:]] () | * + ? {n} {n,} {n,m} ^ $ and \ before a special
+// character; also \w \W \s \S \d \D. Not there: references to groups (\1) and collating symbols of many characters.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spile::regex {
+
+struct Compiled {
+  std::vector<uint8_t> table;    // program.h, Table; empty: it would be too large
+  std::vector<uint8_t> program;  // Program
+  uint32_t groups = 1;           // with the whole match
+};
+
+struct Mistake {
+  size_t offset = 0, length = 1;  // in the pattern
+  std::string message, hint;
+};
+
+// Either the result or what is wrong with the pattern.
+struct Outcome {
+  std::optional<Compiled> compiled;
+  Mistake mistake;
+};
+Outcome compile(std::string_view pattern);
+
+}  // namespace spile::regex
