@@ -88,6 +88,11 @@ Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitc
     lower(unit);
     unit.lower_functions();
     if (unit.refusal()) return *unit.refusal();
+    // Code at the top level is compiled once at least, whether something calls it or not.
+    const auto& top_level = program_.scripts.front().embedded;
+    if (!unit.embedded.empty() || (place.domain() == sema::Domain::kController && !top_level.empty())) {
+      TRY_DO(unit.embedded.link(*job.module, top_level, layout_.string_size));
+    }
     return job.module->finish();
   });
 }

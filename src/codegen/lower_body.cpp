@@ -276,6 +276,7 @@ void Lowering::lower_function(const syntax::Function& source) {
   spend_actions(*source.body, source.range);
   handlers_.assign(1, {failed, nullptr});
   next_ = done;
+  fall_through_ = source.falls_through ? block("next") : nullptr;
   result_ = function_->getArg(static_cast<unsigned>(2 + source.parameters.size()));
   bool is_string = source.type == ValueType::kString;
   if (is_string) b.CreateStore(b.getInt8(0), result_);
@@ -293,15 +294,16 @@ void Lowering::lower_function(const syntax::Function& source) {
   branch_if_open(done);
   close_frame(given_up);
 
-  auto finish = [&](llvm::BasicBlock* end, bool ok, bool framed) {
+  auto finish = [&](llvm::BasicBlock* end, FunctionStatus status, bool framed) {
     b.SetInsertPoint(end);
     if (framed) release_frame();
     if (recursive) add_nesting(1);
-    b.CreateRet(b.getInt1(ok));
+    b.CreateRet(b.getInt32(status));
   };
-  finish(done, true, true);
-  finish(failed, false, true);
-  finish(given_up, false, false);
+  finish(done, kFunctionDone, true);
+  if (fall_through_) finish(fall_through_, kFunctionNext, true);
+  finish(failed, kFunctionFailed, true);
+  finish(given_up, kFunctionFailed, false);
 }
 
 void lower_script_function(Unit& unit, const syntax::Function& function, llvm::Function* into) {

@@ -24,9 +24,32 @@ llvm::Value* Lowering::call_script_function(const syntax::Call& call) {
   bool is_string = function.type == ValueType::kString;
   llvm::Value* result = is_string ? temporary_string() : entry_alloca(b.getInt64Ty(), "result");
   arguments.push_back(result);
-  llvm::Value* ok = b.CreateCall(unit.function(function), arguments);
-  propagate_if(b.CreateNot(ok));
+  try_overloads(call, arguments);
   return is_string ? result : b.CreateLoad(b.getInt64Ty(), result);
+}
+
+// The function, and as long as it executes `next` its other overloads.
+void Lowering::try_overloads(const syntax::Call& call, llvm::ArrayRef<llvm::Value*> arguments) {
+  std::vector<syntax::Function*> overloads{call.function};
+  overloads.insert(overloads.end(), call.fallbacks.begin(), call.fallbacks.end());
+  llvm::BasicBlock* done = nullptr;
+  for (const syntax::Function* overload : overloads) {
+    llvm::Value* status = b.CreateCall(unit.function(*overload), arguments);
+    propagate_if(b.CreateICmpEQ(status, b.getInt32(kFunctionFailed)));
+    if (!overload->falls_through) break;
+    llvm::Value* is_next = b.CreateICmpEQ(status, b.getInt32(kFunctionNext));
+    if (overload == overloads.back()) {
+      raise_if(is_next, call.range, "all functions exhausted near identifier '" + call.name + "'");
+      break;
+    }
+    if (!done) done = block("call.done");
+    llvm::BasicBlock* next = block("call.next");
+    b.CreateCondBr(is_next, next, done);
+    b.SetInsertPoint(next);
+  }
+  if (!done) return;
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
 }
 
 namespace {

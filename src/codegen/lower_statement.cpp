@@ -40,7 +40,7 @@ void Lowering::lower(const syntax::Statement& s) {
     }
     case StatementKind::kNext:
       leave_tries(0);
-      b.CreateBr(next_);
+      b.CreateBr(fall_through_ ? fall_through_ : next_);
       return;
     case StatementKind::kBreak: case StatementKind::kContinue:
       if (loops_.empty()) return unit.refuse(s.range, "this may only stand in a loop");
@@ -48,7 +48,7 @@ void Lowering::lower(const syntax::Statement& s) {
       b.CreateBr(s.kind == StatementKind::kBreak ? loops_.back().on_break : loops_.back().on_continue);
       return;
     case StatementKind::kTry: return lower_try(*syntax::as<syntax::Try>(s));
-    case StatementKind::kEmbedded: return unit.refuse(s.range, "embedded C can't be compiled");
+    case StatementKind::kEmbedded: return lower_embedded(*syntax::as<syntax::EmbeddedStatement>(s));
   }
   CHECK(false);
 }

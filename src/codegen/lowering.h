@@ -62,6 +62,7 @@ class Lowering {
   llvm::Value* number(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
   llvm::Value* at_offset(llvm::Value* pointer, int64_t offset);
   llvm::Value* temporary_string();                          // in the body's frame, for the statement
+  void access_global(const syntax::Global& global, llvm::Function& function, bool writes);  // the whole of `function`
 
  private:
   struct Key {                     // of an array element
@@ -147,6 +148,7 @@ class Lowering {
   // lower_call.cpp
   llvm::Value* lower_call(const syntax::Call& call);
   llvm::Value* call_script_function(const syntax::Call& call);
+  void try_overloads(const syntax::Call& call, llvm::ArrayRef<llvm::Value*> arguments);
   llvm::Value* call_intrinsic(const syntax::Call& call);
   llvm::Value* call_runtime_function(const syntax::Call& call);
   llvm::Value* clock(const std::string& name);
@@ -160,6 +162,11 @@ class Lowering {
   llvm::Value* lower_match_question(const syntax::Call& question);
   void prepare_match_memory();
   llvm::Value* match_memory();
+
+  // lower_embedded.cpp
+  llvm::Value* lower_embedded(const syntax::Embedded& expression);
+  void lower_embedded(const syntax::EmbeddedStatement& statement);
+  llvm::Value* run_embedded(EmbeddedC::Piece piece, llvm::ArrayRef<llvm::Value*> arguments, llvm::Value* result);
 
   // lower_binding.cpp
   llvm::Value* lower_binding(int binding, const syntax::Expression& node, const std::vector<syntax::PathStep>& path,
@@ -218,7 +225,8 @@ class Lowering {
   std::vector<Loop> loops_;
   std::vector<Handler> handlers_;
   std::vector<llvm::Value*> outer_messages_;   // State::message outside each try that is open here
-  llvm::BasicBlock* next_ = nullptr;       // where `next` and `return` go
+  llvm::BasicBlock* next_ = nullptr;       // where `return` goes, and `next` of a probe
+  llvm::BasicBlock* fall_through_ = nullptr;  // where `next` of a function goes
   llvm::Value* result_ = nullptr;          // script functions: where the result goes
   llvm::BasicBlock* frame_block_ = nullptr;
   llvm::BasicBlock* after_frame_ = nullptr;

@@ -27,6 +27,7 @@ class KernelCheck {
     } else if (const auto* print = syntax::as<syntax::Print>(e); print && !print->to_stream) {
       refuse(e.range, "sprintf and its kind");
     } else if (const auto* call = syntax::as<syntax::Call>(e)) {
+      for (const syntax::Function* fallback : call->fallbacks) function(*fallback, call->range);
       if (call->function)
         function(*call->function, call->range);
       else if (call->intrinsic >= 0)

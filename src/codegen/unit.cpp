@@ -18,8 +18,12 @@ bool reaches(const syntax::Function& function, const syntax::Function& target, s
   syntax::for_each_expression(static_cast<const syntax::Statement&>(*function.body), [&](const syntax::Expression& e) {
     const auto* call = syntax::as<syntax::Call>(e);
     if (!call || !call->function || found) return;
-    if (call->function == &target) found = true;
-    else if (seen.insert(call->function).second) found = reaches(*call->function, target, seen);
+    auto look = [&](const syntax::Function& callee) {
+      if (&callee == &target) found = true;
+      else if (seen.insert(&callee).second) found |= reaches(callee, target, seen);
+    };
+    look(*call->function);
+    for (const syntax::Function* fallback : call->fallbacks) look(*fallback);
   });
   return found;
 }
@@ -71,7 +75,7 @@ llvm::Function* Unit::function(const syntax::Function& function) {
     types.push_back(parameter->type == ValueType::kString ? static_cast<llvm::Type*>(module.ptr()) : module.i64());
   }
   types.push_back(module.ptr());
-  made = module.add_function("script." + function.name, llvm::FunctionType::get(module.i1(), types, false));
+  made = module.add_function("script." + function.name, llvm::FunctionType::get(module.i32(), types, false));
   pending_.push_back(&function);
   return made;
 }

@@ -3,14 +3,23 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
+#include "codegen/embedded_c.h"
 #include "codegen/layout.h"
 #include "codegen/place.h"
 #include "codegen/script_module.h"
 #include "codegen/tables.h"
 
 namespace spile::codegen {
+
+// What a script function returns to its caller, an i32.
+enum FunctionStatus : uint32_t {
+  kFunctionFailed,  // a script error is on its way
+  kFunctionDone,
+  kFunctionNext,    // it executed `next`: another overload is to be tried
+};
 
 class Unit {
  public:
@@ -29,7 +38,7 @@ class Unit {
   llvm::Constant* aggregate_shape(const syntax::Global& global);
 
   // The LLVM function of a script function; its body is lowered by lower_functions().
-  //   bool(Context*, State*, arguments..., result*): false: a script error is on its way
+  //   FunctionStatus(Context*, State*, arguments..., result*)
   llvm::Function* function(const syntax::Function& function);
   bool is_recursive(const syntax::Function& function);
   void lower_functions();
@@ -49,6 +58,10 @@ class Unit {
   // void(Context*, i32 error, i64, i64): writes an error record. Out of line: cold, and keeps its caller's registers.
   llvm::Function* raise_function();
 
+  // Embedded C that has been met. note_embedded_globals: makes the functions by which `code` reads and writes globals.
+  EmbeddedC embedded;
+  void note_embedded_globals(const std::string& code);
+
   // What the lowering cannot compile: the first one becomes compile()'s error.
   void refuse(SourceRange range, const std::string& what);
   const std::optional<Error>& refusal() const { return refusal_; }
@@ -62,6 +75,7 @@ class Unit {
   llvm::Constant* return_flags_ = nullptr;
   std::map<std::string, RegexConstants> regexes_;
   std::optional<bool> functions_use_arguments_, remembers_matches_;
+  std::set<std::pair<const syntax::Global*, bool>> accessors_;
   llvm::Function* raise_ = nullptr;
   std::optional<Error> refusal_;
 };

@@ -17,24 +17,14 @@ class Refuser {
 
   void look(const Statement& s) {
     for_each_expression(s, [&](const Expression& x) { look_one(x); });
-    look_statements(s);
   }
   void look(const Expression& x) {
     for_each_expression(x, [&](const Expression& inner) { look_one(inner); });
   }
 
  private:
-  void look_statements(const Statement& s) {
-    if (s.kind == StatementKind::kNext && !in_probe_) refuse(s.range, "'next' in a function is not available in this version");
-    if (s.kind == StatementKind::kEmbedded) refuse(s.range, "embedded C code is not available in this version");
-    for_each_statement(s, [&](const Statement& child) { look_statements(child); });
-  }
-
   void look_one(const Expression& x) {
     switch (x.kind) {
-      case ExpressionKind::kEmbedded:
-        refuse(x.range, "embedded C code is not available in this version");
-        return;
       case ExpressionKind::kRegex:
         check_regex(static_cast<const Regex&>(x), e_.diagnostics);
         return;
@@ -93,9 +83,6 @@ void refuse_unavailable(Elaboration& e) {
   }
   for (const Function* function : e.program.functions) {
     if (function->body) in_functions.look(static_cast<const Statement&>(*function->body));
-  }
-  for (const TopLevelEmbedded& code : e.program.scripts[0].embedded) {
-    e.diagnostics.error(code.range, "embedded C code is not available in this version");
   }
 }
 

@@ -1,0 +1,55 @@
+#pragma once
+// Embedded C (%{ ... %}, guru mode): the pieces that a place's module uses are written into one C file, compiled to
+// bitcode by clang as the runtime was (general registers only, no library), and linked into the module. Only scripts with
+// such pieces need a compiler.
+//
+// A piece becomes void spile_c_N(struct context *c, struct spile_c_N *THIS); both structs lie on the handler's stack, as
+// arrays of 8-byte words.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "codegen/script_module.h"
+#include "syntax/tree.h"
+
+namespace spile::codegen {
+
+class EmbeddedC {
+ public:
+  struct Field {
+    std::string name;
+    ValueType type;
+  };
+  struct Piece {
+    SourceRange range;
+    std::string code;
+    std::vector<Field> arguments;
+    ValueType result = ValueType::kUnknown;
+    bool is_expression = false;
+  };
+  // A global that a piece reads or writes: functions spile_get_NAME(context, keys...) and spile_set_NAME(.., value).
+  struct Accessor {
+    const syntax::Global* global;
+    bool reads, writes;
+  };
+
+  // The declaration of a piece's function.
+  llvm::Function* add(ScriptModule& module, Piece piece);
+  void add_accessor(Accessor accessor) { accessors_.push_back(accessor); }
+  bool empty() const { return pieces_.empty(); }
+
+  // Compiles what was added, after the script's top-level pieces, and links it in. Errors are the script's: what clang
+  // says, at the script's lines; or what handlers can't do.
+  Result<void> link(ScriptModule& module, const std::vector<syntax::TopLevelEmbedded>& top_level, uint32_t string_size);
+
+ private:
+  std::string source(const std::vector<syntax::TopLevelEmbedded>& top_level, uint32_t string_size) const;
+  std::string accessor_source(const Accessor& accessor) const;
+  std::string piece_source(size_t index) const;
+
+  std::vector<Piece> pieces_;
+  std::vector<Accessor> accessors_;
+};
+
+}  // namespace spile::codegen
