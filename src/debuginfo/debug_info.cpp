@@ -80,9 +80,29 @@ Result<SourcePlace> DebugInfo::source_line(FileAddress pc) {
                                  [&](DwarfReader& dwarf) { return dwarf.source_line(pc); });
 }
 
-Result<FunctionRecord> DebugInfo::function_record(FileAddress function, FileAddress pc) {
-  return remembered<FunctionRecord>(fmt::format("function {:x} {:x}", function.value, pc.value), function_from_bytes,
-                                    [&](DwarfReader& dwarf) { return dwarf.function(function, pc); });
+Result<FunctionRecord> DebugInfo::function_record(FileAddress function, FileAddress pc, uint64_t scope) {
+  std::string key = fmt::format("function {:x} {:x}", function.value, pc.value);
+  if (scope != 0) key += fmt::format(" {:x}", scope);
+  return remembered<FunctionRecord>(key, function_from_bytes,
+                                    [&](DwarfReader& dwarf) { return dwarf.function(function, pc, scope); });
+}
+
+Result<CodePlaces> DebugInfo::inlined_calls() {
+  return remembered<CodePlaces>("inlined", places_from_bytes,
+                                [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.inlined_calls(); });
+}
+Result<CodePlaces> DebugInfo::labels() {
+  return remembered<CodePlaces>("labels", places_from_bytes,
+                                [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.labels(); });
+}
+Result<CodePlaces> DebugInfo::statements(const std::string& file_pattern) {
+  return remembered<CodePlaces>(
+      "statements " + file_pattern, places_from_bytes,
+      [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.statements(file_pattern); });
+}
+Result<CodePlaces> DebugInfo::calls(FileAddress function) {
+  return remembered<CodePlaces>(fmt::format("calls {:x}", function.value), places_from_bytes,
+                                [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.calls(function); });
 }
 
 const TypeNode& DebugInfo::type_node(uint64_t id) {
@@ -162,8 +182,9 @@ void DebugInfo::place_waiting_parameters(const FunctionRecord& record, bool stan
   }
 }
 
-Result<std::vector<Variable>> DebugInfo::variables(FileAddress function, FileAddress pc, const SymbolFacts& symbols) {
-  TRY(FunctionRecord record, function_record(function, pc));
+Result<std::vector<Variable>> DebugInfo::variables(FileAddress function, FileAddress pc, uint64_t scope,
+                                                   const SymbolFacts& symbols) {
+  TRY(FunctionRecord record, function_record(function, pc, scope));
   std::vector<Variable> variables;
   for (const VariableRecord& r : record.variables) variables.push_back(made_from(r, symbols));
   place_waiting_parameters(record, record.standard_convention && !symbols.specialised, variables);
@@ -171,9 +192,9 @@ Result<std::vector<Variable>> DebugInfo::variables(FileAddress function, FileAdd
   return variables;
 }
 
-Result<Variable> DebugInfo::variable(FileAddress function, FileAddress pc, const std::string& name,
+Result<Variable> DebugInfo::variable(FileAddress function, FileAddress pc, uint64_t scope, const std::string& name,
                                      const SymbolFacts& symbols) {
-  TRY(std::vector<Variable> visible, variables(function, pc, symbols));
+  TRY(std::vector<Variable> visible, variables(function, pc, scope, symbols));
   // Locals of inner blocks hide outer ones, and those hide parameters (which C forbids for the outermost block only).
   for (Variable::Kind kind : {Variable::Kind::kLocal, Variable::Kind::kGlobal, Variable::Kind::kParameter})
     for (Variable& candidate : visible)
@@ -232,7 +253,7 @@ Result<Type> DebugInfo::type_named(const std::string& name) {
 }
 
 Result<Place> DebugInfo::return_value(FileAddress function, const SymbolFacts& symbols) {
-  TRY(FunctionRecord record, function_record(function, function));
+  TRY(FunctionRecord record, function_record(function, function, 0));
   if (record.return_type == kVoidType) return Error{"the function returns nothing, so it has no $return", {}};
   Place place = return_place(Type(shared_from_this(), record.return_type));
   if (!symbols.may_lose_result) return place;

@@ -33,12 +33,19 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
     bool specialised = false;
     bool may_lose_result = false;
   };
-  Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, const SymbolFacts& symbols);
-  Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name, const SymbolFacts& symbols);
+  Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, uint64_t scope,
+                                          const SymbolFacts& symbols);
+  Result<Variable> variable(FileAddress function, FileAddress pc, uint64_t scope, const std::string& name,
+                            const SymbolFacts& symbols);
   Result<Variable> global_variable(const std::string& name, const std::string& file, const SymbolFacts& symbols);
   Result<Type> type_named(const std::string& name);
   Result<Place> return_value(FileAddress function, const SymbolFacts& symbols);
   std::vector<DwarfFunction> all_functions();
+  // As DwarfReader's.
+  Result<CodePlaces> inlined_calls();
+  Result<CodePlaces> labels();
+  Result<CodePlaces> statements(const std::string& file_pattern);
+  Result<CodePlaces> calls(FileAddress function);
 
   const TypeNode& type_node(uint64_t id) override;
   uint64_t type_definition(uint64_t id) override;
@@ -46,7 +53,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
  private:
   // Opens DWARF at the first call; the error of a failed opening is kept.
   Result<DwarfReader*> reader();
-  Result<FunctionRecord> function_record(FileAddress function, FileAddress pc);
+  Result<FunctionRecord> function_record(FileAddress function, FileAddress pc, uint64_t scope);
   Variable made_from(const VariableRecord& record, const SymbolFacts& symbols);
   void place_waiting_parameters(const FunctionRecord& record, bool standard_convention,
                                 std::vector<Variable>& variables);

@@ -17,6 +17,7 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "debuginfo/code_place.h"
 #include "debuginfo/location.h"
 #include "debuginfo/type.h"
 
@@ -40,11 +41,6 @@ struct Segment {
   uint64_t memory_size;  // bytes in memory
   bool executable;
   bool writable;
-};
-
-struct SourcePlace {
-  std::string file;  // as the compiler was given it, made absolute where the compilation directory is known
-  int line = 0;
 };
 
 // A function with code of its own. Several names of one address are one Function.
@@ -115,13 +111,25 @@ class Module {
   virtual Result<SourcePlace> declaration(FileAddress function) = 0;
   virtual Result<SourcePlace> source_line(FileAddress pc) = 0;
 
+  // ---- places inside functions; without debug information there are none
+  // Calls of functions that match, whose code was put where the call would be.
+  virtual Result<CodePlaces> inlined_calls(const FunctionPattern& pattern) = 0;
+  // Labels, by glob, in functions that match.
+  virtual Result<CodePlaces> labels(const FunctionPattern& pattern, const std::string& label) = 0;
+  // Beginnings of statements in source files that match; of each line in each function (or inlined call) the first.
+  virtual Result<CodePlaces> statements(const std::string& file) = 0;
+  // The call instructions of the function that starts there; CodePlace::name is who is called.
+  virtual Result<CodePlaces> calls(FileAddress function) = 0;
+
   // Parameters (in order) and locals of the function that starts at `function`, visible at `pc`, innermost block first.
   // At pc == function this is the moment before its first instruction: parameters that the compiler puts into a stack
   // slot later are given where the calling convention has them, and locals in stack slots are not there yet.
-  virtual Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc) = 0;
+  // scope: CodePlace::scope, for the variables of an inlined call.
+  virtual Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, uint64_t scope = 0) = 0;
   // One of those, or a variable of the same source file. The error's hint has did-you-mean. A variable that exists and
   // can't be read here is a Place of kUnavailable.
-  virtual Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name) = 0;
+  virtual Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name,
+                                    uint64_t scope = 0) = 0;
   // A file-scope variable; file as in FunctionPattern.
   virtual Result<Variable> global_variable(const std::string& name, const std::string& file = {}) = 0;
   // A type by its name in C: "struct node", "node" (a struct, class, union, enum or typedef), "unsigned int".

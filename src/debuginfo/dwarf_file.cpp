@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "debuginfo/names.h"
+
 namespace spile::debuginfo {
 namespace {
 
@@ -248,22 +250,32 @@ LineSections DwarfFile::line_sections(Dwarf* dwarf) {
   return sections;
 }
 
-std::string DwarfFile::file_name(Dwarf_CU* cu, uint64_t number) {
-  Dwarf_Die unit;
-  Dwarf_Half version = 0;
-  if (!cu || dwarf_cu_info(cu, &version, nullptr, &unit, nullptr, nullptr, nullptr, nullptr) != 0) return {};
-  if (version < 5 && number == 0) return {};  // said to be unknown
+const std::vector<std::string>& DwarfFile::file_table(Dwarf_CU* cu) {
   auto [entry, is_new] = file_names_.try_emplace(cu);
-  if (is_new) {
-    const LineSections sections = line_sections(dwarf_cu_getdwarf(cu));
-    Dwarf_Attribute attribute;
-    const char* directory = dwarf_formstring(dwarf_attr_integrate(&unit, DW_AT_comp_dir, &attribute));
-    // A .dwo has one table at most, and need not say where.
-    const auto offset = die_number(unit, DW_AT_stmt_list);
-    if (offset || split_units_.contains(dwarf_cu_getdwarf(cu)))
-      entry->second = line_table_files(sections, offset.value_or(0), directory ? directory : "");
-  }
-  return number < entry->second.size() ? entry->second[number] : std::string();
+  Dwarf_Die unit;
+  if (!is_new || dwarf_cu_info(cu, nullptr, nullptr, &unit, nullptr, nullptr, nullptr, nullptr) != 0)
+    return entry->second;
+  const LineSections sections = line_sections(dwarf_cu_getdwarf(cu));
+  Dwarf_Attribute attribute;
+  const char* directory = dwarf_formstring(dwarf_attr_integrate(&unit, DW_AT_comp_dir, &attribute));
+  // A .dwo has one table at most, and need not say where.
+  const auto offset = die_number(unit, DW_AT_stmt_list);
+  if (offset || split_units_.contains(dwarf_cu_getdwarf(cu)))
+    entry->second = line_table_files(sections, offset.value_or(0), directory ? directory : "");
+  return entry->second;
+}
+
+std::string DwarfFile::file_name(Dwarf_CU* cu, uint64_t number) {
+  Dwarf_Half version = 0;
+  if (!cu || dwarf_cu_info(cu, &version, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr) != 0) return {};
+  if (version < 5 && number == 0) return {};  // said to be unknown
+  const std::vector<std::string>& files = file_table(cu);
+  return number < files.size() ? files[number] : std::string();
+}
+
+bool DwarfFile::mentions_file(Unit& unit, const std::string& pattern) {
+  const std::vector<std::string>& files = file_table(unit.skeleton.cu);
+  return std::any_of(files.begin(), files.end(), [&](const std::string& f) { return file_matches(pattern, f); });
 }
 
 std::string die_name(Dwarf_Die& die) {

@@ -51,6 +51,9 @@ class DwarfFile {
   // The path of a file number of the unit (DW_AT_decl_file), "" where there is none.
   std::string file_name(Dwarf_CU* cu, uint64_t number);
 
+  // Whether a source file that matches is in the unit's line table.
+  bool mentions_file(Unit& unit, const std::string& pattern);
+
   // The .dwo file that the unit's contents should be in, where it could not be found; else "".
   std::string missing_split_file(Unit& unit);
 
@@ -61,6 +64,7 @@ class DwarfFile {
 
  private:
   LineSections line_sections(Dwarf* dwarf);
+  const std::vector<std::string>& file_table(Dwarf_CU* cu);
 
   // Functions of one unit by their first addresses.
   using FunctionIndex = std::unordered_map<uint64_t, Dwarf_Die>;

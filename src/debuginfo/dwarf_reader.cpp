@@ -7,6 +7,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "debuginfo/dwarf_code.h"
 #include "debuginfo/dwarf_expression.h"
 #include "debuginfo/dwarf_file.h"
 #include "debuginfo/dwarf_types.h"
@@ -170,22 +171,6 @@ std::optional<VariableRecord> search_unit(DwarfFile& file, DwarfFile::Unit& unit
   return found;
 }
 
-// dwarf_decl_file() would do, but (0.188) it takes DWARF 5's file 0 for none, aborts on split units without a table,
-// and decodes the whole line program first.
-SourcePlace declared_at(DwarfFile& file, Dwarf_Die& die, DwarfFile::Unit& unit) {
-  SourcePlace place;
-  Dwarf_Attribute attribute;
-  Dwarf_Word number;
-  if (dwarf_formudata(dwarf_attr_integrate(&die, DW_AT_decl_file, &attribute), &number) != 0) return place;
-  place.line = static_cast<int>(die_number(die, DW_AT_decl_line).value_or(0));
-  // The unit that the number belongs to: an inline function's may be another one.
-  place.file = file.file_name(attribute.cu, number);
-  // A .dwo without a table of its own shares the skeleton's.
-  if (place.file.empty() && attribute.cu == unit.die.cu && unit.die.cu != unit.skeleton.cu)
-    place.file = file.file_name(unit.skeleton.cu, number);
-  return place;
-}
-
 }  // namespace
 
 DwarfReader::DwarfReader(std::string path, std::unique_ptr<DwarfFile> file)
@@ -198,7 +183,7 @@ Result<std::unique_ptr<DwarfReader>> DwarfReader::open(const std::string& path, 
   return std::unique_ptr<DwarfReader>(new DwarfReader(path, std::move(file)));
 }
 
-Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress pc) {
+Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress pc, uint64_t scope) {
   DwarfFile::Unit unit{};
   auto die = file_->function_die(function, &unit);
   if (!die) {
@@ -211,12 +196,20 @@ Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress p
         fmt::format("{}: the debug information does not describe the function at 0x{:x}", path_, function.value),
         "the file that defines it was compiled without -g"};
   }
+  // Of an inlined call: its own variables, in the frame of the function around it.
+  std::optional<Dwarf_Die> inner = *die;
+  if (scope != 0) {
+    inner = file_->die_of(scope);
+    if (!inner || dwarf_tag(&*inner) != DW_TAG_inlined_subroutine)
+      return Error{fmt::format("{}: no function is inlined at 0x{:x}", path_, pc.value), {}};
+  }
   FunctionRecord record;
-  record.return_type = type_id_of(*file_, *die);
-  record.standard_convention = die_number(*die, DW_AT_calling_convention).value_or(DW_CC_normal) != DW_CC_nocall;
+  record.return_type = type_id_of(*file_, *inner);
+  record.standard_convention =
+      scope == 0 && die_number(*die, DW_AT_calling_convention).value_or(DW_CC_normal) != DW_CC_nocall;
   const FrameContext context{*file_, &*die, pc, pc == function};
   VariableCollector collector(context);
-  collector.collect(*die);
+  collector.collect(*inner);
   record.variables = collector.take();
   return record;
 }
@@ -280,6 +273,30 @@ Result<SourcePlace> DwarfReader::source_line(FileAddress pc) {
     return Error{fmt::format("{}: no source line is known for 0x{:x}", path_, pc.value), {}};
   place.file = file;
   return place;
+}
+
+CodePlaces DwarfReader::inlined_calls() {
+  CodePlaces places;
+  for (DwarfFile::Unit unit : file_->units()) add_inlined_calls(*file_, unit, places);
+  return places;
+}
+
+CodePlaces DwarfReader::labels() {
+  CodePlaces places;
+  for (DwarfFile::Unit unit : file_->units()) add_labels(*file_, unit, places);
+  return places;
+}
+
+CodePlaces DwarfReader::statements(const std::string& file_pattern) {
+  CodePlaces places;
+  for (DwarfFile::Unit unit : file_->units()) add_statements(*file_, unit, file_pattern, places);
+  return places;
+}
+
+CodePlaces DwarfReader::calls(FileAddress function) {
+  CodePlaces places;
+  if (auto unit = file_->unit_of(function)) add_calls(*file_, *unit, function, places);
+  return places;
 }
 
 std::vector<DwarfFunction> DwarfReader::all_functions() {

@@ -46,7 +46,8 @@ class DwarfReader {
                                                    const std::string& debug_file, const std::string& alternate);
   ~DwarfReader();
 
-  Result<FunctionRecord> function(FileAddress function, FileAddress pc);
+  // scope: CodePlace::scope.
+  Result<FunctionRecord> function(FileAddress function, FileAddress pc, uint64_t scope);
   // A file-scope variable of the unit that the function is in; nothing where it has none of that name.
   std::optional<VariableRecord> unit_variable(FileAddress function, const std::string& name);
   // A file-scope variable of any unit whose source file matches. Definitions before declarations.
@@ -58,6 +59,10 @@ class DwarfReader {
   Result<SourcePlace> declaration(FileAddress function);
   Result<SourcePlace> source_line(FileAddress pc);
   std::vector<DwarfFunction> all_functions();
+  CodePlaces inlined_calls();
+  CodePlaces labels();
+  CodePlaces statements(const std::string& file_pattern);
+  CodePlaces calls(FileAddress function);  // addresses: behind the call instructions
 
  private:
   DwarfReader(std::string path, std::unique_ptr<DwarfFile> file);

@@ -1,7 +1,10 @@
 // Module: the one place where symbol tables, debug information and cache come together.
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
+#include <tuple>
+#include <unordered_map>
 
 #include "debuginfo/debug_info.h"
 #include "debuginfo/debuginfo.h"
@@ -38,11 +41,15 @@ class ElfModule final : public Module {
   const std::string& debug_file() override { return info().debug_file(); }
   Result<SourcePlace> declaration(FileAddress function) override { return info().declaration(function); }
   Result<SourcePlace> source_line(FileAddress pc) override { return info().source_line(pc); }
-  Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc) override {
-    return info().variables(function, pc, symbol_facts(function));
+  Result<CodePlaces> inlined_calls(const FunctionPattern& pattern) override;
+  Result<CodePlaces> labels(const FunctionPattern& pattern, const std::string& label) override;
+  Result<CodePlaces> statements(const std::string& file) override;
+  Result<CodePlaces> calls(FileAddress function) override;
+  Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, uint64_t scope) override {
+    return info().variables(function, pc, scope, symbol_facts(function));
   }
-  Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name) override {
-    return info().variable(function, pc, name, symbol_facts(function));
+  Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name, uint64_t scope) override {
+    return info().variable(function, pc, scope, name, symbol_facts(function));
   }
   Result<Variable> global_variable(const std::string& name, const std::string& file) override {
     return info().global_variable(name, file, symbol_facts({}));
@@ -133,6 +140,68 @@ Result<std::vector<Function>> ElfModule::functions(const FunctionPattern& patter
     of_file.push_back(std::move(function));
   }
   return of_file;
+}
+
+void keep_matching(const FunctionPattern& pattern, CodePlaces& places) {
+  // One name is matched once: there may be thousands of calls of it.
+  const NamePattern name(pattern.name);
+  std::unordered_map<std::string, bool> known;
+  std::erase_if(places, [&](const CodePlace& place) {
+    auto [entry, is_new] = known.try_emplace(place.linkage_name, false);
+    if (is_new) entry->second = name.matches(clone_name(place.linkage_name).base);
+    return !entry->second || (!pattern.file.empty() && !file_matches(pattern.file, place.source.file));
+  });
+}
+
+Result<CodePlaces> ElfModule::inlined_calls(const FunctionPattern& pattern) {
+  if (!has_debug_info()) return CodePlaces{};
+  TRY(CodePlaces places, info().inlined_calls());
+  keep_matching(pattern, places);
+  return places;
+}
+
+Result<CodePlaces> ElfModule::labels(const FunctionPattern& pattern, const std::string& label) {
+  if (!has_debug_info()) return CodePlaces{};
+  TRY(CodePlaces places, info().labels());
+  keep_matching(pattern, places);
+  std::erase_if(places, [&](const CodePlace& place) { return !glob_matches(label, place.name); });
+  return places;
+}
+
+Result<CodePlaces> ElfModule::statements(const std::string& file) {
+  if (!has_debug_info())
+    return Error{fmt::format("{}: has no debug information, so its source lines are not known", path_),
+                 "install its debug symbols, or build it with -g"};
+  TRY(CodePlaces all, info().statements(file));
+  // A line has many rows where its parts were moved about; the one of lowest address is where it begins.
+  using Key = std::tuple<std::string, int, uint64_t, uint64_t>;
+  std::map<Key, size_t> first;
+  CodePlaces places;
+  for (CodePlace& place : all) {
+    auto [entry, is_new] =
+        first.try_emplace({place.source.file, place.source.line, place.function.value, place.scope}, places.size());
+    if (is_new)
+      places.push_back(std::move(place));
+    else if (place.address < places[entry->second].address)
+      places[entry->second] = std::move(place);
+  }
+  return places;
+}
+
+// Calls of known functions are "e8 rel32", or through the global offset table "ff 15 rel32".
+Result<CodePlaces> ElfModule::calls(FileAddress function) {
+  if (!has_debug_info()) return CodePlaces{};
+  TRY(CodePlaces places, info().calls(function));
+  std::erase_if(places, [&](CodePlace& place) {
+    const auto offset = file_offset(place.address);
+    if (!offset || *offset < 6 || *offset > image_->file().size()) return true;
+    const std::string_view before = image_->file().substr(*offset - 6, 6);
+    const bool direct = before[1] == '\xe8', indirect = before[0] == '\xff' && before[1] == '\x15';
+    if (!direct && !indirect) return true;
+    place.address = FileAddress(place.address.value - (direct ? 5 : 6));
+    return false;
+  });
+  return places;
 }
 
 }  // namespace

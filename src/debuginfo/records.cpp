@@ -1,5 +1,7 @@
 #include "debuginfo/records.h"
 
+#include <unordered_map>
+
 #include "debuginfo/answer_cache.h"
 
 namespace spile::debuginfo {
@@ -175,6 +177,51 @@ std::optional<SourcePlace> place_from_bytes(std::string_view bytes) {
   place.file = in.text();
   place.line = static_cast<int>(in.signed_number());
   return if_ok(in, std::move(place));
+}
+
+// Names repeat: each is written once, where it first occurs, as the number after the last one known.
+std::string to_bytes(const CodePlaces& places) {
+  ByteWriter out;
+  std::unordered_map<std::string_view, uint64_t> numbers;
+  auto put = [&](const std::string& text) {
+    auto [entry, is_new] = numbers.try_emplace(text, numbers.size());
+    out.number(entry->second);
+    if (is_new) out.text(text);
+  };
+  out.number(places.size());
+  for (const CodePlace& place : places) {
+    out.number(place.address.value);
+    out.number(place.function.value);
+    out.number(place.scope);
+    out.signed_number(place.source.line);
+    put(place.linkage_name);
+    put(place.name);
+    put(place.source.file);
+  }
+  return out.take();
+}
+
+std::optional<CodePlaces> places_from_bytes(std::string_view bytes) {
+  ByteReader in(bytes);
+  CodePlaces places;
+  std::vector<std::string> texts;
+  auto get = [&]() -> const std::string& {
+    static const std::string kNone;
+    const uint64_t number = in.number();
+    if (number == texts.size()) texts.push_back(in.text());
+    return number < texts.size() ? texts[number] : kNone;
+  };
+  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
+    CodePlace& place = places.emplace_back();
+    place.address = FileAddress(in.number());
+    place.function = FileAddress(in.number());
+    place.scope = in.number();
+    place.source.line = static_cast<int>(in.signed_number());
+    place.linkage_name = get();
+    place.name = get();
+    place.source.file = get();
+  }
+  return if_ok(in, std::move(places));
 }
 
 }  // namespace spile::debuginfo

@@ -14,10 +14,12 @@ std::string to_bytes(const FunctionRecord& record);
 std::string to_bytes(const VariableRecord& record);
 std::string to_bytes(const TypeNode& node);
 std::string to_bytes(const SourcePlace& place);
+std::string to_bytes(const CodePlaces& places);
 
 std::optional<FunctionRecord> function_from_bytes(std::string_view bytes);
 std::optional<VariableRecord> variable_from_bytes(std::string_view bytes);
 std::optional<TypeNode> type_from_bytes(std::string_view bytes);
 std::optional<SourcePlace> place_from_bytes(std::string_view bytes);
+std::optional<CodePlaces> places_from_bytes(std::string_view bytes);
 
 }  // namespace spile::debuginfo

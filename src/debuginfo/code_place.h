@@ -1,0 +1,29 @@
+#pragma once
+// Places inside functions, as debug information knows them: lines of the source, inlined calls, labels, calls.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+
+namespace spile::debuginfo {
+
+struct SourcePlace {
+  std::string file;  // as the compiler was given it, made absolute where the compilation directory is known
+  int line = 0;
+};
+
+struct CodePlace {
+  FileAddress address;       // of an instruction
+  FileAddress function;      // entry of the function that has the instruction
+  std::string linkage_name;  // of the function whose source it is: of the inlined one, inside an inlined call
+  uint64_t scope = 0;        // names the inlined call around it for Module::variables; 0: there is none
+  std::string name;          // a label's name; a callee's linkage name
+  SourcePlace source;        // the line; for an inlined call, where the function is declared
+
+  bool operator==(const CodePlace& other) const { return address == other.address && scope == other.scope; }
+};
+using CodePlaces = std::vector<CodePlace>;
+
+}  // namespace spile::debuginfo

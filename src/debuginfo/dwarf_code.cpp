@@ -1,0 +1,209 @@
+#include "debuginfo/dwarf_code.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+
+#include "debuginfo/names.h"
+
+namespace spile::debuginfo {
+namespace {
+
+constexpr int kDeepestScope = 200;
+constexpr size_t kMostPlaces = 5'000'000;
+
+// Functions of a unit and what is inlined into them, as a tree cut into address ranges.
+class UnitScopes {
+ public:
+  struct Scope {
+    Dwarf_Die die;
+    bool inlined;
+    uint64_t function;  // entry of the function around
+    int depth;
+  };
+  using Visitor = std::function<void(Dwarf_Die& die, int tag, const Scope& scope)>;
+
+  // visit: for each label, call and inlined call, with the scope that it is in (of an inlined call: its own).
+  UnitScopes(DwarfFile& file, DwarfFile::Unit& unit, const Visitor& visit) : visit_(visit) {
+    std::unordered_map<void*, size_t> known;
+    file.each_function(unit, [&](uint64_t start, uint64_t size, Dwarf_Die& die) {
+      auto [entry, is_new] = known.try_emplace(die.addr, scopes_.size());
+      if (is_new) scopes_.push_back({die, false, entry_of(die).value_or(start), 0});
+      const size_t index = entry->second;
+      ranges_.push_back({start, start + size, 0, index});
+      if (is_new) walk(die, index, 0);
+    });
+    std::sort(ranges_.begin(), ranges_.end());
+  }
+
+  // The innermost function or inlined call that has code at pc; null where there is none.
+  const Scope* at(uint64_t pc) const {
+    auto after = std::upper_bound(ranges_.begin(), ranges_.end(), Range{pc, 0, kDeepestScope + 1, 0});
+    // Ranges nest: going back, the first that contains pc is the innermost.
+    for (auto range = std::make_reverse_iterator(after); range != ranges_.rend(); ++range) {
+      if (pc < range->end) return &scopes_[range->scope];
+      if (range->depth == 0 && pc - range->start > (1u << 24)) break;
+    }
+    return nullptr;
+  }
+
+ private:
+  struct Range {
+    uint64_t start, end;
+    int depth;
+    size_t scope;
+    bool operator<(const Range& other) const {
+      return start != other.start ? start < other.start : depth < other.depth;
+    }
+  };
+
+  void walk(Dwarf_Die& parent, size_t scope, int depth) {
+    if (depth > kDeepestScope || scopes_.size() > kMostPlaces) return;
+    for (ChildDies children(parent); children.valid(); children.next()) {
+      Dwarf_Die& die = children.die();
+      const int tag = children.tag();
+      switch (tag) {
+        case DW_TAG_lexical_block:
+        case DW_TAG_try_block:
+        case DW_TAG_catch_block:
+          walk(die, scope, depth + 1);
+          break;
+        case DW_TAG_label:
+        case DW_TAG_call_site:
+        case DW_TAG_GNU_call_site:
+          if (visit_) visit_(die, tag, scopes_[scope]);
+          break;
+        case DW_TAG_inlined_subroutine: {
+          const size_t inner = scopes_.size();
+          scopes_.push_back({die, true, scopes_[scope].function, depth + 1});
+          Dwarf_Addr base, start, end;
+          for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&die, offset, &base, &start, &end)) > 0;)
+            if (start < end) ranges_.push_back({start, end, depth + 1, inner});
+          if (visit_) visit_(die, tag, scopes_[inner]);
+          walk(die, inner, depth + 1);
+          break;
+        }
+        default:
+          break;
+      }
+    }
+  }
+
+  const Visitor& visit_;
+  std::vector<Scope> scopes_;
+  std::vector<Range> ranges_;
+};
+
+CodePlace place_in(DwarfFile& file, UnitScopes::Scope scope, uint64_t address) {
+  CodePlace place;
+  place.address = FileAddress(address);
+  place.function = FileAddress(scope.function);
+  place.linkage_name = die_linkage_name(scope.die);
+  if (scope.inlined) place.scope = file.id_of(scope.die);
+  return place;
+}
+
+}  // namespace
+
+std::optional<uint64_t> entry_of(Dwarf_Die& die) {
+  Dwarf_Addr base, first, end;
+  const bool has_range = dwarf_ranges(&die, 0, &base, &first, &end) > 0;
+  Dwarf_Attribute attribute;
+  Dwarf_Addr address;
+  if (dwarf_attr(&die, DW_AT_entry_pc, &attribute)) {
+    if (dwarf_formaddr(&attribute, &address) == 0) return address;
+    // DWARF 5: an offset from the base address, which is the first range's where there is one.
+    Dwarf_Word offset;
+    if (has_range && dwarf_formudata(&attribute, &offset) == 0) return first + offset;
+  }
+  if (dwarf_lowpc(&die, &address) == 0) return address;
+  if (has_range) return first;
+  return std::nullopt;
+}
+
+// dwarf_decl_file() would do, but (0.188) it takes DWARF 5's file 0 for none, aborts on split units without a table,
+// and decodes the whole line program first.
+SourcePlace declared_at(DwarfFile& file, Dwarf_Die& die, DwarfFile::Unit& unit) {
+  SourcePlace place;
+  Dwarf_Attribute attribute;
+  Dwarf_Word number;
+  if (dwarf_formudata(dwarf_attr_integrate(&die, DW_AT_decl_file, &attribute), &number) != 0) return place;
+  place.line = static_cast<int>(die_number(die, DW_AT_decl_line).value_or(0));
+  // The unit that the number belongs to: an inline function's may be another one.
+  place.file = file.file_name(attribute.cu, number);
+  // A .dwo without a table of its own shares the skeleton's.
+  if (place.file.empty() && attribute.cu == unit.die.cu && unit.die.cu != unit.skeleton.cu)
+    place.file = file.file_name(unit.skeleton.cu, number);
+  return place;
+}
+
+void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places) {
+  UnitScopes::Visitor visit = [&](Dwarf_Die& die, int tag, const UnitScopes::Scope& scope) {
+    if (tag != DW_TAG_inlined_subroutine) return;
+    auto entry = entry_of(die);
+    if (!entry) return;
+    CodePlace place = place_in(file, scope, *entry);
+    if (place.linkage_name.empty() || place.scope == 0) return;
+    place.source = declared_at(file, die, unit);
+    places.push_back(std::move(place));
+  };
+  UnitScopes scopes(file, unit, visit);
+}
+
+void add_labels(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places) {
+  UnitScopes::Visitor visit = [&](Dwarf_Die& die, int tag, const UnitScopes::Scope& scope) {
+    Dwarf_Addr address;
+    if (tag != DW_TAG_label || dwarf_lowpc(&die, &address) != 0) return;
+    CodePlace place = place_in(file, scope, address);
+    place.name = die_name(die);
+    place.source = declared_at(file, die, unit);
+    places.push_back(std::move(place));
+  };
+  UnitScopes scopes(file, unit, visit);
+}
+
+void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& file_pattern, CodePlaces& places) {
+  if (!file.mentions_file(unit, file_pattern)) return;
+  Dwarf_Lines* lines = nullptr;
+  size_t count = 0;
+  if (dwarf_getsrclines(&unit.skeleton, &lines, &count) != 0) return;
+  static const UnitScopes::Visitor kNothing;
+  UnitScopes scopes(file, unit, kNothing);
+  for (size_t i = 0; i < count && places.size() < kMostPlaces; ++i) {
+    Dwarf_Line* line = dwarf_onesrcline(lines, i);
+    bool begins = false, ends = false;
+    int number = 0;
+    Dwarf_Addr address;
+    if (!line || dwarf_linebeginstatement(line, &begins) != 0 || !begins) continue;
+    if (dwarf_lineendsequence(line, &ends) != 0 || ends) continue;
+    if (dwarf_lineno(line, &number) != 0 || number == 0 || dwarf_lineaddr(line, &address) != 0) continue;
+    const char* source = dwarf_linesrc(line, nullptr, nullptr);
+    if (!source || !file_matches(file_pattern, source)) continue;
+    const UnitScopes::Scope* scope = scopes.at(address);
+    if (!scope) continue;
+    CodePlace place = place_in(file, *scope, address);
+    place.source = {source, number};
+    places.push_back(std::move(place));
+  }
+}
+
+void add_calls(DwarfFile& file, DwarfFile::Unit& unit, FileAddress function, CodePlaces& places) {
+  UnitScopes::Visitor visit = [&](Dwarf_Die& die, int tag, const UnitScopes::Scope& scope) {
+    if (scope.function != function.value || (tag != DW_TAG_call_site && tag != DW_TAG_GNU_call_site)) return;
+    Dwarf_Attribute attribute;
+    Dwarf_Addr after;
+    auto callee = die_reference(die, tag == DW_TAG_call_site ? DW_AT_call_origin : DW_AT_abstract_origin);
+    bool known = dwarf_formaddr(dwarf_attr(&die, DW_AT_call_return_pc, &attribute), &after) == 0 ||
+                 (tag == DW_TAG_GNU_call_site && dwarf_lowpc(&die, &after) == 0);
+    if (!known || !callee || die_flag(die, DW_AT_call_tail_call) || die_flag(die, DW_AT_GNU_tail_call)) return;
+    CodePlace place = place_in(file, scope, after);
+    place.name = die_linkage_name(*callee);
+    place.source = declared_at(file, *callee, unit);
+    places.push_back(std::move(place));
+  };
+  UnitScopes scopes(file, unit, visit);
+}
+
+}  // namespace spile::debuginfo

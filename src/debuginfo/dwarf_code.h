@@ -1,0 +1,26 @@
+#pragma once
+// Lines, inlined calls, labels and calls of a unit: what has an address inside functions (DWARF 5, sections 3.3.8, 3.4,
+// 3.6 and 6.2).
+
+#include <string>
+
+#include "debuginfo/code_place.h"
+#include "debuginfo/dwarf_file.h"
+
+namespace spile::debuginfo {
+
+// Where a DIE says that it is declared; the file is "" where it doesn't.
+SourcePlace declared_at(DwarfFile& file, Dwarf_Die& die, DwarfFile::Unit& unit);
+// The first instruction of a function or inlined call.
+std::optional<uint64_t> entry_of(Dwarf_Die& die);
+
+// Each appends in the order in which the unit has them.
+void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places);
+void add_labels(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places);
+// Rows of the line table that begin a statement, of source files that match the pattern.
+void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& file_pattern, CodePlaces& places);
+// Calls that the function makes, but tail calls; the address is the one behind the call instruction. Unoptimised code
+// has none.
+void add_calls(DwarfFile& file, DwarfFile::Unit& unit, FileAddress function, CodePlaces& places);
+
+}  // namespace spile::debuginfo
