@@ -148,7 +148,13 @@ void Handler::lower_entry() {
   b_.CreateCondBr(entered, run, end, llvm::MDBuilder(b_.getContext()).createBranchWeights(100000, 1));
   b_.SetInsertPoint(run);
   llvm::Value *cfa, *id = nullptr;
-  if (registers_) {
+  if (group_.inside_function) {  // where the CFA is, only unwind information tells
+    cfa = b_.getInt64(0);
+    if (wants_id) {
+      id = registers_ ? load_register(b_, registers_, offsetof(abi::Registers, site_id))
+                      : b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(8));
+    }
+  } else if (registers_) {
     cfa = b_.CreateAdd(load_register(b_, registers_, offsetof(abi::Registers, rsp)), b_.getInt64(8));
     if (wants_id) id = load_register(b_, registers_, offsetof(abi::Registers, site_id));
   } else {

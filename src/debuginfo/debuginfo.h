@@ -60,6 +60,21 @@ struct Function {
   std::string name() const;
 };
 
+// An SDT mark: a nop that the program passes, and where its arguments are then.
+struct Mark {
+  std::string provider, name;
+  std::string arguments;  // "-4@%eax 8@-8(%rbp)": size (negative: signed) and operand of each, in the assembler's syntax
+  FileAddress address;
+  FileAddress semaphore;  // of a 16-bit counter that says how many want the mark; 0: none
+};
+
+// A stub through which the module calls a function of another one.
+struct PltEntry {
+  std::string name;
+  FileAddress address;
+  uint64_t size = 0;
+};
+
 // What functions() looks for.
 struct FunctionPattern {
   // Glob (* ? [...]) over names. "foo" also finds foo.isra.0 and foo.constprop.0, and where there is debug information
@@ -111,6 +126,10 @@ class Module {
   virtual Result<SourcePlace> declaration(FileAddress function) = 0;
   virtual Result<SourcePlace> source_line(FileAddress pc) = 0;
 
+  // ---- what linkers know
+  virtual const std::vector<Mark>& marks() = 0;
+  virtual const std::vector<PltEntry>& plt() = 0;
+
   // ---- places inside functions; without debug information there are none
   // Calls of functions that match, whose code was put where the call would be.
   virtual Result<CodePlaces> inlined_calls(const FunctionPattern& pattern) = 0;
@@ -143,6 +162,9 @@ class Module {
   // True once DWARF had to be opened: tests and -v tell a cached answer by it.
   virtual bool opened_dwarf() const = 0;
 };
+
+// Leaves those whose function and whose source file match.
+void keep_matching(const FunctionPattern& pattern, CodePlaces& places);
 
 // ---- paths from a variable: ->member  .member  [index]  *
 

@@ -9,6 +9,7 @@
 #include "debuginfo/debug_info.h"
 #include "debuginfo/debuginfo.h"
 #include "debuginfo/elf_image.h"
+#include "debuginfo/link_tables.h"
 #include "debuginfo/separate_debug.h"
 #include "debuginfo/symbols.h"
 
@@ -41,6 +42,14 @@ class ElfModule final : public Module {
   const std::string& debug_file() override { return info().debug_file(); }
   Result<SourcePlace> declaration(FileAddress function) override { return info().declaration(function); }
   Result<SourcePlace> source_line(FileAddress pc) override { return info().source_line(pc); }
+  const std::vector<Mark>& marks() override {
+    if (!marks_) marks_ = read_marks(*image_);
+    return *marks_;
+  }
+  const std::vector<PltEntry>& plt() override {
+    if (!plt_) plt_ = read_plt(*image_);
+    return *plt_;
+  }
   Result<CodePlaces> inlined_calls(const FunctionPattern& pattern) override;
   Result<CodePlaces> labels(const FunctionPattern& pattern, const std::string& label) override;
   Result<CodePlaces> statements(const std::string& file) override;
@@ -76,6 +85,8 @@ class ElfModule final : public Module {
   std::vector<DwarfFunction> dwarf_functions_;               // symbols_ has views of their names
   std::optional<SymbolTable> symbols_;
   std::shared_ptr<DebugInfo> info_;
+  std::optional<std::vector<Mark>> marks_;
+  std::optional<std::vector<PltEntry>> plt_;
 };
 
 bool has_section_contents(const ElfImage& image, std::string_view name) {
@@ -142,17 +153,6 @@ Result<std::vector<Function>> ElfModule::functions(const FunctionPattern& patter
   return of_file;
 }
 
-void keep_matching(const FunctionPattern& pattern, CodePlaces& places) {
-  // One name is matched once: there may be thousands of calls of it.
-  const NamePattern name(pattern.name);
-  std::unordered_map<std::string, bool> known;
-  std::erase_if(places, [&](const CodePlace& place) {
-    auto [entry, is_new] = known.try_emplace(place.linkage_name, false);
-    if (is_new) entry->second = name.matches(clone_name(place.linkage_name).base);
-    return !entry->second || (!pattern.file.empty() && !file_matches(pattern.file, place.source.file));
-  });
-}
-
 Result<CodePlaces> ElfModule::inlined_calls(const FunctionPattern& pattern) {
   if (!has_debug_info()) return CodePlaces{};
   TRY(CodePlaces places, info().inlined_calls());
@@ -209,6 +209,17 @@ Result<CodePlaces> ElfModule::calls(FileAddress function) {
 Result<std::shared_ptr<Module>> Module::open(const std::string& path, const OpenOptions& options) {
   TRY(auto image, ElfImage::open(path, options.root + path));
   return std::shared_ptr<Module>(std::make_shared<ElfModule>(path, options, std::move(image)));
+}
+
+void keep_matching(const FunctionPattern& pattern, CodePlaces& places) {
+  // One name is matched once: there may be thousands of calls of it.
+  const NamePattern name(pattern.name);
+  std::unordered_map<std::string, bool> known;
+  std::erase_if(places, [&](const CodePlace& place) {
+    auto [entry, is_new] = known.try_emplace(place.linkage_name, false);
+    if (is_new) entry->second = name.matches(clone_name(place.linkage_name).base);
+    return !entry->second || (!pattern.file.empty() && !file_matches(pattern.file, place.source.file));
+  });
 }
 
 std::optional<uint64_t> Module::file_offset(FileAddress address) const {

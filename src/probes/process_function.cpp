@@ -1,163 +1,105 @@
-// process("PATH").function("PATTERN"), process(PID), process; .library("GLOB") before, .call .exported .return after.
+// process("PATH").function("NAME@FILE:LINE") and what may follow: .call .exported .inline .return .maxactive(n)
+// .callee("NAME") .callees .label("NAME").
 //
-// Where the functions are: in the program (without a path, that of -c or -x), or in its shared libraries.
+// A function stands for all its machine code: itself, and every call of it that was inlined. `.call` leaves those out,
+// `.inline` leaves the rest out. `.callee` is the call instruction in the caller, where registers are what the callee
+// will find.
 
 #include <fmt/format.h>
-#include <fnmatch.h>
-#include <glob.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <map>
+#include <unordered_map>
 
 #include "base/diagnostics.h"
-#include "probes/family.h"
-#include "probes/traced_world.h"
+#include "probes/code_points.h"
 
 namespace spile::probes {
 
 namespace {
 
-using sema::Domain;
 using sema::ProbeKind;
 using sema::ResolvedPoint;
 
-const std::vector<std::string> after_process = {"function", "library", "statement", "mark",    "plt",
-                                                "begin",    "end",     "thread",    "syscall", "insn"};
-const std::vector<std::string> after_function = {"call", "exported", "return"};
+const std::vector<std::string> after_function = {"call",   "exported", "inline", "return",
+                                                 "callee", "callees",  "label",  "maxactive"};
 
 std::vector<std::string> components(const syntax::ProbePoint& point, size_t index) {
-  if (index == 1 || (index == 2 && point.components[1].name == "library")) return after_process;
+  if (index == 1 || (index == 2 && point.components[1].name == "library")) return after_process();
   if (index >= 3 && point.components[index - 1].name == "return") return {"maxactive"};
   return after_function;
 }
 
 bool takes(const syntax::ProbePoint& point) {
-  const auto& parts = point.components;
-  size_t at = parts.size() > 1 && parts[1].name == "library" ? 2 : 1;
-  return parts[0].name == "process" && parts.size() > at && parts[at].name == "function";
+  return follows_process(point, "function");
 }
 
 // The parts of a point, once its shape is known to be right.
 struct Request {
-  const syntax::PointComponent* process = nullptr;
-  const syntax::PointComponent* library = nullptr;
-  std::string pattern;  // of functions
-  std::string file;     // after '@'
+  ProcessPart part;
+  SourceSpec spec;
   bool is_return = false;
+  bool only_calls = false;
   bool only_exported = false;
+  bool only_inlined = false;
+  bool callees = false;
+  std::string callee = "*";
+  const std::string* label = nullptr;
   std::string suffix;  // ".return"
 };
+
+// One component after function(...). False: it can't stand there.
+Result<bool> parse_suffix(const syntax::PointComponent& part, Request& request) {
+  bool plain = !part.text && !part.number;
+  bool whole = !request.only_inlined && !request.callees && !request.label && !request.is_return;
+  if (part.name == "return" && plain && request.callees)
+    return Error{"the return of a callee can't be probed from its caller", "probe the callee itself: function(\"NAME\").return"};
+  if (part.name == "return" && plain && whole) {
+    request.is_return = true;
+  } else if (part.name == "maxactive" && part.number && request.is_return) {
+    // Every thread has its own room for pending returns, there is nothing to size.
+  } else if (part.name == "call" && plain && !request.only_inlined && !request.label) {
+    request.only_calls = true;
+  } else if (part.name == "exported" && plain && whole) {
+    request.only_exported = true;
+  } else if (part.name == "inline" && plain && whole && !request.only_calls && !request.only_exported) {
+    request.only_inlined = true;
+  } else if (part.name == "callee" && part.text && whole && !request.only_exported) {
+    request.callees = true;
+    request.callee = *part.text;
+  } else if (part.name == "callees" && !part.text && whole && !request.only_exported) {
+    if (part.number && *part.number != 1)
+      return Error{fmt::format("callees({}): only the function's own calls (callees(1)) can be told from others", *part.number),
+                   "give a probe point for each level"};
+    request.callees = true;
+  } else if (part.name == "label" && part.text && whole && !request.only_calls && !request.only_exported) {
+    request.label = &*part.text;
+  } else {
+    return false;
+  }
+  return true;
+}
 
 Result<Request> parse(const syntax::ProbePoint& point) {
   const auto& parts = point.components;
   Request request;
-  request.process = &parts[0];
-  size_t at = 1;
-  if (parts[1].name == "library") {
-    request.library = &parts[at++];
-    if (!request.library->text)
-      return Error{"library needs the name of a shared library", "process.library(\"libc*\")"};
-  }
+  TRY(request.part, parse_process(point));
+  size_t at = request.part.next;
   const syntax::PointComponent& function = parts[at++];
   if (!function.text) {
-    if (function.number) return Error{"functions by address are not available in this version", ""};
+    if (function.number)
+      return Error{"function() takes a name, not an address", fmt::format("process.statement({:#x}) is an address", *function.number)};
     return Error{"function needs a name", "process.function(\"main\")"};
   }
   for (; at < parts.size(); ++at) {
-    const syntax::PointComponent& part = parts[at];
-    if (part.text || (part.number && part.name != "maxactive"))
-      return unexpected_component(point, at, components(point, at));
-    if (part.name == "return" && !request.is_return) {
-      request.is_return = true;
-    } else if (part.name == "exported" && !request.is_return) {
-      request.only_exported = true;
-    } else if (part.name == "inline" || part.name.starts_with("callee")) {
-      return Error{fmt::format("'.{}' is not available in this version", part.name), ""};
-    } else if (part.name != "call" && !(part.name == "maxactive" && request.is_return)) {
-      // maxactive: every thread has its own room for pending returns, there is nothing to size.
-      return unexpected_component(point, at, components(point, at));
-    }
-    request.suffix += "." + part.name + (part.number ? fmt::format("({})", *part.number) : "");
+    TRY(bool fits, parse_suffix(parts[at], request));
+    if (!fits) return unexpected_component(point, at, components(point, at));
+    request.suffix += "." + parts[at].name;
+    if (parts[at].number) request.suffix += fmt::format("({})", *parts[at].number);
   }
-  size_t separator = function.text->find('@');
-  request.pattern = function.text->substr(0, separator);
-  if (separator != std::string::npos) request.file = function.text->substr(separator + 1);
-  if (request.file.find(':') != std::string::npos) {
-    return Error{"line numbers in function(\"name@file:line\") are not available in this version", ""};
-  }
-  if (request.pattern.empty()) return Error{"function needs a name before '@'", ""};
+  TRY(request.spec, parse_source_spec(*function.text));
   return request;
 }
-
-// ---- which ELF files
-
-bool is_glob(const std::string& text) {
-  return text.find_first_of("*?[") != std::string::npos;
-}
-
-Result<std::vector<std::string>> programs_of(TracedWorld& world, const Request& request) {
-  const syntax::PointComponent& process = *request.process;
-  if (process.number) {
-    int64_t pid = *process.number;
-    if (world.has_target() && world.options().process == pid) return std::vector<std::string>{world.program()};
-    if (world.process_domain() == Domain::kTarget) {
-      return Error{fmt::format("process({}) is not the process that is traced", pid),
-                   fmt::format("run spile with -x {}", pid)};
-    }
-    TracedWorld other({.program = "", .process = static_cast<pid_t>(pid), .runtime = world.options().runtime});
-    TRY_DO(other.find_program());
-    return std::vector<std::string>{other.program()};
-  }
-  if (!process.text) {
-    if (world.has_target()) return std::vector<std::string>{world.program()};
-    return Error{"'process' without a path needs a program to trace", "use -c COMMAND, -x PID, or process(\"PATH\")"};
-  }
-  if (is_glob(*process.text)) {
-    std::vector<std::string> paths;
-    glob_t found{};
-    if (glob(process.text->c_str(), 0, nullptr, &found) == 0) {
-      for (size_t i = 0; i < found.gl_pathc; ++i) {
-        auto path = world.find_executable(found.gl_pathv[i]);
-        if (path.ok() && world.module(*path).ok()) paths.push_back(*path);
-      }
-    }
-    globfree(&found);
-    if (paths.empty()) return Error{fmt::format("process \"{}\": no program matches", *process.text), ""};
-    return paths;
-  }
-  Result<std::string> path = world.find_executable(*process.text);
-  if (path.ok()) return std::vector<std::string>{*path};
-  // A shared library may go by its name alone: process("libc.so.6").
-  if (process.text->find('/') == std::string::npos && world.has_target()) {
-    for (const std::string& library : world.libraries(world.program())) {
-      if (std::filesystem::path(library).filename() == *process.text) return std::vector<std::string>{library};
-    }
-  }
-  return std::move(path).error();
-}
-
-Result<std::vector<std::string>> modules_of(TracedWorld& world, const Request& request) {
-  TRY(std::vector<std::string> programs, programs_of(world, request));
-  if (!request.library) return programs;
-  const std::string& wanted = *request.library->text;
-  std::vector<std::string> found, names;
-  for (const std::string& program : programs) {
-    for (const std::string& library : world.libraries(program)) {
-      std::string name = std::filesystem::path(library).filename();
-      names.push_back(name);
-      bool matches = fnmatch(wanted.c_str(), library.c_str(), 0) == 0 || fnmatch(wanted.c_str(), name.c_str(), 0) == 0;
-      if (matches && std::find(found.begin(), found.end(), library) == found.end()) found.push_back(library);
-    }
-  }
-  if (found.empty()) {
-    std::string near = nearest_name(wanted, names);
-    return Error{fmt::format("no library '{}' in {} ({} libraries known)", wanted, programs.front(), names.size()),
-                 near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
-  }
-  return found;
-}
-
-// ---- which functions
 
 // Functions whose return must not be diverted: reached without a call, returning twice or on another stack, or finding
 // out who called them by their return address.
@@ -202,90 +144,168 @@ bool refuses_return(const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string thousands(size_t number) {
-  std::string text = std::to_string(number);
-  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text;
-}
-
-Error no_function(debuginfo::Module& module, const Request& request) {
-  std::vector<std::string> names = module.function_names();
-  if (names.empty()) {
-    return {fmt::format("{} has no symbols: its functions are not known", module.path()),
-            "install its debug symbols, or a build that is not stripped"};
-  }
-  std::string near = nearest_name(request.pattern, names);
-  std::string where = request.file.empty() ? "" : fmt::format(" of file '{}'", request.file);
-  return {fmt::format("no function '{}'{} in {} ({} functions known)", request.pattern, where, module.path(),
-                      thousands(names.size())),
-          near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
-}
 
 ResolvedPoint make_point(const TracedWorld& world, const Request& request, debuginfo::Module& module,
                          const debuginfo::Function& function) {
-  ResolvedPoint point;
-  point.kind = request.is_return ? ProbeKind::kFunctionReturn : ProbeKind::kFunctionEntry;
-  point.domain = world.process_domain();
-  point.process = request.process->number ? static_cast<pid_t>(*request.process->number) : 0;
-  point.site.module = module.path();
-  point.site.address = function.address;
-  point.site.file_offset = module.file_offset(function.address).value_or(0);
+  ResolvedPoint point = point_at(world, request.part, module, function.address,
+                                 request.is_return ? ProbeKind::kFunctionReturn : ProbeKind::kFunctionEntry);
   point.site.size = function.size;
   point.site.function = function.name();
   point.site.source_file = function.declared.file;
   point.site.line = function.declared.line;
-  point.text =
-      fmt::format("process(\"{}\").function(\"{}{}\"){}", module.path(), function.name(),
-                  function.declared.line ? fmt::format("@{}:{}", function.declared.file, function.declared.line) : "",
-                  request.suffix);
+  point.text = source_text(point.site, "function", request.suffix);
   return point;
 }
 
-Result<Points> resolve_in(TracedWorld& world, const Request& request, const std::string& path) {
-  TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
-  debuginfo::FunctionPattern pattern{request.pattern, request.file};
-  TRY(std::vector<debuginfo::Function> functions, module->functions(pattern));
-  if (request.only_exported) std::erase_if(functions, [](const auto& function) { return !function.exported; });
-  if (functions.empty()) return no_function(*module, request);
+// "f@file:12" is the function that line 12 is in: declared there, or with code of that line.
+class LineFilter {
+ public:
+  LineFilter(debuginfo::Module& module, const SourceSpec& spec) : spec_(spec) {
+    if (spec.lines == SourceSpec::Lines::kNone || spec.lines == SourceSpec::Lines::kAll) return;
+    active_ = true;
+    auto statements = module.statements(spec.file);
+    if (!statements.ok()) return;
+    for (const debuginfo::CodePlace& place : *statements) lines_[{place.function.value, place.scope}].push_back(place.source.line);
+  }
+  bool matches(FileAddress function, uint64_t scope, int declared) const {
+    if (!active_ || spec_.matches(declared, declared)) return true;
+    auto known = lines_.find({function.value, scope});
+    return known != lines_.end() && std::any_of(known->second.begin(), known->second.end(),
+                                                [&](int line) { return spec_.matches(line, declared); });
+  }
 
+ private:
+  const SourceSpec& spec_;
+  bool active_ = false;
+  std::map<std::pair<uint64_t, uint64_t>, std::vector<int>> lines_;
+};
+
+struct Found {
   Points points;
-  const char* reason = nullptr;
+  std::string reason;  // why one was left out
+};
+
+Result<Found> find_functions(TracedWorld& world, const Request& request, debuginfo::Module& module,
+                             const LineFilter& filter) {
+  Found found;
+  TRY(std::vector<debuginfo::Function> functions, module.functions({request.spec.name, request.spec.file}));
   for (const debuginfo::Function& function : functions) {
+    if (request.only_exported && !function.exported) continue;
+    if (!filter.matches(function.address, 0, function.declared.line)) continue;
     if (function.is_ifunc) {
-      reason = "only chooses the implementation at load time (IFUNC): calls don't go through it";
+      found.reason = "only chooses the implementation at load time (IFUNC): calls don't go through it";
     } else if (request.is_return && refuses_return(function.name())) {
-      reason =
+      found.reason =
           "can't be probed at its return: it has no caller to return to, returns twice, or looks at its return address";
     } else {
-      points.push_back(make_point(world, request, *module, function));
+      found.points.push_back(make_point(world, request, module, function));
     }
   }
-  if (points.empty() && reason) return Error{fmt::format("function '{}' of {} {}", request.pattern, path, reason), ""};
+  return found;
+}
+
+Result<Points> find_inlined(TracedWorld& world, const Request& request, debuginfo::Module& module,
+                            const LineFilter& filter) {
+  Points points;
+  TRY(debuginfo::CodePlaces places, module.inlined_calls({request.spec.name, request.spec.file}));
+  for (const debuginfo::CodePlace& place : places) {
+    if (!filter.matches(place.function, place.scope, place.source.line)) continue;
+    ResolvedPoint point = point_inside(world, request.part, module, place);
+    point.text = source_text(point.site, "function", request.suffix);
+    points.push_back(std::move(point));
+  }
   return points;
+}
+
+Result<Points> find_labels(TracedWorld& world, const Request& request, debuginfo::Module& module) {
+  Points points;
+  TRY(debuginfo::CodePlaces places, module.labels({request.spec.name, request.spec.file}, *request.label));
+  for (const debuginfo::CodePlace& place : places) {
+    ResolvedPoint point = point_inside(world, request.part, module, place);
+    point.text = source_text(point.site, "function", fmt::format(".label(\"{}\")", place.name));
+    points.push_back(std::move(point));
+  }
+  if (!points.empty()) return points;
+  TRY(debuginfo::CodePlaces all, module.labels({request.spec.name, request.spec.file}, "*"));
+  std::vector<std::string> names;
+  for (const debuginfo::CodePlace& place : all) names.push_back(place.name);
+  std::string near = nearest_name(*request.label, names);
+  return Error{fmt::format("no label '{}' in function '{}' of {}", *request.label, request.spec.name, module.path()),
+               !near.empty() ? fmt::format("did you mean '{}'?", near) : names.empty() ? "it has no labels with code of their own" : ""};
+}
+
+// Calls that a function makes, and calls that were inlined into it.
+Result<Points> find_callees(TracedWorld& world, const Request& request, debuginfo::Module& module) {
+  TRY(std::vector<debuginfo::Function> callers, module.functions({request.spec.name, request.spec.file}));
+  if (callers.empty()) return no_function(module, request.spec);
+  TRY(std::vector<debuginfo::Function> callees, module.functions({request.callee, ""}));
+  std::unordered_map<std::string, const debuginfo::Function*> by_name;
+  for (const debuginfo::Function& callee : callees) {
+    by_name.emplace(callee.linkage_name, &callee);
+    for (const std::string& alias : callee.aliases) by_name.emplace(alias, &callee);
+  }
+  Points points;
+  std::vector<std::string> known;
+  for (const debuginfo::Function& caller : callers) {
+    TRY(debuginfo::CodePlaces calls, module.calls(caller.address));
+    for (debuginfo::CodePlace& call : calls) {
+      known.push_back(plain_name(call.name));
+      auto callee = by_name.find(call.name);
+      if (callee == by_name.end()) continue;
+      ResolvedPoint point = point_at(world, request.part, module, call.address, ProbeKind::kStatement);
+      point.site.around = call.function;
+      point.site.size = caller.address.value + caller.size - call.address.value;
+      point.site.callee = callee->second->address;
+      point.site.function = callee->second->name();
+      point.text = fmt::format("process(\"{}\").function(\"{}\").callee(\"{}\")", module.path(), caller.name(), point.site.function);
+      points.push_back(std::move(point));
+    }
+    if (request.only_calls) continue;
+    TRY(debuginfo::CodePlaces inlined, module.inlined_calls({request.callee, ""}));
+    for (const debuginfo::CodePlace& place : inlined) {
+      if (place.function != caller.address) continue;
+      ResolvedPoint point = point_inside(world, request.part, module, place);
+      point.text = fmt::format("process(\"{}\").function(\"{}\").callee(\"{}\")", module.path(), caller.name(), point.site.function);
+      points.push_back(std::move(point));
+    }
+  }
+  if (!points.empty()) return points;
+  std::string near = nearest_name(request.callee, known);
+  return Error{fmt::format("no call of '{}' in function '{}' of {} is known", request.callee, request.spec.name, module.path()),
+               !near.empty() ? fmt::format("did you mean '{}'?", near)
+               : known.empty() ? "calls are described by the debug information of optimised code (-g -O2) only"
+                               : ""};
+}
+
+Result<Points> resolve_in(TracedWorld& world, const Request& request, debuginfo::Module& module) {
+  if (request.label) return find_labels(world, request, module);
+  if (request.callees) return find_callees(world, request, module);
+  const LineFilter filter(module, request.spec);
+  Points points;
+  std::string reason;
+  if (!request.only_inlined) {
+    TRY(Found found, find_functions(world, request, module, filter));
+    points = std::move(found.points);
+    reason = std::move(found.reason);
+  }
+  if (!request.only_calls && !request.only_exported && !request.is_return) {
+    TRY(Points inlined, find_inlined(world, request, module, filter));
+    points.insert(points.end(), std::make_move_iterator(inlined.begin()), std::make_move_iterator(inlined.end()));
+  }
+  if (!points.empty()) return points;
+  if (!reason.empty()) return Error{fmt::format("function '{}' of {} {}", request.spec.name, module.path(), reason), ""};
+  if (request.only_inlined) {
+    auto functions = module.functions({request.spec.name, ""});
+    if (functions.ok() && !functions->empty())
+      return Error{fmt::format("function '{}' of {} is not inlined anywhere", request.spec.name, module.path()), "leave out '.inline'"};
+  }
+  return no_function(module, request.spec);
 }
 
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   TRY(Request request, parse(point));
-  if (world.process_domain() == Domain::kTarget && !world.has_target()) {
-    return Error{"probes on processes need a process to run in",
-                 "use -c COMMAND or -x PID; --runtime=bpf probes all processes"};
-  }
-  TRY(std::vector<std::string> paths, modules_of(world, request));
-  Points all;
-  bool found = false;
-  Error failure;
-  for (const std::string& path : paths) {
-    Result<Points> points = resolve_in(world, request, path);
-    if (!points.ok()) {
-      if (failure.message.empty()) failure = std::move(points).error();
-      continue;
-    }
-    found = true;
-    all.insert(all.end(), std::make_move_iterator(points->begin()), std::make_move_iterator(points->end()));
-  }
-  // A pattern over several libraries needs to be found in one of them.
-  if (!found) return failure;
-  return all;
+  return resolve_in_modules(world, request.part,
+                            [&](debuginfo::Module& module) { return resolve_in(world, request, module); });
 }
 
 }  // namespace

@@ -157,6 +157,7 @@ void analyze_uses(Elaboration& e) {
       if (needs & kNeedsRegisters) probe.needs_registers = true;
     }
     for (const Binding& binding : probe.bindings) {
+      if (probe.kind == ProbeKind::kStatement) probe.needs_registers |= !binding.ops.empty();
       probe.needs_registers |= reads_other_registers(binding, probe.kind == ProbeKind::kFunctionReturn);
     }
     probe.only_accumulates = probe.domain != Domain::kController && PlainCheck(e.program, probe).plain();

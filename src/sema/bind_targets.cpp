@@ -77,7 +77,8 @@ const char* kind_name(ProbeKind kind) {
 }
 
 bool has_variables(ProbeKind kind) {
-  return kind == ProbeKind::kFunctionEntry || kind == ProbeKind::kFunctionReturn || kind == ProbeKind::kTracepoint;
+  return kind == ProbeKind::kFunctionEntry || kind == ProbeKind::kFunctionReturn ||
+         kind == ProbeKind::kStatement || kind == ProbeKind::kTracepoint;
 }
 
 // Binds one body at one point.
@@ -279,7 +280,10 @@ class Binder {
       return;
     }
     if (all.name != "$$vars" && all.name != "$$parms" && all.name != "$$locals" && all.name != "$$return") {
-      problem(all, "unknown set of variables '" + all.name + "'", "there are $$vars, $$parms, $$locals and $$return");
+      Result<std::string> text = e_.target.constant_text(point_, all.name);
+      if (!text.ok()) return problem(all, text.error().message, text.error().hint);
+      signature_ += '"' + *text + '"';
+      slot = std::make_unique<String>(all.range, *text);
       return;
     }
     auto print = empty_sprintf(all.range);
@@ -344,8 +348,8 @@ class Binder {
   }
 
   void sign(const Binding& binding) {
-    signature_ += fmt::format("[{}{}{}", static_cast<int>(binding.type), int{binding.reads_kernel_memory},
-                              int{binding.string_in_context});
+    signature_ += fmt::format("[{}{}{}{}", static_cast<int>(binding.type), int{binding.reads_kernel_memory},
+                              int{binding.string_in_context}, binding.string_limit);
     if (e_.has_dereferences) signature_ += binding.target_type.module + "@" + binding.target_type.key;
     for (const LocationOp& op : binding.ops) {
       signature_ += fmt::format(" {}:{}:{}:{}", static_cast<int>(op.kind), op.value, op.size, int{op.is_signed});

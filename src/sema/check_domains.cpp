@@ -81,7 +81,8 @@ class DomainChecker {
       error(call, from, fmt::format("'{}' changes the traced program: only in guru mode", call.name), "run with -g");
       return;
     }
-    bool in_function = probe_->kind == ProbeKind::kFunctionEntry || probe_->kind == ProbeKind::kFunctionReturn;
+    bool in_function = probe_->kind == ProbeKind::kFunctionEntry || probe_->kind == ProbeKind::kFunctionReturn ||
+                       probe_->kind == ProbeKind::kStatement;
     if ((intrinsic.needs & (kNeedsArguments | kNeedsRegisters)) && !in_function) {
       error(call, from, fmt::format("'{}' needs a probe on a function", call.name), {});
     } else if ((intrinsic.needs & kNeedsArguments) && at_return_) {

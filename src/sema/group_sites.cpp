@@ -40,6 +40,7 @@ void group_sites(Elaboration& e) {
     ArmedSite armed{*visitors.site, 0, {}};
     for (auto [probe, point] : visitors.entries) {
       group.entry_probes.push_back(probe);
+      group.inside_function |= e.program.probes[static_cast<size_t>(probe)].kind == ProbeKind::kStatement;
       armed.points.push_back(point);
     }
     for (auto [probe, point] : visitors.returns) {

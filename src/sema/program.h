@@ -54,6 +54,7 @@ struct Probe {
 struct SiteGroup {
   std::vector<int> entry_probes;  // indexes into Program::probes, in script order
   std::vector<int> return_probes;
+  bool inside_function = false;  // one of entry_probes is a kStatement: anything may be live there
 };
 struct ArmedSite {
   Site site;

@@ -2,6 +2,7 @@
 // What elaboration asks of the traced world. probes implements it on debug info; tests fake it. One thread.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,15 @@ enum class ProbeKind : uint8_t {
   kTimer,  // controller
   kFunctionEntry,
   kFunctionReturn,  // process.*: target, or uprobes in the kernel
+  kStatement,       // any instruction in a process: statements, inlined functions, marks, labels, calls of callees
   kTracepoint,      // kernel.trace("system:event")
   kProfile,         // timer.profile
+};
+
+// An SDT mark, as its note describes it.
+struct MarkInfo {
+  std::string provider, name;
+  std::string arguments;  // "-4@%eax 8@-8(%rbp)"
 };
 
 // One place in a program or kernel that a probe point stands for.
@@ -36,6 +44,12 @@ struct Site {
   std::string source_file;   // may be empty
   int line = 0;
   std::string tracepoint;  // "sched:sched_switch"
+  // kStatement:
+  FileAddress around;          // entry of the function that has the instruction; 0: unknown
+  uint64_t scope = 0;          // of an inlined call: what debuginfo finds its variables by
+  FileAddress callee;          // the instruction calls this function, whose variables are meant; 0: it doesn't matter
+  FileAddress semaphore;       // of a mark: raised while armed; 0: none
+  std::shared_ptr<const MarkInfo> mark;
 
   bool same_place(const Site& other) const {
     return module == other.module && address == other.address && tracepoint == other.tracepoint;
@@ -122,7 +136,8 @@ struct TargetType {
 struct PrettyPart {
   std::string literal;                 // printed first, as it is
   bool has_value = false;              // then this one:
-  std::vector<syntax::PathStep> path;  // appended to the path of the variable (kMember and kElement)
+  std::vector<syntax::PathStep> path;  // appended to the path of the variable (kMember and kElement; at the end kPretty
+                                       // where the string itself is wanted: bind() then answers one)
   syntax::FormatPart format;           // its conversion
 };
 
@@ -132,8 +147,9 @@ struct Binding {
   std::vector<LocationOp> ops;
   ValueType type = ValueType::kLong;
   bool reads_kernel_memory = false;  // kLoad reads kernel rather than user memory
-  // kString: the value computed is the address of a C string, or with `string_in_context` its offset in the record.
+  // kString: the value computed is the address of a C string (of an array: of at most `string_limit` bytes), or with `string_in_context` its offset in the record.
   bool string_in_context = false;
+  uint32_t string_limit = 0;  // 0: none
   TargetType target_type;  // of the value
   bool operator==(const Binding&) const = default;
 };
@@ -171,6 +187,11 @@ class TargetInfo {
   virtual Result<std::vector<PrettyPart>> pretty_dereference(const TargetType& pointer,
                                                              const syntax::Dereference& dereference, bool deep) {
     return Error{"pretty-printing of structures is not available here", {}};
+  }
+
+  // $$name, $$provider and whatever else a point has as a constant text.
+  virtual Result<std::string> constant_text(const ResolvedPoint& point, const std::string& name) {
+    return Error{"unknown set of variables '" + name + "'", "there are $$vars, $$parms, $$locals and $$return"};
   }
 
   // $$vars, $$parms, $$locals, $$return: the variables to print, as names ("$a", "$b").

@@ -1,0 +1,64 @@
+#include "probes/code_points.h"
+
+#include <fmt/format.h>
+
+#include "base/diagnostics.h"
+
+namespace spile::probes {
+
+namespace {
+
+std::string thousands(size_t number) {
+  std::string text = std::to_string(number);
+  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+}  // namespace
+
+std::string plain_name(const std::string& linkage_name) {
+  debuginfo::Function function;
+  function.linkage_name = linkage_name;
+  return function.name();
+}
+
+std::string source_text(const sema::Site& site, const std::string& kind, const std::string& suffix) {
+  std::string where = site.line ? fmt::format("@{}:{}", site.source_file, site.line) : "";
+  return fmt::format("process(\"{}\").{}(\"{}{}\"){}", site.module, kind, site.function, where, suffix);
+}
+
+sema::ResolvedPoint point_inside(const TracedWorld& world, const ProcessPart& part, debuginfo::Module& module,
+                                 const debuginfo::CodePlace& place) {
+  bool at_entry = place.address == place.function;
+  sema::ResolvedPoint point =
+      point_at(world, part, module, place.address,
+               at_entry ? sema::ProbeKind::kFunctionEntry : sema::ProbeKind::kStatement);
+  sema::Site& site = point.site;
+  site.around = place.function;
+  site.scope = place.scope;
+  site.function = plain_name(place.linkage_name);
+  site.source_file = place.source.file;
+  site.line = place.source.line;
+  if (auto function = module.function_at(place.address)) {
+    uint64_t before = place.address.value - function->address.value;
+    site.size = function->size > before ? function->size - before : 0;
+    // A part of the function that lies elsewhere (.cold) is a function of its own to whoever reads the code.
+    if (function->address != place.function && !at_entry) site.around = place.function;
+  }
+  return point;
+}
+
+Error no_function(debuginfo::Module& module, const SourceSpec& spec) {
+  std::vector<std::string> names = module.function_names();
+  if (names.empty()) {
+    return {fmt::format("{} has no symbols: its functions are not known", module.path()),
+            "install its debug symbols, or a build that is not stripped"};
+  }
+  std::string near = nearest_name(spec.name, names);
+  std::string where = spec.file.empty() ? "" : fmt::format(" of file '{}'", spec.file);
+  return {fmt::format("no function '{}'{} in {} ({} functions known)", spec.name, where, module.path(),
+                      thousands(names.size())),
+          near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+}
+
+}  // namespace spile::probes

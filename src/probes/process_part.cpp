@@ -1,0 +1,152 @@
+#include "probes/process_part.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <glob.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/diagnostics.h"
+
+namespace spile::probes {
+
+namespace {
+
+using sema::Domain;
+
+bool is_glob(const std::string& text) {
+  return text.find_first_of("*?[") != std::string::npos;
+}
+
+Result<std::vector<std::string>> programs_of(TracedWorld& world, const ProcessPart& part) {
+  const syntax::PointComponent& process = *part.process;
+  if (process.number) {
+    int64_t pid = *process.number;
+    if (world.has_target() && world.options().process == pid) return std::vector<std::string>{world.program()};
+    if (world.process_domain() == Domain::kTarget) {
+      return Error{fmt::format("process({}) is not the process that is traced", pid),
+                   fmt::format("run spile with -x {}", pid)};
+    }
+    TracedWorld other({.program = "", .process = static_cast<pid_t>(pid), .runtime = world.options().runtime});
+    TRY_DO(other.find_program());
+    return std::vector<std::string>{other.program()};
+  }
+  if (!process.text) {
+    if (world.has_target()) return std::vector<std::string>{world.program()};
+    return Error{"'process' without a path needs a program to trace", "use -c COMMAND, -x PID, or process(\"PATH\")"};
+  }
+  if (is_glob(*process.text)) {
+    std::vector<std::string> paths;
+    glob_t found{};
+    if (glob(process.text->c_str(), 0, nullptr, &found) == 0) {
+      for (size_t i = 0; i < found.gl_pathc; ++i) {
+        auto path = world.find_executable(found.gl_pathv[i]);
+        if (path.ok() && world.module(*path).ok()) paths.push_back(*path);
+      }
+    }
+    globfree(&found);
+    if (paths.empty()) return Error{fmt::format("process \"{}\": no program matches", *process.text), ""};
+    return paths;
+  }
+  Result<std::string> path = world.find_executable(*process.text);
+  if (path.ok()) return std::vector<std::string>{*path};
+  // A shared library may go by its name alone: process("libc.so.6").
+  if (process.text->find('/') == std::string::npos && world.has_target()) {
+    for (const std::string& library : world.libraries(world.program())) {
+      if (std::filesystem::path(library).filename() == *process.text) return std::vector<std::string>{library};
+    }
+  }
+  return std::move(path).error();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> modules_of(TracedWorld& world, const ProcessPart& part) {
+  TRY(std::vector<std::string> programs, programs_of(world, part));
+  if (!part.library) return programs;
+  const std::string& wanted = *part.library->text;
+  std::vector<std::string> found, names;
+  for (const std::string& program : programs) {
+    for (const std::string& library : world.libraries(program)) {
+      std::string name = std::filesystem::path(library).filename();
+      names.push_back(name);
+      bool matches = fnmatch(wanted.c_str(), library.c_str(), 0) == 0 || fnmatch(wanted.c_str(), name.c_str(), 0) == 0;
+      if (matches && std::find(found.begin(), found.end(), library) == found.end()) found.push_back(library);
+    }
+  }
+  if (found.empty()) {
+    std::string near = nearest_name(wanted, names);
+    return Error{fmt::format("no library '{}' in {} ({} libraries known)", wanted, programs.front(), names.size()),
+                 near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+  }
+  return found;
+}
+
+
+const std::vector<std::string>& after_process() {
+  static const std::vector<std::string> names = {"function", "library", "statement", "mark",    "provider", "plt",
+                                                 "begin",    "end",     "thread",    "syscall", "insn"};
+  return names;
+}
+
+namespace {
+size_t after_library(const syntax::ProbePoint& point) {
+  return point.components.size() > 1 && point.components[1].name == "library" ? 2 : 1;
+}
+}  // namespace
+
+bool follows_process(const syntax::ProbePoint& point, std::string_view name) {
+  size_t at = after_library(point);
+  return point.components[0].name == "process" && point.components.size() > at && point.components[at].name == name;
+}
+
+Result<ProcessPart> parse_process(const syntax::ProbePoint& point) {
+  ProcessPart part;
+  part.process = &point.components[0];
+  part.next = after_library(point);
+  if (part.next == 2) {
+    part.library = &point.components[1];
+    if (!part.library->text)
+      return Error{"library needs the name of a shared library", "process.library(\"libc*\")"};
+  }
+  return part;
+}
+
+Result<Points> resolve_in_modules(TracedWorld& world, const ProcessPart& part, const ResolveIn& resolve_in) {
+  if (world.process_domain() == Domain::kTarget && !world.has_target()) {
+    return Error{"probes on processes need a process to run in",
+                 "use -c COMMAND or -x PID; --runtime=bpf probes all processes"};
+  }
+  TRY(std::vector<std::string> paths, modules_of(world, part));
+  Points all;
+  bool found = false;
+  Error failure;
+  for (const std::string& path : paths) {
+    Result<std::shared_ptr<debuginfo::Module>> module = world.module(path);
+    Result<Points> points = module.ok() ? resolve_in(**module) : Result<Points>(module.error());
+    if (!points.ok()) {
+      if (failure.message.empty()) failure = std::move(points).error();
+      continue;
+    }
+    found = true;
+    all.insert(all.end(), std::make_move_iterator(points->begin()), std::make_move_iterator(points->end()));
+  }
+  // A pattern over several libraries needs to be found in one of them.
+  if (!found) return failure;
+  return all;
+}
+
+sema::ResolvedPoint point_at(const TracedWorld& world, const ProcessPart& part, debuginfo::Module& module,
+                             FileAddress address, sema::ProbeKind kind) {
+  sema::ResolvedPoint point;
+  point.kind = kind;
+  point.domain = world.process_domain();
+  point.process = part.process->number ? static_cast<pid_t>(*part.process->number) : 0;
+  point.site.module = module.path();
+  point.site.address = address;
+  point.site.file_offset = module.file_offset(address).value_or(0);
+  return point;
+}
+
+}  // namespace spile::probes

@@ -1,0 +1,27 @@
+#pragma once
+// "NAME@FILE:LINE", as function() and statement() have it: NAME and FILE are globs; LINE is 12, 10-20, 3,7-9 or * after
+// ':', or a distance from the line that declares the function after '+'.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace spile::probes {
+
+struct SourceSpec {
+  enum class Lines : uint8_t { kNone, kListed, kAll, kRelative };
+
+  std::string name;
+  std::string file;  // "": not said
+  Lines lines = Lines::kNone;
+  std::vector<std::pair<int, int>> ranges;  // kListed, kRelative: first and last line of each
+
+  // declared: the line of the function's declaration.
+  bool matches(int line, int declared) const;
+};
+
+Result<SourceSpec> parse_source_spec(const std::string& text);
+
+}  // namespace spile::probes
