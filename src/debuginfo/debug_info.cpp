@@ -199,14 +199,23 @@ Result<Variable> DebugInfo::variable(FileAddress function, FileAddress pc, uint6
   for (Variable::Kind kind : {Variable::Kind::kLocal, Variable::Kind::kGlobal, Variable::Kind::kParameter})
     for (Variable& candidate : visible)
       if (candidate.kind == kind && candidate.name == name) return std::move(candidate);
-  auto record = remembered<VariableRecord>(fmt::format("unit-variable {:x} {}", function.value, name),
-                                           variable_from_bytes, [&](DwarfReader& dwarf) -> Result<VariableRecord> {
-                                             auto found = dwarf.unit_variable(function, name);
-                                             if (!found) return no_such_variable(function, visible, name);
-                                             return std::move(*found);
-                                           });
-  if (!record.ok()) return record.error();
-  return made_from(*record, symbols);
+  TRY(VariableRecord record, unit_variable(function, name, visible));
+  return made_from(record, symbols);
+}
+
+Result<VariableRecord> DebugInfo::unit_variable(FileAddress function, const std::string& name,
+                                                const std::vector<Variable>& visible) {
+  return remembered<VariableRecord>(fmt::format("unit-variable {:x} {}", function.value, name), variable_from_bytes,
+                                    [&](DwarfReader& dwarf) -> Result<VariableRecord> {
+                                      auto found = dwarf.unit_variable(function, name);
+                                      if (!found) return no_such_variable(function, visible, name);
+                                      return std::move(*found);
+                                    });
+}
+
+Result<Variable> DebugInfo::variable_of_unit(FileAddress function, const std::string& name, const SymbolFacts& symbols) {
+  TRY(VariableRecord record, unit_variable(function, name, {}));
+  return made_from(record, symbols);
 }
 
 Error DebugInfo::no_such_variable(FileAddress function, const std::vector<Variable>& visible, const std::string& name) {

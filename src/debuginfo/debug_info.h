@@ -38,6 +38,8 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Result<Variable> variable(FileAddress function, FileAddress pc, uint64_t scope, const std::string& name,
                             const SymbolFacts& symbols);
   Result<Variable> global_variable(const std::string& name, const std::string& file, const SymbolFacts& symbols);
+  Result<Variable> variable_of_unit(FileAddress function, const std::string& name, const SymbolFacts& symbols);
+  Type type_with_id(uint64_t id) { return Type(shared_from_this(), id); }
   Result<Type> type_named(const std::string& name);
   Result<Place> return_value(FileAddress function, const SymbolFacts& symbols);
   std::vector<DwarfFunction> all_functions();
@@ -57,6 +59,8 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Variable made_from(const VariableRecord& record, const SymbolFacts& symbols);
   void place_waiting_parameters(const FunctionRecord& record, bool standard_convention,
                                 std::vector<Variable>& variables);
+  Result<VariableRecord> unit_variable(FileAddress function, const std::string& name,
+                                       const std::vector<Variable>& visible);
   Error no_such_variable(FileAddress function, const std::vector<Variable>& visible, const std::string& name);
 
   // The answer under the key, from the cache if it is there and reads well, else computed and remembered if it is no

@@ -151,6 +151,10 @@ class Module {
                                     uint64_t scope = 0) = 0;
   // A file-scope variable; file as in FunctionPattern.
   virtual Result<Variable> global_variable(const std::string& name, const std::string& file = {}) = 0;
+  // A file-scope variable of the source file that has the function.
+  virtual Result<Variable> variable_of_unit(FileAddress function, const std::string& name) = 0;
+  // The type of that Type::id, from this or an earlier run.
+  virtual Type type_with_id(uint64_t id) = 0;
   // A type by its name in C: "struct node", "node" (a struct, class, union, enum or typedef), "unsigned int".
   virtual Result<Type> type_named(const std::string& name) = 0;
   // $return: valid at the moment the function has returned. Unavailable where the value is not in general registers or

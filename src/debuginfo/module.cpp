@@ -63,6 +63,10 @@ class ElfModule final : public Module {
   Result<Variable> global_variable(const std::string& name, const std::string& file) override {
     return info().global_variable(name, file, symbol_facts({}));
   }
+  Result<Variable> variable_of_unit(FileAddress function, const std::string& name) override {
+    return info().variable_of_unit(function, name, symbol_facts(function));
+  }
+  Type type_with_id(uint64_t id) override { return info().type_with_id(id); }
   Result<Type> type_named(const std::string& name) override { return info().type_named(name); }
   Result<Place> return_value(FileAddress function) override {
     return info().return_value(function, symbol_facts(function));

@@ -2,295 +2,114 @@
 
 #include <fmt/format.h>
 
+#include "base/diagnostics.h"
+#include "probes/start_place.h"
+#include "probes/translate_location.h"
 #include "syntax/visitor.h"
 
 namespace spile::probes {
 
 namespace {
 
-using debuginfo::Opcode;
 using sema::Binding;
 using sema::LocationOp;
 using sema::ProbeKind;
 using sema::ResolvedPoint;
-using Kind = LocationOp::Kind;
 
-constexpr int64_t kStackPointer = 7;  // DWARF's number of rsp
-
-// One operation of debug information as operations of a binding. Both are stack machines, and nearly the same one.
-class Translator {
- public:
-  explicit Translator(bool at_entry) : at_entry_(at_entry) {}
-
-  std::vector<LocationOp> translate(const debuginfo::Operations& operations) {
-    for (const debuginfo::Operation& operation : operations) add(operation);
-    return std::move(ops_);
-  }
-
- private:
-  void push(Kind kind, int64_t value = 0, uint8_t size = 8, bool is_signed = false) {
-    ops_.push_back({kind, value, size, is_signed});
-  }
-
-  void add(const debuginfo::Operation& operation) {
-    switch (operation.opcode) {
-      case Opcode::kRegister:
-        add_register(operation.value);
-        return;
-      case Opcode::kConstant:
-        push(Kind::kConstant, operation.value);
-        return;
-      case Opcode::kAddress:
-        push(Kind::kLoadBias);
-        add_constant(operation.value);
-        return;
-      case Opcode::kIndex:
-        push(Kind::kIndex, operation.value);
-        return;
-      case Opcode::kOffset:
-        add_constant(operation.value);
-        return;
-      case Opcode::kDeref:
-        push(Kind::kLoad, 0, operation.size, operation.is_signed);
-        return;
-      case Opcode::kExtend:
-        push(Kind::kExtend, 0, operation.size, operation.is_signed);
-        return;
-      case Opcode::kExtract:
-        push(Kind::kBitField, operation.value, operation.size, operation.is_signed);
-        return;
-      case Opcode::kAdd:
-        push(Kind::kAdd);
-        return;
-      case Opcode::kSub:
-        push(Kind::kSubtract);
-        return;
-      case Opcode::kMul:
-        push(Kind::kMultiply);
-        return;
-      case Opcode::kDiv:
-        push(Kind::kDivide);
-        return;
-      case Opcode::kMod:
-        push(Kind::kModulo);
-        return;
-      case Opcode::kAnd:
-        push(Kind::kAnd);
-        return;
-      case Opcode::kOr:
-        push(Kind::kOr);
-        return;
-      case Opcode::kXor:
-        push(Kind::kXor);
-        return;
-      case Opcode::kShl:
-        push(Kind::kShiftLeft);
-        return;
-      case Opcode::kShr:
-        push(Kind::kShiftRight);
-        return;
-      case Opcode::kShra:
-        push(Kind::kShiftRightArithmetic);
-        return;
-      case Opcode::kEq:
-        push(Kind::kEqual);
-        return;
-      case Opcode::kNe:
-        push(Kind::kNotEqual);
-        return;
-      case Opcode::kLt:
-        push(Kind::kLess);
-        return;
-      case Opcode::kLe:
-        push(Kind::kLessEqual);
-        return;
-      case Opcode::kGt:
-        push(Kind::kGreater);
-        return;
-      case Opcode::kGe:
-        push(Kind::kGreaterEqual);
-        return;
-      case Opcode::kNeg:
-        push(Kind::kNegate);
-        return;
-      case Opcode::kNot:
-        push(Kind::kNot);
-        return;
-      case Opcode::kAbs:
-        push(Kind::kAbsolute);
-        return;
-      case Opcode::kDup:
-        push(Kind::kDuplicate);
-        return;
-      case Opcode::kDrop:
-        push(Kind::kDrop);
-        return;
-      case Opcode::kSwap:
-        push(Kind::kSwap);
-        return;
-      case Opcode::kRot:
-        push(Kind::kRotate);
-        return;
-      case Opcode::kPick:
-        push(Kind::kPick, operation.value);
-        return;
-    }
-  }
-
-  // The stack pointer follows from the CFA on both sides: at the entry the return address is on the stack, at the
-  // moment of return it is gone. Nothing needs saving for it.
-  void add_register(int64_t number) {
-    if (number != kStackPointer) {
-      push(Kind::kRegister, number);
-      return;
-    }
-    push(Kind::kCfa);
-    if (at_entry_) add_constant(-8);
-  }
-
-  void add_constant(int64_t value) {
-    if (value == 0) return;
-    bool folds = !ops_.empty() && ops_.back().kind == Kind::kAdd && ops_.size() >= 2 &&
-                 ops_[ops_.size() - 2].kind == Kind::kConstant;
-    if (folds) {
-      ops_[ops_.size() - 2].value += value;
-      return;
-    }
-    push(Kind::kConstant, value);
-    push(Kind::kAdd);
-  }
-
-  bool at_entry_;
-  std::vector<LocationOp> ops_;
-};
-
-Result<std::vector<debuginfo::Step>> steps_of(const std::vector<syntax::PathStep>& path) {
-  std::vector<debuginfo::Step> steps;
-  for (size_t i = 0; i < path.size(); ++i) {
-    const syntax::PathStep& step = path[i];
-    switch (step.kind) {
-      case syntax::PathStep::Kind::kMember:
-        steps.push_back({debuginfo::Step::Kind::kMember, step.name, 0});
-        break;
-      case syntax::PathStep::Kind::kElement:
-        steps.push_back({debuginfo::Step::Kind::kIndex, "", step.number});
-        break;
-      case syntax::PathStep::Kind::kElementExpr:
-        steps.push_back({debuginfo::Step::Kind::kDynamicIndex, "", static_cast<int64_t>(i)});
-        break;
-      case syntax::PathStep::Kind::kPretty:
-      case syntax::PathStep::Kind::kPrettyDeep:
-        return Error{"pretty-printing of structures ('$' at the end) is not available in this version", ""};
-    }
-  }
-  return steps;
+// A type that is found again without any point: what the value points to, or is.
+sema::TargetType type_of_object(const std::string& module, const debuginfo::Type& type) {
+  return type.id() ? sema::TargetType{module, fmt::format("{:x}", type.id())} : sema::TargetType{};
 }
 
-Result<Binding> bind_place(const std::string& name, const debuginfo::Place& start,
-                           const std::vector<syntax::PathStep>& path, bool address_of, bool at_entry) {
-  if (!start.available()) return Error{fmt::format("'{}' {}", name, start.reason), ""};
-  TRY(std::vector<debuginfo::Step> steps, steps_of(path));
-  TRY(debuginfo::Place place, debuginfo::walk(start, steps));
-  TRY(debuginfo::Operations operations, address_of ? debuginfo::address(place) : debuginfo::load(place));
+sema::TargetType type_behind(const std::string& module, const debuginfo::Place& place, bool address_of) {
+  using debuginfo::TypeKind;
+  if (address_of) return type_of_object(module, place.type);
+  TypeKind kind = place.type.kind();
+  if (kind == TypeKind::kArray || (kind == TypeKind::kPointer && !place.bit_size))
+    return type_of_object(module, place.type.target());
+  return {};
+}
+
+// The string itself, of a char* or char[].
+Result<Binding> bind_string(const std::string& name, const debuginfo::Place& place, Moment moment) {
+  if (!place.type.is_string()) return Error{fmt::format("'{}' is no string", name), ""};
   Binding binding;
-  binding.ops = Translator(at_entry).translate(operations);
+  binding.type = ValueType::kString;
+  TRY(debuginfo::Operations operations, debuginfo::load(place));
+  if (auto count = place.type.count()) binding.string_limit = static_cast<uint32_t>(std::min<uint64_t>(*count, 1 << 20));
+  binding.ops = translate(operations, moment);
   return binding;
 }
 
-// Without debug information nothing is known by name; say what there is instead.
-Error no_debug_info(const std::string& path, const std::string& name) {
-  bool result = name == "$return";
-  return {fmt::format("'{}' is not known: {} has no debug information", name, path),
-          result ? "register(\"rax\") is what functions return integers and pointers in"
-                 : "install its debug symbols, or use int_arg(1), pointer_arg(2) ..."};
+Result<Binding> bind_from(const StartPlace& start, std::span<const syntax::PathStep> path, bool address_of, Moment moment) {
+  bool as_string = !path.empty() && path.back().kind == syntax::PathStep::Kind::kPretty;
+  if (as_string) path = path.first(path.size() - 1);
+  TRY(debuginfo::Place place, walk_path(start, path));
+  if (as_string) return bind_string(start.name, place, moment);
+  TRY(debuginfo::Operations operations, address_of ? debuginfo::address(place) : debuginfo::load(place));
+  Binding binding;
+  binding.ops = translate(operations, moment);
+  binding.target_type = type_behind(start.module, place, address_of);
+  return binding;
+}
+
+// @uderef(size, address), @uregister(number)
+Result<Binding> bind_raw(const syntax::AtOperation& operation) {
+  auto* number = syntax::as<syntax::Number>(operation.arguments[0]);
+  Binding binding;
+  if (operation.name == "@uregister") {
+    if (!number || number->value < 0 || number->value > 15)
+      return Error{"@uregister needs a register's number in DWARF, 0 to 15", "0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8 r8 ..."};
+    binding.ops = {{LocationOp::Kind::kRegister, number->value}};
+    return binding;
+  }
+  bool sized = number && (number->value == 1 || number->value == 2 || number->value == 4 || number->value == 8);
+  if (!sized) return Error{fmt::format("the size in {} must be 1, 2, 4 or 8", operation.name), "@uderef(4, address)"};
+  constexpr int64_t kSecondArgument = -2;
+  binding.ops = {{LocationOp::Kind::kIndex, kSecondArgument},
+                 {LocationOp::Kind::kLoad, 0, static_cast<uint8_t>(number->value), false}};
+  return binding;
 }
 
 }  // namespace
 
 Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
                                  const syntax::TargetVariable& variable) {
-  TRY(std::shared_ptr<debuginfo::Module> module, world.module(point.site.module));
-  if (!module->has_debug_info()) return no_debug_info(module->path(), variable.name);
-  if (variable.name == "$return") {
-    if (point.kind != ProbeKind::kFunctionReturn || at_entry) {
-      return Error{"$return is only known in .return probes, outside of @entry", ""};
-    }
-    TRY(debuginfo::Place place, module->return_value(point.site.address));
-    return bind_place(variable.name, place, variable.path, variable.address_of, at_entry);
-  }
-  TRY(debuginfo::Variable found, module->variable(point.site.address, point.site.address, variable.name.substr(1)));
-  return bind_place(variable.name, found.place, variable.path, variable.address_of, at_entry);
+  if (point.site.mark) return bind_in_mark(world, point, variable);
+  TRY(StartPlace start, start_of(world, point, at_entry, variable));
+  return bind_from(start, variable.path, variable.address_of, moment_of(point, at_entry));
 }
-
-namespace {
-
-const std::string* literal(const syntax::AtOperation& operation, size_t index) {
-  if (index >= operation.arguments.size()) return nullptr;
-  auto* text = syntax::as<syntax::String>(operation.arguments[index]);
-  return text ? &text->value : nullptr;
-}
-
-// @cast(pointer, "type", "module"): what the pointer points to is of that type.
-Result<Binding> bind_cast(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
-                          const syntax::AtOperation& operation) {
-  const std::string* name = literal(operation, 1);
-  const std::string* module_name = literal(operation, 2);
-  if (!name || operation.arguments.size() > 3 || (operation.arguments.size() == 3 && !module_name)) {
-    return Error{"@cast needs a pointer and a type's name as a literal", "@cast(pointer, \"struct node\")->next"};
-  }
-  if (operation.path.empty())
-    return Error{"@cast without a path: nothing of the type is read", "@cast(pointer, \"struct node\")->next"};
-  std::string path = point.site.module;
-  if (module_name) {
-    TRY(path, world.find_executable(*module_name));
-  }
-  TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
-  if (!module->has_debug_info()) return no_debug_info(module->path(), *name);
-  debuginfo::Place place;
-  place.kind = debuginfo::Place::Kind::kMemory;
-  TRY(place.type, module->type_named(*name));
-  constexpr int64_t kPointer = -1;  // sema: the operation's first argument
-  place.operations = {{debuginfo::Opcode::kIndex, false, 0, kPointer}};
-  return bind_place("@cast(" + *name + ")", place, operation.path, operation.address_of, at_entry);
-}
-
-// @var("name@file", "module"): a variable outside of functions.
-Result<Binding> bind_global(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
-                            const syntax::AtOperation& operation) {
-  const std::string* name = literal(operation, 0);
-  const std::string* module_name = literal(operation, 1);
-  if (!name || operation.arguments.size() > 2 || (operation.arguments.size() == 2 && !module_name)) {
-    return Error{"@var needs the variable's name as a literal", "@var(\"name@file.c\")"};
-  }
-  if (module_name) {
-    TRY(std::string path, world.find_executable(*module_name));
-    // The load bias at hand is that of the probed module.
-    if (path != point.site.module) return Error{"@var of another module is not available in this version", ""};
-  }
-  TRY(std::shared_ptr<debuginfo::Module> module, world.module(point.site.module));
-  if (!module->has_debug_info()) return no_debug_info(module->path(), *name);
-  size_t at = name->find('@');
-  std::string file = at == std::string::npos ? "" : name->substr(at + 1);
-  TRY(debuginfo::Variable found, module->global_variable(name->substr(0, at), file));
-  return bind_place(*name, found.place, operation.path, operation.address_of, at_entry);
-}
-
-}  // namespace
 
 Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
                                  const syntax::AtOperation& operation) {
-  if (operation.name == "@cast") return bind_cast(world, point, at_entry, operation);
-  if (operation.name == "@var") return bind_global(world, point, at_entry, operation);
-  return Error{fmt::format("'{}' is not available in this version", operation.name), ""};
+  if (operation.name == "@uderef" || operation.name == "@uregister") return bind_raw(operation);
+  if (operation.name == "@kderef" || operation.name == "@kregister") {
+    return Error{fmt::format("'{}' reads what belongs to the kernel, and this probe is on a process", operation.name),
+                 fmt::format("'@u{}' reads the process's", operation.name.substr(2))};
+  }
+  TRY(StartPlace start, start_of(world, &point, operation));
+  return bind_from(start, operation.path, operation.address_of, moment_of(point, at_entry));
+}
+
+Result<Binding> bind_anywhere(TracedWorld& world, const syntax::AtOperation& operation) {
+  if (operation.name == "@uderef") return bind_raw(operation);
+  TRY(StartPlace start, start_of(world, nullptr, operation));
+  return bind_from(start, operation.path, operation.address_of, Moment::kInside);
+}
+
+Result<Binding> bind_pointer(TracedWorld& world, const sema::TargetType& type, const syntax::Dereference& dereference) {
+  TRY(StartPlace start, start_of(world, type));
+  return bind_from(start, dereference.path, dereference.address_of, Moment::kInside);
 }
 
 std::vector<std::string> function_variables(TracedWorld& world, const ResolvedPoint& point, const std::string& which) {
+  if (point.site.mark) return mark_variables(point, which);
   auto module = world.module(point.site.module);
   if (!module.ok() || !(*module)->has_debug_info()) return {};
   std::vector<std::string> names;
   bool all = which == "$$vars", parameters = all || which == "$$parms", locals = all || which == "$$locals";
   if (parameters || locals) {
-    auto variables = (*module)->variables(point.site.address, point.site.address);
+    auto variables = (*module)->variables(frame_of(point).function, frame_of(point).pc, frame_of(point).scope);
     if (variables.ok()) {
       for (const debuginfo::Variable& variable : *variables) {
         bool is_parameter = variable.kind == debuginfo::Variable::Kind::kParameter;
@@ -304,7 +123,7 @@ std::vector<std::string> function_variables(TracedWorld& world, const ResolvedPo
 }
 
 void describe_function(TracedWorld& world, ResolvedPoint& point) {
-  if (point.site.line > 0) return;
+  if (point.site.line > 0 || point.kind == ProbeKind::kStatement) return;
   auto module = world.module(point.site.module);
   if (!module.ok() || !(*module)->has_debug_info()) return;
   auto place = (*module)->declaration(point.site.address);
@@ -319,6 +138,11 @@ void describe_function(TracedWorld& world, ResolvedPoint& point) {
 }
 
 std::vector<std::string> typed_function_variables(TracedWorld& world, const ResolvedPoint& point) {
+  if (point.site.mark) {
+    std::vector<std::string> texts;
+    for (const std::string& name : mark_variables(point, "$$vars")) texts.push_back(name + ":long");
+    return texts;
+  }
   auto module = world.module(point.site.module);
   if (!module.ok() || !(*module)->has_debug_info()) return {};
   std::vector<std::string> texts;
@@ -326,7 +150,7 @@ std::vector<std::string> typed_function_variables(TracedWorld& world, const Reso
     auto result = (*module)->return_value(point.site.address);
     if (result.ok()) texts.push_back("$return:" + result->type.name());
   }
-  auto variables = (*module)->variables(point.site.address, point.site.address);
+  auto variables = (*module)->variables(frame_of(point).function, frame_of(point).pc, frame_of(point).scope);
   if (!variables.ok()) return texts;
   for (const debuginfo::Variable& variable : *variables) {
     // As at the function's first instruction: locals that live nowhere yet are no use there.

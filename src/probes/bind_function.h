@@ -14,6 +14,19 @@ Result<sema::Binding> bind_in_function(TracedWorld& world, const sema::ResolvedP
 Result<sema::Binding> bind_in_function(TracedWorld& world, const sema::ResolvedPoint& point, bool at_entry,
                                        const syntax::AtOperation& operation);
 
+// @cast where there is no point.
+Result<sema::Binding> bind_anywhere(TracedWorld& world, const syntax::AtOperation& operation);
+// A path from a pointer that the script has.
+Result<sema::Binding> bind_pointer(TracedWorld& world, const sema::TargetType& type,
+                                   const syntax::Dereference& dereference);
+
+// $arg1 ... of an SDT mark; a PLT entry has none.
+Result<sema::Binding> bind_in_mark(TracedWorld& world, const sema::ResolvedPoint& point,
+                                   const syntax::TargetVariable& variable);
+std::vector<std::string> mark_variables(const sema::ResolvedPoint& point, const std::string& which);
+// $$name, $$provider.
+Result<std::string> mark_text(const sema::ResolvedPoint& point, const std::string& name);
+
 // "$a", "$b": for $$vars, $$parms, $$locals, $$return.
 std::vector<std::string> function_variables(TracedWorld& world, const sema::ResolvedPoint& point,
                                             const std::string& which);

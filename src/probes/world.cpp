@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "probes/bind_function.h"
 #include "probes/family.h"
 #include "probes/kernel_trace.h"
+#include "probes/pretty.h"
 #include "probes/probes.h"
 #include "probes/traced_world.h"
 
@@ -46,6 +49,29 @@ class RealWorld : public World {
     return bind_in_function(world_, point, at_entry, operation);
   }
 
+  Result<Binding> bind_dereference(const sema::TargetType& pointer, const syntax::Dereference& dereference) override {
+    return bind_pointer(world_, pointer, dereference);
+  }
+
+  Result<Binding> bind_without_point(const syntax::AtOperation& operation) override {
+    return bind_anywhere(world_, operation);
+  }
+
+  Result<std::vector<sema::PrettyPart>> pretty(const ResolvedPoint& point, bool at_entry,
+                                               const syntax::Expression& expression, bool deep) override {
+    return pretty_parts(world_, point, at_entry, expression, deep);
+  }
+
+  Result<std::vector<sema::PrettyPart>> pretty_dereference(const sema::TargetType& pointer,
+                                                           const syntax::Dereference& dereference,
+                                                           bool deep) override {
+    return pretty_parts(world_, pointer, dereference, deep);
+  }
+
+  Result<std::string> constant_text(const ResolvedPoint& point, const std::string& name) override {
+    return mark_text(point, name);
+  }
+
   std::vector<std::string> variables(const ResolvedPoint& point, const std::string& which) override {
     if (point.kind == ProbeKind::kTracepoint) {
       return which == "$$vars" || which == "$$parms" ? tracepoint_variables(world_, point, false)
@@ -56,7 +82,7 @@ class RealWorld : public World {
 
   void describe(ResolvedPoint& point) override {
     bool in_function = point.kind == ProbeKind::kFunctionEntry || point.kind == ProbeKind::kFunctionReturn;
-    if (in_function) describe_function(world_, point);
+    if (in_function && !point.site.mark) describe_function(world_, point);
   }
 
   std::vector<std::string> known_components(const syntax::ProbePoint& point, size_t index) override {
@@ -72,20 +98,25 @@ class RealWorld : public World {
   Result<std::vector<ListedPoint>> list(const syntax::ProbePoint& pattern, bool with_variables) override {
     TRY(Points points, resolve(pattern));
     std::vector<ListedPoint> listed;
+    std::set<std::pair<std::string, std::vector<std::string>>> seen;  // inlined calls have the same text
     for (ResolvedPoint& point : points) {
       describe(point);
-      ListedPoint& one = listed.emplace_back();
+      ListedPoint one;
       one.text = point.text;
-      if (!with_variables) continue;
-      if (point.kind == ProbeKind::kTracepoint) one.variables = tracepoint_variables(world_, point, true);
-      if (point.kind == ProbeKind::kFunctionEntry || point.kind == ProbeKind::kFunctionReturn) {
-        one.variables = typed_function_variables(world_, point);
-      }
+      if (with_variables) one.variables = typed_variables(point);
+      if (seen.insert({one.text, one.variables}).second) listed.push_back(std::move(one));
     }
     return listed;
   }
 
  private:
+  std::vector<std::string> typed_variables(const ResolvedPoint& point) {
+    if (point.kind == ProbeKind::kTracepoint) return tracepoint_variables(world_, point, true);
+    bool in_process = point.kind == ProbeKind::kFunctionEntry || point.kind == ProbeKind::kFunctionReturn ||
+                      point.kind == ProbeKind::kStatement;
+    return in_process ? typed_function_variables(world_, point) : std::vector<std::string>{};
+  }
+
   TracedWorld world_;
 };
 

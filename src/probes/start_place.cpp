@@ -1,0 +1,201 @@
+#include "probes/start_place.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <filesystem>
+
+#include "probes/header_types.h"
+#include "syntax/visitor.h"
+
+namespace spile::probes {
+
+namespace {
+
+using sema::ProbeKind;
+using sema::ResolvedPoint;
+
+constexpr int64_t kPointer = -1;  // sema: the expression's own pointer
+
+// Without debug information nothing is known by name; say what there is instead.
+Error no_debug_info(const std::string& path, const std::string& name) {
+  bool result = name == "$return";
+  return {fmt::format("'{}' is not known: {} has no debug information", name, path),
+          result ? "register(\"rax\") is what functions return integers and pointers in"
+                 : "install its debug symbols, or use int_arg(1), pointer_arg(2) ..."};
+}
+
+// What the pointer at hand points to.
+debuginfo::Place pointee(debuginfo::Type type) {
+  debuginfo::Place place;
+  place.kind = debuginfo::Place::Kind::kMemory;
+  place.type = std::move(type);
+  place.operations = {{debuginfo::Opcode::kIndex, false, 0, kPointer}};
+  return place;
+}
+
+const std::string* literal(const syntax::AtOperation& operation, size_t index) {
+  if (index >= operation.arguments.size()) return nullptr;
+  auto* text = syntax::as<syntax::String>(operation.arguments[index]);
+  return text ? &text->value : nullptr;
+}
+
+// "libc.so.6", "/bin/x", "x": a file, by PATH, or a library of the traced program.
+Result<std::string> find_module(TracedWorld& world, const std::string& name) {
+  if (name.find('/') == std::string::npos && world.has_target()) {
+    if (std::filesystem::path(world.program()).filename() == name) return world.program();
+    for (const std::string& library : world.libraries(world.program())) {
+      if (std::filesystem::path(library).filename() == name) return library;
+    }
+  }
+  return world.find_executable(name);
+}
+
+// The type in the first module of "a:b:<c.h>" that has it.
+Result<StartPlace> cast_start(TracedWorld& world, const std::string& type, const std::string& modules) {
+  Error failure;
+  for (size_t begin = 0; begin <= modules.size();) {
+    size_t end = std::min(modules.find(':', begin), modules.size());
+    std::string name = modules.substr(begin, end - begin);
+    begin = end + 1;
+    bool is_header = name.find('<') != std::string::npos || name.find('"') != std::string::npos;
+    Result<std::string> path = is_header ? header_types(name, type) : find_module(world, name);
+    Result<std::shared_ptr<debuginfo::Module>> module =
+        path.ok() ? world.module(*path) : Result<std::shared_ptr<debuginfo::Module>>(path.error());
+    Result<debuginfo::Type> found = !module.ok() ? Result<debuginfo::Type>(module.error())
+                                    : !(*module)->has_debug_info()
+                                        ? Result<debuginfo::Type>(no_debug_info((*module)->path(), type))
+                                        : (*module)->type_named(type);
+    if (found.ok()) return StartPlace{fmt::format("@cast({})", type), *path, pointee(*found), true};
+    if (failure.message.empty()) failure = std::move(found).error();
+  }
+  return failure;
+}
+
+// @cast(pointer, "type", "module"): what the pointer points to is of that type.
+Result<StartPlace> start_of_cast(TracedWorld& world, const ResolvedPoint* point, const syntax::AtOperation& operation) {
+  const std::string* name = literal(operation, 1);
+  const std::string* modules = literal(operation, 2);
+  if (!name || operation.arguments.size() > 3 || (operation.arguments.size() == 3 && !modules)) {
+    return Error{"@cast needs a pointer and a type's name as a literal", "@cast(pointer, \"struct node\")->next"};
+  }
+  if (!modules && (!point || point->site.module.empty()) && !world.has_target())
+    return Error{"@cast needs a module here: there is no probed one to take the type from", "@cast(pointer, \"struct node\", \"/bin/program\")"};
+  std::string own = point && !point->site.module.empty() ? point->site.module : world.program();
+  return cast_start(world, *name, modules ? *modules : own);
+}
+
+// @var("name@file", "module"): a variable outside of functions.
+Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* point, const syntax::AtOperation& operation) {
+  const std::string* name = literal(operation, 0);
+  const std::string* module_name = literal(operation, 1);
+  if (!name || operation.arguments.size() > 2 || (operation.arguments.size() == 2 && !module_name)) {
+    return Error{"@var needs the variable's name as a literal", "@var(\"name@file.c\")"};
+  }
+  if (!point || point->site.module.empty())
+    return Error{"@var is not known here: where the module was loaded is known in its own probes only", "read it in a probe of the module"};
+  std::string path = point->site.module;
+  if (module_name) {
+    TRY(path, find_module(world, *module_name));
+    // The load bias at hand is that of the probed module; a program at fixed addresses has none.
+    TRY(std::shared_ptr<debuginfo::Module> other, world.module(path));
+    if (path != point->site.module && other->position_independent())
+      return Error{fmt::format("@var of {} is not known in a probe on {}: only where the latter was loaded is at hand", path, point->site.module),
+                   "read it in a probe of its own module"};
+  }
+  TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
+  if (!module->has_debug_info()) return no_debug_info(module->path(), *name);
+  size_t at = name->find('@');
+  std::string file = at == std::string::npos ? "" : name->substr(at + 1);
+  std::string plain = name->substr(0, at);
+  Result<debuginfo::Variable> found = Error{};
+  // Of several static ones of a name, that of the probed function's own file.
+  Frame frame = frame_of(*point);
+  if (file.empty() && path == point->site.module && frame.function.value != 0) found = module->variable_of_unit(frame.function, plain);
+  if (!found.ok()) {
+    TRY(found, module->global_variable(plain, file));
+  }
+  return StartPlace{*name, path, found->place, false};
+}
+
+}  // namespace
+
+Frame frame_of(const ResolvedPoint& point) {
+  const sema::Site& site = point.site;
+  if (site.callee.value != 0) return {site.callee, site.callee, 0};
+  return {site.around.value != 0 ? site.around : site.address, site.address, site.scope};
+}
+
+Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
+                            const syntax::TargetVariable& variable) {
+  TRY(std::shared_ptr<debuginfo::Module> module, world.module(point.site.module));
+  if (!module->has_debug_info()) return no_debug_info(module->path(), variable.name);
+  Frame frame = frame_of(point);
+  StartPlace start{variable.name, module->path(), {}, false};
+  if (variable.name == "$return") {
+    if (point.kind != ProbeKind::kFunctionReturn || at_entry) {
+      return Error{"$return is only known in .return probes, outside of @entry", ""};
+    }
+    TRY(start.place, module->return_value(frame.function));
+    return start;
+  }
+  TRY(debuginfo::Variable found, module->variable(frame.function, frame.pc, variable.name.substr(1), frame.scope));
+  start.place = found.place;
+  return start;
+}
+
+Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint* point, const syntax::AtOperation& operation) {
+  if (operation.name == "@cast") return start_of_cast(world, point, operation);
+  if (operation.name == "@var") return start_of_global(world, point, operation);
+  return Error{fmt::format("'{}' can't be used in probes on processes", operation.name), ""};
+}
+
+Result<StartPlace> start_of(TracedWorld& world, const sema::TargetType& type) {
+  TRY(std::shared_ptr<debuginfo::Module> module, world.module(type.module));
+  uint64_t id = 0;
+  std::from_chars(type.key.data(), type.key.data() + type.key.size(), id, 16);
+  return StartPlace{"the pointer", type.module, pointee(module->type_with_id(id)), true};
+}
+
+Result<debuginfo::Place> walk_path(const StartPlace& start, std::span<const syntax::PathStep> path) {
+  using syntax::PathStep;
+  if (!start.place.available()) return Error{fmt::format("'{}' {}", start.name, start.place.reason), ""};
+  debuginfo::Place place = start.place;
+  std::vector<debuginfo::Step> steps;
+  for (size_t i = 0; i < path.size(); ++i) {
+    const PathStep& step = path[i];
+    bool is_index = step.kind == PathStep::Kind::kElement || step.kind == PathStep::Kind::kElementExpr;
+    // An index on the pointer itself.
+    if (i == 0 && is_index && start.is_pointee && place.type.kind() != debuginfo::TypeKind::kArray) {
+      auto size = static_cast<int64_t>(place.type.size());
+      if (size == 0) return Error{fmt::format("'{}' cannot be indexed: the size of its elements is unknown", place.type.name()), ""};
+      using debuginfo::Opcode;
+      if (step.kind == PathStep::Kind::kElement) {
+        debuginfo::append_offset(place.operations, size * step.number);
+      } else {
+        place.operations.push_back({Opcode::kIndex, false, 0, 0});
+        place.operations.push_back({Opcode::kConstant, false, 0, size});
+        place.operations.push_back({Opcode::kMul});
+        place.operations.push_back({Opcode::kAdd});
+      }
+      continue;
+    }
+    switch (step.kind) {
+      case PathStep::Kind::kMember:
+        steps.push_back({debuginfo::Step::Kind::kMember, step.name, 0});
+        break;
+      case PathStep::Kind::kElement:
+        steps.push_back({debuginfo::Step::Kind::kIndex, "", step.number});
+        break;
+      case PathStep::Kind::kElementExpr:
+        steps.push_back({debuginfo::Step::Kind::kDynamicIndex, "", static_cast<int64_t>(i)});
+        break;
+      case PathStep::Kind::kPretty:
+      case PathStep::Kind::kPrettyDeep:
+        return Error{"'$' at the end of a path prints a structure: it makes a string", ""};
+    }
+  }
+  return debuginfo::walk(place, steps);
+}
+
+}  // namespace spile::probes

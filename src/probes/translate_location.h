@@ -1,0 +1,23 @@
+#pragma once
+// debuginfo's places as bindings: both are programs for a stack machine, and nearly the same one. What differs is where
+// the stack pointer comes from.
+
+#include <vector>
+
+#include "debuginfo/debuginfo.h"
+#include "sema/target_info.h"
+
+namespace spile::probes {
+
+// Where the registers are read that the operations name.
+enum class Moment : uint8_t {
+  kEntry,   // of a function, whose return address is on the stack
+  kReturn,  // the return address is gone
+  kInside,  // any instruction: rsp is a register like others
+  kCall,    // a call instruction, for what the callee finds at its entry
+};
+
+Moment moment_of(const sema::ResolvedPoint& point, bool at_entry);
+std::vector<sema::LocationOp> translate(const debuginfo::Operations& operations, Moment moment);
+
+}  // namespace spile::probes
