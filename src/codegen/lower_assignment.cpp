@@ -18,8 +18,7 @@ llvm::Value* Lowering::lower_assignment(const syntax::Assignment& assignment) {
   }
   if (const auto* variable = syntax::as<syntax::Variable>(assignment.target)) return assign_variable(*variable, assignment);
   if (const auto* element = syntax::as<syntax::Index>(assignment.target)) return assign_element(*element, assignment);
-  unit.refuse(assignment.target->range, "traced data can't be written");
-  return number(0);
+  return assign_target(assignment);
 }
 
 // The new value from the old one, for all but plain `=`.
@@ -122,10 +121,7 @@ llvm::Value* Lowering::lower_increment(const syntax::Increment& increment) {
     return increment.is_prefix ? updated : old;
   }
   const auto* variable = syntax::as<syntax::Variable>(increment.operand);
-  if (!variable) {
-    unit.refuse(increment.range, "traced data can't be written");
-    return number(0);
-  }
+  if (!variable) return increment_target(increment);
   if (variable->global && unit.sharing_of(*variable->global) == sema::Sharing::kSharded &&
       unit.place.domain() != sema::Domain::kController) {
     add_to_global(*variable->global, delta);

@@ -15,29 +15,45 @@ llvm::Value* Lowering::lower_binding(int binding, const syntax::Expression& node
     unit.refuse(node.range, what);
     return node.type == ValueType::kString ? static_cast<llvm::Value*>(unit.module.text("")) : number(0);
   };
-  if (!probe || binding < 0 || static_cast<size_t>(binding) >= probe->bindings.size()) {
+  const std::vector<sema::Binding>* bindings = current_bindings();
+  if (!bindings || binding < 0 || static_cast<size_t>(binding) >= bindings->size()) {
     return fail("this has no place in the traced program here");
   }
-  const sema::Binding& program = probe->bindings[static_cast<size_t>(binding)];
+  const sema::Binding& program = (*bindings)[static_cast<size_t>(binding)];
   std::vector<llvm::Value*> stack;
-  for (const LocationOp& op : program.ops) {
-    if (op.kind == LocationOp::Kind::kIndex) {
-      // -1: the pointer that a cast or a dereference starts from.
-      const syntax::Expression* index = op.value < 0 ? base
-                                        : static_cast<size_t>(op.value) < path.size()
-                                            ? path[static_cast<size_t>(op.value)].expression.get()
-                                            : nullptr;
-      if (!index) return fail("internal error: a location refers to an index that isn't there");
-      stack.push_back(lower(*index));
-    } else if (!apply(op, stack, node.range)) {
-      return fail("this value's place is not known here");
-    }
-  }
-  if (stack.empty()) return fail("internal error: an empty location");
+  if (!run_location(program.ops, node, path, base, stack)) return fail("this value's place is not known here");
   if (program.type != ValueType::kString) return stack.back();
-  if (!program.string_in_context) return load_traced_string(stack.back(), node.range);
+  if (!program.string_in_context) return load_traced_string(stack.back(), program.string_limit, node.range);
   llvm::Value* text = unit.place.context_string(*this, stack.back());
   return text ? text : fail("this string is not known here");
+}
+
+const std::vector<sema::Binding>* Lowering::current_bindings() const {
+  if (probe) return &probe->bindings;
+  if (!script_function_ || script_function_->index < 0) return nullptr;
+  auto index = static_cast<size_t>(script_function_->index);
+  return index < unit.program.function_bindings.size() ? &unit.program.function_bindings[index] : nullptr;
+}
+
+// Runs operations on the stack, which has a value afterwards. False: the place can't give what one of them asks for.
+bool Lowering::run_location(llvm::ArrayRef<LocationOp> ops, const syntax::Expression& node,
+                            const std::vector<syntax::PathStep>& path, const syntax::Expression* base,
+                            std::vector<llvm::Value*>& stack) {
+  for (const LocationOp& op : ops) {
+    if (op.kind != LocationOp::Kind::kIndex) {
+      if (!apply(op, stack, node.range)) return false;
+      continue;
+    }
+    // -1: the pointer that a cast or a dereference starts from; -2: an operation's second argument.
+    const syntax::Expression* index = nullptr;
+    const auto* operation = syntax::as<syntax::AtOperation>(node);
+    if (op.value == -1) index = base;
+    else if (op.value == -2 && operation && operation->arguments.size() > 1) index = operation->arguments[1].get();
+    else if (op.value >= 0 && static_cast<size_t>(op.value) < path.size()) index = path[static_cast<size_t>(op.value)].expression.get();
+    if (!index) return false;
+    stack.push_back(lower(*index));
+  }
+  return !stack.empty();
 }
 
 namespace {
@@ -169,10 +185,10 @@ llvm::Value* Lowering::load_traced(llvm::Value* address, uint32_t size, bool is_
   return b.CreateLoad(b.getInt64Ty(), value);
 }
 
-llvm::Value* Lowering::load_traced_string(llvm::Value* address, SourceRange range) {
+llvm::Value* Lowering::load_traced_string(llvm::Value* address, uint32_t limit, SourceRange range) {
   llvm::Value* out = temporary_string();
-  llvm::Value* length = call("spile_rt_load_string", b.getInt64Ty(),
-                             {context, address, out, b.getInt32(unit.layout.string_size)});
+  uint32_t most = limit == 0 ? unit.layout.string_size : std::min(limit, unit.layout.string_size);
+  llvm::Value* length = call("spile_rt_load_string", b.getInt64Ty(), {context, address, out, b.getInt32(most)});
   raise_if(b.CreateICmpSLT(length, number(0)), range, "read fault at %p near '" + std::string(range.text()) + "'",
            {address});
   return out;

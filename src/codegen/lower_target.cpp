@@ -148,7 +148,9 @@ void Handler::lower_entry() {
   b_.CreateCondBr(entered, run, end, llvm::MDBuilder(b_.getContext()).createBranchWeights(100000, 1));
   b_.SetInsertPoint(run);
   llvm::Value *cfa, *id = nullptr;
-  if (group_.inside_function) {  // where the CFA is, only unwind information tells
+  bool any_entry = std::any_of(group_.entry_probes.begin(), group_.entry_probes.end(),
+                               [&](int index) { return probe(index).kind == sema::ProbeKind::kFunctionEntry; });
+  if (group_.inside_function && !any_entry) {  // where the CFA is, only unwind information tells
     cfa = b_.getInt64(0);
     if (wants_id) {
       id = registers_ ? load_register(b_, registers_, offsetof(abi::Registers, site_id))
@@ -292,6 +294,11 @@ uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group)
   for (int index : group.entry_probes) add(index);
   for (int index : group.return_probes) add(index);
   if (!group.return_probes.empty()) flags |= abi::kWantsSiteId;
+  // A function's entry where somebody probes its first instruction as such: only the registers tell both what they need.
+  bool any_entry = std::any_of(group.entry_probes.begin(), group.entry_probes.end(), [&](int index) {
+    return program.probes[static_cast<size_t>(index)].kind == sema::ProbeKind::kFunctionEntry;
+  });
+  if (group.inside_function && any_entry) flags |= abi::kWantsRegisters;
   return flags;
 }
 

@@ -171,14 +171,24 @@ class Lowering {
   // lower_binding.cpp
   llvm::Value* lower_binding(int binding, const syntax::Expression& node, const std::vector<syntax::PathStep>& path,
                              const syntax::Expression* base);
+  // What the bindings of this body index; null where there are none.
+  const std::vector<sema::Binding>* current_bindings() const;
+  bool run_location(llvm::ArrayRef<sema::LocationOp> ops, const syntax::Expression& node,
+                    const std::vector<syntax::PathStep>& path, const syntax::Expression* base,
+                    std::vector<llvm::Value*>& stack);
   bool apply(const sema::LocationOp& op, std::vector<llvm::Value*>& stack, SourceRange range);
   llvm::Value* apply_push(const sema::LocationOp& op);
   llvm::Value* apply_unary(const sema::LocationOp& op, llvm::Value* x, SourceRange range);
   llvm::Value* apply_binary(const sema::LocationOp& op, llvm::Value* x, llvm::Value* y, SourceRange range);
   llvm::Value* load_traced(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range);
-  llvm::Value* load_traced_string(llvm::Value* address, SourceRange range);
+  llvm::Value* load_traced_string(llvm::Value* address, uint32_t limit, SourceRange range);
   llvm::Value* extend(llvm::Value* value, uint32_t bits, bool is_signed);
   llvm::Value* lower_entry_value(const syntax::EntryValue& value);
+
+  // lower_target_write.cpp: assignments to traced data; the value that the expression has
+  llvm::Value* assign_target(const syntax::Assignment& assignment);
+  llvm::Value* increment_target(const syntax::Increment& increment);
+  void write_target(const syntax::Expression& target, llvm::Value* value);
 
   // lower_statement.cpp
   void lower(const syntax::Statement& statement);

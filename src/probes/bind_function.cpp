@@ -42,7 +42,7 @@ Result<Binding> bind_string(const std::string& name, const debuginfo::Place& pla
 }
 
 Result<Binding> bind_from(const StartPlace& start, std::span<const syntax::PathStep> path, bool address_of, Moment moment) {
-  bool as_string = !path.empty() && path.back().kind == syntax::PathStep::Kind::kPretty;
+  bool as_string = !path.empty() && path.back().kind == syntax::PathStep::Kind::kText;
   if (as_string) path = path.first(path.size() - 1);
   TRY(debuginfo::Place place, walk_path(start, path));
   if (as_string) return bind_string(start.name, place, moment);

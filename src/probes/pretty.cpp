@@ -93,7 +93,7 @@ class Printer {
   void string() {
     text_ += '"';
     PathStep step;
-    step.kind = PathStep::Kind::kPretty;
+    step.kind = PathStep::Kind::kText;
     path_.push_back(std::move(step));
     value(FormatPart::Kind::kString);
     path_.pop_back();

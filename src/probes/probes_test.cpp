@@ -292,7 +292,7 @@ TEST_F(ProbesTest, RefusesUnknownAndLaterPoints) {
   expect_error("probe process.funktion(\"x\") { next }", "did you mean 'function'?");
   expect_error("probe process.function(\"foo\").retrun { next }", "did you mean 'return'?");
   expect_error("probe process.function(\"foo\").inline { next }", "is not inlined anywhere");
-  expect_error("probe process.function(\"foo\").inline.return { next }", "nothing called");
+  expect_error("probe process.function(\"foo\").inline.return { next }", "'return' can't follow");
   expect_error("probe process.function(\"foo@sample.c:3x\") { next }", "malformed line number '3x'");
   expect_error("probe process.function(\"foo@sample.c:300\") { next }", "no function 'foo'");
   expect_error("probe process.function(7) { next }", "process.statement(0x7) is an address");

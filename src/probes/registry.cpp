@@ -32,8 +32,10 @@ Error unexpected_component(const syntax::ProbePoint& point, size_t index, const 
   for (size_t i = 0; i < index; ++i) before += (i ? "." : "") + point.components[i].name;
   for (const std::string& name : known) {
     if (name != component.name) continue;
-    return {fmt::format("'{}' in probe point '{}' has {} parameter", component.name, text_of(point),
-                        component.text || component.number ? "an unexpected" : "no"),
+    if (!component.text && !component.number)
+      return {fmt::format("unknown probe point '{}': '{}' can't follow '{}'", text_of(point), component.name, before), ""};
+    return {fmt::format("'{}' in probe point '{}' has an unexpected parameter", component.name,
+                        text_of(point)),
             ""};
   }
   std::string near = nearest_name(component.name, known);

@@ -192,6 +192,7 @@ Result<debuginfo::Place> walk_path(const StartPlace& start, std::span<const synt
         break;
       case PathStep::Kind::kPretty:
       case PathStep::Kind::kPrettyDeep:
+      case PathStep::Kind::kText:
         return Error{"'$' at the end of a path prints a structure: it makes a string", ""};
     }
   }

@@ -142,6 +142,8 @@ void spile_rt_match_text(const MatchMemory*, int64_t group, char* out);
 
 // -- traced memory. False: the address can't be read (value 0). size 1, 2, 4, 8.
 bool spile_rt_load(Context*, uint64_t address, uint32_t size, bool is_signed, int64_t* value);
+// native, guru mode: writes the low `size` bytes. False: they can't be written.
+bool spile_rt_store(Context*, uint64_t address, uint32_t size, int64_t value);
 // Copies a C string of at most `limit` bytes (limit <= string_size); its length, or -1 if the address can't be read.
 int64_t spile_rt_load_string(Context*, uint64_t address, char* out, uint32_t limit);
 

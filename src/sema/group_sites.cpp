@@ -9,6 +9,7 @@ namespace {
 
 struct Visitors {
   const Site* site;
+  FileAddress semaphore;
   std::vector<std::pair<int, int>> entries;  // probe, point
   std::vector<std::pair<int, int>> returns;
 };
@@ -26,8 +27,9 @@ void group_sites(Elaboration& e) {
     for (size_t point = 0; point < probe.points.size(); ++point) {
       const Site& site = probe.points[point].site;
       auto [known, added] = by_place[site.module].emplace(site.address.value, places.size());
-      if (added) places.push_back({&site, {}, {}});
+      if (added) places.push_back({&site, {}, {}, {}});
       Visitors& visitors = places[known->second];
+      if (site.semaphore.value != 0) visitors.semaphore = site.semaphore;
       auto& side = probe.kind == ProbeKind::kFunctionReturn ? visitors.returns : visitors.entries;
       side.emplace_back(probe.index, static_cast<int>(point));
     }
@@ -38,6 +40,7 @@ void group_sites(Elaboration& e) {
   for (Visitors& visitors : places) {
     SiteGroup group;
     ArmedSite armed{*visitors.site, 0, {}};
+    armed.site.semaphore = visitors.semaphore;
     for (auto [probe, point] : visitors.entries) {
       group.entry_probes.push_back(probe);
       group.inside_function |= e.program.probes[static_cast<size_t>(probe)].kind == ProbeKind::kStatement;

@@ -136,8 +136,8 @@ struct TargetType {
 struct PrettyPart {
   std::string literal;                 // printed first, as it is
   bool has_value = false;              // then this one:
-  std::vector<syntax::PathStep> path;  // appended to the path of the variable (kMember and kElement; at the end kPretty
-                                       // where the string itself is wanted: bind() then answers one)
+  std::vector<syntax::PathStep> path;  // appended to the path of the variable (kMember, kElement; at the end kText where
+                                       // the string itself is wanted: bind() then answers one)
   syntax::FormatPart format;           // its conversion
 };
 

@@ -57,7 +57,10 @@ std::vector<engine::SiteRequest> TargetSide::site_requests() const {
     request.module_path = armed.site.module;
     request.address = armed.site.address;
     request.size = armed.site.size;
-    request.kind = entry.exit != 0 ? abi::SiteKind::kReturn : abi::SiteKind::kEntry;
+    request.function = armed.site.around;
+    request.semaphore = armed.site.semaphore;
+    bool inside = program_.site_groups[static_cast<size_t>(armed.group)].inside_function;
+    request.kind = entry.exit != 0 ? abi::SiteKind::kReturn : inside ? abi::SiteKind::kInstruction : abi::SiteKind::kEntry;
     request.flags = entry.flags;
     request.enter_offset = entry.enter;
     request.exit_offset = entry.exit;

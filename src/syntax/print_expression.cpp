@@ -300,6 +300,9 @@ void Printer::path(const std::vector<PathStep>& steps) {
       case PathStep::Kind::kPrettyDeep:
         out_ += "$$";
         break;
+      case PathStep::Kind::kText:
+        out_ += "$text";
+        break;
     }
   }
 }

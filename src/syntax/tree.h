@@ -110,6 +110,7 @@ struct PathStep {
     kElementExpr,  // [expression]
     kPretty,       // $ at the end
     kPrettyDeep,   // $$ at the end
+    kText,         // sema only, at the end: the string that a char* or char[] stands for
   };
   Kind kind;
   SourceRange range;

@@ -40,6 +40,9 @@ std::string shape(const std::vector<PathStep>& path) {
       case PathStep::Kind::kPrettyDeep:
         out += " deep";
         break;
+      case PathStep::Kind::kText:
+        out += " text";
+        break;
     }
   }
   return out;

@@ -62,6 +62,23 @@ SPILE_INLINE bool spile_rt_load(Context* context, uint64_t address, uint32_t siz
   }
 }
 
+SPILE_INLINE bool spile_rt_store(Context* context, uint64_t address, uint32_t size, int64_t value) {
+  if (spile_rt_in_controller || controller_gone(context->arena)) return false;
+  auto word = static_cast<uint64_t>(value);
+  switch (size) {
+    case 1:
+      return store_word<1>(address, word);
+    case 2:
+      return store_word<2>(address, word);
+    case 4:
+      return store_word<4>(address, word);
+    case 8:
+      return store_word<8>(address, word);
+    default:
+      return false;
+  }
+}
+
 SPILE_INLINE int64_t spile_rt_load_string(Context* context, uint64_t address, char* out, uint32_t limit) {
   out[0] = 0;
   if (spile_rt_in_controller || controller_gone(context->arena)) return -1;
