@@ -85,6 +85,7 @@ struct ThreadSlot {
   uint64_t scratch_top;     // bytes of scratch in use
   uint64_t skipped[kSkipReasons];
   char execname[16];        // filled at claim, from the process table
+  uint64_t ring_waited;     // 1 + ring_tail at which the owner has waited for the reader in vain
 };
 static_assert(sizeof(ThreadSlot) <= 256);
 inline constexpr uint32_t kThreadSlotSize = 256;

@@ -128,11 +128,16 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
   return {};
 }
 
-int do_other(const Reading& reading) {
+Result<int> do_other(Reading& reading, const std::vector<std::string>& words) {
   if (reading.help) {
     print_help();
   } else if (reading.version) {
     fmt::print("spile {} (the language of SystemTap 5.2)\nCopyright the authors of spile. MIT licence: there is NO WARRANTY.\n", kVersion);
+  } else if (reading.merge) {
+    if (words.empty()) return Error{"--merge needs the files that -b wrote", {}};
+    return session::merge_streams(words, reading.options.output_file);
+  } else if (reading.flight_dump != 0) {
+    return session::dump_flight_recorder(reading.flight_dump);
   } else {
     return session::clean_cache();
   }
@@ -148,8 +153,9 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
   all.push_back(nullptr);
   TRY_DO(apply_options(all, reading));
   std::vector<std::string> words(all.begin() + optind, all.end() - 1);
-  if (reading.help || reading.version || reading.clean_cache) {
-    return std::optional<int>(do_other(reading));
+  if (reading.help || reading.version || reading.merge || reading.flight_dump != 0 || reading.clean_cache) {
+    TRY(int status, do_other(reading, words));
+    return std::optional<int>(status);
   }
   TRY_DO(check_options(reading, std::move(words)));
   return std::optional<int>();

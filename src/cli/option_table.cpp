@@ -112,7 +112,7 @@ Result<void> take_process(Reading& reading, const std::string& value) {
 }
 
 Result<void> take_buffer(Reading& reading, const std::string& value) {
-  TRY(int64_t megabytes, number(value, 1, 4095, "buffer size"));
+  TRY(int64_t megabytes, number(value, 1, 1024, "buffer size"));
   reading.options.ring_megabytes = static_cast<uint32_t>(megabytes);
   return {};
 }
@@ -258,6 +258,12 @@ Result<void> limit(Reading&, const std::string& value) {
   return {};
 }
 
+Result<void> take_flight_dump(Reading& reading, const std::string& value) {
+  TRY(int64_t pid, number(value, 1, INT32_MAX, "process ID"));
+  reading.flight_dump = static_cast<pid_t>(pid);
+  return {};
+}
+
 template <bool Reading::*Field>
 Result<void> ask(Reading& reading, const std::string&) {
   reading.*Field = true;
@@ -296,6 +302,11 @@ constexpr OptionSpec kOptions[] = {
      take<&Options::output_file>},
     {'S', nullptr, Takes::kValue, "MIB[,N]", "begin a new file after MIB; keep the last N", take_rotation},
     {'s', nullptr, Takes::kValue, "MIB", "output buffer of each thread", take_buffer},
+    {'b', nullptr, Takes::kNothing, "", "bulk mode: a binary file for each thread, see --merge", set<&Options::bulk>},
+    {0, "merge", Takes::kNothing, "", "the FILEs of -b as text, in order", ask<&Reading::merge>},
+    {'F', nullptr, Takes::kNothing, "", "flight recorder: run in the background, keep the last output",
+     set<&Options::flight_recorder>},
+    {0, "flight-dump", Takes::kValue, "PID", "print what the flight recorder PID holds", take_flight_dump},
     {0, "runtime", Takes::kValue, "MODE", "where handlers run: auto, inproc (in the target), bpf (in the kernel)",
      take_runtime},
     {0, "dyninst", Takes::kNothing, "", "", [](Reading& r, const std::string&) { return take_runtime(r, "inproc"); }},
@@ -355,8 +366,6 @@ constexpr RefusedOption kRefused[] = {
     {0, "example", true, "the scripts are in share/doc/spile/examples: name one by its path"},
     {0, "monitor", true, "there is no monitor screen; a timer.s(1) probe with ansi_clear_screen() shows values as they change"},
     {'t', nullptr, false, "per-probe timing is not part of this version"},
-    {'b', nullptr, false, "bulk mode is not part of this version"},
-    {'F', nullptr, false, "flight recorder mode is not part of this version"},
     {'B', nullptr, true, "spile runs no kernel build"},
     {'R', nullptr, true, "the runtime is inside spile"},
     {'q', nullptr, false, "spile makes no compatibility builds"},

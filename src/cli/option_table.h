@@ -16,7 +16,8 @@ namespace spile::cli {
 // What reading collects beside the options themselves.
 struct Reading {
   session::Options options;
-  bool help = false, version = false, clean_cache = false;
+  bool help = false, version = false, merge = false, clean_cache = false;
+  pid_t flight_dump = 0;
 };
 
 enum class Takes : uint8_t { kNothing, kValue, kMaybe };  // kMaybe: only as --name=VALUE

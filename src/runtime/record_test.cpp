@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "runtime/test_arena.h"
 
@@ -28,7 +31,10 @@ std::vector<std::string> drain(abi::ThreadSlot* slot) {
 
 class Records : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_TRUE(spile_rt_enter(&context_)); }
+  void SetUp() override {
+    ASSERT_TRUE(spile_rt_enter(&context_));
+    arena_.table()->no_system_calls = 1;  // nobody reads: a full ring is not worth waiting for
+  }
   bool put(const std::string& text) {
     char* record = spile_rt_record_begin(&context_, abi::kPrintf, 7, 2048);
     if (!record) return false;
@@ -83,6 +89,38 @@ TEST_F(Records, FullRingLosesAndCounts) {
   // What is left of the ring and a record of half its size do not fit in together: the padding goes first.
   EXPECT_TRUE(put("again") || (drain(context_.slot).empty() && put("again")));
   EXPECT_EQ(spile_rt_record_begin(&context_, abi::kPrintf, 0, kTestRingSize), nullptr);
+}
+
+TEST_F(Records, WaitsForTheReader) {
+  arena_.table()->no_system_calls = 0;
+  abi::ThreadSlot* slot = context_.slot;
+  std::atomic<bool> done = false;
+  std::thread reader([&] {
+    char* ring = reinterpret_cast<char*>(slot) + kTestRing;
+    std::atomic_ref<uint64_t> head(slot->ring_head), tail(slot->ring_tail);
+    while (!done || head != tail) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      for (uint64_t end = head; tail != end;) {
+        tail += reinterpret_cast<abi::RecordHeader*>(ring + (tail & (test_ring_size - 1)))->size;
+      }
+    }
+  });
+  int written = 0;
+  while (written < 2000 && put("some text")) ++written;
+  done = true;
+  reader.join();
+  EXPECT_EQ(written, 2000);
+  EXPECT_EQ(slot->skipped[abi::kSkipOutputFull], 0u);
+}
+
+TEST_F(Records, WaitsOnceForAReaderThatStandsStill) {
+  arena_.table()->no_system_calls = 0;
+  while (put("some text")) {
+  }
+  auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(put("some text"));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(200));
+  EXPECT_EQ(context_.slot->skipped[abi::kSkipOutputFull], 1001u);
 }
 
 int drained;

@@ -1,5 +1,7 @@
 #include "session/target_side.h"
 
+#include <algorithm>
+
 namespace spile::session {
 
 namespace {
@@ -48,6 +50,11 @@ std::vector<std::string> command_words(const std::string& command) {
   }
   std::vector<std::string> words;
   if (!needs_shell) words = split_words(command);
+  // Words that only a shell knows, and programs, of which some have the same names, can do without.
+  constexpr std::string_view kBuiltins[] = {".",    ":",     "alias", "bg",    "cd",    "command", "eval",  "exec",   "exit", "export",
+                                            "fg",   "hash",  "jobs",  "local", "read",  "readonly", "return", "set", "shift", "source",
+                                            "times", "trap", "type",  "ulimit", "umask", "unalias", "unset", "wait"};
+  if (!words.empty() && std::find(std::begin(kBuiltins), std::end(kBuiltins), words.front()) != std::end(kBuiltins)) words.clear();
   // A word with '=' in front would be an assignment to a shell.
   if (words.empty() || words.front().find('=') != std::string::npos) return {"/bin/sh", "-c", command};
   return words;

@@ -53,7 +53,8 @@ struct Options {
 
   // What comes out, and where.
   std::string output_file;                     // -o
-  uint32_t ring_megabytes = 0;                 // -s; 0: the default
+  uint32_t ring_megabytes = 4;                 // -s: of each thread's ring, and what -F keeps
+  size_t buffer_bytes() const { return size_t{ring_megabytes} << 20; }
   bool bulk = false;                           // -b
   bool flight_recorder = false;                // -F
   uint64_t rotate_bytes = 0;                   // -S SIZE[,N]; 0: one file
@@ -79,6 +80,8 @@ struct Options {
 int run(const Options& options);
 
 // Other things to do than to run a script.
-int clean_cache();  // --clean-cache
+int merge_streams(const std::vector<std::string>& files, const std::string& output_file);  // --merge, of -b's files
+int dump_flight_recorder(pid_t recorder);                                                  // --flight-dump
+int clean_cache();                                                                         // --clean-cache
 
 }  // namespace spile::session

@@ -7,14 +7,33 @@
 #include <atomic>
 #include <cstring>
 
-#include "session/histogram_text.h"
 #include "session/printf_text.h"
 
 namespace spile::session {
 
+namespace {
+
+// What goes to streams with -b; the rest is for the controller at once.
+bool prints(const abi::RecordHeader& header) {
+  return header.kind == abi::kPrintf || header.kind == abi::kHistogram || header.kind == abi::kText;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Output>> Output::open(const Options& options, const codegen::CompiledScript& script) {
-  TRY(auto file, OutputFile::open(options.output_file, options.rotate_bytes, options.rotate_files));
-  return std::unique_ptr<Output>(new Output(options, script, std::move(file)));
+  std::unique_ptr<OutputFile> file;
+  // With -b nothing but streams has the name of -o.
+  if (options.flight_recorder && options.output_file.empty()) {
+    file = OutputFile::in_memory(options.buffer_bytes());
+  } else {
+    TRY(file, OutputFile::open(options.bulk ? std::string() : options.output_file, options.rotate_bytes, options.rotate_files));
+  }
+  std::unique_ptr<Output> output(new Output(options, script, std::move(file)));
+  if (options.bulk) {
+    std::string base = options.output_file.empty() ? "spile_stream" : expand_path(options.output_file);
+    output->streams_ = std::make_unique<StreamFiles>(std::move(base), script);
+  }
+  return output;
 }
 
 Output::~Output() { file_->flush(); }
@@ -41,6 +60,7 @@ bool Output::take_ring(Arena& arena, uint32_t index) {
   uint64_t tail = slot.ring_tail;
   if (head == tail) return false;
   const char* ring = arena.ring(index);
+  runs_.push_back(pending_.size());
   if (head - tail > ring_size || head % 8 != 0 || tail % 8 != 0) {
     // Not something a handler of ours wrote. Whatever it was is lost; start afresh where the writer is.
     fprintf(stderr, "WARNING: output ring %u is damaged, its content is lost\n", index);
@@ -62,18 +82,41 @@ bool Output::take_ring(Arena& arena, uint32_t index) {
       break;
     }
     if (header.kind != abi::kPad) {
-      size_t offset = bytes_.size();
-      bytes_.insert(bytes_.end(), ring + at, ring + at + header.size);
-      std::memcpy(bytes_.data() + offset, &header, sizeof header);  // what was checked is what is kept
-      pending_.push_back({header.time, offset, header.size});
+      std::vector<char>& bytes = streams_ && prints(header) ? stream_bytes_ : bytes_;
+      size_t offset = bytes.size();
+      bytes.insert(bytes.end(), ring + at, ring + at + header.size);
+      std::memcpy(bytes.data() + offset, &header, sizeof header);  // what was checked is what is kept
+      if (&bytes == &bytes_) pending_.push_back({header.time, offset, header.size});
     }
     tail += header.size;
   }
   std::atomic_ref<uint64_t>(slot.ring_tail).store(tail, std::memory_order_release);
+  if (!stream_bytes_.empty()) append_stream(arena, index);
   return true;
 }
 
+void Output::append_stream(Arena& arena, uint32_t index) {
+  Result<void> written = streams_->append(arena, index, stream_bytes_);
+  stream_bytes_.clear();
+  if (!written.ok()) stream_failed(written.error());
+}
+
+void Output::stream_failed(const Error& error) {
+  if (stream_usable_) fprintf(stderr, "ERROR: %s\n", error.message.c_str());
+  stream_usable_ = false;
+}
+
+void Output::finish_streams(Arena& arena) {
+  if (!streams_) return;
+  arena.for_each_used_slot([&](uint32_t i) {
+    uint64_t lost = arena.slot(i).skipped[abi::kSkipOutputFull];
+    if (lost == 0) return;
+    if (Result<void> written = streams_->append_lost(arena, i, lost); !written.ok()) stream_failed(written.error());
+  });
+}
+
 void Output::add(const abi::RecordHeader& header, const char* payload) {
+  if (pending_.empty() || pending_.back().time > header.time) runs_.push_back(pending_.size());
   size_t offset = bytes_.size();
   bytes_.resize(offset + header.size);
   std::memcpy(bytes_.data() + offset, &header, sizeof header);
@@ -81,8 +124,24 @@ void Output::add(const abi::RecordHeader& header, const char* payload) {
   pending_.push_back({header.time, offset, header.size});
 }
 
+// Each run is in order by itself: neighbours are merged, in rounds, until one is left.
+void Output::sort_pending() {
+  if (runs_.empty() || runs_.front() != 0) runs_.insert(runs_.begin(), 0);
+  runs_.erase(std::unique(runs_.begin(), runs_.end()), runs_.end());
+  auto at = [&](size_t run) { return pending_.begin() + static_cast<ptrdiff_t>(run < runs_.size() ? runs_[run] : pending_.size()); };
+  while (runs_.size() > 1) {
+    std::vector<size_t> merged;
+    for (size_t run = 0; run < runs_.size(); run += 2) {
+      merged.push_back(runs_[run]);
+      std::inplace_merge(at(run), at(run + 1), at(run + 2), [](const Pending& a, const Pending& b) { return a.time < b.time; });
+    }
+    runs_ = std::move(merged);
+  }
+  runs_.clear();
+}
+
 void Output::write_pending(bool everything) {
-  std::stable_sort(pending_.begin(), pending_.end(), [](const Pending& a, const Pending& b) { return a.time < b.time; });
+  sort_pending();
   size_t count = pending_.size();
   if (!everything) {
     auto after = std::upper_bound(pending_.begin(), pending_.end(), horizon_,
@@ -115,17 +174,9 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
   text_.clear();
   switch (header.kind) {
     case abi::kPrintf:
-      if (header.id < script_.formats.size()) append_printf(text_, script_.formats[header.id], arguments);
-      break;
     case abi::kHistogram:
-      if (header.id < script_.formats.size() && size >= sizeof(abi::Aggregate)) {
-        std::vector<uint64_t> buckets((size - sizeof(abi::Aggregate)) / 8);
-        std::memcpy(buckets.data(), payload + sizeof(abi::Aggregate), buckets.size() * 8);
-        if (buckets.size() >= 2) text_ = histogram_text(script_.formats[header.id], buckets);
-      }
-      break;
     case abi::kText:
-      text_ = arguments.next_string();
+      append_record_text(text_, script_.formats, header, payload, size);
       break;
     case abi::kWarning:
       write_warning(arguments.next_string());
@@ -135,6 +186,13 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
       write_error(header.kind == abi::kErrorText           ? std::string(arguments.next_string())
                   : header.id < script_.errors.size() ? error_text(script_.errors[header.id], arguments)
                                                       : "damaged error record");
+      break;
+    case abi::kSystem:
+      file_->flush();
+      commands_.run(std::string(arguments.next_string()));
+      break;
+    case abi::kSwitchFile:
+      file_->next_file();
       break;
     case abi::kExit:
       exit_requested_ = true;

@@ -16,6 +16,8 @@
 #include "codegen/codegen.h"
 #include "session/arena.h"
 #include "session/output_file.h"
+#include "session/shell_commands.h"
+#include "session/stream_file.h"
 
 namespace spile::session {
 
@@ -42,8 +44,11 @@ class Output {
   bool exit_requested() const { return exit_requested_; }
   // Called with each error's message, for the error probes and the status.
   std::string last_error() const { return last_error_; }
-  bool usable() const { return file_->usable(); }
+  bool usable() const { return file_->usable() && stream_usable_; }
+  // -b: what each stream has lost is written to it. The last thing.
+  void finish_streams(Arena& arena);
   OutputFile& file() { return *file_; }
+  ShellCommands& commands() { return commands_; }
 
  private:
   struct Pending {
@@ -54,6 +59,9 @@ class Output {
   Output(const Options& options, const codegen::CompiledScript& script, std::unique_ptr<OutputFile> file)
       : options_(options), script_(script), file_(std::move(file)) {}
   bool take_ring(Arena& arena, uint32_t slot);
+  void sort_pending();
+  void append_stream(Arena& arena, uint32_t index);
+  void stream_failed(const Error& error);
   void write_record(const abi::RecordHeader& header, const char* payload, size_t size);
   void write_warning(std::string_view text);
   void write_error(std::string text);
@@ -61,6 +69,10 @@ class Output {
   const Options& options_;
   const codegen::CompiledScript& script_;
   std::unique_ptr<OutputFile> file_;
+  ShellCommands commands_;
+  std::unique_ptr<StreamFiles> streams_;  // -b
+  std::vector<char> stream_bytes_;        // of the ring being taken
+  bool stream_usable_ = true;
   std::set<std::string, std::less<>> warned_;  // each warning is told once
   uint64_t errors_ = 0;
   uint64_t suppressed_errors_ = 0;
@@ -69,6 +81,7 @@ class Output {
 
   std::vector<char> bytes_;        // records not yet written, whole, one after another
   std::vector<Pending> pending_;
+  std::vector<size_t> runs_;       // where in pending_ each ring's records begin: in order within a run
   uint64_t horizon_ = 0;           // records up to this time are complete
   uint64_t next_horizon_ = 0;
   std::string text_;               // reused

@@ -30,6 +30,26 @@ Result<std::unique_ptr<OutputFile>> OutputFile::open(const std::string& path, ui
   return file;
 }
 
+std::unique_ptr<OutputFile> OutputFile::in_memory(size_t bytes) {
+  std::unique_ptr<OutputFile> file(new OutputFile({}, 0, 0));
+  file->memory_limit_ = bytes;
+  return file;
+}
+
+std::string_view OutputFile::held() const { return std::string_view(memory_).substr(memory_begin_); }
+
+void OutputFile::keep(std::string_view text) {
+  memory_ += text;
+  record_sizes_.push_back(text.size());
+  while (memory_.size() - memory_begin_ > memory_limit_ && record_sizes_.size() > 1) {
+    memory_begin_ += record_sizes_.front();
+    record_sizes_.pop_front();
+  }
+  if (memory_begin_ < memory_limit_) return;
+  memory_.erase(0, memory_begin_);
+  memory_begin_ = 0;
+}
+
 OutputFile::~OutputFile() { flush(); }
 
 std::string OutputFile::current_path() const {
@@ -47,6 +67,7 @@ Result<void> OutputFile::open_file(bool truncate) {
 
 void OutputFile::write(std::string_view text) {
   if (text.empty() || !usable_) return;
+  if (memory_limit_ > 0) return keep(text);
   // A new file begins with a new record, so that no file but a single huge record's exceeds the limit.
   if (rotate_bytes_ > 0 && written_ > 0 && written_ + text.size() > rotate_bytes_) next_file();
   buffer_ += text;

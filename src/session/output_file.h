@@ -2,6 +2,7 @@
 // Where text goes: standard output, -o's file, or -S's row of files FILE.0, FILE.1, ... of which the last N stay. What was
 // flushed is in the file, whatever happens to spile then. One thread.
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,12 +20,16 @@ class OutputFile {
  public:
   // path: empty for standard output. rotate_bytes 0: one file. rotate_files 0: all stay.
   static Result<std::unique_ptr<OutputFile>> open(const std::string& path, uint64_t rotate_bytes = 0, uint32_t rotate_files = 0);
+  // In memory: the last `bytes` of what was written, from a record's beginning.
+  static std::unique_ptr<OutputFile> in_memory(size_t bytes);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view text);
   void flush();
+  // in_memory's text.
+  std::string_view held() const;
   // Goes to the next of -S's files now (SIGUSR2); without -S the file is opened anew, for those who moved it away.
   void next_file();
   // False once the reader of our output has gone (EPIPE) or the disk is full: told once on standard error.
@@ -35,6 +40,7 @@ class OutputFile {
       : path_(std::move(path)), rotate_bytes_(rotate_bytes), rotate_files_(rotate_files) {}
   Result<void> open_file(bool truncate);
   std::string current_path() const;
+  void keep(std::string_view text);
   void give_up(const std::string& why);
 
   std::string path_;
@@ -46,6 +52,10 @@ class OutputFile {
   uint64_t written_ = 0;       // to this file, with what is buffered
   std::string buffer_;
   bool usable_ = true;
+  size_t memory_limit_ = 0;           // of in_memory; 0: a file
+  std::string memory_;
+  std::deque<size_t> record_sizes_;   // of memory_, from memory_begin_
+  size_t memory_begin_ = 0;           // what lies before has been dropped
 };
 
 }  // namespace spile::session

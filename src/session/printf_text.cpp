@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/format.h"
+#include "session/histogram_text.h"
 
 namespace spile::session {
 
@@ -90,6 +91,22 @@ void append_printf(std::string& out, const codegen::OutputFormat& format, Payloa
     } else {
       rt::format_text(sink, text.data(), text.size(), field);
     }
+  }
+}
+
+void append_record_text(std::string& out, std::span<const codegen::OutputFormat> formats, const abi::RecordHeader& header,
+                        const char* payload, size_t size) {
+  PayloadReader arguments(payload, size);
+  if (header.kind == abi::kText) {
+    out += arguments.next_string();
+  } else if (header.id >= formats.size()) {
+    return;
+  } else if (header.kind == abi::kPrintf) {
+    append_printf(out, formats[header.id], arguments);
+  } else if (header.kind == abi::kHistogram && size >= sizeof(abi::Aggregate)) {
+    std::vector<uint64_t> buckets((size - sizeof(abi::Aggregate)) / 8);
+    std::memcpy(buckets.data(), payload + sizeof(abi::Aggregate), buckets.size() * 8);
+    if (buckets.size() >= 2) out += histogram_text(formats[header.id], buckets);
   }
 }
 

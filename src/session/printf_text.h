@@ -2,9 +2,11 @@
 // Records' payloads as text: the controller's half of printf. Reads nothing outside the payload, whatever is in it.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "abi/record.h"
 #include "codegen/codegen.h"
 
 namespace spile::session {
@@ -23,6 +25,10 @@ class PayloadReader {
 };
 
 void append_printf(std::string& out, const codegen::OutputFormat& format, PayloadReader& arguments);
+
+// The text that a record prints: kPrintf, kHistogram, kText; nothing for other kinds.
+void append_record_text(std::string& out, std::span<const codegen::OutputFormat> formats, const abi::RecordHeader& header,
+                        const char* payload, size_t size);
 
 // The text with its conversions (%d, %u, %x, %s) replaced.
 std::string error_text(const codegen::ErrorText& error, PayloadReader& arguments);

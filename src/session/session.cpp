@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <bit>
 #include <filesystem>
 
 #include "base/diagnostics.h"
@@ -12,6 +13,7 @@
 #include "probes/probes.h"
 #include "runtime/bitcode.h"
 #include "sema/program.h"
+#include "session/flight_recorder.h"
 #include "session/kept_folder.h"
 #include "session/limits.h"
 #include "session/options.h"
@@ -24,7 +26,6 @@ namespace spile::session {
 
 namespace {
 
-constexpr uint32_t kDefaultRingMegabytes = 1;
 constexpr int kParse = 1, kElaborate = 2, kTranslate = 3, kBuild = 4, kRun = 5;
 
 int refuse(const Error& error) {
@@ -85,6 +86,18 @@ Result<int> list_points(const Options& options) {
   return count > 0 ? 0 : 1;
 }
 
+// Pass 5.
+int run_and_tell(const sema::Program& program, const codegen::CompiledScript& script, const Options& options,
+                 const std::function<void()>& started) {
+  if (options.verbosity > 0) fmt::print(stderr, "Pass 5: starting run.\n");
+  PassTimer timer(kRun, options.verbosity);
+  Result<int> status = run_script(program, script, options, started);
+  timer.done("run completed");
+  int result = status.ok() ? *status : refuse(status.error());
+  if (result != 0) fmt::print(stderr, "Pass 5: run failed.\n");
+  return result;
+}
+
 Result<int> run_passes(const Options& options) {
   SourceFiles files;
   Diagnostics diagnostics;
@@ -133,7 +146,7 @@ Result<int> run_passes(const Options& options) {
   codegen::Options codegen_options;
   codegen_options.native_bitcode = rt::native_bitcode();
   codegen_options.bpf_bitcode = rt::bpf_bitcode();
-  codegen_options.layout.ring_size = (options.ring_megabytes ? options.ring_megabytes : kDefaultRingMegabytes) << 20;
+  codegen_options.layout.ring_size = std::bit_ceil(options.ring_megabytes) << 20;
   codegen_options.emit_ir_only = options.last_pass == kTranslate;
   codegen_options.print_after = options.print_after;
   TRY(codegen::Compiled compiled, codegen::compile(program, codegen_options));
@@ -153,11 +166,8 @@ Result<int> run_passes(const Options& options) {
   }
   if (options.last_pass == kBuild) return 0;
 
-  if (options.verbosity > 0) fmt::print(stderr, "Pass 5: starting run.\n");
-  PassTimer run_timer(kRun, options.pass_verbosity[4]);
-  TRY(int status, run_script(program, script, options));
-  run_timer.done("run completed");
-  return status;
+  if (!options.flight_recorder) return run_and_tell(program, script, options, [] {});
+  return run_in_background([&](std::function<void()> started) { return run_and_tell(program, script, options, started); });
 }
 
 }  // namespace

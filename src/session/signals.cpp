@@ -8,7 +8,7 @@ namespace spile::session {
 Result<Signals> Signals::block() {
   sigset_t stops;
   sigemptyset(&stops);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&stops, signal);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2}) sigaddset(&stops, signal);
   if (sigprocmask(SIG_BLOCK, &stops, nullptr) != 0) return Error::from_errno("block signals", errno);
   signal(SIGPIPE, SIG_IGN);
   Signals signals;
@@ -17,11 +17,13 @@ Result<Signals> Signals::block() {
   return signals;
 }
 
-bool Signals::take() {
+Signals::Taken Signals::take() {
   signalfd_siginfo info;
-  bool any = false;
-  while (read(fd_.get(), &info, sizeof info) == sizeof info) any = true;
-  return any;
+  Taken taken;
+  while (read(fd_.get(), &info, sizeof info) == sizeof info) {
+    (info.ssi_signo == SIGUSR2 ? taken.next_file : taken.stop) = true;
+  }
+  return taken;
 }
 
 }  // namespace spile::session

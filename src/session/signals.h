@@ -1,5 +1,5 @@
 #pragma once
-// SIGINT, SIGTERM, SIGHUP and SIGQUIT as a readable descriptor. The mask is the process's for the life of the object.
+// SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 as a readable descriptor. The mask is the process's for the life of the object.
 
 #include <csignal>
 
@@ -12,8 +12,12 @@ class Signals {
  public:
   static Result<Signals> block();
   int fd() const { return fd_.get(); }
-  // Takes what has come; true if it was a request to stop.
-  bool take();
+  struct Taken {
+    bool stop = false;
+    bool next_file = false;  // SIGUSR2
+  };
+  // What has come since.
+  Taken take();
 
  private:
   UniqueFd fd_;

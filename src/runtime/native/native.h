@@ -87,7 +87,7 @@ SPILE_INLINE inline bool controller_gone(const abi::ArenaHeader* header) {
   return unlikely(load_relaxed(&header->controller_futex[0]) & kOwnerDied);
 }
 
-inline constexpr long kSysSchedYield = 24, kSysGetpid = 39, kSysKill = 62, kSysGetuid = 102, kSysPrctl = 157,
+inline constexpr long kSysSchedYield = 24, kSysNanosleep = 35, kSysGetpid = 39, kSysKill = 62, kSysGetuid = 102, kSysPrctl = 157,
                       kSysGettid = 186, kSysClockGettime = 228;
 
 SPILE_INLINE inline long system_call(long number, long a = 0, long b = 0, long c = 0) {

@@ -2,6 +2,8 @@
 //
 //   tail ......... head ....... pad | wraps          head and tail count bytes for ever; position = count & (size - 1)
 //
+// A thread whose ring is full waits for the reader, within bounds (wait_for_room); else the record is lost, and counted.
+//
 // `begin` checks for room and hands out the place; nothing is visible to the reader before `end` moves the head. Where
 // a record would wrap, the rest of the ring is filled by a kPad record, of which only the first 8 bytes are written
 // (there may be no room for more), and which becomes visible with the record after it.
@@ -22,6 +24,32 @@ SPILE_INLINE inline void fill_with_pad(char* at, uint64_t size) {
   pad->kind = abi::kPad;
 }
 
+// The ring is full: waits for the controller to make room, in short sleeps, as long as it gets on with it. A controller
+// that takes nothing out for kPatience (it is stopped, or waits for the reader of its own output) is not waited for
+// again until it does: the thread then loses records, which are counted, rather than time.
+inline constexpr uint64_t kPatience = 750'000'000;  // TSC ticks: about 250 ms, what a busy machine may keep spile waiting
+inline constexpr long kNapNs = 100'000;
+
+SPILE_INLINE inline bool wait_for_room(abi::ThreadSlot* slot, uint64_t needed) {
+  if (spile_rt_in_controller || !may_call_system()) return false;
+  uint64_t tail = load_acquire(&slot->ring_tail);
+  if (slot->ring_waited == tail + 1) return false;
+  uint64_t start = read_tsc();
+  while (slot->ring_head + needed - tail > spile_rt_ring_size) {
+    struct { long seconds, ns; } nap = {0, kNapNs};
+    system_call(kSysNanosleep, reinterpret_cast<long>(&nap), 0);
+    uint64_t now = load_acquire(&slot->ring_tail);
+    if (now != tail) {
+      tail = now;
+      start = read_tsc();
+    } else if (read_tsc() - start > kPatience || controller_gone(arena_header())) {
+      slot->ring_waited = tail + 1;
+      return false;
+    }
+  }
+  return true;
+}
+
 // A record of `size` bytes did not fit. If only the padding before it fits, that is written: it alone would stand in
 // the way of a record larger than half the ring for ever. In the controller the host then empties the ring; true: try
 // again.
@@ -29,9 +57,11 @@ SPILE_COLD bool make_room(abi::ThreadSlot* slot, uint64_t size) {
   uint64_t head = slot->ring_head;
   uint64_t position = head & (spile_rt_ring_size - 1);
   uint64_t rest = spile_rt_ring_size - position;
+  uint64_t needed = rest < size ? rest + size : size;
   if (size <= spile_rt_ring_size && rest < size && head + rest - load_acquire(&slot->ring_tail) <= spile_rt_ring_size) {
     fill_with_pad(ring_of(slot) + position, rest);
     store_release(&slot->ring_head, head + rest);
+    needed = size;
   }
   if (spile_rt_in_controller && size <= spile_rt_ring_size && spile_cells.host_drain) {
     using Drain = void (*)(void*);
@@ -39,6 +69,7 @@ SPILE_COLD bool make_room(abi::ThreadSlot* slot, uint64_t size) {
         reinterpret_cast<void*>(static_cast<uintptr_t>(spile_cells.host_context)));
     if (slot->ring_head == load_acquire(&slot->ring_tail)) return true;
   }
+  if (needed <= spile_rt_ring_size && wait_for_room(slot, needed)) return true;
   count_skip(slot, abi::kSkipOutputFull);
   return false;
 }
@@ -66,8 +97,12 @@ SPILE_INLINE char* spile_rt_record_begin(Context* context, uint32_t kind, uint32
   for (;;) {
     uint64_t head = slot->ring_head;
     position = head & (spile_rt_ring_size - 1);
-    uint64_t pad = unlikely(position + size > spile_rt_ring_size) ? spile_rt_ring_size - position : 0;
-    if (likely(head + pad + size - load_acquire(&slot->ring_tail) <= spile_rt_ring_size)) {
+    uint64_t tail = load_acquire(&slot->ring_tail);
+    // Where all has been read and the first quarter is used up, go back to the start: a thread that prints little then
+    // touches no more of its ring than that.
+    bool wraps = position + size > spile_rt_ring_size || (head == tail && position >= spile_rt_ring_size / 4 && position >= size);
+    uint64_t pad = unlikely(wraps) ? spile_rt_ring_size - position : 0;
+    if (likely(head + pad + size - tail <= spile_rt_ring_size)) {
       if (unlikely(pad)) {
         fill_with_pad(ring + position, pad);
         position = 0;

@@ -1,0 +1,30 @@
+#pragma once
+// system(): commands that a script wants run, by the shell, as children of spile. They run in the background, as
+// SystemTap's do; but one that ends quickly ends before what the script prints next, so that short commands' output is
+// where the script's reader expects it. One thread.
+
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+
+namespace spile::session {
+
+class ShellCommands {
+ public:
+  // Starts it; waits for its end for a moment (kPatience) only.
+  void run(const std::string& command);
+  // At the session's end: until all have ended. A second interrupt (SIGINT and so on) leaves them alone.
+  void wait_all(int interrupt_fd);
+
+ private:
+  struct Child {
+    pid_t pid;
+    UniqueFd ended;  // a pidfd: the engine may have reaped the child before we look
+  };
+  bool wait_one(const Child& child, int timeout_ms, int interrupt_fd);
+
+  std::vector<Child> children_;
+};
+
+}  // namespace spile::session

@@ -1,0 +1,57 @@
+#pragma once
+// Bulk mode (-b): each thread's records, as they are in its ring, in a file of its own, FILE_0, FILE_1 ...; the text is made
+// later, by --merge or another program. docs/stream-format.md describes the format.
+//
+//   "SPILESTR"  u32 version  u32 stream  u64 tsc  u64 ns  u64 mult  u32 shift  u32 length  JSON  records...
+//
+// Whatever was written stays readable when spile is killed: a record that is cut off ends the file.
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "abi/record.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "codegen/codegen.h"
+#include "session/arena.h"
+
+namespace spile::session {
+
+inline constexpr uint32_t kStreamVersion = 1;
+// A record of streams only: how many records of this stream were lost (payload: a long). The last one counts.
+inline constexpr uint16_t kStreamLost = 100;
+
+struct StreamHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t stream;
+  // A record's time as ns since the epoch: ns + ((time - tsc) * mult >> shift).
+  uint64_t tsc, ns, mult;
+  uint32_t shift;
+  uint32_t json_length;
+};
+static_assert(sizeof(StreamHeader) == 48);
+
+class StreamFiles {
+ public:
+  // base: of -o, with its % expanded.
+  StreamFiles(std::string base, const codegen::CompiledScript& script);
+
+  // Whole records, as they are in a ring.
+  Result<void> append(Arena& arena, uint32_t stream, std::span<const char> records);
+  Result<void> append_lost(Arena& arena, uint32_t stream, uint64_t lost);
+
+ private:
+  Result<int> file_of(Arena& arena, uint32_t stream);
+  std::string base_;
+  std::string json_;
+  std::map<uint32_t, UniqueFd> files_;
+};
+
+// The formats as JSON text, and back.
+std::string formats_to_json(std::span<const codegen::OutputFormat> formats);
+Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& text);
+
+}  // namespace spile::session
