@@ -220,15 +220,16 @@ Result<Operations> load(const Place& place) {
     case TypeKind::kUnion:
       return Error{fmt::format("the value is a whole '{}'", type.name()),
                    "choose a member with ->, or take its address with &"};
-    case TypeKind::kFloat:
-      return Error{fmt::format("the value is a floating-point number ('{}')", type.name()), {}};
+    case TypeKind::kFloat:  // its bits, as they are
+      if (type.size() == 4 || type.size() == 8) break;
+      return Error{fmt::format("the value is a floating-point number of {} bytes ('{}')", type.size(), type.name()), {}};
     case TypeKind::kVoid:
     case TypeKind::kUnknown:
       return Error{fmt::format("the value has no size ('{}')", type.name()), {}};
     default:
       break;
   }
-  if (!type.is_scalar())
+  if (!type.is_scalar() && type.kind() != TypeKind::kFloat)
     return Error{fmt::format("the value is a number of {} bytes ('{}')", type.size(), type.name()), {}};
   const auto size = static_cast<uint8_t>(type.size());
   Place whole = place.kind == Place::Kind::kPieces ? part_of(place, 0, size, type) : place;

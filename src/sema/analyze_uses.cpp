@@ -131,6 +131,21 @@ bool reads_other_registers(const Binding& binding, bool at_return) {
   return false;
 }
 
+// $x = 1 where $x is in a register: only the saved registers are put back.
+bool writes_register(const Probe& probe) {
+  bool writes = false;
+  for_each_expression(static_cast<const Statement&>(*probe.body), [&](const Expression& x) {
+    const Expression* target = nullptr;
+    if (auto* assignment = as<Assignment>(x)) target = assignment->target.get();
+    if (auto* increment = as<Increment>(x)) target = increment->operand.get();
+    auto* variable = target ? as<TargetVariable>(*target) : nullptr;
+    if (!variable || variable->binding < 0) return;
+    const auto& ops = probe.bindings[static_cast<size_t>(variable->binding)].ops;
+    writes |= std::none_of(ops.begin(), ops.end(), [](const LocationOp& op) { return op.kind == LocationOp::Kind::kLoad; });
+  });
+  return writes;
+}
+
 }  // namespace
 
 void describe_points(Elaboration& e) {
@@ -156,6 +171,7 @@ void analyze_uses(Elaboration& e) {
       if ((needs & kNeedsSite) && probe.points.size() > 1) probe.needs_site_id = true;
       if (needs & kNeedsRegisters) probe.needs_registers = true;
     }
+    if (probe.domain == Domain::kTarget && writes_register(probe)) probe.needs_registers = true;
     for (const Binding& binding : probe.bindings) {
       if (probe.kind == ProbeKind::kStatement) probe.needs_registers |= !binding.ops.empty();
       probe.needs_registers |= reads_other_registers(binding, probe.kind == ProbeKind::kFunctionReturn);
