@@ -31,12 +31,6 @@ class Refuser {
       case ExpressionKind::kPerf:
         refuse(x.range, "@perf is not available in this version");
         return;
-      case ExpressionKind::kAssignment:
-        refuse_write(*static_cast<const Assignment&>(x).target);
-        return;
-      case ExpressionKind::kIncrement:
-        refuse_write(*static_cast<const Increment&>(x).operand);
-        return;
       case ExpressionKind::kPrint:
         for (const FormatPart& part : static_cast<const Print&>(x).parts) {
           if (part.kind == FormatPart::Kind::kMemory || part.kind == FormatPart::Kind::kMemoryHex) {
@@ -57,12 +51,6 @@ class Refuser {
       default:
         return;
     }
-  }
-
-  void refuse_write(const Expression& target) {
-    bool traced = target.kind == ExpressionKind::kTargetVariable || target.kind == ExpressionKind::kAtOperation ||
-                  target.kind == ExpressionKind::kDereference;
-    if (traced) refuse(target.range, "writing to variables of the traced program is not available in this version");
   }
 
   void refuse(const SourceRange& range, const char* message) { e_.diagnostics.error(range, message); }

@@ -5,12 +5,12 @@ from spiletest import *
 
 values = program(VARIANT)
 done = spile("-e", r"""probe process.function("visit") {
+  if ($a > 0) next
   println($n$); println($n$$); println($$parms$)
   printdln(" ", $a, $n->table[1][0], $n->flags, $n->low, $n->u2, $n->next->value, $n->color, $n->letter, $n->yes)
   p = $n; printdln(" ", p->in->x, user_string(p->label), @cast(p, "struct node")->numbers[2])
   printdln(" ", &$n->numbers[1] - &$n->numbers[0], $n->in->name$, @var("hidden_global"), @var("counter@values.c"))
   printdln(" ", @uderef(4, $n), @uregister(5) == $a, @defined($nope), @defined($n->nope), @choose_defined($nope, 5))
-  exit()
 }
 """, "-c", values, "-o", "/dev/stderr")
 whole = ("{.value=10, .flags=5, .low=-3, .in=%s, .next=PTR, .label=\"hello\", .color=5, {.u1=77, .u2=77}, "
@@ -27,14 +27,14 @@ a=0 n={flat} text="text"
 """, "what is read")
 
 spile("-g", "-e", r"""probe process.function("visit") {
-  $a = 40; $n->value = 1000; $n->low = -2; $n->numbers[1]++; $n->numbers[1] += $a; @var("hidden_global") = 50
+  $a = 40; $n->value = 1000; $n->low = -2; $n->numbers[1]++; $n->numbers[1] += $a; @var("counter") = 50
 }
 probe process.function("result").return { $return = $return + 100 }
 """, "-c", values).expect(out="""\
 visit 123 1123 43 -2 text
 visit 123 1123 84 -2 text
 visit 123 1123 125 -2 text
-sum 369 result 154 counter 253
+sum 369 result 107 counter 132
 """, err="")
 
 for script, message in [("$n->vlaue", "did you mean 'value'"), ("$m", r"no variable '\$m' is visible here"),
