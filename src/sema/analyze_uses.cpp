@@ -166,6 +166,7 @@ void analyze_uses(Elaboration& e) {
     }
     std::sort(probe.uses.begin(), probe.uses.end(),
               [](const GlobalUse& a, const GlobalUse& b) { return a.global->index < b.global->index; });
+    if (probe.condition) probe.condition_reads = uses.read_by(*probe.condition);
     for (int intrinsic : uses.intrinsics_of(probe)) {
       uint32_t needs = intrinsics()[intrinsic].needs;
       if ((needs & kNeedsSite) && probe.points.size() > 1) probe.needs_site_id = true;

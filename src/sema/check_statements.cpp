@@ -24,7 +24,7 @@ class StatementChecker {
     for (const Probe& probe : e_.program.probes) {
       in_function_ = false;
       for (const ExpressionPtr& save : probe.entry_saves) check_early(*save, "at the function's entry");
-      if (probe.condition) check_early(*probe.condition, "in a probe's condition");
+      if (probe.condition) check_condition(*probe.condition);
       check(*probe.body);
     }
     in_function_ = true;
@@ -47,6 +47,18 @@ class StatementChecker {
     if (global.declared_size && (*global.declared_size < 1 || *global.declared_size > kMaximumArraySize)) {
       error(global.range, fmt::format("size of array '{}' is out of range: 1 to {}", global.name, kMaximumArraySize));
     }
+  }
+
+  // Evaluated whenever something that it reads has changed, to arm and disarm the probe.
+  void check_condition(const Expression& condition) {
+    check_early(condition, "in a probe's condition");
+    for_each_expression(condition, [&](const Expression& x) {
+      bool changes = x.kind == ExpressionKind::kAssignment || x.kind == ExpressionKind::kIncrement;
+      if (auto* call = as<Call>(x)) {
+        for_each_callee(*call, [&](const Function& callee) { changes |= !writes_of(callee).empty(); });
+      }
+      if (changes) error(x.range, "a probe's condition can't change anything");
+    });
   }
 
   // Runs before the body does: its locals have no value yet.
@@ -280,15 +292,29 @@ class StatementChecker {
     }
   }
 
+  bool check_bounds(const Histogram& histogram) {
+    if (histogram.width <= 0) {
+      error(histogram.range, "@hist_linear needs a width of at least 1").hint("@hist_linear(stats, low, high, width)");
+      return false;
+    }
+    if (histogram.low >= histogram.high) {
+      error(histogram.range, fmt::format("@hist_linear from {} to {}: the lower bound is not below the upper one",
+                                         histogram.low, histogram.high));
+      return false;
+    }
+    // The difference of two longs always fits into an unsigned one.
+    uint64_t span = static_cast<uint64_t>(histogram.high) - static_cast<uint64_t>(histogram.low);
+    if (span / static_cast<uint64_t>(histogram.width) + 1 > static_cast<uint64_t>(kMaximumLinearBuckets)) {
+      error(histogram.range, fmt::format("@hist_linear with more than {} buckets", kMaximumLinearBuckets))
+          .hint("choose a larger width");
+      return false;
+    }
+    return true;
+  }
+
   void check_histogram(const Histogram& histogram) {
     check_aggregate(*histogram.stats);
-    if (!histogram.is_log && histogram.width > 0) {
-      if ((histogram.high - histogram.low) / histogram.width + 1 > kMaximumLinearBuckets) {
-        error(histogram.range, fmt::format("@hist_linear with more than {} buckets", kMaximumLinearBuckets))
-            .hint("choose a larger width");
-        return;
-      }
-    }
+    if (!histogram.is_log && !check_bounds(histogram)) return;
     const Global* global = nullptr;
     if (auto* variable = as<Variable>(histogram.stats)) global = variable->global;
     if (auto* index = as<Index>(histogram.stats)) global = index->array->global;

@@ -124,6 +124,12 @@ Declarations::Found Declarations::find_functions(const std::string& name, size_t
   return found;
 }
 
+const Function* Declarations::own_function(const std::string& name, const SourceRange& from) const {
+  const Names& own = names_[script_of(from)];
+  auto found = own.functions.find(name);
+  return found == own.functions.end() ? nullptr : found->second.front();
+}
+
 std::vector<std::string> Declarations::global_names() const {
   std::vector<std::string> all;
   for (const Names& names : names_) {

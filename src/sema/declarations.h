@@ -28,6 +28,9 @@ class Declarations {
   };
   Found find_functions(const std::string& name, size_t arguments, const SourceRange& from) const;
 
+  // A function of the same file, whatever it takes; null if there is none.
+  const syntax::Function* own_function(const std::string& name, const SourceRange& from) const;
+
   std::vector<std::string> global_names() const;    // public ones, sorted
   std::vector<std::string> function_names() const;  // all
 

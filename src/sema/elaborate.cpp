@@ -63,19 +63,18 @@ std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnost
   // From here on program.probes is complete, every $variable has its binding, and no @defined or @entry is left.
   passes.run("resolve-symbols", resolve_symbols);
   // From here on, every name refers to a declaration.
-  if (!program.unoptimised) passes.run("fold-constants", fold_constants);
-  passes.run("drop-unreached", drop_unreached);
-  // From here on, program.functions and globals are those in use.
   passes.run("bind-dereferences", bind_dereferences);
   passes.run("refuse-unavailable", refuse_unavailable);
   passes.run("infer-types", infer_types);
   passes.run("check-statements", check_statements);
+  if (!program.unoptimised) passes.run("fold-constants", fold_constants);
+  passes.run("drop-unreached", drop_unreached);
+  passes.run("check-resolved", check_resolved);
+  // From here on, every expression has a type.
   passes.run("check-domains", check_domains);
   passes.run("warn-unused", warn_unused);
   if (!program.unoptimised) passes.run("elide-unused", elide_unused);
   passes.run("drop-unreached-again", drop_unreached);
-  passes.run("check-resolved", check_resolved);
-  // From here on, every expression has a type.
   passes.run("lower-deletes", lower_deletes);
   if (!program.hide_globals) passes.run("display-globals", display_globals);
   passes.run("classify-globals", classify_globals);

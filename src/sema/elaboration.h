@@ -27,6 +27,7 @@ struct Draft {
 struct PointNode {
   syntax::ProbePoint point;
   int draft = -1;                   // leaves
+  bool is_pattern = false;          // aliases by wildcard: any of the children will do
   std::vector<PointNode> children;  // an alias: what it stands for
 };
 

@@ -49,6 +49,11 @@ std::vector<ProbePoint> without_braces(const ProbePoint& point) {
   return points;
 }
 
+// `**` as the last component matches what is left of an alias's name, of any length.
+bool ends_in_double_star(const ProbePoint& point) {
+  return !point.components.empty() && point.components.back().name.ends_with("**");
+}
+
 bool matches(const PointComponent& pattern, const PointComponent& name) {
   return fnmatch(pattern.name.c_str(), name.name.c_str(), 0) == 0 && pattern.text == name.text &&
          pattern.number == name.number;
@@ -56,6 +61,12 @@ bool matches(const PointComponent& pattern, const PointComponent& name) {
 
 // Whether the point starts with the alias's name.
 bool matches(const ProbePoint& point, const ProbePoint& alias) {
+  if (ends_in_double_star(point) && alias.components.size() >= point.components.size()) {
+    std::string pattern, name;
+    for (const PointComponent& component : point.components) pattern += "." + component.name;
+    for (const PointComponent& component : alias.components) name += "." + component.name;
+    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  }
   if (point.components.size() < alias.components.size()) return false;
   for (size_t i = 0; i < alias.components.size(); ++i) {
     if (!matches(point.components[i], alias.components[i])) return false;
@@ -65,7 +76,7 @@ bool matches(const ProbePoint& point, const ProbePoint& alias) {
 
 struct AliasMatch {
   const Alias* alias;
-  size_t components;  // of the point that its name takes
+  const ProbePoint* name;  // of its names, the one that matches
 };
 
 class Expander {
@@ -91,12 +102,12 @@ class Expander {
         for (const ProbePoint& name : alias->names) {
           if (!matches(point, name)) continue;
           longest = std::max(longest, name.components.size());
-          found.push_back({alias.get(), name.components.size()});
+          found.push_back({alias.get(), &name});
           break;
         }
       }
     }
-    std::erase_if(found, [&](const AliasMatch& match) { return match.components < longest; });
+    std::erase_if(found, [&](const AliasMatch& match) { return match.name->components.size() < longest; });
     return found;
   }
 
@@ -126,6 +137,7 @@ class Expander {
     }
   }
 
+  // One node for each alias that the point names: by wildcards there may be several, each known by its own name.
   void expand_alias(ProbePoint& point, const std::vector<AliasMatch>& aliases, PointNode& parent) {
     PointNode node;
     if (point.condition) conditions_.push_back(point.condition.get());
@@ -135,15 +147,30 @@ class Expander {
             .note(match.alias->range, "defined here");
         continue;
       }
-      std::vector<PointComponent> suffix(point.components.begin() + static_cast<long>(match.components),
-                                         point.components.end());
+      size_t taken = std::min(point.components.size(), match.name->components.size());
+      std::vector<PointComponent> suffix(point.components.begin() + static_cast<long>(taken), point.components.end());
+      PointNode one;
+      one.point.range = point.range;
+      one.point.components = match.name->components;
+      one.point.components.insert(one.point.components.end(), suffix.begin(), suffix.end());
       chain_.push_back(match.alias);
-      expand_list(match.alias->points, suffix, node);
+      expand_list(match.alias->points, suffix, one);
       chain_.pop_back();
+      node.children.push_back(std::move(one));
     }
     if (point.condition) conditions_.pop_back();
+    node.is_pattern = has_wildcard(point);
     node.point = std::move(point);
+    if (!node.is_pattern && node.children.size() == 1) {
+      node.children = std::move(node.children.front().children);
+    }
     parent.children.push_back(std::move(node));
+  }
+
+  static bool has_wildcard(const ProbePoint& point) {
+    return std::any_of(point.components.begin(), point.components.end(), [](const PointComponent& component) {
+      return component.name.find_first_of("*?[") != std::string::npos;
+    });
   }
 
   int make_draft() {

@@ -68,7 +68,9 @@ bool compare(Compare::Operator op, const T& a, const T& b) {
 }
 
 ExpressionPtr number(const Expression& from, int64_t value) {
-  return std::make_unique<Number>(from.range, value);
+  auto made = std::make_unique<Number>(from.range, value);
+  made->type = ValueType::kLong;
+  return made;
 }
 
 ExpressionPtr folded(const Unary& e) {
@@ -115,7 +117,10 @@ ExpressionPtr folded(const Logical& e) {
 
 ExpressionPtr folded(const Concatenation& e) {
   auto *left = as<String>(e.left), *right = as<String>(e.right);
-  return left && right ? std::make_unique<String>(e.range, left->value + right->value) : nullptr;
+  if (!left || !right) return nullptr;
+  auto joined = std::make_unique<String>(e.range, left->value + right->value);
+  joined->type = ValueType::kString;
+  return joined;
 }
 
 void fold_one(ExpressionPtr& slot) {

@@ -175,6 +175,15 @@ GlobalUses::Code GlobalUses::close(Code code) {
 Touches GlobalUses::of(const Probe& probe) {
   return close(scan(probe)).touches;
 }
+std::vector<Global*> GlobalUses::read_by(const Expression& x) {
+  Code code;
+  Scanner<Code>(code).visit(x, false);
+  std::vector<Global*> globals;
+  for (const auto& [global, touch] : close(std::move(code)).touches) {
+    if (touch.read) globals.push_back(global);
+  }
+  return globals;
+}
 std::set<int> GlobalUses::intrinsics_of(const Probe& probe) {
   return close(scan(probe)).intrinsics;
 }

@@ -23,6 +23,8 @@ class GlobalUses {
   Touches of(const Probe& probe);
   // The library functions (indexes into intrinsics()) that it may call, likewise.
   std::set<int> intrinsics_of(const Probe& probe);
+  // The globals that the value of an expression depends on.
+  std::vector<syntax::Global*> read_by(const syntax::Expression& x);
 
  private:
   struct Code {

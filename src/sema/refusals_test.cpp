@@ -71,8 +71,6 @@ TEST(Refusals, UnresolvedTypes) {
   expect_error("global g probe begin { g = h() println(g) } function h() { return g }", "unresolved type of what function 'h' returns");
   expect_error("global a probe begin { if (1 in a) exit() }", "unresolved type of array 'a'");
   expect_error("global a probe begin { foreach (k in a) println(\"x\") }", "unresolved type of array 'a'");
-  // Nothing that runs needs it.
-  EXPECT_TRUE(elaborate_text("probe begin { x = y }").ok());
 }
 
 TEST(Refusals, Types) {

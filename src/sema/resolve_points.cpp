@@ -17,8 +17,13 @@ class Resolver {
     size_t total = 0;
     for (PointNode& node : list.children) {
       bool may_fail = optional || node.point.optional || node.point.sufficient;
-      const std::string name = alias.empty() ? written(node.point) : alias;
-      size_t found = node.draft >= 0 ? resolve_leaf(node, may_fail, name) : resolve_list(node, may_fail, name);
+      const std::string name = !alias.empty() ? alias : node.is_pattern ? std::string() : written(node.point);
+      size_t found = node.draft >= 0 ? resolve_leaf(node, may_fail, name)
+                                     : resolve_list(node, may_fail || node.is_pattern, name);
+      if (found == 0 && node.is_pattern && !may_fail) {
+        e_.diagnostics.error(node.point.range, "no match for probe point '" + written(node.point) + "'")
+            .hint("it names aliases of points that don't exist here");
+      }
       total += found;
       if (found > 0 && node.point.sufficient) break;
     }

@@ -147,9 +147,20 @@ class SymbolResolver {
     std::vector<std::string> names;
     for (const auto& entry : scope_) names.push_back(entry.first);
     for (LocalTraffic& traffic : scope_traffic_) {
+      refuse_function_name(traffic);
       if (traffic.read && !traffic.written) traffic.alternatives = names;
       e_.local_traffic.push_back(std::move(traffic));
     }
+  }
+
+  // A variable may be called like a function, but one that is only read or only written is meant to be the function.
+  void refuse_function_name(const LocalTraffic& traffic) {
+    if (traffic.is_parameter || (traffic.read && traffic.written)) return;
+    const Function* function = declarations_.own_function(traffic.local->name, traffic.first_use);
+    if (!function) return;
+    e_.diagnostics.error(traffic.first_use, fmt::format("function '{}' is used as a variable", traffic.local->name))
+        .note(function->range, "defined here")
+        .hint(fmt::format("a call is written {}(...)", traffic.local->name));
   }
 
   // ---- variables

@@ -48,10 +48,36 @@ void warn_locals(Elaboration& e) {
   }
 }
 
+bool leaves(const Statement& s) {
+  return s.kind == StatementKind::kReturn || s.kind == StatementKind::kNext || s.kind == StatementKind::kBreak ||
+         s.kind == StatementKind::kContinue;
+}
+
+void warn_unreachable(Elaboration& e, const Statement& s, std::set<Place>& told) {
+  if (auto* block = as<Block>(s)) {
+    const auto& statements = block->statements;
+    for (size_t i = 0; i + 1 < statements.size(); ++i) {
+      const Statement& dead = *statements[i + 1];
+      if (!leaves(*statements[i]) || dead.kind == StatementKind::kNull) continue;
+      // An alias's body and its user's are one block, but not one text.
+      bool one_text = s.range.file == dead.range.file && statements[i]->range.file == dead.range.file;
+      if (one_text && e.is_user_text(dead.range) && told.insert(place_of(dead.range)).second)
+        e.diagnostics.warning(dead.range, "statement is never reached");
+      break;
+    }
+  }
+  for_each_statement(s, [&](const Statement& child) { warn_unreachable(e, child, told); });
+}
+
 }  // namespace
 
 void warn_unused(Elaboration& e) {
   warn_locals(e);
+  std::set<Place> told;
+  for (const Probe& probe : e.program.probes) warn_unreachable(e, *probe.body, told);
+  for (const Function* function : e.program.functions) {
+    if (function->body) warn_unreachable(e, *function->body, told);
+  }
   const Script& user = e.program.scripts[0];
   for (const auto& global : user.globals) {
     auto traffic = e.traffic.find(global.get());

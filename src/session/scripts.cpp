@@ -53,9 +53,7 @@ std::function<std::string(std::string_view)> kernel_config(const std::string& re
   };
 }
 
-}  // namespace
-
-Result<std::vector<syntax::Script>> load_scripts(const Options& options, SourceFiles& files, Diagnostics& diagnostics) {
+syntax::ParseOptions parse_settings(const Options& options) {
   syntax::ParseOptions parse_options;
   parse_options.arguments = options.arguments;
   parse_options.guru = options.guru;
@@ -68,7 +66,13 @@ Result<std::vector<syntax::Script>> load_scripts(const Options& options, SourceF
     parse_options.architecture = system.machine;
     parse_options.kernel_config = kernel_config(system.release);
   }
+  return parse_options;
+}
 
+}  // namespace
+
+Result<std::vector<syntax::Script>> load_scripts(const Options& options, SourceFiles& files, Diagnostics& diagnostics) {
+  syntax::ParseOptions parse_options = parse_settings(options);
   TRY(Library library, Library::open(options, parse_options, files));
   parse_options.macros = &library.macros();
   auto parse = [&](const SourceFile& file) {
@@ -92,6 +96,11 @@ Result<std::vector<syntax::Script>> load_scripts(const Options& options, SourceF
   // The library is only looked into for scripts that parse: their errors come first.
   if (!diagnostics.has_errors()) library.complete(scripts, diagnostics);
   return scripts;
+}
+
+Result<std::vector<syntax::Script>> load_library(const Options& options, SourceFiles& files, Diagnostics& diagnostics) {
+  TRY(Library library, Library::open(options, parse_settings(options), files));
+  return library.parse_all(diagnostics);
 }
 
 }  // namespace spile::session

@@ -14,4 +14,7 @@ namespace spile::session {
 // The user's script first, then -E texts, then those files of the library that they need (session/library.h).
 Result<std::vector<syntax::Script>> load_scripts(const Options& options, SourceFiles& files, Diagnostics& diagnostics);
 
+// Every script of the library, for listings.
+Result<std::vector<syntax::Script>> load_library(const Options& options, SourceFiles& files, Diagnostics& diagnostics);
+
 }  // namespace spile::session

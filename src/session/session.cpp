@@ -16,6 +16,8 @@
 #include "session/flight_recorder.h"
 #include "session/kept_folder.h"
 #include "session/limits.h"
+#include "session/listing.h"
+#include "session/open_world.h"
 #include "session/options.h"
 #include "session/pass_timer.h"
 #include "session/script_run.h"
@@ -51,40 +53,6 @@ bool tell(const Diagnostics& diagnostics, const Options& options, int pass, cons
 }
 
 std::string counted(size_t number, const char* what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
-
-Result<std::unique_ptr<probes::World>> open_world(const Options& options) {
-  probes::WorldOptions world;
-  if (!options.command.empty()) world.program = command_words(options.command).front();
-  world.process = options.target;
-  world.runtime = options.runtime == Runtime::kBpf         ? probes::Runtime::kBpf
-                  : options.runtime == Runtime::kInProcess ? probes::Runtime::kInProcess
-                                                           : probes::Runtime::kAuto;
-  return probes::World::open(world);
-}
-
-Result<int> list_points(const Options& options) {
-  SourceFiles files;
-  Diagnostics diagnostics;
-  const SourceFile& file = files.add("<" + std::string(options.listing == Listing::kPoints ? "-l" : "-L") + ">",
-                                     "probe " + options.listing_point + " {}");
-  syntax::Script script = syntax::parse(file, {}, diagnostics);
-  if (tell(diagnostics, options, kParse, "parse")) return 1;
-  TRY(auto world, open_world(options));
-  size_t count = 0;
-  for (const auto& probe : script.probes) {
-    for (const syntax::ProbePoint& point : probe->points) {
-      world->choose_runtime({&point});
-      TRY(auto points, world->list(point, options.listing == Listing::kPointsAndVariables));
-      for (const auto& listed : points) {
-        std::string line = listed.text;
-        for (const std::string& variable : listed.variables) line += " " + variable;
-        fmt::print("{}\n", line);
-        ++count;
-      }
-    }
-  }
-  return count > 0 ? 0 : 1;
-}
 
 // Pass 5.
 int run_and_tell(const sema::Program& program, const codegen::CompiledScript& script, const Options& options,
@@ -180,7 +148,7 @@ int clean_cache() {
 }
 
 int run(const Options& options) {
-  Result<int> status = options.listing != Listing::kNone ? list_points(options) : run_passes(options);
+  Result<int> status = options.listing != Listing::kNone ? list(options) : run_passes(options);
   fflush(stdout);
   return status.ok() ? *status : refuse(status.error());
 }

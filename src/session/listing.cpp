@@ -1,0 +1,199 @@
+#include "session/listing.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/diagnostics.h"
+#include "sema/program.h"
+#include "session/open_world.h"
+#include "session/scripts.h"
+#include "syntax/parser.h"
+
+namespace spile::session {
+
+namespace {
+
+using Lines = std::set<std::string>;
+
+void print(const Lines& lines) {
+  for (const std::string& line : lines) fmt::print("{}\n", line);
+}
+
+std::vector<const syntax::ProbePoint*> points_of(const syntax::Script& script) {
+  std::vector<const syntax::ProbePoint*> points;
+  for (const auto& probe : script.probes) {
+    for (const syntax::ProbePoint& point : probe->points) points.push_back(&point);
+  }
+  return points;
+}
+
+// "syscall.open" or "syscall.open.return" where the library has an alias syscall.open.
+bool names_alias(const sema::Program& program, const std::string& name) {
+  for (const syntax::Script& script : program.scripts) {
+    for (const auto& alias : script.aliases) {
+      for (const syntax::ProbePoint& point : alias->names) {
+        std::string head = syntax::to_source(point);
+        if (name.starts_with(head) && (name.size() == head.size() || name[head.size()] == '.')) return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::string variables_of(probes::World& world, const sema::Probe& probe, const std::string& text) {
+  std::string line;
+  SourceFiles files;
+  Diagnostics ignored;
+  syntax::Script script = syntax::parse(files.add("<point>", "probe " + text + " {}"), {}, ignored);
+  for (const syntax::ProbePoint* point : points_of(script)) {
+    auto listed = world.list(*point, true);
+    if (!listed.ok() || listed->empty()) continue;
+    for (const std::string& variable : listed->front().variables) line += " " + variable;
+  }
+  for (const auto& local : probe.locals) line += fmt::format(" {}:{}", local->name, to_string(local->type));
+  return line;
+}
+
+// The lines of one elaborated listing: aliases by their name, everything else by what it was resolved to.
+Lines lines_of(const sema::Program& program, probes::World& world, const SourceFile* user, bool with_variables) {
+  Lines lines;
+  for (const sema::Probe& probe : program.probes) {
+    if (probe.range.file != user) continue;
+    for (const sema::ResolvedPoint& point : probe.points) {
+      std::string line = names_alias(program, point.name) ? point.name : point.text;
+      if (with_variables) line += variables_of(world, probe, point.text);
+      lines.insert(std::move(line));
+    }
+  }
+  return lines;
+}
+
+// The bodies of aliases tell variables, but are no reason not to list a point: where they don't fit, they are left out.
+void drop_bodies(sema::Program& program) {
+  for (syntax::Script& script : program.scripts) {
+    for (auto& alias : script.aliases) alias->body.reset();
+    for (auto& alias : script.aliases) alias->closing.reset();
+  }
+}
+
+Result<int> list_points(const Options& options) {
+  Options asked = options;
+  asked.script_text = "probe " + options.listing_point + " {}";
+  for (bool with_bodies : {true, false}) {
+    SourceFiles files;
+    Diagnostics diagnostics;
+    sema::Program program;
+    TRY(program.scripts, load_scripts(asked, files, diagnostics));
+    if (diagnostics.has_errors()) {
+      fmt::print(stderr, "{}", diagnostics.render(false));
+      return 1;
+    }
+    program.unoptimised = program.hide_globals = program.guru = program.describe_points = true;
+    if (!with_bodies) drop_bodies(program);
+    TRY(auto world, open_world(options));
+    world->choose_runtime(points_of(program.scripts.front()));
+    const SourceFile* user = program.scripts.front().file;
+    sema::elaborate(program, *world, diagnostics);
+    if (diagnostics.has_errors()) {
+      if (!with_bodies) fmt::print(stderr, "{}", diagnostics.render(false));
+      continue;
+    }
+    Lines lines = lines_of(program, *world, user, options.listing == Listing::kPointsAndVariables);
+    print(lines);
+    return lines.empty() ? 1 : 0;
+  }
+  return 1;
+}
+
+std::string signature(const syntax::Function& function) {
+  std::string line = fmt::format("{}:{} (", function.name, to_string(function.declared_type));
+  for (size_t i = 0; i < function.parameters.size(); ++i) {
+    const syntax::Local& parameter = *function.parameters[i];
+    line += fmt::format("{}{}:{}", i ? ", " : "", parameter.name, to_string(parameter.type));
+  }
+  return line + ")";
+}
+
+std::string joined(const std::vector<syntax::ProbePoint>& points) {
+  std::string text;
+  for (const syntax::ProbePoint& point : points) text += (text.empty() ? "" : ", ") + syntax::to_source(point);
+  return text;
+}
+
+// Names that begin with '_' are the library's own business.
+bool is_public(const std::string& name) {
+  return !name.starts_with("_");
+}
+
+Result<int> dump_library(const Options& options) {
+  SourceFiles files;
+  Diagnostics diagnostics;
+  TRY(std::vector<syntax::Script> scripts, load_library(options, files, diagnostics));
+  Lines lines;
+  for (const syntax::Script& script : scripts) {
+    if (options.listing == Listing::kFunctions) {
+      for (const auto& function : script.functions) {
+        if (!function->is_private && is_public(function->name)) lines.insert(signature(*function));
+      }
+      continue;
+    }
+    for (const auto& alias : script.aliases) {
+      for (const syntax::ProbePoint& name : alias->names) {
+        std::string head = syntax::to_source(name);
+        if (is_public(head)) lines.insert(head + " = " + joined(alias->points));
+      }
+    }
+  }
+  print(lines);
+  return 0;
+}
+
+// The kinds of probe points, as SystemTap writes them: parameters by their type.
+constexpr const char* kProbeTypes[] = {
+    "begin",
+    "begin(number)",
+    "end",
+    "end(number)",
+    "error",
+    "error(number)",
+    "kernel.trace(string)",
+    "never",
+    "oneshot",
+    "process(number).function(string)",
+    "process(number).function(string).call",
+    "process(number).function(string).return",
+    "process(string).function(string)",
+    "process(string).function(string).call",
+    "process(string).function(string).return",
+    "process(string).library(string).function(string)",
+    "process(string).library(string).function(string).return",
+    "process.function(string)",
+    "process.function(string).call",
+    "process.function(string).return",
+    "timer.hz(number)",
+    "timer.jiffies(number)",
+    "timer.ms(number)",
+    "timer.ms(number).randomize(number)",
+    "timer.ns(number)",
+    "timer.profile",
+    "timer.s(number)",
+    "timer.us(number)",
+};
+
+}  // namespace
+
+Result<int> list(const Options& options) {
+  switch (options.listing) {
+    case Listing::kPoints:
+    case Listing::kPointsAndVariables:
+      return list_points(options);
+    case Listing::kProbeTypes:
+      for (const char* type : kProbeTypes) fmt::print("{}\n", type);
+      return 0;
+    default:
+      return dump_library(options);
+  }
+}
+
+}  // namespace spile::session
