@@ -31,9 +31,12 @@ void apply_overrides(Elaboration& e) {
   for (const auto& [name, text] : e.program.global_overrides) {
     Global* found = nullptr;
     std::vector<std::string> known;
-    for (const auto& global : e.program.scripts[0].globals) {
-      known.push_back(global->name);
-      if (global->name == name) found = global.get();
+    for (const Script& script : e.program.scripts) {
+      if (!Elaboration::is_user_script(script)) continue;
+      for (const auto& global : script.globals) {
+        known.push_back(global->name);
+        if (global->name == name) found = global.get();
+      }
     }
     if (!found) {
       std::string near = nearest_name(name, known);

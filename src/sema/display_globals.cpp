@@ -144,9 +144,10 @@ class DisplayBuilder {
 
 void display_globals(Elaboration& e) {
   Probe probe;
-  for (const auto& global : e.program.scripts[0].globals) {
-    auto traffic = e.traffic.find(global.get());
-    if (global->index < 0 || traffic == e.traffic.end() || traffic->second.read || !traffic->second.written) continue;
+  for (Global* global : e.program.globals) {
+    auto traffic = e.traffic.find(global);
+    if (!e.is_user_text(global->range) || traffic == e.traffic.end()) continue;
+    if (traffic->second.read || !traffic->second.written) continue;
     if (!probe.body) {
       probe.range = global->range;
       probe.body = std::make_unique<Block>(global->range);

@@ -41,9 +41,15 @@ class Passes {
 
 }  // namespace
 
+bool Elaboration::is_user_script(const syntax::Script& script) {
+  auto any = [](const auto& declarations) { return !declarations.empty() && !declarations.front()->from_library; };
+  return any(script.probes) || any(script.functions) || any(script.globals) || any(script.aliases);
+}
+
 bool Elaboration::is_user_text(const SourceRange& range) const {
   auto found = script_of.find(range.file);
-  return found != script_of.end() && found->second == 0;
+  if (found == script_of.end()) return false;
+  return found->second == 0 || is_user_script(program.scripts[static_cast<size_t>(found->second)]);
 }
 
 std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnostics& diagnostics,

@@ -64,6 +64,8 @@ struct Elaboration {
   bool has_dereferences = false;                                     // bind-targets
   std::unordered_map<const syntax::Function*, std::vector<Binding>> function_bindings;  // resolve-symbols
 
+  // Those of the library are needed only as far as something refers to them.
+  static bool is_user_script(const syntax::Script& script);
   bool is_user_text(const SourceRange& range) const;
 };
 

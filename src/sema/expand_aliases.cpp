@@ -212,8 +212,7 @@ class Expander {
 void expand_aliases(Elaboration& e) {
   Expander expander(e);
   for (const Script& script : e.program.scripts) {
-    bool is_user = &script == &e.program.scripts[0];
-    if (!is_user && !e.active_libraries.count(&script)) continue;
+    if (!Elaboration::is_user_script(script) && !e.active_libraries.count(&script)) continue;
     for (const auto& probe : script.probes) expander.expand(*probe);
   }
   if (e.drafts.empty() && !e.diagnostics.has_errors()) {

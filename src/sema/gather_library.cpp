@@ -64,18 +64,20 @@ bool uses_script(const Script& script, const Names& names, Names& more) {
 void gather_library(Elaboration& e) {
   if (e.program.scripts.size() < 2) return;
   Names names;
-  const Script& user = e.program.scripts[0];
-  for (const auto& probe : user.probes) {
-    names.add(probe->points);
-    if (probe->body) names.add(*probe->body);
-  }
-  for (const auto& function : user.functions) {
-    if (function->body) names.add(*function->body);
-  }
-  for (const auto& alias : user.aliases) {
-    names.add(alias->points);
-    if (alias->body) names.add(*alias->body);
-    if (alias->closing) names.add(*alias->closing);
+  for (const Script& user : e.program.scripts) {
+    if (!Elaboration::is_user_script(user)) continue;
+    for (const auto& probe : user.probes) {
+      names.add(probe->points);
+      if (probe->body) names.add(*probe->body);
+    }
+    for (const auto& function : user.functions) {
+      if (function->body) names.add(*function->body);
+    }
+    for (const auto& alias : user.aliases) {
+      names.add(alias->points);
+      if (alias->body) names.add(*alias->body);
+      if (alias->closing) names.add(*alias->closing);
+    }
   }
 
   // To the fixpoint: what a library script uses may be in another one.
@@ -84,6 +86,7 @@ void gather_library(Elaboration& e) {
     Names before = names;
     for (size_t i = 1; i < e.program.scripts.size(); ++i) {
       const Script& script = e.program.scripts[i];
+      if (Elaboration::is_user_script(script)) continue;
       if (!uses_script(script, before, names) || script.probes.empty()) continue;
       if (!e.active_libraries.insert(&script).second) continue;
       for (const auto& probe : script.probes) {

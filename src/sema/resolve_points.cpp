@@ -38,10 +38,24 @@ class Resolver {
     return syntax::to_source(plain);
   }
 
+  std::vector<std::string> alias_names() const {
+    std::vector<std::string> names;
+    for (const syntax::Script& script : e_.program.scripts) {
+      for (const auto& alias : script.aliases) {
+        for (const syntax::ProbePoint& name : alias->names) names.push_back(written(name));
+      }
+    }
+    return names;
+  }
+
   size_t resolve_leaf(PointNode& node, bool optional, const std::string& name) {
     Result<std::vector<ResolvedPoint>> resolved = e_.target.resolve(node.point);
     if (!resolved.ok()) {
-      if (!optional) e_.diagnostics.error(node.point.range, resolved.error().message).hint(resolved.error().hint);
+      if (optional) return 0;
+      std::string hint = resolved.error().hint;
+      std::string near = hint.empty() ? nearest_name(written(node.point), alias_names()) : std::string();
+      if (!near.empty()) hint = "did you mean '" + near + "'?";
+      e_.diagnostics.error(node.point.range, resolved.error().message).hint(hint);
       return 0;
     }
     auto& points = e_.drafts[node.draft].points;

@@ -457,7 +457,7 @@ class SymbolResolver {
   // In the order of their declaration, for readers and for lock order.
   void collect_used() {
     for (Script& script : e_.program.scripts) {
-      bool keep_all = e_.program.unoptimised && &script == &e_.program.scripts[0];
+      bool keep_all = e_.program.unoptimised && Elaboration::is_user_script(script);
       for (auto& global : script.globals) {
         if (!keep_all && !e_.traffic.count(global.get())) continue;
         global->index = static_cast<int>(e_.program.globals.size());

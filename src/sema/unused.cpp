@@ -69,16 +69,7 @@ void warn_unreachable(Elaboration& e, const Statement& s, std::set<Place>& told)
   for_each_statement(s, [&](const Statement& child) { warn_unreachable(e, child, told); });
 }
 
-}  // namespace
-
-void warn_unused(Elaboration& e) {
-  warn_locals(e);
-  std::set<Place> told;
-  for (const Probe& probe : e.program.probes) warn_unreachable(e, *probe.body, told);
-  for (const Function* function : e.program.functions) {
-    if (function->body) warn_unreachable(e, *function->body, told);
-  }
-  const Script& user = e.program.scripts[0];
+void warn_declarations(Elaboration& e, const Script& user) {
   for (const auto& global : user.globals) {
     auto traffic = e.traffic.find(global.get());
     if (traffic == e.traffic.end()) {
@@ -96,6 +87,20 @@ void warn_unused(Elaboration& e) {
   for (const auto& function : user.functions) {
     if (function->index < 0)
       e.diagnostics.warning(function->range, fmt::format("function '{}' is never called", function->name));
+  }
+}
+
+}  // namespace
+
+void warn_unused(Elaboration& e) {
+  warn_locals(e);
+  std::set<Place> told;
+  for (const Probe& probe : e.program.probes) warn_unreachable(e, *probe.body, told);
+  for (const Function* function : e.program.functions) {
+    if (function->body) warn_unreachable(e, *function->body, told);
+  }
+  for (const Script& script : e.program.scripts) {
+    if (Elaboration::is_user_script(script)) warn_declarations(e, script);
   }
 }
 
