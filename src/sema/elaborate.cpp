@@ -75,10 +75,10 @@ std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnost
   passes.run("check-statements", check_statements);
   if (!program.unoptimised) passes.run("fold-constants", fold_constants);
   passes.run("drop-unreached", drop_unreached);
+  passes.run("warn-unused", warn_unused);
   passes.run("check-resolved", check_resolved);
   // From here on, every expression has a type.
   passes.run("check-domains", check_domains);
-  passes.run("warn-unused", warn_unused);
   if (!program.unoptimised) passes.run("elide-unused", elide_unused);
   passes.run("drop-unreached-again", drop_unreached);
   passes.run("lower-deletes", lower_deletes);
