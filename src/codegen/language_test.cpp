@@ -24,8 +24,8 @@ TEST(Language, ClampsShiftCounts) {
 
 TEST(Language, RaisesDivisionByZeroWithItsPlace) {
   EXPECT_EQ(output_of("global z\nprobe begin { println(1) println(5 / z) println(2) }"),
-            "1\nERROR: division by 0 near operator '/' at t.stp:2:34\n");
-  EXPECT_EQ(output_of("global z\nprobe begin { println(5 % z) }"), "ERROR: division by 0 near operator '%' at t.stp:2:23\n");
+            "1\nERROR: division by 0 near operator '/' at t.stp:2:36\n");
+  EXPECT_EQ(output_of("global z\nprobe begin { println(5 % z) }"), "ERROR: division by 0 near operator '%' at t.stp:2:25\n");
 }
 
 TEST(Language, CatchesAnErrorWithItsText) {
@@ -38,7 +38,7 @@ TEST(Language, CatchesInNestedTriesAndFunctions) {
     function f(x) { return x / z }
     function g(x) { try { return f(x) } catch (m) { println("g") error("from g") } return 0 }
     probe begin { try { try { g(1) } catch { println("inner") f(2) } } catch (m) { println(m) } f(3) println("never") })"),
-            "g\ninner\ndivision by 0\nERROR: division by 0 near operator '/' at t.stp:2:28\n");
+            "g\ninner\ndivision by 0\nERROR: division by 0 near operator '/' at t.stp:2:30\n");
 }
 
 TEST(Language, EvaluatesTheRightSideOfLogicOnlyWhenNeeded) {
@@ -177,7 +177,7 @@ TEST(Language, PicksOneSideOfATernary) {
 }
 
 TEST(Language, LeavesTriesByJumps) {
-  const char* kError = "ERROR: division by 0 near operator '/' at t.stp:2:28\n";
+  const char* kError = "ERROR: division by 0 near operator '/' at t.stp:2:30\n";
   EXPECT_EQ(output_of(R"(global z
     function f(x) { return x / z }
     function g() { try { return 1 } catch { } return 2 }

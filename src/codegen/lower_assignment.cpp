@@ -23,7 +23,10 @@ llvm::Value* Lowering::lower_assignment(const syntax::Assignment& assignment) {
 
 // The new value from the old one, for all but plain `=`.
 llvm::Value* Lowering::combine(const syntax::Assignment& assignment, llvm::Value* old, llvm::Value* value) {
-  if (assignment.op == Operator::kArithmetic) return arithmetic(assignment.arithmetic, old, value, assignment.range);
+  if (assignment.op == Operator::kArithmetic) {
+    SourceRange range = operator_range(assignment.range, *assignment.target, *assignment.value);
+    return arithmetic(assignment.arithmetic, old, value, range);
+  }
   CHECK(assignment.op == Operator::kConcatenate);
   llvm::Value* out = temporary_string();
   call("spile_rt_string_concatenate", unit.module.none(), {out, old, value});

@@ -262,6 +262,9 @@ class Lowering {
 
 void lower_script_function(Unit& unit, const syntax::Function& function, llvm::Function* into);
 
+// Of an operation's text, from its operator on; the whole where that can't be told.
+SourceRange operator_range(SourceRange whole, const syntax::Expression& left, const syntax::Expression& right);
+
 // Whether evaluating it can change storage that another operand's value points into.
 bool may_write(const syntax::Expression& expression);
 }  // namespace spile::codegen
