@@ -13,7 +13,8 @@ constexpr int64_t kRsp = 7, kRip = 16;
 constexpr int64_t kPtRegs[] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128};
 
 bool is_function(const sema::Probe& probe) {
-  return probe.kind == sema::ProbeKind::kFunctionEntry || probe.kind == sema::ProbeKind::kFunctionReturn;
+  return probe.kind == sema::ProbeKind::kFunctionEntry || probe.kind == sema::ProbeKind::kFunctionReturn ||
+         probe.kind == sema::ProbeKind::kStatement;
 }
 
 }  // namespace

@@ -79,8 +79,14 @@ Error no_mark(debuginfo::Module& module, const Request& request) {
 
 Result<Points> resolve_in(TracedWorld& world, const Request& request, debuginfo::Module& module) {
   Points points;
+  bool needs_semaphore = false;
   for (const debuginfo::Mark& mark : module.marks()) {
     if (!matches(request.mark, mark.name) || (request.provider && !matches(*request.provider, mark.provider))) continue;
+    // The program comes to such a mark only where its semaphore was raised, which needs the process.
+    if (mark.semaphore.value != 0 && world.process_domain() == sema::Domain::kKernel) {
+      needs_semaphore = true;
+      continue;
+    }
     ResolvedPoint point = point_at(world, request.part, module, mark.address, ProbeKind::kStatement);
     point.site.mark = std::make_shared<sema::MarkInfo>(sema::MarkInfo{mark.provider, mark.name, mark.arguments});
     point.site.semaphore = mark.semaphore;
@@ -93,6 +99,9 @@ Result<Points> resolve_in(TracedWorld& world, const Request& request, debuginfo:
                              request.provider ? fmt::format(".provider(\"{}\")", mark.provider) : "", mark.name);
     points.push_back(std::move(point));
   }
+  if (points.empty() && needs_semaphore)
+    return Error{fmt::format("mark '{}' of {} has a semaphore, which is raised in one process at a time", request.mark, module.path()),
+                 "use -c COMMAND or -x PID"};
   if (points.empty()) return no_mark(module, request);
   return points;
 }

@@ -4,7 +4,7 @@ from spiletest import *
 
 redis = Redis()
 load = redis.benchmark("-c", 50, "-n", 10_000_000, "-t", "set,get")
-session = Session("-e", """global n probe process.function("*") { n[ppfunc()]++ }
+session = Session("-e", """global n probe process.function("*").call { n[ppfunc()]++ }
 probe end { foreach (f in n- limit 10) printf("%-30s %d\\n", f, n[f]) }""", "-x", redis.pid).attached(redis.pid)
 time.sleep(2)
 result = session.stop().expect(status=0)

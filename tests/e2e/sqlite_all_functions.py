@@ -4,7 +4,7 @@ from spiletest import *
 binary = debian_source_program("sqlite3")
 queries = temporary_directory() / "queries.sql"
 queries.write_text("create table t(a); insert into t values (1),(2),(3);\n" + "select sum(a) from t;\n" * 10)
-result = spile("-e", """global n probe process.function("*") { n[ppfunc()]++ }
+result = spile("-e", """global n probe process.function("*").call { n[ppfunc()]++ }
 probe end { foreach (f in n) { functions++ } printf("functions %d %d\\n", functions, n["sqlite3VdbeExec"]) }""",
                "-c", f"{binary} :memory: '.read {queries}'").expect(status=0)
 functions, executed = [int(n) for n in re.search(r"functions (\d+) (\d+)", result.out).groups()]
