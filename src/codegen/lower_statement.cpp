@@ -111,6 +111,15 @@ void Lowering::lower_return(const syntax::Return& statement) {
 
 namespace {
 
+// Whether what follows the statement may be left out.
+bool may_leave(const syntax::Statement& s) {
+  if (s.kind == StatementKind::kReturn || s.kind == StatementKind::kNext || s.kind == StatementKind::kBreak ||
+      s.kind == StatementKind::kContinue) return true;
+  bool leaves = false;
+  syntax::for_each_statement(s, [&](const syntax::Statement& inner) { leaves |= may_leave(inner); });
+  return leaves;
+}
+
 // Statements that one run of a loop's or function's body executes, at least: those of inner loops count there, and of
 // two branches it is the shorter one.
 int64_t count_statements(const syntax::Statement& s) {
@@ -119,7 +128,15 @@ int64_t count_statements(const syntax::Statement& s) {
     return 1 + std::min(count_statements(*choice->then_branch), otherwise);
   }
   if (const auto* attempt = syntax::as<syntax::Try>(s)) return attempt->body ? count_statements(*attempt->body) : 0;
-  int64_t count = s.kind == StatementKind::kBlock ? 0 : 1;
+  if (const auto* inner = syntax::as<syntax::Block>(s)) {
+    int64_t sum = 0;
+    for (const auto& statement : inner->statements) {
+      sum += count_statements(*statement);
+      if (may_leave(*statement)) break;
+    }
+    return sum;
+  }
+  int64_t count = 1;
   if (s.kind == StatementKind::kWhile || s.kind == StatementKind::kFor || s.kind == StatementKind::kForeach) return count;
   syntax::for_each_statement(s, [&](const syntax::Statement& inner) { count += count_statements(inner); });
   return count;
