@@ -235,6 +235,8 @@ bool Compiler::compile_variable_data(const Dwarf_Op& op) {
     case DW_OP_implicit_pointer:
     case DW_OP_GNU_implicit_pointer:
       return fail("is optimised out (it points to something that has no address)");
+    case DW_OP_GNU_parameter_ref:
+      return fail("is optimised out here (only the caller knows its value)");
     case DW_OP_form_tls_address:
     case DW_OP_GNU_push_tls_address:
       return fail("is thread-local");

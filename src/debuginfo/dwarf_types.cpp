@@ -114,17 +114,21 @@ void read_members(DwarfFile& file, Dwarf_Die& die, TypeNode& node) {
   }
 }
 
-void read_enumerators(Dwarf_Die& die, TypeNode& node) {
+void read_enumerators(Dwarf_Die& die, bool has_underlying, TypeNode& node) {
   for (ChildDies children(die); children.valid() && node.enumerators.size() < kMostMembers; children.next()) {
     if (children.tag() != DW_TAG_enumerator) continue;
     Dwarf_Attribute attribute;
     Dwarf_Attribute* value = dwarf_attr(&children.die(), DW_AT_const_value, &attribute);
     Dwarf_Sword number = 0;
     Dwarf_Word unsigned_number = 0;
-    if (dwarf_formsdata(value, &number) != 0 && dwarf_formudata(value, &unsigned_number) == 0)
+    // 200 in one byte: only the type behind the enum tells that it isn't -56.
+    const bool known_unsigned = has_underlying && !node.is_signed;
+    if (known_unsigned && dwarf_formudata(value, &unsigned_number) == 0)
+      number = static_cast<Dwarf_Sword>(unsigned_number);
+    else if (dwarf_formsdata(value, &number) != 0 && dwarf_formudata(value, &unsigned_number) == 0)
       number = static_cast<Dwarf_Sword>(unsigned_number);
     node.enumerators.push_back({die_name(children.die()), number});
-    if (number < 0) node.is_signed = true;
+    if (number < 0 && !has_underlying) node.is_signed = true;
   }
 }
 
@@ -190,12 +194,13 @@ void read_tagged(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {
   node.is_declaration = die_flag(die, DW_AT_declaration);
   if (tag == DW_TAG_enumeration_type) {
     node.kind = TypeKind::kEnum;
-    if (const uint64_t underlying = type_id_of(file, die); underlying != kVoidType) {
+    const uint64_t underlying = type_id_of(file, die);
+    if (underlying != kVoidType) {
       const TypeNode base = read_type(file, underlying);
       node.is_signed = base.is_signed;
       if (node.size == 0) node.size = base.size;
     }
-    read_enumerators(die, node);
+    read_enumerators(die, underlying != kVoidType, node);
     return;
   }
   node.kind = tag == DW_TAG_union_type ? TypeKind::kUnion : TypeKind::kStruct;
