@@ -217,6 +217,10 @@ void Lowering::lower_light_probe(const sema::Probe& body, bool entered) {
 }
 
 void Lowering::store_arguments() {
+  if (llvm::Value* value = unit.place.machine_register(*this, 0)) {
+    b.CreateStore(value, at_offset(state, offsetof(State, returned)));
+  }
+  if (!site.returned.empty()) return;
   for (uint64_t i = 0; i < 6; ++i) {
     if (llvm::Value* value = argument_register(i)) {
       b.CreateStore(value, at_offset(state, static_cast<int64_t>(offsetof(State, arguments) + 8 * i)));

@@ -73,6 +73,7 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
   const sema::Intrinsic& intrinsic = sema::intrinsics()[static_cast<size_t>(syntax_call.intrinsic)];
   const std::string name(intrinsic.name);
   if (intrinsic.needs & sema::kNeedsArguments) return lower_argument(syntax_call);
+  if (name == "returnval") return lower_returned();
   if (intrinsic.needs & sema::kNeedsRegisters) return lower_register(syntax_call);
   if (intrinsic.needs & sema::kNeedsSite) return lower_site_text(name);
   for (const RuntimeName& known : kContextLongs) {
@@ -204,6 +205,15 @@ NamedRegister find_register(std::string name) {
 }
 
 }  // namespace
+
+// returnval(), in a .return probe or a script function that it calls.
+llvm::Value* Lowering::lower_returned() {
+  if (script_function_ && unit.place.domain() == sema::Domain::kTarget) {
+    return b.CreateLoad(b.getInt64Ty(), at_offset(state, offsetof(State, returned)));
+  }
+  llvm::Value* value = unit.place.machine_register(*this, 0);
+  return value ? value : number(0);
+}
 
 llvm::Value* Lowering::lower_register(const syntax::Call& syntax_call) {
   const auto* text = syntax::as<syntax::String>(syntax_call.arguments[0]);

@@ -17,6 +17,7 @@ struct State {
   char* message;           // where an error's text goes: the buffer of the innermost try around; null: into a record
   uint64_t arguments[6];   // argument registers at entry, where some function asks for them
   char* match;             // runtime's MatchMemory of the body that runs; null: nothing asks for it
+  uint64_t returned;       // rax at a return, likewise
 };
 
 // Where a handler was hit: values of its function that bindings start from.
@@ -154,6 +155,7 @@ class Lowering {
   llvm::Value* clock(const std::string& name);
   llvm::Value* lower_argument(const syntax::Call& call);
   llvm::Value* lower_register(const syntax::Call& call);
+  llvm::Value* lower_returned();
   llvm::Value* argument_register(uint64_t index);
   llvm::Value* lower_site_text(const std::string& name);
 

@@ -127,7 +127,8 @@ bool Unit::functions_use_arguments() {
     syntax::for_each_expression(static_cast<const syntax::Statement&>(*function->body), [&](const syntax::Expression& e) {
       const auto* call = syntax::as<syntax::Call>(e);
       if (!call || call->intrinsic < 0) return;
-      used |= (sema::intrinsics()[static_cast<size_t>(call->intrinsic)].needs & sema::kNeedsArguments) != 0;
+      const sema::Intrinsic& intrinsic = sema::intrinsics()[static_cast<size_t>(call->intrinsic)];
+      used |= (intrinsic.needs & sema::kNeedsArguments) != 0 || intrinsic.name == "returnval";
     });
   }
   functions_use_arguments_ = used;

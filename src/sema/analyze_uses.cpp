@@ -170,7 +170,8 @@ void analyze_uses(Elaboration& e) {
     for (int intrinsic : uses.intrinsics_of(probe)) {
       uint32_t needs = intrinsics()[intrinsic].needs;
       if ((needs & kNeedsSite) && probe.points.size() > 1) probe.needs_site_id = true;
-      if (needs & kNeedsRegisters) probe.needs_registers = true;
+      // What a function returns is at hand without saving them.
+      if ((needs & kNeedsRegisters) && intrinsics()[intrinsic].name != "returnval") probe.needs_registers = true;
     }
     if (probe.domain == Domain::kTarget && writes_register(probe)) probe.needs_registers = true;
     for (const Binding& binding : probe.bindings) {

@@ -92,6 +92,8 @@ class DomainChecker {
     } else if (intrinsic.needs & kNeedsArguments) {
       auto* number = as<Number>(call.arguments[0]);
       if (number && number->value < 1) error(call, from, "arguments are numbered from 1", {});
+    } else if (intrinsic.name == "returnval") {
+      if (!at_return_) error(call, from, "'returnval' is only known in .return probes", {});
     } else if (intrinsic.needs & kNeedsRegisters) {
       auto* name = as<String>(call.arguments[0]);
       if (!name) {

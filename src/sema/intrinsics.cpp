@@ -160,6 +160,7 @@ std::vector<Intrinsic> make_table() {
       // spelling.
       {"register", kLong, {kString}, kNeedsRegisters, kInTraced, true},
       {"u_register", kLong, {kString}, kNeedsRegisters, kInTraced, true},
+      {"returnval", kLong, {}, kNeedsRegisters, kInTraced, true},
   };
   // Numbers in the traced program's memory: 0 where it can't be read, or an error.
   static constexpr std::string_view kNumbers[][2] = {

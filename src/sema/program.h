@@ -74,6 +74,7 @@ struct Limits {                     // SystemTap's names and defaults (-D)
 };
 
 struct Program {
+  std::vector<std::string> library_functions;  // all that the library has, for did-you-mean: most are not in scripts
   std::vector<syntax::Script> scripts;       // own the trees; [0] is the user's
   std::vector<syntax::Global*> globals;      // used ones, index = Global::index
   std::vector<Sharing> sharing;              // by global index

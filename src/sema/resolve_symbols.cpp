@@ -369,6 +369,7 @@ class SymbolResolver {
     std::vector<std::string> known = {"print",  "println",  "printf",  "printd",  "printdln", "print_char",
                                       "sprint", "sprintln", "sprintf", "sprintd", "sprintdln"};
     for (std::string& name : declarations_.function_names()) known.push_back(std::move(name));
+    known.insert(known.end(), e_.program.library_functions.begin(), e_.program.library_functions.end());
     for (const Intrinsic& intrinsic : intrinsics()) known.emplace_back(intrinsic.name);
     std::string near = nearest_name(call.name, known);
     auto& error = e_.diagnostics.error(name_of(call), fmt::format("unresolved function '{}'", call.name));

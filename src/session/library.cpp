@@ -229,6 +229,15 @@ void Library::complete(std::vector<syntax::Script>& scripts, Diagnostics& diagno
   }
 }
 
+std::vector<std::string> Library::function_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, file] : functions_) {
+    bool is_new = names.empty() || names.back() != name;
+    if (is_new && !name.starts_with("__")) names.emplace_back(name);
+  }
+  return names;
+}
+
 std::vector<syntax::Script> Library::parse_all(Diagnostics& diagnostics) {
   std::vector<syntax::Script> scripts;
   for (size_t i = 0; i < files_.size(); ++i) {

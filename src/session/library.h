@@ -47,6 +47,9 @@ class Library {
   // Everything, for listings: intrinsics' declarations too.
   std::vector<syntax::Script> parse_all(Diagnostics& diagnostics);
 
+  // The functions that scripts may call, sorted; without those whose names begin with two underscores.
+  std::vector<std::string> function_names() const;
+
   // How many files there are and how many were parsed.
   size_t file_count() const { return files_.size(); }
   size_t parsed_count() const { return parsed_; }

@@ -71,7 +71,7 @@ syntax::ParseOptions parse_settings(const Options& options) {
 
 }  // namespace
 
-Result<std::vector<syntax::Script>> load_scripts(const Options& options, SourceFiles& files, Diagnostics& diagnostics) {
+Result<LoadedScripts> load_scripts(const Options& options, SourceFiles& files, Diagnostics& diagnostics) {
   syntax::ParseOptions parse_options = parse_settings(options);
   TRY(Library library, Library::open(options, parse_options, files));
   parse_options.macros = &library.macros();
@@ -80,7 +80,9 @@ Result<std::vector<syntax::Script>> load_scripts(const Options& options, SourceF
     return syntax::parse(file, parse_options, diagnostics);
   };
 
-  std::vector<syntax::Script> scripts;
+  LoadedScripts loaded;
+  loaded.library_functions = library.function_names();
+  std::vector<syntax::Script>& scripts = loaded.scripts;
   if (options.script_text) {
     scripts.push_back(parse(files.add("<input>", *options.script_text)));
   } else if (options.script_file == "-") {
@@ -95,7 +97,7 @@ Result<std::vector<syntax::Script>> load_scripts(const Options& options, SourceF
   for (const std::string& more : options.additional_texts) scripts.push_back(parse(files.add("<-E>", more)));
   // The library is only looked into for scripts that parse: their errors come first.
   if (!diagnostics.has_errors()) library.complete(scripts, diagnostics);
-  return scripts;
+  return loaded;
 }
 
 Result<std::vector<syntax::Script>> load_library(const Options& options, SourceFiles& files, Diagnostics& diagnostics) {

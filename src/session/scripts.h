@@ -1,6 +1,7 @@
 #pragma once
 // Pass 1: finds and parses the script and the library's scripts.
 
+#include <string>
 #include <vector>
 
 #include "base/diagnostics.h"
@@ -12,7 +13,11 @@
 namespace spile::session {
 
 // The user's script first, then -E texts, then those files of the library that they need (session/library.h).
-Result<std::vector<syntax::Script>> load_scripts(const Options& options, SourceFiles& files, Diagnostics& diagnostics);
+struct LoadedScripts {
+  std::vector<syntax::Script> scripts;
+  std::vector<std::string> library_functions;  // names of all functions of the library, parsed or not: for hints
+};
+Result<LoadedScripts> load_scripts(const Options& options, SourceFiles& files, Diagnostics& diagnostics);
 
 // Every script of the library, for listings.
 Result<std::vector<syntax::Script>> load_library(const Options& options, SourceFiles& files, Diagnostics& diagnostics);

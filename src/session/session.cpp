@@ -71,7 +71,8 @@ Result<int> run_passes(const Options& options) {
   Diagnostics diagnostics;
 
   PassTimer parse_timer(kParse, options.pass_verbosity[0]);
-  TRY(std::vector<syntax::Script> scripts, load_scripts(options, files, diagnostics));
+  TRY(LoadedScripts loaded, load_scripts(options, files, diagnostics));
+  std::vector<syntax::Script>& scripts = loaded.scripts;
   if (tell(diagnostics, options, kParse, "parse")) return 1;
   TRY(std::string kept, make_kept_folder(options));
   TRY_DO(keep_text(kept, "1-tree.stp", syntax::to_source(scripts.front())));
@@ -84,6 +85,7 @@ Result<int> run_passes(const Options& options) {
   PassTimer elaborate_timer(kElaborate, options.pass_verbosity[1]);
   sema::Program program;
   program.scripts = std::move(scripts);
+  program.library_functions = std::move(loaded.library_functions);
   TRY_DO(apply_settings(options, program));
   program.describe_points = options.last_pass == kElaborate;
   TRY(auto world, open_world(options));

@@ -29,7 +29,7 @@ def output_of(arguments):
         text += "== stderr\n" + done.stderr.decode(errors="replace")
     if done.returncode:
         text += f"== status {done.returncode}\n"
-    return text
+    return text.replace(str(HERE.parents[1]) + "/", "")  # the library's files are named by their full path
 
 
 def arguments_of(case, first, mark):

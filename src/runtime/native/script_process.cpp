@@ -159,7 +159,7 @@ SPILE_INLINE int64_t spile_fn_sid(Context*) {
   return value;
 }
 
-// To the current thread. It is pending until the handler has returned, as handlers run with signals as they are.
+// To the current thread.
 [[gnu::noinline]] void spile_fn_raise(Context*, int64_t signal) {
   constexpr long kSysTgkill = 234;
   if (!may_call_system()) return;

@@ -1,0 +1,35 @@
+# Metrics as JSON: what is described, and what values give; and the macros for Prometheus's text format.
+import json
+
+from spiletest import *
+
+out = spile("-e", r"""probe begin {
+  printdln(" ", json_set_prefix("p"), json_add_numeric_metric("n", "a \"number\"", "bytes"), json_add_numeric_metric("n", "", ""),
+           json_add_string_metric("s", ""), json_add_array("a", "all"), json_add_array("a", ""),
+           json_add_array_numeric_metric("a", "x", "", ""), json_add_array_numeric_metric("b", "x", "", ""),
+           json_add_array_string_metric("a", "y", "why"))
+  print(__json_metadata())
+  print(__json_start() . __json_value("n", "5") . __json_array_value("a", "i", "x", "1") .
+        __json_array_value("a", "i", "y", "\"q\"") . __json_array_value("a", "j", "x", "2") . __json_value("s", "\"t\"") .
+        __json_end())
+  print(__json_start() . __json_array_value("a", "i", "x", "1") . __json_end())
+  print(__json_start() . __json_end())
+  exit()
+}""").expect(status=0).out.splitlines()
+expect(out[0], "0 0 -22 0 0 -22 0 -22 0")
+expect(json.loads(out[1]), {
+    "generation": 1, "prefix": "p", "metadata": [
+        {"name": "n", "type": "integer", "pointer": "/n", "description": 'a "number"', "units": "bytes"},
+        {"name": "s", "type": "string", "pointer": "/s"},
+        {"name": "a", "type": "array", "pointer": "/a", "index": "/__id", "description": "all", "metadata": [
+            {"name": "x", "type": "integer", "pointer": "/x"},
+            {"name": "y", "type": "string", "pointer": "/y", "description": "why"}]}]})
+expect(json.loads(out[2]), {"generation": 1, "data": {"n": 5, "a": [{"__id": "i", "x": 1, "y": "q"}, {"__id": "j", "x": 2}],
+                                                      "s": "t"}})
+expect(json.loads(out[3]), {"generation": 1, "data": {"a": [{"__id": "i", "x": 1}]}})
+expect(json.loads(out[4]), {"generation": 1, "data": {}})
+
+spile("-p1", "-e", 'global a probe prometheus { @prometheus_dump_array2(a, "m", "x", "y") }').expect(
+    status=0, out_match=r'\$value \.= sprintf\("%s\{%s=\\"%s\\",%s=\\"%s\\"\} %d\\n", "m", "x", text_str')
+spile("-p1", "-e", 'probe json_data { @json_output_data_start() @json_output_numeric_value("n", 1) @json_output_data_end() }'
+      ).expect(status=0, out_match=r'\$value \.= __json_value\("n", sprintf\("%d", 1\)\)')
