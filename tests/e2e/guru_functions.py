@@ -27,4 +27,4 @@ bar gives 1015
 half of it is 507
 """)
 spile("-g", "-e", 'probe process.function("bar") { raise(9) println("never") }', "-c", command, "-o", "/dev/stderr").expect(
-    status=1, err="WARNING: Child process exited with signal 9 (Killed)\n")
+    status=1, out="", err_match=r"^WARNING: Child process exited with signal 9 \(Killed\)$")
