@@ -84,7 +84,9 @@ Result<int> list_points(const Options& options) {
     SourceFiles files;
     Diagnostics diagnostics;
     sema::Program program;
-    TRY(program.scripts, load_scripts(asked, files, diagnostics));
+    TRY(LoadedScripts loaded, load_scripts(asked, files, diagnostics));
+    program.scripts = std::move(loaded.scripts);
+    program.library_functions = std::move(loaded.library_functions);
     if (diagnostics.has_errors()) {
       fmt::print(stderr, "{}", diagnostics.render(false));
       return 1;
