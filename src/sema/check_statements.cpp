@@ -198,6 +198,7 @@ class StatementChecker {
 
   static bool returns_value(const Statement& s) {
     if (auto* leave = as<Return>(s)) return leave->value != nullptr;
+    if (auto* code = as<EmbeddedStatement>(s)) return code->code.find("STAP_RET") != std::string::npos;
     bool any = false;
     for_each_statement(s, [&](const Statement& child) { any = any || returns_value(child); });
     return any;
