@@ -67,6 +67,7 @@ Result<StartPlace> cast_start(TracedWorld& world, const std::string& type, const
                                         ? Result<debuginfo::Type>(no_debug_info((*module)->path(), type))
                                         : (*module)->type_named(type);
     if (found.ok()) return StartPlace{fmt::format("@cast({})", type), *path, pointee(*found), true};
+    if (is_header && path.ok()) found = Error{fmt::format("no type '{}' in {}", type, name), ""};
     if (failure.message.empty()) failure = std::move(found).error();
   }
   return failure;

@@ -10,6 +10,7 @@ done = spile("-e", r"""probe process.function("visit") {
   printdln(" ", $a, $n->table[1][0], $n->flags, $n->low, $n->u2, $n->next->value, $n->color, $n->letter, $n->yes)
   p = $n; printdln(" ", p->in->x, user_string(p->label), @cast(p, "struct node")->numbers[2])
   printdln(" ", &$n->numbers[1] - &$n->numbers[0], $n->in->name$, @var("hidden_global"), @var("counter@values.c"))
+  println(@cast($n, "struct timeval", "<sys/time.h>")->tv_sec & 0xffffffff)
   printdln(" ", @uderef(4, $n), @uregister(5) == $a, @defined($nope), @defined($n->nope), @choose_defined($nope, 5))
 }
 """, "-c", values, "-o", "/dev/stderr")
@@ -23,6 +24,7 @@ a=0 n={flat} text="text"
 0 3 5 -3 77 2 5 113 1
 42 hello 3
 4 "inn" 3 7
+10
 10 1 0 0 5
 """, "what is read")
 
@@ -40,6 +42,8 @@ sum 369 result 107 counter 132
 for script, message in [("$n->vlaue", "did you mean 'value'"), ("$m", r"no variable '\$m' is visible here"),
                         ("$n->in", "a whole 'struct inner'"), ("$a->x", "no struct or union"),
                         ("$n->value[1]", "cannot be indexed"), ('@cast($n, "struct nod")->x', "has no type 'struct nod'"),
+                        ('@cast($n, "struct tm", "<tiem.h>")->x', "'tiem.h' file not found"),
+                        ('@cast($n, "struct timeva", "<time.h>")->x', "no type 'struct timeva' in <time.h>"),
                         ('@var("couter")', "no global variable 'couter'"), ("@uderef(3, $n)", "must be 1, 2, 4 or 8"),
                         ("@kderef(4, $n)", "belongs to the kernel"), ("@uregister(77)", "0 to 15"),
                         ("$n->value = 3", "needs guru mode"), ("$return", "only known in .return probes")]:
