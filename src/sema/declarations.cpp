@@ -51,10 +51,7 @@ void Declarations::index(Script& script) {
         .note(known->second->range, "first declared here");
   }
   for (auto& function : script.functions) {
-    if (auto global = names.globals.find(function->name); global != names.globals.end() && !function->from_library) {
-      e_.diagnostics.error(function->range, fmt::format("'{}' is a global and a function", function->name))
-          .note(global->second->range, "the global is declared here");
-    }
+    // A global may be called like a function: which one is meant shows in every use.
     auto& overloads = names.functions[function->name];
     check_overload(overloads, *function);
     overloads.push_back(function.get());
