@@ -290,12 +290,13 @@ void lower_global_next(Unit& unit) {
 void lower_controller(Unit& unit) {
   lower_init(unit);
   lower_merge(unit);
-  bool has_kernel = false;
+  bool reached_from_outside = false;  // globals: by the kernel's side, or $value of procfs probes
   for (const sema::Probe& probe : unit.program.probes) {
     if (probe.domain == sema::Domain::kController) lower_controller_probe(unit, probe);
-    has_kernel |= probe.domain == sema::Domain::kKernel;
+    reached_from_outside |= probe.domain == sema::Domain::kKernel || probe.kind == sema::ProbeKind::kProcfsRead ||
+                            probe.kind == sema::ProbeKind::kProcfsWrite;
   }
-  if (!has_kernel) return;
+  if (!reached_from_outside) return;
   lower_global_clear(unit);
   lower_global_store(unit, "global_put", store_value);
   lower_global_store(unit, "global_add", add_value);

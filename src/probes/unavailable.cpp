@@ -17,7 +17,7 @@ struct Later {
 };
 constexpr Later kLater[] = {
     {"syscall", nullptr},    {"nd_syscall", nullptr},  {"syscall_any", nullptr},
-    {"module", nullptr},     {"perf", nullptr},       {"procfs", nullptr},      {"netfilter", nullptr},
+    {"module", nullptr},     {"perf", nullptr},             {"netfilter", nullptr},
     {"kprobe", nullptr},     {"java", nullptr},       {"python2", nullptr},     {"python3", nullptr},
     {"input", nullptr},      {"debuginfod", nullptr}, {"stap", nullptr},        {"kernel", "function"},
     {"kernel", "statement"}, {"kernel", "data"},      {"process", "begin"},     {"process", "end"},

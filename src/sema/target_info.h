@@ -21,6 +21,8 @@ enum class ProbeKind : uint8_t {
   kError,
   kNever,
   kTimer,  // controller
+  kProcfsRead,
+  kProcfsWrite,
   kFunctionEntry,
   kFunctionReturn,  // process.*: target, or uprobes in the kernel
   kStatement,       // any instruction in a process: statements, inlined functions, marks, labels, calls of callees
@@ -67,6 +69,8 @@ struct ResolvedPoint {
   bool once = false;         // oneshot: the session ends when it has run
   int64_t interval_ns = 0;   // timers; timer.profile: 0 means the default rate
   int64_t randomize_ns = 0;  // timer.ms(N).randomize(M)
+  std::string procfs_name;   // kProcfs*: the file
+  int64_t procfs_umask = 0;
   pid_t process = 0;         // process(PID)
 };
 

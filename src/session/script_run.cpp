@@ -16,6 +16,8 @@
 #include "session/flight_recorder.h"
 #include "session/kernel_side.h"
 #include "session/output.h"
+#include "session/procfs_files.h"
+#include "session/procfs_value.h"
 #include "session/signals.h"
 #include "session/skips.h"
 #include "session/target_side.h"
@@ -59,6 +61,7 @@ class ScriptRun {
   Result<void> wait_and_collect();
   void housekeeping(int64_t now);
   void take_signals();
+  Result<void> serve_procfs();
 
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
@@ -73,6 +76,7 @@ class ScriptRun {
   std::unique_ptr<KernelSide> kernel_;
   Timers timers_;
   FlightSocket flight_;
+  std::unique_ptr<ProcfsFiles> procfs_;
 
   int64_t started_ = 0;
   int64_t next_collection_ = 0;
@@ -132,6 +136,9 @@ Result<void> ScriptRun::start() {
     TRY_DO(target_->arm());
     TRY_DO(target_->resume());
   }
+  if (ProcfsFiles::wanted(program_)) {
+    TRY_DO(serve_procfs());
+  }
   timers_.start(monotonic_ns());
   return {};
 }
@@ -167,13 +174,15 @@ Result<void> ScriptRun::wait_and_collect() {
   if (options_.time_limit_ns > 0) until = std::min(until, started_ + options_.time_limit_ns);
   int64_t wait = std::max<int64_t>(until - now, 0);
 
-  pollfd descriptors[4] = {{signals_.fd(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}, {flight_.fd(), POLLIN, 0}};
+  pollfd descriptors[5] = {{signals_.fd(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}, {flight_.fd(), POLLIN, 0},
+                           {procfs_ ? procfs_->fd() : -1, POLLIN, 0}};
   if (target_) descriptors[1].fd = target_->wait_fd();
   if (kernel_) descriptors[2].fd = kernel_->poll_fd();
   timespec timeout{wait / 1'000'000'000, wait % 1'000'000'000};
-  ppoll(descriptors, 4, &timeout, nullptr);
+  ppoll(descriptors, 5, &timeout, nullptr);
 
   if (descriptors[0].revents != 0) take_signals();
+  if (descriptors[4].revents != 0) procfs_->serve();
   if (descriptors[3].revents != 0) flight_.serve(output_->file());
   if (target_ && descriptors[1].revents != 0) {
     TRY_DO(target_->poll(*arena_, 0));
@@ -188,6 +197,38 @@ Result<void> ScriptRun::wait_and_collect() {
     output_->write_pending(false);
     next_collection_ = now + (any ? kBusyPollNs : kIdlePollNs);
   }
+  return {};
+}
+
+Result<void> ScriptRun::serve_procfs() {
+  int value = -1;
+  for (const syntax::Global* global : program_.globals) {
+    if (global->name == kProcfsValue) value = global->index;
+  }
+  auto run = [this](int probe) {
+    Result<void> ran = run_controller_probe(probe);
+    if (!ran.ok()) fmt::print(stderr, "ERROR: {}\n", ran.error().message);
+  };
+  auto set = [this, value](std::string_view text) {
+    // Strings are of fixed size in memory: what does not fit is cut off.
+    std::string padded(static_cast<size_t>((program_.limits.max_string_length + 7) & ~int64_t{7}), '\0');
+    text.copy(padded.data(), static_cast<size_t>(program_.limits.max_string_length) - 1);
+    if (value >= 0) controller_->put_element(value, {}, padded.data());
+  };
+  ProcfsFiles::Handlers handlers;
+  handlers.read = [this, run, set, value](int probe) {
+    set("");
+    run(probe);
+    std::string text;
+    if (value >= 0) controller_->for_each_element(value, [&](auto, const void* string) { text = static_cast<const char*>(string); });
+    return text;
+  };
+  handlers.write = [run, set](int probe, std::string_view text) {
+    set(text);
+    run(probe);
+  };
+  TRY(procfs_, ProcfsFiles::mount(program_, options_.module_name, std::move(handlers)));
+  if (options_.verbosity > 0) fmt::print(stderr, "procfs files are in {}\n", procfs_->folder());
   return {};
 }
 
@@ -250,6 +291,7 @@ Result<void> ScriptRun::run_controller_probe(int probe) {
 
 // Nothing is hit from here on; every target is as it was.
 Result<void> ScriptRun::stop() {
+  procfs_.reset();
   arena_->header().enabled = 0;
   output_->collect(*arena_);  // whoever waits for room in a ring goes on, and out
   if (kernel_) {

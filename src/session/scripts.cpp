@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "session/library.h"
+#include "session/procfs_value.h"
 
 namespace spile::session {
 
@@ -97,6 +98,7 @@ Result<LoadedScripts> load_scripts(const Options& options, SourceFiles& files, D
   for (const std::string& more : options.additional_texts) scripts.push_back(parse(files.add("<-E>", more)));
   // The library is only looked into for scripts that parse: their errors come first.
   if (!diagnostics.has_errors()) library.complete(scripts, diagnostics);
+  declare_procfs_value(scripts);
   return loaded;
 }
 

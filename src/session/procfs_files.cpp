@@ -1,0 +1,214 @@
+#define FUSE_USE_VERSION 35
+#include "session/procfs_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fuse3/fuse_lowlevel.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+namespace spile::session {
+
+namespace {
+
+constexpr fuse_ino_t kFirstFile = 2;
+
+ProcfsFiles& files_of(fuse_req_t request) { return *static_cast<ProcfsFiles*>(fuse_req_userdata(request)); }
+
+ProcfsFiles::File* file_at(fuse_req_t request, fuse_ino_t inode) {
+  auto& files = files_of(request).files;
+  return inode >= kFirstFile && inode - kFirstFile < files.size() ? &files[inode - kFirstFile] : nullptr;
+}
+
+struct stat status_of(const ProcfsFiles::File* file, fuse_ino_t inode) {
+  struct stat status {};
+  status.st_ino = inode;
+  status.st_uid = geteuid();
+  status.st_gid = getegid();
+  status.st_mode = file ? static_cast<mode_t>(S_IFREG | file->mode) : S_IFDIR | 0755;
+  status.st_nlink = file ? 1 : 2;
+  status.st_mtime = status.st_ctime = status.st_atime = time(nullptr);
+  return status;
+}
+
+void look_up(fuse_req_t request, fuse_ino_t parent, const char* name) {
+  auto& files = files_of(request).files;
+  for (size_t i = 0; parent == FUSE_ROOT_ID && i < files.size(); ++i) {
+    if (files[i].name != name) continue;
+    fuse_entry_param entry{};
+    entry.ino = kFirstFile + i;
+    entry.attr = status_of(&files[i], entry.ino);
+    fuse_reply_entry(request, &entry);
+    return;
+  }
+  fuse_reply_err(request, ENOENT);
+}
+
+void get_attributes(fuse_req_t request, fuse_ino_t inode, fuse_file_info*) {
+  const ProcfsFiles::File* file = file_at(request, inode);
+  if (!file && inode != FUSE_ROOT_ID) {
+    fuse_reply_err(request, ENOENT);
+    return;
+  }
+  struct stat status = status_of(file, inode);
+  fuse_reply_attr(request, &status, 0);
+}
+
+// `echo x > file` truncates first, which means nothing here.
+void set_attributes(fuse_req_t request, fuse_ino_t inode, struct stat*, int, fuse_file_info* info) {
+  get_attributes(request, inode, info);
+}
+
+void read_folder(fuse_req_t request, fuse_ino_t, size_t size, off_t offset, fuse_file_info*) {
+  auto& files = files_of(request).files;
+  std::string out;
+  for (size_t i = 0; i < files.size(); ++i) {
+    struct stat status = status_of(&files[i], kFirstFile + i);
+    size_t before = out.size();
+    out.resize(before + fuse_add_direntry(request, nullptr, 0, files[i].name.c_str(), nullptr, 0));
+    fuse_add_direntry(request, out.data() + before, out.size() - before, files[i].name.c_str(), &status, static_cast<off_t>(out.size()));
+  }
+  size_t at = std::min(static_cast<size_t>(offset), out.size());
+  fuse_reply_buf(request, out.data() + at, std::min(size, out.size() - at));
+}
+
+void open_file(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
+  ProcfsFiles::File* file = file_at(request, inode);
+  int access = info->flags & O_ACCMODE;
+  bool reads = access != O_WRONLY, writes = access != O_RDONLY;
+  if (!file || (reads && file->read_probe < 0) || (writes && file->write_probe < 0)) {
+    fuse_reply_err(request, file ? EACCES : ENOENT);
+    return;
+  }
+  auto* content = new std::string(reads ? files_of(request).handlers.read(file->read_probe) : std::string());
+  info->fh = reinterpret_cast<uint64_t>(content);
+  ++files_of(request).open_count;
+  info->direct_io = 1;  // sizes are not known before
+  fuse_reply_open(request, info);
+}
+
+void read_file(fuse_req_t request, fuse_ino_t, size_t size, off_t offset, fuse_file_info* info) {
+  const auto& content = *reinterpret_cast<std::string*>(info->fh);
+  size_t at = std::min(static_cast<size_t>(offset), content.size());
+  fuse_reply_buf(request, content.data() + at, std::min(size, content.size() - at));
+}
+
+void write_file(fuse_req_t request, fuse_ino_t inode, const char* bytes, size_t size, off_t, fuse_file_info*) {
+  files_of(request).handlers.write(file_at(request, inode)->write_probe, {bytes, size});
+  fuse_reply_write(request, size);
+}
+
+void release_file(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
+  --files_of(request).open_count;
+  delete reinterpret_cast<std::string*>(info->fh);
+  fuse_reply_err(request, 0);
+}
+
+const fuse_lowlevel_ops kOperations = [] {
+  fuse_lowlevel_ops operations{};
+  operations.lookup = look_up;
+  operations.getattr = get_attributes;
+  operations.setattr = set_attributes;
+  operations.readdir = read_folder;
+  operations.open = open_file;
+  operations.read = read_file;
+  operations.write = write_file;
+  operations.release = release_file;
+  return operations;
+}();
+
+std::string run_time_folder() {
+  if (geteuid() == 0) return "/run/spile";
+  if (const char* folder = getenv("XDG_RUNTIME_DIR"); folder && folder[0] == '/') return std::string(folder) + "/spile";
+  return fmt::format("/tmp/spile-{}", geteuid());
+}
+
+// What killed runs have left here.
+void clean_up(const std::string& base) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(base, error)) {
+    struct stat status;
+    if (stat(entry.path().c_str(), &status) == 0 || errno != ENOTCONN) continue;
+    if (umount2(entry.path().c_str(), MNT_DETACH) == 0) rmdir(entry.path().c_str());
+  }
+}
+
+}  // namespace
+
+bool ProcfsFiles::wanted(const sema::Program& program) {
+  return std::any_of(program.probes.begin(), program.probes.end(), [](const sema::Probe& probe) {
+    return probe.kind == sema::ProbeKind::kProcfsRead || probe.kind == sema::ProbeKind::kProcfsWrite;
+  });
+}
+
+Result<std::unique_ptr<ProcfsFiles>> ProcfsFiles::mount(const sema::Program& program, const std::string& name, Handlers handlers) {
+  std::unique_ptr<ProcfsFiles> made(new ProcfsFiles);
+  made->handlers = std::move(handlers);
+  for (const sema::Probe& probe : program.probes) {
+    bool reads = probe.kind == sema::ProbeKind::kProcfsRead, writes = probe.kind == sema::ProbeKind::kProcfsWrite;
+    if (!reads && !writes) continue;
+    for (const sema::ResolvedPoint& point : probe.points) {
+      auto file = std::find_if(made->files.begin(), made->files.end(), [&](const File& f) { return f.name == point.procfs_name; });
+      if (file == made->files.end()) file = made->files.insert(file, File{point.procfs_name});
+      int& slot = reads ? file->read_probe : file->write_probe;
+      if (slot >= 0) return Error{fmt::format("{}: another probe does the same", point.text), "give each its own name"};
+      slot = probe.index;
+      file->mode |= (reads ? 0444 : 0222) & ~static_cast<int>(point.procfs_umask);
+    }
+  }
+
+  if (access("/dev/fuse", R_OK | W_OK) != 0) {
+    return Error::from_errno("serve procfs files: open /dev/fuse", errno, "procfs probes need FUSE: the fuse module, and rights to it");
+  }
+  std::string base = run_time_folder();
+  std::error_code error;
+  std::filesystem::create_directories(base, error);
+  clean_up(base);
+  made->folder_ = fmt::format("{}/{}", base, name.empty() ? std::to_string(getpid()) : name);
+  if (mkdir(made->folder_.c_str(), 0755) != 0 && errno != EEXIST) {
+    return Error::from_errno("make " + made->folder_, errno);
+  }
+  std::string words[] = {"spile", "-osubtype=spile,fsname=spile", geteuid() == 0 ? "-oallow_other,default_permissions" : "-odefault_permissions"};
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data()};
+  fuse_args args = FUSE_ARGS_INIT(3, arguments);
+  made->session_ = fuse_session_new(&args, &kOperations, sizeof kOperations, made.get());
+  if (!made->session_) return Error{"serve procfs files: libfuse refuses its options", {}};
+  if (fuse_session_mount(made->session_, made->folder_.c_str()) != 0) {
+    int why = errno;
+    fuse_session_destroy(made->session_);
+    made->session_ = nullptr;
+    rmdir(made->folder_.c_str());
+    return Error::from_errno("serve procfs files: mount " + made->folder_, why, "mounting FUSE needs root, or fusermount3 (Debian: fuse3)");
+  }
+  fcntl(fuse_session_fd(made->session_), F_SETFL, O_NONBLOCK);
+  return made;
+}
+
+ProcfsFiles::~ProcfsFiles() {
+  if (!session_) return;
+  // Whoever is just closing a file (`echo now > stop` has ended us) gets an answer still.
+  pollfd request{fd(), POLLIN, 0};
+  for (int i = 0; open_count > 0 && i < 20; ++i) {
+    if (poll(&request, 1, 10) > 0) serve();
+  }
+  fuse_session_unmount(session_);
+  fuse_session_destroy(session_);
+  rmdir(folder_.c_str());
+}
+
+int ProcfsFiles::fd() const { return fuse_session_fd(session_); }
+
+void ProcfsFiles::serve() {
+  static fuse_buf buffer{};  // libfuse allocates it on first use and reuses it
+  if (fuse_session_receive_buf(session_, &buffer) > 0) fuse_session_process_buf(session_, &buffer);
+}
+
+}  // namespace spile::session

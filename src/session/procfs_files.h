@@ -1,0 +1,53 @@
+#pragma once
+// The files of procfs probes, served by libfuse under a folder of this run:
+//
+//   /run/spile/PID/         for root;  $XDG_RUNTIME_DIR/spile/PID/ or /tmp/spile-UID/PID/ for others (-m NAME: NAME for PID)
+//
+// A read probe runs when its file is opened for reading: what is read then is what $value was set to. A write probe runs
+// for each write(2). One thread: everything happens in serve(). The folder goes with the run; what a killed one has left
+// (its files say "Transport endpoint is not connected") goes with the next.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "sema/program.h"
+
+struct fuse_session;
+
+namespace spile::session {
+
+class ProcfsFiles {
+ public:
+  struct Handlers {
+    std::function<std::string(int probe)> read;
+    std::function<void(int probe, std::string_view text)> write;
+  };
+  static bool wanted(const sema::Program& program);
+  static Result<std::unique_ptr<ProcfsFiles>> mount(const sema::Program& program, const std::string& name, Handlers handlers);
+  ~ProcfsFiles();
+  ProcfsFiles(const ProcfsFiles&) = delete;
+  ProcfsFiles& operator=(const ProcfsFiles&) = delete;
+
+  const std::string& folder() const { return folder_; }
+  int fd() const;
+  // Answers one request. To be called when fd() is readable.
+  void serve();
+
+  struct File {
+    std::string name;
+    int read_probe = -1, write_probe = -1;
+    int mode = 0;
+  };
+  std::vector<File> files;  // inode numbers are 2 and up
+  Handlers handlers;
+  size_t open_count = 0;
+
+ private:
+  ProcfsFiles() = default;
+  std::string folder_;
+  fuse_session* session_ = nullptr;
+};
+
+}  // namespace spile::session
