@@ -32,6 +32,14 @@ Result<SystemCallText> find_system_call(AddressSpace& space, pid_t pid) {
     // The vdso is in every process and nobody's to patch; else any other text does.
     candidates.insert(mapping.path == "[vdso]" ? candidates.begin() : candidates.end(), &mapping);
   }
+  // What restores signals is in the C library: no need to search a large program that has one, or will have.
+  auto is_system = [](const Mapping* mapping) {
+    std::string_view name = std::string_view(mapping->path).substr(mapping->path.rfind('/') + 1);
+    return name == "[vdso]" || name.starts_with("ld-") || name.starts_with("libc.") || name.starts_with("libc-");
+  };
+  if (std::count_if(candidates.begin(), candidates.end(), is_system) > 1) {
+    std::erase_if(candidates, [&](const Mapping* mapping) { return !is_system(mapping); });
+  }
   SystemCallText found;
   for (const Mapping* mapping : candidates) {
     std::vector<uint8_t> text(std::min<uint64_t>(mapping->size(), uint64_t{4} << 20));

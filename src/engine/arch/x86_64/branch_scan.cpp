@@ -4,6 +4,8 @@
 
 #include "engine/arch/x86_64/branch_scan.h"
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -62,17 +64,32 @@ bool branches_into(std::span<const uint8_t> code, uint32_t first, uint32_t last)
 
 std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text, const std::vector<bool>& covered) {
   std::vector<TextBranch> found;
-  if (text.size() < 6) return found;
   const uint8_t* bytes = text.data();
-  for (uint64_t at = 2; at + 4 <= text.size(); at++) {
-    uint8_t opcode = bytes[at - 1];
-    bool direct = (opcode & 0xfe) == 0xe8;                                // call, jmp rel32
-    bool conditional = (opcode & 0xf0) == 0x80 && bytes[at - 2] == 0x0f;  // jcc rel32
-    if (!direct && !conditional) continue;
+  auto examine = [&](uint64_t at) {
+    uint64_t field = at + (bytes[at] == 0x0f ? 2 : 1);
+    if (field + 4 > text.size()) return;
     int32_t displacement;
-    std::memcpy(&displacement, bytes + at, 4);
-    uint64_t target = at + 4 + static_cast<uint64_t>(static_cast<int64_t>(displacement));
-    if (target < text.size() && covered[target]) found.push_back({at - (direct ? 1 : 2), target});
+    std::memcpy(&displacement, bytes + field, 4);
+    uint64_t target = field + 4 + static_cast<uint64_t>(static_cast<int64_t>(displacement));
+    if (target < text.size() && covered[target]) found.push_back({at, target});
+  };
+  // 16 bytes at a time: call and jmp rel32 are e8 and e9, jcc rel32 is 0f 8x.
+  const __m128i near = _mm_set1_epi8(static_cast<char>(0xe8)), all_but_last = _mm_set1_epi8(static_cast<char>(0xfe));
+  const __m128i escape = _mm_set1_epi8(0x0f), conditional = _mm_set1_epi8(static_cast<char>(0x80));
+  const __m128i high = _mm_set1_epi8(static_cast<char>(0xf0));
+  uint64_t at = 0;
+  for (; at + 17 <= text.size(); at += 16) {
+    __m128i here = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + at));
+    __m128i next = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + at + 1));
+    __m128i direct = _mm_cmpeq_epi8(_mm_and_si128(here, all_but_last), near);
+    __m128i jcc = _mm_and_si128(_mm_cmpeq_epi8(here, escape), _mm_cmpeq_epi8(_mm_and_si128(next, high), conditional));
+    for (unsigned mask = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(direct, jcc))); mask; mask &= mask - 1) {
+      examine(at + static_cast<unsigned>(__builtin_ctz(mask)));
+    }
+  }
+  for (; at + 1 < text.size(); at++) {
+    bool direct = (bytes[at] & 0xfe) == 0xe8;
+    if (direct || (bytes[at] == 0x0f && (bytes[at + 1] & 0xf0) == 0x80)) examine(at);
   }
   return found;
 }
