@@ -43,6 +43,9 @@ llvm::Value* Lowering::lower(const syntax::Expression& e) {
     case ExpressionKind::kBinary: return lower_binary(*syntax::as<syntax::Binary>(e));
     case ExpressionKind::kConcatenation: return lower_concatenation(*syntax::as<syntax::Concatenation>(e));
     case ExpressionKind::kTernary: return lower_ternary(*syntax::as<syntax::Ternary>(e));
+    case ExpressionKind::kComma:
+      lower(*syntax::as<syntax::Comma>(e)->left);
+      return lower(*syntax::as<syntax::Comma>(e)->right);
     case ExpressionKind::kAssignment: return lower_assignment(*syntax::as<syntax::Assignment>(e));
     case ExpressionKind::kLogical: case ExpressionKind::kCompare: case ExpressionKind::kIn:
     case ExpressionKind::kRegex:

@@ -325,6 +325,9 @@ class TypeInference {
         visit(*static_cast<Concatenation&>(x).left, Type::kString);
         visit(*static_cast<Concatenation&>(x).right, Type::kString);
         return expect(x, Type::kString, wanted);
+      case ExpressionKind::kComma:
+        visit(*static_cast<Comma&>(x).left, Type::kUnknown);
+        return expect(x, visit(*static_cast<Comma&>(x).right, wanted), wanted);
       case ExpressionKind::kTernary: {
         auto& ternary = static_cast<Ternary&>(x);
         visit(*ternary.condition, Type::kLong);

@@ -54,23 +54,24 @@ std::function<std::string(std::string_view)> kernel_config(const std::string& re
   };
 }
 
+}  // namespace
+
 syntax::ParseOptions parse_settings(const Options& options) {
-  syntax::ParseOptions parse_options;
-  parse_options.arguments = options.arguments;
-  parse_options.guru = options.guru;
-  parse_options.privilege = options.privilege;
-  if (!options.compatible.empty()) parse_options.systemtap_version = options.compatible;
-  parse_options.runtime = options.runtime == Runtime::kBpf ? "bpf" : "inproc";
+  syntax::ParseOptions settings;
+  settings.arguments = options.arguments;
+  settings.guru = options.guru;
+  settings.privilege = options.privilege;
+  if (!options.compatible.empty()) settings.systemtap_version = options.compatible;
+  settings.runtime = options.runtime == Runtime::kBpf ? "bpf" : "inproc";
+  settings.must_declare = options.additional_texts.empty();
   utsname system;
   if (uname(&system) == 0) {
-    parse_options.kernel_release = system.release;
-    parse_options.architecture = system.machine;
-    parse_options.kernel_config = kernel_config(system.release);
+    settings.kernel_release = system.release;
+    settings.architecture = system.machine;
+    settings.kernel_config = kernel_config(system.release);
   }
-  return parse_options;
+  return settings;
 }
-
-}  // namespace
 
 Result<LoadedScripts> load_scripts(const Options& options, SourceFiles& files, Diagnostics& diagnostics) {
   syntax::ParseOptions parse_options = parse_settings(options);

@@ -12,6 +12,9 @@
 
 namespace spile::session {
 
+// What the preprocessor's conditions and arguments see.
+syntax::ParseOptions parse_settings(const Options& options);
+
 // The user's script first, then -E texts, then those files of the library that they need (session/library.h).
 struct LoadedScripts {
   std::vector<syntax::Script> scripts;

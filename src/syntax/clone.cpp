@@ -141,6 +141,9 @@ ExpressionPtr copy(const Regex& e) {
   to->pattern_range = e.pattern_range;
   return to;
 }
+ExpressionPtr copy(const Comma& e) {
+  return copy_sides(e);
+}
 ExpressionPtr copy(const Ternary& e) {
   auto to = fresh(e);
   to->condition = clone(e.condition);
@@ -332,6 +335,8 @@ ExpressionPtr clone(const Expression& e) {
       return copy(static_cast<const Concatenation&>(e));
     case ExpressionKind::kRegex:
       return copy(static_cast<const Regex&>(e));
+    case ExpressionKind::kComma:
+      return copy(static_cast<const Comma&>(e));
     case ExpressionKind::kTernary:
       return copy(static_cast<const Ternary&>(e));
     case ExpressionKind::kAssignment:

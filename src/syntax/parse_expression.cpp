@@ -1,6 +1,6 @@
 // Expressions. Precedence, loosest first, as the language reference lists it:
 //
-//   = += .= <<< ...  (right)    ? :  (right)    ||    &&    |    ^    &    in    < > <= >= == != =~ !~
+//   , (where no list is)    = += .= <<< ...  (right)    ? :  (right)    ||    &&    |    ^    &    in    < > <= >= == != =~ !~
 //   << >> >>>    . (concatenation)    + -    * / %    unary + - ! ~ ++ -- &    postfix ++ --  ->  []
 
 #include "syntax/recursive_descent.h"
@@ -102,6 +102,21 @@ ExpressionPtr Parser::parse_expression() {
   if (!as<Histogram>(expression)) return expression;
   report_histogram(*expression);
   return nullptr;
+}
+
+// Expressions joined by commas: where no list is, in parentheses, as a statement, in a for's head.
+ExpressionPtr Parser::parse_sequence() {
+  return parse_commas(parse_expression());
+}
+
+ExpressionPtr Parser::parse_commas(ExpressionPtr first) {
+  while (first && at(",")) {
+    take();
+    ExpressionPtr right = parse_expression();
+    if (!right) return nullptr;
+    first = finish(with_sides<Comma>(std::move(first), std::move(right)));
+  }
+  return first;
 }
 
 // An expression, or a histogram alone.

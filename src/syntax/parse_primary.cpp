@@ -41,7 +41,7 @@ ExpressionPtr Parser::parse_primary() {
       if (next.is(op("["))) return parse_index_list_in();
       if (next.is(op("("))) {
         Token open = take();
-        primary = parse_printable();
+        primary = parse_commas(parse_printable());
         if (!primary || !expect(")", "", &open)) return nullptr;
         break;
       }

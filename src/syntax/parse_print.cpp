@@ -1,6 +1,6 @@
 // print and its relatives: their arguments, and the format or delimiter that some begin with.
 //
-//   print println sprint sprintln       one value        printd printdln sprintd sprintdln   delimiter, values
+//   print println sprint sprintln       values           printd printdln sprintd sprintdln   delimiter, values
 //   printf sprintf                      format, values   print_char                          one number
 
 #include <algorithm>
@@ -109,15 +109,14 @@ bool Parser::check_print_arguments(const Print& print, const Token& name) {
     return false;
   }
   if (print.with_format) return true;  // whether arguments and format agree is for pass 2 to say
-  if (print.with_delimiter) {
-    if (given > 0) return true;
-    tokens_.error(print.range, "'" + text + "' needs a value after the delimiter")
-        .hint(text + "(\", \", value, value)");
-    return false;
-  }
-  if (given == 1 || (given == 0 && print.with_newline)) return true;
-  Diagnostic& diagnostic = tokens_.error(print.range, "'" + text + "' takes one value, not " + std::to_string(given));
-  if (given > 1) diagnostic.hint("printf(\"%d %s\\n\", ...) or printd(\" \", ...) print several");
+  size_t needed = print.with_delimiter ? 2 : print.with_newline ? 0 : 1;
+  bool takes_one = print.is_char;
+  if (given >= needed && (given <= 1 || !takes_one)) return true;
+  std::string wanted = needed == 2 ? "at least two values after the delimiter"
+                       : takes_one ? "one value"
+                                   : "at least one value";
+  tokens_.error(print.range, "'" + text + "' takes " + wanted + ", not " + std::to_string(given))
+      .hint(print.with_delimiter ? text + "(\", \", value, value)" : text + "(value)");
   return false;
 }
 

@@ -88,7 +88,7 @@ StatementPtr Parser::parse_expression_statement() {
     error_expected("a statement");
     return nullptr;
   }
-  statement->expression = parse_expression();
+  statement->expression = parse_sequence();
   if (!statement->expression) return nullptr;
   hint_at_statement(*statement->expression);
   statement->range = since(statement->range);
@@ -221,7 +221,7 @@ StatementPtr Parser::parse_for() {
 }
 
 bool Parser::parse_for_head(For& loop, const Token& open) {
-  if (!at(";") && !(loop.init = parse_expression())) return false;
+  if (!at(";") && !(loop.init = parse_sequence())) return false;
   if (as<In>(loop.init) && at(")")) {
     tokens_.error(loop.init->range, "'for' does not go over arrays").hint("use foreach (key in array)");
     return false;
@@ -231,9 +231,9 @@ bool Parser::parse_for_head(For& loop, const Token& open) {
     return false;
   }
   if (!expect(";", "after the first part of 'for'")) return false;
-  if (!at(";") && !(loop.condition = parse_expression())) return false;
+  if (!at(";") && !(loop.condition = parse_sequence())) return false;
   if (!expect(";", "after the condition of 'for'")) return false;
-  if (!at(")") && !(loop.step = parse_expression())) return false;
+  if (!at(")") && !(loop.step = parse_sequence())) return false;
   return expect(")", "after the last part of 'for'", &open);
 }
 

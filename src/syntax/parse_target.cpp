@@ -279,11 +279,6 @@ std::unique_ptr<Histogram> Parser::parse_histogram() {
   }
   if (!expect(")", "after the operand of '" + std::string(name.text) + "'", &open)) return nullptr;
   node->range = since(name.range);
-  if (!node->is_log && (node->width <= 0 || node->high < node->low)) {
-    tokens_.error(node->range,
-                  node->width <= 0 ? "the width of a bucket is at least 1" : "the upper bound is below the lower one");
-    return nullptr;
-  }
   return finish_as(std::move(node));
 }
 

@@ -204,6 +204,10 @@ void parse_macros(const SourceFile& file, const ParseOptions& options, Diagnosti
 Script Parser::parse_script() {
   script_.file = &file_;
   while (!at_end()) parse_declaration();
+  bool is_empty = script_.globals.empty() && script_.functions.empty() && script_.aliases.empty() &&
+                  script_.probes.empty() && script_.embedded.empty();
+  if (is_empty && options_.must_declare && !options_.is_library && !diagnostics_.has_errors())
+    tokens_.error({&file_, 0, 0}, "the script is empty").hint("probe begin { println(\"hello\") exit() }");
   if (tokens_.has_too_many_errors()) diagnostics_.error({}, "too many errors; the rest of the script was not read");
   return std::move(script_);
 }

@@ -19,6 +19,7 @@ struct MacroLibrary;  // preprocessor.h
 struct ParseOptions {
   std::vector<std::string> arguments;  // $1 @1 ...
   bool guru = false;                   // -g: %{ %} may stand in scripts
+  bool must_declare = false;           // a script without any declaration is an error
   bool is_library = false;             // a tapset's file: %{ %} may stand there too, $1 may not
   std::string kernel_release;          // kernel_v, kernel_vr
   std::string architecture = "x86_64";

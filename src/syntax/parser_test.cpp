@@ -131,9 +131,9 @@ TEST(Expressions, TakeStatistics) {
 TEST(Expressions, PrintInAllWays) {
   EXPECT_EQ(statement_shape("print(1) println(\"a\") println() print_char(65)"),
             "(print 1) (print line 'a') (print line) (print char 65)");
-  EXPECT_EQ(statement_shape("printd(\":\", a, b) printdln(\"\", c)"), "(print ':' a b) (print line '' c)");
-  EXPECT_EQ(expression_shape("sprint(1) . sprintln(2) . sprintd(\",\", 3) . sprintdln(\",\", 4)"),
-            "(. (. (. (sprint 1) (sprint line 2)) (sprint ',' 3)) (sprint line ',' 4))");
+  EXPECT_EQ(statement_shape("printd(\":\", a, b) printdln(\"\", c, d)"), "(print ':' a b) (print line '' c d)");
+  EXPECT_EQ(expression_shape("sprint(1) . sprintln(2) . sprintd(\",\", 3, 4) . sprintdln(\",\", 4, 5)"),
+            "(. (. (. (sprint 1) (sprint line 2)) (sprint ',' 3 4)) (sprint line ',' 4 5))");
   EXPECT_EQ(expression_shape("x = sprintf(\"%d\", 3)"), "(= x (sprint %d 3))");
   EXPECT_EQ(expression_shape("x = printf"), "(= x printf)");
 }
@@ -160,9 +160,8 @@ TEST(Formats, RefuseWhatCannotBePrinted) {
   EXPECT_EQ(in_probe("printf(x)"), "expected the format of 'printf', a string literal, found 'x'");
   EXPECT_EQ(in_probe("x = sprintf()"), "expected the format of 'sprintf', a string literal, found ')'");
   EXPECT_EQ(in_probe("printd(x, 1)"), "expected the delimiter of 'printd', a string literal, found 'x'");
-  EXPECT_EQ(in_probe("printd(\",\")"), "'printd' needs a value after the delimiter");
-  EXPECT_EQ(in_probe("print(1, 2)"), "'print' takes one value, not 2");
-  EXPECT_EQ(in_probe("print()"), "'print' takes one value, not 0");
+  EXPECT_EQ(in_probe("printd(\",\")"), "'printd' takes at least two values after the delimiter, not 0");
+  EXPECT_EQ(in_probe("print()"), "'print' takes at least one value, not 0");
   EXPECT_EQ(in_probe("print_char(1, 2)"), "'print_char' takes one value, not 2");
   EXPECT_EQ(in_probe("printf(\"%s\", @hist_log(x))"), "a histogram is printed alone");
   EXPECT_EQ(in_probe("x = sprint(@hist_log(x))"), "a histogram is printed alone");
@@ -223,8 +222,6 @@ TEST(Expressions, RefuseBadStatistics) {
   EXPECT_EQ(in_probe("f(@hist_log(a));"), "a histogram is no value: it can be printed, iterated or subscripted");
   EXPECT_EQ(in_probe("@hist_linear(a);"),
             "expected ',' and the lower bound: @hist_linear(stats, low, high, width), found ')'");
-  EXPECT_EQ(in_probe("print(@hist_linear(a, 0, 10, 0))"), "the width of a bucket is at least 1");
-  EXPECT_EQ(in_probe("print(@hist_linear(a, 10, 0, 1))"), "the upper bound is below the lower one");
   EXPECT_EQ(in_probe("print(@hist_linear(a, b, 0, 1))"), "expected the lower bound, a number, found 'b'");
 }
 
@@ -527,6 +524,7 @@ TEST(Limits, RefuseLongChainsThatWouldMakeDeepTrees) {
   EXPECT_EQ(in_probe("x = 1" + repeated(" + 1", 20'000) + ";"), "this expression is too long");
   EXPECT_EQ(in_probe("x = \"a\"" + repeated(" . \"a\"", 20'000) + ";"), "this expression is too long");
   EXPECT_EQ(in_probe("x = a" + repeated(" in b", 20'000) + ";"), "this expression is too long");
+  EXPECT_EQ(in_probe("x = (a" + repeated(", b", 20'000) + ");"), "this expression is too long");
   EXPECT_EQ(in_probe(repeated("if (x) ; else ", 20'000) + ";"), "more than 1000 'else if' in a row");
   EXPECT_EQ(in_probe(repeated("{" + repeated("if (x) ; else ", 900), 100)), "more than 1000 'else if' in a row");
 }

@@ -36,6 +36,8 @@ Level level_of(const Expression& e) {
   switch (e.kind) {
     case ExpressionKind::kAssignment:
       return kAssignmentLevel;
+    case ExpressionKind::kComma:
+      return kCommaLevel;
     case ExpressionKind::kTernary:
       return kTernaryLevel;
     case ExpressionKind::kLogical:
@@ -163,7 +165,12 @@ std::string quoted(const std::string& value) {
 }
 
 void Printer::expression(const Expression& e, Level minimum) {
-  if (level_of(e) < minimum) return in_parentheses(e);
+  if (level_of(e) < minimum) {
+    out_ += "(";
+    expression(e, kCommaLevel);
+    out_ += ")";
+    return;
+  }
   switch (e.kind) {
     case ExpressionKind::kNumber:
       out_ += std::to_string(as<Number>(e)->value);
@@ -210,6 +217,10 @@ void Printer::expression(const Expression& e, Level minimum) {
       expression(*as<Regex>(e)->subject, kCompareLevel);
       out_ += (as<Regex>(e)->negated ? " !~ " : " =~ ") + quoted(as<Regex>(e)->pattern);
       return;
+    case ExpressionKind::kComma:
+      expression(*as<Comma>(e)->left, kCommaLevel);
+      out_ += ", ";
+      return expression(*as<Comma>(e)->right);
     case ExpressionKind::kTernary:
       expression(*as<Ternary>(e)->condition, kOrLevel);
       out_ += " ? ";

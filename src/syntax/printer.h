@@ -10,6 +10,7 @@ namespace spile::syntax {
 
 // How tightly an expression holds together, in the order of the parser's grammar: ORDER PRECEDENCE.
 enum Level : int {
+  kCommaLevel,
   kAssignmentLevel,
   kTernaryLevel,
   kOrLevel,

@@ -125,6 +125,8 @@ class Parser {
 
   // ---- expressions (parse_expression.cpp)
   ExpressionPtr parse_expression();
+  ExpressionPtr parse_sequence();
+  ExpressionPtr parse_commas(ExpressionPtr first);
   ExpressionPtr parse_printable();
   ExpressionPtr parse_condition(std::string_view of);
   ExpressionPtr parse_ternary();

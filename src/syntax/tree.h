@@ -39,6 +39,7 @@ enum class ExpressionKind : uint8_t {
   kConcatenation,
   kRegex,
   kTernary,
+  kComma,
   kAssignment,
   kIn,
   kCall,
@@ -220,6 +221,12 @@ struct Ternary : Expression {
   static constexpr ExpressionKind kKind = ExpressionKind::kTernary;
   explicit Ternary(SourceRange r) : Expression(kKind, r) {}
   ExpressionPtr condition, if_true, if_false;
+};
+
+struct Comma : Expression {  // (a, b): a for its effects, the value of b
+  static constexpr ExpressionKind kKind = ExpressionKind::kComma;
+  explicit Comma(SourceRange r) : Expression(kKind, r) {}
+  ExpressionPtr left, right;
 };
 
 struct Assignment : Expression {

@@ -158,6 +158,8 @@ std::string shape(const Expression* pointer) {
       const auto& node = *as<Regex>(e);
       return bracketed(node.negated ? "!~" : "=~", shape(node.subject.get()), "'" + node.pattern + "'");
     }
+    case ExpressionKind::kComma:
+      return bracketed(",", shape(as<Comma>(e)->left.get()), shape(as<Comma>(e)->right.get()));
     case ExpressionKind::kTernary: {
       const auto& node = *as<Ternary>(e);
       return bracketed("?", shape(node.condition.get()), shape(node.if_true.get()), shape(node.if_false.get()));

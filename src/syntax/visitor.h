@@ -124,6 +124,10 @@ void expression_children(Node& e, F&& f) {
     case ExpressionKind::kRegex:
       visit(to<Regex>(e).subject, f);
       return;
+    case ExpressionKind::kComma:
+      visit(to<Comma>(e).left, f);
+      visit(to<Comma>(e).right, f);
+      return;
     case ExpressionKind::kTernary:
       visit(to<Ternary>(e).condition, f);
       visit(to<Ternary>(e).if_true, f);
