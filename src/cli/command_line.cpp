@@ -8,9 +8,12 @@
 #include <stdlib.h>
 
 #include <cstring>
+#include <iostream>
 
 #include "cli/option_table.h"
 #include "cli/rc_file.h"
+#include "editor/interactive.h"
+#include "editor/language_server.h"
 
 namespace spile::cli {
 
@@ -102,7 +105,8 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
     return Error{"a script can't be given together with -l, -L or --dump-...", {}};
   }
   if (!listing && !has_text) {
-    if (words.empty() && options.additional_texts.empty()) {
+    bool may_lack = reading.interactive || reading.language_server;
+    if (words.empty() && options.additional_texts.empty() && !may_lack) {
       return Error{"a script must be specified", "name a file, or give a script with -e; see spile --help"};
     }
     if (words.empty()) {
@@ -158,6 +162,10 @@ Result<std::optional<int>> read(int argc, char** argv, Reading& reading) {
     return std::optional<int>(status);
   }
   TRY_DO(check_options(reading, std::move(words)));
+  if (reading.interactive) return std::optional<int>(editor::run_interactive(reading.options));
+  if (reading.language_server) {
+    return std::optional<int>(editor::run_language_server(reading.options, std::cin, std::cout));
+  }
   return std::optional<int>();
 }
 

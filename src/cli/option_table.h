@@ -18,6 +18,7 @@ struct Reading {
   session::Options options;
   bool help = false, version = false, merge = false, clean_cache = false;
   pid_t flight_dump = 0;
+  bool interactive = false, language_server = false;
 };
 
 enum class Takes : uint8_t { kNothing, kValue, kMaybe };  // kMaybe: only as --name=VALUE
