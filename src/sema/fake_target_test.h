@@ -41,7 +41,7 @@ class FakeTarget : public TargetInfo {
       points[0].domain = Domain::kKernel;
       return points;
     }
-    if (family == "process" && c.size() >= 2 && c[1].name == "function") return functions(*c[1].text, c.size() > 2);
+    if (family == "process" && c.size() >= 2 && c[1].name == "function" && c[1].text) return functions(*c[1].text, c.size() > 2);
     return Error{"unknown probe point '" + family + "'", ""};
   }
 

@@ -69,9 +69,7 @@ class Terminal:
 
 terminal = Terminal()
 terminal.until("spile> ")
-terminal.type("printl\t")
-terminal.until("println")
-terminal.type("(6 * 7)\n")
+terminal.type("printl\t(6 * 7)\n")
 terminal.until("\n42")
 terminal.until("spile> ")
 terminal.type("\x1b[A\n")
