@@ -7,6 +7,7 @@
 //   globals_offset        globals shared by all threads    (layout: codegen's ArenaLayout; locked or controller-only)
 //   slots_offset          thread slot 0
 //                         thread slot 1 ...                (slot_count of slot_stride bytes; untouched ones cost nothing)
+//   tables_offset         module maps and tables           (abi/stack_tables.h; only where a script asks for stacks)
 //
 // A thread slot belongs to one thread of one traced process (or to the controller: slot 0):
 //
@@ -69,6 +70,8 @@ struct ArenaHeader {
   uint64_t clock_base_tsc;
   uint64_t clock_base_ns;
   int64_t target_pid;  // target()
+  // Which ModuleMap (abi/stack_tables.h) the controller's own handlers name addresses by; 0: none.
+  uint64_t controller_module_map;
 };
 static_assert(sizeof(ArenaHeader) <= kPageSize);
 
@@ -119,7 +122,9 @@ struct ProcessTable {
   ThreadTableEntry entries[kThreadTableEntries];
   uint32_t no_system_calls;  // the process runs under a seccomp filter: claim without getpid and gettid
   uint32_t self_pointers;    // 1: the word at fs:0 is the fs base, as the psABI says; 2: a thread was met where it is not
-  uint32_t pad[14];
+  // Offset of the process's ModuleMap (abi/stack_tables.h) in the arena; 0: there is none. The controller writes it.
+  uint64_t module_map;
+  uint32_t pad[12];
 };
 
 // What the image's first bytes are; the engine fills them for each process before any site is armed. Read-only to the

@@ -21,8 +21,11 @@ struct Context {
   int32_t nesting_left;      // MAXNESTING
   uint16_t epoch;            // native: whose shards this handler writes
   uint16_t overflow;         // native: 1 where the slot is the overflow slot, held by its lock until leave
+  uint32_t frame_kind;       // native: FrameKind (abi/stack_tables.h); the rest is valid unless it is kNoFrame
+  uint32_t pad;
+  uint64_t user_pc, user_sp, user_fp;  // of the probed place: rip, rsp, rbp
 };
-static_assert(sizeof(Context) == 56);
+static_assert(sizeof(Context) == 88);
 
 // A map's constant properties; codegen emits one constant per array.
 struct MapShape {

@@ -15,10 +15,20 @@ enum RecordKind : uint16_t {
   kWarning = 4,     // payload: a string, to be written to standard error as "WARNING: ..."
   kHistogram = 5,   // id: format index of the histogram; payload: the aggregate (aggregate.h), then its buckets
   kExit = 6,        // exit() was called (kernel domain; elsewhere ArenaHeader::exit_requested)
+  kBacktrace = 8,   // id: SymbolStyle; payload: a ModuleMap's offset, then addresses, the innermost first; in the top bit
+                    // of each whether it is where the thread is (1), or a return address
+  kSymbols = 9,     // id: SymbolStyle; payload: a ModuleMap's offset, a string of addresses in hexadecimal
   kSystem = 12,     // payload: a string: a shell command that system() wants run
   kSwitchFile = 13, // switch_file(): output goes on in the next file of -S
   kErrorText = 7,   // payload: a string: error("...") of a script
 };
+
+// How an address is written, a line for each.
+enum SymbolStyle : uint32_t {
+  kSymbolFull,   //  0x401136 : main+0x10/0x25 [/usr/bin/x]
+  kSymbolBrief,  // main+0x10
+};
+inline constexpr uint64_t kExactAddress = uint64_t{1} << 63;
 
 // Arguments: a long is 8 bytes; a string is a 4-byte length, then its bytes without NUL, padded to 8 in all.
 struct RecordHeader {

@@ -74,6 +74,7 @@ void Compiler::define_constants(ScriptModule& module, bool in_controller) {
   module.define_constant("spile_rt_scratch_size", arena.scratch_size);
   module.define_constant("spile_rt_ring_offset", arena.ring_offset);
   module.define_constant("spile_rt_ring_size", arena.ring_size);
+  module.define_constant("spile_rt_max_backtrace", static_cast<uint32_t>(program_.limits.max_backtrace));
   module.cells();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "abi/map_layout.h"
+#include "sema/intrinsics.h"
 
 namespace spile::codegen {
 
@@ -13,6 +14,7 @@ using sema::Sharing;
 constexpr uint64_t kCacheLine = 64;
 constexpr uint64_t kLargestArena = 1ull << 46;       // half of what a process can map
 constexpr uint64_t kLargestRegion = 0xffff0000;      // slots are addressed by 32 bits inside
+constexpr uint64_t kTablesSize = 256ull << 20;       // of modules' unwind rules and symbols; what is not used costs nothing
 constexpr uint32_t kIterationBytes = 32;             // a foreach's snapshot, per element
 constexpr uint32_t kNestedIterations = 4;
 
@@ -191,6 +193,12 @@ Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& op
   arena.ring_size = options.ring_size;
   arena.slot_stride = align(ring_offset + arena.ring_size, abi::kPageSize);
   arena.size = arena.slots_offset + arena.slot_stride * arena.slot_count;
+  constexpr uint32_t kStacks = sema::kNeedsStack | sema::kNeedsModules | sema::kNeedsSymbols | sema::kNeedsLines;
+  if (has_targets && program.needs & kStacks) {
+    arena.tables_offset = arena.size;
+    arena.tables_size = program.needs & sema::kNeedsLines ? 2 * kTablesSize : kTablesSize;
+    arena.size += arena.tables_size;
+  }
   if (arena.slot_stride > kLargestRegion || arena.size > kLargestArena) {
     return Error{"lay out the script's globals: they need more memory than one process can map",
                  "make arrays smaller (global a[N], -D MAXMAPENTRIES=N) or use fewer threads' slots"};

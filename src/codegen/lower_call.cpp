@@ -144,6 +144,10 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
   if (fault) {
     llvm::Value* failed = b.CreateICmpNE(b.CreateLoad(b.getInt8Ty(), fault), b.getInt8(0));
     bool has_address = arguments.size() > 1 && arguments[1]->getType()->isIntegerTy(64);
+    if (name == "spile_fn_umodname") {
+      raise_if(failed, syntax_call.range, "no module has the address %p near 'umodname'", {arguments[1]});
+      return out;
+    }
     bool writes = name.starts_with("spile_fn_set_");
     std::string text = std::string(syntax_call.name.starts_with("kernel_") ? "kernel read fault" : writes ? "write fault" : "read fault") + std::string(has_address ? " at %p" : "") + " near '" + syntax_call.name + "'";
     raise_if(failed, syntax_call.range, text, has_address ? llvm::ArrayRef<llvm::Value*>(arguments[1]) : llvm::ArrayRef<llvm::Value*>());

@@ -7,6 +7,7 @@
 //   return, exit:               guard -> find the frame -> bodies -> the real address back, guard or not -> leave
 
 #include "codegen/lower_native.h"
+#include "abi/stack_tables.h"
 #include "codegen/lowering.h"
 
 namespace spile::codegen {
@@ -28,6 +29,10 @@ class Handler {
   void leave_handler();
   llvm::Value* word_above_return_address(int64_t offset);
   void set_site(llvm::Value* cfa, llvm::Value* site_id);
+  void set_frame(uint32_t kind);
+  bool wants_stack(const std::vector<int>& probes) const {
+    return std::any_of(probes.begin(), probes.end(), [&](int index) { return probe(index).needs_stack; });
+  }
   void lower_bodies(const std::vector<int>& probes);
   void store_saves(const std::vector<Lowering::EntrySaves>& saves, llvm::Value* place);
   const sema::Probe& probe(int index) const { return unit_.program.probes[static_cast<size_t>(index)]; }
@@ -110,6 +115,25 @@ void Handler::set_site(llvm::Value* cfa, llvm::Value* site_id) {
   if (site_id) put(site_id, offsetof(abi::Context, site_id));
 }
 
+// Where a walk of the stack begins. At a return: in the caller, behind the call.
+void Handler::set_frame(uint32_t kind) {
+  if (!registers_) return;
+  auto put = [&](llvm::Value* value, size_t offset) {
+    b_.CreateStore(value, b_.CreateConstGEP1_64(b_.getInt8Ty(), context_, offset));
+  };
+  bool wanted = wants_stack(group_.entry_probes) || wants_stack(group_.return_probes);
+  put(b_.getInt32(wanted ? kind : static_cast<uint32_t>(abi::kNoFrame)), offsetof(abi::Context, frame_kind));
+  if (!wanted) return;
+  llvm::Value* pc = load_register(b_, registers_, offsetof(abi::Registers, rip));
+  if (site_.saves) {
+    int64_t back = static_cast<int64_t>(offsetof(abi::ShadowFrame, return_address)) - static_cast<int64_t>(sizeof(abi::ShadowFrame));
+    pc = b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt8Ty(), site_.saves, static_cast<uint64_t>(back)));
+  }
+  put(pc, offsetof(abi::Context, user_pc));
+  put(load_register(b_, registers_, offsetof(abi::Registers, rsp)), offsetof(abi::Context, user_sp));
+  put(load_register(b_, registers_, offsetof(abi::Registers, rbp)), offsetof(abi::Context, user_fp));
+}
+
 void Handler::lower_bodies(const std::vector<int>& probes) {
   for (int index : probes) {
     Lowering lowering(unit_, b_, context_, state_);
@@ -164,6 +188,7 @@ void Handler::lower_entry() {
     if (wants_id) id = b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(8));
   }
   set_site(cfa, id);
+  set_frame(abi::kFrameEntry);
   lower_bodies(group_.entry_probes);
   unit_.module.call_runtime(b_, "spile_rt_leave", unit_.module.none(), {context_});
   b_.CreateBr(end);
@@ -207,6 +232,7 @@ void Handler::lower_return_enter() {
     set_site(b_.CreatePtrToInt(word_above_return_address(abi::kReturnEnterCfaOffset), b_.getInt64Ty()),
              b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(8)));
   }
+  set_frame(abi::kFrameEntry);
   lower_bodies(group_.entry_probes);
   llvm::Value* mark = unit_.module.call_runtime(b_, "spile_rt_frame_mark", b_.getInt64Ty(), {context_});
   std::vector<Lowering::EntrySaves> saves;
@@ -251,6 +277,7 @@ void Handler::lower_return_exit() {
   b_.SetInsertPoint(run);
   set_site(cfa, nullptr);
   site_.saves = saves;
+  set_frame(abi::kFrameInside);
   lower_bodies(group_.return_probes);
   b_.CreateBr(give_back);
   b_.SetInsertPoint(give_back);

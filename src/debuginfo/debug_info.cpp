@@ -80,6 +80,11 @@ Result<SourcePlace> DebugInfo::source_line(FileAddress pc) {
                                  [&](DwarfReader& dwarf) { return dwarf.source_line(pc); });
 }
 
+LineRows DebugInfo::line_rows() {
+  auto dwarf = reader();
+  return dwarf.ok() ? (*dwarf)->line_rows() : LineRows{};
+}
+
 Result<FunctionRecord> DebugInfo::function_record(FileAddress function, FileAddress pc, uint64_t scope) {
   std::string key = fmt::format("function {:x} {:x}", function.value, pc.value);
   if (scope != 0) key += fmt::format(" {:x}", scope);

@@ -25,6 +25,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
 
   Result<SourcePlace> declaration(FileAddress function);
   Result<SourcePlace> source_line(FileAddress pc);
+  LineRows line_rows();
   // What symbol tables know and debug information doesn't.
   struct SymbolFacts {
     // The address of a data symbol, for variables that are only declared.

@@ -299,6 +299,35 @@ CodePlaces DwarfReader::calls(FileAddress function) {
   return places;
 }
 
+LineRows DwarfReader::line_rows() {
+  LineRows made;
+  std::unordered_map<std::string, uint32_t> files;
+  for (DwarfFile::Unit unit : file_->units()) {
+    Dwarf_Lines* lines = nullptr;
+    size_t count = 0;
+    if (dwarf_getsrclines(&unit.skeleton, &lines, &count) != 0) continue;
+    for (size_t i = 0; i < count; ++i) {
+      Dwarf_Line* line = dwarf_onesrcline(lines, i);
+      Dwarf_Addr address = 0;
+      int number = 0;
+      bool ends = false;
+      if (dwarf_lineaddr(line, &address) != 0 || dwarf_lineno(line, &number) != 0) continue;
+      dwarf_lineendsequence(line, &ends);
+      const char* name = dwarf_linesrc(line, nullptr, nullptr);
+      if (!name || number < 0) continue;
+      auto [file, added] = files.try_emplace(name, static_cast<uint32_t>(made.files.size()));
+      if (added) made.files.emplace_back(name);
+      made.rows.push_back({FileAddress(address), ends ? 0 : static_cast<uint32_t>(number), file->second});
+    }
+  }
+  // Where a sequence ends and another begins at one address, the beginning counts; else the last of them does.
+  std::stable_sort(made.rows.begin(), made.rows.end(), [](const LineRow& a, const LineRow& b) {
+    if (a.address.value != b.address.value) return a.address.value < b.address.value;
+    return a.line == 0 && b.line != 0;
+  });
+  return made;
+}
+
 std::vector<DwarfFunction> DwarfReader::all_functions() {
   std::vector<DwarfFunction> functions;
   std::unordered_set<void*> seen;  // of a function in several parts, the first one has its entry

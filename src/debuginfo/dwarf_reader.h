@@ -58,6 +58,7 @@ class DwarfReader {
   uint64_t type_named(const std::string& name);  // kUnknownType where there is none
   Result<SourcePlace> declaration(FileAddress function);
   Result<SourcePlace> source_line(FileAddress pc);
+  LineRows line_rows();
   std::vector<DwarfFunction> all_functions();
   CodePlaces inlined_calls();
   CodePlaces labels();

@@ -12,6 +12,7 @@
 #include "debuginfo/link_tables.h"
 #include "debuginfo/separate_debug.h"
 #include "debuginfo/symbols.h"
+#include "debuginfo/unwind_rows.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -37,6 +38,10 @@ class ElfModule final : public Module {
   std::optional<Function> function_at(FileAddress address) override { return symbols().containing(address); }
   std::vector<std::string> function_names() override { return symbols().names(); }
   std::optional<FileAddress> data_symbol(const std::string& name) override { return symbols().data_symbol(name); }
+
+  std::vector<UnwindRow> unwind_rows() override { return read_unwind_rows(*image_, separate_debug()); }
+  std::vector<Function> all_functions() override { return symbols().all(); }
+  LineRows line_rows() override { return has_debug_info() ? info().line_rows() : LineRows{}; }
 
   bool has_debug_info() override { return !info().debug_file().empty(); }
   const std::string& debug_file() override { return info().debug_file(); }

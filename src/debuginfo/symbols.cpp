@@ -128,6 +128,20 @@ std::optional<Function> SymbolTable::containing(FileAddress address) {
   return function;
 }
 
+std::vector<Function> SymbolTable::all() {
+  sort();
+  std::vector<Function> functions;
+  for (size_t first = 0; first < symbols_.size();) {
+    const size_t last = end_of_group(first);
+    size_t chosen = first;
+    for (size_t i = first + 1; i < last; ++i)
+      if (better_name(symbols_[i], symbols_[chosen])) chosen = i;
+    functions.push_back(function_of(first, last, chosen));
+    first = last;
+  }
+  return functions;
+}
+
 std::vector<std::string> SymbolTable::names() {
   std::unordered_set<std::string> names;
   for (const Symbol& symbol : symbols_) {

@@ -23,6 +23,7 @@ class SymbolTable {
   // with_split: "foo" finds foo.part.0 too.
   std::vector<Function> matching(const NamePattern& pattern, bool with_split);
   std::optional<Function> containing(FileAddress address);
+  std::vector<Function> all();
   std::vector<std::string> names();
   std::optional<FileAddress> data_symbol(std::string_view name) const;
   bool has_static_symbols() const { return has_static_symbols_; }

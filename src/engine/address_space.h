@@ -70,6 +70,7 @@ struct AddressSpace {
   bool linker_sought = false;
   Address trap_table;  // of breakpoints, in one of the regions; 0: none
   uint64_t trap_count = 0;
+  uint64_t module_map = 0;  // what the process table says
 
   // By Mechanism::kInt3: what begins at `address`, or nullptr.
   const PatchedSite* breakpoint_at(Address address) const;

@@ -15,6 +15,7 @@
 #include <set>
 #include <tuple>
 
+#include "abi/arena.h"
 #include "engine/address_space.h"
 #include "engine/breakpoints.h"
 #include "engine/dynamic_linker.h"
@@ -85,6 +86,8 @@ class EngineImpl final : public Engine, TraceListener {
   Result<void> arm_space(AddressSpace& space, ArmReport& report);
   Result<void> guard(SetupContext& context, AddressSpace& space, BuiltSites& built);
   void refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module> present);
+  void describe_modules(AddressSpace& space, pid_t pid);
+  void write_module_map(AddressSpace& space);
   void watch_linker(AddressSpace& space, SetupContext& context, pid_t pid, std::vector<PatchedSite>& sites);
   Result<void> apply_sites(AddressSpace& space, std::vector<PatchedSite> sites, ArmReport& report,
                            const std::function<void(Address)>& untouched);
@@ -265,6 +268,19 @@ void EngineImpl::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Mod
   space.modules = std::move(now);
 }
 
+void EngineImpl::describe_modules(AddressSpace& space, pid_t pid) {
+  if (!options_.describe_modules) return;
+  std::vector<Module> modules;
+  for (auto& [path, loaded] : space.modules) modules.push_back(loaded.module);
+  space.module_map = options_.describe_modules(pid, modules);
+  write_module_map(space);
+}
+
+void EngineImpl::write_module_map(AddressSpace& space) {
+  if (space.process_table.size() == 0 || space.module_map == 0) return;
+  (void)space.memory.write_value(space.process_table.begin + offsetof(abi::ProcessTable, module_map), space.module_map);
+}
+
 void EngineImpl::watch_linker(AddressSpace& space, SetupContext& context, pid_t pid, std::vector<PatchedSite>& sites) {
   if (std::exchange(space.linker_sought, true)) return;
   std::vector<Module> modules;
@@ -312,6 +328,7 @@ Result<void> EngineImpl::arm_space(AddressSpace& space, ArmReport& report) {
   refresh_modules(space, pid, find_modules(pid, map, space.memory));
   SetupContext context{*tracer_, image_, geometry_, arena_fd_.get()};
   TRY_DO(map_arena(context, space));
+  describe_modules(space, pid);
 
   std::vector<PatchedSite> sites;
   watch_linker(space, context, pid, sites);
@@ -497,6 +514,7 @@ void EngineImpl::process_forked(Thread& parent, Process& child, bool shares_memo
   space->linker_sought = from->linker_sought;
   space->trap_table = from->trap_table;
   space->trap_count = from->trap_count;
+  space->module_map = from->module_map;
   child.space = space;
   // The child's table of thread slots is empty, so nobody but us can finish the calls that its parent had pending.
   tracer_->hold(parent);
@@ -509,6 +527,7 @@ void EngineImpl::finish_fork(const Work& work) {
   Process* child = tracer_->find_process(work.pid);
   Thread* first = tracer_->find_thread(work.pid);
   if (first && child && tracer_->await_stop(*first).ok()) {
+    write_module_map(*child->space);  // the table was wiped
     ThreadRegisters registers;
     if (parent && parent->process->space && native_architecture().read_registers(parent->tid, registers).ok()) {
       const AddressSpace& space = *parent->process->space;

@@ -149,8 +149,13 @@ struct Event {
 // processes), beside those already given to arm(). A module (device and inode) is asked about once.
 using ModuleResolver = std::function<std::vector<SiteRequest>(pid_t pid, const Module& module)>;
 
+// Asked when what a process has mapped is known or has changed, before any new code of it has run. The answer becomes its
+// ProcessTable::module_map.
+using ModuleDescriber = std::function<uint64_t(pid_t pid, std::span<const Module> modules)>;
+
 struct EngineOptions {
   ModuleResolver resolve_module;     // may be empty
+  ModuleDescriber describe_modules;  // may be empty
   uint64_t stop_patience_ms = 2000;  // for a thread that doesn't stop (uninterruptible sleep)
 };
 

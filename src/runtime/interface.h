@@ -46,6 +46,7 @@ extern const uint32_t spile_rt_scratch_offset;
 extern const uint32_t spile_rt_scratch_size;
 extern const uint32_t spile_rt_ring_offset;
 extern const uint32_t spile_rt_ring_size;
+extern const uint32_t spile_rt_max_backtrace;  // MAXBACKTRACE: frames
 
 // -- handler life. enter: finds the thread's slot, refuses (false, counted) when a handler runs there already. The
 // context's arena and slot are valid even then, for return_exit.

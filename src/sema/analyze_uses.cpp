@@ -172,6 +172,8 @@ void analyze_uses(Elaboration& e) {
       if ((needs & kNeedsSite) && probe.points.size() > 1) probe.needs_site_id = true;
       // What a function returns is at hand without saving them.
       if ((needs & kNeedsRegisters) && intrinsics()[intrinsic].name != "returnval") probe.needs_registers = true;
+      e.program.needs |= needs;
+      if ((needs & kNeedsStack) && probe.domain == Domain::kTarget) probe.needs_stack = probe.needs_registers = true;
     }
     if (probe.domain == Domain::kTarget && writes_register(probe)) probe.needs_registers = true;
     for (const Binding& binding : probe.bindings) {

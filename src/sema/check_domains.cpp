@@ -34,6 +34,12 @@ bool is_register_name(const std::string& name) {
   return names.count(name) > 0;
 }
 
+// print_backtrace: print_ubacktrace; symname: usymname.
+std::string user_form(const std::string& name) {
+  size_t at = name.starts_with("print_") ? 6 : name.starts_with("sprint_") ? 7 : 0;
+  return std::string(name).insert(at, "u");
+}
+
 class DomainChecker {
  public:
   explicit DomainChecker(Elaboration& e) : e_(e) {}
@@ -69,7 +75,11 @@ class DomainChecker {
                       : probe_->domain == Domain::kTarget   ? kInTarget
                                                             : kInKernel;
     if (!(intrinsic.domains & domain)) {
-      if (domain == kInController) {
+      if (intrinsic.domains == kInKernel) {
+        bool is_user = find_intrinsic(user_form(call.name)) >= 0;
+        error(call, from, fmt::format("'{}' is about the kernel's own stack and symbols, which this probe does not see", call.name),
+              is_user ? fmt::format("{}() is the same for the program's", user_form(call.name)) : "");
+      } else if (domain == kInController) {
         error(call, from, fmt::format("'{}' needs a traced program, and {} probe runs in none", call.name, article()),
               {});
       } else {

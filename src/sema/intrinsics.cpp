@@ -156,6 +156,44 @@ std::vector<Intrinsic> make_table() {
       {"u64_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
       {"pointer_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
 
+      // Stacks, and what addresses are called. In the controller there is no stack, but addresses that probes have kept
+      // can be named.
+      {"ubacktrace", kString, {}, kNeedsStack, kInController | kInTarget, true},
+      {"ucallers", kString, {kLong}, kNeedsStack, kInController | kInTarget, true},
+      {"ustack", kLong, {kLong}, kNeedsStack, kInController | kInTarget, true},
+      {"uaddr", kLong, {}, kNeedsStack, kInController | kInTarget, true},
+      {"print_ubacktrace", kNone, {}, kNeedsStack, kInController | kInTarget, false},
+      {"print_ubacktrace_brief", kNone, {}, kNeedsStack, kInController | kInTarget, false},
+      {"sprint_ubacktrace", kString, {}, kNeedsStack | kNeedsSymbols, kInController | kInTarget, true},
+      {"print_ustack", kNone, {kString}, kNeedsModules, kInController | kInTarget, false},
+      {"print_usyms", kNone, {kString}, kNeedsModules, kInController | kInTarget, false},
+      {"sprint_ustack", kString, {kString}, kNeedsSymbols, kInController | kInTarget, true},
+      {"sprint_usyms", kString, {kString}, kNeedsSymbols, kInController | kInTarget, true},
+      {"usymname", kString, {kLong}, kNeedsSymbols, kInController | kInTarget, true},
+      {"usymdata", kString, {kLong}, kNeedsSymbols, kInController | kInTarget, true},
+      {"umodname", kString, {kLong}, kNeedsSymbols | kCanFail, kInController | kInTarget, true},
+      {"usymfile", kString, {kLong}, kNeedsLines, kInController | kInTarget, true},
+      {"usymline", kString, {kLong}, kNeedsLines, kInController | kInTarget, true},
+      {"usymfileline", kString, {kLong}, kNeedsLines, kInController | kInTarget, true},
+
+      // Of the kernel's own stack and symbols: what a probe in a process can't see.
+      {"backtrace", kString, {}, kNeedsNothing, kInKernel, true},
+      {"callers", kString, {kLong}, kNeedsNothing, kInKernel, true},
+      {"stack", kLong, {kLong}, kNeedsNothing, kInKernel, true},
+      {"addr", kLong, {}, kNeedsNothing, kInKernel, true},
+      {"print_backtrace", kNone, {}, kNeedsNothing, kInKernel, false},
+      {"sprint_backtrace", kString, {}, kNeedsNothing, kInKernel, true},
+      {"print_stack", kNone, {kString}, kNeedsNothing, kInKernel, false},
+      {"print_syms", kNone, {kString}, kNeedsNothing, kInKernel, false},
+      {"sprint_stack", kString, {kString}, kNeedsNothing, kInKernel, true},
+      {"sprint_syms", kString, {kString}, kNeedsNothing, kInKernel, true},
+      {"symname", kString, {kLong}, kNeedsNothing, kInKernel, true},
+      {"symdata", kString, {kLong}, kNeedsNothing, kInKernel, true},
+      {"symfile", kString, {kLong}, kNeedsNothing, kInKernel, true},
+      {"symline", kString, {kLong}, kNeedsNothing, kInKernel, true},
+      {"symfileline", kString, {kLong}, kNeedsNothing, kInKernel, true},
+      {"modname", kString, {kLong}, kNeedsNothing, kInKernel, true},
+
       // Registers by name: "rax", "eax", "ax", "al". Always a literal; check-statements sees to that and to its
       // spelling.
       {"register", kLong, {kString}, kNeedsRegisters, kInTraced, true},

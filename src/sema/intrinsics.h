@@ -15,6 +15,10 @@ enum IntrinsicNeeds : uint32_t {
   kNeedsSite = 1,       // pp(), probefunc(), ppfunc(): which of the probe's points
   kNeedsArguments = 2,  // int_arg(n): the argument registers at a function's entry
   kNeedsRegisters = 4,  // register("rbx")
+  kNeedsStack = 16,     // ubacktrace(): pc, stack and frame pointer of the probed place
+  kNeedsModules = 32,   // print_usyms(): which process the addresses are of
+  kNeedsSymbols = 64,   // usymname(): names of symbols in the arena
+  kNeedsLines = 128,    // usymline(): line numbers there
   kCanFail = 8,         // the runtime function's last parameter is bool* fault; true is a script error
 };
 constexpr uint32_t kNeedsGuru = 1u << 20;  // changes the traced program: only with -g

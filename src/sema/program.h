@@ -46,6 +46,7 @@ struct Probe {
   std::vector<GlobalUse> uses;    // kLocked globals to be locked for the body, ascending by index
   std::vector<syntax::Global*> condition_reads;  // what `condition` depends on: when none of these has changed, nor has it
   bool needs_site_id = false;     // ppfunc(), pp() and the like with more than one point
+  bool needs_stack = false;       // walks the user-space stack, or tells where it is
   bool needs_registers = false;   // more registers than the six of arguments (or rax, rdx at a return)
   bool only_accumulates = false;  // nothing but additions to sharded scalars, conditions and arithmetic: no guard
 };
@@ -71,6 +72,7 @@ struct Limits {                     // SystemTap's names and defaults (-D)
   int64_t max_map_entries = 2048;   // MAXMAPENTRIES
   int64_t max_errors = 0;           // MAXERRORS
   int64_t max_skipped = 100;        // MAXSKIPPED
+  int64_t max_backtrace = 128;      // MAXBACKTRACE: frames of a stack
 };
 
 struct Program {
@@ -83,6 +85,7 @@ struct Program {
   std::vector<Probe> probes;
   std::vector<SiteGroup> site_groups;  // Domain::kTarget
   std::vector<ArmedSite> sites;        // Domain::kTarget; index = site id
+  uint32_t needs = 0;  // IntrinsicNeeds of all probes together
   Limits limits;
   bool guru = false;
   bool unoptimised = false;      // -u

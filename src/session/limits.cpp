@@ -25,6 +25,7 @@ constexpr LimitName kLimits[] = {
     {"MAXSTRINGLEN", &sema::Limits::max_string_length, 16, 16384},
     {"MAXMAPENTRIES", &sema::Limits::max_map_entries, 1, 4'000'000},
     {"MAXERRORS", &sema::Limits::max_errors, 0, INT32_MAX},
+    {"MAXBACKTRACE", &sema::Limits::max_backtrace, 1, 1024},
     {"MAXSKIPPED", &sema::Limits::max_skipped, 0, INT32_MAX},
 };
 

@@ -178,6 +178,12 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
     case abi::kText:
       append_record_text(text_, script_.formats, header, payload, size);
       break;
+    case abi::kBacktrace:
+      text_ = stacks_ ? stacks_->backtrace_text(header.id, size / 8 - std::min<size_t>(size / 8, 1), arguments) : "<no user backtrace>\n";
+      break;
+    case abi::kSymbols:
+      if (stacks_) text_ = stacks_->symbols_text(header.id, arguments);
+      break;
     case abi::kWarning:
       write_warning(arguments.next_string());
       break;

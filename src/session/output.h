@@ -18,6 +18,7 @@
 #include "session/output_file.h"
 #include "session/shell_commands.h"
 #include "session/stream_file.h"
+#include "session/stack_tables.h"
 
 namespace spile::session {
 
@@ -27,6 +28,9 @@ class Output {
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
+
+  // Who names addresses; may be null. Must outlive this.
+  void name_addresses_by(StackTables* stacks) { stacks_ = stacks; }
 
   // Takes what the rings hold now. True if there was anything.
   bool collect(Arena& arena);
@@ -74,6 +78,7 @@ class Output {
   std::vector<char> stream_bytes_;        // of the ring being taken
   bool stream_usable_ = true;
   std::set<std::string, std::less<>> warned_;  // each warning is told once
+  StackTables* stacks_ = nullptr;
   uint64_t errors_ = 0;
   uint64_t suppressed_errors_ = 0;
   bool exit_requested_ = false;

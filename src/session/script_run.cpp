@@ -101,6 +101,7 @@ Result<void> ScriptRun::prepare() {
   if (options_.flight_recorder && options_.output_file.empty()) {
     TRY(flight_, FlightSocket::listen());
   }
+  if (target_) output_->name_addresses_by(target_->stacks());
   TRY(controller_, Controller::place(script_.controller, *arena_, [this] { output_->collect_controller(*arena_); }));
   controller_->initialise();
 

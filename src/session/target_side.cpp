@@ -18,6 +18,12 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
       return side->unwind_requests(module);
     };
   }
+  bool wants_stacks = script.layout.tables_size != 0;
+  if (wants_stacks) {
+    engine_options.describe_modules = [side = side.get()](pid_t pid, std::span<const engine::Module> modules) {
+      return side->describe_modules(pid, modules);
+    };
+  }
   TRY(side->engine_, engine::Engine::create(std::move(engine_options)));
   if (!script.target.image.bytes.empty()) {
     const codegen::ArenaLayout& layout = script.layout;
@@ -30,6 +36,7 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
     geometry.shadow_stride = layout.shadow_stride;
     geometry.shadow_capacity = layout.shadow_capacity;
     TRY_DO(side->engine_->set_image(script.target.image, geometry));
+    if (wants_stacks) side->stacks_ = std::make_unique<StackTables>(side->engine_->arena(), script.layout, program.needs);
   }
   return side;
 }
@@ -104,6 +111,13 @@ Result<void> TargetSide::arm() {
     return Error{fmt::format("none of the {} sites could be armed", script_sites.size()), "see the warnings above"};
   }
   return {};
+}
+
+uint64_t TargetSide::describe_modules(pid_t pid, std::span<const engine::Module> modules) {
+  uint64_t map = stacks_->describe(pid, modules);
+  // What end and timer probes name addresses by: the process that was asked for.
+  if (pid == pid_ || pid_ == 0) reinterpret_cast<abi::ArenaHeader*>(engine_->arena().data())->controller_module_map = map;
+  return map;
 }
 
 void TargetSide::tell(const engine::ArmReport& report, bool initial) {

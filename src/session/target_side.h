@@ -10,6 +10,7 @@
 #include "sema/program.h"
 #include "session/arena.h"
 #include "session/options.h"
+#include "session/stack_tables.h"
 
 namespace spile::session {
 
@@ -21,6 +22,8 @@ class TargetSide {
 
   // The shared arena's memory; empty for a script without target probes.
   std::span<uint8_t> arena_memory() { return engine_->arena(); }
+  // Names of addresses; null for a script that asks for none.
+  StackTables* stacks() { return stacks_.get(); }
 
   // Starts -c's command, standing still, or attaches to -x's process. The process, or 0 where neither was asked for.
   Result<pid_t> acquire();
@@ -55,6 +58,9 @@ class TargetSide {
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
   const Options& options_;
+  uint64_t describe_modules(pid_t pid, std::span<const engine::Module> modules);
+
+  std::unique_ptr<StackTables> stacks_;
   std::unique_ptr<engine::Engine> engine_;
   pid_t pid_ = 0;
   bool resumed_ = false;

@@ -17,6 +17,8 @@
 #include "runtime/native/script_process.cpp"
 #include "runtime/native/script_strings.cpp"
 #include "runtime/native/script_system.cpp"
+#include "runtime/native/stack_strings.cpp"
 #include "runtime/native/storage.cpp"
 #include "runtime/native/string.cpp"
 #include "runtime/native/thread.cpp"
+#include "runtime/native/unwind.cpp"

@@ -124,6 +124,10 @@ SPILE_INLINE inline void give_lock(uint32_t* lock) {
   store_release(lock, 0u);
 }
 
+// The return address that a word on the stack stands for: itself, or what a pending return of ours has put away. `from`:
+// where the search in the shadow stack begins, and then how far it got (~0u at first). 0: not to be found.
+uint64_t real_return_address(abi::ThreadSlot* slot, uint64_t stack_slot, uint64_t word, uint32_t* from);
+
 // Word-at-a-time string length and copying of possibly long ranges (memory.cpp).
 uint32_t bounded_length(const char* text, uint32_t limit);
 void copy_bytes(void* to, const void* from, uint64_t count);

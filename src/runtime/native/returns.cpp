@@ -50,6 +50,25 @@ bool is_pending(const ShadowFrame* frame) {
   return load_word<8>(frame->stack_slot, &word) && is_returned(word);
 }
 
+}  // namespace
+
+uint64_t real_return_address(ThreadSlot* slot, uint64_t stack_slot, uint64_t word, uint32_t* from) {
+  if (!is_returned(word)) return word;
+  uint32_t depth = slot->shadow_depth;
+  if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
+  if (*from < depth) depth = *from;
+  for (uint32_t index = depth; index-- > 0;) {
+    ShadowFrame* frame = frame_at(slot, index);
+    if (frame->stack_slot != stack_slot) continue;
+    *from = index;
+    word = frame->return_address;
+    if (!is_returned(word)) return word;
+  }
+  return 0;
+}
+
+namespace {
+
 void drop_holes(ThreadSlot* slot) {
   while (slot->shadow_depth > 0) {
     ShadowFrame* top = frame_at(slot, slot->shadow_depth - 1);

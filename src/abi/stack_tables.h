@@ -1,0 +1,90 @@
+#pragma once
+// What handlers need to walk a user-space stack and to name addresses, prepared by the controller in the arena's last
+// part (ArenaLayout::tables_offset). Every offset called "table" or "map" counts from the arena's start, those inside a
+// ModuleTable from the table's start.
+//
+//   ModuleMap      what one process image has mapped: StackModule[count], by `begin`. ProcessTable::module_map tells
+//                  which one a process uses; maps and tables are never changed once they are published, nor removed.
+//   ModuleTable    one ELF file, shared by all processes that map it:
+//
+//     ModuleTable | pages: uint32_t[page_count + 1] | pcs: uint32_t[row_count] | rules: UnwindRule[row_count]
+//                 | symbols: TableSymbol[symbol_count] | lines: TableLine[line_count] | text: NUL-terminated strings
+//
+// pcs are offsets from text_begin, ascending; rule n holds from pcs[n] up to pcs[n + 1]. pages[p] is the last row that
+// begins at or before offset p << kTablePageShift, so that few rows are left to look at. Rules are what .eh_frame
+// (DWARF 5 §6.4) says, reduced to what compilers emit, as the kernel's ORC does.
+
+#include <stdint.h>
+
+namespace spile::abi {
+
+enum UnwindKind : uint8_t {
+  kUnwindUnknown,   // no rule: the walk ends here, unless frame pointers lead on
+  kUnwindEnd,       // the outermost frame
+  kUnwindRsp,       // CFA = rsp + offset
+  kUnwindRbp,       // CFA = rbp + offset
+  kUnwindRspLoad,   // CFA = [rsp + offset] + addend
+  kUnwindRbpLoad,   // CFA = [rbp + offset] + addend
+  kUnwindPlt,       // CFA = rsp + 8, and 8 more from byte `offset` of each 16-byte entry on
+  kUnwindSignal,    // rsp points to the kernel's ucontext
+};
+enum UnwindFrame : uint8_t {
+  kFrameSame,    // rbp is the caller's
+  kFrameAtCfa,   // the caller's rbp is at [CFA + frame_offset]
+  kFrameAtRbp,   // ... at [rbp + frame_offset]
+};
+
+// The return address is at [CFA - 8], but for kUnwindSignal.
+struct UnwindRule {
+  UnwindKind kind;
+  UnwindFrame frame;
+  int16_t frame_offset;
+  int16_t offset;
+  int16_t addend;
+};
+static_assert(sizeof(UnwindRule) == 8);
+
+struct TableSymbol {
+  uint32_t begin;  // offset from text_begin
+  uint32_t size;
+  uint32_t name;   // offset into the text
+};
+struct TableLine {
+  uint32_t begin;  // offset from text_begin
+  uint32_t line;   // 0: from here on nothing is known
+  uint32_t file;   // offset into the text
+};
+
+inline constexpr uint32_t kTablePageShift = 8;
+
+struct ModuleTable {
+  uint64_t text_begin;  // file address
+  uint64_t text_size;
+  uint32_t row_count, page_count, symbol_count, line_count;
+  uint64_t pages, pcs, rules, symbols, lines, text;
+  uint32_t path, name;  // offsets into the text: the file, and its name without directories
+};
+
+struct StackModule {
+  uint64_t begin, end;  // run-time addresses of its executable memory
+  uint64_t bias;        // run-time minus file address
+  uint64_t base;        // run-time address of the whole module's begin
+  uint64_t size;        // of the whole module in memory
+  uint64_t table;
+};
+struct ModuleMap {
+  uint64_t count;
+  // StackModule[count]
+};
+
+// Most frames of one walk, whatever MAXBACKTRACE says.
+inline constexpr uint32_t kMostFrames = 1024;
+
+// A return probe's site, an entry, or the middle of a function: what Context::frame_kind says of `user_pc`.
+enum FrameKind : uint32_t {
+  kNoFrame,      // the handler has no registers: nothing to walk
+  kFrameEntry,   // at a function's first instruction: the return address is at [rsp]
+  kFrameInside,  // anywhere else
+};
+
+}  // namespace spile::abi

@@ -1,0 +1,17 @@
+#pragma once
+// Call frame information as rows: .eh_frame (System V psABI x86-64 §3.7, LSB "Exception Frames") and .debug_frame (DWARF 5
+// §6.4) run once, ahead of time, for every pc, and reduced to what a stack walker without an interpreter can follow
+// (abi/stack_tables.h). What it can't follow becomes kUnwindUnknown.
+
+#include <vector>
+
+#include "abi/stack_tables.h"
+#include "debuginfo/debuginfo.h"
+#include "debuginfo/elf_image.h"
+
+namespace spile::debuginfo {
+
+// Ascending; each holds up to the next one's address. Damaged parts are left out. debug: may be null.
+std::vector<UnwindRow> read_unwind_rows(const ElfImage& image, const ElfImage* debug);
+
+}  // namespace spile::debuginfo

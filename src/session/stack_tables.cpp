@@ -1,0 +1,314 @@
+#include "session/stack_tables.h"
+
+#include <fmt/format.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+
+#include "abi/record.h"
+#include "sema/intrinsics.h"
+
+namespace spile::session {
+
+namespace {
+
+constexpr uint64_t kAlignment = 64;
+constexpr const char* kVdsoName = "[vdso]";
+
+struct AddressRange {
+  uint64_t begin = 0, end = 0;
+};
+// Where a process has its vdso.
+AddressRange find_vdso(const std::string& process) {
+  std::ifstream maps("/proc/" + process + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (!line.ends_with(kVdsoName)) continue;
+    AddressRange range;
+    const char* end = line.data() + line.size();
+    auto [dash, error] = std::from_chars(line.data(), end, range.begin, 16);
+    if (error != std::errc() || dash == end) return {};
+    std::from_chars(dash + 1, end, range.end, 16);
+    return range;
+  }
+  return {};
+}
+
+// The text of one table in the making.
+class StringPool {
+ public:
+  uint32_t add(const std::string& text) {
+    auto [known, added] = offsets_.try_emplace(text, static_cast<uint32_t>(bytes_.size()));
+    if (added) bytes_.insert(bytes_.end(), text.c_str(), text.c_str() + text.size() + 1);
+    return known->second;
+  }
+  const std::vector<char>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<char> bytes_;
+  std::unordered_map<std::string, uint32_t> offsets_;
+};
+
+// A ModuleTable before it has its place.
+struct TableContent {
+  abi::ModuleTable header{};
+  std::vector<uint32_t> pages, pcs;
+  std::vector<abi::UnwindRule> rules;
+  std::vector<abi::TableSymbol> symbols;
+  std::vector<abi::TableLine> lines;
+  StringPool text;
+
+  bool contains(FileAddress address) const {
+    return address.value >= header.text_begin && address.value - header.text_begin < header.text_size;
+  }
+  uint32_t offset_of(FileAddress address) const { return static_cast<uint32_t>(address.value - header.text_begin); }
+};
+
+void find_text(const debuginfo::Module& module, abi::ModuleTable& header) {
+  uint64_t begin = UINT64_MAX, end = 0;
+  for (const debuginfo::Segment& segment : module.segments()) {
+    if (!segment.executable) continue;
+    begin = std::min(begin, segment.address.value);
+    end = std::max(end, segment.address.value + segment.memory_size);
+  }
+  if (begin >= end || end - begin > UINT32_MAX) return;
+  header.text_begin = begin;
+  header.text_size = end - begin;
+}
+
+void add_rows(debuginfo::Module& module, TableContent& table) {
+  for (const debuginfo::UnwindRow& row : module.unwind_rows()) {
+    if (!table.contains(row.address)) continue;
+    table.pcs.push_back(table.offset_of(row.address));
+    table.rules.push_back(row.rule);
+  }
+  if (table.pcs.empty()) return;
+  uint64_t pages = (table.header.text_size >> abi::kTablePageShift) + 1;
+  uint32_t row = 0;
+  for (uint64_t page = 0; page <= pages; ++page) {
+    while (row + 1 < table.pcs.size() && table.pcs[row + 1] <= page << abi::kTablePageShift) ++row;
+    table.pages.push_back(row);
+  }
+}
+
+void add_symbols(debuginfo::Module& module, TableContent& table) {
+  for (const debuginfo::Function& function : module.all_functions()) {
+    if (!table.contains(function.address)) continue;
+    table.symbols.push_back({table.offset_of(function.address), static_cast<uint32_t>(std::min<uint64_t>(function.size, UINT32_MAX)),
+                             table.text.add(function.name())});
+  }
+}
+
+void add_lines(debuginfo::Module& module, TableContent& table) {
+  debuginfo::LineRows lines = module.line_rows();
+  std::vector<uint32_t> files;
+  for (const std::string& file : lines.files) files.push_back(table.text.add(file));
+  for (const debuginfo::LineRow& row : lines.rows) {
+    if (table.contains(row.address)) table.lines.push_back({table.offset_of(row.address), row.line, files[row.file]});
+  }
+}
+
+}  // namespace
+
+StackTables::StackTables(std::span<uint8_t> arena, const codegen::ArenaLayout& layout, uint32_t needs)
+    : arena_(arena), next_(layout.tables_offset), end_(layout.tables_offset + layout.tables_size), needs_(needs) {}
+
+uint64_t StackTables::allocate(uint64_t bytes) {
+  uint64_t at = (next_ + kAlignment - 1) / kAlignment * kAlignment;
+  if (at > end_ || bytes > end_ - at) {
+    if (!std::exchange(told_full_, true)) {
+      fmt::print(stderr, "WARNING: no room is left for unwind information: some stacks will be cut short\n");
+    }
+    return 0;
+  }
+  next_ = at + bytes;
+  return at;
+}
+
+uint64_t StackTables::write_table(const LoadedFile& file) {
+  TableContent table;
+  abi::ModuleTable& header = table.header;
+  header.path = table.text.add(file.path);
+  header.name = table.text.add(file.path.substr(file.path.rfind('/') + 1));
+  if (file.module) {
+    find_text(*file.module, header);
+    if (needs_ & sema::kNeedsStack) add_rows(*file.module, table);
+    if (needs_ & sema::kNeedsSymbols) add_symbols(*file.module, table);
+    if (needs_ & sema::kNeedsLines) add_lines(*file.module, table);
+  }
+  header.row_count = static_cast<uint32_t>(table.pcs.size());
+  header.page_count = static_cast<uint32_t>(table.pages.size());
+  header.symbol_count = static_cast<uint32_t>(table.symbols.size());
+  header.line_count = static_cast<uint32_t>(table.lines.size());
+  uint64_t size = sizeof header;
+  auto place = [&](const auto& part) {
+    uint64_t at = size;
+    size = (size + part.size() * sizeof part[0] + 7) / 8 * 8;
+    return at;
+  };
+  header.pages = place(table.pages);
+  header.pcs = place(table.pcs);
+  header.rules = place(table.rules);
+  header.symbols = place(table.symbols);
+  header.lines = place(table.lines);
+  header.text = place(table.text.bytes());
+  uint64_t at = allocate(size);
+  if (at == 0) return 0;
+  uint8_t* base = arena_.data() + at;
+  auto put = [&](uint64_t offset, const auto& part) {
+    if (!part.empty()) std::memcpy(base + offset, part.data(), part.size() * sizeof part[0]);
+  };
+  std::memcpy(base, &header, sizeof header);
+  put(header.pages, table.pages);
+  put(header.pcs, table.pcs);
+  put(header.rules, table.rules);
+  put(header.symbols, table.symbols);
+  put(header.lines, table.lines);
+  put(header.text, table.text.bytes());
+  return at;
+}
+
+const StackTables::LoadedFile& StackTables::file_of(pid_t pid, const engine::Module& module) {
+  auto [known, added] = files_.try_emplace({module.device, module.inode, module.path});
+  LoadedFile& file = known->second;
+  if (!added) return file;
+  file.path = module.path;
+  // In another mount namespace, or replaced, the path means another file to us.
+  debuginfo::OpenOptions options;
+  std::string root = fmt::format("/proc/{}/root", pid);
+  struct stat ours, theirs;
+  bool is_same = stat(module.path.c_str(), &ours) == 0 && ours.st_ino == module.inode;
+  if (!is_same && stat((root + module.path).c_str(), &theirs) == 0) options.root = root;
+  if (auto opened = debuginfo::Module::open(module.path, options); opened.ok()) file.module = *opened;
+  file.table = write_table(file);
+  return file;
+}
+
+// The same in all processes; read from our own.
+const StackTables::LoadedFile* StackTables::vdso_file() {
+  if (vdso_) return vdso_.get();
+  vdso_ = std::make_unique<LoadedFile>();
+  vdso_->path = kVdsoName;
+  AddressRange own = find_vdso("self");
+  vdso_fd_ = UniqueFd(memfd_create("spile-vdso", MFD_CLOEXEC));
+  auto size = static_cast<ssize_t>(own.end - own.begin);
+  if (own.end == 0 || !vdso_fd_ || write(vdso_fd_.get(), reinterpret_cast<const void*>(own.begin), static_cast<size_t>(size)) != size) {
+    return vdso_.get();
+  }
+  debuginfo::OpenOptions options;
+  options.use_cache = false;
+  auto opened = debuginfo::Module::open(fmt::format("/proc/self/fd/{}", vdso_fd_.get()), options);
+  if (opened.ok()) vdso_->module = *opened;
+  vdso_->table = write_table(*vdso_);
+  return vdso_.get();
+}
+
+void StackTables::add_vdso(pid_t pid, std::vector<MappedFile>& mapped) {
+  AddressRange range = find_vdso(std::to_string(pid));
+  if (range.end == 0) return;
+  const LoadedFile* file = vdso_file();
+  mapped.push_back({{range.begin, range.end, range.begin, range.begin, range.end - range.begin, file->table}, file});
+}
+
+uint64_t StackTables::describe(pid_t pid, std::span<const engine::Module> modules) {
+  std::vector<MappedFile> mapped;
+  for (const engine::Module& module : modules) {
+    const LoadedFile& file = file_of(pid, module);
+    for (const engine::Module::Range& range : module.text) {
+      mapped.push_back({{range.begin.value, range.end.value, module.bias, module.lowest.value,
+                         module.highest.value - module.lowest.value, file.table},
+                        &file});
+    }
+  }
+  add_vdso(pid, mapped);
+  std::erase_if(mapped, [](const MappedFile& file) { return file.place.table == 0; });
+  std::sort(mapped.begin(), mapped.end(), [](const MappedFile& a, const MappedFile& b) { return a.place.begin < b.place.begin; });
+  // A program that loads and unloads a library again and again has two maps, not thousands.
+  std::vector<uint64_t> content{mapped.size()};
+  for (const MappedFile& file : mapped) {
+    const abi::StackModule& place = file.place;
+    content.insert(content.end(), {place.begin, place.end, place.bias, place.base, place.size, place.table});
+  }
+  auto [known, added] = maps_by_content_.try_emplace(std::move(content), 0);
+  if (!added) return known->second;
+  static_assert(sizeof(abi::ModuleMap) == 8 && sizeof(abi::StackModule) == 48);
+  uint64_t at = allocate(known->first.size() * 8);
+  if (at == 0) return 0;
+  std::memcpy(arena_.data() + at, known->first.data(), known->first.size() * 8);
+  known->second = at;
+  maps_.emplace(at, std::move(mapped));
+  return at;
+}
+
+const StackTables::Name& StackTables::name_at(const LoadedFile& file, uint64_t file_address) {
+  auto [known, added] = names_.try_emplace({&file, file_address});
+  Name& name = known->second;
+  if (!added || !file.module) return name;
+  if (auto function = file.module->function_at(FileAddress(file_address))) {
+    name.function = function->name();
+    name.begin = function->address.value;
+    name.size = function->size;
+  }
+  return name;
+}
+
+void StackTables::append_line(std::string& text, uint32_t style, uint64_t map, uint64_t address, uint64_t lookup) {
+  const MappedFile* found = nullptr;
+  if (auto known = maps_.find(map); known != maps_.end()) {
+    auto after = std::upper_bound(known->second.begin(), known->second.end(), lookup,
+                                  [](uint64_t value, const MappedFile& file) { return value < file.place.end; });
+    if (after != known->second.end() && after->place.begin <= lookup) found = &*after;
+  }
+  const Name* name = found ? &name_at(*found->file, lookup - found->place.bias) : nullptr;
+  bool named = name && !name->function.empty();
+  uint64_t offset = named ? address - found->place.bias - name->begin : 0;
+  if (style == abi::kSymbolBrief) {
+    text += named ? fmt::format("{}+{:#x}\n", name->function, offset) : fmt::format("{:#x}\n", address);
+  } else if (named) {
+    text += fmt::format(" {:#x} : {}+{:#x}/{:#x} [{}]\n", address, name->function, offset, name->size, found->file->path);
+  } else if (found) {
+    text += fmt::format(" {:#x} [{}+{:#x}/{:#x}]\n", address, found->file->path, address - found->place.base, found->place.size);
+  } else {
+    text += fmt::format(" {:#x}\n", address);
+  }
+}
+
+std::string StackTables::backtrace_text(uint32_t style, size_t count, PayloadReader& payload) {
+  auto map = static_cast<uint64_t>(payload.next_long());
+  std::string text;
+  for (size_t i = 0; i < count; ++i) {
+    auto word = static_cast<uint64_t>(payload.next_long());
+    bool exact = word & abi::kExactAddress;
+    uint64_t address = word & ~abi::kExactAddress;
+    append_line(text, style, map, address, exact ? address : address - 1);
+  }
+  return text.empty() ? "<no user backtrace>\n" : text;
+}
+
+std::string StackTables::symbols_text(uint32_t style, PayloadReader& payload) {
+  auto map = static_cast<uint64_t>(payload.next_long());
+  std::string_view addresses = payload.next_string();
+  std::string text;
+  bool first = true;
+  while (!addresses.empty()) {
+    size_t begin = addresses.find_first_not_of(" \n");
+    if (begin == std::string_view::npos) break;
+    addresses.remove_prefix(begin);
+    std::string_view word = addresses.substr(0, addresses.find_first_of(" \n"));
+    addresses.remove_prefix(word.size());
+    if (word.starts_with("0x") || word.starts_with("0X")) word.remove_prefix(2);
+    uint64_t address = 0;
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), address, 16);
+    if (error != std::errc() || end != word.data() + word.size()) break;
+    // The first one is where the thread was, the others are return addresses.
+    append_line(text, style, map, address, std::exchange(first, false) ? address : address - 1);
+  }
+  return text;
+}
+
+}  // namespace spile::session

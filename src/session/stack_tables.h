@@ -1,0 +1,71 @@
+#pragma once
+// The controller's half of user-space stacks: fills the last part of the arena with unwind rules and symbols of all
+// modules that traced processes map (abi/stack_tables.h), and turns the addresses of records into text. What a process
+// had mapped is remembered, so its stacks can be named after it has gone. One thread.
+
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "abi/stack_tables.h"
+#include "base/unique_fd.h"
+#include "codegen/codegen.h"
+#include "debuginfo/debuginfo.h"
+#include "engine/engine.h"
+#include "session/printf_text.h"
+
+namespace spile::session {
+
+class StackTables {
+ public:
+  // arena: must outlive this. needs: sema::Program::needs.
+  StackTables(std::span<uint8_t> arena, const codegen::ArenaLayout& layout, uint32_t needs);
+
+  // What is to become ProcessTable::module_map of a process that has these modules.
+  uint64_t describe(pid_t pid, std::span<const engine::Module> modules);
+
+  // Of a kBacktrace record with `count` addresses, or a kSymbols record.
+  std::string backtrace_text(uint32_t style, size_t count, PayloadReader& payload);
+  std::string symbols_text(uint32_t style, PayloadReader& payload);
+
+ private:
+  struct LoadedFile {
+    std::shared_ptr<debuginfo::Module> module;  // null: can't be read
+    std::string path;
+    uint64_t table = 0;
+  };
+  struct MappedFile {
+    abi::StackModule place;
+    const LoadedFile* file;
+  };
+  struct Name {
+    std::string function;  // "": unknown
+    uint64_t begin = 0, size = 0;
+  };
+  const LoadedFile& file_of(pid_t pid, const engine::Module& module);
+  const LoadedFile* vdso_file();
+  void add_vdso(pid_t pid, std::vector<MappedFile>& mapped);
+  uint64_t write_table(const LoadedFile& file);
+  // Room for so many bytes in the tables; 0: there is none left (told once).
+  uint64_t allocate(uint64_t bytes);
+  void append_line(std::string& text, uint32_t style, uint64_t map, uint64_t address, uint64_t lookup);
+  const Name& name_at(const LoadedFile& file, uint64_t file_address);
+
+  std::span<uint8_t> arena_;
+  uint64_t next_, end_;
+  uint32_t needs_;
+  bool told_full_ = false;
+  std::map<std::tuple<uint64_t, uint64_t, std::string>, LoadedFile> files_;  // by device, inode and path
+  UniqueFd vdso_fd_;
+  std::unique_ptr<LoadedFile> vdso_;
+  std::map<std::vector<uint64_t>, uint64_t> maps_by_content_;
+  std::map<uint64_t, std::vector<MappedFile>> maps_;  // by offset
+  std::map<std::pair<const LoadedFile*, uint64_t>, Name> names_;
+};
+
+}  // namespace spile::session
