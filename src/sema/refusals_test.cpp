@@ -39,7 +39,7 @@ TEST(Refusals, Points) {
 TEST(Refusals, Names) {
   expect_error("probe begin { prnt(\"x\") }", "t.stp:1:15: error: unresolved function 'prnt'");
   expect_error("probe begin { prnt(\"x\") }", "hint: did you mean 'print'?");
-  expect_error("probe begin { print_ubacktrace() }", "'print_ubacktrace' is not available in this version");
+  expect_error("probe begin { print_backtrace() }", "'print_backtrace' is about the kernel's own stack");
   expect_error("global counts probe begin { count[1]++ }", "unresolved array 'count'");
   expect_error("global counts probe begin { count[1]++ }", "did you mean 'counts'?");
   expect_error("probe begin { foreach (k in zzz) println(k) }", "unresolved array 'zzz'");
