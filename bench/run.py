@@ -39,6 +39,7 @@ HITS = [
      'probe end { foreach (k in a) n += a[k]; println(n) }', 12, lambda n: n),
     ("if ($arg == -7) c++", 'global c probe process.function("probed") { if ($arg == -7) c++ }' + END, 3, lambda n: 0),
     (".return c++", 'global c probe process.function("probed").return { c++ }' + END, 8, lambda n: n),
+    ("if (ustack(3)) c++: 4 frames", 'global c probe process.function("probed") { if (ustack(3)) c++ }' + END, 600, lambda n: n),
     ("entry to return, <<< ns", 'global s probe process.function("probed").return '
      '{ s <<< gettimeofday_ns() - @entry(gettimeofday_ns()) } probe end { println(@avg(s)); println(@count(s)) }', 50,
      lambda n: n),

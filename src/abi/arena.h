@@ -45,6 +45,18 @@ enum SkipReason : uint32_t {
   kSkipReasons
 };
 
+// Whom a handler in the controller is about (process.begin, process.syscall ...): what pid(), execname() and $arg1 are then.
+struct Subject {
+  uint64_t active;  // 0: the handler is about nobody
+  int64_t pid, tid, ppid, uid, euid, gid, egid;
+  char execname[16];
+  uint64_t registers[19];  // Registers of trampoline.h; site_id is the system call's number
+  uint64_t frame_kind;     // FrameKind (stack_tables.h): whether registers tell where the thread is
+  // The stack from stack_begin on as it was, copied to the address `stack` of the controller; 0: read the process's own.
+  uint64_t stack, stack_begin, stack_size;
+  uint64_t module_map;
+};
+
 struct ArenaHeader {
   uint64_t magic;
   uint32_t version;
@@ -72,6 +84,7 @@ struct ArenaHeader {
   int64_t target_pid;  // target()
   // Which ModuleMap (abi/stack_tables.h) the controller's own handlers name addresses by; 0: none.
   uint64_t controller_module_map;
+  Subject subject;  // read and written by the controller only
 };
 static_assert(sizeof(ArenaHeader) <= kPageSize);
 
@@ -100,7 +113,7 @@ struct ShadowFrame {
   uint64_t stack_slot;      // address of the return address on the thread's stack
   uint64_t return_address;  // the real one
   uint64_t site_id;
-  uint64_t reserved;
+  uint64_t reserved;        // how it is free; or, while an unwinder is at work, the `returned` address that it gave up
   // followed by the probe's saved entry values (shadow_stride - 32 bytes)
 };
 static_assert(sizeof(ShadowFrame) == 32);

@@ -59,6 +59,7 @@ struct TargetCode {
   abi::CodeImage image;
   std::vector<ImageEntry> groups;  // by index into Program::site_groups
   uint32_t unwind = 0;             // an enter-style handler that restores all pending returns of the thread
+  uint32_t rewind = 0;             // another that makes those pending again which are still on the stack
 };
 
 // Native code for spile itself; offsets into its image, to be called as C functions.

@@ -165,6 +165,7 @@ void Compiler::fill_target(Job& job, const std::vector<TargetHandler>& handlers)
     code.groups.push_back({symbols[handler.enter], handler.exit.empty() ? 0 : symbols[handler.exit], handler.flags});
   }
   code.unwind = symbols["unwind"];
+  code.rewind = symbols["rewind"];
   code.image = std::move(job.flat.image);
 }
 

@@ -194,7 +194,10 @@ Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& op
   arena.slot_stride = align(ring_offset + arena.ring_size, abi::kPageSize);
   arena.size = arena.slots_offset + arena.slot_stride * arena.slot_count;
   constexpr uint32_t kStacks = sema::kNeedsStack | sema::kNeedsModules | sema::kNeedsSymbols | sema::kNeedsLines;
-  if (has_targets && program.needs & kStacks) {
+  bool has_subjects = std::ranges::any_of(program.probes, [](const sema::Probe& p) {
+    return p.domain == sema::Domain::kController && p.kind >= sema::ProbeKind::kProfile;
+  });
+  if ((has_targets || has_subjects) && program.needs & kStacks) {
     arena.tables_offset = arena.size;
     arena.tables_size = program.needs & sema::kNeedsLines ? 2 * kTablesSize : kTablesSize;
     arena.size += arena.tables_size;

@@ -188,7 +188,7 @@ void Handler::lower_entry() {
     if (wants_id) id = b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(8));
   }
   set_site(cfa, id);
-  set_frame(abi::kFrameEntry);
+  set_frame(group_.inside_function && !any_entry ? abi::kFrameInside : abi::kFrameEntry);
   lower_bodies(group_.entry_probes);
   unit_.module.call_runtime(b_, "spile_rt_leave", unit_.module.none(), {context_});
   b_.CreateBr(end);
@@ -290,9 +290,10 @@ void Handler::lower_return_exit() {
   b_.CreateRetVoid();
 }
 
-// Restores all pending returns of the thread, for the moment when an unwinder starts.
-void lower_unwind(Unit& unit) {
-  llvm::Function* function = make_function(unit, "unwind", unit.module.none(), false, 6);
+// "unwind" restores all pending returns of the thread, for the moment when an unwinder starts; "rewind" takes those back
+// that it has left, for the moment when an exception has been caught.
+void lower_unwind(Unit& unit, const std::string& name) {
+  llvm::Function* function = make_function(unit, name, unit.module.none(), false, 6);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(unit.module.context(), "entry", function));
   if (unit.layout.arena.shadow_capacity == 0) {  // no return probes
     b.CreateRetVoid();
@@ -302,7 +303,7 @@ void lower_unwind(Unit& unit) {
   auto *leave = llvm::BasicBlock::Create(b.getContext(), "leave", function), *end = llvm::BasicBlock::Create(b.getContext(), "end", function);
   // Refused or not, the thread's slot is known then.
   llvm::Value* entered = unit.module.call_runtime(b, "spile_rt_enter_light", unit.module.i1(), {context});
-  unit.module.call_runtime(b, "spile_rt_unwind", unit.module.none(), {context});
+  unit.module.call_runtime(b, ("spile_rt_" + name).c_str(), unit.module.none(), {context});
   b.CreateCondBr(entered, leave, end);
   b.SetInsertPoint(leave);
   unit.module.call_runtime(b, "spile_rt_leave_light", unit.module.none(), {context});
@@ -347,7 +348,8 @@ std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
     }
     handlers.push_back(std::move(made));
   }
-  lower_unwind(unit);
+  lower_unwind(unit, "unwind");
+  lower_unwind(unit, "rewind");
   for (const std::string& name : unit.module.exports()) keep_r11(*unit.module.module().getFunction(name));
   return handlers;
 }

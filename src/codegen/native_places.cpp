@@ -49,6 +49,14 @@ llvm::Value* TargetPlace::global(Lowering& lowering, const syntax::Global& globa
   return lowering.call(function, ptr, {lowering.context, lowering.number(static_cast<int64_t>(layout.shard))});
 }
 
+llvm::Value* ControllerPlace::machine_register(Lowering& lowering, int64_t number) {
+  constexpr int64_t kWords = sizeof(abi::Subject::registers) / 8;
+  if (number < 0 || number >= kWords) return nullptr;
+  llvm::Value* arena = lowering.b.CreateLoad(lowering.unit.module.ptr(), lowering.context_field(offsetof(abi::Context, arena)));
+  int64_t offset = static_cast<int64_t>(offsetof(abi::ArenaHeader, subject) + offsetof(abi::Subject, registers)) + 8 * number;
+  return lowering.b.CreateLoad(lowering.b.getInt64Ty(), lowering.at_offset(arena, offset));
+}
+
 llvm::Value* ControllerPlace::global(Lowering& lowering, const syntax::Global& global) {
   return lowering.call("spile_rt_shared", lowering.unit.module.ptr(),
                        {lowering.context, lowering.number(static_cast<int64_t>(lowering.unit.layout_of(global).storage))});

@@ -22,6 +22,8 @@ class TargetPlace final : public NativePlace {
 
 class ControllerPlace final : public NativePlace {
  public:
+  // Of the thread that a process.syscall probe is about.
+  llvm::Value* machine_register(Lowering& lowering, int64_t number) override;
   sema::Domain domain() const override { return sema::Domain::kController; }
   llvm::Value* global(Lowering& lowering, const syntax::Global& global) override;
 };

@@ -133,8 +133,8 @@ class Module {
   virtual std::optional<Function> function_at(FileAddress address) = 0;
   // Names for did-you-mean: every symbol's name without its clone suffix, C++ names as plain identifiers.
   virtual std::vector<std::string> function_names() = 0;
-  // A data symbol's address (.symtab, .dynsym).
-  virtual std::optional<FileAddress> data_symbol(const std::string& name) = 0;
+  // A data symbol's address (.symtab, .dynsym). size: may be null.
+  virtual std::optional<FileAddress> data_symbol(const std::string& name, uint64_t* size = nullptr) = 0;
 
   // ---- stacks
   // From .eh_frame and .debug_frame, ascending; empty where there are none. Costs about 0.1 us a row.

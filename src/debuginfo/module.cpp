@@ -37,7 +37,9 @@ class ElfModule final : public Module {
   Result<std::vector<Function>> functions(const FunctionPattern& pattern) override;
   std::optional<Function> function_at(FileAddress address) override { return symbols().containing(address); }
   std::vector<std::string> function_names() override { return symbols().names(); }
-  std::optional<FileAddress> data_symbol(const std::string& name) override { return symbols().data_symbol(name); }
+  std::optional<FileAddress> data_symbol(const std::string& name, uint64_t* size) override {
+    return symbols().data_symbol(name, size);
+  }
 
   std::vector<UnwindRow> unwind_rows() override { return read_unwind_rows(*image_, separate_debug()); }
   std::vector<Function> all_functions() override { return symbols().all(); }
@@ -137,7 +139,7 @@ SymbolTable& ElfModule::symbols() {
 
 DebugInfo::SymbolFacts ElfModule::symbol_facts(FileAddress function) {
   DebugInfo::SymbolFacts facts;
-  facts.address_of = [this](const std::string& name) { return data_symbol(name); };
+  facts.address_of = [this](const std::string& name) { return data_symbol(name, nullptr); };
   if (const auto known = symbols().containing(function)) {
     const CloneName clone = clone_name(known->linkage_name);
     facts.specialised = clone.specialised;

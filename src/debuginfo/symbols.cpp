@@ -171,7 +171,7 @@ std::vector<std::string> SymbolTable::names() {
   return sorted;
 }
 
-std::optional<FileAddress> SymbolTable::data_symbol(std::string_view name) const {
+std::optional<FileAddress> SymbolTable::data_symbol(std::string_view name, uint64_t* size) const {
   for (const ElfImage* image : {&image_, debug_}) {
     if (!image) continue;
     for (const ElfImage::Section& section : image->sections()) {
@@ -179,8 +179,10 @@ std::optional<FileAddress> SymbolTable::data_symbol(std::string_view name) const
       const auto strings = image->strings_of(section);
       for (const Elf64_Sym& symbol : image->symbols(section))
         if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx != SHN_UNDEF &&
-            clone_name(ElfImage::string_at(strings, symbol.st_name)).base == name)
+            clone_name(ElfImage::string_at(strings, symbol.st_name)).base == name) {
+          if (size) *size = symbol.st_size;
           return FileAddress(symbol.st_value);
+        }
     }
   }
   return std::nullopt;

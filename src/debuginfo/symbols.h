@@ -25,7 +25,7 @@ class SymbolTable {
   std::optional<Function> containing(FileAddress address);
   std::vector<Function> all();
   std::vector<std::string> names();
-  std::optional<FileAddress> data_symbol(std::string_view name) const;
+  std::optional<FileAddress> data_symbol(std::string_view name, uint64_t* size = nullptr) const;
   bool has_static_symbols() const { return has_static_symbols_; }
 
  private:

@@ -73,6 +73,13 @@ class EngineImpl final : public Engine, TraceListener {
   void stranger_exited(pid_t pid, int status) override;
   void signal_arrived(Thread& thread) override;
   void thread_stopped(Thread& thread) override;
+  void thread_born(Thread& thread) override { watch(ThreadChange::Kind::kThreadBorn, thread.process->pid, thread.tid); }
+  void thread_ending(Thread& thread) override { watch(ThreadChange::Kind::kThreadEnding, thread.process->pid, thread.tid); }
+  void thread_ended(Thread& thread) override { watch(ThreadChange::Kind::kThreadEnded, thread.process->pid, thread.tid); }
+  void system_call_stopped(Thread& thread) override;
+  void watch(ThreadChange::Kind kind, pid_t pid, pid_t tid) {
+    if (options_.watch_threads) options_.watch_threads({.kind = kind, .pid = pid, .tid = tid});
+  }
 
   void perform_works();
   void finish_fork(const Work& work);
@@ -117,7 +124,7 @@ EngineImpl::~EngineImpl() {
 }
 
 Result<void> EngineImpl::start() {
-  TRY(tracer_, Tracer::create(*this));
+  TRY(tracer_, Tracer::create(*this, {.ends = static_cast<bool>(options_.watch_threads), .system_calls = options_.watch_system_calls}));
   return {};
 }
 
@@ -490,6 +497,7 @@ void EngineImpl::note_trouble(pid_t pid, const Error& error) {
 
 void EngineImpl::process_forked(Thread& parent, Process& child, bool shares_memory) {
   note({.kind = Event::Kind::kProcessStarted, .pid = child.pid, .parent = parent.process->pid});
+  watch(ThreadChange::Kind::kProcessBorn, child.pid, child.pid);
   std::shared_ptr<AddressSpace> from = parent.process->space;
   if (!from) return;
   if (shares_memory) {
@@ -540,6 +548,7 @@ void EngineImpl::finish_fork(const Work& work) {
 }
 
 void EngineImpl::process_executed(Process& process) {
+  if (waiting_.contains(process.pid)) process.threads.at(process.pid)->in_call = false;  // the exec was ours
   if (process.space) std::erase(process.space->users, &process);
   process.space = std::make_shared<AddressSpace>();
   process.space->users = {&process};
@@ -553,6 +562,7 @@ void EngineImpl::finish_exec(const Work& work) {
     Event executed{.kind = Event::Kind::kProcessExecuted, .pid = work.pid};
     auto arm_anew = [&]() -> Result<void> {
       TRY(process->space->memory, TargetMemory::open(work.pid));
+      watch(ThreadChange::Kind::kExecuted, work.pid, work.pid);
       TRY(auto present, modules(work.pid));
       for (const Module& module : present) {
         if (module.main_executable) executed.path = module.path;
@@ -600,6 +610,7 @@ void EngineImpl::perform_works() {
 }
 
 void EngineImpl::process_exited(Process& process, int status) {
+  watch(ThreadChange::Kind::kProcessEnded, process.pid, process.pid);
   if (process.space) std::erase(process.space->users, &process);
   waiting_.erase(process.pid);
   note({.kind = Event::Kind::kProcessExited, .pid = process.pid, .parent = process.parent, .status = status});
@@ -649,6 +660,31 @@ void EngineImpl::signal_arrived(Thread& thread) {
     tracer_->hold(thread);
     works_.push_back({Work::kLibraries, thread.process->pid, thread.tid});
   }
+}
+
+// A call that the kernel makes again, because a stop of ours or a signal came in between, is one call.
+void EngineImpl::system_call_stopped(Thread& thread) {
+  const Architecture& machine = native_architecture();
+  ThreadRegisters registers;
+  if (!machine.read_registers(thread.tid, registers).ok()) return;
+  AddressSpace* space = thread.process->space.get();
+  if (space && space->in_code(machine.pc(registers))) return;  // a handler asks who runs
+  ThreadChange change{.kind = ThreadChange::Kind::kSystemCallReturn, .pid = thread.process->pid, .tid = thread.tid};
+  change.registers = machine.script_registers(registers);
+  bool enters = machine.enters_system_call(thread.tid);
+  if (enters) {
+    change.kind = ThreadChange::Kind::kSystemCall;
+    thread.in_call = true;
+    if (std::exchange(thread.call_restarts, false)) return;
+  } else if (!thread.in_call) {
+    return;  // what it was in when it was attached or born
+  } else if (machine.restarts_system_call(registers)) {
+    thread.call_restarts = true;
+    return;
+  } else {
+    thread.in_call = false;
+  }
+  options_.watch_threads(change);
 }
 
 void EngineImpl::thread_stopped(Thread& thread) {

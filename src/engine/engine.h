@@ -153,7 +153,28 @@ using ModuleResolver = std::function<std::vector<SiteRequest>(pid_t pid, const M
 // ProcessTable::module_map.
 using ModuleDescriber = std::function<uint64_t(pid_t pid, std::span<const Module> modules)>;
 
+// Something in the life of a thread or process; the thread stands still while the watcher looks at it, but for the two
+// that have ended.
+struct ThreadChange {
+  enum class Kind {
+    kProcessBorn,   // by fork or vfork; it has run nothing yet
+    kExecuted,      // the new program has run nothing yet
+    kThreadBorn,
+    kThreadEnding,  // of any thread, the first too; not told of those that are killed in some ways
+    kThreadEnded,   // of threads but a process's first
+    kProcessEnded,
+    kSystemCall,        // before the call; only with watch_system_calls
+    kSystemCallReturn,  // after it
+  };
+  Kind kind;
+  pid_t pid = 0, tid = 0;
+  abi::Registers registers{};  // of system calls; site_id is the call's number
+};
+
 struct EngineOptions {
+  // Called from within the other functions, whenever such a thing happens. May be empty.
+  std::function<void(const ThreadChange&)> watch_threads;
+  bool watch_system_calls = false;
   ModuleResolver resolve_module;     // may be empty
   ModuleDescriber describe_modules;  // may be empty
   uint64_t stop_patience_ms = 2000;  // for a thread that doesn't stop (uninterruptible sleep)

@@ -29,6 +29,7 @@ Result<RemoteCalls> RemoteCalls::begin(Tracer& tracer, Thread& thread, const Sys
   native_architecture().set_system_call(registers, text.call, calls.frame_.at, SYS_getpid, {});
   TRY_DO(native_architecture().write_registers(thread.tid, registers));
   calls.active_ = true;
+  thread.makes_our_calls = true;
   uint64_t all = ~uint64_t{0};
   if (ptrace(PTRACE_SETSIGMASK, thread.tid, sizeof all, &all) != 0) {
     return Error::from_errno("set a thread's signal mask", errno);
@@ -53,7 +54,7 @@ void RemoteCalls::spread_net() {
 Result<void> RemoteCalls::suspend_seccomp() {
   std::string mode = process_status(thread_->tid, "Seccomp");
   if (mode.empty() || mode == "0") return {};
-  seccomp_suspended_ = ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, kTraceOptions | PTRACE_O_SUSPEND_SECCOMP) == 0;
+  seccomp_suspended_ = ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, tracer_->options() | PTRACE_O_SUSPEND_SECCOMP) == 0;
   if (seccomp_suspended_ || mode != "1") return {};
   return Error{
       fmt::format("thread {} runs in seccomp's strict mode and would be killed by any system call", thread_->tid),
@@ -109,12 +110,14 @@ Result<void> RemoteCalls::finish() {
   if (!std::exchange(active_, false) || thread_->gone) return {};
   // In this order: until the registers are its own again, the thread goes through the net.
   ptrace(PTRACE_SETSIGMASK, thread_->tid, sizeof saved_mask_, &saved_mask_);
-  if (seccomp_suspended_) ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, kTraceOptions);
+  if (seccomp_suspended_) ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, tracer_->options());
   TRY_DO(native_architecture().write_registers(thread_->tid, saved_));
   if (frame_.at != Address()) TRY_DO(memory_->write(frame_.at, below_stack_));
   // settle() interrupts and lets it run up to the brink of user space.
   thread_->kind = StopKind::kSystemCall;
-  TRY_DO(tracer_->settle(*thread_));
+  auto settled = tracer_->settle(*thread_);
+  thread_->makes_our_calls = false;
+  TRY_DO(settled);
   for (int signal : std::exchange(deferred_, {})) syscall(SYS_tgkill, thread_->process->pid, thread_->tid, signal);
   return {};
 }

@@ -121,12 +121,17 @@ bool has_seccomp_filter(pid_t pid) {
   return process_status(pid, "Seccomp") != "0";
 }
 
+// Whether it can be brought to a stop in user space: not while it waits for a vfork child, nor at its end.
+bool can_serve(const Thread& thread) {
+  return thread.event != PTRACE_EVENT_VFORK && thread.event != PTRACE_EVENT_EXIT;
+}
+
 }  // namespace
 
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) {
-      if (!thread->running && thread->event != PTRACE_EVENT_VFORK) {
+      if (!thread->running && can_serve(*thread)) {
         tracer.hold(*thread);
         return thread.get();
       }
@@ -146,7 +151,7 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
       ptrace(PTRACE_INTERRUPT, tid, 0, 0);
       auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(500);
       while (thread->running && !thread->gone && Tracer::Clock::now() < deadline) tracer.pump(20);
-      if (!thread->gone && !thread->running && thread->event != PTRACE_EVENT_VFORK) return thread;
+      if (!thread->gone && !thread->running && can_serve(*thread)) return thread;
       tracer.unhold(*thread);
     }
     if (!tracer.find_process(pid)) return Error{fmt::format("process {} has ended", pid), ""};

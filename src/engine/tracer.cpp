@@ -75,8 +75,9 @@ std::string process_status(pid_t pid, std::string_view field) {
   return "";
 }
 
-Result<std::unique_ptr<Tracer>> Tracer::create(TraceListener& listener) {
+Result<std::unique_ptr<Tracer>> Tracer::create(TraceListener& listener, TraceWishes wishes) {
   std::unique_ptr<Tracer> tracer(new Tracer(listener));
+  tracer->wishes_ = wishes;
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
@@ -131,7 +132,7 @@ Result<void> Tracer::seize_threads(Process& process) {
     found = false;
     for (pid_t tid : threads_of(process.pid)) {
       if (process.threads.contains(tid)) continue;
-      if (ptrace(PTRACE_SEIZE, tid, 0, kTraceOptions) != 0) {
+      if (ptrace(PTRACE_SEIZE, tid, 0, options()) != 0) {
         int error = errno;
         // Threads that are ending can't be seized. One born to a seized thread between the listing and now is ours
         // already, and its birth not yet received.
@@ -161,7 +162,7 @@ Result<Process*> Tracer::seize(pid_t pid) {
 }
 
 Result<Process*> Tracer::seize_child(pid_t pid) {
-  if (ptrace(PTRACE_SEIZE, pid, 0, kTraceOptions) != 0) return explain_refusal(pid, errno);
+  if (ptrace(PTRACE_SEIZE, pid, 0, options()) != 0) return explain_refusal(pid, errno);
   Process& process = add_process(pid);
   process.launched = true;
   add_thread(process, pid);
@@ -211,6 +212,7 @@ void Tracer::receive(pid_t tid, int status) {
     receive_event(*thread, event);
   } else if (signal == kSystemCallStop) {
     thread->kind = StopKind::kSystemCall;
+    if (wishes_.system_calls && !thread->makes_our_calls) listener_.system_call_stopped(*thread);
   } else {
     thread->kind = StopKind::kSignal;
     thread->signal = signal;
@@ -235,7 +237,7 @@ void Tracer::receive_exit(pid_t tid, int status) {
   thread->running = false;
   graveyard_.push_back(std::move(node.mapped()));
   // The leader's end is reported when all other threads have gone.
-  if (tid != process->pid) return;
+  if (tid != process->pid) return listener_.thread_ended(*graveyard_.back());
   for (auto& [other, left] : process->threads) {
     threads_.erase(other);
     left->gone = true;
@@ -286,6 +288,9 @@ void Tracer::receive_event(Thread& thread, int event) {
     case PTRACE_EVENT_EXEC:
       receive_exec(thread);
       break;
+    case PTRACE_EVENT_EXIT:
+      listener_.thread_ending(thread);
+      break;
     default:
       break;
   }
@@ -300,7 +305,7 @@ void Tracer::receive_birth(Thread& parent, int event) {
   std::string group = process_status(child, "Tgid");
   Process* born = nullptr;
   if (group == std::to_string(parent.process->pid)) {
-    add_thread(*parent.process, child);
+    listener_.thread_born(add_thread(*parent.process, child));
   } else {
     born = &add_process(child);
     born->parent = parent.process->pid;
@@ -349,7 +354,8 @@ void Tracer::resume(Thread& thread) {
     ptrace(PTRACE_LISTEN, thread.tid, 0, 0);
   } else {
     if (thread.kind == StopKind::kTrap) undo_stop_interruption(thread.tid);
-    ptrace(PTRACE_CONT, thread.tid, 0, static_cast<long>(thread.signal));
+    bool to_call = wishes_.system_calls && !thread.makes_our_calls;
+    ptrace(to_call ? PTRACE_SYSCALL : PTRACE_CONT, thread.tid, 0, static_cast<long>(thread.signal));
   }
   thread.signal = 0;
   thread.running = true;

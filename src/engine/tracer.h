@@ -49,6 +49,9 @@ struct Thread {
   int event = 0;              // PTRACE_EVENT_* of kEvent
   bool in_vfork = false;      // waits in the kernel for a vfork child, and can't be stopped
   bool pc_unchecked = false;  // patches were made while it could not be looked at
+  bool makes_our_calls = false;  // its system calls are ours, not its program's
+  bool in_call = false;          // its system call's begin has been told of
+  bool call_restarts = false;    // the system call that it makes next has been told of
   int holds = 0;              // not resumed while positive
 };
 
@@ -77,13 +80,26 @@ class TraceListener {
   // thread.signal is about to be delivered; the listener may change it, and registers.
   virtual void signal_arrived(Thread& thread) = 0;
   virtual void thread_stopped(Thread& thread) = 0;
+  // Of threads other than a process's first: born, not yet run; and gone.
+  virtual void thread_born(Thread&) {}
+  virtual void thread_ended(Thread&) {}
+  // With TraceWishes::ends: it stands at its very end (any thread).
+  virtual void thread_ending(Thread&) {}
+  // With TraceWishes::system_calls: before or after a call of the program's own.
+  virtual void system_call_stopped(Thread&) {}
+};
+
+// What threads shall stop at, beside what the engine needs.
+struct TraceWishes {
+  bool ends = false;
+  bool system_calls = false;
 };
 
 class Tracer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  static Result<std::unique_ptr<Tracer>> create(TraceListener& listener);
+  static Result<std::unique_ptr<Tracer>> create(TraceListener& listener, TraceWishes wishes = {});
   ~Tracer();
 
   // All threads of a running process; they go on running.
@@ -129,6 +145,8 @@ class Tracer {
   void forget_ended_threads() { graveyard_.clear(); }
 
   const sigset_t& original_mask() const { return original_mask_; }
+  // Of every traced thread.
+  long options() const { return kTraceOptions | (wishes_.ends ? PTRACE_O_TRACEEXIT : 0); }
 
  private:
   explicit Tracer(TraceListener& listener) : listener_(listener) {}
@@ -147,6 +165,7 @@ class Tracer {
   bool all_still(const std::vector<Process*>& processes, bool allow_blocked);
 
   TraceListener& listener_;
+  TraceWishes wishes_;
   UniqueFd signal_fd_;
   sigset_t original_mask_;
   std::map<pid_t, std::unique_ptr<Process>> processes_;

@@ -33,6 +33,7 @@ extern const Family begin_family, oneshot_family, end_family, error_family, neve
 extern const Family timer_family;
 extern const Family procfs_family;
 extern const Family process_function_family, process_statement_family, process_mark_family, process_plt_family;
+extern const Family process_lifecycle_family, process_data_family;
 extern const Family kernel_trace_family;
 extern const Family unavailable_family;
 

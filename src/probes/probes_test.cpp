@@ -369,8 +369,6 @@ TEST_F(ProbesTest, RuntimeFollowsTheScript) {
   EXPECT_EQ(domain(world_of(path("sample")), "probe timer.profile { next }"), sema::Domain::kKernel);
   EXPECT_EQ(domain(world_of(""), ""), sema::Domain::kKernel);
   EXPECT_EQ(domain(world_of(path("sample"), Runtime::kBpf), ""), sema::Domain::kKernel);
-  expect_error("probe timer.profile { next }", "--runtime=inproc was asked for",
-               world_of(path("sample"), Runtime::kInProcess));
   expect_error("probe kernel.trace(\"a:b\") { next }", "--runtime=inproc was asked for",
                world_of(path("sample"), Runtime::kInProcess));
 }

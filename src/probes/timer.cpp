@@ -44,10 +44,11 @@ Result<int64_t> interval(const syntax::ProbePoint& point, int64_t count, int64_t
 Result<Points> resolve_profile(TracedWorld& world, const syntax::ProbePoint& point) {
   bool tick = point.components.size() == 3 && point.components[2].name == "tick";
   if (point.components.size() > 2 && !tick) return unexpected_component(point, 2, {"tick"});
-  TRY_DO(world.require_kernel("timer.profile"));
   sema::ResolvedPoint made;
   made.kind = sema::ProbeKind::kProfile;
   made.domain = sema::Domain::kKernel;
+  // Of the traced processes' threads only, sampled by the kernel for us.
+  if (world.options().runtime == Runtime::kInProcess) made.domain = sema::Domain::kController;
   made.text = text_of(point);
   return Points{made};
 }

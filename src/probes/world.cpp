@@ -8,6 +8,7 @@
 #include "probes/family.h"
 #include "probes/kernel_trace.h"
 #include "probes/pretty.h"
+#include "probes/process_lifecycle.h"
 #include "probes/probes.h"
 #include "probes/traced_world.h"
 
@@ -39,11 +40,13 @@ class RealWorld : public World {
   }
 
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) override {
+    if (is_system_call(point)) return bind_in_system_call(point, variable);
     if (point.kind == ProbeKind::kTracepoint) return bind_in_tracepoint(world_, point, variable);
     return bind_in_function(world_, point, at_entry, variable);
   }
 
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) override {
+    if (is_system_call(point)) return Error{fmt::format("'{}' is not available at system calls", operation.name), ""};
     if (point.kind == ProbeKind::kTracepoint)
       return Error{fmt::format("'{}' is not available in tracepoints", operation.name), ""};
     return bind_in_function(world_, point, at_entry, operation);
@@ -73,6 +76,7 @@ class RealWorld : public World {
   }
 
   std::vector<std::string> variables(const ResolvedPoint& point, const std::string& which) override {
+    if (is_system_call(point)) return system_call_variables(point, which);
     if (point.kind == ProbeKind::kTracepoint) {
       return which == "$$vars" || which == "$$parms" ? tracepoint_variables(world_, point, false)
                                                      : std::vector<std::string>{};
@@ -112,6 +116,11 @@ class RealWorld : public World {
  private:
   std::vector<std::string> typed_variables(const ResolvedPoint& point) {
     if (point.kind == ProbeKind::kTracepoint) return tracepoint_variables(world_, point, true);
+    if (is_system_call(point)) {
+      std::vector<std::string> typed = system_call_variables(point, "$$vars");
+      for (std::string& name : typed) name += ":long";
+      return typed;
+    }
     bool in_process = point.kind == ProbeKind::kFunctionEntry || point.kind == ProbeKind::kFunctionReturn ||
                       point.kind == ProbeKind::kStatement;
     return in_process ? typed_function_variables(world_, point) : std::vector<std::string>{};

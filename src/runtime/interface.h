@@ -73,6 +73,8 @@ void spile_rt_return_exit(Context*, uint64_t cfa, uint64_t* saves);
 // Restores every pending return address of the calling thread: run when an unwinder starts (codegen exports it as a
 // handler of its own, image entry "unwind").
 void spile_rt_unwind(Context*);
+// Undoes that for the frames that are still on the stack: run when an exception has been caught (entry "rewind").
+void spile_rt_rewind(Context*);
 
 // -- storage
 Handle spile_rt_shared(Context*, uint64_t offset);       // native: arena + offset

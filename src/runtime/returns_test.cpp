@@ -131,10 +131,34 @@ TEST_F(Returns, UnwindRestoresWhatIsPending) {
   spile_rt_unwind(&context_);
   for (int depth = 0; depth < 4; ++depth) EXPECT_EQ(word(depth), real(depth, 0));
   EXPECT_EQ(word(4), 0x55u);
-  EXPECT_EQ(context_.slot->shadow_depth, 0u);
-  EXPECT_EQ(context_.slot->skipped[abi::kSkipUnwound], 5u);
-  ASSERT_TRUE(call(0));
-  leave(0);
+  EXPECT_EQ(context_.slot->skipped[abi::kSkipUnwound], 1u);
+  spile_rt_unwind(&context_);  // thrown again while unwinding
+  EXPECT_EQ(word(0), real(0, 0));
+}
+
+TEST_F(Returns, RewindTakesBackWhatTheExceptionHasNotLeft) {
+  // Frames on this very stack, as rewind compares with where it runs.
+  volatile uint64_t stack[8];
+  auto cfa_of = [&](int depth) { return reinterpret_cast<uint64_t>(&stack[7 - depth]) + 8; };
+  for (int depth = 0; depth < 4; ++depth) {
+    stack[7 - depth] = real(depth, 0);
+    ASSERT_NE(spile_rt_return_enter(&context_, cfa_of(depth), 7), nullptr);
+    stack[7 - depth] = kReturned + 8;
+  }
+  spile_rt_unwind(&context_);
+  stack[4] = 0x77;  // the two innermost frames are left, and their memory used again
+  stack[5] = 0x77;
+  spile_rt_rewind(&context_);
+  EXPECT_EQ(stack[7], kReturned + 8);
+  EXPECT_EQ(stack[6], kReturned + 8);
+  EXPECT_EQ(stack[5], 0x77u);
+  EXPECT_EQ(context_.slot->shadow_depth, 2u);
+  EXPECT_EQ(context_.slot->skipped[abi::kSkipUnwound], 0u);
+  for (int depth = 2; depth-- > 0;) {
+    uint64_t* saves = spile_rt_return_find(&context_, cfa_of(depth));
+    spile_rt_return_exit(&context_, cfa_of(depth), saves);
+    EXPECT_EQ(stack[7 - depth], real(depth, 0));
+  }
 }
 
 TEST_F(Returns, OtherThreadsFrameIsFound) {

@@ -77,7 +77,8 @@ const char* kind_name(ProbeKind kind) {
 }
 
 bool has_variables(ProbeKind kind) {
-  return kind == ProbeKind::kFunctionEntry || kind == ProbeKind::kFunctionReturn ||
+  return kind == ProbeKind::kSystemCall || kind == ProbeKind::kSystemCallReturn ||
+         kind == ProbeKind::kFunctionEntry || kind == ProbeKind::kFunctionReturn ||
          kind == ProbeKind::kStatement || kind == ProbeKind::kTracepoint;
 }
 

@@ -74,6 +74,9 @@ class DomainChecker {
     uint32_t domain = probe_->domain == Domain::kController ? kInController
                       : probe_->domain == Domain::kTarget   ? kInTarget
                                                             : kInKernel;
+    if (probe_->kind == ProbeKind::kProfile && domain == kInController) domain |= kInTarget;
+    // In the controller, but about a process that stands still: its memory can be read.
+    if (probe_->kind >= ProbeKind::kProcessBegin && probe_->kind <= ProbeKind::kDataAccess) domain |= kInTarget;
     if (!(intrinsic.domains & domain)) {
       if (intrinsic.domains == kInKernel) {
         bool is_user = find_intrinsic(user_form(call.name)) >= 0;

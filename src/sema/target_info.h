@@ -28,6 +28,13 @@ enum class ProbeKind : uint8_t {
   kStatement,       // any instruction in a process: statements, inlined functions, marks, labels, calls of callees
   kTracepoint,      // kernel.trace("system:event")
   kProfile,         // timer.profile
+  kProcessBegin,    // controller, while the process stands still
+  kProcessEnd,
+  kThreadBegin,
+  kThreadEnd,
+  kSystemCall,
+  kSystemCallReturn,
+  kDataAccess,  // process.data: controller, a little after it; size bytes at address; sequence: 1 where reads count too
 };
 
 // An SDT mark, as its note describes it.

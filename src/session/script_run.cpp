@@ -16,6 +16,7 @@
 #include "session/flight_recorder.h"
 #include "session/kernel_side.h"
 #include "session/output.h"
+#include "session/process_watch.h"
 #include "session/procfs_files.h"
 #include "session/procfs_value.h"
 #include "session/signals.h"
@@ -42,7 +43,14 @@ constexpr int64_t kHousekeepingNs = 100'000'000;
 class ScriptRun {
  public:
   ScriptRun(const sema::Program& program, const codegen::CompiledScript& script, const Options& options)
-      : program_(program), script_(script), options_(options), timers_(program) {}
+      : program_(program),
+        script_(script),
+        options_(options),
+        watch_(program, [this](int probe, size_t, const abi::Subject& subject) { run_about(probe, subject); }),
+        sampler_(
+            program, [this](int probe, const abi::Subject& subject) { run_sample(probe, subject); },
+            [this](pid_t pid, const sema::Site& site) { return target_->locate(pid, site); }),
+        timers_(program) {}
 
   Result<void> prepare();
   Result<void> start();
@@ -58,6 +66,8 @@ class ScriptRun {
 
   Result<void> run_probes(sema::ProbeKind kind);
   Result<void> run_controller_probe(int probe);
+  void run_about(int probe, const abi::Subject& subject);
+  void run_sample(int probe, const abi::Subject& sample);
   Result<void> wait_and_collect();
   void housekeeping(int64_t now);
   void take_signals();
@@ -69,6 +79,8 @@ class ScriptRun {
 
   // ORDER: later ones use earlier ones until they are destroyed.
   Signals signals_;
+  ProcessWatch watch_;
+  ThreadSampler sampler_;
   std::unique_ptr<TargetSide> target_;
   std::unique_ptr<Arena> arena_;
   std::unique_ptr<Output> output_;
@@ -92,7 +104,10 @@ Result<void> ScriptRun::prepare() {
     return Error{"-b: records of kernel probes come through one ring, in order already; there are no streams to keep apart", "leave out -b"};
   }
   if (has_target_probes() || !options_.command.empty() || options_.target != 0) {
-    TRY(target_, TargetSide::create(program_, script_, options_));
+    TRY(target_, TargetSide::create(program_, script_, options_, &watch_, &sampler_));
+  }
+  if (!target_ && (watch_.watches_processes() || sampler_.samples())) {
+    return Error{"probes on processes follow those of a command or a process, and none was given", "use -c COMMAND or -x PID"};
   }
   std::span<uint8_t> shared;
   if (has_target_probes()) shared = target_->arena_memory();
@@ -101,6 +116,7 @@ Result<void> ScriptRun::prepare() {
   if (options_.flight_recorder && options_.output_file.empty()) {
     TRY(flight_, FlightSocket::listen());
   }
+  if (target_) target_->make_stacks({reinterpret_cast<uint8_t*>(arena_->base()), script_.layout.size});
   if (target_) output_->name_addresses_by(target_->stacks());
   TRY(controller_, Controller::place(script_.controller, *arena_, [this] { output_->collect_controller(*arena_); }));
   controller_->initialise();
@@ -135,6 +151,8 @@ Result<void> ScriptRun::start() {
   if (target_) {
     if (has_target_probes()) run_early();
     TRY_DO(target_->arm());
+    TRY_DO(sampler_.start(target_->processes()));
+    watch_.start(target_->processes());
     TRY_DO(target_->resume());
   }
   if (ProcfsFiles::wanted(program_)) {
@@ -149,6 +167,7 @@ Result<void> ScriptRun::run() {
     if (target_ && target_->finished()) break;
     if (!output_->usable()) break;
     TRY_DO(wait_and_collect());
+    sampler_.drain();
     int64_t now = monotonic_ns();
     for (int probe : timers_.take_due(now)) {
       TRY_DO(run_controller_probe(probe));
@@ -170,6 +189,7 @@ Result<void> ScriptRun::wait_and_collect() {
   }
   int64_t now = monotonic_ns();
   int64_t until = now + kHousekeepingNs;
+  if (sampler_.samples()) until = std::min(until, now + kIdlePollNs);
   if (has_target_probes()) until = std::min(until, std::max(next_collection_, now));
   if (auto due = timers_.next_due()) until = std::min(until, *due);
   if (options_.time_limit_ns > 0) until = std::min(until, started_ + options_.time_limit_ns);
@@ -290,11 +310,30 @@ Result<void> ScriptRun::run_controller_probe(int probe) {
   return {};
 }
 
+// A probe on the life of a process, from within the engine.
+void ScriptRun::run_about(int probe, const abi::Subject& subject) {
+  if (exit_requested() || failed()) return;
+  arena_->header().subject = subject;
+  arena_->header().subject.module_map = target_->module_map_of(static_cast<pid_t>(subject.pid));
+  auto ran = run_controller_probe(probe);
+  arena_->header().subject.active = 0;
+  if (!ran.ok()) fmt::print(stderr, "WARNING: {}\n", ran.error().message);
+}
+
+// A sample says who and where; what the thread is called is asked now.
+void ScriptRun::run_sample(int probe, const abi::Subject& sample) {
+  abi::Subject subject = sample;
+  describe_thread(subject, static_cast<pid_t>(sample.pid), static_cast<pid_t>(sample.tid));
+  run_about(probe, subject);
+}
+
 // Nothing is hit from here on; every target is as it was.
 Result<void> ScriptRun::stop() {
   procfs_.reset();
   arena_->header().enabled = 0;
   output_->collect(*arena_);  // whoever waits for room in a ring goes on, and out
+  sampler_.stop();
+  watch_.stop();
   if (kernel_) {
     kernel_->detach();
     TRY_DO(kernel_->consume(*output_));
@@ -314,6 +353,7 @@ int ScriptRun::finish() {
   if (!options_.suppress_warnings) {
     fmt::print(stderr, "{}", count_skips(*arena_).text());
     if (kernel_) fmt::print(stderr, "{}", kernel_->skips_text());
+    if (sampler_.lost() > 0) fmt::print(stderr, "WARNING: {} samples were lost: they came faster than they could be taken\n", sampler_.lost());
     if (controller_->lost_elements() > 0) {
       fmt::print(stderr, "WARNING: {} array elements found no room (raise -DMAXMAPENTRIES)\n", controller_->lost_elements());
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <ctime>
 #include <map>
 
 #include "session/unwind_sites.h"
@@ -10,16 +11,26 @@
 namespace spile::session {
 
 Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& program,
-                                                       const codegen::CompiledScript& script, const Options& options) {
+                                                       const codegen::CompiledScript& script, const Options& options,
+                                                       ProcessWatch* watch, ThreadSampler* sampler) {
   std::unique_ptr<TargetSide> side(new TargetSide(program, script, options));
   engine::EngineOptions engine_options;
+  side->follows_ = watch->watches_processes() || sampler->samples();
+  if (side->follows_) {
+    engine_options.watch_threads = [side = side.get(), watch, sampler](const engine::ThreadChange& change) {
+      if (change.kind == engine::ThreadChange::Kind::kExecuted) sampler->on_change(change);
+      if (change.kind == engine::ThreadChange::Kind::kExecuted) side->described_.erase(change.pid);
+      watch->on_change(change);
+      if (change.kind != engine::ThreadChange::Kind::kExecuted) sampler->on_change(change);
+    };
+    engine_options.watch_system_calls = watch->watches_system_calls();
+  }
   if (side->has_return_probes()) {
     engine_options.resolve_module = [side = side.get()](pid_t, const engine::Module& module) {
       return side->unwind_requests(module);
     };
   }
-  bool wants_stacks = script.layout.tables_size != 0;
-  if (wants_stacks) {
+  if (script.layout.tables_size != 0) {
     engine_options.describe_modules = [side = side.get()](pid_t pid, std::span<const engine::Module> modules) {
       return side->describe_modules(pid, modules);
     };
@@ -36,7 +47,6 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
     geometry.shadow_stride = layout.shadow_stride;
     geometry.shadow_capacity = layout.shadow_capacity;
     TRY_DO(side->engine_->set_image(script.target.image, geometry));
-    if (wants_stacks) side->stacks_ = std::make_unique<StackTables>(side->engine_->arena(), script.layout, program.needs);
   }
   return side;
 }
@@ -45,7 +55,7 @@ Result<pid_t> TargetSide::acquire() {
   if (!options_.command.empty()) {
     TRY(pid_, engine_->launch({.arguments = command_words(options_.command), .environment = {}, .user = {}, .group = {}}));
   } else if (options_.target != 0) {
-    if (!script_.target.image.bytes.empty()) {
+    if (follows_ || !script_.target.image.bytes.empty()) {
       TRY_DO(engine_->attach(options_.target));
     }
     pid_ = options_.target;
@@ -85,7 +95,8 @@ bool TargetSide::has_return_probes() const {
 
 std::vector<engine::SiteRequest> TargetSide::unwind_requests(const engine::Module& module) const {
   // The id after the last of the script's sites stands for all of these.
-  return unwind_sites(module.path, module.main_executable, static_cast<uint32_t>(program_.sites.size()), script_.target.unwind);
+  return unwind_sites(module.path, module.main_executable, static_cast<uint32_t>(program_.sites.size()), script_.target.unwind,
+                      script_.target.rewind);
 }
 
 Result<void> TargetSide::arm() {
@@ -113,10 +124,40 @@ Result<void> TargetSide::arm() {
   return {};
 }
 
+void TargetSide::make_stacks(std::span<uint8_t> arena) {
+  if (script_.layout.tables_size == 0) return;
+  stacks_ = std::make_unique<StackTables>(arena, script_.layout, program_.needs);
+  stacks_header_ = reinterpret_cast<abi::ArenaHeader*>(arena.data());
+}
+
+// Asked anew now and then, as libraries come and go; when the process has gone, what it had last.
+uint64_t TargetSide::module_map_of(pid_t pid) {
+  if (!stacks_) return 0;
+  constexpr int64_t kFreshNs = 200'000'000;
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  int64_t now = time.tv_sec * 1'000'000'000LL + time.tv_nsec;
+  Described& known = described_[pid];
+  if (known.map != 0 && now - known.time_ns < kFreshNs) return known.map;
+  if (auto modules = engine_->modules(pid); modules.ok()) known = {describe_modules(pid, *modules), now};
+  return known.map;
+}
+
+uint64_t TargetSide::locate(pid_t pid, const sema::Site& site) const {
+  if (site.module.empty()) return site.address.value;
+  auto modules = engine_->modules(pid);
+  if (!modules.ok()) return 0;
+  for (const engine::Module& module : *modules) {
+    if (module.path == site.module) return site.address.value + module.bias;
+  }
+  return 0;
+}
+
 uint64_t TargetSide::describe_modules(pid_t pid, std::span<const engine::Module> modules) {
+  if (!stacks_) return 0;
   uint64_t map = stacks_->describe(pid, modules);
   // What end and timer probes name addresses by: the process that was asked for.
-  if (pid == pid_ || pid_ == 0) reinterpret_cast<abi::ArenaHeader*>(engine_->arena().data())->controller_module_map = map;
+  if (pid == pid_ || pid_ == 0) stacks_header_->controller_module_map = map;
   return map;
 }
 
@@ -153,7 +194,7 @@ void TargetSide::tell(const engine::ArmReport& report, bool initial) {
 Result<void> TargetSide::resume() {
   if (pid_ == 0) return {};
   resumed_ = true;
-  if (script_.target.image.bytes.empty() && !options_.command.empty()) return engine_->detach();
+  if (!follows_ && script_.target.image.bytes.empty() && !options_.command.empty()) return engine_->detach();
   engine_->resume_all();
   return {};
 }

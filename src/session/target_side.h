@@ -10,6 +10,8 @@
 #include "sema/program.h"
 #include "session/arena.h"
 #include "session/options.h"
+#include "session/process_watch.h"
+#include "session/thread_sampler.h"
 #include "session/stack_tables.h"
 
 namespace spile::session {
@@ -17,8 +19,15 @@ namespace spile::session {
 class TargetSide {
  public:
   // Creates the engine and, for a script with target probes, the arena that processes share.
+  // watch, sampler: must outlive this.
   static Result<std::unique_ptr<TargetSide>> create(const sema::Program& program, const codegen::CompiledScript& script,
-                                                    const Options& options);
+                                                    const Options& options, ProcessWatch* watch, ThreadSampler* sampler);
+  // The arena that tables for stacks are put into, before acquire().
+  void make_stacks(std::span<uint8_t> arena);
+  // By which a process's addresses are named and its stacks walked; 0: none are wanted.
+  uint64_t module_map_of(pid_t pid);
+  // Where a data symbol is in a process; 0: not there.
+  uint64_t locate(pid_t pid, const sema::Site& site) const;
 
   // The shared arena's memory; empty for a script without target probes.
   std::span<uint8_t> arena_memory() { return engine_->arena(); }
@@ -29,6 +38,7 @@ class TargetSide {
   Result<pid_t> acquire();
   // Arms all sites; tells refusals on standard error, and each site's mechanism with -v.
   Result<void> arm();
+  std::vector<pid_t> processes() const { return engine_->processes(); }
   // Lets -c's command run.
   Result<void> resume();
   // Restores every traced process and lets it go. A command that was never resumed has not begun, and never does: it is
@@ -58,9 +68,16 @@ class TargetSide {
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
   const Options& options_;
+  bool follows_ = false;  // processes are traced whether or not handlers run in them
+  struct Described {
+    uint64_t map = 0;
+    int64_t time_ns = 0;
+  };
+  std::map<pid_t, Described> described_;
   uint64_t describe_modules(pid_t pid, std::span<const engine::Module> modules);
 
   std::unique_ptr<StackTables> stacks_;
+  abi::ArenaHeader* stacks_header_ = nullptr;
   std::unique_ptr<engine::Engine> engine_;
   pid_t pid_ = 0;
   bool resumed_ = false;

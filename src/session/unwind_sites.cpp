@@ -10,23 +10,26 @@ namespace {
 // unwinding that one of these began.
 constexpr const char* kEntries[] = {"_Unwind_RaiseException", "_Unwind_ForcedUnwind", "_Unwind_Resume_or_Rethrow",
                                     "_Unwind_Backtrace"};
+// Where a C++ program is when an exception has been caught (the same ABI, §2.5.3).
+constexpr const char* kCaught = "__cxa_begin_catch";
 
 bool may_have_unwinder(const std::string& path, bool main_executable) {
   std::string name = path.substr(path.rfind('/') + 1);
-  return main_executable || name.starts_with("libgcc_s") || name.starts_with("libunwind") || name.starts_with("libc++abi");
+  return main_executable || name.starts_with("libgcc_s") || name.starts_with("libunwind") || name.starts_with("libc++abi") ||
+         name.starts_with("libstdc++");
 }
 
 }  // namespace
 
 std::vector<engine::SiteRequest> unwind_sites(const std::string& module_path, bool main_executable, uint32_t site_id,
-                                              uint32_t enter_offset) {
+                                              uint32_t unwind_offset, uint32_t rewind_offset) {
   std::vector<engine::SiteRequest> sites;
   if (!may_have_unwinder(module_path, main_executable)) return sites;
   auto module = debuginfo::Module::open(module_path);
   if (!module.ok()) return sites;
-  for (const char* entry : kEntries) {
+  auto add = [&](const char* entry, uint32_t enter_offset) {
     auto functions = (*module)->functions({.name = entry, .file = {}});
-    if (!functions.ok()) continue;
+    if (!functions.ok()) return;
     for (const debuginfo::Function& function : *functions) {
       engine::SiteRequest site;
       site.site_id = site_id;
@@ -36,7 +39,9 @@ std::vector<engine::SiteRequest> unwind_sites(const std::string& module_path, bo
       site.enter_offset = enter_offset;
       sites.push_back(site);
     }
-  }
+  };
+  for (const char* entry : kEntries) add(entry, unwind_offset);
+  add(kCaught, rewind_offset);
   return sites;
 }
 

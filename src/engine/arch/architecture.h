@@ -197,6 +197,10 @@ class Architecture {
 
   virtual Result<void> read_registers(pid_t tid, ThreadRegisters& registers) const = 0;
   virtual Result<void> write_registers(pid_t tid, const ThreadRegisters& registers) const = 0;
+  // As handlers see them; site_id is the system call's number.
+  virtual abi::Registers script_registers(const ThreadRegisters& registers) const = 0;
+  // Of a thread stopped at a system call: before it rather than after it.
+  virtual bool enters_system_call(pid_t tid) const = 0;
   virtual Address pc(const ThreadRegisters& registers) const = 0;
   virtual void set_pc(ThreadRegisters& registers, Address pc) const = 0;
   virtual Address sp(const ThreadRegisters& registers) const = 0;

@@ -62,14 +62,17 @@ SPILE_INLINE int64_t spile_rt_cycles(Context*) {
 }
 
 SPILE_INLINE int64_t spile_rt_pid(Context* context) {
+  if (const abi::Subject* subject = subject_of(context)) return subject->pid;
   if (!may_call_system()) return static_cast<int64_t>(context->slot->owner >> 32);
   return static_cast<int64_t>(identity_number(kSysGetpid));
 }
 SPILE_INLINE int64_t spile_rt_tid(Context* context) {
+  if (const abi::Subject* subject = subject_of(context)) return subject->tid;
   if (!may_call_system()) return static_cast<int64_t>(context->slot->owner & 0xffffffff);
   return static_cast<int64_t>(thread_number());
 }
-SPILE_INLINE int64_t spile_rt_uid(Context*) {
+SPILE_INLINE int64_t spile_rt_uid(Context* context) {
+  if (const abi::Subject* subject = subject_of(context)) return subject->uid;
   return may_call_system() ? static_cast<int64_t>(identity_number(kSysGetuid)) : -1;
 }
 SPILE_INLINE int64_t spile_rt_cpu(Context*) {
@@ -81,7 +84,9 @@ SPILE_INLINE int64_t spile_rt_target(Context* context) {
 
 [[gnu::noinline]] void spile_rt_execname(Context* context, char* out) {
   char name[16] = {};
-  if (may_call_system()) {
+  if (const abi::Subject* subject = subject_of(context)) {
+    copy_bytes(name, subject->execname, sizeof(name));
+  } else if (may_call_system()) {
     system_call(kSysPrctl, 16 /* PR_GET_NAME */, reinterpret_cast<long>(name));
   } else {
     copy_bytes(name, context->slot->execname, sizeof(name));

@@ -32,12 +32,54 @@ SPILE_COLD int64_t load_text(uint64_t address, char* out, uint32_t limit) {
   return length;
 }
 
+// Memory of the process that the controller's handler is about, which stands still. The bytes read.
+SPILE_COLD uint64_t read_subject(const abi::Subject* subject, uint64_t address, void* out, uint64_t size) {
+  struct {
+    void* base;
+    uint64_t size;
+  } local = {out, size}, remote = {reinterpret_cast<void*>(address), size};
+  long result;
+  register long flags asm("r9") = 0;
+  register void* theirs asm("r10") = &remote;
+  register long one asm("r8") = 1;
+  constexpr long kProcessVmReadv = 310;
+  asm volatile("syscall"
+               : "=a"(result)
+               : "a"(kProcessVmReadv), "D"(subject->tid), "S"(&local), "d"(1L), "r"(theirs), "r"(one), "r"(flags)
+               : "rcx", "r11", "memory");
+  return result < 0 ? 0 : static_cast<uint64_t>(result);
+}
+
+// Up to a page's end at a time: what lies behind it need not be there.
+SPILE_COLD int64_t read_subject_text(const abi::Subject* subject, uint64_t address, char* out, uint32_t limit) {
+  uint32_t length = 0;
+  while (length < limit) {
+    uint64_t chunk = abi::kPageSize - ((address + length) & (abi::kPageSize - 1));
+    if (chunk > limit - length) chunk = limit - length;
+    if (read_subject(subject, address + length, out + length, chunk) != chunk) return -1;
+    for (uint64_t i = 0; i < chunk; ++i) {
+      if (!out[length + i]) return length + static_cast<int64_t>(i);
+    }
+    length += static_cast<uint32_t>(chunk);
+  }
+  return length;
+}
+
+SPILE_COLD bool load_from_subject(const abi::Subject* subject, uint64_t address, uint32_t size, bool is_signed, int64_t* value) {
+  uint64_t word = 0;
+  if (size > 8 || read_subject(subject, address, &word, size) != size) return false;
+  uint32_t shift = 64 - 8 * size;
+  *value = is_signed ? static_cast<int64_t>(word << shift) >> shift : static_cast<int64_t>(word);
+  return true;
+}
+
 }  // namespace
 
 extern "C" {
 
 SPILE_INLINE bool spile_rt_load(Context* context, uint64_t address, uint32_t size, bool is_signed, int64_t* value) {
   *value = 0;
+  if (const abi::Subject* subject = subject_of(context)) return load_from_subject(subject, address, size, is_signed, value);
   if (spile_rt_in_controller || controller_gone(context->arena)) return false;
   uint64_t word = 0;
   switch (size) {
@@ -81,10 +123,11 @@ SPILE_INLINE bool spile_rt_store(Context* context, uint64_t address, uint32_t si
 
 SPILE_INLINE int64_t spile_rt_load_string(Context* context, uint64_t address, char* out, uint32_t limit) {
   out[0] = 0;
-  if (spile_rt_in_controller || controller_gone(context->arena)) return -1;
   // The last byte of `out` stays the NUL's, where the text is as long as the buffer.
   uint32_t most = limit < spile_rt_string_size ? limit : spile_rt_string_size - 1;
-  int64_t length = load_text(address, out, most);
+  const abi::Subject* subject = subject_of(context);
+  if (!subject && (spile_rt_in_controller || controller_gone(context->arena))) return -1;
+  int64_t length = subject ? read_subject_text(subject, address, out, most) : load_text(address, out, most);
   out[length < 0 ? 0 : length] = 0;
   return length;
 }

@@ -99,6 +99,13 @@ SPILE_INLINE inline bool may_call_system() {
   return spile_rt_in_controller || !process_table()->no_system_calls;
 }
 
+// The process that a handler of the controller is about; null: none, or it runs in a target.
+SPILE_INLINE inline const abi::Subject* subject_of(Context* context) {
+  if (!spile_rt_in_controller) return nullptr;
+  const abi::Subject* subject = &context->arena->subject;
+  return subject->active ? subject : nullptr;
+}
+
 SPILE_INLINE inline uint64_t read_tsc() {
   uint32_t low, high;
   asm volatile("rdtsc" : "=a"(low), "=d"(high));

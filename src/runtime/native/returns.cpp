@@ -9,6 +9,10 @@
 // Two frames may share a stack slot: a probed function that tail-jumps to another one hands over its own stack slot, in
 // which the second finds the first one's `returned`. The newer one returns first, so they are served from the top.
 //
+// When an unwinder starts, it has to find real return addresses: all are put back, and each frame remembers the
+// `returned` address that it gave up (reserved). When an exception has been caught, those of the frames that are still on
+// the stack get it again, and their returns are seen as if nothing had been; those that the exception has left are dropped.
+//
 // Frames that never return stay until the stack is full, or the unwinder comes by; then whatever no longer lies on a
 // stack is recognised by the word at stack_slot, which is no `returned` address any more.
 
@@ -23,6 +27,7 @@ using abi::ShadowFrame;
 using abi::ThreadSlot;
 
 inline constexpr uint64_t kHole = 1;
+inline constexpr uint64_t kLargestStack = uint64_t{1} << 30;  // no frame of the same stack is farther away
 
 SPILE_INLINE inline ShadowFrame* frame_at(ThreadSlot* slot, uint64_t index) {
   return reinterpret_cast<ShadowFrame*>(bytes_of(slot) + spile_rt_shadow_offset + index * spile_rt_shadow_stride);
@@ -219,14 +224,42 @@ SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t*
   if (context->overflow || controller_gone(context->arena)) return;
   uint32_t depth = slot->shadow_depth;
   if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
+  // The newest first: where frames share a stack slot, each one's return address leads into the code of the one below.
   for (uint32_t index = depth; index-- > 0;) {
     ShadowFrame* frame = frame_at(slot, index);
-    if (!frame->stack_slot) continue;
+    if (!frame->stack_slot || frame->reserved > kHole) continue;
     if (is_pending(frame)) {
-      *reinterpret_cast<uint64_t*>(frame->stack_slot) = frame->return_address;
+      uint64_t* word = reinterpret_cast<uint64_t*>(frame->stack_slot);
+      frame->reserved = *word;
+      compiler_barrier();
+      *word = frame->return_address;
+      continue;
     }
     make_hole(frame);
     count_skip(slot, abi::kSkipUnwound);
+  }
+  drop_holes(slot);
+}
+
+[[gnu::noinline]] void spile_rt_rewind(Context* context) {
+  ThreadSlot* slot = context->slot;
+  if (context->overflow || controller_gone(context->arena)) return;
+  uint64_t here = reinterpret_cast<uint64_t>(&slot);  // everything on the stack above this is still in use
+  uint32_t depth = slot->shadow_depth;
+  if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
+  for (uint32_t index = 0; index < depth; ++index) {
+    ShadowFrame* frame = frame_at(slot, index);
+    if (!frame->stack_slot || frame->reserved <= kHole) continue;
+    uint64_t word = 0;
+    bool present = frame->stack_slot > here && frame->stack_slot - here < kLargestStack &&
+                   load_word<8>(frame->stack_slot, &word) && word == frame->return_address;
+    if (!present) {  // left by the exception: that is no return
+      make_hole(frame);
+      continue;
+    }
+    *reinterpret_cast<uint64_t*>(frame->stack_slot) = frame->reserved;
+    compiler_barrier();
+    frame->reserved = 0;
   }
   drop_holes(slot);
 }

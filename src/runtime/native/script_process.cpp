@@ -104,16 +104,20 @@ class WordReader {
 
 extern "C" {
 
-SPILE_INLINE int64_t spile_fn_ppid(Context*) {
+SPILE_INLINE int64_t spile_fn_ppid(Context* context) {
+  if (const abi::Subject* subject = subject_of(context)) return subject->ppid;
   return ask_system(kSysGetppid);
 }
-SPILE_INLINE int64_t spile_fn_euid(Context*) {
+SPILE_INLINE int64_t spile_fn_euid(Context* context) {
+  if (const abi::Subject* subject = subject_of(context)) return subject->euid;
   return ask_system(kSysGeteuid);
 }
-SPILE_INLINE int64_t spile_fn_gid(Context*) {
+SPILE_INLINE int64_t spile_fn_gid(Context* context) {
+  if (const abi::Subject* subject = subject_of(context)) return subject->gid;
   return ask_system(kSysGetgid);
 }
-SPILE_INLINE int64_t spile_fn_egid(Context*) {
+SPILE_INLINE int64_t spile_fn_egid(Context* context) {
+  if (const abi::Subject* subject = subject_of(context)) return subject->egid;
   return ask_system(kSysGetegid);
 }
 SPILE_INLINE int64_t spile_fn_pgrp(Context*) {

@@ -188,6 +188,9 @@ extern "C" {
   return frames.count > n ? static_cast<int64_t>(frames.at(static_cast<uint32_t>(n))) : 0;
 }
 SPILE_INLINE int64_t spile_fn_uaddr(Context* context) {
+  if (const abi::Subject* subject = subject_of(context)) {
+    return subject->frame_kind == abi::kNoFrame ? 0 : static_cast<int64_t>(subject->registers[16]);
+  }
   return spile_rt_in_controller || context->frame_kind == abi::kNoFrame ? 0 : static_cast<int64_t>(context->user_pc);
 }
 

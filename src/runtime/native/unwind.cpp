@@ -21,10 +21,54 @@ struct Walk {
 // ucontext_t, as the kernel puts it on the stack (arch/x86/include/uapi/asm/sigcontext.h).
 inline constexpr uint64_t kUcontextRbp = 120, kUcontextRsp = 160, kUcontextRip = 168;
 
+// A word of the walked stack: the calling thread's own, or, in the controller, that of the handler's subject.
+SPILE_INLINE inline bool load_stack(Context* context, uint64_t address, uint64_t* word) {
+  if (!spile_rt_in_controller) return load_word<8>(address, word);
+  const abi::Subject* subject = subject_of(context);
+  if (!subject) return false;
+  if (subject->stack && address >= subject->stack_begin && address - subject->stack_begin + 8 <= subject->stack_size) {
+    copy_bytes(word, reinterpret_cast<const char*>(subject->stack + (address - subject->stack_begin)), 8);
+    return true;
+  }
+  int64_t value = 0;
+  bool read = spile_rt_load(context, address, 8, false, &value);
+  *word = static_cast<uint64_t>(value);
+  return read;
+}
+
+// The controller does not know which addresses are our trampolines': what is no code of the program's is looked for among
+// the process's pending returns.
+SPILE_COLD uint64_t subject_return_address(Context* context, uint64_t stack_slot, uint64_t word) {
+  if (find_module(context, word - 1)) return word;
+  const abi::Subject* subject = subject_of(context);
+  abi::ArenaHeader* header = context->arena;
+  uint64_t found = 0;
+  for (uint64_t n = abi::kControllerSlot + 1; subject && n + 1 < header->slot_count; ++n) {
+    abi::ThreadSlot* slot = slot_at(header, n);
+    uint64_t owner = load_relaxed(&slot->owner);
+    if (!owner) break;
+    if (owner >> 32 != static_cast<uint64_t>(subject->pid)) continue;
+    uint32_t depth = load_relaxed(&slot->shadow_depth);
+    if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
+    for (uint32_t index = depth; index-- > 0;) {
+      auto* frame = reinterpret_cast<const abi::ShadowFrame*>(bytes_of(slot) + spile_rt_shadow_offset + index * spile_rt_shadow_stride);
+      if (frame->stack_slot != stack_slot) continue;
+      if (find_module(context, frame->return_address - 1)) return frame->return_address;
+      found = frame->return_address;
+    }
+  }
+  return found ? found : word;
+}
+
+SPILE_INLINE inline uint64_t return_address(Context* context, uint64_t stack_slot, uint64_t word, uint32_t* from) {
+  if (spile_rt_in_controller) return subject_return_address(context, stack_slot, word);
+  return real_return_address(context->slot, stack_slot, word, from);
+}
+
 // mov $15, %rax; syscall: rt_sigreturn, to which signal handlers return.
-SPILE_COLD bool is_sigreturn(uint64_t pc) {
+SPILE_COLD bool is_sigreturn(Context* context, uint64_t pc) {
   uint64_t first, last;
-  return load_word<8>(pc, &first) && first == 0x0f0000000fc0c748 && load_word<1>(pc + 8, &last) && last == 0x05;
+  return load_stack(context, pc, &first) && first == 0x0f0000000fc0c748 && load_stack(context, pc + 1, &last) && last >> 56 == 0x05;
 }
 
 SPILE_INLINE inline abi::UnwindRule find_rule(Context* context, const abi::StackModule* module, uint64_t pc) {
@@ -45,10 +89,10 @@ SPILE_INLINE inline abi::UnwindRule find_rule(Context* context, const abi::Stack
   return part_of<abi::UnwindRule>(table, table->rules)[low];
 }
 
-bool step_out_of_signal(Walk* walk) {
+bool step_out_of_signal(Context* context, Walk* walk) {
   uint64_t pc, sp, fp;
-  if (!load_word<8>(walk->sp + kUcontextRip, &pc) || !load_word<8>(walk->sp + kUcontextRsp, &sp) ||
-      !load_word<8>(walk->sp + kUcontextRbp, &fp))
+  if (!load_stack(context, walk->sp + kUcontextRip, &pc) || !load_stack(context, walk->sp + kUcontextRsp, &sp) ||
+      !load_stack(context, walk->sp + kUcontextRbp, &fp))
     return false;
   walk->pc = pc;
   walk->sp = sp;
@@ -61,8 +105,8 @@ bool step_out_of_signal(Walk* walk) {
 SPILE_COLD bool step_by_frame_pointer(Context* context, Walk* walk) {
   uint64_t fp, word;
   if ((walk->fp & 7) || walk->fp < walk->sp || walk->fp - walk->sp > (8u << 20)) return false;
-  if (!load_word<8>(walk->fp, &fp) || !load_word<8>(walk->fp + 8, &word)) return false;
-  uint64_t pc = real_return_address(context->slot, walk->fp + 8, word, &walk->shadow);
+  if (!load_stack(context, walk->fp, &fp) || !load_stack(context, walk->fp + 8, &word)) return false;
+  uint64_t pc = return_address(context, walk->fp + 8, word, &walk->shadow);
   if (!pc || !find_module(context, pc - 1)) return false;
   walk->sp = walk->fp + 16;
   walk->fp = fp;
@@ -75,8 +119,8 @@ SPILE_COLD bool step_by_frame_pointer(Context* context, Walk* walk) {
 SPILE_INLINE inline bool return_to(Context* context, Walk* walk, uint64_t cfa) {
   uint64_t word;
   if (cfa <= walk->sp && !walk->exact) return false;
-  if (!load_word<8>(cfa - 8, &word)) return false;
-  uint64_t pc = real_return_address(context->slot, cfa - 8, word, &walk->shadow);
+  if (!load_stack(context, cfa - 8, &word)) return false;
+  uint64_t pc = return_address(context, cfa - 8, word, &walk->shadow);
   walk->pc = pc;
   walk->sp = cfa;
   walk->exact = false;
@@ -98,7 +142,7 @@ bool step(Context* context, Walk* walk) {
     case abi::kUnwindRspLoad:
     case abi::kUnwindRbpLoad: {
       uint64_t base = rule.kind == abi::kUnwindRspLoad ? walk->sp : walk->fp;
-      if (!load_word<8>(base + static_cast<uint64_t>(static_cast<int64_t>(rule.offset)), &cfa)) return false;
+      if (!load_stack(context, base + static_cast<uint64_t>(static_cast<int64_t>(rule.offset)), &cfa)) return false;
       cfa += static_cast<uint64_t>(static_cast<int64_t>(rule.addend));
       break;
     }
@@ -106,17 +150,17 @@ bool step(Context* context, Walk* walk) {
       cfa = walk->sp + 8 + ((walk->pc & 15) >= static_cast<uint64_t>(rule.offset) ? 8 : 0);
       break;
     case abi::kUnwindSignal:
-      return step_out_of_signal(walk);
+      return step_out_of_signal(context, walk);
     case abi::kUnwindEnd:
       return false;
     default:
-      if (!walk->exact && is_sigreturn(walk->pc)) return step_out_of_signal(walk);
+      if (!walk->exact && is_sigreturn(context, walk->pc)) return step_out_of_signal(context, walk);
       return step_by_frame_pointer(context, walk);
   }
   uint64_t fp = walk->fp;
   if (rule.frame != abi::kFrameSame) {
     uint64_t base = rule.frame == abi::kFrameAtCfa ? cfa : walk->fp;
-    if (!load_word<8>(base + static_cast<uint64_t>(static_cast<int64_t>(rule.frame_offset)), &fp)) return false;
+    if (!load_stack(context, base + static_cast<uint64_t>(static_cast<int64_t>(rule.frame_offset)), &fp)) return false;
   }
   if (!return_to(context, walk, cfa)) return false;
   walk->fp = fp;
@@ -126,6 +170,7 @@ bool step(Context* context, Walk* walk) {
 }  // namespace
 
 uint64_t module_map_offset(Context* context) {
+  if (const abi::Subject* subject = subject_of(context)) return subject->module_map;
   if (spile_rt_in_controller) return context->arena->controller_module_map;
   return load_acquire(&process_table()->module_map);
 }
@@ -145,13 +190,16 @@ const abi::StackModule* find_module(Context* context, uint64_t address) {
 }
 
 [[gnu::noinline]] uint32_t walk_stack(Context* context, uint64_t* addresses, uint32_t most) {
-  if (spile_rt_in_controller || context->frame_kind == abi::kNoFrame || most == 0) return 0;
+  const abi::Subject* subject = subject_of(context);
+  uint64_t kind = subject ? subject->frame_kind : spile_rt_in_controller ? abi::kNoFrame : context->frame_kind;
+  if (kind == abi::kNoFrame || most == 0) return 0;
   Walk walk = {context->user_pc, context->user_sp, context->user_fp, true, ~0u};
+  if (subject) walk = {subject->registers[16], subject->registers[7], subject->registers[6], true, ~0u};
   addresses[0] = walk.pc | abi::kExactAddress;
   uint32_t count = 1;
   // Nobody would catch a fault.
-  if (controller_gone(context->arena)) return count;
-  if (count < most && context->frame_kind == abi::kFrameEntry) {
+  if (!subject && controller_gone(context->arena)) return count;
+  if (count < most && kind == abi::kFrameEntry) {
     if (!return_to(context, &walk, walk.sp + 8)) return count;
     addresses[count++] = walk.pc;
   }

@@ -94,6 +94,16 @@ class X86_64 final : public Architecture {
     if (ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &io) != 0) return Error::from_errno("write registers", errno);
     return {};
   }
+  abi::Registers script_registers(const ThreadRegisters& registers) const override {
+    const user_regs_struct& r = raw(registers);
+    return {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp, r.r8,     r.r9,
+            r.r10, r.r11, r.r12, r.r13, r.r14, r.r15, r.rip, r.eflags, r.orig_rax};
+  }
+  bool enters_system_call(pid_t tid) const override {
+    __ptrace_syscall_info info{};
+    ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof info, &info);
+    return info.op == PTRACE_SYSCALL_INFO_ENTRY;
+  }
   Address pc(const ThreadRegisters& registers) const override { return Address(raw(registers).rip); }
   void set_pc(ThreadRegisters& registers, Address pc) const override { raw(registers).rip = pc.value; }
   Address sp(const ThreadRegisters& registers) const override { return Address(raw(registers).rsp); }

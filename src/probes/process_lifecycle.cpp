@@ -1,0 +1,108 @@
+// process.begin, .end, .thread.begin, .thread.end, .syscall, .syscall.return: what happens to processes and threads,
+// rather than a place in their code. Handlers run in the controller, while the thread in question stands still.
+//
+// process, process("PATH"), process(PID) before; an exec is an end and a begin. thread.begin and thread.end are for
+// threads other than a process's first.
+
+#include <fmt/format.h>
+
+#include "probes/family.h"
+#include "probes/process_lifecycle.h"
+#include "probes/traced_world.h"
+
+namespace spile::probes {
+
+namespace {
+
+using sema::ProbeKind;
+using sema::ResolvedPoint;
+
+std::vector<std::string> components(const syntax::ProbePoint& point, size_t index) {
+  if (index == 1) return {"begin", "end", "thread", "syscall"};
+  if (index == 2 && point.components[1].name == "thread") return {"begin", "end"};
+  if (index == 2 && point.components[1].name == "syscall") return {"return"};
+  return {};
+}
+
+bool takes(const syntax::ProbePoint& point) {
+  const auto& parts = point.components;
+  if (parts[0].name != "process" || parts.size() < 2) return false;
+  for (const char* name : {"begin", "end", "thread", "syscall", "insn"}) {
+    if (parts[1].name == name) return true;
+  }
+  return false;
+}
+
+Result<ProbeKind> kind_of(const syntax::ProbePoint& point) {
+  const auto& parts = point.components;
+  auto is = [&](size_t index, const char* name) { return index < parts.size() && parts[index].name == name; };
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (parts[i].text || parts[i].number) return unexpected_component(point, i, components(point, i));
+  }
+  if (is(1, "insn")) {
+    return Error{fmt::format("'{}' is refused: stopping at every instruction makes a program ten thousand times slower",
+                             text_of(point)),
+                 "process.statement(\"function@file:line\") is hit at one place, at nanoseconds a hit"};
+  }
+  size_t length = is(1, "thread") || is(2, "return") ? 3 : 2;
+  if (parts.size() > length) return unexpected_component(point, length, components(point, length));
+  if (is(1, "begin")) return ProbeKind::kProcessBegin;
+  if (is(1, "end")) return ProbeKind::kProcessEnd;
+  if (is(1, "syscall") && parts.size() == 2) return ProbeKind::kSystemCall;
+  if (is(1, "syscall") && is(2, "return")) return ProbeKind::kSystemCallReturn;
+  if (is(1, "thread") && is(2, "begin")) return ProbeKind::kThreadBegin;
+  if (is(1, "thread") && is(2, "end")) return ProbeKind::kThreadEnd;
+  if (parts.size() < length)
+    return Error{fmt::format("'{}' is not a whole probe point", text_of(point)), "process.thread.begin or process.thread.end"};
+  return unexpected_component(point, length - 1, components(point, length - 1));
+}
+
+Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
+  ResolvedPoint made;
+  TRY(made.kind, kind_of(point));
+  const syntax::PointComponent& process = point.components[0];
+  made.domain = sema::Domain::kController;
+  made.text = text_of(point);
+  if (process.number) made.process = static_cast<pid_t>(*process.number);
+  if (process.text && process.text->find_first_of("*?[") != std::string::npos) {
+    made.site.module = *process.text;  // matched when a program is met
+  } else if (process.text) {
+    TRY(made.site.module, world.find_executable(*process.text));
+  }
+  return Points{made};
+}
+
+// System V psABI x86-64, A.2.1: where the kernel takes arguments from, in DWARF's numbers.
+constexpr int64_t kArguments[] = {5, 4, 1, 10, 8, 9};  // rdi, rsi, rdx, r10, r8, r9
+constexpr int64_t kResult = 0;                         // rax
+constexpr int64_t kNumber = 18;                        // Registers::site_id holds the call's number
+
+}  // namespace
+
+Result<sema::Binding> bind_in_system_call(const ResolvedPoint& point, const syntax::TargetVariable& variable) {
+  bool at_return = point.kind == ProbeKind::kSystemCallReturn;
+  std::string known = at_return ? "$syscall $return $arg1 ... $arg6" : "$syscall $arg1 ... $arg6";
+  sema::Binding binding;
+  auto from = [&](int64_t number) {
+    binding.ops.push_back({sema::LocationOp::Kind::kRegister, number, 8, false});
+    return binding;
+  };
+  std::string name = variable.name.starts_with("$") ? variable.name.substr(1) : variable.name;
+  if (!variable.path.empty()) return Error{fmt::format("'${}' is a number here, and has no members", name), ""};
+  if (name == "syscall") return from(kNumber);
+  if (name == "return" && at_return) return from(kResult);
+  if (name.size() == 4 && name.starts_with("arg") && name[3] >= '1' && name[3] <= '6') return from(kArguments[name[3] - '1']);
+  return Error{fmt::format("unknown variable '${}' at a system call", name), "known here: " + known};
+}
+
+std::vector<std::string> system_call_variables(const ResolvedPoint& point, const std::string& which) {
+  std::vector<std::string> arguments = {"$arg1", "$arg2", "$arg3", "$arg4", "$arg5", "$arg6"};
+  if (which == "$$return") return point.kind == ProbeKind::kSystemCallReturn ? std::vector<std::string>{"$return"} : std::vector<std::string>{};
+  if (which == "$$locals") return {};
+  if (which == "$$vars") arguments.insert(arguments.begin(), "$syscall");
+  return arguments;
+}
+
+const Family process_lifecycle_family = {"process", takes, resolve, components};
+
+}  // namespace spile::probes

@@ -1,0 +1,268 @@
+#include "session/thread_sampler.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fmt/format.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "abi/stack_tables.h"
+#include "sema/intrinsics.h"
+
+namespace spile::session {
+
+namespace {
+
+constexpr int64_t kDefaultInterval = 10'000'000;  // 100 samples a second of CPU time, as in the kernel
+// Of the stack, copied with each sample where the script walks it; watchpoints may be hit often.
+constexpr uint32_t kProfileStack = 16384, kAccessStack = 4096;
+constexpr size_t kRingPages[] = {512, 64, 16, 8};  // what a user without privileges may lock is little
+
+// Bits of sample_regs_user in arch/x86/include/uapi/asm/perf_regs.h, in their order: ax bx cx dx si di bp sp ip flags (cs ss
+// ds es fs gs) r8 ... r15. To words of abi::Registers.
+constexpr uint64_t kRegisterBits = 0x3ff | 0xff0000;
+constexpr size_t kRegisterWords[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 8, 9, 10, 11, 12, 13, 14, 15};
+
+std::vector<pid_t> threads_of(pid_t pid) {
+  std::vector<pid_t> threads;
+  DIR* directory = opendir(fmt::format("/proc/{}/task", pid).c_str());
+  if (!directory) return threads;
+  while (dirent* entry = readdir(directory)) {
+    if (pid_t tid = atoi(entry->d_name); tid > 0) threads.push_back(tid);
+  }
+  closedir(directory);
+  return threads;
+}
+
+// Takes a sample's fields one by one.
+class Fields {
+ public:
+  Fields(const char* at, size_t size) : at_(at), left_(size) {}
+  template <typename T>
+  T next() {
+    T value{};
+    if (left_ < sizeof value) return left_ = 0, value;
+    std::memcpy(&value, at_, sizeof value);
+    skip(sizeof value);
+    return value;
+  }
+  const char* take(size_t size) {
+    if (left_ < size) return left_ = 0, nullptr;
+    const char* here = at_;
+    skip(size);
+    return here;
+  }
+
+ private:
+  void skip(size_t size) {
+    at_ += size;
+    left_ -= size;
+  }
+  const char* at_;
+  size_t left_;
+};
+
+}  // namespace
+
+struct ThreadSampler::Ring {
+  int probe = 0;
+  bool counts_all = false;  // the event's own count is that of the samples that there should be
+  uint64_t taken = 0;
+  UniqueFd fd;
+  perf_event_mmap_page* page = nullptr;
+  size_t size = 0;  // of the data, a power of two
+  std::vector<char> record;
+  ~Ring() {
+    if (page) munmap(page, size + abi::kPageSize);
+  }
+};
+
+ThreadSampler::ThreadSampler(const sema::Program& program, Run run, Locate locate)
+    : run_(std::move(run)), locate_(std::move(locate)), wants_stack_(program.needs & sema::kNeedsStack) {
+  for (const sema::Probe& probe : program.probes) {
+    bool profile = probe.kind == sema::ProbeKind::kProfile && probe.domain == sema::Domain::kController;
+    if (!profile && probe.kind != sema::ProbeKind::kDataAccess) continue;
+    for (const sema::ResolvedPoint& point : probe.points) {
+      wishes_.push_back({probe.index, probe.kind, point.interval_ns, point.site, point.sequence != 0});
+    }
+  }
+}
+
+ThreadSampler::~ThreadSampler() = default;
+
+Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wish, pid_t pid, pid_t tid) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER | (wants_stack_ ? PERF_SAMPLE_STACK_USER : 0);
+  attributes.sample_regs_user = kRegisterBits;
+  if (wants_stack_) attributes.sample_stack_user = wish.kind == sema::ProbeKind::kProfile ? kProfileStack : kAccessStack;
+  attributes.exclude_kernel = attributes.exclude_hv = 1;
+  const char* what = "sample";
+  if (wish.kind == sema::ProbeKind::kProfile) {
+    attributes.type = PERF_TYPE_SOFTWARE;
+    attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+    attributes.sample_period = static_cast<uint64_t>(wish.interval_ns > 0 ? wish.interval_ns : kDefaultInterval);
+  } else {
+    what = "set a watchpoint in";
+    uint64_t address = locate_(pid, wish.site);
+    if (address == 0) return Error{fmt::format("{} is not mapped in process {}", wish.site.module, pid), ""};
+    attributes.type = PERF_TYPE_BREAKPOINT;
+    attributes.bp_type = wish.reads_too ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W;
+    attributes.bp_addr = address;
+    attributes.bp_len = wish.site.size;
+    attributes.sample_period = 1;
+  }
+  auto ring = std::make_unique<Ring>();
+  ring->probe = wish.probe;
+  ring->counts_all = wish.kind == sema::ProbeKind::kDataAccess;
+  ring->fd = UniqueFd(static_cast<int>(syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+  if (!ring->fd) {
+    const char* hint = errno == ENOSPC ? "the processor has four watchpoints for a thread"
+                       : errno == EACCES ? "see kernel.perf_event_paranoid" : "";
+    return Error::from_errno(fmt::format("{} thread {}", what, tid), errno, hint);
+  }
+  for (size_t pages : kRingPages) {
+    ring->size = pages * abi::kPageSize;
+    void* memory = mmap(nullptr, ring->size + abi::kPageSize, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd.get(), 0);
+    if (memory == MAP_FAILED) continue;
+    ring->page = static_cast<perf_event_mmap_page*>(memory);
+    return ring;
+  }
+  return Error::from_errno(fmt::format("map samples of thread {}", tid), errno, "see kernel.perf_event_mlock_kb");
+}
+
+void ThreadSampler::add_thread(pid_t pid, pid_t tid) {
+  std::vector<std::unique_ptr<Ring>>& rings = rings_[tid];
+  rings.clear();
+  for (const Wish& wish : wishes_) {
+    auto ring = open(wish, pid, tid);
+    if (ring.ok()) {
+      rings.push_back(std::move(*ring));
+    } else if (!std::exchange(told_, true)) {
+      fmt::print(stderr, "WARNING: {}{}\n", ring.error().message,
+                 ring.error().hint.empty() ? "" : fmt::format(" ({})", ring.error().hint));
+    }
+  }
+}
+
+Result<void> ThreadSampler::start(const std::vector<pid_t>& processes) {
+  if (wishes_.empty()) return {};
+  running_ = true;
+  for (pid_t pid : processes) {
+    for (pid_t tid : threads_of(pid)) add_thread(pid, tid);
+  }
+  for (const auto& [tid, rings] : rings_) {
+    if (!rings.empty()) return {};
+  }
+  return processes.empty() ? Result<void>{} : Error{"no thread can be sampled", "see the warning above"};
+}
+
+void ThreadSampler::on_change(const engine::ThreadChange& change) {
+  if (!running_) return;
+  using Kind = engine::ThreadChange::Kind;
+  switch (change.kind) {
+    case Kind::kProcessBorn:
+    case Kind::kThreadBorn:
+    case Kind::kExecuted:
+      if (change.kind == Kind::kExecuted) drain();
+      return add_thread(change.pid, change.tid);
+    case Kind::kThreadEnding:
+    case Kind::kThreadEnded:
+    case Kind::kProcessEnded:
+      if (auto found = rings_.find(change.tid); found != rings_.end()) {
+        for (auto& ring : found->second) finish(*ring);
+        rings_.erase(found);
+      }
+      return;
+    default:
+      return;
+  }
+}
+
+void ThreadSampler::run_sample(const Ring& ring, const char* record, size_t size) {
+  Fields fields(record, size);
+  abi::Subject subject{};
+  subject.active = 1;
+  subject.pid = fields.next<uint32_t>();
+  subject.tid = fields.next<uint32_t>();
+  if (fields.next<uint64_t>() == PERF_SAMPLE_REGS_ABI_64) {
+    for (size_t word : kRegisterWords) subject.registers[word] = fields.next<uint64_t>();
+    subject.frame_kind = abi::kFrameInside;
+    auto copied = wants_stack_ ? fields.next<uint64_t>() : 0;
+    const char* stack = fields.take(copied);
+    auto used = copied > 0 ? fields.next<uint64_t>() : 0;
+    if (stack && used <= copied) {
+      subject.stack = reinterpret_cast<uint64_t>(stack);
+      subject.stack_begin = subject.registers[7];
+      subject.stack_size = used;
+    }
+  }
+  run_(ring.probe, subject);
+}
+
+void ThreadSampler::drain(Ring& ring) {
+  const char* data = reinterpret_cast<const char*>(ring.page) + abi::kPageSize;
+  std::atomic_ref<__u64> head_word(ring.page->data_head), tail_word(ring.page->data_tail);
+  uint64_t head = head_word.load(std::memory_order_acquire), tail = tail_word.load(std::memory_order_relaxed);
+  auto copy = [&](uint64_t at, char* out, size_t size) {
+    for (size_t done = 0; done < size;) {
+      size_t position = (at + done) & (ring.size - 1);
+      size_t chunk = std::min(size - done, ring.size - position);
+      std::memcpy(out + done, data + position, chunk);
+      done += chunk;
+    }
+  };
+  while (tail < head) {
+    perf_event_header header;
+    copy(tail, reinterpret_cast<char*>(&header), sizeof header);
+    if (header.size < sizeof header || header.size > head - tail) break;
+    size_t size = header.size - sizeof header;
+    ring.record.resize(size);
+    copy(tail + sizeof header, ring.record.data(), size);
+    tail += header.size;
+    tail_word.store(tail, std::memory_order_release);
+    if (header.type == PERF_RECORD_SAMPLE) {
+      ++ring.taken;
+      run_sample(ring, ring.record.data(), size);
+    }
+    if (header.type == PERF_RECORD_LOST && !ring.counts_all && size >= 16) {
+      uint64_t lost;
+      std::memcpy(&lost, ring.record.data() + 8, sizeof lost);
+      lost_ += lost;
+    }
+  }
+  tail_word.store(tail, std::memory_order_release);
+}
+
+// A loss shows in the ring only when there is room again: what an event has counted tells it at the end.
+void ThreadSampler::finish(Ring& ring) {
+  ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+  drain(ring);
+  uint64_t count = 0;
+  if (!ring.counts_all || read(ring.fd.get(), &count, sizeof count) != sizeof count) return;
+  if (count > ring.taken) lost_ += count - ring.taken;
+}
+
+void ThreadSampler::drain() {
+  for (auto& [tid, rings] : rings_) {
+    for (auto& ring : rings) drain(*ring);
+  }
+}
+
+void ThreadSampler::stop() {
+  running_ = false;
+  for (auto& [tid, rings] : rings_) {
+    for (auto& ring : rings) finish(*ring);
+  }
+  rings_.clear();
+}
+
+}  // namespace spile::session

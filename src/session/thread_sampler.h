@@ -1,0 +1,62 @@
+#pragma once
+// Samples of running threads, taken by the kernel (perf_event_open(2)): timer.profile's, by a clock of the thread's own CPU
+// time in user space, and those of hardware watchpoints, at every access. Each thread has events and a ring of its own;
+// the program is neither stopped nor sent any signal, and its handlers run here a little later, about the registers and
+// the stack as they were. What does not fit into a ring is counted by the kernel, and told. One thread.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "abi/arena.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "engine/engine.h"
+#include "sema/program.h"
+
+namespace spile::session {
+
+class ThreadSampler {
+ public:
+  using Run = std::function<void(int probe, const abi::Subject& subject)>;
+  // Where a data symbol of a module is in a process; 0: not there.
+  using Locate = std::function<uint64_t(pid_t pid, const sema::Site& site)>;
+  ThreadSampler(const sema::Program& program, Run run, Locate locate);
+  ~ThreadSampler();
+
+  bool samples() const { return !wishes_.empty(); }
+  // All threads of these processes, and later those that on_change() tells of. An error: none could be sampled.
+  Result<void> start(const std::vector<pid_t>& processes);
+  void on_change(const engine::ThreadChange& change);
+  // Runs handlers for what has been sampled since.
+  void drain();
+  void stop();
+  uint64_t lost() const { return lost_; }
+
+ private:
+  struct Wish {
+    int probe;
+    sema::ProbeKind kind;
+    int64_t interval_ns;
+    sema::Site site;
+    bool reads_too;
+  };
+  struct Ring;
+  Result<std::unique_ptr<Ring>> open(const Wish& wish, pid_t pid, pid_t tid);
+  void add_thread(pid_t pid, pid_t tid);
+  void drain(Ring& ring);
+  void finish(Ring& ring);
+  void run_sample(const Ring& ring, const char* record, size_t size);
+
+  std::vector<Wish> wishes_;
+  Run run_;
+  Locate locate_;
+  bool wants_stack_;
+  bool running_ = false;
+  bool told_ = false;
+  uint64_t lost_ = 0;
+  std::map<pid_t, std::vector<std::unique_ptr<Ring>>> rings_;  // by tid
+};
+
+}  // namespace spile::session

@@ -1,0 +1,21 @@
+# Hardware watchpoints: each access once, with the registers and the stack of it.
+from spiletest import *
+
+path = program("watched")
+result = spile("-e", r"""global writes, all, smalls, from
+probe process.data("counter").write { writes++; from[usymname(ustack(0)), usymname(ustack(1))]++ }
+probe process.data("counter").rw { all++ }
+probe process.data("small").write { smalls++ }
+probe end {
+  printf("writes %d all %d small %d\n", writes, all, smalls)
+  foreach ([a, b] in from) printf("%s from %s: %d\n", a, b, from[a, b])
+}""", "-c", f"{path} 20")
+if "set a watchpoint" in result.err:
+    skip("no hardware watchpoints here")
+result.expect(out="190\nwrites 20 all 40 small 20\nfirst from main: 20\n")
+for probe, message in [('process.data("nothing").write', "no variable 'nothing'"),
+                       ('process.data("counter")', "does not say which accesses"),
+                       ('process.data("counter").length(3).write', "3 bytes at .* can't be watched"),
+                       ('process.data("counter").execute', "nothing called 'execute'"),
+                       ('process.data.write', "needs an address or the name")]:
+    spile("-p2", "-e", f"probe {probe} {{ exit() }}", "-c", path).expect(status=1, err_match=message)
