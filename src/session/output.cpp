@@ -81,7 +81,10 @@ bool Output::take_ring(Arena& arena, uint32_t index) {
       tail = head;
       break;
     }
-    if (header.kind != abi::kPad) {
+    bool names_addresses = header.kind == abi::kBacktrace || header.kind == abi::kSymbols;
+    if (streams_ && names_addresses) {
+      stream_text(header, name_addresses(header, ring + at + sizeof header, header.size - sizeof header));
+    } else if (header.kind != abi::kPad) {
       std::vector<char>& bytes = streams_ && prints(header) ? stream_bytes_ : bytes_;
       size_t offset = bytes.size();
       bytes.insert(bytes.end(), ring + at, ring + at + header.size);
@@ -93,6 +96,27 @@ bool Output::take_ring(Arena& arena, uint32_t index) {
   std::atomic_ref<uint64_t>(slot.ring_tail).store(tail, std::memory_order_release);
   if (!stream_bytes_.empty()) append_stream(arena, index);
   return true;
+}
+
+std::string Output::name_addresses(const abi::RecordHeader& header, const char* payload, size_t size) {
+  if (!stacks_) return header.kind == abi::kBacktrace ? "<no user backtrace>\n" : "";
+  PayloadReader arguments(payload, size);
+  size_t words = size / 8;
+  return header.kind == abi::kBacktrace ? stacks_->backtrace_text(header.id, words - std::min<size_t>(words, 1), arguments)
+                                        : stacks_->symbols_text(header.id, arguments);
+}
+
+// Whoever reads the streams later does not know what the addresses meant: they get the text.
+void Output::stream_text(abi::RecordHeader header, const std::string& text) {
+  auto length = static_cast<uint32_t>(text.size());
+  std::vector<char> payload((sizeof length + text.size() + 7) / 8 * 8);
+  std::memcpy(payload.data(), &length, sizeof length);
+  std::memcpy(payload.data() + sizeof length, text.data(), text.size());
+  header.kind = abi::kText;
+  header.size = static_cast<uint32_t>(sizeof header + payload.size());
+  const char* bytes = reinterpret_cast<const char*>(&header);
+  stream_bytes_.insert(stream_bytes_.end(), bytes, bytes + sizeof header);
+  stream_bytes_.insert(stream_bytes_.end(), payload.begin(), payload.end());
 }
 
 void Output::append_stream(Arena& arena, uint32_t index) {
@@ -179,10 +203,8 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
       append_record_text(text_, script_.formats, header, payload, size);
       break;
     case abi::kBacktrace:
-      text_ = stacks_ ? stacks_->backtrace_text(header.id, size / 8 - std::min<size_t>(size / 8, 1), arguments) : "<no user backtrace>\n";
-      break;
     case abi::kSymbols:
-      if (stacks_) text_ = stacks_->symbols_text(header.id, arguments);
+      text_ = name_addresses(header, payload, size);
       break;
     case abi::kWarning:
       write_warning(arguments.next_string());

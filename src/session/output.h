@@ -64,6 +64,8 @@ class Output {
       : options_(options), script_(script), file_(std::move(file)) {}
   bool take_ring(Arena& arena, uint32_t slot);
   void sort_pending();
+  std::string name_addresses(const abi::RecordHeader& header, const char* payload, size_t size);
+  void stream_text(abi::RecordHeader header, const std::string& text);
   void append_stream(Arena& arena, uint32_t index);
   void stream_failed(const Error& error);
   void write_record(const abi::RecordHeader& header, const char* payload, size_t size);
