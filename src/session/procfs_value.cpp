@@ -1,13 +1,35 @@
 #include "session/procfs_value.h"
 
+#include <set>
+#include <string>
+
 #include "syntax/visitor.h"
 
 namespace spile::session {
 
 namespace {
 
-bool is_procfs(const std::vector<syntax::ProbePoint>& points) {
-  return !points.empty() && !points[0].components.empty() && points[0].components[0].name == "procfs";
+using Names = std::set<std::string>;
+
+// "prometheus", "json_data": a point's first component. What a procfs probe is called: procfs, and aliases of it.
+std::string head_of(const syntax::ProbePoint& point) { return point.components.empty() ? std::string() : point.components[0].name; }
+
+bool is_procfs(const std::vector<syntax::ProbePoint>& points, const Names& names) {
+  return !points.empty() && names.contains(head_of(points[0]));
+}
+
+Names procfs_names(const std::vector<syntax::Script>& scripts) {
+  Names names = {"procfs"};
+  for (size_t before = 0; before != names.size();) {
+    before = names.size();
+    for (const syntax::Script& script : scripts) {
+      for (const auto& alias : script.aliases) {
+        if (!is_procfs(alias->points, names)) continue;
+        for (const syntax::ProbePoint& name : alias->names) names.insert(head_of(name));
+      }
+    }
+  }
+  return names;
 }
 
 void replace_value(syntax::Statement& body) {
@@ -23,14 +45,15 @@ void replace_value(syntax::Statement& body) {
 
 void declare_procfs_value(std::vector<syntax::Script>& scripts) {
   const SourceRange* first = nullptr;
+  const Names names = procfs_names(scripts);
   for (syntax::Script& script : scripts) {
     for (auto& probe : script.probes) {
-      if (!is_procfs(probe->points) || !probe->body) continue;
+      if (!is_procfs(probe->points, names) || !probe->body) continue;
       if (!first) first = &probe->range;
       replace_value(*probe->body);
     }
     for (auto& alias : script.aliases) {
-      if (!is_procfs(alias->points) || !alias->body) continue;
+      if (!is_procfs(alias->points, names) || !alias->body) continue;
       if (!first) first = &alias->range;
       replace_value(*alias->body);
     }

@@ -7,11 +7,13 @@ for point, message in [('procfs("x")', "needs .read or .write"), ('procfs("a/b")
     spile("-e", f"probe {point} {{ }}").expect(status=1, out="", err_match=message)
 
 script = r"""
-global total, last = "nothing"
+global calls, total, last = "nothing"
+probe begin { calls["foo"] = 7 }
 probe procfs("total").read { $value = sprintf("%d %s\n", total, last) }
 probe procfs("total").write { last = $value; total += strlen($value) }
 probe procfs("secret").umask(077).read { $value = "s" }
 probe procfs("stop").write { exit() }
+probe prometheus { @prometheus_dump_array1(calls, "calls", "name") }
 probe procfs.read { $value = "command\n" }
 probe end { printf("end %d\n", total) }
 """
@@ -25,7 +27,7 @@ if session.process.poll() is not None:
     session.result().expect(status=1, err_match="serve procfs files: mount .*\n.*root, or fusermount3")
     skip("FUSE may not be mounted here: only the refusal was tried")
 folder = pathlib.Path(re.search(r"procfs files are in (\S+)", session.read(session.err))[1])
-expect(sorted(f.name for f in folder.iterdir()), ["command", "secret", "stop", "total"])
+expect(sorted(f.name for f in folder.iterdir()), ["command", "prometheus", "secret", "stop", "total"])
 expect((folder / "total").read_text(), "0 nothing\n")
 (folder / "total").write_text("abc")
 with open(folder / "total", "a") as file:
@@ -37,6 +39,7 @@ expect(int((folder / "total").read_text().split()[0]) > 500, True, "big writes c
 expect((folder / "secret").stat().st_mode & 0o777, 0o400)
 expect((folder / "stop").stat().st_mode & 0o777, 0o222)
 expect((folder / "command").read_text(), "command\n")
+expect_match(r'^calls\{name="foo"\} 7$', (folder / "prometheus").read_text(), "metrics")
 expect(subprocess.run(["cat", folder / "none"], capture_output=True).returncode, 1)
 (folder / "stop").write_text("now")
 session.wait().expect(status=0, out_match=r"^end \d+$")
