@@ -59,8 +59,6 @@ struct Options {
   bool flight_recorder = false;                // -F
   uint64_t rotate_bytes = 0;                   // -S SIZE[,N]; 0: one file
   uint32_t rotate_files = 0;                   // 0: keep all
-  std::optional<uint16_t> prometheus_port;     // --prometheus-port
-  bool timing_report = false;                  // -t
   Color color = Color::kAuto;
 
   // How the passes go.
