@@ -1,5 +1,5 @@
-// The scripts of tests/golden/refused/*.cases, in one process: hundreds of wrong scripts, and all that is said of each.
-// `tests/golden/run.py --update tests/golden/refused/NAME.cases` rewrites what is expected from what spile says.
+// The scripts of tests/golden/refused_by_parser/*.cases, in one process: hundreds of wrong scripts, and all that is said of each.
+// `tests/golden/run.py --update tests/golden/refused_by_parser/NAME.cases` rewrites what is expected from what spile says.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kFolder = fs::path(__FILE__).parent_path().parent_path().parent_path() / "tests/golden/refused";
+const fs::path kFolder = fs::path(__FILE__).parent_path().parent_path().parent_path() / "tests/golden/refused_by_parser";
 
 std::string read(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
