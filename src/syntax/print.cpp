@@ -150,10 +150,17 @@ void Printer::statement(const Statement& s) {
   switch (s.kind) {
     case StatementKind::kBlock:
       return block(*as<Block>(s));
-    case StatementKind::kExpression:
+    case StatementKind::kExpression: {
+      size_t begin = out_.size();
       expression(*as<ExpressionStatement>(s)->expression);
+      // %{ at the start of a statement would be one of its own.
+      if (std::string_view(out_).substr(begin).starts_with("%{")) {
+        out_.insert(begin, "(");
+        out_ += ")";
+      }
       out_ += ";";
       return;
+    }
     case StatementKind::kNull:
       out_ += ";";
       return;

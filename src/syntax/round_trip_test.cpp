@@ -60,7 +60,7 @@ TEST(RoundTrip, KeepsScripts) {
 TEST(RoundTrip, KeepsEmbeddedCode) {
   ParseOptions guru;
   guru.guru = true;
-  expect_round_trip("%{ top %} function f(a) %{ code %} probe begin { %{ a %} x = %{ b %} + 1 }", guru);
+  expect_round_trip("%{ top %} function f(a) %{ code %} probe begin { %{ a %} x = %{ b %} + 1; (%{ c %}) (%{ d %} + 1) %{ e %} }", guru);
 }
 
 TEST(RoundTrip, KeepsRandomBytesInStrings) {
