@@ -10,6 +10,16 @@ constexpr std::string_view kEmbeddedHint = "run as guru: spile -g";
 // SystemTap's, which refuses more while it parses.
 constexpr int64_t kMaximumArraySize = 1'000'000;
 
+// It is put into calls, where the names of the function are not known.
+bool is_constant(const Expression& expression) {
+  bool constant = true;
+  for_each_expression(expression, [&](const Expression& e) {
+    constant &= e.kind == ExpressionKind::kNumber || e.kind == ExpressionKind::kString || e.kind == ExpressionKind::kUnary ||
+                e.kind == ExpressionKind::kBinary || e.kind == ExpressionKind::kConcatenation;
+  });
+  return constant;
+}
+
 }  // namespace
 
 void Parser::parse_declaration() {
@@ -218,6 +228,10 @@ bool Parser::parse_parameter(Function& function) {
   if (accept(":") && !parse_type(parameter->type)) return false;
   ExpressionPtr initial;
   if (accept("=") && !(initial = parse_expression())) return false;
+  if (initial && !is_constant(*initial)) {
+    tokens_.error(initial->range, "a parameter's default is a constant").hint("numbers, strings and operators on them");
+    return false;
+  }
   if (!initial && !function.defaults.empty() && function.defaults.back()) {
     tokens_.error(parameter->range,
                   "parameter '" + parameter->name + "' needs a default too: the one before it has one");
