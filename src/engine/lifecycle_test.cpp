@@ -145,7 +145,10 @@ TEST_F(LifecycleTest, SignalsAtOneKilohertzKeepCountsExact) {
     attach(victim.pid());
     arm({returns(kVictim, "many", 1), returns(kVictim, "leaf", 2)});
     uint64_t before = counts(1).returned;
-    EXPECT_EQ(victim.ask("calls 2000", engine_.get()), "done");
+    EXPECT_EQ(victim.ask("calls 2000", engine_.get(), &events_), "done");
+    for (const Event& event : events_) {
+      EXPECT_NE(event.kind, Event::Kind::kProcessExited) << "status " << event.status;
+    }
     EXPECT_EQ(counts(1).returned - before, 4000u);
     detach();
     ASSERT_EQ(traces(victim.pid()), "");

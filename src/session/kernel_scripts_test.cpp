@@ -437,7 +437,7 @@ TEST(KernelScripts, RefuseWhatTheKernelCannotDo) {
   auto refused = [](const std::string& body, const std::string& what) {
     Script script(
         "global a, b% function f(n) { if (n > 0) return f(n - 1); return 0 } probe process.function(\"called\") { " +
-        body + " } probe end { printdln(\" \", a[1], b[1]) }");
+        body + " } probe begin { a[1] = 1; b[1] = 1 } probe end { printdln(\" \", a[1], b[1]) }");
     EXPECT_NE(script.error().find(what), std::string::npos) << script.error();
     EXPECT_NE(script.error().find("t.stp:1:"), std::string::npos) << script.error();
   };

@@ -30,15 +30,14 @@ ThreadSlot* slot_of_thread() {
   uint64_t key = thread_table_key(thread);
   for (uint32_t tries = 0; tries < kThreadTableEntries; tries++, index = (index + 1) & (kThreadTableEntries - 1)) {
     ThreadTableEntry& entry = table->entries[index];
-    if (entry.thread_pointer == key) return reinterpret_cast<ThreadSlot*>(arena() + entry.slot_offset);
-    if (entry.thread_pointer != 0) continue;
-    uint64_t empty = 0;
-    // Reserved until the slot is known: a signal's handler that comes before then takes an entry of its own.
+    // Reserved until the slot is known: a signal's handler that comes then takes an entry of its own. One that comes
+    // before has taken this one for the thread.
     constexpr uint64_t kReserved = 2;
-    if (!__atomic_compare_exchange_n(&entry.thread_pointer, &empty, kReserved, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED)) {
-      continue;
-    }
+    uint64_t present = 0;
+    bool reserved = __atomic_compare_exchange_n(&entry.thread_pointer, &present, kReserved, false, __ATOMIC_ACQ_REL,
+                                                __ATOMIC_ACQUIRE);
+    if (present == key) return reinterpret_cast<ThreadSlot*>(arena() + entry.slot_offset);
+    if (!reserved) continue;
     // The arena's last counter hands out slots.
     uint64_t number = __atomic_fetch_add(&counts(1000).entered, 1, __ATOMIC_RELAXED);
     if (number >= kSlotCount) return nullptr;

@@ -69,8 +69,9 @@ uint64_t claim_slot(abi::ArenaHeader* header, uint64_t base) {
   return last;
 }
 
-// Finds the caller's slot by probing, or makes it. A signal handler that comes in between may make a second slot for
-// the same key; one of the two is never found again, which costs only memory.
+// Finds the caller's slot by probing, or makes it. A signal handler that comes while the place is reserved makes a slot
+// further on, which is never found again and costs only memory. One that comes before the reservation takes the very
+// place that was seen empty: that slot must be used, or a return would look for its frame in it in vain.
 SPILE_COLD abi::ThreadSlot* find_slot() {
   abi::ArenaHeader* header = arena_header();
   abi::ProcessTable* table = process_table();
@@ -81,8 +82,10 @@ SPILE_COLD abi::ThreadSlot* find_slot() {
   for (uint32_t probe = 0; probe < kMaxProbes; ++probe, index = (index + 1) & (abi::kThreadTableEntries - 1)) {
     abi::ThreadTableEntry* entry = &table->entries[index];
     uint64_t found = load_acquire(&entry->thread_pointer);
+    bool reserved = found == 0 && compare_and_swap(&entry->thread_pointer, uint64_t{0}, kReserved);
+    if (!reserved && found == 0) found = load_acquire(&entry->thread_pointer);
     if ((found & ~abi::kOverflowEntry) == key) return reinterpret_cast<abi::ThreadSlot*>(arena + entry->slot_offset);
-    if (found || !compare_and_swap(&entry->thread_pointer, uint64_t{0}, kReserved)) continue;
+    if (!reserved) continue;
     uint64_t claimed = claim_slot(header, base);
     abi::ThreadSlot* slot = slot_at(header, claimed);
     bool overflow = claimed == header->slot_count - 1;
