@@ -111,6 +111,7 @@ TEST_F(InstructionTest, SwitchesAreThrownWhileThreadsRun) {
   }
   arm(sites);
   EXPECT_EQ(victim.ask("spin", engine_.get()), "done");
+  for (int tries = 0; counts(1).entered == 0 && tries < 5000; tries++) (void)engine_->poll(1);
   for (int i = 0; i < 200'000; i++) engine_->switch_sites(ids, i & 1);
   EXPECT_EQ(victim.ask("rest", engine_.get()), "done");
   uint64_t before = counts(1).entered, returned = counts(2).returned;
