@@ -164,6 +164,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   write_patches(space.memory, space.sites, PatchDirection::kRestore, [](size_t) {});
   count_semaphores(space.memory, space.sites, {}, PatchDirection::kRestore);
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
+  std::chrono::milliseconds run(1);
   for (;;) {
     resolve_pending_returns(space, 0, space.memory);
     if (evacuate(space)) break;
@@ -174,7 +175,13 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
       return Error{"a thread does not leave our code: handlers stay mapped, all functions are restored",
                    "is the process stopped (SIGSTOP)?"};
     }
-    tracer.pump(1);
+    // Longer each time: on a busy machine a thread gets no processor at all within a millisecond.
+    auto until = Tracer::Clock::now() + run;
+    for (auto left = run; left.count() > 0 && !space.users.empty();
+         left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Tracer::Clock::now())) {
+      tracer.pump(static_cast<int>(left.count()));
+    }
+    run = std::min(2 * run, std::chrono::milliseconds(64));
     if (space.users.empty()) return {};
     TRY_DO(tracer.keep_still(space.users, patience_ms));
   }
