@@ -40,12 +40,22 @@ Result<void> set_action(RemoteCalls& calls, const AddressSpace& space, const Ker
   return {};
 }
 
+// By the kernel for an instruction, not sent by somebody.
+bool is_breakpoint_signal(const siginfo_t& signal) {
+  return signal.si_signo == SIGTRAP && signal.si_code > 0;
+}
+
+bool has_arrived_trap(const Thread& thread) {
+  siginfo_t signal;
+  return thread.kind == StopKind::kSignal && thread.signal == SIGTRAP &&
+         ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &signal) == 0 && is_breakpoint_signal(signal);
+}
+
 bool has_pending_trap(pid_t tid) {
   siginfo_t signals[16];
   __ptrace_peeksiginfo_args which{0, 0, 16};
   long count = ptrace(PTRACE_PEEKSIGINFO, tid, &which, signals);
-  return std::any_of(signals, signals + std::max(count, 0L),
-                     [](const siginfo_t& signal) { return signal.si_signo == SIGTRAP; });
+  return std::any_of(signals, signals + std::max(count, 0L), is_breakpoint_signal);
 }
 
 Result<void> install(SetupContext& context, AddressSpace& space, Region& region) {
@@ -104,28 +114,48 @@ Result<void> unguard_breakpoints(RemoteCalls& calls, AddressSpace& space) {
   return set_action(calls, space, KernelAction{});
 }
 
-void settle_breakpoints(Tracer& tracer, AddressSpace& space) {
+namespace {
+
+enum class Trap : uint8_t { kNone, kPending, kArrived };
+
+// Whether the stopped thread has run into a breakpoint: its signal waits, or is what it has stopped with.
+Trap trap_of(const AddressSpace& space, const Thread& thread) {
+  ThreadRegisters registers;
+  if (thread.gone || thread.running || !native_architecture().read_registers(thread.tid, registers).ok()) return Trap::kNone;
+  if (!space.breakpoint_at(native_architecture().pc(registers) - 1)) return Trap::kNone;
+  // The listener does not know the breakpoints of a controller that was killed, and has left it the signal.
+  if (has_arrived_trap(thread)) return Trap::kArrived;
+  return has_pending_trap(thread.tid) ? Trap::kPending : Trap::kNone;
+}
+
+void move_on(const AddressSpace& space, Thread& thread) {
   const Architecture& machine = native_architecture();
+  ThreadRegisters registers;
+  if (!machine.read_registers(thread.tid, registers).ok()) return;
+  machine.set_pc(registers, space.breakpoint_at(machine.pc(registers) - 1)->trampoline);
+  if (machine.write_registers(thread.tid, registers).ok()) thread.signal = 0;
+}
+
+}  // namespace
+
+void settle_breakpoints(Tracer& tracer, AddressSpace& space) {
+  constexpr int kMostStops = 16;  // of other kinds, which may come before the signal's
   std::vector<Thread*> waiting;
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) {
-      ThreadRegisters registers;
-      if (thread->running || !machine.read_registers(tid, registers).ok()) continue;
-      if (space.breakpoint_at(machine.pc(registers) - 1) && has_pending_trap(tid)) waiting.push_back(thread.get());
+      if (trap_of(space, *thread) != Trap::kNone) waiting.push_back(thread.get());
     }
   }
   for (Thread* thread : waiting) {
-    // Its next stop is the signal's: Tracer and listener see to the rest.
-    if (thread->gone || ptrace(PTRACE_CONT, thread->tid, 0, static_cast<long>(std::exchange(thread->signal, 0))) != 0) continue;
-    thread->running = true;
-    if (!tracer.await_stop(*thread).ok() || thread->kind != StopKind::kSignal || thread->signal != SIGTRAP) continue;
-    // The listener does not know the breakpoints of a controller that was killed.
-    ThreadRegisters registers;
-    if (!machine.read_registers(thread->tid, registers).ok()) continue;
-    const PatchedSite* site = space.breakpoint_at(machine.pc(registers) - 1);
-    if (!site) continue;
-    machine.set_pc(registers, site->trampoline);
-    if (machine.write_registers(thread->tid, registers).ok()) thread->signal = 0;
+    Trap trap = trap_of(space, *thread);
+    for (int stops = 0; trap == Trap::kPending && stops < kMostStops; stops++) {
+      // At the signal's stop a listener that knows the breakpoint has moved it on already.
+      if (ptrace(PTRACE_CONT, thread->tid, 0, static_cast<long>(std::exchange(thread->signal, 0))) != 0) break;
+      thread->running = true;
+      if (!tracer.await_stop(*thread).ok()) break;
+      trap = trap_of(space, *thread);
+    }
+    if (trap == Trap::kArrived) move_on(space, *thread);
   }
 }
 
