@@ -10,10 +10,7 @@
 namespace spile::session {
 namespace {
 
-std::string source_tapset() {
-  std::string here = __FILE__;
-  return here.substr(0, here.rfind("/src/")) + "/tapset";
-}
+std::string source_tapset() { return SPILE_SOURCE_TREE "/tapset"; }
 
 struct Loaded {
   SourceFiles files;

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kFolder = fs::path(__FILE__).parent_path().parent_path().parent_path() / "tests/golden/refused_by_parser";
+const fs::path kFolder = SPILE_SOURCE_TREE "/tests/golden/refused_by_parser";
 
 std::string read(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
