@@ -137,8 +137,8 @@ TEST_F(Returns, UnwindRestoresWhatIsPending) {
 }
 
 TEST_F(Returns, RewindTakesBackWhatTheExceptionHasNotLeft) {
-  // Frames on this very stack, as rewind compares with where it runs.
-  volatile uint64_t stack[8];
+  // Frames on this very stack, as rewind compares with where it runs. alloca: AddressSanitizer keeps arrays elsewhere.
+  auto* stack = static_cast<volatile uint64_t*>(__builtin_alloca(8 * sizeof(uint64_t)));
   auto cfa_of = [&](int depth) { return reinterpret_cast<uint64_t>(&stack[7 - depth]) + 8; };
   for (int depth = 0; depth < 4; ++depth) {
     stack[7 - depth] = real(depth, 0);

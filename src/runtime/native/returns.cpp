@@ -244,7 +244,7 @@ SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t*
 [[gnu::noinline]] void spile_rt_rewind(Context* context) {
   ThreadSlot* slot = context->slot;
   if (context->overflow || controller_gone(context->arena)) return;
-  uint64_t here = reinterpret_cast<uint64_t>(&slot);  // everything on the stack above this is still in use
+  uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));  // everything on the stack above this is still in use
   uint32_t depth = slot->shadow_depth;
   if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
   for (uint32_t index = 0; index < depth; ++index) {
