@@ -137,8 +137,10 @@ TEST_F(Returns, UnwindRestoresWhatIsPending) {
 }
 
 TEST_F(Returns, RewindTakesBackWhatTheExceptionHasNotLeft) {
-  // Frames on this very stack, as rewind compares with where it runs. alloca: AddressSanitizer keeps arrays elsewhere.
-  auto* stack = static_cast<volatile uint64_t*>(__builtin_alloca(8 * sizeof(uint64_t)));
+  // Frames on this very stack, as rewind compares with where it runs; AddressSanitizer keeps elsewhere what has a size
+  // that it knows.
+  volatile size_t size = 8 * sizeof(uint64_t);
+  auto* stack = static_cast<volatile uint64_t*>(__builtin_alloca(size));
   auto cfa_of = [&](int depth) { return reinterpret_cast<uint64_t>(&stack[7 - depth]) + 8; };
   for (int depth = 0; depth < 4; ++depth) {
     stack[7 - depth] = real(depth, 0);
