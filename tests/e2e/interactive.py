@@ -51,17 +51,19 @@ for name in ("add", "delete", "edit", "help", "list", "load", "quit", "run", "sa
 # At a terminal: Tab completes, the up arrow brings back the line, Ctrl-C ends a run and not the session.
 class Terminal:
     def __init__(self):
+        self.unread = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.execve(SPILE, ["spile", "-i"], environment)
 
     def until(self, text):
-        seen, end = "", time.monotonic() + 30
-        while text not in seen:
-            expect_true(time.monotonic() < end, f"no {text!r} in {seen!r}")
+        end = time.monotonic() + 30
+        while text not in self.unread:
+            expect_true(time.monotonic() < end, f"no {text!r} in {self.unread!r}")
             if select.select([self.fd], [], [], 0.2)[0]:
-                seen += os.read(self.fd, 4096).decode(errors="replace")
-        return seen
+                self.unread += os.read(self.fd, 4096).decode(errors="replace")
+        # One read may bring the next prompt too.
+        self.unread = self.unread.partition(text)[2]
 
     def type(self, text):
         os.write(self.fd, text.encode())
