@@ -53,6 +53,9 @@ struct KernelState {     // per CPU
 struct KernelConstants {
   int64_t clock_offset_ns;  // CLOCK_REALTIME - CLOCK_MONOTONIC
   int64_t target_pid;       // target()
+  // The PID namespace that spile lives in, as bpf_get_ns_current_pid_tgid() wants it; 0: the first one, with its cheaper call.
+  uint64_t pid_namespace_device;
+  uint64_t pid_namespace_inode;
 };
 
 struct KernelControl {

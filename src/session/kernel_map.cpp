@@ -1,5 +1,13 @@
 #include "session/kernel_map.h"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include <cstring>
+
+#include "abi/kernel.h"
+
 namespace spile::session {
 
 namespace {
@@ -57,6 +65,25 @@ bpf::ProgramSpec program_spec(const sema::Program& program, const codegen::Kerne
     spec.points.push_back(std::move(point));
   }
   return spec;
+}
+
+std::vector<uint8_t> kernel_constants(pid_t target) {
+  timespec real, monotonic;
+  clock_gettime(CLOCK_REALTIME, &real);
+  clock_gettime(CLOCK_MONOTONIC, &monotonic);
+  abi::KernelConstants values{};
+  values.clock_offset_ns = (real.tv_sec - monotonic.tv_sec) * 1'000'000'000LL + real.tv_nsec - monotonic.tv_nsec;
+  values.target_pid = target;
+  constexpr ino_t kFirstNamespace = 0xEFFFFFFC;  // PROC_PID_INIT_INO of linux/proc_ns.h
+  struct stat name_space;
+  if (stat("/proc/self/ns/pid", &name_space) == 0 && name_space.st_ino != kFirstNamespace) {
+    // The kernel's own form of a device number, which is not that of stat().
+    values.pid_namespace_device = uint64_t{major(name_space.st_dev)} << 20 | minor(name_space.st_dev);
+    values.pid_namespace_inode = name_space.st_ino;
+  }
+  std::vector<uint8_t> bytes(sizeof values);
+  std::memcpy(bytes.data(), &values, sizeof values);
+  return bytes;
 }
 
 }  // namespace spile::session

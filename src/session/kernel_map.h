@@ -13,4 +13,7 @@ bpf::MapSpec map_spec(const codegen::KernelMap& map);
 // process: uprobes are limited to it; 0: none.
 bpf::ProgramSpec program_spec(const sema::Program& program, const codegen::KernelProgram& entry, pid_t process);
 
+// abi::KernelConstants as bytes. target: what target() is, or 0.
+std::vector<uint8_t> kernel_constants(pid_t target);
+
 }  // namespace spile::session

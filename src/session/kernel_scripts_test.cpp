@@ -166,9 +166,7 @@ class Script {
     for (const codegen::KernelProgram& program : script_.kernel.programs) {
       spec.programs.push_back(program_spec(elaborated_.program, program, getpid()));
     }
-    abi::KernelConstants constants{0, getpid()};
-    const auto* bytes = reinterpret_cast<const uint8_t*>(&constants);
-    spec.data = {{abi::kKernelConstantsSymbol, {bytes, bytes + sizeof constants}}};
+    spec.data = {{abi::kKernelConstantsSymbol, kernel_constants(getpid())}};
     spec.verbosity = std::getenv("SPILE_TEST_VERBOSE") ? 3 : 0;
     auto loaded = bpf::load(spec);
     if (loaded)

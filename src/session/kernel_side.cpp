@@ -1,9 +1,7 @@
 #include "session/kernel_side.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
-#include <cstring>
 #include <map>
 
 #include "abi/kernel.h"
@@ -11,22 +9,6 @@
 #include "session/skips.h"
 
 namespace spile::session {
-
-namespace {
-
-std::vector<uint8_t> constants(pid_t process) {
-  timespec real, monotonic;
-  clock_gettime(CLOCK_REALTIME, &real);
-  clock_gettime(CLOCK_MONOTONIC, &monotonic);
-  abi::KernelConstants values{};
-  values.clock_offset_ns = (real.tv_sec - monotonic.tv_sec) * 1'000'000'000LL + real.tv_nsec - monotonic.tv_nsec;
-  values.target_pid = process;
-  std::vector<uint8_t> bytes(sizeof values);
-  std::memcpy(bytes.data(), &values, sizeof values);
-  return bytes;
-}
-
-}  // namespace
 
 Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program,
                                                      const codegen::CompiledScript& script, const Options& options,
@@ -39,7 +21,7 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
   for (const codegen::KernelProgram& entry : script.kernel.programs) {
     spec.programs.push_back(program_spec(program, entry, process));
   }
-  spec.data.push_back({abi::kKernelConstantsSymbol, constants(process)});
+  spec.data.push_back({abi::kKernelConstantsSymbol, kernel_constants(process)});
   spec.verbosity = options.verbosity;
   TRY(side->kernel_, bpf::load(spec));
   side->imported_.resize(script.kernel.maps.size());

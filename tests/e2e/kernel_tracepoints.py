@@ -1,5 +1,11 @@
 # Tracepoints and the profile, of the command alone: the handlers see every process and ask for target().
+# In a PID namespace of its own, as in a container, pid() and target() are that one's numbers.
+# variants: plain own_pids
 from spiletest import *
+
+if VARIANT == "own_pids" and os.environ.get("SPILE_TEST_OWN_PIDS") != "1":
+    os.environ["SPILE_TEST_OWN_PIDS"] = "1"
+    os.execvp("unshare", ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, *sys.argv])
 
 
 def kernel(script, command):

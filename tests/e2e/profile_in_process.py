@@ -4,7 +4,7 @@ from spiletest import *
 result = spile("--runtime=inproc", "-e", r"""global n, hot, stacks
 probe timer.profile { n++; hot[usymname(uaddr())]++; stacks[usymname(ustack(1))]++; if (execname() != "watched") error("who?") }
 probe end { printf("samples %d hot %d under caller %d\n", n, hot["hot"], stacks["caller"]) }""",
-               "-c", f"{program('watched')} 1 400000000")
+               "-c", f"{program('watched')} 1 2000000000")
 got = re.search(r"samples (\d+) hot (\d+) under caller (\d+)", result.out)
 expect_true(got is not None, str(result))
 samples, hot, under = map(int, got.groups())

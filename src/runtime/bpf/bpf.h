@@ -59,6 +59,14 @@ SPILE_INLINE inline long read_user_string(void* to, uint32_t size, const void* f
 SPILE_INLINE inline uint64_t current_pid_tgid() {
   return helper<uint64_t (*)()>(BPF_FUNC_get_current_pid_tgid)();
 }
+// As spile's PID namespace numbers them; 0 for threads that it does not see, or that live in one below it.
+SPILE_INLINE inline uint64_t visible_pid_tgid() {
+  if (spile_kernel_constants.pid_namespace_inode == 0) return current_pid_tgid();
+  bpf_pidns_info seen = {};
+  helper<long (*)(uint64_t, uint64_t, bpf_pidns_info*, uint32_t)>(BPF_FUNC_get_ns_current_pid_tgid)(
+      spile_kernel_constants.pid_namespace_device, spile_kernel_constants.pid_namespace_inode, &seen, sizeof seen);
+  return (uint64_t{seen.tgid} << 32) | seen.pid;
+}
 SPILE_INLINE inline uint64_t current_uid_gid() {
   return helper<uint64_t (*)()>(BPF_FUNC_get_current_uid_gid)();
 }

@@ -14,10 +14,10 @@ SPILE_INLINE int64_t spile_rt_cycles(Context*) {
   return static_cast<int64_t>(ktime_ns());
 }
 SPILE_INLINE int64_t spile_rt_pid(Context*) {
-  return static_cast<int64_t>(current_pid_tgid() >> 32);
+  return static_cast<int64_t>(visible_pid_tgid() >> 32);
 }
 SPILE_INLINE int64_t spile_rt_tid(Context*) {
-  return static_cast<int64_t>(current_pid_tgid() & 0xffffffff);
+  return static_cast<int64_t>(visible_pid_tgid() & 0xffffffff);
 }
 SPILE_INLINE int64_t spile_rt_cpu(Context*) {
   return current_cpu();
