@@ -216,18 +216,6 @@ void Lowering::lower_light_probe(const sema::Probe& body, bool entered) {
   light_entered_ = nullptr;
 }
 
-void Lowering::store_arguments() {
-  if (llvm::Value* value = unit.place.machine_register(*this, 0)) {
-    b.CreateStore(value, at_offset(state, offsetof(State, returned)));
-  }
-  if (!site.returned.empty()) return;
-  for (uint64_t i = 0; i < 6; ++i) {
-    if (llvm::Value* value = argument_register(i)) {
-      b.CreateStore(value, at_offset(state, static_cast<int64_t>(offsetof(State, arguments) + 8 * i)));
-    }
-  }
-}
-
 Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& body) {
   EntrySaves saves{{}, nullptr};
   probe = &body;
@@ -241,6 +229,7 @@ Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& body) {
   handlers_.assign(1, {done, nullptr});
   next_ = done;
   b.CreateStore(b.getInt32(static_cast<uint32_t>(body.index)), context_field(offsetof(abi::Context, probe)));
+  store_site();
   open_frame();
   if (state) b.CreateStore(llvm::ConstantPointerNull::get(unit.module.ptr()), at_offset(state, offsetof(State, match)));
   std::vector<llvm::Value*> places;
@@ -306,6 +295,7 @@ void Lowering::lower_function(const syntax::Function& source) {
   };
   finish(done, kFunctionDone, true);
   if (fall_through_) finish(fall_through_, kFunctionNext, true);
+  if (aborted_) finish(aborted_, kFunctionAborted, true);
   finish(failed, kFunctionFailed, true);
   finish(given_up, kFunctionFailed, false);
 }

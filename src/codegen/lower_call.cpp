@@ -35,7 +35,7 @@ void Lowering::try_overloads(const syntax::Call& call, llvm::ArrayRef<llvm::Valu
   llvm::BasicBlock* done = nullptr;
   for (const syntax::Function* overload : overloads) {
     llvm::Value* status = b.CreateCall(unit.function(*overload), arguments);
-    propagate_if(b.CreateICmpEQ(status, b.getInt32(kFunctionFailed)));
+    propagate(status);
     if (!overload->falls_through) break;
     llvm::Value* is_next = b.CreateICmpEQ(status, b.getInt32(kFunctionNext));
     if (overload == overloads.back()) {
@@ -73,7 +73,7 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
   const sema::Intrinsic& intrinsic = sema::intrinsics()[static_cast<size_t>(syntax_call.intrinsic)];
   const std::string name(intrinsic.name);
   if (intrinsic.needs & sema::kNeedsArguments) return lower_argument(syntax_call);
-  if (name == "returnval") return lower_returned();
+  if (name == "returnval") return lower_returned(syntax_call);
   if (intrinsic.needs & sema::kNeedsRegisters) return lower_register(syntax_call);
   if (intrinsic.needs & sema::kNeedsSite) return lower_site_text(name);
   for (const RuntimeName& known : kContextLongs) {
@@ -91,9 +91,8 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
     return number(0);
   }
   if (name == "abort") {
-    // Like an uncaught error without a text. In a script function the caller sees one.
     call("spile_rt_exit_session", unit.module.none(), {context});
-    b.CreateBr(handlers_.front().target);
+    b.CreateBr(aborted());
     start_dead_block();
     return number(0);
   }
@@ -144,8 +143,8 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
   if (fault) {
     llvm::Value* failed = b.CreateICmpNE(b.CreateLoad(b.getInt8Ty(), fault), b.getInt8(0));
     bool has_address = arguments.size() > 1 && arguments[1]->getType()->isIntegerTy(64);
-    if (name == "spile_fn_umodname") {
-      raise_if(failed, syntax_call.range, "no module has the address %p near 'umodname'", {arguments[1]});
+    if (name == "spile_fn_umodname" || name == "spile_fn_modname") {
+      raise_if(failed, syntax_call.range, "no module has the address %p near '" + syntax_call.name + "'", {arguments[1]});
       return out;
     }
     bool writes = name.starts_with("spile_fn_set_");
@@ -153,82 +152,6 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
     raise_if(failed, syntax_call.range, text, has_address ? llvm::ArrayRef<llvm::Value*>(arguments[1]) : llvm::ArrayRef<llvm::Value*>());
   }
   return out ? out : gives_long ? result : number(0);
-}
-
-// The n-th argument, from 0 to 5, in its register; in a script function, from what its handler has put away.
-llvm::Value* Lowering::argument_register(uint64_t index) {
-  constexpr int64_t kDwarfNumbers[] = {5, 4, 1, 2, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
-  if (script_function_ && unit.place.domain() == sema::Domain::kTarget) {
-    return b.CreateLoad(b.getInt64Ty(), at_offset(state, static_cast<int64_t>(offsetof(State, arguments) + 8 * index)));
-  }
-  return unit.place.machine_register(*this, kDwarfNumbers[index]);
-}
-
-// int_arg(n) and its kind: by their names' types; from the seventh on they lie above the return address.
-llvm::Value* Lowering::lower_argument(const syntax::Call& syntax_call) {
-  const std::string& name = syntax_call.name;
-  bool is_32 = is_one_of(name, {"int_arg", "uint_arg", "s32_arg", "u32_arg"});
-  bool is_signed = is_one_of(name, {"int_arg", "s32_arg"});
-  const auto* index = syntax::as<syntax::Number>(syntax_call.arguments[0]);
-  if (!index || index->value < 1 || index->value > 1000) {
-    unit.refuse(syntax_call.range, name + "() needs a number from 1 as its argument");
-    return number(0);
-  }
-  llvm::Value* value = nullptr;
-  if (index->value <= 6) {
-    value = argument_register(static_cast<uint64_t>(index->value - 1));
-  } else {
-    llvm::Value* cfa = unit.place.cfa(*this);
-    if (cfa) value = load_traced(b.CreateAdd(cfa, number(8 * (index->value - 7))), 8, false, syntax_call.range);
-  }
-  if (!value) {
-    unit.refuse(syntax_call.range, name + "() is only known at a function's entry");
-    return number(0);
-  }
-  return is_32 ? extend(value, 32, is_signed) : value;
-}
-
-namespace {
-
-// Of a register's name: DWARF number and bits; -1: no such register.
-struct NamedRegister { int number; uint32_t bits; };
-NamedRegister find_register(std::string name) {
-  if (!name.empty() && name[0] == '%') name.erase(0, 1);
-  constexpr std::string_view k64[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
-  constexpr std::string_view k32[] = {"eax", "edx", "ecx", "ebx", "esi", "edi", "ebp", "esp", "r8d", "r9d", "r10d", "r11d", "r12d", "r13d", "r14d", "r15d"};
-  constexpr std::string_view k16[] = {"ax", "dx", "cx", "bx", "si", "di", "bp", "sp", "r8w", "r9w", "r10w", "r11w", "r12w", "r13w", "r14w", "r15w"};
-  constexpr std::string_view k8[] = {"al", "dl", "cl", "bl", "sil", "dil", "bpl", "spl", "r8b", "r9b", "r10b", "r11b", "r12b", "r13b", "r14b", "r15b"};
-  auto in = [&](const auto& names, uint32_t bits) -> NamedRegister {
-    auto found = std::find(std::begin(names), std::end(names), name);
-    return {found == std::end(names) ? -1 : static_cast<int>(found - std::begin(names)), bits};
-  };
-  for (NamedRegister found : {in(k64, 64), in(k32, 32), in(k16, 16), in(k8, 8)}) {
-    if (found.number >= 0) return found;
-  }
-  return {-1, 0};
-}
-
-}  // namespace
-
-// returnval(), in a .return probe or a script function that it calls.
-llvm::Value* Lowering::lower_returned() {
-  if (script_function_ && unit.place.domain() == sema::Domain::kTarget) {
-    return b.CreateLoad(b.getInt64Ty(), at_offset(state, offsetof(State, returned)));
-  }
-  llvm::Value* value = unit.place.machine_register(*this, 0);
-  return value ? value : number(0);
-}
-
-llvm::Value* Lowering::lower_register(const syntax::Call& syntax_call) {
-  const auto* text = syntax::as<syntax::String>(syntax_call.arguments[0]);
-  NamedRegister found = text ? find_register(text->value) : NamedRegister{-1, 0};
-  llvm::Value* value = found.number < 0 ? nullptr : unit.place.machine_register(*this, found.number);
-  if (!value) {
-    unit.refuse(syntax_call.range, "register() needs the name of a register that is known here");
-    return number(0);
-  }
-  bool is_signed = syntax_call.name == "register";
-  return found.bits == 64 ? value : extend(value, found.bits, is_signed);
 }
 
 }  // namespace spile::codegen

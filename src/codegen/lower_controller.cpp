@@ -161,6 +161,7 @@ void lower_merge(Unit& unit) {
 void lower_controller_probe(Unit& unit, const sema::Probe& probe) {
   ControllerFunction f(unit, "probe." + std::to_string(probe.index), unit.module.none(), {});
   Lowering lowering(unit, f.b, f.context, f.state);
+  lowering.store_site();
   lowering.lower_probe(probe);
   f.leave();
   f.b.CreateRetVoid();

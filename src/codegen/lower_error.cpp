@@ -84,11 +84,22 @@ void Lowering::write_message(llvm::Value* out, const std::string& text, llvm::Ar
   call("spile_rt_format_end", unit.module.none(), {out, at});
 }
 
-// After a call that may have failed: what had to be said has been said.
-void Lowering::propagate_if(llvm::Value* failed) {
-  llvm::BasicBlock* good = block("call.good");
-  b.CreateCondBr(failed, handlers_.back().target, good, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 100000));
-  b.SetInsertPoint(good);
+// After a call of a script function that may have failed: what had to be said has been said.
+void Lowering::propagate(llvm::Value* status) {
+  auto leave_if = [&](FunctionStatus bad, llvm::BasicBlock* target) {
+    llvm::BasicBlock* good = block("call.good");
+    b.CreateCondBr(b.CreateICmpEQ(status, b.getInt32(bad)), target, good, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 100000));
+    b.SetInsertPoint(good);
+  };
+  leave_if(kFunctionFailed, handlers_.back().target);
+  if (unit.functions_abort()) leave_if(kFunctionAborted, aborted());
+}
+
+// No `try` stops it: the body ends, and whoever called it.
+llvm::BasicBlock* Lowering::aborted() {
+  if (!script_function_) return handlers_.front().target;
+  if (!aborted_) aborted_ = block("aborted");
+  return aborted_;
 }
 
 // try { body } catch (message) { handler }

@@ -138,7 +138,8 @@ void Handler::lower_bodies(const std::vector<int>& probes) {
   for (int index : probes) {
     Lowering lowering(unit_, b_, context_, state_);
     lowering.site = site_;
-    if (unit_.functions_use_arguments()) lowering.store_arguments();
+    lowering.probe = &probe(index);
+    lowering.store_site();
     if (light_) lowering.lower_light_probe(probe(index), true);
     else lowering.lower_probe(probe(index));
     uint32_t bytes = save_bytes(unit_.layout, probe(index));

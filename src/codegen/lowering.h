@@ -15,10 +15,14 @@ namespace spile::codegen {
 // What a handler hands down to script functions, on its stack. Mirrored by Lowering::state_field.
 struct State {
   char* message;           // where an error's text goes: the buffer of the innermost try around; null: into a record
-  uint64_t arguments[6];   // argument registers at entry, where some function asks for them
   char* match;             // runtime's MatchMemory of the body that runs; null: nothing asks for it
-  uint64_t returned;       // rax at a return, likewise
+  // The probed place, where Unit::asks_for_site():
+  uint64_t knowledge;      // SiteKnowledge: which of the next two hold something
+  uint64_t arguments[6];   // argument registers
+  uint64_t returned;       // rax at a return
+  uint64_t registers;      // the address of abi::Registers, or 0
 };
+enum SiteKnowledge : uint64_t { kKnowsNothing, kKnowsArguments, kKnowsReturned };
 
 // Where a handler was hit: values of its function that bindings start from.
 struct SiteValues {
@@ -53,8 +57,8 @@ class Lowering {
   struct EntrySaves { std::vector<llvm::Value*> values; llvm::Value* ok; };
   EntrySaves lower_entry_saves(const sema::Probe& probe);
 
-  // For script functions that ask for them: the six argument registers, into State.
-  void store_arguments();
+  // What the handler knows of the probed place, into State, where something asks for it there. Before a body.
+  void store_site();
   bool uses_frame() const { return frame_peak_ > 0; }
 
   // -- for Places and the files of this folder
@@ -153,11 +157,18 @@ class Lowering {
   llvm::Value* call_intrinsic(const syntax::Call& call);
   llvm::Value* call_runtime_function(const syntax::Call& call);
   llvm::Value* clock(const std::string& name);
-  llvm::Value* lower_argument(const syntax::Call& call);
-  llvm::Value* lower_register(const syntax::Call& call);
-  llvm::Value* lower_returned();
-  llvm::Value* argument_register(uint64_t index);
   llvm::Value* lower_site_text(const std::string& name);
+
+  // lower_registers.cpp
+  SiteKnowledge site_knowledge() const;
+  llvm::Value* registers();
+  void require_knowledge(SiteKnowledge wanted, SourceRange range, const std::string& text);
+  llvm::Value* lower_argument(const syntax::Call& call);
+  llvm::Value* kernel_argument(int64_t index, SourceRange range);
+  llvm::Value* native_argument(llvm::Value* index, SourceRange range);
+  llvm::Value* lower_returned(const syntax::Call& call);
+  llvm::Value* lower_register(const syntax::Call& call);
+  llvm::Value* register_by_name(llvm::Value* name, llvm::Value* all, bool is_signed);
 
   // lower_regex.cpp
   llvm::Value* lower_regex(const syntax::Regex& expression);
@@ -208,7 +219,8 @@ class Lowering {
   void raise_text(llvm::Value* text);    // error("...")
   void write_message(llvm::Value* out, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments);
   void to_message_or_record(const std::function<void(llvm::Value*)>& message, const std::function<void()>& record);
-  void propagate_if(llvm::Value* failed);
+  void propagate(llvm::Value* status);
+  llvm::BasicBlock* aborted();           // where abort() goes
 
   // lower_body.cpp: the frame and the life of a body
   llvm::Value* frame_address(uint32_t offset);
@@ -239,6 +251,7 @@ class Lowering {
   std::vector<llvm::Value*> outer_messages_;   // State::message outside each try that is open here
   llvm::BasicBlock* next_ = nullptr;       // where `return` goes, and `next` of a probe
   llvm::BasicBlock* fall_through_ = nullptr;  // where `next` of a function goes
+  llvm::BasicBlock* aborted_ = nullptr;    // likewise of abort(), where there is one
   llvm::Value* result_ = nullptr;          // script functions: where the result goes
   llvm::BasicBlock* frame_block_ = nullptr;
   llvm::BasicBlock* after_frame_ = nullptr;

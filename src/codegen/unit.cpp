@@ -120,18 +120,17 @@ llvm::Constant* Unit::return_flags() {
   return return_flags_;
 }
 
-bool Unit::functions_use_arguments() {
-  if (functions_use_arguments_) return *functions_use_arguments_;
+bool Unit::functions_abort() {
+  if (functions_abort_) return *functions_abort_;
   bool used = false;
   for (const syntax::Function* function : program.functions) {
+    if (!function->body) continue;
     syntax::for_each_expression(static_cast<const syntax::Statement&>(*function->body), [&](const syntax::Expression& e) {
       const auto* call = syntax::as<syntax::Call>(e);
-      if (!call || call->intrinsic < 0) return;
-      const sema::Intrinsic& intrinsic = sema::intrinsics()[static_cast<size_t>(call->intrinsic)];
-      used |= (intrinsic.needs & sema::kNeedsArguments) != 0 || intrinsic.name == "returnval";
+      used |= call && call->intrinsic >= 0 && sema::intrinsics()[static_cast<size_t>(call->intrinsic)].name == "abort";
     });
   }
-  functions_use_arguments_ = used;
+  functions_abort_ = used;
   return used;
 }
 

@@ -19,6 +19,7 @@ enum FunctionStatus : uint32_t {
   kFunctionFailed,  // a script error is on its way
   kFunctionDone,
   kFunctionNext,    // it executed `next`: another overload is to be tried
+  kFunctionAborted, // abort(): the whole handler ends, whatever `try` is around
 };
 
 class Unit {
@@ -52,8 +53,10 @@ class Unit {
   const RegexConstants& regex(const syntax::Regex& expression);
   // Whether anything in the script asks what the last =~ matched.
   bool remembers_matches();
-  // Whether any script function asks for argument registers (then handlers put them into State).
-  bool functions_use_arguments();
+  // Whether anything asks for arguments or registers by State: a script function, or a name or number that is computed.
+  bool asks_for_site();
+  // Whether any script function may abort().
+  bool functions_abort();
 
   // void(Context*, i32 error, i64, i64): writes an error record. Out of line: cold, and keeps its caller's registers.
   llvm::Function* raise_function();
@@ -74,7 +77,7 @@ class Unit {
   std::map<std::string, SiteTables> site_tables_;
   llvm::Constant* return_flags_ = nullptr;
   std::map<std::string, RegexConstants> regexes_;
-  std::optional<bool> functions_use_arguments_, remembers_matches_;
+  std::optional<bool> asks_for_site_, functions_abort_, remembers_matches_;
   std::set<std::pair<const syntax::Global*, bool>> accessors_;
   llvm::Function* raise_ = nullptr;
   std::optional<Error> refusal_;

@@ -150,6 +150,11 @@ bool spile_rt_store(Context*, uint64_t address, uint32_t size, int64_t value);
 // Copies a C string of at most `limit` bytes (limit <= string_size); its length, or -1 if the address can't be read.
 int64_t spile_rt_load_string(Context*, uint64_t address, char* out, uint32_t limit);
 
+// -- registers of the probed place: abi::Registers. subject: those of the process that a handler of the controller is
+// about, or null. register: by its name; false: there is no such one.
+const uint64_t* spile_rt_subject_registers(Context*);
+bool spile_rt_register(const uint64_t* registers, const char* name, bool is_signed, int64_t* value);
+
 // -- context
 int64_t spile_rt_clock_ns(Context*);  // since the epoch
 int64_t spile_rt_cycles(Context*);

@@ -95,7 +95,8 @@ class PlainCheck {
         return variable.type == ValueType::kLong && in_registers(probe_.bindings[variable.binding]);
       }
       case ExpressionKind::kCall: {
-        // int_arg(1) to int_arg(6) are registers.
+        // int_arg(1) to int_arg(6) are registers, where there are arguments.
+        if (probe_.kind != ProbeKind::kFunctionEntry && probe_.kind != ProbeKind::kStatement) return false;
         auto& call = static_cast<const Call&>(x);
         if (call.intrinsic < 0 || !(intrinsics()[call.intrinsic].needs & kNeedsArguments)) return false;
         auto* number = as<Number>(call.arguments[0]);

@@ -34,12 +34,6 @@ bool is_register_name(const std::string& name) {
   return names.count(name) > 0;
 }
 
-// print_backtrace: print_ubacktrace; symname: usymname.
-std::string user_form(const std::string& name) {
-  size_t at = name.starts_with("print_") ? 6 : name.starts_with("sprint_") ? 7 : 0;
-  return std::string(name).insert(at, "u");
-}
-
 class DomainChecker {
  public:
   explicit DomainChecker(Elaboration& e) : e_(e) {}
@@ -78,11 +72,7 @@ class DomainChecker {
     // In the controller, but about a process that stands still: its memory can be read.
     if (probe_->kind >= ProbeKind::kProcessBegin && probe_->kind <= ProbeKind::kDataAccess) domain |= kInTarget;
     if (!(intrinsic.domains & domain)) {
-      if (intrinsic.domains == kInKernel) {
-        bool is_user = find_intrinsic(user_form(call.name)) >= 0;
-        error(call, from, fmt::format("'{}' is about the kernel's own stack and symbols, which this probe does not see", call.name),
-              is_user ? fmt::format("{}() is the same for the program's", user_form(call.name)) : "");
-      } else if (domain == kInController) {
+      if (domain == kInController) {
         error(call, from, fmt::format("'{}' needs a traced program, and {} probe runs in none", call.name, article()),
               {});
       } else {
@@ -94,6 +84,8 @@ class DomainChecker {
       error(call, from, fmt::format("'{}' changes the traced program: only in guru mode", call.name), "run with -g");
       return;
     }
+    // Elsewhere what is not known is an error of the run, which the script may catch.
+    if (domain != kInKernel) return;
     bool in_function = probe_->kind == ProbeKind::kFunctionEntry || probe_->kind == ProbeKind::kFunctionReturn ||
                        probe_->kind == ProbeKind::kStatement;
     if ((intrinsic.needs & (kNeedsArguments | kNeedsRegisters)) && !in_function) {

@@ -11,9 +11,6 @@ constexpr ValueType kNone = ValueType::kUnknown;
 constexpr ValueType kLong = ValueType::kLong;
 constexpr ValueType kString = ValueType::kString;
 
-// Functions whose value is only known inside a traced program: meaningless in begin, end and timers.
-constexpr uint32_t kInTraced = kInTarget | kInKernel;
-
 std::vector<Intrinsic> make_table() {
   std::vector<Intrinsic> table = {
       // Clocks.
@@ -144,17 +141,17 @@ std::vector<Intrinsic> make_table() {
       {"string_to_fp", kLong, {kString}, kNeedsNothing, kInController | kInTarget, true},
 
       // Arguments by their number, from 1, as the calling convention passes them; from the seventh on, the stack.
-      {"int_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
-      {"uint_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
-      {"long_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
-      {"ulong_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
-      {"longlong_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
-      {"ulonglong_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
-      {"s32_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
-      {"u32_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
-      {"s64_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
-      {"u64_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
-      {"pointer_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kInTraced, true},
+      {"int_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
+      {"uint_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
+      {"long_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
+      {"ulong_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
+      {"longlong_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
+      {"ulonglong_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
+      {"s32_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
+      {"u32_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
+      {"s64_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
+      {"u64_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
+      {"pointer_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
 
       // Stacks, and what addresses are called. In the controller there is no stack, but addresses that probes have kept
       // can be named.
@@ -176,29 +173,28 @@ std::vector<Intrinsic> make_table() {
       {"usymline", kString, {kLong}, kNeedsLines, kInController | kInTarget, true},
       {"usymfileline", kString, {kLong}, kNeedsLines, kInController | kInTarget, true},
 
-      // Of the kernel's own stack and symbols: what a probe in a process can't see.
-      {"backtrace", kString, {}, kNeedsNothing, kInKernel, true},
-      {"callers", kString, {kLong}, kNeedsNothing, kInKernel, true},
-      {"stack", kLong, {kLong}, kNeedsNothing, kInKernel, true},
-      {"addr", kLong, {}, kNeedsNothing, kInKernel, true},
-      {"print_backtrace", kNone, {}, kNeedsNothing, kInKernel, false},
-      {"sprint_backtrace", kString, {}, kNeedsNothing, kInKernel, true},
-      {"print_stack", kNone, {kString}, kNeedsNothing, kInKernel, false},
-      {"print_syms", kNone, {kString}, kNeedsNothing, kInKernel, false},
-      {"sprint_stack", kString, {kString}, kNeedsNothing, kInKernel, true},
-      {"sprint_syms", kString, {kString}, kNeedsNothing, kInKernel, true},
-      {"symname", kString, {kLong}, kNeedsNothing, kInKernel, true},
-      {"symdata", kString, {kLong}, kNeedsNothing, kInKernel, true},
-      {"symfile", kString, {kLong}, kNeedsNothing, kInKernel, true},
-      {"symline", kString, {kLong}, kNeedsNothing, kInKernel, true},
-      {"symfileline", kString, {kLong}, kNeedsNothing, kInKernel, true},
-      {"modname", kString, {kLong}, kNeedsNothing, kInKernel, true},
+      // Of the kernel's own stack and symbols: in a process and in the controller there are none.
+      {"backtrace", kString, {}, kNeedsNothing, kEverywhere, true},
+      {"callers", kString, {kLong}, kNeedsNothing, kEverywhere, true},
+      {"stack", kLong, {kLong}, kNeedsNothing, kEverywhere, true},
+      {"addr", kLong, {}, kNeedsStack, kEverywhere, true},
+      {"print_backtrace", kNone, {}, kNeedsNothing, kEverywhere, false},
+      {"sprint_backtrace", kString, {}, kNeedsNothing, kEverywhere, true},
+      {"print_stack", kNone, {kString}, kNeedsNothing, kEverywhere, false},
+      {"print_syms", kNone, {kString}, kNeedsNothing, kEverywhere, false},
+      {"sprint_stack", kString, {kString}, kNeedsNothing, kEverywhere, true},
+      {"sprint_syms", kString, {kString}, kNeedsNothing, kEverywhere, true},
+      {"symname", kString, {kLong}, kNeedsNothing, kEverywhere, true},
+      {"symdata", kString, {kLong}, kNeedsNothing, kEverywhere, true},
+      {"symfile", kString, {kLong}, kNeedsNothing, kEverywhere, true},
+      {"symline", kString, {kLong}, kNeedsNothing, kEverywhere, true},
+      {"symfileline", kString, {kLong}, kNeedsNothing, kEverywhere, true},
+      {"modname", kString, {kLong}, kCanFail, kEverywhere, true},
 
-      // Registers by name: "rax", "eax", "ax", "al". Always a literal; check-statements sees to that and to its
-      // spelling.
-      {"register", kLong, {kString}, kNeedsRegisters, kInTraced, true},
-      {"u_register", kLong, {kString}, kNeedsRegisters, kInTraced, true},
-      {"returnval", kLong, {}, kNeedsRegisters, kInTraced, true},
+      // Registers by name: "rax", "eax", "ax", "al".
+      {"register", kLong, {kString}, kNeedsRegisters, kEverywhere, true},
+      {"u_register", kLong, {kString}, kNeedsRegisters, kEverywhere, true},
+      {"returnval", kLong, {}, kNeedsRegisters, kEverywhere, true},
   };
   // Numbers in the traced program's memory: 0 where it can't be read, or an error.
   static constexpr std::string_view kNumbers[][2] = {

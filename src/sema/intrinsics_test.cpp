@@ -26,13 +26,5 @@ TEST(Intrinsics, NumberOfArgumentsChoosesTheRow) {
   EXPECT_EQ(find_intrinsic("strlen", 5), find_intrinsic("strlen"));
 }
 
-TEST(Intrinsics, NothingThatNeedsAProbedFunctionRunsInTheController) {
-  for (const Intrinsic& intrinsic : intrinsics()) {
-    if (intrinsic.needs & (kNeedsArguments | kNeedsRegisters)) {
-      EXPECT_FALSE(intrinsic.domains & kInController) << intrinsic.name;
-    }
-  }
-}
-
 }  // namespace
 }  // namespace spile::sema

@@ -39,7 +39,6 @@ TEST(Refusals, Points) {
 TEST(Refusals, Names) {
   expect_error("probe begin { prnt(\"x\") }", "t.stp:1:15: error: unresolved function 'prnt'");
   expect_error("probe begin { prnt(\"x\") }", "hint: did you mean 'print'?");
-  expect_error("probe begin { print_backtrace() }", "'print_backtrace' is about the kernel's own stack");
   expect_error("global counts probe begin { count[1]++ }", "unresolved array 'count'");
   expect_error("global counts probe begin { count[1]++ }", "did you mean 'counts'?");
   expect_error("probe begin { foreach (k in zzz) println(k) }", "unresolved array 'zzz'");
@@ -151,13 +150,10 @@ TEST(Refusals, TellsOneVariableOnceForAllItsPlaces) {
 }
 
 TEST(Refusals, Domains) {
-  expect_error("probe begin { println(int_arg(1)) }",
-               "'int_arg' needs a traced program, and a begin probe runs in none");
-  expect_error("function f() { return int_arg(1) } probe timer.s(1) { println(f()) }", "note: called from here");
-  expect_error(leaving("println(int_arg(1))"), "the arguments are gone when the function returns");
-  expect_error(entry("println(int_arg(0))"), "arguments are numbered from 1");
-  expect_error(entry("println(register(\"xyz\"))"), "unknown register 'xyz'");
-  expect_error(entry("r = \"rax\"; println(register(r))"), "needs the register's name as a literal");
+  // What is not there is only known when the script runs.
+  EXPECT_TRUE(elaborate_text("function f() { return int_arg(1) } probe timer.s(1) { println(f(), register(\"xyz\")) }").ok());
+  EXPECT_TRUE(elaborate_text(leaving("println(int_arg(1))")).ok());
+  EXPECT_TRUE(elaborate_text(entry("r = \"rax\"; println(register(r), returnval())")).ok());
   EXPECT_TRUE(elaborate_text(leaving("println(@entry(int_arg(1)))")).ok());
 }
 

@@ -12,6 +12,12 @@ uint32_t escape_byte(char* out, uint8_t byte);  // at most 4 characters
 inline constexpr uint32_t kErrorCount = 134;
 const char* error_name(uint32_t number);
 
+// 0x and digits; the length. out: at least 18 bytes.
+uint32_t write_hex(char* out, uint64_t value);
+// The next address of a text of them, which blanks separate. False: there is none.
+bool take_address(const char** at, uint64_t* address);
+extern "C" int64_t spile_fn_uaddr(Context*);
+
 namespace {  // internal to each user: no section of its own in the bitcode's object
 
 // Appends to a string's buffer of spile_rt_string_size bytes, cutting off what does not fit.

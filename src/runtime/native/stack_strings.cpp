@@ -7,6 +7,38 @@
 
 namespace spile::rt {
 
+uint32_t write_hex(char* out, uint64_t value) {
+  uint32_t digits = value ? (67 - static_cast<uint32_t>(__builtin_clzll(value))) / 4 : 1;
+  out[0] = '0';
+  out[1] = 'x';
+  for (uint32_t i = 0; i < digits; ++i) {
+    out[2 + i] = "0123456789abcdef"[value >> (4 * (digits - 1 - i)) & 15];
+    compiler_barrier();
+  }
+  return 2 + digits;
+}
+
+bool take_address(const char** at, uint64_t* address) {
+  const char* p = *at;
+  while (*p == ' ' || *p == '\n') ++p;
+  if (!*p) return false;
+  if (p[0] == '0' && (p[1] | 32) == 'x') p += 2;
+  uint64_t value = 0;
+  bool any = false;
+  for (;; ++p, any = true) {
+    char c = static_cast<char>(*p | (*p >= 'A' ? 32 : 0));
+    uint64_t digit;
+    if (c >= '0' && c <= '9') digit = static_cast<uint64_t>(c - '0');
+    else if (c >= 'a' && c <= 'f') digit = static_cast<uint64_t>(c - 'a' + 10);
+    else break;
+    value = value << 4 | digit;
+  }
+  while (*p && *p != ' ' && *p != '\n') ++p, any = false;  // no number: it ends the list
+  *at = p;
+  *address = value;
+  return any;
+}
+
 namespace {
 
 uint32_t frames_wanted(int64_t levels) {
@@ -29,18 +61,6 @@ struct Frames {
   uint64_t* addresses;
   uint32_t count;
 };
-
-// 0x and digits; the length. out: at least 18 bytes.
-uint32_t write_hex(char* out, uint64_t value) {
-  uint32_t digits = value ? (67 - static_cast<uint32_t>(__builtin_clzll(value))) / 4 : 1;
-  out[0] = '0';
-  out[1] = 'x';
-  for (uint32_t i = 0; i < digits; ++i) {
-    out[2 + i] = "0123456789abcdef"[value >> (4 * (digits - 1 - i)) & 15];
-    compiler_barrier();
-  }
-  return 2 + digits;
-}
 
 void put_hex(TextBuffer& text, uint64_t value) {
   char digits[18];
@@ -111,28 +131,6 @@ void put_simple(Context* context, TextBuffer& text, uint64_t address, uint64_t l
     put_hex(text, address - found.module->base);
   }
   text.put("]", 1);
-}
-
-// The next address of a text of them, which blanks separate. False: there is none.
-bool take_address(const char** at, uint64_t* address) {
-  const char* p = *at;
-  while (*p == ' ' || *p == '\n') ++p;
-  if (!*p) return false;
-  if (p[0] == '0' && (p[1] | 32) == 'x') p += 2;
-  uint64_t value = 0;
-  bool any = false;
-  for (;; ++p, any = true) {
-    char c = static_cast<char>(*p | (*p >= 'A' ? 32 : 0));
-    uint64_t digit;
-    if (c >= '0' && c <= '9') digit = static_cast<uint64_t>(c - '0');
-    else if (c >= 'a' && c <= 'f') digit = static_cast<uint64_t>(c - 'a' + 10);
-    else break;
-    value = value << 4 | digit;
-  }
-  while (*p && *p != ' ' && *p != '\n') ++p, any = false;  // no number: it ends the list
-  *at = p;
-  *address = value;
-  return any;
 }
 
 // Whole addresses only: a string that is cut off is a shorter stack, not a wrong one.

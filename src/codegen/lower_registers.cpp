@@ -1,0 +1,214 @@
+// int_arg(n), register("rax"), returnval() and their kind: the probed place's registers. In a probe's body they are
+// mostly known when it is compiled. In a script function, which may be called from anywhere, and for names and numbers
+// that the script computes, the handler leaves in State what it has, and an error tells what is not there.
+
+#include "abi/trampoline.h"
+#include "codegen/lowering.h"
+#include "sema/intrinsics.h"
+#include "syntax/visitor.h"
+
+namespace spile::codegen {
+
+namespace {
+
+// Of a register's name: DWARF number (17: the flags) and bits; -1: no such register. ORDER REGISTER_NAMES
+// (runtime/native/registers.cpp)
+struct NamedRegister { int number; uint32_t bits; };
+NamedRegister find_register(std::string name) {
+  if (!name.empty() && name[0] == '%') name.erase(0, 1);
+  constexpr std::string_view k64[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip", "rflags"};
+  constexpr std::string_view k32[] = {"eax", "edx", "ecx", "ebx", "esi", "edi", "ebp", "esp", "r8d", "r9d", "r10d", "r11d", "r12d", "r13d", "r14d", "r15d", "eip", "eflags"};
+  constexpr std::string_view k16[] = {"ax", "dx", "cx", "bx", "si", "di", "bp", "sp", "r8w", "r9w", "r10w", "r11w", "r12w", "r13w", "r14w", "r15w"};
+  constexpr std::string_view k8[] = {"al", "dl", "cl", "bl", "sil", "dil", "bpl", "spl", "r8b", "r9b", "r10b", "r11b", "r12b", "r13b", "r14b", "r15b"};
+  auto in = [&](const auto& names, uint32_t bits) -> NamedRegister {
+    auto found = std::find(std::begin(names), std::end(names), name);
+    return {found == std::end(names) ? -1 : static_cast<int>(found - std::begin(names)), bits};
+  };
+  for (NamedRegister found : {in(k64, 64), in(k32, 32), in(k16, 16), in(k8, 8)}) {
+    if (found.number >= 0) return found;
+  }
+  return {-1, 0};
+}
+
+// Whether the call asks for something that is only known when it runs.
+bool is_computed(const syntax::Call& call) {
+  return !call.arguments.empty() && !syntax::as<syntax::Number>(call.arguments[0]) && !syntax::as<syntax::String>(call.arguments[0]);
+}
+
+constexpr const char* kNoRegisters = "cannot access CPU registers in this context near '";
+constexpr const char* kNoArguments = "cannot access function args in this context near '";
+
+}  // namespace
+
+bool Unit::asks_for_site() {
+  if (asks_for_site_) return *asks_for_site_;
+  bool asks = false, in_function = false;
+  auto look = [&](const syntax::Expression& e) {
+    const auto* call = syntax::as<syntax::Call>(e);
+    if (!call || call->intrinsic < 0) return;
+    uint32_t needs = sema::intrinsics()[static_cast<size_t>(call->intrinsic)].needs;
+    if (needs & (sema::kNeedsArguments | sema::kNeedsRegisters)) asks |= in_function || is_computed(*call);
+  };
+  for (const sema::Probe& probe : program.probes) {
+    syntax::for_each_expression(static_cast<const syntax::Statement&>(*probe.body), look);
+    if (probe.condition) syntax::for_each_expression(static_cast<const syntax::Expression&>(*probe.condition), look);
+    for (const auto& save : probe.entry_saves) syntax::for_each_expression(static_cast<const syntax::Expression&>(*save), look);
+  }
+  in_function = true;
+  for (const syntax::Function* function : program.functions) {
+    if (function->body) syntax::for_each_expression(static_cast<const syntax::Statement&>(*function->body), look);
+  }
+  asks_for_site_ = asks;
+  return asks;
+}
+
+SiteKnowledge Lowering::site_knowledge() const {
+  if (unit.place.domain() == sema::Domain::kController || !probe) return kKnowsNothing;
+  if (!site.returned.empty() || site.saves) return kKnowsReturned;
+  bool in_function = probe->kind == sema::ProbeKind::kFunctionEntry || probe->kind == sema::ProbeKind::kFunctionReturn ||
+                     probe->kind == sema::ProbeKind::kStatement;
+  return in_function ? kKnowsArguments : kKnowsNothing;
+}
+
+void Lowering::store_site() {
+  if (!unit.asks_for_site() || !state || unit.place.domain() == sema::Domain::kKernel) return;
+  auto put = [&](llvm::Value* value, size_t offset) { b.CreateStore(value, at_offset(state, static_cast<int64_t>(offset))); };
+  SiteKnowledge known = site_knowledge();
+  put(number(known), offsetof(State, knowledge));
+  put(registers(), offsetof(State, registers));
+  if (known == kKnowsReturned) {
+    if (llvm::Value* value = unit.place.machine_register(*this, 0)) put(value, offsetof(State, returned));
+  } else if (known == kKnowsArguments) {
+    constexpr int64_t kDwarfNumbers[] = {5, 4, 1, 2, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
+    for (size_t i = 0; i < std::size(kDwarfNumbers); ++i) {
+      if (llvm::Value* value = unit.place.machine_register(*this, kDwarfNumbers[i])) put(value, offsetof(State, arguments) + 8 * i);
+    }
+  }
+}
+
+// All of them, as abi::Registers; null where there are none.
+llvm::Value* Lowering::registers() {
+  if (script_function_) return b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, registers)));
+  if (unit.place.domain() == sema::Domain::kController) return call("spile_rt_subject_registers", unit.module.ptr(), {context});
+  return site.registers ? site.registers : llvm::ConstantPointerNull::get(unit.module.ptr());
+}
+
+// An error unless the probed place is known so far.
+void Lowering::require_knowledge(SiteKnowledge wanted, SourceRange range, const std::string& text) {
+  llvm::Value* known = script_function_ ? b.CreateLoad(b.getInt64Ty(), at_offset(state, offsetof(State, knowledge)))
+                                        : static_cast<llvm::Value*>(number(site_knowledge()));
+  raise_if(b.CreateICmpNE(known, number(wanted)), range, text);
+}
+
+// By their names' types; from the seventh on they lie above the return address.
+llvm::Value* Lowering::lower_argument(const syntax::Call& syntax_call) {
+  const std::string& name = syntax_call.name;
+  bool is_32 = name == "int_arg" || name == "uint_arg" || name == "s32_arg" || name == "u32_arg";
+  bool is_signed = name == "int_arg" || name == "s32_arg";
+  const auto* index = syntax::as<syntax::Number>(syntax_call.arguments[0]);
+  llvm::Value* value = nullptr;
+  if (unit.place.domain() == sema::Domain::kKernel) {
+    value = kernel_argument(index ? index->value : 0, syntax_call.range);
+    if (!value) {
+      unit.refuse(syntax_call.range, name + "() is only known at a function's entry, and its argument a number from 1");
+      return number(0);
+    }
+  } else {
+    llvm::Value* wanted = lower(*syntax_call.arguments[0]);
+    require_knowledge(kKnowsArguments, syntax_call.range, kNoArguments + name + "'");
+    value = native_argument(wanted, syntax_call.range);
+  }
+  return is_32 ? extend(value, 32, is_signed) : value;
+}
+
+llvm::Value* Lowering::kernel_argument(int64_t index, SourceRange range) {
+  constexpr int64_t kDwarfNumbers[] = {5, 4, 1, 2, 8, 9};
+  if (index < 1 || index > 1000) return nullptr;
+  if (index <= 6) return unit.place.machine_register(*this, kDwarfNumbers[index - 1]);
+  llvm::Value* cfa = unit.place.cfa(*this);
+  return cfa ? load_traced(b.CreateAdd(cfa, number(8 * (index - 7))), 8, false, range) : nullptr;
+}
+
+llvm::Value* Lowering::native_argument(llvm::Value* index, SourceRange range) {
+  constexpr int64_t kDwarfNumbers[] = {5, 4, 1, 2, 8, 9};
+  auto on_stack = [&]() -> llvm::Value* {
+    llvm::Value* cfa = unit.place.cfa(*this);
+    if (!cfa) cfa = number(0);
+    llvm::Value* offset = b.CreateShl(b.CreateSub(index, number(7)), 3);
+    return load_traced(b.CreateAdd(cfa, offset), 8, false, range);
+  };
+  raise_if(b.CreateICmpUGE(b.CreateSub(index, number(1)), number(1000)), range, "arguments are numbered from 1, not %d", {index});
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(index)) {
+    int64_t n = constant->getSExtValue();
+    if (n < 1 || n > 1000) return number(0);
+    if (n > 6) return on_stack();
+    if (!script_function_) {
+      llvm::Value* value = unit.place.machine_register(*this, kDwarfNumbers[n - 1]);
+      return value ? value : number(0);
+    }
+  }
+  if (!state) return number(0);  // of code that is never run
+  llvm::BasicBlock *in_register = block("argument.register"), *in_memory = block("argument.stack"), *done = block("argument");
+  llvm::Value* result = entry_alloca(b.getInt64Ty(), "argument");
+  b.CreateCondBr(b.CreateICmpSLE(index, number(6)), in_register, in_memory);
+  b.SetInsertPoint(in_register);
+  llvm::Value* place = b.CreateGEP(b.getInt64Ty(), at_offset(state, offsetof(State, arguments)), b.CreateSub(index, number(1)));
+  b.CreateStore(b.CreateLoad(b.getInt64Ty(), place), result);
+  b.CreateBr(done);
+  b.SetInsertPoint(in_memory);
+  b.CreateStore(on_stack(), result);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  return b.CreateLoad(b.getInt64Ty(), result);
+}
+
+llvm::Value* Lowering::lower_returned(const syntax::Call& syntax_call) {
+  if (unit.place.domain() == sema::Domain::kKernel) {
+    llvm::Value* value = unit.place.machine_register(*this, 0);
+    return value ? value : number(0);
+  }
+  require_knowledge(kKnowsReturned, syntax_call.range, "the returned value is only known in .return probes near 'returnval'");
+  if (script_function_) return b.CreateLoad(b.getInt64Ty(), at_offset(state, offsetof(State, returned)));
+  llvm::Value* value = site_knowledge() == kKnowsReturned ? unit.place.machine_register(*this, 0) : nullptr;
+  return value ? value : number(0);
+}
+
+llvm::Value* Lowering::lower_register(const syntax::Call& syntax_call) {
+  bool is_signed = syntax_call.name == "register";
+  const auto* text = syntax::as<syntax::String>(syntax_call.arguments[0]);
+  NamedRegister found = text ? find_register(text->value) : NamedRegister{-1, 0};
+  bool in_kernel = unit.place.domain() == sema::Domain::kKernel;
+  if (found.number >= 0 && (in_kernel || (!script_function_ && site.registers && found.number < 17))) {
+    if (llvm::Value* value = unit.place.machine_register(*this, found.number)) {
+      return found.bits == 64 ? value : extend(value, found.bits, is_signed);
+    }
+  }
+  if (in_kernel) {
+    unit.refuse(syntax_call.range, "register() needs the name of a register that is known here");
+    return number(0);
+  }
+  llvm::Value* name = found.number < 0 ? lower(*syntax_call.arguments[0]) : nullptr;
+  llvm::Value* all = registers();
+  raise_if(b.CreateIsNull(all), syntax_call.range, kNoRegisters + syntax_call.name + "'");
+  if (found.number >= 0) {
+    llvm::Value* value = b.CreateLoad(b.getInt64Ty(), at_offset(all, 8 * found.number));
+    return found.bits == 64 ? value : extend(value, found.bits, is_signed);
+  }
+  return register_by_name(name, all, is_signed);
+}
+
+llvm::Value* Lowering::register_by_name(llvm::Value* name, llvm::Value* all, bool is_signed) {
+  llvm::Value* result = entry_alloca(b.getInt64Ty(), "register");
+  llvm::Value* known = call("spile_rt_register", b.getInt1Ty(), {all, name, b.getInt1(is_signed), result});
+  llvm::BasicBlock *unknown = block("register.unknown"), *good = block("register.known");
+  b.CreateCondBr(known, good, unknown);
+  b.SetInsertPoint(unknown);
+  llvm::Value* message = temporary_string();
+  call("spile_rt_string_concatenate", unit.module.none(), {message, unit.module.text("Unknown register: "), name});
+  raise_text(message);
+  b.CreateBr(good);  // of the dead block after it
+  b.SetInsertPoint(good);
+  return b.CreateLoad(b.getInt64Ty(), result);
+}
+
+}  // namespace spile::codegen
