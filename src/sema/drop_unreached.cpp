@@ -1,6 +1,8 @@
 // drop-unreached: the program's functions and globals are those that its probes still reach, in the order of their
 // declaration (which is the order of locks). Runs after each pass that may have removed the last use of one.
 
+#include <fmt/format.h>
+
 #include "sema/elaboration.h"
 #include "syntax/visitor.h"
 
@@ -61,6 +63,8 @@ void drop_unreached(Elaboration& e) {
     bool kept = reach.has(global);
     global->index = kept ? static_cast<int>(globals.size()) : -1;
     if (kept) globals.push_back(global);
+    // Those that nothing refers to at all have been told by warn-unused; these only their uses' elision has left alone.
+    if (!kept) e.note_elided(global->range, fmt::format("unused variable '{}'", global->name));
   }
   std::vector<Function*> functions;
   std::vector<std::vector<Binding>> bindings;
@@ -68,7 +72,10 @@ void drop_unreached(Elaboration& e) {
     auto& of_function = e.program.function_bindings[function->index];
     bool kept = reach.has(function);
     function->index = kept ? static_cast<int>(functions.size()) : -1;
-    if (!kept) continue;
+    if (!kept) {
+      e.note_elided(function->range, fmt::format("unused function '{}'", function->name));
+      continue;
+    }
     functions.push_back(function);
     bindings.push_back(std::move(of_function));
   }

@@ -1,5 +1,6 @@
 // Pass 2 on one page: what happens to a script between its tree and the lowering, in order.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -50,6 +51,12 @@ bool Elaboration::is_user_text(const SourceRange& range) const {
   auto found = script_of.find(range.file);
   if (found == script_of.end()) return false;
   return found->second == 0 || is_user_script(program.scripts[static_cast<size_t>(found->second)]);
+}
+
+void Elaboration::note_elided(const SourceRange& range, const std::string& what) {
+  if (!is_user_text(range)) return;
+  std::string line = "eliding " + what + ": " + range.to_string();
+  if (std::find(program.elided.begin(), program.elided.end(), line) == program.elided.end()) program.elided.push_back(line);
 }
 
 std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnostics& diagnostics,

@@ -67,6 +67,9 @@ struct Elaboration {
   // Those of the library are needed only as far as something refers to them.
   static bool is_user_script(const syntax::Script& script);
   bool is_user_text(const SourceRange& range) const;
+
+  // For -v: `what` of the user's was left out.
+  void note_elided(const SourceRange& range, const std::string& what);
 };
 
 // f(Function&) for every function that a call may run: the first and those it may fall through to.

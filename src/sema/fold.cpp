@@ -193,7 +193,7 @@ void fold(StatementPtr& slot) {
   rewrite_statements(slot, [](StatementPtr& inner) { fold_one(inner); });
 }
 
-bool is_pure(const Expression& expression) {
+bool is_pure(const Expression& expression, const std::function<bool(const Call&)>& call_is_pure) {
   bool pure = true;
   for_each_expression(expression, [&](const Expression& e) {
     switch (e.kind) {
@@ -222,7 +222,8 @@ bool is_pure(const Expression& expression) {
         return;
       case ExpressionKind::kCall: {
         auto& call = static_cast<const Call&>(e);
-        if (call.intrinsic < 0 || !intrinsics()[call.intrinsic].pure) pure = false;
+        bool is_pure = call.intrinsic >= 0 ? intrinsics()[call.intrinsic].pure : call_is_pure && call_is_pure(call);
+        if (!is_pure) pure = false;
         return;
       }
       default:

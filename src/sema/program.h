@@ -93,6 +93,7 @@ struct Program {
   bool hide_globals = false;     // --no-global-var-display: what is never read is not shown at the end
   bool describe_points = false;  // find every point's source line, for -p2 (pp() has them anyway)
   std::map<std::string, std::string> global_overrides;  // -G
+  std::vector<std::string> elided;  // what of the user's script was left out, a line each, for -v
 };
 
 // Aggregate features that the whole script extracts from a stats global (@count, @hist_log ...).

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "session/library.h"
 #include "session/procfs_value.h"
@@ -54,6 +55,18 @@ std::function<std::string(std::string_view)> kernel_config(const std::string& re
   };
 }
 
+// Arguments that neither $1, @1 nor what tells of all of them refers to.
+void warn_unused_arguments(const std::vector<syntax::Script>& scripts, const Options& options, const std::set<size_t>& used,
+                           Diagnostics& diagnostics) {
+  bool asks_for_all = used.contains(0);
+  for (const syntax::Script& script : scripts) {
+    for (const char* name : {"argv", "argc"}) asks_for_all |= script.file->text().find(name) != std::string_view::npos;
+  }
+  for (size_t i = 1; i <= options.arguments.size() && !asks_for_all; ++i) {
+    if (!used.contains(i)) diagnostics.warning({}, fmt::format("unused command line option ${0}/@{0}", i));
+  }
+}
+
 }  // namespace
 
 syntax::ParseOptions parse_settings(const Options& options) {
@@ -77,6 +90,8 @@ Result<LoadedScripts> load_scripts(const Options& options, SourceFiles& files, D
   syntax::ParseOptions parse_options = parse_settings(options);
   TRY(Library library, Library::open(options, parse_options, files));
   parse_options.macros = &library.macros();
+  std::set<size_t> used_arguments;
+  parse_options.used_arguments = &used_arguments;
   auto parse = [&](const SourceFile& file) {
     library.load_macros(file.text(), diagnostics);
     return syntax::parse(file, parse_options, diagnostics);
@@ -97,6 +112,7 @@ Result<LoadedScripts> load_scripts(const Options& options, SourceFiles& files, D
     scripts.push_back(parse(files.add(options.script_file, std::move(text))));
   }
   for (const std::string& more : options.additional_texts) scripts.push_back(parse(files.add("<-E>", more)));
+  if (!diagnostics.has_errors()) warn_unused_arguments(scripts, options, used_arguments, diagnostics);
   // The library is only looked into for scripts that parse: their errors come first.
   if (!diagnostics.has_errors()) library.complete(scripts, diagnostics);
   declare_procfs_value(scripts);

@@ -101,6 +101,9 @@ Result<int> run_passes(const Options& options) {
   for (const sema::Probe& probe : program.probes) places += probe.points.size();
   elaborate_timer.done(fmt::format("analyzed script: {}, {}, {}, {}", counted(places, "probe"), counted(functions, "function"),
                                    counted(0, "embed"), counted(globals, "global")));
+  if (options.pass_verbosity[1] > 0) {
+    for (const std::string& line : program.elided) fmt::print(stderr, "  {}\n", line);
+  }
   if (options.pass_verbosity[1] > 1) {
     for (const sema::PassTiming& timing : timings) fmt::print(stderr, "  {:<22} {:>8} us\n", timing.name, timing.real_us);
   }

@@ -4,6 +4,7 @@
 // then, for tools, but must not be elaborated.
 
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@ struct ParseOptions {
   std::string privilege = "stapdev";      // systemtap_privilege
   // The value of a CONFIG_ name ("y", "m", "100"; "" for unset), asked only where a condition names one. May be empty.
   std::function<std::string(std::string_view)> kernel_config;
+  std::set<size_t>* used_arguments = nullptr;  // filled with the numbers of those that occur, 0 for $# and @#; may be null
   const MacroLibrary* macros = nullptr;  // of the tapset's .stpm files; outlives the parse
 };
 

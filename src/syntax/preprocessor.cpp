@@ -59,9 +59,16 @@ Token Preprocessor::raw() {
     if (frame.position < frame.tokens.size()) return std::move(frame.tokens[frame.position++]);
     leave_frame();
   }
-  if (pushed_back_.empty()) return lexer_.next();
-  Token token = std::move(pushed_back_.back());
-  pushed_back_.pop_back();
+  Token token;
+  if (pushed_back_.empty()) {
+    token = lexer_.next();
+  } else {
+    token = std::move(pushed_back_.back());
+    pushed_back_.pop_back();
+  }
+  if (token.kind == TokenKind::kArgument && options_.used_arguments) {
+    options_.used_arguments->insert(token.text.ends_with('#') ? 0 : static_cast<size_t>(token.number));
+  }
   return token;
 }
 

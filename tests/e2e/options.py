@@ -38,6 +38,9 @@ unused = "global never_used probe oneshot { println(1) }"
 spile("-e", unused).expect(status=0, out="1\n", err_match="warning")
 spile("-w", "-e", unused).expect(status=0, out="1\n", err="")
 spile("-W", "-e", unused).expect(status=1, out="", err_match="1 warning, which -W takes for errors")
+spile("--vp", "01", "-e", "global g function f() { return 1 } probe oneshot { if (1) next; unread = f(); println(3) }").expect(
+    status=0, out="", err_match=r"eliding unused variable 'g': <input>:1:8\n(.|\n)*eliding statement that is never reached: ")
+spile("--vp", "01", "-u", "-e", "global g probe oneshot { }").expect(status=0, err_match=r"^((?!eliding)(.|\n))*$")
 spile("--color", "-e", unused).expect(status=0, err_match="\x1b\\[01;35mwarning")
 
 # Output: names by strftime, files of limited size.

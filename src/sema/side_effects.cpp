@@ -1,0 +1,86 @@
+#include "sema/side_effects.h"
+
+#include "sema/elaboration.h"
+#include "sema/embedded_code.h"
+#include "sema/fold.h"
+#include "syntax/visitor.h"
+
+namespace spile::sema {
+
+using namespace syntax;
+
+bool always_leaves(const Statement& s) {
+  switch (s.kind) {
+    case StatementKind::kReturn:
+    case StatementKind::kNext:
+    case StatementKind::kBreak:
+    case StatementKind::kContinue:
+      return true;
+    case StatementKind::kBlock:
+      for (const StatementPtr& inner : static_cast<const Block&>(s).statements) {
+        if (always_leaves(*inner)) return true;
+      }
+      return false;
+    case StatementKind::kIf: {
+      auto& branch = static_cast<const If&>(s);
+      return branch.else_branch && always_leaves(*branch.then_branch) && always_leaves(*branch.else_branch);
+    }
+    default:
+      return false;
+  }
+}
+
+bool SideEffects::none_in(const Expression& expression) {
+  return is_pure(expression, [this](const Call& call) { return none_in_call(call); });
+}
+
+bool SideEffects::none_in_call(const Call& call) {
+  if (!call.function) return false;
+  bool none = true;
+  for_each_callee(call, [&](const Function& callee) { none = none && none_in(callee); });
+  return none;
+}
+
+bool SideEffects::none_in(const Function& function) {
+  // While a function is being looked at, it counts as having effects: so recursion does.
+  auto [known, added] = known_.try_emplace(&function, false);
+  if (!added || !function.body) return known->second;
+  bool none = none_in(*function.body);
+  return known_[&function] = none;
+}
+
+bool SideEffects::none_in(const Statement& s) {
+  switch (s.kind) {
+    case StatementKind::kNull:
+      return true;
+    case StatementKind::kBlock:
+      for (const StatementPtr& inner : static_cast<const Block&>(s).statements) {
+        if (!none_in(*inner)) return false;
+      }
+      return true;
+    case StatementKind::kIf: {
+      auto& branch = static_cast<const If&>(s);
+      return none_in(*branch.condition) && none_in(*branch.then_branch) &&
+             (!branch.else_branch || none_in(*branch.else_branch));
+    }
+    case StatementKind::kReturn: {
+      auto& value = static_cast<const Return&>(s).value;
+      return !value || none_in(*value);
+    }
+    case StatementKind::kExpression: {
+      const ExpressionPtr& expression = static_cast<const ExpressionStatement&>(s).expression;
+      // A function's locals are its own business.
+      if (auto* assignment = as<Assignment>(expression); assignment && assignment->op == Assignment::Operator::kSet) {
+        auto* variable = as<Variable>(assignment->target);
+        return variable && variable->local && none_in(*assignment->value);
+      }
+      return none_in(*expression);
+    }
+    case StatementKind::kEmbedded:
+      return embedded_traits(static_cast<const EmbeddedStatement&>(s).code).pure;
+    default:
+      return false;
+  }
+}
+
+}  // namespace spile::sema
