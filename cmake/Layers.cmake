@@ -54,7 +54,7 @@ function(spile_folder)
     add_library(spile_${name} STATIC ${sources})
     target_link_libraries(spile_${name} PUBLIC spile_flags ${uses} PRIVATE ${ARG_LIBS})
     # codegen precompiles LLVM's headers instead; who doesn't link fmt is small.
-    if("fmt::fmt" IN_LIST ARG_LIBS AND NOT "LLVM" IN_LIST ARG_LIBS)
+    if("fmt::fmt" IN_LIST ARG_LIBS AND NOT "spile_llvm" IN_LIST ARG_LIBS)
       target_precompile_headers(spile_${name} REUSE_FROM spile_precompiled)
     endif()
   else()

@@ -26,12 +26,13 @@ if(NOT TARGET Zydis::Zydis)
   set_target_properties(Zydis::Zydis PROPERTIES IMPORTED_LOCATION ${ZYDIS_LIBRARY})
 endif()
 find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19/lib/cmake/llvm)
+include(LinkLLVM)
 
 add_library(spile_flags INTERFACE)
 # libstdc++ 12's std::stable_sort uses a function that it deprecates itself.
 target_compile_options(spile_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-deprecated-declarations
   $<$<CONFIG:Release>:-g1> -fno-omit-frame-pointer)
-target_link_options(spile_flags INTERFACE -fuse-ld=lld)
+target_link_options(spile_flags INTERFACE -fuse-ld=lld $<$<CONFIG:Release>:-Wl,--gc-sections>)
 target_include_directories(spile_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 
 # Without its time stamp in it, the same headers give the same precompiled file, and ccache what was compiled with it.
