@@ -49,11 +49,6 @@ llvm::Value* Lowering::lower_print(const syntax::Print& print) {
     }
   }
   std::vector<FormatPart> parts = format_of(print);
-  for (const FormatPart& part : parts) {
-    if (part.kind == FormatPart::Kind::kMemory || part.kind == FormatPart::Kind::kMemoryHex) {
-      unit.refuse(print.format_range, "%m and %M can't be compiled: print bytes with %c or %x");
-    }
-  }
   std::vector<const syntax::Expression*> arguments;
   std::vector<ValueType> types;
   for (const auto& argument : print.arguments) {
@@ -61,19 +56,70 @@ llvm::Value* Lowering::lower_print(const syntax::Print& print) {
     types.push_back(argument->type);
   }
   std::vector<llvm::Value*> values = lower_operands(arguments);
-  if (!print.to_stream) return make_string(parts, values);
-  write_record(abi::kPrintf, unit.tables.add_format({OutputFormat::Kind::kPrintf, std::move(parts), std::move(types)}), values);
-  return number(0);
+  std::vector<llvm::Value*> lengths(values.size());
+  llvm::Value* mark = read_dumps(print, parts, values, lengths, types);
+  llvm::Value* text = number(0);
+  if (!print.to_stream) text = make_string(parts, values, lengths);
+  else write_record(abi::kPrintf, unit.tables.add_format({OutputFormat::Kind::kPrintf, std::move(parts), std::move(types)}), values, lengths);
+  if (mark) call("spile_rt_frame_release", unit.module.none(), {context, mark});
+  return text;
+}
+
+namespace {
+bool is_dump(const FormatPart& part) {
+  return part.kind == FormatPart::Kind::kMemory || part.kind == FormatPart::Kind::kMemoryHex;
+}
+}  // namespace
+
+// %m and %M: puts the memory at their arguments' addresses in place of these; their precision (1 where there is none) is
+// how much. Returns what to release scratch memory to when it has been used; null where there are no dumps.
+llvm::Value* Lowering::read_dumps(const syntax::Print& print, const std::vector<FormatPart>& parts,
+                                  std::vector<llvm::Value*>& values, std::vector<llvm::Value*>& lengths,
+                                  std::vector<ValueType>& types) {
+  if (std::none_of(parts.begin(), parts.end(), is_dump)) return nullptr;
+  if (unit.place.domain() == sema::Domain::kKernel) {
+    unit.refuse(print.format_range, "%m and %M are not available in probes that run in the kernel");
+    return nullptr;
+  }
+  needs_mark_ = true;  // an error leaves in the midst of it
+  llvm::Value* mark = call("spile_rt_frame_mark", b.getInt64Ty(), {context});
+  size_t next = 0;
+  for (const FormatPart& part : parts) {
+    if (part.kind == FormatPart::Kind::kLiteral) continue;
+    next += part.width_argument + part.precision_argument;
+    if (is_dump(part)) {
+      llvm::Value* wanted = part.precision_argument ? values[next - 1] : number(part.precision);
+      llvm::Value* address = values[next];
+      lengths[next] = b.CreateTrunc(b.CreateSelect(b.CreateICmpSLT(wanted, number(0)), number(1), wanted), b.getInt32Ty());
+      values[next] = read_dump(address, wanted, lengths[next], print);
+      types[next] = ValueType::kString;
+    }
+    ++next;
+  }
+  return mark;
+}
+
+llvm::Value* Lowering::read_dump(llvm::Value* address, llvm::Value* wanted, llvm::Value* length, const syntax::Print& print) {
+  SourceRange range = print.range;
+  const char* name = print.to_stream ? "printf" : "sprintf";
+  constexpr int64_t kMostBytes = 8192;
+  raise_if(b.CreateICmpSGT(wanted, number(kMostBytes)), range, "cannot print %d bytes of memory at once: at most 8192", {wanted});
+  llvm::Value* room = b.CreateAnd(b.CreateAdd(length, b.getInt32(15)), b.getInt32(~15u));
+  llvm::Value* bytes = call("spile_rt_frame", unit.module.ptr(), {context, room});
+  raise_if(b.CreateIsNull(bytes), range, "no scratch memory is left to print memory");
+  llvm::Value* good = call("spile_rt_load_bytes", b.getInt1Ty(), {context, address, bytes, length});
+  raise_if(b.CreateNot(good), range, std::string("read fault at %p near '") + name + "'", {address});
+  return bytes;
 }
 
 // A record that doesn't fit is lost; the runtime counts it.
-void Lowering::write_record(uint32_t kind, uint32_t id, llvm::ArrayRef<llvm::Value*> values) {
-  std::vector<llvm::Value*> lengths(values.size());
+void Lowering::write_record(uint32_t kind, uint32_t id, llvm::ArrayRef<llvm::Value*> values, std::vector<llvm::Value*> lengths) {
+  lengths.resize(values.size());
   llvm::Value* size = b.getInt32(0);
   for (size_t i = 0; i < values.size(); ++i) {
     llvm::Value* bytes = b.getInt32(8);
     if (values[i]->getType()->isPointerTy()) {
-      lengths[i] = call("spile_rt_string_length", b.getInt32Ty(), {values[i]});
+      if (!lengths[i]) lengths[i] = call("spile_rt_string_length", b.getInt32Ty(), {values[i]});
       bytes = b.CreateAnd(b.CreateAdd(lengths[i], b.getInt32(4 + 7)), b.getInt32(~7u));
     }
     size = b.CreateAdd(size, bytes);
@@ -101,7 +147,8 @@ uint32_t flags_of(const FormatPart& part) {
 }
 }  // namespace
 
-llvm::Value* Lowering::make_string(const std::vector<FormatPart>& parts, llvm::ArrayRef<llvm::Value*> values) {
+llvm::Value* Lowering::make_string(const std::vector<FormatPart>& parts, llvm::ArrayRef<llvm::Value*> values,
+                                   llvm::ArrayRef<llvm::Value*> lengths) {
   llvm::Value* out = temporary_string();
   llvm::Value* at = b.getInt32(0);
   size_t next = 0;
@@ -119,7 +166,10 @@ llvm::Value* Lowering::make_string(const std::vector<FormatPart>& parts, llvm::A
     llvm::Value* precision = number_or(part.precision_argument, part.precision);
     llvm::Value* flags = b.getInt32(flags_of(part));
     llvm::Value* value = values[next++];
-    if (value->getType()->isPointerTy()) {
+    if (is_dump(part) && next <= lengths.size()) {
+      bool hex = part.kind == FormatPart::Kind::kMemoryHex;
+      at = call("spile_rt_format_memory", b.getInt32Ty(), {out, at, value, lengths[next - 1], b.getInt1(hex), flags, width});
+    } else if (value->getType()->isPointerTy()) {
       at = call("spile_rt_format_string", b.getInt32Ty(), {out, at, value, flags, width, precision});
     } else {
       at = call("spile_rt_format_long", b.getInt32Ty(),

@@ -147,8 +147,14 @@ class Lowering {
   // lower_output.cpp
   llvm::Value* lower_print(const syntax::Print& print);
   std::vector<syntax::FormatPart> format_of(const syntax::Print& print);
-  void write_record(uint32_t kind, uint32_t id, llvm::ArrayRef<llvm::Value*> values);
-  llvm::Value* make_string(const std::vector<syntax::FormatPart>& parts, llvm::ArrayRef<llvm::Value*> values);
+  // lengths: of values that are bytes with their number rather than strings; others null, or none at all.
+  void write_record(uint32_t kind, uint32_t id, llvm::ArrayRef<llvm::Value*> values, std::vector<llvm::Value*> lengths = {});
+  llvm::Value* make_string(const std::vector<syntax::FormatPart>& parts, llvm::ArrayRef<llvm::Value*> values,
+                           llvm::ArrayRef<llvm::Value*> lengths = {});
+  llvm::Value* read_dumps(const syntax::Print& print, const std::vector<syntax::FormatPart>& parts,
+                          std::vector<llvm::Value*>& values, std::vector<llvm::Value*>& lengths,
+                          std::vector<ValueType>& types);
+  llvm::Value* read_dump(llvm::Value* address, llvm::Value* wanted, llvm::Value* length, const syntax::Print& print);
 
   // lower_call.cpp
   llvm::Value* lower_call(const syntax::Call& call);

@@ -148,12 +148,27 @@ void format_number(Sink& sink, int64_t value, uint32_t conversion, FormatField f
   if (field.left()) sink.fill(' ', padding);
 }
 
+// %#c: in place of a character that can't be printed, how C writes it. Its length.
+inline uint64_t escape_character(char (&text)[4]) {
+  uint8_t byte = static_cast<uint8_t>(text[0]);
+  if (byte >= ' ' && byte < 0x7f && byte != '\\' && byte != '\'') return 1;
+  text[0] = '\\';
+  text[1] = static_cast<char>(byte);
+  if (byte >= 7 && byte <= 13) text[1] = "abtnvfr"[byte - 7];
+  else if (byte != '\\' && byte != '\'') {
+    for (int i = 0; i < 3; ++i) text[1 + i] = static_cast<char>('0' + (byte >> (6 - 3 * i) & 7));
+    return 4;
+  }
+  return 2;
+}
+
 // A long by any conversion but literals and memory. For %s: its decimal digits.
 template <typename Sink>
 void format_long(Sink& sink, int64_t value, uint32_t conversion, const FormatField& field) {
   if (conversion == kFormatChar) {
-    char byte = static_cast<char>(value);
-    return put_padded(sink, &byte, 1, field);
+    char text[4] = {static_cast<char>(value)};
+    uint64_t length = field.flags & kFormatAlternate ? escape_character(text) : 1;
+    return put_padded(sink, text, length, field);
   }
   if (conversion == kFormatBinary) {
     // %1b %2b %4b %8b: so many bytes of the value as they lie in memory.

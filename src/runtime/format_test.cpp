@@ -81,6 +81,14 @@ TEST(Format, WidthOfAnArgumentBelowZeroAlignsLeft) {
   EXPECT_EQ(formatted(5, kFormatSigned, 0, 4, -7), "   5");
 }
 
+TEST(Format, CharactersThatCannotBePrintedAreEscaped) {
+  auto escaped = [](int64_t value) { return formatted(value, kFormatChar, kFormatAlternate, -1, -1); };
+  EXPECT_EQ(escaped('a') + escaped(' ') + escaped('~') + escaped('"'), "a ~\"");
+  EXPECT_EQ(escaped('\n') + escaped('\a') + escaped('\r') + escaped('\v'), "\\n\\a\\r\\v");
+  EXPECT_EQ(escaped('\\') + escaped('\'') + escaped(0) + escaped(14) + escaped(0x7f) + escaped(255), "\\\\\\'\\000\\016\\177\\377");
+  EXPECT_EQ(formatted(1, kFormatChar, kFormatAlternate | kFormatLeft, 6, -1), "\\001  ");
+}
+
 TEST(Format, PointersAlwaysHaveTheirPrefix) {
   EXPECT_EQ(formatted(0x7fff1234, kFormatPointer, 0, -1, -1), "0x000000007fff1234");
   EXPECT_EQ(formatted(0, kFormatPointer, 0, -1, -1), "0x0000000000000000");

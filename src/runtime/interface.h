@@ -132,6 +132,9 @@ uint32_t spile_rt_format_literal(char* out, uint32_t at, const char* text, uint3
 uint32_t spile_rt_format_long(char* out, uint32_t at, int64_t, uint32_t conversion, uint32_t flags, int32_t width,
                               int32_t precision);
 uint32_t spile_rt_format_string(char* out, uint32_t at, const char*, uint32_t flags, int32_t width, int32_t precision);
+// %m, %M (hex): bytes with their number
+uint32_t spile_rt_format_memory(char* out, uint32_t at, const char* bytes, uint32_t length, bool hex, uint32_t flags,
+                                int32_t width);
 void spile_rt_format_end(char* out, uint32_t at);
 
 // -- regular expressions (native). table, program: regex/program.h; table null: too large. memory (null: nothing is
@@ -147,6 +150,8 @@ void spile_rt_match_text(const MatchMemory*, int64_t group, char* out);
 bool spile_rt_load(Context*, uint64_t address, uint32_t size, bool is_signed, int64_t* value);
 // native, guru mode: writes the low `size` bytes. False: they can't be written.
 bool spile_rt_store(Context*, uint64_t address, uint32_t size, int64_t value);
+// native: copies `count` bytes, whatever they are. False: not all can be read.
+bool spile_rt_load_bytes(Context*, uint64_t address, char* out, uint32_t count);
 // Copies a C string of at most `limit` bytes (limit <= string_size); its length, or -1 if the address can't be read.
 int64_t spile_rt_load_string(Context*, uint64_t address, char* out, uint32_t limit);
 

@@ -31,14 +31,6 @@ class Refuser {
       case ExpressionKind::kPerf:
         refuse(x.range, "@perf is not available in this version");
         return;
-      case ExpressionKind::kPrint:
-        for (const FormatPart& part : static_cast<const Print&>(x).parts) {
-          if (part.kind == FormatPart::Kind::kMemory || part.kind == FormatPart::Kind::kMemoryHex) {
-            refuse(static_cast<const Print&>(x).format_range,
-                   "the conversions %m and %M are not available in this version");
-          }
-        }
-        return;
       case ExpressionKind::kTargetVariable:
       case ExpressionKind::kEntry:
       case ExpressionKind::kDefined:

@@ -55,6 +55,14 @@ extern "C" {
   return sink.at;
 }
 
+[[gnu::noinline]] uint32_t spile_rt_format_memory(char* out, uint32_t at, const char* bytes, uint32_t length, bool hex,
+                                                  uint32_t flags, int32_t width) {
+  StringSink sink = {out, at};
+  if (hex) format_memory_hex(sink, bytes, length, {flags, width, -1});
+  else format_text(sink, bytes, length, {flags, width, -1});
+  return sink.at;
+}
+
 SPILE_INLINE void spile_rt_format_end(char* out, uint32_t at) {
   out[at] = 0;
 }

@@ -121,6 +121,21 @@ SPILE_INLINE bool spile_rt_store(Context* context, uint64_t address, uint32_t si
   }
 }
 
+[[gnu::noinline]] bool spile_rt_load_bytes(Context* context, uint64_t address, char* out, uint32_t count) {
+  const abi::Subject* subject = subject_of(context);
+  if (subject) return read_subject(subject, address, out, count) == count;
+  if (spile_rt_in_controller || controller_gone(context->arena)) return count == 0;
+  uint32_t at = 0;
+  for (uint64_t word; at + 8 <= count && load_word<8>(address + at, &word); at += 8) {
+    *reinterpret_cast<uint64_t*>(out + at) = word;
+  }
+  for (uint64_t byte; at < count; ++at) {
+    if (!load_word<1>(address + at, &byte)) return false;
+    out[at] = static_cast<char>(byte);
+  }
+  return true;
+}
+
 SPILE_INLINE int64_t spile_rt_load_string(Context* context, uint64_t address, char* out, uint32_t limit) {
   out[0] = 0;
   // The last byte of `out` stays the NUL's, where the text is as long as the buffer.
