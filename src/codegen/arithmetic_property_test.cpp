@@ -72,7 +72,9 @@ TEST(ArithmeticProperty, AgreesWithC) {
     body += "printf(\"%d %d\\n\", " + made.with_globals + ", " + made.with_literals + ")\n";
     expected += std::to_string(made.value) + " " + std::to_string(made.value) + "\n";
   }
-  EXPECT_EQ(output_of(maker.globals() + "probe begin {\n" + body + "}"), expected);
+  for (int level : {2, 3}) {
+    EXPECT_EQ(output_of(maker.globals() + "probe begin {\n" + body + "}", {}, level), expected) << "level " << level;
+  }
 }
 
 // Statistics of random values against the definition, merged from shards or not.

@@ -11,8 +11,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int l
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, complaint);
   if (!target) return Error{"compile: " + complaint, ""};
   llvm::TargetOptions options;
-  options.EnableFastISel = false;
-  auto optimisation = level == 0   ? llvm::CodeGenOptLevel::None
+  options.EnableFastISel = level == kQuick;
+  auto optimisation = level <= 0   ? llvm::CodeGenOptLevel::None
                       : level == 1 ? llvm::CodeGenOptLevel::Less
                                    : llvm::CodeGenOptLevel::Default;
   std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(
@@ -45,6 +45,23 @@ llvm::ModulePassManager make_pipeline() {
   late.addPass(llvm::ADCEPass());
   late.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(true).sinkCommonInsts(true)));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(late)));
+  return passes;
+}
+
+// Small functions of the runtime are inlined where they fold away or cost less than their call; large ones, that fold
+// in full optimisation, are called.
+llvm::ModulePassManager make_quick_pipeline(llvm::Module& module) {
+  constexpr unsigned kWorthCalling = 24;
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration() && function.getInstructionCount() > kWorthCalling) function.removeFnAttr(llvm::Attribute::AlwaysInline);
+  }
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+  llvm::FunctionPassManager clean;
+  clean.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  clean.addPass(llvm::EarlyCSEPass());
+  clean.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(clean)));
   return passes;
 }
 
@@ -86,8 +103,9 @@ Result<void> optimise(ScriptModule& script, Machine machine, int level) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
-  llvm::ModulePassManager passes = level == 0 ? builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0)
-                                              : make_pipeline();
+  llvm::ModulePassManager passes = level == kQuick ? make_quick_pipeline(module)
+                                   : level == 0    ? builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0)
+                                                   : make_pipeline();
   passes.addPass(llvm::GlobalDCEPass());
   passes.run(module, modules);
   return {};

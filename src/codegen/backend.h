@@ -10,7 +10,11 @@ enum class Machine { kX86, kBpf };
 
 // Once before the first use; from one thread.
 void initialise_machines();
-// level: 0 to 3. Inlines the runtime; what isn't exported and not used any more goes.
+// How much is done for code: 0 to 3 as compilers have it, or kQuick. LLVM takes as long for code as for thousands of
+// runs of it, so that is for code that runs a few times, and for more code than anybody would wait for.
+inline constexpr int kQuick = -1;
+
+// Inlines the runtime; what isn't exported and not used any more goes.
 Result<void> optimise(ScriptModule& script, Machine machine, int level);
 // An ELF object.
 Result<llvm::SmallVector<char, 0>> emit_object(ScriptModule& script, Machine machine, int level);

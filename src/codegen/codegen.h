@@ -124,7 +124,7 @@ struct Options {
   LayoutOptions layout;
   // The runtime as LLVM bitcode (runtime/bitcode.h), handed over by session. bpf: may be empty without kernel probes.
   std::span<const unsigned char> native_bitcode, bpf_bitcode;
-  int optimisation = 2;
+  int optimisation = 2;           // 0 to 3; 2: native code that runs rarely, or is very much, is only made quickly
   bool emit_ir_only = false;      // -p3: `ir` of Compiled below, nothing else
   std::string print_after;        // --print-after=NAME
 };

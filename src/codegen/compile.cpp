@@ -36,6 +36,7 @@ class Compiler {
   template <typename Lower>
   Result<void> lower_place(Job& job, std::span<const unsigned char> bitcode, Place& place, Lower&& lower);
   Result<void> lower_kernel_place(Job& job);
+  int effort(const Job& job) const;
   Result<void> build(Job& job);
   Result<void> build_all(std::vector<Job*> jobs);
   void define_constants(ScriptModule& module, bool in_controller);
@@ -114,12 +115,24 @@ Result<void> Compiler::lower_kernel_place(Job& job) {
   return {};
 }
 
+// The optimiser pays where code runs often. What runs in the controller can't, as far as its budget of actions goes.
+int Compiler::effort(const Job& job) const {
+  // eBPF never without the optimiser: the verifier needs registers where unoptimised code has memory.
+  if (job.machine == Machine::kBpf) return std::max(options_.optimisation, 2);
+  constexpr int64_t kManyActions = 100'000;
+  constexpr unsigned kMuchCode = 5'000;  // instructions before inlining; about half a second of full optimisation
+  const sema::Limits& limits = program_.limits;
+  bool runs_long = limits.max_action > kManyActions || limits.max_action_interruptible > kManyActions;
+  bool is_hot = job.name == "target" || runs_long;
+  bool is_much = job.module->module().getInstructionCount() > kMuchCode;
+  return options_.optimisation == 2 && (!is_hot || is_much) ? kQuick : options_.optimisation;
+}
+
 Result<void> Compiler::build(Job& job) {
   auto print_after = [&](const std::string& pass) {
     if (options_.print_after == pass + job.name) llvm::outs() << job.module->print();
   };
-  // eBPF never without the optimiser: the verifier needs registers where unoptimised code has memory.
-  int level = job.machine == Machine::kBpf ? std::max(options_.optimisation, 2) : options_.optimisation;
+  int level = effort(job);
   print_after("lower-");
   TRY_DO(timed(job.timings, "optimise-" + job.name, [&] { return optimise(*job.module, job.machine, level); }));
   print_after("optimise-");

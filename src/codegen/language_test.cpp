@@ -222,7 +222,7 @@ TEST(Language, SkipsUnreachableStatements) {
 TEST(Language, CompilesAtEveryLevel) {
   const char* text = R"(global a, s function f:string(n) { return sprint(n) . "." } 
     probe begin { try { a["k", 1] += 4 s <<< a["k", 1] println(f(@sum(s))) println(1 / (@sum(s) - 4)) } catch (m) { println(m) } })";
-  for (int level : {0, 1, 2}) {
+  for (int level : {0, 1, 2, 3}) {
     ScriptRunner runner(text, {}, 1 << 20, level);
     ASSERT_EQ(runner.error(), "");
     runner.run(sema::ProbeKind::kBegin);
