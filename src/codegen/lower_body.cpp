@@ -143,6 +143,7 @@ llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& body) {
 // Statements that one run of a probe may execute.
 static uint32_t action_budget(const sema::Program& program, const sema::Probe& body) {
   const sema::Limits& limits = program.limits;
+  if (body.is_report) return INT32_MAX;
   if (body.domain != sema::Domain::kController) return static_cast<uint32_t>(limits.max_action);
   if (limits.max_action_interruptible >= 0) return static_cast<uint32_t>(limits.max_action_interruptible);
   return static_cast<uint32_t>(std::min<int64_t>(10 * limits.max_action, INT32_MAX));

@@ -10,9 +10,17 @@ using syntax::StatementKind;
 void Lowering::lower(const syntax::Statement& s) {
   if (terminated()) start_dead_block();
   switch (s.kind) {
-    case StatementKind::kBlock:
-      for (const auto& inner : syntax::as<syntax::Block>(s)->statements) lower(*inner);
+    case StatementKind::kBlock: {
+      const auto& statements = *syntax::as<syntax::Block>(s);
+      llvm::BasicBlock *outer = next_, *end = statements.ends_at_next ? block("next.end") : nullptr;
+      if (end) next_ = end;
+      for (const auto& inner : statements.statements) lower(*inner);
+      next_ = outer;
+      if (!end) return;
+      branch_if_open(end);
+      b.SetInsertPoint(end);
       return;
+    }
     case StatementKind::kExpression: {
       Temporaries temporaries(*this);
       lower(*syntax::as<syntax::ExpressionStatement>(s)->expression);

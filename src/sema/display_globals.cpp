@@ -157,6 +157,7 @@ void display_globals(Elaboration& e) {
   if (!probe.body) return;
   probe.index = static_cast<int>(e.program.probes.size());
   probe.kind = ProbeKind::kEnd;
+  probe.is_report = true;
   ResolvedPoint point;
   point.kind = ProbeKind::kEnd;
   point.text = point.name = "end";

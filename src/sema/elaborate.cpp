@@ -90,6 +90,7 @@ std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnost
   passes.run("drop-unreached-again", drop_unreached);
   passes.run("lower-deletes", lower_deletes);
   if (!program.hide_globals) passes.run("display-globals", display_globals);
+  if (program.time_probes) passes.run("time-probes", time_probes);
   passes.run("classify-globals", classify_globals);
   passes.run("describe-points", describe_points);
   passes.run("analyze-uses", analyze_uses);

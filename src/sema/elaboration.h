@@ -98,6 +98,7 @@ void warn_unused(Elaboration& e);
 void elide_unused(Elaboration& e);
 void check_resolved(Elaboration& e);
 void lower_deletes(Elaboration& e);
+void time_probes(Elaboration& e);
 void classify_globals(Elaboration& e);
 void describe_points(Elaboration& e);
 void analyze_uses(Elaboration& e);

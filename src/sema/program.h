@@ -48,6 +48,7 @@ struct Probe {
   bool needs_site_id = false;     // ppfunc(), pp() and the like with more than one point
   bool needs_stack = false;       // walks the user-space stack, or tells where it is
   bool needs_registers = false;   // more registers than the six of arguments (or rax, rdx at a return)
+  bool is_report = false;         // what spile itself prints at the end: no MAXACTION
   bool only_accumulates = false;  // nothing but additions to sharded scalars, conditions and arithmetic: no guard
 };
 
@@ -90,6 +91,7 @@ struct Program {
   bool guru = false;
   bool unoptimised = false;      // -u
   bool skip_bad_variables = false;  // --skip-badvars: a $variable that can't be found is 0
+  bool time_probes = false;      // -t: hits and times of every probe are printed at the end
   bool hide_globals = false;     // --no-global-var-display: what is never read is not shown at the end
   bool describe_points = false;  // find every point's source line, for -p2 (pp() has them anyway)
   std::map<std::string, std::string> global_overrides;  // -G

@@ -81,6 +81,7 @@ Result<void> apply_settings(const Options& options, sema::Program& program) {
   program.guru = options.guru;
   program.unoptimised = options.unoptimised;
   program.skip_bad_variables = options.skip_bad_variables;
+  program.time_probes = options.time_probes;
   program.hide_globals = !options.display_globals;
   if (options.suppress_time_limits) {
     program.limits.max_action = INT32_MAX;

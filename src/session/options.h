@@ -63,6 +63,7 @@ struct Options {
 
   // How the passes go.
   int last_pass = 5;                           // -p
+  bool time_probes = false;                    // -t
   int verbosity = 0;                           // -v, repeated: of pass 5
   std::array<int, 5> pass_verbosity{};         // --vp and -v, by pass - 1
   std::string print_after;                     // --print-after=PASS

@@ -387,6 +387,7 @@ struct Block : Statement {
   static constexpr StatementKind kKind = StatementKind::kBlock;
   explicit Block(SourceRange r) : Statement(kKind, r) {}
   std::vector<StatementPtr> statements;
+  bool ends_at_next = false;  // sema: time-probes; `next` in it goes on behind it
 };
 struct ExpressionStatement : Statement {
   static constexpr StatementKind kKind = StatementKind::kExpression;
