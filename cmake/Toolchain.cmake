@@ -32,7 +32,7 @@ add_library(spile_flags INTERFACE)
 # libstdc++ 12's std::stable_sort uses a function that it deprecates itself.
 target_compile_options(spile_flags INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-deprecated-declarations
   $<$<CONFIG:Release>:-g1> -fno-omit-frame-pointer)
-target_link_options(spile_flags INTERFACE -fuse-ld=lld $<$<CONFIG:Release>:-Wl,--gc-sections>)
+target_link_options(spile_flags INTERFACE -fuse-ld=lld $<$<CONFIG:Release>:-Wl,--gc-sections,-z,nostart-stop-gc>)
 target_include_directories(spile_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 
 # Without its time stamp in it, the same headers give the same precompiled file, and ccache what was compiled with it.
