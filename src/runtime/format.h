@@ -121,7 +121,7 @@ void format_number(Sink& sink, int64_t value, uint32_t conversion, FormatField f
     field.flags |= kFormatZero;
   }
   bool hex = conversion == kFormatHex || conversion == kFormatHexUpper;
-  if (conversion == kFormatPointer || (hex && (field.flags & kFormatAlternate) && magnitude)) {
+  if (conversion == kFormatPointer || (hex && (field.flags & kFormatAlternate))) {
     prefix[prefix_length++] = '0';
     prefix[prefix_length++] = conversion == kFormatHexUpper ? 'X' : 'x';
   }

@@ -51,6 +51,7 @@ TEST(Format, NumbersAgreeWithTheCLibrary) {
     int64_t value = static_cast<int64_t>(random()) >> (random() % 64);
     if (i % 50 == 0) value = i % 100 ? 0 : INT64_MIN;
     uint32_t flags = random() % 32;
+    if (!value) flags &= ~uint32_t{kFormatAlternate};  // 0x0 here, 0 in C
     int32_t width = static_cast<int32_t>(random() % 30) - 1, precision = static_cast<int32_t>(random() % 25) - 1;
     std::string format = c_format(flags, width, precision, letters);
     char expected[128];
@@ -73,6 +74,12 @@ TEST(Format, StringsAndCharactersAgreeWithTheCLibrary) {
     snprintf(expected, sizeof(expected), c_format(flags, width, -1, "c").c_str(), 'q');
     ASSERT_EQ(formatted('q', kFormatChar, flags, width, -1), expected);
   }
+}
+
+TEST(Format, AlternateHexHasItsPrefixBefore0Too) {
+  EXPECT_EQ(formatted(0, kFormatHex, kFormatAlternate, -1, -1), "0x0");
+  EXPECT_EQ(formatted(0, kFormatHexUpper, kFormatAlternate, 6, -1), "   0X0");
+  EXPECT_EQ(formatted(0, kFormatHex, kFormatAlternate | kFormatZero, 6, -1), "0x0000");
 }
 
 TEST(Format, WidthOfAnArgumentBelowZeroAlignsLeft) {

@@ -38,7 +38,7 @@ probe $1.return { trace(-1, $$return) }
 """)
 out = spile(tracer, f'process("{calls}").function("foo")', "-c", f"{calls} 2", "-o", "/dev/stderr").err
 expect(re.sub(r"^ +\d+ calls\(\d+\)", "T", out, flags=re.M),
-       "T:->foo arg=0\nT:<-foo return=0x1\nT:->foo arg=0x1\nT:<-foo return=0x4\n")
+       "T:->foo arg=0x0\nT:<-foo return=0x1\nT:->foo arg=0x1\nT:<-foo return=0x4\n")
 out = spile(tracer, f'process("{calls}").function("*")', f'process("{calls}").function("bar")', "-c", f"{calls} 2", "-o",
             "/dev/stderr").err
 expect_match(r"calls\(\d+\):->bar p=0x", out)
