@@ -64,7 +64,7 @@ auto timed(std::vector<sema::PassTiming>& timings, const std::string& name, F&& 
 
 void Compiler::define_constants(ScriptModule& module, bool in_controller) {
   const ArenaLayout& arena = layout_.arena;
-  module.define_constant("spile_rt_string_size", layout_.string_size);
+  module.define_constant("spile_rt_string_size", layout_.string_limit);
   module.define_constant("spile_rt_in_controller", in_controller);
   module.define_constant("spile_rt_shards_offset", arena.shards_offset);
   module.define_constant("spile_rt_epoch_stride", layout_.epoch_stride);
@@ -93,7 +93,7 @@ Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitc
     // Code at the top level is compiled once at least, whether something calls it or not.
     const auto& top_level = program_.scripts.front().embedded;
     if (!unit.embedded.empty() || (place.domain() == sema::Domain::kController && !top_level.empty())) {
-      TRY_DO(unit.embedded.link(*job.module, top_level, layout_.string_size));
+      TRY_DO(unit.embedded.link(*job.module, top_level, layout_.string_limit));
     }
     return job.module->finish();
   });
@@ -103,7 +103,7 @@ Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitc
 Result<void> Compiler::lower_kernel_place(Job& job) {
   TRY(Layout layout, make_kernel_layout(program_));
   TRY(job.module, ScriptModule::create(job.name, options_.bpf_bitcode));
-  job.module->define_constant("spile_rt_string_size", layout.string_size);
+  job.module->define_constant("spile_rt_string_size", layout.string_limit);
   KernelPlace place;
   TRY_DO(timed(job.timings, "lower-" + job.name, [&]() -> Result<void> {
     Unit unit(program_, layout, tables_, *job.module, place);

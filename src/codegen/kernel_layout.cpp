@@ -29,6 +29,7 @@ void place_saves(const sema::Program& program, Layout& layout) {
 Result<Layout> make_kernel_layout(const sema::Program& program) {
   Layout layout;
   layout.string_size = kernel_string_size(program.limits.max_string_length);
+  layout.string_limit = layout.string_size;
   for (size_t i = 0; i < program.globals.size(); ++i) {
     GlobalLayout global = measure_global(program, *program.globals[i], layout.string_size);
     bool sharded = program.sharing[i] == sema::Sharing::kSharded;

@@ -171,7 +171,8 @@ GlobalLayout measure_global(const sema::Program& program, const syntax::Global& 
 Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& options) {
   Layout layout;
   ArenaLayout& arena = layout.arena;
-  layout.string_size = static_cast<uint32_t>(align(static_cast<uint64_t>(program.limits.max_string_length), 8));
+  layout.string_limit = static_cast<uint32_t>(program.limits.max_string_length);
+  layout.string_size = static_cast<uint32_t>(align(layout.string_limit, 8));
   bool has_targets = std::ranges::any_of(program.probes, [](auto& p) { return p.domain == sema::Domain::kTarget; });
   arena.slot_count = has_targets ? options.slot_count : 2;  // the controller's and the overflow slot
   arena.globals_offset = abi::kPageSize;

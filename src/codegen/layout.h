@@ -25,7 +25,8 @@ struct GlobalLayout {
 
 struct Layout {
   ArenaLayout arena;
-  uint32_t string_size = 512;          // MAXSTRINGLEN rounded up to 8
+  uint32_t string_size = 512;          // bytes of each string: MAXSTRINGLEN rounded up to 8
+  uint32_t string_limit = 512;         // MAXSTRINGLEN: where strings are cut off, with the NUL
   uint32_t epoch_stride = 0;
   std::vector<GlobalLayout> globals;   // by global index
   // Bytes that entry values take in a ShadowFrame, by probe index: offset of each save.

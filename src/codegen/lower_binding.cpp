@@ -187,7 +187,7 @@ llvm::Value* Lowering::load_traced(llvm::Value* address, uint32_t size, bool is_
 
 llvm::Value* Lowering::load_traced_string(llvm::Value* address, uint32_t limit, SourceRange range) {
   llvm::Value* out = temporary_string();
-  uint32_t most = limit == 0 ? unit.layout.string_size : std::min(limit, unit.layout.string_size);
+  uint32_t most = limit == 0 ? unit.layout.string_limit : std::min(limit, unit.layout.string_limit);
   llvm::Value* length = call("spile_rt_load_string", b.getInt64Ty(), {context, address, out, b.getInt32(most)});
   raise_if(b.CreateICmpSLT(length, number(0)), range, "read fault at %p near '" + std::string(range.text()) + "'",
            {address});

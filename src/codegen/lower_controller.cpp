@@ -57,7 +57,7 @@ void lower_init(Unit& unit) {
     if (global->is_array) {
       f.call("spile_rt_map_init", unit.module.none(), {handle, unit.map_shape(*global)});
     } else if (const auto* text = syntax::as<syntax::String>(global->initial)) {
-      f.call("spile_rt_string_set", unit.module.none(), {f.context, handle, unit.module.text(std::string_view(text->value).substr(0, unit.layout.string_size - 1))});
+      f.call("spile_rt_string_set", unit.module.none(), {f.context, handle, unit.module.text(std::string_view(text->value).substr(0, unit.layout.string_limit - 1))});
     } else if (const auto* value = syntax::as<syntax::Number>(global->initial)) {
       f.call("spile_rt_long_set", unit.module.none(), {f.context, handle, f.number(static_cast<uint64_t>(value->value))});
     }

@@ -21,7 +21,7 @@ llvm::Value* Lowering::lower(const syntax::Expression& e) {
     case ExpressionKind::kNumber: return number(syntax::as<syntax::Number>(e)->value);
     case ExpressionKind::kString: {
       std::string_view text = syntax::as<syntax::String>(e)->value;
-      return unit.module.text(text.substr(0, unit.layout.string_size - 1));
+      return unit.module.text(text.substr(0, unit.layout.string_limit - 1));
     }
     case ExpressionKind::kVariable: return lower_variable(*syntax::as<syntax::Variable>(e));
     case ExpressionKind::kIndex: return lower_element(*syntax::as<syntax::Index>(e));

@@ -100,7 +100,7 @@ void Unit::lower_functions() {
 const Unit::SiteTables& Unit::site_tables(const std::string& what) {
   auto [entry, fresh] = site_tables_.try_emplace(what);
   if (fresh) {
-    SiteTexts texts = make_site_texts(program, what, layout.string_size);
+    SiteTexts texts = make_site_texts(program, what, layout.string_limit);
     auto* data = llvm::ConstantDataArray::getString(module.context(), texts.blob, false);
     entry->second.blob = new llvm::GlobalVariable(module.module(), data->getType(), true,
                                                   llvm::GlobalValue::InternalLinkage, data, "texts." + what);

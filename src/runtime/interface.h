@@ -35,7 +35,7 @@ struct Iteration;   // a sorted snapshot of a map's elements, in scratch memory
 extern "C" {
 
 // Constants that codegen defines in the module, so that they fold.
-extern const uint32_t spile_rt_string_size;  // MAXSTRINGLEN, a multiple of 8
+extern const uint32_t spile_rt_string_size;  // MAXSTRINGLEN; buffers are rounded up to 8 (bpf: it is rounded up)
 extern const uint32_t spile_rt_in_controller;
 extern const uint32_t spile_rt_shards_offset;  // within a slot
 extern const uint32_t spile_rt_epoch_stride;   // bytes between the two epochs' shards of maps and aggregates
