@@ -54,7 +54,7 @@ Result<bool> parse_suffix(const syntax::PointComponent& part, Request& request) 
   bool whole = !request.only_inlined && !request.callees && !request.label && !request.is_return;
   if (part.name == "return" && plain && request.callees)
     return Error{"the return of a callee can't be probed from its caller", "probe the callee itself: function(\"NAME\").return"};
-  if (part.name == "return" && plain && whole) {
+  if (part.name == "return" && plain && whole && !request.only_calls) {
     request.is_return = true;
   } else if (part.name == "maxactive" && part.number && request.is_return) {
     // Every thread has its own room for pending returns, there is nothing to size.

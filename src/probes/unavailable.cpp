@@ -16,14 +16,21 @@ struct Later {
   const char* second;  // null: whatever follows
 };
 constexpr Later kLater[] = {
-    {"syscall", nullptr},    {"nd_syscall", nullptr},  {"syscall_any", nullptr},
-    {"module", nullptr},     {"perf", nullptr},             {"netfilter", nullptr},
-    {"kprobe", nullptr},     {"java", nullptr},       {"python2", nullptr},     {"python3", nullptr},
-    {"input", nullptr},      {"debuginfod", nullptr}, {"stap", nullptr},        {"kernel", "function"},
-    {"kernel", "statement"}, {"kernel", "data"},      {"tcp", nullptr},
-    {"udp", nullptr},        {"vm", nullptr},         {"scheduler", nullptr},   {"signal", nullptr},
-    {"socket", nullptr},     {"vfs", nullptr},        {"ioblock", nullptr},     {"kprocess", nullptr},
-    {"tty", nullptr},        {"netdev", nullptr},     {"irq_handler", nullptr}, {"nfs", nullptr},
+    // Of the kernel's code and data.
+    {"kernel", "function"}, {"kernel", "statement"}, {"kernel", "data"}, {"kernel", "mark"}, {"kernel", "syscall"},
+    {"module", nullptr}, {"kprobe", nullptr}, {"netfilter", nullptr}, {"perf", nullptr},
+    // The library's aliases over them.
+    {"syscall", nullptr}, {"syscall_any", nullptr}, {"nd_syscall", nullptr}, {"dw_syscall", nullptr}, {"tp_syscall", nullptr},
+    {"vm", nullptr}, {"vfs", nullptr}, {"scheduler", nullptr}, {"signal", nullptr}, {"kprocess", nullptr},
+    {"ioblock", nullptr}, {"ioblock_trace", nullptr}, {"ioscheduler", nullptr}, {"ioscheduler_trace", nullptr},
+    {"scsi", nullptr}, {"generic", nullptr}, {"tty", nullptr}, {"input", nullptr},
+    {"irq_handler", nullptr}, {"softirq", nullptr}, {"workqueue", nullptr},
+    {"socket", nullptr}, {"tcp", nullptr}, {"udp", nullptr}, {"sctp", nullptr}, {"ip", nullptr}, {"netdev", nullptr},
+    {"linuxmib", nullptr}, {"ipmib", nullptr}, {"tcpmib", nullptr}, {"sunrpc", nullptr},
+    {"nfs", nullptr}, {"nfsd", nullptr},
+    // Of interpreters and other programs.
+    {"java", nullptr}, {"hotspot", nullptr}, {"python", nullptr}, {"python2", nullptr}, {"python3", nullptr},
+    {"debuginfod", nullptr}, {"stap", nullptr},
 };
 
 bool takes(const syntax::ProbePoint&) {

@@ -143,6 +143,12 @@ class Binder {
                                       : e_.target.bind_without_point(operation);
   }
 
+  // --skip-badvars: names that nothing here has.
+  bool is_bad(const Expression& x) {
+    if (!has_variables(point_.kind)) return x.kind == ExpressionKind::kTargetVariable;
+    return !ask(x, !is_return_ || in_save_).ok();
+  }
+
   static bool is_return_value(const Expression& x) {
     auto* variable = as<TargetVariable>(x);
     return variable && variable->name == "$return";
@@ -174,7 +180,7 @@ class Binder {
           return;
         }
       }
-      if (e_.program.skip_bad_variables && has_variables(point_.kind) && !ask(*slot, !is_return_ || in_save_).ok()) {
+      if (e_.program.skip_bad_variables && is_bad(*slot)) {
         signature_ += '0';
         slot = std::make_unique<Number>(slot->range, 0);
         return;

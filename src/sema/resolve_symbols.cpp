@@ -13,6 +13,7 @@
 #include "sema/embedded_code.h"
 #include "sema/function_targets.h"
 #include "sema/intrinsics.h"
+#include "syntax/print_format.h"
 #include "syntax/visitor.h"
 
 namespace spile::sema {
@@ -356,9 +357,12 @@ class SymbolResolver {
   // Calls that other nodes say as well.
   void lower_call(ExpressionPtr& slot) {
     auto& call = static_cast<Call&>(*slot);
-    if (call.name == "log") {
+    if (call.name == "log" && call.arguments.size() == 1) {
       auto print = std::make_unique<Print>(call.range);
-      print->with_newline = true;
+      print->with_format = true;  // println would take numbers as well
+      print->format = "%s\n";
+      print->format_range = call.range;
+      print->parts = syntax::parse_format(print->format).parts;
       print->arguments = std::move(call.arguments);
       slot = std::move(print);
     } else if (probe_ && call.name == "is_return") {
