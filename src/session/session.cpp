@@ -22,6 +22,7 @@
 #include "session/pass_timer.h"
 #include "session/script_run.h"
 #include "session/scripts.h"
+#include "session/symbol_modules.h"
 #include "session/target_side.h"
 
 namespace spile::session {
@@ -95,6 +96,7 @@ Result<int> run_passes(const Options& options) {
   }
   world->choose_runtime(points);
   Diagnostics findings;
+  warn_missing_modules(options, findings);
   std::vector<sema::PassTiming> timings = sema::elaborate(program, *world, findings, options.print_after);
   if (tell(findings, options, kElaborate, "analysis")) return 1;
   size_t functions = program.functions.size(), globals = program.globals.size(), places = 0;

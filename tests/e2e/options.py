@@ -43,6 +43,14 @@ spile("--vp", "01", "-e", "global g function f() { return 1 } probe oneshot { if
 spile("--vp", "01", "-u", "-e", "global g probe oneshot { }").expect(status=0, err_match=r"^((?!eliding)(.|\n))*$")
 spile("--color", "-e", unused).expect(status=0, err_match="\x1b\\[01;35mwarning")
 
+# Symbols of modules: there always, but what does not exist is told.
+spile("-d", "/bin/sh", "-d", "kernel", "--ldd", "--all-modules", "-e", "probe oneshot {}").expect(status=0, out="", err="")
+for module, why in [("/nope/x", "no such file"), ("nosuchmodule", "no kernel module"), (script, "not an ELF file"), ("/tmp", "not an ELF")]:
+    spile("-d", module, "-e", "probe oneshot { println(1) }").expect(
+        status=0, out="1\n", err_match=f"warning: missing unwind/symbol data for module '{module}'\n  hint: [^\n]*{why}")
+spile("-W", "-d", "/nope/x", "-e", "probe oneshot {}").expect(status=1, out="", err_match="-W")
+spile("-d", "", "-e", "probe oneshot {}").expect(status=1, err_match="-d needs")
+
 # Output: names by strftime, files of limited size.
 spile("-o", directory / "day-%Y", "-e", "probe oneshot { println(5) }").expect(status=0, out="")
 expect([f.read_text() for f in directory.glob("day-2*")], ["5\n"])
