@@ -107,6 +107,10 @@ llvm::Function* EmbeddedC::add(ScriptModule& module, Piece piece) {
   return llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module.module());
 }
 
+std::string overflow_text(const syntax::Global& global) {
+  return "Array overflow, check " + (global.declared_size ? fmt::format("size limit ({})", *global.declared_size) : "MAXMAPENTRIES");
+}
+
 std::string EmbeddedC::accessor_source(const Accessor& accessor) const {
   const syntax::Global& global = *accessor.global;
   std::string keys, names, values;
@@ -121,9 +125,11 @@ std::string EmbeddedC::accessor_source(const Accessor& accessor) const {
     text += fmt::format("#define STAP_GLOBAL_GET_{0}({1}) spile_get_{0}(CONTEXT->runtime{2})\n", global.name, names, values);
   }
   if (accessor.writes) {
-    text += fmt::format("void spile_set_{}(struct spile_rt *{}, {});\n", global.name, keys, c_type(global.type));
-    text += fmt::format("#define STAP_GLOBAL_SET_{0}({1}{2}value) spile_set_{0}(CONTEXT->runtime{3}, (value))\n", global.name, names,
-                        names.empty() ? "" : ", ", values);
+    // 0: an array had no room.
+    text += fmt::format("int spile_set_{}(struct spile_rt *{}, {});\n", global.name, keys, c_type(global.type));
+    text += fmt::format(
+        "#define STAP_GLOBAL_SET_{0}({1}{2}value) ((void)(spile_set_{0}(CONTEXT->runtime{3}, (value)) || (CONTEXT->last_error = \"{4}\")))\n",
+        global.name, names, names.empty() ? "" : ", ", values, overflow_text(global));
   }
   return text;
 }

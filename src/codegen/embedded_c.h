@@ -15,6 +15,9 @@
 
 namespace spile::codegen {
 
+// The error of a write to an array that has no room.
+std::string overflow_text(const syntax::Global& global);
+
 class EmbeddedC {
  public:
   struct Field {

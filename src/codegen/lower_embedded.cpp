@@ -11,14 +11,15 @@ namespace {
 constexpr int64_t kWord = 8;
 constexpr int64_t kLastError = 1 * kWord, kErrorBuffer = 2 * kWord, kNext = 4 * kWord;  // of struct context (embedded_prelude.cpp)
 
-// A function by which C reads or writes a global: i64 or ptr (Context*, keys...), void (Context*, keys..., value).
+// A function by which C reads or writes a global: i64 or ptr (Context*, keys...), i32 (Context*, keys..., value): 0
+// where an array has no room.
 void define_accessor(Unit& unit, const syntax::Global& global, bool writes) {
   ScriptModule& module = unit.module;
   auto type_of = [&](ValueType type) { return type == ValueType::kString ? static_cast<llvm::Type*>(module.ptr()) : module.i64(); };
   std::vector<llvm::Type*> types{module.ptr()};
   for (ValueType key : global.key_types) types.push_back(type_of(key));
   if (writes) types.push_back(type_of(global.type));
-  auto* type = llvm::FunctionType::get(writes ? module.none() : type_of(global.type), types, false);
+  auto* type = llvm::FunctionType::get(writes ? module.i32() : type_of(global.type), types, false);
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, (writes ? "spile_set_" : "spile_get_") + global.name,
                                           module.module());
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(module.context(), "entry", function));
@@ -28,7 +29,7 @@ void define_accessor(Unit& unit, const syntax::Global& global, bool writes) {
 
 }  // namespace
 
-// The body of an accessor. A write that finds no room is dropped: C has no way to hear of it.
+// The body of an accessor.
 void Lowering::access_global(const syntax::Global& global, llvm::Function& function, bool writes) {
   llvm::Value* place = unit.place.global(*this, global);
   bool is_string = global.type == ValueType::kString;
@@ -40,7 +41,7 @@ void Lowering::access_global(const syntax::Global& global, llvm::Function& funct
       return;
     }
     call(is_string ? "spile_rt_string_set" : "spile_rt_long_set", unit.module.none(), {context, place, value});
-    b.CreateRetVoid();
+    b.CreateRet(b.getInt32(1));
     return;
   }
   llvm::Value* key = entry_alloca(llvm::ArrayType::get(b.getInt64Ty(), unit.layout_of(global).map.key_size / 8), "key");
@@ -55,14 +56,14 @@ void Lowering::access_global(const syntax::Global& global, llvm::Function& funct
     b.CreateRet(load_or_default(element, global.type));
     return;
   }
-  llvm::BasicBlock *found = block("found"), *done = block("done");
-  b.CreateCondBr(b.CreateIsNull(element), done, found);
+  llvm::BasicBlock *found = block("found"), *full = block("full");
+  b.CreateCondBr(b.CreateIsNull(element), full, found);
   b.SetInsertPoint(found);
   if (is_string) call("spile_rt_string_copy", unit.module.none(), {element, value});
   else b.CreateStore(value, element);
-  b.CreateBr(done);
-  b.SetInsertPoint(done);
-  b.CreateRetVoid();
+  b.CreateRet(b.getInt32(1));
+  b.SetInsertPoint(full);
+  b.CreateRet(b.getInt32(0));
 }
 
 void Unit::note_embedded_globals(const std::string& code) {

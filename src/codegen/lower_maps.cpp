@@ -50,9 +50,7 @@ llvm::Value* Lowering::insert_element(const syntax::Global& global, const Key& k
       key.single ? call("spile_rt_map_insert_long", unit.module.ptr(), {context, handle, shape, key.single})
                  : call("spile_rt_map_insert", unit.module.ptr(), {context, handle, shape, key.buffer, key.length});
   raise_if(b.CreateIsNull(element), range,
-           "Array overflow, check " +
-               (global.declared_size ? "size limit (" + std::to_string(*global.declared_size) + ")" : "MAXMAPENTRIES") +
-               " near identifier '" + global.name + "'");
+           overflow_text(global) + " near identifier '" + global.name + "'");
   return element;
 }
 

@@ -86,6 +86,7 @@ std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnost
   passes.run("check-resolved", check_resolved);
   // From here on, every expression has a type.
   passes.run("check-domains", check_domains);
+  passes.run("check-writes", check_writes);
   if (!program.unoptimised) passes.run("elide-unused", elide_unused);
   passes.run("drop-unreached-again", drop_unreached);
   passes.run("lower-deletes", lower_deletes);

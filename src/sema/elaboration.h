@@ -94,6 +94,7 @@ void infer_types(Elaboration& e);
 void display_globals(Elaboration& e);
 void check_statements(Elaboration& e);
 void check_domains(Elaboration& e);
+void check_writes(Elaboration& e);
 void warn_unused(Elaboration& e);
 void elide_unused(Elaboration& e);
 void check_resolved(Elaboration& e);

@@ -1,0 +1,80 @@
+// check-writes: what the script assigns to in the traced program has a place there (guru mode; the others have been
+// refused). A value that the compiler only left a way to compute can be read, and not written to.
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "sema/elaboration.h"
+#include "sema/written_place.h"
+#include "syntax/visitor.h"
+
+namespace spile::sema {
+
+namespace {
+
+using namespace syntax;
+
+constexpr int64_t kStackPointer = 7;
+
+int binding_of(const Expression& target) {
+  if (auto* variable = as<TargetVariable>(target)) return variable->binding;
+  if (auto* operation = as<AtOperation>(target)) return operation->binding;
+  if (auto* dereference = as<Dereference>(target)) return dereference->binding;
+  return -1;
+}
+
+class WriteCheck {
+ public:
+  explicit WriteCheck(Elaboration& e) : e_(e) {}
+
+  void check(const Statement& body, const std::vector<Binding>& bindings, const Probe* probe) {
+    for_each_expression(body, [&](const Expression& x) {
+      const Expression* target = nullptr;
+      if (auto* assignment = as<Assignment>(x)) target = assignment->target.get();
+      if (auto* increment = as<Increment>(x)) target = increment->operand.get();
+      int binding = target ? binding_of(*target) : -1;
+      if (binding < 0 || static_cast<size_t>(binding) >= bindings.size()) return;
+      check_one(*target, bindings[static_cast<size_t>(binding)], probe);
+    });
+  }
+
+ private:
+  void check_one(const Expression& target, const Binding& binding, const Probe* probe) {
+    std::string text = to_source(target);
+    if (probe && probe->domain == Domain::kKernel) {
+      return error(target, fmt::format("'{}' can't be written to by a probe that runs in the kernel", text), "");
+    }
+    if (binding.type != ValueType::kLong) return error(target, fmt::format("'{}' is no number: it can't be written to", text), "");
+    auto place = written_place(binding.ops);
+    if (!place) {
+      return error(target, fmt::format("'{}' can't be written to: its value is computed here, and lies nowhere", text),
+                   "elsewhere in the function, or in a program built with less optimisation, it may have a place");
+    }
+    if (!place->in_register) return;
+    bool is_kept = probe && probe->domain == Domain::kTarget && place->number != kStackPointer;
+    if (!is_kept) error(target, fmt::format("'{}' is in a register that can't be written to here", text), "");
+  }
+
+  void error(const Expression& target, std::string message, std::string hint) {
+    if (!told_.insert({target.range.file, target.range.begin}).second) return;  // one body may stand in many probes
+    e_.diagnostics.error(target.range, std::move(message)).hint(std::move(hint));
+  }
+
+  Elaboration& e_;
+  std::set<std::pair<const SourceFile*, uint32_t>> told_;
+};
+
+}  // namespace
+
+void check_writes(Elaboration& e) {
+  if (!e.program.guru) return;
+  WriteCheck check(e);
+  for (const Probe& probe : e.program.probes) check.check(static_cast<const Statement&>(*probe.body), probe.bindings, &probe);
+  for (const Function* function : e.program.functions) {
+    if (!function->body) continue;
+    check.check(static_cast<const Statement&>(*function->body), e.program.function_bindings[static_cast<size_t>(function->index)], nullptr);
+  }
+}
+
+}  // namespace spile::sema

@@ -1,0 +1,23 @@
+#pragma once
+// Where a value of the traced program lies, for a script that writes to it (guru mode). A binding only says how to compute
+// the value; its last operations tell the place: a load is one in memory, a register is itself, and a bit-field or an
+// extension says which bits of it. Values that are computed lie nowhere.
+
+#include <optional>
+#include <span>
+
+#include "sema/target_info.h"
+
+namespace spile::sema {
+
+struct WrittenPlace {
+  bool in_register = false;
+  int64_t number = 0;                     // of the register, in DWARF's numbering
+  std::span<const LocationOp> address;    // else: what computes the address
+  uint32_t bytes = 8;                     // of the word there
+  uint32_t shift = 0, bits = 64;          // within the word or register
+};
+
+std::optional<WrittenPlace> written_place(std::span<const LocationOp> ops);
+
+}  // namespace spile::sema
