@@ -19,6 +19,8 @@ struct CodeImage {
   uint32_t code_begin = 0;          // [code_begin, code_end): instructions; the rest is read-only data
   uint32_t code_end = 0;
   std::vector<FaultFixup> fixups;   // sorted by fault_offset
+  bool guru = false;                // may store into traced memory, by instructions that fixups has
+  bool unchecked = false;           // has C code of a guru: nobody can say what it does
 };
 
 }  // namespace spile::abi

@@ -88,6 +88,7 @@ class EngineImpl final : public Engine, TraceListener {
   void release_hold(pid_t tid);
   bool redirect_fault(Thread& thread);
 
+  Result<void> check_handlers(std::span<const SiteRequest> sites);
   void add_request(const SiteRequest& site);
   bool can_arm() const { return arena_ != nullptr && (!requests_.empty() || options_.resolve_module); }
   Result<void> arm_space(AddressSpace& space, ArmReport& report);
@@ -111,6 +112,7 @@ class EngineImpl final : public Engine, TraceListener {
   uint8_t* arena_ = nullptr;
   std::map<std::string, std::vector<SiteRequest>> requests_;  // by module path
   std::set<std::pair<uint64_t, uint64_t>> resolved_;          // device and inode of modules asked about
+  std::set<std::pair<uint32_t, bool>> checked_;               // handlers: offset, and whether it takes registers
   std::set<uint32_t> switched_off_;                           // sites, by switch_sites or from the start
   std::set<pid_t> waiting_;                                   // launched, until resume_all
   std::deque<Work> works_;
@@ -228,6 +230,7 @@ void EngineImpl::add_request(const SiteRequest& site) {
 Result<ArmReport> EngineImpl::arm(std::span<const SiteRequest> sites) {
   if (!arena_) return Error{"arm: no image was set", ""};
   perform_works();
+  TRY_DO(check_handlers(sites));
   for (const SiteRequest& site : sites) add_request(site);
   ArmReport report;
   std::optional<Error> failure;
@@ -258,7 +261,12 @@ void EngineImpl::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Mod
                 known->second.module.inode == module.inode;
     size_t requests_done = same ? known->second.requests_done : 0;
     if (!same && options_.resolve_module && resolved_.insert({module.device, module.inode}).second) {
-      for (const SiteRequest& site : options_.resolve_module(pid, module)) add_request(site);
+      std::vector<SiteRequest> more = options_.resolve_module(pid, module);
+      if (auto checked = check_handlers(more); !checked.ok()) {
+        note_trouble(pid, checked.error());
+        more.clear();
+      }
+      for (const SiteRequest& site : more) add_request(site);
     }
     if (!same) note({.kind = Event::Kind::kModuleLoaded, .pid = pid, .path = module.path});
     std::string path = module.path;
@@ -304,6 +312,22 @@ void EngineImpl::watch_linker(AddressSpace& space, SetupContext& context, pid_t 
   if (auto watched = watch(); !watched.ok()) {
     note_trouble(pid, std::move(watched).error().within("libraries loaded later will not be probed"));
   }
+}
+
+// Nothing is armed that has not been looked through, each handler once.
+Result<void> EngineImpl::check_handlers(std::span<const SiteRequest> sites) {
+  if (image_.unchecked) return {};
+  std::vector<HandlerEntry> fresh;
+  auto want = [&](uint32_t offset, bool registers) {
+    if (checked_.insert({offset, registers}).second) fresh.push_back({offset, registers});
+  };
+  for (const SiteRequest& site : sites) {
+    bool registers = site.flags & abi::kWantsRegisters;
+    want(site.enter_offset, registers);
+    if (site.kind == abi::SiteKind::kReturn) want(site.exit_offset, registers);
+  }
+  if (fresh.empty()) return {};
+  return native_architecture().check_handlers(image_, fresh);
 }
 
 // Breakpoints that can't be guarded against our own death are not set.

@@ -150,6 +150,7 @@ TEST_F(EngineTest, RefusesWithReasons) {
   nowhere.site_id = 1;
   nowhere.module_path = std::filesystem::canonical(kVictim);
   nowhere.address = FileAddress(0x10);
+  nowhere.enter_offset = handlers_.offset("count_first");
   auto report = engine_->arm(std::vector{nowhere});
   ASSERT_TRUE(report.ok());
   ASSERT_EQ(report->outcomes.size(), 1u);

@@ -104,6 +104,12 @@ struct Gate {
   uint64_t on, off;
 };
 
+// Where control enters an image.
+struct HandlerEntry {
+  uint32_t offset;       // in the image
+  bool takes_registers;  // its argument is an abi::Registers of ours; else its arguments are the traced program's
+};
+
 // A trampoline, ready for one address.
 struct Trampoline {
   std::vector<uint8_t> code;
@@ -187,6 +193,8 @@ class Architecture {
   // *trap_offset unless the 32-bit word at `word` has a bit of `mask` set. For the dynamic linker's breakpoint.
   virtual std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask,
                                                 uint32_t* trap_offset) const = 0;
+  // Whether compiled handlers can do harm: see x86_64/checker.h.
+  virtual Result<void> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const = 0;
   // A signal's handler at `at` that goes on where its table (all zero yet, at a multiple of 8) says, or, where it says
   // nothing, lets the signal do what it does by default.
   virtual TrapAction emit_trap_action(Address at, uint64_t entries) const = 0;

@@ -11,6 +11,7 @@
 
 #include "engine/arch/architecture.h"
 #include "engine/arch/x86_64/branch_scan.h"
+#include "engine/arch/x86_64/checker.h"
 #include "engine/arch/x86_64/function_flow.h"
 #include "engine/arch/x86_64/return_safety.h"
 #include "engine/arch/x86_64/signal_frame.h"
@@ -78,6 +79,9 @@ class X86_64 final : public Architecture {
   }
   std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, uint32_t* trap_offset) const override {
     return x86_64::emit_trap_unless(at, word, mask, trap_offset);
+  }
+  Result<void> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const override {
+    return x86_64::check_handlers(image, entries);
   }
   TrapAction emit_trap_action(Address at, uint64_t entries) const override {
     return x86_64::emit_trap_action(at, entries);
