@@ -24,6 +24,7 @@ struct Job {
   FlatObject flat;                      // kX86
   llvm::SmallVector<char, 0> object;
   std::optional<Error> error;
+  bool has_embedded = false;            // C code of a guru
 };
 
 class Compiler {
@@ -94,6 +95,7 @@ Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitc
     const auto& top_level = program_.scripts.front().embedded;
     if (!unit.embedded.empty() || (place.domain() == sema::Domain::kController && !top_level.empty())) {
       TRY_DO(unit.embedded.link(*job.module, top_level, layout_.string_limit));
+      job.has_embedded = true;
     }
     return job.module->finish();
   });
@@ -139,6 +141,8 @@ Result<void> Compiler::build(Job& job) {
   TRY(job.object, timed(job.timings, "emit-" + job.name, [&] { return emit_object(*job.module, job.machine, level); }));
   if (job.machine == Machine::kBpf) return {};
   TRY(job.flat, flatten({job.object.data(), job.object.size()}));
+  job.flat.image.guru = program_.guru;
+  job.flat.image.unchecked = job.has_embedded;
   return {};
 }
 

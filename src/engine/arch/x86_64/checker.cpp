@@ -67,6 +67,7 @@ Value add(const Value& a, const Value& b, int sign = 1) {
   if (a.kind == Kind::kNumber && b.kind == Kind::kNumber) {
     return a.exact && b.exact ? exactly(a.number + sign * b.number) : kNumber;
   }
+  if (a.kind == Kind::kSaved && b.kind == Kind::kNumber) return {Kind::kSaved, a.exact && b.exact, a.number + sign * b.number};
   if (a.kind == Kind::kFrame && b.kind == Kind::kNumber) return {Kind::kFrame, a.exact && b.exact, a.number + sign * b.number};
   if (b.kind == Kind::kFrame && a.kind == Kind::kNumber && sign > 0) return {Kind::kFrame, a.exact && b.exact, a.number + b.number};
   auto is_base = [](const Value& v) { return v.kind == Kind::kOwn || v.kind == Kind::kFrame || v.kind == Kind::kSaved; };
@@ -120,7 +121,7 @@ class Checker {
       State state;
       state.function = entry.offset;
       for (Value& value : state.registers) value = kTraced;
-      if (entry.takes_registers) state.registers[kRdi] = {Kind::kSaved};
+      if (entry.takes_registers) state.registers[kRdi] = {Kind::kSaved, true, 0};
       begin_function(state);
       if (!reach(entry.offset, state, entry.offset)) return failure();
     }
@@ -388,7 +389,11 @@ class Checker {
     }
     Value address = address_of(at, raw, operand, state);
     if (!is_ours(address)) return address.kind == Kind::kNumber && !address.exact ? kNumber : kTraced;
-    if (address.kind == Kind::kSaved) return kTraced;
+    // exit stores the real return address below the traced stack pointer.
+    if (address.kind == Kind::kSaved) {
+      bool stack = address.exact && address.number == offsetof(abi::Registers, rsp);
+      return stack ? Value{Kind::kFrame} : kTraced;
+    }
     if (address.kind == Kind::kFrame && address.exact) {
       auto found = state.frame.find(address.number);
       if (found != state.frame.end()) return operand.size == 64 ? found->second : found->second.kind == Kind::kTraced ? kTraced : kNumber;

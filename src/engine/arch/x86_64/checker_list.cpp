@@ -24,7 +24,7 @@ constexpr std::string_view kMnemonics[] = {
 
 constexpr int64_t kCalls[] = {SYS_getpid,  SYS_gettid,  SYS_getppid, SYS_getuid,       SYS_geteuid,       SYS_getgid,
                               SYS_getegid, SYS_getpgid, SYS_getsid,  SYS_getpgrp,      SYS_getcpu,        SYS_clock_gettime,
-                              SYS_gettimeofday, SYS_time, SYS_uname, SYS_sched_yield,  SYS_process_vm_readv};
+                              SYS_gettimeofday, SYS_nanosleep, SYS_openat, SYS_read, SYS_close, SYS_time, SYS_uname, SYS_sched_yield,  SYS_process_vm_readv};
 
 }  // namespace
 
