@@ -82,6 +82,62 @@ TEST(Checker, RefusesControlThatLeaves) {
   EXPECT_EQ(checked("48 89 fc c3"), "a load that may fault and has no fix-up");  // mov %rdi, %rsp
 }
 
+TEST(Checker, RefusesStoresIntoTheFrameThatAreNotTheFrames) {
+  EXPECT_EQ(checked("48 c7 04 24 00 00 00 00 c3"), "a store over the return address");        // movq $0, (%rsp)
+  EXPECT_EQ(checked("48 89 7c 24 fc c3"), "a store over the return address");                 // mov %rdi, -4(%rsp)
+  EXPECT_EQ(checked("48 89 bc 24 00 ff ff ff c3"), "a store below the stack");                // mov %rdi, -256(%rsp)
+  EXPECT_EQ(checked("48 89 7c 24 80 c3"), "");                                                // in the red zone
+}
+
+TEST(Checker, RefusesWhatMayBeAnAddressOfTheProgramOnOnePath) {
+  // mov arena(%rip), %rax; test %rsi, %rsi; je 1f; mov %rdi, %rax; 1: mov %rsi, (%rax)
+  EXPECT_EQ(checked("48 8b 05 b9 ff ff ff 48 85 f6 74 03 48 89 f8 48 89 30 c3"),
+            "a store through an address that is not the stack's or the arena's");
+  // The same by cmov.
+  EXPECT_EQ(checked("48 8b 05 b9 ff ff ff 48 85 f6 48 0f 45 c7 48 89 30 c3"),
+            "a store through an address that is not the stack's or the arena's");
+  // A null pointer is not stored through: xor %eax, %eax; test %rax, %rax; je 1f; movb $1, (%rax); 1: ret
+  EXPECT_EQ(checked("31 c0 48 85 c0 74 03 c6 00 01 c3"), "");
+  EXPECT_EQ(checked("31 c0 48 85 c0 75 03 c6 00 01 c3"),
+            "a store through an address that is not the stack's or the arena's");
+  // Nor is a number that was one before a call: a word of the frame may have changed.
+  // push $1; mov %rsp, %rdi; call 2f; pop %rax; test %rax, %rax; jne 1f; movb $1, (%rax); 1: ret; 2: ret
+  EXPECT_EQ(checked("6a 01 48 89 e7 e8 0b 00 00 00 58 48 85 c0 75 03 c6 00 01 c3 c3 c3"),
+            "a store through an address that is not the stack's or the arena's");
+  // A jump into what was passed before: mov arena, %rax; 1: mov %rsi, (%rax); mov %rdi, %rax; dec %ecx; jne 1b; ret
+  EXPECT_EQ(checked("48 8b 05 b9 ff ff ff 48 89 30 48 89 f8 ff c9 75 f6 c3"),
+            "a store through an address that is not the stack's or the arena's");
+}
+
+TEST(Checker, RefusesLoopsWithoutEndAndDeepStacks) {
+  EXPECT_EQ(checked("eb fe"), "a loop that nothing leaves");
+  EXPECT_EQ(checked("48 85 ff 74 02 eb fe c3"), "a loop that nothing leaves");
+  EXPECT_EQ(checked("ff c9 75 fc c3"), "");
+  EXPECT_EQ(checked("48 81 ec 00 00 10 00 48 81 c4 00 00 10 00 c3"), "a stack of 1048576 bytes");
+  EXPECT_EQ(checked("48 29 fc e8 00 00 00 00 c3"), "a call with a stack of unknown depth");  // sub %rdi, %rsp; call
+}
+
+TEST(Checker, RefusesSystemCallsThatWriteElsewhere) {
+  // mov $228, %eax; syscall: clock_gettime, into what rsi points to
+  EXPECT_EQ(checked("b8 e4 00 00 00 0f 05 c3"), "a system call that writes to what is not ours");
+  EXPECT_EQ(checked("48 83 ec 10 b8 e4 00 00 00 48 89 e6 0f 05 48 83 c4 10 c3"), "");
+  EXPECT_EQ(checked("b8 01 01 00 00 ba 02 00 00 00 0f 05 c3"), "a system call that is not allowed with such arguments");  // O_RDWR
+  EXPECT_EQ(checked("b8 ea 00 00 00 0f 05 c3"), "a system call that is not allowed");  // tgkill
+  EXPECT_EQ(checked("b8 ea 00 00 00 0f 05 c3", false, {}, true), "");                  // a guru's raise()
+}
+
+TEST(Checker, RefusesStrangeForms) {
+  EXPECT_EQ(checked("c2 08 00"), "an instruction that is not allowed (ret)");
+  EXPECT_EQ(checked("66 50 66 58 c3"), "an instruction that is not allowed (push)");
+  EXPECT_EQ(checked("67 48 89 04 24 c3"), "an instruction that is not allowed (mov)");  // (%esp)
+  EXPECT_EQ(checked("48 0f ab 3c 24 c3"), "an instruction that is not allowed (bts)");  // bts %rdi, (%rsp)
+  EXPECT_EQ(checked("f2 0f 10 07 c3"), "an instruction that is not allowed (movsd)");
+  EXPECT_EQ(checked("e2 fe c3"), "an instruction that is not allowed (loop)");
+  EXPECT_EQ(checked("fd c3"), "an instruction that is not allowed (std)");
+  EXPECT_EQ(checked("9d c3"), "an instruction that is not allowed (popfq)");
+  EXPECT_EQ(checked("8e d8 c3"), "mov on a register that is not saved");  // mov %eax, %ds
+}
+
 TEST(Checker, RefusesInstructionsOutsideItsList) {
   EXPECT_EQ(checked("0f 28 c1 c3"), "an instruction that is not allowed (movaps)");
   EXPECT_EQ(checked("66 0f ef c0 c3"), "an instruction that is not allowed (pxor)");
@@ -93,7 +149,7 @@ TEST(Checker, RefusesInstructionsOutsideItsList) {
   EXPECT_EQ(checked("06"), "no instruction");
   EXPECT_EQ(checked("b8 3b 00 00 00 0f 05 c3"), "a system call that is not allowed");  // execve
   EXPECT_EQ(checked("89 f8 0f 05 c3"), "a system call that is not allowed");           // any
-  EXPECT_EQ(checked("b8 3e 00 00 00 be 09 00 00 00 0f 05 c3"), "a system call that is not allowed");  // kill(, 9)
+  EXPECT_EQ(checked("b8 3e 00 00 00 be 09 00 00 00 0f 05 c3"), "a system call that is not allowed with such arguments");  // kill(, 9)
 }
 
 }  // namespace

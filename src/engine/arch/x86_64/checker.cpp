@@ -1,106 +1,23 @@
 #include "engine/arch/x86_64/checker.h"
 
-#include <Zydis/Zydis.h>
 #include <fmt/format.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "abi/arena.h"
+#include "engine/arch/x86_64/checker_code.h"
 #include "engine/arch/x86_64/checker_list.h"
+#include "engine/arch/x86_64/checker_state.h"
 
 namespace spile::engine::x86_64 {
 namespace {
 
-// What a register or a word of the frame holds. ORDER KIND: joined, the greater one counts, but for what join() says.
-enum class Kind : uint8_t {
-  kNothing,  // no path has come here yet
-  kNumber,   // no address: a constant, or the result of arithmetic
-  kFrame,    // an address in the stack
-  kOwn,      // an address in the arena or the process table
-  kSaved,    // an address in the traced registers that a trampoline has saved
-  kLoaded,   // read from our own memory
-  kTraced,   // what the traced program chose: an argument, something read through such a value
-};
-
-struct Value {
-  Kind kind = Kind::kNothing;
-  bool exact = false;  // kNumber: is `number`; kFrame: lies `number` above where rsp was at the function's entry
-  int64_t number = 0;
-  int8_t origin = -1;  // the register whose value at the function's entry this still is
-  bool operator==(const Value&) const = default;
-};
-constexpr Value kNumber{Kind::kNumber}, kTraced{Kind::kTraced}, kLoaded{Kind::kLoaded}, kOwn{Kind::kOwn};
-constexpr Value exactly(int64_t number) { return {Kind::kNumber, true, number}; }
-constexpr Value frame_at(int64_t place) { return {Kind::kFrame, true, place}; }
-
-bool is_ours(const Value& value) {
-  return value.kind == Kind::kFrame || value.kind == Kind::kOwn || value.kind == Kind::kSaved || value.kind == Kind::kLoaded;
-}
-
-Value join_kinds(const Value& a, const Value& b) {
-  if (a.kind == b.kind) {
-    bool same = a.exact && b.exact && a.number == b.number;
-    return same ? Value{a.kind, true, a.number} : Value{a.kind};
-  }
-  // No address is what null pointers are made of: whoever uses one has looked first.
-  auto null = [](const Value& value) { return value == exactly(0); };
-  if (null(a)) return Value{b.kind};
-  if (null(b)) return Value{a.kind};
-  // Where paths disagree, ours is believed.
-  if (is_ours(a) || is_ours(b)) return kLoaded;
-  return kTraced;
-}
-
-Value join(const Value& a, const Value& b) {
-  if (a == b || b.kind == Kind::kNothing) return a;
-  if (a.kind == Kind::kNothing) return b;
-  Value joined = join_kinds(a, b);
-  joined.origin = a.origin == b.origin ? a.origin : int8_t{-1};
-  return joined;
-}
-
-Value add(const Value& a, const Value& b, int sign = 1) {
-  if (a.kind == Kind::kNumber && b.kind == Kind::kNumber) {
-    return a.exact && b.exact ? exactly(a.number + sign * b.number) : kNumber;
-  }
-  if (a.kind == Kind::kSaved && b.kind == Kind::kNumber) return {Kind::kSaved, a.exact && b.exact, a.number + sign * b.number};
-  if (a.kind == Kind::kFrame && b.kind == Kind::kNumber) return {Kind::kFrame, a.exact && b.exact, a.number + sign * b.number};
-  if (b.kind == Kind::kFrame && a.kind == Kind::kNumber && sign > 0) return {Kind::kFrame, a.exact && b.exact, a.number + b.number};
-  auto is_base = [](const Value& v) { return v.kind == Kind::kOwn || v.kind == Kind::kFrame || v.kind == Kind::kSaved; };
-  bool own = is_base(a), other = is_base(b);
-  if (own && other) return kNumber;  // a distance
-  if (own) return {a.kind};
-  if (other) return sign > 0 ? Value{b.kind} : kNumber;
-  if (a.kind == Kind::kLoaded || b.kind == Kind::kLoaded) return kLoaded;
-  return kTraced;
-}
-
-struct State {
-  std::array<Value, 16> registers;
-  std::map<int64_t, Value> frame;  // words whose place is known exactly
-  uint32_t function = 0;
-
-  // True if that brought something new.
-  bool join_with(const State& other) {
-    bool changed = false;
-    for (size_t i = 0; i < 16; i++) {
-      Value joined = join(registers[i], other.registers[i]);
-      changed |= !(joined == registers[i]);
-      registers[i] = joined;
-    }
-    for (auto& [place, value] : frame) {
-      auto found = other.frame.find(place);
-      Value joined = join(value, found == other.frame.end() ? kLoaded : found->second);
-      changed |= !(joined == value);
-      value = joined;
-    }
-    return changed;
-  }
-};
+// What a handler may use of the traced thread's stack, calls included. Recursion is bounded at run time (MAXNESTING).
+constexpr int64_t kDeepestStack = 32768;
+constexpr int64_t kRedZone = 128;
 
 // What a function leaves to its caller.
 struct Returned {
@@ -109,38 +26,44 @@ struct Returned {
   bool operator==(const Returned&) const = default;
 };
 
+// How a function uses the stack.
+struct StackUse {
+  int64_t lowest = 0;                                // of its own frame, below its return address
+  std::set<std::pair<uint32_t, int64_t>> calls = {}; // of whom, and where rsp is then
+};
+
 class Checker {
  public:
-  Checker(const abi::CodeImage& image, std::span<const HandlerEntry> entries) : image_(image), entries_(entries) {
-    ZydisDecoderInit(&decoder_, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-  }
+  Checker(const abi::CodeImage& image, std::span<const HandlerEntry> entries)
+      : image_(image), entries_(entries), code_(image), marks_(image.code_end - image.code_begin) {}
 
   Result<void> run() {
     find_functions();
     for (const HandlerEntry& entry : entries_) {
       State state;
       state.function = entry.offset;
-      for (Value& value : state.registers) value = kTraced;
-      if (entry.takes_registers) state.registers[kRdi] = {Kind::kSaved, true, 0};
+      for (uint8_t argument : {kRdi, kRsi, kRdx, kRcx, kR8, kR9}) state.registers[argument] = value_of(Kind::kTraced);
+      if (entry.takes_registers) state.registers[kRdi] = Value{.kind = Kind::kSaved, .exact = true};
       begin_function(state);
       if (!reach(entry.offset, state, entry.offset)) return failure();
     }
     while (!pending_.empty()) {
       uint32_t at = *pending_.begin();
       pending_.erase(pending_.begin());
-      if (!follow(at, states_[at])) return failure();
+      if (!follow(at, *states_.at(at))) return failure();
     }
     // All is known now of every place.
     settled_ = true;
-    std::vector<uint32_t> places;
-    for (auto& [at, state] : states_) places.push_back(at);
-    for (uint32_t at : places) {
-      if (!follow(at, states_[at])) return failure();
+    for (auto& [at, state] : states_) {
+      if (!follow(at, *state)) return failure();
     }
+    if (!all_loops_end() || !stack_suffices()) return failure();
     return {};
   }
 
  private:
+  enum Mark : uint8_t { kStart = 1, kInside = 2, kTarget = 4 };  // of a byte
+
   // --- Errors ---
 
   bool refuse(uint32_t at, std::string what) {
@@ -156,98 +79,124 @@ class Checker {
     return Error{fmt::format("a compiled handler is not safe: {} at {:#x} (bytes {}...)", problem_, where_, hex),
                  "this is a fault of spile: please report it with the script"};
   }
+  uint8_t& mark(uint32_t at) { return marks_[at - image_.code_begin]; }
+  bool in_code(int64_t at) const { return at >= image_.code_begin && at < image_.code_end; }
 
   // Whatever is called: a jump to such a place is a call, too. (Bytes that are no code may add a few.)
   void find_functions() {
     for (uint32_t at = image_.code_begin; at < image_.code_end;) {
-      ZydisDecodedInstruction raw;
-      bool decoded = ZYAN_SUCCESS(
-          ZydisDecoderDecodeInstruction(&decoder_, nullptr, &image_.bytes[at], image_.code_end - at, &raw));
-      if (decoded && raw.mnemonic == ZYDIS_MNEMONIC_CALL && raw.raw.imm[0].is_relative) {
-        functions_.insert(static_cast<uint32_t>(at + raw.length + raw.raw.imm[0].value.s));
+      const CheckedInstruction* instruction = code_.at(at);
+      if (instruction && instruction->mnemonic == ZYDIS_MNEMONIC_CALL && in_code(instruction->target)) {
+        functions_.insert(static_cast<uint32_t>(instruction->target));
       }
-      at += decoded ? raw.length : 1;
+      at += instruction ? instruction->length : 1;
     }
   }
 
   // --- Following control ---
 
   bool reach(uint32_t to, const State& state, uint32_t from) {
-    if (to < image_.code_begin || to >= image_.code_end) return refuse(from, "a branch leaves the code");
-    if (inside_.contains(to)) return refuse(from, "a branch leads into an instruction");
-    auto [entry, fresh] = states_.try_emplace(to, state);
-    if (fresh || entry->second.join_with(state)) pending_.insert(to);
+    if (!in_code(to)) return refuse(from, "a branch leaves the code");
+    if (mark(to) & kInside) return refuse(from, "a branch leads into an instruction");
+    mark(to) |= kTarget;
+    if (settled_) {
+      came_from_[to].push_back(block_of(from));
+      return true;
+    }
+    // What has been followed as the middle of a piece is the start of one from now on.
+    if ((mark(to) & kStart) && !states_.contains(to)) pending_.insert(block_of(to));
+    auto [entry, fresh] = states_.try_emplace(to);
+    if (fresh) entry->second = &stored_.emplace_back(state);
+    if (fresh || entry->second->join_with(state)) pending_.insert(to);
     return true;
   }
 
   bool follow(uint32_t at, State state) {
+    zero_ = Zero::kUnknown;
     for (;;) {
-      if (at >= image_.code_end) return refuse(at, "control runs out of the code");
-      ZydisDecodedInstruction raw;
-      ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-      if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder_, &image_.bytes[at], image_.code_end - at, &raw, operands))) {
-        return refuse(at, "no instruction");
-      }
-      for (uint32_t i = 1; i < raw.length; i++) {
-        if (states_.contains(at + i)) return refuse(at, "a branch leads into an instruction");
-        inside_.insert(at + i);
-      }
-      if (inside_.contains(at)) return refuse(at, "a branch leads into an instruction");
-      if (!check_instruction(at, raw, operands, state)) return false;
-      uint32_t next = at + raw.length;
-      int64_t target = operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[0].imm.is_relative
-                           ? next + operands[0].imm.value.s
-                           : -1;
-      bool conditional = raw.meta.category == ZYDIS_CATEGORY_COND_BR;
-      if (raw.mnemonic == ZYDIS_MNEMONIC_RET) {
+      if (!in_code(at)) return refuse(at, "control runs out of the code");
+      const CheckedInstruction* found = code_.at(at);
+      if (!found) return refuse(at, "no instruction");
+      CheckedInstruction instruction = *found;
+      if (!claim(at, instruction)) return refuse(at, "a branch leads into an instruction");
+      if (!check_instruction(at, instruction, state)) return false;
+      uint32_t next = at + instruction.length;
+      if (instruction.mnemonic == ZYDIS_MNEMONIC_RET) {
         return leave(at, state);
-      } else if (raw.mnemonic == ZYDIS_MNEMONIC_UD2 || raw.mnemonic == ZYDIS_MNEMONIC_INT3) {
+      } else if (instruction.mnemonic == ZYDIS_MNEMONIC_UD2 || instruction.mnemonic == ZYDIS_MNEMONIC_INT3) {
+        if (settled_) ends_.push_back(block_of(at));
         return true;
-      } else if (raw.mnemonic == ZYDIS_MNEMONIC_CALL) {
-        if (target < 0) return refuse(at, "an indirect call");
-        if (!call(at, static_cast<uint32_t>(target), state)) return false;
-        // Not yet known what comes back: it will be followed again.
-        if (!returned_.contains(static_cast<uint32_t>(target))) return true;
-      } else if (raw.mnemonic == ZYDIS_MNEMONIC_JMP || conditional) {
-        if (target < 0) return refuse(at, "an indirect jump");
-        if (!branch(at, static_cast<uint32_t>(target), state)) return false;
-        if (!conditional) return true;
+      } else if (instruction.mnemonic == ZYDIS_MNEMONIC_CALL) {
+        if (instruction.target < 0) return refuse(at, "an indirect call");
+        uint32_t target = static_cast<uint32_t>(instruction.target);
+        if (!call(at, target, add(state.registers[kRsp], exactly(-8)), state)) return false;
+        // Not yet known what comes back (it will be followed again), or nothing does.
+        if (!returned_.contains(target)) return !settled_ || (ends_.push_back(block_of(at)), true);
+      } else if (instruction.mnemonic == ZYDIS_MNEMONIC_JMP || instruction.conditional) {
+        if (instruction.target < 0) return refuse(at, "an indirect jump");
+        auto [taken, passed] = decide(instruction);
+        if (taken && !branch(at, static_cast<uint32_t>(instruction.target), state)) return false;
+        if (!passed) return true;
       } else {
-        execute(at, raw, operands, state);
+        note_zero(instruction, state);
+        execute(at, instruction, state);
       }
       at = next;
-      if (states_.contains(at)) return reach(at, state, at);
+      if (in_code(at) && (mark(at) & kTarget)) return reach(at, state, next - instruction.length);
     }
+  }
+
+  // Instructions don't overlap.
+  bool claim(uint32_t at, const CheckedInstruction& instruction) {
+    if (mark(at) & kStart) return true;
+    if (mark(at) & kInside) return false;
+    mark(at) |= kStart;
+    for (uint32_t i = at + 1; i < at + instruction.length; i++) {
+      if (mark(i) & (kStart | kTarget)) return false;
+      mark(i) |= kInside;
+    }
+    return true;
   }
 
   bool branch(uint32_t at, uint32_t target, const State& state) {
     if (!functions_.contains(target)) return reach(target, state, at);
     // A tail call: what the other function returns is returned here too.
     State copy = state;
-    if (!call(at, target, copy)) return false;
+    if (!call(at, target, state.registers[kRsp], copy)) return false;
     return !returned_.contains(target) || leave(at, copy);
   }
 
   static void begin_function(State& state) {
+    for (uint8_t unused : {kRax, kRbx, kRbp, kR10, kR11, kR12, kR13, kR14, kR15}) {
+      state.registers[unused] = value_of(Kind::kUnused);
+    }
     for (int8_t i = 0; i < 16; i++) state.registers[static_cast<size_t>(i)].origin = i;
     state.registers[kRsp] = frame_at(0);
   }
 
-  bool call(uint32_t at, uint32_t target, State& state) {
-    functions_.insert(target);
-    callers_[target].insert(block_of(at));
-    State inner;
-    inner.function = target;
-    for (size_t i = 0; i < 16; i++) {
-      inner.registers[i] = state.registers[i];
-      if (inner.registers[i].kind == Kind::kFrame) inner.registers[i] = {Kind::kFrame};
+  // rsp: where the return address will be.
+  bool call(uint32_t at, uint32_t target, const Value& rsp, State& state) {
+    if (settled_) {
+      if (rsp.kind != Kind::kFrame || !rsp.exact) return refuse(at, "a call with a stack of unknown depth");
+      stack_[state.function].calls.insert({target, rsp.number});
+    } else {
+      functions_.insert(target);
+      callers_[target].insert(block_of(at));
+      State inner;
+      inner.function = target;
+      for (size_t i = 0; i < 16; i++) {
+        inner.registers[i] = state.registers[i];
+        if (inner.registers[i].kind == Kind::kFrame) inner.registers[i] = value_of(Kind::kFrame);
+      }
+      begin_function(inner);
+      if (!reach(target, inner, at)) return false;
     }
-    begin_function(inner);
-    if (!reach(target, inner, at)) return false;
+    state.forget_numbers();
+    zero_ = Zero::kUnknown;
     auto back = returned_.find(target);
     if (back == returned_.end()) return true;
     for (size_t i = 0; i < 16; i++) {
-      if (!back->second.keeps[i]) state.registers[i] = kNumber;
+      if (!back->second.keeps[i]) state.registers[i] = value_of(Kind::kNumber);
     }
     if (!back->second.keeps[kRax]) state.registers[kRax] = back->second.rax;
     if (!back->second.keeps[kRdx]) state.registers[kRdx] = back->second.rdx;
@@ -255,8 +204,16 @@ class Checker {
   }
 
   bool leave(uint32_t at, const State& state) {
-    if (settled_ && !(state.registers[kRsp] == frame_at(0))) return refuse(at, "a return that does not find its address");
-    auto value = [](Value given) { return Value{given.kind, given.exact && given.kind == Kind::kNumber, given.number}; };
+    if (settled_) {
+      ends_.push_back(block_of(at));
+      const Value& rsp = state.registers[kRsp];
+      bool whole = rsp.kind == Kind::kFrame && rsp.exact && rsp.number == 0;
+      return whole || refuse(at, "a return that does not find its address");
+    }
+    auto value = [](Value given) {
+      bool exact = given.exact && given.kind == Kind::kNumber;
+      return Value{.kind = given.kind, .exact = exact, .number = exact ? given.number : 0};
+    };
     auto [known, fresh] = returned_.try_emplace(state.function);
     Returned joined{join(known->second.rax, value(state.registers[kRax])),
                     join(known->second.rdx, value(state.registers[kRdx])), known->second.keeps};
@@ -271,191 +228,227 @@ class Checker {
   }
 
   // The start of the straight piece of code that `at` lies in.
-  uint32_t block_of(uint32_t at) const { return std::prev(states_.upper_bound(at))->first; }
+  uint32_t block_of(uint32_t at) const {
+    auto after = states_.upper_bound(at);
+    return after == states_.begin() ? at : std::prev(after)->first;
+  }
+
+  // --- Branches that are never taken: where a null pointer has just been looked for ---
+
+  enum class Zero : uint8_t { kUnknown, kYes, kNo };  // the zero flag
+
+  void note_zero(const CheckedInstruction& instruction, const State& state) {
+    bool test = instruction.mnemonic == ZYDIS_MNEMONIC_TEST, compare = instruction.mnemonic == ZYDIS_MNEMONIC_CMP;
+    if (!test && !compare) {
+      // Nothing else is remembered across, but for what leaves the flags alone.
+      if (instruction.mnemonic != ZYDIS_MNEMONIC_MOV && instruction.mnemonic != ZYDIS_MNEMONIC_LEA) zero_ = Zero::kUnknown;
+      return;
+    }
+    zero_ = Zero::kUnknown;
+    auto operands = code_.operands(instruction);
+    auto known = [&](const CheckedOperand& operand) {
+      bool number = operand.type == CheckedOperand::kImmediate || (operand.type == CheckedOperand::kRegister && !operand.high_byte && operand.base < 16);
+      if (!number) return value_of(Kind::kTraced);
+      return truncate(operand.type == CheckedOperand::kImmediate ? exactly(operand.value) : state.registers[operand.base], operand.size);
+    };
+    Value a = known(operands[0]), b = known(operands[1]);
+    b = truncate(b, operands[0].size);
+    if (a.kind != Kind::kNumber || b.kind != Kind::kNumber || !a.exact || !b.exact) return;
+    bool zero = test ? (a.number & b.number) == 0 : a.number == b.number;
+    zero_ = zero ? Zero::kYes : Zero::kNo;
+  }
+
+  // Whether a jump may be taken, and passed by.
+  std::pair<bool, bool> decide(const CheckedInstruction& instruction) const {
+    if (!instruction.conditional) return {true, false};
+    if (zero_ != Zero::kUnknown && instruction.mnemonic == ZYDIS_MNEMONIC_JZ) return {zero_ == Zero::kYes, zero_ == Zero::kNo};
+    if (zero_ != Zero::kUnknown && instruction.mnemonic == ZYDIS_MNEMONIC_JNZ) return {zero_ == Zero::kNo, zero_ == Zero::kYes};
+    return {true, true};
+  }
 
   // --- Single instructions ---
 
-  bool check_instruction(uint32_t at, const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands,
-                         const State& state) {
-    const char* name = ZydisMnemonicGetString(raw.mnemonic);
-    if (!is_listed(raw.mnemonic)) return refuse(at, fmt::format("an instruction that is not allowed ({})", name));
-    if (settled_ && raw.mnemonic == ZYDIS_MNEMONIC_SYSCALL) {
-      auto argument = [&](Gpr reg) {
-        const Value& value = state.registers[reg];
-        return value.kind == Kind::kNumber && value.exact ? value.number : -1;
-      };
-      if (!is_listed_call(argument(kRax), argument(kRdi), argument(kRsi))) {
-        return refuse(at, "a system call that is not allowed");
+  bool check_instruction(uint32_t at, const CheckedInstruction& instruction, const State& state) {
+    const char* name = ZydisMnemonicGetString(instruction.mnemonic);
+    if (!instruction.listed) return refuse(at, fmt::format("an instruction that is not allowed ({})", name));
+    for (const CheckedOperand& operand : code_.operands(instruction)) {
+      if (operand.type == CheckedOperand::kRegister && operand.base == kOtherRegister && !operand.hidden) {
+        return refuse(at, fmt::format("{} on a register that is not saved", name));
       }
     }
-    for (int i = 0; i < raw.operand_count; i++) {
-      const ZydisDecodedOperand& operand = operands[i];
-      if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER) {
-        if (!is_general(operand.reg.value)) return refuse(at, fmt::format("{} on a register that is not saved", name));
-      } else if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY && operand.mem.type == ZYDIS_MEMOP_TYPE_MEM) {
-        bool nothing = raw.mnemonic == ZYDIS_MNEMONIC_NOP || raw.mnemonic == ZYDIS_MNEMONIC_PREFETCHT0;
-        if (settled_ && !nothing && !check_access(at, raw, operand, state)) return false;
-      }
+    if (!settled_) return true;
+    const Value& rsp = state.registers[kRsp];
+    if (rsp.kind == Kind::kFrame && rsp.exact) {
+      int64_t& lowest = stack_[state.function].lowest;
+      lowest = std::min(lowest, rsp.number);
+    }
+    if (instruction.mnemonic == ZYDIS_MNEMONIC_SYSCALL) return check_system_call(at, state);
+    bool touches = instruction.mnemonic != ZYDIS_MNEMONIC_NOP && instruction.mnemonic != ZYDIS_MNEMONIC_PREFETCHT0;
+    for (const CheckedOperand& operand : code_.operands(instruction)) {
+      if (!touches || operand.type != CheckedOperand::kMemory || operand.computes) continue;
+      if (!check_access(at, instruction, operand, state)) return false;
     }
     return true;
   }
 
-  bool check_access(uint32_t at, const ZydisDecodedInstruction& raw, const ZydisDecodedOperand& operand,
-                    const State& state) {
-    bool writes = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+  bool check_system_call(uint32_t at, const State& state) {
+    const Value& number = state.registers[kRax];
+    const SystemCall* listed = number.kind == Kind::kNumber && number.exact ? find_listed_call(number.number) : nullptr;
+    auto argument = [&](int which) { return state.registers[which == 0 ? kRdi : which == 1 ? kRsi : kRdx]; };
+    if (!listed || (listed->guru && !image_.guru)) return refuse(at, "a system call that is not allowed");
+    bool as_listed = listed->argument < 0 || argument(listed->argument).is(listed->value);
+    if (!as_listed) return refuse(at, "a system call that is not allowed with such arguments");
+    bool ours = (listed->writes < 0 || argument(listed->writes).is_ours()) && (!listed->writes_indirectly || argument(1).is_ours());
+    return ours || refuse(at, "a system call that writes to what is not ours");
+  }
+
+  bool check_access(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand, const State& state) {
     // The thread pointer and the words beside it are the thread's own, and always there.
-    if (operand.mem.segment == ZYDIS_REGISTER_FS || operand.mem.segment == ZYDIS_REGISTER_GS) {
-      return writes ? refuse(at, "a store to the thread's own storage") : true;
-    }
-    if (operand.mem.base == ZYDIS_REGISTER_RIP) {
-      int64_t target = static_cast<int64_t>(at) + raw.length + operand.mem.disp.value;
+    if (operand.own_segment) return operand.writes ? refuse(at, "a store to the thread's own storage") : true;
+    if (operand.base == kRip) {
+      int64_t target = int64_t{at} + instruction.length + operand.value;
       bool inside = target >= 0 && target + operand.size / 8 <= static_cast<int64_t>(image_.bytes.size());
-      if (writes) return refuse(at, "a store to the image");
+      if (operand.writes) return refuse(at, "a store to the image");
       return inside ? true : refuse(at, "a load beside the image");
     }
-    Value base = value_of(operand.mem.base, state), index = value_of(operand.mem.index, state);
-    if (is_ours(base)) return true;
-    if (operand.mem.scale <= 1 && is_ours(index)) return true;
+    Value address = address_of(at, instruction, operand, state);
+    if (address.kind == Kind::kFrame && address.exact && operand.writes && !operand.hidden) return check_frame(at, operand, address.number, state);
+    bool readable = address.kind == Kind::kImage || address.kind == Kind::kMixed;
+    if (address.is_ours() || (readable && !operand.writes)) return true;
     bool guarded = std::binary_search(
         image_.fixups.begin(), image_.fixups.end(), abi::FaultFixup{at, 0},
         [](const abi::FaultFixup& a, const abi::FaultFixup& b) { return a.fault_offset < b.fault_offset; });
-    if (guarded && (!writes || image_.guru)) return true;
-    // Constants of the image, addressed by a register.
-    if (!writes && base.kind == Kind::kNumber && !base.exact) return true;
-    return refuse(at, writes ? "a store through an address that is not the stack's or the arena's"
-                             : "a load that may fault and has no fix-up");
+    if (guarded && (!operand.writes || image_.guru)) return true;
+    return refuse(at, operand.writes ? "a store through an address that is not the stack's or the arena's"
+                                     : "a load that may fault and has no fix-up");
   }
 
-  static bool is_general(ZydisRegister reg) {
-    switch (ZydisRegisterGetClass(reg)) {
-      case ZYDIS_REGCLASS_GPR8:
-      case ZYDIS_REGCLASS_GPR16:
-      case ZYDIS_REGCLASS_GPR32:
-      case ZYDIS_REGCLASS_GPR64:
-      case ZYDIS_REGCLASS_FLAGS:
-      case ZYDIS_REGCLASS_IP:
-        return true;
-      default:
-        return reg == ZYDIS_REGISTER_MXCSR ? false : ZydisRegisterGetClass(reg) == ZYDIS_REGCLASS_SEGMENT;
-    }
-  }
-  static std::optional<size_t> number_of(ZydisRegister reg) {
-    if (reg == ZYDIS_REGISTER_NONE) return {};
-    ZydisRegister wide = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-    int id = ZydisRegisterGetId(wide);
-    if (ZydisRegisterGetClass(wide) != ZYDIS_REGCLASS_GPR64 || id < 0 || id > 15) return {};
-    return static_cast<size_t>(id);
-  }
-  static Value value_of(ZydisRegister reg, const State& state) {
-    auto number = number_of(reg);
-    return number ? state.registers[*number] : exactly(0);
+  bool check_frame(uint32_t at, const CheckedOperand& operand, int64_t place, const State& state) {
+    if (place < 8 && place + operand.size / 8 > 0) return refuse(at, "a store over the return address");
+    const Value& rsp = state.registers[kRsp];
+    bool above = rsp.kind != Kind::kFrame || !rsp.exact || place >= rsp.number - kRedZone;
+    return above || refuse(at, "a store below the stack");
   }
 
   // --- What instructions make of values ---
 
-  Value address_of(uint32_t at, const ZydisDecodedInstruction& raw, const ZydisDecodedOperand& operand, const State& state) {
-    if (operand.mem.base == ZYDIS_REGISTER_RIP) return kNumber;
-    (void)at;
-    (void)raw;
-    Value index = value_of(operand.mem.index, state);
-    if (operand.mem.scale > 1 && !(index == exactly(0))) index = kNumber;
-    return add(add(value_of(operand.mem.base, state), index), exactly(operand.mem.disp.value));
-  }
+  static Value register_value(uint8_t number, const State& state) { return number < 16 ? state.registers[number] : exactly(0); }
 
-  Value read(uint32_t at, const ZydisDecodedInstruction& raw, const ZydisDecodedOperand& operand, const State& state) {
-    switch (operand.type) {
-      case ZYDIS_OPERAND_TYPE_IMMEDIATE:
-        return exactly(operand.imm.value.s);
-      case ZYDIS_OPERAND_TYPE_REGISTER: {
-        Value value = value_of(operand.reg.value, state);
-        return operand.size == 64 || value.kind == Kind::kTraced ? value
-               : value.kind == Kind::kNumber                     ? value
-                                                                 : kNumber;
-      }
-      case ZYDIS_OPERAND_TYPE_MEMORY:
-        return load(at, raw, operand, state);
-      default:
-        return kNumber;
+  Value address_of(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand, const State& state) const {
+    if (operand.base == kRip) {
+      int64_t target = int64_t{at} + instruction.length + operand.value;
+      return value_of(target >= 0 && target < static_cast<int64_t>(image_.bytes.size()) ? Kind::kImage : Kind::kNumber);
     }
+    Value index = register_value(operand.index, state);
+    if (operand.scale > 1 && !index.is(0)) index = value_of(Kind::kNumber);
+    return add(add(register_value(operand.base, state), index), exactly(operand.value));
   }
 
-  Value load(uint32_t at, const ZydisDecodedInstruction& raw, const ZydisDecodedOperand& operand, const State& state) {
-    if (operand.mem.segment == ZYDIS_REGISTER_FS) return kNumber;
-    if (operand.mem.base == ZYDIS_REGISTER_RIP) {
-      int64_t cell = static_cast<int64_t>(at) + raw.length + operand.mem.disp.value;
+  Value read(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand, const State& state) const {
+    switch (operand.type) {
+      case CheckedOperand::kImmediate:
+        return exactly(operand.value);
+      case CheckedOperand::kRegister:
+        if (operand.base >= 16) return value_of(Kind::kNumber);
+        if (operand.high_byte) return value_of(state.registers[operand.base].kind == Kind::kTraced ? Kind::kTraced : Kind::kNumber);
+        return truncate(state.registers[operand.base], operand.size);
+      case CheckedOperand::kMemory:
+        return load(at, instruction, operand, state);
+    }
+    return value_of(Kind::kNumber);
+  }
+
+  Value load(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand, const State& state) const {
+    if (operand.own_segment) return value_of(Kind::kNumber);
+    if (operand.base == kRip) {
+      int64_t cell = int64_t{at} + instruction.length + operand.value;
       bool own = cell == offsetof(abi::ImageCells, arena) || cell == offsetof(abi::ImageCells, process_table) ||
                  cell == offsetof(abi::ImageCells, code_regions);
-      return own ? kOwn : kNumber;
+      return value_of(own && operand.size == 64 ? Kind::kOwn : Kind::kNumber);
     }
-    Value address = address_of(at, raw, operand, state);
-    if (!is_ours(address)) return address.kind == Kind::kNumber && !address.exact ? kNumber : kTraced;
+    Value address = address_of(at, instruction, operand, state);
+    if (address.kind == Kind::kImage) return value_of(Kind::kNumber);
+    if (address.kind == Kind::kMixed) return value_of(operand.size == 64 ? Kind::kMixed : Kind::kTraced);
+    if (!address.is_ours()) return value_of(Kind::kTraced);
     // exit stores the real return address below the traced stack pointer.
     if (address.kind == Kind::kSaved) {
-      bool stack = address.exact && address.number == offsetof(abi::Registers, rsp);
-      return stack ? Value{Kind::kFrame} : kTraced;
+      bool stack = address.exact && address.number == offsetof(abi::Registers, rsp) && operand.size == 64;
+      return value_of(stack ? Kind::kFrame : Kind::kTraced);
     }
-    if (address.kind == Kind::kFrame && address.exact) {
-      auto found = state.frame.find(address.number);
-      if (found != state.frame.end()) return operand.size == 64 ? found->second : found->second.kind == Kind::kTraced ? kTraced : kNumber;
-    }
-    return operand.size == 64 ? kLoaded : kNumber;
+    if (address.kind == Kind::kFrame && address.exact) return state.load_frame(address.number, operand.size);
+    return value_of(operand.size == 64 ? Kind::kLoaded : Kind::kNumber);
   }
 
-  void write(uint32_t at, const ZydisDecodedInstruction& raw, const ZydisDecodedOperand& operand, const Value& value,
-             State& state) {
-    if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER) {
-      if (auto number = number_of(operand.reg.value)) {
-        bool whole = operand.size >= 32;
-        state.registers[*number] = whole ? value : join(state.registers[*number], kNumber);
+  void write(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand, const Value& value,
+             State& state) const {
+    if (operand.type == CheckedOperand::kRegister && operand.base < 16) {
+      Value& whole = state.registers[operand.base];
+      if (operand.size >= 32) {
+        whole = truncate(value, operand.size);
+        if (operand.size == 32) whole.origin = -1;
+      } else {
+        bool traced = whole.kind == Kind::kTraced || value.kind == Kind::kTraced;
+        whole = value_of(traced ? Kind::kTraced : Kind::kNumber);
       }
-    } else if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
-      Value address = address_of(at, raw, operand, state);
+    } else if (operand.type == CheckedOperand::kMemory) {
+      Value address = address_of(at, instruction, operand, state);
       if (address.kind == Kind::kFrame && address.exact) {
-        state.frame[address.number] = operand.size == 64 ? value : join(value, kNumber);
+        state.store_frame(address.number, operand.size, value);
+      } else if (address.kind == Kind::kFrame || address.kind == Kind::kLoaded) {
+        state.forget_numbers();
       }
     }
   }
 
-  void execute(uint32_t at, const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* operands, State& state) {
-    auto in = [&](int i) { return read(at, raw, operands[i], state); };
-    auto out = [&](int i, const Value& value) { write(at, raw, operands[i], value, state); };
-    switch (raw.mnemonic) {
+  void execute(uint32_t at, const CheckedInstruction& instruction, State& state) {
+    auto operands = code_.operands(instruction);
+    auto in = [&](size_t i) { return read(at, instruction, operands[i], state); };
+    auto out = [&](size_t i, const Value& value) { write(at, instruction, operands[i], value, state); };
+    Value& rsp = state.registers[kRsp];
+    switch (instruction.mnemonic) {
       case ZYDIS_MNEMONIC_PUSH: {
         Value value = in(0);
-        state.registers[kRsp] = add(state.registers[kRsp], exactly(-8));
-        if (state.registers[kRsp].exact) state.frame[state.registers[kRsp].number] = value;
+        rsp = add(rsp, exactly(-8));
+        if (rsp.kind == Kind::kFrame && rsp.exact) state.store_frame(rsp.number, 64, value);
         return;
       }
+      case ZYDIS_MNEMONIC_LEAVE:
+        rsp = state.registers[kRbp];
+        [[fallthrough]];
       case ZYDIS_MNEMONIC_POP: {
-        Value top = state.registers[kRsp], value = kLoaded;
-        if (auto found = state.frame.find(top.number); top.exact && found != state.frame.end()) value = found->second;
-        state.registers[kRsp] = add(top, exactly(8));
-        return out(0, value);
+        bool known = rsp.kind == Kind::kFrame && rsp.exact;
+        Value value = known ? state.load_frame(rsp.number, 64) : value_of(Kind::kLoaded);
+        rsp = add(rsp, exactly(8));
+        if (instruction.mnemonic == ZYDIS_MNEMONIC_POP) return out(0, value);
+        state.registers[kRbp] = value;
+        return;
       }
       case ZYDIS_MNEMONIC_MOV:
         return out(0, in(1));
       case ZYDIS_MNEMONIC_LEA:
-        return out(0, operands[0].size == 64 ? address_of(at, raw, operands[1], state) : kNumber);
+        return out(0, operands[0].size == 64 ? address_of(at, instruction, operands[1], state) : value_of(Kind::kNumber));
       case ZYDIS_MNEMONIC_ADD:
         return out(0, add(in(0), in(1)));
       case ZYDIS_MNEMONIC_SUB:
-        return out(0, add(in(0), in(1), -1));
+        return out(0, add(in(0), in(1), true));
       case ZYDIS_MNEMONIC_INC:
         return out(0, add(in(0), exactly(1)));
       case ZYDIS_MNEMONIC_DEC:
         return out(0, add(in(0), exactly(-1)));
       case ZYDIS_MNEMONIC_AND: {
         // Aligning the stack, or an address.
-        Value value = in(0);
-        bool aligns = in(1).exact && in(1).number < 0 && is_ours(value);
-        return out(0, aligns ? Value{value.kind} : kNumber);
+        Value value = in(0), mask = in(1);
+        bool aligns = mask.kind == Kind::kNumber && mask.exact && mask.number < 0 && mask.number >= -4096;
+        // As deep as it can be.
+        if (aligns && value.kind == Kind::kFrame && value.exact) return out(0, frame_at((value.number + 1 + mask.number) & ~int64_t{7}));
+        return out(0, aligns && value.is_ours() ? value_of(value.kind) : value_of(Kind::kNumber));
       }
       case ZYDIS_MNEMONIC_XOR:
-        if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-            operands[0].reg.value == operands[1].reg.value) {
-          return out(0, exactly(0));
-        }
-        return out(0, kNumber);
+      case ZYDIS_MNEMONIC_SBB: {
+        bool same = operands[0].type == CheckedOperand::kRegister && operands[1].type == CheckedOperand::kRegister &&
+                    operands[0].base == operands[1].base && operands[0].high_byte == operands[1].high_byte;
+        return out(0, same && instruction.mnemonic == ZYDIS_MNEMONIC_XOR ? exactly(0) : value_of(Kind::kNumber));
+      }
       case ZYDIS_MNEMONIC_CMP:
       case ZYDIS_MNEMONIC_TEST:
       case ZYDIS_MNEMONIC_BT:
@@ -465,35 +458,78 @@ class Checker {
       case ZYDIS_MNEMONIC_XADD: {
         Value first = in(0), second = in(1);
         out(1, first);
-        return out(0, raw.mnemonic == ZYDIS_MNEMONIC_XCHG ? second : add(first, second));
+        return out(0, instruction.mnemonic == ZYDIS_MNEMONIC_XCHG ? second : add(first, second));
       }
       default:
         break;
     }
-    if (raw.meta.category == ZYDIS_CATEGORY_CMOV) return out(0, join(in(0), in(1)));
-    for (int i = 0; i < raw.operand_count; i++) {
-      if ((operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0) continue;
-      bool stack = operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER && number_of(operands[i].reg.value) == size_t{kRsp};
+    if (instruction.moves_if) return out(0, join(in(0), in(1)));
+    for (size_t i = 0; i < operands.size(); i++) {
+      if (!operands[i].writes) continue;
       // String instructions only move on.
-      bool string = raw.meta.category == ZYDIS_CATEGORY_STRINGOP && operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER;
-      if (string) {
-        out(i, in(i).kind == Kind::kFrame ? Value{Kind::kFrame} : in(i));
+      if (instruction.string && operands[i].type == CheckedOperand::kRegister) {
+        Value moved = in(i);
+        out(i, value_of(moved.kind));
       } else {
-        out(i, stack ? kTraced : kNumber);
+        out(i, value_of(Kind::kNumber));
       }
     }
   }
 
+  // --- What concerns more than one place ---
+
+  // From every place a return can be reached: no loop is without a way out.
+  bool all_loops_end() {
+    std::set<uint32_t> ending(ends_.begin(), ends_.end());
+    while (!ends_.empty()) {
+      uint32_t block = ends_.back();
+      ends_.pop_back();
+      for (uint32_t before : came_from_[block]) {
+        if (ending.insert(before).second) ends_.push_back(before);
+      }
+    }
+    for (auto& [at, state] : states_) {
+      if (!ending.contains(at)) return refuse(at, "a loop that nothing leaves");
+    }
+    return true;
+  }
+
+  bool stack_suffices() {
+    for (const HandlerEntry& entry : entries_) {
+      std::set<uint32_t> open;
+      int64_t depth = deepest(entry.offset, open);
+      if (depth > kDeepestStack) return refuse(entry.offset, fmt::format("a stack of {} bytes", depth));
+    }
+    return true;
+  }
+
+  int64_t deepest(uint32_t function, std::set<uint32_t>& open) {
+    if (auto known = depth_.find(function); known != depth_.end()) return known->second;
+    if (!open.insert(function).second) return 0;  // recursion
+    StackUse& use = stack_[function];
+    int64_t depth = -use.lowest;
+    for (auto& [callee, rsp] : use.calls) depth = std::max(depth, -rsp + deepest(callee, open));
+    open.erase(function);
+    depth_[function] = depth;
+    return depth;
+  }
+
   const abi::CodeImage& image_;
   std::span<const HandlerEntry> entries_;
-  ZydisDecoder decoder_;
-  std::map<uint32_t, State> states_;  // at the start of straight pieces of code
+  CheckedCode code_;
+  std::vector<uint8_t> marks_;          // of each byte of code
+  std::map<uint32_t, State*> states_;   // at the start of straight pieces of code
+  std::deque<State> stored_;
   std::set<uint32_t> pending_;
-  std::set<uint32_t> inside_;  // bytes that are not the first of an instruction
   std::set<uint32_t> functions_;
-  std::map<uint32_t, std::set<uint32_t>> callers_;            // of a function: pieces that call it
-  std::map<uint32_t, Returned> returned_;                     // of a function
+  std::map<uint32_t, std::set<uint32_t>> callers_;  // of a function: pieces that call it
+  std::map<uint32_t, Returned> returned_;           // of a function
+  Zero zero_ = Zero::kUnknown;
   bool settled_ = false;  // states are final: accesses are judged
+  std::map<uint32_t, std::vector<uint32_t>> came_from_;  // pieces of code that lead to a piece
+  std::vector<uint32_t> ends_;                           // pieces that return
+  std::map<uint32_t, StackUse> stack_;
+  std::map<uint32_t, int64_t> depth_;
   uint32_t where_ = 0;
   std::string problem_;
 };

@@ -1,48 +1,65 @@
 #include "engine/arch/x86_64/checker_list.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include <algorithm>
-#include <iterator>
-#include <string_view>
+#include <array>
 
 namespace spile::engine::x86_64 {
 namespace {
 
-constexpr std::string_view kMnemonics[] = {
-    "mov",    "movzx",  "movsx",   "movsxd",  "movabs", "lea",    "add",    "sub",     "adc",        "sbb",    "inc",
-    "dec",    "neg",    "not",     "and",     "or",     "xor",    "test",   "cmp",     "shl",        "shr",    "sar",
-    "rol",    "ror",    "rcl",     "rcr",     "shld",   "shrd",   "mul",    "imul",    "div",        "idiv",   "cdq",
-    "cqo",    "cdqe",   "cwde",    "cwd",     "cbw",    "bt",     "bts",    "btr",     "btc",        "bsf",    "bsr",
-    "tzcnt",  "lzcnt",  "popcnt",  "bswap",   "xchg",   "xadd",   "cmpxchg", "push",   "pop",        "call",   "ret",
-    "jmp",    "nop",    "endbr64", "ud2",     "int3",   "rdtsc",  "rdtscp", "rdfsbase", "lfence",    "mfence", "pause",
-    "andn",   "bextr",  "blsr",    "blsi",    "blsmsk", "mulx",   "shlx",   "shrx",    "sarx",       "rorx",   "bzhi",
-    "syscall", "cld",   "movbe",   "movsb",   "movsw",  "movsd",  "movsq",  "stosb",   "stosw",      "stosd",  "stosq",
-    "crc32",  "prefetcht0", "leave", "stc",   "clc",    "cmc",    "sahf",   "lahf", "lsl",
+constexpr ZydisMnemonic kMnemonics[] = {
+#define Z(name) ZYDIS_MNEMONIC_##name,
+    Z(MOV) Z(MOVZX) Z(MOVSX) Z(MOVSXD) Z(LEA) Z(ADD) Z(SUB) Z(ADC) Z(SBB) Z(INC) Z(DEC) Z(NEG) Z(NOT) Z(AND) Z(OR)
+    Z(XOR) Z(TEST) Z(CMP) Z(SHL) Z(SHR) Z(SAR) Z(ROL) Z(ROR) Z(RCL) Z(RCR) Z(SHLD) Z(SHRD) Z(MUL) Z(IMUL) Z(DIV)
+    Z(IDIV) Z(CDQ) Z(CQO) Z(CDQE) Z(CWDE) Z(CWD) Z(CBW) Z(BT) Z(BTS) Z(BTR) Z(BTC) Z(BSF) Z(BSR) Z(TZCNT) Z(LZCNT)
+    Z(POPCNT) Z(BSWAP) Z(XCHG) Z(XADD) Z(CMPXCHG) Z(PUSH) Z(POP) Z(CALL) Z(RET) Z(JMP) Z(NOP) Z(ENDBR64) Z(UD2)
+    Z(INT3) Z(RDTSC) Z(RDTSCP) Z(RDFSBASE) Z(LFENCE) Z(MFENCE) Z(PAUSE) Z(ANDN) Z(BEXTR) Z(BLSR) Z(BLSI) Z(BLSMSK)
+    Z(MULX) Z(SHLX) Z(SHRX) Z(SARX) Z(RORX) Z(BZHI) Z(SYSCALL) Z(CLD) Z(MOVBE) Z(MOVSB) Z(MOVSW) Z(MOVSD) Z(MOVSQ)
+    Z(STOSB) Z(STOSW) Z(STOSD) Z(STOSQ) Z(CRC32) Z(PREFETCHT0) Z(LEAVE) Z(STC) Z(CLC) Z(CMC) Z(SAHF) Z(LAHF) Z(LSL)
+#undef Z
 };
 
-constexpr int64_t kCalls[] = {SYS_getpid,  SYS_gettid,  SYS_getppid, SYS_getuid,       SYS_geteuid,       SYS_getgid,
-                              SYS_getegid, SYS_getpgid, SYS_getsid,  SYS_getpgrp,      SYS_getcpu,        SYS_clock_gettime,
-                              SYS_gettimeofday, SYS_nanosleep, SYS_openat, SYS_read, SYS_close, SYS_time, SYS_uname, SYS_sched_yield,  SYS_process_vm_readv};
+constexpr auto kListed = [] {
+  std::array<bool, ZYDIS_MNEMONIC_MAX_VALUE + 1> listed{};
+  for (ZydisMnemonic mnemonic : kMnemonics) listed[mnemonic] = true;
+  return listed;
+}();
+
+// All but the last kind only ask; `writes` is the argument (0: rdi, 1: rsi, 2: rdx) that says where the answer goes.
+constexpr SystemCall kCalls[] = {
+    {SYS_getpid}, {SYS_gettid}, {SYS_getppid}, {SYS_getuid}, {SYS_geteuid}, {SYS_getgid}, {SYS_getegid}, {SYS_getpgid},
+    {SYS_getsid}, {SYS_getpgrp}, {SYS_sched_yield}, {SYS_close}, {.number = SYS_nanosleep, .argument = 1, .value = 0},
+    {.number = SYS_clock_gettime, .writes = 1},
+    {.number = SYS_read, .writes = 1},
+    {.number = SYS_kill, .argument = 1, .value = 0},                          // is there such a process?
+    {.number = SYS_prctl, .writes = 1, .argument = 0, .value = PR_GET_NAME},  // how is this thread called?
+    {.number = SYS_openat, .argument = 2, .value = O_RDONLY | O_CLOEXEC},     // files of /proc
+    {.number = SYS_process_vm_readv, .writes_indirectly = true},              // into what rsi describes
+    {.number = SYS_tgkill, .guru = true},                                     // raise()
+};
 
 }  // namespace
 
-bool is_listed(ZydisMnemonic mnemonic) {
-  const char* text = ZydisMnemonicGetString(mnemonic);
-  if (!text) return false;
-  std::string_view name(text);
-  // jcc, setcc, cmovcc: all of them. Nothing else begins like that but jumps that count rcx down.
-  if (name.starts_with("set") && name != "setssbsy") return true;
-  if (name.starts_with("cmov")) return true;
-  if (name.starts_with("j")) return name != "jkzd" && name != "jknzd";
-  return std::find(std::begin(kMnemonics), std::end(kMnemonics), name) != std::end(kMnemonics);
+bool is_listed(const ZydisDecodedInstruction& instruction) {
+  switch (instruction.meta.category) {
+    case ZYDIS_CATEGORY_CMOV:
+      return true;
+    case ZYDIS_CATEGORY_SETCC:
+      return true;
+    case ZYDIS_CATEGORY_COND_BR:
+      return instruction.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || (instruction.opcode & 0xf0) == 0x70 || instruction.opcode == 0xe3;
+    default:
+      return kListed[instruction.mnemonic];
+  }
 }
 
-bool is_listed_call(int64_t number, int64_t first, int64_t second) {
-  if (number == SYS_kill) return second == 0;            // is there such a process?
-  if (number == SYS_prctl) return first == PR_GET_NAME;  // how is this thread called?
-  return std::find(std::begin(kCalls), std::end(kCalls), number) != std::end(kCalls);
+const SystemCall* find_listed_call(int64_t number) {
+  for (const SystemCall& call : kCalls) {
+    if (call.number == number) return &call;
+  }
+  return nullptr;
 }
 
 }  // namespace spile::engine::x86_64

@@ -1,17 +1,24 @@
 #pragma once
-// What compiled handlers may consist of.
+// What a compiled handler may consist of: instructions on general registers and flags that are not privileged, and system
+// calls of known number. Everything else is refused, known or not.
 
 #include <Zydis/Zydis.h>
 
 #include <cstdint>
 
-#include "engine/arch/x86_64/assembler.h"
-
 namespace spile::engine::x86_64 {
 
-bool is_listed(ZydisMnemonic mnemonic);
-// System calls that change nothing: who am I, what time is it.
-// first, second: its arguments, -1 where they can't be told.
-bool is_listed_call(int64_t number, int64_t first, int64_t second);
+bool is_listed(const ZydisDecodedInstruction& instruction);
+
+struct SystemCall {
+  int64_t number;
+  int writes = -1;    // the argument (0: rdi, 1: rsi, 2: rdx) that points to what the kernel writes; -1: none
+  int argument = -1;  // which must be `value`; -1: none
+  int64_t value = 0;
+  bool writes_indirectly = false;  // rsi points to a description of where to
+  bool guru = false;               // only with -g
+};
+// Null: not allowed.
+const SystemCall* find_listed_call(int64_t number);
 
 }  // namespace spile::engine::x86_64
