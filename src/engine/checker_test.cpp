@@ -11,7 +11,8 @@ namespace {
 
 constexpr uint32_t kCode = sizeof(abi::ImageCells);
 
-std::string checked(std::string_view hex, bool registers = false, std::vector<abi::FaultFixup> fixups = {}, bool guru = false) {
+std::string checked(std::string_view hex, bool registers = false, std::vector<abi::FaultFixup> fixups = {},
+                    bool guru = false) {
   abi::CodeImage image;
   image.bytes.resize(kCode);
   image.code_begin = kCode;
@@ -46,19 +47,19 @@ TEST(Checker, LetsHandlersPass) {
 
 TEST(Checker, RefusesStoresThroughWhatTheProgramChose) {
   const char* through = "a store through an address that is not the stack's or the arena's";
-  EXPECT_EQ(checked("48 89 37 c3"), through);                                   // mov %rsi, (%rdi)
-  EXPECT_EQ(checked("48 8d 47 08 48 89 30 c3"), through);                       // lea 8(%rdi), %rax; mov %rsi, (%rax)
-  EXPECT_EQ(checked("57 58 48 ff 00 c3"), through);                             // push %rdi; pop %rax; incq (%rax)
-  EXPECT_EQ(checked("48 c7 04 25 00 00 40 00 01 00 00 00 c3"), through);        // movq $1, 0x400000
-  EXPECT_EQ(checked("b8 00 00 40 00 c6 00 01 c3"), through);                    // mov $0x400000, %eax; movb $1, (%rax)
-  EXPECT_EQ(checked("48 89 f8 eb 00 48 89 30 c3"), through);                    // behind a jump
-  EXPECT_EQ(checked("e8 01 00 00 00 c3 48 89 37 c3"), through);                 // in a function that is called
-  EXPECT_EQ(checked("e8 04 00 00 00 c6 00 01 c3 48 89 f8 c3"), through);        // through what a call returns
-  EXPECT_EQ(checked("f0 48 0f b1 37 c3"), through);                             // lock cmpxchg %rsi, (%rdi)
-  EXPECT_EQ(checked("f3 aa c3"), through);                                      // rep stosb
-  EXPECT_EQ(checked("48 8b 47 70 48 89 10 c3", true), through);                 // through a register of the target's
-  EXPECT_EQ(checked("48 89 37 c3", false, {{kCode, kCode + 3}}), through);      // a fix-up is no licence ...
-  EXPECT_EQ(checked("48 89 37 c3", false, {{kCode, kCode + 3}}, true), "");     // ... but a guru's
+  EXPECT_EQ(checked("48 89 37 c3"), through);                                // mov %rsi, (%rdi)
+  EXPECT_EQ(checked("48 8d 47 08 48 89 30 c3"), through);                    // lea 8(%rdi), %rax; mov %rsi, (%rax)
+  EXPECT_EQ(checked("57 58 48 ff 00 c3"), through);                          // push %rdi; pop %rax; incq (%rax)
+  EXPECT_EQ(checked("48 c7 04 25 00 00 40 00 01 00 00 00 c3"), through);     // movq $1, 0x400000
+  EXPECT_EQ(checked("b8 00 00 40 00 c6 00 01 c3"), through);                 // mov $0x400000, %eax; movb $1, (%rax)
+  EXPECT_EQ(checked("48 89 f8 eb 00 48 89 30 c3"), through);                 // behind a jump
+  EXPECT_EQ(checked("e8 01 00 00 00 c3 48 89 37 c3"), through);              // in a function that is called
+  EXPECT_EQ(checked("e8 04 00 00 00 c6 00 01 c3 48 89 f8 c3"), through);     // through what a call returns
+  EXPECT_EQ(checked("f0 48 0f b1 37 c3"), through);                          // lock cmpxchg %rsi, (%rdi)
+  EXPECT_EQ(checked("f3 aa c3"), through);                                   // rep stosb
+  EXPECT_EQ(checked("48 8b 47 70 48 89 10 c3", true), through);              // through a register of the target's
+  EXPECT_EQ(checked("48 89 37 c3", false, {{kCode, kCode + 3}}), through);   // a fix-up is no licence ...
+  EXPECT_EQ(checked("48 89 37 c3", false, {{kCode, kCode + 3}}, true), "");  // ... but a guru's
   EXPECT_EQ(checked("48 89 05 b9 ff ff ff c3"), "a store to the image");
   EXPECT_EQ(checked("64 48 89 04 25 00 00 00 00 c3"), "a store to the thread's own storage");
 }
@@ -83,10 +84,10 @@ TEST(Checker, RefusesControlThatLeaves) {
 }
 
 TEST(Checker, RefusesStoresIntoTheFrameThatAreNotTheFrames) {
-  EXPECT_EQ(checked("48 c7 04 24 00 00 00 00 c3"), "a store over the return address");        // movq $0, (%rsp)
-  EXPECT_EQ(checked("48 89 7c 24 fc c3"), "a store over the return address");                 // mov %rdi, -4(%rsp)
-  EXPECT_EQ(checked("48 89 bc 24 00 ff ff ff c3"), "a store below the stack");                // mov %rdi, -256(%rsp)
-  EXPECT_EQ(checked("48 89 7c 24 80 c3"), "");                                                // in the red zone
+  EXPECT_EQ(checked("48 c7 04 24 00 00 00 00 c3"), "a store over the return address");  // movq $0, (%rsp)
+  EXPECT_EQ(checked("48 89 7c 24 fc c3"), "a store over the return address");           // mov %rdi, -4(%rsp)
+  EXPECT_EQ(checked("48 89 bc 24 00 ff ff ff c3"), "a store below the stack");          // mov %rdi, -256(%rsp)
+  EXPECT_EQ(checked("48 89 7c 24 80 c3"), "");                                          // in the red zone
 }
 
 TEST(Checker, RefusesWhatMayBeAnAddressOfTheProgramOnOnePath) {
@@ -121,7 +122,8 @@ TEST(Checker, RefusesSystemCallsThatWriteElsewhere) {
   // mov $228, %eax; syscall: clock_gettime, into what rsi points to
   EXPECT_EQ(checked("b8 e4 00 00 00 0f 05 c3"), "a system call that writes to what is not ours");
   EXPECT_EQ(checked("48 83 ec 10 b8 e4 00 00 00 48 89 e6 0f 05 48 83 c4 10 c3"), "");
-  EXPECT_EQ(checked("b8 01 01 00 00 ba 02 00 00 00 0f 05 c3"), "a system call that is not allowed with such arguments");  // O_RDWR
+  EXPECT_EQ(checked("b8 01 01 00 00 ba 02 00 00 00 0f 05 c3"),
+            "a system call that is not allowed with such arguments");                  // O_RDWR
   EXPECT_EQ(checked("b8 ea 00 00 00 0f 05 c3"), "a system call that is not allowed");  // tgkill
   EXPECT_EQ(checked("b8 ea 00 00 00 0f 05 c3", false, {}, true), "");                  // a guru's raise()
 }
@@ -149,7 +151,8 @@ TEST(Checker, RefusesInstructionsOutsideItsList) {
   EXPECT_EQ(checked("06"), "no instruction");
   EXPECT_EQ(checked("b8 3b 00 00 00 0f 05 c3"), "a system call that is not allowed");  // execve
   EXPECT_EQ(checked("89 f8 0f 05 c3"), "a system call that is not allowed");           // any
-  EXPECT_EQ(checked("b8 3e 00 00 00 be 09 00 00 00 0f 05 c3"), "a system call that is not allowed with such arguments");  // kill(, 9)
+  EXPECT_EQ(checked("b8 3e 00 00 00 be 09 00 00 00 0f 05 c3"),
+            "a system call that is not allowed with such arguments");  // kill(, 9)
 }
 
 }  // namespace

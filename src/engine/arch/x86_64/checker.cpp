@@ -28,8 +28,8 @@ struct Returned {
 
 // How a function uses the stack.
 struct StackUse {
-  int64_t lowest = 0;                                // of its own frame, below its return address
-  std::set<std::pair<uint32_t, int64_t>> calls = {}; // of whom, and where rsp is then
+  int64_t lowest = 0;                                 // of its own frame, below its return address
+  std::set<std::pair<uint32_t, int64_t>> calls = {};  // of whom, and where rsp is then
 };
 
 class Checker {
@@ -241,15 +241,19 @@ class Checker {
     bool test = instruction.mnemonic == ZYDIS_MNEMONIC_TEST, compare = instruction.mnemonic == ZYDIS_MNEMONIC_CMP;
     if (!test && !compare) {
       // Nothing else is remembered across, but for what leaves the flags alone.
-      if (instruction.mnemonic != ZYDIS_MNEMONIC_MOV && instruction.mnemonic != ZYDIS_MNEMONIC_LEA) zero_ = Zero::kUnknown;
+      if (instruction.mnemonic != ZYDIS_MNEMONIC_MOV && instruction.mnemonic != ZYDIS_MNEMONIC_LEA)
+        zero_ = Zero::kUnknown;
       return;
     }
     zero_ = Zero::kUnknown;
     auto operands = code_.operands(instruction);
     auto known = [&](const CheckedOperand& operand) {
-      bool number = operand.type == CheckedOperand::kImmediate || (operand.type == CheckedOperand::kRegister && !operand.high_byte && operand.base < 16);
+      bool number = operand.type == CheckedOperand::kImmediate ||
+                    (operand.type == CheckedOperand::kRegister && !operand.high_byte && operand.base < 16);
       if (!number) return value_of(Kind::kTraced);
-      return truncate(operand.type == CheckedOperand::kImmediate ? exactly(operand.value) : state.registers[operand.base], operand.size);
+      return truncate(
+          operand.type == CheckedOperand::kImmediate ? exactly(operand.value) : state.registers[operand.base],
+          operand.size);
     };
     Value a = known(operands[0]), b = known(operands[1]);
     b = truncate(b, operands[0].size);
@@ -261,8 +265,10 @@ class Checker {
   // Whether a jump may be taken, and passed by.
   std::pair<bool, bool> decide(const CheckedInstruction& instruction) const {
     if (!instruction.conditional) return {true, false};
-    if (zero_ != Zero::kUnknown && instruction.mnemonic == ZYDIS_MNEMONIC_JZ) return {zero_ == Zero::kYes, zero_ == Zero::kNo};
-    if (zero_ != Zero::kUnknown && instruction.mnemonic == ZYDIS_MNEMONIC_JNZ) return {zero_ == Zero::kNo, zero_ == Zero::kYes};
+    if (zero_ != Zero::kUnknown && instruction.mnemonic == ZYDIS_MNEMONIC_JZ)
+      return {zero_ == Zero::kYes, zero_ == Zero::kNo};
+    if (zero_ != Zero::kUnknown && instruction.mnemonic == ZYDIS_MNEMONIC_JNZ)
+      return {zero_ == Zero::kNo, zero_ == Zero::kYes};
     return {true, true};
   }
 
@@ -298,11 +304,13 @@ class Checker {
     if (!listed || (listed->guru && !image_.guru)) return refuse(at, "a system call that is not allowed");
     bool as_listed = listed->argument < 0 || argument(listed->argument).is(listed->value);
     if (!as_listed) return refuse(at, "a system call that is not allowed with such arguments");
-    bool ours = (listed->writes < 0 || argument(listed->writes).is_ours()) && (!listed->writes_indirectly || argument(1).is_ours());
+    bool ours = (listed->writes < 0 || argument(listed->writes).is_ours()) &&
+                (!listed->writes_indirectly || argument(1).is_ours());
     return ours || refuse(at, "a system call that writes to what is not ours");
   }
 
-  bool check_access(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand, const State& state) {
+  bool check_access(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand,
+                    const State& state) {
     // The thread pointer and the words beside it are the thread's own, and always there.
     if (operand.own_segment) return operand.writes ? refuse(at, "a store to the thread's own storage") : true;
     if (operand.base == kRip) {
@@ -312,7 +320,8 @@ class Checker {
       return inside ? true : refuse(at, "a load beside the image");
     }
     Value address = address_of(at, instruction, operand, state);
-    if (address.kind == Kind::kFrame && address.exact && operand.writes && !operand.hidden) return check_frame(at, operand, address.number, state);
+    if (address.kind == Kind::kFrame && address.exact && operand.writes && !operand.hidden)
+      return check_frame(at, operand, address.number, state);
     bool readable = address.kind == Kind::kImage || address.kind == Kind::kMixed;
     if (address.is_ours() || (readable && !operand.writes)) return true;
     bool guarded = std::binary_search(
@@ -332,9 +341,12 @@ class Checker {
 
   // --- What instructions make of values ---
 
-  static Value register_value(uint8_t number, const State& state) { return number < 16 ? state.registers[number] : exactly(0); }
+  static Value register_value(uint8_t number, const State& state) {
+    return number < 16 ? state.registers[number] : exactly(0);
+  }
 
-  Value address_of(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand, const State& state) const {
+  Value address_of(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand,
+                   const State& state) const {
     if (operand.base == kRip) {
       int64_t target = int64_t{at} + instruction.length + operand.value;
       return value_of(target >= 0 && target < static_cast<int64_t>(image_.bytes.size()) ? Kind::kImage : Kind::kNumber);
@@ -344,13 +356,15 @@ class Checker {
     return add(add(register_value(operand.base, state), index), exactly(operand.value));
   }
 
-  Value read(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand, const State& state) const {
+  Value read(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand,
+             const State& state) const {
     switch (operand.type) {
       case CheckedOperand::kImmediate:
         return exactly(operand.value);
       case CheckedOperand::kRegister:
         if (operand.base >= 16) return value_of(Kind::kNumber);
-        if (operand.high_byte) return value_of(state.registers[operand.base].kind == Kind::kTraced ? Kind::kTraced : Kind::kNumber);
+        if (operand.high_byte)
+          return value_of(state.registers[operand.base].kind == Kind::kTraced ? Kind::kTraced : Kind::kNumber);
         return truncate(state.registers[operand.base], operand.size);
       case CheckedOperand::kMemory:
         return load(at, instruction, operand, state);
@@ -358,7 +372,8 @@ class Checker {
     return value_of(Kind::kNumber);
   }
 
-  Value load(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand, const State& state) const {
+  Value load(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand,
+             const State& state) const {
     if (operand.own_segment) return value_of(Kind::kNumber);
     if (operand.base == kRip) {
       int64_t cell = int64_t{at} + instruction.length + operand.value;
@@ -426,7 +441,8 @@ class Checker {
       case ZYDIS_MNEMONIC_MOV:
         return out(0, in(1));
       case ZYDIS_MNEMONIC_LEA:
-        return out(0, operands[0].size == 64 ? address_of(at, instruction, operands[1], state) : value_of(Kind::kNumber));
+        return out(0,
+                   operands[0].size == 64 ? address_of(at, instruction, operands[1], state) : value_of(Kind::kNumber));
       case ZYDIS_MNEMONIC_ADD:
         return out(0, add(in(0), in(1)));
       case ZYDIS_MNEMONIC_SUB:
@@ -440,7 +456,8 @@ class Checker {
         Value value = in(0), mask = in(1);
         bool aligns = mask.kind == Kind::kNumber && mask.exact && mask.number < 0 && mask.number >= -4096;
         // As deep as it can be.
-        if (aligns && value.kind == Kind::kFrame && value.exact) return out(0, frame_at((value.number + 1 + mask.number) & ~int64_t{7}));
+        if (aligns && value.kind == Kind::kFrame && value.exact)
+          return out(0, frame_at((value.number + 1 + mask.number) & ~int64_t{7}));
         return out(0, aligns && value.is_ours() ? value_of(value.kind) : value_of(Kind::kNumber));
       }
       case ZYDIS_MNEMONIC_XOR:
@@ -517,15 +534,15 @@ class Checker {
   const abi::CodeImage& image_;
   std::span<const HandlerEntry> entries_;
   CheckedCode code_;
-  std::vector<uint8_t> marks_;          // of each byte of code
-  std::map<uint32_t, State*> states_;   // at the start of straight pieces of code
+  std::vector<uint8_t> marks_;         // of each byte of code
+  std::map<uint32_t, State*> states_;  // at the start of straight pieces of code
   std::deque<State> stored_;
   std::set<uint32_t> pending_;
   std::set<uint32_t> functions_;
   std::map<uint32_t, std::set<uint32_t>> callers_;  // of a function: pieces that call it
   std::map<uint32_t, Returned> returned_;           // of a function
   Zero zero_ = Zero::kUnknown;
-  bool settled_ = false;  // states are final: accesses are judged
+  bool settled_ = false;                                 // states are final: accesses are judged
   std::map<uint32_t, std::vector<uint32_t>> came_from_;  // pieces of code that lead to a piece
   std::vector<uint32_t> ends_;                           // pieces that return
   std::map<uint32_t, StackUse> stack_;

@@ -102,8 +102,7 @@ const CheckedInstruction* CheckedCode::at(uint32_t offset) {
 bool CheckedCode::decode(uint32_t offset) {
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  if (ZYAN_FAILED(
-          ZydisDecoderDecodeFull(&decoder_, &image_.bytes[offset], image_.code_end - offset, &raw, operands))) {
+  if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder_, &image_.bytes[offset], image_.code_end - offset, &raw, operands))) {
     return false;
   }
   CheckedInstruction short_form{};
@@ -115,7 +114,8 @@ bool CheckedCode::decode(uint32_t offset) {
   short_form.conditional = raw.meta.category == ZYDIS_CATEGORY_COND_BR;
   short_form.moves_if = raw.meta.category == ZYDIS_CATEGORY_CMOV;
   short_form.string = raw.meta.category == ZYDIS_CATEGORY_STRINGOP;
-  bool direct = raw.operand_count > 0 && operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[0].imm.is_relative;
+  bool direct =
+      raw.operand_count > 0 && operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[0].imm.is_relative;
   short_form.target = direct ? int64_t{offset} + raw.length + operands[0].imm.value.s : -1;
   for (int i = 0; i < raw.operand_count; i++) operands_.push_back(shorten(operands[i]));
   if (raw.operand_count == 0) operands_.push_back({});

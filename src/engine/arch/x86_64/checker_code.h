@@ -17,13 +17,13 @@ struct CheckedOperand {
   enum Type : uint8_t { kRegister, kMemory, kImmediate };
   Type type;
   bool reads, writes;
-  bool hidden = false;      // not written by the assembler: push's stack
-  bool high_byte = false;   // kRegister: ah, bh, ch, dh
-  bool own_segment = false; // kMemory: relative to fs or gs
-  bool computes = false;    // kMemory: lea's, which touches nothing
+  bool hidden = false;                                         // not written by the assembler: push's stack
+  bool high_byte = false;                                      // kRegister: ah, bh, ch, dh
+  bool own_segment = false;                                    // kMemory: relative to fs or gs
+  bool computes = false;                                       // kMemory: lea's, which touches nothing
   uint8_t base = kNoRegister, index = kNoRegister, scale = 0;  // kMemory; kRegister has its number in base
-  uint16_t size = 0;        // bits
-  int64_t value = 0;        // displacement or immediate
+  uint16_t size = 0;                                           // bits
+  int64_t value = 0;                                           // displacement or immediate
 };
 
 struct CheckedInstruction {
@@ -51,7 +51,8 @@ class CheckedCode {
 
   const abi::CodeImage& image_;
   ZydisDecoder decoder_;
-  std::vector<int32_t> index_;  // by offset from code_begin: into instructions_; -1: not decoded yet; -2: no instruction
+  std::vector<int32_t>
+      index_;  // by offset from code_begin: into instructions_; -1: not decoded yet; -2: no instruction
   std::vector<CheckedInstruction> instructions_;
   std::vector<CheckedOperand> operands_;
 };

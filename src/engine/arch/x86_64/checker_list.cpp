@@ -12,12 +12,13 @@ namespace {
 constexpr ZydisMnemonic kMnemonics[] = {
 #define Z(name) ZYDIS_MNEMONIC_##name,
     Z(MOV) Z(MOVZX) Z(MOVSX) Z(MOVSXD) Z(LEA) Z(ADD) Z(SUB) Z(ADC) Z(SBB) Z(INC) Z(DEC) Z(NEG) Z(NOT) Z(AND) Z(OR)
-    Z(XOR) Z(TEST) Z(CMP) Z(SHL) Z(SHR) Z(SAR) Z(ROL) Z(ROR) Z(RCL) Z(RCR) Z(SHLD) Z(SHRD) Z(MUL) Z(IMUL) Z(DIV)
-    Z(IDIV) Z(CDQ) Z(CQO) Z(CDQE) Z(CWDE) Z(CWD) Z(CBW) Z(BT) Z(BTS) Z(BTR) Z(BTC) Z(BSF) Z(BSR) Z(TZCNT) Z(LZCNT)
-    Z(POPCNT) Z(BSWAP) Z(XCHG) Z(XADD) Z(CMPXCHG) Z(PUSH) Z(POP) Z(CALL) Z(RET) Z(JMP) Z(NOP) Z(ENDBR64) Z(UD2)
-    Z(INT3) Z(RDTSC) Z(RDTSCP) Z(RDFSBASE) Z(LFENCE) Z(MFENCE) Z(PAUSE) Z(ANDN) Z(BEXTR) Z(BLSR) Z(BLSI) Z(BLSMSK)
-    Z(MULX) Z(SHLX) Z(SHRX) Z(SARX) Z(RORX) Z(BZHI) Z(SYSCALL) Z(CLD) Z(MOVBE) Z(MOVSB) Z(MOVSW) Z(MOVSD) Z(MOVSQ)
-    Z(STOSB) Z(STOSW) Z(STOSD) Z(STOSQ) Z(CRC32) Z(PREFETCHT0) Z(LEAVE) Z(STC) Z(CLC) Z(CMC) Z(SAHF) Z(LAHF) Z(LSL)
+        Z(XOR) Z(TEST) Z(CMP) Z(SHL) Z(SHR) Z(SAR) Z(ROL) Z(ROR) Z(RCL) Z(RCR) Z(SHLD) Z(SHRD) Z(MUL) Z(IMUL) Z(DIV)
+            Z(IDIV) Z(CDQ) Z(CQO) Z(CDQE) Z(CWDE) Z(CWD) Z(CBW) Z(BT) Z(BTS) Z(BTR) Z(BTC) Z(BSF) Z(BSR) Z(TZCNT)
+                Z(LZCNT) Z(POPCNT) Z(BSWAP) Z(XCHG) Z(XADD) Z(CMPXCHG) Z(PUSH) Z(POP) Z(CALL) Z(RET) Z(JMP) Z(NOP)
+                    Z(ENDBR64) Z(UD2) Z(INT3) Z(RDTSC) Z(RDTSCP) Z(RDFSBASE) Z(LFENCE) Z(MFENCE) Z(PAUSE) Z(ANDN)
+                        Z(BEXTR) Z(BLSR) Z(BLSI) Z(BLSMSK) Z(MULX) Z(SHLX) Z(SHRX) Z(SARX) Z(RORX) Z(BZHI) Z(SYSCALL)
+                            Z(CLD) Z(MOVBE) Z(MOVSB) Z(MOVSW) Z(MOVSD) Z(MOVSQ) Z(STOSB) Z(STOSW) Z(STOSD) Z(STOSQ)
+                                Z(CRC32) Z(PREFETCHT0) Z(LEAVE) Z(STC) Z(CLC) Z(CMC) Z(SAHF) Z(LAHF) Z(LSL)
 #undef Z
 };
 
@@ -29,8 +30,19 @@ constexpr auto kListed = [] {
 
 // All but the last kind only ask; `writes` is the argument (0: rdi, 1: rsi, 2: rdx) that says where the answer goes.
 constexpr SystemCall kCalls[] = {
-    {SYS_getpid}, {SYS_gettid}, {SYS_getppid}, {SYS_getuid}, {SYS_geteuid}, {SYS_getgid}, {SYS_getegid}, {SYS_getpgid},
-    {SYS_getsid}, {SYS_getpgrp}, {SYS_sched_yield}, {SYS_close}, {.number = SYS_nanosleep, .argument = 1, .value = 0},
+    {SYS_getpid},
+    {SYS_gettid},
+    {SYS_getppid},
+    {SYS_getuid},
+    {SYS_geteuid},
+    {SYS_getgid},
+    {SYS_getegid},
+    {SYS_getpgid},
+    {SYS_getsid},
+    {SYS_getpgrp},
+    {SYS_sched_yield},
+    {SYS_close},
+    {.number = SYS_nanosleep, .argument = 1, .value = 0},
     {.number = SYS_clock_gettime, .writes = 1},
     {.number = SYS_read, .writes = 1},
     {.number = SYS_kill, .argument = 1, .value = 0},                          // is there such a process?
@@ -49,7 +61,8 @@ bool is_listed(const ZydisDecodedInstruction& instruction) {
     case ZYDIS_CATEGORY_SETCC:
       return true;
     case ZYDIS_CATEGORY_COND_BR:
-      return instruction.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || (instruction.opcode & 0xf0) == 0x70 || instruction.opcode == 0xe3;
+      return instruction.opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || (instruction.opcode & 0xf0) == 0x70 ||
+             instruction.opcode == 0xe3;
     default:
       return kListed[instruction.mnemonic];
   }

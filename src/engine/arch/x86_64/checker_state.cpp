@@ -82,20 +82,24 @@ bool State::join_with(const State& other) {
   if (frame.size() < other.frame.size()) frame.resize(other.frame.size());
   for (size_t i = 0; i < frame.size(); i++) {
     bool both = i < other.frame.size() && other.frame[i].kind != Kind::kNothing && frame[i].kind != Kind::kNothing;
-    if (both) bring(frame[i], other.frame[i]);
-    else bring(frame[i], forget(i < other.frame.size() ? join(frame[i], other.frame[i]) : frame[i]));
+    if (both)
+      bring(frame[i], other.frame[i]);
+    else
+      bring(frame[i], forget(i < other.frame.size() ? join(frame[i], other.frame[i]) : frame[i]));
   }
   return changed;
 }
 
 Value State::load_frame(int64_t place, unsigned bits) const {
   int64_t word = place < 0 ? (-place - 1) / 8 : -1;
-  if (word < 0 || word >= static_cast<int64_t>(frame.size()) || frame[static_cast<size_t>(word)].kind == Kind::kNothing) {
+  if (word < 0 || word >= static_cast<int64_t>(frame.size()) ||
+      frame[static_cast<size_t>(word)].kind == Kind::kNothing) {
     return value_of(bits == 64 ? Kind::kLoaded : Kind::kNumber);
   }
   const Value& value = frame[static_cast<size_t>(word)];
   if (place % 8 != 0) return value_of(value.kind >= Kind::kMixed ? Kind::kTraced : Kind::kNumber);
-  if (bits == 64 && !value.exact && value.is_null()) return value_of(Kind::kLoaded);  // filled through a pointer, if at all
+  if (bits == 64 && !value.exact && value.is_null())
+    return value_of(Kind::kLoaded);  // filled through a pointer, if at all
   return truncate(value, bits);
 }
 

@@ -38,9 +38,15 @@ struct Value {
     return kind == Kind::kFrame || kind == Kind::kOwn || kind == Kind::kSaved || kind == Kind::kLoaded;
   }
 };
-constexpr Value value_of(Kind kind) { return {.kind = kind}; }
-constexpr Value exactly(int64_t number) { return {.kind = Kind::kNumber, .exact = true, .number = number}; }
-constexpr Value frame_at(int64_t place) { return {.kind = Kind::kFrame, .exact = true, .number = place}; }
+constexpr Value value_of(Kind kind) {
+  return {.kind = kind};
+}
+constexpr Value exactly(int64_t number) {
+  return {.kind = Kind::kNumber, .exact = true, .number = number};
+}
+constexpr Value frame_at(int64_t place) {
+  return {.kind = Kind::kFrame, .exact = true, .number = place};
+}
 
 Value join(const Value& a, const Value& b);
 // a + b, or a - b.
