@@ -1,5 +1,10 @@
 #include "codegen/backend.h"
 
+#include <elf.h>
+#include <link.h>
+
+#include <cstring>
+
 namespace spile::codegen {
 
 namespace {
@@ -65,6 +70,33 @@ llvm::ModulePassManager make_quick_pipeline(llvm::Module& module) {
   return passes;
 }
 
+// The build-id that the linker gave to this program: of everything that is linked into it.
+std::string own_build_id() {
+  std::string id;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* result) {
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& header = info->dlpi_phdr[i];
+          if (header.p_type != PT_NOTE) continue;
+          const char* at = reinterpret_cast<const char*>(info->dlpi_addr + header.p_vaddr);
+          const char* end = at + header.p_memsz;
+          while (static_cast<size_t>(end - at) >= sizeof(ElfW(Nhdr))) {
+            ElfW(Nhdr) note;
+            std::memcpy(&note, at, sizeof note);
+            const char* name = at + sizeof note;
+            const char* description = name + ((note.n_namesz + 3) & ~3u);
+            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0) {
+              static_cast<std::string*>(result)->assign(description, note.n_descsz);
+            }
+            at = description + ((note.n_descsz + 3) & ~3u);
+          }
+        }
+        return 1;  // the first is the program itself
+      },
+      &id);
+  return id;
+}
+
 }  // namespace
 
 void initialise_machines() {
@@ -111,7 +143,17 @@ Result<void> optimise(ScriptModule& script, Machine machine, int level) {
   return {};
 }
 
-Result<llvm::SmallVector<char, 0>> emit_object(ScriptModule& script, Machine machine, int level) {
+std::string module_key(const ScriptModule& script, Machine machine, int level) {
+  static const std::string build = own_build_id();
+  if (build.empty()) return {};
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  stream << build << LLVM_VERSION_STRING << static_cast<int>(machine) << ' ' << level << '\n';
+  llvm::WriteBitcodeToFile(script.module(), stream);
+  return llvm::toHex(llvm::BLAKE3::hash<>({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}), true);
+}
+
+Result<std::string> emit_object(ScriptModule& script, Machine machine, int level) {
   TRY(auto target, make_machine(machine, level));
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
@@ -120,7 +162,7 @@ Result<llvm::SmallVector<char, 0>> emit_object(ScriptModule& script, Machine mac
     return Error{"compile: LLVM can't emit an object here", ""};
   }
   passes.run(script.module());
-  return object;
+  return std::string(object.data(), object.size());
 }
 
 }  // namespace spile::codegen

@@ -14,9 +14,12 @@ void initialise_machines();
 // runs of it, so that is for code that runs a few times, and for more code than anybody would wait for.
 inline constexpr int kQuick = -1;
 
+// What names the object that a complete module, not yet optimised, will become: a hash of the module and of all else that
+// it depends on, this build of spile among them (object_cache.h). Empty where that is not known.
+std::string module_key(const ScriptModule& script, Machine machine, int level);
 // Inlines the runtime; what isn't exported and not used any more goes.
 Result<void> optimise(ScriptModule& script, Machine machine, int level);
 // An ELF object.
-Result<llvm::SmallVector<char, 0>> emit_object(ScriptModule& script, Machine machine, int level);
+Result<std::string> emit_object(ScriptModule& script, Machine machine, int level);
 
 }  // namespace spile::codegen

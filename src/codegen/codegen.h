@@ -127,11 +127,13 @@ struct Options {
   int optimisation = 2;           // 0 to 3; 2: native code that runs rarely, or is very much, is only made quickly
   bool emit_ir_only = false;      // -p3: `ir` of Compiled below, nothing else
   std::string print_after;        // --print-after=NAME
+  std::string cache_directory;    // of object_cache.h; empty: none
 };
 struct Compiled {
   CompiledScript script;
   std::string ir;                 // only with emit_ir_only
   std::vector<sema::PassTiming> timings;
+  bool from_cache = false;        // all machine code
 };
 
 Result<Compiled> compile(const sema::Program& program, const Options& options);

@@ -10,6 +10,7 @@
 #include "codegen/lower_kernel.h"
 #include "codegen/lower_native.h"
 #include "codegen/native_places.h"
+#include "codegen/object_cache.h"
 
 namespace spile::codegen {
 
@@ -22,9 +23,10 @@ struct Job {
   std::unique_ptr<ScriptModule> module;
   std::vector<sema::PassTiming> timings;
   FlatObject flat;                      // kX86
-  llvm::SmallVector<char, 0> object;
+  std::string object;
   std::optional<Error> error;
   bool has_embedded = false;            // C code of a guru
+  bool from_cache = false;
 };
 
 class Compiler {
@@ -39,6 +41,7 @@ class Compiler {
   Result<void> lower_kernel_place(Job& job);
   int effort(const Job& job) const;
   Result<void> build(Job& job);
+  Result<void> flatten_job(Job& job) const;
   Result<void> build_all(std::vector<Job*> jobs);
   void define_constants(ScriptModule& module, bool in_controller);
   void fill_controller(Job& job);
@@ -136,11 +139,28 @@ Result<void> Compiler::build(Job& job) {
   };
   int level = effort(job);
   print_after("lower-");
+  // Who wants to see what is in between wants it made.
+  ObjectCache cache(options_.print_after.empty() ? options_.cache_directory : std::string());
+  std::string key;
+  job.from_cache = timed(job.timings, "find-" + job.name, [&] {
+    if (!cache.is_used()) return false;
+    key = module_key(*job.module, job.machine, level);
+    auto found = cache.find(key);
+    if (found) job.object = std::move(*found);
+    return found && flatten_job(job).ok();
+  });
+  if (job.from_cache) return {};
   TRY_DO(timed(job.timings, "optimise-" + job.name, [&] { return optimise(*job.module, job.machine, level); }));
   print_after("optimise-");
   TRY(job.object, timed(job.timings, "emit-" + job.name, [&] { return emit_object(*job.module, job.machine, level); }));
+  TRY_DO(flatten_job(job));
+  cache.keep(key, job.object);
+  return {};
+}
+
+Result<void> Compiler::flatten_job(Job& job) const {
   if (job.machine == Machine::kBpf) return {};
-  TRY(job.flat, flatten({job.object.data(), job.object.size()}));
+  TRY(job.flat, flatten(job.object));
   job.flat.image.guru = program_.guru;
   job.flat.image.unchecked = job.has_embedded;
   return {};
@@ -155,7 +175,9 @@ Result<void> Compiler::build_all(std::vector<Job*> jobs) {
   for (size_t i = 1; i < jobs.size(); ++i) others.emplace_back(run, jobs[i]);
   run(jobs[0]);
   for (std::thread& other : others) other.join();
+  compiled_.from_cache = true;
   for (Job* job : jobs) {
+    compiled_.from_cache &= job->from_cache;
     compiled_.timings.insert(compiled_.timings.end(), job->timings.begin(), job->timings.end());
     if (job->error) return *job->error;
   }

@@ -22,6 +22,7 @@ class ScriptModule {
 
   llvm::LLVMContext& context() { return *context_; }
   llvm::Module& module() { return *module_; }
+  const llvm::Module& module() const { return *module_; }
   llvm::Type* i1() { return llvm::Type::getInt1Ty(*context_); }
   llvm::IntegerType* i8() { return llvm::Type::getInt8Ty(*context_); }
   llvm::IntegerType* i32() { return llvm::Type::getInt32Ty(*context_); }

@@ -124,6 +124,9 @@ Result<int> run_passes(const Options& options) {
   codegen_options.layout.ring_size = std::bit_ceil(options.ring_megabytes) << 20;
   codegen_options.emit_ir_only = options.last_pass == kTranslate;
   codegen_options.print_after = options.print_after;
+  if (std::string folder = debuginfo::AnswerCache::default_directory(); !folder.empty()) {
+    codegen_options.cache_directory = folder + "/code";
+  }
   TRY(codegen::Compiled compiled, codegen::compile(program, codegen_options));
   if (!kept.empty() && options.last_pass > kTranslate) TRY_DO(keep_code(kept, options, compiled.script));
   if (options.last_pass == kTranslate) {
@@ -133,7 +136,8 @@ Result<int> run_passes(const Options& options) {
     return 0;
   }
   const codegen::CompiledScript& script = compiled.script;
-  translate_timer.done(fmt::format("compiled {} bytes for targets, {} for the controller, {} for the kernel",
+  translate_timer.done(fmt::format("{} {} bytes for targets, {} for the controller, {} for the kernel",
+                                   compiled.from_cache ? "took from the cache" : "compiled",
                                    script.target.image.bytes.size(), script.controller.image.bytes.size(),
                                    script.kernel.object.size()));
   if (options.pass_verbosity[3] > 1) {

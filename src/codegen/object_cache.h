@@ -1,0 +1,42 @@
+#pragma once
+// Objects that the code generator has made, kept on disk: a script that is run again is not optimised and emitted again.
+//
+// The key is a hash of all that the object is made of: the module as it is after lowering, with the parts of the runtime that
+// it uses, the machine, the effort, and the build of spile. So an entry can't be out of date: what changes with the
+// script, its arguments, options or the programs it probes has changed the module.
+//
+// DIRECTORY/KEY is a file with, in this order: "spile code 1\n", a hash of what follows, the object. Code is only taken
+// from files of our own in a directory that nobody else can write to. What doesn't fit is as if there were no file.
+// Written by rename, so a reader never sees half of an entry. Thread rule: any thread, any number of processes.
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace spile::codegen {
+
+class ObjectCache {
+ public:
+  // The least recently used entries above these go.
+  static constexpr size_t kMostEntries = 256;
+  static constexpr off_t kMostBytes = 1 << 20;  // of one; so 256 MiB at the very most, a few in practice
+
+  // An empty directory: nothing is ever found or kept.
+  explicit ObjectCache(std::string directory) : directory_(std::move(directory)) {}
+
+  bool is_used() const { return !directory_.empty(); }
+  // key: a file's name, from module_key() (backend.h); empty: nothing is found or kept.
+  std::optional<std::string> find(const std::string& key) const;
+  // Failure is silent.
+  void keep(const std::string& key, std::string_view object) const;
+
+ private:
+  bool is_ours() const;
+  void drop_oldest() const;
+
+  std::string directory_;
+};
+
+}  // namespace spile::codegen
