@@ -83,7 +83,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
     size_t gap = candidate.size() > name.size() ? candidate.size() - name.size() : name.size() - candidate.size();
     if (gap >= best_distance) continue;
     size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance) {
+    if (distance > 0 && distance < best_distance) {  // the name itself was not what it takes
       best_distance = distance;
       best = candidate;
     }

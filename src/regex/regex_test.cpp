@@ -67,6 +67,16 @@ TEST(Regex, RemembersGroups) {
   EXPECT_EQ(groups("(x{2,3})y", "xxxxy"), "<xxxy><xxx>");
 }
 
+// docs/language.md: the order among matches that begin and end at the same places.
+TEST(Regex, PrefersTheLeftmostAlternativeAndLongRepetitions) {
+  EXPECT_EQ(groups("(a|ab)(c|bcd)", "abcd"), "<abcd><a><bcd>");
+  EXPECT_EQ(groups("(ab|a)(c|bcd)", "abcd"), "<abcd><a><bcd>");
+  EXPECT_EQ(groups("(ab|a)(bcd|c?d?)", "abcd"), "<abcd><ab><cd>");
+  EXPECT_EQ(groups("(a*)(a*)", "aaa"), "<aaa><aaa><>");
+  EXPECT_EQ(groups("(a?)(ab)?", "ab"), "<ab><><ab>");
+  EXPECT_EQ(groups("(a|b)*", "abab"), "<abab><b>");
+}
+
 TEST(Regex, HasClassesAndEscapes) {
   EXPECT_EQ(groups("[[:digit:]x-z]+", "ab1z2"), "<1z2>");
   EXPECT_EQ(groups("[]a]+", "b]a]"), "<]a]>");

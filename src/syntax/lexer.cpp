@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 
 namespace spile::syntax {
 
@@ -52,6 +53,11 @@ void Token::warn(std::string message, std::string hint) {
 
 bool is_keyword(std::string_view name) {
   return std::binary_search(kKeywords.begin(), kKeywords.end(), name);
+}
+
+void Lexer::read_as(const std::string& version) {
+  knows_private_ = strverscmp(version.c_str(), "3.0") >= 0;
+  knows_hexadecimal_escapes_ = strverscmp(version.c_str(), "2.3") >= 0;
 }
 
 SourceRange Lexer::range(size_t begin, size_t end) const {
@@ -121,7 +127,9 @@ Token Lexer::next() {
 void Lexer::read_identifier(Token& token) {
   size_t begin = position_;
   while (is_name(at(0))) ++position_;
-  token.kind = is_keyword(text_.substr(begin, position_ - begin)) ? TokenKind::kKeyword : TokenKind::kIdentifier;
+  std::string_view name = text_.substr(begin, position_ - begin);
+  bool is_word = is_keyword(name) && (knows_private_ || name != "private");
+  token.kind = is_word ? TokenKind::kKeyword : TokenKind::kIdentifier;
 }
 
 // Decimal, 0x hexadecimal, 0 octal. Values up to 2^64-1 are accepted and wrap to negative ones, as in SystemTap.
@@ -195,7 +203,8 @@ void Lexer::read_escape(Token& token) {
   if (ended()) return;
   char c = text_[position_++];
   int code = -1;
-  switch (c) {
+  bool is_known = c != 'x' || knows_hexadecimal_escapes_;
+  switch (is_known ? c : '\0') {
     case 'a':
       code = '\a';
       break;

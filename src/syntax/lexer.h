@@ -74,6 +74,9 @@ class Lexer {
   // Text from elsewhere (a script argument): all tokens get the range `place`. The text outlives the tokens.
   Lexer(std::string_view text, SourceRange place) : place_(place), text_(text) {}
 
+  // Reads as SystemTap `version` did (--compatible): what came later means what it meant before.
+  void read_as(const std::string& version);
+
   // The next token; kEnd again and again at the end.
   Token next();
 
@@ -94,6 +97,8 @@ class Lexer {
   bool ended() const { return position_ >= text_.size(); }
   SourceRange range(size_t begin, size_t end) const;
 
+  bool knows_private_ = true;           // since 3.0; before, a name like any other
+  bool knows_hexadecimal_escapes_ = true;  // \x41, since 2.3
   const SourceFile* file_ = nullptr;
   SourceRange place_;
   std::string_view text_;

@@ -18,7 +18,9 @@ bool is_at_operator(std::string_view name) {
 }
 
 Preprocessor::Preprocessor(const SourceFile& file, const ParseOptions& options, Diagnostics& diagnostics)
-    : options_(options), diagnostics_(diagnostics), lexer_(file) {}
+    : options_(options), diagnostics_(diagnostics), lexer_(file) {
+  if (!options.is_library) lexer_.read_as(options.systemtap_version);
+}
 
 // ---------------------------------------------------------------- errors
 
@@ -182,6 +184,7 @@ bool Preprocessor::expand_argument(Token& token) {
   }
   std::vector<Token> tokens;
   Lexer lexer(text, token.range);
+  lexer.read_as(options_.systemtap_version);
   for (Token part = lexer.next(); part.kind != TokenKind::kEnd; part = lexer.next()) {
     part.space_before |= tokens.empty() && token.space_before;
     part.argument = static_cast<uint32_t>(number);
