@@ -24,6 +24,9 @@ struct Family {
   Result<Points> (*resolve)(TracedWorld& world, const syntax::ProbePoint& point);
   // Names that may follow the first component, for did-you-mean; by component index from 1.
   std::vector<std::string> (*components)(const syntax::ProbePoint& point, size_t index);
+  // --dump-probe-types: every shape that resolve() accepts, parameters by their type: "timer.ms(number)". One that begins
+  // with a dot stands behind process and process.library(string), however the process is named.
+  std::vector<const char*> types = {};
 };
 
 // In the order in which they are asked.

@@ -186,6 +186,7 @@ std::vector<std::string> tracepoint_variables(TracedWorld& world, const Resolved
   return names;
 }
 
-const Family kernel_trace_family = {"kernel", takes, resolve, components};
+const Family kernel_trace_family = {"kernel", takes, resolve, components,
+    {"kernel.trace(string)"}};
 
 }  // namespace spile::probes

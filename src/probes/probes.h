@@ -18,6 +18,9 @@ struct WorldOptions {
   Runtime runtime = Runtime::kAuto;
 };
 
+// The shapes of all probe points, sorted: "process(string).mark(string)".
+std::vector<std::string> probe_types();
+
 class World : public sema::TargetInfo {
  public:
   // Errors: the program does not exist or is no executable, the process does not exist.

@@ -356,6 +356,27 @@ TEST_F(ProbesTest, SourceLinesWherePpShowsThem) {
   EXPECT_THAT(shown.texts().at(0), testing::EndsWith("sample.c:7\")"));
 }
 
+// ---- --dump-probe-types
+
+TEST_F(ProbesTest, ExactlyTheListedTypesAreAccepted) {
+  // What a type is refused for, with a name and a number in it that mean nothing.
+  auto complaint = [&](std::string type) -> std::string {
+    for (auto [from, to] : {std::pair{"(string)", "(\"x\")"}, {"(number)", "(1)"}}) {
+      for (size_t at; (at = type.find(from)) != std::string::npos;) type.replace(at, std::string_view(from).size(), to);
+    }
+    std::string messages = elaborate("probe " + type + " { next }").messages();
+    for (const char* shape : {"unknown probe point", "unexpected parameter", "not available", "is refused"}) {
+      if (messages.find(shape) != std::string::npos) return messages;
+    }
+    return {};
+  };
+  EXPECT_GT(probe_types().size(), 100u);
+  for (const std::string& type : probe_types()) {
+    EXPECT_EQ(complaint(type), "") << type;
+    EXPECT_NE(complaint(type + ".bogus"), "") << type;
+  }
+}
+
 // ---- where probes run
 
 TEST_F(ProbesTest, RuntimeFollowsTheScript) {

@@ -310,6 +310,11 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family process_function_family = {"process", takes, resolve, components};
+const Family process_function_family = {"process", takes, resolve, components,
+    {".function(string)", ".function(string).call", ".function(string).exported", ".function(string).inline",
+     ".function(string).return", ".function(string).return.maxactive(number)",
+     ".function(string).callee(string)", ".function(string).callee(string).call", ".function(string).callees",
+     ".function(string).callees(number)", ".function(string).label(string)",
+     ".function(string).exported.return"}};
 
 }  // namespace spile::probes

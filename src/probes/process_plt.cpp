@@ -73,6 +73,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family process_plt_family = {"process", takes, resolve, components};
+const Family process_plt_family = {"process", takes, resolve, components,
+    {".plt", ".plt(string)", ".plt.return", ".plt(string).return"}};
 
 }  // namespace spile::probes

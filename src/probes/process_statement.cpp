@@ -201,6 +201,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family process_statement_family = {"process", takes, resolve, components};
+const Family process_statement_family = {"process", takes, resolve, components,
+    {".statement(string)", ".statement(string).nearest", ".statement(number)", ".statement(number).absolute"}};
 
 }  // namespace spile::probes

@@ -45,6 +45,13 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family procfs_family = {"procfs", takes, resolve, components};
+const Family procfs_family = {"procfs", takes, resolve, components,
+    {"procfs.read", "procfs.write", "procfs.umask(number).read", "procfs.umask(number).write",
+     "procfs.maxsize(number).read", "procfs.maxsize(number).write",
+     "procfs.maxsize(number).umask(number).read", "procfs.maxsize(number).umask(number).write",
+     "procfs(string).read", "procfs(string).write", "procfs(string).umask(number).read",
+     "procfs(string).umask(number).write", "procfs(string).maxsize(number).read",
+     "procfs(string).maxsize(number).write", "procfs(string).maxsize(number).umask(number).read",
+     "procfs(string).maxsize(number).umask(number).write"}};
 
 }  // namespace spile::probes

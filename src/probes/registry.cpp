@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/diagnostics.h"
 #include "probes/family.h"
+#include "probes/probes.h"
 
 namespace spile::probes {
 
@@ -13,6 +16,24 @@ const std::vector<const Family*>& families() {
       &unavailable_family,  // last: it takes what the others leave
   };
   return all;
+}
+
+std::vector<std::string> probe_types() {
+  std::vector<std::string> types;
+  for (const Family* family : families()) {
+    for (const char* type : family->types) {
+      if (type[0] != '.') {
+        types.emplace_back(type);
+        continue;
+      }
+      for (const char* process : {"process", "process(string)", "process(number)"}) {
+        types.push_back(fmt::format("{}{}", process, type));
+        types.push_back(fmt::format("{}.library(string){}", process, type));
+      }
+    }
+  }
+  std::sort(types.begin(), types.end());
+  return types;
 }
 
 std::string text_of(const syntax::ProbePoint& point) {

@@ -88,6 +88,13 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family timer_family = {"timer", takes, resolve, components};
+const Family timer_family = {"timer", takes, resolve, components,
+    {"timer.ms(number)", "timer.ms(number).randomize(number)", "timer.s(number)",
+     "timer.s(number).randomize(number)", "timer.sec(number)", "timer.sec(number).randomize(number)",
+     "timer.msec(number)", "timer.msec(number).randomize(number)", "timer.us(number)",
+     "timer.us(number).randomize(number)", "timer.usec(number)", "timer.usec(number).randomize(number)",
+     "timer.ns(number)", "timer.ns(number).randomize(number)", "timer.nsec(number)",
+     "timer.nsec(number).randomize(number)", "timer.jiffies(number)",
+     "timer.jiffies(number).randomize(number)", "timer.hz(number)", "timer.profile", "timer.profile.tick"}};
 
 }  // namespace spile::probes

@@ -151,38 +151,6 @@ Result<int> dump_library(const Options& options) {
   return 0;
 }
 
-// The kinds of probe points, as SystemTap writes them: parameters by their type.
-constexpr const char* kProbeTypes[] = {
-    "begin",
-    "begin(number)",
-    "end",
-    "end(number)",
-    "error",
-    "error(number)",
-    "kernel.trace(string)",
-    "never",
-    "oneshot",
-    "process(number).function(string)",
-    "process(number).function(string).call",
-    "process(number).function(string).return",
-    "process(string).function(string)",
-    "process(string).function(string).call",
-    "process(string).function(string).return",
-    "process(string).library(string).function(string)",
-    "process(string).library(string).function(string).return",
-    "process.function(string)",
-    "process.function(string).call",
-    "process.function(string).return",
-    "timer.hz(number)",
-    "timer.jiffies(number)",
-    "timer.ms(number)",
-    "timer.ms(number).randomize(number)",
-    "timer.ns(number)",
-    "timer.profile",
-    "timer.s(number)",
-    "timer.us(number)",
-};
-
 }  // namespace
 
 Result<int> list(const Options& options) {
@@ -191,7 +159,7 @@ Result<int> list(const Options& options) {
     case Listing::kPointsAndVariables:
       return list_points(options);
     case Listing::kProbeTypes:
-      for (const char* type : kProbeTypes) fmt::print("{}\n", type);
+      for (const std::string& type : probes::probe_types()) fmt::print("{}\n", type);
       return 0;
     default:
       return dump_library(options);
