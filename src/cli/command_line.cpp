@@ -64,7 +64,6 @@ void print_help() {
              "       spile [OPTIONS] -e 'SCRIPT' [ARGUMENTS]\n"
              "       spile [OPTIONS] -l 'PROBE'\n\nOptions:\n");
   for (const OptionSpec& spec : option_table()) {
-    if (!*spec.help) continue;
     std::string names = name_of(spec.letter, spec.name);
     if (spec.letter && spec.name) names += fmt::format(", --{}", spec.name);
     if (spec.takes == Takes::kMaybe) names += fmt::format("[={}]", spec.value);

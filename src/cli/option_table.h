@@ -28,7 +28,7 @@ struct OptionSpec {
   const char* name;  // null: none
   Takes takes;
   const char* value;  // its name in --help
-  const char* help;   // empty: not shown there
+  const char* help;   // docs/man/spile.1 has every option, too; tests/e2e/manual.py compares the two
   Result<void> (*apply)(Reading& reading, const std::string& value);
 };
 std::span<const OptionSpec> option_table();
