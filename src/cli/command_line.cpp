@@ -72,6 +72,15 @@ void print_help() {
   }
 }
 
+// The long options that a word cut short may stand for: " --dump-functions --dump-probe-types".
+std::string beginning_with(const std::string& word) {
+  std::string matches;
+  for (const OptionSpec& spec : option_table()) {
+    if (spec.name && word.size() > 2 && fmt::format("--{}", spec.name).starts_with(word)) matches += fmt::format(" --{}", spec.name);
+  }
+  return matches;
+}
+
 Result<void> apply_options(std::vector<char*>& argv, Reading& reading) {
   GetoptTables tables = make_tables();
   optind = 0;  // also forgets an earlier reading
@@ -84,6 +93,9 @@ Result<void> apply_options(std::vector<char*>& argv, Reading& reading) {
       std::string word = optopt > 0 && optopt < kFirstLong ? fmt::format("-{}", static_cast<char>(optopt)) : std::string(argv[static_cast<size_t>(optind) - 1]);
       (void)at;
       if (optopt >= kFirstLong) return Error{fmt::format("option '{}' takes no value", word), {}};
+      if (std::string matches = beginning_with(word); !matches.empty()) {
+        return Error{fmt::format("option '{}' can be any of{}", word, matches), {}};
+      }
       return Error{fmt::format("unknown option '{}'", word), "see spile --help; after -- everything is an argument of the script"};
     }
     if (const RefusedOption* refused = find(refused_options(), code, kFirstRefused)) {
@@ -91,6 +103,9 @@ Result<void> apply_options(std::vector<char*>& argv, Reading& reading) {
     }
     const OptionSpec* spec = find(option_table(), code, kFirstLong);
     CHECK(spec);
+    if (spec->takes == Takes::kValue && spec->must_say && std::string_view(optarg).find_first_not_of(" \t\n") == std::string_view::npos) {
+      return Error{fmt::format("option '{}' needs a value, not an empty one", name_of(spec->letter, spec->name)), {}};
+    }
     TRY_DO(spec->apply(reading, optarg ? optarg : ""));
   }
 }
@@ -112,6 +127,7 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
       options.script_text = "";  // -E alone
     } else {
       options.script_file = words.front();
+      if (options.script_file.empty()) return Error{"the name of the script file is empty", {}};
       words.erase(words.begin());
     }
   }

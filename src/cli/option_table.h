@@ -30,6 +30,7 @@ struct OptionSpec {
   const char* value;  // its name in --help
   const char* help;   // docs/man/spile.1 has every option, too; tests/e2e/manual.py compares the two
   Result<void> (*apply)(Reading& reading, const std::string& value);
+  bool must_say = false;  // an empty value is an error
 };
 std::span<const OptionSpec> option_table();
 

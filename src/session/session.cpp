@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <filesystem>
 
@@ -51,6 +52,20 @@ bool tell(const Diagnostics& diagnostics, const Options& options, int pass, cons
   if (!diagnostics.has_errors()) fmt::print(stderr, "spile: {} warning{}, which -W takes for errors\n", warnings, warnings == 1 ? "" : "s");
   fmt::print(stderr, "Pass {}: {} failed.\n", pass, what);
   return true;
+}
+
+// --print-after of what is no part of the passes that were run.
+Result<void> check_print_after(const std::string& name, const std::vector<sema::PassTiming>& elaborated,
+                               const std::vector<sema::PassTiming>& compiled) {
+  if (name.empty()) return {};
+  std::vector<std::string> names;
+  for (const auto* timings : {&elaborated, &compiled}) {
+    for (const sema::PassTiming& timing : *timings) names.push_back(timing.name);
+  }
+  if (std::find(names.begin(), names.end(), name) != names.end()) return {};
+  std::string near = nearest_name(name, names);
+  return Error{fmt::format("--print-after: no part of the passes run is called '{}'", name),
+               near.empty() ? "-vv shows the names" : fmt::format("did you mean '{}'?", near)};
 }
 
 std::string counted(size_t number, const char* what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
@@ -111,6 +126,7 @@ Result<int> run_passes(const Options& options) {
   }
   if (!kept.empty()) TRY_DO(keep_text(kept, "2-program.txt", sema::to_text(program)));
   if (options.last_pass == kElaborate) {
+    TRY_DO(check_print_after(options.print_after, timings, {}));
     fmt::print("{}", sema::to_text(program));
     return 0;
   }
@@ -135,6 +151,7 @@ Result<int> run_passes(const Options& options) {
     fmt::print("{}", compiled.ir);
     return 0;
   }
+  TRY_DO(check_print_after(options.print_after, timings, compiled.timings));
   const codegen::CompiledScript& script = compiled.script;
   translate_timer.done(fmt::format("{} {} bytes for targets, {} for the controller, {} for the kernel",
                                    compiled.from_cache ? "took from the cache" : "compiled",
