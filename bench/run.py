@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""./dev bench: what a hit costs, what starting costs, what arming a large program costs; rivals in the same run.
+"""./dev bench: what a hit costs, what starting costs, what arming a large program costs, what a database keeps of its
+throughput; rivals in the same run.
 
     run.py [--json FILE] [--markdown FILE] [--repeat N] [--seconds S] [--only REGEX] [--no-rivals]
 
@@ -21,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import postgres
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ.get("SPILE_BUILD", ROOT / "build/release"))
@@ -62,6 +65,7 @@ def run(command, timeout=300, **options):
         pid, status, used = os.wait4(process.pid, os.WNOHANG)
         if pid:
             usage, process.returncode = used, os.waitstatus_to_exitcode(status)
+            process.processor_ms = (used.ru_utime + used.ru_stime) * 1e3
         elif time.monotonic() > end:
             process.kill()
             raise Failed(f"{command[0]}: not done after {timeout} s")
@@ -179,51 +183,63 @@ RIVALS = [
 
 # ---- starting ----------------------------------------------------------------------------------------------------
 
-def start_begin():
-    """Process start to results of a script without probes in any program, ms."""
-    process, out, err, wall, peak = run([SPILE, "-e", 'probe begin { println("x") exit() }'])
-    if process.returncode or out != "x\n":
-        raise Failed(err.strip()[-300:])
-    return wall * 1e3
+def cache(keep):
+    """An environment in which spile finds on disk: nothing; what it learnt about the program; the script's code too."""
+    folder = WORK / f"cache-{keep}"
+    if keep == "nothing":
+        shutil.rmtree(folder, ignore_errors=True)
+    elif keep == "program":
+        shutil.rmtree(folder / "spile/code", ignore_errors=True)
+    return {**os.environ, "XDG_CACHE_HOME": str(folder)}
 
 
-def start_armed(cached):
-    """Process start until the command of -c runs its main(), armed, ms."""
+def start_begin(keep):
+    """Process start to end of a script without probes in any program, with all of the library installed, ms."""
     def measure():
-        out = WORK / "target.json"
-        cache = WORK / ("cache" if cached else "cache-new")
-        if not cached:
-            shutil.rmtree(cache, ignore_errors=True)
-        began = time.time_ns()
-        process, _, err, _, _ = run([SPILE, "-e", 'global c probe process.function("probed") { c++ } probe end { println(c) }',
-                                     "-c", f"{TARGET} {out} 0.01"], env={**os.environ, "XDG_CACHE_HOME": str(cache)})
-        if process.returncode:
+        environment = cache(keep)
+        process, out, err, wall, peak = run([SPILE, "-e", 'probe begin { println("x") exit() }'], env=environment)
+        if process.returncode or out != "x\n":
             raise Failed(err.strip()[-300:])
-        return (json.loads(out.read_text())["main"] - began) / 1e6
+        return wall * 1e3, process.processor_ms
     return measure
 
 
-def start_large(cached):
+def start_armed(keep):
+    """Process start until the command of -c runs its main(), armed, ms."""
+    def measure():
+        out = WORK / "target.json"
+        environment = cache(keep)
+        began = time.time_ns()
+        process, _, err, _, _ = run([SPILE, "-e", 'global c probe process.function("probed") { c++ } probe end { println(c) }',
+                                     "-c", f"{TARGET} {out} 0.01"], env=environment)
+        if process.returncode:
+            raise Failed(err.strip()[-300:])
+        return (json.loads(out.read_text())["main"] - began) / 1e6, process.processor_ms
+    return measure
+
+
+def start_large(keep):
     """The same on sqlite3 built with -g (5 MB of DWARF): until its main() is entered, by a probe's own clock, ms."""
     def measure():
         sqlite = sqlite3()
-        cache = WORK / ("cache" if cached else "cache-new")
-        if not cached:
-            shutil.rmtree(cache, ignore_errors=True)
+        environment = cache(keep)
         began = time.time_ns()
         process, out, err, _, _ = run([SPILE, "-e", 'probe process.function("main") { printf("%d %d\\n", gettimeofday_ns(), $argc) }',
-                                       "-c", f"{sqlite} :memory: .quit"], env={**os.environ, "XDG_CACHE_HOME": str(cache)})
+                                       "-c", f"{sqlite} :memory: .quit"], env=environment)
         if process.returncode:
             raise Failed(err.strip()[-300:])
-        return (int(out.split()[0]) - began) / 1e6
+        return (int(out.split()[0]) - began) / 1e6, process.processor_ms
     return measure
 
 
 STARTS = [
-    ("begin { exit() }, start to end", start_begin, None),
-    ("one probe armed, small program", start_armed(True), 60),
-    ("one probe armed with $argc, sqlite3 -g, cached", start_large(True), 60),
-    ("one probe armed with $argc, sqlite3 -g, not cached", start_large(False), 200),
+    ("begin { exit() }, start to end, compiled", start_begin("program"), 40),
+    ("begin { exit() }, start to end, again", start_begin("all"), 40),
+    ("one probe armed, small program, compiled", start_armed("program"), 60),
+    ("one probe armed, small program, again", start_armed("all"), 60),
+    ("one probe armed with $argc, sqlite3 -g, nothing known", start_large("nothing"), 200),
+    ("one probe armed with $argc, sqlite3 -g known, compiled", start_large("program"), 60),
+    ("one probe armed with $argc, sqlite3 -g known, again", start_large("all"), 60),
 ]
 
 
@@ -359,15 +375,17 @@ def tabulate_hits(report, hits, limits):
 
 
 def tabulate_starts(report, starts, limits):
-    rows = [["starting, ms", "median", "least", "most", "at most"]]
+    rows = [["starting, ms", "median", "least", "most", "processor", "at most"]]
     for name, entry in starts.items():
         if "failed" in entry:
             report["starts_ms"][name] = {"failed": entry["failed"]}
             rows.append([name, "failed: " + entry["failed"][:300]])
             continue
-        result = summary(entry["values"][1:] or entry["values"])  # the first filled the cache
+        values = entry["values"][1:] or entry["values"]  # the first filled the cache
+        result = summary([value[0] for value in values])
+        result["processor"] = statistics.median(value[1] for value in values)
         report["starts_ms"][name] = {**result, "limit": limits[name]}
-        rows.append([name, *(f"{result[field]:.1f}" for field in ("median", "min", "max")), str(limits[name] or "")])
+        rows.append([name, *(f"{result[field]:.1f}" for field in ("median", "min", "max", "processor")), str(limits[name] or "")])
     return rows
 
 
@@ -383,6 +401,23 @@ def tabulate_armings(report, armings):
         rows.append([name, f"{result['functions']['median']:.0f}", f"{result['armed_ms']['median']:.0f}",
                      *(f"{result['pause_ms'][field]:.1f}" for field in ("median", "min", "max")),
                      f"{result['peak_mb']['median']:.0f}"])
+    return rows
+
+
+def tabulate_pgbench(report, runs):
+    rows = [["pgbench, two clients", "functions", "hits a transaction", "throughput, %", "least", "most", "by processor time, %",
+             "at least"]]
+    for name in {name: None for entry in runs["values"] for name in entry}:
+        values = [entry[name] for entry in runs["values"]]
+        result = {field: summary([value[field] for value in values]) for field in values[0]}
+        report["pgbench"][name] = result
+        rows.append([name.removeprefix("pgbench "), f"{result['functions']['median']:.0f}",
+                     f"{result['hits_per_transaction']['median']:,.0f}",
+                     *(f"{result['share'][field]:.0f}" for field in ("median", "min", "max")),
+                     f"{result['cpu_share']['median']:.0f}", str(values[0]["limit"])])
+    if "failed" in runs:
+        report["pgbench"]["failed"] = runs["failed"]
+        rows.append(["failed: " + runs["failed"][:300]])
     return rows
 
 
@@ -408,7 +443,7 @@ def main():
     options.add_argument("--no-rivals", action="store_true")
     options = options.parse_args()
 
-    hits, starts, armings, limits = {}, {}, {}, {}
+    hits, starts, armings, servers, limits = {}, {}, {}, {}, {}
     for turn in range(options.repeat):
         print(f"\rrepetition {turn + 1} of {options.repeat}", end="", file=sys.stderr, flush=True)
         for threads in (1, 2):
@@ -433,13 +468,16 @@ def main():
         for name, measure in ARMINGS:
             if re.search(options.only, name):
                 attempt(armings, name, measure)
+        if re.search(options.only, "pgbench") and turn < 3:
+            attempt(servers, "pgbench", lambda: postgres.run(SPILE, Failed))
     print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
 
-    report = {"machine": machine(), "hits_ns": {}, "starts_ms": {}, "arming": {}}
+    report = {"machine": machine(), "hits_ns": {}, "starts_ms": {}, "arming": {}, "pgbench": {}}
     tables = [tabulate_hits(report, hits, limits), tabulate_starts(report, starts, limits),
-              tabulate_armings(report, armings)]
+              tabulate_armings(report, armings), tabulate_pgbench(report, servers.get("pgbench", {"values": []}))]
     title = "{processor}, {processors} processors, Linux {kernel}, {date}".format(**report["machine"])
     print(title)
+    tables = [table for table in tables if len(table) > 1]
     for table in tables:
         print("\n" + as_text(table))
     if options.markdown:
