@@ -68,7 +68,7 @@ struct ArmedSite {
 struct Limits {                     // SystemTap's names and defaults (-D)
   int64_t max_action = 1000;              // MAXACTION: loop turns and calls of one handler run
   int64_t max_action_interruptible = -1;  // MAXACTION_INTERRUPTIBLE: of one in the controller; -1: ten times as many
-  int64_t max_nesting = 10;         // MAXNESTING
+  int64_t max_nesting = 11;         // MAXNESTING: 10 calls of a recursive function in one
   int64_t max_string_length = 512;  // MAXSTRINGLEN, with the NUL
   int64_t max_map_entries = 2048;   // MAXMAPENTRIES
   int64_t max_errors = 0;           // MAXERRORS

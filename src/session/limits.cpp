@@ -36,7 +36,7 @@ constexpr const char* kWithoutEffect[] = {
     "STP_OVERLOAD_THRESHOLD", "STP_NO_OVERLOAD", "STP_NO_BUILDID_CHECK", "STP_NO_VERREL_CHECK", "STP_PROCFS_BUFSIZE",
     "STP_ALIBI",        "STP_TIMING",        "KRETACTIVE",         "MAXUPROBES",        "TASK_FINDER_VMA_ENTRY_ITEMS",
     "STAP_SUPPRESS_TIME_LIMITS_ENABLE", "STP_SUPPRESS_HANDLER_ERRORS", "STP_BULKMODE", "STP_TRANSPORT_VERSION",
-    "DEBUG_MEM",        "DEBUG_TRANS",       "DEBUG_UNWIND",       "DEBUG_SYMBOLS",     "MAXBACKTRACE",
+    "DEBUG_MEM",        "DEBUG_TRANS",       "DEBUG_UNWIND",       "DEBUG_SYMBOLS",
     "STP_USE_RING_BUFFER", "STP_DISABLE_PREEMPT", "STAP_OVERRIDE_STUCK_CONTEXT",
 };
 
@@ -48,7 +48,7 @@ Result<std::pair<std::string, std::string>> split_setting(const std::string& opt
   return std::pair(setting.substr(0, equals), setting.substr(equals + 1));
 }
 
-Result<void> apply_limit(const std::string& setting, sema::Limits& limits) {
+Result<void> apply_limit(const std::string& setting, sema::Limits& limits, bool quiet) {
   // NAME alone is NAME=1, as the C compiler has it.
   TRY(auto pair, split_setting("-D", setting.find('=') == std::string::npos ? setting + "=1" : setting));
   const auto& [name, text] = pair;
@@ -66,14 +66,16 @@ Result<void> apply_limit(const std::string& setting, sema::Limits& limits) {
     return {};
   }
   std::string near = nearest_name(name, names);
-  return Error{fmt::format("-D {}: unknown limit '{}'", setting, name),
-               near.empty() ? fmt::format("known ones: {}", fmt::join(names, " ")) : fmt::format("did you mean {}?", near)};
+  if (!near.empty()) return Error{fmt::format("-D {}: unknown limit '{}'", setting, name), fmt::format("did you mean {}?", near)};
+  // A C macro for the module that SystemTap makes: scripts' command lines have them.
+  if (!quiet) fmt::print(stderr, "warning: -D {}: no such limit, nothing reads it\n", setting);
+  return {};
 }
 
 }  // namespace
 
 Result<void> apply_settings(const Options& options, sema::Program& program) {
-  for (const std::string& setting : options.limits) TRY_DO(apply_limit(setting, program.limits));
+  for (const std::string& setting : options.limits) TRY_DO(apply_limit(setting, program.limits, options.suppress_warnings));
   for (const std::string& setting : options.global_values) {
     TRY(auto pair, split_setting("-G", setting));
     program.global_overrides[pair.first] = pair.second;

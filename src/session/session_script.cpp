@@ -46,7 +46,8 @@ std::string session_script(const Options& options) {
   script += fmt::format("function tz_gmtoff:long () {{ return {} }}\n", -local.tm_gmtoff);
   script += fmt::format("function tz_name:string () {{ return {} }}\n", literal(local.tm_zone ? local.tm_zone : ""));
   script += fmt::format("function stp_pid:long () {{ return {} }}\n", getpid());
-  script += fmt::format("function module_name:string () {{ return \"spile_{}\" }}\n", getpid());
+  std::string name = options.module_name.empty() ? fmt::format("spile_{}", getpid()) : options.module_name;
+  script += fmt::format("function module_name:string () {{ return {} }}\n", literal(name));
   script += "function module_size:string () { return \"\" }\n";
   script += fmt::format("function is_myproc:long () {{ return uid() == {} }}\n", getuid());
   return script;
