@@ -33,7 +33,7 @@ struct ArenaLayout {
 struct LayoutOptions {
   uint32_t slot_count = abi::kDefaultSlots;
   uint32_t ring_size = 1 << 20;      // -s
-  uint32_t shadow_capacity = 4096;   // pending returns of one thread
+  uint32_t shadow_capacity = 16384;  // pending returns of one thread; memory that is never used costs nothing
 };
 
 // A printf, or a histogram: how the controller turns a record into text.
@@ -59,7 +59,9 @@ struct TargetCode {
   abi::CodeImage image;
   std::vector<ImageEntry> groups;  // by index into Program::site_groups
   uint32_t unwind = 0;             // an enter-style handler that restores all pending returns of the thread
-  uint32_t rewind = 0;             // another that makes those pending again which are still on the stack
+  // Others that make those pending again which are still on the stack: where an unwinder returns; where it lands, the
+  // stack pointer being the fourth argument; where an exception has been caught.
+  uint32_t walked = 0, landing = 0, caught = 0;
 };
 
 // Native code for spile itself; offsets into its image, to be called as C functions.

@@ -204,7 +204,9 @@ void Compiler::fill_target(Job& job, const std::vector<TargetHandler>& handlers)
     code.groups.push_back({symbols[handler.enter], handler.exit.empty() ? 0 : symbols[handler.exit], handler.flags});
   }
   code.unwind = symbols["unwind"];
-  code.rewind = symbols["rewind"];
+  code.walked = symbols["walked"];
+  code.landing = symbols["landing"];
+  code.caught = symbols["caught"];
   code.image = std::move(job.flat.image);
 }
 

@@ -67,7 +67,7 @@ TEST(Layout, PlacesEntryValuesInFrames) {
   Layout layout = layout_of(script.program);
   ASSERT_EQ(layout.saves[0].size(), 3u);
   EXPECT_EQ(layout.arena.shadow_stride, sizeof(abi::ShadowFrame) + 8 + 8 + layout.string_size);
-  EXPECT_EQ(layout.arena.shadow_capacity, 4096u);
+  EXPECT_EQ(layout.arena.shadow_capacity, 16384u);
 }
 
 TEST(Layout, RefusesWhatNoProcessCanMap) {

@@ -291,9 +291,10 @@ void Handler::lower_return_exit() {
   b_.CreateRetVoid();
 }
 
-// "unwind" restores all pending returns of the thread, for the moment when an unwinder starts; "rewind" takes those back
-// that it has left, for the moment when an exception has been caught.
-void lower_unwind(Unit& unit, const std::string& name) {
+// What unwinders need (runtime/interface.h): a handler that calls one function of the runtime, with the context and, if
+// there is one, a stack pointer made from the handler's arguments.
+using LandingOf = std::function<llvm::Value*(llvm::IRBuilder<>&, llvm::Function*)>;
+void lower_unwind(Unit& unit, const std::string& name, const char* runtime, const LandingOf& landing) {
   llvm::Function* function = make_function(unit, name, unit.module.none(), false, 6);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(unit.module.context(), "entry", function));
   if (unit.layout.arena.shadow_capacity == 0) {  // no return probes
@@ -304,7 +305,9 @@ void lower_unwind(Unit& unit, const std::string& name) {
   auto *leave = llvm::BasicBlock::Create(b.getContext(), "leave", function), *end = llvm::BasicBlock::Create(b.getContext(), "end", function);
   // Refused or not, the thread's slot is known then.
   llvm::Value* entered = unit.module.call_runtime(b, "spile_rt_enter_light", unit.module.i1(), {context});
-  unit.module.call_runtime(b, ("spile_rt_" + name).c_str(), unit.module.none(), {context});
+  std::vector<llvm::Value*> arguments = {context};
+  if (landing) arguments.push_back(landing(b, function));
+  unit.module.call_runtime(b, runtime, unit.module.none(), arguments);
   b.CreateCondBr(entered, leave, end);
   b.SetInsertPoint(leave);
   unit.module.call_runtime(b, "spile_rt_leave_light", unit.module.none(), {context});
@@ -349,8 +352,10 @@ std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
     }
     handlers.push_back(std::move(made));
   }
-  lower_unwind(unit, "unwind");
-  lower_unwind(unit, "rewind");
+  lower_unwind(unit, "unwind", "spile_rt_unwind", {});
+  lower_unwind(unit, "caught", "spile_rt_rewind_caught", {});
+  lower_unwind(unit, "walked", "spile_rt_rewind", [](llvm::IRBuilder<>& b, llvm::Function*) { return b.getInt64(0); });
+  lower_unwind(unit, "landing", "spile_rt_rewind", [](llvm::IRBuilder<>&, llvm::Function* function) { return function->getArg(3); });
   for (const std::string& name : unit.module.exports()) keep_r11(*unit.module.module().getFunction(name));
   return handlers;
 }

@@ -19,6 +19,7 @@
 #include "engine/address_space.h"
 #include "engine/breakpoints.h"
 #include "engine/dynamic_linker.h"
+#include "engine/exit_sites.h"
 #include "engine/launcher.h"
 #include "engine/memory_map.h"
 #include "engine/refusal.h"
@@ -370,6 +371,8 @@ Result<void> EngineImpl::arm_space(AddressSpace& space, ArmReport& report) {
     const Module& module = loaded.module;
     auto source = [&](uint64_t count, uint64_t room) { return region_for(context, space, module, count, room); };
     std::span<const SiteRequest> fresh = std::span(wanted->second).subspan(loaded.requests_done);
+    auto placed = place_exits(space, module, fresh);
+    if (placed) fresh = *placed;
     auto stubs = [&](Region& region, std::span<const PunRange> ranges, Address target) {
       return place_stub(context, space, region, ranges, target);
     };

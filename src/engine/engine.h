@@ -57,6 +57,10 @@ struct SiteRequest {
   uint32_t flags = 0;         // abi::SiteFlags
   uint32_t enter_offset = 0;  // handlers: offsets into the image
   uint32_t exit_offset = 0;   // kReturn only
+  // Not nothing: instead of `address`, all places where the function of that entry and size ends are probed, as
+  // kInstruction sites: before its returns with the handler enter_offset, and with this one before it goes on elsewhere
+  // than at its caller, as unwinders do; that handler's fourth argument is the stack pointer to be.
+  uint32_t landing_offset = 0;
   // Of an SDT mark: the 16-bit counter that the program looks at before it comes to the mark. Raised by one in each
   // process while the site is armed there; children that are forked meanwhile count as armed. 0: none.
   FileAddress semaphore;

@@ -8,6 +8,7 @@
 
 #include "engine/arch/architecture.h"
 #include "engine/arch/x86_64/branch_scan.h"
+#include "engine/arch/x86_64/function_exits.h"
 #include "engine/arch/x86_64/return_safety.h"
 
 namespace spile::engine::x86_64 {
@@ -193,6 +194,19 @@ TEST(ReturnSafety, FindsFunctionsThatUseTheirReturnAddress) {
   EXPECT_EQ(obstacle("31 f6 eb 00 48 8b 04 24 c3"), looks);                       // behind a tail jump
   EXPECT_EQ(obstacle("53 48 89 fb 48 8b 44 24 10 5b c3"), "");                    // an argument on the stack
   EXPECT_EQ(obstacle("48 8d 44 24 08 c3"), "");                                   // its address only
+}
+
+TEST(FunctionExits, LieBeforeReturnsAndWhereUnwindersLand) {
+  auto exits = [](std::string_view hex) {
+    std::string text;
+    for (const FunctionExit& exit : find_exits(bytes_of(hex))) text += (exit.lands ? " lands " : " ") + std::to_string(exit.offset);
+    return text;
+  };
+  EXPECT_EQ(exits("48 83 ec 08 41 5d 41 5e 41 5f 5d c3"), " 6");          // sub; pop; pop; pop; pop; ret: six bytes
+  EXPECT_EQ(exits("74 01 c3 c3"), " 2 3");                                // je: no run goes through it
+  EXPECT_EQ(exits("48 89 cc 59 ff e1"), " lands 0");                      // mov %rcx,%rsp; pop %rcx; jmp *%rcx
+  EXPECT_EQ(exits("31 c0 48 89 cc c3 90 90 90 90 90 c3"), " lands 2 7");  // mov %rcx,%rsp; ret, and another return
+  EXPECT_EQ(exits("48 89 e5 ff e0 eb fe"), "");                           // tail jumps
 }
 
 // Code at `displaced` runs as it did at its own place.

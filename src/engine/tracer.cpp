@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <thread>
 
 #include "engine/refusal.h"
 
@@ -417,14 +418,41 @@ void Tracer::let_go(const std::vector<Process*>& processes) {
   }
 }
 
+// A process's first thread, once it has ended, can't be waited for before all others have been.
+bool Tracer::receive_ends(pid_t pid, pid_t but) {
+  Process* process = find_process(pid);
+  if (!process) return false;
+  std::vector<pid_t> others;
+  for (auto& [tid, thread] : process->threads) {
+    if (tid != but) others.push_back(tid);
+  }
+  bool any = false;
+  for (pid_t tid : others) {
+    siginfo_t end{};
+    if (waitid(P_PID, static_cast<id_t>(tid), &end, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || end.si_pid != tid) continue;
+    int status;
+    if (waitpid(tid, &status, __WALL | WNOHANG) != tid) continue;
+    receive(tid, status);
+    any = true;
+  }
+  return any;
+}
+
 Result<void> Tracer::await_stop(Thread& thread) {
-  pid_t tid = thread.tid;
+  pid_t tid = thread.tid, pid = thread.process->pid;
   while (thread.running && !thread.gone) {
     int status;
-    pid_t got = waitpid(tid, &status, __WALL);
+    pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Error::from_errno(fmt::format("wait for thread {}", tid), errno);
-    receive(got, status);
+    if (got > 0) {
+      receive(got, status);
+      continue;
+    }
+    siginfo_t next{};
+    if (waitid(P_ALL, 0, &next, WEXITED | WSTOPPED | WNOWAIT | __WALL) != 0 || next.si_pid == tid) continue;
+    // Something of another thread: it has to wait, unless it is an end that ours waits for.
+    if (!receive_ends(pid, tid)) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   if (thread.gone) return Error{fmt::format("thread {} has ended", tid), ""};
   return {};

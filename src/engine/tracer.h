@@ -149,6 +149,7 @@ class Tracer {
   long options() const { return kTraceOptions | (wishes_.ends ? PTRACE_O_TRACEEXIT : 0); }
 
  private:
+  bool receive_ends(pid_t pid, pid_t but);
   explicit Tracer(TraceListener& listener) : listener_(listener) {}
   Thread& add_thread(Process& process, pid_t tid);
   Process& add_process(pid_t pid);

@@ -73,8 +73,11 @@ void spile_rt_return_exit(Context*, uint64_t cfa, uint64_t* saves);
 // Restores every pending return address of the calling thread: run when an unwinder starts (codegen exports it as a
 // handler of its own, image entry "unwind").
 void spile_rt_unwind(Context*);
-// Undoes that for the frames that are still on the stack: run when an exception has been caught (entry "rewind").
-void spile_rt_rewind(Context*);
+// Undoes that for the frames that are still on the stack. Where an unwinder returns to its caller, all are (entry
+// "walked"); where it is about to land in one of them with the stack pointer `landing`, those behind it (entry "landing").
+void spile_rt_rewind(Context*, uint64_t landing);
+// The same where an exception has been caught by an unwinder whose ends are not known (entry "caught").
+void spile_rt_rewind_caught(Context*);
 
 // -- storage
 Handle spile_rt_shared(Context*, uint64_t offset);       // native: arena + offset

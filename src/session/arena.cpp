@@ -198,7 +198,6 @@ void Arena::release_slots_of(pid_t process) {
     abi::ThreadSlot& slot = this->slot(i);
     if (slot.shared || i == abi::kControllerSlot || slot.owner >> 32 != static_cast<uint64_t>(process)) return;
     slot.busy = 0;
-    slot.shadow_depth = 0;
     slot.scratch_top = 0;
     std::atomic_ref<uint64_t>(slot.owner).store(0, std::memory_order_release);
   });

@@ -95,8 +95,7 @@ bool TargetSide::has_return_probes() const {
 
 std::vector<engine::SiteRequest> TargetSide::unwind_requests(const engine::Module& module) const {
   // The id after the last of the script's sites stands for all of these.
-  return unwind_sites(module.path, module.main_executable, static_cast<uint32_t>(program_.sites.size()), script_.target.unwind,
-                      script_.target.rewind);
+  return unwind_sites(module.path, module.main_executable, static_cast<uint32_t>(program_.sites.size()), script_.target);
 }
 
 Result<void> TargetSide::arm() {

@@ -6,11 +6,11 @@ namespace spile::session {
 
 namespace {
 
-// The Itanium C++ ABI's level I ("Exception Handling", §1.5), and what backtrace(3) uses. _Unwind_Resume goes on with an
-// unwinding that one of these began.
-constexpr const char* kEntries[] = {"_Unwind_RaiseException", "_Unwind_ForcedUnwind", "_Unwind_Resume_or_Rethrow",
+// The Itanium C++ ABI's level I ("Exception Handling", §1.5), and what backtrace(3) uses.
+constexpr const char* kEntries[] = {"_Unwind_RaiseException", "_Unwind_ForcedUnwind", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow",
                                     "_Unwind_Backtrace"};
-// Where a C++ program is when an exception has been caught (the same ABI, §2.5.3).
+// Where a C++ program is when an exception has been caught (the same ABI, §2.5.3). LLVM's libunwind lands elsewhere than
+// in the above.
 constexpr const char* kCaught = "__cxa_begin_catch";
 
 bool may_have_unwinder(const std::string& path, bool main_executable) {
@@ -22,12 +22,12 @@ bool may_have_unwinder(const std::string& path, bool main_executable) {
 }  // namespace
 
 std::vector<engine::SiteRequest> unwind_sites(const std::string& module_path, bool main_executable, uint32_t site_id,
-                                              uint32_t unwind_offset, uint32_t rewind_offset) {
+                                              const codegen::TargetCode& code) {
   std::vector<engine::SiteRequest> sites;
   if (!may_have_unwinder(module_path, main_executable)) return sites;
   auto module = debuginfo::Module::open(module_path);
   if (!module.ok()) return sites;
-  auto add = [&](const char* entry, uint32_t enter_offset) {
+  auto add = [&](const char* entry, uint32_t enter_offset, uint32_t landing_offset) {
     auto functions = (*module)->functions({.name = entry, .file = {}});
     if (!functions.ok()) return;
     for (const debuginfo::Function& function : *functions) {
@@ -37,11 +37,15 @@ std::vector<engine::SiteRequest> unwind_sites(const std::string& module_path, bo
       site.address = function.address;
       site.size = function.size;
       site.enter_offset = enter_offset;
+      site.landing_offset = landing_offset;
       sites.push_back(site);
     }
   };
-  for (const char* entry : kEntries) add(entry, unwind_offset);
-  add(kCaught, rewind_offset);
+  for (const char* entry : kEntries) {
+    add(entry, code.unwind, 0);
+    add(entry, code.walked, code.landing);
+  }
+  add(kCaught, code.caught, 0);
   return sites;
 }
 

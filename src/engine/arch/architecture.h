@@ -65,6 +65,14 @@ using TextSource = std::function<std::span<const uint8_t>(Address at, uint64_t l
 // Reads what there is at an address; says how many bytes.
 using MemoryReader = std::function<size_t(Address from, std::span<uint8_t> into)>;
 
+// Where a function ends: by a return, or (lands) by going on where a second argument of gcc's __builtin_eh_return says,
+// with the stack pointer that the fourth argument register holds there. No earlier than this place, but nothing on the
+// stack above it changes from here on.
+struct FunctionExit {
+  uint64_t offset;
+  bool lands;
+};
+
 // What is known of a function's branches.
 struct FunctionFlow {
   Address entry;
@@ -163,6 +171,8 @@ class Architecture {
   // text: from the entry, with lookahead. read: of any memory, for jump tables.
   virtual FunctionFlow analyse_function(std::span<const uint8_t> text, Address entry, uint64_t size,
                                         const MemoryReader& read) const = 0;
+  // Tail jumps are none.
+  virtual std::vector<FunctionExit> find_exits(std::span<const uint8_t> function) const = 0;
   // A patch that displaces the one instruction at `at` only, so that no branch can spoil it: kPunned if there are ranges,
   // else kInt3 (the tracer moves the thread on). text: from there, with lookahead. most: bytes from `at` that may be part
   // of the patch.

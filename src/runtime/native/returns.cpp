@@ -10,11 +10,13 @@
 // which the second finds the first one's `returned`. The newer one returns first, so they are served from the top.
 //
 // When an unwinder starts, it has to find real return addresses: all are put back, and each frame remembers the
-// `returned` address that it gave up (reserved). When an exception has been caught, those of the frames that are still on
-// the stack get it again, and their returns are seen as if nothing had been; those that the exception has left are dropped.
+// `returned` address that it gave up (reserved). When it ends, by returning or by landing in a frame that catches or cleans
+// up, the frames that are still on the stack get it again, and their returns are seen as if nothing had been; those that
+// the exception has left are dropped. A cleanup that goes on unwinding (_Unwind_Resume) is an unwinder's start.
 //
-// Frames that never return stay until the stack is full, or the unwinder comes by; then whatever no longer lies on a
-// stack is recognised by the word at stack_slot, which is no `returned` address any more.
+// Frames that never return (longjmp) stay until the stack is full, or the unwinder comes by; then whatever no longer lies
+// on a stack is recognised by the word at stack_slot, which is no `returned` address any more. That is no missed return,
+// unless an unwinder has put the address back and its end was not seen.
 
 #include "runtime/native/load.h"
 #include "runtime/native/native.h"
@@ -106,8 +108,9 @@ SPILE_COLD ShadowFrame* sweep(ThreadSlot* slot) {
   for (uint32_t index = 0; index < spile_rt_shadow_capacity; ++index) {
     ShadowFrame* frame = frame_at(slot, index);
     if (frame->stack_slot && !is_pending(frame)) {
+      bool given_up = frame->reserved > kHole;
       make_hole(frame);
-      add_in_place(&slot->skipped[abi::kSkipUnwound], 1);
+      if (given_up) add_in_place(&slot->skipped[abi::kSkipUnwound], 1);
     }
     if (!found && !frame->stack_slot && frame->reserved == kHole) {
       frame->reserved = 0;
@@ -167,6 +170,28 @@ SPILE_COLD void free_elsewhere(ThreadSlot* own, ShadowFrame* frame) {
 }
 
 SPILE_COLD void drop_holes_below(ThreadSlot* slot) {
+  drop_holes(slot);
+}
+
+// Frames in (left_from, left_to] have been left, which is no return.
+SPILE_COLD void rewind(Context* context, uint64_t left_from, uint64_t left_to) {
+  ThreadSlot* slot = context->slot;
+  if (context->overflow || controller_gone(context->arena)) return;
+  uint32_t depth = slot->shadow_depth;
+  if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
+  for (uint32_t index = 0; index < depth; ++index) {
+    ShadowFrame* frame = frame_at(slot, index);
+    if (!frame->stack_slot || frame->reserved <= kHole) continue;
+    uint64_t word = 0;
+    bool left = frame->stack_slot > left_from && frame->stack_slot <= left_to;
+    if (left || !load_word<8>(frame->stack_slot, &word) || word != frame->return_address) {
+      make_hole(frame);
+      continue;
+    }
+    *reinterpret_cast<uint64_t*>(frame->stack_slot) = frame->reserved;
+    compiler_barrier();
+    frame->reserved = 0;
+  }
   drop_holes(slot);
 }
 
@@ -236,32 +261,18 @@ SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t*
       continue;
     }
     make_hole(frame);
-    count_skip(slot, abi::kSkipUnwound);
   }
   drop_holes(slot);
 }
 
-[[gnu::noinline]] void spile_rt_rewind(Context* context) {
-  ThreadSlot* slot = context->slot;
-  if (context->overflow || controller_gone(context->arena)) return;
-  uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));  // everything on the stack above this is still in use
-  uint32_t depth = slot->shadow_depth;
-  if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
-  for (uint32_t index = 0; index < depth; ++index) {
-    ShadowFrame* frame = frame_at(slot, index);
-    if (!frame->stack_slot || frame->reserved <= kHole) continue;
-    uint64_t word = 0;
-    bool present = frame->stack_slot > here && frame->stack_slot - here < kLargestStack &&
-                   load_word<8>(frame->stack_slot, &word) && word == frame->return_address;
-    if (!present) {  // left by the exception: that is no return
-      make_hole(frame);
-      continue;
-    }
-    *reinterpret_cast<uint64_t*>(frame->stack_slot) = frame->reserved;
-    compiler_barrier();
-    frame->reserved = 0;
-  }
-  drop_holes(slot);
+// Unwinders run on the stack that they unwind: what they leave lies between their frames and the landing.
+[[gnu::noinline]] void spile_rt_rewind(Context* context, uint64_t landing) {
+  rewind(context, reinterpret_cast<uint64_t>(__builtin_frame_address(0)), landing);
+}
+
+[[gnu::noinline]] void spile_rt_rewind_caught(Context* context) {
+  uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  rewind(context, here > kLargestStack ? here - kLargestStack : 0, here);
 }
 
 }  // extern "C"

@@ -52,12 +52,11 @@ uint64_t claim_slot(abi::ArenaHeader* header, uint64_t base) {
   for (uint64_t index = abi::kControllerSlot + 1; index < last; ++index) {
     abi::ThreadSlot* slot = slot_at(header, index);
     if (load_relaxed(&slot->owner) || !compare_and_swap(&slot->owner, uint64_t{0}, identity)) continue;
-    // Pending returns of a dead process are none of this one's. (A new slot's memory is zero, and better left
+    // Pending returns of a dead process are none of this one's. (Beyond its depth the memory is zero, and better left
     // untouched.)
-    if (slot->thread_pointer) {
-      zero_bytes(bytes_of(slot) + spile_rt_shadow_offset,
-                 static_cast<uint64_t>(spile_rt_shadow_stride) * spile_rt_shadow_capacity);
-    }
+    uint64_t depth = slot->shadow_depth;
+    if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
+    if (depth) zero_bytes(bytes_of(slot) + spile_rt_shadow_offset, spile_rt_shadow_stride * depth);
     slot->thread_pointer = abi::thread_table_key(base);
     slot->shadow_depth = 0;
     slot->scratch_top = 0;

@@ -12,6 +12,7 @@
 #include "engine/arch/architecture.h"
 #include "engine/arch/x86_64/branch_scan.h"
 #include "engine/arch/x86_64/checker.h"
+#include "engine/arch/x86_64/function_exits.h"
 #include "engine/arch/x86_64/function_flow.h"
 #include "engine/arch/x86_64/return_safety.h"
 #include "engine/arch/x86_64/signal_frame.h"
@@ -47,6 +48,9 @@ class X86_64 final : public Architecture {
   FunctionFlow analyse_function(std::span<const uint8_t> text, Address entry, uint64_t size,
                                 const MemoryReader& read) const override {
     return x86_64::analyse_function(text, entry, size, read);
+  }
+  std::vector<FunctionExit> find_exits(std::span<const uint8_t> function) const override {
+    return x86_64::find_exits(function);
   }
   bool land_nearby(SitePlan& plan, Address landing) const override { return x86_64::land_nearby(plan, landing); }
   SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) const override {
