@@ -238,7 +238,7 @@ TEST(Thread, FreedSlotIsCleanForItsNextOwner) {
   ASSERT_TRUE(spile_rt_enter(&context));
   ASSERT_NE(spile_rt_return_enter(&context, reinterpret_cast<uint64_t>(&word) + 8, 1), nullptr);
   abi::ThreadSlot* slot = context.slot;
-  slot->busy = slot->shadow_depth = 0;  // as the controller frees it
+  slot->busy = 0;  // as the controller frees it
   slot->owner = 0;
   std::thread([&] {
     Context next{};
