@@ -1,7 +1,9 @@
-// procfs("x").read and .write, with .maxsize(N) and .umask(N) before the last: handlers of the controller, run when
+// procfs("x").read and .write, with .umask(N) before that and .maxsize(N) before or behind it: handlers of the controller, run when
 // somebody reads or writes the file (session/procfs_files.h). procfs.read without a name is the file "command".
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "probes/family.h"
 
@@ -17,41 +19,59 @@ std::vector<std::string> components(const syntax::ProbePoint&, size_t) {
   return {"read", "write", "maxsize", "umask"};
 }
 
+// A path of plain names, below the run's folder.
+bool is_file_name(const std::string& path) {
+  for (size_t begin = 0; begin <= path.size();) {
+    size_t end = std::min(path.find('/', begin), path.size());
+    std::string name = path.substr(begin, end - begin);
+    if (name.empty() || name.size() > 255 || name == "." || name == "..") return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
 Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
   const auto& parts = point.components;
   if (parts[0].number) return unexpected_component(point, 0, {"procfs"});
   sema::ResolvedPoint made;
   made.text = text_of(point);
   made.procfs_name = parts[0].text.value_or("command");
-  const std::string& name = made.procfs_name;
-  if (name.empty() || name.size() > 255 || name == "." || name == ".." || name.find('/') != std::string::npos) {
-    return Error{fmt::format("'{}' is no name of a file for '{}'", name, made.text), "a name without '/'"};
+  if (!is_file_name(made.procfs_name)) {
+    return Error{fmt::format("'{}' is no name of a file for '{}'", made.procfs_name, made.text),
+                 "names, with '/' between those of folders"};
   }
+  bool has_kind = false;
   for (size_t i = 1; i < parts.size(); ++i) {
-    bool last = i + 1 == parts.size();
-    if (!last && parts[i].name == "umask" && parts[i].number) {
-      made.procfs_umask = *parts[i].number & 0777;
-    } else if (!last && parts[i].name == "maxsize" && parts[i].number) {
-      if (*parts[i].number < 1) return Error{fmt::format("the size in '{}' is out of range", made.text), ""};
-    } else if (last && (parts[i].name == "read" || parts[i].name == "write") && !parts[i].number && !parts[i].text) {
-      made.kind = parts[i].name == "read" ? sema::ProbeKind::kProcfsRead : sema::ProbeKind::kProcfsWrite;
-      return Points{made};
+    const syntax::PointComponent& part = parts[i];
+    if (!has_kind && part.name == "umask" && part.number) {
+      made.procfs_umask = *part.number & 0777;
+    } else if (part.name == "maxsize" && part.number && made.procfs_maxsize == 0) {
+      if (*part.number < 1) return Error{fmt::format("the size in '{}' is out of range", made.text), ""};
+      made.procfs_maxsize = *part.number;
+    } else if (!has_kind && (part.name == "read" || part.name == "write") && !part.number && !part.text) {
+      has_kind = true;
+      made.kind = part.name == "read" ? sema::ProbeKind::kProcfsRead : sema::ProbeKind::kProcfsWrite;
     } else {
       return unexpected_component(point, i, components(point, i));
     }
   }
-  return Error{fmt::format("'{}' needs .read or .write at its end", made.text), ""};
+  if (!has_kind) return Error{fmt::format("'{}' needs .read or .write at its end", made.text), ""};
+  return Points{made};
 }
 
 }  // namespace
 
 const Family procfs_family = {"procfs", takes, resolve, components,
-    {"procfs.read", "procfs.write", "procfs.umask(number).read", "procfs.umask(number).write",
-     "procfs.maxsize(number).read", "procfs.maxsize(number).write",
-     "procfs.maxsize(number).umask(number).read", "procfs.maxsize(number).umask(number).write",
-     "procfs(string).read", "procfs(string).write", "procfs(string).umask(number).read",
-     "procfs(string).umask(number).write", "procfs(string).maxsize(number).read",
-     "procfs(string).maxsize(number).write", "procfs(string).maxsize(number).umask(number).read",
-     "procfs(string).maxsize(number).umask(number).write"}};
+    {"procfs.read", "procfs.maxsize(number).read", "procfs.read.maxsize(number)", "procfs.write",
+     "procfs.maxsize(number).write", "procfs.write.maxsize(number)", "procfs.umask(number).read",
+     "procfs.umask(number).maxsize(number).read", "procfs.umask(number).read.maxsize(number)",
+     "procfs.umask(number).write", "procfs.umask(number).maxsize(number).write",
+     "procfs.umask(number).write.maxsize(number)", "procfs(string).read",
+     "procfs(string).maxsize(number).read", "procfs(string).read.maxsize(number)", "procfs(string).write",
+     "procfs(string).maxsize(number).write", "procfs(string).write.maxsize(number)",
+     "procfs(string).umask(number).read", "procfs(string).umask(number).maxsize(number).read",
+     "procfs(string).umask(number).read.maxsize(number)", "procfs(string).umask(number).write",
+     "procfs(string).umask(number).maxsize(number).write",
+     "procfs(string).umask(number).write.maxsize(number)"}};
 
 }  // namespace spile::probes

@@ -78,6 +78,7 @@ struct ResolvedPoint {
   int64_t randomize_ns = 0;  // timer.ms(N).randomize(M)
   std::string procfs_name;   // kProcfs*: the file
   int64_t procfs_umask = 0;
+  int64_t procfs_maxsize = 0;  // bytes of one read or write; 0: not said
   pid_t process = 0;         // process(PID)
 };
 

@@ -33,16 +33,17 @@ struct stat status_of(const ProcfsFiles::File* file, fuse_ino_t inode) {
   status.st_ino = inode;
   status.st_uid = geteuid();
   status.st_gid = getegid();
-  status.st_mode = file ? static_cast<mode_t>(S_IFREG | file->mode) : S_IFDIR | 0755;
-  status.st_nlink = file ? 1 : 2;
+  bool is_file = file && !file->is_folder;
+  status.st_mode = is_file ? static_cast<mode_t>(S_IFREG | file->mode) : S_IFDIR | 0755;
+  status.st_nlink = is_file ? 1 : 2;
   status.st_mtime = status.st_ctime = status.st_atime = time(nullptr);
   return status;
 }
 
 void look_up(fuse_req_t request, fuse_ino_t parent, const char* name) {
   auto& files = files_of(request).files;
-  for (size_t i = 0; parent == FUSE_ROOT_ID && i < files.size(); ++i) {
-    if (files[i].name != name) continue;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (files[i].folder != parent || files[i].name != name) continue;
     fuse_entry_param entry{};
     entry.ino = kFirstFile + i;
     entry.attr = status_of(&files[i], entry.ino);
@@ -67,10 +68,11 @@ void set_attributes(fuse_req_t request, fuse_ino_t inode, struct stat*, int, fus
   get_attributes(request, inode, info);
 }
 
-void read_folder(fuse_req_t request, fuse_ino_t, size_t size, off_t offset, fuse_file_info*) {
+void read_folder(fuse_req_t request, fuse_ino_t folder, size_t size, off_t offset, fuse_file_info*) {
   auto& files = files_of(request).files;
   std::string out;
   for (size_t i = 0; i < files.size(); ++i) {
+    if (files[i].folder != folder) continue;
     struct stat status = status_of(&files[i], kFirstFile + i);
     size_t before = out.size();
     out.resize(before + fuse_add_direntry(request, nullptr, 0, files[i].name.c_str(), nullptr, 0));
@@ -82,6 +84,10 @@ void read_folder(fuse_req_t request, fuse_ino_t, size_t size, off_t offset, fuse
 
 void open_file(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   ProcfsFiles::File* file = file_at(request, inode);
+  if (file && file->is_folder) {
+    fuse_reply_err(request, EISDIR);
+    return;
+  }
   int access = info->flags & O_ACCMODE;
   bool reads = access != O_WRONLY, writes = access != O_RDONLY;
   if (!file || (reads && file->read_probe < 0) || (writes && file->write_probe < 0)) {
@@ -89,6 +95,7 @@ void open_file(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
     return;
   }
   auto* content = new std::string(reads ? files_of(request).handlers.read(file->read_probe) : std::string());
+  if (content->size() > file->read_most) content->resize(file->read_most);
   info->fh = reinterpret_cast<uint64_t>(content);
   ++files_of(request).open_count;
   info->direct_io = 1;  // sizes are not known before
@@ -102,7 +109,11 @@ void read_file(fuse_req_t request, fuse_ino_t, size_t size, off_t offset, fuse_f
 }
 
 void write_file(fuse_req_t request, fuse_ino_t inode, const char* bytes, size_t size, off_t, fuse_file_info*) {
-  files_of(request).handlers.write(file_at(request, inode)->write_probe, {bytes, size});
+  const ProcfsFiles::File& file = *file_at(request, inode);
+  size_t most = std::min(file.write_most, files_of(request).handlers.string_most);
+  for (size_t at = 0; at < size; at += most) {
+    files_of(request).handlers.write(file.write_probe, {bytes + at, std::min(most, size - at)});
+  }
   fuse_reply_write(request, size);
 }
 
@@ -149,20 +160,45 @@ bool ProcfsFiles::wanted(const sema::Program& program) {
   });
 }
 
+// The file of that path, made where it is not there, with the folders on the way.
+Result<ProcfsFiles::File*> ProcfsFiles::file_named(const std::string& path) {
+  size_t folder = FUSE_ROOT_ID;
+  for (size_t begin = 0;;) {
+    size_t end = path.find('/', begin);
+    bool is_folder = end != std::string::npos;
+    std::string name = path.substr(begin, is_folder ? end - begin : end);
+    auto found = std::find_if(files.begin(), files.end(), [&](const File& f) { return f.folder == folder && f.name == name; });
+    if (found == files.end()) {
+      File made;
+      made.name = name;
+      made.folder = folder;
+      made.is_folder = is_folder;
+      found = files.insert(found, std::move(made));
+    }
+    if (found->is_folder != is_folder) return Error{fmt::format("procfs(\"{}\"): '{}' is a folder for one probe and a file for another", path, name), {}};
+    if (!is_folder) return &*found;
+    folder = kFirstFile + static_cast<size_t>(found - files.begin());
+    begin = end + 1;
+  }
+}
+
+Result<void> ProcfsFiles::add(const sema::Probe& probe, const sema::ResolvedPoint& point) {
+  bool reads = probe.kind == sema::ProbeKind::kProcfsRead, writes = probe.kind == sema::ProbeKind::kProcfsWrite;
+  if (!reads && !writes) return {};
+  TRY(File * file, file_named(point.procfs_name));
+  int& slot = reads ? file->read_probe : file->write_probe;
+  if (slot >= 0) return Error{fmt::format("{}: another probe does the same", point.text), "give each its own name"};
+  slot = probe.index;
+  if (point.procfs_maxsize > 0) (reads ? file->read_most : file->write_most) = static_cast<size_t>(point.procfs_maxsize);
+  file->mode |= (reads ? 0444 : 0222) & ~static_cast<int>(point.procfs_umask);
+  return {};
+}
+
 Result<std::unique_ptr<ProcfsFiles>> ProcfsFiles::mount(const sema::Program& program, const std::string& name, Handlers handlers) {
   std::unique_ptr<ProcfsFiles> made(new ProcfsFiles);
   made->handlers = std::move(handlers);
   for (const sema::Probe& probe : program.probes) {
-    bool reads = probe.kind == sema::ProbeKind::kProcfsRead, writes = probe.kind == sema::ProbeKind::kProcfsWrite;
-    if (!reads && !writes) continue;
-    for (const sema::ResolvedPoint& point : probe.points) {
-      auto file = std::find_if(made->files.begin(), made->files.end(), [&](const File& f) { return f.name == point.procfs_name; });
-      if (file == made->files.end()) file = made->files.insert(file, File{point.procfs_name});
-      int& slot = reads ? file->read_probe : file->write_probe;
-      if (slot >= 0) return Error{fmt::format("{}: another probe does the same", point.text), "give each its own name"};
-      slot = probe.index;
-      file->mode |= (reads ? 0444 : 0222) & ~static_cast<int>(point.procfs_umask);
-    }
+    for (const sema::ResolvedPoint& point : probe.points) TRY_DO(made->add(probe, point));
   }
 
   if (access("/dev/fuse", R_OK | W_OK) != 0) {

@@ -3,8 +3,9 @@
 //
 //   /run/spile/PID/         for root;  $XDG_RUNTIME_DIR/spile/PID/ or /tmp/spile-UID/PID/ for others (-m NAME: NAME for PID)
 //
-// A read probe runs when its file is opened for reading: what is read then is what $value was set to. A write probe runs
-// for each write(2). One thread: everything happens in serve(). The folder goes with the run; what a killed one has left
+// A read probe runs when its file is opened for reading: what is read then is what $value was set to, at most .maxsize(N)
+// bytes of it. A write probe runs for each write(2), and once more for each part of one that is longer than a string or
+// .maxsize(N). Names with '/' are in folders. One thread: everything happens in serve(). The folder goes with the run; what a killed one has left
 // (its files say "Transport endpoint is not connected") goes with the next.
 
 #include <functional>
@@ -23,6 +24,7 @@ class ProcfsFiles {
   struct Handlers {
     std::function<std::string(int probe)> read;
     std::function<void(int probe, std::string_view text)> write;
+    size_t string_most = SIZE_MAX;  // bytes that one write probe can take
   };
   static bool wanted(const sema::Program& program);
   static Result<std::unique_ptr<ProcfsFiles>> mount(const sema::Program& program, const std::string& name, Handlers handlers);
@@ -36,8 +38,11 @@ class ProcfsFiles {
   void serve();
 
   struct File {
-    std::string name;
+    std::string name;   // the last part of its path
+    size_t folder = 0;  // inode number; 1: the root
+    bool is_folder = false;
     int read_probe = -1, write_probe = -1;
+    size_t read_most = SIZE_MAX, write_most = SIZE_MAX;
     int mode = 0;
   };
   std::vector<File> files;  // inode numbers are 2 and up
@@ -46,6 +51,8 @@ class ProcfsFiles {
 
  private:
   ProcfsFiles() = default;
+  Result<void> add(const sema::Probe& probe, const sema::ResolvedPoint& point);
+  Result<File*> file_named(const std::string& path);
   std::string folder_;
   fuse_session* session_ = nullptr;
 };

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <map>
 
 #include "session/arena.h"
 #include "session/controller.h"
@@ -221,33 +222,66 @@ Result<void> ScriptRun::wait_and_collect() {
   return {};
 }
 
-Result<void> ScriptRun::serve_procfs() {
-  int value = -1;
-  for (const syntax::Global* global : program_.globals) {
-    if (global->name == kProcfsValue) value = global->index;
+// $value of procfs probes, see procfs_value.h.
+class ProcfsValue {
+ public:
+  ProcfsValue(const sema::Program& program, Controller& controller)
+      : controller_(controller), room_(static_cast<size_t>(program.limits.max_string_length)) {
+    for (const syntax::Global* global : program.globals) {
+      if (global->name == kProcfsValue) value_ = global->index;
+      if (global->name == kProcfsParts) parts_ = global->index;
+      if (global->name == kProcfsCount) count_ = global->index;
+    }
   }
+
+  // As `$value = text`; what does not fit into a string is cut off.
+  void set(std::string_view text) {
+    std::string padded((room_ + 7) & ~size_t{7}, '\0');
+    text.copy(padded.data(), room_ - 1);
+    int64_t none = 0;
+    if (value_ >= 0) controller_.put_element(value_, {}, padded.data());
+    if (parts_ >= 0) controller_.clear_global(parts_);
+    if (count_ >= 0) controller_.put_element(count_, {}, &none);
+  }
+
+  std::string get() {
+    std::map<int64_t, std::string> parts;
+    auto take = [&](int64_t number, const void* string) { parts[number] = static_cast<const char*>(string); };
+    auto take_part = [&](std::span<const char> key, const void* string) {
+      int64_t number = 0;
+      memcpy(&number, key.data(), std::min(key.size(), sizeof number));
+      take(number, string);
+    };
+    if (parts_ >= 0) controller_.for_each_element(parts_, take_part);
+    if (value_ >= 0) controller_.for_each_element(value_, [&](auto, const void* string) { take(INT64_MAX, string); });
+    std::string text;
+    for (const auto& [number, part] : parts) text += part;
+    return text;
+  }
+
+ private:
+  Controller& controller_;
+  size_t room_;
+  int value_ = -1, parts_ = -1, count_ = -1;
+};
+
+Result<void> ScriptRun::serve_procfs() {
+  auto value = std::make_shared<ProcfsValue>(program_, *controller_);
   auto run = [this](int probe) {
     Result<void> ran = run_controller_probe(probe);
     if (!ran.ok()) fmt::print(stderr, "ERROR: {}\n", ran.error().message);
   };
-  auto set = [this, value](std::string_view text) {
-    // Strings are of fixed size in memory: what does not fit is cut off.
-    std::string padded(static_cast<size_t>((program_.limits.max_string_length + 7) & ~int64_t{7}), '\0');
-    text.copy(padded.data(), static_cast<size_t>(program_.limits.max_string_length) - 1);
-    if (value >= 0) controller_->put_element(value, {}, padded.data());
-  };
   ProcfsFiles::Handlers handlers;
-  handlers.read = [this, run, set, value](int probe) {
-    set("");
+  handlers.read = [run, value](int probe) {
+    value->set("");
     run(probe);
-    std::string text;
-    if (value >= 0) controller_->for_each_element(value, [&](auto, const void* string) { text = static_cast<const char*>(string); });
-    return text;
+    return value->get();
   };
-  handlers.write = [run, set](int probe, std::string_view text) {
-    set(text);
+  handlers.write = [run, value](int probe, std::string_view text) {
+    value->set(text);
     run(probe);
   };
+  handlers.string_most = static_cast<size_t>(program_.limits.max_string_length) - 1;
   TRY(procfs_, ProcfsFiles::mount(program_, options_.module_name, std::move(handlers)));
   if (options_.verbosity > 0) fmt::print(stderr, "procfs files are in {}\n", procfs_->folder());
   return {};

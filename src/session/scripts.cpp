@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 
+#include "sema/program.h"
 #include "session/library.h"
 #include "session/procfs_value.h"
 
@@ -67,6 +68,15 @@ void warn_unused_arguments(const std::vector<syntax::Script>& scripts, const Opt
   }
 }
 
+// MAXSTRINGLEN, as far as it is one: apply_settings() refuses what is none.
+int64_t string_length(const Options& options) {
+  int64_t length = sema::Limits().max_string_length;
+  for (const std::string& limit : options.limits) {
+    if (limit.starts_with("MAXSTRINGLEN=")) length = strtoll(limit.c_str() + limit.find('=') + 1, nullptr, 10);
+  }
+  return length;
+}
+
 }  // namespace
 
 syntax::ParseOptions parse_settings(const Options& options) {
@@ -115,7 +125,7 @@ Result<LoadedScripts> load_scripts(const Options& options, SourceFiles& files, D
   if (!diagnostics.has_errors()) warn_unused_arguments(scripts, options, used_arguments, diagnostics);
   // The library is only looked into for scripts that parse: their errors come first.
   if (!diagnostics.has_errors()) library.complete(scripts, diagnostics);
-  declare_procfs_value(scripts);
+  if (options.last_pass > 1) declare_procfs_value(scripts, string_length(options), files);  // -p1 shows what was written
   return loaded;
 }
 
