@@ -333,6 +333,10 @@ std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module
     if (is_placed(group)) refuse_returns(group, module, requests, text);
   }
   std::set<Group*> spoilt = find_far_targets(groups, text);
+  // Go's goroutines begin as if called by runtime.goexit, with the return address one byte, a nop, behind its entry.
+  for (Group& group : groups) {
+    if (module.go && is_window(group) && machine.begins_with_short_nop(text.at(group.entry, 1))) spoilt.insert(&group);
+  }
   Layout layout(space, groups, text, flows);
   for (size_t i = groups.size(); i-- > 0;) layout.settle(i, spoilt.contains(&groups[i]));
   for (Group& group : groups) {

@@ -171,6 +171,8 @@ class Architecture {
   // text: from the entry, with lookahead. read: of any memory, for jump tables.
   virtual FunctionFlow analyse_function(std::span<const uint8_t> text, Address entry, uint64_t size,
                                         const MemoryReader& read) const = 0;
+  // A nop of one byte.
+  virtual bool begins_with_short_nop(std::span<const uint8_t> function) const = 0;
   // Tail jumps are none.
   virtual std::vector<FunctionExit> find_exits(std::span<const uint8_t> function) const = 0;
   // A patch that displaces the one instruction at `at` only, so that no branch can spoil it: kPunned if there are ranges,
