@@ -87,7 +87,7 @@ def python():
     if subprocess.run([binary, "-c", "import test.test_grammar"], capture_output=True).returncode:
         st.skip("libpython3.11-testsuite is not installed")
     tests = ["test_grammar", "test_json", "test_re", "test_generators", "test_exceptions", "test_dict", "test_list", "test_struct",
-             "test_string", "test_coroutines", "test_subprocess"]
+             "test_string", "test_coroutines"]
     return compare("python", binary, [binary, "-m", "test", "-q", *tests],
                    volatile=[r"(?m)^Total duration.*$", r"(?m)^.*(in \d.*sec|slow|duration).*$"])
 
