@@ -24,7 +24,6 @@ using namespace syntax;
 
 // Functions of SystemTap's library that people will try and that later versions bring.
 constexpr std::string_view kLaterFunctions[] = {
-    "caller",
     "thread_indent",
     "indent",
     "tokenize",
