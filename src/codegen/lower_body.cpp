@@ -168,6 +168,11 @@ void Lowering::lower_probe(const sema::Probe& body) {
   place_locals(body.locals);
   open_frame();
   prepare_match_memory();
+  if (body.domain == sema::Domain::kTarget && unit.targets_exit()) {
+    llvm::BasicBlock* going_on = block("going_on");
+    b.CreateCondBr(call("spile_rt_exiting", b.getInt1Ty(), {context}), done, going_on);
+    b.SetInsertPoint(going_on);
+  }
   if (body.condition) {
     llvm::BasicBlock* wanted = block("wanted");
     b.CreateCondBr(lower_condition(*body.condition), wanted, done);

@@ -38,7 +38,7 @@ class Handler {
   const sema::Probe& probe(int index) const { return unit_.program.probes[static_cast<size_t>(index)]; }
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function_); }
   bool all_light(const std::vector<int>& probes) const {
-    return std::all_of(probes.begin(), probes.end(), [&](int index) { return probe(index).only_accumulates; });
+    return !unit_.targets_exit() && std::all_of(probes.begin(), probes.end(), [&](int index) { return probe(index).only_accumulates; });
   }
 
   Unit& unit_;

@@ -1,5 +1,6 @@
 #include "codegen/unit.h"
 
+#include <algorithm>
 #include <set>
 
 #include "abi/record.h"
@@ -120,18 +121,37 @@ llvm::Constant* Unit::return_flags() {
   return return_flags_;
 }
 
+static bool calls(const syntax::Statement& body, std::initializer_list<std::string_view> names) {
+  bool found = false;
+  syntax::for_each_expression(body, [&](const syntax::Expression& e) {
+    const auto* call = syntax::as<syntax::Call>(e);
+    if (!call || call->intrinsic < 0) return;
+    std::string_view name = sema::intrinsics()[static_cast<size_t>(call->intrinsic)].name;
+    found |= std::find(names.begin(), names.end(), name) != names.end();
+  });
+  return found;
+}
+
 bool Unit::functions_abort() {
-  if (functions_abort_) return *functions_abort_;
-  bool used = false;
-  for (const syntax::Function* function : program.functions) {
-    if (!function->body) continue;
-    syntax::for_each_expression(static_cast<const syntax::Statement&>(*function->body), [&](const syntax::Expression& e) {
-      const auto* call = syntax::as<syntax::Call>(e);
-      used |= call && call->intrinsic >= 0 && sema::intrinsics()[static_cast<size_t>(call->intrinsic)].name == "abort";
-    });
+  if (!functions_abort_)
+    functions_abort_ = std::any_of(program.functions.begin(), program.functions.end(),
+                                   [](const syntax::Function* f) { return f->body && calls(*f->body, {"abort"}); });
+  return *functions_abort_;
+}
+
+bool Unit::targets_exit() {
+  if (targets_exit_) return *targets_exit_;
+  bool any_target = false, exits = false;
+  for (const sema::Probe& probe : program.probes) {
+    if (probe.domain != sema::Domain::kTarget) continue;
+    any_target = true;
+    exits = exits || calls(*probe.body, {"exit", "abort"});
   }
-  functions_abort_ = used;
-  return used;
+  // Which functions they reach is not asked: it costs a load of the arena's head at most.
+  for (const syntax::Function* function : program.functions)
+    exits = exits || (any_target && function->body && calls(*function->body, {"exit", "abort"}));
+  targets_exit_ = exits;
+  return exits;
 }
 
 llvm::Function* Unit::raise_function() {

@@ -57,6 +57,8 @@ class Unit {
   bool asks_for_site();
   // Whether any script function may abort().
   bool functions_abort();
+  // Whether a probe of a traced program may call exit(): no new probes of it are to fire then.
+  bool targets_exit();
 
   // void(Context*, i32 error, i64, i64): writes an error record. Out of line: cold, and keeps its caller's registers.
   llvm::Function* raise_function();
@@ -77,7 +79,7 @@ class Unit {
   std::map<std::string, SiteTables> site_tables_;
   llvm::Constant* return_flags_ = nullptr;
   std::map<std::string, RegexConstants> regexes_;
-  std::optional<bool> asks_for_site_, functions_abort_, remembers_matches_;
+  std::optional<bool> asks_for_site_, functions_abort_, targets_exit_, remembers_matches_;
   std::set<std::pair<const syntax::Global*, bool>> accessors_;
   llvm::Function* raise_ = nullptr;
   std::optional<Error> refusal_;

@@ -154,6 +154,10 @@ SPILE_INLINE void spile_rt_exit_session(Context* context) {
   store_relaxed(&context->arena->exit_requested, 1u);
 }
 
+SPILE_INLINE bool spile_rt_exiting(Context* context) {
+  return load_relaxed(&context->arena->exit_requested) != 0;
+}
+
 }  // extern "C"
 
 }  // namespace spile::rt
