@@ -306,6 +306,7 @@ constexpr OptionSpec kOptions[] = {
     {'s', nullptr, Takes::kValue, "MIB", "output buffer of each thread", take_buffer},
     {'b', nullptr, Takes::kNothing, "", "bulk mode: a binary file for each thread, see --merge", set<&Options::bulk>},
     {0, "merge", Takes::kNothing, "", "the FILEs of -b as text, in order", ask<&Reading::merge>},
+    {0, "http", Takes::kValue, "[ADDR:]PORT", "serve procfs files over HTTP, on the loopback interface", take<&Options::http>, true},
     {'F', nullptr, Takes::kNothing, "", "flight recorder: run in the background, keep the last output",
      set<&Options::flight_recorder>},
     {0, "flight-dump", Takes::kValue, "PID", "print what the flight recorder PID holds", take_flight_dump},

@@ -59,6 +59,7 @@ struct Options {
   bool flight_recorder = false;                // -F
   uint64_t rotate_bytes = 0;                   // -S SIZE[,N]; 0: one file
   uint32_t rotate_files = 0;                   // 0: keep all
+  std::string http;                            // --http [ADDRESS:]PORT; empty: no
   Color color = Color::kAuto;
 
   // How the passes go.

@@ -15,6 +15,7 @@
 #include "session/arena.h"
 #include "session/controller.h"
 #include "session/flight_recorder.h"
+#include "session/http_files.h"
 #include "session/kernel_side.h"
 #include "session/output.h"
 #include "session/process_watch.h"
@@ -90,6 +91,7 @@ class ScriptRun {
   Timers timers_;
   FlightSocket flight_;
   std::unique_ptr<ProcfsFiles> procfs_;
+  std::unique_ptr<HttpFiles> http_;
 
   int64_t started_ = 0;
   int64_t next_collection_ = 0;
@@ -156,7 +158,7 @@ Result<void> ScriptRun::start() {
     watch_.start(target_->processes());
     TRY_DO(target_->resume());
   }
-  if (ProcfsFiles::wanted(program_)) {
+  if (ProcfsFiles::wanted(program_) || !options_.http.empty()) {
     TRY_DO(serve_procfs());
   }
   timers_.start(monotonic_ns());
@@ -196,15 +198,16 @@ Result<void> ScriptRun::wait_and_collect() {
   if (options_.time_limit_ns > 0) until = std::min(until, started_ + options_.time_limit_ns);
   int64_t wait = std::max<int64_t>(until - now, 0);
 
-  pollfd descriptors[5] = {{signals_.fd(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}, {flight_.fd(), POLLIN, 0},
-                           {procfs_ ? procfs_->fd() : -1, POLLIN, 0}};
+  pollfd descriptors[6] = {{signals_.fd(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}, {flight_.fd(), POLLIN, 0},
+                           {procfs_ ? procfs_->fd() : -1, POLLIN, 0}, {http_ ? http_->fd() : -1, POLLIN, 0}};
   if (target_) descriptors[1].fd = target_->wait_fd();
   if (kernel_) descriptors[2].fd = kernel_->poll_fd();
   timespec timeout{wait / 1'000'000'000, wait % 1'000'000'000};
-  ppoll(descriptors, 5, &timeout, nullptr);
+  ppoll(descriptors, 6, &timeout, nullptr);
 
   if (descriptors[0].revents != 0) take_signals();
   if (descriptors[4].revents != 0) procfs_->serve();
+  if (descriptors[5].revents != 0) http_->serve();
   if (descriptors[3].revents != 0) flight_.serve(output_->file());
   if (target_ && descriptors[1].revents != 0) {
     TRY_DO(target_->poll(*arena_, 0));
@@ -282,7 +285,19 @@ Result<void> ScriptRun::serve_procfs() {
     run(probe);
   };
   handlers.string_most = static_cast<size_t>(program_.limits.max_string_length) - 1;
-  TRY(procfs_, ProcfsFiles::mount(program_, options_.module_name, std::move(handlers)));
+  if (!options_.http.empty()) {
+    TRY(http_, HttpFiles::listen(options_.http, program_, handlers.read));
+    if (options_.verbosity > 0) fmt::print(stderr, "procfs files are at {}\n", http_->url());
+  }
+  if (!ProcfsFiles::wanted(program_)) return {};
+  auto mounted = ProcfsFiles::mount(program_, options_.module_name, std::move(handlers));
+  // With --http, files are not the only way.
+  if (!mounted.ok() && !http_) return std::move(mounted).error();
+  if (!mounted.ok()) {
+    if (!options_.suppress_warnings) fmt::print(stderr, "WARNING: {}\n", mounted.error().message);
+    return {};
+  }
+  procfs_ = std::move(*mounted);
   if (options_.verbosity > 0) fmt::print(stderr, "procfs files are in {}\n", procfs_->folder());
   return {};
 }
@@ -364,6 +379,7 @@ void ScriptRun::run_sample(int probe, const abi::Subject& sample) {
 // Nothing is hit from here on; every target is as it was.
 Result<void> ScriptRun::stop() {
   procfs_.reset();
+  http_.reset();
   arena_->header().enabled = 0;
   output_->collect(*arena_);  // whoever waits for room in a ring goes on, and out
   sampler_.stop();

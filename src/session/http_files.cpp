@@ -1,0 +1,207 @@
+#include "session/http_files.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include <charconv>
+#include <cstring>
+#include <map>
+
+#include "base/unique_fd.h"
+
+namespace spile::session {
+
+namespace {
+
+constexpr size_t kMostConnections = 16;
+constexpr size_t kMostRequest = 4096;
+constexpr int64_t kMostSeconds = 5;
+
+struct Connection {
+  UniqueFd socket;
+  std::string request, reply;
+  size_t sent = 0;
+  int64_t since = 0;
+  bool finishing = false;  // all is sent; to close with bytes unread would take the reply back (RFC 9112, 9.6)
+};
+
+int64_t seconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec;
+}
+
+Result<sockaddr_in> parse_place(const std::string& where) {
+  size_t colon = where.rfind(':');
+  std::string address = colon == std::string::npos ? "127.0.0.1" : where.substr(0, colon);
+  std::string port = colon == std::string::npos ? where : where.substr(colon + 1);
+  if (address == "localhost") address = "127.0.0.1";
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  uint16_t number = 0;
+  auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  bool is_port = !port.empty() && error == std::errc() && end == port.data() + port.size();
+  if (!is_port || inet_pton(AF_INET, address.c_str(), &place.sin_addr) != 1) {
+    return Error{fmt::format("--http={}: no address and port", where), "--http=9100 or --http=127.0.0.1:9100"};
+  }
+  if (ntohl(place.sin_addr.s_addr) >> 24 != 127) {
+    return Error{fmt::format("--http={}: only the loopback interface is served, 127.0.0.1", where),
+                 "let a proxy or ssh carry it further"};
+  }
+  place.sin_port = htons(number);
+  return place;
+}
+
+std::string reply_of(const char* status, const char* type, const std::string& body, bool with_body) {
+  return fmt::format("HTTP/1.0 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{}", status, type,
+                     body.size(), with_body ? body : std::string());
+}
+
+// The value of a header, or "". Names are compared without case.
+std::string header(const std::string& request, std::string_view name) {
+  for (size_t at = request.find("\r\n"); at != std::string::npos; at = request.find("\r\n", at + 2)) {
+    if (strncasecmp(request.c_str() + at + 2, name.data(), name.size()) != 0) continue;
+    size_t begin = request.find_first_not_of(' ', at + 2 + name.size());
+    return request.substr(begin, request.find("\r\n", begin) - begin);
+  }
+  return {};
+}
+
+bool names_this_host(const std::string& host) {
+  std::string name = host.substr(0, host.find(':'));
+  in_addr address;
+  return host.empty() || name == "localhost" || (inet_pton(AF_INET, name.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
+}
+
+}  // namespace
+
+struct HttpFiles::State {
+  UniqueFd listener, events;
+  sockaddr_in place{};
+  std::map<std::string, int> probes;  // by path without the first '/'
+  Read read;
+  std::map<int, Connection> connections;
+
+  void accept_one() {
+    UniqueFd socket(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!socket || connections.size() >= kMostConnections) return;  // closed: the caller may try again
+    int number = socket.get();
+    epoll_event event{EPOLLIN, {.fd = number}};
+    if (epoll_ctl(events.get(), EPOLL_CTL_ADD, number, &event) != 0) return;
+    connections[number] = Connection{std::move(socket), {}, {}, 0, seconds()};
+  }
+
+  // False: it is done with.
+  bool go_on(Connection& connection) {
+    if (connection.finishing) {
+      char rest[4096];
+      ssize_t got = recv(connection.socket.get(), rest, sizeof rest, 0);
+      return got > 0 || (got < 0 && errno == EAGAIN);
+    }
+    if (connection.reply.empty()) {
+      char bytes[1024];
+      ssize_t got = recv(connection.socket.get(), bytes, sizeof bytes, 0);
+      if (got <= 0) return got < 0 && errno == EAGAIN;
+      connection.request.append(bytes, static_cast<size_t>(got));
+      bool whole = connection.request.find("\r\n\r\n") != std::string::npos;
+      if (!whole && connection.request.size() < kMostRequest) return true;
+      connection.reply = whole ? answer(connection.request) : reply_of("431 Request Header Fields Too Large", "text/plain", "", true);
+      wait_for(connection, EPOLLOUT);
+    }
+    ssize_t sent = send(connection.socket.get(), connection.reply.data() + connection.sent, connection.reply.size() - connection.sent, MSG_NOSIGNAL);
+    if (sent < 0) return errno == EAGAIN;
+    connection.sent += static_cast<size_t>(sent);
+    if (connection.sent < connection.reply.size()) return true;
+    shutdown(connection.socket.get(), SHUT_WR);
+    connection.finishing = true;
+    wait_for(connection, EPOLLIN);
+    return true;
+  }
+
+  void wait_for(const Connection& connection, uint32_t what) const {
+    epoll_event event{what, {.fd = connection.socket.get()}};
+    epoll_ctl(events.get(), EPOLL_CTL_MOD, connection.socket.get(), &event);
+  }
+
+  void drop_old() {
+    int64_t oldest = seconds() - kMostSeconds;
+    std::erase_if(connections, [&](const auto& entry) { return entry.second.since < oldest; });
+  }
+
+  std::string answer(const std::string& request) {
+    bool head = request.starts_with("HEAD /");
+    if (!head && !request.starts_with("GET /")) return reply_of("405 Method Not Allowed", "text/plain", "only GET and HEAD\n", true);
+    if (!names_this_host(header(request, "Host:"))) return reply_of("403 Forbidden", "text/plain", "not a name of this host\n", !head);
+    size_t begin = head ? 6 : 5;
+    std::string path = request.substr(begin, request.find_first_of(" ?\r", begin) - begin);
+    if (path.empty()) {
+      std::string names;
+      for (const auto& [name, probe] : probes) names += name + "\n";
+      return reply_of("200 OK", "text/plain; charset=utf-8", names, !head);
+    }
+    auto found = probes.find(path);
+    if (found == probes.end()) return reply_of("404 Not Found", "text/plain", "no such file\n", !head);
+    const char* type = path.ends_with(".json") ? "application/json" : "text/plain; version=0.0.4; charset=utf-8";
+    return reply_of("200 OK", type, read(found->second), !head);
+  }
+};
+
+HttpFiles::HttpFiles(std::unique_ptr<State> state) : state_(std::move(state)) {}
+HttpFiles::~HttpFiles() = default;
+
+Result<std::unique_ptr<HttpFiles>> HttpFiles::listen(const std::string& where, const sema::Program& program, Read read) {
+  auto state = std::make_unique<State>();
+  TRY(state->place, parse_place(where));
+  for (const sema::Probe& probe : program.probes) {
+    if (probe.kind != sema::ProbeKind::kProcfsRead) continue;
+    for (const sema::ResolvedPoint& point : probe.points) {
+      if ((point.procfs_umask & 0004) == 0) state->probes[point.procfs_name] = probe.index;
+    }
+  }
+  if (state->probes.empty()) {
+    return Error{"--http: the script has nothing to serve", "procfs read probes, prometheus and json_data are served"};
+  }
+  state->read = std::move(read);
+  state->listener = UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  state->events = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
+  int one = 1;
+  setsockopt(state->listener.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  auto* address = reinterpret_cast<sockaddr*>(&state->place);
+  socklen_t size = sizeof state->place;
+  epoll_event event{EPOLLIN, {.fd = state->listener.get()}};
+  if (bind(state->listener.get(), address, size) != 0 || ::listen(state->listener.get(), kMostConnections) != 0 ||
+      getsockname(state->listener.get(), address, &size) != 0 ||
+      epoll_ctl(state->events.get(), EPOLL_CTL_ADD, state->listener.get(), &event) != 0) {
+    return Error::from_errno(fmt::format("--http: listen at {}", where), errno, "another port, or 0 for any that is free");
+  }
+  return std::unique_ptr<HttpFiles>(new HttpFiles(std::move(state)));
+}
+
+std::string HttpFiles::url() const {
+  char address[INET_ADDRSTRLEN] = {};
+  inet_ntop(AF_INET, &state_->place.sin_addr, address, sizeof address);
+  return fmt::format("http://{}:{}/", address, ntohs(state_->place.sin_port));
+}
+
+int HttpFiles::fd() const { return state_->events.get(); }
+
+void HttpFiles::serve() {
+  epoll_event ready[8];
+  state_->drop_old();
+  int count = epoll_wait(state_->events.get(), ready, 8, 0);
+  for (int i = 0; i < count; ++i) {
+    if (ready[i].data.fd == state_->listener.get()) {
+      state_->accept_one();
+      continue;
+    }
+    auto found = state_->connections.find(ready[i].data.fd);
+    if (found != state_->connections.end() && !state_->go_on(found->second)) state_->connections.erase(found);
+  }
+}
+
+}  // namespace spile::session
