@@ -129,8 +129,11 @@ int Compiler::effort(const Job& job) const {
   const sema::Limits& limits = program_.limits;
   bool runs_long = limits.max_action > kManyActions || limits.max_action_interruptible > kManyActions;
   bool is_hot = job.name == "target" || runs_long;
-  bool is_much = job.module->module().getInstructionCount() > kMuchCode;
-  return options_.optimisation == 2 && (!is_hot || is_much) ? kQuick : options_.optimisation;
+  const unsigned size = job.module->module().getInstructionCount();
+  // Code made quickly has a stack slot for every value, and a handler in a process is on somebody else's stack: up to here,
+  // the frame has no more than some 4 KiB.
+  bool may_be_quick = job.name != "target" || size <= 4 * kMuchCode;
+  return options_.optimisation == 2 && may_be_quick && (!is_hot || size > kMuchCode) ? kQuick : options_.optimisation;
 }
 
 Result<void> Compiler::build(Job& job) {
