@@ -390,7 +390,7 @@ def tabulate_starts(report, starts, limits):
 
 
 def tabulate_armings(report, armings):
-    rows = [["arming a running program", "functions", "armed, ms", "pause, ms", "least", "most", "peak, MB"]]
+    rows = [["arming a running program", "sites", "armed, ms", "pause, ms", "least", "most", "peak, MB"]]
     for name, entry in armings.items():
         if "failed" in entry:
             report["arming"][name] = {"failed": entry["failed"]}
