@@ -315,6 +315,9 @@ class SymbolResolver {
       call.fallbacks.assign(found.functions.begin() + 1, found.functions.end());
       add_defaults(call, *call.function);
       for (Function* function : found.functions) want(function);
+      // Of the library, in script text: they have no row in the table of intrinsics that says so.
+      if (call.function->from_library && !e_.program.guru && (call.name.starts_with("set_kernel_") || call.name == "panic"))
+        e_.diagnostics.error(name_of(call), fmt::format("'{}' changes the kernel: only in guru mode", call.name)).hint("run with -g");
       return true;
     }
     if (find_intrinsic(call.name) >= 0) return false;
