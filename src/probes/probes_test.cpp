@@ -264,6 +264,7 @@ TEST_F(ProbesTest, RefusesVariablesThatAreNotThere) {
 TEST_F(ProbesTest, RefusesFunctionsThatAreNotThere) {
   expect_error("probe process.function(\"fooo\") { next }", "no function 'fooo' in " + path("sample") + " (");
   expect_error("probe process.function(\"fooo\") { next }", "functions known)");
+  expect_error("probe process.function(\"foo\").exported { next }", "is not exported");
   expect_error("probe process.function(\"fooo\") { next }", "did you mean 'foo'?");
   expect_error("probe process.function(\"foo@other.c\") { next }", "no function 'foo' of file 'other.c'");
   expect_error("probe process.function(\"foo\") { next }", "has no symbols", world_of(path("stripped")));

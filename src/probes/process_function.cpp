@@ -190,7 +190,10 @@ Result<Found> find_functions(TracedWorld& world, const Request& request, debugin
   Found found;
   TRY(std::vector<debuginfo::Function> functions, module.functions({request.spec.name, request.spec.file}));
   for (const debuginfo::Function& function : functions) {
-    if (request.only_exported && !function.exported) continue;
+    if (request.only_exported && !function.exported) {
+      found.reason = "is not exported: no dynamic symbol names it";
+      continue;
+    }
     if (!filter.matches(function.address, 0, function.declared.line)) continue;
     if (function.is_ifunc) {
       found.reason = "only chooses the implementation at load time (IFUNC): calls don't go through it";
