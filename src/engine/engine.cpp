@@ -144,7 +144,7 @@ Result<void> EngineImpl::set_image(abi::CodeImage image, const ArenaGeometry& ge
 }
 
 Result<pid_t> EngineImpl::launch(const LaunchOptions& options) {
-  TRY(Launcher launcher, Launcher::start(options, tracer_->original_mask()));
+  TRY(Launcher launcher, Launcher::start(options));
   pid_t pid = launcher.pid();
   auto process = tracer_->seize_child(pid);
   if (!process.ok()) {

@@ -52,6 +52,13 @@ struct ChildPlan {
   std::optional<gid_t> group;
 };
 
+// As spile's own caller has set it: the session blocks the signals that end it before there is an engine.
+const sigset_t kMaskAtStart = [] {
+  sigset_t mask;
+  sigprocmask(SIG_BLOCK, nullptr, &mask);
+  return mask;
+}();
+
 // Between fork and exec: system calls only, as the controller may have threads.
 [[noreturn]] void run_child(const ChildPlan& plan) {
   char byte;
@@ -61,6 +68,7 @@ struct ChildPlan {
                (!plan.user || setuid(*plan.user) == 0);
   if (ready) {
     sigprocmask(SIG_SETMASK, plan.mask, nullptr);
+    signal(SIGPIPE, SIG_DFL);  // the session ignores it, and what is ignored stays so across exec
     execve(plan.program, plan.arguments, plan.environment);
   }
   int error = errno;
@@ -70,7 +78,7 @@ struct ChildPlan {
 
 }  // namespace
 
-Result<Launcher> Launcher::start(const LaunchOptions& options, const sigset_t& signal_mask) {
+Result<Launcher> Launcher::start(const LaunchOptions& options) {
   if (options.arguments.empty()) return Error{"launch: no program given", ""};
   Launcher launcher;
   launcher.program_ = find_program(options.arguments[0]);
@@ -94,7 +102,7 @@ Result<Launcher> Launcher::start(const LaunchOptions& options, const sigset_t& s
   ChildPlan plan{launcher.program_.c_str(),
                  arguments.data(),
                  options.environment ? environment.data() : environ,
-                 &signal_mask,
+                 &kMaskAtStart,
                  gate_read.get(),
                  report_write.get(),
                  options.user,

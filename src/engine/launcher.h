@@ -6,10 +6,11 @@
 
 namespace spile::engine {
 
-// A child that waits to be traced before it goes on to exec.
+// A child that waits to be traced before it goes on to exec, with the signal mask that this program was started with and
+// SIGPIPE as usual.
 class Launcher {
  public:
-  static Result<Launcher> start(const LaunchOptions& options, const sigset_t& signal_mask);
+  static Result<Launcher> start(const LaunchOptions& options);
 
   pid_t pid() const { return pid_; }
   // It is traced now: lets it exec.

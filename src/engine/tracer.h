@@ -144,7 +144,6 @@ class Tracer {
   // Ended threads are kept until here, since callers may point to them. REQUIRES: nobody does.
   void forget_ended_threads() { graveyard_.clear(); }
 
-  const sigset_t& original_mask() const { return original_mask_; }
   // Of every traced thread.
   long options() const { return kTraceOptions | (wishes_.ends ? PTRACE_O_TRACEEXIT : 0); }
 
