@@ -103,6 +103,19 @@ int completion_kind(Entry::Kind kind) {  // CompletionItemKind
   return 1;
 }
 
+int symbol_kind(Entry::Kind kind) {  // SymbolKind
+  switch (kind) {
+    case Entry::Kind::kFunction:
+      return 12;
+    case Entry::Kind::kGlobal:
+      return 13;
+    case Entry::Kind::kMacro:
+      return 14;
+    default:
+      return 24;  // an alias: Event
+  }
+}
+
 // ---------------------------------------------------------------- the server
 
 struct Refusal {
@@ -191,6 +204,7 @@ class Server {
     if (method == "textDocument/completion") return complete_at(parameters);
     if (method == "textDocument/hover") return hover(parameters);
     if (method == "textDocument/definition") return definition(parameters);
+    if (method == "textDocument/documentSymbol") return symbols(parameters);
     if (is_request) throw Refusal{kNoSuchMethod, "no method '" + method + "'"};
     return nullptr;
   }
@@ -201,7 +215,8 @@ class Server {
     Json capabilities = {{"textDocumentSync", 1},  // whole documents
                          {"completionProvider", completion},
                          {"hoverProvider", true},
-                         {"definitionProvider", true}};
+                         {"definitionProvider", true},
+                         {"documentSymbolProvider", true}};
     return {{"capabilities", capabilities}, {"serverInfo", {{"name", "spile"}}}};
   }
 
@@ -311,6 +326,23 @@ class Server {
       places.push_back({{"uri", uri}, {"range", range_of(entry->place)}});
     }
     return places;
+  }
+
+  // What the document declares, in its order: the outline of editors.
+  Json symbols(const Json& parameters) {
+    const Analysis& analysis = document(parameters);
+    std::map<uint32_t, Json> found;
+    for (const Entry* entry : analysis.declared.beginning_with("")) {
+      if (entry->place.file != analysis.file.get()) continue;
+      found[entry->place.begin] = {{"name", entry->name},
+                                   {"detail", entry->signature},
+                                   {"kind", symbol_kind(entry->kind)},
+                                   {"range", range_of(entry->place)},
+                                   {"selectionRange", range_of(entry->place)}};
+    }
+    Json all = Json::array();
+    for (auto& [begin, symbol] : found) all.push_back(std::move(symbol));
+    return all;
   }
 
   const session::Options& options_;

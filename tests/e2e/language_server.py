@@ -90,6 +90,14 @@ expect(place["uri"], URI)
 expect(place["range"]["start"], {"line": 1, "character": 9})
 expect(ask("textDocument/hover", **document, position={"line": 99, "character": 99})["result"], None)
 
+# The outline.
+change("global first, second\nfunction third() { return 1 }\nprobe fourth = begin { first = third() }\n")
+outline = ask("textDocument/documentSymbol", **document)["result"]
+expect([(s["name"], s["kind"], s["range"]["start"]["line"]) for s in outline],
+       [("first", 13, 0), ("second", 13, 0), ("third", 12, 1), ("fourth", 24, 2)])
+change("")
+expect(ask("textDocument/documentSymbol", **document)["result"], [])
+
 # What is no message does not end it; shutdown and exit do.
 write(b"{ not json")
 expect(read()["error"]["code"], -32700)
