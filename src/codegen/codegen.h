@@ -72,6 +72,7 @@ struct ControllerCode {
                                        // controller's copies (no handler of that epoch runs any more), and sharded
                                        // scalars of all; the number of elements that found no room
   std::vector<uint32_t> probes;        // by index into Program::probes; void(); 0 for those of other domains
+  std::vector<uint32_t> conditions;    // likewise: uint64_t(), whether the condition of a Probe::switched is true; else 0
   // For a back end whose globals live elsewhere (bpf): fill and read the controller's copy. Keys packed as
   // runtime/interface.h says, native form; a value is a long, a string, or an aggregate.
   uint32_t global_clear = 0;           // void(uint32_t global)

@@ -196,7 +196,10 @@ void Compiler::fill_controller(Job& job) {
   code.global_put = symbols["global_put"];
   code.global_add = symbols["global_add"];
   code.global_next = symbols["global_next"];
-  for (const sema::Probe& probe : program_.probes) code.probes.push_back(symbols["probe." + std::to_string(probe.index)]);
+  for (const sema::Probe& probe : program_.probes) {
+    code.probes.push_back(symbols["probe." + std::to_string(probe.index)]);
+    code.conditions.push_back(symbols["condition." + std::to_string(probe.index)]);
+  }
   code.image = std::move(job.flat.image);
 }
 

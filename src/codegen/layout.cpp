@@ -93,6 +93,12 @@ void place_globals(const sema::Program& program, Layout& layout) {
     layout.globals[i].seen = at;
     at += 8ull * layout.arena.slot_count;
   }
+  layout.switches.assign(program.probes.size(), 0);
+  for (const sema::Probe& probe : program.probes) {
+    if (!probe.switched) continue;
+    layout.switches[static_cast<size_t>(probe.index)] = at = align(at, 8);
+    at += 8;
+  }
   layout.arena.slots_offset = align(at, abi::kPageSize);
 }
 

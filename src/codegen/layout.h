@@ -3,6 +3,7 @@
 //
 // globals region      per global that has a copy there:  [lock word, 64-byte line]  value
 //                     then per sharded scalar:           uint64_t seen[slot_count], what was merged of each slot
+//                     then per switched probe:           uint64_t, 1 while its condition is true
 // a slot's shards     sharded scalars | epoch 0: maps and aggregates | epoch 1: the same
 //
 // The copy of a sharded global in the globals region is the controller's merged one.
@@ -29,6 +30,8 @@ struct Layout {
   uint32_t string_limit = 512;         // MAXSTRINGLEN: where strings are cut off, with the NUL
   uint32_t epoch_stride = 0;
   std::vector<GlobalLayout> globals;   // by global index
+  // By probe index, of a Probe::switched: where the controller keeps whether its condition is true; 0: of others.
+  std::vector<uint64_t> switches;
   // Bytes that entry values take in a ShadowFrame, by probe index: offset of each save.
   std::vector<std::vector<uint32_t>> saves;
 };

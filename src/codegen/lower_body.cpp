@@ -150,6 +150,46 @@ static uint32_t action_budget(const sema::Program& program, const sema::Probe& b
 }
 
 void Lowering::lower_probe(const sema::Probe& body) {
+  lower_locked(body, [&] {
+    if (body.condition) {
+      llvm::BasicBlock* wanted = block("wanted");
+      b.CreateCondBr(is_wanted(body), wanted, next_);
+      b.SetInsertPoint(wanted);
+    }
+    lower(*body.body);
+  });
+}
+
+llvm::Value* Lowering::lower_switch(const sema::Probe& body) {
+  sema::Probe reader;
+  reader.range = body.range;
+  reader.index = body.index;
+  for (syntax::Global* global : body.condition_reads) {
+    if (unit.sharing_of(*global) == sema::Sharing::kLocked) reader.uses.push_back({global, false});
+  }
+  std::sort(reader.uses.begin(), reader.uses.end(),
+            [](const auto& a, const auto& b) { return a.global->index < b.global->index; });
+  llvm::Value* result = entry_alloca(b.getInt64Ty(), "switch");
+  b.CreateStore(b.getInt64(1), result);
+  lower_locked(reader, [&] { b.CreateStore(b.CreateZExt(lower_condition(*body.condition), b.getInt64Ty()), result); });
+  llvm::Value* wanted = b.CreateLoad(b.getInt64Ty(), result);
+  b.CreateStore(wanted, switch_word(body), true);
+  return wanted;
+}
+
+llvm::Value* Lowering::switch_word(const sema::Probe& body) {
+  uint64_t place = unit.layout.switches[static_cast<size_t>(body.index)];
+  CHECK(place != 0);
+  return call("spile_rt_shared", unit.module.ptr(), {context, number(static_cast<int64_t>(place))});
+}
+
+llvm::Value* Lowering::is_wanted(const sema::Probe& body) {
+  if (!body.switched) return lower_condition(*body.condition);
+  return b.CreateIsNotNull(b.CreateLoad(b.getInt64Ty(), switch_word(body), true));
+}
+
+// The locks, the frame, and what becomes of errors, round something.
+void Lowering::lower_locked(const sema::Probe& body, const std::function<void()>& inside) {
   probe = &body;
   llvm::BasicBlock* leave = lock_globals(body);
   llvm::BasicBlock* done = block("done");
@@ -173,12 +213,7 @@ void Lowering::lower_probe(const sema::Probe& body) {
     b.CreateCondBr(call("spile_rt_exiting", b.getInt1Ty(), {context}), done, going_on);
     b.SetInsertPoint(going_on);
   }
-  if (body.condition) {
-    llvm::BasicBlock* wanted = block("wanted");
-    b.CreateCondBr(lower_condition(*body.condition), wanted, done);
-    b.SetInsertPoint(wanted);
-  }
-  lower(*body.body);
+  inside();
   branch_if_open(done);
   close_frame(leave);
   b.SetInsertPoint(done);
@@ -206,7 +241,7 @@ void Lowering::lower_light_probe(const sema::Probe& body, bool entered) {
   place_locals(body.locals);
   if (body.condition) {
     llvm::BasicBlock* wanted = block("wanted");
-    b.CreateCondBr(lower_condition(*body.condition), wanted, done);
+    b.CreateCondBr(is_wanted(body), wanted, done);
     b.SetInsertPoint(wanted);
   }
   lower(*body.body);

@@ -167,6 +167,15 @@ void lower_controller_probe(Unit& unit, const sema::Probe& probe) {
   f.b.CreateRetVoid();
 }
 
+// uint64_t(): whether a probe of traced processes is wanted now.
+void lower_controller_condition(Unit& unit, const sema::Probe& probe) {
+  ControllerFunction f(unit, "condition." + std::to_string(probe.index), unit.module.i64(), {});
+  Lowering lowering(unit, f.b, f.context, f.state);
+  llvm::Value* wanted = lowering.lower_switch(probe);
+  f.leave();
+  f.b.CreateRet(wanted);
+}
+
 // A switch over globals by their index; `each` fills a global's block, which must end itself.
 void for_each_global(ControllerFunction& f, llvm::Value* index, llvm::BasicBlock* otherwise,
                      const std::function<void(const syntax::Global&)>& each) {
@@ -294,6 +303,7 @@ void lower_controller(Unit& unit) {
   bool reached_from_outside = false;  // globals: by the kernel's side, or $value of procfs probes
   for (const sema::Probe& probe : unit.program.probes) {
     if (probe.domain == sema::Domain::kController) lower_controller_probe(unit, probe);
+    if (probe.switched) lower_controller_condition(unit, probe);
     reached_from_outside |= probe.domain == sema::Domain::kKernel || probe.kind == sema::ProbeKind::kProcfsRead ||
                             probe.kind == sema::ProbeKind::kProcfsWrite;
   }

@@ -17,7 +17,8 @@ struct TargetHandler {
 // By index into Program::site_groups. Also exports "unwind".
 std::vector<TargetHandler> lower_target_handlers(Unit& unit);
 
-// Exports "init", "merge", "global_clear", "global_put", "global_add", "global_next", and "probe.N" for every controller probe.
+// Exports "init", "merge", "global_clear", "global_put", "global_add", "global_next", "probe.N" for every controller
+// probe, and "condition.N" for every other one that the controller switches.
 void lower_controller(Unit& unit);
 
 llvm::Value* load_register(llvm::IRBuilder<>& builder, llvm::Value* registers, size_t offset);

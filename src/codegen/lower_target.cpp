@@ -326,6 +326,11 @@ uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group)
   for (int index : group.entry_probes) add(index);
   for (int index : group.return_probes) add(index);
   if (!group.return_probes.empty()) flags |= abi::kWantsSiteId;
+  auto is_switched = [&](int index) { return program.probes[static_cast<size_t>(index)].switched; };
+  if (std::all_of(group.entry_probes.begin(), group.entry_probes.end(), is_switched) &&
+      std::all_of(group.return_probes.begin(), group.return_probes.end(), is_switched)) {
+    flags |= abi::kSwitchable;
+  }
   // A function's entry where somebody probes its first instruction as such: only the registers tell both what they need.
   bool any_entry = std::any_of(group.entry_probes.begin(), group.entry_probes.end(), [&](int index) {
     return program.probes[static_cast<size_t>(index)].kind == sema::ProbeKind::kFunctionEntry;

@@ -6,6 +6,7 @@
 // Errors branch: inside `try` to its catch with the text made already, else to the body's end with the record written
 // (a script function whose caller is inside a try finds the caller's buffer in State::message).
 
+#include <functional>
 #include <unordered_map>
 
 #include "codegen/unit.h"
@@ -48,6 +49,9 @@ class Lowering {
 
   // The whole body of a probe, with its locks, condition and frame. Control goes on after it, whatever happened.
   void lower_probe(const sema::Probe& probe);
+  // In the controller: evaluates a Probe::switched's condition, for handlers elsewhere to see. i64, 1 where it is true, or
+  // can't be known now.
+  llvm::Value* lower_switch(const sema::Probe& probe);
   // Of a probe that only_accumulates: nothing in it fails, and a signal handler may run it in the midst of itself, so
   // there is no guard, and the thread's slot is sought at the first addition only.
   // `entered`: the handler has done that for all its bodies.
@@ -237,6 +241,9 @@ class Lowering {
   void close_frame(llvm::BasicBlock* failed);
   void release_frame();
   llvm::Value* string_of_local(const syntax::Local& local);
+  llvm::Value* is_wanted(const sema::Probe& body);  // i1: what its condition says
+  llvm::Value* switch_word(const sema::Probe& body);
+  void lower_locked(const sema::Probe& body, const std::function<void()>& inside);
   llvm::BasicBlock* lock_globals(const sema::Probe& body);
 
 

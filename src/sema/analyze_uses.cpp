@@ -2,6 +2,9 @@
 // analyze-uses: what each handler needs round its body: which locks, whether it has to know its site, and whether it is
 // so plain that it needs no guard against being interrupted by itself.
 
+#include <algorithm>
+#include <set>
+
 #include "sema/elaboration.h"
 #include "sema/global_uses.h"
 #include "sema/intrinsics.h"
@@ -21,7 +24,7 @@ class PlainCheck {
 
   bool plain() const {
     if (!probe_.entry_saves.empty()) return false;
-    return (!probe_.condition || plain_value(*probe_.condition)) && plain(*probe_.body);
+    return (!probe_.condition || probe_.switched || plain_value(*probe_.condition)) && plain(*probe_.body);
   }
 
  private:
@@ -147,6 +150,48 @@ bool writes_register(const Probe& probe) {
   return writes;
 }
 
+// A condition that is nothing but arithmetic on globals: it has no errors, and means the same wherever it is evaluated.
+bool is_plain_condition(const Expression& condition) {
+  bool plain = true;
+  for_each_expression(condition, [&](const Expression& x) {
+    switch (x.kind) {
+      case ExpressionKind::kNumber:
+      case ExpressionKind::kString:
+      case ExpressionKind::kUnary:
+      case ExpressionKind::kLogical:
+      case ExpressionKind::kCompare:
+      case ExpressionKind::kTernary:
+        return;
+      case ExpressionKind::kVariable:
+        plain &= static_cast<const Variable&>(x).global != nullptr;
+        return;
+      case ExpressionKind::kBinary: {
+        auto op = static_cast<const Binary&>(x).op;
+        plain &= op != Binary::Operator::kDivide && op != Binary::Operator::kModulo;
+        return;
+      }
+      default:
+        plain = false;
+    }
+  });
+  return plain;
+}
+
+void find_switched(Program& program, GlobalUses& uses) {
+  std::set<const Global*> changed_by_targets;
+  for (const Probe& probe : program.probes) {
+    if (probe.domain == Domain::kController) continue;
+    for (const auto& [global, touch] : uses.of(probe)) {
+      if (touch.written || touch.accumulated) changed_by_targets.insert(global);
+    }
+  }
+  for (Probe& probe : program.probes) {
+    if (!probe.condition || probe.domain != Domain::kTarget || !is_plain_condition(*probe.condition)) continue;
+    probe.switched = std::none_of(probe.condition_reads.begin(), probe.condition_reads.end(),
+                                  [&](const Global* global) { return changed_by_targets.contains(global); });
+  }
+}
+
 }  // namespace
 
 void describe_points(Elaboration& e) {
@@ -160,14 +205,22 @@ void describe_points(Elaboration& e) {
 void analyze_uses(Elaboration& e) {
   GlobalUses uses;
   for (Probe& probe : e.program.probes) {
-    for (const auto& [global, touch] : uses.of(probe)) {
+    if (probe.condition) probe.condition_reads = uses.read_by(*probe.condition);
+  }
+  find_switched(e.program, uses);
+  for (Probe& probe : e.program.probes) {
+    // Of a switched condition only the result is looked at, and that takes no lock.
+    ExpressionPtr apart;
+    if (probe.switched) apart.swap(probe.condition);
+    Touches touches = uses.of(probe);
+    if (probe.switched) apart.swap(probe.condition);
+    for (const auto& [global, touch] : touches) {
       if (e.program.sharing[global->index] == Sharing::kLocked) {
         probe.uses.push_back({global, touch.written || touch.accumulated});
       }
     }
     std::sort(probe.uses.begin(), probe.uses.end(),
               [](const GlobalUse& a, const GlobalUse& b) { return a.global->index < b.global->index; });
-    if (probe.condition) probe.condition_reads = uses.read_by(*probe.condition);
     for (int intrinsic : uses.intrinsics_of(probe)) {
       uint32_t needs = intrinsics()[intrinsic].needs;
       if ((needs & kNeedsSite) && probe.points.size() > 1) probe.needs_site_id = true;

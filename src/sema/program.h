@@ -45,6 +45,9 @@ struct Probe {
   // analyze-uses
   std::vector<GlobalUse> uses;    // kLocked globals to be locked for the body, ascending by index
   std::vector<syntax::Global*> condition_reads;  // what `condition` depends on: when none of these has changed, nor has it
+  // kTarget: `condition` can't fail, and handlers in the controller alone change what it depends on. It is evaluated there
+  // when one of them has run; handlers see the result, and sites that nobody wants are switched off.
+  bool switched = false;
   bool needs_site_id = false;     // ppfunc(), pp() and the like with more than one point
   bool needs_stack = false;       // walks the user-space stack, or tells where it is
   bool needs_registers = false;   // more registers than the six of arguments (or rax, rdx at a return)

@@ -44,6 +44,12 @@ void Controller::run_probe(int probe) {
   function_at<void()>(offset)();
 }
 
+bool Controller::condition_holds(int probe) {
+  uint32_t offset = code_.conditions[static_cast<size_t>(probe)];
+  CHECK(offset != 0);
+  return function_at<uint64_t()>(offset)() != 0;
+}
+
 void Controller::clear_global(int global) { function_at<void(uint32_t)>(code_.global_clear)(static_cast<uint32_t>(global)); }
 
 bool Controller::put_element(int global, std::span<const char> key, const void* value) {

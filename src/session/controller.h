@@ -26,6 +26,8 @@ class Controller {
   // Brings what target threads have accumulated into the controller's copies. Call before run_probe.
   void merge();
   void run_probe(int probe);
+  // Of a sema::Probe::switched: whether its condition is true now.
+  bool condition_holds(int probe);
 
   // For globals whose home is elsewhere (bpf); see codegen::ControllerCode.
   void clear_global(int global);

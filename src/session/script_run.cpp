@@ -68,6 +68,7 @@ class ScriptRun {
 
   Result<void> run_probes(sema::ProbeKind kind);
   Result<void> run_controller_probe(int probe);
+  void switch_conditions();
   void run_about(int probe, const abi::Subject& subject);
   void run_sample(int probe, const abi::Subject& sample);
   Result<void> wait_and_collect();
@@ -153,6 +154,7 @@ Result<void> ScriptRun::start() {
   }
   if (target_) {
     if (has_target_probes()) run_early();
+    switch_conditions();
     TRY_DO(target_->arm());
     TRY_DO(sampler_.start(target_->processes()));
     watch_.start(target_->processes());
@@ -351,12 +353,18 @@ Result<void> ScriptRun::run_controller_probe(int probe) {
   }
   if (kernel_) TRY_DO(kernel_->import_globals(*controller_));
   controller_->run_probe(probe);
+  switch_conditions();
   if (kernel_) TRY_DO(kernel_->export_globals(*controller_));
   // What handlers elsewhere printed before this one goes out before it.
   if (has_target_probes()) output_->collect(*arena_);
   output_->collect_controller(*arena_);
   output_->write_pending(true);
   return {};
+}
+
+// What a handler here has changed may be what probes elsewhere wait for.
+void ScriptRun::switch_conditions() {
+  if (target_ && has_target_probes()) target_->switch_conditions([this](int probe) { return controller_->condition_holds(probe); });
 }
 
 // A probe on the life of a process, from within the engine.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <map>
@@ -14,6 +15,7 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
                                                        const codegen::CompiledScript& script, const Options& options,
                                                        ProcessWatch* watch, ThreadSampler* sampler) {
   std::unique_ptr<TargetSide> side(new TargetSide(program, script, options));
+  side->find_switched_groups();
   engine::EngineOptions engine_options;
   side->follows_ = watch->watches_processes() || sampler->samples();
   if (side->follows_) {
@@ -86,6 +88,57 @@ std::vector<engine::SiteRequest> TargetSide::site_requests() const {
   return requests;
 }
 
+void TargetSide::find_switched_groups() {
+  for (const sema::Probe& probe : program_.probes) {
+    if (probe.switched) conditions_[probe.index] = true;
+  }
+  std::map<int, size_t> index;  // into switched_, by group
+  for (size_t id = 0; id < program_.sites.size(); ++id) {
+    int group = program_.sites[id].group;
+    if (!(script_.target.groups[static_cast<size_t>(group)].flags & abi::kSwitchable)) continue;
+    auto [known, fresh] = index.try_emplace(group, switched_.size());
+    if (fresh) switched_.push_back({.group = group});
+    switched_[known->second].sites.push_back(static_cast<uint32_t>(id));
+  }
+}
+
+void TargetSide::switch_conditions(const std::function<bool(int probe)>& holds) {
+  // All of them: asking also makes handlers see the answer.
+  for (auto& [probe, holds_now] : conditions_) holds_now = holds(probe);
+  auto wanted = [&](int probe) { return conditions_.at(probe); };
+  std::vector<uint32_t> turned[2];
+  for (SwitchedGroup& switched : switched_) {
+    const sema::SiteGroup& group = program_.site_groups[static_cast<size_t>(switched.group)];
+    bool on = std::any_of(group.entry_probes.begin(), group.entry_probes.end(), wanted) ||
+              std::any_of(group.return_probes.begin(), group.return_probes.end(), wanted);
+    if (on == switched.on) continue;
+    switched.on = on;
+    turned[on].insert(turned[on].end(), switched.sites.begin(), switched.sites.end());
+  }
+  for (bool on : {false, true}) {
+    if (turned[on].empty()) continue;
+    engine_->switch_sites(turned[on], on);
+    if (options_.verbosity > 1) fmt::print(stderr, "Switched {} sites {}.\n", turned[on].size(), on ? "on" : "off");
+  }
+}
+
+// How conditions are seen to, with -v.
+void TargetSide::tell_conditions() const {
+  size_t switched = 0, tested = 0;
+  for (const sema::ArmedSite& armed : program_.sites) {
+    const sema::SiteGroup& group = program_.site_groups[static_cast<size_t>(armed.group)];
+    auto conditional = [&](int probe) { return program_.probes[static_cast<size_t>(probe)].condition != nullptr; };
+    if (script_.target.groups[static_cast<size_t>(armed.group)].flags & abi::kSwitchable) {
+      ++switched;
+    } else if (std::any_of(group.entry_probes.begin(), group.entry_probes.end(), conditional) ||
+               std::any_of(group.return_probes.begin(), group.return_probes.end(), conditional)) {
+      ++tested;
+    }
+  }
+  if (switched > 0) fmt::print(stderr, "{} sites are switched on and off as the conditions of their probes change.\n", switched);
+  if (tested > 0) fmt::print(stderr, "{} sites test the conditions of their probes at each hit, which can change there.\n", tested);
+}
+
 bool TargetSide::has_return_probes() const {
   for (const codegen::ImageEntry& entry : script_.target.groups) {
     if (entry.exit != 0) return true;
@@ -115,6 +168,7 @@ Result<void> TargetSide::arm() {
   requests.insert(requests.end(), script_sites.begin(), script_sites.end());
   TRY(engine::ArmReport report, engine_->arm(requests));
   tell(report, true);
+  if (options_.verbosity > 0) tell_conditions();
   // Sites in libraries not loaded yet have no outcome so far; if there were outcomes and all are refusals, nothing would
   // ever be hit.
   if (report.outcomes.size() >= requests.size() && report.armed() == 0) {

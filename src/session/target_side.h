@@ -1,6 +1,8 @@
 #pragma once
 // The target domain of a running script: the engine, the traced processes and the sites armed in them.
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -36,6 +38,9 @@ class TargetSide {
 
   // Starts -c's command, standing still, or attaches to -x's process. The process, or 0 where neither was asked for.
   Result<pid_t> acquire();
+  // Switches sites on and off whose conditions have become true or false; `holds` is asked of probes that are `switched`.
+  // Before arm() too: it is armed switched off then.
+  void switch_conditions(const std::function<bool(int probe)>& holds);
   // Arms all sites; tells refusals on standard error, and each site's mechanism with -v.
   Result<void> arm();
   std::vector<pid_t> processes() const { return engine_->processes(); }
@@ -64,6 +69,8 @@ class TargetSide {
   std::vector<engine::SiteRequest> unwind_requests(const engine::Module& module) const;
   void tell(const engine::ArmReport& report, bool initial);
   void kill_unstarted();
+  void find_switched_groups();
+  void tell_conditions() const;
 
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
@@ -84,6 +91,13 @@ class TargetSide {
   bool finished_ = false;
   std::optional<int> command_status_;
   uint64_t refusals_told_ = 0;
+  struct SwitchedGroup {
+    int group;
+    std::vector<uint32_t> sites = {};
+    bool on = true;
+  };
+  std::vector<SwitchedGroup> switched_;  // those armed with kSwitchable
+  std::map<int, bool> conditions_;       // of probes that are `switched`, by index: as last told
 };
 
 // A command line as -c takes it: split into words when it needs no shell, else {"/bin/sh", "-c", command}.
