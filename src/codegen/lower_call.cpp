@@ -111,6 +111,18 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
   return call_runtime_function(syntax_call);
 }
 
+// @perf("NAME"). sema has seen to it that the counter is there, and that this runs in a process.
+llvm::Value* Lowering::lower_counter(const syntax::Perf& counter) {
+  auto found = unit.program.perf_counters.find(counter.counter);
+  if (found == unit.program.perf_counters.end() || unit.place.domain() != sema::Domain::kTarget) {
+    unit.refuse(counter.range, "@perf counters can't be read here");
+    return number(0);
+  }
+  llvm::Value* value = call("spile_rt_perf_counter", b.getInt64Ty(), {context, b.getInt32(static_cast<uint32_t>(found->second))});
+  raise_if(b.CreateICmpSLT(value, number(0)), counter.range, "the process may make no system calls near '@perf'");
+  return value;
+}
+
 llvm::Value* Lowering::clock(const std::string& name) {
   llvm::Value* ns = call("spile_rt_clock_ns", b.getInt64Ty(), {context});
   if (name.ends_with("_us")) return b.CreateSDiv(ns, number(1000));

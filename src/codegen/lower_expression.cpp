@@ -56,7 +56,7 @@ llvm::Value* Lowering::lower(const syntax::Expression& e) {
     case ExpressionKind::kHistogramIndex: return lower_histogram_index(*syntax::as<syntax::HistogramIndex>(e));
     case ExpressionKind::kEntryValue: return lower_entry_value(*syntax::as<syntax::EntryValue>(e));
     case ExpressionKind::kEmbedded: return lower_embedded(*syntax::as<syntax::Embedded>(e));
-    case ExpressionKind::kPerf: unit.refuse(e.range, "@perf counters can't be read here"); break;
+    case ExpressionKind::kPerf: return lower_counter(*syntax::as<syntax::Perf>(e));
     case ExpressionKind::kHistogram: unit.refuse(e.range, "a histogram may only be printed, indexed or iterated"); break;
     case ExpressionKind::kDefined: unit.refuse(e.range, "@defined was not resolved"); break;
     case ExpressionKind::kEntry: unit.refuse(e.range, "@entry may only stand in return probes"); break;

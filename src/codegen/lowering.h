@@ -168,6 +168,7 @@ class Lowering {
   llvm::Value* call_runtime_function(const syntax::Call& call);
   llvm::Value* clock(const std::string& name);
   llvm::Value* lower_site_text(const std::string& name);
+  llvm::Value* lower_counter(const syntax::Perf& counter);
 
   // lower_registers.cpp
   SiteKnowledge site_knowledge() const;

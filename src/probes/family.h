@@ -37,7 +37,7 @@ extern const Family timer_family;
 extern const Family procfs_family;
 extern const Family process_function_family, process_statement_family, process_mark_family, process_plt_family;
 extern const Family process_lifecycle_family, process_data_family;
-extern const Family kernel_trace_family;
+extern const Family kernel_trace_family, perf_counter_family;
 extern const Family unavailable_family;
 
 // The point's own text without `?`, `!` and condition: what pp() says where nothing was looked up.

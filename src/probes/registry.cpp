@@ -12,7 +12,7 @@ const std::vector<const Family*>& families() {
   static const std::vector<const Family*> all = {
       &begin_family,        &oneshot_family, &end_family, &error_family, &never_family, &timer_family, &procfs_family, &process_function_family,
       &process_statement_family, &process_mark_family, &process_plt_family, &process_lifecycle_family, &process_data_family,
-      &kernel_trace_family,
+      &kernel_trace_family, &perf_counter_family,
       &unavailable_family,  // last: it takes what the others leave
   };
   return all;

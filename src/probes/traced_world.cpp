@@ -51,6 +51,9 @@ bool needs_kernel(const syntax::ProbePoint& point) {
   static const std::set<std::string> kernel_families = {"kernel", "module", "syscall",  "nd_syscall",
                                                         "kprobe", "perf",   "netfilter"};
   if (parts.empty()) return false;
+  for (const auto& part : parts) {
+    if (parts[0].name == "perf" && part.name == "counter") return false;  // read in processes
+  }
   return kernel_families.count(parts[0].name) ||
          (parts.size() > 1 && parts[0].name == "timer" && parts[1].name == "profile");
 }

@@ -164,6 +164,10 @@ int64_t spile_rt_load_string(Context*, uint64_t address, char* out, uint32_t lim
 const uint64_t* spile_rt_subject_registers(Context*);
 bool spile_rt_register(const uint64_t* registers, const char* name, bool is_signed, int64_t* value);
 
+// -- what the kernel counts for the calling thread (native, in targets; a system call). event: sema::PerfEvent. Below 0: it
+// may make none.
+int64_t spile_rt_perf_counter(Context*, uint32_t event);
+
 // -- context
 int64_t spile_rt_clock_ns(Context*);  // since the epoch
 int64_t spile_rt_cycles(Context*);

@@ -98,6 +98,7 @@ struct Program {
   bool hide_globals = false;     // --no-global-var-display: what is never read is not shown at the end
   bool describe_points = false;  // find every point's source line, for -p2 (pp() has them anyway)
   std::map<std::string, std::string> global_overrides;  // -G
+  std::map<std::string, PerfEvent> perf_counters;        // what @perf("NAME") reads; refuse-unavailable
   std::vector<std::string> elided;  // what of the user's script was left out, a line each, for -v
 };
 

@@ -159,7 +159,7 @@ TEST(Refusals, Domains) {
 
 TEST(Refusals, WhatLaterVersionsBring) {
   expect_error("probe begin { if (execname() =~ \"x(\") exit() }", "regular expression: '(' is never closed");
-  expect_error("probe begin { println(@perf(\"x\")) }", "@perf is not available in this version");
+  expect_error("probe begin { println(@perf(\"x\")) }", "no perf counter is called 'x'");
 }
 
 TEST(Refusals, Overrides) {

@@ -13,7 +13,8 @@ using namespace syntax;
 
 class Refuser {
  public:
-  Refuser(Elaboration& e, bool in_probe) : e_(e), in_probe_(in_probe) {}
+  // probe: null for functions
+  Refuser(Elaboration& e, const Probe* probe) : e_(e), probe_(probe) {}
 
   void look(const Statement& s) {
     for_each_expression(s, [&](const Expression& x) { look_one(x); });
@@ -29,7 +30,7 @@ class Refuser {
         check_regex(static_cast<const Regex&>(x), e_.diagnostics);
         return;
       case ExpressionKind::kPerf:
-        refuse(x.range, "@perf is not available in this version");
+        look_at_counter(static_cast<const Perf&>(x));
         return;
       case ExpressionKind::kTargetVariable:
       case ExpressionKind::kEntry:
@@ -45,17 +46,39 @@ class Refuser {
     }
   }
 
-  void refuse(const SourceRange& range, const char* message) { e_.diagnostics.error(range, message); }
+  void look_at_counter(const Perf& x) {
+    if (!e_.program.perf_counters.contains(x.counter)) {
+      std::vector<std::string> known;
+      for (const auto& [name, event] : e_.program.perf_counters) known.push_back(name);
+      std::string near = nearest_name(x.counter, known);
+      e_.diagnostics.error(x.range, "no perf counter is called '" + x.counter + "'")
+          .hint(near.empty() ? "declare it: probe perf.sw.task_clock.counter(\"" + x.counter + "\") {}" : "did you mean '" + near + "'?");
+    } else if (!probe_) {
+      e_.diagnostics.error(x.range, "'" + to_source(x) + "' in a function: counters are only read in probes of processes")
+          .hint("pass the value as an argument");
+    } else if (probe_->domain != Domain::kTarget) {
+      e_.diagnostics.error(x.range, "'" + to_source(x) + "' in a probe that runs in no process: a counter is that of the thread that is probed");
+    }
+  }
 
   Elaboration& e_;
-  bool in_probe_;
+  const Probe* probe_;
+  bool in_probe_ = probe_ != nullptr;
 };
 
 }  // namespace
 
 void refuse_unavailable(Elaboration& e) {
-  Refuser in_probes(e, true), in_functions(e, false);
   for (const Probe& probe : e.program.probes) {
+    for (const ResolvedPoint& point : probe.points) {
+      if (point.counter.empty()) continue;
+      bool added = e.program.perf_counters.emplace(point.counter, point.counter_event).second;
+      if (!added) e.diagnostics.error(probe.range, "there is already a perf counter called '" + point.counter + "'");
+    }
+  }
+  Refuser in_functions(e, nullptr);
+  for (const Probe& probe : e.program.probes) {
+    Refuser in_probes(e, &probe);
     in_probes.look(static_cast<const Statement&>(*probe.body));
     if (probe.condition) in_probes.look(*probe.condition);
     for (const ExpressionPtr& save : probe.entry_saves) in_probes.look(*save);

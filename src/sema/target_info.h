@@ -65,6 +65,9 @@ struct Site {
   }
 };
 
+// What @perf reads: a number that the kernel keeps for each thread.
+enum class PerfEvent : uint8_t { kTaskClock, kPageFaults, kContextSwitches, kMinorFaults, kMajorFaults };  // ORDER PERF_EVENT
+
 // A probe point as it is after resolution: what, where, and how pp() names it.
 struct ResolvedPoint {
   ProbeKind kind = ProbeKind::kNever;
@@ -80,6 +83,8 @@ struct ResolvedPoint {
   int64_t procfs_umask = 0;
   int64_t procfs_maxsize = 0;  // bytes of one read or write; 0: not said
   pid_t process = 0;         // process(PID)
+  std::string counter;       // perf...counter("NAME"): the name, and what it counts
+  PerfEvent counter_event = PerfEvent::kTaskClock;
 };
 
 // How to compute a value at a site: a program for a stack machine, evaluated at compile time into straight code. Each

@@ -9,6 +9,7 @@
 #include "runtime/native/lock.cpp"
 #include "runtime/native/map.cpp"
 #include "runtime/native/memory.cpp"
+#include "runtime/native/perf_counter.cpp"
 #include "runtime/native/record.cpp"
 #include "runtime/native/regex.cpp"
 #include "runtime/native/registers.cpp"

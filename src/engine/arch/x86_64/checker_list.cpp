@@ -45,6 +45,7 @@ constexpr SystemCall kCalls[] = {
     {SYS_close},
     {.number = SYS_nanosleep, .argument = 1, .value = 0},
     {.number = SYS_clock_gettime, .writes = 1},
+    {.number = SYS_getrusage, .writes = 1},                                   // @perf
     {.number = SYS_read, .writes = 1},
     {.number = SYS_kill, .argument = 1, .value = 0},                          // is there such a process?
     {.number = SYS_prctl, .writes = 1, .argument = 0, .value = PR_GET_NAME},  // how is this thread called?
