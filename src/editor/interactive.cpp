@@ -12,8 +12,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "editor/analysis.h"
 #include "editor/completion.h"
@@ -101,6 +103,7 @@ class Interactive {
   void remove(const std::string& lines);
   void save(const std::string& path);
   void load(const std::string& path);
+  void sample(const std::string& name);
   void set(const std::string& words);
   void show(const std::string&);
   void quit(const std::string&) { left_ = true; }
@@ -129,7 +132,7 @@ struct Command {
   void (Interactive::*act)(const std::string& words);
 };
 
-constexpr std::array<Command, 11> kCommands = {{
+constexpr std::array<Command, 12> kCommands = {{
     {"add", "LINE", "add a line to the script; a line that is no command is added too", &Interactive::add},
     {"delete", "[LINE[-LINE]]", "delete lines of the script; all, without numbers", &Interactive::remove},
     {"edit", "", "edit the script with $EDITOR", &Interactive::edit},
@@ -138,6 +141,7 @@ constexpr std::array<Command, 11> kCommands = {{
     {"load", "FILE", "replace the script by a file's", &Interactive::load},
     {"quit", "", "leave (Ctrl-D too)", &Interactive::quit},
     {"run", "[ARGUMENT ...]", "run the script; Ctrl-C ends the run", &Interactive::run_script},
+    {"sample", "[NAME]", "list the examples that come with spile; load one", &Interactive::sample},
     {"save", "FILE", "write the script to a file", &Interactive::save},
     {"set", "OPTION VALUE", "set an option of runs: c x T guru verbose", &Interactive::set},
     {"show", "", "show these options", &Interactive::show},
@@ -332,6 +336,33 @@ void Interactive::save(const std::string& path) {
   auto written = write_file(path, script());
   if (!written.ok()) return tell(written.error());
   is_saved_ = true;
+}
+
+// The examples are installed beside the tapset, or are beside it in the sources.
+std::filesystem::path examples_folder() {
+  std::filesystem::path above = std::filesystem::path(session::tapset_folder()).parent_path();
+  std::error_code error;
+  std::filesystem::path installed = above.parent_path() / "doc/spile/examples";
+  return std::filesystem::is_directory(installed, error) ? installed : above / "examples";
+}
+
+void Interactive::sample(const std::string& name) {
+  std::set<std::filesystem::path> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(examples_folder(), error)) {
+    if (entry.path().extension() != ".stp") continue;
+    if (entry.path().filename() == name || entry.path().stem() == name) return load(entry.path());
+    found.insert(entry.path());
+  }
+  if (!name.empty()) return fmt::print(stderr, "no example '{}'; sample alone lists them\n", name);
+  if (found.empty()) return fmt::print(stderr, "no examples are installed\n");
+  for (const std::filesystem::path& path : found) {
+    std::string what;
+    std::ifstream file(path);
+    while (std::getline(file, what) && (what.starts_with("#!") || what.empty())) continue;
+    size_t text = what.find_first_not_of("/# *");
+    fmt::print("  {:<22} {}\n", path.stem().string(), text == std::string::npos ? "" : what.substr(text));
+  }
 }
 
 void Interactive::load(const std::string& path) {

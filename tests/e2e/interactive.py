@@ -30,6 +30,12 @@ expect(out, "   1  probe begin {\n   2    exit() }\n")
 expect_match("no such lines: '9'", err)
 expect_match("open /no/such: No such file", err)
 
+# The examples.
+out, err = session("sample", "sample latency", "list", "sample nosuch")
+expect_match(r"^  latency +\w", out)
+expect_match(r"^ +\d+  probe ", out)
+expect_match("no example 'nosuch'", err)
+
 # Statements are done at once, with the script's functions and globals; arguments of run are the script's.
 out, err = session("function twice(n) { return 2 * n }", "global g = 20", "println(twice(g) + 2)", "x = 1 +", "list")
 expect(out, "42\n   1  function twice(n) { return 2 * n }\n   2  global g = 20\n")
@@ -44,7 +50,7 @@ expect_match("duplicate global 'a'", err)
 expect_match("not added", err)
 expect(err.count("not complete"), 2)
 out, err = session("help")
-for name in ("add", "delete", "edit", "help", "list", "load", "quit", "run", "save"):
+for name in ("add", "delete", "edit", "help", "list", "load", "quit", "run", "sample", "save"):
     expect_match(f"^  {name} ", out)
 
 
