@@ -201,22 +201,23 @@ Probe last_probe(const Program& program, ProbeKind kind, const char* name) {
 
 void time_probes(Elaboration& e) {
   if (e.program.probes.empty()) return;
-  size_t timed = e.program.probes.size();
-  std::vector<Stopwatch> stopwatches;
+  std::vector<std::pair<int, Stopwatch>> stopwatches;  // by index of the probe
   for (Probe& probe : e.program.probes) {
+    if (probe.is_report) continue;
     auto global = std::make_unique<Global>();
     global->index = static_cast<int>(e.program.globals.size());
     e.program.globals.push_back(global.get());
-    stopwatches.emplace_back(probe, *global);
-    stopwatches.back().measure(probe);
+    stopwatches.emplace_back(probe.index, Stopwatch(probe, *global));
+    stopwatches.back().second.measure(probe);
     e.program.scripts.front().globals.push_back(std::move(global));
   }
   // One of the two runs.
   for (auto [kind, name] : {std::pair{ProbeKind::kEnd, "end"}, {ProbeKind::kError, "error"}}) {
     Probe reporter = last_probe(e.program, kind, name);
     reporter.body->statements.push_back(print_heading(reporter.range));
-    for (size_t i = 0; i < timed; ++i) {
-      reporter.body->statements.push_back(stopwatches[i].report(e.program.probes[i], reporter));
+    for (const auto& [index, stopwatch] : stopwatches) {
+      const Probe& timed = e.program.probes[static_cast<size_t>(index)];
+      reporter.body->statements.push_back(stopwatch.report(timed, reporter));
     }
     reporter.index = static_cast<int>(e.program.probes.size());
     e.program.probes.push_back(std::move(reporter));

@@ -34,6 +34,11 @@ if os.geteuid() == 0:
     done.expect(status=0)
     expect_match(ROW % (r'process\("[^"]*calls"\)\.function\("foo[^"]*"\)', 500, "ns", r'process\.function\("foo"\)', 0), rows(done.out))
 
+# What spile itself prints at the end is no probe of the script.
+done = spile("-t", "-e", "global c probe oneshot { c++ }")
+done.expect(status=0, out_match=r"^c=0x1$")
+expect(rows(done.out).count("probe "), 1, "rows")
+
 # After an error, too; and nothing of it without -t.
 done = spile("-t", "-e", 'probe begin { println(1) } probe timer.ms(1) { error("x") } probe error { println(2) }')
 done.expect(status=1, err_match="ERROR: x", out_match=r"(?s)^1\n2\n-----.*probe begin .*probe error ")
