@@ -3,12 +3,13 @@ from spiletest import *
 
 target = server(seconds=60)
 target.send_signal(signal.SIGSTOP)
-time.sleep(0.1)
+wait_until(lambda: "\nState:\tT" in pathlib.Path(f"/proc/{target.pid}/status").read_text(), 30, "the stop")
 session = Session("-e", 'global c probe process.function("work") { c++ } probe end { printf("%d\\n", c) }',
                   "-x", target.pid).attached(target.pid)
 time.sleep(0.3)
 session.stop().expect(out="0\n", status=0)
-expect_match(r"^State:\s+T", pathlib.Path(f"/proc/{target.pid}/status").read_text(), "the state")
+# The kernel wakes it for an instant, to stop again by itself.
+wait_until(lambda: "\nState:\tT" in pathlib.Path(f"/proc/{target.pid}/status").read_text(), 30, "the stop to go on")
 target.send_signal(signal.SIGCONT)
 expect_untouched(target.pid)
 expect_match("wrong 0", finish(target))
