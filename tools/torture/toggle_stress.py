@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Probes that go on and off all the time, in a program of eight threads with SIGPROF at 1 kHz, forks and dlopens.
 
-    tools/torture/toggle_stress.py [SECONDS]     130 by default: about a million switches
+    tools/torture/toggle_stress.py [SECONDS]     130 by default; it says how many switches that were
 
-Every millisecond a script's condition turns over, which arms or disarms eight functions; beside them one is always armed, whose
+As often as spile gets to it a script's condition turns over, which arms or disarms eight functions; beside them one is always armed, whose
 count must be the program's own to the last call. The program checks each result of each function.
 """
 import pathlib
