@@ -122,7 +122,9 @@ enum class Trap : uint8_t { kNone, kPending, kArrived };
 Trap trap_of(const AddressSpace& space, const Thread& thread) {
   ThreadRegisters registers;
   if (thread.gone || thread.running || !native_architecture().read_registers(thread.tid, registers).ok()) return Trap::kNone;
-  if (!space.breakpoint_at(native_architecture().pc(registers) - 1)) return Trap::kNone;
+  Address pc = native_architecture().pc(registers);
+  bool linker = space.linker_trap != Address() && pc == space.linker_trap + 1;
+  if (!linker && !space.breakpoint_at(pc - 1)) return Trap::kNone;
   // The listener does not know the breakpoints of a controller that was killed, and has left it the signal.
   if (has_arrived_trap(thread)) return Trap::kArrived;
   return has_pending_trap(thread.tid) ? Trap::kPending : Trap::kNone;
@@ -132,7 +134,8 @@ void move_on(const AddressSpace& space, Thread& thread) {
   const Architecture& machine = native_architecture();
   ThreadRegisters registers;
   if (!machine.read_registers(thread.tid, registers).ok()) return;
-  machine.set_pc(registers, space.breakpoint_at(machine.pc(registers) - 1)->trampoline);
+  const PatchedSite* site = space.breakpoint_at(machine.pc(registers) - 1);
+  if (site) machine.set_pc(registers, site->trampoline);
   if (machine.write_registers(thread.tid, registers).ok()) thread.signal = 0;
 }
 

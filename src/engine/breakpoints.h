@@ -15,8 +15,8 @@ uint64_t breakpoint_room();
 // Puts the action for SIGTRAP back if it is ours.
 Result<void> unguard_breakpoints(RemoteCalls& calls, AddressSpace& space);
 
-// Threads that have run into a breakpoint, and wait for its signal, are moved on. REQUIRES: all are still; nothing has been
-// restored yet.
+// Threads that have run into a breakpoint, or into the trap in _dl_debug_state, and wait for its signal, are moved on: once
+// nobody knows the place any more the signal would end the process. REQUIRES: all are still.
 void settle_breakpoints(Tracer& tracer, AddressSpace& space);
 
 }  // namespace spile::engine

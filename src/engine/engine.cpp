@@ -94,6 +94,7 @@ class EngineImpl final : public Engine, TraceListener {
   bool can_arm() const { return arena_ != nullptr && (!requests_.empty() || options_.resolve_module); }
   Result<void> arm_space(AddressSpace& space, ArmReport& report);
   Result<void> guard(SetupContext& context, AddressSpace& space, BuiltSites& built);
+  bool has_ended(pid_t pid) const;
   void refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module> present);
   void describe_modules(AddressSpace& space, pid_t pid);
   void write_module_map(AddressSpace& space);
@@ -242,15 +243,25 @@ Result<ArmReport> EngineImpl::arm(std::span<const SiteRequest> sites) {
     // A program that has just been exec'd is armed by the work that is queued for it.
     if (!process || !process->space->memory.is_open() || !done.insert(process->space.get()).second) continue;
     std::shared_ptr<AddressSpace> space = process->space;
-    if (auto armed = arm_space(*space, report); !armed.ok()) {
-      // A process that ended meanwhile is no failure of arming.
-      if (!tracer_->find_process(pid)) continue;
+    size_t others = report.outcomes.size();
+    auto armed = arm_space(*space, report);
+    // A process that ended meanwhile is no failure of arming.
+    if (has_ended(pid)) {
+      report.outcomes.resize(others);
+    } else if (!armed.ok()) {
       note_trouble(pid, armed.error());
       failure = std::move(armed).error();
     }
   }
   if (failure && report.armed() == 0) return *failure;
   return report;
+}
+
+// Its memory is gone before we hear of its end.
+bool EngineImpl::has_ended(pid_t pid) const {
+  if (!tracer_->find_process(pid)) return true;
+  auto map = MemoryMap::read(pid);
+  return !map.ok() || map->all().empty();
 }
 
 // Brings what we know of the modules up to date, asking for sites in those that nobody has seen before.
@@ -310,7 +321,7 @@ void EngineImpl::watch_linker(AddressSpace& space, SetupContext& context, pid_t 
     sites.push_back(site);
     return {};
   };
-  if (auto watched = watch(); !watched.ok()) {
+  if (auto watched = watch(); !watched.ok() && !has_ended(pid)) {
     note_trouble(pid, std::move(watched).error().within("libraries loaded later will not be probed"));
   }
 }
@@ -601,19 +612,21 @@ void EngineImpl::finish_exec(const Work& work) {
     };
     auto armed = arm_anew();
     note(std::move(executed));
-    if (!armed.ok() && tracer_->find_process(work.pid)) note_trouble(work.pid, armed.error());
+    if (!armed.ok() && !has_ended(work.pid)) note_trouble(work.pid, armed.error());
   }
   if (!waiting_.contains(work.pid)) release_hold(work.tid);
 }
 
 void EngineImpl::finish_libraries(const Work& work) {
+  // If we are killed while it is at the signal's stop, the signal is delivered.
+  if (Thread* thread = tracer_->find_thread(work.tid)) (void)tracer_->settle(*thread);
   Process* process = tracer_->find_process(work.pid);
   if (process && can_arm()) {
     Event event{.kind = Event::Kind::kArmed, .pid = work.pid};
     std::shared_ptr<AddressSpace> space = process->space;
     auto armed = arm_space(*space, event.report);
     if (!event.report.outcomes.empty()) note(std::move(event));
-    if (!armed.ok() && tracer_->find_process(work.pid)) note_trouble(work.pid, armed.error());
+    if (!armed.ok() && !has_ended(work.pid)) note_trouble(work.pid, armed.error());
   }
   release_hold(work.tid);
 }

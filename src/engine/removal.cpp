@@ -184,6 +184,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
     run = std::min(2 * run, std::chrono::milliseconds(64));
     if (space.users.empty()) return {};
     TRY_DO(tracer.keep_still(space.users, patience_ms));
+    settle_breakpoints(tracer, space);
   }
   auto unmapped = unmap_all(tracer, space);
   space.sites.clear();

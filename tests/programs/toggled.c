@@ -1,4 +1,4 @@
-// toggled LIBRARY SECONDS: eight threads call step0() to step7() and steady() all the time, with SIGPROF at 1 kHz, whose handler
+// toggled LIBRARY SECONDS: says "running"; eight threads call step0() to step7() and steady() all the time, with SIGPROF at 1 kHz, whose handler
 // calls them too, while another thread forks children, and opens and closes LIBRARY. At the end: how often steady() was called
 // in this process, and how many results were wrong.
 #include <dlfcn.h>
@@ -60,6 +60,8 @@ int main(int argc, char** argv) {
   for (long i = 0; i < 8; i++) pthread_create(&threads[i], NULL, hammer, (void*)(i * 1000));
   pthread_create(&threads[8], NULL, disturb, argv[1]);
   setitimer(ITIMER_PROF, &every, NULL);
+  printf("running\n");
+  fflush(stdout);
   struct timespec left = {atoi(argv[2]), 0};
   while (nanosleep(&left, &left) != 0) {}
   stop = 1;
