@@ -51,6 +51,7 @@ class TypeInference {
   void run() {
     declare();
     to_fixpoint();
+    if (!e_.diagnostics.has_errors() && decide_library_globals()) to_fixpoint();
   }
 
  private:
@@ -96,6 +97,19 @@ class TypeInference {
         if (parameter->type != Type::kUnknown) decided_.emplace(&parameter->type, parameter->range);
       }
     }
+  }
+
+  // Those of the library whose writers the script does not call: discard() alone says nothing of what speculate() keeps.
+  bool decide_library_globals() {
+    bool decided = false;
+    for (Global* global : e_.program.globals) {
+      if (e_.is_user_text(global->range)) continue;
+      if (global->type == Type::kUnknown) global->type = Type::kLong, decided = true;
+      for (Type& key : global->key_types) {
+        if (key == Type::kUnknown) key = Type::kLong, decided = true;
+      }
+    }
+    return decided;
   }
 
   void to_fixpoint() {

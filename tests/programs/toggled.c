@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PROBED __attribute__((noinline, noclone, used))
+#define PROBED __attribute__((noinline, used))
 #define STEP(n) \
   PROBED long step##n(long arg) { __asm__ volatile("" : "+r"(arg)); return arg * (n + 2) + 1; }
 STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
