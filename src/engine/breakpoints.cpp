@@ -83,32 +83,41 @@ Result<void> install(SetupContext& context, AddressSpace& space, Region& region)
   return calls.finish();
 }
 
-}  // namespace
-
-uint64_t breakpoint_room() { return kTableSize + kCodeRoom; }
-
-Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Region& region,
-                               std::span<const PatchedSite> sites) {
-  if (space.trap_table == Address()) TRY_DO(install(context, space, region));
+// behind: where a thread is that has met the breakpoint; where: where it goes on.
+Result<void> add_entry(AddressSpace& space, Address behind, Address where) {
   Region* owner = nullptr;
   for (auto& each : space.regions) {
     if (each->contains(space.trap_table)) owner = each.get();
   }
   if (!owner) return Error{"no room for breakpoints", ""};
+  if (space.trap_count == kMostBreakpoints) return Error{"only a breakpoint fits there, and there are too many", ""};
+  Address entry = space.trap_table + static_cast<int64_t>(space.trap_count++ * 16);
+  // The first word, by which the entry is found, last.
+  owner->put_word(entry + 8, where.value);
+  owner->put_word(entry, behind.value);
+  return {};
+}
+
+}  // namespace
+
+uint64_t breakpoint_room() { return kTableSize + kCodeRoom; }
+
+Result<void> guard_linker_trap(SetupContext& context, AddressSpace& space, Region& region) {
+  if (space.trap_table == Address()) TRY_DO(install(context, space, region));
+  return add_entry(space, space.linker_trap + 1, space.linker_trap + 1);
+}
+
+Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Region& region,
+                               std::span<const PatchedSite> sites) {
+  if (space.trap_table == Address()) TRY_DO(install(context, space, region));
   for (const PatchedSite& site : sites) {
-    if (!site.is_breakpoint()) continue;
-    if (space.trap_count == kMostBreakpoints) return Error{"only a breakpoint fits there, and there are too many", ""};
-    Address entry = space.trap_table + static_cast<int64_t>(space.trap_count++ * 16);
-    // The first word, by which the entry is found, last.
-    owner->put_word(entry + 8, site.trampoline.value);
-    owner->put_word(entry, site.begin.value + 1);
+    if (site.is_breakpoint()) TRY_DO(add_entry(space, site.begin + 1, site.trampoline));
   }
   return {};
 }
 
 Result<void> unguard_breakpoints(RemoteCalls& calls, AddressSpace& space) {
-  bool any = std::any_of(space.sites.begin(), space.sites.end(), [](const PatchedSite& s) { return s.is_breakpoint(); });
-  if (!any || space.process_table.size() == 0) return {};
+  if (space.process_table.size() == 0) return {};
   TRY(KernelAction present, read_action(calls, space));
   if (!space.in_code(Address(present.handler))) return {};
   return set_action(calls, space, KernelAction{});
@@ -122,9 +131,9 @@ enum class Trap : uint8_t { kNone, kPending, kArrived };
 Trap trap_of(const AddressSpace& space, const Thread& thread) {
   ThreadRegisters registers;
   if (thread.gone || thread.running || !native_architecture().read_registers(thread.tid, registers).ok()) return Trap::kNone;
+  // Within our own code it is the trap in _dl_debug_state.
   Address pc = native_architecture().pc(registers);
-  bool linker = space.linker_trap != Address() && pc == space.linker_trap + 1;
-  if (!linker && !space.breakpoint_at(pc - 1)) return Trap::kNone;
+  if (!space.in_code(pc) && !space.breakpoint_at(pc - 1)) return Trap::kNone;
   // The listener does not know the breakpoints of a controller that was killed, and has left it the signal.
   if (has_arrived_trap(thread)) return Trap::kArrived;
   return has_pending_trap(thread.tid) ? Trap::kPending : Trap::kNone;

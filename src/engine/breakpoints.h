@@ -11,6 +11,9 @@ namespace spile::engine {
 Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Region& region,
                                std::span<const PatchedSite> sites);
 uint64_t breakpoint_room();
+// The same for the trap in _dl_debug_state, once it is in `region`, which has room for breakpoint_room(). A thread that is at
+// it when we are killed gets the signal.
+Result<void> guard_linker_trap(SetupContext& context, AddressSpace& space, Region& region);
 
 // Puts the action for SIGTRAP back if it is ours.
 Result<void> unguard_breakpoints(RemoteCalls& calls, AddressSpace& space);

@@ -316,8 +316,10 @@ void EngineImpl::watch_linker(AddressSpace& space, SetupContext& context, pid_t 
   if (!linker) return;  // a static program
   auto watch = [&]() -> Result<void> {
     TRY(Address function, find_dynamic_symbol(space.memory, *linker, "_dl_debug_state"));
-    TRY(auto region, region_for(context, space, *linker, 1, 256));
+    TRY(auto region, region_for(context, space, *linker, 1, 256 + breakpoint_room()));
     TRY(PatchedSite site, build_linker_trap(space, function, *region, &space.linker_trap));
+    // Refused where the program handles SIGTRAP itself.
+    (void)guard_linker_trap(context, space, *region);
     sites.push_back(site);
     return {};
   };
