@@ -118,8 +118,9 @@ Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Regio
 
 Result<void> unguard_breakpoints(RemoteCalls& calls, AddressSpace& space) {
   if (space.process_table.size() == 0) return {};
-  TRY(KernelAction present, read_action(calls, space));
-  if (!space.in_code(Address(present.handler))) return {};
+  // A child that was forked before its parent had that memory has neither it nor the action.
+  auto present = read_action(calls, space);
+  if (!present.ok() || !space.in_code(Address(present->handler))) return {};
   return set_action(calls, space, KernelAction{});
 }
 

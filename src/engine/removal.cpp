@@ -120,9 +120,12 @@ Result<void> adopt_region(AddressSpace& space, const Mapping& mapping) {
   if (header.magic != kRegionMagic || header.size > mapping.size())
     return Error{"not a code region of this version", ""};
   space.code.push_back({Address(mapping.begin), Address(mapping.end)});
-  space.arena = {Address(header.arena), Address(header.arena + header.arena_size)};
-  space.process_table = {Address(header.process_table),
-                         Address(header.process_table + (sizeof(abi::ProcessTable) + 4095) / 4096 * 4096)};
+  // Empty in one whose controller was killed before it had written them.
+  if (header.arena != 0) space.arena = {Address(header.arena), Address(header.arena + header.arena_size)};
+  if (header.process_table != 0) {
+    space.process_table = {Address(header.process_table),
+                           Address(header.process_table + (sizeof(abi::ProcessTable) + 4095) / 4096 * 4096)};
+  }
   space.geometry = {.size = header.arena_size,
                     .slots_offset = header.slots_offset,
                     .slot_stride = header.slot_stride,
