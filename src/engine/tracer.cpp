@@ -185,7 +185,7 @@ bool Tracer::pump(int timeout_ms) {
       any = true;
     }
     if (any || timeout_ms == 0) return any;
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (timeout_ms > 0 && left <= 0) return false;
     pollfd wait{signal_fd_.get(), POLLIN, 0};
     ::poll(&wait, 1, timeout_ms < 0 ? -1 : static_cast<int>(left));
