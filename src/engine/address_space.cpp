@@ -20,7 +20,30 @@ std::optional<Address> PatchedSite::restored(Address pc) const {
 }
 
 bool AddressSpace::in_code(Address address) const {
-  return std::any_of(code.begin(), code.end(), [&](const AddressRange& range) { return range.contains(address); });
+  for (auto& [id, client] : clients) {
+    for (const AddressRange& range : client.code) {
+      if (range.contains(address)) return true;
+    }
+  }
+  return false;
+}
+
+bool AddressSpace::has_code() const {
+  return std::any_of(clients.begin(), clients.end(), [](auto& client) { return !client.second.code.empty(); });
+}
+
+Address AddressSpace::scratch() const {
+  for (auto& [id, client] : clients) {
+    if (client.process_table.size() != 0) return client.process_table.begin;
+  }
+  return {};
+}
+
+bool AddressSpace::empty() const {
+  return std::all_of(clients.begin(), clients.end(), [](auto& each) {
+    const ClientSpace& client = each.second;
+    return client.code.empty() && client.arena.size() == 0 && client.process_table.size() == 0;
+  });
 }
 
 const PatchedSite* AddressSpace::breakpoint_at(Address address) const {

@@ -53,16 +53,26 @@ struct LoadedModule {
   size_t requests_done = 0;
 };
 
+// Whose handlers: this controller's own, or those of another one that it arms for (client.h).
+using ClientId = uint32_t;
+inline constexpr ClientId kOwnClient = 0;
+
+// What one client's handlers use.
+struct ClientSpace {
+  AddressRange arena;  // empty until mapped
+  AddressRange process_table;
+  std::vector<std::shared_ptr<Region>> regions;
+  std::vector<AddressRange> code;  // the regions, and their pages of stubs elsewhere; also those of a killed controller
+  ArenaGeometry geometry;
+  uint64_t module_map = 0;  // what the process table says
+};
+
 struct AddressSpace {
   TargetMemory memory;
   std::vector<Process*> users;
 
   SystemCallText system_call;  // all 0 until looked for
-  AddressRange arena;          // empty until mapped
-  AddressRange process_table;
-  std::vector<std::shared_ptr<Region>> regions;
-  std::vector<AddressRange> code;  // all regions, also those of a controller that was killed
-  ArenaGeometry geometry;
+  std::map<ClientId, ClientSpace> clients;
 
   std::vector<PatchedSite> sites;  // by begin
   std::map<std::string, LoadedModule> modules;
@@ -70,14 +80,16 @@ struct AddressSpace {
   bool linker_sought = false;
   Address trap_table;  // of breakpoints, in one of the regions; 0: none
   uint64_t trap_count = 0;
-  uint64_t module_map = 0;  // what the process table says
 
   // By Mechanism::kInt3: what begins at `address`, or nullptr.
   const PatchedSite* breakpoint_at(Address address) const;
   bool in_code(Address address) const;
   // The site whose window contains `address` or ends there, or nullptr.
   const PatchedSite* site_at(Address address) const;
-  bool empty() const { return code.empty() && arena.size() == 0 && process_table.size() == 0; }
+  bool has_code() const;
+  // Memory that nobody else uses while we make system calls there; 0 before the first arena is mapped.
+  Address scratch() const;
+  bool empty() const;
 };
 
 }  // namespace spile::engine

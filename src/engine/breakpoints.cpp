@@ -23,7 +23,7 @@ struct KernelAction {
 constexpr uint64_t kSaRestorer = 0x04000000;
 
 // Memory of the target that nobody else uses while we make calls in it.
-Address scratch(const AddressSpace& space) { return space.process_table.begin; }
+Address scratch(const AddressSpace& space) { return space.scratch(); }
 
 Result<KernelAction> read_action(RemoteCalls& calls, const AddressSpace& space) {
   TRY_DO(calls.call("read the action for SIGTRAP", SYS_rt_sigaction, {SIGTRAP, 0, scratch(space).value, 8}));
@@ -86,8 +86,10 @@ Result<void> install(SetupContext& context, AddressSpace& space, Region& region)
 // behind: where a thread is that has met the breakpoint; where: where it goes on.
 Result<void> add_entry(AddressSpace& space, Address behind, Address where) {
   Region* owner = nullptr;
-  for (auto& each : space.regions) {
-    if (each->contains(space.trap_table)) owner = each.get();
+  for (auto& [id, client] : space.clients) {
+    for (auto& each : client.regions) {
+      if (each->contains(space.trap_table)) owner = each.get();
+    }
   }
   if (!owner) return Error{"no room for breakpoints", ""};
   if (space.trap_count == kMostBreakpoints) return Error{"only a breakpoint fits there, and there are too many", ""};
@@ -117,7 +119,7 @@ Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Regio
 }
 
 Result<void> unguard_breakpoints(RemoteCalls& calls, AddressSpace& space) {
-  if (space.process_table.size() == 0) return {};
+  if (space.scratch() == Address()) return {};
   // A child that was forked before its parent had that memory has neither it nor the action.
   auto present = read_action(calls, space);
   if (!present.ok() || !space.in_code(Address(present->handler))) return {};

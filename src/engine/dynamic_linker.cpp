@@ -113,7 +113,7 @@ Result<PatchedSite> build_linker_trap(const AddressSpace& space, Address functio
   if (plan.mechanism == Mechanism::kRefused) return Error{"_dl_debug_state can't be patched: " + plan.reason, ""};
   std::span<const uint8_t> original = std::span(text).subspan(static_cast<size_t>(plan.begin - function), plan.window);
 
-  Address word = space.arena.begin + offsetof(abi::ArenaHeader, controller_futex);
+  Address word = space.clients.at(kOwnClient).arena.begin + offsetof(abi::ArenaHeader, controller_futex);
   uint32_t trap_offset = 0;
   std::vector<uint8_t> code = machine.emit_trap_unless(region.next(), word, kOwnerDied, &trap_offset);
   uint32_t prefix = static_cast<uint32_t>(code.size());

@@ -299,13 +299,15 @@ void EngineImpl::describe_modules(AddressSpace& space, pid_t pid) {
   if (!options_.describe_modules) return;
   std::vector<Module> modules;
   for (auto& [path, loaded] : space.modules) modules.push_back(loaded.module);
-  space.module_map = options_.describe_modules(pid, modules);
+  space.clients[kOwnClient].module_map = options_.describe_modules(pid, modules);
   write_module_map(space);
 }
 
 void EngineImpl::write_module_map(AddressSpace& space) {
-  if (space.process_table.size() == 0 || space.module_map == 0) return;
-  (void)space.memory.write_value(space.process_table.begin + offsetof(abi::ProcessTable, module_map), space.module_map);
+  for (auto& [id, client] : space.clients) {
+    if (client.process_table.size() == 0 || client.module_map == 0) continue;
+    (void)space.memory.write_value(client.process_table.begin + offsetof(abi::ProcessTable, module_map), client.module_map);
+  }
 }
 
 void EngineImpl::watch_linker(AddressSpace& space, SetupContext& context, pid_t pid, std::vector<PatchedSite>& sites) {
@@ -392,7 +394,7 @@ Result<void> EngineImpl::arm_space(AddressSpace& space, ArmReport& report) {
     TRY(BuiltSites built, build_sites(space, pid, module, fresh, source, stubs));
     loaded.requests_done = wanted->second.size();
     for (uint32_t id : switched_off_) {
-      for (auto& region : space.regions) region->switch_site(id, false);
+      for (auto& region : space.clients[kOwnClient].regions) region->switch_site(id, false);
     }
     TRY_DO(guard(context, space, built));
     for (size_t i = 0; i < built.sites.size(); i++) {
@@ -470,7 +472,7 @@ void EngineImpl::switch_sites(std::span<const uint32_t> site_ids, bool on) {
   std::set<Region*> regions;
   for (auto& [pid, process] : tracer_->processes()) {
     if (!process->space) continue;
-    for (auto& region : process->space->regions) regions.insert(region.get());
+    for (auto& region : process->space->clients[kOwnClient].regions) regions.insert(region.get());
   }
   for (uint32_t id : site_ids) {
     if (on) {
@@ -551,18 +553,13 @@ void EngineImpl::process_forked(Thread& parent, Process& child, bool shares_memo
   space->memory = std::move(memory).value();
   space->users = {&child};
   space->system_call = from->system_call;
-  space->arena = from->arena;
-  space->process_table = from->process_table;
-  space->regions = from->regions;
-  space->code = from->code;
-  space->geometry = from->geometry;
+  space->clients = from->clients;
   space->sites = from->sites;
   space->modules = from->modules;
   space->linker_trap = from->linker_trap;
   space->linker_sought = from->linker_sought;
   space->trap_table = from->trap_table;
   space->trap_count = from->trap_count;
-  space->module_map = from->module_map;
   child.space = space;
   // The child's table of thread slots is empty, so nobody but us can finish the calls that its parent had pending.
   tracer_->hold(parent);
@@ -578,9 +575,7 @@ void EngineImpl::finish_fork(const Work& work) {
     write_module_map(*child->space);  // the table was wiped
     ThreadRegisters registers;
     if (parent && parent->process->space && native_architecture().read_registers(parent->tid, registers).ok()) {
-      const AddressSpace& space = *parent->process->space;
-      uint64_t slot = find_thread_slot(space, native_architecture().thread_pointer(registers));
-      if (slot != 0) resolve_pending_returns(space, slot, child->space->memory);
+      resolve_pending_returns(*parent->process->space, native_architecture().thread_pointer(registers), child->space->memory);
     }
   }
   release_hold(work.tid);
@@ -671,7 +666,7 @@ bool EngineImpl::redirect_fault(Thread& thread) {
   ThreadRegisters registers;
   if (!machine.read_registers(thread.tid, registers).ok()) return false;
   Address pc = machine.pc(registers);
-  for (auto& region : thread.process->space->regions) {
+  for (auto& region : thread.process->space->clients[kOwnClient].regions) {
     if (!region->contains(pc)) continue;
     int64_t offset = pc - region->image();
     auto fixup = std::lower_bound(image_.fixups.begin(), image_.fixups.end(), offset,
@@ -685,7 +680,7 @@ bool EngineImpl::redirect_fault(Thread& thread) {
 
 void EngineImpl::signal_arrived(Thread& thread) {
   AddressSpace* space = thread.process->space.get();
-  if (!space || space->code.empty()) return;
+  if (!space || !space->has_code()) return;
   if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
     if (redirect_fault(thread)) thread.signal = 0;
   } else if (thread.signal == SIGTRAP) {

@@ -121,10 +121,25 @@ void Region::append_journal(const JournalEntry& entry) {
 
 void Region::list_region(Address begin, Address end) {
   auto* list = reinterpret_cast<abi::CodeRegionList*>(view_ + kRegionListOffset);
+  for (uint64_t i = 0; i < list->count; i++) {
+    if (list->ranges[i].end != 0) continue;
+    __atomic_store_n(&list->ranges[i].begin, begin.value, __ATOMIC_RELAXED);
+    __atomic_store_n(&list->ranges[i].end, end.value, __ATOMIC_RELEASE);
+    return;
+  }
   if (list->count >= abi::kMaxCodeRegions) return;
   list->ranges[list->count].begin = begin.value;
   list->ranges[list->count].end = end.value;
   __atomic_store_n(&list->count, list->count + 1, __ATOMIC_RELEASE);
+}
+
+void Region::unlist_region(Address begin) {
+  auto* list = reinterpret_cast<abi::CodeRegionList*>(view_ + kRegionListOffset);
+  for (uint64_t i = 0; i < list->count; i++) {
+    if (list->ranges[i].begin != begin.value) continue;
+    __atomic_store_n(&list->ranges[i].end, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&list->ranges[i].begin, 0, __ATOMIC_RELEASE);
+  }
 }
 
 void Region::fill_cells(Address arena, Address process_table, uint64_t bias) {

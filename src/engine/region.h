@@ -120,6 +120,8 @@ class Region {
   uint64_t bias() const { return bias_; }
   // Tells handlers of the region [begin, end).
   void list_region(Address begin, Address end);
+  // What begins there is unmapped. REQUIRES: all threads of the target are still.
+  void unlist_region(Address begin);
 
  private:
   Region() = default;

@@ -78,10 +78,15 @@ void step_out_of_group_stop(Tracer& tracer, AddressSpace& space) {
   }
 }
 
-void resolve_slot(const AddressSpace& space, uint64_t slot_offset, const TargetMemory& to) {
-  const ArenaGeometry& geometry = space.geometry;
-  Address slot_at = space.arena.begin + static_cast<int64_t>(slot_offset);
-  if (slot_offset + geometry.slot_stride > space.arena.size()) return;
+bool in_code(const ClientSpace& client, Address address) {
+  return std::any_of(client.code.begin(), client.code.end(),
+                     [&](const AddressRange& range) { return range.contains(address); });
+}
+
+void resolve_slot(const AddressSpace& space, const ClientSpace& client, uint64_t slot_offset, const TargetMemory& to) {
+  const ArenaGeometry& geometry = client.geometry;
+  Address slot_at = client.arena.begin + static_cast<int64_t>(slot_offset);
+  if (slot_offset + geometry.slot_stride > client.arena.size()) return;
   auto slot = space.memory.read_value<abi::ThreadSlot>(slot_at);
   if (!slot.ok()) return;
   uint32_t depth = std::min(slot->shadow_depth, geometry.shadow_capacity);
@@ -92,15 +97,15 @@ void resolve_slot(const AddressSpace& space, uint64_t slot_offset, const TargetM
     if (!frame.ok()) return;
     if (frame->stack_slot == 0) continue;
     auto present = to.read_value<uint64_t>(Address(frame->stack_slot));
-    if (!present.ok() || !space.in_code(Address(*present))) continue;
+    if (!present.ok() || !in_code(client, Address(*present))) continue;
     (void)to.write_value(Address(frame->stack_slot), frame->return_address);
   }
 }
 
-std::vector<abi::ThreadTableEntry> read_table(const AddressSpace& space) {
+std::vector<abi::ThreadTableEntry> read_table(const AddressSpace& space, const ClientSpace& client) {
   std::vector<abi::ThreadTableEntry> entries(abi::kThreadTableEntries);
   std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(entries.data()), entries.size() * sizeof entries[0]);
-  if (space.process_table.size() < bytes.size() || !space.memory.read(space.process_table.begin, bytes).ok()) return {};
+  if (client.process_table.size() < bytes.size() || !space.memory.read(client.process_table.begin, bytes).ok()) return {};
   return entries;
 }
 
@@ -119,14 +124,17 @@ Result<void> adopt_region(AddressSpace& space, const Mapping& mapping) {
   TRY(RegionHeader header, space.memory.read_value<RegionHeader>(Address(mapping.begin)));
   if (header.magic != kRegionMagic || header.size > mapping.size())
     return Error{"not a code region of this version", ""};
-  space.code.push_back({Address(mapping.begin), Address(mapping.end)});
-  // Empty in one whose controller was killed before it had written them.
-  if (header.arena != 0) space.arena = {Address(header.arena), Address(header.arena + header.arena_size)};
+  // Regions with one arena are one client's. Its address is 0 where the controller was killed before it had written it.
+  ClientId id = kOwnClient;
+  while (space.clients.contains(id) && space.clients[id].arena.begin.value != header.arena) id++;
+  ClientSpace& client = space.clients[id];
+  client.code.push_back({Address(mapping.begin), Address(mapping.end)});
+  if (header.arena != 0) client.arena = {Address(header.arena), Address(header.arena + header.arena_size)};
   if (header.process_table != 0) {
-    space.process_table = {Address(header.process_table),
-                           Address(header.process_table + (sizeof(abi::ProcessTable) + 4095) / 4096 * 4096)};
+    client.process_table = {Address(header.process_table),
+                            Address(header.process_table + (sizeof(abi::ProcessTable) + 4095) / 4096 * 4096)};
   }
-  space.geometry = {.size = header.arena_size,
+  client.geometry = {.size = header.arena_size,
                     .slots_offset = header.slots_offset,
                     .slot_stride = header.slot_stride,
                     .slot_count = static_cast<uint32_t>(header.slot_count),
@@ -143,21 +151,15 @@ Result<void> adopt_region(AddressSpace& space, const Mapping& mapping) {
 
 }  // namespace
 
-void resolve_pending_returns(const AddressSpace& space, uint64_t only_slot, const TargetMemory& to) {
-  if (space.geometry.shadow_capacity == 0) return;
-  if (only_slot != 0) return resolve_slot(space, only_slot, to);
-  for (const abi::ThreadTableEntry& entry : read_table(space)) {
-    if (entry.thread_pointer > 1 && !(entry.thread_pointer & abi::kOverflowEntry)) {
-      resolve_slot(space, entry.slot_offset, to);
+void resolve_pending_returns(const AddressSpace& space, std::optional<uint64_t> only_thread, const TargetMemory& to) {
+  for (auto& [id, client] : space.clients) {
+    if (client.geometry.shadow_capacity == 0) continue;
+    for (const abi::ThreadTableEntry& entry : read_table(space, client)) {
+      if (entry.thread_pointer <= 1 || (entry.thread_pointer & abi::kOverflowEntry)) continue;
+      if (only_thread && entry.thread_pointer != abi::thread_table_key(*only_thread)) continue;
+      resolve_slot(space, client, entry.slot_offset, to);
     }
   }
-}
-
-uint64_t find_thread_slot(const AddressSpace& space, uint64_t thread_pointer) {
-  for (const abi::ThreadTableEntry& entry : read_table(space)) {
-    if (entry.thread_pointer == abi::thread_table_key(thread_pointer)) return entry.slot_offset;
-  }
-  return 0;
 }
 
 Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms) {
@@ -169,7 +171,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
   std::chrono::milliseconds run(1);
   for (;;) {
-    resolve_pending_returns(space, 0, space.memory);
+    resolve_pending_returns(space, {}, space.memory);
     if (evacuate(space)) break;
     step_out_of_group_stop(tracer, space);
     bool late = Tracer::Clock::now() > deadline;
@@ -201,21 +203,36 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
 Result<AddressSpace> find_remains(pid_t pid) {
   AddressSpace space;
   TRY(MemoryMap map, MemoryMap::read(pid));
+  std::vector<AddressRange> arenas, stubs;
   for (const Mapping& mapping : map.all()) {
     bool arena = mapping.path.starts_with("/memfd:spile-arena");
     if (!arena && !mapping.path.starts_with("/memfd:spile-code")) continue;
     if (mapping.offset != 0) {  // stubs of punned jumps
-      space.code.push_back({Address(mapping.begin), Address(mapping.end)});
+      stubs.push_back({Address(mapping.begin), Address(mapping.end)});
       continue;
     }
     if (!space.memory.is_open()) {
       TRY(space.memory, TargetMemory::open(pid));
     }
-    // A controller that was killed early has got no further.
-    if (arena && space.arena.size() == 0) space.arena = {Address(mapping.begin), Address(mapping.end)};
-    if (arena) continue;
+    if (arena) {
+      arenas.push_back({Address(mapping.begin), Address(mapping.end)});
+      continue;
+    }
     // A region that can't be read is left where it is.
     (void)adopt_region(space, mapping);
+  }
+  // A controller that was killed early has got no further than its arena.
+  for (const AddressRange& arena : arenas) {
+    bool known = std::any_of(space.clients.begin(), space.clients.end(),
+                             [&](auto& client) { return client.second.arena.begin == arena.begin; });
+    if (known) continue;
+    ClientId id = kOwnClient;
+    while (space.clients.contains(id)) id++;
+    space.clients[id].arena = arena;
+  }
+  if (!stubs.empty()) {
+    auto& code = space.clients[kOwnClient].code;
+    code.insert(code.end(), stubs.begin(), stubs.end());
   }
   std::sort(space.sites.begin(), space.sites.end(),
             [](const PatchedSite& a, const PatchedSite& b) { return a.begin < b.begin; });

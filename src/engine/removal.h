@@ -11,12 +11,9 @@ namespace spile::engine {
 // in any case.
 Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms);
 
-// Writes the real return addresses of pending calls into stacks. only_slot: of one thread slot (its offset in the
-// arena), 0: of all slots of the process table. to: the memory to write into (of a forked child; else the space's own).
-void resolve_pending_returns(const AddressSpace& space, uint64_t only_slot, const TargetMemory& to);
-
-// The slot of the thread with this thread pointer; 0 if it has none.
-uint64_t find_thread_slot(const AddressSpace& space, uint64_t thread_pointer);
+// Writes the real return addresses of pending calls into stacks. only_thread: of the thread with this thread pointer;
+// else of all. to: the memory to write into (of a forked child; else the space's own).
+void resolve_pending_returns(const AddressSpace& space, std::optional<uint64_t> only_thread, const TargetMemory& to);
 
 // What a killed controller has left in a process, as an address space that remove_all understands.
 Result<AddressSpace> find_remains(pid_t pid);

@@ -67,11 +67,11 @@ class BorrowedThread {
   Thread& thread_;
 };
 
-Result<void> map_table(RemoteCalls& calls, AddressSpace& space) {
+Result<void> map_table(RemoteCalls& calls, ClientSpace& client) {
   TRY(uint64_t at,
       calls.call("map the process table", SYS_mmap,
                  {0, kTableSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, static_cast<uint64_t>(-1), 0}));
-  space.process_table = {Address(at), Address(at + kTableSize)};
+  client.process_table = {Address(at), Address(at + kTableSize)};
   TRY_DO(calls.call("madvise", SYS_madvise, {at, kTableSize, MADV_WIPEONFORK}));
   // Lets the controller order its stores with handlers in all processes by one call (MEMBARRIER_CMD_GLOBAL_EXPEDITED).
   // A kernel without it has slower ways.
@@ -82,7 +82,7 @@ Result<void> map_table(RemoteCalls& calls, AddressSpace& space) {
 // Maps the memory behind `fd` of ours into the target. where: 0 for any place.
 Result<Address> map_descriptor(RemoteCalls& calls, AddressSpace& space, pid_t pid, const char* what, int fd,
                                uint64_t size, uint64_t protection, Address where, uint64_t offset = 0) {
-  TRY(DescriptorChannel channel, DescriptorChannel::open(calls, space.memory, pid, space.process_table.begin));
+  TRY(DescriptorChannel channel, DescriptorChannel::open(calls, space.memory, pid, space.scratch()));
   auto remote = channel.send(calls, fd);
   Result<uint64_t> mapped = Error{};
   if (remote.ok()) {
@@ -108,12 +108,16 @@ void record_geometry(RegionHeader& header, const SetupContext& context) {
 }
 
 // Makes it and all others known to each other, and to the handlers in them.
-void add_region(AddressSpace& space, const std::shared_ptr<Region>& region, uint64_t bias) {
-  region->fill_cells(space.arena.begin, space.process_table.begin, bias);
-  for (const AddressRange& range : space.code) region->list_region(range.begin, range.end);
-  space.regions.push_back(region);
-  space.code.push_back({region->address(), region->end()});
-  for (auto& other : space.regions) other->list_region(region->address(), region->end());
+void add_region(AddressSpace& space, ClientSpace& client, const std::shared_ptr<Region>& region, uint64_t bias) {
+  region->fill_cells(client.arena.begin, client.process_table.begin, bias);
+  for (auto& [id, each] : space.clients) {
+    for (const AddressRange& range : each.code) region->list_region(range.begin, range.end);
+  }
+  client.regions.push_back(region);
+  client.code.push_back({region->address(), region->end()});
+  for (auto& [id, each] : space.clients) {
+    for (auto& other : each.regions) other->list_region(region->address(), region->end());
+  }
 }
 
 // A filter may kill a process for a system call it did not expect: handlers are told to make none.
@@ -174,20 +178,21 @@ Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thr
 }
 
 Result<void> map_arena(SetupContext& context, AddressSpace& space) {
-  if (space.arena.size() != 0) return {};
+  ClientSpace& client = space.clients[context.client];
+  if (client.arena.size() != 0) return {};
   TRY(Thread * thread, borrow_thread(context.tracer, space));
   BorrowedThread guard(context.tracer, *thread);
   TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
-  if (space.process_table.size() == 0) {
-    TRY_DO(map_table(calls, space));
+  if (client.process_table.size() == 0) {
+    TRY_DO(map_table(calls, client));
     uint32_t no_system_calls = has_seccomp_filter(thread->process->pid);
-    TRY_DO(space.memory.write_value(space.process_table.begin + offsetof(abi::ProcessTable, no_system_calls),
+    TRY_DO(space.memory.write_value(client.process_table.begin + offsetof(abi::ProcessTable, no_system_calls),
                                     no_system_calls));
   }
   TRY(Address at, map_descriptor(calls, space, thread->process->pid, "map the arena", context.arena_fd,
                                  context.geometry.size, PROT_READ | PROT_WRITE, Address()));
-  space.arena = {at, at + static_cast<int64_t>(context.geometry.size)};
-  space.geometry = context.geometry;
+  client.arena = {at, at + static_cast<int64_t>(context.geometry.size)};
+  client.geometry = context.geometry;
   return calls.finish();
 }
 
@@ -198,7 +203,8 @@ Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& 
   auto reaches = [&](Address begin, Address end) {
     return begin.value + reach >= high.value && low.value + reach >= end.value;
   };
-  for (auto& region : space.regions) {
+  ClientSpace& client = space.clients[context.client];
+  for (auto& region : client.regions) {
     bool serves = region->bias() == module.bias && reaches(region->address(), region->end());
     if (serves && region->has_room(sites, code_room)) return region;
   }
@@ -219,7 +225,7 @@ Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& 
                                  region->address());
     if (mapped.ok() && *mapped == region->address()) {
       record_geometry(region->header(), context);
-      add_region(space, region, module.bias);
+      add_region(space, client, region, module.bias);
       TRY_DO(calls.finish());
       return region;
     }
@@ -296,8 +302,40 @@ std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space,
       if (!page || !map_stub_page(context, space, region, *page, Address(base)).ok()) continue;
       region.put_stub(*page, at.value - base, code);
       page->mapped.push_back(Address(base));
-      space.code.push_back({Address(base), Address(base + kPage)});
+      space.clients[context.client].code.push_back({Address(base), Address(base + kPage)});
       return PlacedStub{range, at};
+    }
+  }
+  return {};
+}
+
+namespace {
+
+Result<void> unmap(RemoteCalls& calls, ClientSpace& client) {
+  for (const AddressRange& range : client.code) {
+    TRY_DO(calls.call("unmap code", SYS_munmap, {range.begin.value, range.size()}));
+  }
+  for (const AddressRange* range : {&client.arena, &client.process_table}) {
+    if (range->size() != 0) TRY_DO(calls.call("munmap", SYS_munmap, {range->begin.value, range->size()}));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> unmap_client(Tracer& tracer, AddressSpace& space, ClientId id) {
+  auto found = space.clients.find(id);
+  if (found == space.clients.end()) return {};
+  TRY(Thread * thread, borrow_thread(tracer, space));
+  BorrowedThread guard(tracer, *thread);
+  TRY(RemoteCalls calls, begin_calls(tracer, space, *thread));
+  TRY_DO(unmap(calls, found->second));
+  TRY_DO(calls.finish());
+  ClientSpace gone = std::move(found->second);
+  space.clients.erase(found);
+  for (auto& [other, client] : space.clients) {
+    for (auto& region : client.regions) {
+      for (const AddressRange& range : gone.code) region->unlist_region(range.begin);
     }
   }
   return {};
@@ -309,16 +347,9 @@ Result<void> unmap_all(Tracer& tracer, AddressSpace& space) {
   BorrowedThread guard(tracer, *thread);
   TRY(RemoteCalls calls, begin_calls(tracer, space, *thread));
   TRY_DO(unguard_breakpoints(calls, space));
-  for (const AddressRange& range : space.code) {
-    TRY_DO(calls.call("unmap code", SYS_munmap, {range.begin.value, range.size()}));
-  }
-  for (const AddressRange* range : {&space.arena, &space.process_table}) {
-    if (range->size() != 0) TRY_DO(calls.call("munmap", SYS_munmap, {range->begin.value, range->size()}));
-  }
+  for (auto& [id, client] : space.clients) TRY_DO(unmap(calls, client));
   TRY_DO(calls.finish());
-  space.code.clear();
-  space.regions.clear();
-  space.arena = space.process_table = {};
+  space.clients.clear();
   space.trap_table = Address();
   return {};
 }

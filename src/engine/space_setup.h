@@ -15,6 +15,7 @@ struct SetupContext {
   const abi::CodeImage& image;
   ArenaGeometry geometry;
   int arena_fd;
+  ClientId client = kOwnClient;  // for whose handlers
 };
 
 // A thread that can carry out system calls for us, stopped and with a hold on it (the caller's to take off).
@@ -34,6 +35,9 @@ Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& 
 // Memory for a stub that jumps from one of the ranges to `target`, a place in `region`; writes it.
 std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space, Region& region,
                                      std::span<const PunRange> ranges, Address target);
+
+// Unmaps what one client has there. REQUIRES: as unmap_all.
+Result<void> unmap_client(Tracer& tracer, AddressSpace& space, ClientId id);
 
 // Unmaps everything that the address space names. REQUIRES: nothing in it is reachable any more; all threads are still.
 Result<void> unmap_all(Tracer& tracer, AddressSpace& space);

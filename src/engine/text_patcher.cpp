@@ -22,7 +22,11 @@ void write_patches(const TargetMemory& memory, std::span<const PatchedSite> site
     uint64_t page = sites[first].begin.value / kPage;
     while (end < sites.size() && sites[end].begin.value / kPage == page) end++;
     Address from = sites[first].begin;
-    bytes.resize(static_cast<size_t>(sites[end - 1].begin + sites[end - 1].overwritten - from));
+    size_t length = 0;
+    for (size_t i = first; i < end; i++) {
+      length = std::max(length, static_cast<size_t>(sites[i].begin - from) + sites[i].overwritten);
+    }
+    bytes.resize(length);
     bool readable = memory.read(from, bytes).ok();
     bool changed = false;
     std::vector<size_t> done;
