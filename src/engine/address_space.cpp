@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "abi/arena.h"
+
 namespace spile::engine {
 
 std::optional<Address> PatchedSite::relocated(Address pc) const {
@@ -34,7 +36,7 @@ bool AddressSpace::has_code() const {
 
 Address AddressSpace::scratch() const {
   for (auto& [id, client] : clients) {
-    if (client.process_table.size() != 0) return client.process_table.begin;
+    if (client.process_table.size() != 0) return client.process_table.begin + sizeof(abi::ProcessTable);
   }
   return {};
 }

@@ -87,7 +87,7 @@ struct AddressSpace {
   // The site whose window contains `address` or ends there, or nullptr.
   const PatchedSite* site_at(Address address) const;
   bool has_code() const;
-  // Memory that nobody else uses while we make system calls there; 0 before the first arena is mapped.
+  // At least 256 bytes, behind a process table, that nobody else uses; 0 before the first is mapped.
   Address scratch() const;
   bool empty() const;
 };

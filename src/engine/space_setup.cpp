@@ -20,6 +20,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kTableSize = (sizeof(abi::ProcessTable) + kPage - 1) / kPage * kPage;
+static_assert(kTableSize - sizeof(abi::ProcessTable) >= 256);  // AddressSpace::scratch
 constexpr uint64_t kLeastSites = 16384;  // memory that is not touched costs nothing
 constexpr uint64_t kLeastCodeRoom = uint64_t{4} << 20;
 constexpr int kPlacementTries = 8;
