@@ -74,7 +74,7 @@ class EngineImpl final : public Engine, TraceListener {
   void stranger_exited(pid_t pid, int status) override;
   void signal_arrived(Thread& thread) override;
   void thread_stopped(Thread& thread) override;
-  void thread_born(Thread& thread) override { watch(ThreadChange::Kind::kThreadBorn, thread.process->pid, thread.tid); }
+  void thread_born(Thread& thread) override;
   void thread_ending(Thread& thread) override { watch(ThreadChange::Kind::kThreadEnding, thread.process->pid, thread.tid); }
   void thread_ended(Thread& thread) override { watch(ThreadChange::Kind::kThreadEnded, thread.process->pid, thread.tid); }
   void system_call_stopped(Thread& thread) override;
@@ -573,6 +573,7 @@ void EngineImpl::finish_fork(const Work& work) {
   Thread* first = tracer_->find_thread(work.pid);
   if (first && child && tracer_->await_stop(*first).ok()) {
     write_module_map(*child->space);  // the table was wiped
+    note_seccomp_filter(*child->space, child->pid);
     ThreadRegisters registers;
     if (parent && parent->process->space && native_architecture().read_registers(parent->tid, registers).ok()) {
       resolve_pending_returns(*parent->process->space, native_architecture().thread_pointer(registers), child->space->memory);
@@ -655,6 +656,12 @@ void EngineImpl::process_exited(Process& process, int status) {
 
 void EngineImpl::stranger_exited(pid_t pid, int status) {
   note({.kind = Event::Kind::kOtherExited, .pid = pid, .status = status});
+}
+
+void EngineImpl::thread_born(Thread& thread) {
+  // It inherits the filter of the thread that made it, which may be newer than our arming.
+  if (thread.process->space) note_seccomp_filter(*thread.process->space, thread.tid);
+  watch(ThreadChange::Kind::kThreadBorn, thread.process->pid, thread.tid);
 }
 
 // A load of traced memory in a handler has faulted: the handler goes on where its fix-up says, and the target's own

@@ -13,6 +13,15 @@
 #include "engine/memory_map.h"
 
 namespace spile::engine {
+namespace {
+
+// A filter that has been inherited from whoever started both lets pass what it lets us do ourselves.
+bool is_filtered_as_we_are(pid_t tid) {
+  std::string filters = process_status(tid, "Seccomp_filters");
+  return !filters.empty() && filters == process_status(getpid(), "Seccomp_filters");
+}
+
+}  // namespace
 
 Result<RemoteCalls> RemoteCalls::begin(Tracer& tracer, Thread& thread, const SystemCallText& text,
                                        const TargetMemory& memory) {
@@ -55,10 +64,10 @@ Result<void> RemoteCalls::suspend_seccomp() {
   std::string mode = process_status(thread_->tid, "Seccomp");
   if (mode.empty() || mode == "0") return {};
   seccomp_suspended_ = ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, tracer_->options() | PTRACE_O_SUSPEND_SECCOMP) == 0;
-  if (seccomp_suspended_ || mode != "1") return {};
-  return Error{
-      fmt::format("thread {} runs in seccomp's strict mode and would be killed by any system call", thread_->tid),
-      "run as root"};
+  if (seccomp_suspended_ || (mode == "2" && is_filtered_as_we_are(thread_->tid))) return {};
+  return Error{fmt::format("thread {} runs under a seccomp filter, which may kill it for a system call made on our behalf",
+                           thread_->tid),
+               "run as root: with CAP_SYS_ADMIN the filter is suspended meanwhile"};
 }
 
 RemoteCalls::RemoteCalls(RemoteCalls&& other) noexcept

@@ -10,8 +10,9 @@
 // If the controller is killed in the middle, the thread returns from the call into a signal frame that was laid below
 // its stack, and goes on where it was (where the program's memory has the few instructions that this takes).
 //
-// A seccomp filter is suspended meanwhile where we have the right to (CAP_SYS_ADMIN). Where not, a thread in strict
-// mode is left alone, as the call would kill it; a filter is given the call to judge.
+// A seccomp filter is suspended meanwhile where we have the right to (CAP_SYS_ADMIN, and a kernel with
+// CONFIG_CHECKPOINT_RESTORE). Where not, the thread is left alone, as the call might kill it; but not if spile itself runs
+// under as many filters: then they are those that both were started with, in a container say.
 
 #include <signal.h>
 

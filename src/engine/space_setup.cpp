@@ -121,9 +121,9 @@ void add_region(AddressSpace& space, ClientSpace& client, const std::shared_ptr<
   }
 }
 
-// A filter may kill a process for a system call it did not expect: handlers are told to make none.
-bool has_seccomp_filter(pid_t pid) {
-  return process_status(pid, "Seccomp") != "0";
+bool has_seccomp_filter(pid_t tid) {
+  std::string mode = process_status(tid, "Seccomp");
+  return !mode.empty() && mode != "0";
 }
 
 // Whether it can be brought to a stop in user space: not while it waits for a vfork child, nor at its end.
@@ -133,10 +133,20 @@ bool can_serve(const Thread& thread) {
 
 }  // namespace
 
+void note_seccomp_filter(const AddressSpace& space, pid_t tid) {
+  if (space.clients.empty() || !has_seccomp_filter(tid)) return;
+  for (auto& [id, client] : space.clients) {
+    if (client.process_table.size() == 0) continue;
+    (void)space.memory.write_value(client.process_table.begin + offsetof(abi::ProcessTable, no_system_calls), uint32_t{1});
+  }
+}
+
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
-  for (Process* process : space.users) {
-    for (auto& [tid, thread] : process->threads) {
-      if (!thread->running && can_serve(*thread)) {
+  // Rather one that no filter judges: its calls are sure to do no harm.
+  for (bool filtered : {false, true}) {
+    for (Process* process : space.users) {
+      for (auto& [tid, thread] : process->threads) {
+        if (thread->running || !can_serve(*thread) || has_seccomp_filter(tid) != filtered) continue;
         tracer.hold(*thread);
         return thread.get();
       }
@@ -147,6 +157,7 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
     pid_t pid = process->pid;
     std::vector<pid_t> tids;
     for (auto& [tid, thread] : process->threads) tids.push_back(tid);
+    std::stable_partition(tids.begin(), tids.end(), [](pid_t tid) { return !has_seccomp_filter(tid); });
     for (pid_t tid : tids) {
       Thread* thread = tracer.find_thread(tid);
       std::string state = process_status(tid, "State");
@@ -186,9 +197,9 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
   TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
   if (client.process_table.size() == 0) {
     TRY_DO(map_table(calls, client));
-    uint32_t no_system_calls = has_seccomp_filter(thread->process->pid);
-    TRY_DO(space.memory.write_value(client.process_table.begin + offsetof(abi::ProcessTable, no_system_calls),
-                                    no_system_calls));
+    for (Process* process : space.users) {
+      for (auto& [tid, user] : process->threads) note_seccomp_filter(space, tid);
+    }
   }
   TRY(Address at, map_descriptor(calls, space, thread->process->pid, "map the arena", context.arena_fd,
                                  context.geometry.size, PROT_READ | PROT_WRITE, Address()));

@@ -24,6 +24,10 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space);
 // System calls by such a thread.
 Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thread);
 
+// A filter may kill a process for a system call it did not expect: if the thread runs under one, handlers of the whole
+// process are told to make none.
+void note_seccomp_filter(const AddressSpace& space, pid_t tid);
+
 // Maps table and arena, if they are not yet there.
 Result<void> map_arena(SetupContext& context, AddressSpace& space);
 

@@ -400,8 +400,9 @@ Result<void> ScriptRun::stop() {
   if (target_) detached = target_->detach();
   output_->collect(*arena_);
   output_->write_pending(true);
-  if (!detached.ok()) return detached;
-  return run_probes(failed() ? sema::ProbeKind::kError : sema::ProbeKind::kEnd);
+  // What has been counted is told, whatever became of taking the probes out.
+  TRY_DO(run_probes(failed() ? sema::ProbeKind::kError : sema::ProbeKind::kEnd));
+  return detached;
 }
 
 int ScriptRun::finish() {
