@@ -21,6 +21,26 @@ std::optional<Address> PatchedSite::restored(Address pc) const {
   return {};
 }
 
+void AddressSpace::inherit(const AddressSpace& parent) {
+  system_call = parent.system_call;
+  clients = parent.clients;
+  sites = parent.sites;
+  modules = parent.modules;
+  linker_trap = parent.linker_trap;
+  linker_sought = parent.linker_sought;
+  trap_table = parent.trap_table;
+  trap_count = parent.trap_count;
+  refused = parent.refused;
+}
+
+bool AddressSpace::is_mapped() const {
+  auto there = [&](const AddressRange& range) { return range.size() == 0 || memory.read_value<uint64_t>(range.begin).ok(); };
+  return std::all_of(clients.begin(), clients.end(), [&](auto& entry) {
+    const ClientSpace& client = entry.second;
+    return there(client.arena) && there(client.process_table) && (client.code.empty() || there(client.code.back()));
+  });
+}
+
 bool AddressSpace::in_code(Address address) const {
   for (auto& [id, client] : clients) {
     for (const AddressRange& range : client.code) {

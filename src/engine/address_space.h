@@ -80,7 +80,11 @@ struct AddressSpace {
   bool linker_sought = false;
   Address trap_table;  // of breakpoints, in one of the regions; 0: none
   uint64_t trap_count = 0;
+  int changing = 0;         // positive while it is being armed
+  bool refused = false;     // arming it has failed
 
+  // What a forked child is copied with.
+  void inherit(const AddressSpace& parent);
   // By Mechanism::kInt3: what begins at `address`, or nullptr.
   const PatchedSite* breakpoint_at(Address address) const;
   bool in_code(Address address) const;
@@ -90,6 +94,8 @@ struct AddressSpace {
   // At least 256 bytes, behind a process table, that nobody else uses; 0 before the first is mapped.
   Address scratch() const;
   bool empty() const;
+  // Whether what was mapped last is there: not so in a child that was forked before.
+  bool is_mapped() const;
 };
 
 }  // namespace spile::engine

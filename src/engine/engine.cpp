@@ -43,7 +43,8 @@ uint64_t nanoseconds(Clock::duration time) {
 struct Work {
   enum Kind { kExec, kFork, kLibraries } kind;
   pid_t pid;  // of the process (kFork: of the child)
-  pid_t tid;  // the held thread (kFork: of the parent)
+  pid_t tid;  // the held thread
+  bool anew = false;  // kFork: its copy of what we put into its parent may be part of it
 };
 
 class EngineImpl final : public Engine, TraceListener {
@@ -92,7 +93,9 @@ class EngineImpl final : public Engine, TraceListener {
   Result<void> check_handlers(std::span<const SiteRequest> sites);
   void add_request(const SiteRequest& site);
   bool can_arm() const { return arena_ != nullptr && (!requests_.empty() || options_.resolve_module); }
+  bool lacks_sites(const AddressSpace& space) const;
   Result<void> arm_space(AddressSpace& space, ArmReport& report);
+  Result<void> build_and_apply(AddressSpace& space, ArmReport& report);
   Result<void> guard(SetupContext& context, AddressSpace& space, BuiltSites& built);
   bool has_ended(pid_t pid) const;
   void refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module> present);
@@ -367,8 +370,25 @@ Result<void> EngineImpl::guard(SetupContext& context, AddressSpace& space, Built
   return {};
 }
 
+bool EngineImpl::lacks_sites(const AddressSpace& space) const {
+  if (!can_arm() || space.refused) return false;
+  if (space.modules.empty()) return true;  // it has not been looked at yet
+  return std::any_of(space.modules.begin(), space.modules.end(), [&](const auto& entry) {
+    auto wanted = requests_.find(entry.first);
+    return wanted != requests_.end() && wanted->second.size() > entry.second.requests_done;
+  });
+}
+
 Result<void> EngineImpl::arm_space(AddressSpace& space, ArmReport& report) {
   if (space.users.empty()) return {};
+  space.changing++;
+  auto armed = build_and_apply(space, report);
+  space.changing--;
+  space.refused = !armed.ok();
+  return armed;
+}
+
+Result<void> EngineImpl::build_and_apply(AddressSpace& space, ArmReport& report) {
   auto start = Clock::now();
   pid_t pid = space.users.front()->pid;
   TRY(MemoryMap map, MemoryMap::read(pid));
@@ -552,35 +572,39 @@ void EngineImpl::process_forked(Thread& parent, Process& child, bool shares_memo
   auto space = std::make_shared<AddressSpace>();
   space->memory = std::move(memory).value();
   space->users = {&child};
-  space->system_call = from->system_call;
-  space->clients = from->clients;
-  space->sites = from->sites;
-  space->modules = from->modules;
-  space->linker_trap = from->linker_trap;
-  space->linker_sought = from->linker_sought;
-  space->trap_table = from->trap_table;
-  space->trap_count = from->trap_count;
+  space->inherit(*from);
   child.space = space;
-  // The child's table of thread slots is empty, so nobody but us can finish the calls that its parent had pending.
-  tracer_->hold(parent);
+  // Its table of thread slots is empty, so nobody but us can finish the calls that its parent had pending; and we only
+  // now, since what we know of the parent may be gone when there is time for more.
+  write_module_map(*space);
+  note_seccomp_filter(*space, child.pid);
+  ThreadRegisters registers;
+  if (native_architecture().read_registers(parent.tid, registers).ok()) {
+    resolve_pending_returns(*from, native_architecture().thread_pointer(registers), space->memory);
+  }
   tracer_->hold(*child.threads.at(child.pid));
-  works_.push_back({Work::kFork, child.pid, parent.tid});
+  works_.push_back({Work::kFork, child.pid, child.pid, from->changing > 0 || parent.pc_unchecked});
 }
 
+// Mostly a child is armed by being a copy of its parent. One that was copied while its parent was being armed is freed of
+// what it has got, and armed as a new program is.
 void EngineImpl::finish_fork(const Work& work) {
-  Thread* parent = tracer_->find_thread(work.tid);
   Process* child = tracer_->find_process(work.pid);
   Thread* first = tracer_->find_thread(work.pid);
-  if (first && child && tracer_->await_stop(*first).ok()) {
-    write_module_map(*child->space);  // the table was wiped
-    note_seccomp_filter(*child->space, child->pid);
-    ThreadRegisters registers;
-    if (parent && parent->process->space && native_architecture().read_registers(parent->tid, registers).ok()) {
-      resolve_pending_returns(*parent->process->space, native_architecture().thread_pointer(registers), child->space->memory);
-    }
+  if (child && first && tracer_->await_stop(*first).ok()) {
+    std::shared_ptr<AddressSpace> space = child->space;
+    bool anew = work.anew || !space->is_mapped();
+    Event event{.kind = Event::Kind::kArmed, .pid = work.pid};
+    auto arm = [&]() -> Result<void> {
+      if (anew) TRY_DO(remove_all(*tracer_, *space, options_.stop_patience_ms));
+      if (can_arm() && (anew || lacks_sites(*space))) TRY_DO(arm_space(*space, event.report));
+      return {};
+    };
+    auto armed = arm();
+    if (!event.report.outcomes.empty()) note(std::move(event));
+    if (!armed.ok() && !has_ended(work.pid)) note_trouble(work.pid, armed.error());
   }
   release_hold(work.tid);
-  release_hold(work.pid);
 }
 
 void EngineImpl::process_executed(Process& process) {
@@ -604,8 +628,11 @@ void EngineImpl::finish_exec(const Work& work) {
         if (module.main_executable) executed.path = module.path;
       }
       if (!can_arm()) return {};
-      if (is_32_bit(work.pid)) return Error{"a 32-bit program: it is not probed", ""};
       std::shared_ptr<AddressSpace> space = process->space;
+      if (is_32_bit(work.pid)) {
+        space->refused = true;
+        return Error{"a 32-bit program: it is not probed", ""};
+      }
       return arm_space(*space, executed.report);
     };
     auto armed = arm_anew();

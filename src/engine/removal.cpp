@@ -56,15 +56,15 @@ bool evacuate(AddressSpace& space) {
   return outside;
 }
 
-// A process that job control has stopped does not run out of our code by itself: such threads are led out one
-// instruction at a time, and are stopped again afterwards.
-void step_out_of_group_stop(Tracer& tracer, AddressSpace& space) {
+// A process that job control has stopped does not run out of our code by itself, nor does a thread that somebody holds:
+// such threads are led out one instruction at a time, and stand still again afterwards.
+void step_out_of_stop(Tracer& tracer, AddressSpace& space) {
   constexpr int kMostSteps = 50'000;
   const Architecture& machine = native_architecture();
   std::vector<Thread*> stopped;
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) {
-      if (!thread->running && thread->kind == StopKind::kGroupStop) stopped.push_back(thread.get());
+      if (!thread->running && (thread->kind == StopKind::kGroupStop || thread->holds > 0)) stopped.push_back(thread.get());
     }
   }
   for (Thread* thread : stopped) {
@@ -173,7 +173,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   for (;;) {
     resolve_pending_returns(space, {}, space.memory);
     if (evacuate(space)) break;
-    step_out_of_group_stop(tracer, space);
+    step_out_of_stop(tracer, space);
     bool late = Tracer::Clock::now() > deadline;
     tracer.let_go(space.users);
     if (late) {
