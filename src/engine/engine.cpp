@@ -182,12 +182,19 @@ Result<void> EngineImpl::attach(pid_t pid) {
   auto space = std::make_shared<AddressSpace>();
   space->users = {process};
   process->space = space;
+  for (Process* sharer : tracer_->seize_sharers(*process)) {
+    sharer->space = space;
+    space->users.push_back(sharer);
+  }
   auto prepare = [&]() -> Result<void> {
     TRY(space->memory, TargetMemory::open(pid));
     TRY(AddressSpace remains, find_remains(pid));
     if (!remains.empty()) {
-      remains.users = {process};
-      TRY_DO(remove_all(*tracer_, remains, options_.stop_patience_ms));
+      space->inherit(remains);
+      space->changing++;
+      auto removed = remove_all(*tracer_, *space, options_.stop_patience_ms);
+      space->changing--;
+      TRY_DO(removed);
     }
     if (!requests_.empty() && arena_) {
       Event event{.kind = Event::Kind::kArmed, .pid = pid};
@@ -197,8 +204,8 @@ Result<void> EngineImpl::attach(pid_t pid) {
     return {};
   };
   auto prepared = prepare();
-  if (!prepared.ok() && tracer_->find_process(pid) && tracer_->keep_still({process}, options_.stop_patience_ms).ok()) {
-    if (tracer_->find_process(pid)) tracer_->release(*process);
+  if (!prepared.ok() && tracer_->keep_still(space->users, options_.stop_patience_ms).ok()) {
+    for (Process* user : std::vector(space->users)) tracer_->release(*user);
   }
   if (!prepared.ok()) return std::move(prepared).error().within(fmt::format("attach {}", pid));
   return {};

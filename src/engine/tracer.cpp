@@ -35,6 +35,15 @@ std::vector<pid_t> threads_of(pid_t pid) {
   return tids;
 }
 
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> children;
+  for (pid_t tid : threads_of(pid)) {
+    std::ifstream file(fmt::format("/proc/{}/task/{}/children", pid, tid));
+    for (pid_t child; file >> child;) children.push_back(child);
+  }
+  return children;
+}
+
 bool share_memory(pid_t a, pid_t b, int event) {
   long same = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
   if (same < 0) return event == PTRACE_EVENT_VFORK;  // no CONFIG_KCMP
@@ -160,6 +169,29 @@ Result<Process*> Tracer::seize(pid_t pid) {
     return std::move(seized).error();
   }
   return &process;
+}
+
+std::vector<Process*> Tracer::seize_sharers(Process& process) {
+  std::vector<Process*> found;
+  std::vector<Process*> left = {&process};
+  while (!left.empty()) {
+    pid_t parent = left.back()->pid;
+    left.pop_back();
+    for (pid_t child : children_of(parent)) {
+      // What it vforks from here on is ours from birth.
+      if (find_process(child) || !share_memory(parent, child, 0)) continue;
+      auto seized = seize(child);
+      if (!seized.ok()) continue;
+      if (!share_memory(parent, child, 0)) {  // it has run another program in between
+        if (keep_still({*seized}, 1000).ok() && find_process(child)) release(**seized);
+        continue;
+      }
+      (*seized)->parent = parent;
+      found.push_back(*seized);
+      left.push_back(*seized);
+    }
+  }
+  return found;
 }
 
 Result<Process*> Tracer::seize_child(pid_t pid) {

@@ -104,6 +104,9 @@ class Tracer {
 
   // All threads of a running process; they go on running.
   Result<Process*> seize(pid_t pid);
+  // Its children that run in its memory (vforked before it was seized), theirs and so on. They go on running. One that
+  // can't be seized is left out.
+  std::vector<Process*> seize_sharers(Process& process);
   // A child of ours that waits to exec: stops there, with one hold.
   Result<Process*> seize_child(pid_t pid);
 
