@@ -105,6 +105,10 @@ Result<CodePlaces> DebugInfo::statements(const std::string& file_pattern) {
       "statements " + file_pattern, places_from_bytes,
       [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.statements(file_pattern); });
 }
+Result<CodePlaces> DebugInfo::place_at(FileAddress pc) {
+  return remembered<CodePlaces>(fmt::format("place {:x}", pc.value), places_from_bytes,
+                                [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.place_at(pc); });
+}
 Result<CodePlaces> DebugInfo::calls(FileAddress function) {
   return remembered<CodePlaces>(fmt::format("calls {:x}", function.value), places_from_bytes,
                                 [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.calls(function); });

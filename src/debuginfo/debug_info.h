@@ -48,6 +48,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Result<CodePlaces> inlined_calls();
   Result<CodePlaces> labels();
   Result<CodePlaces> statements(const std::string& file_pattern);
+  Result<CodePlaces> place_at(FileAddress pc);
   Result<CodePlaces> calls(FileAddress function);
 
   const TypeNode& type_node(uint64_t id) override;

@@ -162,6 +162,8 @@ class Module {
   virtual Result<CodePlaces> labels(const FunctionPattern& pattern, const std::string& label) = 0;
   // Beginnings of statements in source files that match; of each line in each function (or inlined call) the first.
   virtual Result<CodePlaces> statements(const std::string& file) = 0;
+  // The function, or the innermost inlined call, whose code contains the address; its source line is left out.
+  virtual std::optional<CodePlace> place_at(FileAddress pc) = 0;
   // The call instructions of the function that starts there; CodePlace::name is who is called.
   virtual Result<CodePlaces> calls(FileAddress function) = 0;
 

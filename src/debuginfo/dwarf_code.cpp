@@ -139,6 +139,23 @@ SourcePlace declared_at(DwarfFile& file, Dwarf_Die& die, DwarfFile::Unit& unit) 
   return place;
 }
 
+static const UnitScopes::Visitor kNothing;
+
+struct CodeScopes::State {
+  State(DwarfFile& in, DwarfFile::Unit& unit) : file(in), scopes(in, unit, kNothing) {}
+  DwarfFile& file;
+  UnitScopes scopes;
+};
+
+CodeScopes::CodeScopes(DwarfFile& file, DwarfFile::Unit& unit) : state_(std::make_unique<State>(file, unit)) {}
+CodeScopes::~CodeScopes() = default;
+
+std::optional<CodePlace> CodeScopes::at(FileAddress pc) const {
+  const UnitScopes::Scope* scope = state_->scopes.at(pc.value);
+  if (!scope) return std::nullopt;
+  return place_in(state_->file, *scope, pc.value);
+}
+
 void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places) {
   UnitScopes::Visitor visit = [&](Dwarf_Die& die, int tag, const UnitScopes::Scope& scope) {
     if (tag != DW_TAG_inlined_subroutine) return;
@@ -169,7 +186,6 @@ void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& f
   Dwarf_Lines* lines = nullptr;
   size_t count = 0;
   if (dwarf_getsrclines(&unit.skeleton, &lines, &count) != 0) return;
-  static const UnitScopes::Visitor kNothing;
   UnitScopes scopes(file, unit, kNothing);
   for (size_t i = 0; i < count && places.size() < kMostPlaces; ++i) {
     Dwarf_Line* line = dwarf_onesrcline(lines, i);

@@ -2,6 +2,8 @@
 // Lines, inlined calls, labels and calls of a unit: what has an address inside functions (DWARF 5, sections 3.3.8, 3.4,
 // 3.6 and 6.2).
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "debuginfo/code_place.h"
@@ -13,6 +15,19 @@ namespace spile::debuginfo {
 SourcePlace declared_at(DwarfFile& file, Dwarf_Die& die, DwarfFile::Unit& unit);
 // The first instruction of a function or inlined call.
 std::optional<uint64_t> entry_of(Dwarf_Die& die);
+
+// The functions and inlined calls of a unit, by the addresses of their code.
+class CodeScopes {
+ public:
+  CodeScopes(DwarfFile& file, DwarfFile::Unit& unit);
+  ~CodeScopes();
+  // The innermost function or inlined call that has code at pc.
+  std::optional<CodePlace> at(FileAddress pc) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // Each appends in the order in which the unit has them.
 void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places);

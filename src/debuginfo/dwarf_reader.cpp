@@ -67,8 +67,6 @@ class VariableCollector {
     visit(function, 0);
     for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block)
       for (VariableRecord& record : *block) locals_.push_back(std::move(record));
-    // An out-of-line copy of a function that is also inlined: what it doesn't mention was optimised out of it.
-    if (auto origin = die_reference(function, DW_AT_abstract_origin)) visit_origin(*origin);
     // In the source's order: GCC lists a clone's constant parameters last.
     std::sort(parameters_.begin(), parameters_.end(),
               [](const Parameter& a, const Parameter& b) { return a.position < b.position; });
@@ -108,6 +106,9 @@ class VariableCollector {
           break;
       }
     }
+    // A copy of a function that is also inlined, or of a block of it: what it doesn't mention is optimised out of it, or,
+    // as static variables, the same for all copies.
+    if (auto origin = die_reference(scope, DW_AT_abstract_origin)) inherit(*origin, level);
   }
 
   // Returns what parameters are ordered by: where they are first described.
@@ -118,15 +119,15 @@ class VariableCollector {
     return reinterpret_cast<uintptr_t>(origin ? origin->addr : die.addr);
   }
 
-  void visit_origin(Dwarf_Die& origin) {
+  void inherit(Dwarf_Die& origin, size_t level) {
     for (ChildDies children(origin); children.valid(); children.next()) {
+      Dwarf_Die& die = children.die();
       const int tag = children.tag();
-      if ((tag != DW_TAG_formal_parameter && tag != DW_TAG_variable) || seen_.contains(children.die().addr)) continue;
+      if ((tag != DW_TAG_formal_parameter && tag != DW_TAG_variable) || seen_.contains(die.addr)) continue;
       if (tag == DW_TAG_formal_parameter)
-        parameters_.push_back(
-            {note(children.die()), read_variable(children.die(), Variable::Kind::kParameter, context_)});
+        parameters_.push_back({note(die), read_variable(die, Variable::Kind::kParameter, context_)});
       else
-        locals_.push_back(read_variable(children.die(), Variable::Kind::kLocal, context_));
+        blocks_[level].push_back(read_variable(die, Variable::Kind::kLocal, context_));
     }
   }
 
@@ -291,6 +292,15 @@ CodePlaces DwarfReader::statements(const std::string& file_pattern) {
   CodePlaces places;
   for (DwarfFile::Unit unit : file_->units()) add_statements(*file_, unit, file_pattern, places);
   return places;
+}
+
+CodePlaces DwarfReader::place_at(FileAddress pc) {
+  auto unit = file_->unit_of(pc);
+  if (!unit) return {};
+  auto [known, is_new] = scopes_.try_emplace(unit->die.addr);
+  if (is_new) known->second = std::make_unique<CodeScopes>(*file_, *unit);
+  auto place = known->second->at(pc);
+  return place ? CodePlaces{std::move(*place)} : CodePlaces{};
 }
 
 CodePlaces DwarfReader::calls(FileAddress function) {

@@ -37,6 +37,7 @@ struct DwarfFunction {
   uint64_t size;
 };
 
+class CodeScopes;
 class DwarfFile;
 
 class DwarfReader {
@@ -63,6 +64,7 @@ class DwarfReader {
   CodePlaces inlined_calls();
   CodePlaces labels();
   CodePlaces statements(const std::string& file_pattern);
+  CodePlaces place_at(FileAddress pc);     // one or none: the innermost function or inlined call there
   CodePlaces calls(FileAddress function);  // addresses: behind the call instructions
 
  private:
@@ -70,6 +72,7 @@ class DwarfReader {
 
   std::string path_;
   std::unique_ptr<DwarfFile> file_;
+  std::unordered_map<void*, std::unique_ptr<CodeScopes>> scopes_;  // by the unit's DIE
 };
 
 }  // namespace spile::debuginfo

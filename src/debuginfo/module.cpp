@@ -60,6 +60,7 @@ class ElfModule final : public Module {
   Result<CodePlaces> inlined_calls(const FunctionPattern& pattern) override;
   Result<CodePlaces> labels(const FunctionPattern& pattern, const std::string& label) override;
   Result<CodePlaces> statements(const std::string& file) override;
+  std::optional<CodePlace> place_at(FileAddress pc) override;
   Result<CodePlaces> calls(FileAddress function) override;
   Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, uint64_t scope) override {
     return info().variables(function, pc, scope, symbol_facts(function));
@@ -197,6 +198,20 @@ Result<CodePlaces> ElfModule::statements(const std::string& file) {
       places[entry->second] = std::move(place);
   }
   return places;
+}
+
+std::optional<CodePlace> ElfModule::place_at(FileAddress pc) {
+  if (has_debug_info()) {
+    auto found = info().place_at(pc);
+    if (found.ok() && !found->empty()) return std::move((*found)[0]);
+  }
+  auto function = function_at(pc);
+  if (!function) return std::nullopt;
+  CodePlace place;
+  place.address = pc;
+  place.function = function->address;
+  place.linkage_name = function->linkage_name;
+  return place;
 }
 
 // Calls of known functions are "e8 rel32", or through the global offset table "ff 15 rel32".

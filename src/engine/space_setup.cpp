@@ -189,6 +189,23 @@ Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thr
   return RemoteCalls::begin(tracer, thread, space.system_call, space.memory);
 }
 
+namespace {
+
+// The arena may lie anywhere, so it leaves the addresses to code that reaches only so far. Where addresses aren't
+// randomised, those right below the dynamic linker, which the kernel gives first, are all that is near it.
+Address out_of_the_way(pid_t pid, uint64_t size) {
+  auto map = MemoryMap::read(pid);
+  if (!map.ok()) return Address();
+  uint64_t reach = native_architecture().reach(), highest = 0;
+  for (const Mapping& mapping : map->all()) {
+    if (mapping.executable && mapping.inode != 0) highest = mapping.begin;
+  }
+  uint64_t room = 2 * reach + size;
+  return highest > 2 * room ? Address((highest - room) / kPage * kPage) : Address();
+}
+
+}  // namespace
+
 Result<void> map_arena(SetupContext& context, AddressSpace& space) {
   ClientSpace& client = space.clients[context.client];
   if (client.arena.size() != 0) return {};
@@ -201,8 +218,13 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
       for (auto& [tid, user] : process->threads) note_seccomp_filter(space, tid);
     }
   }
-  TRY(Address at, map_descriptor(calls, space, thread->process->pid, "map the arena", context.arena_fd,
-                                 context.geometry.size, PROT_READ | PROT_WRITE, Address()));
+  auto map_at = [&](Address where) {
+    return map_descriptor(calls, space, thread->process->pid, "map the arena", context.arena_fd, context.geometry.size,
+                          PROT_READ | PROT_WRITE, where);
+  };
+  auto mapped = map_at(out_of_the_way(thread->process->pid, context.geometry.size));
+  if (!mapped.ok()) mapped = map_at(Address());
+  TRY(Address at, std::move(mapped));
   client.arena = {at, at + static_cast<int64_t>(context.geometry.size)};
   client.geometry = context.geometry;
   return calls.finish();

@@ -95,13 +95,8 @@ Result<Points> resolve_address(TracedWorld& world, const Request& request, debug
     return Error{fmt::format("{:#x} is not in the code of {}", *request.address, module.path()),
                  module.position_independent() && !request.absolute ? "addresses are those in the file, as objdump shows them" : ""};
   }
-  debuginfo::CodePlace place;
+  debuginfo::CodePlace place = module.place_at(FileAddress(address)).value_or(debuginfo::CodePlace{});
   place.address = FileAddress(address);
-  auto function = module.function_at(place.address);
-  if (function) {
-    place.function = function->address;
-    place.linkage_name = function->linkage_name;
-  }
   ResolvedPoint point = point_inside(world, request.part, module, place);
   point.text = fmt::format("process(\"{}\").statement({:#x}){}", module.path(), *request.address, request.absolute ? ".absolute" : "");
   return Points{std::move(point)};

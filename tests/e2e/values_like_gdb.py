@@ -1,0 +1,25 @@
+# variants: calls values values_O0 throws sqlite3
+# At statements all over a program, every variable in scope has the value that gdb sees there.
+from spiletest import *
+
+installed("gdb")
+installed("readelf")
+installed("setarch")
+if VARIANT == "sqlite3":
+    script = temporary_directory() / "script.sql"
+    script.write_text("""create table t(a integer primary key, b text, c real);
+with recursive n(v) as (select 1 union all select v+1 from n where v<500) insert into t select v, 'x'||v, v*1.5 from n;
+create index i on t(b);
+select count(*), sum(c) from t where b like 'x1%'; select a, b from t order by c desc limit 5;
+update t set c=c+1 where a<100; delete from t where a>400; select json_extract('{"a":[1,2,{"b":3}]}','$.a[2].b');
+select t1.a from t t1 join t t2 on t1.a=t2.a+1 where t1.b>'x15' group by t1.a having count(*)>0 limit 3;
+""")
+    command = ["--places", "200", debian_source_program("sqlite3"), ":memory:", "-init", script]
+else:
+    command = (["--unoptimised"] if VARIANT.endswith("O0") else []) + [program(VARIANT), "10"]
+done = subprocess.run([sys.executable, ROOT / "tools/torture/values_like_gdb.py", "--spile", SPILE, *command],
+                      capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=170)
+print(done.stdout)
+expect(done.returncode, 0, done.stderr)
+same = int(re.search(r"(\d+)  same", done.stdout)[1])
+expect_true(same >= {"sqlite3": 200}.get(VARIANT, 30), "too little was compared")

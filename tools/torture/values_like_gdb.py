@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# Whether $variables have the values that gdb sees: a program runs twice under the same addresses, once with spile's probes at
+# random statements and once under gdb with breakpoints there, and what both say about every variable in scope when each
+# place is come to first is compared.
+#
+#   values_like_gdb.py [--places N] [--seed N] [--show] [--unoptimised] PROGRAM [ARGUMENT...]
+#
+# The program must do the same every time. Exit status 1 where a value differs.
+import argparse
+import collections
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C.UTF-8"}
+# Of structures the address is compared, of everything else the number.
+GDB_SCRIPT = textwrap.dedent(r"""
+    import gdb, json
+    for setting in ["pagination off", "confirm off", "breakpoint pending off", "startup-with-shell off", "width 0",
+                    "print entry-values no", "may-call-functions off", "disable-randomization on"]:
+        gdb.execute("set " + setting)
+    gdb.execute("unset environment LINES")
+    gdb.execute("unset environment COLUMNS")
+    out = open(OUTPUT, "w")
+
+    # Of an array in registers, gdb would make a copy in the program's memory if it might call malloc.
+    def address_of(value):
+        try:
+            return int(value.address) if value.address is not None else None
+        except gdb.error:
+            return None
+
+    def number_of(value):
+        type = value.type.strip_typedefs()
+        if type.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+            return "reference"  # what it refers to may not have been written yet
+        if type.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_ARRAY):
+            if value.is_optimized_out: return "optimised out"
+            place = address_of(value)
+            return "not in memory" if place is None else place
+        if type.code == gdb.TYPE_CODE_FLT:
+            if type.sizeof not in (4, 8): return "wide"
+            if value.is_optimized_out: return "optimised out"
+            return int.from_bytes(value.bytes if hasattr(value, "bytes") else bits_of(value, type), "little")
+        if type.sizeof > 8: return "wide"
+        if value.is_optimized_out: return "optimised out"
+        return int(value) & (1 << 64) - 1
+
+    def bits_of(value, type):
+        import struct
+        return struct.pack("<f" if type.sizeof == 4 else "<d", float(value))
+
+    def variables_of(frame, pc):
+        found = {}
+        block = gdb.block_for_pc(pc)
+        while block is not None:
+            own = {}
+            for symbol in block:
+                if not (symbol.is_variable or symbol.is_argument) or symbol.name in found: continue
+                if symbol.addr_class == gdb.SYMBOL_LOC_STATIC and symbol.name in own: continue
+                try:
+                    value = symbol.value(frame)
+                    own[symbol.name] = [number_of(value), address_of(value)]
+                except gdb.error as error:
+                    own[symbol.name] = ["error: " + str(error), None]
+            found.update(own)
+            if block.function is not None: break
+            block = block.superblock
+        return found, block.function.name if block is not None else ""
+
+    class Once(gdb.Breakpoint):
+        def __init__(self, address):
+            super().__init__("*%#x" % (address + BIAS), internal=True)
+            self.silent = True
+            self.place = address
+        def stop(self):
+            frame = gdb.newest_frame()
+            self.enabled = False
+            if UNOPTIMISED and gdb.block_for_pc(frame.pc()).start == frame.pc(): return False
+            values, function = variables_of(frame, frame.pc())
+            out.write(json.dumps([self.place, function, values]) + "\n")
+            return False
+
+    gdb.execute("starti", to_string=True)
+    BIAS = 0
+    if PIE:
+        for line in open("/proc/%d/maps" % gdb.selected_inferior().pid):
+            if line.rstrip().endswith(PROGRAM):
+                BIAS = int(line.split("-")[0], 16)
+                break
+    keep = [Once(a) for a in PLACES]
+    try:
+        gdb.execute("continue")
+    except gdb.error as error:
+        out.write(json.dumps(["error", str(error), {}]) + "\n")
+    out.close()
+""")
+
+
+def statement_addresses(program):
+    lines = subprocess.run(["readelf", "--debug-dump=decodedline", "-W", program], capture_output=True, text=True,
+                           errors="replace").stdout
+    # file.c   123   0x4010   [view]   x
+    return sorted({int(m, 16) for m in re.findall(r"^\S+\s+\d+\s+(0x[0-9a-f]+)\b.*x\s*$", lines, re.M)})
+
+
+def is_position_independent(program):
+    header = subprocess.run(["readelf", "-h", program], capture_output=True, text=True).stdout
+    return "DYN (" in header
+
+
+def run(command, directory):
+    return subprocess.run(command, env=ENVIRONMENT, cwd=directory, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, errors="replace", timeout=600)
+
+
+def ask_gdb(program, arguments, addresses, unoptimised, directory):
+    output = os.path.join(directory, "gdb.json")
+    script = os.path.join(directory, "gdb.py")
+    with open(script, "w") as file:
+        file.write(f"OUTPUT={output!r}\nPLACES={addresses!r}\nPROGRAM={program!r}\n"
+                   f"UNOPTIMISED={unoptimised}\nPIE={is_position_independent(program)}\n{GDB_SCRIPT}")
+    done = run(["gdb", "-nx", "-batch", "-x", script, "--args", program, *arguments], directory)
+    import json
+    places = {}
+    if not os.path.exists(output):
+        sys.exit(f"gdb did not run the program:\n{done.stdout}{done.stderr}")
+    for line in open(output):
+        address, function, values = json.loads(line)
+        if address == "error":
+            sys.exit(f"gdb: {function}")
+        places[address] = (function, values)
+    return places
+
+
+def ask_spile(spile, program, arguments, names, directory):
+    # Each variable of each place that was come to, or why it can't be read.
+    probes = ["global hits%[20000]"]
+    for address, variables in names.items():
+        body = [f'if (hits[{address}]++ == 0) {{']
+        for name in variables:
+            # A structure is no number, but has an address.
+            body.append(f'  try {{ if (@defined(${name}) && @defined(&${name})) printf("{address} {name} %#x %#x\\n", ${name}, &${name}) '
+                        f'else if (@defined(${name})) printf("{address} {name} %#x\\n", ${name}) '
+                        f'else if (@defined(&${name})) printf("{address} {name} %#x\\n", &${name}) '
+                        f'else printf("{address} {name} refused\\n") }} '
+                        f'catch (m) {{ printf("{address} {name} fault %s\\n", m) }}')
+        body.append("}")
+        probes.append(f'probe process("{program}").statement({address:#x}) {{ ' + "\n".join(body) + " }")
+    script = os.path.join(directory, "values.stp")
+    with open(script, "w") as file:
+        file.write("\n".join(probes))
+    import shlex
+    # The command as gdb starts it: by its path, with no shell around it.
+    done = run(["setarch", "-R", spile, "-DMAXSTRINGLEN=256", script, "-o", os.path.join(directory, "spile.out"), "-c",
+                shlex.join([program, *arguments])], directory)
+    found = collections.defaultdict(dict)
+    for line in open(os.path.join(directory, "spile.out")):
+        address, name, value = line.rstrip("\n").split(" ", 2)
+        numbers = re.fullmatch(r"((?:0x)?[0-9a-f]+)(?: ((?:0x)?[0-9a-f]+))?", value)
+        found[int(address)][name] = (int(numbers[1], 16), numbers[2] and int(numbers[2], 16)) if numbers else (value, None)
+    if done.returncode or not found or "no free addresses" in done.stderr:
+        sys.exit(f"spile: status {done.returncode}\n{done.stderr[-3000:]}")
+    return found
+
+
+def compare(gdb_places, spile_places, show):
+    counts = collections.Counter()
+    different = {}
+    for address, (function, values) in sorted(gdb_places.items()):
+        if address not in spile_places:
+            counts["place not come to"] += 1
+            continue
+        for name, (value, place) in values.items():
+            mine, my_place = spile_places[address].get(name, ("not listed", None))
+            text = f"{address:#x} {function}: {name}: gdb {value if isinstance(value, str) else hex(value)}, " \
+                   f"spile {mine if isinstance(mine, str) else hex(mine)}"
+            if isinstance(value, str) and isinstance(mine, str):
+                what = "neither"
+            elif isinstance(value, str):
+                what = "only spile"
+            elif isinstance(mine, str):
+                what = "only gdb"
+            elif value == mine:
+                what = "same"
+            elif place is not None and place == my_place:
+                # Memory that nobody has written to yet has what the dynamic linker left there, which a debugger changes.
+                what = "same place, other contents"
+            else:
+                what = "DIFFERENT"
+                different[address, name] = text
+            counts[what] += 1
+            if show and what not in ("same", "neither", "DIFFERENT"): print(f"{what}: {text}")
+    return counts, different
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--places", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    # At the entry of an unoptimised function gdb reads stack slots that the function has yet to fill.
+    parser.add_argument("--unoptimised", action="store_true")
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--spile", default=os.path.join(os.path.dirname(__file__), "../../build/release/bin/spile"))
+    parser.add_argument("program")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    program = os.path.realpath(options.program)
+    spile = os.path.abspath(options.spile)
+    for tool in ["gdb", "readelf", "setarch"]:
+        if not shutil.which(tool):
+            sys.exit(f"{tool} is needed")
+    addresses = statement_addresses(program)
+    random.Random(options.seed).shuffle(addresses)
+    different = None
+    # What a program does with time and chance may move its memory about: a lie is what is said in every round.
+    for _ in range(4):
+        with tempfile.TemporaryDirectory(prefix="spile-values-") as directory:
+            gdb_places = ask_gdb(program, options.arguments, addresses[:options.places], options.unoptimised, directory)
+            names = {a: list(values) for a, (_, values) in gdb_places.items()}
+            spile_places = ask_spile(spile, program, options.arguments, names, directory)
+        counts, now = compare(gdb_places, spile_places, options.show)
+        different = {key: text for key, text in now.items() if different is None or key in different}
+        if not different: break
+    print(f"{len(gdb_places)} of {min(options.places, len(addresses))} places come to; variables:")
+    for what, n in counts.most_common():
+        print(f"  {n:6}  {what}")
+    for line in different.values():
+        print(line)
+    unwritten = counts["same place, other contents"]
+    sys.exit(1 if different or counts["same"] < 5 * unwritten or not counts["same"] else 0)
+
+
+main()
