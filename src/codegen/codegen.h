@@ -62,6 +62,8 @@ struct TargetCode {
   // Others that make those pending again which are still on the stack: where an unwinder returns; where it lands, the
   // stack pointer being the fourth argument; where an exception has been caught.
   uint32_t walked = 0, landing = 0, caught = 0;
+  // Of a kReturn site on a function that takes one step of a walk: both of these.
+  uint32_t step_enter = 0, step_exit = 0;
 };
 
 // Native code for spile itself; offsets into its image, to be called as C functions.

@@ -213,6 +213,8 @@ void Compiler::fill_target(Job& job, const std::vector<TargetHandler>& handlers)
   code.walked = symbols["walked"];
   code.landing = symbols["landing"];
   code.caught = symbols["caught"];
+  code.step_enter = symbols["step.enter"];
+  code.step_exit = symbols["step.exit"];
   code.image = std::move(job.flat.image);
 }
 

@@ -316,6 +316,75 @@ void lower_unwind(Unit& unit, const std::string& name, const char* runtime, cons
   b.CreateRetVoid();
 }
 
+// For functions that take one step of a walk: at the entry all return addresses of the thread are put back, and the function
+// returns by a frame of its own, as a return probe's does, when they become pending again. Its exits can't be sites, as
+// it may end in a jump to another function that does the work.
+class StepHandlers {
+ public:
+  explicit StepHandlers(Unit& unit) : unit_(unit) {}
+
+  void lower_enter() {
+    begin("step.enter", unit_.module.i64(), 6);
+    if (unit_.layout.arena.shadow_capacity == 0) return finish(b().getInt64(0));
+    llvm::Value* cfa = word(abi::kReturnEnterCfaOffset);
+    llvm::Value* site_id = b().CreateLoad(unit_.module.i64(), b().CreateIntToPtr(word(8), unit_.module.ptr()));
+    llvm::Value* entered = call("spile_rt_enter_light", unit_.module.i1(), {});
+    call("spile_rt_unwind", unit_.module.none(), {});
+    auto *push = block("push"), *refused = block("refused");
+    b().CreateCondBr(entered, push, refused);
+    b().SetInsertPoint(refused);
+    b().CreateRet(b().getInt64(0));
+    b().SetInsertPoint(push);
+    llvm::Value* place = call("spile_rt_return_enter", unit_.module.ptr(), {cfa, site_id});
+    call("spile_rt_leave_light", unit_.module.none(), {});
+    finish(b().CreateZExt(b().CreateIsNotNull(place), unit_.module.i64()));
+  }
+
+  void lower_exit() {
+    begin("step.exit", unit_.module.none(), 2);
+    if (unit_.layout.arena.shadow_capacity == 0) return finish(nullptr);
+    llvm::Value* cfa = word(abi::kReturnExitCfaOffset);
+    llvm::Value* entered = call("spile_rt_enter_light", unit_.module.i1(), {});
+    llvm::Value* saves = call("spile_rt_return_find", unit_.module.ptr(), {cfa});
+    call("spile_rt_rewind", unit_.module.none(), {b().getInt64(0)});
+    call("spile_rt_return_exit", unit_.module.none(), {cfa, saves});
+    auto *leave = block("leave"), *end = block("end");
+    b().CreateCondBr(entered, leave, end);
+    b().SetInsertPoint(leave);
+    call("spile_rt_leave_light", unit_.module.none(), {});
+    b().CreateBr(end);
+    b().SetInsertPoint(end);
+    finish(nullptr);
+  }
+
+ private:
+  void begin(const char* name, llvm::Type* result, size_t arguments) {
+    function_ = make_function(unit_, name, result, false, arguments);
+    b_.emplace(llvm::BasicBlock::Create(unit_.module.context(), "entry", function_));
+    context_ = b().CreateAlloca(llvm::ArrayType::get(b().getInt64Ty(), sizeof(abi::Context) / 8), nullptr, "context");
+  }
+  void finish(llvm::Value* result) {
+    if (result) b().CreateRet(result);
+    else b().CreateRetVoid();
+  }
+  // The address `offset` above where the handler's return address lies.
+  llvm::Value* word(int64_t offset) {
+    llvm::Value* base = b().CreateIntrinsic(unit_.module.ptr(), llvm::Intrinsic::addressofreturnaddress, {});
+    return b().CreatePtrToInt(b().CreateConstGEP1_64(b().getInt8Ty(), base, static_cast<uint64_t>(offset)), b().getInt64Ty());
+  }
+  llvm::Value* call(const char* name, llvm::Type* result, std::vector<llvm::Value*> arguments) {
+    arguments.insert(arguments.begin(), context_);
+    return unit_.module.call_runtime(b(), name, result, arguments);
+  }
+  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b().getContext(), name, function_); }
+  llvm::IRBuilder<>& b() { return *b_; }
+
+  Unit& unit_;
+  llvm::Function* function_ = nullptr;
+  std::optional<llvm::IRBuilder<>> b_;
+  llvm::Value* context_ = nullptr;
+};
+
 uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group) {
   uint32_t flags = 0;
   auto add = [&](int index) {
@@ -361,6 +430,8 @@ std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
   lower_unwind(unit, "caught", "spile_rt_rewind_caught", {});
   lower_unwind(unit, "walked", "spile_rt_rewind", [](llvm::IRBuilder<>& b, llvm::Function*) { return b.getInt64(0); });
   lower_unwind(unit, "landing", "spile_rt_rewind", [](llvm::IRBuilder<>&, llvm::Function* function) { return function->getArg(3); });
+  StepHandlers(unit).lower_enter();
+  StepHandlers(unit).lower_exit();
   for (const std::string& name : unit.module.exports()) keep_r11(*unit.module.module().getFunction(name));
   return handlers;
 }

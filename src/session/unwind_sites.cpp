@@ -1,14 +1,18 @@
 #include "session/unwind_sites.h"
 
+#include <set>
+
 #include "debuginfo/debuginfo.h"
 
 namespace spile::session {
 
 namespace {
 
-// The Itanium C++ ABI's level I ("Exception Handling", §1.5), and what backtrace(3) uses.
+// The Itanium C++ ABI's level I ("Exception Handling", §1.5), and what backtrace(3) and libunwind's users walk with.
 constexpr const char* kEntries[] = {"_Unwind_RaiseException", "_Unwind_ForcedUnwind", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow",
-                                    "_Unwind_Backtrace"};
+                                    "_Unwind_Backtrace", "unw_backtrace"};
+// The steps of walks that programs make themselves with LLVM's or the other libunwind. LLVM's level I is made of them too.
+constexpr const char* kSteps[] = {"unw_step", "__unw_step", "_ULx86_64_step"};
 // Where a C++ program is when an exception has been caught (the same ABI, §2.5.3). LLVM's libunwind lands elsewhere than
 // in the above.
 constexpr const char* kCaught = "__cxa_begin_catch";
@@ -27,10 +31,12 @@ std::vector<engine::SiteRequest> unwind_sites(const std::string& module_path, bo
   if (!may_have_unwinder(module_path, main_executable)) return sites;
   auto module = debuginfo::Module::open(module_path);
   if (!module.ok()) return sites;
-  auto add = [&](const char* entry, uint32_t enter_offset, uint32_t landing_offset) {
+  std::set<std::pair<uint64_t, uint32_t>> known;  // addresses, of which some have two of the names, and handlers
+  auto add = [&](const char* entry, uint32_t enter_offset, uint32_t landing_offset, uint32_t exit_offset = 0) {
     auto functions = (*module)->functions({.name = entry, .file = {}});
     if (!functions.ok()) return;
     for (const debuginfo::Function& function : *functions) {
+      if (!known.insert({function.address.value, enter_offset}).second) continue;
       engine::SiteRequest site;
       site.site_id = site_id;
       site.module_path = module_path;
@@ -38,6 +44,8 @@ std::vector<engine::SiteRequest> unwind_sites(const std::string& module_path, bo
       site.size = function.size;
       site.enter_offset = enter_offset;
       site.landing_offset = landing_offset;
+      site.exit_offset = exit_offset;
+      if (exit_offset != 0) site.kind = abi::SiteKind::kReturn;
       sites.push_back(site);
     }
   };
@@ -45,6 +53,7 @@ std::vector<engine::SiteRequest> unwind_sites(const std::string& module_path, bo
     add(entry, code.unwind, 0);
     add(entry, code.walked, code.landing);
   }
+  for (const char* entry : kSteps) add(entry, code.step_enter, 0, code.step_exit);
   add(kCaught, code.caught, 0);
   return sites;
 }

@@ -11,6 +11,8 @@
 
 namespace spile::session {
 
+// What walks a stack by frame pointers on its own is not seen, and stops at the first pending return.
+//
 // Entries in one module: libgcc_s, libunwind, or a program that has them linked in. Empty where there are none.
 // site_id: for all of them.
 std::vector<engine::SiteRequest> unwind_sites(const std::string& module_path, bool main_executable, uint32_t site_id,
