@@ -41,6 +41,10 @@ bool AddressSpace::is_mapped() const {
   });
 }
 
+bool PatchedSite::is_breakpoint() const {
+  return overwritten != 0 && native_architecture().is_breakpoint(patched);
+}
+
 bool AddressSpace::in_code(Address address) const {
   for (auto& [id, client] : clients) {
     for (const AddressRange& range : client.code) {
@@ -75,7 +79,7 @@ const PatchedSite* AddressSpace::breakpoint_at(Address address) const {
   return &*found;
 }
 
-const PatchedSite* AddressSpace::site_at(Address address) const {
+const PatchedSite* site_at(std::span<const PatchedSite> sites, Address address) {
   auto after = std::upper_bound(sites.begin(), sites.end(), address,
                                 [](Address value, const PatchedSite& site) { return value < site.begin; });
   if (after == sites.begin()) return nullptr;

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,16 +31,20 @@ struct PatchedSite {
   bool falls_through = true;
   bool returns = false;  // has return probes: not before what unwinders need
   Address semaphore;  // of an SDT mark; 0: none
+  Address landing;    // where its short jump leads: nothing is done yet when a thread is there; 0: none
   uint8_t original[kMaxPatch] = {};
   uint8_t patched[kMaxPatch] = {};
   Boundary boundaries[kMaxBoundaries] = {};
 
-  bool is_breakpoint() const { return overwritten == 1; }
+  bool is_breakpoint() const;
   // The place in the trampoline that continues what `pc`, within the window, has begun; nothing if pc is no boundary.
   std::optional<Address> relocated(Address pc) const;
   // The other way round: the place in the restored text for a pc in the trampoline, where displaced code stands.
   std::optional<Address> restored(Address pc) const;
 };
+
+// The site whose window contains `address` or ends there, or nullptr. sites: by begin.
+const PatchedSite* site_at(std::span<const PatchedSite> sites, Address address);
 
 struct AddressRange {
   Address begin, end;
@@ -88,8 +93,6 @@ struct AddressSpace {
   // By Mechanism::kInt3: what begins at `address`, or nullptr.
   const PatchedSite* breakpoint_at(Address address) const;
   bool in_code(Address address) const;
-  // The site whose window contains `address` or ends there, or nullptr.
-  const PatchedSite* site_at(Address address) const;
   bool has_code() const;
   // At least 256 bytes, behind a process table, that nobody else uses; 0 before the first is mapped.
   Address scratch() const;

@@ -102,7 +102,8 @@ class EngineImpl final : public Engine, TraceListener {
   void describe_modules(AddressSpace& space, pid_t pid);
   void write_module_map(AddressSpace& space);
   void watch_linker(AddressSpace& space, SetupContext& context, pid_t pid, std::vector<PatchedSite>& sites);
-  Result<void> apply_sites(AddressSpace& space, std::vector<PatchedSite> sites, ArmReport& report,
+  Result<void> apply_sites(AddressSpace& space, std::vector<PatchedSite> sites,
+                           const std::multimap<Address, Address>& foundations, ArmReport& report,
                            const std::function<void(Address)>& untouched);
   Result<void> apply_portion(AddressSpace& space, std::vector<PatchedSite> sites, ArmReport& report,
                              const std::function<void(Address)>& untouched);
@@ -406,6 +407,7 @@ Result<void> EngineImpl::build_and_apply(AddressSpace& space, ArmReport& report)
 
   std::vector<PatchedSite> sites;
   watch_linker(space, context, pid, sites);
+  std::multimap<Address, Address> foundations;
   std::map<Address, std::pair<size_t, size_t>> outcomes_of;  // of a site: first outcome in the report, and how many
   for (auto& [path, loaded] : space.modules) {
     auto wanted = requests_.find(path);
@@ -428,12 +430,13 @@ Result<void> EngineImpl::build_and_apply(AddressSpace& space, ArmReport& report)
       outcomes_of[built.sites[i].begin] = {report.outcomes.size() + built.first_outcome[i], built.outcome_count[i]};
     }
     sites.insert(sites.end(), built.sites.begin(), built.sites.end());
+    foundations.merge(built.foundations);
     report.outcomes.insert(report.outcomes.end(), built.outcomes.begin(), built.outcomes.end());
   }
   if (sites.empty()) return {};
   report.prepare_ns += nanoseconds(Clock::now() - start);
 
-  return apply_sites(space, std::move(sites), report, [&](Address begin) {
+  return apply_sites(space, std::move(sites), foundations, report, [&](Address begin) {
     auto found = outcomes_of.find(begin);
     if (found == outcomes_of.end()) return;
     for (size_t i = 0; i < found->second.second; i++) {
@@ -445,18 +448,35 @@ Result<void> EngineImpl::build_and_apply(AddressSpace& space, ArmReport& report)
 }
 
 // In portions, so that the target never stands still for long. Sites with return probes come last: what an unwinder
-// needs is armed before any return is pending.
-Result<void> EngineImpl::apply_sites(AddressSpace& space, std::vector<PatchedSite> sites, ArmReport& report,
+// needs is armed before any return is pending. Short jumps come after what they lead to.
+Result<void> EngineImpl::apply_sites(AddressSpace& space, std::vector<PatchedSite> sites,
+                                     const std::multimap<Address, Address>& foundations, ArmReport& report,
                                      const std::function<void(Address)>& untouched) {
   constexpr size_t kPortion = 8192;
-  std::sort(sites.begin(), sites.end(), [](const PatchedSite& a, const PatchedSite& b) {
-    return std::tie(a.returns, a.begin) < std::tie(b.returns, b.begin);
+  auto turn = [&](const PatchedSite& site) { return 2 * site.returns + foundations.contains(site.begin); };
+  std::sort(sites.begin(), sites.end(), [&](const PatchedSite& a, const PatchedSite& b) {
+    return std::make_tuple(turn(a), a.begin) < std::make_tuple(turn(b), b.begin);
   });
+  std::set<Address> missing;
+  auto leave = [&](Address begin) {
+    missing.insert(begin);
+    untouched(begin);
+  };
+  auto lacks_foundation = [&](const PatchedSite& site) {
+    auto [first, last] = foundations.equal_range(site.begin);
+    return std::any_of(first, last, [&](const auto& pair) { return missing.contains(pair.second); });
+  };
   for (size_t first = 0; first < sites.size();) {
-    size_t end = first + 1;
-    while (end < sites.size() && end - first < kPortion && sites[end].returns == sites[first].returns) end++;
-    TRY_DO(apply_portion(space, std::vector(sites.begin() + static_cast<int64_t>(first),
-                                            sites.begin() + static_cast<int64_t>(end)), report, untouched));
+    std::vector<PatchedSite> portion;
+    size_t end = first;
+    for (; end < sites.size() && end - first < kPortion && turn(sites[end]) == turn(sites[first]); end++) {
+      if (lacks_foundation(sites[end])) {
+        leave(sites[end].begin);
+      } else {
+        portion.push_back(sites[end]);
+      }
+    }
+    TRY_DO(apply_portion(space, std::move(portion), report, leave));
     first = end;
   }
   return {};
@@ -477,7 +497,7 @@ Result<void> EngineImpl::apply_portion(AddressSpace& space, std::vector<PatchedS
       thread->pc_unchecked = thread->running;  // thread_stopped will see to it
       if (thread->running) continue;
       move_program_counters(space, *thread,
-                            [&](Address pc, bool restarting) { return pc_out_of_window(space, pc, restarting); });
+                            [&](Address pc, bool restarting) { return pc_out_of_window(sites, pc, restarting); });
     }
   }
   std::set<Address> left_alone;
@@ -770,7 +790,7 @@ void EngineImpl::thread_stopped(Thread& thread) {
   if (!thread.pc_unchecked || !space) return;
   thread.pc_unchecked = false;
   move_program_counters(*space, thread,
-                        [&](Address pc, bool restarting) { return pc_out_of_window(*space, pc, restarting); });
+                        [&](Address pc, bool restarting) { return pc_out_of_window(space->sites, pc, restarting); });
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ struct SiteRequest {
 enum class Mechanism : uint8_t {
   kJump,       // 5-byte jump over displaced instructions
   kNop,        // 5-byte jump over a nop: nothing displaced
-  kShortJump,  // 2-byte jump to a 5-byte jump in padding nearby
+  kShortJump,  // 2-byte jump to a 5-byte jump nearby, in padding or in the place of displaced instructions
   kPunned,     // a jump whose displacement shares bytes with the following instructions
   kInt3,       // breakpoint
   kRefused,    // see SiteOutcome::reason

@@ -25,10 +25,10 @@
 
 namespace spile::engine {
 
-inline constexpr uint64_t kRegionMagic = 0x32646f632d6c7073;  // "spl-cod2"
+inline constexpr uint64_t kRegionMagic = 0x33646f632d6c7073;  // "spl-cod3"
 inline constexpr const char* kCodeName = "spile-code";
 inline constexpr const char* kArenaName = "spile-arena";
-inline constexpr uint8_t kMaxPatch = 8;
+inline constexpr uint8_t kMaxPatch = 16;
 inline constexpr uint64_t kRegionListOffset = 1024;
 
 struct JournalEntry {
@@ -38,8 +38,9 @@ struct JournalEntry {
   uint32_t length;
   uint32_t trampoline_offset;  // from the region's start
   uint64_t semaphore;          // run-time address of a counter that the site has raised; 0: none
+  uint64_t landing;            // where its short jump leads; 0: none
 };
-static_assert(sizeof(JournalEntry) == 40);
+static_assert(sizeof(JournalEntry) == 64);
 
 struct RegionHeader {
   uint64_t magic;

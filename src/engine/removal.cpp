@@ -27,14 +27,20 @@ std::optional<Address> blocked_pc(pid_t pid, pid_t tid) {
   return Address(strtoull(text.c_str() + last + 1, nullptr, 16));
 }
 
-// Program counters in displaced code go back to the text; true if all threads are out of our code then.
+// Program counters in displaced code go back to the text, those on their way there to where they set out; true if all threads
+// are out of our code then.
 bool evacuate(AddressSpace& space) {
   std::vector<const PatchedSite*> by_trampoline;
-  for (const PatchedSite& site : space.sites) by_trampoline.push_back(&site);
+  std::map<Address, Address> landings;
+  for (const PatchedSite& site : space.sites) {
+    by_trampoline.push_back(&site);
+    if (site.landing != Address()) landings[site.landing] = site.begin;
+  }
   std::sort(by_trampoline.begin(), by_trampoline.end(),
             [](const PatchedSite* a, const PatchedSite* b) { return a->trampoline < b->trampoline; });
   bool outside = true;
   auto move = [&](Address pc, bool restarting) -> std::optional<Address> {
+    if (auto landing = landings.find(pc); landing != landings.end()) return landing->second;
     if (!space.in_code(pc)) return {};
     auto after = std::upper_bound(by_trampoline.begin(), by_trampoline.end(), pc,
                                   [](Address value, const PatchedSite* site) { return value < site->trampoline; });
@@ -48,7 +54,7 @@ bool evacuate(AddressSpace& space) {
     for (auto& [tid, thread] : process->threads) {
       if (!thread->running) {
         move_program_counters(space, *thread, move);
-      } else if (auto pc = blocked_pc(process->pid, tid); pc && space.in_code(*pc)) {
+      } else if (auto pc = blocked_pc(process->pid, tid); pc && (space.in_code(*pc) || landings.contains(*pc))) {
         outside = false;
       }
     }
@@ -115,6 +121,7 @@ PatchedSite site_of(const JournalEntry& entry, Address region) {
   site.trampoline = region + entry.trampoline_offset;
   site.window = site.overwritten = static_cast<uint8_t>(std::min<uint32_t>(entry.length, kMaxPatch));
   site.semaphore = Address(entry.semaphore);
+  site.landing = Address(entry.landing);
   memcpy(site.original, entry.original, kMaxPatch);
   memcpy(site.patched, entry.patched, kMaxPatch);
   return site;

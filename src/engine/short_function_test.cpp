@@ -94,5 +94,93 @@ TEST_F(ShortFunctionTest, DetachWhileBreakpointsAreHit) {
   }
 }
 
+// 7 + 31 + 5 + 8 + 40 a round.
+class PackedFunctionTest : public EngineFixture {
+ protected:
+  static constexpr int kFunctions = 6;
+  std::vector<SiteRequest> sites(bool with_returns) {
+    std::vector<SiteRequest> made;
+    for (const char* name :
+         {"packed_return", "packed_next", "packed_jump", "packed_add", "packed_loop", "packed_long"}) {
+      uint32_t site = static_cast<uint32_t>(made.size() + 1);
+      made.push_back(with_returns ? returns(kVictim, name, site) : entry(kVictim, name, site));
+    }
+    return made;
+  }
+};
+
+TEST_F(PackedFunctionTest, JumpByWayOfTheirNeighbours) {
+  Program victim({kVictim, "1"});
+  victim.answer();
+  attach(victim.pid());
+  ArmReport report = arm(sites(false));
+  ASSERT_EQ(report.outcomes.size(), size_t{kFunctions});
+  for (const SiteOutcome& outcome : report.outcomes) {
+    EXPECT_STREQ(mechanism_name(outcome.mechanism), outcome.site_id == 2 ? "jump" : "short jump") << outcome.site_id;
+  }
+  EXPECT_EQ(victim.ask("packed 1000", engine_.get()), "sum 91000");
+  for (uint32_t site = 1; site <= kFunctions; site++) EXPECT_EQ(counts(site).entered, 1000u) << site;
+  detach();
+  EXPECT_EQ(traces(victim.pid()), "");
+  EXPECT_EQ(victim.ask("packed 1000"), "sum 91000");
+}
+
+TEST_F(PackedFunctionTest, ReturnOnceForEachCall) {
+  Program victim({kVictim, "1"});
+  victim.answer();
+  attach(victim.pid());
+  arm(sites(true));
+  EXPECT_EQ(victim.ask("packed 1000", engine_.get()), "sum 91000");
+  for (uint32_t site = 1; site <= kFunctions; site++) EXPECT_EQ(counts(site).returned, 1000u) << site;
+  detach();
+  EXPECT_EQ(traces(victim.pid()), "");
+}
+
+// A thread may stand in the middle of what is displaced for somebody else.
+TEST_F(PackedFunctionTest, ComeAndGoWhileTheyRun) {
+  Program victim({kVictim, "1"});
+  victim.answer();
+  for (int round = 0; round < 20; round++) {
+    open_engine({});
+    attach(victim.pid());
+    victim.tell("packed 300000");
+    usleep(200 * round);
+    arm(sites(round % 2));
+    usleep(1000);
+    detach();
+    EXPECT_EQ(victim.answer(), "sum 27300000");
+    ASSERT_EQ(traces(victim.pid()), "");
+  }
+}
+
+TEST_F(PackedFunctionTest, AreRestoredAfterAKilledController) {
+  Program victim({kVictim, "1"});
+  victim.answer();
+  engine_.reset();
+  int armed[2];
+  ASSERT_EQ(pipe(armed), 0);
+  pid_t controller = fork();
+  if (controller == 0) {
+    open_engine({});
+    auto attached = engine_->attach(victim.pid());
+    auto report = engine_->arm(sites(false));
+    char byte = attached.ok() && report.ok() && report->armed() == kFunctions ? 'y' : 'n';
+    (void)!write(armed[1], &byte, 1);
+    for (;;) (void)engine_->poll(100);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(armed[0], &byte, 1), 1);
+  ASSERT_EQ(byte, 'y');
+  victim.tell("packed 3000000");
+  kill(controller, SIGKILL);
+  waitpid(controller, nullptr, 0);
+  open_engine({});
+  attach(victim.pid());
+  EXPECT_EQ(traces(victim.pid()), "");
+  EXPECT_EQ(victim.answer(engine_.get()), "sum 273000000");
+  detach();
+  EXPECT_EQ(victim.ask("packed 1000"), "sum 91000");
+}
+
 }  // namespace
 }  // namespace spile::engine::test

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine/breakpoints.h"
 #include "engine/site_layout.h"
@@ -20,6 +21,7 @@ void enter_in_journal(const PatchedSite& site, Region& region) {
   memcpy(entry.patched, site.patched, kMaxPatch);
   entry.length = site.overwritten;
   entry.semaphore = site.semaphore.value;
+  entry.landing = site.landing.value;
   entry.trampoline_offset = static_cast<uint32_t>(site.trampoline - region.address());
   region.append_journal(entry);
 }
@@ -73,7 +75,7 @@ class Emission {
       region_.add_switch(gate.site_id, {region_.next() + gate.offset, gate.on, gate.off});
     }
     std::vector<PatchedSite> sites = {site};
-    if (group.plan.mechanism == Mechanism::kShortJump) {
+    if (group.plan.mechanism == Mechanism::kShortJump && group.host == Address()) {
       SitePlan plan;
       plan.mechanism = Mechanism::kJump;
       plan.begin = group.plan.landing;
@@ -82,7 +84,6 @@ class Emission {
       landing.returns = site.returns;
       sites.push_back(landing);
     }
-    for (const PatchedSite& made : sites) enter_in_journal(made, region_);
     region_.append_code(trampoline.code);
     return sites;
   }
@@ -112,7 +113,8 @@ Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> or
   site.window = plan.window;
   site.overwritten = plan.overwritten;
   site.falls_through = plan.falls_through;
-  memcpy(site.original, original.data(), std::min<size_t>(plan.overwritten, kMaxPatch));
+  if (plan.mechanism == Mechanism::kShortJump) site.landing = plan.landing;
+  memcpy(site.original, original.data(), std::min<size_t>(original.size(), kMaxPatch));
   std::vector<uint8_t> jump = native_architecture().emit_jump(plan, at);
   CHECK(jump.size() == plan.overwritten && jump.size() <= kMaxPatch);
   memcpy(site.patched, jump.data(), jump.size());
@@ -122,6 +124,80 @@ Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> or
   }
   return site;
 }
+
+namespace {
+
+// Puts together what was emitted.
+class Assembly {
+ public:
+  Assembly(BuiltSites& built, const std::vector<Group>& groups, std::span<const SiteRequest> requests, pid_t pid)
+      : built_(built), groups_(groups), requests_(requests), pid_(pid) {
+    for (const Group& group : groups_) {
+      if (group.host != Address()) rested_on_.insert({group.host, group.second_byte_from});
+    }
+  }
+
+  // Whether the patches that a group's short jump rests on have become what it was planned with.
+  bool has_foundations(const Group& group) const {
+    auto stands = [&](Address at) {
+      const Group* other = group_before(groups_, at);
+      return sites_.contains(at) && other && other->entry == at && other->plan.mechanism == Mechanism::kJump;
+    };
+    if (group.second_byte_from != Address() && !stands(group.second_byte_from)) return false;
+    if (!stands(group.host)) return false;
+    int64_t end = group.plan.landing + kLandingSize - group.host;
+    return end <= kMaxPatch && static_cast<uint64_t>(end) <= group_before(groups_, group.host)->original.size();
+  }
+  void add(size_t index, std::vector<PatchedSite> made, const std::string& reason) {
+    const Group& group = groups_[index];
+    size_t first_outcome = built_.outcomes.size();
+    Mechanism mechanism = made.empty() ? Mechanism::kRefused : group.plan.mechanism;
+    for (size_t i = index; i <= index + group.absorbed; i++) {
+      for (uint32_t request : groups_[i].requests) {
+        built_.outcomes.push_back({requests_[request].site_id, pid_, mechanism, reason});
+      }
+    }
+    if (!made.empty() && group.host != Address()) rest_on(group, made[0]);
+    if (made.size() > 1) built_.foundations.insert({made[0].begin, made[1].begin});
+    for (const PatchedSite& site : made) {
+      if (rested_on_.contains(site.begin)) sites_[site.begin] = built_.sites.size();
+      built_.sites.push_back(site);
+      built_.first_outcome.push_back(static_cast<uint32_t>(first_outcome));
+      built_.outcome_count.push_back(static_cast<uint32_t>(built_.outcomes.size() - first_outcome));
+    }
+  }
+  void finish() {
+    for (const PatchedSite& site : built_.sites) enter_in_journal(site, *built_.region);
+  }
+
+ private:
+  // Writes the near jump into the host's patch.
+  void rest_on(const Group& group, PatchedSite& site) {
+    PatchedSite& host = built_.sites[sites_.at(group.host)];
+    SitePlan plan;
+    plan.mechanism = Mechanism::kJump;
+    plan.begin = group.plan.landing;
+    std::vector<uint8_t> jump = native_architecture().emit_jump(plan, site.trampoline);
+    uint8_t offset = static_cast<uint8_t>(plan.begin - host.begin);
+    if (host.overwritten < offset) memcpy(host.patched + host.overwritten, host.original + host.overwritten, offset - host.overwritten);
+    memcpy(host.patched + offset, jump.data(), jump.size());
+    host.overwritten = std::max<uint8_t>(host.overwritten, offset + kLandingSize);
+    for (Address foundation : {group.host, group.second_byte_from}) {
+      if (foundation == Address()) continue;
+      built_.foundations.insert({site.begin, foundation});
+      site.returns |= built_.sites[sites_.at(foundation)].returns;
+    }
+  }
+
+  BuiltSites& built_;
+  const std::vector<Group>& groups_;
+  std::span<const SiteRequest> requests_;
+  pid_t pid_;
+  std::set<Address> rested_on_;
+  std::map<Address, size_t> sites_;  // of these: where in built_
+};
+
+}  // namespace
 
 Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Module& module,
                                std::span<const SiteRequest> requests, const RegionSource& region_source,
@@ -146,33 +222,30 @@ Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Modul
   if (sites != 0) {
     TRY(built.region, region_source(sites, room));
   }
-  for (size_t i = 0; i < groups.size();) {
-    const Group& group = groups[i];
-    size_t end = i + 1 + group.absorbed;
-    std::string reason = group.plan.reason;
-    size_t first_outcome = built.outcomes.size();
-    std::vector<PatchedSite> made;
-    if (group.plan.mechanism != Mechanism::kRefused) {
-      Emission emission(module, requests, groups, *built.region, stub_source);
-      auto emitted = emission.emit(i);
-      if (emitted.ok()) {
-        made = std::move(emitted).value();
-      } else {
-        reason = emitted.error().message;
+  // Those that land in others' patches after those others.
+  Assembly assembly(built, groups, requests, pid);
+  for (bool lands_in_another : {false, true}) {
+    for (size_t i = 0; i < groups.size(); i += 1 + groups[i].absorbed) {
+      if ((groups[i].host != Address()) != lands_in_another) continue;
+      std::vector<PatchedSite> made;
+      std::string reason = groups[i].plan.reason;
+      if (groups[i].plan.mechanism != Mechanism::kRefused) {
+        if (lands_in_another && !assembly.has_foundations(groups[i])) {
+          groups[i].host = groups[i].second_byte_from = Address();
+          fall_back(groups[i], groups[i].original, 1);
+        }
+        Emission emission(module, requests, groups, *built.region, stub_source);
+        auto emitted = emission.emit(i);
+        if (emitted.ok()) {
+          made = std::move(emitted).value();
+        } else {
+          reason = emitted.error().message;
+        }
       }
-    }
-    Mechanism mechanism = made.empty() ? Mechanism::kRefused : group.plan.mechanism;
-    for (; i < end; i++) {
-      for (uint32_t index : groups[i].requests) {
-        built.outcomes.push_back({requests[index].site_id, pid, mechanism, reason});
-      }
-    }
-    for (const PatchedSite& site : made) {
-      built.sites.push_back(site);
-      built.first_outcome.push_back(static_cast<uint32_t>(first_outcome));
-      built.outcome_count.push_back(static_cast<uint32_t>(built.outcomes.size() - first_outcome));
+      assembly.add(i, std::move(made), reason);
     }
   }
+  assembly.finish();
   for (const Group& group : groups) {
     for (auto& [index, reason] : group.refused) {
       built.outcomes.push_back({requests[index].site_id, pid, Mechanism::kRefused, reason});

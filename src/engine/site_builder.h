@@ -3,6 +3,7 @@
 // into a region. Everything here happens while the target runs.
 
 #include <functional>
+#include <map>
 
 #include "engine/address_space.h"
 
@@ -14,6 +15,8 @@ struct BuiltSites {
   std::vector<uint32_t> outcome_count;  // ... and how many requests share it
   std::vector<SiteOutcome> outcomes;    // for every request; kRefused ones are final
   std::shared_ptr<Region> region;
+  // By the begins of sites: the first leads into the second, and must not be in the text without it.
+  std::multimap<Address, Address> foundations;
 };
 
 // Finds or maps memory for a stub that jumps to `target`, in one of the ranges; writes it. The chosen range and where.

@@ -1,46 +1,18 @@
 #include "engine/site_layout.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <set>
 #include <tuple>
 
+#include "engine/branch_targets.h"
+#include "engine/eviction.h"
+#include "engine/layout_state.h"
+
 namespace spile::engine {
 namespace {
 
-constexpr uint64_t kMostDisassembled = uint64_t{64} << 10;
 constexpr uint64_t kWholeText = uint64_t{8} << 20;
-
-// What is, or is going to be, changed in the text.
-class Taken {
- public:
-  explicit Taken(const AddressSpace& space) : space_(space) {}
-
-  void add(Address begin, uint64_t length) { ranges_.insert({begin, begin + static_cast<int64_t>(length)}); }
-  void remove(Address begin, uint64_t length) { ranges_.erase({begin, begin + static_cast<int64_t>(length)}); }
-  bool older_covers(Address at) const { return overlaps_older(at, at + 1); }
-  bool is_free(Address begin, Address end) const {
-    auto next = ranges_.lower_bound({begin, Address()});
-    if (next != ranges_.end() && next->first < end) return false;
-    if (next != ranges_.begin() && std::prev(next)->second > begin) return false;
-    return !overlaps_older(begin, end);
-  }
-
- private:
-  bool overlaps_older(Address begin, Address end) const {
-    auto after = std::lower_bound(space_.sites.begin(), space_.sites.end(), end,
-                                  [](const PatchedSite& site, Address value) { return site.begin < value; });
-    // Patches are short: no more than a few can begin within reach.
-    for (int i = 0; i < kMaxPatch && after != space_.sites.begin(); i++) {
-      const PatchedSite& site = *--after;
-      if (site.begin + site.overwritten > begin) return true;
-    }
-    return false;
-  }
-  const AddressSpace& space_;
-  std::set<std::pair<Address, Address>> ranges_;
-};
 
 TextImage read_text(const AddressSpace& space, const Module& module, std::span<const SiteRequest> requests) {
   Address low(~uint64_t{0}), high;
@@ -88,37 +60,6 @@ std::vector<Group> group_by_place(const Module& module, std::span<const SiteRequ
   return groups;
 }
 
-// What is known of functions, each looked at once.
-class Flows {
- public:
-  Flows(const AddressSpace& space, const TextImage& text) : space_(space), text_(text) {}
-
-  const FunctionFlow& of(Address function, uint64_t size) {
-    auto found = flows_.find(function);
-    if (found != flows_.end() && found->second.size >= size) return found->second;
-    const Architecture& machine = native_architecture();
-    auto read = [&](Address from, std::span<uint8_t> into) { return space_.memory.read_some(from, into); };
-    auto bytes = text_.at(function, size + machine.lookahead());
-    return flows_.insert_or_assign(function, machine.analyse_function(bytes, function, size, read)).first->second;
-  }
-  // Of the function that the group is the entry of, or lies in.
-  const FunctionFlow* of(const Group& group) {
-    if (group.size == 0) return nullptr;
-    if (!group.instruction) return &of(group.entry, group.size);
-    if (group.function == Address() || group.function > group.entry) return nullptr;
-    return &of(group.function, static_cast<uint64_t>(group.entry - group.function) + group.size);
-  }
-  const FunctionFlow* before(Address at) const {
-    auto after = flows_.lower_bound(at);
-    return after == flows_.begin() ? nullptr : &std::prev(after)->second;
-  }
-
- private:
-  const AddressSpace& space_;
-  const TextImage& text_;
-  std::map<Address, FunctionFlow> flows_;
-};
-
 // Takes the return probes out of a group whose function can't have any.
 void refuse_returns(Group& group, const Module& module, std::span<const SiteRequest> requests, const TextImage& text) {
   auto wants_return = [&](uint32_t index) { return requests[index].kind == abi::SiteKind::kReturn; };
@@ -142,51 +83,39 @@ bool is_window(const Group& group) {
   return group.plan.mechanism == Mechanism::kJump || group.plan.mechanism == Mechanism::kShortJump;
 }
 
-// The last group whose entry is not behind `at`.
-Group* group_before(std::vector<Group>& groups, Address at) {
-  auto after = std::upper_bound(groups.begin(), groups.end(), at,
-                                [](Address value, const Group& group) { return value < group.entry; });
-  return after == groups.begin() ? nullptr : &*std::prev(after);
-}
-
-// Cold parts of functions lie elsewhere in the text, and may branch back. Says which groups they spoil.
-std::set<Group*> find_far_targets(std::vector<Group>& groups, const TextImage& text) {
-  const Architecture& machine = native_architecture();
+// Cold parts of functions lie elsewhere in the text, and may branch back; functions written in assembly language go on in the
+// midst of others. Says which groups they spoil.
+std::set<Group*> find_spoilt(std::vector<Group>& groups, const TextImage& text) {
   std::set<Group*> spoilt;
-  // Seen from the entry of a known function nearby, it may be the middle of an instruction.
-  auto is_real = [&](const TextBranch& branch, Address begin, std::span<const uint8_t> bytes) {
-    Group* source = group_before(groups, begin + static_cast<int64_t>(branch.from));
-    if (!source || source->entry < begin) return true;
-    uint64_t known = static_cast<uint64_t>(source->entry - begin);
-    return branch.from - known >= kMostDisassembled ||
-           machine.is_instruction(bytes.subspan(known), branch.from - known);
-  };
-  text.each([&](Address begin, std::span<const uint8_t> bytes) {
-    std::vector<bool> covered(bytes.size());
-    auto in_piece = [&](Address at) { return at >= begin && at < begin + static_cast<int64_t>(bytes.size()); };
+  std::vector<Address> targets = far_branch_targets(groups, text, [&](const auto& mark) {
     for (const Group& group : groups) {
-      if (!is_window(group) || !in_piece(group.plan.begin + group.plan.overwritten)) continue;
-      auto at = covered.begin() + (group.plan.begin - begin);
-      std::fill(at + 1, at + group.plan.overwritten, true);
-    }
-    for (TextBranch branch : machine.find_branches_into(bytes, covered)) {
-      Address to = begin + static_cast<int64_t>(branch.to);
-      if (!is_real(branch, begin, bytes)) continue;
-      for (Group* group = group_before(groups, to); group && to - group->entry <= kMaxPatch; group--) {
-        if (is_window(*group) && to > group->plan.begin && to < group->plan.begin + group->plan.overwritten) {
-          spoilt.insert(group);
-        }
-        if (group == groups.data()) break;
-      }
+      if (is_window(group)) mark(group.plan.begin + 1, group.plan.begin + group.plan.overwritten);
     }
   });
+  for (Address to : targets) {
+    for (Group* group = group_before(groups, to); group && to - group->entry <= kMaxPatch; group--) {
+      if (is_window(*group) && to > group->plan.begin && to < group->plan.begin + group->plan.overwritten) {
+        spoilt.insert(group);
+      }
+      if (group == groups.data()) break;
+    }
+  }
+  for (Group& group : groups) {
+    if (!is_window(group)) continue;
+    bool known = group.size != 0 && (!group.instruction || group.function != Address());
+    Address function = known && group.instruction ? group.function : group.entry;
+    uint64_t size = known ? static_cast<uint64_t>(group.entry - function) + group.size : 0;
+    if (has_short_branch_into(groups, text, group.plan.begin + 1, group.plan.begin + group.plan.overwritten, function, size)) {
+      spoilt.insert(&group);
+    }
+  }
   return spoilt;
 }
 
 class Layout {
  public:
-  Layout(const AddressSpace& space, std::vector<Group>& groups, const TextImage& text, Flows& flows)
-      : groups_(groups), text_(text), flows_(flows), taken_(space) {}
+  Layout(std::vector<Group>& groups, const TextImage& text, Flows& flows, Taken& taken)
+      : groups_(groups), text_(text), flows_(flows), taken_(taken) {}
 
   void settle(size_t index, bool spoilt) {
     Group& group = groups_[index];
@@ -277,23 +206,19 @@ class Layout {
       }
     }
   }
-  // Which range a punned jump gets is not decided yet.
-  static uint64_t span_of(const SitePlan& plan) {
-    return plan.mechanism == Mechanism::kPunned ? plan.puns.back().overwritten : plan.overwritten;
-  }
   void take(const Group& group) {
-    taken_.add(group.plan.begin, span_of(group.plan));
+    taken_.add(group.plan.begin, patch_span(group.plan));
     if (group.plan.mechanism == Mechanism::kShortJump) taken_.add(group.plan.landing, kLandingSize);
   }
   void give_back(const Group& group) {
-    taken_.remove(group.plan.begin, span_of(group.plan));
+    taken_.remove(group.plan.begin, patch_span(group.plan));
     if (group.plan.mechanism == Mechanism::kShortJump) taken_.remove(group.plan.landing, kLandingSize);
   }
 
   std::vector<Group>& groups_;
   const TextImage& text_;
   Flows& flows_;
-  Taken taken_;
+  Taken& taken_;
 };
 
 void keep_originals(Group& group, const TextImage& text) {
@@ -306,7 +231,9 @@ void keep_originals(Group& group, const TextImage& text) {
   if (group.original.size() < std::max(group.plan.window, group.plan.overwritten)) {
     group.plan = SitePlan::refused("its code is cut off");
   }
-  if (group.plan.mechanism == Mechanism::kShortJump) group.padding = keep(group.plan.landing, kLandingSize);
+  if (group.plan.mechanism == Mechanism::kShortJump && group.host == Address()) {
+    group.padding = keep(group.plan.landing, kLandingSize);
+  }
 }
 
 }  // namespace
@@ -332,13 +259,15 @@ std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module
     if (!is_placed(group)) fall_back(group, bytes, 0);
     if (is_placed(group)) refuse_returns(group, module, requests, text);
   }
-  std::set<Group*> spoilt = find_far_targets(groups, text);
+  std::set<Group*> spoilt = find_spoilt(groups, text);
   // Go's goroutines begin as if called by runtime.goexit, with the return address one byte, a nop, behind its entry.
   for (Group& group : groups) {
     if (module.go && is_window(group) && machine.begins_with_short_nop(text.at(group.entry, 1))) spoilt.insert(&group);
   }
-  Layout layout(space, groups, text, flows);
+  Taken taken(space);
+  Layout layout(groups, text, flows, taken);
   for (size_t i = groups.size(); i-- > 0;) layout.settle(i, spoilt.contains(&groups[i]));
+  if (!module.go) evict_neighbours(groups, text, flows, taken);
   for (Group& group : groups) {
     if (is_placed(group) && !group.is_absorbed) keep_originals(group, text);
   }

@@ -3,6 +3,7 @@
 // or over places where something else begins. Addresses are dealt with from the highest to the lowest, since only what lies
 // behind a site can be in its way (Duck et al., "Binary Rewriting without Control Flow Recovery", PLDI 2020, section 4).
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/address_space.h"
@@ -24,12 +25,26 @@ struct Group {
   // Groups behind this one, so many, that lie in its window: their handlers run in its trampoline.
   uint32_t absorbed = 0;
   bool is_absorbed = false;
+  // kShortJump: the place of the patch in which it lands; 0: in padding.
+  Address host;
+  // Another patch by which a one-byte short jump gets its second byte; 0: none.
+  Address second_byte_from;
+  // Bytes from the place of the patch, at which others land.
+  std::vector<uint8_t> landings;
 };
 
 inline constexpr uint8_t kLandingSize = 5;
 
-// By entry. Each has a plan, or is refused.
+// By entry. Each has a plan, or is refused. Those without requests are neighbours that make room for others.
 std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module, std::span<const SiteRequest> requests);
+
+// The last group whose entry is not behind `at`, or nullptr.
+template <typename Groups>
+auto group_before(Groups& groups, Address at) -> decltype(groups.data()) {
+  auto after = std::upper_bound(groups.begin(), groups.end(), at,
+                                [](Address value, const Group& group) { return value < group.entry; });
+  return after == groups.begin() ? nullptr : &*std::prev(after);
+}
 
 // The group's plan no longer holds: one that displaces a single instruction. text: from plan.begin.
 void fall_back(Group& group, std::span<const uint8_t> text, uint64_t most);

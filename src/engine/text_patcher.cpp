@@ -79,8 +79,8 @@ void move_program_counters(AddressSpace& space, Thread& thread, const PcMove& mo
   }
 }
 
-std::optional<Address> pc_out_of_window(const AddressSpace& space, Address pc, bool restarting) {
-  const PatchedSite* site = space.site_at(pc);
+std::optional<Address> pc_out_of_window(std::span<const PatchedSite> sites, Address pc, bool restarting) {
+  const PatchedSite* site = site_at(sites, pc);
   if (!site || pc == site->begin) return {};
   // At the window's end the text is as it always was, unless the kernel is going to step back into the window.
   if (pc == site->begin + site->window && !restarting) return {};

@@ -25,7 +25,8 @@ void count_semaphores(const TargetMemory& memory, std::span<const PatchedSite> s
 // instruction.
 using PcMove = std::function<std::optional<Address>(Address pc, bool restarting)>;
 void move_program_counters(AddressSpace& space, Thread& thread, const PcMove& move);
-// The same for program counters inside freshly written windows: they go on in the trampoline.
-std::optional<Address> pc_out_of_window(const AddressSpace& space, Address pc, bool restarting);
+// The same for program counters inside the windows of `sites` (by begin) that stem from before these were written: they go on in
+// the trampoline.
+std::optional<Address> pc_out_of_window(std::span<const PatchedSite> sites, Address pc, bool restarting);
 
 }  // namespace spile::engine

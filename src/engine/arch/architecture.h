@@ -47,7 +47,8 @@ struct SitePlan {
   uint8_t window = 0;         // bytes of displaced instructions (and of padding behind them)
   uint8_t displaced = 0;      // of these, bytes of code that have to be carried out elsewhere
   uint8_t overwritten = 0;    // bytes that the jump itself takes, from begin
-  Address landing;            // kShortJump: padding that takes the 5-byte jump to the trampoline; kPunned: the stub
+  uint8_t lead = 0;           // kJump: its first byte, in front of the opcode and without effect; 0: none
+  Address landing;            // kShortJump: where the 5-byte jump to the trampoline is; kPunned: the stub
   std::vector<PunRange> puns;  // kPunned: where the stub may be
   uint8_t prefixes = 0;        // kPunned, once a range is chosen
   bool falls_through = true;  // control can leave the window at its end
@@ -78,6 +79,7 @@ struct FunctionFlow {
   Address entry;
   uint64_t size = 0;
   bool known = true;              // false: it may branch to other places of its own than `targets`
+  bool by_table = false;          // some of `targets` are a guess
   std::vector<uint32_t> targets;  // offsets from entry that its own branches lead to, sorted
   // Padding of at least 5 bytes that is never executed, in the function or right behind it.
   std::vector<std::pair<Address, uint64_t>> islands;
@@ -89,7 +91,7 @@ struct FunctionFlow {
   }
 };
 
-// Offsets into a piece of text.
+// Offsets into a piece of text; `to` may lie outside.
 struct TextBranch {
   uint64_t from, to;
   bool operator==(const TextBranch&) const = default;
@@ -179,8 +181,21 @@ class Architecture {
   // else kInt3 (the tracer moves the thread on). text: from there, with lookahead. most: bytes from `at` that may be part
   // of the patch.
   virtual SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) const = 0;
-  // Turns such a plan into a kShortJump to `landing` if a short jump fits and reaches; says whether.
+  // Turns such a plan, or one of plan_displacement, into a kShortJump to `landing` if a short jump fits and reaches; says whether.
   virtual bool land_nearby(SitePlan& plan, Address landing) const = 0;
+  // The same where only the first byte of a short jump fits: the byte behind it, `second`, stays and says where it leads.
+  virtual void land_by_next_byte(SitePlan& plan, uint8_t second) const = 0;
+  // A jump over whole instructions, of which none but the last is a call, that take at least `room` bytes (with padding that
+  // is not executed), so that what a 5-byte jump leaves of them can be used otherwise; kRefused if they can't be moved.
+  // Whether branches lead into them is for the caller to know. text: from `at`, with lookahead. left: bytes to the function's end.
+  virtual SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room) const = 0;
+  // What a kJump may begin with: 0 (its opcode comes first), or bytes for SitePlan::lead, by which it is one byte longer.
+  virtual std::span<const uint8_t> leads() const = 0;
+  // The first byte of a kJump with this lead.
+  virtual uint8_t first_byte(uint8_t lead) const = 0;
+  virtual bool is_breakpoint(std::span<const uint8_t> patch) const = 0;
+  // 0 if it is none.
+  virtual uint64_t instruction_length(std::span<const uint8_t> text) const = 0;
   // Bytes of an instruction at the start of `text` that marks the landing of indirect branches and does nothing.
   virtual uint64_t landing_mark(std::span<const uint8_t> text) const = 0;
   // A jump from `at` to anywhere; keeps all registers and flags.
@@ -192,6 +207,8 @@ class Architecture {
   // What looks like direct branches in `text` and leads to bytes which are marked in `covered` (of text's size).
   virtual std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text,
                                                      const std::vector<bool>& covered) const = 0;
+  // What looks like short branches, wherever these lead.
+  virtual std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text) const = 0;
   // Whether disassembly of `text` from its begin meets an instruction at `offset`.
   virtual bool is_instruction(std::span<const uint8_t> text, uint64_t offset) const = 0;
   // The trampoline for a plan, at address `at`; original: the window's bytes. Fails if something is out of reach.

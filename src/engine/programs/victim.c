@@ -85,6 +85,21 @@ __asm__(
     ".p2align 4\npunned: movl %edi, %eax\n1: dec %rdi\n jg 1b\n ret\n.size punned, .-punned\n"
     ".p2align 4\ntight: mov %edi, %eax\n ret\n.size tight, .-tight\n"
     "behind_tight: mov %edi, %eax\n add %eax, %eax\n ret\n.popsection\n");
+// Packed without padding, as compilers do with code that is meant to be small: a single return, whose second byte is the first
+// of what follows; a short jump; three bytes and a return; a loop to the second byte; and longer ones between them.
+#define TEN(text) text text text text text text text text text text
+extern long packed_return(long), packed_next(long), packed_jump(long), packed_add(long), packed_loop(long), packed_long(long);
+__asm__(
+    ".pushsection .text\n.globl packed_return, packed_next, packed_jump, packed_add, packed_loop, packed_long\n"
+    ".p2align 4\n.type packed_return, @function\npacked_return: ret\n.size packed_return, .-packed_return\n"
+    ".type packed_next, @function\npacked_next: mov %rdi, %rax\n add %rdi, %rax\n lea 3(%rax), %rax\n ret\n"
+    ".size packed_next, .-packed_next\n"
+    ".type packed_jump, @function\npacked_jump: jmp 1f\n.size packed_jump, .-packed_jump\n"
+    ".type packed_add, @function\npacked_add: lea 1(%rdi), %eax\n ret\n.size packed_add, .-packed_add\n"
+    ".type packed_loop, @function\npacked_loop: push %rbx\n2: dec %rdi\n jg 2b\n lea 5(%rdi), %rax\n lea 1(%rax), %rax\n"
+    " lea 1(%rax), %rax\n lea 1(%rax), %rax\n pop %rbx\n ret\n.size packed_loop, .-packed_loop\n"
+    ".type packed_long, @function\npacked_long: mov %rdi, %rax\n1: mov %rdi, %rax\n" TEN("lea 1(%rax), %rax\n")
+    TEN("lea 2(%rax), %rax\n") " ret\n.size packed_long, .-packed_long\n.popsection\n");
 static jmp_buf place;
 EXPORT void jump_out(int depth) {
   if (depth == 0) longjmp(place, 1);
@@ -211,6 +226,14 @@ int main(int argc, char** argv) {
       long sum = 0;
       sscanf(line, "%*s %ld", &n);
       for (long i = 0; i < n; i++) sum += cramped(3) + punned(5) + tight(9);
+      printf("sum %ld\n", sum);
+    } else if (!strcmp(word, "packed")) {
+      long sum = 0;
+      sscanf(line, "%*s %ld", &n);
+      for (long i = 0; i < n; i++) {
+        packed_return(i);
+        sum += packed_next(2) + packed_jump(1) + packed_add(4) + packed_loop(3) + packed_long(10);
+      }
       printf("sum %ld\n", sum);
     } else if (!strcmp(word, "longjmp")) {
       sscanf(line, "%*s %ld", &n);

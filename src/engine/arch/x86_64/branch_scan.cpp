@@ -27,11 +27,14 @@ bool any_near(std::span<const uint8_t> code, uint32_t first, uint32_t count) {
   return hits != 0;
 }
 
+bool is_short_branch(uint8_t opcode) {
+  return opcode == 0xeb || (opcode & 0xf0) == 0x70 || (opcode & 0xfc) == 0xe0;
+}
+
 bool any_short(std::span<const uint8_t> code, uint32_t first, uint32_t count) {
   size_t limit = std::min<size_t>(code.size(), first + count + 130);
   for (uint32_t at = 0; at + 1 < limit; at++) {
-    uint8_t opcode = code[at];
-    if (opcode != 0xeb && (opcode & 0xf0) != 0x70 && (opcode & 0xfc) != 0xe0) continue;
+    if (!is_short_branch(code[at])) continue;
     uint32_t target = at + 2 + static_cast<uint32_t>(static_cast<int8_t>(code[at + 1]));
     if (target - first < count) return true;
   }
@@ -90,6 +93,14 @@ std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text, const 
   for (; at + 1 < text.size(); at++) {
     bool direct = (bytes[at] & 0xfe) == 0xe8;
     if (direct || (bytes[at] == 0x0f && (bytes[at + 1] & 0xf0) == 0x80)) examine(at);
+  }
+  return found;
+}
+
+std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text) {
+  std::vector<TextBranch> found;
+  for (uint64_t at = 0; at + 1 < text.size(); at++) {
+    if (is_short_branch(text[at])) found.push_back({at, at + 2 + static_cast<uint64_t>(static_cast<int8_t>(text[at + 1]))});
   }
   return found;
 }

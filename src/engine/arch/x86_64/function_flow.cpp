@@ -94,6 +94,7 @@ FunctionFlow analyse_function(std::span<const uint8_t> text, Address entry, uint
     if (instruction->flow == Flow::kLeaves || instruction->flow == Flow::kJump) find_island(flow, text, next);
     at = next;
   }
+  flow.by_table = tables.needed;
   if (tables.needed) add_table_targets(flow, tables, read);
   std::sort(flow.targets.begin(), flow.targets.end());
   flow.targets.erase(std::unique(flow.targets.begin(), flow.targets.end()), flow.targets.end());

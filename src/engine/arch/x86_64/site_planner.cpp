@@ -15,6 +15,10 @@ namespace {
 
 constexpr uint64_t kAlignment = 16;
 constexpr uint64_t kUnknownSizeScan = 256;
+constexpr uint8_t kLongestPunned = 8;
+// Of a near jump in 64-bit mode segment prefixes and REX have no effect; the processors disagree about 66.
+constexpr uint8_t kLeads[] = {0,    0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x40, 0x41, 0x42, 0x43, 0x44,
+                              0x45, 0x46, 0x47, 0x48, 0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f};
 
 // Bytes of padding at `at`: nops of any length and int3, up to the next multiple of 16, where another function may
 // begin.
@@ -163,11 +167,42 @@ SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t le
 
 bool land_nearby(SitePlan& plan, Address landing) {
   int64_t distance = landing - (plan.begin + kShortJump);
-  if (plan.displaced < kShortJump || distance != static_cast<int8_t>(distance)) return false;
+  if (plan.window < kShortJump || distance != static_cast<int8_t>(distance)) return false;
   plan.mechanism = Mechanism::kShortJump;
   plan.overwritten = kShortJump;
   plan.landing = landing;
   return true;
+}
+
+void land_by_next_byte(SitePlan& plan, uint8_t second) {
+  plan.mechanism = Mechanism::kShortJump;
+  plan.overwritten = 1;
+  plan.landing = plan.begin + kShortJump + static_cast<int8_t>(second);
+}
+
+SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room) {
+  Window window = measure(text, std::min<uint64_t>(left, text.size()), room);
+  if (window.problem) return SitePlan::refused(window.problem);
+  if (window.inner_return != 0) return SitePlan::refused("a call would return into it");
+  SitePlan plan;
+  plan.begin = at;
+  plan.displaced = static_cast<uint8_t>(window.length);
+  if (window.length < room) {
+    bool ends = window.leaves || window.length == left;
+    if (!ends || window.length + padding_behind(text, window.length, at) < room) {
+      return SitePlan::refused("its code goes on within the room wanted");
+    }
+    window.length = room;
+  }
+  plan.mechanism = Mechanism::kJump;
+  plan.window = static_cast<uint8_t>(window.length);
+  plan.overwritten = kNearJump;
+  plan.falls_through = !window.leaves;
+  return plan;
+}
+
+std::span<const uint8_t> leads() {
+  return kLeads;
 }
 
 SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) {
@@ -179,7 +214,7 @@ SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) {
   plan.falls_through = !window.leaves;
   for (uint8_t prefixes = 0; prefixes < window.length; prefixes++) {
     uint8_t end = static_cast<uint8_t>(prefixes + kNearJump);
-    if (end > most || end > text.size() || end > kMaxPatch) break;
+    if (end > most || end > text.size() || end > kLongestPunned) break;
     // The displacement's lowest bytes lie in the instruction and can be chosen.
     int free_bytes = std::min(static_cast<int>(window.length) - prefixes - 1, 4);
     uint32_t fixed = 0;

@@ -12,6 +12,7 @@
 #include "engine/arch/architecture.h"
 #include "engine/arch/x86_64/branch_scan.h"
 #include "engine/arch/x86_64/checker.h"
+#include "engine/arch/x86_64/decoder.h"
 #include "engine/arch/x86_64/function_exits.h"
 #include "engine/arch/x86_64/function_flow.h"
 #include "engine/arch/x86_64/return_safety.h"
@@ -56,6 +57,17 @@ class X86_64 final : public Architecture {
     return x86_64::find_exits(function);
   }
   bool land_nearby(SitePlan& plan, Address landing) const override { return x86_64::land_nearby(plan, landing); }
+  void land_by_next_byte(SitePlan& plan, uint8_t second) const override { x86_64::land_by_next_byte(plan, second); }
+  SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room) const override {
+    return x86_64::plan_displacement(text, at, left, room);
+  }
+  std::span<const uint8_t> leads() const override { return x86_64::leads(); }
+  uint8_t first_byte(uint8_t lead) const override { return lead == 0 ? 0xe9 : lead; }
+  bool is_breakpoint(std::span<const uint8_t> patch) const override { return patch[0] == 0xcc; }
+  uint64_t instruction_length(std::span<const uint8_t> text) const override {
+    auto instruction = x86_64::decode(text);
+    return instruction ? instruction->length : 0;
+  }
   SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) const override {
     return x86_64::plan_single(text, at, most);
   }
@@ -70,6 +82,9 @@ class X86_64 final : public Architecture {
   std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text,
                                              const std::vector<bool>& covered) const override {
     return x86_64::find_branches_into(text, covered);
+  }
+  std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text) const override {
+    return x86_64::find_short_branches(text);
   }
   bool is_instruction(std::span<const uint8_t> text, uint64_t offset) const override {
     return x86_64::is_instruction(text, offset);
