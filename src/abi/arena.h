@@ -100,7 +100,7 @@ struct ThreadSlot {
   uint64_t ring_tail;       // bytes ever consumed; written by the controller
   uint64_t scratch_top;     // bytes of scratch in use
   uint64_t skipped[kSkipReasons];
-  char execname[16];        // filled at claim, from the process table
+  uint64_t identity;        // 1 + the number of the owner's ThreadIdentity; 0: the kernel must be asked who it is
   uint64_t ring_waited;     // 1 + ring_tail at which the owner has waited for the reader in vain
 };
 static_assert(sizeof(ThreadSlot) <= 256);
@@ -121,8 +121,10 @@ static_assert(sizeof(ShadowFrame) == 32);
 // Memory private to one process, anonymous and MADV_WIPEONFORK (so a forked child starts with an empty one and its
 // threads claim slots of their own): finds a thread's slot by its fs base.
 //   index = (fs base >> 12 ^ fs base >> 6) & (kThreadTableEntries - 1), then linear probing.
-// All zero is an empty table. Only the process's own threads write it (runtime/native/thread.cpp), but for no_system_calls.
+// All zero is an empty table. Only the process's own threads write the entries (runtime/native/thread.cpp), only the
+// controller all else but self_pointers and tsc_faults.
 inline constexpr uint32_t kThreadTableEntries = 4096;
+constexpr uint64_t thread_table_index(uint64_t fs_base) { return (fs_base >> 12 ^ fs_base >> 6) & (kThreadTableEntries - 1); }
 struct ThreadTableEntry {
   uint64_t thread_pointer;  // thread_table_key() of the fs base; 0: empty; 1: being filled
   uint64_t slot_offset;     // from the arena's start
@@ -131,13 +133,25 @@ struct ThreadTableEntry {
 // that found no slot of its own.
 constexpr uint64_t thread_table_key(uint64_t fs_base) { return fs_base ? fs_base + 1 : 2; }
 inline constexpr uint64_t kOverflowEntry = uint64_t{1} << 63;
+// Who a thread is, so that handlers need not ask the kernel. The controller puts it down while the thread stands still: when
+// sites are armed, and when a thread is born. Found by linear probing, as above; the last one is the process's first
+// thread's, in case that its thread pointer was set after its birth.
+struct ThreadIdentity {
+  uint64_t thread_pointer;  // thread_table_key() of the fs base; 0: empty
+  uint64_t tid;             // 0: several threads have this thread pointer
+};
+inline constexpr uint32_t kFirstThread = kThreadTableEntries;
 struct ProcessTable {
   ThreadTableEntry entries[kThreadTableEntries];
+  ThreadIdentity identities[kThreadTableEntries + 1];
+  uint64_t pid;              // as the controller sees it; 0: the kernel must be asked
+  uint64_t borrowers;        // so many other processes run in this memory now (vfork): the kernel must be asked
   uint32_t no_system_calls;  // the process runs under a seccomp filter: claim without getpid and gettid
   uint32_t self_pointers;    // 1: the word at fs:0 is the fs base, as the psABI says; 2: a thread was met where it is not
   // Offset of the process's ModuleMap (abi/stack_tables.h) in the arena; 0: there is none. The controller writes it.
   uint64_t module_map;
-  uint32_t pad[12];
+  uint64_t tsc_faults;  // how often a thread could not read the time-stamp counter
+  uint32_t pad[6];
 };
 
 // What the image's first bytes are; the engine fills them for each process before any site is armed. Read-only to the

@@ -7,6 +7,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/arch/architecture.h"
@@ -72,9 +74,18 @@ struct ClientSpace {
   uint64_t module_map = 0;  // what the process table says
 };
 
+// What process tables say of the thread with a thread pointer.
+struct KnownThread {
+  uint32_t index;
+  uint64_t tid;
+};
+
 struct AddressSpace {
   TargetMemory memory;
   std::vector<Process*> users;
+  pid_t identified = 0;  // the process that its tables say it is; 0: there is none
+  std::unordered_map<uint64_t, KnownThread> known_threads;  // by thread pointer
+  std::unordered_set<uint32_t> known_thread_indices;
 
   SystemCallText system_call;  // all 0 until looked for
   std::map<ClientId, ClientSpace> clients;

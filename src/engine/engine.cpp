@@ -27,6 +27,7 @@
 #include "engine/site_builder.h"
 #include "engine/space_setup.h"
 #include "engine/text_patcher.h"
+#include "engine/thread_identities.h"
 #include "engine/tracer.h"
 
 namespace spile::engine {
@@ -75,7 +76,7 @@ class EngineImpl final : public Engine, TraceListener {
   void stranger_exited(pid_t pid, int status) override;
   void signal_arrived(Thread& thread) override;
   void thread_stopped(Thread& thread) override;
-  void thread_born(Thread& thread) override;
+  void thread_born(Thread& parent, Thread& thread) override;
   void thread_ending(Thread& thread) override { watch(ThreadChange::Kind::kThreadEnding, thread.process->pid, thread.tid); }
   void thread_ended(Thread& thread) override { watch(ThreadChange::Kind::kThreadEnded, thread.process->pid, thread.tid); }
   void system_call_stopped(Thread& thread) override;
@@ -84,6 +85,7 @@ class EngineImpl final : public Engine, TraceListener {
   }
 
   void perform_works();
+  void leave_space(Process& process);
   void finish_fork(const Work& work);
   void finish_exec(const Work& work);
   void finish_libraries(const Work& work);
@@ -496,6 +498,7 @@ Result<void> EngineImpl::apply_portion(AddressSpace& space, std::vector<PatchedS
     for (auto& [tid, thread] : process->threads) {
       thread->pc_unchecked = thread->running;  // thread_stopped will see to it
       if (thread->running) continue;
+      introduce_thread(space, *thread);
       move_program_counters(space, *thread,
                             [&](Address pc, bool restarting) { return pc_out_of_window(sites, pc, restarting); });
     }
@@ -592,6 +595,7 @@ void EngineImpl::process_forked(Thread& parent, Process& child, bool shares_memo
   if (shares_memory) {
     child.space = from;
     from->users.push_back(&child);
+    count_borrowers(*from);
     return;
   }
   auto memory = TargetMemory::open(child.pid);
@@ -604,6 +608,7 @@ void EngineImpl::process_forked(Thread& parent, Process& child, bool shares_memo
   // Its table of thread slots is empty, so nobody but us can finish the calls that its parent had pending; and we only
   // now, since what we know of the parent may be gone when there is time for more.
   write_module_map(*space);
+  introduce_fork(*space, child.pid);
   note_seccomp_filter(*space, child.pid);
   ThreadRegisters registers;
   if (native_architecture().read_registers(parent.tid, registers).ok()) {
@@ -636,8 +641,11 @@ void EngineImpl::finish_fork(const Work& work) {
 
 void EngineImpl::process_executed(Process& process) {
   if (waiting_.contains(process.pid)) process.threads.at(process.pid)->in_call = false;  // the exec was ours
-  if (process.space) std::erase(process.space->users, &process);
+  leave_space(process);
   process.space = std::make_shared<AddressSpace>();
+  Thread& survivor = *process.threads.at(process.pid);
+  survivor.introduced = false;
+  survivor.parents_pointer = 0;
   process.space->users = {&process};
   tracer_->hold(*process.threads.at(process.pid));
   works_.push_back({Work::kExec, process.pid, process.pid});
@@ -703,7 +711,7 @@ void EngineImpl::perform_works() {
 
 void EngineImpl::process_exited(Process& process, int status) {
   watch(ThreadChange::Kind::kProcessEnded, process.pid, process.pid);
-  if (process.space) std::erase(process.space->users, &process);
+  leave_space(process);
   waiting_.erase(process.pid);
   note({.kind = Event::Kind::kProcessExited, .pid = process.pid, .parent = process.parent, .status = status});
 }
@@ -712,7 +720,17 @@ void EngineImpl::stranger_exited(pid_t pid, int status) {
   note({.kind = Event::Kind::kOtherExited, .pid = pid, .status = status});
 }
 
-void EngineImpl::thread_born(Thread& thread) {
+void EngineImpl::leave_space(Process& process) {
+  if (!process.space) return;
+  std::erase(process.space->users, &process);
+  count_borrowers(*process.space);
+}
+
+void EngineImpl::thread_born(Thread& parent, Thread& thread) {
+  ThreadRegisters registers;
+  if (native_architecture().read_registers(parent.tid, registers).ok()) {
+    thread.parents_pointer = native_architecture().thread_pointer(registers);
+  }
   // It inherits the filter of the thread that made it, which may be newer than our arming.
   if (thread.process->space) note_seccomp_filter(*thread.process->space, thread.tid);
   watch(ThreadChange::Kind::kThreadBorn, thread.process->pid, thread.tid);
@@ -787,6 +805,7 @@ void EngineImpl::system_call_stopped(Thread& thread) {
 
 void EngineImpl::thread_stopped(Thread& thread) {
   AddressSpace* space = thread.process->space.get();
+  if (space) introduce_thread(*space, thread);
   if (!thread.pc_unchecked || !space) return;
   thread.pc_unchecked = false;
   move_program_counters(*space, thread,

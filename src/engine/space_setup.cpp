@@ -13,6 +13,7 @@
 #include "engine/breakpoints.h"
 #include "engine/descriptor_channel.h"
 #include "engine/memory_map.h"
+#include "engine/thread_identities.h"
 #include "engine/remote_call.h"
 
 namespace spile::engine {
@@ -214,6 +215,7 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
   TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
   if (client.process_table.size() == 0) {
     TRY_DO(map_table(calls, client));
+    TRY_DO(introduce_process(space, client, space.users.front()->pid));
     for (Process* process : space.users) {
       for (auto& [tid, user] : process->threads) note_seccomp_filter(space, tid);
     }

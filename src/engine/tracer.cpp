@@ -338,7 +338,7 @@ void Tracer::receive_birth(Thread& parent, int event) {
   std::string group = process_status(child, "Tgid");
   Process* born = nullptr;
   if (group == std::to_string(parent.process->pid)) {
-    listener_.thread_born(add_thread(*parent.process, child));
+    listener_.thread_born(parent, add_thread(*parent.process, child));
   } else {
     born = &add_process(child);
     born->parent = parent.process->pid;

@@ -52,6 +52,8 @@ struct Thread {
   bool makes_our_calls = false;  // its system calls are ours, not its program's
   bool in_call = false;          // its system call's begin has been told of
   bool call_restarts = false;    // the system call that it makes next has been told of
+  bool introduced = false;       // thread_identities.h
+  uint64_t parents_pointer = 0;  // the thread pointer of the thread that it was born of; 0 of those that were seized
   int holds = 0;              // not resumed while positive
 };
 
@@ -81,7 +83,7 @@ class TraceListener {
   virtual void signal_arrived(Thread& thread) = 0;
   virtual void thread_stopped(Thread& thread) = 0;
   // Of threads other than a process's first: born, not yet run; and gone.
-  virtual void thread_born(Thread&) {}
+  virtual void thread_born(Thread& /*parent*/, Thread&) {}
   virtual void thread_ended(Thread&) {}
   // With TraceWishes::ends: it stands at its very end (any thread).
   virtual void thread_ending(Thread&) {}

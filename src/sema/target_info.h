@@ -167,7 +167,7 @@ struct Binding {
   // kString: the value computed is the address of a C string (of an array: of at most `string_limit` bytes), or with `string_in_context` its offset in the record.
   bool string_in_context = false;
   uint32_t string_limit = 0;  // 0: none
-  TargetType target_type;  // of the value
+  TargetType target_type = {};  // of the value
   bool operator==(const Binding&) const = default;
 };
 

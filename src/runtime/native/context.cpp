@@ -1,13 +1,11 @@
-// Clocks and who runs. Nothing about the thread is remembered: a cached tid or name could be that of a thread that
-// lived on the same thread pointer before, and names change. So these are system calls (~100 ns), where the process may
-// make any. (abi/arena.h, no_system_calls: what was known at the claim is answered then.)
+// Clocks and who runs. Who a thread is has been put down by the controller (abi/arena.h, ThreadIdentity); where it could not
+// be, and for names and users, which change, the kernel is asked (~100 ns), if the process may make system calls.
 
 #include "runtime/native/native.h"
 
 namespace spile::rt {
 
 namespace {
-
 
 // The low 64 bits of the 128-bit product, shifted right.
 SPILE_INLINE inline uint64_t multiply_shift(uint64_t a, uint64_t b, uint32_t shift) {
@@ -17,14 +15,31 @@ SPILE_INLINE inline uint64_t multiply_shift(uint64_t a, uint64_t b, uint32_t shi
   return low;
 }
 
-SPILE_COLD uint64_t thread_number() {
-  return static_cast<uint64_t>(system_call(kSysGettid));
+// Of the slot's thread; null where only the kernel knows. The overflow slot is nobody's.
+SPILE_INLINE inline const abi::ThreadIdentity* identity_of(Context* context) {
+  const abi::ProcessTable* table = process_table();
+  uint64_t number = load_relaxed(&context->slot->identity);
+  if (unlikely(number == 0 || context->overflow || load_relaxed(&table->borrowers))) return nullptr;
+  return &table->identities[(number - 1) % (abi::kThreadTableEntries + 1)];
 }
-SPILE_COLD uint64_t identity_number(long number) {
-  return static_cast<uint64_t>(system_call(number));
+
+SPILE_COLD int64_t ask_pid(Context* context) {
+  if (may_call_system()) return system_call(kSysGetpid);
+  return context->overflow ? -1 : static_cast<int32_t>(context->slot->owner >> 32);
+}
+SPILE_COLD int64_t ask_tid(Context* context) {
+  if (may_call_system()) return system_call(kSysGettid);
+  return context->overflow ? -1 : static_cast<int32_t>(context->slot->owner);
 }
 
 }  // namespace
+
+// The counter when the controller last looked, and since then about what the faults have taken.
+SPILE_COLD uint64_t estimate_tsc() {
+  constexpr uint64_t kCyclesOfAFault = 40'000;
+  uint64_t faults = __atomic_add_fetch(&process_table()->tsc_faults, 1, __ATOMIC_RELAXED);
+  return load_relaxed(&arena_header()->clock_base_tsc) + faults * kCyclesOfAFault;
+}
 
 SPILE_COLD int64_t system_clock_ns(long clock) {
   struct {
@@ -63,17 +78,18 @@ SPILE_INLINE int64_t spile_rt_cycles(Context*) {
 
 SPILE_INLINE int64_t spile_rt_pid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->pid;
-  if (!may_call_system()) return static_cast<int64_t>(context->slot->owner >> 32);
-  return static_cast<int64_t>(identity_number(kSysGetpid));
+  uint64_t pid = identity_of(context) ? load_relaxed(&process_table()->pid) : 0;
+  return likely(pid) ? static_cast<int64_t>(pid) : ask_pid(context);
 }
 SPILE_INLINE int64_t spile_rt_tid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->tid;
-  if (!may_call_system()) return static_cast<int64_t>(context->slot->owner & 0xffffffff);
-  return static_cast<int64_t>(thread_number());
+  const abi::ThreadIdentity* identity = identity_of(context);
+  uint64_t tid = identity ? load_relaxed(&identity->tid) : 0;
+  return likely(tid) ? static_cast<int64_t>(tid) : ask_tid(context);
 }
 SPILE_INLINE int64_t spile_rt_uid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->uid;
-  return may_call_system() ? static_cast<int64_t>(identity_number(kSysGetuid)) : -1;
+  return may_call_system() ? system_call(kSysGetuid) : -1;
 }
 SPILE_INLINE int64_t spile_rt_cpu(Context*) {
   return current_cpu();
@@ -88,8 +104,6 @@ SPILE_INLINE int64_t spile_rt_target(Context* context) {
     copy_bytes(name, subject->execname, sizeof(name));
   } else if (may_call_system()) {
     system_call(kSysPrctl, 16 /* PR_GET_NAME */, reinterpret_cast<long>(name));
-  } else {
-    copy_bytes(name, context->slot->execname, sizeof(name));
   }
   name[15] = 0;
   spile_rt_string_copy(out, name);

@@ -5,19 +5,9 @@
 
 namespace spile::rt {
 
-#ifdef SPILE_BITCODE
-#define SPILE_FIXUPS ".spile.fixups"
-#else
-#define SPILE_FIXUPS "spile_fixups"  // a name for which the linker makes __start_ and __stop_ symbols
-#endif
-
 #define SPILE_LOAD(INSTRUCTION, ...)             \
   asm goto("1: " INSTRUCTION                     \
-           "\n"                                  \
-           ".pushsection " SPILE_FIXUPS          \
-           ",\"a\",@progbits\n.balign 4\n"       \
-           ".long 1b - .\n.long %l[fault] - .\n" \
-           ".popsection"                         \
+           "\n" SPILE_FIXUP(1b, %l[fault])        \
            : "=r"(word)                          \
            : __VA_ARGS__                         \
            :                                     \
@@ -44,11 +34,7 @@ fault:
 
 #define SPILE_STORE(INSTRUCTION)                 \
   asm goto("1: " INSTRUCTION                     \
-           "\n"                                  \
-           ".pushsection " SPILE_FIXUPS          \
-           ",\"a\",@progbits\n.balign 4\n"       \
-           ".long 1b - .\n.long %l[fault] - .\n" \
-           ".popsection"                         \
+           "\n" SPILE_FIXUP(1b, %l[fault])        \
            :                                     \
            : "r"(value), "r"(address)            \
            : "memory"                            \

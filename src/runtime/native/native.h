@@ -106,10 +106,26 @@ SPILE_INLINE inline const abi::Subject* subject_of(Context* context) {
   return subject->active ? subject : nullptr;
 }
 
+#ifdef SPILE_BITCODE
+#define SPILE_FIXUPS ".spile.fixups"
+#else
+#define SPILE_FIXUPS "spile_fixups"  // a name for which the linker makes __start_ and __stop_ symbols
+#endif
+// Within assembly: where to go on if the instruction at label FAULTING faults (load.cpp tells who catches it).
+#define SPILE_FIXUP(FAULTING, RESUME)                                    \
+  ".pushsection " SPILE_FIXUPS ",\"a\",@progbits\n.balign 4\n"            \
+  ".long " #FAULTING " - .\n.long " #RESUME " - .\n.popsection"
+
+// For a thread that may not read the counter (prctl PR_SET_TSC, strict seccomp mode).
+SPILE_COLD uint64_t estimate_tsc();
+
+// Never the same twice in a thread, so that what waits until it has grown comes to an end.
 SPILE_INLINE inline uint64_t read_tsc() {
   uint32_t low, high;
-  asm volatile("rdtsc" : "=a"(low), "=d"(high));
+  asm goto("1: rdtsc\n" SPILE_FIXUP(1b, %l[fault]) : "=a"(low), "=d"(high) : : : fault);
   return static_cast<uint64_t>(high) << 32 | low;
+fault:
+  return estimate_tsc();
 }
 // The number of the CPU, as the vDSO's getcpu finds it: the limit of a segment that Linux sets up for each CPU.
 SPILE_INLINE inline uint16_t current_cpu() {

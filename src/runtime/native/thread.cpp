@@ -2,7 +2,8 @@
 //
 // A slot is found by the thread pointer (fs base), read by an instruction: no TLS, no system call. Threads of one
 // process have different ones; a new thread that gets a dead one's thread pointer goes on in its slot, so nothing about
-// the thread is kept there but sums. (Exception: `owner`'s tid and execname, as they were at the claim, for messages.)
+// the thread is kept there but sums. (Exception: `owner`'s tid, as it was at the claim.) Who the thread is says its
+// ThreadIdentity, which the controller keeps right.
 //
 // The process's table (abi/arena.h), one entry a thread, is never emptied while the process lives: therefore the
 // controller frees a slot only after its process has ended. Keys are `fs base + 1`, since 0 means an empty entry; a key
@@ -28,9 +29,6 @@ SPILE_INLINE inline uint64_t fs_base() {
   asm volatile("rdfsbase %0" : "=r"(base));
   return base;
 }
-SPILE_INLINE inline uint64_t table_index(uint64_t base) {
-  return (base >> 12 ^ base >> 6) & (abi::kThreadTableEntries - 1);
-}
 
 // Decides for the process whether fs:0 may stand for rdfsbase, at the first hit of each thread.
 void check_self_pointer(abi::ArenaHeader* header, abi::ProcessTable* table, uint64_t base) {
@@ -40,14 +38,39 @@ void check_self_pointer(abi::ArenaHeader* header, abi::ProcessTable* table, uint
   store_relaxed(&table->self_pointers, uint32_t{holds ? kSelfHolds : kSelfBroken});
 }
 
-uint64_t caller_identity() {
-  if (!may_call_system()) return ~uint64_t{0};  // a claimer that must not ask who it is
-  return static_cast<uint64_t>(system_call(kSysGetpid)) << 32 | static_cast<uint32_t>(system_call(kSysGettid));
+struct Caller {
+  uint64_t pid, tid;
+  uint64_t identity;  // as in ThreadSlot
+};
+
+Caller unknown_caller(abi::ProcessTable* table) {
+  constexpr uint64_t kFirst = abi::kFirstThread + 1;
+  uint64_t pid = load_relaxed(&table->pid);
+  if (!may_call_system()) return pid ? Caller{pid, pid, kFirst} : Caller{~0u, ~0u, 0};
+  uint64_t tid = static_cast<uint64_t>(system_call(kSysGettid)), own = static_cast<uint64_t>(system_call(kSysGetpid));
+  if (pid == 0) return {own, tid, 0};
+  // Threads are introduced with their thread pointers at birth, but that the first may set its own later.
+  bool first = tid == own && load_relaxed(&table->borrowers) == 0;
+  return {pid, tid, first ? kFirst : 0};
+}
+
+// Who has this thread pointer.
+Caller find_caller(abi::ProcessTable* table, uint64_t base) {
+  uint64_t key = abi::thread_table_key(base);
+  uint64_t index = abi::thread_table_index(base);
+  for (uint32_t probe = 0; probe < kMaxProbes; ++probe, index = (index + 1) & (abi::kThreadTableEntries - 1)) {
+    const abi::ThreadIdentity* identity = &table->identities[index];
+    uint64_t found = load_relaxed(&identity->thread_pointer);
+    if (found == key) return {load_relaxed(&table->pid), load_relaxed(&identity->tid), 1 + index};
+    if (found == 0) break;
+  }
+  return unknown_caller(table);
 }
 
 // A free slot, now the caller's own; the overflow slot when there is none. Its index.
 uint64_t claim_slot(abi::ArenaHeader* header, uint64_t base) {
-  uint64_t identity = caller_identity();
+  Caller caller = find_caller(process_table(), base);
+  uint64_t identity = caller.pid << 32 | (caller.tid & ~0u);
   uint64_t last = header->slot_count - 1;
   for (uint64_t index = abi::kControllerSlot + 1; index < last; ++index) {
     abi::ThreadSlot* slot = slot_at(header, index);
@@ -60,9 +83,7 @@ uint64_t claim_slot(abi::ArenaHeader* header, uint64_t base) {
     slot->thread_pointer = abi::thread_table_key(base);
     slot->shadow_depth = 0;
     slot->scratch_top = 0;
-    if (may_call_system()) {
-      system_call(kSysPrctl, 16 /* PR_GET_NAME */, reinterpret_cast<long>(slot->execname));
-    }
+    slot->identity = caller.identity;
     return index;
   }
   return last;
@@ -77,7 +98,7 @@ SPILE_COLD abi::ThreadSlot* find_slot() {
   char* arena = bytes_of(header);
   uint64_t base = fs_base();
   uint64_t key = abi::thread_table_key(base);
-  uint64_t index = table_index(base);
+  uint64_t index = abi::thread_table_index(base);
   for (uint32_t probe = 0; probe < kMaxProbes; ++probe, index = (index + 1) & (abi::kThreadTableEntries - 1)) {
     abi::ThreadTableEntry* entry = &table->entries[index];
     uint64_t found = load_acquire(&entry->thread_pointer);
@@ -132,7 +153,7 @@ SPILE_INLINE inline void find_thread(Context* context) {
   if (likely(load_relaxed(&table->self_pointers) == kSelfHolds)) {
     uint64_t base;
     if (likely(load_word_at_fs(&base))) {
-      abi::ThreadTableEntry* entry = &table->entries[table_index(base)];
+      abi::ThreadTableEntry* entry = &table->entries[abi::thread_table_index(base)];
       if (likely(load_acquire(&entry->thread_pointer) == base + 1)) {
         context->slot = reinterpret_cast<abi::ThreadSlot*>(bytes_of(header) + entry->slot_offset);
         return;

@@ -1,0 +1,22 @@
+#pragma once
+// Tells handlers who runs them, so that pid() and tid() need not ask the kernel (abi::ThreadIdentity).
+
+#include "engine/address_space.h"
+#include "engine/tracer.h"
+
+namespace spile::engine {
+
+// Of a client whose process table is new: whose it is, and what is known of its threads.
+Result<void> introduce_process(AddressSpace& space, const ClientSpace& client, pid_t pid);
+
+// Of an address space that is a forked child's: its tables were wiped.
+void introduce_fork(AddressSpace& space, pid_t pid);
+
+// Puts a thread that stands still down under its thread pointer; each is put down once. Nothing happens while there is no
+// process table, and to a thread of a process that only borrows the memory.
+void introduce_thread(AddressSpace& space, Thread& thread);
+
+// The processes that run in this address space have become more, or fewer.
+void count_borrowers(const AddressSpace& space);
+
+}  // namespace spile::engine
