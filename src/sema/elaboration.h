@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/diagnostics.h"
@@ -71,6 +72,10 @@ struct Elaboration {
   // For -v: `what` of the user's was left out.
   void note_elided(const SourceRange& range, const std::string& what);
 };
+
+// A place within the user's script.
+using Place = std::pair<uint32_t, uint32_t>;
+inline Place place_of(const SourceRange& range) { return {range.begin, range.end}; }
 
 // f(Function&) for every function that a call may run: the first and those it may fall through to.
 template <typename F>

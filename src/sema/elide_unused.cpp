@@ -15,11 +15,6 @@ namespace {
 
 using namespace syntax;
 
-using Place = std::pair<uint32_t, uint32_t>;  // within the user's script
-Place place_of(const SourceRange& range) {
-  return {range.begin, range.end};
-}
-
 bool does_nothing(const Statement& s) {
   auto* block = as<Block>(s);
   return s.kind == StatementKind::kNull ||

@@ -14,11 +14,6 @@ namespace {
 
 using namespace syntax;
 
-using Place = std::pair<uint32_t, uint32_t>;  // within the user's script
-Place place_of(const SourceRange& range) {
-  return {range.begin, range.end};
-}
-
 void warn_locals(Elaboration& e) {
   // The same body may stand in several probes; a variable is unused where none of them uses it.
   std::map<Place, LocalTraffic> by_place;
