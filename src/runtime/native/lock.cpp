@@ -7,6 +7,7 @@ namespace spile::rt {
 
 namespace {
 inline constexpr uint64_t kTargetPatience = 30'000'000;         // TSC ticks: about 10 ms
+inline constexpr uint64_t kStaleTime = 3'000'000;               // about 1 ms
 inline constexpr uint64_t kControllerPatience = 6'000'000'000;  // the controller may wait for preempted threads
 }  // namespace
 
@@ -30,25 +31,26 @@ SPILE_INLINE inline bool may_be_dead(abi::ArenaHeader* header, uint32_t holder) 
   return load_acquire(&slot_at(header, index)->busy) == 0;
 }
 
-// Spins. A lock that was seen to have the same holder all the time, and that one in no handler, is a killed thread's
-// (the controller has freed its slot since) and is taken over.
+// Spins. A lock that is seen for a while to have the same holder, and that one in no handler, is a killed thread's (the
+// controller has freed its slot meanwhile) and is taken over.
 SPILE_COLD bool wait_for_lock(abi::ThreadSlot* slot, uint32_t* lock, uint32_t value) {
   abi::ArenaHeader* header = arena_header();
   uint32_t holder = load_acquire(lock);
   if (holder == value) return true;  // of the slot's holder before us: nobody takes a lock twice
-  bool stale = true;
-  uint64_t start = read_tsc();
+  uint64_t start = read_tsc(), stale_since = start;
   for (uint32_t round = 1;; ++round) {
+    bool stale = true;
     for (int spin = 0; spin < 16; ++spin) {
       pause_cpu();
       uint32_t now = load_relaxed(lock);
       if (!now && compare_and_swap(lock, 0u, value)) return true;
       stale = stale && now == holder;
+      holder = now;
     }
-    stale = stale && may_be_dead(header, holder);
-    uint64_t waited = read_tsc() - start;
-    if (waited > kTargetPatience && stale && compare_and_swap(lock, holder, value)) return true;
-    if (waited > (spile_rt_in_controller ? kControllerPatience : kTargetPatience)) break;
+    uint64_t time = read_tsc();
+    if (!stale || !may_be_dead(header, holder)) stale_since = time;
+    if (time - stale_since > kStaleTime && compare_and_swap(lock, holder, value)) return true;
+    if (time - start > (spile_rt_in_controller ? kControllerPatience : kTargetPatience)) break;
     if (spile_rt_in_controller && round % 16 == 0) system_call(kSysSchedYield);
   }
   count_skip(slot, abi::kSkipLockTimeout);
