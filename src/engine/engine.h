@@ -54,6 +54,7 @@ struct SiteRequest {
   // patches are made as no branch can spoil.
   FileAddress function;
   abi::SiteKind kind = abi::SiteKind::kEntry;
+  std::string no_returns = {};  // kReturn: why the function's returns can't be probed; empty: they can, as far as it is known
   uint32_t flags = 0;         // abi::SiteFlags
   uint32_t enter_offset = 0;  // handlers: offsets into the image
   uint32_t exit_offset = 0;   // kReturn only

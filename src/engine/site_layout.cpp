@@ -69,6 +69,9 @@ void refuse_returns(Group& group, const Module& module, std::span<const SiteRequ
     obstacle = native_architecture().return_obstacle(group.entry,
                                                      [&](Address at, uint64_t length) { return text.at(at, length); });
   }
+  for (uint32_t index : group.requests) {
+    if (obstacle.empty() && wants_return(index)) obstacle = requests[index].no_returns;
+  }
   if (obstacle.empty()) return;
   for (uint32_t index : group.requests) {
     if (wants_return(index)) group.refused.push_back({index, obstacle});

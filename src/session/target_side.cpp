@@ -7,6 +7,7 @@
 #include <ctime>
 #include <map>
 
+#include "session/stack_walkers.h"
 #include "session/unwind_sites.h"
 
 namespace spile::session {
@@ -80,6 +81,7 @@ std::vector<engine::SiteRequest> TargetSide::site_requests() const {
     request.semaphore = armed.site.semaphore;
     bool inside = program_.site_groups[static_cast<size_t>(armed.group)].inside_function;
     request.kind = entry.exit != 0 ? abi::SiteKind::kReturn : inside ? abi::SiteKind::kInstruction : abi::SiteKind::kEntry;
+    if (entry.exit != 0) request.no_returns = walked_by(armed.site.module, armed.site.function);
     request.flags = entry.flags;
     request.enter_offset = entry.enter;
     request.exit_offset = entry.exit;
