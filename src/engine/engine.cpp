@@ -671,6 +671,10 @@ void EngineImpl::finish_exec(const Work& work) {
       return arm_space(*space, executed.report);
     };
     auto armed = arm_anew();
+    if (lacks_file_rights(work.pid)) {
+      note_trouble(work.pid, Error{executed.path + " is set-uid or set-gid, and runs without those rights while it is traced",
+                                   "run spile as root"});
+    }
     note(std::move(executed));
     if (!armed.ok() && !has_ended(work.pid)) note_trouble(work.pid, armed.error());
   }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "base/unique_fd.h"
 #include "engine/tracer.h"
@@ -36,6 +37,19 @@ bool is_32_bit(pid_t pid) {
   UniqueFd fd(open(fmt::format("/proc/{}/exe", pid).c_str(), O_RDONLY | O_CLOEXEC));
   unsigned char ident[EI_NIDENT] = {};
   return fd && read(fd.get(), ident, sizeof ident) == sizeof ident && ident[EI_CLASS] == ELFCLASS32;
+}
+
+bool lacks_file_rights(pid_t pid) {
+  struct stat file;
+  if (stat(fmt::format("/proc/{}/exe", pid).c_str(), &file) != 0) return false;
+  // Real, effective, saved, file system.
+  auto effective = [&](const char* field) {
+    unsigned long real = 0, effective = 0;
+    std::istringstream(process_status(pid, field)) >> real >> effective;
+    return effective;
+  };
+  bool set_group = (file.st_mode & S_ISGID) && (file.st_mode & S_IXGRP);
+  return ((file.st_mode & S_ISUID) && effective("Uid") != file.st_uid) || (set_group && effective("Gid") != file.st_gid);
 }
 
 Result<void> check_attachable(pid_t pid) {

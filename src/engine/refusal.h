@@ -11,6 +11,10 @@ namespace spile::engine {
 Result<void> check_attachable(pid_t pid);
 // Whether it runs a 32-bit program.
 bool is_32_bit(pid_t pid);
+
+// Whether its program's file gives rights (set-uid, set-gid) that it does not have: the kernel gives none to what is traced
+// by somebody without them.
+bool lacks_file_rights(pid_t pid);
 // PTRACE_SEIZE failed with errnum.
 Error explain_refusal(pid_t pid, int errnum);
 

@@ -228,6 +228,8 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
   if (!mapped.ok()) mapped = map_at(Address());
   TRY(Address at, std::move(mapped));
   client.arena = {at, at + static_cast<int64_t>(context.geometry.size)};
+  // Mostly untouched gigabytes, which a core file would have to account for.
+  (void)calls.call("madvise", SYS_madvise, {at.value, context.geometry.size, MADV_DONTDUMP});
   client.geometry = context.geometry;
   return calls.finish();
 }

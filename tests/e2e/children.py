@@ -1,4 +1,4 @@
-# variants: fork vfork spawn system exec
+# variants: fork vfork spawn system exec popen badexec memory parent
 # A probed program that starts others, in every way there is.
 from spiletest import *
 

@@ -20,6 +20,11 @@ def count(command, begins, what):
 count("/bin/true", 1, "one program")
 count("sh -c '/bin/true; /bin/true; exit 0'", 5, "children of a shell")
 expect_match("^2$", count("sh -c 'seq 5 | grep -c [12]; exit 0'", 5, "a pipeline").out)
+count("sh -c 'seq 9 | cat | cat | cat | cat | cat | cat | cat | cat | tail -1; exit 0'", 21, "a pipeline of ten")
+count("sh -c 'exec sh -c \"exec sh -c \\\"exec true\\\"\"'", 4, "programs that run each other")
+count(f"{program('forks')} fork 1000", 1001, "a thousand children")
+count(f"{program('forks')} badexec 5", 6, "programs that are not there")
+count(f"{program('forks')} memory 5", 6, "children in their parent's memory")
 count("sh -c '(exit 3); (exit 4); exit 0'", 3, "subshells")
 python = shutil.which("python3")
 count(f"{python} -c 'import os; [os.waitpid(os.posix_spawn(\"/bin/true\", [\"true\"], {{}}), 0) for i in range(10)]'", 21,

@@ -8,6 +8,10 @@
     rust       panics, caught (rustc)                    interpreter probed (libpython3.11-testsuite)
     go         goroutines and panics (golang); entries only: returns are refused with a reason
     redis      redis-benchmark                 postgres  pgbench, all functions of all backends probed
+    node       JavaScript with workers, timers, children: all C++ functions' entries, libuv's returns too
+    java       the Java virtual machine's functions, entries; null checks, stack overflow, collections (a JDK)
+    children   make -j, gcc, git, shell pipelines, python's multiprocessing: all functions of the C library in all processes
+    openssl    hand-written assembly           bash      functions, loops, subshells       perl, busybox
 """
 import pathlib
 import re
@@ -143,7 +147,133 @@ def postgres():
     return counts
 
 
-SUITES = [sqlite3, throws, rust, go, clang, redis, postgres, python]
+JAVASCRIPT = r"""
+const { Worker, isMainThread, parentPort } = require('worker_threads');
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+if (isMainThread) {
+  const a = [], m = new Map();
+  for (let i = 0; i < 100000; i++) a.push((i * 7919) % 100003);
+  a.sort((x, y) => x - y);
+  for (const x of a) m.set(x, (m.get(x) || 0) + 1);
+  let sum = 0, ticks = 0, ended = 0;
+  for (const [k, v] of m) sum += k * v;
+  console.log(sum, fib(24), JSON.stringify(a).length, /(\d+),\1/.test(JSON.stringify(a)));
+  try { null.x } catch (e) { console.log(e.message) }
+  try { (function f() { f() })() } catch (e) { console.log(e.message) }
+  const after = () => require('child_process').execFile('/bin/echo', ['child'], (e, o) => console.log(o.trim()));
+  const timer = setInterval(() => { if (++ticks == 20) { clearInterval(timer); console.log('ticks'); start(); } }, 1);
+  const start = () => { for (let i = 0; i < 2; i++) {
+    const worker = new Worker(__filename);
+    worker.on('message', n => console.log('worker', n)).on('exit', () => { if (++ended == 2) after(); });
+  } };
+} else parentPort.postMessage(fib(22));
+"""
+
+
+def node():
+    binary = pathlib.Path(st.installed("node")).resolve()
+    source = st.temporary_directory() / "run.js"
+    source.write_text(JAVASCRIPT)
+    compare("node, entries", binary, [binary, source], returns=False)
+    return compare("node, all", binary, [binary, source])
+
+
+JAVA = r"""
+import java.util.*; import java.util.stream.*;
+public class Run {
+  static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+  static int deep(int n) { return deep(n + 1) + 1; }
+  public static void main(String[] a) throws Exception {
+    Map<Integer, Integer> m = new HashMap<>();
+    for (int i = 0; i < 300000; i++) m.merge(i % 1000, i, Integer::sum);
+    System.out.println(m.values().stream().mapToInt(x -> x).sum() + " " + fib(27));
+    int nulls = 0;
+    for (int i = 0; i < 50000; i++) { Object o = i % 3 == 0 ? null : a; try { o.hashCode(); } catch (NullPointerException e) { nulls++; } }
+    Thread[] t = new Thread[4];
+    for (int i = 0; i < 4; i++) (t[i] = new Thread(() -> { List<String> l = new ArrayList<>(); for (int k = 0; k < 100000; k++) { l.add("x" + k); if (l.size() > 1000) l.clear(); } })).start();
+    for (Thread x : t) x.join();
+    System.gc();
+    try { deep(0); } catch (StackOverflowError e) { System.out.println("overflow " + nulls); }
+    System.out.println(IntStream.range(0, 1000).parallel().map(x -> x * x).sum());
+  }
+}
+"""
+
+
+def java():
+    home = pathlib.Path(st.installed("javac")).resolve().parents[1]
+    directory = st.temporary_directory()
+    (directory / "Run.java").write_text(JAVA)
+    subprocess.run([home / "bin/javac", "-d", directory, directory / "Run.java"], check=True, timeout=300)
+    command = [home / "bin/java", "-cp", directory, "Run"]
+    compare("java, the C library", libc(), command)
+    return compare("java, entries", home / "lib/server/libjvm.so", command, returns=False)
+
+
+def libc():
+    return subprocess.run(["sh", "-c", "ldd /bin/sh | sed -n 's/.*=> \\(.*libc.so.6\\) .*/\\1/p'"], capture_output=True, text=True).stdout.strip()
+
+
+POOL = """
+import multiprocessing as m
+def square(n): return n * n
+if __name__ == '__main__':
+    for way in ('fork', 'forkserver', 'spawn'):
+        with m.get_context(way).Pool(3) as pool: print(way, sum(pool.map(square, range(200))))
+"""
+
+
+def children():
+    directory = st.temporary_directory()
+    (directory / "pool.py").write_text(POOL)
+    (directory / "file.c").write_text('#include <stdio.h>\n#include <math.h>\nint main() { printf("%f", sin(1)); }\n')
+    (directory / "Makefile").write_text("all: " + " ".join(f"t{i}" for i in range(20)) + "\n\t@cat t*\nt%:\n\t@echo $@ | sed s/t/x/ > $@\n")
+    commands = {
+        "pipelines": "for i in 1 2 3; do seq 100 | sort -rn | tr 1 x | head -20 | tail -3 | cat | cat | cat; (exit $i); done; true",
+        "gcc": f"gcc -O1 -S -o - {directory}/file.c | grep -v ident && gcc -o {directory}/a.out {directory}/file.c -lm && {directory}/a.out",
+        "make": f"make -s -B -j4 -C {directory} | sort",
+        "git": f"cd $(mktemp -d) && git init -q . && for i in 1 2 3; do echo $i > f && git add f && git -c user.name=n -c user.email=e "
+               "commit -qm c$i; done && git log --format=%s && git gc -q && git fsck 2>/dev/null && git cat-file -p HEAD:f && rm -rf $PWD",
+        "multiprocessing": f"/usr/bin/python3 {directory}/pool.py",
+    }
+    totals = [compare(name, libc(), ["sh", "-c", command]) for name, command in commands.items()
+              if subprocess.run(["sh", "-c", f"command -v {command.split()[0]}"], capture_output=True).returncode == 0
+              or name in ("pipelines", "git")]
+    return tuple(map(sum, zip(*totals)))
+
+
+def openssl():
+    binary = st.installed("openssl")
+    library = subprocess.run(["sh", "-c", f"ldd {binary} | sed -n 's/.*=> \\(.*libcrypto[^ ]*\\) .*/\\1/p'"], capture_output=True, text=True)
+    data = st.temporary_directory() / "data"
+    data.write_bytes(bytes(range(256)) * 4096)
+    command = "for c in aes-128-cbc chacha20 aes-256-ctr camellia-128-cbc; do openssl enc -$c -K 00112233445566778899aabbccddeeff -iv " \
+              f"00112233445566778899aabbccddeeff -in {data} 2>/dev/null | openssl sha256; done; for d in md5 sha1 sha512 sha3-256 blake2b512; " \
+              f"do openssl dgst -$d < {data}; done; openssl prime -hex 1fffffffffffffff; openssl genrsa 2048 2>/dev/null | openssl rsa -check -noout 2>&1"
+    return compare("openssl", pathlib.Path(library.stdout.strip()).resolve(), ["sh", "-c", command])
+
+
+def bash():
+    script = st.temporary_directory() / "script"
+    script.write_text('f() { local n=$1; ((n < 2)) && { echo $n; return; }; echo $(( $(f $((n-1))) + $(f $((n-2))) )); }\n'
+                      'f 9; declare -A a; for i in {1..2000}; do a[$((i % 37))]+=x; s=${s}${i:0:1}; done; echo ${#a[5]} ${#s} ${s//1/}\n'
+                      'while read -r l; do [[ $l =~ ([0-9]+)5 ]] && echo ${BASH_REMATCH[1]}; done < <(seq 300); trap "echo bye" EXIT\n')
+    return compare("bash", "/usr/bin/bash", ["/usr/bin/bash", script])
+
+
+def perl():
+    code = r'my %h; $h{$_ % 97} .= "x$_" for 1..20000; my $s = join ",", map { length $h{$_} } sort keys %h; print "$s\n"; ' \
+           r'eval { die { code => 7 } }; print $@->{code}, "\n"; $_ = "abc" x 1000; my $n = () = /b(?=c)/g; print "$n\n"; print `echo child`; ' \
+           r'if (my $p = fork) { waitpid $p, 0; print $? >> 8, "\n" } else { exit 3 }'
+    return compare("perl", pathlib.Path(st.installed("perl")).resolve(), ["perl", "-e", code])
+
+
+def busybox():
+    binary = st.installed("busybox")
+    return compare("busybox", libc(), [binary, "sh", "-c", "seq 200 | busybox sort -rn | busybox awk '{s+=$1} END {print s}'; busybox sha256sum /etc/passwd"])
+
+
+SUITES = [sqlite3, throws, rust, go, clang, redis, postgres, python, node, java, children, openssl, bash, perl, busybox]
 
 if __name__ == "__main__":
     failed = []

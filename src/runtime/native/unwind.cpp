@@ -46,7 +46,7 @@ SPILE_COLD uint64_t subject_return_address(Context* context, uint64_t stack_slot
   for (uint64_t n = abi::kControllerSlot + 1; subject && n + 1 < header->slot_count; ++n) {
     abi::ThreadSlot* slot = slot_at(header, n);
     uint64_t owner = load_relaxed(&slot->owner);
-    if (!owner) break;
+    if (!load_relaxed(&slot->thread_pointer)) break;  // never used, nor are those behind it
     if (owner >> 32 != static_cast<uint64_t>(subject->pid)) continue;
     uint32_t depth = load_relaxed(&slot->shadow_depth);
     if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;

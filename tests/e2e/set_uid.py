@@ -1,0 +1,22 @@
+# A set-uid program that an ordinary user runs under spile has no more rights than under any other tracer of theirs, and
+# this is told; under root's spile it has what its file gives.
+from spiletest import *
+
+if os.geteuid() != 0:
+    skip("making a set-uid program takes root")
+directory = temporary_directory()
+directory.chmod(0o755)
+program_file = directory / "id"
+shutil.copy(installed("id"), program_file)
+program_file.chmod(0o4755)
+nobody = pwd.getpwnam("nobody").pw_uid
+become = ["setpriv", f"--reuid={nobody}", f"--regid={nobody}", "--clear-groups"]
+untraced = subprocess.run([*become, program_file, "-u"], capture_output=True, text=True).stdout
+SCRIPT = 'global n probe process.begin { n++ } probe end { println(n) }'
+
+result = spile("-e", SCRIPT, "-c", f"{program_file} -u", user="nobody")
+expect(result.out, f"{nobody}\n1\n", f"who it is, and how many\n{result}")
+expect_match("set-uid or set-gid, and runs without those rights", result.err)
+result = spile("-e", SCRIPT, "-c", f"{' '.join(become)} {program_file} -u")
+expect(result.out, f"{untraced}2\n", f"who it is, and how many\n{result}")
+expect_true("set-uid" not in result.err or untraced.strip() != "0", f"nothing to warn of\n{result}")
