@@ -142,6 +142,36 @@ bool is_rust_hash(std::string_view scope) {
   return scope.size() == 17 && scope[0] == 'h' && scope.find_first_not_of("0123456789abcdef", 1) == scope.npos;
 }
 
+// What stands for characters that C++ identifiers don't have: "_$LT$a..B$u20$as$u20$a..C$GT$" is "<a::B as a::C>"
+// (rustc_symbol_mangling/src/legacy.rs).
+std::string decode_rust(std::string_view scope) {
+  constexpr std::array<std::pair<std::string_view, char>, 8> kEscapes = {
+      {{"LT", '<'}, {"GT", '>'}, {"RF", '&'}, {"BP", '*'}, {"LP", '('}, {"RP", ')'}, {"C", ','}, {"SP", '@'}}};
+  std::string decoded;
+  if (scope.starts_with("_$")) scope.remove_prefix(1);
+  for (size_t at = 0; at < scope.size();) {
+    size_t end = scope[at] == '$' ? scope.find('$', at + 1) : scope.npos;
+    if (end != scope.npos) {
+      std::string_view escape = scope.substr(at + 1, end - at - 1);
+      auto known = std::find_if(kEscapes.begin(), kEscapes.end(), [&](auto& e) { return e.first == escape; });
+      if (known != kEscapes.end()) {
+        decoded += known->second;
+      } else if (escape.size() == 3 && escape[0] == 'u') {
+        decoded += static_cast<char>(std::strtol(std::string(escape.substr(1)).c_str(), nullptr, 16));
+      } else {
+        decoded += scope.substr(at, end + 1 - at);
+      }
+      at = end + 1;
+    } else if (scope.substr(at, 2) == "..") {
+      decoded += "::";
+      at += 2;
+    } else {
+      decoded += scope[at++];
+    }
+  }
+  return decoded;
+}
+
 }  // namespace
 
 bool is_glob(std::string_view pattern) {
@@ -236,7 +266,12 @@ std::vector<std::string> scopes_of(std::string_view mangled) {
       abi::__cxa_demangle(std::string(mangled).c_str(), nullptr, nullptr, &status), free);
   if (status != 0 || !text) return {};
   auto scopes = split_demangled(text.get());
-  if (scopes.size() > 1 && is_rust_hash(scopes.back())) scopes.pop_back();
+  if (scopes.size() > 1 && is_rust_hash(scopes.back())) {
+    scopes.pop_back();
+    for (std::string& scope : scopes) {
+      if (scope.find_first_of("$.") != scope.npos) scope = decode_rust(scope);
+    }
+  }
   return scopes;
 }
 

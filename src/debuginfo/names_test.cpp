@@ -70,6 +70,10 @@ TEST(Scopes, AreCutOutOfDemangledNames) {
               ElementsAre("std", "vector<int, std::allocator<int> >", "push_back"));
   EXPECT_THAT(scopes_of("_ZZ4mainENKUlvE_clEv"), ElementsAre("main", "{lambda()#1}", "operator()"));
   EXPECT_THAT(scopes_of("_ZN4core3fmt5write17h0123456789abcdefE"), ElementsAre("core", "fmt", "write"));  // Rust
+  EXPECT_THAT(scopes_of("_ZN48_$LT$shapes..Square$u20$as$u20$shapes..Shape$GT$4area17h3e8c951fa9ee3e10E"),
+              ElementsAre("<shapes::Square as shapes::Shape>", "area"));
+  EXPECT_THAT(scopes_of("_ZN6shapes4main28_$u7b$$u7b$closure$u7d$$u7d$17hcfcb332b04ffcd07E"),
+              ElementsAre("shapes", "main", "{{closure}}"));
   EXPECT_THAT(scopes_of("foo"), IsEmpty());
   EXPECT_THAT(scopes_of("_ZThn16_N3Foo3barEv"), IsEmpty());  // a thunk is not the function
   EXPECT_THAT(scopes_of("_Zgarbage"), IsEmpty());
@@ -101,6 +105,14 @@ TEST(NamePattern, MatchesCxxNamesByTheirLastScopes) {
   EXPECT_FALSE(matches("::Foo::bar", symbol));
   EXPECT_FALSE(matches("Foo", symbol));
   EXPECT_FALSE(matches("ar", symbol));
+}
+
+TEST(NamePattern, KnowsRustsNames) {
+  const char* area = "_ZN48_$LT$shapes..Square$u20$as$u20$shapes..Shape$GT$4area17h3e8c951fa9ee3e10E";
+  EXPECT_TRUE(matches("area", area));
+  EXPECT_TRUE(matches("<shapes::Square as shapes::Shape>::area", area));
+  EXPECT_TRUE(matches("<*Square as *>::area", area));
+  EXPECT_FALSE(matches("<shapes::Disc as shapes::Shape>::area", area));
 }
 
 TEST(NamePattern, KnowsTemplatesAndTheStandardLibrary) {
