@@ -73,7 +73,7 @@ Instruction describe(const ZydisDecodedInstruction& raw) {
   }
   bool has_modrm = (raw.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
   bool has_sib = has_modrm && raw.raw.modrm.mod != 3 && raw.raw.modrm.rm == 4;
-  result.by_table = raw.raw.modrm.mod == 3 || (has_sib && raw.raw.sib.index != 4);
+  result.by_table = raw.raw.modrm.mod == 3 || (has_sib && (raw.raw.sib.index != 4 || raw.raw.rex.X != 0));  // with REX.X: r12
   if (has_sib && raw.raw.modrm.mod == 0 && raw.raw.sib.base == 5) result.absolute_displacement = raw.raw.disp.offset;
   // A nop's operand is never used: endless displacement rules don't matter to it.
   if (has_modrm && raw.raw.modrm.mod == 0 && raw.raw.modrm.rm == 5 && raw.raw.disp.size == 32) {
