@@ -151,7 +151,7 @@ class Program {
     in_[1] = -1;
     if (pid_ > 0) {
       kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, __WALL);
+      await_end();
     }
     pid_ = 0;
     if (answers_) fclose(answers_);
@@ -159,6 +159,22 @@ class Program {
   }
 
  private:
+  // If it is traced still, because an assertion has failed, its threads' ends are ours to wait for, and its own comes after them.
+  void await_end() {
+    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    int status = 0;
+    while (std::chrono::steady_clock::now() < deadline) {
+      pid_t got = waitpid(pid_, &status, __WALL | WNOHANG);
+      if ((got == pid_ && !WIFSTOPPED(status)) || (got < 0 && errno != EINTR)) return;
+      std::error_code ended;
+      for (auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid_), ended)) {
+        pid_t tid = atoi(task.path().filename().c_str());
+        if (tid != pid_) waitpid(tid, &status, __WALL | WNOHANG);
+      }
+      usleep(1000);
+    }
+    ADD_FAILURE() << "process " << pid_ << " does not end";
+  }
   void open_pipes() {
     ASSERT_EQ(pipe2(in_, O_CLOEXEC), 0);
     ASSERT_EQ(pipe2(out_, O_CLOEXEC), 0);
@@ -233,14 +249,16 @@ class EngineFixture : public ::testing::Test {
     return request;
   }
   SiteRequest base(const std::string& path, const std::string& function, uint32_t site) {
-    auto symbols = read_symbols(path, SHT_DYNSYM);
-    if (!symbols.contains(function)) symbols = read_symbols(path, SHT_SYMTAB);
-    EXPECT_TRUE(symbols.contains(function)) << function;
+    auto& known = symbols_[path];
+    if (!known.contains(function)) known = read_symbols(path, SHT_DYNSYM);
+    if (!known.contains(function)) known = read_symbols(path, SHT_SYMTAB);
+    EXPECT_TRUE(known.contains(function)) << function;
+    const Symbol symbol = known[function];
     SiteRequest request;
     request.site_id = site;
     request.module_path = std::filesystem::canonical(path);
-    request.address = FileAddress(symbols[function].address);
-    request.size = symbols[function].size;
+    request.address = FileAddress(symbol.address);
+    request.size = symbol.size;
     return request;
   }
   const Counts& counts(uint32_t site) { return reinterpret_cast<const Counts*>(engine_->arena().data() + 4096)[site]; }
@@ -265,6 +283,7 @@ class EngineFixture : public ::testing::Test {
 
   Handlers handlers_;
   std::unique_ptr<Engine> engine_;
+  std::map<std::string, std::map<std::string, Symbol>> symbols_;  // by path
 };
 
 }  // namespace spile::engine::test

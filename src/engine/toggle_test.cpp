@@ -1,7 +1,8 @@
-// Functions armed and disarmed all the time, in a program of eight threads that call them, with SIGPROF at 1 kHz whose
+// 1,025 functions armed and disarmed all the time, in a program of eight threads that call them, with SIGPROF at 1 kHz whose
 // handler calls them too, while another thread forks, and opens and closes a library. SPILE_TOGGLE_SECONDS=600 makes it
-// a long one.
+// a long one, SPILE_TOGGLE_CYCLES=1000000 one of so many, within these seconds.
 
+#include <climits>
 #include <cstdlib>
 
 #include "engine/engine.h"
@@ -12,17 +13,24 @@ namespace {
 
 const std::string kToggled = ENGINE_TOGGLED;
 
-class ToggleTest : public EngineFixture {};
+class ToggleTest : public EngineFixture {
+ protected:
+  static int wanted(const char* variable, int otherwise) {
+    const char* value = std::getenv(variable);
+    return value ? std::atoi(value) : otherwise;
+  }
+};
 
 TEST_F(ToggleTest, ArmedAndDisarmedUnderThreadsSignalsForksAndLibraries) {
-  const char* wanted = std::getenv("SPILE_TOGGLE_SECONDS");
-  int seconds = wanted ? std::atoi(wanted) : 2;
-  Program program({kToggled, ENGINE_LATE_LIBRARY, std::to_string(seconds + 2)});
+  int seconds = wanted("SPILE_TOGGLE_SECONDS", 2);
+  uint64_t most = static_cast<uint64_t>(wanted("SPILE_TOGGLE_CYCLES", INT_MAX));
+  Program program({kToggled, ENGINE_LATE_LIBRARY, std::to_string(seconds + 60)});
   ASSERT_EQ(program.answer(), "running");
-  std::vector<SiteRequest> sites = {entry(kToggled, "steady", 8)};
-  for (uint32_t i = 0; i < 8; i++) {
-    std::string name = "step" + std::to_string(i);
-    sites.push_back(i % 2 ? returns(kToggled, name, i) : entry(kToggled, name, i));
+  constexpr uint32_t kSteady = 500;
+  std::vector<SiteRequest> sites = {entry(kToggled, "steady", kSteady)};
+  for (uint32_t i = 0; i < 1024; i++) {
+    std::string name = fmt::format("step{:04o}", i);
+    sites.push_back(i % 2 ? returns(kToggled, name, i % 256) : entry(kToggled, name, i % 256));
   }
   attach(program.pid());
   uint64_t cycles = 0, rounds = 0;
@@ -39,7 +47,7 @@ TEST_F(ToggleTest, ArmedAndDisarmedUnderThreadsSignalsForksAndLibraries) {
     }
   };
   auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  while (std::chrono::steady_clock::now() < until && !HasFailure()) {
+  while (std::chrono::steady_clock::now() < until && cycles < most && !HasFailure()) {
     arm(sites);
     poll(rounds % 4 == 0 ? 1 : 0);
     auto disarmed = engine_->disarm();
@@ -53,10 +61,10 @@ TEST_F(ToggleTest, ArmedAndDisarmedUnderThreadsSignalsForksAndLibraries) {
   }
   detach();
   EXPECT_EQ(traces(program.pid()), "");
-  std::string said = program.answer();
+  std::string said = program.ask("stop");
   printf("%lu functions armed and disarmed; %s\n", cycles, said.c_str());
   EXPECT_TRUE(said.starts_with("calls ") && said.ends_with(" wrong 0")) << said;
-  EXPECT_GT(counts(8).entered, 0u);
+  EXPECT_GT(counts(kSteady).entered, 0u);
   EXPECT_GT(counts(1).returned, 0u);
 }
 
