@@ -194,6 +194,8 @@ TEST(ReturnSafety, FindsFunctionsThatUseTheirReturnAddress) {
   EXPECT_EQ(obstacle("31 f6 eb 00 48 8b 04 24 c3"), looks);                       // behind a tail jump
   EXPECT_EQ(obstacle("53 48 89 fb 48 8b 44 24 10 5b c3"), "");                    // an argument on the stack
   EXPECT_EQ(obstacle("48 8d 44 24 08 c3"), "");                                   // its address only
+  EXPECT_EQ(obstacle("f0 48 83 0c 24 00 c3"), "");                                // lock orq $0, (%rsp): a barrier
+  EXPECT_EQ(obstacle("f0 48 83 0c 24 01 c3"), looks);
 }
 
 TEST(FunctionExits, LieBeforeReturnsAndWhereUnwindersLand) {

@@ -66,8 +66,12 @@ void refuse_returns(Group& group, const Module& module, std::span<const SiteRequ
   if (std::none_of(group.requests.begin(), group.requests.end(), wants_return)) return;
   std::string obstacle = "Go's runtime moves stacks and walks them";
   if (!module.go) {
-    obstacle = native_architecture().return_obstacle(group.entry,
-                                                     [&](Address at, uint64_t length) { return text.at(at, length); });
+    // Behind a function that ends with a call that does not return, another begins.
+    Address end = group.entry + static_cast<int64_t>(group.size);
+    obstacle = native_architecture().return_obstacle(group.entry, [&](Address at, uint64_t length) {
+      bool inside = at >= group.entry && at < end;
+      return text.at(at, inside ? std::min(length, static_cast<uint64_t>(end - at)) : length);
+    });
   }
   for (uint32_t index : group.requests) {
     if (obstacle.empty() && wants_return(index)) obstacle = requests[index].no_returns;

@@ -32,6 +32,7 @@ TEST_F(ToggleTest, ArmedAndDisarmedUnderThreadsSignalsForksAndLibraries) {
     std::string name = fmt::format("step{:04o}", i);
     sites.push_back(i % 2 ? returns(kToggled, name, i % 256) : entry(kToggled, name, i % 256));
   }
+  open_engine({.stop_patience_ms = 20'000});  // eight threads that never rest, on a machine that may have more to do
   attach(program.pid());
   uint64_t cycles = 0, rounds = 0;
   auto poll = [&](int timeout_ms) {

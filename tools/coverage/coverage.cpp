@@ -1,11 +1,13 @@
 // Arms every function (or every instruction) of programs and libraries with handlers that do nothing, and tells by which
 // mechanism, and why some were refused:
 //
-//   coverage [--returns] [--instructions N] [--refused] [--run] FILE...
+//   coverage [--returns] [--instructions N] [--refused] [--run] [--table] [--limits ARMED INT3] FILE...
 //
 //   --returns          return probes instead of entry probes
 //   --instructions N   every N-th instruction of every function instead of its entry
 //   --refused          also name each function that was refused or needs a breakpoint
+//   --table            a row for each file, in Markdown
+//   --limits A I       fail unless at least A % are armed, and at most I % by breakpoints
 //   --run              let the program run to its end with all that armed (an executable, without arguments)
 //
 // A program is started and stopped at its first instruction; a library is preloaded into /bin/true.
@@ -32,7 +34,9 @@ namespace {
 using namespace spile;
 
 struct Options {
-  bool returns = false, refused = false, run = false;
+  bool returns = false, refused = false, run = false, table = false;
+  double least_armed = 0, most_int3 = 100;  // per cent
+  mutable bool kept = true;                 // false: some file was outside of these
   uint64_t every = 0;  // instructions; 0: entries
   std::vector<std::string> files;
 };
@@ -81,8 +85,11 @@ void add_instructions(const std::vector<uint8_t>& file, const debuginfo::Module&
 Result<Probes> probes_of(const std::string& path, const Options& options) {
   TRY(auto module, debuginfo::Module::open(path));
   TRY(auto functions, module->functions({.name = "*", .file = {}}));
-  std::ifstream stream(path, std::ios::binary);
-  std::vector<uint8_t> file{std::istreambuf_iterator<char>(stream), {}};
+  std::vector<uint8_t> file;
+  if (options.every != 0) {
+    std::ifstream stream(path, std::ios::binary);
+    file.assign(std::istreambuf_iterator<char>(stream), {});
+  }
   Probes probes;
   for (const debuginfo::Function& function : functions) {
     engine::SiteRequest request;
@@ -130,6 +137,19 @@ void print(const std::string& path, const Probes& probes, const engine::ArmRepor
       fmt::print("    {}: {}\n", probes.names[outcome.site_id],
                  refused ? outcome.reason : engine::mechanism_name(outcome.mechanism));
     }
+  }
+  auto share = [&](engine::Mechanism mechanism) { return 100.0 * static_cast<double>(mechanisms[mechanism]) / total; };
+  double armed = 100.0 * static_cast<double>(report.armed()) / total;
+  options.kept &= armed >= options.least_armed && share(engine::Mechanism::kInt3) <= options.most_int3;
+  if (options.table) {
+    fmt::print("| {} | {} | {:.2f} |", std::filesystem::path(path).filename().string(), report.outcomes.size(), armed);
+    for (auto mechanism : {engine::Mechanism::kJump, engine::Mechanism::kNop, engine::Mechanism::kShortJump,
+                           engine::Mechanism::kPunned, engine::Mechanism::kInt3}) {
+      fmt::print(" {:.2f} |", share(mechanism));
+    }
+    fmt::print("\n");
+    fflush(stdout);
+    return;
   }
   fmt::print("{}: {} of {} armed, {:.2f} %; prepared in {:.1f} ms, paused {:.1f} ms in all, {:.1f} ms at once\n", path,
              report.armed(), report.outcomes.size(), 100.0 * static_cast<double>(report.armed()) / total,
@@ -209,22 +229,35 @@ int main(int count, char** arguments) {
       options.returns = true;
     } else if (argument == "--refused") {
       options.refused = true;
+    } else if (argument == "--table") {
+      options.table = true;
+    } else if (argument == "--limits" && i + 2 < count) {
+      options.least_armed = strtod(arguments[++i], nullptr);
+      options.most_int3 = strtod(arguments[++i], nullptr);
     } else if (argument == "--run") {
       options.run = true;
     } else if (argument == "--instructions" && i + 1 < count) {
       options.every = strtoull(arguments[++i], nullptr, 10);
     } else if (argument.starts_with("-")) {
-      fmt::print(stderr, "usage: coverage [--returns] [--instructions N] [--refused] [--run] FILE...\n");
+      fmt::print(stderr, "usage: coverage [--returns] [--instructions N] [--refused] [--run] [--table] [--limits ARMED INT3] FILE...\n");
       return 2;
     } else {
       options.files.push_back(argument);
     }
   }
   int status = 0;
+  if (options.table) {
+    fmt::print("| file | functions | armed, % | jump | nop | short jump | punned jump | int3 |\n"
+               "|---|---:|---:|---:|---:|---:|---:|---:|\n");
+  }
   for (const std::string& file : options.files) {
     auto covered = cover(file, options);
     if (covered.ok()) continue;
     fmt::print(stderr, "{}: {}\n", file, covered.error().message);
+    status = 1;
+  }
+  if (!options.kept) {
+    fmt::print(stderr, "coverage: fewer than {} % armed, or more than {} % by int3\n", options.least_armed, options.most_int3);
     status = 1;
   }
   return status;

@@ -99,11 +99,15 @@ std::optional<StackUse> decode_stack_use(std::span<const uint8_t> bytes) {
   StackUse use;
   use.instruction = describe(raw);
   const ZydisDecodedOperand& first = operands[0];
+  // lock or $0, (%rsp): a memory barrier, which touches nothing.
+  bool barrier = (raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 && raw.operand_count_visible == 2 &&
+                 (raw.mnemonic == ZYDIS_MNEMONIC_OR || raw.mnemonic == ZYDIS_MNEMONIC_ADD) &&
+                 operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[1].imm.value.u == 0;
   for (int i = 0; i < raw.operand_count_visible; i++) {
     const auto& operand = operands[i];
     // An address that is only computed is no access.
     if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type != ZYDIS_MEMOP_TYPE_MEM) continue;
-    if (operand.mem.index != ZYDIS_REGISTER_NONE) continue;
+    if (operand.mem.index != ZYDIS_REGISTER_NONE || barrier) continue;
     if (operand.mem.base == ZYDIS_REGISTER_RSP) use.stack_operand = operand.mem.disp.value;
     if (operand.mem.base == ZYDIS_REGISTER_RBP) use.frame_operand = operand.mem.disp.value;
   }
