@@ -82,7 +82,11 @@ int main(int argc, char** argv) {
   end.tv_sec += atoi(argv[2]);
   struct pollfd line = {0, POLLIN, 0};
   do {
-    if (poll(&line, 1, 100) > 0 && (line.revents & POLLIN)) break;
+    char first;
+    if (poll(&line, 1, 100) > 0) {
+      if (read(0, &first, 1) == 1) break;
+      line.fd = -1;  // nothing more will come
+    }
     clock_gettime(CLOCK_MONOTONIC, &now);
   } while (now.tv_sec < end.tv_sec);
   stop = 1;
