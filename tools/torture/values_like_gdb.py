@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # Whether $variables have the values that gdb sees: a program runs twice under the same addresses, once with spile's probes at
 # random statements and once under gdb with breakpoints there, and what both say about every variable in scope when each
-# place is come to first is compared.
+# place is come to first is compared; the stack
+# too, as addresses.
 #
 #   values_like_gdb.py [--places N] [--seed N] [--show] [--unoptimised] PROGRAM [ARGUMENT...]
 #
@@ -22,7 +23,7 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C.UTF
 GDB_SCRIPT = textwrap.dedent(r"""
     import gdb, json
     for setting in ["pagination off", "confirm off", "breakpoint pending off", "startup-with-shell off", "width 0",
-                    "print entry-values no", "may-call-functions off", "disable-randomization on"]:
+                    "print entry-values no", "may-call-functions off", "backtrace past-main on", "disable-randomization on"]:
         gdb.execute("set " + setting)
     gdb.execute("unset environment LINES")
     gdb.execute("unset environment COLUMNS")
@@ -73,6 +74,14 @@ GDB_SCRIPT = textwrap.dedent(r"""
             block = block.superblock
         return found, block.function.name if block is not None else ""
 
+    def stack_of(frame):
+        pcs = []
+        while frame is not None and len(pcs) < 60:
+            # Inlined functions have no frame, those that ended in a jump have none any more.
+            if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME): pcs.append(frame.pc())
+            frame = frame.older()
+        return " ".join("%#x" % pc for pc in pcs)
+
     class Once(gdb.Breakpoint):
         def __init__(self, address):
             super().__init__("*%#x" % (address + BIAS), internal=True)
@@ -83,6 +92,7 @@ GDB_SCRIPT = textwrap.dedent(r"""
             self.enabled = False
             if UNOPTIMISED and gdb.block_for_pc(frame.pc()).start == frame.pc(): return False
             values, function = variables_of(frame, frame.pc())
+            values["(stack)"] = [stack_of(frame), "stack"]
             out.write(json.dumps([self.place, function, values]) + "\n")
             return False
 
@@ -143,7 +153,9 @@ def ask_spile(spile, program, arguments, names, directory):
     probes = ["global hits%[20000]"]
     for address, variables in names.items():
         body = [f'if (hits[{address}]++ == 0) {{']
+        body.append(f'  printf("{address} (stack) %s\\n", ubacktrace())')
         for name in variables:
+            if name == "(stack)": continue
             # A structure is no number, but has an address.
             body.append(f'  try {{ if (@defined(${name}) && @defined(&${name})) printf("{address} {name} %#x %#x\\n", ${name}, &${name}) '
                         f'else if (@defined(${name})) printf("{address} {name} %#x\\n", ${name}) '
@@ -157,16 +169,25 @@ def ask_spile(spile, program, arguments, names, directory):
         file.write("\n".join(probes))
     import shlex
     # The command as gdb starts it: by its path, with no shell around it.
-    done = run(["setarch", "-R", spile, "-DMAXSTRINGLEN=256", script, "-o", os.path.join(directory, "spile.out"), "-c",
+    done = run(["setarch", "-R", spile, "-DMAXSTRINGLEN=2048", "-DMAXBACKTRACE=60", script, "-o", os.path.join(directory, "spile.out"), "-c",
                 shlex.join([program, *arguments])], directory)
     found = collections.defaultdict(dict)
     for line in open(os.path.join(directory, "spile.out")):
         address, name, value = line.rstrip("\n").split(" ", 2)
+        if name == "(stack)":
+            found[int(address)][name] = (value, "stack")
+            continue
         numbers = re.fullmatch(r"((?:0x)?[0-9a-f]+)(?: ((?:0x)?[0-9a-f]+))?", value)
         found[int(address)][name] = (int(numbers[1], 16), numbers[2] and int(numbers[2], 16)) if numbers else (value, None)
     if done.returncode or not found or "no free addresses" in done.stderr:
         sys.exit(f"spile: status {done.returncode}\n{done.stderr[-3000:]}")
     return found
+
+
+# Libraries lie elsewhere where spile has mapped something: of addresses in them the place in the page is compared.
+def without_bases(stack):
+    pcs = [int(pc, 16) for pc in stack.split()]
+    return [pc & 0xfff if pc >> 40 == 0x7f else pc for pc in pcs]
 
 
 def compare(gdb_places, spile_places, show):
@@ -180,7 +201,12 @@ def compare(gdb_places, spile_places, show):
             mine, my_place = spile_places[address].get(name, ("not listed", None))
             text = f"{address:#x} {function}: {name}: gdb {value if isinstance(value, str) else hex(value)}, " \
                    f"spile {mine if isinstance(mine, str) else hex(mine)}"
-            if isinstance(value, str) and isinstance(mine, str):
+            if place == "stack":
+                same = without_bases(value) == without_bases(mine)
+                what = "same stacks" if same else "DIFFERENT STACKS"
+                if not same: different[address, name] = text
+                counts["frames"] += same * (value.count(" ") + 1)
+            elif isinstance(value, str) and isinstance(mine, str):
                 what = "neither"
             elif isinstance(value, str):
                 what = "only spile"
@@ -195,7 +221,7 @@ def compare(gdb_places, spile_places, show):
                 what = "DIFFERENT"
                 different[address, name] = text
             counts[what] += 1
-            if show and what not in ("same", "neither", "DIFFERENT"): print(f"{what}: {text}")
+            if show and what not in ("same", "same stacks", "neither", "DIFFERENT", "DIFFERENT STACKS"): print(f"{what}: {text}")
     return counts, different
 
 
