@@ -138,9 +138,24 @@ class DomainChecker {
   std::set<std::tuple<const SourceFile*, uint32_t, std::string>> told_;
 };
 
+// Each thread has four debug registers (Intel SDM vol. 3, 18.2); a fifth watchpoint would see nothing.
+void check_watchpoints(Elaboration& e) {
+  constexpr size_t kMost = 4;
+  size_t count = 0;
+  for (const Probe& probe : e.program.probes) {
+    if (probe.kind != ProbeKind::kDataAccess) continue;
+    count += probe.points.size();
+    if (count <= kMost) continue;
+    e.diagnostics.error(probe.range, fmt::format("more than {} watchpoints: the processor has no more for a thread", kMost))
+        .hint("watch fewer variables at once; those of a structure of up to 8 bytes take one, by .length(8)");
+    return;
+  }
+}
+
 }  // namespace
 
 void check_domains(Elaboration& e) {
+  check_watchpoints(e);
   DomainChecker checker(e);
   for (const Probe& probe : e.program.probes) checker.check(probe);
 }

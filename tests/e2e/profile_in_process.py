@@ -10,3 +10,18 @@ expect_true(got is not None, str(result))
 samples, hot, under = map(int, got.groups())
 expect_true(samples >= 10 and hot >= 0.9 * samples and under >= 0.9 * samples, str(result))
 spile("--runtime=inproc", "-e", "probe timer.profile { exit() }").expect(status=1, err_match="use -c COMMAND or -x PID")
+
+# A known split of processor time, in several threads: samples are of each thread's own time, whatever else runs here.
+result = spile("--runtime=inproc", "-e", r"""global n, under, threads
+probe timer.profile { n++; under[usymname(ustack(1))]++; threads[tid()]++ }
+probe end { printf("n %d seventy %d twenty %d ten %d threads", n, under["seventy"], under["twenty"], under["ten"])
+            foreach (t in threads) printf(" %d", threads[t])  println("") }""", "-c", f"{program('profiled')} 600")
+got = re.search(r"n (\d+) seventy (\d+) twenty (\d+) ten (\d+) threads((?: \d+)+)", result.out)
+expect_true(got is not None, str(result))
+n, *shares = map(int, got.groups()[:4])
+expect_true(90 <= n <= 220, f"1.8 s of processor time are 180 samples: {result}")
+# 5 standard deviations of 180 samples are 17, 15 and 11 of a hundred.
+for share, wanted, near in zip(shares, [70, 20, 10], [18, 16, 12]):
+    expect_true(abs(100 * share / n - wanted) <= near, f"{wanted} %: {result}")
+each = sorted(map(int, got[5].split()))
+expect_true(len(each) >= 3 and each[-3] >= n / 5, f"three threads, a third each: {result}")

@@ -19,3 +19,16 @@ for probe, message in [('process.data("nothing").write', "no variable 'nothing'"
                        ('process.data("counter").execute', "nothing called 'execute'"),
                        ('process.data.write', "needs an address or the name")]:
     spile("-p2", "-e", f"probe {probe} {{ exit() }}", "-c", path).expect(status=1, err_match=message)
+
+# A thread has four; each counts exactly, in threads of every age.
+four = ["tick", "shared", "wide", "hidden"]
+points = "".join(f' probe process.data("{name}").write {{ n["{name}"]++ }}' for name in four)
+spile("-e", "global n" + points + ' probe end { foreach (k+ in n) printf("%s %d\\n", k, n[k]) }', "-c", f"{program('profiled')} 0"
+      ).expect(out="done 40000\nhidden 40000\nshared 40000\ntick 40000\nwide 40000\n")
+spile("-e", "global n" + points + ' probe process.data("fifth").rw { n["fifth"]++ }', "-c", program("profiled")).expect(
+    status=1, err_match="more than 4 watchpoints: the processor has no more for a thread")
+# A library's variable, in a process that has mapped it.
+target = server(20)
+libc = next(path for _, _, _, path in executable_mappings(target.pid) if "/libc.so" in path)
+spile("-e", f'probe process("{libc}").data("optind").rw {{ println("read") }} probe timer.ms(50) {{ exit() }}', "-x", target.pid
+      ).expect(status=0, err="")
