@@ -47,8 +47,8 @@ void Lowering::write_target(const syntax::Expression& node, llvm::Value* value) 
     return b.CreateOr(kept, b.CreateAnd(b.CreateShl(value, b.getInt64(place->shift)), b.getInt64(mask)));
   };
   if (place->in_register) {
-    constexpr int64_t kStackPointer = 7;
-    if (!site.registers || place->number == kStackPointer) return unit.refuse(node.range, "this register can't be written to here");
+    constexpr int64_t kStackPointer = 7, kLastGeneral = 15;
+    if (!site.registers || place->number == kStackPointer || place->number > kLastGeneral) return unit.refuse(node.range, "this register can't be written to here");
     llvm::Value* slot = at_offset(site.registers, 8 * place->number);
     // As an instruction does that writes to the lower half: the upper one is 0.
     if (place->shift == 0 && place->bits == 32) b.CreateStore(extend(value, 32, false), slot);

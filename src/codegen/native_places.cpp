@@ -9,10 +9,21 @@ namespace {
 constexpr int64_t kRsp = 7;
 constexpr int64_t kRegisters = 17;  // of abi::Registers, in DWARF's numbering
 constexpr int64_t kArgumentNumbers[] = {5, 4, 1, 2, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
+
+// A handler has no instruction that writes to a vector register, so they are what they were at the probed place.
+llvm::Value* read_vector_register(llvm::IRBuilder<>& b, int64_t number) {
+  // 66 48 0f 7e c0   movq %xmm0, %rax: as bytes, since the compiler is told that there are no such registers
+  std::string code = ".byte 0x66, " + std::to_string(number < 8 ? 0x48 : 0x4c) + ", 0x0f, 0x7e, " + std::to_string(0xc0 | (number & 7) << 3);
+  auto* read = llvm::InlineAsm::get(llvm::FunctionType::get(b.getInt64Ty(), {}, false), code, "={rax}", true);
+  return b.CreateCall(read);
+}
+
 }  // namespace
 
 llvm::Value* NativePlace::machine_register(Lowering& lowering, int64_t number) {
   SiteValues& site = lowering.site;
+  constexpr int64_t kXmm0 = 17, kXmm15 = 32;
+  if (number >= kXmm0 && number <= kXmm15 && lowering.probe) return read_vector_register(lowering.b, number - kXmm0);
   if (number < 0 || number >= kRegisters) return nullptr;
   if (site.registers) {
     return lowering.b.CreateLoad(lowering.b.getInt64Ty(), lowering.at_offset(site.registers, 8 * number));
@@ -50,8 +61,7 @@ llvm::Value* TargetPlace::global(Lowering& lowering, const syntax::Global& globa
 }
 
 llvm::Value* ControllerPlace::machine_register(Lowering& lowering, int64_t number) {
-  constexpr int64_t kWords = sizeof(abi::Subject::registers) / 8;
-  if (number < 0 || number >= kWords) return nullptr;
+  if (number < 0 || number >= kRegisters) return nullptr;
   llvm::Value* arena = lowering.b.CreateLoad(lowering.unit.module.ptr(), lowering.context_field(offsetof(abi::Context, arena)));
   int64_t offset = static_cast<int64_t>(offsetof(abi::ArenaHeader, subject) + offsetof(abi::Subject, registers)) + 8 * number;
   return lowering.b.CreateLoad(lowering.b.getInt64Ty(), lowering.at_offset(arena, offset));

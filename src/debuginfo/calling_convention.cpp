@@ -10,6 +10,7 @@ namespace {
 // DWARF numbers of rdi rsi rdx rcx r8 r9; rax rdx.
 constexpr std::array<int, 6> kParameterRegisters = {5, 4, 1, 2, 8, 9};
 constexpr std::array<int, 2> kReturnRegisters = {0, 1};
+constexpr int kXmm0 = 17;
 constexpr int kRsp = 7;
 constexpr size_t kSseRegisters = 8;
 constexpr int64_t kFirstStackParameter = 8;  // above rsp at the entry: the return address is at 0
@@ -128,20 +129,20 @@ Place missing(const char* reason) {
   return place;
 }
 
-// An object of one or two eightbytes in registers; next_integer gives the general ones in turn.
-template <typename NextRegister>
-Place in_registers(const Type& type, const Classes& classes, NextRegister next_integer) {
-  if (classes.count(Class::kInteger) == 0)
-    return missing(classes.count(Class::kSse) ? "is in a floating-point register" : "is empty");
-  if (classes.eightbytes[1] == Class::kNone) return in_register(next_integer());
+// An object of one or two eightbytes in registers; these give the general ones and the vector ones in turn.
+template <typename NextInteger, typename NextVector>
+Place in_registers(const Type& type, const Classes& classes, NextInteger next_integer, NextVector next_vector) {
+  if (classes.count(Class::kInteger) + classes.count(Class::kSse) == 0) return missing("is empty");
+  auto next = [&](Class c) { return c == Class::kInteger ? next_integer() : next_vector(); };
+  if (classes.eightbytes[1] == Class::kNone) return in_register(next(classes.eightbytes[0]));
   Place place;
   place.kind = Place::Kind::kPieces;
   for (size_t i = 0; i < 2; ++i) {
     Piece piece;
     piece.size = static_cast<uint32_t>(i == 0 ? 8 : std::max<uint64_t>(type.size(), 9) - 8);
-    if (classes.eightbytes[i] == Class::kInteger) {
+    if (classes.eightbytes[i] != Class::kNone) {
       piece.kind = Piece::Kind::kValue;
-      piece.operations = {{.opcode = Opcode::kRegister, .value = next_integer()}};
+      piece.operations = {{.opcode = Opcode::kRegister, .value = next(classes.eightbytes[i])}};
     }
     place.pieces.push_back(std::move(piece));
   }
@@ -164,8 +165,9 @@ class Assignment {
     const size_t integers = classes.count(Class::kInteger), sse = classes.count(Class::kSse);
     if (classes.memory() || integers_ + integers > kParameterRegisters.size() || sse_ + sse > kSseRegisters)
       return on_stack(parameter.type);
-    sse_ += sse;
-    return in_registers(parameter.type, classes, [&] { return kParameterRegisters[integers_++]; });
+    return in_registers(
+        parameter.type, classes, [&] { return kParameterRegisters[integers_++]; },
+        [&] { return kXmm0 + static_cast<int>(sse_++); });
   }
 
  private:
@@ -230,10 +232,12 @@ Place return_place(const Type& returned) {
   } else if (const Classes classes = classify(returned); !classes.known) {
     place = missing("has a type that is not understood");
   } else if (classes.memory()) {
-    place = missing("is in a floating-point register");
+    place = missing("is in a floating-point register of the x87");
   } else {
     size_t used = 0;
-    place = in_registers(returned, classes, [&] { return kReturnRegisters[used++]; });
+    int vector = kXmm0;
+    place = in_registers(
+        returned, classes, [&] { return kReturnRegisters[used++]; }, [&] { return vector++; });
   }
   place.type = returned;
   return place;

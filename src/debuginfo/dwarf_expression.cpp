@@ -9,6 +9,7 @@ namespace spile::debuginfo {
 namespace {
 
 constexpr int kRbp = 6, kRsp = 7, kRegisters = 16;
+constexpr int kXmm0 = 17, kXmm15 = 32;
 constexpr int kDeepest = 4;  // frame base -> CFA -> ...
 constexpr size_t kMostOperations = 256;
 // "call" pushed the return address: the CFA, rsp before the call, is 8 above rsp at the first instruction. And when the
@@ -17,9 +18,10 @@ constexpr int64_t kCfaFromEntryRsp = 8;
 constexpr int64_t kFutureRbpFromEntryRsp = -8;
 constexpr const char* kNoFrameYet = "has no place before the function has made its stack frame";
 
-// rdi, rsi, rdx, rcx, r8, r9.
+// rdi, rsi, rdx, rcx, r8, r9, xmm0 to xmm7.
 bool passes_parameters(int64_t number) {
-  return number == 1 || number == 2 || number == 4 || number == 5 || number == 8 || number == 9;
+  return number == 1 || number == 2 || number == 4 || number == 5 || number == 8 || number == 9 ||
+         (number >= kXmm0 && number < kXmm0 + 8);
 }
 
 // For the whole function, as opposed to a location list's entry for some addresses.
@@ -96,7 +98,8 @@ class Compiler {
     return true;
   }
   bool push_register(int64_t number, int64_t by) {
-    if (number < 0 || number >= kRegisters)
+    const bool vector = number >= kXmm0 && number <= kXmm15 && is_value_;  // no address is in one
+    if (!vector && (number < 0 || number >= kRegisters))
       return fail(fmt::format("is in a register that is not kept (DWARF number {})", number));
     reads_frame_register_ |= !passes_parameters(number);
     push(Opcode::kRegister, number);

@@ -4,6 +4,7 @@
 //
 // Register numbers are DWARF's for x86-64 (psABI, figure 3.36):
 //   0 rax  1 rdx  2 rcx  3 rbx  4 rsi  5 rdi  6 rbp  7 rsp  8-15 r8-r15  16 return address (never produced here)
+//   17-32 xmm0-xmm15, of which 64 bits are read
 
 #include <cstdint>
 #include <string>

@@ -208,6 +208,12 @@ class StoppedProgram {
     return is_signed ? static_cast<uint64_t>(static_cast<int64_t>(value) >> (64 - bits)) : value >> (64 - bits);
   }
   uint64_t register_value(int64_t number) const {
+    constexpr int64_t kXmm0 = 17;
+    if (number >= kXmm0) {
+      user_fpregs_struct vectors{};
+      if (ptrace(PTRACE_GETFPREGS, pid_, nullptr, &vectors) != 0) return 0;
+      return uint64_t{vectors.xmm_space[4 * (number - kXmm0) + 1]} << 32 | vectors.xmm_space[4 * (number - kXmm0)];
+    }
     const auto& r = registers_;
     const uint64_t values[] = {r.rax, r.rdx, r.rcx, r.rbx, r.rsi, r.rdi, r.rbp, r.rsp,
                                r.r8,  r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15};

@@ -55,7 +55,7 @@ Place part_of(const Place& whole, uint64_t offset, uint64_t size, Type type) {
   for (const Piece& piece : whole.pieces) {
     if (offset >= start && offset + size <= start + piece.size) {
       if (piece.kind == Piece::Kind::kMissing)
-        return out_of_reach("is optimised out, or in a floating-point register", part.type);
+        return out_of_reach("is optimised out", part.type);
       Place inner;
       inner.kind = piece.kind == Piece::Kind::kMemory ? Place::Kind::kMemory : Place::Kind::kValue;
       inner.operations = piece.operations;
@@ -261,7 +261,8 @@ std::string to_string(const Operations& operations) {
     const char* sign = op.is_signed ? "s" : "";
     switch (op.opcode) {
       case Opcode::kRegister:
-        words.push_back(op.value >= 0 && op.value < 16 ? kRegisterNames[op.value] : fmt::format("r?{}", op.value));
+        if (op.value >= 17 && op.value <= 32) words.push_back(fmt::format("xmm{}", op.value - 17));
+        else words.push_back(op.value >= 0 && op.value < 16 ? kRegisterNames[op.value] : fmt::format("r?{}", op.value));
         break;
       case Opcode::kConstant:
         words.push_back(fmt::format("{}", op.value));

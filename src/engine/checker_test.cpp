@@ -140,6 +140,15 @@ TEST(Checker, RefusesStrangeForms) {
   EXPECT_EQ(checked("8e d8 c3"), "mov on a register that is not saved");  // mov %eax, %ds
 }
 
+TEST(Checker, LetsHandlersReadVectorRegistersOnly) {
+  EXPECT_EQ(checked("66 48 0f 7e c0 c3"), "");                                                         // movq %xmm0, %rax
+  EXPECT_EQ(checked("66 4c 0f 7e f8 c3"), "");                                                         // movq %xmm15, %rax
+  EXPECT_EQ(checked("66 48 0f 6e c0 c3"), "an instruction that is not allowed (movq)");                // movq %rax, %xmm0
+  EXPECT_EQ(checked("66 0f d6 04 24 c3"), "an instruction that is not allowed (movq)");                // movq %xmm0, (%rsp)
+  EXPECT_EQ(checked("f3 0f 7e c1 c3"), "an instruction that is not allowed (movq)");                   // movq %xmm1, %xmm0
+  EXPECT_EQ(checked("48 0f 7e c0 c3"), "an instruction that is not allowed (movq)");                   // movq %mm0, %rax
+}
+
 TEST(Checker, RefusesInstructionsOutsideItsList) {
   EXPECT_EQ(checked("0f 28 c1 c3"), "an instruction that is not allowed (movaps)");
   EXPECT_EQ(checked("66 0f ef c0 c3"), "an instruction that is not allowed (pxor)");

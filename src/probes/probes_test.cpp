@@ -29,7 +29,7 @@ int global_count = 3;
 long from_library(long);
 __attribute__((noinline)) long foo(long arg, const char* text) { return arg * 3 + text[0]; }
 __attribute__((noinline)) static long hidden(struct node* p) { return p->value + global_count; }
-__attribute__((noinline)) double fraction(double x) { return x / 2; }
+__attribute__((noinline)) double fraction(long double x) { return x / 2; }
 __attribute__((noinline)) void nothing(void) { __asm__ volatile(""); }
 int main(int argc, char** argv) {
   struct node n = {.value = argc};

@@ -129,7 +129,8 @@ bool reads_other_registers(const Binding& binding, bool at_return) {
     bool is_result = op.value == 0 || op.value == 1;
     bool is_argument =
         op.value == 1 || op.value == 2 || op.value == 4 || op.value == 5 || op.value == 8 || op.value == 9;
-    if (op.value == 7) continue;  // rsp follows from the CFA
+    if (op.value == 7) continue;   // rsp follows from the CFA
+    if (op.value >= 17) continue;  // handlers leave vector registers as they are
     if (at_return ? !is_result && !is_argument : !is_argument) return true;
   }
   return false;

@@ -15,7 +15,7 @@ namespace {
 
 using namespace syntax;
 
-constexpr int64_t kStackPointer = 7;
+constexpr int64_t kStackPointer = 7, kLastGeneral = 15;
 
 int binding_of(const Expression& target) {
   if (auto* variable = as<TargetVariable>(target)) return variable->binding;
@@ -52,7 +52,7 @@ class WriteCheck {
                    "elsewhere in the function, or in a program built with less optimisation, it may have a place");
     }
     if (!place->in_register) return;
-    bool is_kept = probe && probe->domain == Domain::kTarget && place->number != kStackPointer;
+    bool is_kept = probe && probe->domain == Domain::kTarget && place->number != kStackPointer && place->number <= kLastGeneral;
     if (!is_kept) error(target, fmt::format("'{}' is in a register that can't be written to here", text), "");
   }
 

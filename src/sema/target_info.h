@@ -91,7 +91,8 @@ struct ResolvedPoint {
 // operation pops its operands and pushes its result; the last value is the answer.
 struct LocationOp {
   enum class Kind : uint8_t {
-    kRegister,  // push register `value` (DWARF numbering 0..16); at a return 0 and 1 are the returned rax, rdx
+    kRegister,  // push register `value` (DWARF numbering 0..16); at a return 0 and 1 are the returned rax, rdx;
+                // 17..32: the low 8 bytes of xmm0..xmm15
     kCfa,       // push CFA
     kConstant,  // push `value`
     kLoadBias,  // push the module's load bias (run-time minus file address)

@@ -278,7 +278,8 @@ class Checker {
     const char* name = ZydisMnemonicGetString(instruction.mnemonic);
     if (!instruction.listed) return refuse(at, fmt::format("an instruction that is not allowed ({})", name));
     for (const CheckedOperand& operand : code_.operands(instruction)) {
-      if (operand.type == CheckedOperand::kRegister && operand.base == kOtherRegister && !operand.hidden) {
+      bool only_reads = instruction.mnemonic == ZYDIS_MNEMONIC_MOVQ && !operand.writes;
+      if (operand.type == CheckedOperand::kRegister && operand.base == kOtherRegister && !operand.hidden && !only_reads) {
         return refuse(at, fmt::format("{} on a register that is not saved", name));
       }
     }

@@ -75,6 +75,10 @@ bool is_strange(const ZydisDecodedInstruction& raw, const ZydisDecodedOperand* o
     case ZYDIS_MNEMONIC_BTC:
       // The bit's number moves the address by as much as it likes.
       return memory && operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
+    case ZYDIS_MNEMONIC_MOVQ:  // vector registers are the program's: read, never written
+      return operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER || operands[1].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+             ZydisRegisterGetClass(operands[0].reg.value) != ZYDIS_REGCLASS_GPR64 ||
+             ZydisRegisterGetClass(operands[1].reg.value) != ZYDIS_REGCLASS_XMM;
     case ZYDIS_MNEMONIC_MOVSD:
       return raw.meta.category != ZYDIS_CATEGORY_STRINGOP;
     case ZYDIS_MNEMONIC_NOP:

@@ -1,6 +1,6 @@
 #pragma once
-// What a compiled handler may consist of: instructions on general registers and flags that are not privileged, and
-// system calls of known number. Everything else is refused, known or not.
+// What a compiled handler may consist of: instructions on general registers and flags that are not privileged, one that
+// reads a vector register (movq %xmm0, %rax), and system calls of known number. Everything else is refused, known or not.
 
 #include <Zydis/Zydis.h>
 
