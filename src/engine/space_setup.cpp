@@ -24,7 +24,7 @@ constexpr uint64_t kTableSize = (sizeof(abi::ProcessTable) + kPage - 1) / kPage 
 static_assert(kTableSize - sizeof(abi::ProcessTable) >= 256);  // AddressSpace::scratch
 constexpr uint64_t kLeastSites = 16384;  // memory that is not touched costs nothing
 constexpr uint64_t kLeastCodeRoom = uint64_t{4} << 20;
-constexpr int kPlacementTries = 8;
+constexpr int kPlacementTries = 64;  // a program that starts threads all the time maps their stacks where there is room
 
 Result<SystemCallText> find_system_call(AddressSpace& space, pid_t pid) {
   TRY(MemoryMap map, MemoryMap::read(pid));
