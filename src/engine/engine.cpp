@@ -78,7 +78,10 @@ class EngineImpl final : public Engine, TraceListener {
   void thread_stopped(Thread& thread) override;
   void thread_born(Thread& parent, Thread& thread) override;
   void thread_ending(Thread& thread) override { watch(ThreadChange::Kind::kThreadEnding, thread.process->pid, thread.tid); }
-  void thread_ended(Thread& thread) override { watch(ThreadChange::Kind::kThreadEnded, thread.process->pid, thread.tid); }
+  void thread_ended(Thread& thread) override {
+    if (thread.process->space) bury_thread(*thread.process->space, thread.tid);
+    watch(ThreadChange::Kind::kThreadEnded, thread.process->pid, thread.tid);
+  }
   void system_call_stopped(Thread& thread) override;
   void watch(ThreadChange::Kind kind, pid_t pid, pid_t tid) {
     if (options_.watch_threads) options_.watch_threads({.kind = kind, .pid = pid, .tid = tid});

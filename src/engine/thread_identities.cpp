@@ -27,6 +27,31 @@ abi::ThreadIdentity identity_of(uint64_t thread_pointer, const KnownThread& thre
   return {.thread_pointer = abi::thread_table_key(thread_pointer), .tid = thread.tid};
 }
 
+// The slot of the thread pointer, which no living thread has, is in no handler.
+void leave_handler(const AddressSpace& space, const ClientSpace& client, uint64_t thread_pointer) {
+  uint64_t key = abi::thread_table_key(thread_pointer);
+  uint64_t index = abi::thread_table_index(thread_pointer);
+  constexpr int kMostProbes = 256;
+  for (int probe = 0; probe < kMostProbes; probe++, index = (index + 1) % abi::kThreadTableEntries) {
+    auto entry = space.memory.read_value<abi::ThreadTableEntry>(client.process_table.begin +
+                                                                static_cast<int64_t>(index * sizeof(abi::ThreadTableEntry)));
+    if (!entry.ok() || entry->thread_pointer == 0) return;
+    if (entry->thread_pointer != key) continue;
+    if (entry->slot_offset >= client.arena.size()) return;
+    Address busy = client.arena.begin + static_cast<int64_t>(entry->slot_offset + offsetof(abi::ThreadSlot, busy));
+    auto value = space.memory.read_value<uint32_t>(busy);
+    if (value.ok() && *value != 0) (void)space.memory.write_value(busy, uint32_t{0});
+    return;
+  }
+}
+
+void leave_handlers(const AddressSpace& space, uint64_t thread_pointer) {
+  if (!space.memory.is_open()) return;
+  for (auto& [id, client] : space.clients) {
+    if (client.process_table.size() != 0) leave_handler(space, client, thread_pointer);
+  }
+}
+
 uint64_t borrowers_of(const AddressSpace& space) { return space.users.empty() ? 0 : space.users.size() - 1; }
 
 }  // namespace
@@ -67,10 +92,18 @@ void introduce_thread(AddressSpace& space, Thread& thread) {
   }
   // One that was born with its parent's would be taken for that, and the other way round. Others take over from the dead.
   bool shared = thread.parents_pointer == 0 ? !fresh : pointer == thread.parents_pointer;
+  if (!fresh && !shared) leave_handlers(space, pointer);
   known->second.tid = shared ? 0 : static_cast<uint64_t>(thread.tid);
   put_down_everywhere(space, identity_offset(known->second.index), identity_of(pointer, known->second));
   // The first thread may have been met before its thread pointer was known.
   if (shared) put_down_everywhere(space, identity_offset(abi::kFirstThread) + offsetof(abi::ThreadIdentity, tid), uint64_t{0});
+}
+
+void bury_thread(const AddressSpace& space, pid_t tid) {
+  for (auto& [pointer, thread] : space.known_threads) {
+    // Unless another one has taken over.
+    if (thread.tid == static_cast<uint64_t>(tid)) return leave_handlers(space, pointer);
+  }
 }
 
 void count_borrowers(const AddressSpace& space) {

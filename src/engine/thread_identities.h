@@ -16,6 +16,10 @@ void introduce_fork(AddressSpace& space, pid_t pid);
 // process table, and to a thread of a process that only borrows the memory.
 void introduce_thread(AddressSpace& space, Thread& thread);
 
+// Of a thread that has ended, in whatever way: a handler in which it did (it was cancelled there) runs no more, so that others
+// need not wait for what it has locked.
+void bury_thread(const AddressSpace& space, pid_t tid);
+
 // The processes that run in this address space have become more, or fewer.
 void count_borrowers(const AddressSpace& space);
 

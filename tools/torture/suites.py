@@ -15,6 +15,7 @@
 """
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -45,7 +46,7 @@ def stable(text, volatile):
 
 def compare(name, binary, command, returns=True, volatile=(), timeout=1500):
     """Runs the command twice; its output and status must be the same. The numbers of entries and returns seen."""
-    shell = " ".join("'" + str(word) + "'" for word in command)
+    shell = shlex.join(str(word) for word in command)
     start = time.monotonic()
     plain = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
     middle = time.monotonic()
