@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 class ObjectCacheTest : public testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/spile-object-cache.XXXXXX";
+    char name[] = "/tmp/spile-test-object-cache.XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     root_ = name;
     folder_ = root_ + "/below/code";

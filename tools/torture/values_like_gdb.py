@@ -246,7 +246,7 @@ def main():
     different = None
     # What a program does with time and chance may move its memory about: a lie is what is said in every round.
     for _ in range(4):
-        with tempfile.TemporaryDirectory(prefix="spile-values-") as directory:
+        with tempfile.TemporaryDirectory(prefix="spile-test-values-") as directory:
             gdb_places = ask_gdb(program, options.arguments, addresses[:options.places], options.unoptimised, directory)
             names = {a: list(values) for a, (_, values) in gdb_places.items()}
             spile_places = ask_spile(spile, program, options.arguments, names, directory)
