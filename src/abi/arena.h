@@ -7,6 +7,7 @@
 //   globals_offset        globals shared by all threads    (layout: codegen's ArenaLayout; locked or controller-only)
 //   slots_offset          thread slot 0
 //                         thread slot 1 ...                (slot_count of slot_stride bytes; untouched ones cost nothing)
+//   frames_offset         calls of Go functions             (only where return probes keep something of their entry)
 //   tables_offset         module maps and tables           (abi/stack_tables.h; only where a script asks for stacks)
 //
 // A thread slot belongs to one thread of one traced process (or to the controller: slot 0):
@@ -118,6 +119,14 @@ struct ShadowFrame {
 };
 static_assert(sizeof(ShadowFrame) == 32);
 
+// Calls of Go functions whose return is pending (runtime/native/goroutines.cpp): sets of tags, then ShadowFrames with their
+// entry values; stack_slot is the depth in the goroutine's stack, return_address the goroutine, reserved the process.
+inline constexpr uint32_t kGoroutineWays = 16;
+inline constexpr uint32_t kGoroutineSets = 8192;  // a power of two; untouched ones cost nothing
+constexpr uint64_t goroutine_set_stride(uint32_t shadow_stride) {
+  return (kGoroutineWays * (8 + uint64_t{shadow_stride}) + 63) / 64 * 64;
+}
+
 // Memory private to one process, anonymous and MADV_WIPEONFORK (so a forked child starts with an empty one and its
 // threads claim slots of their own): finds a thread's slot by its fs base.
 //   index = (fs base >> 12 ^ fs base >> 6) & (kThreadTableEntries - 1), then linear probing.
@@ -165,8 +174,10 @@ struct ImageCells {
   uint64_t returned_begin; // [begin, end): the code region of this copy, in which `returned` addresses (trampoline.h) lie
   uint64_t returned_end;
   uint64_t code_regions;   // run-time address of a CodeRegionList; 0: there is no other region
+  uint64_t goroutine;      // where a thread of a Go program keeps its goroutine: fs base plus this; 0: no Go program
+  uint64_t pad[7];
 };
-static_assert(sizeof(ImageCells) == 64);
+static_assert(sizeof(ImageCells) == 128);
 
 // All code regions of a process (one for each probed module): where the `returned` addresses on its stacks lie. Read-only
 // to the process; the controller appends.

@@ -55,6 +55,15 @@
 //                  <displaced instructions>
 //                  jmp  site + n
 //
+// SiteKind::kExit (in place of a return instruction; never requested as such)     handler: void exit()
+//
+//   As kEntry, right before a `ret`: rsp points to the return address, so CFA = Registers::rsp, as in exit of kReturn.
+//
+// kReturnsInPlace (kReturn): the function's body is not called; enter, where there is one, is that of a kEntry site, and
+// exit one of kExit sites at the function's return instructions. For programs that walk, copy and check their stacks, and so
+// must find no return address of ours: Go. There, with kWantsRegisters, handlers run on the stack of the thread rather than
+// the goroutine's, which may have no more than a few hundred bytes left (engine/arch/x86_64/goroutine_stack.h).
+//
 // kWantsRegisters (any kind): before calling enter or exit the trampoline saves a Registers block on the stack and
 // passes its address in rdi, nothing else; the registers are restored from it afterwards. enter of a kReturn site
 // returns its verdict in rax as above. In exit, Registers::rsp is CFA and the return address slot is CFA - 8; at an entry
@@ -71,12 +80,15 @@
 
 namespace spile::abi {
 
-enum class SiteKind : uint32_t { kEntry, kReturn, kInstruction };
+// kRoom: no probe; instructions that lead straight to a kExit site behind them, and may be displaced for its sake. Requests
+// are for the first three only.
+enum class SiteKind : uint32_t { kEntry, kReturn, kInstruction, kExit, kRoom };
 
 enum SiteFlags : uint32_t {
   kWantsSiteId = 1,
   kWantsRegisters = 2,
   kSwitchable = 4,
+  kReturnsInPlace = 8,
 };
 
 // As the probed instruction would see them. In DWARF's numbering for x86-64 registers 0..16.

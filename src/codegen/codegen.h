@@ -23,6 +23,7 @@ struct ArenaLayout {
   uint64_t slots_offset = 0;
   uint64_t slot_stride = 0;
   uint32_t slot_count = 0;
+  uint64_t frames_offset = 0;  // calls of Go functions; 0: none are kept
   uint64_t tables_offset = 0, tables_size = 0;  // abi/stack_tables.h; 0: none are wanted
   // within a slot
   uint32_t shards_offset = 0;

@@ -75,6 +75,7 @@ void Compiler::define_constants(ScriptModule& module, bool in_controller) {
   module.define_constant("spile_rt_shadow_offset", arena.shadow_offset);
   module.define_constant("spile_rt_shadow_stride", arena.shadow_stride);
   module.define_constant("spile_rt_shadow_capacity", arena.shadow_capacity);
+  module.define_constant("spile_rt_frames_page", static_cast<uint32_t>(arena.frames_offset / abi::kPageSize));
   module.define_constant("spile_rt_scratch_offset", arena.scratch_offset);
   module.define_constant("spile_rt_scratch_size", arena.scratch_size);
   module.define_constant("spile_rt_ring_offset", arena.ring_offset);
@@ -207,7 +208,7 @@ void Compiler::fill_target(Job& job, const std::vector<TargetHandler>& handlers)
   auto& symbols = job.flat.symbols;
   TargetCode& code = compiled_.script.target;
   for (const TargetHandler& handler : handlers) {
-    code.groups.push_back({symbols[handler.enter], handler.exit.empty() ? 0 : symbols[handler.exit], handler.flags});
+    code.groups.push_back({handler.enter.empty() ? 0 : symbols[handler.enter], handler.exit.empty() ? 0 : symbols[handler.exit], handler.flags});
   }
   code.unwind = symbols["unwind"];
   code.walked = symbols["walked"];

@@ -200,6 +200,15 @@ Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& op
   arena.ring_size = options.ring_size;
   arena.slot_stride = align(ring_offset + arena.ring_size, abi::kPageSize);
   arena.size = arena.slots_offset + arena.slot_stride * arena.slot_count;
+  bool keeps_calls = std::ranges::any_of(program.site_groups, [&](const sema::SiteGroup& group) {
+    return group.go && std::ranges::any_of(group.return_probes, [&](int probe) {
+      return !program.probes[static_cast<size_t>(probe)].entry_saves.empty();
+    });
+  });
+  if (keeps_calls) {
+    arena.frames_offset = arena.size;
+    arena.size = align(arena.size + abi::kGoroutineSets * abi::goroutine_set_stride(arena.shadow_stride), abi::kPageSize);
+  }
   constexpr uint32_t kStacks = sema::kNeedsStack | sema::kNeedsModules | sema::kNeedsSymbols | sema::kNeedsLines;
   bool has_subjects = std::ranges::any_of(program.probes, [](const sema::Probe& p) {
     return p.domain == sema::Domain::kController && p.kind >= sema::ProbeKind::kProfile;

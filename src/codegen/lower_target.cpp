@@ -4,6 +4,8 @@
 //   entry, light bodies only:   no guard (and none for returns, where no entry values are saved either)
 //   entry:                      guard -> bodies -> leave
 //   return, enter:              guard -> bodies -> entry values -> frame -> leave; 1 where a frame was made
+//   Go, enter:                  guard -> bodies -> entry values -> leave
+//   Go, exit:                   guard -> find the entry values -> bodies -> leave
 //   return, exit:               guard -> find the frame -> bodies -> the real address back, guard or not -> leave
 
 #include "codegen/lower_native.h"
@@ -23,10 +25,13 @@ class Handler {
   void lower_entry();
   void lower_return_enter();
   void lower_return_exit();
+  void lower_enter_in_place();
+  void lower_exit_in_place();
 
  private:
   llvm::Value* enter();
   void leave_handler();
+  std::vector<Lowering::EntrySaves> lower_saves(llvm::Value** ok, bool* framed);
   llvm::Value* word_above_return_address(int64_t offset);
   void set_site(llvm::Value* cfa, llvm::Value* site_id);
   void set_frame(uint32_t kind);
@@ -125,7 +130,10 @@ void Handler::set_frame(uint32_t kind) {
   put(b_.getInt32(wanted ? kind : static_cast<uint32_t>(abi::kNoFrame)), offsetof(abi::Context, frame_kind));
   if (!wanted) return;
   llvm::Value* pc = load_register(b_, registers_, offsetof(abi::Registers, rip));
-  if (site_.saves) {
+  if (site_.returns && group_.go) {
+    llvm::Value* slot = b_.CreateIntToPtr(b_.CreateSub(site_.cfa, b_.getInt64(8)), unit_.module.ptr());
+    pc = b_.CreateLoad(b_.getInt64Ty(), slot);
+  } else if (site_.saves) {
     int64_t back = static_cast<int64_t>(offsetof(abi::ShadowFrame, return_address)) - static_cast<int64_t>(sizeof(abi::ShadowFrame));
     pc = b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt8Ty(), site_.saves, static_cast<uint64_t>(back)));
   }
@@ -217,6 +225,20 @@ void Handler::store_saves(const std::vector<Lowering::EntrySaves>& saves, llvm::
   }
 }
 
+std::vector<Lowering::EntrySaves> Handler::lower_saves(llvm::Value** ok, bool* framed) {
+  std::vector<Lowering::EntrySaves> saves;
+  *ok = b_.getInt1(true);
+  for (int index : group_.return_probes) {
+    if (probe(index).entry_saves.empty()) continue;
+    Lowering lowering(unit_, b_, context_, state_);
+    lowering.site = site_;
+    saves.push_back(lowering.lower_entry_saves(probe(index)));
+    *framed |= lowering.uses_frame();
+    *ok = b_.CreateAnd(*ok, saves.back().ok);
+  }
+  return saves;
+}
+
 void Handler::lower_return_enter() {
   site_.arguments = arguments_;
   llvm::BasicBlock *run = block("run"), *push = block("push"), *pushed = block("pushed"), *leave = block("leave"), *refused = block("refused");
@@ -236,17 +258,9 @@ void Handler::lower_return_enter() {
   set_frame(abi::kFrameEntry);
   lower_bodies(group_.entry_probes);
   llvm::Value* mark = unit_.module.call_runtime(b_, "spile_rt_frame_mark", b_.getInt64Ty(), {context_});
-  std::vector<Lowering::EntrySaves> saves;
-  llvm::Value* ok = b_.getInt1(true);
+  llvm::Value* ok = nullptr;
   bool framed = false;
-  for (int index : group_.return_probes) {
-    if (probe(index).entry_saves.empty()) continue;
-    Lowering lowering(unit_, b_, context_, state_);
-    lowering.site = site_;
-    saves.push_back(lowering.lower_entry_saves(probe(index)));
-    framed |= lowering.uses_frame();
-    ok = b_.CreateAnd(ok, saves.back().ok);
-  }
+  std::vector<Lowering::EntrySaves> saves = lower_saves(&ok, &framed);
   llvm::BasicBlock* from = b_.GetInsertBlock();
   b_.CreateCondBr(ok, push, leave);
   b_.SetInsertPoint(push);
@@ -269,6 +283,7 @@ void Handler::lower_return_enter() {
 
 void Handler::lower_return_exit() {
   site_.returned = arguments_;
+  site_.returns = true;
   llvm::Value* cfa = registers_ ? load_register(b_, registers_, offsetof(abi::Registers, rsp))
                                 : b_.CreatePtrToInt(word_above_return_address(abi::kReturnExitCfaOffset), b_.getInt64Ty());
   llvm::Value* entered = enter();
@@ -285,6 +300,106 @@ void Handler::lower_return_exit() {
   unit_.module.call_runtime(b_, "spile_rt_return_exit", unit_.module.none(), {context_, cfa, saves});
   b_.CreateCondBr(entered, leave, end);
   b_.SetInsertPoint(leave);
+  leave_handler();
+  b_.CreateBr(end);
+  b_.SetInsertPoint(end);
+  b_.CreateRetVoid();
+}
+
+// A call that is not taken down must not find what another one left.
+void Handler::lower_enter_in_place() {
+  llvm::BasicBlock *run = block("run"), *refused = block("refused"), *push = block("push"), *pushed = block("pushed"), *leave = block("leave");
+  llvm::Value* cfa = b_.CreateAdd(load_register(b_, registers_, offsetof(abi::Registers, rsp)), b_.getInt64(8));
+  llvm::Value* id = load_register(b_, registers_, offsetof(abi::Registers, site_id));
+  auto forget = [&] {
+    llvm::BasicBlock *found = block("found"), *done = block("done");
+    llvm::Value* place = unit_.module.call_runtime(b_, "spile_rt_goroutine_find", unit_.module.ptr(), {context_, cfa, id});
+    b_.CreateCondBr(b_.CreateIsNull(place), done, found);
+    b_.SetInsertPoint(found);
+    unit_.module.call_runtime(b_, "spile_rt_goroutine_exit", unit_.module.none(), {context_, place});
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+  };
+  llvm::Value* entered = enter();
+  b_.CreateCondBr(entered, run, refused, llvm::MDBuilder(b_.getContext()).createBranchWeights(100000, 1));
+  b_.SetInsertPoint(refused);
+  forget();
+  b_.CreateRetVoid();
+
+  b_.SetInsertPoint(run);
+  set_site(cfa, id);
+  set_frame(abi::kFrameEntry);
+  lower_bodies(group_.entry_probes);
+  llvm::Value* mark = unit_.module.call_runtime(b_, "spile_rt_frame_mark", b_.getInt64Ty(), {context_});
+  llvm::Value* ok = nullptr;
+  bool framed = false;
+  std::vector<Lowering::EntrySaves> saves = lower_saves(&ok, &framed);
+  llvm::BasicBlock* failed = block("failed");
+  b_.CreateCondBr(ok, push, failed);
+  b_.SetInsertPoint(failed);
+  forget();
+  b_.CreateBr(leave);
+  b_.SetInsertPoint(push);
+  llvm::Value* place = unit_.module.call_runtime(b_, "spile_rt_goroutine_enter", unit_.module.ptr(), {context_, cfa, id});
+  b_.CreateCondBr(b_.CreateIsNull(place), leave, pushed, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 100000));
+  b_.SetInsertPoint(pushed);
+  store_saves(saves, place);
+  b_.CreateBr(leave);
+  b_.SetInsertPoint(leave);
+  if (framed) unit_.module.call_runtime(b_, "spile_rt_frame_release", unit_.module.none(), {context_, mark});
+  leave_handler();
+  b_.CreateRetVoid();
+}
+
+// Probes that want entry values are left out where there are none.
+void Handler::lower_exit_in_place() {
+  site_.returns = true;
+  if (light_) {
+    site_.registers = registers_;
+    for (int index : group_.return_probes) {
+      Lowering lowering(unit_, b_, context_, state_);
+      lowering.site = site_;
+      lowering.lower_light_probe(probe(index), false);
+    }
+    b_.CreateRetVoid();
+    return;
+  }
+  llvm::BasicBlock *run = block("run"), *end = block("end");
+  llvm::Value* cfa = load_register(b_, registers_, offsetof(abi::Registers, rsp));
+  llvm::Value* id = load_register(b_, registers_, offsetof(abi::Registers, site_id));
+  b_.CreateCondBr(enter(), run, end, llvm::MDBuilder(b_.getContext()).createBranchWeights(100000, 1));
+  b_.SetInsertPoint(run);
+  set_site(cfa, id);
+  set_frame(abi::kFrameInside);
+  auto keeps = [&](int index) { return !probe(index).entry_saves.empty(); };
+  llvm::Value* place = nullptr;
+  if (std::any_of(group_.return_probes.begin(), group_.return_probes.end(), keeps)) {
+    place = unit_.module.call_runtime(b_, "spile_rt_goroutine_find", unit_.module.ptr(), {context_, cfa, id});
+  }
+  uint64_t before = 0;
+  for (int index : group_.return_probes) {
+    if (!keeps(index)) {
+      site_.saves = nullptr;
+      lower_bodies({index});
+      continue;
+    }
+    llvm::BasicBlock *known = block("known"), *next = block("next");
+    b_.CreateCondBr(b_.CreateIsNull(place), next, known);
+    b_.SetInsertPoint(known);
+    site_.saves = b_.CreateConstGEP1_64(b_.getInt8Ty(), place, before);
+    lower_bodies({index});
+    b_.CreateBr(next);
+    b_.SetInsertPoint(next);
+    before += save_bytes(unit_.layout, probe(index));
+  }
+  if (place) {
+    llvm::BasicBlock *known = block("known"), *leave = block("leave");
+    b_.CreateCondBr(b_.CreateIsNull(place), leave, known);
+    b_.SetInsertPoint(known);
+    unit_.module.call_runtime(b_, "spile_rt_goroutine_exit", unit_.module.none(), {context_, place});
+    b_.CreateBr(leave);
+    b_.SetInsertPoint(leave);
+  }
   leave_handler();
   b_.CreateBr(end);
   b_.SetInsertPoint(end);
@@ -385,7 +500,7 @@ class StepHandlers {
   llvm::Value* context_ = nullptr;
 };
 
-uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group) {
+uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group, bool targets_exit) {
   uint32_t flags = 0;
   auto add = [&](int index) {
     const sema::Probe& probe = program.probes[static_cast<size_t>(index)];
@@ -405,6 +520,18 @@ uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group)
     return program.probes[static_cast<size_t>(index)].kind == sema::ProbeKind::kFunctionEntry;
   });
   if (group.inside_function && any_entry) flags |= abi::kWantsRegisters;
+  if (group.go) {
+    // Whatever is not light needs more stack than a goroutine may have.
+    auto is_light = [&](int index) {
+      const sema::Probe& probe = program.probes[static_cast<size_t>(index)];
+      return probe.only_accumulates && probe.entry_saves.empty() && !targets_exit;
+    };
+    if (!group.return_probes.empty()) flags |= abi::kReturnsInPlace;
+    if (!std::all_of(group.entry_probes.begin(), group.entry_probes.end(), is_light) ||
+        !std::all_of(group.return_probes.begin(), group.return_probes.end(), is_light)) {
+      flags |= abi::kWantsRegisters;
+    }
+  }
   return flags;
 }
 
@@ -415,10 +542,21 @@ std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
   for (size_t i = 0; i < unit.program.site_groups.size(); ++i) {
     const sema::SiteGroup& group = unit.program.site_groups[i];
     TargetHandler made;
-    made.flags = group_flags(unit.program, group);
+    made.flags = group_flags(unit.program, group, unit.targets_exit());
     made.enter = "group." + std::to_string(i) + ".enter";
     if (group.return_probes.empty()) {
       Handler(unit, group, made.flags, made.enter, unit.module.none(), 6).lower_entry();
+    } else if (group.go) {
+      made.exit = "group." + std::to_string(i) + ".exit";
+      auto keeps = [&](int index) { return !unit.program.probes[static_cast<size_t>(index)].entry_saves.empty(); };
+      if (std::any_of(group.return_probes.begin(), group.return_probes.end(), keeps)) {
+        Handler(unit, group, made.flags, made.enter, unit.module.none(), 6).lower_enter_in_place();
+      } else if (!group.entry_probes.empty()) {
+        Handler(unit, group, made.flags, made.enter, unit.module.none(), 6).lower_entry();
+      } else {
+        made.enter.clear();
+      }
+      Handler(unit, group, made.flags, made.exit, unit.module.none(), 6).lower_exit_in_place();
     } else {
       made.exit = "group." + std::to_string(i) + ".exit";
       Handler(unit, group, made.flags, made.enter, unit.module.i64(), 6).lower_return_enter();

@@ -33,6 +33,7 @@ struct SiteValues {
   llvm::Value* cfa = nullptr;
   llvm::Value* site_id = nullptr;
   llvm::Value* saves = nullptr;          // exit: the frame's entry values
+  bool returns = false;                  // exit
 };
 
 class Lowering {

@@ -1,7 +1,7 @@
 #pragma once
 // Answers that took DWARF, kept in one file per module build: DIRECTORY/BUILD-ID.answers.
 //
-//   "spile answers 2\n"        kFormat: another version is not read
+//   "spile answers 4\n"        kFormat: another version is not read
 //   u64 checksum               of everything behind it
 //   text stamp                 which debug file the answers came from: its path, size and time of change
 //   { text key, text answer }  until the end; text is a u32 length and that many bytes

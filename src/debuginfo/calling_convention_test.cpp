@@ -1,10 +1,11 @@
-// The System V x86-64 convention on hand-made types; values_test.cpp holds it against what compilers do.
+// The conventions of System V and of Go for x86-64 on hand-made types; values_test.cpp holds it against what compilers do.
 #include "debuginfo/calling_convention.h"
 
 #include <gmock/gmock.h>
 
 #include <deque>
 
+#include "debuginfo/go_convention.h"
 #include "debuginfo/type_node.h"
 
 namespace spile::debuginfo {
@@ -160,6 +161,23 @@ TEST_F(CallingConvention, AnUnknownTypeHidesWhatComesBehindIt) {
 
 TEST_F(CallingConvention, EmptyClassesTakeNothing) {
   EXPECT_THAT(places(void_, {structure({}, {.size = 1}), int_}), ElementsAre("is empty", "rdi"));
+}
+
+TEST_F(CallingConvention, GoReturnsAResultsPartsInItsOwnRegisters) {
+  auto results = [&](const std::vector<Type>& types) {
+    std::vector<std::string> texts;
+    for (const Place& place : go_result_places(types)) texts.push_back(text(place));
+    return texts;
+  };
+  Type number = integer(8), string = structure({integer(8), integer(8)});
+  EXPECT_THAT(results({number}), ElementsAre("rax"));
+  EXPECT_THAT(results({string, number}), ElementsAre("rax:8|rbx:8", "rcx"));
+  EXPECT_THAT(results({real(8), number}), ElementsAre("is in a floating-point register", "rax"));
+  EXPECT_THAT(results({structure({number, real(8)}), number}), ElementsAre("rax:8|-:8", "rbx"));
+  EXPECT_THAT(results({array(number, 1), structure({})}), ElementsAre("rax", "is empty"));
+  // Nine registers; what doesn't fit lies on the stack as a whole, and takes none.
+  EXPECT_THAT(results({structure({number, number, number, number}), array(number, 2), structure({number, number, number, number}), string, number}),
+              ElementsAre("rax:8|rbx:8|rcx:8|rdi:8", "is returned on the stack", "rsi:8|r8:8|r9:8|r10:8", "is returned on the stack", "r11"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/diagnostics.h"
 #include "debuginfo/calling_convention.h"
+#include "debuginfo/go_convention.h"
 #include "debuginfo/records.h"
 
 namespace spile::debuginfo {
@@ -197,7 +198,8 @@ Result<std::vector<Variable>> DebugInfo::variables(FileAddress function, FileAdd
   std::vector<Variable> variables;
   for (const VariableRecord& r : record.variables) variables.push_back(made_from(r, symbols));
   place_waiting_parameters(record, record.standard_convention && !symbols.specialised, variables);
-  std::erase_if(variables, [](const Variable& v) { return v.name.empty(); });
+  // Go's results without a name are called ~r0 ...
+  std::erase_if(variables, [](const Variable& v) { return v.name.empty() || v.name[0] == '~'; });
   return variables;
 }
 
@@ -270,8 +272,25 @@ Result<Type> DebugInfo::type_named(const std::string& name) {
   return Type(shared_from_this(), node->target);
 }
 
-Result<Place> DebugInfo::return_value(FileAddress function, const SymbolFacts& symbols) {
+Result<Place> DebugInfo::go_result(const FunctionRecord& record, size_t index) {
+  std::vector<Type> results;
+  for (const VariableRecord& variable : record.variables) {
+    if (variable.is_result) results.push_back(Type(shared_from_this(), variable.type));
+  }
+  if (results.empty()) return Error{"the function returns nothing, so it has no $return", {}};
+  if (index >= results.size()) {
+    return Error{fmt::format("there is no result {}: the function returns {}", index, results.size()), "$r0 is the first"};
+  }
+  if (record.go_registers) return go_result_places(results)[index];
+  Place place;
+  place.type = results[index];
+  place.reason = "is returned on the stack";
+  return place;
+}
+
+Result<Place> DebugInfo::return_value(FileAddress function, const SymbolFacts& symbols, size_t index) {
   TRY(FunctionRecord record, function_record(function, function, 0));
+  if (record.go) return go_result(record, index);
   if (record.return_type == kVoidType) return Error{"the function returns nothing, so it has no $return", {}};
   Place place = return_place(Type(shared_from_this(), record.return_type));
   if (!symbols.may_lose_result) return place;

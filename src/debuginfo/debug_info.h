@@ -42,7 +42,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Result<Variable> variable_of_unit(FileAddress function, const std::string& name, const SymbolFacts& symbols);
   Type type_with_id(uint64_t id) { return Type(shared_from_this(), id); }
   Result<Type> type_named(const std::string& name);
-  Result<Place> return_value(FileAddress function, const SymbolFacts& symbols);
+  Result<Place> return_value(FileAddress function, const SymbolFacts& symbols, size_t index);
   std::vector<DwarfFunction> all_functions();
   // As DwarfReader's.
   Result<CodePlaces> inlined_calls();
@@ -57,6 +57,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
  private:
   // Opens DWARF at the first call; the error of a failed opening is kept.
   Result<DwarfReader*> reader();
+  Result<Place> go_result(const FunctionRecord& record, size_t index);
   Result<FunctionRecord> function_record(FileAddress function, FileAddress pc, uint64_t scope);
   Variable made_from(const VariableRecord& record, const SymbolFacts& symbols);
   void place_waiting_parameters(const FunctionRecord& record, bool standard_convention,

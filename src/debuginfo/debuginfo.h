@@ -120,6 +120,7 @@ class Module {
   virtual const std::string& build_id() const = 0;  // hexadecimal; "" for none
   virtual bool position_independent() const = 0;    // PIE or shared library: loaded with a bias
   virtual bool is_executable() const = 0;           // a program (has PT_INTERP, or a fixed address, or is a static PIE)
+  virtual bool is_made_by_go() const = 0;           // linked by Go's linker
   virtual FileAddress entry_point() const = 0;
   virtual const std::vector<Segment>& segments() const = 0;
   std::optional<uint64_t> file_offset(FileAddress address) const;
@@ -186,7 +187,8 @@ class Module {
   virtual Result<Type> type_named(const std::string& name) = 0;
   // $return: valid at the moment the function has returned. Unavailable where the value is not in general registers or
   // memory. Error: the function returns nothing.
-  virtual Result<Place> return_value(FileAddress function) = 0;
+  // index: of which result of a Go function.
+  virtual Result<Place> return_value(FileAddress function, size_t index = 0) = 0;
 
   // Writes what was learnt to the cache; also done by the destructor. Failure is silent: it only costs time.
   virtual void save_cache() = 0;

@@ -299,6 +299,12 @@ std::optional<uint64_t> die_number(Dwarf_Die& die, unsigned attribute_name) {
   return number;
 }
 
+std::string die_text(Dwarf_Die& die, unsigned attribute) {
+  Dwarf_Attribute value;
+  const char* text = dwarf_formstring(dwarf_attr_integrate(&die, attribute, &value));
+  return text ? text : "";
+}
+
 bool die_flag(Dwarf_Die& die, unsigned attribute_name) {
   Dwarf_Attribute attribute;
   bool flag = false;

@@ -106,6 +106,7 @@ class DwarfFile {
 std::string die_name(Dwarf_Die& die);
 std::string die_linkage_name(Dwarf_Die& die);
 std::optional<uint64_t> die_number(Dwarf_Die& die, unsigned attribute);
+std::string die_text(Dwarf_Die& die, unsigned attribute);  // "" where it has none
 bool die_flag(Dwarf_Die& die, unsigned attribute);
 std::optional<Dwarf_Die> die_reference(Dwarf_Die& die, unsigned attribute);
 

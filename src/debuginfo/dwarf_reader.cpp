@@ -55,6 +55,7 @@ VariableRecord read_variable(Dwarf_Die& die, Variable::Kind kind, const FrameCon
     record.is_declaration = die_flag(die, DW_AT_declaration) || die_flag(die, DW_AT_external);
     record.place = unavailable(record.is_declaration ? "is only declared here" : "is optimised out");
   }
+  record.is_result = die_flag(die, DW_AT_variable_parameter);
   return record;
 }
 
@@ -212,6 +213,8 @@ Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress p
   VariableCollector collector(context);
   collector.collect(*inner);
   record.variables = collector.take();
+  record.go = die_number(unit.die, DW_AT_language) == DW_LANG_Go;
+  record.go_registers = record.go && die_text(unit.die, DW_AT_producer).find("regabi") != std::string::npos;
   return record;
 }
 

@@ -22,12 +22,15 @@ struct VariableRecord {
   Place place;  // place.type is not set
   Slot slot = Slot::kReady;
   bool is_declaration = false;  // extern: defined elsewhere
+  bool is_result = false;       // of a Go function
 };
 
 struct FunctionRecord {
   uint64_t return_type = kVoidType;
   // False where the compiler says that it changed the way parameters are passed.
   bool standard_convention = true;
+  // Of Go: its results are among the variables. go_registers: they are returned in registers (Go 1.17 and later).
+  bool go = false, go_registers = false;
   std::vector<VariableRecord> variables;  // parameters in order, then locals, innermost block first
 };
 

@@ -126,6 +126,7 @@ void ElfImage::read_notes(std::string_view notes, uint64_t alignment) {
     if (end > notes.size()) return;
     if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && notes.substr(name, 3) == "GNU" && build_id_.empty())
       for (unsigned char c : notes.substr(description, note->n_descsz)) build_id_ += fmt::format("{:02x}", c);
+    if (note->n_namesz == 4 && notes.substr(name, 4) == std::string_view("Go\0\0", 4)) made_by_go_ = true;
     offset = align(end);
   }
 }

@@ -49,6 +49,7 @@ class ElfImage {
   bool has_dynamic_flag_pie() const { return flag_pie_; }
   bool has_soname() const { return has_soname_; }
   const std::string& build_id() const { return build_id_; }
+  bool is_made_by_go() const { return made_by_go_; }  // a note of Go's linker (.note.go.buildid)
 
   struct DebugLink {
     std::string file_name;
@@ -80,6 +81,7 @@ class ElfImage {
   std::vector<Segment> segments_;
   std::vector<Section> sections_;
   std::string build_id_;
+  bool made_by_go_ = false;
   bool has_interpreter_ = false;
   bool flag_pie_ = false;
   bool has_soname_ = false;

@@ -31,6 +31,7 @@ class ElfModule final : public Module {
     return image_->type() == ET_EXEC || image_->has_dynamic_flag_pie() ||
            (image_->has_interpreter() && !image_->has_soname());
   }
+  bool is_made_by_go() const override { return image_->is_made_by_go(); }
   FileAddress entry_point() const override { return image_->entry_point(); }
   const std::vector<Segment>& segments() const override { return image_->segments(); }
 
@@ -76,8 +77,8 @@ class ElfModule final : public Module {
   }
   Type type_with_id(uint64_t id) override { return info().type_with_id(id); }
   Result<Type> type_named(const std::string& name) override { return info().type_named(name); }
-  Result<Place> return_value(FileAddress function) override {
-    return info().return_value(function, symbol_facts(function));
+  Result<Place> return_value(FileAddress function, size_t index) override {
+    return info().return_value(function, symbol_facts(function), index);
   }
   void save_cache() override {
     if (info_) info_->save_cache();

@@ -35,6 +35,7 @@ void write(ByteWriter& out, const VariableRecord& record) {
   out.number(record.type);
   out.number(static_cast<uint64_t>(record.slot));
   out.number(record.is_declaration);
+  out.number(record.is_result);
   const Place& place = record.place;
   out.number(static_cast<uint64_t>(place.kind));
   out.text(place.reason);
@@ -54,6 +55,7 @@ VariableRecord read_variable(ByteReader& in) {
   record.type = in.number();
   record.slot = static_cast<VariableRecord::Slot>(in.number());
   record.is_declaration = in.number();
+  record.is_result = in.number();
   Place& place = record.place;
   place.kind = static_cast<Place::Kind>(in.number());
   place.reason = in.text();
@@ -79,6 +81,8 @@ std::string to_bytes(const FunctionRecord& record) {
   ByteWriter out;
   out.number(record.return_type);
   out.number(record.standard_convention);
+  out.number(record.go);
+  out.number(record.go_registers);
   out.number(record.variables.size());
   for (const VariableRecord& variable : record.variables) write(out, variable);
   return out.take();
@@ -89,6 +93,8 @@ std::optional<FunctionRecord> function_from_bytes(std::string_view bytes) {
   FunctionRecord record;
   record.return_type = in.number();
   record.standard_convention = in.number();
+  record.go = in.number();
+  record.go_registers = in.number();
   for (uint64_t n = in.number(); n > 0 && in.ok(); --n) record.variables.push_back(read_variable(in));
   return if_ok(in, std::move(record));
 }

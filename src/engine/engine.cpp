@@ -20,6 +20,7 @@
 #include "engine/breakpoints.h"
 #include "engine/dynamic_linker.h"
 #include "engine/exit_sites.h"
+#include "engine/goroutines.h"
 #include "engine/launcher.h"
 #include "engine/memory_map.h"
 #include "engine/refusal.h"
@@ -351,7 +352,7 @@ Result<void> EngineImpl::check_handlers(std::span<const SiteRequest> sites) {
   if (image_.unchecked) return {};
   std::vector<HandlerEntry> fresh;
   auto want = [&](uint32_t offset, bool registers) {
-    if (checked_.insert({offset, registers}).second) fresh.push_back({offset, registers});
+    if (offset != 0 && checked_.insert({offset, registers}).second) fresh.push_back({offset, registers});
   };
   for (const SiteRequest& site : sites) {
     bool registers = site.flags & abi::kWantsRegisters;
@@ -417,11 +418,18 @@ Result<void> EngineImpl::build_and_apply(AddressSpace& space, ArmReport& report)
   for (auto& [path, loaded] : space.modules) {
     auto wanted = requests_.find(path);
     if (wanted == requests_.end() || wanted->second.size() == loaded.requests_done) continue;
-    const Module& module = loaded.module;
+    Module& module = loaded.module;
+    if (module.goroutine == 0) module.goroutine = find_goroutine_offset(space, module);
     auto source = [&](uint64_t count, uint64_t room) { return region_for(context, space, module, count, room); };
     std::span<const SiteRequest> fresh = std::span(wanted->second).subspan(loaded.requests_done);
-    auto placed = place_exits(space, module, fresh);
-    if (placed) fresh = *placed;
+    auto placed = place_exits(space, pid, module, fresh);
+    for (const SiteRequest& request : fresh) {
+      if (request.goroutine_list != FileAddress()) module.goroutines = Address(request.goroutine_list.value + module.bias);
+    }
+    if (placed) {
+      fresh = placed->sites;
+      report.outcomes.insert(report.outcomes.end(), placed->refused.begin(), placed->refused.end());
+    }
     auto stubs = [&](Region& region, std::span<const PunRange> ranges, Address target) {
       return place_stub(context, space, region, ranges, target);
     };
@@ -447,7 +455,7 @@ Result<void> EngineImpl::build_and_apply(AddressSpace& space, ArmReport& report)
     for (size_t i = 0; i < found->second.second; i++) {
       SiteOutcome& outcome = report.outcomes[found->second.first + i];
       outcome.mechanism = Mechanism::kRefused;
-      outcome.reason = "its text changed while it was being armed";
+      outcome.reason = "its text changed while it was being armed, or a goroutine stands in it; try again";
     }
   });
 }
@@ -491,10 +499,12 @@ Result<void> EngineImpl::apply_sites(AddressSpace& space, std::vector<PatchedSit
 Result<void> EngineImpl::apply_portion(AddressSpace& space, std::vector<PatchedSite> sites, ArmReport& report,
                                        const std::function<void(Address)>& untouched) {
   std::vector<PatchedSite> merged;
-  std::merge(space.sites.begin(), space.sites.end(), sites.begin(), sites.end(), std::back_inserter(merged),
-             [](const PatchedSite& a, const PatchedSite& b) { return a.begin < b.begin; });
   auto start = Clock::now();
   TRY_DO(tracer_->keep_still(space.users, options_.stop_patience_ms));
+  std::set<Address> left_alone = find_interrupted(space, sites);
+  std::erase_if(sites, [&](const PatchedSite& site) { return left_alone.contains(site.begin); });
+  std::merge(space.sites.begin(), space.sites.end(), sites.begin(), sites.end(), std::back_inserter(merged),
+             [](const PatchedSite& a, const PatchedSite& b) { return a.begin < b.begin; });
   space.sites = std::move(merged);
   // Before the text changes: if we are killed in between, the threads go on in trampolines, which do the same.
   for (Process* process : space.users) {
@@ -506,7 +516,6 @@ Result<void> EngineImpl::apply_portion(AddressSpace& space, std::vector<PatchedS
                             [&](Address pc, bool restarting) { return pc_out_of_window(sites, pc, restarting); });
     }
   }
-  std::set<Address> left_alone;
   write_patches(space.memory, sites, PatchDirection::kApply,
                 [&](size_t index) { left_alone.insert(sites[index].begin); });
   count_semaphores(space.memory, sites, left_alone, PatchDirection::kApply);

@@ -56,7 +56,7 @@ struct SiteRequest {
   abi::SiteKind kind = abi::SiteKind::kEntry;
   std::string no_returns = {};  // kReturn: why the function's returns can't be probed; empty: they can, as far as it is known
   uint32_t flags = 0;         // abi::SiteFlags
-  uint32_t enter_offset = 0;  // handlers: offsets into the image
+  uint32_t enter_offset = 0;  // handlers: offsets into the image; 0: none (kReturnsInPlace)
   uint32_t exit_offset = 0;   // kReturn only
   // Not nothing: instead of `address`, all places where the function of that entry and size ends are probed, as
   // kInstruction sites: before its returns with the handler enter_offset, and with this one before it goes on elsewhere
@@ -65,6 +65,9 @@ struct SiteRequest {
   // Of an SDT mark: the 16-bit counter that the program looks at before it comes to the mark. Raised by one in each
   // process while the site is armed there; children that are forked meanwhile count as armed. 0: none.
   FileAddress semaphore;
+  // In a Go program: runtime.allgs, by which its goroutines are found. 0: unknown, and then the place where one was
+  // interrupted may be patched over.
+  FileAddress goroutine_list;
   bool enabled = true;  // with kSwitchable: false arms it switched off
 };
 
@@ -108,7 +111,9 @@ struct Module {
   std::vector<Range> text;  // executable mappings, by address
   Address lowest, highest;  // of all its mappings
   bool main_executable = false;
-  bool go = false;  // built by Go's compiler, whose runtime walks and moves stacks: no return probes
+  bool go = false;  // built by Go's compiler, whose runtime walks and moves stacks: no return address may be replaced
+  Address goroutines;     // of such: its runtime.allgs; 0: unknown
+  int32_t goroutine = 0;  // of such: where a thread keeps its goroutine, relative to its thread pointer; 0: not known yet
 };
 
 // Where things lie in the arena (abi/arena.h). The engine itself needs only its size and where pending returns are.

@@ -1,5 +1,6 @@
 #pragma once
-// Requests for a function's ends (SiteRequest::landing_offset) become requests for places.
+// Requests for a function's ends become requests for places: the unwinders' (SiteRequest::landing_offset), and those of
+// functions that Go's compiler made (abi::kReturnsInPlace), whose entries are put behind the check of their stack.
 
 #include <vector>
 
@@ -8,8 +9,17 @@
 
 namespace spile::engine {
 
-// In the order given; nothing where none of them is one for ends.
-std::optional<std::vector<SiteRequest>> place_exits(const AddressSpace& space, const Module& module,
-                                                    std::span<const SiteRequest> requests);
+struct PlacedSites {
+  std::vector<SiteRequest> sites;      // in the order given
+  std::vector<SiteOutcome> refused;    // requests that have no place
+};
+
+// Nothing where all of them already are places.
+std::optional<PlacedSites> place_exits(const AddressSpace& space, pid_t pid, const Module& module,
+                                       std::span<const SiteRequest> requests);
+
+// Where a thread of a Go program keeps its goroutine, relative to its thread pointer: what the runtime's own instructions
+// say. 0: unknown, or not a Go program.
+int32_t find_goroutine_offset(const AddressSpace& space, const Module& module);
 
 }  // namespace spile::engine

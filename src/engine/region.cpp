@@ -142,7 +142,7 @@ void Region::unlist_region(Address begin) {
   }
 }
 
-void Region::fill_cells(Address arena, Address process_table, uint64_t bias) {
+void Region::fill_cells(Address arena, Address process_table, uint64_t bias, int32_t goroutine) {
   bias_ = bias;
   RegionHeader& head = header();
   head.arena = arena.value;
@@ -154,6 +154,7 @@ void Region::fill_cells(Address arena, Address process_table, uint64_t bias) {
   cells->load_bias = bias;
   cells->returned_begin = address_.value;
   cells->returned_end = end().value;
+  cells->goroutine = static_cast<uint64_t>(int64_t{goroutine});
   cells->code_regions = address_.value + kRegionListOffset;
 }
 

@@ -117,7 +117,7 @@ class Region {
   void switch_site(uint32_t site_id, bool on);
 
   // Fills the image's cells once the target's addresses are known. bias: of the module that the region serves.
-  void fill_cells(Address arena, Address process_table, uint64_t bias);
+  void fill_cells(Address arena, Address process_table, uint64_t bias, int32_t goroutine);
   uint64_t bias() const { return bias_; }
   // Tells handlers of the region [begin, end).
   void list_region(Address begin, Address end);

@@ -51,8 +51,9 @@ class Emission {
       uint8_t offset = static_cast<uint8_t>(i == index ? 0 : groups_[i].entry - groups_[index].plan.begin);
       for (uint32_t request_index : groups_[i].requests) {
         const SiteRequest& request = requests_[request_index];
+        if (request.kind == abi::SiteKind::kRoom) continue;
         made.push_back({request.kind, request.flags, request.site_id, region_.image() + request.enter_offset,
-                        region_.image() + request.exit_offset, offset});
+                        region_.image() + request.exit_offset, offset, module_.goroutine});
       }
     }
     return made;
@@ -154,6 +155,7 @@ class Assembly {
     Mechanism mechanism = made.empty() ? Mechanism::kRefused : group.plan.mechanism;
     for (size_t i = index; i <= index + group.absorbed; i++) {
       for (uint32_t request : groups_[i].requests) {
+        if (requests_[request].kind == abi::SiteKind::kRoom) continue;
         built_.outcomes.push_back({requests_[request].site_id, pid_, mechanism, reason});
       }
     }
@@ -211,7 +213,7 @@ Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Modul
   for (const Group& group : groups) {
     if (group.plan.mechanism == Mechanism::kRefused) continue;
     std::vector<Fragment> fragments;
-    for (uint32_t index : group.requests) fragments.push_back({requests[index].kind, requests[index].flags, 0, {}, {}});
+    for (uint32_t index : group.requests) fragments.push_back({requests[index].kind, requests[index].flags, 0, {}, {}, 0, module.goroutine});
     sites += group.plan.mechanism == Mechanism::kShortJump ? 2 : 1;
     room += machine.trampoline_room(fragments) + kAlignmentRoom;
   }

@@ -53,8 +53,11 @@ std::vector<Group> group_by_place(const Module& module, std::span<const SiteRequ
     }
     Group& group = groups.back();
     group.requests.push_back(index);
+    bool is_room = request.kind == abi::SiteKind::kRoom;
+    if (is_room) group.room = static_cast<uint8_t>(request.size);
+    if (!is_room) group.only_room = false;
     if (request.size > marks[index]) group.size = std::max(group.size, request.size - marks[index]);
-    if (request.kind != abi::SiteKind::kInstruction) group.instruction = false;
+    if (request.kind == abi::SiteKind::kEntry || request.kind == abi::SiteKind::kReturn) group.instruction = false;
     if (request.function != FileAddress()) group.function = Address(request.function.value + module.bias);
   }
   return groups;
@@ -64,7 +67,7 @@ std::vector<Group> group_by_place(const Module& module, std::span<const SiteRequ
 void refuse_returns(Group& group, const Module& module, std::span<const SiteRequest> requests, const TextImage& text) {
   auto wants_return = [&](uint32_t index) { return requests[index].kind == abi::SiteKind::kReturn; };
   if (std::none_of(group.requests.begin(), group.requests.end(), wants_return)) return;
-  std::string obstacle = "Go's runtime moves stacks and walks them";
+  std::string obstacle = "Go's runtime moves stacks and walks them, and the file that was looked at was no Go program";
   if (!module.go) {
     // Behind a function that ends with a call that does not return, another begins.
     Address end = group.entry + static_cast<int64_t>(group.size);
@@ -132,19 +135,28 @@ class Layout {
       return;
     }
     bool stands = !spoilt && group.plan.mechanism != Mechanism::kInt3 && group.plan.mechanism != Mechanism::kPunned;
+    if (group.only_room && (!stands || !holds_entry(group.entry + 1, end_of_window(group)))) stands = false;
     if (stands && absorb(index) && has_room(group)) return take(group);
     release(index);
+    if (group.only_room) {
+      group.plan = SitePlan::refused("");
+      return;
+    }
     single(group);
     if (is_placed(group)) take(group);
   }
 
  private:
   Address end_of(const Group& group) const { return group.plan.begin + group.plan.overwritten; }
+  // Where a return is to be part of it, behind what is displaced for that.
+  Address end_of_window(const Group& group) const {
+    return group.plan.begin + (group.room != 0 ? std::max(group.plan.overwritten, group.plan.displaced) : group.plan.overwritten);
+  }
 
   // Groups within the window become part of it. False if one can't.
   bool absorb(size_t index) {
     Group& group = groups_[index];
-    for (size_t i = index + 1; i < groups_.size() && groups_[i].entry < end_of(group); i++) {
+    for (size_t i = index + 1; i < groups_.size() && groups_[i].entry < end_of_window(group); i++) {
       Group& inner = groups_[i];
       uint64_t offset = static_cast<uint64_t>(inner.entry - group.plan.begin);
       std::span<const uint8_t> bytes = text_.at(group.plan.begin, group.plan.window);
@@ -154,7 +166,7 @@ class Layout {
       }
     }
     size_t last = index, orphans = index;
-    for (size_t i = index + 1; i < groups_.size() && groups_[i].entry < end_of(group); i++) {
+    for (size_t i = index + 1; i < groups_.size() && groups_[i].entry < end_of_window(group); i++) {
       if (!groups_[i].is_absorbed) give_back(groups_[i]);
       orphans = std::max(orphans, i + groups_[i].absorbed);
       groups_[i].is_absorbed = true;
@@ -228,6 +240,12 @@ class Layout {
   Taken& taken_;
 };
 
+// Up to the end of a return instruction.
+void widen(SitePlan& plan, uint8_t length) {
+  plan.window = plan.displaced = length;
+  plan.falls_through = false;
+}
+
 void keep_originals(Group& group, const TextImage& text) {
   auto keep = [&](Address at, size_t length) {
     auto part = text.at(at, length);
@@ -264,6 +282,7 @@ std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module
     group.plan = group.instruction ? machine.plan_instruction(bytes, group.entry, group.size, flows.of(group))
                                    : machine.plan_entry(bytes, group.entry, group.size);
     if (!is_placed(group)) fall_back(group, bytes, 0);
+    if (is_window(group) && group.plan.displaced < group.room) widen(group.plan, group.room);
     if (is_placed(group)) refuse_returns(group, module, requests, text);
   }
   std::set<Group*> spoilt = find_spoilt(groups, text);

@@ -17,6 +17,8 @@ struct Group {
   uint64_t size = 0;       // from `entry` to the function's end; 0: unknown
   bool instruction = true;  // all requests are for an instruction, which need not be a function's first
   Address function;        // of an instruction; 0 if unknown
+  uint8_t room = 0;        // bytes up to the end of a return instruction to which control goes straight; 0: none
+  bool only_room = true;   // no probe is here: worth a patch only if it serves that return
   std::vector<uint32_t> requests;
   std::vector<std::pair<uint32_t, std::string>> refused;  // requests that the plan does not serve, and why
   SitePlan plan;

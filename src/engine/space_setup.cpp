@@ -110,8 +110,8 @@ void record_geometry(RegionHeader& header, const SetupContext& context) {
 }
 
 // Makes it and all others known to each other, and to the handlers in them.
-void add_region(AddressSpace& space, ClientSpace& client, const std::shared_ptr<Region>& region, uint64_t bias) {
-  region->fill_cells(client.arena.begin, client.process_table.begin, bias);
+void add_region(AddressSpace& space, ClientSpace& client, const std::shared_ptr<Region>& region, const Module& module) {
+  region->fill_cells(client.arena.begin, client.process_table.begin, module.bias, module.goroutine);
   for (auto& [id, each] : space.clients) {
     for (const AddressRange& range : each.code) region->list_region(range.begin, range.end);
   }
@@ -263,7 +263,7 @@ Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& 
                                  region->address());
     if (mapped.ok() && *mapped == region->address()) {
       record_geometry(region->header(), context);
-      add_region(space, client, region, module.bias);
+      add_region(space, client, region, module);
       TRY_DO(calls.finish());
       return region;
     }

@@ -149,6 +149,11 @@ std::vector<std::string> typed_function_variables(TracedWorld& world, const Reso
   if (point.kind == ProbeKind::kFunctionReturn) {
     auto result = (*module)->return_value(point.site.address);
     if (result.ok()) texts.push_back("$return:" + result->type.name());
+    for (size_t i = 1; result.ok() && point.site.go; ++i) {
+      auto further = (*module)->return_value(point.site.address, i);
+      if (!further.ok()) break;
+      texts.push_back(fmt::format("$r{}:{}", i, further->type.name()));
+    }
   }
   auto variables = (*module)->variables(frame_of(point).function, frame_of(point).pc, frame_of(point).scope);
   if (!variables.ok()) return texts;

@@ -197,6 +197,8 @@ Result<Found> find_functions(TracedWorld& world, const Request& request, debugin
     if (!filter.matches(function.address, 0, function.declared.line)) continue;
     if (function.is_ifunc) {
       found.reason = "only chooses the implementation at load time (IFUNC): calls don't go through it";
+    } else if (request.is_return && module.is_made_by_go() && world.process_domain() == sema::Domain::kKernel) {
+      found.reason = "can't be probed at its return by the kernel, which replaces return addresses: Go's runtime would not stand it";
     } else if (request.is_return && refuses_return(function.name())) {
       found.reason =
           "can't be probed at its return: it has no caller to return to, returns twice, or looks at its return address";

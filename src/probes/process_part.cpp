@@ -145,6 +145,7 @@ sema::ResolvedPoint point_at(const TracedWorld& world, const ProcessPart& part, 
   point.process = part.process->number ? static_cast<pid_t>(*part.process->number) : 0;
   point.site.module = module.path();
   point.site.address = address;
+  point.site.go = module.is_made_by_go();
   point.site.file_offset = module.file_offset(address).value_or(0);
   return point;
 }

@@ -133,11 +133,12 @@ Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint& point, bool
   if (!module->has_debug_info()) return no_debug_info(module->path(), variable.name);
   Frame frame = frame_of(point);
   StartPlace start{variable.name, module->path(), {}, false};
-  if (variable.name == "$return") {
+  int result = point.site.result_number(variable.name);
+  if (variable.name == "$return" || (result >= 0 && point.kind == ProbeKind::kFunctionReturn && !at_entry)) {
     if (point.kind != ProbeKind::kFunctionReturn || at_entry) {
       return Error{"$return is only known in .return probes, outside of @entry", ""};
     }
-    TRY(start.place, module->return_value(frame.function));
+    TRY(start.place, module->return_value(frame.function, static_cast<size_t>(result)));
     return start;
   }
   TRY(debuginfo::Variable found, module->variable(frame.function, frame.pc, variable.name.substr(1), frame.scope));

@@ -42,6 +42,7 @@ extern const uint32_t spile_rt_epoch_stride;   // bytes between the two epochs' 
 extern const uint32_t spile_rt_shadow_offset;
 extern const uint32_t spile_rt_shadow_stride;
 extern const uint32_t spile_rt_shadow_capacity;
+extern const uint32_t spile_rt_frames_page;  // of the arena, where calls of Go functions begin
 extern const uint32_t spile_rt_scratch_offset;
 extern const uint32_t spile_rt_scratch_size;
 extern const uint32_t spile_rt_ring_offset;
@@ -70,6 +71,11 @@ void spile_rt_frame_release(Context*, uint64_t mark);
 uint64_t* spile_rt_return_enter(Context*, uint64_t cfa, uint64_t site_id);
 uint64_t* spile_rt_return_find(Context*, uint64_t cfa);  // sets context->site_id
 void spile_rt_return_exit(Context*, uint64_t cfa, uint64_t* saves);
+// -- return probes of Go functions (native), for their entry values only. enter: the place for them, or null (counted).
+// find: that place on the way out, or null: nothing is known of the call. exit: frees it.
+uint64_t* spile_rt_goroutine_enter(Context*, uint64_t cfa, uint64_t site_id);
+uint64_t* spile_rt_goroutine_find(Context*, uint64_t cfa, uint64_t site_id);
+void spile_rt_goroutine_exit(Context*, uint64_t* saves);
 // Restores every pending return address of the calling thread: run when an unwinder starts (codegen exports it as a
 // handler of its own, image entry "unwind").
 void spile_rt_unwind(Context*);

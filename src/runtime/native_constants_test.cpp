@@ -13,6 +13,7 @@ uint32_t spile_rt_epoch_stride = 128 * 1024;
 uint32_t spile_rt_shadow_offset = 256 + 2 * 128 * 1024;
 uint32_t spile_rt_shadow_stride = 64;
 uint32_t spile_rt_shadow_capacity = 64;
+uint32_t spile_rt_frames_page = 0;
 uint32_t spile_rt_scratch_offset = 256 + 2 * 128 * 1024 + 64 * 64;
 uint32_t spile_rt_scratch_size = 64 * 1024;
 uint32_t spile_rt_ring_offset = 256 + 2 * 128 * 1024 + 64 * 64 + 64 * 1024;

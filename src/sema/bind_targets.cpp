@@ -149,9 +149,9 @@ class Binder {
     return !ask(x, !is_return_ || in_save_).ok();
   }
 
-  static bool is_return_value(const Expression& x) {
+  bool is_return_value(const Expression& x) const {
     auto* variable = as<TargetVariable>(x);
-    return variable && variable->name == "$return";
+    return variable && point_.site.result_number(variable->name) >= 0;
   }
 
   // ---- the walk, parents first
@@ -307,7 +307,7 @@ class Binder {
 
   // One variable of $$vars: its value, its members where $$vars$ asks for them, or "?" where it isn't known here.
   void add_value(Print& print, std::unique_ptr<TargetVariable> variable, const TargetVariable& all) {
-    bool at_entry = !(is_return_ && variable->name == "$return");
+    bool at_entry = !(is_return_ && is_return_value(*variable));
     if (is_pretty(all.path)) {
       bool deep = all.path.back().kind == PathStep::Kind::kPrettyDeep;
       auto parts = e_.target.pretty(point_, at_entry, *variable, deep);

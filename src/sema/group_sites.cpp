@@ -35,12 +35,13 @@ void group_sites(Elaboration& e) {
     }
   }
 
-  std::map<std::pair<std::vector<int>, std::vector<int>>, int> by_probes;
+  std::map<std::tuple<std::vector<int>, std::vector<int>, bool>, int> by_probes;
   e.program.sites.reserve(places.size());
   for (Visitors& visitors : places) {
     SiteGroup group;
     ArmedSite armed{*visitors.site, 0, {}};
     armed.site.semaphore = visitors.semaphore;
+    group.go = visitors.site->go;
     for (auto [probe, point] : visitors.entries) {
       group.entry_probes.push_back(probe);
       group.inside_function |= e.program.probes[static_cast<size_t>(probe)].kind == ProbeKind::kStatement;
@@ -50,7 +51,7 @@ void group_sites(Elaboration& e) {
       group.return_probes.push_back(probe);
       armed.points.push_back(point);
     }
-    auto [known, added] = by_probes.emplace(std::pair{group.entry_probes, group.return_probes},
+    auto [known, added] = by_probes.emplace(std::tuple{group.entry_probes, group.return_probes, group.go},
                                             static_cast<int>(e.program.site_groups.size()));
     armed.group = known->second;
     if (added) e.program.site_groups.push_back(std::move(group));

@@ -59,6 +59,7 @@ struct Probe {
 struct SiteGroup {
   std::vector<int> entry_probes;  // indexes into Program::probes, in script order
   std::vector<int> return_probes;
+  bool go = false;               // all of these sites are in Go programs: returns are probed where they happen
   bool inside_function = false;  // one of entry_probes is a kStatement: anything may be live there
 };
 struct ArmedSite {

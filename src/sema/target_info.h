@@ -52,6 +52,7 @@ struct Site {
   std::string function;      // "foo": what probefunc() says
   std::string source_file;   // may be empty
   int line = 0;
+  bool go = false;         // in a program made by Go's compiler
   std::string tracepoint;  // "sched:sched_switch"
   // kStatement:
   FileAddress around;          // entry of the function that has the instruction; 0: unknown
@@ -60,6 +61,17 @@ struct Site {
   FileAddress semaphore;       // of a mark: raised while armed; 0: none
   std::shared_ptr<const MarkInfo> mark;
 
+  // Which result of the function "$return" or, in Go, "$r0", "$r1" ... names; -1: none.
+  int result_number(const std::string& variable) const {
+    if (variable == "$return") return 0;
+    if (!go || variable.size() < 3 || variable.size() > 4 || !variable.starts_with("$r")) return -1;
+    int number = 0;
+    for (char c : variable.substr(2)) {
+      if (c < '0' || c > '9') return -1;
+      number = number * 10 + (c - '0');
+    }
+    return number;
+  }
   bool same_place(const Site& other) const {
     return module == other.module && address == other.address && tracepoint == other.tracepoint;
   }

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <map>
 
+#include "debuginfo/debuginfo.h"
 #include "session/stack_walkers.h"
 #include "session/unwind_sites.h"
 
@@ -66,7 +67,23 @@ Result<pid_t> TargetSide::acquire() {
   return pid_;
 }
 
+namespace {
+
+// Of a Go program; 0: it has no symbols.
+FileAddress find_goroutine_list(const std::string& module_path) {
+  auto module = debuginfo::Module::open(module_path);
+  return module.ok() ? (*module)->data_symbol("runtime.allgs").value_or(FileAddress()) : FileAddress();
+}
+
+}  // namespace
+
 std::vector<engine::SiteRequest> TargetSide::site_requests() const {
+  std::map<std::string, FileAddress> lists;
+  auto goroutine_list = [&](const std::string& module_path) {
+    auto [known, fresh] = lists.try_emplace(module_path);
+    if (fresh) known->second = find_goroutine_list(module_path);
+    return known->second;
+  };
   std::vector<engine::SiteRequest> requests;
   requests.reserve(program_.sites.size());
   for (size_t id = 0; id < program_.sites.size(); ++id) {
@@ -79,6 +96,7 @@ std::vector<engine::SiteRequest> TargetSide::site_requests() const {
     request.size = armed.site.size;
     request.function = armed.site.around;
     request.semaphore = armed.site.semaphore;
+    if (armed.site.go) request.goroutine_list = goroutine_list(armed.site.module);
     bool inside = program_.site_groups[static_cast<size_t>(armed.group)].inside_function;
     request.kind = entry.exit != 0 ? abi::SiteKind::kReturn : inside ? abi::SiteKind::kInstruction : abi::SiteKind::kEntry;
     if (entry.exit != 0) request.no_returns = walked_by(armed.site.module, armed.site.function);

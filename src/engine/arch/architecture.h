@@ -74,6 +74,16 @@ struct FunctionExit {
   bool lands;
 };
 
+// A return instruction at `offset`. From `first` on control can only go straight to it, and from `straight`, no earlier, there
+// is room for a jump: perhaps all the same place.
+struct ReturnSite {
+  uint64_t offset, straight, end, first;
+};
+struct FunctionReturns {
+  std::vector<ReturnSite> sites;
+  std::string obstacle;  // why they are not all the ways by which the function goes back to its caller; or empty
+};
+
 // What is known of a function's branches.
 struct FunctionFlow {
   Address entry;
@@ -105,6 +115,7 @@ struct Fragment {
   Address enter;
   Address exit;
   uint8_t offset = 0;  // runs before the displaced instruction that stood there, counted from the window's begin
+  int32_t goroutine = 0;  // not 0: find_goroutine_offset(); kWantsRegisters then leaves the goroutine's stack
 };
 
 // Where a kSwitchable fragment is switched: an aligned 8-byte word in the trampoline.
@@ -177,6 +188,13 @@ class Architecture {
   virtual bool begins_with_short_nop(std::span<const uint8_t> function) const = 0;
   // Tail jumps are none.
   virtual std::vector<FunctionExit> find_exits(std::span<const uint8_t> function) const = 0;
+  // flow: of the same function.
+  virtual FunctionReturns find_returns(std::span<const uint8_t> function, const FunctionFlow& flow) const = 0;
+  // How far into a function of Go its own code begins: behind the check whether the stack has room, after whose failure it
+  // begins again. 0: there is none.
+  virtual uint64_t behind_stack_check(std::span<const uint8_t> function) const = 0;
+  // Where some instruction in `text` finds the goroutine, relative to the thread pointer; 0: none does.
+  virtual int32_t find_goroutine_offset(std::span<const uint8_t> text) const = 0;
   // A patch that displaces the one instruction at `at` only, so that no branch can spoil it: kPunned if there are ranges,
   // else kInt3 (the tracer moves the thread on). text: from there, with lookahead. most: bytes from `at` that may be part
   // of the patch.

@@ -3,6 +3,7 @@
 #include "runtime/native/aggregate.cpp"
 #include "runtime/native/context.cpp"
 #include "runtime/native/format.cpp"
+#include "runtime/native/goroutines.cpp"
 #include "runtime/native/iterate.cpp"
 #include "runtime/native/kernel_stacks.cpp"
 #include "runtime/native/load.cpp"

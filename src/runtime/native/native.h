@@ -119,6 +119,12 @@ SPILE_INLINE inline const abi::Subject* subject_of(Context* context) {
 // For a thread that may not read the counter (prctl PR_SET_TSC, strict seccomp mode).
 SPILE_COLD uint64_t estimate_tsc();
 
+SPILE_INLINE inline uint64_t fs_base() {
+  uint64_t base;
+  asm volatile("rdfsbase %0" : "=r"(base));
+  return base;
+}
+
 // Never the same twice in a thread, so that what waits until it has grown comes to an end.
 SPILE_INLINE inline uint64_t read_tsc() {
   uint32_t low, high;

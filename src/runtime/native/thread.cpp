@@ -24,12 +24,6 @@ inline constexpr uint64_t kReserved = 1;  // an entry that is being filled
 inline constexpr uint32_t kMaxProbes = 256;
 enum : uint32_t { kSelfUnknown, kSelfHolds, kSelfBroken };  // ProcessTable::self_pointers
 
-SPILE_INLINE inline uint64_t fs_base() {
-  uint64_t base;
-  asm volatile("rdfsbase %0" : "=r"(base));
-  return base;
-}
-
 // Decides for the process whether fs:0 may stand for rdfsbase, at the first hit of each thread.
 void check_self_pointer(abi::ArenaHeader* header, abi::ProcessTable* table, uint64_t base) {
   if (base == 0 || load_relaxed(&table->self_pointers) == kSelfBroken || controller_gone(header)) return;

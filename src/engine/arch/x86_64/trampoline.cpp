@@ -1,33 +1,19 @@
 #include "engine/arch/x86_64/trampoline.h"
 
-#include <cstddef>
-
 #include "engine/arch/x86_64/assembler.h"
 #include "engine/arch/x86_64/decoder.h"
+#include "engine/arch/x86_64/goroutine_stack.h"
 #include "engine/arch/x86_64/relocator.h"
+#include "engine/arch/x86_64/saved_registers.h"
 
 namespace spile::engine::x86_64 {
 namespace {
 
 constexpr uint8_t kConditionZero = 4;  // je, jz
-constexpr int32_t kBlock = sizeof(abi::Registers);
 constexpr int32_t kRedZone = 128;
-constexpr uint64_t kEntryRoom = 16, kReturnRoom = 64, kInstructionRoom = 48, kRegistersRoom = 640, kDisplacedRoom = 128;
+constexpr uint64_t kEntryRoom = 16, kReturnRoom = 64, kInstructionRoom = 48, kRegistersRoom = 640, kGoroutineRoom = 256, kDisplacedRoom = 128;
 constexpr uint64_t kGateRoom = 16;
 constexpr uint8_t kNop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
-
-struct SavedRegister {
-  Gpr reg;
-  int32_t offset;
-};
-// All but rsp.
-constexpr SavedRegister kSaved[] = {
-    {kRax, offsetof(abi::Registers, rax)}, {kRdx, offsetof(abi::Registers, rdx)}, {kRcx, offsetof(abi::Registers, rcx)},
-    {kRbx, offsetof(abi::Registers, rbx)}, {kRsi, offsetof(abi::Registers, rsi)}, {kRdi, offsetof(abi::Registers, rdi)},
-    {kRbp, offsetof(abi::Registers, rbp)}, {kR8, offsetof(abi::Registers, r8)},   {kR9, offsetof(abi::Registers, r9)},
-    {kR10, offsetof(abi::Registers, r10)}, {kR11, offsetof(abi::Registers, r11)}, {kR12, offsetof(abi::Registers, r12)},
-    {kR13, offsetof(abi::Registers, r13)}, {kR14, offsetof(abi::Registers, r14)}, {kR15, offsetof(abi::Registers, r15)},
-};
 
 // Leaves an abi::Registers on the stack, below `above` bytes that are not to be touched, and its address in rdi.
 void save_registers(Assembler& out, Address site, uint32_t site_id, int32_t above = 0) {
@@ -48,6 +34,28 @@ void save_registers(Assembler& out, Address site, uint32_t site_id, int32_t abov
 void restore_registers(Assembler& out) {
   for (const SavedRegister& saved : kSaved) out.load(saved.reg, saved.offset);
   out.adjust_stack(kBlock);
+}
+
+// In a Go program.
+void emit_goroutine(Assembler& out, const Fragment& fragment, Address site) {
+  bool inside = fragment.kind == abi::SiteKind::kInstruction, exit = fragment.kind == abi::SiteKind::kExit;
+  GoroutineCall call{fragment.goroutine, inside ? kRedZone : 0, exit ? 8 : 0, inside};
+  leave_goroutine_stack(out, call, site, fragment.site_id);
+  out.call(fragment.enter);
+  return_to_goroutine_stack(out, call);
+}
+
+// Before a return instruction.
+void emit_exit(Assembler& out, const Fragment& fragment, Address site) {
+  if (fragment.flags & abi::kWantsRegisters) {
+    save_registers(out, site, fragment.site_id);
+    out.stack_address(kRax, kBlock + 8);
+    out.store(kRax, offsetof(abi::Registers, rsp));
+    out.call(fragment.enter);
+    restore_registers(out);
+  } else {
+    out.call(fragment.enter);
+  }
 }
 
 void emit_entry(Assembler& out, const Fragment& fragment, Address site) {
@@ -143,14 +151,7 @@ Gate make_gate(Assembler& out, const Fragment& fragment, uint32_t gate) {
   return made;
 }
 
-void emit_fragment(Assembler& out, const Fragment& fragment, Address site, std::vector<Gate>& gates) {
-  uint32_t gate = 0;
-  bool switchable = fragment.flags & abi::kSwitchable;
-  if (switchable) {
-    out.align(8, sizeof kNop5);
-    gate = out.offset();
-    out.bytes(kNop5);
-  }
+void emit_in_place(Assembler& out, const Fragment& fragment, Address site) {
   switch (fragment.kind) {
     case abi::SiteKind::kEntry:
       emit_entry(out, fragment, site);
@@ -161,10 +162,30 @@ void emit_fragment(Assembler& out, const Fragment& fragment, Address site, std::
     case abi::SiteKind::kInstruction:
       emit_instruction(out, fragment, site);
       break;
+    case abi::SiteKind::kExit:
+      emit_exit(out, fragment, site);
+      break;
+    case abi::SiteKind::kRoom:
+      break;
+  }
+}
+
+void emit_fragment(Assembler& out, const Fragment& fragment, Address site, std::vector<Gate>& gates) {
+  uint32_t gate = 0;
+  bool switchable = fragment.flags & abi::kSwitchable;
+  if (switchable) {
+    out.align(8, sizeof kNop5);
+    gate = out.offset();
+    out.bytes(kNop5);
+  }
+  bool goroutine = fragment.goroutine != 0 && (fragment.flags & abi::kWantsRegisters) != 0;
+  if (goroutine && fragment.kind != abi::SiteKind::kReturn) {
+    emit_goroutine(out, fragment, site);
+  } else {
+    emit_in_place(out, fragment, site);
   }
   if (switchable) gates.push_back(make_gate(out, fragment, gate));
 }
-
 }  // namespace
 
 Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
@@ -204,6 +225,7 @@ uint64_t trampoline_room(std::span<const Fragment> fragments) {
     bool instruction = fragment.kind == abi::SiteKind::kInstruction;
     room += returns ? kReturnRoom : instruction ? kInstructionRoom : kEntryRoom;
     if (fragment.flags & abi::kSwitchable) room += kGateRoom;
+    if (fragment.goroutine != 0) room += kGoroutineRoom;
     if (fragment.flags & abi::kWantsRegisters) room += returns ? 2 * kRegistersRoom : kRegistersRoom;
   }
   return room;

@@ -56,6 +56,15 @@ class X86_64 final : public Architecture {
   std::vector<FunctionExit> find_exits(std::span<const uint8_t> function) const override {
     return x86_64::find_exits(function);
   }
+  FunctionReturns find_returns(std::span<const uint8_t> function, const FunctionFlow& flow) const override {
+    return x86_64::find_returns(function, flow);
+  }
+  uint64_t behind_stack_check(std::span<const uint8_t> function) const override {
+    return x86_64::behind_stack_check(function);
+  }
+  int32_t find_goroutine_offset(std::span<const uint8_t> text) const override {
+    return x86_64::find_goroutine_offset(text);
+  }
   bool land_nearby(SitePlan& plan, Address landing) const override { return x86_64::land_nearby(plan, landing); }
   void land_by_next_byte(SitePlan& plan, uint8_t second) const override { x86_64::land_by_next_byte(plan, second); }
   SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room) const override {

@@ -1,0 +1,29 @@
+#pragma once
+// A handler's call in a Go program. A goroutine's stack begins with 2 KiB, and functions that Go's compiler has found small
+// enough (nosplit) run in its last few hundred bytes: a handler there would write over memory of others. So it runs where
+// Go's own runtime.asmcgocall runs C functions: on the stack of the thread, which belongs to its goroutine g0, below the
+// stack pointer that is kept in g0.sched. From the goroutine's stack it takes 24 bytes.
+//
+// What the layout of runtime.g and runtime.m must be, as it is from Go 1.5 on: g.stack.lo 0, g.stack.hi 8, g.m 48,
+// g.sched.sp 56, g.sched.g 72; m.g0 0. The stack is left only if all of it fits together: rsp lies between g.stack.lo and
+// g.stack.hi; g is g.sched.g, as for all goroutines but gsignal, on whose stack signal handlers run, perhaps while the
+// thread's is in use; and it is not g0 itself.
+
+#include <cstdint>
+
+#include "engine/arch/x86_64/assembler.h"
+
+namespace spile::engine::x86_64 {
+
+struct GoroutineCall {
+  int32_t goroutine;    // where it is kept, relative to the thread pointer
+  int32_t red_zone;     // bytes below rsp that are not to be touched
+  int32_t popped;       // abi::Registers::rsp is so much above rsp
+  bool restores_flags;
+};
+
+// Leaves an abi::Registers on the thread's stack and its address in rdi. Then the handler is called.
+void leave_goroutine_stack(Assembler& out, const GoroutineCall& call, Address site, uint32_t site_id);
+void return_to_goroutine_stack(Assembler& out, const GoroutineCall& call);
+
+}  // namespace spile::engine::x86_64
