@@ -103,6 +103,8 @@ int32_t word_at(const abi::CodeImage& image, uint64_t offset) {
   return word;
 }
 
+constexpr uint32_t kCells = sizeof(abi::ImageCells);
+
 TEST(Flatten, PutsCellsThenCodeThenDataAndResolvesReferences) {
   ObjectMaker maker;
   uint16_t rodata = maker.section(".rodata", kData, {1, 2, 3, 4, 5, 6, 7, 8}, 8);
@@ -114,12 +116,12 @@ TEST(Flatten, PutsCellsThenCodeThenDataAndResolvesReferences) {
   maker.relocate(text, 3, R_X86_64_PC32, number, -4);
   auto flat = flatten(maker.make());
   ASSERT_TRUE(flat.ok()) << flat.error().message;
-  EXPECT_EQ(flat->image.code_begin, 64u);
-  EXPECT_EQ(flat->image.code_end, 72u);
-  EXPECT_EQ(flat->symbols.at("load"), 64u);
-  EXPECT_EQ(word_at(flat->image, 67), 72 + 4 - (64 + 7)) << "the distance from the next instruction";
+  EXPECT_EQ(flat->image.code_begin, kCells);
+  EXPECT_EQ(flat->image.code_end, kCells + 8);
+  EXPECT_EQ(flat->symbols.at("load"), kCells);
+  EXPECT_EQ(word_at(flat->image, kCells + 3), 8 + 4 - 7) << "the distance from the next instruction";
   maker.relocate(text, 3, R_X86_64_PLT32, cell, -4);
-  EXPECT_EQ(word_at(flatten(maker.make())->image, 67), 0 - (64 + 7));
+  EXPECT_EQ(word_at(flatten(maker.make())->image, kCells + 3), 0 - (int32_t{kCells} + 7));
 }
 
 TEST(Flatten, CollectsFixUpsAndLeavesTheirTableOut) {
@@ -132,9 +134,9 @@ TEST(Flatten, CollectsFixUpsAndLeavesTheirTableOut) {
   auto flat = flatten(maker.make());
   ASSERT_TRUE(flat.ok()) << flat.error().message;
   ASSERT_EQ(flat->image.fixups.size(), 1u);
-  EXPECT_EQ(flat->image.fixups[0].fault_offset, 64u);
-  EXPECT_EQ(flat->image.fixups[0].resume_offset, 71u);
-  EXPECT_EQ(flat->image.bytes.size(), 72u);
+  EXPECT_EQ(flat->image.fixups[0].fault_offset, kCells);
+  EXPECT_EQ(flat->image.fixups[0].resume_offset, kCells + 7);
+  EXPECT_EQ(flat->image.bytes.size(), kCells + 8);
 }
 
 TEST(Flatten, RefusesWhatALoaderWouldHaveToFix) {

@@ -1,4 +1,4 @@
-// Code in hex that the checker must refuse, or let pass. It lies behind the image's 64 bytes of cells.
+// Code in hex that the checker must refuse, or let pass. It lies behind the image's cells.
 
 #include "engine/arch/x86_64/checker.h"
 
@@ -36,7 +36,7 @@ TEST(Checker, LetsHandlersPass) {
   EXPECT_EQ(checked("c3"), "");
   EXPECT_EQ(checked("50 53 5b 58 c3"), "");
   // mov arena(%rip), %rax; incq 0x1000(%rax); ret
-  EXPECT_EQ(checked("48 8b 05 b9 ff ff ff 48 ff 80 00 10 00 00 c3"), "");
+  EXPECT_EQ(checked("48 8b 05 79 ff ff ff 48 ff 80 00 10 00 00 c3"), "");
   // sub $16, %rsp; mov %rdi, 8(%rsp); mov 8(%rsp), %rax; add $16, %rsp; ret
   EXPECT_EQ(checked("48 83 ec 10 48 89 7c 24 08 48 8b 44 24 08 48 83 c4 10 c3"), "");
   // mov 40(%rdi), %rax of an abi::Registers
@@ -60,7 +60,7 @@ TEST(Checker, RefusesStoresThroughWhatTheProgramChose) {
   EXPECT_EQ(checked("48 8b 47 70 48 89 10 c3", true), through);              // through a register of the target's
   EXPECT_EQ(checked("48 89 37 c3", false, {{kCode, kCode + 3}}), through);   // a fix-up is no licence ...
   EXPECT_EQ(checked("48 89 37 c3", false, {{kCode, kCode + 3}}, true), "");  // ... but a guru's
-  EXPECT_EQ(checked("48 89 05 b9 ff ff ff c3"), "a store to the image");
+  EXPECT_EQ(checked("48 89 05 79 ff ff ff c3"), "a store to the image");
   EXPECT_EQ(checked("64 48 89 04 25 00 00 00 00 c3"), "a store to the thread's own storage");
 }
 
@@ -92,10 +92,10 @@ TEST(Checker, RefusesStoresIntoTheFrameThatAreNotTheFrames) {
 
 TEST(Checker, RefusesWhatMayBeAnAddressOfTheProgramOnOnePath) {
   // mov arena(%rip), %rax; test %rsi, %rsi; je 1f; mov %rdi, %rax; 1: mov %rsi, (%rax)
-  EXPECT_EQ(checked("48 8b 05 b9 ff ff ff 48 85 f6 74 03 48 89 f8 48 89 30 c3"),
+  EXPECT_EQ(checked("48 8b 05 79 ff ff ff 48 85 f6 74 03 48 89 f8 48 89 30 c3"),
             "a store through an address that is not the stack's or the arena's");
   // The same by cmov.
-  EXPECT_EQ(checked("48 8b 05 b9 ff ff ff 48 85 f6 48 0f 45 c7 48 89 30 c3"),
+  EXPECT_EQ(checked("48 8b 05 79 ff ff ff 48 85 f6 48 0f 45 c7 48 89 30 c3"),
             "a store through an address that is not the stack's or the arena's");
   // A null pointer is not stored through: xor %eax, %eax; test %rax, %rax; je 1f; movb $1, (%rax); 1: ret
   EXPECT_EQ(checked("31 c0 48 85 c0 74 03 c6 00 01 c3"), "");
@@ -106,7 +106,7 @@ TEST(Checker, RefusesWhatMayBeAnAddressOfTheProgramOnOnePath) {
   EXPECT_EQ(checked("6a 01 48 89 e7 e8 0b 00 00 00 58 48 85 c0 75 03 c6 00 01 c3 c3 c3"),
             "a store through an address that is not the stack's or the arena's");
   // A jump into what was passed before: mov arena, %rax; 1: mov %rsi, (%rax); mov %rdi, %rax; dec %ecx; jne 1b; ret
-  EXPECT_EQ(checked("48 8b 05 b9 ff ff ff 48 89 30 48 89 f8 ff c9 75 f6 c3"),
+  EXPECT_EQ(checked("48 8b 05 79 ff ff ff 48 89 30 48 89 f8 ff c9 75 f6 c3"),
             "a store through an address that is not the stack's or the arena's");
 }
 
