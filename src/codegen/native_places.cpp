@@ -8,6 +8,7 @@ namespace spile::codegen {
 namespace {
 constexpr int64_t kRsp = 7;
 constexpr int64_t kRegisters = 17;  // of abi::Registers, in DWARF's numbering
+constexpr int64_t kCallNumber = 18;  // at system calls: Registers::site_id; elsewhere it is a vector register
 constexpr int64_t kArgumentNumbers[] = {5, 4, 1, 2, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
 
 // A handler has no instruction that writes to a vector register, so they are what they were at the probed place.
@@ -61,7 +62,10 @@ llvm::Value* TargetPlace::global(Lowering& lowering, const syntax::Global& globa
 }
 
 llvm::Value* ControllerPlace::machine_register(Lowering& lowering, int64_t number) {
-  if (number < 0 || number >= kRegisters) return nullptr;
+  bool at_call = lowering.probe && (lowering.probe->kind == sema::ProbeKind::kSystemCall ||
+                                    lowering.probe->kind == sema::ProbeKind::kSystemCallReturn);
+  bool known = (number >= 0 && number < kRegisters) || (number == kCallNumber && at_call);
+  if (!known) return nullptr;
   llvm::Value* arena = lowering.b.CreateLoad(lowering.unit.module.ptr(), lowering.context_field(offsetof(abi::Context, arena)));
   int64_t offset = static_cast<int64_t>(offsetof(abi::ArenaHeader, subject) + offsetof(abi::Subject, registers)) + 8 * number;
   return lowering.b.CreateLoad(lowering.b.getInt64Ty(), lowering.at_offset(arena, offset));
