@@ -11,7 +11,13 @@ spile -T 6 -o /tmp/all --runtime=bpf -e '
   global c, by_name
   probe process("/bin/calls").function("foo") { c++; by_name[execname()]++ }
   probe end { printf("%d %d\n", c, by_name["calls"]) }' &
-wait_for_attach() { while ! bpftool prog 2>/dev/null | grep -q spile; do sleep 0.2; done; sleep 1; }
+wait_for_attach() {
+  for _ in $(seq 300); do
+    bpftool prog 2>/dev/null | grep -q spile && sleep 1 && return
+    sleep 0.2
+  done
+  fail "no program of spile's is loaded (is bpftool installed?)"
+}
 wait_for_attach
 calls 300 >/dev/null
 calls 400 >/dev/null
