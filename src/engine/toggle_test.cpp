@@ -1,6 +1,9 @@
-// 1,025 functions armed and disarmed all the time, in a program of eight threads that call them, with SIGPROF at 1 kHz whose
-// handler calls them too, while another thread forks, and opens and closes a library. SPILE_TOGGLE_SECONDS=600 makes it
-// a long one, SPILE_TOGGLE_CYCLES=1000000 one of so many, within these seconds.
+// 1,025 functions armed and disarmed all the time, in a program of eight threads that call them, with SIGPROF at 1 kHz
+// whose handler calls them too, while another thread forks, and opens and closes a library. SPILE_TOGGLE_SECONDS=600
+// makes it a long one, SPILE_TOGGLE_CYCLES=1000000 one of so many, within these seconds. Results, bytes and the hits of
+// each function are checked.
+
+#include <sys/uio.h>
 
 #include <climits>
 #include <cstdlib>
@@ -19,6 +22,22 @@ class ToggleTest : public EngineFixture {
     const char* value = std::getenv(variable);
     return value ? std::atoi(value) : otherwise;
   }
+  // Where a variable of the running program lies.
+  static uint64_t address_of(const std::string& variable, const Program& program) {
+    auto map = MemoryMap::read(program.pid());
+    if (!map.ok()) return 0;
+    for (const Mapping& mapping : map->all()) {
+      if (mapping.path != kToggled || mapping.offset != 0) continue;
+      return mapping.begin + read_symbols(kToggled, SHT_SYMTAB, true).at(variable).address;
+    }
+    return 0;
+  }
+  static uint64_t read(pid_t pid, uint64_t address) {
+    uint64_t value = 0;
+    iovec here{&value, sizeof value}, there{reinterpret_cast<void*>(address), sizeof value};
+    EXPECT_EQ(process_vm_readv(pid, &here, 1, &there, 1, 0), 8);
+    return value;
+  }
 };
 
 TEST_F(ToggleTest, ArmedAndDisarmedUnderThreadsSignalsForksAndLibraries) {
@@ -34,6 +53,12 @@ TEST_F(ToggleTest, ArmedAndDisarmedUnderThreadsSignalsForksAndLibraries) {
   }
   open_engine({.stop_patience_ms = 20'000});  // eight threads that never rest, on a machine that may have more to do
   attach(program.pid());
+  // The program counts its rounds when they end, and each calls all functions once: so many may be under way.
+  constexpr uint64_t kUnderWay = 9 * 2, kSlots = 256, kInEach = 4, kOfChildren = 3;
+  uint64_t rounds_at = address_of("calls", program), checked = 0;
+  ASSERT_NE(rounds_at, 0u);
+  auto rounds_done = [&] { return read(program.pid(), rounds_at); };
+  std::vector<uint64_t> entered(kSlots);
   uint64_t cycles = 0, rounds = 0;
   auto poll = [&](int timeout_ms) {
     auto events = engine_->poll(timeout_ms);
@@ -49,10 +74,22 @@ TEST_F(ToggleTest, ArmedAndDisarmedUnderThreadsSignalsForksAndLibraries) {
   };
   auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   while (std::chrono::steady_clock::now() < until && cycles < most && !HasFailure()) {
+    uint64_t before = rounds_done();
     arm(sites);
+    uint64_t armed = rounds_done();
     poll(rounds % 4 == 0 ? 1 : 0);
+    uint64_t armed_still = rounds_done();
     auto disarmed = engine_->disarm();
     ASSERT_TRUE(disarmed.ok()) << disarmed.error().message;
+    uint64_t after = rounds_done();
+    for (uint64_t slot = 0; slot < kSlots; slot++) {
+      uint64_t hits = counts(static_cast<uint32_t>(slot)).entered - entered[slot];
+      entered[slot] += hits;
+      if (slot == kOfChildren) continue;
+      ASSERT_GE(hits + kInEach * kUnderWay, kInEach * (armed_still - armed)) << "slot " << slot << " after " << cycles;
+      ASSERT_LE(hits, kInEach * (after - before + kUnderWay)) << "slot " << slot << " after " << cycles;
+    }
+    checked += armed_still - armed;
     cycles += sites.size();
     if (++rounds % 100 == 0) {
       std::string left = traces(program.pid());
@@ -63,7 +100,7 @@ TEST_F(ToggleTest, ArmedAndDisarmedUnderThreadsSignalsForksAndLibraries) {
   detach();
   EXPECT_EQ(traces(program.pid()), "");
   std::string said = program.ask("stop");
-  printf("%lu functions armed and disarmed; %s\n", cycles, said.c_str());
+  printf("%lu functions armed and disarmed, %lu calls of each while armed; %s\n", cycles, checked, said.c_str());
   EXPECT_TRUE(said.starts_with("calls ") && said.ends_with(" wrong 0")) << said;
   EXPECT_GT(counts(kSteady).entered, 0u);
   EXPECT_GT(counts(1).returned, 0u);
