@@ -36,7 +36,7 @@ void ask_everything(const std::string& path) {
   auto opened = Module::open(path, without_cache());
   if (!opened.ok()) return;
   Module& module = **opened;
-  module.function_names();
+  module.function_names("x");
   module.global_variable("total").ok();
   auto functions = module.functions({.name = "*", .file = {}});
   if (!functions.ok()) return;

@@ -37,7 +37,10 @@ class ElfModule final : public Module {
 
   Result<std::vector<Function>> functions(const FunctionPattern& pattern) override;
   std::optional<Function> function_at(FileAddress address) override { return symbols().containing(address); }
-  std::vector<std::string> function_names() override { return symbols().names(); }
+  std::vector<std::string> function_names(const std::string& like) override {
+    return symbols().names(NamePattern(like).scope_count());
+  }
+  size_t function_count() override { return symbols().count(); }
   std::optional<FileAddress> data_symbol(const std::string& name, uint64_t* size) override {
     return symbols().data_symbol(name, size);
   }

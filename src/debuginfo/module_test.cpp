@@ -135,7 +135,7 @@ TEST(Functions, OfCxxAreFoundByScope) {
     EXPECT_THAT(names(*module, "twice"), ElementsAre("_ZN2ns5twiceIiEET_S1_"));
     EXPECT_THAT(names(*module, "vector*::push_back"), testing::SizeIs(testing::Ge(1)));
     EXPECT_EQ(module->functions({.name = "area", .file = {}})->front().name(), "ns::Shape::area");
-    EXPECT_THAT(module->function_names(), testing::IsSupersetOf({"area", "twice", "by_reference"}));
+    EXPECT_THAT(module->function_names("x"), testing::IsSupersetOf({"area", "twice", "by_reference"}));
 
     auto area = module->functions({.name = "area", .file = "a.cpp"});
     ASSERT_EQ(area->size(), 1u);

@@ -292,15 +292,39 @@ bool NamePattern::matches(std::string_view base) const {
   return matches_scopes(base);
 }
 
+// Whether scopes[i...] are what pattern[p...] says. A "*" that is a scope of its own stands for any number of them, but none.
+static bool scopes_match(const std::vector<std::string>& pattern, size_t p, const std::vector<std::string>& scopes, size_t i) {
+  for (; p < pattern.size() && i < scopes.size(); ++p, ++i) {
+    if (pattern[p] == "*") {
+      if (p + 1 == pattern.size()) return true;
+      for (size_t next = i + 1; next < scopes.size(); ++next)
+        if (scopes_match(pattern, p + 1, scopes, next)) return true;
+      return false;
+    }
+    if (!glob_matches(pattern[p], scopes[i]) && !glob_matches(pattern[p], without_arguments(scopes[i]))) return false;
+  }
+  return p == pattern.size() && i == scopes.size();
+}
+
 bool NamePattern::matches_scopes(std::string_view base) const {
   const std::vector<std::string> scopes = scopes_of(base);
-  if (scopes.size() < scopes_.size() || (anchored_ && scopes.size() != scopes_.size())) return false;
-  const size_t skipped = scopes.size() - scopes_.size();
-  for (size_t i = 0; i < scopes_.size(); ++i) {
-    const std::string& scope = scopes[skipped + i];
-    if (!glob_matches(scopes_[i], scope) && !glob_matches(scopes_[i], without_arguments(scope))) return false;
+  if (scopes_.empty() || scopes.size() < scopes_.size()) return false;
+  const size_t last_start = anchored_ ? 0 : scopes.size() - scopes_.size();
+  for (size_t start = 0; start <= last_start; ++start)
+    if (scopes_match(scopes_, 0, scopes, start)) return true;
+  return false;
+}
+
+std::string last_scopes(std::string_view symbol, size_t count) {
+  const std::string_view base = clone_name(symbol).base;
+  std::vector<std::string> scopes = scopes_of(base);
+  if (scopes.empty()) return base.substr(0, 2) == "_Z" ? std::string() : std::string(base);
+  std::string joined;
+  for (size_t i = scopes.size() - std::min(count, scopes.size()); i < scopes.size(); ++i) {
+    if (!joined.empty()) joined += "::";
+    joined += without_arguments(scopes[i]);
   }
-  return !scopes_.empty();
+  return joined;
 }
 
 }  // namespace spile::debuginfo

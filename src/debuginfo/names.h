@@ -29,12 +29,17 @@ CloneName clone_name(std::string_view symbol);
 // "ns::Foo<int>::bar(int) const" -> {"ns", "Foo<int>", "bar"}; empty if it isn't a mangled name (Itanium ABI).
 std::vector<std::string> scopes_of(std::string_view mangled_base);
 
+// A symbol's name as people would write it, with at most `count` scopes (at least 1) and without template arguments:
+// "Foo::bar". "" for one that can't be demangled, or is no function's.
+std::string last_scopes(std::string_view symbol, size_t count);
+
 // FunctionPattern::name, prepared to be matched against many symbols.
 class NamePattern {
  public:
   explicit NamePattern(std::string_view pattern);
   // `base`: CloneName::base of a symbol. Demangles only what can match.
   bool matches(std::string_view base) const;
+  size_t scope_count() const { return scopes_.size(); }
 
  private:
   bool matches_scopes(std::string_view base) const;

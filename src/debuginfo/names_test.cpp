@@ -101,10 +101,37 @@ TEST(NamePattern, MatchesCxxNamesByTheirLastScopes) {
   EXPECT_TRUE(matches("ns::*::bar", symbol));
   EXPECT_TRUE(matches("*::bar", symbol));
   EXPECT_TRUE(matches("_ZN2ns3Foo*", symbol));
+  EXPECT_TRUE(matches("ns::*", symbol));
+  EXPECT_TRUE(matches("::ns::*", symbol));
+  EXPECT_TRUE(matches("::*::bar", symbol));
+  EXPECT_TRUE(matches("Foo::*", symbol));
+  EXPECT_FALSE(matches("::Foo::*", symbol));
+  EXPECT_FALSE(matches("bar::*", symbol));
+  EXPECT_FALSE(matches("Foo::*::bar", symbol));
+  EXPECT_FALSE(matches("ns::b*", symbol));  // only a "*" of its own is several scopes
   EXPECT_FALSE(matches("::bar", symbol));
   EXPECT_FALSE(matches("::Foo::bar", symbol));
   EXPECT_FALSE(matches("Foo", symbol));
   EXPECT_FALSE(matches("ar", symbol));
+}
+
+TEST(NamePattern, StarsReachThroughScopes) {
+  const char* deep = "_ZN1a1b1c1dEv";
+  EXPECT_TRUE(matches("a::*", deep));
+  EXPECT_TRUE(matches("a::*::d", deep));
+  EXPECT_TRUE(matches("::a::*::*", deep));
+  EXPECT_TRUE(matches("a::*::c::*", deep));
+  EXPECT_FALSE(matches("a::*::*::*::*", deep));
+  EXPECT_FALSE(matches("a::*::a::*", deep));
+}
+
+TEST(LastScopes, AreWhatPeopleWrite) {
+  EXPECT_EQ(last_scopes("foo.isra.0", 1), "foo");
+  EXPECT_EQ(last_scopes("_ZN2ns3Foo3barEi", 1), "bar");
+  EXPECT_EQ(last_scopes("_ZN2ns3Foo3barEi", 2), "Foo::bar");
+  EXPECT_EQ(last_scopes("_ZN2ns3Foo3barEi", 9), "ns::Foo::bar");
+  EXPECT_EQ(last_scopes("_ZNSt6vectorIiSaIiEE9push_backERKi", 2), "vector::push_back");
+  EXPECT_EQ(last_scopes("_Zgarbage", 1), "");
 }
 
 TEST(NamePattern, KnowsRustsNames) {

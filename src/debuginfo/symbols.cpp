@@ -142,33 +142,22 @@ std::vector<Function> SymbolTable::all() {
   return functions;
 }
 
-std::vector<std::string> SymbolTable::names() {
+std::vector<std::string> SymbolTable::names(size_t scopes) {
   std::unordered_set<std::string> names;
   for (const Symbol& symbol : symbols_) {
-    const std::string_view base = clone_name(symbol.name).base;
-    // A C++ name's last identifier, read off the mangled name: demangling all would cost a second for a large library.
-    std::string_view plain = base;
-    if (base.substr(0, 2) == "_Z") {
-      plain = {};
-      for (size_t i = 2; i < base.size();) {
-        if (!isdigit(static_cast<unsigned char>(base[i]))) {
-          if (!plain.empty() && base[i] != 'C' && base[i] != 'D') break;
-          if (plain.empty() && std::string_view("NKVRO").find(base[i]) == std::string_view::npos) break;
-          ++i;
-          continue;
-        }
-        size_t length = 0;
-        while (i < base.size() && isdigit(static_cast<unsigned char>(base[i])) && length < base.size())
-          length = length * 10 + static_cast<size_t>(base[i++] - '0');
-        plain = base.substr(i, length);
-        i += length;
-      }
-    }
-    if (!plain.empty()) names.emplace(plain);
+    std::string name = last_scopes(symbol.name, scopes);
+    if (!name.empty()) names.insert(std::move(name));
   }
   std::vector<std::string> sorted(names.begin(), names.end());
   std::sort(sorted.begin(), sorted.end());
   return sorted;
+}
+
+size_t SymbolTable::count() {
+  sort();
+  size_t count = 0;
+  for (size_t first = 0; first < symbols_.size(); first = end_of_group(first)) ++count;
+  return count;
 }
 
 std::optional<FileAddress> SymbolTable::data_symbol(std::string_view name, uint64_t* size) const {

@@ -24,7 +24,8 @@ class SymbolTable {
   std::vector<Function> matching(const NamePattern& pattern, bool with_split);
   std::optional<Function> containing(FileAddress address);
   std::vector<Function> all();
-  std::vector<std::string> names();
+  std::vector<std::string> names(size_t scopes);
+  size_t count();
   std::optional<FileAddress> data_symbol(std::string_view name, uint64_t* size = nullptr) const;
   bool has_static_symbols() const { return has_static_symbols_; }
 

@@ -49,15 +49,14 @@ sema::ResolvedPoint point_inside(const TracedWorld& world, const ProcessPart& pa
 }
 
 Error no_function(debuginfo::Module& module, const SourceSpec& spec) {
-  std::vector<std::string> names = module.function_names();
-  if (names.empty()) {
+  if (module.function_count() == 0) {
     return {fmt::format("{} has no symbols: its functions are not known", module.path()),
             "install its debug symbols, or a build that is not stripped"};
   }
-  std::string near = nearest_name(spec.name, names);
+  std::string near = nearest_name(spec.name, module.function_names(spec.name));
   std::string where = spec.file.empty() ? "" : fmt::format(" of file '{}'", spec.file);
   return {fmt::format("no function '{}'{} in {} ({} functions known)", spec.name, where, module.path(),
-                      thousands(names.size())),
+                      thousands(module.function_count())),
           near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
 }
 

@@ -8,6 +8,8 @@ WANTED = {  # by pattern: function, calls
     "Disc::Disc": {"plane::Disc::Disc": 45},  # with a virtual base: made by C1, never by C2
     "Shape::~Shape": {"plane::Shape::~Shape": 90},
     "plane::*::area": {"plane::Disc::area": 45, "plane::Square::area": 45},
+    "Sha*::*": {"plane::Shape::Shape": 90, "plane::Shape::~Shape": 90},  # area is never called
+    "plane::S*::area": {"plane::Square::area": 45},
     "Square::area": {"plane::Square::area": 45},
     "plane::Stack<int>::push": {"plane::Stack<int>::push": 90},
     "plane::Stack<int>::pu*": {"plane::Stack<int>::push": 90},
@@ -29,3 +31,9 @@ result = spile("-e", """global e
 probe process.function("main::*::operator()") { e[ppfunc()]++ }
 probe end { foreach (f+ in e) printf("%s %d\\n", f, e[f]) }""", "-c", f"{program('shapes')} 90")
 expect((result.out, result.status), (own + "main::$_0::operator() 90\nmain::$_1::operator() 90\n", 0), "lambdas, inlined")
+# A "*" of its own reaches through all scopes; how many functions there are, and which may have been meant, counts C++ ones.
+found = spile("-l", f'process("{program("shapes")}").function("plane::*")').out
+for name in ["plane::fold", "plane::Square::area", "plane::Disc::Disc", "plane::Stack<int>::push"]:
+    expect(f'function("{name}@' in found, True, found)
+spile("-l", f'process("{program("shapes")}").function("Square::aera")').expect(
+    status=1, err_match=r"no function 'Square::aera' in \S+ \(\d\d functions known\)[\s\S]*did you mean 'Square::area'\?")
