@@ -182,6 +182,7 @@ static_assert(sizeof(ImageCells) == 128);
 // All code regions of a process (one for each probed module): where the `returned` addresses on its stacks lie. Read-only
 // to the process; the controller appends.
 inline constexpr uint32_t kMaxCodeRegions = 63;
+inline constexpr uint64_t kForeignRegion = 1;  // in a range's begin: another controller's, with its own shadow stacks
 struct CodeRegionList {
   uint64_t count;          // published with release; ranges beyond the capacity are not listed
   uint64_t reserved;

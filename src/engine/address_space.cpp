@@ -8,7 +8,7 @@ namespace spile::engine {
 
 std::optional<Address> PatchedSite::relocated(Address pc) const {
   for (size_t i = 0; i < boundary_count; i++) {
-    if (begin + boundaries[i].original == pc) return trampoline + boundaries[i].relocated;
+    if (begin + boundaries[i].original == pc) return body + boundaries[i].relocated;
   }
   return {};
 }
@@ -16,7 +16,7 @@ std::optional<Address> PatchedSite::relocated(Address pc) const {
 std::optional<Address> PatchedSite::restored(Address pc) const {
   if (pc == trampoline) return begin;
   for (size_t i = 0; i < boundary_count; i++) {
-    if (trampoline + boundaries[i].relocated == pc) return begin + boundaries[i].original;
+    if (body + boundaries[i].relocated == pc) return begin + boundaries[i].original;
   }
   return {};
 }
@@ -25,9 +25,15 @@ void AddressSpace::inherit(const AddressSpace& parent) {
   system_call = parent.system_call;
   clients = parent.clients;
   sites = parent.sites;
+  placed = parent.placed;
+  uses = parent.uses;
+  retired = parent.retired;
+  foundations = parent.foundations;
+  reentries = parent.reentries;
   modules = parent.modules;
   linker_trap = parent.linker_trap;
   linker_sought = parent.linker_sought;
+  linker_site = parent.linker_site;
   trap_table = parent.trap_table;
   trap_count = parent.trap_count;
   refused = parent.refused;

@@ -3,8 +3,10 @@
 
 #include <sys/types.h>
 
+#include <compare>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -22,6 +24,10 @@ struct Process;
 
 inline constexpr size_t kMaxBoundaries = 7;
 
+// Whose handlers: this controller's own, or those of another one that it arms for (client.h).
+using ClientId = uint32_t;
+inline constexpr ClientId kOwnClient = 0;
+
 // A site whose text has been changed.
 struct PatchedSite {
   Address begin;
@@ -32,6 +38,15 @@ struct PatchedSite {
   uint8_t boundary_count = 0;
   bool falls_through = true;
   bool returns = false;  // has return probes: not before what unwinders need
+  uint32_t first_use = 0, use_count = 0;  // in AddressSpace::uses
+  bool is_landing = false;  // in padding, of a short jump
+  // Of a punned jump: where it leads, which is a jump to the trampoline, in a stub of so many bytes. 0: none.
+  Address stub;
+  uint8_t stub_size = 0;
+  bool keeps_stub = true;   // when it leaves: its memory stays, and is no other process's
+  bool takes_stub = false;  // that of the site which it replaces, and makes it lead here
+  // Where displaced instructions are. Not the trampoline where several clients have one each: then the last client's.
+  Address body;
   Address semaphore;  // of an SDT mark; 0: none
   Address landing;    // where its short jump leads: nothing is done yet when a thread is there; 0: none
   uint8_t original[kMaxPatch] = {};
@@ -48,21 +63,31 @@ struct PatchedSite {
 // The site whose window contains `address` or ends there, or nullptr. sites: by begin.
 const PatchedSite* site_at(std::span<const PatchedSite> sites, Address address);
 
+// Requests of one client for places in one module, which never change.
+using RequestList = std::shared_ptr<const std::vector<SiteRequest>>;
+struct PlacedRequests {
+  ClientId client;
+  RequestList list;
+};
+
+// One request that a site serves.
+struct SiteUse {
+  uint32_t list;  // in AddressSpace::placed
+  uint32_t index;
+  auto operator<=>(const SiteUse&) const = default;
+};
+
 struct AddressRange {
   Address begin, end;
   bool contains(Address address) const { return address >= begin && address < end; }
   uint64_t size() const { return end.value - begin.value; }
 };
 
-// A module as it is mapped now, and how many of the requests for its path have been dealt with.
+// A module as it is mapped now, and how many of each client's lists of requests for its path have been dealt with.
 struct LoadedModule {
   Module module;
-  size_t requests_done = 0;
+  std::map<ClientId, size_t> lists_done;
 };
-
-// Whose handlers: this controller's own, or those of another one that it arms for (client.h).
-using ClientId = uint32_t;
-inline constexpr ClientId kOwnClient = 0;
 
 // What one client's handlers use.
 struct ClientSpace {
@@ -91,9 +116,18 @@ struct AddressSpace {
   std::map<ClientId, ClientSpace> clients;
 
   std::vector<PatchedSite> sites;  // by begin
+  std::vector<PlacedRequests> placed;
+  std::vector<SiteUse> uses;  // of sites, also of former ones
+  // Trampolines that the text leads to no longer, as their places got others; threads may still be in them. And where these
+  // go on in the text: no patch may lie over that.
+  std::vector<PatchedSite> retired;
+  std::set<Address> reentries;
+  // By the begins of sites: the first leads into the second, or has a byte of it.
+  std::multimap<Address, Address> foundations;
   std::map<std::string, LoadedModule> modules;
   Address linker_trap;  // the int3 that announces changes of the list of libraries; 0: none
   bool linker_sought = false;
+  Address linker_site;  // where the patch is that leads to it
   Address trap_table;  // of breakpoints, in one of the regions; 0: none
   uint64_t trap_count = 0;
   int changing = 0;         // positive while it is being armed
@@ -104,6 +138,11 @@ struct AddressSpace {
   // By Mechanism::kInt3: what begins at `address`, or nullptr.
   const PatchedSite* breakpoint_at(Address address) const;
   bool in_code(Address address) const;
+  std::span<const SiteUse> uses_of(const PatchedSite& site) const {
+    return std::span(uses).subspan(site.first_use, site.use_count);
+  }
+  const SiteRequest& request(SiteUse use) const { return (*placed[use.list].list)[use.index]; }
+  ClientId client_of(SiteUse use) const { return placed[use.list].client; }
   bool has_code() const;
   // At least 256 bytes, behind a process table, that nobody else uses; 0 before the first is mapped.
   Address scratch() const;

@@ -86,12 +86,23 @@ Result<void> install(SetupContext& context, AddressSpace& space, Region& region)
 // behind: where a thread is that has met the breakpoint; where: where it goes on.
 Result<void> add_entry(AddressSpace& space, Address behind, Address where) {
   Region* owner = nullptr;
+  bool shared = false;
   for (auto& [id, client] : space.clients) {
     for (auto& each : client.regions) {
-      if (each->contains(space.trap_table)) owner = each.get();
+      if (!each->contains(space.trap_table)) continue;
+      owner = each.get();
+      shared = each.use_count() > 1;
     }
   }
   if (!owner) return Error{"no room for breakpoints", ""};
+  for (uint64_t i = 0; !space.retired.empty() && i < space.trap_count; i++) {
+    Address entry = space.trap_table + static_cast<int64_t>(i * 16);
+    if (owner->word_at(entry) != behind.value) continue;
+    // Forked children have the same table, and not what this process has.
+    if (shared) return Error{"only a breakpoint fits there, which several spiles can't share in a process that has forked", ""};
+    owner->put_word(entry + 8, where.value);
+    return {};
+  }
   if (space.trap_count == kMostBreakpoints) return Error{"only a breakpoint fits there, and there are too many", ""};
   Address entry = space.trap_table + static_cast<int64_t>(space.trap_count++ * 16);
   // The first word, by which the entry is found, last.

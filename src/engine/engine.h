@@ -69,6 +69,9 @@ struct SiteRequest {
   // interrupted may be patched over.
   FileAddress goroutine_list;
   bool enabled = true;  // with kSwitchable: false arms it switched off
+  // Its handler takes `returned` addresses (abi/trampoline.h) of its client's out of the stack, or puts them back. Those of
+  // several clients may lie in one stack slot, one beneath the other: their handlers are called in turn, again and again.
+  bool in_turn = false;
 };
 
 // How a site was armed. ORDER MECHANISM (mechanism_name)

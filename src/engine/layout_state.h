@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "engine/address_space.h"
@@ -19,7 +20,7 @@ inline uint64_t patch_span(const SitePlan& plan) {
 // What is, or is going to be, changed in the text.
 class Taken {
  public:
-  explicit Taken(const AddressSpace& space) : space_(space) {}
+  explicit Taken(std::span<const PatchedSite> standing) : standing_(standing) {}
 
   void add(Address begin, uint64_t length) { ranges_.insert({begin, begin + static_cast<int64_t>(length)}); }
   void remove(Address begin, uint64_t length) { ranges_.erase({begin, begin + static_cast<int64_t>(length)}); }
@@ -33,16 +34,16 @@ class Taken {
 
  private:
   bool overlaps_older(Address begin, Address end) const {
-    auto after = std::lower_bound(space_.sites.begin(), space_.sites.end(), end,
+    auto after = std::lower_bound(standing_.begin(), standing_.end(), end,
                                   [](const PatchedSite& site, Address value) { return site.begin < value; });
     // Patches are short: no more than a few can begin within reach.
-    for (int i = 0; i < kMaxPatch && after != space_.sites.begin(); i++) {
+    for (int i = 0; i < kMaxPatch && after != standing_.begin(); i++) {
       const PatchedSite& site = *--after;
       if (site.begin + site.overwritten > begin) return true;
     }
     return false;
   }
-  const AddressSpace& space_;
+  std::span<const PatchedSite> standing_;
   std::set<std::pair<Address, Address>> ranges_;
 };
 

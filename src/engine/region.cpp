@@ -101,13 +101,29 @@ void Region::put_stub(StubPage& page, uint64_t at, std::span<const uint8_t> code
   std::fill_n(page.used.begin() + static_cast<int64_t>(at), code.size(), true);
 }
 
+bool Region::rewrite_stub(Address at, std::span<const uint8_t> code) {
+  for (StubPage& page : stub_pages_) {
+    for (Address base : page.mapped) {
+      if (at < base || at >= base + static_cast<int64_t>(kPage)) continue;
+      memcpy(view_ + page.offset + (at - base), code.data(), code.size());
+      return true;
+    }
+  }
+  return false;
+}
+
 void Region::put_word(Address at, uint64_t word) {
   CHECK(contains(at) && at.value % 8 == 0);
   __atomic_store_n(reinterpret_cast<uint64_t*>(view_ + (at - address_)), word, __ATOMIC_RELEASE);
 }
 
-void Region::switch_site(uint32_t site_id, bool on) {
-  auto found = switches_.find(site_id);
+uint64_t Region::word_at(Address at) const {
+  CHECK(contains(at) && at.value % 8 == 0);
+  return __atomic_load_n(reinterpret_cast<const uint64_t*>(view_ + (at - address_)), __ATOMIC_RELAXED);
+}
+
+void Region::switch_site(uint32_t client, uint32_t site_id, bool on) {
+  auto found = switches_.find(switch_key(client, site_id));
   if (found == switches_.end()) return;
   for (const Switch& gate : found->second) put_word(gate.word, on ? gate.on : gate.off);
 }
@@ -119,7 +135,18 @@ void Region::append_journal(const JournalEntry& entry) {
   head.journal_count++;
 }
 
-void Region::list_region(Address begin, Address end) {
+void Region::strike_from_journal(const std::map<Address, Address>& trampolines) {
+  auto* entries = reinterpret_cast<JournalEntry*>(view_ + header().journal_offset);
+  for (uint64_t i = 0; i < header().journal_count; i++) {
+    auto struck = trampolines.find(Address(entries[i].address));
+    if (struck == trampolines.end() || struck->second != address_ + entries[i].trampoline_offset) continue;
+    entries[i].semaphore = 0;
+    entries[i].length = 0;
+  }
+}
+
+void Region::list_region(Address at, Address end, bool foreign) {
+  Address begin(at.value | (foreign ? abi::kForeignRegion : 0));
   auto* list = reinterpret_cast<abi::CodeRegionList*>(view_ + kRegionListOffset);
   for (uint64_t i = 0; i < list->count; i++) {
     if (list->ranges[i].end != 0) continue;
@@ -136,7 +163,7 @@ void Region::list_region(Address begin, Address end) {
 void Region::unlist_region(Address begin) {
   auto* list = reinterpret_cast<abi::CodeRegionList*>(view_ + kRegionListOffset);
   for (uint64_t i = 0; i < list->count; i++) {
-    if (list->ranges[i].begin != begin.value) continue;
+    if ((list->ranges[i].begin & ~abi::kForeignRegion) != begin.value) continue;
     __atomic_store_n(&list->ranges[i].end, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&list->ranges[i].begin, 0, __ATOMIC_RELEASE);
   }

@@ -13,6 +13,7 @@
 // and finish every pending return by reading this region from the target.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -93,7 +94,10 @@ class Region {
   Address append_code(std::span<const uint8_t> code);
   // One store into what lies at `at`, which is aligned. Threads of targets may be running there.
   void put_word(Address at, uint64_t word);
+  uint64_t word_at(Address at) const;
   void append_journal(const JournalEntry& entry);
+  // Sites, by their begin, that no longer lead to these trampolines.
+  void strike_from_journal(const std::map<Address, Address>& trampolines);
 
   // Memory for stubs: a page of it may be mapped at several addresses of the target, as long as what is used of it there
   // does not overlap.
@@ -107,20 +111,24 @@ class Region {
   // A new one, not yet mapped; nullptr if the region is full.
   StubPage* add_stub_page();
   void put_stub(StubPage& page, uint64_t at, std::span<const uint8_t> code);
+  // Over one that is there, if it is in one of this region's pages. REQUIRES: no thread is in the middle of it.
+  bool rewrite_stub(Address at, std::span<const uint8_t> code);
 
   // Where a site's fragment is switched. One site may have several.
   struct Switch {
     Address word;
     uint64_t on, off;
   };
-  void add_switch(uint32_t site_id, const Switch& gate) { switches_[site_id].push_back(gate); }
-  void switch_site(uint32_t site_id, bool on);
+  void add_switch(uint32_t client, uint32_t site_id, const Switch& gate) {
+    switches_[switch_key(client, site_id)].push_back(gate);
+  }
+  void switch_site(uint32_t client, uint32_t site_id, bool on);
 
   // Fills the image's cells once the target's addresses are known. bias: of the module that the region serves.
   void fill_cells(Address arena, Address process_table, uint64_t bias, int32_t goroutine);
   uint64_t bias() const { return bias_; }
-  // Tells handlers of the region [begin, end).
-  void list_region(Address begin, Address end);
+  // Tells handlers of the region [begin, end). foreign: of another client.
+  void list_region(Address begin, Address end, bool foreign);
   // What begins there is unmapped. REQUIRES: all threads of the target are still.
   void unlist_region(Address begin);
 
@@ -134,7 +142,8 @@ class Region {
   uint64_t limit_ = 0;  // where the stubs begin
   uint64_t bias_ = 0;
   Address address_;
-  std::unordered_map<uint32_t, std::vector<Switch>> switches_;
+  static uint64_t switch_key(uint32_t client, uint32_t site_id) { return uint64_t{client} << 32 | site_id; }
+  std::unordered_map<uint64_t, std::vector<Switch>> switches_;
   std::vector<StubPage> stub_pages_;
 };
 

@@ -30,22 +30,25 @@ std::optional<Address> blocked_pc(pid_t pid, pid_t tid) {
 // Program counters in displaced code go back to the text, those on their way there to where they set out; true if all threads
 // are out of our code then.
 bool evacuate(AddressSpace& space) {
-  std::vector<const PatchedSite*> by_trampoline;
+  std::vector<std::pair<Address, const PatchedSite*>> by_trampoline;
   std::map<Address, Address> landings;
-  for (const PatchedSite& site : space.sites) {
-    by_trampoline.push_back(&site);
-    if (site.landing != Address()) landings[site.landing] = site.begin;
+  for (auto* sites : {&space.sites, &space.retired}) {
+    for (const PatchedSite& site : *sites) {
+      if (site.landing != Address()) landings[site.landing] = site.begin;
+      if (site.is_landing) continue;
+      by_trampoline.push_back({site.body, &site});
+      if (site.trampoline != site.body) by_trampoline.push_back({site.trampoline, &site});
+    }
   }
-  std::sort(by_trampoline.begin(), by_trampoline.end(),
-            [](const PatchedSite* a, const PatchedSite* b) { return a->trampoline < b->trampoline; });
+  std::sort(by_trampoline.begin(), by_trampoline.end());
   bool outside = true;
   auto move = [&](Address pc, bool restarting) -> std::optional<Address> {
     if (auto landing = landings.find(pc); landing != landings.end()) return landing->second;
     if (!space.in_code(pc)) return {};
     auto after = std::upper_bound(by_trampoline.begin(), by_trampoline.end(), pc,
-                                  [](Address value, const PatchedSite* site) { return value < site->trampoline; });
+                                  [](Address value, const auto& site) { return value < site.first; });
     if (after != by_trampoline.begin()) {
-      if (auto restored = (*std::prev(after))->restored(pc)) return restored;
+      if (auto restored = std::prev(after)->second->restored(pc)) return restored;
     }
     outside = false;
     return {};
@@ -62,51 +65,44 @@ bool evacuate(AddressSpace& space) {
   return outside;
 }
 
-// A process that job control has stopped does not run out of our code by itself, nor does a thread that somebody holds:
-// such threads are led out one instruction at a time, and stand still again afterwards.
-void step_out_of_stop(Tracer& tracer, AddressSpace& space) {
+bool in_code(const ClientSpace& client, Address address) {
+  return std::any_of(client.code.begin(), client.code.end(),
+                     [&](const AddressRange& range) { return range.contains(address); });
+}
+
+}  // namespace
+
+bool in_code_while_blocked(const AddressSpace& space, pid_t pid, pid_t tid) {
+  auto pc = blocked_pc(pid, tid);
+  return pc && space.in_code(*pc);
+}
+
+bool step_out(Tracer& tracer, AddressSpace& space, Thread& thread) {
   constexpr int kMostSteps = 50'000;
   const Architecture& machine = native_architecture();
+  ThreadRegisters registers;
+  bool outside = false;
+  for (int steps = 0; steps < kMostSteps && !thread.gone; steps++) {
+    if (!machine.read_registers(thread.tid, registers).ok()) break;
+    outside = !space.in_code(machine.pc(registers));
+    if (outside || !tracer.step(thread).ok()) break;
+  }
+  // A thread that ended meanwhile needs nothing more.
+  if (!thread.gone) (void)tracer.settle(thread);
+  return outside || thread.gone;
+}
+
+void step_out_of_stop(Tracer& tracer, AddressSpace& space) {
   std::vector<Thread*> stopped;
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) {
       if (!thread->running && (thread->kind == StopKind::kGroupStop || thread->holds > 0)) stopped.push_back(thread.get());
     }
   }
-  for (Thread* thread : stopped) {
-    ThreadRegisters registers;
-    for (int steps = 0; steps < kMostSteps && !thread->gone; steps++) {
-      if (!machine.read_registers(thread->tid, registers).ok() || !space.in_code(machine.pc(registers))) break;
-      if (!tracer.step(*thread).ok()) break;
-    }
-    // A thread that ended meanwhile needs nothing more.
-    if (!thread->gone) (void)tracer.settle(*thread);
-  }
+  for (Thread* thread : stopped) (void)step_out(tracer, space, *thread);
 }
 
-bool in_code(const ClientSpace& client, Address address) {
-  return std::any_of(client.code.begin(), client.code.end(),
-                     [&](const AddressRange& range) { return range.contains(address); });
-}
-
-void resolve_slot(const AddressSpace& space, const ClientSpace& client, uint64_t slot_offset, const TargetMemory& to) {
-  const ArenaGeometry& geometry = client.geometry;
-  Address slot_at = client.arena.begin + static_cast<int64_t>(slot_offset);
-  if (slot_offset + geometry.slot_stride > client.arena.size()) return;
-  auto slot = space.memory.read_value<abi::ThreadSlot>(slot_at);
-  if (!slot.ok()) return;
-  uint32_t depth = std::min(slot->shadow_depth, geometry.shadow_capacity);
-  // The newest first: where frames share a stack slot, each one's return address leads into the code of the one below.
-  for (uint32_t i = depth; i-- > 0;) {
-    Address frame_at = slot_at + static_cast<int64_t>(geometry.shadow_offset + i * geometry.shadow_stride);
-    auto frame = space.memory.read_value<abi::ShadowFrame>(frame_at);
-    if (!frame.ok()) return;
-    if (frame->stack_slot == 0) continue;
-    auto present = to.read_value<uint64_t>(Address(frame->stack_slot));
-    if (!present.ok() || !in_code(client, Address(*present))) continue;
-    (void)to.write_value(Address(frame->stack_slot), frame->return_address);
-  }
-}
+namespace {
 
 std::vector<abi::ThreadTableEntry> read_table(const AddressSpace& space, const ClientSpace& client) {
   std::vector<abi::ThreadTableEntry> entries(abi::kThreadTableEntries);
@@ -118,7 +114,7 @@ std::vector<abi::ThreadTableEntry> read_table(const AddressSpace& space, const C
 PatchedSite site_of(const JournalEntry& entry, Address region) {
   PatchedSite site;
   site.begin = Address(entry.address);
-  site.trampoline = region + entry.trampoline_offset;
+  site.trampoline = site.body = region + entry.trampoline_offset;
   site.window = site.overwritten = static_cast<uint8_t>(std::min<uint32_t>(entry.length, kMaxPatch));
   site.semaphore = Address(entry.semaphore);
   site.landing = Address(entry.landing);
@@ -152,19 +148,88 @@ Result<void> adopt_region(AddressSpace& space, const Mapping& mapping) {
   std::vector<JournalEntry> journal(count);
   TRY_DO(space.memory.read(Address(mapping.begin + header.journal_offset),
                            {reinterpret_cast<uint8_t*>(journal.data()), count * sizeof(JournalEntry)}));
-  for (const JournalEntry& entry : journal) space.sites.push_back(site_of(entry, Address(mapping.begin)));
+  for (size_t i = 0; i < journal.size(); i++) {
+    PatchedSite site = site_of(journal[i], Address(mapping.begin));
+    // Where padding has been made a landing, its entry follows that of the site.
+    site.is_landing = i > 0 && journal[i].trampoline_offset == journal[i - 1].trampoline_offset;
+    space.sites.push_back(site);
+  }
   return {};
 }
 
 }  // namespace
 
-void resolve_pending_returns(const AddressSpace& space, std::optional<uint64_t> only_thread, const TargetMemory& to) {
+namespace {
+
+// A pending return, where it is kept.
+struct PendingReturn {
+  ClientId client;
+  Address at;  // of the ShadowFrame
+  abi::ShadowFrame frame;
+  bool done = false;
+};
+
+// The newest of a thread and client first.
+std::vector<PendingReturn> read_pending(const AddressSpace& space, std::optional<uint64_t> only_thread) {
+  std::vector<PendingReturn> pending;
   for (auto& [id, client] : space.clients) {
-    if (client.geometry.shadow_capacity == 0) continue;
+    const ArenaGeometry& geometry = client.geometry;
+    if (geometry.shadow_capacity == 0) continue;
     for (const abi::ThreadTableEntry& entry : read_table(space, client)) {
       if (entry.thread_pointer <= 1 || (entry.thread_pointer & abi::kOverflowEntry)) continue;
       if (only_thread && entry.thread_pointer != abi::thread_table_key(*only_thread)) continue;
-      resolve_slot(space, client, entry.slot_offset, to);
+      if (entry.slot_offset + geometry.slot_stride > client.arena.size()) continue;
+      Address slot_at = client.arena.begin + static_cast<int64_t>(entry.slot_offset);
+      auto slot = space.memory.read_value<abi::ThreadSlot>(slot_at);
+      if (!slot.ok()) continue;
+      for (uint32_t i = std::min(slot->shadow_depth, geometry.shadow_capacity); i-- > 0;) {
+        Address at = slot_at + static_cast<int64_t>(geometry.shadow_offset + i * geometry.shadow_stride);
+        auto frame = space.memory.read_value<abi::ShadowFrame>(at);
+        if (!frame.ok()) break;
+        if (frame->stack_slot != 0) pending.push_back({id, at, *frame});
+      }
+    }
+  }
+  return pending;
+}
+
+}  // namespace
+
+// Frames may share a stack slot: each one's return address leads into the code of the one before it, whosever that is.
+void resolve_pending_returns(const AddressSpace& space, std::optional<uint64_t> only_thread, const TargetMemory& to) {
+  std::vector<PendingReturn> pending = read_pending(space, only_thread);
+  for (bool found = true; found;) {
+    found = false;
+    for (PendingReturn& each : pending) {
+      if (each.done) continue;
+      auto present = to.read_value<uint64_t>(Address(each.frame.stack_slot));
+      if (!present.ok() || !in_code(space.clients.at(each.client), Address(*present))) continue;
+      (void)to.write_value(Address(each.frame.stack_slot), each.frame.return_address);
+      each.done = found = true;
+    }
+  }
+}
+
+void resolve_pending_returns(const AddressSpace& space, ClientId client) {
+  auto mine = space.clients.find(client);
+  if (mine == space.clients.end() || mine->second.geometry.shadow_capacity == 0) return;
+  std::vector<PendingReturn> pending = read_pending(space, {});
+  for (PendingReturn& each : pending) {
+    if (each.client != client) continue;
+    Address slot(each.frame.stack_slot);
+    auto present = space.memory.read_value<uint64_t>(slot);
+    if (present.ok() && in_code(mine->second, Address(*present))) {
+      (void)space.memory.write_value(slot, each.frame.return_address);
+      continue;
+    }
+    for (PendingReturn& other : pending) {
+      if (other.client == client || other.frame.stack_slot != each.frame.stack_slot ||
+          !in_code(mine->second, Address(other.frame.return_address))) {
+        continue;
+      }
+      other.frame.return_address = each.frame.return_address;
+      (void)space.memory.write_value(other.at + offsetof(abi::ShadowFrame, return_address), other.frame.return_address);
+      break;
     }
   }
 }
@@ -200,6 +265,11 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   }
   auto unmapped = unmap_all(tracer, space);
   space.sites.clear();
+  space.retired.clear();
+  space.reentries.clear();
+  space.foundations.clear();
+  space.uses.clear();
+  space.placed.clear();
   space.modules.clear();
   space.linker_trap = Address();
   space.linker_sought = false;

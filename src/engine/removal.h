@@ -11,9 +11,20 @@ namespace spile::engine {
 // in any case.
 Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms);
 
+// A process that job control has stopped does not run out of our code by itself, nor does a thread that somebody holds:
+// such threads are led out one instruction at a time, and stand still again afterwards.
+void step_out_of_stop(Tracer& tracer, AddressSpace& space);
+// The same for one thread, which stands still. True if it is outside.
+bool step_out(Tracer& tracer, AddressSpace& space, Thread& thread);
+// Of a thread that can't be stopped now, as it is in the kernel: it is going to continue in our code.
+bool in_code_while_blocked(const AddressSpace& space, pid_t pid, pid_t tid);
+
 // Writes the real return addresses of pending calls into stacks. only_thread: of the thread with this thread pointer;
 // else of all. to: the memory to write into (of a forked child; else the space's own).
 void resolve_pending_returns(const AddressSpace& space, std::optional<uint64_t> only_thread, const TargetMemory& to);
+
+// The same for one client, whose addresses may have come into the frames of others.
+void resolve_pending_returns(const AddressSpace& space, ClientId client);
 
 // What a killed controller has left in a process, as an address space that remove_all understands.
 Result<AddressSpace> find_remains(pid_t pid);

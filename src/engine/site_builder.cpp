@@ -4,15 +4,19 @@
 #include <string.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
 
 #include "engine/breakpoints.h"
-#include "engine/site_layout.h"
 
 namespace spile::engine {
 namespace {
 
 constexpr uint64_t kAlignmentRoom = 16;
+// So many frames of different clients may share a stack slot: two at a function that two clients probe, and more where
+// such functions jump to each other at their ends.
+constexpr int kTurns = 16;
 
 void enter_in_journal(const PatchedSite& site, Region& region) {
   JournalEntry entry{};
@@ -26,12 +30,22 @@ void enter_in_journal(const PatchedSite& site, Region& region) {
   region.append_journal(entry);
 }
 
-// Emits what the groups of one module need into a region.
+using Regions = std::map<ClientId, std::shared_ptr<Region>>;
+
+// Who has requests for the group's first instruction, by id.
+std::set<ClientId> clients_at(const Group& group, const BuildOrder& order) {
+  std::set<ClientId> clients;
+  for (uint32_t index : group.requests) clients.insert(order.client(index));
+  if (clients.empty()) clients.insert(order.client(0));  // a neighbour that makes room
+  return clients;
+}
+
+// Emits what the groups of one module need into regions.
 class Emission {
  public:
-  Emission(const Module& module, std::span<const SiteRequest> requests, std::vector<Group>& groups, Region& region,
-           const StubSource& stubs)
-      : module_(module), requests_(requests), groups_(groups), region_(region), stubs_(stubs) {}
+  Emission(const Module& module, const BuildOrder& order, std::vector<Group>& groups, const Regions& regions,
+           const StubSource& stubs, std::span<const PatchedSite> leaving)
+      : module_(module), order_(order), groups_(groups), regions_(regions), stubs_(stubs), leaving_(leaving) {}
 
   // One site, or two: a short jump and its landing. Tries a breakpoint where a better patch fails.
   Result<std::vector<PatchedSite>> emit(size_t index) {
@@ -45,63 +59,173 @@ class Emission {
   }
 
  private:
-  std::vector<Fragment> fragments(size_t index) const {
+  // The client's at the window's begin; those behind it too, of all clients, where they are displaced.
+  std::vector<Fragment> fragments(size_t index, ClientId client, bool displaces) const {
     std::vector<Fragment> made;
     for (size_t i = index; i <= index + groups_[index].absorbed; i++) {
       uint8_t offset = static_cast<uint8_t>(i == index ? 0 : groups_[i].entry - groups_[index].plan.begin);
+      std::vector<uint32_t> in_turn = shared_turns(groups_[i]);
+      auto add = [&](uint32_t request_index) {
+        const SiteRequest& request = order_.requests[request_index];
+        if (request.kind == abi::SiteKind::kRoom) return;
+        ClientId whose = order_.client(request_index);
+        Address image = regions_.at(whose)->image();
+        made.push_back({request.kind, request.flags, request.site_id, image + request.enter_offset,
+                        image + request.exit_offset, whose, offset, module_.goroutine});
+      };
+      for (int turn = 0; displaces && !in_turn.empty() && turn < kTurns; turn++) {
+        for (uint32_t request_index : in_turn) add(request_index);
+      }
       for (uint32_t request_index : groups_[i].requests) {
-        const SiteRequest& request = requests_[request_index];
-        if (request.kind == abi::SiteKind::kRoom) continue;
-        made.push_back({request.kind, request.flags, request.site_id, region_.image() + request.enter_offset,
-                        region_.image() + request.exit_offset, offset, module_.goroutine});
+        if (!in_turn.empty() && order_.requests[request_index].in_turn) continue;
+        if (i == index ? order_.client(request_index) == client : displaces) add(request_index);
       }
     }
     return made;
   }
+  // Handlers of several clients that have to be called in turn.
+  std::vector<uint32_t> shared_turns(const Group& group) const {
+    std::vector<uint32_t> found;
+    if (order_.clients.empty()) return found;
+    std::set<ClientId> whose;
+    for (uint32_t index : group.requests) {
+      if (!order_.requests[index].in_turn) continue;
+      found.push_back(index);
+      whose.insert(order_.client(index));
+    }
+    if (whose.size() < 2) found.clear();
+    return found;
+  }
+  Result<Trampoline> make_trampoline(size_t index, ClientId client, Address continues) const {
+    const Group& group = groups_[index];
+    SitePlan plan = group.plan;
+    plan.continues = continues;
+    return native_architecture().emit_trampoline(plan, group.original, fragments(index, client, continues == Address()),
+                                                 regions_.at(client)->next());
+  }
+  Address keep_trampoline(const Trampoline& trampoline, Region& region) const {
+    for (const Gate& gate : trampoline.gates) {
+      region.add_switch(gate.client, gate.site_id, {region.next() + gate.offset, gate.on, gate.off});
+    }
+    return region.append_code(trampoline.code);
+  }
   Result<std::vector<PatchedSite>> try_emit(size_t index) {
     Group& group = groups_[index];
-    const Architecture& machine = native_architecture();
-    TRY(Trampoline trampoline, machine.emit_trampoline(group.plan, group.original, fragments(index), region_.next()));
+    std::set<ClientId> clients = clients_at(group, order_);
+    // From the last, which has the displaced instructions, to the first, to which the text leads.
+    ClientId head = *clients.begin(), tail = *clients.rbegin();
+    Region& region = *regions_.at(head);
+    TRY(Trampoline trampoline, make_trampoline(index, tail, Address()));
+    Address body = head == tail ? region.next() : keep_trampoline(trampoline, *regions_.at(tail));
+    Trampoline first = trampoline;
+    Address next = body;
+    for (auto client = std::next(clients.rbegin()); client != clients.rend(); ++client) {
+      TRY(first, make_trampoline(index, *client, next));
+      if (*client != head) next = keep_trampoline(first, *regions_.at(*client));
+    }
+    uint8_t stub_size = 0;
+    bool takes_stub = false;
     if (group.plan.mechanism == Mechanism::kPunned) {
-      auto stub = stubs_(region_, group.plan.puns, region_.next());
-      // Memory for the stub moves nothing else: region_.next() stands.
+      auto stub = former_stub(group.plan, region.next(), &stub_size);
+      takes_stub = stub.has_value();
+      if (!stub) stub = stubs_(head, region, group.plan.puns, region.next());
+      // Memory for the stub moves nothing else: region.next() stands.
       if (!stub) return Error{"no room for a punned jump", ""};
+      if (!takes_stub) stub_size = static_cast<uint8_t>(native_architecture().emit_stub(stub->at, region.next()).size());
       group.plan.landing = stub->at;
       group.plan.prefixes = stub->range.prefixes;
       group.plan.overwritten = stub->range.overwritten;
     }
-    TRY(PatchedSite site, build_site(group.plan, group.original, trampoline, region_.next(), 0));
-    for (size_t i = index; i <= index + group.absorbed; i++) note_requests(groups_[i], site);
-    for (const Gate& gate : trampoline.gates) {
-      region_.add_switch(gate.site_id, {region_.next() + gate.offset, gate.on, gate.off});
+    TRY(PatchedSite site, build_site(group.plan, group.original, trampoline, region.next(), 0));
+    site.body = body;
+    if (group.plan.mechanism == Mechanism::kPunned) {
+      site.stub = group.plan.landing;
+      site.stub_size = stub_size;
+      site.takes_stub = takes_stub;
     }
+    for (size_t i = index; i <= index + group.absorbed; i++) note_requests(groups_[i], site);
     std::vector<PatchedSite> sites = {site};
     if (group.plan.mechanism == Mechanism::kShortJump && group.host == Address()) {
       SitePlan plan;
       plan.mechanism = Mechanism::kJump;
       plan.begin = group.plan.landing;
       plan.window = plan.overwritten = kLandingSize;
-      TRY(PatchedSite landing, build_site(plan, group.padding, Trampoline{}, region_.next(), 0));
+      TRY(PatchedSite landing, build_site(plan, group.padding, Trampoline{}, region.next(), 0));
       landing.returns = site.returns;
+      landing.is_landing = true;
       sites.push_back(landing);
     }
-    region_.append_code(trampoline.code);
+    keep_trampoline(first, region);
     return sites;
+  }
+  // The place for a stub is often the only one: that of the site which is replaced leads to the new trampoline then.
+  std::optional<PlacedStub> former_stub(const SitePlan& plan, Address target, uint8_t* size) const {
+    auto former = std::find_if(leaving_.begin(), leaving_.end(), [&](const PatchedSite& site) {
+      return site.begin == plan.begin && site.stub != Address() && site.keeps_stub;
+    });
+    if (former == leaving_.end()) return {};
+    for (const PunRange& range : plan.puns) {
+      if (range.overwritten != former->overwritten || former->stub < range.low ||
+          former->stub >= range.low + static_cast<int64_t>(range.count) ||
+          native_architecture().emit_stub(former->stub, target).size() > former->stub_size) {
+        continue;
+      }
+      *size = former->stub_size;
+      return PlacedStub{range, former->stub};
+    }
+    return {};
   }
   void note_requests(const Group& group, PatchedSite& site) const {
     for (uint32_t index : group.requests) {
-      const SiteRequest& request = requests_[index];
+      const SiteRequest& request = order_.requests[index];
       if (request.semaphore != FileAddress()) site.semaphore = Address(request.semaphore.value + module_.bias);
       if (request.kind == abi::SiteKind::kReturn) site.returns = true;
     }
   }
 
   const Module& module_;
-  std::span<const SiteRequest> requests_;
+  const BuildOrder& order_;
   std::vector<Group>& groups_;
-  Region& region_;
+  const Regions& regions_;
   const StubSource& stubs_;
+  std::span<const PatchedSite> leaving_;
 };
+
+Result<Regions> find_regions(const Module& module, const std::vector<Group>& groups, const BuildOrder& order,
+                             const RegionSource& source) {
+  struct Need {
+    uint64_t sites = 0, room = 0;
+  };
+  std::map<ClientId, Need> needs;
+  bool breakpoints = false;
+  for (size_t i = 0; i < groups.size(); i++) {
+    const Group& group = groups[i];
+    if (group.plan.mechanism == Mechanism::kRefused) continue;
+    breakpoints |= group.plan.mechanism == Mechanism::kInt3 || group.plan.mechanism == Mechanism::kPunned;
+    std::vector<Fragment> fragments;
+    for (uint32_t index : group.requests) {
+      int times = order.requests[index].in_turn && !order.clients.empty() ? kTurns + 1 : 1;
+      fragments.insert(fragments.end(), static_cast<size_t>(times),
+                       {order.requests[index].kind, order.requests[index].flags, 0, {}, {}, 0, 0, module.goroutine});
+    }
+    for (ClientId client : clients_at(group, order)) {
+      Need& need = needs[client];
+      need.sites += group.plan.mechanism == Mechanism::kShortJump ? 2 : 1;
+      need.room += native_architecture().trampoline_room(fragments) + kAlignmentRoom;
+    }
+    // Absorbed by the group before: its fragments are in the other's trampoline, whoever's that is.
+    if (group.is_absorbed && !order.clients.empty()) {
+      for (auto& [client, need] : needs) need.room += native_architecture().trampoline_room(fragments);
+    }
+  }
+  Regions regions;
+  for (auto& [client, need] : needs) {
+    // Our own has the table of all breakpoints.
+    if (breakpoints && client == kOwnClient) need.room += breakpoint_room();
+    TRY(regions[client], source(client, need.sites, need.room));
+  }
+  return regions;
+}
 
 }  // namespace
 
@@ -109,7 +233,7 @@ Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> or
                                Address at, uint32_t prefix) {
   PatchedSite site;
   site.begin = plan.begin;
-  site.trampoline = at;
+  site.trampoline = site.body = at;
   site.trampoline_size = prefix + static_cast<uint32_t>(trampoline.code.size());
   site.window = plan.window;
   site.overwritten = plan.overwritten;
@@ -131,8 +255,9 @@ namespace {
 // Puts together what was emitted.
 class Assembly {
  public:
-  Assembly(BuiltSites& built, const std::vector<Group>& groups, std::span<const SiteRequest> requests, pid_t pid)
-      : built_(built), groups_(groups), requests_(requests), pid_(pid) {
+  Assembly(BuiltSites& built, const std::vector<Group>& groups, std::span<const SiteRequest> requests, const Regions& regions,
+           pid_t pid)
+      : built_(built), groups_(groups), requests_(requests), regions_(regions), pid_(pid) {
     for (const Group& group : groups_) {
       if (group.host != Address()) rested_on_.insert({group.host, group.second_byte_from});
     }
@@ -155,13 +280,14 @@ class Assembly {
     Mechanism mechanism = made.empty() ? Mechanism::kRefused : group.plan.mechanism;
     for (size_t i = index; i <= index + group.absorbed; i++) {
       for (uint32_t request : groups_[i].requests) {
-        if (requests_[request].kind == abi::SiteKind::kRoom) continue;
-        built_.outcomes.push_back({requests_[request].site_id, pid_, mechanism, reason});
+        built_.outcomes.push_back({{requests_[request].site_id, pid_, mechanism, reason}, request});
       }
     }
     if (!made.empty() && group.host != Address()) rest_on(group, made[0]);
     if (made.size() > 1) built_.foundations.insert({made[0].begin, made[1].begin});
-    for (const PatchedSite& site : made) {
+    for (PatchedSite& site : made) {
+      site.first_use = static_cast<uint32_t>(first_outcome);
+      site.use_count = static_cast<uint32_t>(built_.outcomes.size() - first_outcome);
       if (rested_on_.contains(site.begin)) sites_[site.begin] = built_.sites.size();
       built_.sites.push_back(site);
       built_.first_outcome.push_back(static_cast<uint32_t>(first_outcome));
@@ -169,7 +295,11 @@ class Assembly {
     }
   }
   void finish() {
-    for (const PatchedSite& site : built_.sites) enter_in_journal(site, *built_.region);
+    for (const PatchedSite& site : built_.sites) {
+      for (auto& [client, region] : regions_) {
+        if (region->contains(site.trampoline)) enter_in_journal(site, *region);
+      }
+    }
   }
 
  private:
@@ -194,6 +324,7 @@ class Assembly {
   BuiltSites& built_;
   const std::vector<Group>& groups_;
   std::span<const SiteRequest> requests_;
+  const Regions& regions_;
   pid_t pid_;
   std::set<Address> rested_on_;
   std::map<Address, size_t> sites_;  // of these: where in built_
@@ -201,31 +332,14 @@ class Assembly {
 
 }  // namespace
 
-Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Module& module,
-                               std::span<const SiteRequest> requests, const RegionSource& region_source,
-                               const StubSource& stub_source) {
+Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Module& module, const BuildOrder& order,
+                               const Surroundings& around, const RegionSource& region_source, const StubSource& stub_source) {
   BuiltSites built;
-  if (requests.empty()) return built;
-  std::vector<Group> groups = lay_out_sites(space, module, requests);
-
-  const Architecture& machine = native_architecture();
-  uint64_t sites = 0, room = 0;
-  for (const Group& group : groups) {
-    if (group.plan.mechanism == Mechanism::kRefused) continue;
-    std::vector<Fragment> fragments;
-    for (uint32_t index : group.requests) fragments.push_back({requests[index].kind, requests[index].flags, 0, {}, {}, 0, module.goroutine});
-    sites += group.plan.mechanism == Mechanism::kShortJump ? 2 : 1;
-    room += machine.trampoline_room(fragments) + kAlignmentRoom;
-  }
-  bool breakpoints = std::any_of(groups.begin(), groups.end(), [](const Group& group) {
-    return group.plan.mechanism == Mechanism::kInt3 || group.plan.mechanism == Mechanism::kPunned;
-  });
-  if (breakpoints) room += breakpoint_room();
-  if (sites != 0) {
-    TRY(built.region, region_source(sites, room));
-  }
+  if (order.requests.empty()) return built;
+  std::vector<Group> groups = lay_out_sites(space, module, order.requests, around);
+  TRY(Regions regions, find_regions(module, groups, order, region_source));
   // Those that land in others' patches after those others.
-  Assembly assembly(built, groups, requests, pid);
+  Assembly assembly(built, groups, order.requests, regions, pid);
   for (bool lands_in_another : {false, true}) {
     for (size_t i = 0; i < groups.size(); i += 1 + groups[i].absorbed) {
       if ((groups[i].host != Address()) != lands_in_another) continue;
@@ -236,7 +350,7 @@ Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Modul
           groups[i].host = groups[i].second_byte_from = Address();
           fall_back(groups[i], groups[i].original, 1);
         }
-        Emission emission(module, requests, groups, *built.region, stub_source);
+        Emission emission(module, order, groups, regions, stub_source, around.leaving);
         auto emitted = emission.emit(i);
         if (emitted.ok()) {
           made = std::move(emitted).value();
@@ -250,7 +364,7 @@ Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Modul
   assembly.finish();
   for (const Group& group : groups) {
     for (auto& [index, reason] : group.refused) {
-      built.outcomes.push_back({requests[index].site_id, pid, Mechanism::kRefused, reason});
+      built.outcomes.push_back({{order.requests[index].site_id, pid, Mechanism::kRefused, reason}, index});
     }
   }
   return built;

@@ -6,15 +6,19 @@
 #include <map>
 
 #include "engine/address_space.h"
+#include "engine/site_layout.h"
 
 namespace spile::engine {
+
+struct BuiltOutcome : SiteOutcome {
+  uint32_t request;  // index
+};
 
 struct BuiltSites {
   std::vector<PatchedSite> sites;       // by begin; not in the text yet
   std::vector<uint32_t> first_outcome;  // for each site: its first outcome ...
   std::vector<uint32_t> outcome_count;  // ... and how many requests share it
-  std::vector<SiteOutcome> outcomes;    // for every request; kRefused ones are final
-  std::shared_ptr<Region> region;
+  std::vector<BuiltOutcome> outcomes;   // for every request; kRefused ones are final
   // By the begins of sites: the first leads into the second, and must not be in the text without it.
   std::multimap<Address, Address> foundations;
 };
@@ -24,15 +28,25 @@ struct PlacedStub {
   PunRange range;
   Address at;
 };
-using StubSource = std::function<std::optional<PlacedStub>(Region& region, std::span<const PunRange> ranges, Address target)>;
+using StubSource = std::function<std::optional<PlacedStub>(ClientId client, Region& region, std::span<const PunRange> ranges,
+                                                           Address target)>;
 
-// Finds or maps a region for so many sites and bytes of trampolines.
-using RegionSource = std::function<Result<std::shared_ptr<Region>>(uint64_t sites, uint64_t code_room)>;
+// Finds or maps a region of the client's for so many sites and bytes of trampolines.
+using RegionSource = std::function<Result<std::shared_ptr<Region>>(ClientId client, uint64_t sites, uint64_t code_room)>;
 
-// requests: all for this module, in the order in which they were made.
-Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Module& module,
-                               std::span<const SiteRequest> requests, const RegionSource& region_source,
-                               const StubSource& stub_source);
+// What is to be armed in one module: requests, each client's in the order in which they were made, and whose they are.
+struct BuildOrder {
+  std::span<const SiteRequest> requests;
+  std::span<const ClientId> clients;  // parallel to requests; empty: all are the `first`'s
+  ClientId first = kOwnClient;
+
+  ClientId client(uint32_t request) const { return clients.empty() ? first : clients[request]; }
+};
+
+// A place at which several clients have requests gets a trampoline in a region of each, one leading to the next, by their
+// ids; the last has the displaced instructions. PatchedSite::first_use and use_count count in `outcomes`.
+Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Module& module, const BuildOrder& order,
+                               const Surroundings& around, const RegionSource& region_source, const StubSource& stub_source);
 
 // A site as it is kept while its patch is in the text.
 Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> original, const Trampoline& trampoline,

@@ -268,9 +268,11 @@ void fall_back(Group& group, std::span<const uint8_t> text, uint64_t most) {
   group.absorbed = 0;
 }
 
-std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module, std::span<const SiteRequest> requests) {
+std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module, std::span<const SiteRequest> requests,
+                                 const Surroundings& around) {
   const Architecture& machine = native_architecture();
   TextImage text = read_text(space, module, requests);
+  for (const PatchedSite& site : around.leaving) text.overlay(site.begin, {site.original, site.overwritten});
   std::vector<Group> groups = group_by_place(module, requests, text);
   Flows flows(space, text);
   for (Group& group : groups) {
@@ -290,10 +292,15 @@ std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module
   for (Group& group : groups) {
     if (module.go && is_window(group) && machine.begins_with_short_nop(text.at(group.entry, 1))) spoilt.insert(&group);
   }
-  Taken taken(space);
+  for (Group& group : groups) {
+    auto reentry = around.reentries.upper_bound(group.plan.begin);
+    bool covered = reentry != around.reentries.end() && *reentry < group.plan.begin + group.plan.overwritten;
+    if (is_window(group) && covered) spoilt.insert(&group);
+  }
+  Taken taken(around.standing);
   Layout layout(groups, text, flows, taken);
   for (size_t i = groups.size(); i-- > 0;) layout.settle(i, spoilt.contains(&groups[i]));
-  if (!module.go) evict_neighbours(groups, text, flows, taken);
+  if (!module.go && around.reentries.empty()) evict_neighbours(groups, text, flows, taken);
   for (Group& group : groups) {
     if (is_placed(group) && !group.is_absorbed) keep_originals(group, text);
   }

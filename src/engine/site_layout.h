@@ -4,6 +4,7 @@
 // behind a site can be in its way (Duck et al., "Binary Rewriting without Control Flow Recovery", PLDI 2020, section 4).
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "engine/address_space.h"
@@ -37,8 +38,16 @@ struct Group {
 
 inline constexpr uint8_t kLandingSize = 5;
 
+// What stands in the text already.
+struct Surroundings {
+  std::span<const PatchedSite> standing;  // by begin; stay
+  std::span<const PatchedSite> leaving;   // are taken out when what is laid out now is written
+  const std::set<Address>& reentries;     // where threads come back into the text: nothing lies over that
+};
+
 // By entry. Each has a plan, or is refused. Those without requests are neighbours that make room for others.
-std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module, std::span<const SiteRequest> requests);
+std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module, std::span<const SiteRequest> requests,
+                                 const Surroundings& around);
 
 // The last group whose entry is not behind `at`, or nullptr.
 template <typename Groups>

@@ -113,12 +113,12 @@ void record_geometry(RegionHeader& header, const SetupContext& context) {
 void add_region(AddressSpace& space, ClientSpace& client, const std::shared_ptr<Region>& region, const Module& module) {
   region->fill_cells(client.arena.begin, client.process_table.begin, module.bias, module.goroutine);
   for (auto& [id, each] : space.clients) {
-    for (const AddressRange& range : each.code) region->list_region(range.begin, range.end);
+    for (const AddressRange& range : each.code) region->list_region(range.begin, range.end, &each != &client);
   }
   client.regions.push_back(region);
   client.code.push_back({region->address(), region->end()});
   for (auto& [id, each] : space.clients) {
-    for (auto& other : each.regions) other->list_region(region->address(), region->end());
+    for (auto& other : each.regions) other->list_region(region->address(), region->end(), &each != &client);
   }
 }
 

@@ -22,6 +22,14 @@ class TextImage {
       pieces_.push_back(std::move(piece));
     }
   }
+  // As if these bytes were there.
+  void overlay(Address at, std::span<const uint8_t> bytes) {
+    for (Piece& piece : pieces_) {
+      Address end = piece.begin + static_cast<int64_t>(piece.bytes.size());
+      if (at < piece.begin || at + static_cast<int64_t>(bytes.size()) > end) continue;
+      std::copy(bytes.begin(), bytes.end(), piece.bytes.begin() + (at - piece.begin));
+    }
+  }
   // The pieces, for a look at everything.
   template <typename Visitor>
   void each(Visitor visit) const {

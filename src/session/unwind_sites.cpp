@@ -45,6 +45,7 @@ std::vector<engine::SiteRequest> unwind_sites(const std::string& module_path, bo
       site.enter_offset = enter_offset;
       site.landing_offset = landing_offset;
       site.exit_offset = exit_offset;
+      site.in_turn = true;
       if (exit_offset != 0) site.kind = abi::SiteKind::kReturn;
       sites.push_back(site);
     }

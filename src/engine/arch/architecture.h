@@ -52,6 +52,7 @@ struct SitePlan {
   std::vector<PunRange> puns;  // kPunned: where the stub may be
   uint8_t prefixes = 0;        // kPunned, once a range is chosen
   bool falls_through = true;  // control can leave the window at its end
+  Address continues;          // not 0: only fragments, which go on there, where the next client's are
 
   static SitePlan refused(std::string why) {
     SitePlan plan;
@@ -114,13 +115,14 @@ struct Fragment {
   uint32_t site_id;
   Address enter;
   Address exit;
+  uint32_t client = 0;  // ClientId
   uint8_t offset = 0;  // runs before the displaced instruction that stood there, counted from the window's begin
   int32_t goroutine = 0;  // not 0: find_goroutine_offset(); kWantsRegisters then leaves the goroutine's stack
 };
 
 // Where a kSwitchable fragment is switched: an aligned 8-byte word in the trampoline.
 struct Gate {
-  uint32_t site_id;
+  uint32_t client, site_id;
   uint32_t offset;  // from the trampoline's begin
   uint64_t on, off;
 };

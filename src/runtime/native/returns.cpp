@@ -14,6 +14,10 @@
 // up, the frames that are still on the stack get it again, and their returns are seen as if nothing had been; those that
 // the exception has left are dropped. A cleanup that goes on unwinding (_Unwind_Resume) is an unwinder's start.
 //
+// Other controllers that probe the process have shadow stacks of their own, and their `returned` addresses may lie in the
+// same stack slots, above or beneath ours. Each deals with what is its own; the engine calls all of them in turn, until
+// nothing is left (SiteRequest::in_turn).
+//
 // Frames that never return (longjmp) stay until the stack is full, or the unwinder comes by; then whatever no longer lies
 // on a stack is recognised by the word at stack_slot, which is no `returned` address any more. That is no missed return,
 // unless an unwinder has put the address back and its end was not seen.
@@ -29,6 +33,8 @@ using abi::ShadowFrame;
 using abi::ThreadSlot;
 
 inline constexpr uint64_t kHole = 1;
+// Above the 47 bits of an address: how often a frame has waited for another controller's.
+inline constexpr uint64_t kOneTurn = uint64_t{1} << 48, kMostTurns = 16 * kOneTurn;
 inline constexpr uint64_t kLargestStack = uint64_t{1} << 30;  // no frame of the same stack is farther away
 
 SPILE_INLINE inline ShadowFrame* frame_at(ThreadSlot* slot, uint64_t index) {
@@ -41,16 +47,22 @@ SPILE_INLINE inline ShadowFrame* frame_of(uint64_t* saves) {
   return reinterpret_cast<ShadowFrame*>(saves) - 1;
 }
 
-bool is_returned(uint64_t word) {
-  if (word >= spile_cells.returned_begin && word < spile_cells.returned_end) return true;
+enum class Returned { kNo, kOurs, kForeign };
+
+// No `returned` address is a region's first byte: where a range's begin has kForeignRegion makes no difference.
+Returned whose_returned(uint64_t word) {
+  if (word >= spile_cells.returned_begin && word < spile_cells.returned_end) return Returned::kOurs;
   auto* list = reinterpret_cast<const abi::CodeRegionList*>(spile_cells.code_regions);
-  if (!list) return false;
+  if (!list) return Returned::kNo;
   uint64_t count = __atomic_load_n(&list->count, __ATOMIC_ACQUIRE);
   for (uint64_t n = 0; n < count && n < abi::kMaxCodeRegions; ++n) {
-    if (word >= list->ranges[n].begin && word < list->ranges[n].end) return true;
+    uint64_t begin = list->ranges[n].begin;
+    if (word >= begin && word < list->ranges[n].end) return begin & abi::kForeignRegion ? Returned::kForeign : Returned::kOurs;
   }
-  return false;
+  return Returned::kNo;
 }
+
+bool is_returned(uint64_t word) { return whose_returned(word) != Returned::kNo; }
 
 bool is_pending(const ShadowFrame* frame) {
   uint64_t word;
@@ -184,11 +196,18 @@ SPILE_COLD void rewind(Context* context, uint64_t left_from, uint64_t left_to) {
     if (!frame->stack_slot || frame->reserved <= kHole) continue;
     uint64_t word = 0;
     bool left = frame->stack_slot > left_from && frame->stack_slot <= left_to;
-    if (left || !load_word<8>(frame->stack_slot, &word) || word != frame->return_address) {
+    bool readable = !left && load_word<8>(frame->stack_slot, &word);
+    // The one beneath is another controller's, whose turn comes, if it is still there.
+    if (readable && word != frame->return_address && frame->reserved < kMostTurns &&
+        whose_returned(frame->return_address) == Returned::kForeign) {
+      frame->reserved += kOneTurn;
+      continue;
+    }
+    if (!readable || word != frame->return_address) {
       make_hole(frame);
       continue;
     }
-    *reinterpret_cast<uint64_t*>(frame->stack_slot) = frame->reserved;
+    *reinterpret_cast<uint64_t*>(frame->stack_slot) = frame->reserved & (kOneTurn - 1);
     compiler_barrier();
     frame->reserved = 0;
   }
@@ -253,11 +272,13 @@ SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t*
   for (uint32_t index = depth; index-- > 0;) {
     ShadowFrame* frame = frame_at(slot, index);
     if (!frame->stack_slot || frame->reserved > kHole) continue;
-    if (is_pending(frame)) {
-      uint64_t* word = reinterpret_cast<uint64_t*>(frame->stack_slot);
-      frame->reserved = *word;
+    uint64_t present = 0;
+    Returned whose = load_word<8>(frame->stack_slot, &present) ? whose_returned(present) : Returned::kNo;
+    if (whose == Returned::kForeign) continue;  // above ours; our turn comes
+    if (whose == Returned::kOurs) {
+      frame->reserved = present;
       compiler_barrier();
-      *word = frame->return_address;
+      *reinterpret_cast<uint64_t*>(frame->stack_slot) = frame->return_address;
       continue;
     }
     make_hole(frame);

@@ -143,7 +143,7 @@ void emit_return(Assembler& out, const Fragment& fragment, Address site) {
 Gate make_gate(Assembler& out, const Fragment& fragment, uint32_t gate) {
   while (out.offset() < gate + 8) out.bytes({0x90});
   uint32_t word = gate - static_cast<uint32_t>((out.here().value - out.offset() + gate) % 8);
-  Gate made{fragment.site_id, word, out.word_at(word), 0};
+  Gate made{fragment.client, fragment.site_id, word, out.word_at(word), 0};
   uint32_t shift = (gate - word) * 8;
   uint64_t distance = static_cast<uint32_t>(out.offset() - gate - sizeof kNop5);
   uint64_t jump = 0xe9 | distance << 8;  // jmp rel32
@@ -199,6 +199,12 @@ Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t
     }
   };
   emit_fragments(0);
+  if (plan.continues != Address()) {
+    out.jump(plan.continues);
+    if (out.out_of_reach()) return Error{"the trampolines of several controllers are out of each other's reach", ""};
+    result.code = out.take();
+    return result;
+  }
   result.displaced_begin = out.offset();
   for (size_t done = 0; done < plan.displaced;) {
     auto instruction = decode(original.subspan(done));

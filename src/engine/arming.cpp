@@ -1,0 +1,591 @@
+#include "engine/arming.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "abi/arena.h"
+#include "engine/breakpoints.h"
+#include "engine/dynamic_linker.h"
+#include "engine/exit_sites.h"
+#include "engine/memory_map.h"
+#include "engine/refusal.h"
+#include "engine/site_builder.h"
+
+namespace spile::engine {
+namespace {
+
+using Clock = Tracer::Clock;
+
+uint64_t nanoseconds(Clock::duration time) {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+}
+
+const Module* module_at(const AddressSpace& space, Address address) {
+  for (auto& [path, loaded] : space.modules) {
+    if (address >= loaded.module.lowest && address < loaded.module.highest) return &loaded.module;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// What is built for one address space and not written yet.
+struct Arming::Work {
+  SiteChange change;
+  std::vector<Told> told;
+  std::map<Address, std::pair<size_t, size_t>> told_of;  // of a coming site: first in `told`, and how many
+  std::multimap<Address, Address> foundations;           // as AddressSpace has them
+  uint64_t prepare_ns = 0, pause_ns = 0, total_pause_ns = 0;
+
+  void leave_alone(Address begin) {
+    auto found = told_of.find(begin);
+    if (found == told_of.end()) return;
+    for (size_t i = 0; i < found->second.second; i++) {
+      SiteOutcome& outcome = told[found->second.first + i].outcome;
+      outcome.mechanism = Mechanism::kRefused;
+      outcome.reason = "its text changed while it was being armed, or a goroutine stands in it; try again";
+    }
+  }
+  void distribute(Reports& reports) {
+    for (Told& each : told) reports[each.client].outcomes.push_back(std::move(each.outcome));
+    for (auto& [client, report] : reports) {
+      report.prepare_ns += prepare_ns;
+      report.pause_ns = std::max(report.pause_ns, pause_ns);
+      report.total_pause_ns += total_pause_ns;
+    }
+  }
+};
+
+// --- Clients and their requests ---
+
+Client& Arming::add_client() {
+  auto client = std::make_unique<Client>();
+  client->id = next_client_++;
+  return *(clients_[client->id] = std::move(client));
+}
+
+Client* Arming::find_client(ClientId id) {
+  auto found = clients_.find(id);
+  return found == clients_.end() ? nullptr : found->second.get();
+}
+
+bool Arming::follows(const Client& client, const AddressSpace& space) const {
+  return client.id == kOwnClient || std::any_of(space.users.begin(), space.users.end(), [&](const Process* process) {
+           return client.follows.contains(process->pid);
+         });
+}
+
+std::vector<Client*> Arming::clients_in(const AddressSpace& space) const {
+  std::vector<Client*> found;
+  for (auto& [id, client] : clients_) {
+    if (client->can_arm() && follows(*client, space)) found.push_back(client.get());
+  }
+  return found;
+}
+
+bool Arming::can_arm(const AddressSpace& space) const { return !clients_in(space).empty(); }
+
+SetupContext Arming::context(const Client& client) {
+  return {tracer_, client.image, client.geometry, client.arena_fd.get(), client.id};
+}
+
+void Arming::note_trouble(pid_t pid, const Error& error, const Client* client) {
+  tell_(client, {.kind = Event::Kind::kTrouble,
+                 .pid = pid,
+                 .message = error.hint.empty() ? error.message : error.message + " (" + error.hint + ")"});
+}
+
+// Nothing is armed that has not been looked through, each handler once.
+Result<void> Arming::check_handlers(Client& client, std::span<const SiteRequest> sites) {
+  if (client.image.unchecked) return {};
+  std::vector<HandlerEntry> fresh;
+  auto want = [&](uint32_t offset, bool registers) {
+    if (offset != 0 && client.checked.insert({offset, registers}).second) fresh.push_back({offset, registers});
+  };
+  for (const SiteRequest& site : sites) {
+    bool registers = site.flags & abi::kWantsRegisters;
+    want(site.enter_offset, registers);
+    if (site.kind == abi::SiteKind::kReturn) want(site.exit_offset, registers);
+  }
+  if (fresh.empty()) return {};
+  return native_architecture().check_handlers(client.image, fresh);
+}
+
+void Arming::keep_requests(Client& client, std::span<const SiteRequest> sites) {
+  std::map<std::string_view, std::vector<SiteRequest>> by_module;
+  for (const SiteRequest& site : sites) {
+    by_module[site.module_path].push_back(site);
+    if ((site.flags & abi::kSwitchable) && !site.enabled) client.switched_off.insert(site.site_id);
+  }
+  for (auto& [path, list] : by_module) {
+    client.requests[std::string(path)].push_back(std::make_shared<const std::vector<SiteRequest>>(std::move(list)));
+  }
+}
+
+Result<void> Arming::add_requests(Client& client, std::span<const SiteRequest> sites) {
+  // Steps of an unwinder (unwind_sites.h in session) can't take turns: their two handlers frame a call.
+  auto steps = [](const SiteRequest& site) { return site.in_turn && site.kind == abi::SiteKind::kReturn; };
+  if (std::any_of(sites.begin(), sites.end(), steps)) {
+    for (auto& [id, other] : clients_) {
+      if (other.get() != &client && other->walks_by_steps) {
+        return Error{"the program walks stacks by the steps of libunwind: only one spile can have return probes there",
+                     "end the other one, or leave out .return"};
+      }
+    }
+    client.walks_by_steps = true;
+  }
+  TRY_DO(check_handlers(client, sites));
+  keep_requests(client, sites);
+  return {};
+}
+
+void Arming::switch_sites(Client& client, std::span<const uint32_t> site_ids, bool on) {
+  std::set<Region*> regions;
+  for (auto& [pid, process] : tracer_.processes()) {
+    if (!process->space) continue;
+    for (auto& [id, each] : process->space->clients) {
+      for (auto& region : each.regions) regions.insert(region.get());
+    }
+  }
+  for (uint32_t id : site_ids) {
+    if (on) {
+      client.switched_off.erase(id);
+    } else {
+      client.switched_off.insert(id);
+    }
+    for (Region* region : regions) region->switch_site(client.id, id, on);
+  }
+}
+
+// What all share, as the dynamic linker's trap, is by our own client's arena and regions; a script without handlers for
+// processes has none so far.
+Result<void> Arming::ensure_own_arena() {
+  Client& own = *clients_.at(kOwnClient);
+  if (own.arena_fd) return {};
+  own.geometry = {.size = abi::kPageSize};
+  TRY(own.arena_fd, create_memory(kArenaName, own.geometry.size, false));
+  void* view = mmap(nullptr, own.geometry.size, PROT_READ | PROT_WRITE, MAP_SHARED, own.arena_fd.get(), 0);
+  if (view == MAP_FAILED) return Error::from_errno("map an arena", errno);
+  // Held until we end, by whatever; it stays mapped for that.
+  auto* alive = reinterpret_cast<pthread_mutex_t*>(static_cast<abi::ArenaHeader*>(view)->controller_futex);
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutex_init(alive, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+  pthread_mutex_lock(alive);
+  return {};
+}
+
+// Its memory is gone before we hear of its end.
+bool Arming::has_ended(pid_t pid) const {
+  if (!tracer_.find_process(pid)) return true;
+  auto map = MemoryMap::read(pid);
+  return !map.ok() || map->all().empty();
+}
+
+// --- Modules ---
+
+// Brings what we know of the modules up to date, asking for sites in those that a client has not seen before.
+void Arming::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module> present) {
+  std::map<std::string, LoadedModule> now;
+  for (Module& module : present) {
+    auto known = space.modules.find(module.path);
+    bool same = known != space.modules.end() && known->second.module.bias == module.bias &&
+                known->second.module.inode == module.inode;
+    for (auto& [id, client] : clients_) {
+      if (!client->resolve_module || !follows(*client, space)) continue;
+      if (!client->resolved.insert({module.device, module.inode}).second) continue;
+      std::vector<SiteRequest> more = client->resolve_module(pid, module);
+      if (auto added = add_requests(*client, more); !added.ok()) note_trouble(pid, added.error(), client.get());
+    }
+    if (!same) tell_(nullptr, {.kind = Event::Kind::kModuleLoaded, .pid = pid, .path = module.path});
+    std::string path = module.path;
+    LoadedModule loaded{std::move(module), {}};
+    if (same) loaded.lists_done = known->second.lists_done;
+    now.emplace(std::move(path), std::move(loaded));
+  }
+  for (auto& [path, old] : space.modules) {
+    auto left = now.find(path);
+    if (left != now.end() && left->second.module.bias == old.module.bias) continue;
+    tell_(nullptr, {.kind = Event::Kind::kModuleUnloaded, .pid = pid, .path = path});
+    auto was_there = [&](Address at) { return at >= old.module.lowest && at < old.module.highest; };
+    std::erase_if(space.sites, [&](const PatchedSite& site) { return was_there(site.begin); });
+    std::erase_if(space.retired, [&](const PatchedSite& site) { return was_there(site.begin); });
+    std::erase_if(space.reentries, was_there);
+  }
+  space.modules = std::move(now);
+}
+
+void Arming::describe_modules(AddressSpace& space, pid_t pid) {
+  std::vector<Module> modules;
+  for (Client* client : clients_in(space)) {
+    if (!client->describe_modules) continue;
+    if (modules.empty()) {
+      for (auto& [path, loaded] : space.modules) modules.push_back(loaded.module);
+    }
+    space.clients[client->id].module_map = client->describe_modules(pid, modules);
+  }
+  write_module_maps(space);
+}
+
+void Arming::write_module_maps(AddressSpace& space) {
+  for (auto& [id, client] : space.clients) {
+    if (client.process_table.size() == 0 || client.module_map == 0) continue;
+    (void)space.memory.write_value(client.process_table.begin + offsetof(abi::ProcessTable, module_map), client.module_map);
+  }
+}
+
+void Arming::watch_linker(AddressSpace& space, pid_t pid, std::vector<PatchedSite>& sites) {
+  if (std::exchange(space.linker_sought, true)) return;
+  std::vector<Module> modules;
+  for (auto& [path, loaded] : space.modules) modules.push_back(loaded.module);
+  const Module* linker = find_linker(pid, modules);
+  if (!linker) return;  // a static program
+  auto watch = [&]() -> Result<void> {
+    SetupContext own = context(*clients_.at(kOwnClient));
+    TRY(Address function, find_dynamic_symbol(space.memory, *linker, "_dl_debug_state"));
+    TRY(auto region, region_for(own, space, *linker, 1, 256 + breakpoint_room()));
+    TRY(PatchedSite site, build_linker_trap(space, function, *region, &space.linker_trap));
+    // Refused where the program handles SIGTRAP itself.
+    (void)guard_linker_trap(own, space, *region);
+    space.linker_site = site.begin;
+    sites.push_back(site);
+    return {};
+  };
+  if (auto watched = watch(); !watched.ok() && !has_ended(pid)) {
+    note_trouble(pid, std::move(watched).error().within("libraries loaded later will not be probed"));
+  }
+}
+
+// --- Sites ---
+
+// Breakpoints that can't be guarded against our own death are not set.
+Result<void> Arming::guard(AddressSpace& space, const Module& module, BuiltSites& built) {
+  auto is_breakpoint = [](const PatchedSite& site) { return site.is_breakpoint(); };
+  if (std::none_of(built.sites.begin(), built.sites.end(), is_breakpoint)) return {};
+  SetupContext own = context(*clients_.at(kOwnClient));
+  TRY(auto region, region_for(own, space, module, 0, breakpoint_room()));
+  auto guarded = guard_breakpoints(own, space, *region, built.sites);
+  if (guarded.ok()) return {};
+  for (size_t i = built.sites.size(); i-- > 0;) {
+    if (!is_breakpoint(built.sites[i])) continue;
+    for (uint32_t n = 0; n < built.outcome_count[i]; n++) {
+      SiteOutcome& outcome = built.outcomes[built.first_outcome[i] + n];
+      outcome.mechanism = Mechanism::kRefused;
+      outcome.reason = guarded.error().message;
+    }
+    auto drop = [&](auto& vector) { vector.erase(vector.begin() + static_cast<int64_t>(i)); };
+    drop(built.sites);
+    drop(built.first_outcome);
+    drop(built.outcome_count);
+  }
+  return {};
+}
+
+// uses: all that are to be served by what is built; those from fresh_from on are new, and told of. leaving: taken out when
+// it is written. An error, and nothing is built, where a use that is not new would be refused.
+Result<void> Arming::build(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> uses,
+                           size_t fresh_from, std::span<const PatchedSite> leaving, Work& work, ClientId without) {
+  // Mostly all are one list's, as it is; else they are copied, each client's in its order.
+  std::vector<SiteRequest> requests;
+  std::vector<ClientId> clients;
+  std::vector<uint32_t> order;
+  BuildOrder wanted;
+  const std::vector<SiteRequest>& first = *space.placed[uses.front().list].list;
+  bool whole = fresh_from == 0 && uses.size() == first.size() &&
+               std::all_of(uses.begin(), uses.end(), [&](SiteUse use) { return use.list == uses.front().list; });
+  if (whole) {
+    wanted = {first, {}, space.client_of(uses.front())};
+  } else {
+    for (uint32_t i = 0; i < uses.size(); i++) order.push_back(i);
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return std::tuple(space.client_of(uses[a]), uses[a]) < std::tuple(space.client_of(uses[b]), uses[b]);
+    });
+    for (uint32_t i : order) {
+      requests.push_back(space.request(uses[i]));
+      clients.push_back(space.client_of(uses[i]));
+    }
+    wanted = {requests, clients, kOwnClient};
+  }
+  auto use_of = [&](uint32_t request) { return whole ? request : order[request]; };
+
+  std::vector<PatchedSite> former(leaving.begin(), leaving.end());
+  for (PatchedSite& site : former) {
+    for (auto& [id, client] : space.clients) {
+      for (auto& region : client.regions) {
+        if (region->contains(site.trampoline) && (region.use_count() > 1 || id == without)) site.keeps_stub = false;
+      }
+    }
+  }
+  std::vector<PatchedSite> rest;
+  std::span<const PatchedSite> standing = space.sites;
+  if (!leaving.empty()) {
+    std::set<Address> gone;
+    for (const PatchedSite& site : leaving) gone.insert(site.begin);
+    rest = space.sites;
+    std::erase_if(rest, [&](const PatchedSite& site) { return gone.contains(site.begin); });
+    standing = rest;
+  }
+  auto source = [&](ClientId client, uint64_t count, uint64_t room) {
+    SetupContext setup = context(*clients_.at(client));
+    return region_for(setup, space, module, count, room);
+  };
+  auto stubs = [&](ClientId client, Region& region, std::span<const PunRange> ranges, Address target) {
+    SetupContext setup = context(*clients_.at(client));
+    return place_stub(setup, space, region, ranges, target);
+  };
+  TRY(BuiltSites built, build_sites(space, pid, module, wanted, {standing, former, space.reentries}, source, stubs));
+  for (auto& [id, client] : clients_) {
+    auto mine = space.clients.find(id);
+    if (mine == space.clients.end()) continue;
+    for (uint32_t site : client->switched_off) {
+      for (auto& [other, each] : space.clients) {
+        for (auto& region : each.regions) region->switch_site(id, site, false);
+      }
+    }
+  }
+  TRY_DO(guard(space, module, built));
+  for (const BuiltOutcome& outcome : built.outcomes) {
+    if (outcome.mechanism != Mechanism::kRefused || use_of(outcome.request) >= fresh_from) continue;
+    std::map<Address, Address> never;
+    for (const PatchedSite& site : built.sites) never[site.begin] = site.trampoline;
+    for (auto& [id, client] : space.clients) {
+      for (auto& region : client.regions) region->strike_from_journal(never);
+    }
+    return Error{"there is no room beside the probes of others", ""};
+  }
+
+  uint32_t first_use = static_cast<uint32_t>(space.uses.size());
+  size_t first_told = work.told.size();
+  std::vector<size_t> told_before;  // fresh ones among the outcomes before each
+  for (const BuiltOutcome& outcome : built.outcomes) {
+    SiteUse use = uses[use_of(outcome.request)];
+    told_before.push_back(work.told.size() - first_told);
+    space.uses.push_back(use);
+    bool told = use_of(outcome.request) >= fresh_from && space.request(use).kind != abi::SiteKind::kRoom;
+    if (told) work.told.push_back({space.client_of(use), outcome});
+  }
+  told_before.push_back(work.told.size() - first_told);
+  for (PatchedSite& site : built.sites) {
+    size_t from = told_before[site.first_use], to = told_before[site.first_use + site.use_count];
+    work.told_of[site.begin] = {first_told + from, to - from};
+    site.first_use += first_use;
+    work.change.coming.push_back(site);
+  }
+  work.foundations.merge(built.foundations);
+  work.change.leaving.insert(work.change.leaving.end(), leaving.begin(), leaving.end());
+  return {};
+}
+
+Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& loaded, Work& work) {
+  Module& module = loaded.module;
+  for (Client* client : clients_in(space)) {
+    auto wanted = client->requests.find(module.path);
+    if (wanted == client->requests.end() || loaded.lists_done[client->id] == wanted->second.size()) continue;
+    // It sees what the one before gets there.
+    bool others = std::any_of(work.change.coming.begin(), work.change.coming.end(), [&](const PatchedSite& site) {
+      return site.begin >= module.lowest && site.begin < module.highest && site.begin != space.linker_site;
+    });
+    if (others) TRY_DO(apply(space, work));
+    if (module.goroutine == 0) module.goroutine = find_goroutine_offset(space, module);
+    size_t& done = loaded.lists_done[client->id];
+    std::vector<SiteUse> fresh;
+    for (; done < wanted->second.size(); done++) {
+      RequestList list = wanted->second[done];
+      for (const SiteRequest& request : *list) {
+        if (request.goroutine_list != FileAddress()) module.goroutines = Address(request.goroutine_list.value + module.bias);
+      }
+      if (auto placed = place_exits(space, pid, module, *list)) {
+        list = std::make_shared<const std::vector<SiteRequest>>(std::move(placed->sites));
+        for (SiteOutcome& refused : placed->refused) work.told.push_back({client->id, std::move(refused)});
+      }
+      uint32_t number = static_cast<uint32_t>(space.placed.size());
+      space.placed.push_back({client->id, list});
+      for (uint32_t i = 0; i < list->size(); i++) fresh.push_back({number, i});
+    }
+    if (fresh.empty()) continue;
+    // What other clients have there, or this one has armed before, is built anew together with it.
+    std::vector<PatchedSite> leaving;
+    if (!space.sites.empty()) {
+      std::vector<SiteRequest> requests;
+      for (SiteUse use : fresh) requests.push_back(space.request(use));
+      leaving = find_conflicts(space, module, requests);
+    }
+    if (leaving.empty()) {
+      TRY_DO(build(space, pid, module, fresh, 0, {}, work));
+      continue;
+    }
+    std::set<SiteUse> present;
+    for (const PatchedSite& site : leaving) {
+      for (SiteUse use : space.uses_of(site)) present.insert(use);
+    }
+    std::vector<SiteUse> all(present.begin(), present.end());
+    all.insert(all.end(), fresh.begin(), fresh.end());
+    // Written together with what other modules get: unwinders are ready when the first return is pending.
+    if (!build(space, pid, module, all, present.size(), leaving, work).ok()) {
+      TRY_DO(build(space, pid, module, fresh, 0, {}, work));
+    }
+  }
+  return {};
+}
+
+bool Arming::lacks_sites(const AddressSpace& space) const {
+  if (space.refused) return false;
+  for (Client* client : clients_in(space)) {
+    if (space.modules.empty()) return true;  // it has not been looked at yet
+    for (auto& [path, loaded] : space.modules) {
+      auto wanted = client->requests.find(path);
+      auto done = loaded.lists_done.find(client->id);
+      if (wanted != client->requests.end() && wanted->second.size() > (done == loaded.lists_done.end() ? 0 : done->second)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+Result<void> Arming::arm_space(AddressSpace& space, Reports& reports) {
+  if (space.users.empty()) return {};
+  space.changing++;
+  auto armed = build_and_apply(space, reports);
+  space.changing--;
+  space.refused = !armed.ok();
+  return armed;
+}
+
+Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
+  std::vector<Client*> here = clients_in(space);
+  if (here.empty()) return {};
+  auto start = Clock::now();
+  pid_t pid = space.users.front()->pid;
+  TRY(MemoryMap map, MemoryMap::read(pid));
+  refresh_modules(space, pid, find_modules(pid, map, space.memory));
+  TRY_DO(ensure_own_arena());
+  SetupContext own = context(*clients_.at(kOwnClient));
+  TRY_DO(map_arena(own, space));
+  here = clients_in(space);
+  for (Client* client : here) {
+    SetupContext setup = context(*client);
+    TRY_DO(map_arena(setup, space));
+    reports[client->id];
+  }
+  describe_modules(space, pid);
+
+  Work work;
+  watch_linker(space, pid, work.change.coming);
+  auto arm_all = [&]() -> Result<void> {
+    for (auto& [path, loaded] : space.modules) TRY_DO(arm_module(space, pid, loaded, work));
+    work.prepare_ns = nanoseconds(Clock::now() - start) - work.total_pause_ns;
+    return apply(space, work);
+  };
+  auto armed = arm_all();
+  work.distribute(reports);
+  return armed;
+}
+
+// In portions, so that the target never stands still for long, but for what replaces something. Sites with return probes
+// come last: what an unwinder needs is armed before any return is pending. Short jumps come after what they lead to.
+Result<void> Arming::apply(AddressSpace& space, Work& work) {
+  constexpr size_t kPortion = 8192;
+  SiteChange change = std::exchange(work.change, {});
+  std::multimap<Address, Address> foundations = std::exchange(work.foundations, {});
+  std::vector<PatchedSite>& sites = change.coming;
+  auto by_begin = [](const PatchedSite& a, const PatchedSite& b) { return a.begin < b.begin; };
+  if (!change.leaving.empty()) {
+    std::sort(sites.begin(), sites.end(), by_begin);
+    std::sort(change.leaving.begin(), change.leaving.end(), by_begin);
+    TRY_DO(apply_portion(space, std::move(change), work).first);
+    space.foundations.merge(foundations);
+    return {};
+  }
+  auto turn = [&](const PatchedSite& site) { return 2 * site.returns + foundations.contains(site.begin); };
+  std::sort(sites.begin(), sites.end(), [&](const PatchedSite& a, const PatchedSite& b) {
+    return std::make_tuple(turn(a), a.begin) < std::make_tuple(turn(b), b.begin);
+  });
+  std::set<Address> missing;
+  auto lacks_foundation = [&](const PatchedSite& site) {
+    auto [first, last] = foundations.equal_range(site.begin);
+    return std::any_of(first, last, [&](const auto& pair) { return missing.contains(pair.second); });
+  };
+  for (size_t first = 0; first < sites.size();) {
+    SiteChange portion;
+    size_t end = first;
+    for (; end < sites.size() && end - first < kPortion && turn(sites[end]) == turn(sites[first]); end++) {
+      if (lacks_foundation(sites[end])) {
+        missing.insert(sites[end].begin);
+        work.leave_alone(sites[end].begin);
+      } else {
+        portion.coming.push_back(sites[end]);
+      }
+    }
+    auto [applied, left] = apply_portion(space, std::move(portion), work);
+    TRY_DO(applied);
+    missing.merge(left);
+    first = end;
+  }
+  std::erase_if(foundations, [&](const auto& pair) { return missing.contains(pair.first); });
+  space.foundations.merge(foundations);
+  return {};
+}
+
+// Also the begins of sites that were left alone.
+std::pair<Result<void>, std::set<Address>> Arming::apply_portion(AddressSpace& space, SiteChange change, Work& work) {
+  auto applied = apply_change(tracer_, space, std::move(change), patience_ms_);
+  if (!applied.ok()) return {std::move(applied).error(), {}};
+  work.pause_ns = std::max(work.pause_ns, applied->pause_ns);
+  work.total_pause_ns += applied->pause_ns;
+  for (Address begin : applied->left_alone) work.leave_alone(begin);
+  return {Result<void>(), std::move(applied->left_alone)};
+}
+
+Result<void> Arming::drop_client(AddressSpace& space, Client& client) {
+  if (!space.clients.contains(client.id) || space.users.empty()) return {};
+  space.changing++;
+  auto drop = [&]() -> Result<void> {
+    // What unwinders need goes last, when no return is pending any more, nor can be.
+    TRY_DO(rebuild_without(space, client, false));
+    TRY_DO(drain_client(tracer_, space, client.id, patience_ms_));
+    TRY_DO(rebuild_without(space, client, true));
+    for (auto& [path, loaded] : space.modules) loaded.lists_done.erase(client.id);
+    return remove_client(tracer_, space, client.id, patience_ms_);
+  };
+  auto dropped = drop();
+  space.changing--;
+  return dropped;
+}
+
+// Sites that serve the client, all or only those not called in turn, are built anew for the others that they serve.
+Result<void> Arming::rebuild_without(AddressSpace& space, Client& client, bool in_turn) {
+  auto goes = [&](SiteUse use) { return space.client_of(use) == client.id && (in_turn || !space.request(use).in_turn); };
+  pid_t pid = space.users.front()->pid;
+  std::map<const Module*, std::vector<PatchedSite>> by_module;
+  for (PatchedSite& site : find_sites(space, goes, in_turn ? &space.clients.at(client.id) : nullptr)) {
+    if (const Module* module = module_at(space, site.begin)) by_module[module].push_back(std::move(site));
+  }
+  Work work;
+  Result<void> result;
+  for (auto& [module, leaving] : by_module) {
+    std::set<SiteUse> others;
+    for (const PatchedSite& site : leaving) {
+      for (SiteUse use : space.uses_of(site)) {
+        if (!goes(use)) others.insert(use);
+      }
+    }
+    std::vector<SiteUse> staying(others.begin(), others.end());
+    auto built = staying.empty() ? Result<void>() : build(space, pid, *module, staying, staying.size(), leaving, work, client.id);
+    if (staying.empty()) work.change.leaving.insert(work.change.leaving.end(), leaving.begin(), leaving.end());
+    if (!built.ok()) result = std::move(built).error();
+  }
+  if (!result.ok()) return result;
+  return apply(space, work);
+}
+
+}  // namespace spile::engine

@@ -1,0 +1,85 @@
+#pragma once
+// Brings requests of all clients into address spaces: asks for those of modules that nobody has seen before, lays out and
+// builds sites, writes them.
+
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "engine/client.h"
+#include "engine/site_change.h"
+#include "engine/space_setup.h"
+#include "engine/tracer.h"
+
+namespace spile::engine {
+
+using Reports = std::map<ClientId, ArmReport>;
+
+class Arming {
+ public:
+  // tell: of an event, whom it concerns; nullptr: all that follow its process.
+  using Tell = std::function<void(const Client* client, Event event)>;
+  Arming(Tracer& tracer, uint64_t stop_patience_ms, Tell tell)
+      : tracer_(tracer), patience_ms_(stop_patience_ms), tell_(std::move(tell)) {}
+
+  // Our own has kOwnClient.
+  Client& add_client();
+  Client* find_client(ClientId id);
+  void forget_client(ClientId id) { clients_.erase(id); }
+  void forget_guests() {
+    std::erase_if(clients_, [](const auto& client) { return client.first != kOwnClient; });
+  }
+  const std::map<ClientId, std::unique_ptr<Client>>& clients() const { return clients_; }
+  bool follows(const Client& client, const AddressSpace& space) const;
+
+  // Refuses handlers that could do harm. Requests are kept for what is loaded later.
+  Result<void> add_requests(Client& client, std::span<const SiteRequest> sites);
+  // Somebody has something to arm, or may have.
+  bool can_arm(const AddressSpace& space) const;
+
+  // There is something to arm there that has not been.
+  bool lacks_sites(const AddressSpace& space) const;
+  // Arms what is not yet armed there. reports: added to.
+  Result<void> arm_space(AddressSpace& space, Reports& reports);
+  // Takes one client's sites out of a space where others stay, and unmaps what it has there.
+  Result<void> drop_client(AddressSpace& space, Client& client);
+
+  void switch_sites(Client& client, std::span<const uint32_t> site_ids, bool on);
+  // Into the process tables, after these were wiped or the maps have changed.
+  void write_module_maps(AddressSpace& space);
+  bool has_ended(pid_t pid) const;
+  void note_trouble(pid_t pid, const Error& error, const Client* client = nullptr);
+
+ private:
+  struct Told {
+    ClientId client;
+    SiteOutcome outcome;
+  };
+  struct Work;
+
+  std::vector<Client*> clients_in(const AddressSpace& space) const;
+  Result<void> ensure_own_arena();
+  Result<void> check_handlers(Client& client, std::span<const SiteRequest> sites);
+  void keep_requests(Client& client, std::span<const SiteRequest> sites);
+  SetupContext context(const Client& client);
+  void refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module> present);
+  void describe_modules(AddressSpace& space, pid_t pid);
+  void watch_linker(AddressSpace& space, pid_t pid, std::vector<PatchedSite>& sites);
+  Result<void> build_and_apply(AddressSpace& space, Reports& reports);
+  Result<void> arm_module(AddressSpace& space, pid_t pid, LoadedModule& loaded, Work& work);
+  Result<void> build(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> uses, size_t fresh_from,
+                     std::span<const PatchedSite> leaving, Work& work, ClientId without = ~kOwnClient);
+  Result<void> guard(AddressSpace& space, const Module& module, BuiltSites& built);
+  Result<void> rebuild_without(AddressSpace& space, Client& client, bool in_turn);
+  Result<void> apply(AddressSpace& space, Work& work);
+  std::pair<Result<void>, std::set<Address>> apply_portion(AddressSpace& space, SiteChange change, Work& work);
+
+  Tracer& tracer_;
+  uint64_t patience_ms_;
+  Tell tell_;
+  std::map<ClientId, std::unique_ptr<Client>> clients_;
+  ClientId next_client_ = kOwnClient;
+  abi::CodeImage no_image_;
+};
+
+}  // namespace spile::engine

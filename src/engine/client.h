@@ -1,0 +1,33 @@
+#pragma once
+// Whose handlers the engine arms: this controller's own, or a guest's, which is another controller that found the
+// process traced by us. Each has handlers, an arena and requests of its own; text, stops and sites are shared.
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/address_space.h"
+
+namespace spile::engine {
+
+struct Client {
+  ClientId id = kOwnClient;
+  abi::CodeImage image;
+  ArenaGeometry geometry;
+  UniqueFd arena_fd;
+  ModuleResolver resolve_module;
+  ModuleDescriber describe_modules;
+
+  std::map<std::string, std::vector<RequestList>> requests;  // by module path
+  std::set<std::pair<uint64_t, uint64_t>> resolved;          // device and inode of modules asked about
+  std::set<std::pair<uint32_t, bool>> checked;               // handlers: offset, and whether it takes registers
+  std::set<uint32_t> switched_off;                           // sites, by switch_sites or from the start
+  bool walks_by_steps = false;                               // has handlers for the steps of libunwind
+  std::set<pid_t> follows;                                   // of a guest; our own are all that we trace
+
+  bool can_arm() const { return arena_fd && (!requests.empty() || resolve_module); }
+};
+
+}  // namespace spile::engine

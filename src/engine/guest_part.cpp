@@ -1,0 +1,127 @@
+#include "engine/guest_part.h"
+
+#include <fmt/format.h>
+
+#include "engine/memory_map.h"
+#include "engine/target_memory.h"
+
+namespace spile::engine {
+namespace {
+
+// The tracing spile may have much to do before it answers.
+constexpr int kAnswerLimitMs = 60'000;
+
+}  // namespace
+
+Result<std::unique_ptr<GuestPart>> GuestPart::create(const EngineOptions& options, pid_t tracer, GuestChannel channel) {
+  std::unique_ptr<GuestPart> part(new GuestPart(options, tracer));
+  part->channel_ = std::move(channel);
+  MessageWriter hello;
+  hello.put(kGuestProtocol, static_cast<bool>(options.resolve_module), static_cast<bool>(options.describe_modules));
+  TRY_DO(part->ask(GuestMessage::kHello, hello));
+  return part;
+}
+
+Result<std::vector<uint8_t>> GuestPart::ask(GuestMessage question, const MessageWriter& what, int descriptor) {
+  bool sent = channel_.send(question, what.bytes, descriptor);
+  while (sent && channel_.is_readable(kAnswerLimitMs)) {
+    auto message = channel_.receive();
+    if (!message) break;
+    if (message->type == GuestMessage::kDone) return std::move(message->bytes);
+    if (message->type == GuestMessage::kFailed) {
+      Error error;
+      MessageReader(message->bytes).take(error.message, error.hint);
+      return error;
+    }
+    take(std::move(*message));
+  }
+  channel_.close();
+  return Error{fmt::format("the spile that traces it (process {}) does not answer", tracer_), ""};
+}
+
+// What comes unasked.
+void GuestPart::take(ReceivedMessage message) {
+  MessageReader reader(message.bytes);
+  MessageWriter answer;
+  pid_t pid = 0;
+  if (message.type == GuestMessage::kEvent) {
+    Event event{};
+    if (!reader.take(event)) return channel_.close();
+    if (event.kind == Event::Kind::kProcessStarted) processes_.insert(event.pid);
+    if (event.kind == Event::Kind::kProcessExited) processes_.erase(event.pid);
+    events_.push_back(std::move(event));
+  } else if (message.type == GuestMessage::kResolve) {
+    Module module;
+    if (!reader.take(pid, module) || !options_.resolve_module) return channel_.close();
+    answer.put(options_.resolve_module(pid, module));
+    channel_.send(GuestMessage::kResolved, answer.bytes);
+  } else if (message.type == GuestMessage::kDescribe) {
+    std::vector<Module> modules;
+    if (!reader.take(pid, modules) || !options_.describe_modules) return channel_.close();
+    answer.put(options_.describe_modules(pid, modules));
+    channel_.send(GuestMessage::kDescribed, answer.bytes);
+  } else {
+    channel_.close();
+  }
+}
+
+Result<void> GuestPart::use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) {
+  MessageWriter what;
+  what.put(image, geometry);
+  TRY_DO(ask(GuestMessage::kImage, what, arena.get()));
+  return {};
+}
+
+Result<void> GuestPart::attach(pid_t pid) {
+  MessageWriter what;
+  what.put(pid);
+  TRY(auto answer, ask(GuestMessage::kFollow, what));
+  std::vector<pid_t> followed;
+  if (!MessageReader(answer).take(followed)) return Error{"the spile that traces it says nonsense", ""};
+  processes_.insert(followed.begin(), followed.end());
+  return {};
+}
+
+Result<std::vector<Module>> GuestPart::modules(pid_t pid) {
+  if (!processes_.contains(pid)) return Error{fmt::format("process {} is not traced", pid), ""};
+  TRY(TargetMemory memory, TargetMemory::open(pid));
+  TRY(MemoryMap map, MemoryMap::read(pid));
+  return find_modules(pid, map, memory);
+}
+
+Result<ArmReport> GuestPart::arm(std::span<const SiteRequest> sites) {
+  MessageWriter what;
+  what.put(std::vector<SiteRequest>(sites.begin(), sites.end()));
+  TRY(auto answer, ask(GuestMessage::kArm, what));
+  ArmReport report;
+  if (!MessageReader(answer).take(report)) return Error{"the spile that traces it says nonsense", ""};
+  return report;
+}
+
+void GuestPart::switch_sites(std::span<const uint32_t> site_ids, bool on) {
+  MessageWriter what;
+  what.put(std::vector<uint32_t>(site_ids.begin(), site_ids.end()), on);
+  channel_.send(GuestMessage::kSwitch, what.bytes);
+}
+
+Result<void> GuestPart::disarm() {
+  if (is_lost()) return {};
+  auto left = ask(GuestMessage::kLeave, {});
+  channel_.close();
+  processes_.clear();
+  if (!left.ok()) return std::move(left).error();
+  return {};
+}
+
+Result<std::vector<Event>> GuestPart::poll(int timeout_ms) {
+  if (!events_.empty()) timeout_ms = 0;
+  while (channel_.is_readable(timeout_ms)) {
+    timeout_ms = 0;
+    auto message = channel_.receive();
+    if (!message) break;
+    take(std::move(*message));
+  }
+  return std::exchange(events_, {});
+}
+
+}  // namespace spile::engine

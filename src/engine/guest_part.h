@@ -1,0 +1,45 @@
+#pragma once
+// Probes in processes that another spile traces, which does the work (guest_host.h).
+
+#include <memory>
+#include <set>
+
+#include "engine/engine_part.h"
+#include "engine/guest_channel.h"
+
+namespace spile::engine {
+
+class GuestPart final : public EnginePart {
+ public:
+  // channel: to the tracer, as TracerPid names it. An error: it does not serve us.
+  static Result<std::unique_ptr<GuestPart>> create(const EngineOptions& options, pid_t tracer, GuestChannel channel);
+
+  Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) override;
+  Result<void> attach(pid_t pid) override;
+  std::vector<pid_t> processes() const override { return {processes_.begin(), processes_.end()}; }
+  Result<std::vector<Module>> modules(pid_t pid) override;
+  Result<ArmReport> arm(std::span<const SiteRequest> sites) override;
+  void switch_sites(std::span<const uint32_t> site_ids, bool on) override;
+  Result<void> disarm() override;
+  Result<void> detach() override { return disarm(); }
+  int wait_fd() const override { return channel_.fd(); }
+  Result<std::vector<Event>> poll(int timeout_ms) override;
+
+  // The tracing spile has ended, or has dropped us.
+  bool is_lost() const { return !channel_.is_open(); }
+  pid_t tracer() const { return tracer_; }
+
+ private:
+  GuestPart(const EngineOptions& options, pid_t tracer) : options_(options), tracer_(tracer) {}
+  // The answer's fields.
+  Result<std::vector<uint8_t>> ask(GuestMessage question, const MessageWriter& what, int descriptor = -1);
+  void take(ReceivedMessage message);
+
+  const EngineOptions& options_;
+  pid_t tracer_;
+  GuestChannel channel_;
+  std::set<pid_t> processes_;
+  std::vector<Event> events_;
+};
+
+}  // namespace spile::engine

@@ -1,0 +1,646 @@
+// The part that traces. The engine's one readable page: what happens when. The parts: tracer (stops), arming (requests and sites), space_setup
+// (mappings), site_builder (trampolines), text_patcher (text), dynamic_linker (libraries), removal (everything out again).
+
+#include "engine/engine_part.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <tuple>
+
+#include "abi/arena.h"
+#include "engine/address_space.h"
+#include "engine/arming.h"
+#include "engine/guest_host.h"
+#include "engine/launcher.h"
+#include "engine/memory_map.h"
+#include "engine/refusal.h"
+#include "engine/removal.h"
+#include "engine/text_patcher.h"
+#include "engine/thread_identities.h"
+#include "engine/tracer.h"
+
+namespace spile::engine {
+namespace {
+
+// Something that a stop asks for and that needs more than the stopped thread's registers: done by poll, while a hold
+// keeps the thread.
+struct Work {
+  enum Kind { kExec, kFork, kLibraries } kind;
+  pid_t pid;  // of the process (kFork: of the child)
+  pid_t tid;  // the held thread
+  bool anew = false;  // kFork: its copy of what we put into its parent may be part of it
+};
+
+class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
+ public:
+  explicit TracingPartImpl(EngineOptions options) : options_(std::move(options)) {}
+  ~TracingPartImpl() override;
+  Result<void> start();
+
+  Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) override;
+  Result<pid_t> launch(const LaunchOptions& options) override;
+  Result<void> attach(pid_t pid) override;
+  void resume_all() override;
+  std::vector<pid_t> processes() const override;
+  Result<std::vector<Module>> modules(pid_t pid) override;
+  Result<ArmReport> arm(std::span<const SiteRequest> sites) override;
+  void switch_sites(std::span<const uint32_t> site_ids, bool on) override;
+  Result<void> disarm() override;
+  Result<void> detach() override;
+  int wait_fd() const override { return host_ ? host_->wait_fd() : tracer_->wait_fd(); }
+  Result<std::vector<Event>> poll(int timeout_ms) override;
+
+ private:
+  Client& add_guest() override { return arming_->add_client(); }
+  Result<std::vector<pid_t>> follow(Client& guest, pid_t pid) override;
+  Result<ArmReport> arm_for(Client& client, std::span<const SiteRequest> sites) override;
+  void switch_for(Client& client, std::span<const uint32_t> site_ids, bool on) override {
+    arming_->switch_sites(client, site_ids, on);
+  }
+  Result<void> drop_guest(Client& guest) override;
+  void start_hosting();
+
+  void process_forked(Thread& parent, Process& child, bool shares_memory) override;
+  void process_executed(Process& process) override;
+  void process_exited(Process& process, int status) override;
+  void stranger_exited(pid_t pid, int status) override;
+  void signal_arrived(Thread& thread) override;
+  void thread_stopped(Thread& thread) override;
+  void thread_born(Thread& parent, Thread& thread) override;
+  void thread_ending(Thread& thread) override { watch(ThreadChange::Kind::kThreadEnding, thread.process->pid, thread.tid); }
+  void thread_ended(Thread& thread) override {
+    if (thread.process->space) bury_thread(*thread.process->space, thread.tid);
+    watch(ThreadChange::Kind::kThreadEnded, thread.process->pid, thread.tid);
+  }
+  void system_call_stopped(Thread& thread) override;
+  void watch(ThreadChange::Kind kind, pid_t pid, pid_t tid) {
+    if (options_.watch_threads) options_.watch_threads({.kind = kind, .pid = pid, .tid = tid});
+  }
+
+  void perform_works();
+  void leave_space(Process& process);
+  void finish_fork(const Work& work);
+  void finish_exec(const Work& work);
+  void finish_libraries(const Work& work);
+  void release_hold(pid_t tid);
+  bool redirect_fault(Thread& thread);
+  Result<ArmReport> arm_client(Client& client);
+
+  void note(Event event) { events_.push_back(std::move(event)); }
+  void tell(const Client* client, Event event);
+  void tell_armed(pid_t pid, Reports& reports);
+
+  EngineOptions options_;
+  std::unique_ptr<Tracer> tracer_;
+  std::unique_ptr<Arming> arming_;
+  Client* own_ = nullptr;
+  std::unique_ptr<GuestHost> host_;
+  std::set<pid_t> waiting_;                                   // launched, until resume_all
+  std::deque<Work> works_;
+  std::vector<Event> events_;
+};
+
+TracingPartImpl::~TracingPartImpl() {
+  if (tracer_) (void)detach();
+  tracer_.reset();
+}
+
+Result<void> TracingPartImpl::start() {
+  TRY(tracer_, Tracer::create(*this, {.ends = static_cast<bool>(options_.watch_threads), .system_calls = options_.watch_system_calls}));
+  auto tell_event = [this](const Client* client, Event event) { tell(client, std::move(event)); };
+  arming_ = std::make_unique<Arming>(*tracer_, options_.stop_patience_ms, tell_event);
+  own_ = &arming_->add_client();
+  own_->resolve_module = options_.resolve_module;
+  own_->describe_modules = options_.describe_modules;
+  return {};
+}
+
+Result<void> TracingPartImpl::use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) {
+  CHECK(own_->image.bytes.empty());
+  own_->image = image;
+  own_->geometry = geometry;
+  own_->arena_fd = std::move(arena);
+  return {};
+}
+
+// --- Guests ---
+
+// Where it can't be done, there are none: the name is taken by somebody.
+void TracingPartImpl::start_hosting() {
+  if (host_) return;
+  auto started = GuestHost::start(*this);
+  if (!started.ok()) return;
+  host_ = std::move(started).value();
+  host_->watch(tracer_->wait_fd());
+}
+
+Result<std::vector<pid_t>> TracingPartImpl::follow(Client& guest, pid_t pid) {
+  perform_works();
+  if (!tracer_->find_process(pid)) return Error{fmt::format("process {} has ended", pid), ""};
+  guest.follows.insert(pid);
+  return std::vector<pid_t>{pid};
+}
+
+Result<ArmReport> TracingPartImpl::arm_for(Client& client, std::span<const SiteRequest> sites) {
+  if (!client.arena_fd) return Error{"arm: no image was set", ""};
+  perform_works();
+  TRY_DO(arming_->add_requests(client, sites));
+  return arm_client(client);
+}
+
+Result<void> TracingPartImpl::drop_guest(Client& guest) {
+  guest.requests.clear();
+  guest.resolve_module = nullptr;
+  guest.describe_modules = nullptr;
+  perform_works();
+  Result<void> result;
+  std::set<pid_t> seen;
+  while (Process* process = tracer_->first_process_not_in(seen)) {
+    pid_t pid = process->pid;
+    seen.insert(pid);
+    if (!process->space || !process->space->memory.is_open()) continue;
+    std::shared_ptr<AddressSpace> space = process->space;
+    auto dropped = arming_->drop_client(*space, guest);
+    if (!dropped.ok() && tracer_->find_process(pid)) {
+      result = std::move(dropped).error().within(fmt::format("process {}", pid));
+    }
+    perform_works();
+  }
+  guest.follows.clear();
+  // What it still has somewhere is its.
+  if (result.ok()) arming_->forget_client(guest.id);
+  return result;
+}
+
+Result<pid_t> TracingPartImpl::launch(const LaunchOptions& options) {
+  TRY(Launcher launcher, Launcher::start(options));
+  pid_t pid = launcher.pid();
+  auto process = tracer_->seize_child(pid);
+  if (!process.ok()) {
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+    return std::move(process).error();
+  }
+  start_hosting();
+  waiting_.insert(pid);
+  launcher.go();
+  if (auto failure = launcher.failure()) {
+    while (tracer_->find_process(pid)) tracer_->pump(100);
+    waiting_.erase(pid);
+    std::erase_if(events_, [&](const Event& event) { return event.pid == pid; });
+    return *failure;
+  }
+  // The exec event is on its way: process_executed holds the thread for us.
+  auto arrived = [&] {
+    return std::any_of(works_.begin(), works_.end(),
+                       [&](const Work& work) { return work.kind == Work::kExec && work.pid == pid; });
+  };
+  while (tracer_->find_process(pid) && !arrived()) tracer_->pump(100);
+  perform_works();
+  if (!tracer_->find_process(pid))
+    return Error{fmt::format("{} ended before its first instruction", options.arguments[0]), ""};
+  return pid;
+}
+
+Result<void> TracingPartImpl::attach(pid_t pid) {
+  // A killed controller's trace is found before ours is laid.
+  TRY(Process * process, tracer_->seize(pid));
+  auto space = std::make_shared<AddressSpace>();
+  space->users = {process};
+  process->space = space;
+  for (Process* sharer : tracer_->seize_sharers(*process)) {
+    sharer->space = space;
+    space->users.push_back(sharer);
+  }
+  auto prepare = [&]() -> Result<void> {
+    TRY(space->memory, TargetMemory::open(pid));
+    TRY(AddressSpace remains, find_remains(pid));
+    if (!remains.empty()) {
+      space->inherit(remains);
+      space->changing++;
+      auto removed = remove_all(*tracer_, *space, options_.stop_patience_ms);
+      space->changing--;
+      TRY_DO(removed);
+    }
+    if (arming_->can_arm(*space)) {
+      Reports reports;
+      TRY_DO(arming_->arm_space(*space, reports));
+      tell_armed(pid, reports);
+    }
+    return {};
+  };
+  auto prepared = prepare();
+  if (!prepared.ok() && tracer_->keep_still(space->users, options_.stop_patience_ms).ok()) {
+    for (Process* user : std::vector(space->users)) tracer_->release(*user);
+  }
+  if (!prepared.ok()) return std::move(prepared).error().within(fmt::format("attach {}", pid));
+  start_hosting();
+  return {};
+}
+
+void TracingPartImpl::resume_all() {
+  for (pid_t pid : std::exchange(waiting_, {})) release_hold(pid);
+}
+
+void TracingPartImpl::release_hold(pid_t tid) {
+  if (Thread* thread = tracer_->find_thread(tid); thread && thread->holds > 0) tracer_->unhold(*thread);
+}
+
+std::vector<pid_t> TracingPartImpl::processes() const {
+  std::vector<pid_t> pids;
+  for (auto& [pid, process] : tracer_->processes()) pids.push_back(pid);
+  return pids;
+}
+
+Result<std::vector<Module>> TracingPartImpl::modules(pid_t pid) {
+  Process* process = tracer_->find_process(pid);
+  if (!process || !process->space) return Error{fmt::format("process {} is not traced", pid), ""};
+  TRY(MemoryMap map, MemoryMap::read(pid));
+  return find_modules(pid, map, process->space->memory);
+}
+
+// --- Arming ---
+
+Result<ArmReport> TracingPartImpl::arm(std::span<const SiteRequest> sites) {
+  return arm_for(*own_, sites);
+}
+
+// In all processes that the client follows. Others may have something to arm there too: late libraries.
+Result<ArmReport> TracingPartImpl::arm_client(Client& client) {
+  ArmReport report;
+  std::optional<Error> failure;
+  std::set<AddressSpace*> done;
+  std::vector<pid_t> pids = processes();
+  for (pid_t pid : pids) {
+    Process* process = tracer_->find_process(pid);
+    // A program that has just been exec'd is armed by the work that is queued for it.
+    if (!process || !process->space->memory.is_open() || !done.insert(process->space.get()).second) continue;
+    std::shared_ptr<AddressSpace> space = process->space;
+    if (!arming_->follows(client, *space)) continue;
+    Reports reports;
+    auto armed = arming_->arm_space(*space, reports);
+    // A process that ended meanwhile is no failure of arming.
+    if (arming_->has_ended(pid)) continue;
+    ArmReport mine = std::move(reports[client.id]);
+    reports.erase(client.id);
+    tell_armed(pid, reports);
+    report.outcomes.insert(report.outcomes.end(), mine.outcomes.begin(), mine.outcomes.end());
+    report.prepare_ns += mine.prepare_ns;
+    report.pause_ns = std::max(report.pause_ns, mine.pause_ns);
+    report.total_pause_ns += mine.total_pause_ns;
+    if (!armed.ok()) {
+      arming_->note_trouble(pid, armed.error(), &client);
+      failure = std::move(armed).error();
+    }
+  }
+  if (failure && report.armed() == 0) return *failure;
+  return report;
+}
+
+void TracingPartImpl::switch_sites(std::span<const uint32_t> site_ids, bool on) { arming_->switch_sites(*own_, site_ids, on); }
+
+// --- Removing ---
+
+Result<void> TracingPartImpl::disarm() {
+  own_->requests.clear();
+  own_->resolve_module = nullptr;
+  perform_works();
+  Result<void> result;
+  std::set<pid_t> seen;
+  while (Process* process = tracer_->first_process_not_in(seen)) {
+    pid_t pid = process->pid;
+    seen.insert(pid);
+    if (!process->space || !process->space->memory.is_open()) continue;
+    std::shared_ptr<AddressSpace> space = process->space;
+    auto removed = remove_all(*tracer_, *space, options_.stop_patience_ms);
+    if (!removed.ok() && tracer_->find_process(pid)) {
+      result = std::move(removed).error().within(fmt::format("process {}", pid));
+    }
+    perform_works();
+  }
+  return result;
+}
+
+Result<void> TracingPartImpl::detach() {
+  auto disarmed = disarm();
+  resume_all();
+  std::set<pid_t> seen;
+  while (Process* process = tracer_->first_process_not_in(seen)) {
+    pid_t pid = process->pid;
+    seen.insert(pid);
+    auto still = tracer_->keep_still({process}, options_.stop_patience_ms);
+    process = tracer_->find_process(pid);
+    if (still.ok() && process) tracer_->release(*process);
+    if (!still.ok() && disarmed.ok()) disarmed = std::move(still).error();
+  }
+  host_.reset();  // guests see that, and go on by themselves
+  arming_->forget_guests();
+  return disarmed;
+}
+
+// --- What happens to targets ---
+
+Result<std::vector<Event>> TracingPartImpl::poll(int timeout_ms) {
+  bool busy = !works_.empty() || !events_.empty();
+  if (host_ && !busy && timeout_ms != 0) {
+    pollfd wait{host_->wait_fd(), POLLIN, 0};
+    ::poll(&wait, 1, timeout_ms);
+  }
+  tracer_->pump(busy || host_ ? 0 : timeout_ms);
+  perform_works();
+  if (host_) host_->serve();
+  tracer_->forget_ended_threads();
+  return std::exchange(events_, {});
+}
+
+// Our own client hears of all that is not for a guest alone; guests, of the processes that they follow.
+void TracingPartImpl::tell(const Client* client, Event event) {
+  if (client && client != own_) {
+    if (host_) host_->tell(*client, event);
+    return;
+  }
+  for (auto& [id, guest] : arming_->clients()) {
+    bool concerned = guest->follows.contains(event.pid) || (event.parent != 0 && guest->follows.contains(event.parent));
+    if (!client && host_ && concerned) host_->tell(*guest, event);
+  }
+  note(std::move(event));
+}
+
+void TracingPartImpl::tell_armed(pid_t pid, Reports& reports) {
+  for (auto& [id, report] : reports) {
+    if (report.outcomes.empty()) continue;
+    tell(arming_->find_client(id), {.kind = Event::Kind::kArmed, .pid = pid, .report = std::move(report)});
+  }
+}
+
+void TracingPartImpl::process_forked(Thread& parent, Process& child, bool shares_memory) {
+  tell(nullptr, {.kind = Event::Kind::kProcessStarted, .pid = child.pid, .parent = parent.process->pid});
+  for (auto& [id, guest] : arming_->clients()) {
+    if (guest->follows.contains(parent.process->pid)) guest->follows.insert(child.pid);
+  }
+  watch(ThreadChange::Kind::kProcessBorn, child.pid, child.pid);
+  std::shared_ptr<AddressSpace> from = parent.process->space;
+  if (!from) return;
+  if (shares_memory) {
+    child.space = from;
+    from->users.push_back(&child);
+    count_borrowers(*from);
+    return;
+  }
+  auto memory = TargetMemory::open(child.pid);
+  if (!memory.ok()) return arming_->note_trouble(child.pid, memory.error());
+  auto space = std::make_shared<AddressSpace>();
+  space->memory = std::move(memory).value();
+  space->users = {&child};
+  space->inherit(*from);
+  child.space = space;
+  // Its table of thread slots is empty, so nobody but us can finish the calls that its parent had pending; and we only
+  // now, since what we know of the parent may be gone when there is time for more.
+  arming_->write_module_maps(*space);
+  introduce_fork(*space, child.pid);
+  note_seccomp_filter(*space, child.pid);
+  ThreadRegisters registers;
+  if (native_architecture().read_registers(parent.tid, registers).ok()) {
+    resolve_pending_returns(*from, native_architecture().thread_pointer(registers), space->memory);
+  }
+  tracer_->hold(*child.threads.at(child.pid));
+  works_.push_back({Work::kFork, child.pid, child.pid, from->changing > 0 || parent.pc_unchecked});
+}
+
+// Mostly a child is armed by being a copy of its parent. One that was copied while its parent was being armed is freed of
+// what it has got, and armed as a new program is.
+void TracingPartImpl::finish_fork(const Work& work) {
+  Process* child = tracer_->find_process(work.pid);
+  Thread* first = tracer_->find_thread(work.pid);
+  if (child && first && tracer_->await_stop(*first).ok()) {
+    std::shared_ptr<AddressSpace> space = child->space;
+    bool anew = work.anew || !space->is_mapped();
+    Reports reports;
+    auto arm = [&]() -> Result<void> {
+      if (anew) TRY_DO(remove_all(*tracer_, *space, options_.stop_patience_ms));
+      if (anew ? arming_->can_arm(*space) : arming_->lacks_sites(*space)) TRY_DO(arming_->arm_space(*space, reports));
+      return {};
+    };
+    auto armed = arm();
+    tell_armed(work.pid, reports);
+    if (!armed.ok() && !arming_->has_ended(work.pid)) arming_->note_trouble(work.pid, armed.error());
+  }
+  release_hold(work.tid);
+}
+
+void TracingPartImpl::process_executed(Process& process) {
+  if (waiting_.contains(process.pid)) process.threads.at(process.pid)->in_call = false;  // the exec was ours
+  leave_space(process);
+  process.space = std::make_shared<AddressSpace>();
+  Thread& survivor = *process.threads.at(process.pid);
+  survivor.introduced = false;
+  survivor.parents_pointer = 0;
+  process.space->users = {&process};
+  tracer_->hold(*process.threads.at(process.pid));
+  works_.push_back({Work::kExec, process.pid, process.pid});
+}
+
+void TracingPartImpl::finish_exec(const Work& work) {
+  Process* process = tracer_->find_process(work.pid);
+  if (process) {
+    Event executed{.kind = Event::Kind::kProcessExecuted, .pid = work.pid};
+    Reports reports;
+    auto arm_anew = [&]() -> Result<void> {
+      TRY(process->space->memory, TargetMemory::open(work.pid));
+      watch(ThreadChange::Kind::kExecuted, work.pid, work.pid);
+      TRY(auto present, modules(work.pid));
+      for (const Module& module : present) {
+        if (module.main_executable) executed.path = module.path;
+      }
+      if (!arming_->can_arm(*process->space)) return {};
+      std::shared_ptr<AddressSpace> space = process->space;
+      if (is_32_bit(work.pid)) {
+        space->refused = true;
+        return Error{"a 32-bit program: it is not probed", ""};
+      }
+      return arming_->arm_space(*space, reports);
+    };
+    auto armed = arm_anew();
+    if (lacks_file_rights(work.pid)) {
+      arming_->note_trouble(work.pid, Error{executed.path + " is set-uid or set-gid, and runs without those rights while it is traced",
+                                            "run spile as root"});
+    }
+    executed.report = std::exchange(reports[kOwnClient], {});
+    tell(nullptr, std::move(executed));
+    tell_armed(work.pid, reports);
+    if (!armed.ok() && !arming_->has_ended(work.pid)) arming_->note_trouble(work.pid, armed.error());
+  }
+  if (!waiting_.contains(work.pid)) release_hold(work.tid);
+}
+
+void TracingPartImpl::finish_libraries(const Work& work) {
+  // If we are killed while it is at the signal's stop, the signal is delivered.
+  if (Thread* thread = tracer_->find_thread(work.tid)) (void)tracer_->settle(*thread);
+  Process* process = tracer_->find_process(work.pid);
+  if (process && arming_->can_arm(*process->space)) {
+    Reports reports;
+    std::shared_ptr<AddressSpace> space = process->space;
+    auto armed = arming_->arm_space(*space, reports);
+    tell_armed(work.pid, reports);
+    if (!armed.ok() && !arming_->has_ended(work.pid)) arming_->note_trouble(work.pid, armed.error());
+  }
+  release_hold(work.tid);
+}
+
+void TracingPartImpl::perform_works() {
+  while (!works_.empty()) {
+    Work work = works_.front();
+    works_.pop_front();
+    switch (work.kind) {
+      case Work::kExec:
+        finish_exec(work);
+        break;
+      case Work::kFork:
+        finish_fork(work);
+        break;
+      case Work::kLibraries:
+        finish_libraries(work);
+        break;
+    }
+  }
+}
+
+void TracingPartImpl::process_exited(Process& process, int status) {
+  watch(ThreadChange::Kind::kProcessEnded, process.pid, process.pid);
+  leave_space(process);
+  waiting_.erase(process.pid);
+  tell(nullptr, {.kind = Event::Kind::kProcessExited, .pid = process.pid, .parent = process.parent, .status = status});
+  for (auto& [id, guest] : arming_->clients()) guest->follows.erase(process.pid);
+}
+
+void TracingPartImpl::stranger_exited(pid_t pid, int status) {
+  note({.kind = Event::Kind::kOtherExited, .pid = pid, .status = status});
+}
+
+void TracingPartImpl::leave_space(Process& process) {
+  if (!process.space) return;
+  std::erase(process.space->users, &process);
+  count_borrowers(*process.space);
+}
+
+void TracingPartImpl::thread_born(Thread& parent, Thread& thread) {
+  ThreadRegisters registers;
+  if (native_architecture().read_registers(parent.tid, registers).ok()) {
+    thread.parents_pointer = native_architecture().thread_pointer(registers);
+  }
+  // It inherits the filter of the thread that made it, which may be newer than our arming.
+  if (thread.process->space) note_seccomp_filter(*thread.process->space, thread.tid);
+  watch(ThreadChange::Kind::kThreadBorn, thread.process->pid, thread.tid);
+}
+
+// A load of traced memory in a handler has faulted: the handler goes on where its fix-up says, and the target's own
+// handling of the signal never learns of it.
+bool TracingPartImpl::redirect_fault(Thread& thread) {
+  siginfo_t info;
+  if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0 || info.si_code <= 0) return false;
+  const Architecture& machine = native_architecture();
+  ThreadRegisters registers;
+  if (!machine.read_registers(thread.tid, registers).ok()) return false;
+  Address pc = machine.pc(registers);
+  for (auto& [id, used] : thread.process->space->clients) {
+    for (auto& region : used.regions) {
+      if (!region->contains(pc)) continue;
+      Client* client = arming_->find_client(id);
+      if (!client) return false;
+      const std::vector<abi::FaultFixup>& fixups = client->image.fixups;
+      int64_t offset = pc - region->image();
+      auto fixup = std::lower_bound(fixups.begin(), fixups.end(), offset,
+                                    [](const abi::FaultFixup& a, int64_t value) { return a.fault_offset < value; });
+      if (fixup == fixups.end() || fixup->fault_offset != offset) return false;
+      machine.set_pc(registers, region->image() + fixup->resume_offset);
+      return machine.write_registers(thread.tid, registers).ok();
+    }
+  }
+  return false;
+}
+
+void TracingPartImpl::signal_arrived(Thread& thread) {
+  AddressSpace* space = thread.process->space.get();
+  if (!space || !space->has_code()) return;
+  if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
+    if (redirect_fault(thread)) thread.signal = 0;
+  } else if (thread.signal == SIGTRAP) {
+    ThreadRegisters registers;
+    if (!native_architecture().read_registers(thread.tid, registers).ok()) return;
+    Address pc = native_architecture().pc(registers);
+    if (const PatchedSite* site = space->breakpoint_at(pc - 1)) {
+      native_architecture().set_pc(registers, site->trampoline);
+      if (native_architecture().write_registers(thread.tid, registers).ok()) thread.signal = 0;
+      return;
+    }
+    if (space->linker_trap == Address() || pc != space->linker_trap + 1) return;
+    thread.signal = 0;
+    tracer_->hold(thread);
+    works_.push_back({Work::kLibraries, thread.process->pid, thread.tid});
+  }
+}
+
+// A call that the kernel makes again, because a stop of ours or a signal came in between, is one call.
+void TracingPartImpl::system_call_stopped(Thread& thread) {
+  const Architecture& machine = native_architecture();
+  ThreadRegisters registers;
+  if (!machine.read_registers(thread.tid, registers).ok()) return;
+  AddressSpace* space = thread.process->space.get();
+  if (space && space->in_code(machine.pc(registers))) return;  // a handler asks who runs
+  ThreadChange change{.kind = ThreadChange::Kind::kSystemCallReturn, .pid = thread.process->pid, .tid = thread.tid};
+  change.registers = machine.script_registers(registers);
+  bool enters = machine.enters_system_call(thread.tid);
+  if (enters) {
+    change.kind = ThreadChange::Kind::kSystemCall;
+    thread.in_call = true;
+    if (std::exchange(thread.call_restarts, false)) return;
+  } else if (!thread.in_call) {
+    return;  // what it was in when it was attached or born
+  } else if (machine.restarts_system_call(registers)) {
+    thread.call_restarts = true;
+    return;
+  } else {
+    thread.in_call = false;
+  }
+  options_.watch_threads(change);
+}
+
+void TracingPartImpl::thread_stopped(Thread& thread) {
+  AddressSpace* space = thread.process->space.get();
+  if (space) introduce_thread(*space, thread);
+  if (!thread.pc_unchecked || !space) return;
+  thread.pc_unchecked = false;
+  move_program_counters(*space, thread,
+                        [&](Address pc, bool restarting) { return pc_out_of_window(space->sites, pc, restarting); });
+}
+
+}  // namespace
+
+// ORDER MECHANISM
+const char* mechanism_name(Mechanism mechanism) {
+  static constexpr const char* kNames[] = {"jump", "nop", "short jump", "punned jump", "int3", "refused"};
+  return kNames[static_cast<size_t>(mechanism)];
+}
+
+size_t ArmReport::armed() const {
+  return static_cast<size_t>(std::count_if(outcomes.begin(), outcomes.end(), [](const SiteOutcome& outcome) {
+    return outcome.mechanism != Mechanism::kRefused;
+  }));
+}
+
+Result<std::unique_ptr<TracingPart>> TracingPart::create(const EngineOptions& options) {
+  auto part = std::make_unique<TracingPartImpl>(options);
+  TRY_DO(part->start());
+  return std::unique_ptr<TracingPart>(std::move(part));
+}
+
+}  // namespace spile::engine

@@ -1,0 +1,122 @@
+# Several spiles probe one function of one program at once: they come and go in any order, each counts its calls exactly, and
+# the last one leaves the program as it was.
+# variants: orders exceptions killed left
+import itertools
+from spiletest import *
+
+COUNT = 'global c probe process.function("pingCommand") {{ c++ }} probe end {{ printf("{} %d\\n", c) }}'
+
+
+class Counter:
+    """A spile that counts PINGs; armed when made."""
+
+    def __init__(self, name, pid):
+        self.name, self.pings = name, 0
+        self.session = Session("-v", "-e", COUNT.format(name), "-x", pid)
+        wait_until(lambda: "Armed 1 of 1" in self.session.read(self.session.err) or self.session.process.poll() is not None, 60,
+                   "spile to arm", lambda: self.session.read(self.session.err))
+
+    def stop(self):
+        self.session.stop().expect(out=f"{self.name} {self.pings}\n", status=0)
+
+
+def ping(redis, counters, times=3):
+    for _ in range(times):
+        expect(redis.command("ping"), "PONG", "answer")
+    for counter in counters:
+        counter.pings += times
+
+
+def child_of(session):
+    def children():
+        with open(f"/proc/{session.process.pid}/task/{session.process.pid}/children") as file:
+            return [int(pid) for pid in file.read().split()]
+    wait_until(lambda: children() and os.readlink(f"/proc/{children()[0]}/exe").startswith(str(BUILD / "programs")), 30, "the command")
+    return children()[0]
+
+
+def orders():
+    """Three, which leave in each order in which the one that traces stays to the end."""
+    redis = Redis()
+    for order in itertools.permutations((1, 2)):
+        counters = []
+        for name in "abc":
+            counters.append(Counter(name, redis.pid))
+            ping(redis, counters)
+        living = list(counters)
+        for index in order:
+            counters[index].stop()
+            living.remove(counters[index])
+            ping(redis, living)
+        counters.append(Counter("d", redis.pid))
+        living.append(counters[-1])
+        ping(redis, living)
+        counters[-1].stop()
+        living.remove(counters[-1])
+        ping(redis, living)
+        counters[0].stop()
+        expect_untouched(redis.pid)
+    expect(redis.command("ping"), "PONG", "answer")
+
+
+def exceptions():
+    """Guests with return probes come and go while exceptions pass through the probed frames."""
+    rounds = 300_000
+    script = ('global e, r probe process.function("thrower"), process.function("middle"), process.function("catcher") {{ e++ }} '
+              'probe process.function("catcher").return, process.function("middle").return {{ r++ }} '
+              'probe end {{ printf("{} %d %d\\n", e, r) }} ')
+    owner = Session("-e", script.format("a"), "-c", f"{program('throws')} {rounds}")
+    pid, guests = child_of(owner), 0
+    while owner.process.poll() is None and guests < 12:
+        guest = Session("-e", script.format("g") + 'probe timer.ms(5) { if (e > 100) exit() }', "-x", pid)
+        guest.process.wait(60)
+        if owner.process.poll() is None:
+            guest.result().expect(status=0, out_match=r"^g \d+ \d+$", err="")
+            guests += 1
+    owner.wait().expect(status=0, out_match=f"^a {3 * rounds} {rounds + rounds // 2}$")
+    expect_true(guests > 0, "a guest came")
+
+
+def killed():
+    """A guest that is killed is taken out, and the one that traces counts on."""
+    redis = Redis()
+    owner = Counter("a", redis.pid)
+    for _ in range(3):
+        guest = Counter("b", redis.pid)
+        ping(redis, [owner])
+        guest.session.process.kill()
+        guest.session.process.wait()
+        ping(redis, [owner])
+    last = Counter("c", redis.pid)
+    ping(redis, [owner, last])
+    last.stop()
+    ping(redis, [owner])
+    owner.stop()
+    expect_untouched(redis.pid)
+
+
+def left():
+    """The one that traces ends first, or is killed: the others go on by themselves, and say so."""
+    redis = Redis()
+    for kill in (False, True):
+        owner, guests = Counter("a", redis.pid), []
+        for name in "bc":
+            guests.append(Counter(name, redis.pid))
+        ping(redis, [owner] + guests)
+        if kill:
+            owner.session.process.kill()
+            owner.session.process.wait()
+        else:
+            owner.stop()
+        for guest in guests:
+            wait_until(lambda: "has ended; hits may have been missed" in guest.session.read(guest.session.err), 60, "the guest to go on",
+                       lambda: guest.session.read(guest.session.err))
+        ping(redis, guests)
+        for guest in guests:
+            guest.stop()
+        wait_until(lambda: not foreign_mappings(redis.pid), 30, "no mappings")
+        expect_untouched(redis.pid)
+    expect(redis.command("ping"), "PONG", "answer")
+
+
+{"orders": orders, "exceptions": exceptions, "killed": killed, "left": left}[VARIANT]()
