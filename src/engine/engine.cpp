@@ -2,9 +2,11 @@
 
 #include "engine/engine.h"
 
+#include <errno.h>
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -23,6 +25,15 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kTransferLimitMs = 10'000;
 constexpr auto kTakeOverLimit = std::chrono::seconds(10);
+
+// The thread that traces it; 0: none.
+pid_t tracer_of(pid_t pid) { return atoi(process_status(pid, "TracerPid").c_str()); }
+
+// Its memory and files are gone already, and what it traces is still its.
+bool is_ending(pid_t tid) {
+  char path[1];
+  return readlink(fmt::format("/proc/{}/exe", tid).c_str(), path, sizeof path) < 0 && errno == ENOENT;
+}
 
 class SharingEngine final : public Engine {
  public:
@@ -59,7 +70,8 @@ class SharingEngine final : public Engine {
   EnginePart& part() { return guest_ ? static_cast<EnginePart&>(*guest_) : *own_; }
   const EnginePart& part() const { return guest_ ? static_cast<const EnginePart&>(*guest_) : *own_; }
   Result<void> give_image();
-  Result<void> be_guest(pid_t pid, pid_t tracer, GuestChannel channel);
+  Result<void> attach_with(pid_t pid, pid_t tracer, bool& is_over);
+  Result<void> be_guest(pid_t pid, pid_t tracer, GuestChannel channel, bool& is_over);
   Result<void> go_on(pid_t pid);
   Result<void> arm_again();
   void take_over(std::vector<Event>& events);
@@ -97,17 +109,31 @@ Result<void> SharingEngine::give_image() {
 
 // --- A process that another spile traces ---
 
+// Tracers come and go while this looks at them: what fails because of that is tried again.
 Result<void> SharingEngine::attach(pid_t pid) {
-  pid_t tracer = atoi(process_status(pid, "TracerPid").c_str());
+  auto deadline = Clock::now() + kTakeOverLimit;
+  for (;;) {
+    pid_t tracer = tracer_of(pid);
+    bool is_over = false;
+    auto attached = attach_with(pid, tracer, is_over);
+    if (attached.ok() || Clock::now() > deadline) return attached;
+    if (!is_over && tracer_of(pid) == tracer) return attached;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+// is_over: it failed because the tracer was ending.
+Result<void> SharingEngine::attach_with(pid_t pid, pid_t tracer, bool& is_over) {
   if (tracer != 0 && std::to_string(getpid()) != process_status(tracer, "Tgid")) {
     auto channel = connect_to_tracer(tracer, kTransferLimitMs);
-    if (channel.ok()) return be_guest(pid, tracer, std::move(channel).value());
+    if (channel.ok()) return be_guest(pid, tracer, std::move(channel).value(), is_over);
+    is_over = is_ending(tracer);
   }
   TRY_DO(give_image());
   return own_->attach(pid);
 }
 
-Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel channel) {
+Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel channel, bool& is_over) {
   std::string what = fmt::format("attach {}", pid);
   if (options_.watch_threads) {
     return Error{fmt::format("{}: another spile (process {}) traces it: only probes within the process can be shared", what, tracer),
@@ -116,9 +142,7 @@ Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel chann
   if (!own_->processes().empty()) {
     return Error{fmt::format("{}: another spile (process {}) traces it, and we trace others", what, tracer), ""};
   }
-  auto created = GuestPart::create(options_, tracer, std::move(channel));
-  if (!created.ok()) return std::move(created).error().within(what);
-  guest_ = std::move(created).value();
+  guest_ = std::make_unique<GuestPart>(options_, tracer, std::move(channel));
   both_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
   for (int fd : {guest_->wait_fd(), own_->wait_fd()}) {
     epoll_event event{};
@@ -126,11 +150,13 @@ Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel chann
     epoll_ctl(both_.get(), EPOLL_CTL_ADD, fd, &event);
   }
   auto begin = [&]() -> Result<void> {
+    TRY_DO(guest_->introduce());
     if (arena_) TRY_DO(guest_->use_image(image_, geometry_, UniqueFd(dup(arena_fd_.get()))));
     return guest_->attach(pid);
   };
   auto begun = begin();
   if (begun.ok()) return {};
+  is_over = guest_->is_lost();
   guest_.reset();
   both_ = UniqueFd();
   return std::move(begun).error().within(what);

@@ -13,13 +13,11 @@ constexpr int kAnswerLimitMs = 60'000;
 
 }  // namespace
 
-Result<std::unique_ptr<GuestPart>> GuestPart::create(const EngineOptions& options, pid_t tracer, GuestChannel channel) {
-  std::unique_ptr<GuestPart> part(new GuestPart(options, tracer));
-  part->channel_ = std::move(channel);
+Result<void> GuestPart::introduce() {
   MessageWriter hello;
-  hello.put(kGuestProtocol, static_cast<bool>(options.resolve_module), static_cast<bool>(options.describe_modules));
-  TRY_DO(part->ask(GuestMessage::kHello, hello));
-  return part;
+  hello.put(kGuestProtocol, static_cast<bool>(options_.resolve_module), static_cast<bool>(options_.describe_modules));
+  TRY_DO(ask(GuestMessage::kHello, hello));
+  return {};
 }
 
 Result<std::vector<uint8_t>> GuestPart::ask(GuestMessage question, const MessageWriter& what, int descriptor) {

@@ -11,8 +11,11 @@ namespace spile::engine {
 
 class GuestPart final : public EnginePart {
  public:
-  // channel: to the tracer, as TracerPid names it. An error: it does not serve us.
-  static Result<std::unique_ptr<GuestPart>> create(const EngineOptions& options, pid_t tracer, GuestChannel channel);
+  // channel: to the tracer, as TracerPid names it.
+  GuestPart(const EngineOptions& options, pid_t tracer, GuestChannel channel)
+      : options_(options), tracer_(tracer), channel_(std::move(channel)) {}
+  // First. An error: it does not serve us.
+  Result<void> introduce();
 
   Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) override;
   Result<void> attach(pid_t pid) override;
@@ -30,7 +33,6 @@ class GuestPart final : public EnginePart {
   pid_t tracer() const { return tracer_; }
 
  private:
-  GuestPart(const EngineOptions& options, pid_t tracer) : options_(options), tracer_(tracer) {}
   // The answer's fields.
   Result<std::vector<uint8_t>> ask(GuestMessage question, const MessageWriter& what, int descriptor = -1);
   void take(ReceivedMessage message);

@@ -184,13 +184,13 @@ Result<void> TracingPartImpl::drop_guest(Client& guest) {
 Result<pid_t> TracingPartImpl::launch(const LaunchOptions& options) {
   TRY(Launcher launcher, Launcher::start(options));
   pid_t pid = launcher.pid();
+  start_hosting();
   auto process = tracer_->seize_child(pid);
   if (!process.ok()) {
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
     return std::move(process).error();
   }
-  start_hosting();
   waiting_.insert(pid);
   launcher.go();
   if (auto failure = launcher.failure()) {
@@ -212,6 +212,8 @@ Result<pid_t> TracingPartImpl::launch(const LaunchOptions& options) {
 }
 
 Result<void> TracingPartImpl::attach(pid_t pid) {
+  // Whoever finds that we trace it finds somebody who serves.
+  start_hosting();
   // A killed controller's trace is found before ours is laid.
   TRY(Process * process, tracer_->seize(pid));
   auto space = std::make_shared<AddressSpace>();
@@ -243,7 +245,6 @@ Result<void> TracingPartImpl::attach(pid_t pid) {
     for (Process* user : std::vector(space->users)) tracer_->release(*user);
   }
   if (!prepared.ok()) return std::move(prepared).error().within(fmt::format("attach {}", pid));
-  start_hosting();
   return {};
 }
 

@@ -33,7 +33,7 @@ script = SCRIPT.replace("P", program(VARIANT))
 spile("-e", script, "-c", f"{program(VARIANT)} 1000").expect(out=OWN + SEEN, status=0)
 
 target = start(program(VARIANT), 1000, 0, "wait", stdin=subprocess.PIPE)
-session = Session("-e", script, "-x", target.pid).attached(target.pid)
+session = Session("-v", "-e", script, "-x", target.pid).attached(target.pid)
 out, _ = target.communicate(b"\n", timeout=60)
 expect(out.decode(), OWN, "what the attached program writes")
 expect(target.returncode, 0, "its status")

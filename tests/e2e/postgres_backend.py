@@ -8,7 +8,7 @@ client.stdin.write(b"select 1;\n")
 client.stdin.flush()
 client.stdout.readline()
 backend = postgres.backends()[0]
-session = Session("-e", """global c, r probe process.function("PortalRun") { c++ }
+session = Session("-v", "-e", """global c, r probe process.function("PortalRun") { c++ }
 probe process.function("PortalRun").return { r++ } probe end { printf("%d %d\\n", c, r) }""", "-x", backend)
 session.attached(backend)
 client.stdin.write(b"select 1;\n" * 100)

@@ -1,6 +1,6 @@
 # Several spiles probe one function of one program at once: they come and go in any order, each counts its calls exactly, and
 # the last one leaves the program as it was.
-# variants: orders exceptions killed left
+# variants: orders exceptions killed left campaign
 import itertools
 from spiletest import *
 
@@ -12,9 +12,7 @@ class Counter:
 
     def __init__(self, name, pid):
         self.name, self.pings = name, 0
-        self.session = Session("-v", "-e", COUNT.format(name), "-x", pid)
-        wait_until(lambda: "Armed 1 of 1" in self.session.read(self.session.err) or self.session.process.poll() is not None, 60,
-                   "spile to arm", lambda: self.session.read(self.session.err))
+        self.session = Session("-v", "-e", COUNT.format(name), "-x", pid).attached(pid, 60)
 
     def stop(self):
         self.session.stop().expect(out=f"{self.name} {self.pings}\n", status=0)
@@ -119,4 +117,11 @@ def left():
     expect(redis.command("ping"), "PONG", "answer")
 
 
-{"orders": orders, "exceptions": exceptions, "killed": killed, "left": left}[VARIANT]()
+def campaign():
+    """All of that at random, under calls whose numbers tell of each that is missed; tools/torture/several_spiles.py does it 50 times."""
+    sys.path.insert(0, str(ROOT / "tools/torture"))
+    import several_spiles
+    several_spiles.campaign(2, seed=int.from_bytes(os.urandom(3), "big"))
+
+
+{"orders": orders, "exceptions": exceptions, "killed": killed, "left": left, "campaign": campaign}[VARIANT]()

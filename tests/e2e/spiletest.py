@@ -110,7 +110,7 @@ def spile(*arguments, user=None, timeout=120, input=None, cwd=None):
 
 
 class Session:
-    """spile running in the background; attached when attached() returns."""
+    """spile running in the background; attached when attached() returns, and with -v all is armed then."""
 
     def __init__(self, *arguments, user=None):
         self.arguments = arguments
@@ -122,8 +122,11 @@ class Session:
         _started.append(self.process)
 
     def attached(self, pid, timeout=30):
-        wait_until(lambda: self.process.poll() is not None or changed_text(pid), timeout, f"spile to arm in {pid}",
-                   lambda: self.read(self.err))
+        def armed():
+            if "-v" in self.arguments:
+                return re.search(r"^Armed \d+ of", self.read(self.err), re.M)
+            return changed_text(pid)
+        wait_until(lambda: self.process.poll() is not None or armed(), timeout, f"spile to arm in {pid}", lambda: self.read(self.err))
         if self.process.poll() is not None:
             fail(f"spile ended instead of attaching\n{self.result()}")
         return self
