@@ -21,7 +21,11 @@ llvm::Value* Lowering::lower_binding(int binding, const syntax::Expression& node
   }
   const sema::Binding& program = (*bindings)[static_cast<size_t>(binding)];
   std::vector<llvm::Value*> stack;
-  if (!run_location(program.ops, node, path, base, stack)) return fail("this value's place is not known here");
+  // An index may be a traced value too.
+  const sema::Binding* outer = std::exchange(binding_, &program);
+  const bool known = run_location(program.ops, node, path, base, stack);
+  binding_ = outer;
+  if (!known) return fail("this value's place is not known here");
   if (program.type != ValueType::kString) return stack.back();
   if (!program.string_in_context) return load_traced_string(stack.back(), program.string_limit, node.range);
   llvm::Value* text = unit.place.context_string(*this, stack.back());
@@ -121,6 +125,7 @@ llvm::Value* Lowering::apply_unary(const LocationOp& op, llvm::Value* x, SourceR
     case Kind::kNot: return b.CreateNot(x);
     case Kind::kAbsolute: return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b.getInt1(false));
     case Kind::kLoad: return load_traced(x, op.size, op.is_signed, range);
+    case Kind::kThreadBlock: return thread_block(x, range);
     case Kind::kExtend: return extend(x, 8u * op.size, op.is_signed);
     case Kind::kBitField: return extend(b.CreateLShr(x, number(op.value)), op.size, op.is_signed);
     default: return nullptr;
@@ -128,12 +133,14 @@ llvm::Value* Lowering::apply_unary(const LocationOp& op, llvm::Value* x, SourceR
 }
 
 // Operations that push something new. Null: the place can't give it.
-llvm::Value* Lowering::apply_push(const LocationOp& op) {
+llvm::Value* Lowering::apply_push(const LocationOp& op, SourceRange range) {
   using Kind = LocationOp::Kind;
   switch (op.kind) {
     case Kind::kRegister: return unit.place.machine_register(*this, op.value);
     case Kind::kCfa: return unit.place.cfa(*this);
     case Kind::kConstant: return number(op.value);
+    case Kind::kModuleBias: return module_bias(range);
+    case Kind::kThreadPointer: return unit.place.thread_pointer(*this);
     case Kind::kLoadBias: return unit.place.load_bias(*this);
     case Kind::kContextField: {
       llvm::Value* address = unit.place.context_address(*this, op.value);
@@ -153,10 +160,11 @@ llvm::Value* Lowering::apply_push(const LocationOp& op) {
 bool Lowering::apply(const LocationOp& op, std::vector<llvm::Value*>& stack, SourceRange range) {
   using Kind = LocationOp::Kind;
   if (shuffle(op, stack)) return true;
+  if (op.kind == Kind::kThreadBlock && unit.place.domain() != sema::Domain::kTarget) return false;
   bool pushes = op.kind == Kind::kRegister || op.kind == Kind::kCfa || op.kind == Kind::kConstant ||
-                op.kind == Kind::kLoadBias || op.kind == Kind::kContextField || op.kind == Kind::kContextAddress;
+                op.kind == Kind::kLoadBias || op.kind == Kind::kModuleBias || op.kind == Kind::kThreadPointer || op.kind == Kind::kContextField || op.kind == Kind::kContextAddress;
   if (pushes) {
-    stack.push_back(apply_push(op));
+    stack.push_back(apply_push(op, range));
     return stack.back() != nullptr;
   }
   CHECK(!stack.empty());
@@ -183,6 +191,23 @@ llvm::Value* Lowering::load_traced(llvm::Value* address, uint32_t size, bool is_
                          {context, address, b.getInt32(size), b.getInt1(is_signed), value});
   raise_if(b.CreateNot(ok), range, "read fault at %p near '" + std::string(range.text()) + "'", {address});
   return b.CreateLoad(b.getInt64Ty(), value);
+}
+
+llvm::Value* Lowering::module_bias(SourceRange range) {
+  if (!binding_ || unit.place.domain() != sema::Domain::kTarget) return nullptr;
+  const std::string& path = binding_->other_module;
+  llvm::Value* bias = entry_alloca(b.getInt64Ty(), "bias");
+  llvm::Value* name = at_offset(unit.module.text(path), static_cast<int64_t>(path.rfind('/') + 1));
+  llvm::Value* ok = call("spile_rt_module_bias", b.getInt1Ty(), {context, unit.module.text(path), name, bias});
+  raise_if(b.CreateNot(ok), range, path + " is not loaded in this process, so there is no '" + std::string(range.text()) + "'");
+  return b.CreateLoad(b.getInt64Ty(), bias);
+}
+
+llvm::Value* Lowering::thread_block(llvm::Value* slot, SourceRange range) {
+  llvm::Value* block = call("spile_rt_thread_block", b.getInt64Ty(), {context, slot});
+  raise_if(b.CreateICmpEQ(block, number(0)), range,
+           "this thread has no memory yet for the thread-local variables of the module of '" + std::string(range.text()) + "'");
+  return block;
 }
 
 llvm::Value* Lowering::load_traced_string(llvm::Value* address, uint32_t limit, SourceRange range) {

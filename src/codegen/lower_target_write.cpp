@@ -56,9 +56,11 @@ void Lowering::write_target(const syntax::Expression& node, llvm::Value* value) 
     return;
   }
   std::vector<llvm::Value*> stack;
+  const sema::Binding* outer = std::exchange(binding_, &binding);
   if (!run_location(llvm::ArrayRef(place->address.data(), place->address.size()), node, *target.path, target.base, stack)) {
     return unit.refuse(node.range, "this value's place is not known here");
   }
+  binding_ = outer;
   llvm::Value* address = stack.back();
   bool whole = place->shift == 0 && place->bits >= 8 * place->bytes;
   llvm::Value* word = whole ? value : merged(load_traced(address, place->bytes, false, node.range), 8 * place->bytes);

@@ -202,10 +202,12 @@ class Lowering {
                     const std::vector<syntax::PathStep>& path, const syntax::Expression* base,
                     std::vector<llvm::Value*>& stack);
   bool apply(const sema::LocationOp& op, std::vector<llvm::Value*>& stack, SourceRange range);
-  llvm::Value* apply_push(const sema::LocationOp& op);
+  llvm::Value* apply_push(const sema::LocationOp& op, SourceRange range);
   llvm::Value* apply_unary(const sema::LocationOp& op, llvm::Value* x, SourceRange range);
   llvm::Value* apply_binary(const sema::LocationOp& op, llvm::Value* x, llvm::Value* y, SourceRange range);
   llvm::Value* load_traced(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range);
+  llvm::Value* module_bias(SourceRange range);
+  llvm::Value* thread_block(llvm::Value* slot, SourceRange range);
   llvm::Value* load_traced_string(llvm::Value* address, uint32_t limit, SourceRange range);
   llvm::Value* extend(llvm::Value* value, uint32_t bits, bool is_signed);
   llvm::Value* lower_entry_value(const syntax::EntryValue& value);
@@ -259,6 +261,7 @@ class Lowering {
 
   llvm::Function* function_;
   const syntax::Function* script_function_ = nullptr;
+  const sema::Binding* binding_ = nullptr;  // whose operations run_location runs
   std::unordered_map<const syntax::Local*, llvm::Value*> longs_;       // allocas
   std::unordered_map<const syntax::Local*, uint32_t> strings_;         // frame offsets
   std::vector<Loop> loops_;

@@ -51,6 +51,10 @@ llvm::Value* NativePlace::load_bias(Lowering& lowering) {
                                lowering.at_offset(lowering.unit.module.cells(), offsetof(abi::ImageCells, load_bias)));
 }
 
+llvm::Value* TargetPlace::thread_pointer(Lowering& lowering) {
+  return lowering.call("spile_rt_thread_pointer", lowering.b.getInt64Ty(), {});
+}
+
 llvm::Value* TargetPlace::global(Lowering& lowering, const syntax::Global& global) {
   const GlobalLayout& layout = lowering.unit.layout_of(global);
   llvm::Type* ptr = lowering.unit.module.ptr();

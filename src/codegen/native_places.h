@@ -17,6 +17,7 @@ class NativePlace : public Place {
 class TargetPlace final : public NativePlace {
  public:
   sema::Domain domain() const override { return sema::Domain::kTarget; }
+  llvm::Value* thread_pointer(Lowering& lowering) override;
   llvm::Value* global(Lowering& lowering, const syntax::Global& global) override;
 };
 

@@ -25,6 +25,8 @@ class Place {
   virtual llvm::Value* machine_register(Lowering& lowering, int64_t number) = 0;
   virtual llvm::Value* cfa(Lowering& lowering) = 0;
   virtual llvm::Value* load_bias(Lowering& lowering) = 0;
+  // The thread's fs base; null where handlers can't know it.
+  virtual llvm::Value* thread_pointer(Lowering&) { return nullptr; }
   // Of a tracepoint's record: the address of the byte at `offset`; null where there is none.
   virtual llvm::Value* context_address(Lowering& lowering, int64_t offset) = 0;
   // pp(), probefunc() and the like, where the place has a way of its own to find them; else null.

@@ -138,6 +138,34 @@ uint64_t DebugInfo::type_definition(uint64_t id) {
   return definitions_[id] = node.ok() ? node->target : kUnknownType;
 }
 
+// Says kThreadLocal by what a handler can do.
+static void place_thread_locals(Place& place, const DebugInfo::SymbolFacts& symbols) {
+  auto say = [&](Operations& operations) {
+    Operations said;
+    for (const Operation& op : operations) {
+      if (op.opcode != Opcode::kThreadLocal) {
+        said.push_back(op);
+        continue;
+      }
+      Result<Operations> block = symbols.thread_block();
+      if (!block.ok()) {
+        place.kind = Place::Kind::kUnavailable;
+        place.reason = block.error().message;
+        return;
+      }
+      const Operation offset = said.back();
+      const bool constant = offset.opcode == Opcode::kConstant;
+      if (constant) said.pop_back();
+      said.insert(said.end(), block->begin(), block->end());
+      if (constant) append_offset(said, offset.value);
+      else said.push_back({.opcode = Opcode::kAdd});
+    }
+    operations = std::move(said);
+  };
+  say(place.operations);
+  for (Piece& piece : place.pieces) say(piece.operations);
+}
+
 Variable DebugInfo::made_from(const VariableRecord& record, const SymbolFacts& symbols) {
   Variable variable;
   variable.name = record.name;
@@ -150,10 +178,16 @@ Variable DebugInfo::made_from(const VariableRecord& record, const SymbolFacts& s
       variable.place.kind = Place::Kind::kMemory;
       variable.place.operations = {{.opcode = Opcode::kAddress, .value = static_cast<int64_t>(address->value)}};
       variable.place.reason.clear();
+    } else if (auto offset = symbols.thread_local_offset(record.name)) {
+      variable.place.kind = Place::Kind::kMemory;
+      variable.place.operations = {{.opcode = Opcode::kConstant, .value = static_cast<int64_t>(*offset)},
+                                   {.opcode = Opcode::kThreadLocal}};
+      variable.place.reason.clear();
     } else {
       variable.place.reason = "is defined in another module";
     }
   }
+  place_thread_locals(variable.place, symbols);
   return variable;
 }
 

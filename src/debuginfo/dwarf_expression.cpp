@@ -38,6 +38,7 @@ bool well_formed(const Operations& code) {
     // clang-format off
     switch (op.opcode) {
       case Opcode::kRegister: case Opcode::kConstant: case Opcode::kAddress: case Opcode::kIndex:
+      case Opcode::kThreadPointer:
         needs = 0;
         break;
       case Opcode::kAdd: case Opcode::kSub: case Opcode::kMul: case Opcode::kDiv: case Opcode::kMod: case Opcode::kAnd:
@@ -242,7 +243,10 @@ bool Compiler::compile_variable_data(const Dwarf_Op& op) {
       return fail("is optimised out here (only the caller knows its value)");
     case DW_OP_form_tls_address:
     case DW_OP_GNU_push_tls_address:
-      return fail("is thread-local");
+      // Old compilers wrote the offset as an address.
+      if (code_.empty()) return fail("is described in a damaged way");
+      if (code_.back().opcode == Opcode::kAddress) code_.back().opcode = Opcode::kConstant;
+      return push(Opcode::kThreadLocal);
     case DW_OP_deref:
     case DW_OP_deref_size: {
       const auto size = static_cast<uint8_t>(op.atom == DW_OP_deref ? 8 : op.number);

@@ -71,6 +71,8 @@ Result<void> ElfImage::read_headers(const std::string& path) {
     if (segment->p_type == PT_LOAD)
       segments_.push_back({FileAddress(segment->p_vaddr), segment->p_offset, segment->p_filesz, segment->p_memsz,
                            (segment->p_flags & PF_X) != 0, (segment->p_flags & PF_W) != 0});
+    else if (segment->p_type == PT_TLS)
+      thread_locals_ = {segment->p_vaddr, segment->p_memsz, std::max<uint64_t>(segment->p_align, 1)};
     else if (segment->p_type == PT_INTERP)
       has_interpreter_ = true;
     else if (segment->p_type == PT_DYNAMIC)
@@ -79,6 +81,7 @@ Result<void> ElfImage::read_headers(const std::string& path) {
       read_notes(range(segment->p_offset, segment->p_filesz), segment->p_align);
   }
   read_sections(header);
+  read_needed();
   return {};
 }
 
@@ -113,6 +116,16 @@ void ElfImage::read_dynamic(std::string_view dynamic) {
     if (entry->d_tag == DT_NULL) return;
     if (entry->d_tag == DT_FLAGS_1 && (entry->d_un.d_val & DF_1_PIE)) flag_pie_ = true;
     if (entry->d_tag == DT_SONAME) has_soname_ = true;
+  }
+}
+
+void ElfImage::read_needed() {
+  const Section* dynamic = section(".dynamic");
+  if (!dynamic) return;
+  const std::string_view bytes = contents(*dynamic), names = strings_of(*dynamic);
+  for (uint64_t offset = 0; auto entry = read_at<Elf64_Dyn>(bytes, offset); offset += sizeof(Elf64_Dyn)) {
+    if (entry->d_tag == DT_NULL) return;
+    if (entry->d_tag == DT_NEEDED) needed_.push_back(string_at(names, entry->d_un.d_val));
   }
 }
 

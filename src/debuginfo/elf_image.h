@@ -45,6 +45,13 @@ class ElfImage {
   std::string_view contents(const Section& section) const;
   std::string_view file() const { return {bytes_, size_}; }
 
+  // PT_TLS: what each thread has a copy of.
+  struct ThreadLocals {
+    uint64_t address, memory_size, alignment;
+  };
+  const std::optional<ThreadLocals>& thread_locals() const { return thread_locals_; }
+  const std::vector<std::string_view>& needed() const { return needed_; }  // DT_NEEDED
+
   bool has_interpreter() const { return has_interpreter_; }
   bool has_dynamic_flag_pie() const { return flag_pie_; }
   bool has_soname() const { return has_soname_; }
@@ -68,6 +75,7 @@ class ElfImage {
   ElfImage() = default;
   Result<void> read_headers(const std::string& path);
   void read_sections(const Elf64_Ehdr& header);
+  void read_needed();
   void read_dynamic(std::string_view dynamic);
   void read_notes(std::string_view notes, uint64_t alignment);
   // [offset, offset + size) of the file, or empty.
@@ -79,6 +87,8 @@ class ElfImage {
   uint16_t type_ = 0;
   FileAddress entry_point_;
   std::vector<Segment> segments_;
+  std::optional<ThreadLocals> thread_locals_;
+  std::vector<std::string_view> needed_;
   std::vector<Section> sections_;
   std::string build_id_;
   bool made_by_go_ = false;

@@ -59,7 +59,69 @@ std::unordered_map<uint64_t, std::string_view> imported_slots(const ElfImage& im
 // An entry ends in "ff 25 rel32": jmp *slot(%rip). Before it may stand endbr64 and a bnd prefix.
 constexpr uint64_t kEntrySize = 16, kShortEntrySize = 8, kJumpSize = 6;
 
+// A word of the global offset table that tells where the module's thread-local variables are.
+struct ThreadSlot {
+  uint64_t address;
+  uint64_t offset;  // of the variable that it is for, in the module's
+  // No other module's variable can have taken the place of the one that it is for.
+  bool own;
+};
+
+// The best slot of that type of relocation.
+std::optional<ThreadSlot> find_thread_slot(const ElfImage& image, uint64_t wanted) {
+  std::optional<ThreadSlot> best;
+  for (const ElfImage::Section& section : image.sections()) {
+    if (section.type != SHT_RELA || section.link >= image.sections().size()) continue;
+    const auto symbols = image.symbols(image.sections()[section.link]);
+    const std::string_view bytes = image.contents(section);
+    for (uint64_t at = 0; auto rela = value_at<Elf64_Rela>(bytes, at); at += sizeof(Elf64_Rela)) {
+      if (ELF64_R_TYPE(rela->r_info) != wanted) continue;
+      const uint64_t number = ELF64_R_SYM(rela->r_info);
+      ThreadSlot slot{rela->r_offset, static_cast<uint64_t>(rela->r_addend), true};
+      if (number != 0) {
+        if (number >= symbols.size() || symbols[number].st_shndx == SHN_UNDEF) continue;
+        slot.offset += symbols[number].st_value;
+        slot.own = ELF64_ST_BIND(symbols[number].st_info) == STB_LOCAL ||
+                   ELF64_ST_VISIBILITY(symbols[number].st_other) != STV_DEFAULT;
+      }
+      if (slot.own) return slot;
+      if (!best) best = slot;
+    }
+  }
+  return best;
+}
+
 }  // namespace
+
+Result<Operations> thread_block(const ElfImage& image, bool is_executable) {
+  const auto& tls = image.thread_locals();
+  if (!tls) return Error{"is thread-local in a module that has no such variables", {}};
+  auto negative = [](uint64_t value) { return static_cast<int64_t>(0 - value); };
+  if (is_executable) {
+    if ((tls->alignment & (tls->alignment - 1)) != 0) return Error{"is described in a damaged way", {}};
+    const uint64_t padding = (0 - tls->address - tls->memory_size) & (tls->alignment - 1);
+    return Operations{{.opcode = Opcode::kThreadPointer},
+                      {.opcode = Opcode::kOffset, .value = negative(tls->memory_size + padding)}};
+  }
+  auto by_offset = find_thread_slot(image, R_X86_64_TPOFF64), by_number = find_thread_slot(image, R_X86_64_DTPMOD64);
+  // A variable that another module has as well may be the other's: then only numbers that are surely our own help.
+  if (by_offset && by_number && by_number->own && !by_offset->own) by_offset.reset();
+  if (by_offset) {
+    return Operations{{.opcode = Opcode::kThreadPointer},
+                      {.opcode = Opcode::kAddress, .value = static_cast<int64_t>(by_offset->address)},
+                      {.opcode = Opcode::kDeref, .size = 8},
+                      {.opcode = Opcode::kAdd},
+                      {.opcode = Opcode::kOffset, .value = negative(by_offset->offset)}};
+  }
+  if (!by_number)
+    return Error{"is thread-local, and its library says nowhere by which number it was loaded (it was built with -mtls-dialect=gnu2, or no code uses it)", {}};
+  for (std::string_view library : image.needed()) {
+    if (library == "libc.so" || library.find("musl") != library.npos)
+      return Error{"is thread-local in a library for musl, which keeps its tables of such variables in another way than glibc", {}};
+  }
+  return Operations{{.opcode = Opcode::kAddress, .value = static_cast<int64_t>(by_number->address)},
+                    {.opcode = Opcode::kThreadBlock}};
+}
 
 std::vector<Mark> read_marks(const ElfImage& image) {
   std::vector<Mark> marks;

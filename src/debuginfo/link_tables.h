@@ -1,6 +1,6 @@
 #pragma once
-// What linkers and <sys/sdt.h> leave in an ELF file about places that can be probed: SDT marks in notes, and the entries
-// of the procedure linkage table.
+// What linkers and <sys/sdt.h> leave in an ELF file: SDT marks in notes, the entries of the procedure linkage table, and
+// where threads have the module's thread-local variables.
 
 #include <vector>
 
@@ -11,5 +11,11 @@ namespace spile::debuginfo {
 
 std::vector<Mark> read_marks(const ElfImage& image);
 std::vector<PltEntry> read_plt(const ElfImage& image);
+
+// Operations that leave the address at which a thread has the first thread-local variable of the module (ELF Handling
+// For Thread-Local Storage, variant II). An executable's are at a fixed distance below the thread pointer. For a library
+// the dynamic linker writes that distance, or the module's number, where the library's code finds it: in its global
+// offset table. Error: a phrase for Place::reason.
+Result<Operations> thread_block(const ElfImage& image, bool is_executable);
 
 }  // namespace spile::debuginfo

@@ -21,6 +21,11 @@ enum class Opcode : uint8_t {
   kAddress,   // push the file address `value` plus the module's load bias
   kIndex,     // push the caller's index number `value` (see Step::kDynamicIndex)
   kOffset,    // top += value
+  kThreadPointer,  // push the fs base of the thread
+  kThreadBlock,    // pop the address of a word that says which module (R_X86_64_DTPMOD64; 0: not yet known); push where
+                   // the thread has that module's thread-local variables. It may have none yet (glibc allocates late)
+  kThreadLocal,    // pop an offset into the module's thread-local variables, push the address that the thread has them at;
+                   // only in records: Module says it by the two above
   kDeref,     // pop an address, push the `size` (1, 2, 4, 8) bytes of traced memory there, extended as is_signed says
   kExtend,    // keep the top's low `size` bytes (1, 2, 4, 8), extended to 64 bits as is_signed says
   kExtract,   // keep `size` bits of the top starting at bit `value`, extended as is_signed says; size + value <= 64

@@ -144,6 +144,8 @@ SymbolTable& ElfModule::symbols() {
 
 DebugInfo::SymbolFacts ElfModule::symbol_facts(FileAddress function) {
   DebugInfo::SymbolFacts facts;
+  facts.thread_local_offset = [this](const std::string& name) { return symbols().thread_local_symbol(name); };
+  facts.thread_block = [this] { return thread_block(*image_, is_executable()); };
   facts.address_of = [this](const std::string& name) { return data_symbol(name, nullptr); };
   if (const auto known = symbols().containing(function)) {
     const CloneName clone = clone_name(known->linkage_name);

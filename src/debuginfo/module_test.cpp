@@ -363,5 +363,28 @@ TEST(InstalledPrograms, LargeLibrariesAreSearchedQuickly) {
   EXPECT_LT(std::chrono::duration_cast<std::chrono::milliseconds>(took).count(), 1500);
 }
 
+TEST(ThreadLocals, AreFoundByTheThreadPointer) {
+  TestDirectory directory;
+  directory.write("t.c", "__thread long a = 1, b = 2; static __thread long c __attribute__((aligned(64)));\n"
+                         "long f(void) { return a + b + c++; }\nextern __thread int outside; int g(void) { return outside; }\n"
+                         "#ifdef MAIN\n__thread int outside; int main() { return f() + g(); }\n#endif\n");
+  ASSERT_TRUE(directory.run("cc -g -O1 -DMAIN -o program t.c && cc -g -O1 -shared -fPIC -o late.so t.c && "
+                            "cc -g -O1 -shared -fPIC -ftls-model=initial-exec -o early.so t.c && "
+                            "cc -g -O1 -shared -fPIC -mtls-dialect=gnu2 -o described.so t.c"));
+  auto place = [&](const std::string& file, const std::string& name) {
+    auto module = Module::open(directory.path(file), {.use_cache = false});
+    auto found = (*module)->global_variable(name);
+    return !found.ok() ? found.error().message : found->place.available() ? to_string(found->place.operations) : found->place.reason;
+  };
+  // The compiler chose the order; an executable's block ends at the thread pointer, and is as large as its alignment asks.
+  EXPECT_THAT(place("program", "a"), testing::MatchesRegex("fs -[0-9]+"));
+  EXPECT_NE(place("program", "a"), place("program", "b"));
+  EXPECT_THAT(place("program", "outside"), testing::MatchesRegex("fs -[0-9]+"));
+  EXPECT_THAT(place("late.so", "c"), testing::MatchesRegex("&0x[0-9a-f]+ block( \\+[0-9]+)?"));
+  EXPECT_THAT(place("early.so", "c"), testing::MatchesRegex("fs &0x[0-9a-f]+ load8 add( [-+][0-9]+)?"));
+  EXPECT_THAT(place("described.so", "c"), testing::HasSubstr("says nowhere by which number"));
+  EXPECT_EQ(place("late.so", "outside"), "is defined in another module");
+}
+
 }  // namespace
 }  // namespace spile::debuginfo

@@ -160,21 +160,30 @@ size_t SymbolTable::count() {
   return count;
 }
 
-std::optional<FileAddress> SymbolTable::data_symbol(std::string_view name, uint64_t* size) const {
+std::optional<uint64_t> SymbolTable::symbol_value(std::string_view name, int type, uint64_t* size) const {
   for (const ElfImage* image : {&image_, debug_}) {
     if (!image) continue;
     for (const ElfImage::Section& section : image->sections()) {
       if (section.type != SHT_SYMTAB && section.type != SHT_DYNSYM) continue;
       const auto strings = image->strings_of(section);
       for (const Elf64_Sym& symbol : image->symbols(section))
-        if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx != SHN_UNDEF &&
+        if (ELF64_ST_TYPE(symbol.st_info) == type && symbol.st_shndx != SHN_UNDEF &&
             clone_name(ElfImage::string_at(strings, symbol.st_name)).base == name) {
           if (size) *size = symbol.st_size;
-          return FileAddress(symbol.st_value);
+          return symbol.st_value;
         }
     }
   }
   return std::nullopt;
+}
+
+std::optional<FileAddress> SymbolTable::data_symbol(std::string_view name, uint64_t* size) const {
+  auto value = symbol_value(name, STT_OBJECT, size);
+  return value ? std::optional(FileAddress(*value)) : std::nullopt;
+}
+
+std::optional<uint64_t> SymbolTable::thread_local_symbol(std::string_view name) const {
+  return symbol_value(name, STT_TLS, nullptr);
 }
 
 }  // namespace spile::debuginfo

@@ -27,9 +27,12 @@ class SymbolTable {
   std::vector<std::string> names(size_t scopes);
   size_t count();
   std::optional<FileAddress> data_symbol(std::string_view name, uint64_t* size = nullptr) const;
+  // Of a thread-local variable: its offset in the module's.
+  std::optional<uint64_t> thread_local_symbol(std::string_view name) const;
   bool has_static_symbols() const { return has_static_symbols_; }
 
  private:
+  std::optional<uint64_t> symbol_value(std::string_view name, int type, uint64_t* size) const;
   struct Symbol {
     uint64_t address;
     uint64_t size;

@@ -285,6 +285,15 @@ std::string to_string(const Operations& operations) {
       case Opcode::kExtract:
         words.push_back(fmt::format("bits{}@{}{}", op.size, op.value, sign));
         break;
+      case Opcode::kThreadPointer:
+        words.emplace_back("fs");
+        break;
+      case Opcode::kThreadBlock:
+        words.emplace_back("block");
+        break;
+      case Opcode::kThreadLocal:
+        words.emplace_back("tls");
+        break;
       case Opcode::kPick:
         words.push_back(fmt::format("pick{}", op.value));
         break;

@@ -31,13 +31,14 @@ sema::TargetType type_behind(const std::string& module, const debuginfo::Place& 
 }
 
 // The string itself, of a char* or char[].
-Result<Binding> bind_string(const std::string& name, const debuginfo::Place& place, Moment moment) {
-  if (!place.type.is_string()) return Error{fmt::format("'{}' is no string", name), ""};
+Result<Binding> bind_string(const StartPlace& start, const debuginfo::Place& place, Moment moment) {
+  if (!place.type.is_string()) return Error{fmt::format("'{}' is no string", start.name), ""};
   Binding binding;
   binding.type = ValueType::kString;
   TRY(debuginfo::Operations operations, debuginfo::load(place));
   if (auto count = place.type.count()) binding.string_limit = static_cast<uint32_t>(std::min<uint64_t>(*count, 1 << 20));
-  binding.ops = translate(operations, moment);
+  binding.ops = translate(operations, moment, !start.other_module.empty());
+  binding.other_module = start.other_module;
   return binding;
 }
 
@@ -45,10 +46,11 @@ Result<Binding> bind_from(const StartPlace& start, std::span<const syntax::PathS
   bool as_string = !path.empty() && path.back().kind == syntax::PathStep::Kind::kText;
   if (as_string) path = path.first(path.size() - 1);
   TRY(debuginfo::Place place, walk_path(start, path));
-  if (as_string) return bind_string(start.name, place, moment);
+  if (as_string) return bind_string(start, place, moment);
   TRY(debuginfo::Operations operations, address_of ? debuginfo::address(place) : debuginfo::load(place));
   Binding binding;
-  binding.ops = translate(operations, moment);
+  binding.ops = translate(operations, moment, !start.other_module.empty());
+  binding.other_module = start.other_module;
   binding.target_type = type_behind(start.module, place, address_of);
   return binding;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -23,6 +24,17 @@ Error no_debug_info(const std::string& path, const std::string& name) {
   return {fmt::format("'{}' is not known: {} has no debug information", name, path),
           result ? "register(\"rax\") is what functions return integers and pointers in"
                  : "install its debug symbols, or use int_arg(1), pointer_arg(2) ..."};
+}
+
+// In the kernel a handler does not know where the thread has its thread-local variables.
+Result<StartPlace> if_reachable(TracedWorld& world, StartPlace start) {
+  using debuginfo::Opcode;
+  bool thread_local_one = std::any_of(start.place.operations.begin(), start.place.operations.end(), [](const debuginfo::Operation& op) {
+    return op.opcode == Opcode::kThreadPointer || op.opcode == Opcode::kThreadBlock;
+  });
+  if (!thread_local_one || world.process_domain() == sema::Domain::kTarget) return start;
+  return Error{fmt::format("'{}' is thread-local: handlers in the kernel can't find it", start.name),
+               "run spile with -x or -c, so that the handler runs in the process (--runtime=inproc)"};
 }
 
 // What the pointer at hand points to.
@@ -98,13 +110,12 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
   std::string path = point->site.module;
   if (module_name) {
     TRY(path, find_module(world, *module_name));
-    // The load bias at hand is that of the probed module; a program at fixed addresses has none.
-    TRY(std::shared_ptr<debuginfo::Module> other, world.module(path));
-    if (path != point->site.module && other->position_independent())
-      return Error{fmt::format("@var of {} is not known in a probe on {}: only where the latter was loaded is at hand", path, point->site.module),
-                   "read it in a probe of its own module"};
   }
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
+  const bool elsewhere = path != point->site.module;
+  if (elsewhere && module->position_independent() && world.process_domain() == sema::Domain::kKernel)
+    return Error{fmt::format("@var of {} is not known in a probe on {}: handlers in the kernel only know where the latter was loaded", path, point->site.module),
+                 "read it in a probe of its own module, or run spile with -x or -c"};
   if (!module->has_debug_info()) return no_debug_info(module->path(), *name);
   size_t at = name->find('@');
   std::string file = at == std::string::npos ? "" : name->substr(at + 1);
@@ -116,7 +127,13 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
   if (!found.ok()) {
     TRY(found, module->global_variable(plain, file));
   }
-  return StartPlace{*name, path, found->place, false};
+  StartPlace start{*name, path, found->place, false};
+  if (elsewhere && module->position_independent()) start.other_module = path;
+  // A program at fixed addresses has no load bias, but the probed library has.
+  for (debuginfo::Operation& op : start.place.operations) {
+    if (elsewhere && start.other_module.empty() && op.opcode == debuginfo::Opcode::kAddress) op.opcode = debuginfo::Opcode::kConstant;
+  }
+  return if_reachable(world, std::move(start));
 }
 
 }  // namespace
@@ -143,7 +160,7 @@ Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint& point, bool
   }
   TRY(debuginfo::Variable found, module->variable(frame.function, frame.pc, variable.name.substr(1), frame.scope));
   start.place = found.place;
-  return start;
+  return if_reachable(world, std::move(start));
 }
 
 Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint* point, const syntax::AtOperation& operation) {

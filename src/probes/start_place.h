@@ -15,6 +15,8 @@ struct StartPlace {
   debuginfo::Place place;
   // Of a pointer that the handler has: a first step [n] goes n objects on.
   bool is_pointee = false;
+  // Not "": addresses in place are in this module, which is not the probed one.
+  std::string other_module = {};
 };
 
 // Of a point: the function whose variables are visible there, and where in it.

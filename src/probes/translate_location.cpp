@@ -1,5 +1,7 @@
 #include "probes/translate_location.h"
 
+#include "base/check.h"
+
 namespace spile::probes {
 
 namespace {
@@ -13,7 +15,7 @@ constexpr int64_t kStackPointer = 7;  // DWARF's number of rsp
 // One operation of debug information as operations of a binding. Both are stack machines, and nearly the same one.
 class Translator {
  public:
-  explicit Translator(Moment moment) : moment_(moment) {}
+  Translator(Moment moment, bool other_module) : moment_(moment), bias_(other_module ? Kind::kModuleBias : Kind::kLoadBias) {}
 
   std::vector<LocationOp> translate(const debuginfo::Operations& operations) {
     for (const debuginfo::Operation& operation : operations) add(operation);
@@ -34,11 +36,20 @@ class Translator {
         push(Kind::kConstant, operation.value);
         return;
       case Opcode::kAddress:
-        push(Kind::kLoadBias);
+        push(bias_);
         add_constant(operation.value);
         return;
       case Opcode::kIndex:
         push(Kind::kIndex, operation.value);
+        return;
+      case Opcode::kThreadPointer:
+        push(Kind::kThreadPointer);
+        return;
+      case Opcode::kThreadBlock:
+        push(Kind::kThreadBlock);
+        return;
+      case Opcode::kThreadLocal:  // none is left
+        CHECK(false);
         return;
       case Opcode::kOffset:
         add_constant(operation.value);
@@ -155,6 +166,7 @@ class Translator {
   }
 
   Moment moment_;
+  Kind bias_;
   std::vector<LocationOp> ops_;
 };
 
@@ -166,8 +178,8 @@ Moment moment_of(const sema::ResolvedPoint& point, bool at_entry) {
   return at_entry ? Moment::kEntry : Moment::kReturn;
 }
 
-std::vector<LocationOp> translate(const debuginfo::Operations& operations, Moment moment) {
-  return Translator(moment).translate(operations);
+std::vector<LocationOp> translate(const debuginfo::Operations& operations, Moment moment, bool other_module) {
+  return Translator(moment, other_module).translate(operations);
 }
 
 }  // namespace spile::probes

@@ -18,6 +18,7 @@ enum class Moment : uint8_t {
 };
 
 Moment moment_of(const sema::ResolvedPoint& point, bool at_entry);
-std::vector<sema::LocationOp> translate(const debuginfo::Operations& operations, Moment moment);
+// other_module: addresses are in another module than the probed one (Binding::other_module).
+std::vector<sema::LocationOp> translate(const debuginfo::Operations& operations, Moment moment, bool other_module = false);
 
 }  // namespace spile::probes

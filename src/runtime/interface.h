@@ -165,6 +165,15 @@ bool spile_rt_load_bytes(Context*, uint64_t address, char* out, uint32_t count);
 // Copies a C string of at most `limit` bytes (limit <= string_size); its length, or -1 if the address can't be read.
 int64_t spile_rt_load_string(Context*, uint64_t address, char* out, uint32_t limit);
 
+// -- thread-local variables (native, in targets). The fs base of the calling thread.
+uint64_t spile_rt_thread_pointer();
+// Where the thread has those of the module whose number is at `slot`, in a program with glibc; 0: nowhere yet.
+uint64_t spile_rt_thread_block(Context*, uint64_t slot);
+
+// -- modules (native). The load bias of the module with this path; name: the part of it behind the last '/'. False: the
+// process has not loaded it.
+bool spile_rt_module_bias(Context*, const char* path, const char* name, uint64_t* bias);
+
 // -- registers of the probed place: abi::Registers. subject: those of the process that a handler of the controller is
 // about, or null. register: by its name; false: there is no such one.
 const uint64_t* spile_rt_subject_registers(Context*);

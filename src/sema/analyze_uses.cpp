@@ -113,7 +113,9 @@ class PlainCheck {
   static bool in_registers(const Binding& binding) {
     for (const LocationOp& op : binding.ops) {
       using Kind = LocationOp::Kind;
-      if (op.kind == Kind::kLoad || op.kind == Kind::kDivide || op.kind == Kind::kModulo) return false;
+      if (op.kind == Kind::kLoad || op.kind == Kind::kThreadBlock || op.kind == Kind::kModuleBias || op.kind == Kind::kDivide ||
+          op.kind == Kind::kModulo)
+        return false;
     }
     return true;
   }
@@ -134,6 +136,14 @@ bool reads_other_registers(const Binding& binding, bool at_return) {
     if (at_return ? !is_result && !is_argument : !is_argument) return true;
   }
   return false;
+}
+
+uint32_t needs_of(const std::vector<Binding>& bindings) {
+  uint32_t needs = 0;
+  for (const Binding& binding : bindings) {
+    if (!binding.other_module.empty()) needs |= kNeedsModules;
+  }
+  return needs;
 }
 
 // $x = 1 where $x is in a register: only the saved registers are put back.
@@ -231,6 +241,7 @@ void analyze_uses(Elaboration& e) {
       if ((needs & kNeedsStack) && probe.domain == Domain::kTarget) probe.needs_stack = probe.needs_registers = true;
     }
     if (probe.domain == Domain::kTarget && writes_register(probe)) probe.needs_registers = true;
+    e.program.needs |= needs_of(probe.bindings);
     for (const Binding& binding : probe.bindings) {
       if (probe.kind == ProbeKind::kStatement) probe.needs_registers |= !binding.ops.empty();
       probe.needs_registers |= reads_other_registers(binding, probe.kind == ProbeKind::kFunctionReturn);

@@ -361,7 +361,7 @@ class Binder {
     for (const LocationOp& op : binding.ops) {
       signature_ += fmt::format(" {}:{}:{}:{}", static_cast<int>(op.kind), op.value, op.size, int{op.is_signed});
     }
-    signature_ += ']';
+    signature_ += binding.other_module + ']';
   }
 
   void problem(const Expression& where, std::string message, std::string hint) {

@@ -108,6 +108,10 @@ struct LocationOp {
     kCfa,       // push CFA
     kConstant,  // push `value`
     kLoadBias,  // push the module's load bias (run-time minus file address)
+    kModuleBias,     // push that of Binding::other_module; a script error where the process has not loaded it
+    kThreadPointer,  // push the fs base of the thread
+    kThreadBlock,    // pop the address of a word with a module's number; push the address of the thread's thread-local
+                     // variables of that module; a script error where it has none yet
     kAdd,       // pop b, a; push a + b
     kSubtract,  // a - b
     kMultiply,  // a * b
@@ -181,6 +185,7 @@ struct Binding {
   bool string_in_context = false;
   uint32_t string_limit = 0;  // 0: none
   TargetType target_type = {};  // of the value
+  std::string other_module = {};  // path of the module that kModuleBias is about
   bool operator==(const Binding&) const = default;
 };
 

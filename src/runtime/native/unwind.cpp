@@ -189,6 +189,22 @@ const abi::StackModule* find_module(Context* context, uint64_t address) {
   return low < map->count && modules[low].begin <= address ? &modules[low] : nullptr;
 }
 
+extern "C" bool spile_rt_module_bias(Context* context, const char* path, const char* name, uint64_t* bias) {
+  uint64_t offset = module_map_offset(context);
+  if (!offset) return false;
+  const abi::ModuleMap* map = reinterpret_cast<const abi::ModuleMap*>(bytes_of(context->arena) + offset);
+  const abi::StackModule* modules = reinterpret_cast<const abi::StackModule*>(map + 1);
+  for (uint64_t i = 0; i < map->count; ++i) {
+    const abi::ModuleTable* table = table_of(context, &modules[i]);
+    const char* text = part_of<char>(table, table->text);
+    // Names first: paths have much in common.
+    if (spile_rt_string_compare(text + table->name, name) != 0 || spile_rt_string_compare(text + table->path, path) != 0) continue;
+    *bias = modules[i].bias;
+    return true;
+  }
+  return false;
+}
+
 [[gnu::noinline]] uint32_t walk_stack(Context* context, uint64_t* addresses, uint32_t most) {
   const abi::Subject* subject = subject_of(context);
   uint64_t kind = subject ? subject->frame_kind : spile_rt_in_controller ? abi::kNoFrame : context->frame_kind;
