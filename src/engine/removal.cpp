@@ -27,14 +27,11 @@ std::optional<Address> blocked_pc(pid_t pid, pid_t tid) {
   return Address(strtoull(text.c_str() + last + 1, nullptr, 16));
 }
 
-// Program counters in displaced code go back to the text, those on their way there to where they set out; true if all threads
-// are out of our code then.
+// Program counters in displaced code go back to the text; true if all threads are out of our code then.
 bool evacuate(AddressSpace& space) {
   std::vector<std::pair<Address, const PatchedSite*>> by_trampoline;
-  std::map<Address, Address> landings;
   for (auto* sites : {&space.sites, &space.retired}) {
     for (const PatchedSite& site : *sites) {
-      if (site.landing != Address()) landings[site.landing] = site.begin;
       if (site.is_landing) continue;
       by_trampoline.push_back({site.body, &site});
       if (site.trampoline != site.body) by_trampoline.push_back({site.trampoline, &site});
@@ -43,7 +40,6 @@ bool evacuate(AddressSpace& space) {
   std::sort(by_trampoline.begin(), by_trampoline.end());
   bool outside = true;
   auto move = [&](Address pc, bool restarting) -> std::optional<Address> {
-    if (auto landing = landings.find(pc); landing != landings.end()) return landing->second;
     if (!space.in_code(pc)) return {};
     auto after = std::upper_bound(by_trampoline.begin(), by_trampoline.end(), pc,
                                   [](Address value, const auto& site) { return value < site.first; });
@@ -57,7 +53,7 @@ bool evacuate(AddressSpace& space) {
     for (auto& [tid, thread] : process->threads) {
       if (!thread->running) {
         move_program_counters(space, *thread, move);
-      } else if (auto pc = blocked_pc(process->pid, tid); pc && (space.in_code(*pc) || landings.contains(*pc))) {
+      } else if (in_code_while_blocked(space, process->pid, tid)) {
         outside = false;
       }
     }
@@ -100,6 +96,29 @@ void step_out_of_stop(Tracer& tracer, AddressSpace& space) {
     }
   }
   for (Thread* thread : stopped) (void)step_out(tracer, space, *thread);
+}
+
+std::set<pid_t> leave_landings(AddressSpace& space, std::span<const PatchedSite> sites, const std::set<pid_t>* only) {
+  std::set<pid_t> running;
+  std::map<Address, Address> landings;
+  for (const PatchedSite& site : sites) {
+    if (site.landing != Address()) landings[site.landing] = site.trampoline;
+  }
+  if (landings.empty()) return running;
+  for (Process* process : space.users) {
+    for (auto& [tid, thread] : process->threads) {
+      if (only && !only->contains(tid)) continue;
+      if (thread->running) {
+        running.insert(tid);
+        continue;
+      }
+      move_program_counters(space, *thread, [&](Address pc, bool) -> std::optional<Address> {
+        auto found = landings.find(pc);
+        return found == landings.end() ? std::nullopt : std::optional(found->second);
+      });
+    }
+  }
+  return running;
 }
 
 namespace {
@@ -238,6 +257,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   if (space.empty()) return {};
   TRY_DO(tracer.keep_still(space.users, patience_ms));
   settle_breakpoints(tracer, space);
+  std::set<pid_t> unseen = leave_landings(space, space.sites);
   write_patches(space.memory, space.sites, PatchDirection::kRestore, [](size_t) {});
   count_semaphores(space.memory, space.sites, {}, PatchDirection::kRestore);
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
@@ -262,6 +282,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
     if (space.users.empty()) return {};
     TRY_DO(tracer.keep_still(space.users, patience_ms));
     settle_breakpoints(tracer, space);
+    if (!unseen.empty()) unseen = leave_landings(space, space.sites, &unseen);
   }
   auto unmapped = unmap_all(tracer, space);
   space.sites.clear();

@@ -39,24 +39,6 @@ std::set<Address> begins_of(std::span<const PatchedSite> sites) {
   return begins;
 }
 
-// A thread where a short jump leads to goes on in the trampoline, before that place is what it was.
-void leave_landings(AddressSpace& space, std::span<const PatchedSite> leaving) {
-  std::map<Address, Address> landings;
-  for (const PatchedSite& site : leaving) {
-    if (site.landing != Address()) landings[site.landing] = site.trampoline;
-  }
-  if (landings.empty()) return;
-  for (Process* process : space.users) {
-    for (auto& [tid, thread] : process->threads) {
-      if (thread->running) continue;
-      move_program_counters(space, *thread, [&](Address pc, bool) -> std::optional<Address> {
-        auto found = landings.find(pc);
-        return found == landings.end() ? std::nullopt : std::optional(found->second);
-      });
-    }
-  }
-}
-
 bool lies_in(const PatchedSite& site, const ClientSpace* client) {
   return client && std::any_of(client->code.begin(), client->code.end(), [&](const AddressRange& range) {
     return range.contains(site.trampoline) || range.contains(site.body);
@@ -66,7 +48,7 @@ bool lies_in(const PatchedSite& site, const ClientSpace* client) {
 void take_out(Tracer& tracer, AddressSpace& space, std::span<const PatchedSite> leaving) {
   if (leaving.empty()) return;
   settle_breakpoints(tracer, space);
-  leave_landings(space, leaving);
+  (void)leave_landings(space, leaving);
   std::set<Address> untouched;
   write_patches(space.memory, leaving, PatchDirection::kRestore,
                 [&](size_t index) { untouched.insert(leaving[index].begin); });
