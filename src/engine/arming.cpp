@@ -437,6 +437,22 @@ Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& lo
   return {};
 }
 
+bool Arming::may_fault() const {
+  return std::any_of(clients_.begin(), clients_.end(),
+                     [](const auto& client) { return !client.second->image.fixups.empty(); });
+}
+
+// Of a program that runs already and has set its own; of those that are set later we learn when a thread is born or meets one.
+Result<void> Arming::learn_actions(AddressSpace& space) {
+  if (space.users.size() != 1 || !(may_fault() || space.trap_table != Address())) return {};
+  Process& process = *space.users.front();
+  if (!has_signal_actions(process, process.pid)) return {};
+  TRY(Thread * thread, borrow_thread(tracer_, space));
+  auto learnt = learn_signal_actions(tracer_, *thread->process, *thread);
+  tracer_.unhold(*thread);
+  return learnt;
+}
+
 bool Arming::lacks_sites(const AddressSpace& space) const {
   if (space.refused) return false;
   for (Client* client : clients_in(space)) {
@@ -481,6 +497,7 @@ Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
 
   Work work;
   watch_linker(space, pid, work.change.coming);
+  TRY_DO(learn_actions(space));
   auto arm_all = [&]() -> Result<void> {
     for (auto& [path, loaded] : space.modules) TRY_DO(arm_module(space, pid, loaded, work));
     work.prepare_ns = nanoseconds(Clock::now() - start) - work.total_pause_ns;

@@ -37,6 +37,9 @@ class Arming {
   // Somebody has something to arm, or may have.
   bool can_arm(const AddressSpace& space) const;
 
+  // Some handler has loads that may raise signals.
+  bool may_fault() const;
+
   // There is something to arm there that has not been.
   bool lacks_sites(const AddressSpace& space) const;
   // Arms what is not yet armed there. reports: added to.
@@ -69,6 +72,7 @@ class Arming {
   Result<void> arm_module(AddressSpace& space, pid_t pid, LoadedModule& loaded, Work& work);
   Result<void> build(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> uses, size_t fresh_from,
                      std::span<const PatchedSite> leaving, Work& work, ClientId without = ~kOwnClient);
+  Result<void> learn_actions(AddressSpace& space);
   Result<void> guard(AddressSpace& space, const Module& module, BuiltSites& built);
   Result<void> rebuild_without(AddressSpace& space, Client& client, bool in_turn);
   Result<void> apply(AddressSpace& space, Work& work);

@@ -16,29 +16,7 @@ constexpr uint64_t kMostBreakpoints = 8192;
 constexpr uint64_t kTableSize = (kMostBreakpoints + 1) * 16;
 constexpr uint64_t kCodeRoom = 512;
 
-// struct sigaction as rt_sigaction(2) takes it.
-struct KernelAction {
-  uint64_t handler, flags, restorer, mask;
-};
 constexpr uint64_t kSaRestorer = 0x04000000;
-
-// Memory of the target that nobody else uses while we make calls in it.
-Address scratch(const AddressSpace& space) { return space.scratch(); }
-
-Result<KernelAction> read_action(RemoteCalls& calls, const AddressSpace& space) {
-  TRY_DO(calls.call("read the action for SIGTRAP", SYS_rt_sigaction, {SIGTRAP, 0, scratch(space).value, 8}));
-  auto action = space.memory.read_value<KernelAction>(scratch(space));
-  TRY_DO(space.memory.write_value(scratch(space), KernelAction{}));
-  return action;
-}
-
-Result<void> set_action(RemoteCalls& calls, const AddressSpace& space, const KernelAction& action) {
-  TRY_DO(space.memory.write_value(scratch(space), action));
-  auto set = calls.call("set the action for SIGTRAP", SYS_rt_sigaction, {SIGTRAP, scratch(space).value, 0, 8});
-  TRY_DO(space.memory.write_value(scratch(space), KernelAction{}));
-  if (!set.ok()) return std::move(set).error();
-  return {};
-}
 
 // By the kernel for an instruction, not sent by somebody.
 bool is_breakpoint_signal(const siginfo_t& signal) {
@@ -69,7 +47,7 @@ Result<void> install(SetupContext& context, AddressSpace& space, Region& region)
     ~Guard() { tracer.unhold(thread); }
   } guard{context.tracer, *thread};
   TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
-  TRY(KernelAction present, read_action(calls, space));
+  TRY(SignalAction present, read_action(calls, space, SIGTRAP));
   if (present.handler != reinterpret_cast<uint64_t>(SIG_DFL)) {
     TRY_DO(calls.finish());
     return Error{"only a breakpoint fits there, and the program handles SIGTRAP itself", ""};
@@ -77,9 +55,10 @@ Result<void> install(SetupContext& context, AddressSpace& space, Region& region)
   region.append_code(code.bytes);
   space.trap_table = handler + static_cast<int64_t>(code.table_offset);
   space.trap_count = 0;
-  KernelAction action{handler.value, SA_SIGINFO | SA_ONSTACK | SA_RESTART | kSaRestorer,
+  SignalAction action{handler.value, SA_SIGINFO | SA_ONSTACK | SA_RESTART | kSaRestorer,
                       handler.value + code.restorer_offset, 0};
-  TRY_DO(set_action(calls, space, action));
+  TRY_DO(set_action(calls, space, SIGTRAP, action));
+  thread->process->actions.known[SIGTRAP] = action;
   return calls.finish();
 }
 
@@ -132,9 +111,9 @@ Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Regio
 Result<void> unguard_breakpoints(RemoteCalls& calls, AddressSpace& space) {
   if (space.scratch() == Address()) return {};
   // A child that was forked before its parent had that memory has neither it nor the action.
-  auto present = read_action(calls, space);
-  if (!present.ok() || !space.in_code(Address(present->handler))) return {};
-  return set_action(calls, space, KernelAction{});
+  auto present = read_action(calls, space, SIGTRAP);
+  if (!present.ok() || !space.in_code(Address(present->restorer))) return {};
+  return set_action(calls, space, SIGTRAP, SignalAction{});
 }
 
 namespace {

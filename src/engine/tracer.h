@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "engine/arch/architecture.h"
+#include "engine/signal_actions.h"
 
 namespace spile::engine {
 
@@ -63,6 +64,7 @@ struct Process {
   bool launched = false;
   std::map<pid_t, std::unique_ptr<Thread>> threads;
   std::shared_ptr<AddressSpace> space;
+  SignalActions actions;
   int keep_still = 0;  // its threads are not resumed while positive
 };
 

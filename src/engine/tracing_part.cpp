@@ -34,10 +34,11 @@ namespace {
 // Something that a stop asks for and that needs more than the stopped thread's registers: done by poll, while a hold
 // keeps the thread.
 struct Work {
-  enum Kind { kExec, kFork, kLibraries } kind;
+  enum Kind { kExec, kFork, kLibraries, kActions, kResetAction } kind;
   pid_t pid;  // of the process (kFork: of the child)
   pid_t tid;  // the held thread
   bool anew = false;  // kFork: its copy of what we put into its parent may be part of it
+  int signal = 0;     // kResetAction
 };
 
 class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
@@ -91,8 +92,12 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void finish_fork(const Work& work);
   void finish_exec(const Work& work);
   void finish_libraries(const Work& work);
+  void finish_signal(const Work& work);
+  void mend(Thread& thread, int signal);
   void release_hold(pid_t tid);
+  void hold_for(Work work, Thread& thread);
   bool redirect_fault(Thread& thread);
+  void signal_is_ours(Thread& thread);
   Result<ArmReport> arm_client(Client& client);
 
   void note(Event event) { events_.push_back(std::move(event)); }
@@ -252,6 +257,11 @@ void TracingPartImpl::resume_all() {
   for (pid_t pid : std::exchange(waiting_, {})) release_hold(pid);
 }
 
+void TracingPartImpl::hold_for(Work work, Thread& thread) {
+  tracer_->hold(thread);
+  works_.push_back(work);
+}
+
 void TracingPartImpl::release_hold(pid_t tid) {
   if (Thread* thread = tracer_->find_thread(tid); thread && thread->holds > 0) tracer_->unhold(*thread);
 }
@@ -404,6 +414,7 @@ void TracingPartImpl::process_forked(Thread& parent, Process& child, bool shares
   space->users = {&child};
   space->inherit(*from);
   child.space = space;
+  child.actions = parent.process->actions;
   // Its table of thread slots is empty, so nobody but us can finish the calls that its parent had pending; and we only
   // now, since what we know of the parent may be gone when there is time for more.
   arming_->write_module_maps(*space);
@@ -444,6 +455,7 @@ void TracingPartImpl::process_executed(Process& process) {
   process.space = std::make_shared<AddressSpace>();
   Thread& survivor = *process.threads.at(process.pid);
   survivor.introduced = false;
+  process.actions = {};
   survivor.parents_pointer = 0;
   process.space->users = {&process};
   tracer_->hold(*process.threads.at(process.pid));
@@ -485,7 +497,10 @@ void TracingPartImpl::finish_exec(const Work& work) {
 
 void TracingPartImpl::finish_libraries(const Work& work) {
   // If we are killed while it is at the signal's stop, the signal is delivered.
-  if (Thread* thread = tracer_->find_thread(work.tid)) (void)tracer_->settle(*thread);
+  if (Thread* thread = tracer_->find_thread(work.tid)) {
+    (void)tracer_->settle(*thread);
+    if (may_have_reset(*thread->process, SIGTRAP)) mend(*thread, SIGTRAP);
+  }
   Process* process = tracer_->find_process(work.pid);
   if (process && arming_->can_arm(*process->space)) {
     Reports reports;
@@ -495,6 +510,22 @@ void TracingPartImpl::finish_libraries(const Work& work) {
     if (!armed.ok() && !arming_->has_ended(work.pid)) arming_->note_trouble(work.pid, armed.error());
   }
   release_hold(work.tid);
+}
+
+void TracingPartImpl::finish_signal(const Work& work) {
+  Thread* thread = tracer_->find_thread(work.tid);
+  if (thread && work.kind == Work::kResetAction) mend(*thread, work.signal);
+  // It is newly born, and has not come to its first stop perhaps.
+  if (thread && work.kind == Work::kActions && (!thread->running || tracer_->await_stop(*thread).ok())) {
+    (void)learn_signal_actions(*tracer_, *thread->process, *thread);
+  }
+  release_hold(work.tid);
+}
+
+void TracingPartImpl::mend(Thread& thread, int signal) {
+  pid_t pid = thread.process->pid;
+  auto mended = mend_signal_action(*tracer_, thread, signal);
+  if (!mended.ok() && !arming_->has_ended(pid)) arming_->note_trouble(pid, mended.error());
 }
 
 void TracingPartImpl::perform_works() {
@@ -510,6 +541,10 @@ void TracingPartImpl::perform_works() {
         break;
       case Work::kLibraries:
         finish_libraries(work);
+        break;
+      case Work::kActions:
+      case Work::kResetAction:
+        finish_signal(work);
         break;
     }
   }
@@ -540,6 +575,9 @@ void TracingPartImpl::thread_born(Thread& parent, Thread& thread) {
   }
   // It inherits the filter of the thread that made it, which may be newer than our arming.
   if (thread.process->space) note_seccomp_filter(*thread.process->space, thread.tid);
+  if (arming_->may_fault() && has_signal_actions(*thread.process, thread.tid)) {
+    hold_for({.kind = Work::kActions, .pid = thread.process->pid, .tid = thread.tid}, thread);
+  }
   watch(ThreadChange::Kind::kThreadBorn, thread.process->pid, thread.tid);
 }
 
@@ -569,24 +607,32 @@ bool TracingPartImpl::redirect_fault(Thread& thread) {
   return false;
 }
 
+// Not to be delivered; but if the thread blocks or ignores it, its arrival alone has done harm.
+void TracingPartImpl::signal_is_ours(Thread& thread) {
+  int signal = std::exchange(thread.signal, 0);
+  Process& process = *thread.process;
+  if (may_have_reset(process, signal)) {
+    hold_for({.kind = Work::kResetAction, .pid = process.pid, .tid = thread.tid, .signal = signal}, thread);
+  }
+}
+
 void TracingPartImpl::signal_arrived(Thread& thread) {
   AddressSpace* space = thread.process->space.get();
   if (!space || !space->has_code()) return;
   if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
-    if (redirect_fault(thread)) thread.signal = 0;
+    if (redirect_fault(thread)) signal_is_ours(thread);
   } else if (thread.signal == SIGTRAP) {
     ThreadRegisters registers;
     if (!native_architecture().read_registers(thread.tid, registers).ok()) return;
     Address pc = native_architecture().pc(registers);
     if (const PatchedSite* site = space->breakpoint_at(pc - 1)) {
       native_architecture().set_pc(registers, site->trampoline);
-      if (native_architecture().write_registers(thread.tid, registers).ok()) thread.signal = 0;
+      if (native_architecture().write_registers(thread.tid, registers).ok()) signal_is_ours(thread);
       return;
     }
     if (space->linker_trap == Address() || pc != space->linker_trap + 1) return;
     thread.signal = 0;
-    tracer_->hold(thread);
-    works_.push_back({Work::kLibraries, thread.process->pid, thread.tid});
+    hold_for({Work::kLibraries, thread.process->pid, thread.tid}, thread);
   }
 }
 

@@ -122,11 +122,21 @@ class Session:
         _started.append(self.process)
 
     def attached(self, pid, timeout=30):
+        # Sites come in portions, the dynamic linker's perhaps before all others.
+        before, same = None, 0
+
         def armed():
+            nonlocal before, same
             if "-v" in self.arguments:
                 return re.search(r"^Armed \d+ of", self.read(self.err), re.M)
-            return changed_text(pid)
-        wait_until(lambda: self.process.poll() is not None or armed(), timeout, f"spile to arm in {pid}", lambda: self.read(self.err))
+            changes = changed_text(pid)
+            same = same + 1 if changes == before else 1
+            before = changes
+            only_linker = all("/ld-" in path for path, _, _ in changes)
+            return changes and same >= (25 if only_linker else 4)
+
+        wait_until(lambda: self.process.poll() is not None or armed(), timeout, f"spile to arm in {pid}",
+                   lambda: self.read(self.err))
         if self.process.poll() is not None:
             fail(f"spile ended instead of attaching\n{self.result()}")
         return self
@@ -243,7 +253,7 @@ def executable_mappings(pid):
 
 
 def changed_text(pid):
-    """How many bytes of the process's text differ from the files on disk, as (path, address) of the first of each."""
+    """Mappings whose text differs from the files on disk: path, address of the first difference, a hash of it all."""
     changes = []
     with open(f"/proc/{pid}/mem", "rb") as memory:
         for low, high, offset, path in executable_mappings(pid):
@@ -254,7 +264,7 @@ def changed_text(pid):
                 disk = file.read(high - low)
             if live[:len(disk)] != disk:
                 first = next(i for i in range(len(disk)) if live[i] != disk[i])
-                changes.append((path, hex(low + first)))
+                changes.append((path, hex(low + first), hash(live)))
     return changes
 
 

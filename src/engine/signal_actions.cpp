@@ -1,0 +1,149 @@
+#include "engine/signal_actions.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+
+#include "engine/remote_call.h"
+#include "engine/space_setup.h"
+
+namespace spile::engine {
+namespace {
+
+constexpr int kOurs[] = {SIGTRAP, SIGBUS, SIGSEGV};
+constexpr uint64_t bit(int signal) { return uint64_t{1} << (signal - 1); }
+constexpr uint64_t kOurBits = bit(SIGTRAP) | bit(SIGBUS) | bit(SIGSEGV);
+constexpr uint64_t kCheckEvery = 1'000'000'000;  // ns
+
+// Nothing if the process has ended.
+std::optional<uint64_t> handled_signals(pid_t tid) {
+  std::ifstream file(fmt::format("/proc/{}/status", tid));
+  std::string line;
+  uint64_t handled = 0;
+  while (std::getline(file, line)) {
+    bool last = line.starts_with("SigCgt:");
+    if (last || line.starts_with("SigIgn:")) handled |= strtoull(&line[sizeof "SigCgt:" - 1], nullptr, 16);
+    if (last) return handled & kOurBits;
+  }
+  return std::nullopt;
+}
+
+uint64_t now_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+bool is_default(const SignalAction& action) { return action.handler == reinterpret_cast<uint64_t>(SIG_DFL); }
+bool is_ignored(const SignalAction& action) { return action.handler == reinterpret_cast<uint64_t>(SIG_IGN); }
+// The kernel resets the handler and nothing else. A program that does so sets flags of its own, and SA_RESETHAND is its wish.
+bool is_reset(const SignalAction& now, const SignalAction& before) {
+  return is_default(now) && !is_default(before) && now.flags == before.flags && now.restorer == before.restorer &&
+         now.mask == before.mask && (before.flags & SA_RESETHAND) == 0;
+}
+bool was_handler(const SignalAction& now) {
+  return is_default(now) && (now.flags & SA_SIGINFO) != 0 && (now.flags & SA_RESETHAND) == 0;
+}
+
+}  // namespace
+
+Result<SignalAction> read_action(RemoteCalls& calls, const AddressSpace& space, int signal) {
+  auto number = static_cast<uint64_t>(signal);
+  TRY_DO(calls.call("read the action for a signal", SYS_rt_sigaction, {number, 0, space.scratch().value, 8}));
+  auto action = space.memory.read_value<SignalAction>(space.scratch());
+  TRY_DO(space.memory.write_value(space.scratch(), SignalAction{}));
+  return action;
+}
+
+Result<void> set_action(RemoteCalls& calls, const AddressSpace& space, int signal, const SignalAction& action) {
+  TRY_DO(space.memory.write_value(space.scratch(), action));
+  auto number = static_cast<uint64_t>(signal);
+  auto set = calls.call("set the action for a signal", SYS_rt_sigaction, {number, space.scratch().value, 0, 8});
+  TRY_DO(space.memory.write_value(space.scratch(), SignalAction{}));
+  if (!set.ok()) return std::move(set).error();
+  return {};
+}
+
+bool has_signal_actions(const Process& process, pid_t tid) {
+  return handled_signals(tid).value_or(0) != 0 || !process.actions.known.empty();
+}
+
+namespace {
+
+Result<void> learn(RemoteCalls& calls, Process& process) {
+  for (int signal : kOurs) {
+    TRY(SignalAction now, read_action(calls, *process.space, signal));
+    auto known = process.actions.known.find(signal);
+    if (!is_default(now)) {
+      process.actions.known[signal] = now;
+      process.actions.lost &= ~bit(signal);
+    } else if (known != process.actions.known.end() && !is_reset(now, known->second)) {
+      process.actions.known.erase(known);
+    }
+  }
+  process.actions.next_check_ns = now_ns() + kCheckEvery;
+  return {};
+}
+
+// True if the thread had the signal blocked, since it had a handler and was reset.
+Result<bool> put_back(RemoteCalls& calls, Process& process, int signal) {
+  auto known = process.actions.known.find(signal);
+  bool is_known = known != process.actions.known.end();
+  TRY(SignalAction now, read_action(calls, *process.space, signal));
+  if (is_known && is_reset(now, known->second)) {
+    TRY_DO(set_action(calls, *process.space, signal, known->second));
+    return !is_ignored(known->second);
+  }
+  // What a program has reset itself looks the same only if it keeps the flags.
+  if (!is_known && was_handler(now) && !(process.actions.lost & bit(signal))) {
+    process.actions.lost |= bit(signal);
+    return Error{fmt::format("process {}: its handler for {} is lost: the kernel has reset it, as a probe met a bad pointer or "
+                             "a breakpoint in a thread that blocks the signal", process.pid, strsignal(signal)),
+                 "start spile after the program has set its handlers"};
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<void> learn_signal_actions(Tracer& tracer, Process& process, Thread& thread) {
+  AddressSpace& space = *process.space;
+  if (space.scratch() == Address()) return {};
+  TRY(RemoteCalls calls, begin_calls(tracer, space, thread));
+  TRY_DO(learn(calls, process));
+  return calls.finish();
+}
+
+bool may_have_reset(Process& process, int signal) {
+  auto handled = handled_signals(process.pid);
+  if (!handled) return false;
+  bool has_it = *handled & bit(signal);
+  if (!has_it && process.actions.known.contains(signal)) return true;
+  // There may be one that was set since we looked.
+  return now_ns() >= process.actions.next_check_ns;
+}
+
+Result<void> mend_signal_action(Tracer& tracer, Thread& thread, int signal) {
+  Process& process = *thread.process;
+  AddressSpace& space = *process.space;
+  if (space.scratch() == Address()) return {};
+  TRY(RemoteCalls calls, begin_calls(tracer, space, thread));
+  auto was_blocked = put_back(calls, process, signal);
+  TRY_DO(learn(calls, process));
+  TRY_DO(calls.finish());
+  if (!was_blocked.ok()) return std::move(was_blocked).error();
+  uint64_t blocked = 0;
+  if (!*was_blocked || ptrace(PTRACE_GETSIGMASK, thread.tid, sizeof blocked, &blocked) != 0) return {};
+  blocked |= bit(signal);
+  ptrace(PTRACE_SETSIGMASK, thread.tid, sizeof blocked, &blocked);
+  return {};
+}
+
+}  // namespace spile::engine

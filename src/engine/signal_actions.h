@@ -1,0 +1,52 @@
+#pragma once
+// A program's actions for the signals that our code raises in it: SIGSEGV and SIGBUS where a handler meets a bad pointer,
+// SIGTRAP at breakpoints. The program never sees these signals. But if the thread blocks or ignores one, the kernel has set
+// the action to SIG_DFL and unblocked the signal before anybody is told (force_sig_info_to_task in kernel/signal.c): then
+// both are put back. So the actions are read while all is well: when a process is armed, a thread is born or a handler meets
+// a bad pointer. One that was set since is not known: then its predecessor's return is the best there is. Of a signal that is ignored it can't be known whether it was blocked, too: it stays unblocked.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+
+#include "base/result.h"
+
+namespace spile::engine {
+
+class RemoteCalls;
+class Tracer;
+struct AddressSpace;
+struct Process;
+struct Thread;
+
+// struct sigaction as rt_sigaction(2) takes it.
+struct SignalAction {
+  uint64_t handler, flags, restorer, mask;
+};
+
+// What is known of one process.
+struct SignalActions {
+  std::map<int, SignalAction> known;  // of signals that have a handler or are ignored
+  uint64_t lost = 0;                  // those whose loss has been told
+  uint64_t next_check_ns = 0;         // CLOCK_MONOTONIC
+
+};
+
+// REQUIRES: the space has scratch memory.
+Result<SignalAction> read_action(RemoteCalls& calls, const AddressSpace& space, int signal);
+Result<void> set_action(RemoteCalls& calls, const AddressSpace& space, int signal, const SignalAction& action);
+
+// Whether learn_signal_actions() has something to read. tid: of a thread of the process.
+bool has_signal_actions(const Process& process, pid_t tid);
+// Reads them, by a thread that is stopped and held (or kept still). Without scratch memory it does nothing.
+Result<void> learn_signal_actions(Tracer& tracer, Process& process, Thread& thread);
+
+// When this signal of ours has come. Whether the kernel may have reset its action: then mend_signal_action() is due, which
+// learns the others too.
+bool may_have_reset(Process& process, int signal);
+// Puts back what the kernel reset for a thread that is stopped and held. An error says which action is lost, if it was never
+// read.
+Result<void> mend_signal_action(Tracer& tracer, Thread& thread, int signal);
+
+}  // namespace spile::engine
