@@ -126,6 +126,7 @@ llvm::Value* Lowering::apply_unary(const LocationOp& op, llvm::Value* x, SourceR
     case Kind::kAbsolute: return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b.getInt1(false));
     case Kind::kLoad: return load_traced(x, op.size, op.is_signed, range);
     case Kind::kThreadBlock: return thread_block(x, range);
+    case Kind::kCalledFrom: return called_from(x);
     case Kind::kExtend: return extend(x, 8u * op.size, op.is_signed);
     case Kind::kBitField: return extend(b.CreateLShr(x, number(op.value)), op.size, op.is_signed);
     default: return nullptr;
@@ -160,7 +161,7 @@ llvm::Value* Lowering::apply_push(const LocationOp& op, SourceRange range) {
 bool Lowering::apply(const LocationOp& op, std::vector<llvm::Value*>& stack, SourceRange range) {
   using Kind = LocationOp::Kind;
   if (shuffle(op, stack)) return true;
-  if (op.kind == Kind::kThreadBlock && unit.place.domain() != sema::Domain::kTarget) return false;
+  if ((op.kind == Kind::kThreadBlock || op.kind == Kind::kCalledFrom) && unit.place.domain() != sema::Domain::kTarget) return false;
   bool pushes = op.kind == Kind::kRegister || op.kind == Kind::kCfa || op.kind == Kind::kConstant ||
                 op.kind == Kind::kLoadBias || op.kind == Kind::kModuleBias || op.kind == Kind::kThreadPointer || op.kind == Kind::kContextField || op.kind == Kind::kContextAddress;
   if (pushes) {
@@ -201,6 +202,12 @@ llvm::Value* Lowering::module_bias(SourceRange range) {
   llvm::Value* ok = call("spile_rt_module_bias", b.getInt1Ty(), {context, unit.module.text(path), name, bias});
   raise_if(b.CreateNot(ok), range, path + " is not loaded in this process, so there is no '" + std::string(range.text()) + "'");
   return b.CreateLoad(b.getInt64Ty(), bias);
+}
+
+llvm::Value* Lowering::called_from(llvm::Value* bias) {
+  CHECK(binding_ && binding_->callers);
+  llvm::Value* callers = unit.module.words("callers", llvm::ArrayRef<uint64_t>(*binding_->callers));
+  return b.CreateZExt(call("spile_rt_called_from", b.getInt1Ty(), {context, callers, bias}), b.getInt64Ty());
 }
 
 llvm::Value* Lowering::thread_block(llvm::Value* slot, SourceRange range) {

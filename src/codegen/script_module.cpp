@@ -78,6 +78,14 @@ llvm::GlobalVariable* ScriptModule::words(const std::string& name, llvm::ArrayRe
   return variable;
 }
 
+llvm::GlobalVariable* ScriptModule::words(const std::string& name, llvm::ArrayRef<uint64_t> values) {
+  auto* data = llvm::ConstantDataArray::get(*context_, values);
+  auto* variable =
+      new llvm::GlobalVariable(*module_, data->getType(), true, llvm::GlobalValue::InternalLinkage, data, name);
+  variable->setAlignment(llvm::Align(8));
+  return variable;
+}
+
 llvm::GlobalVariable* ScriptModule::cells() {
   auto* type = llvm::ArrayType::get(i64(), sizeof(abi::ImageCells) / 8);
   llvm::GlobalVariable* variable = module_->getNamedGlobal("spile_cells");

@@ -40,6 +40,7 @@ class ScriptModule {
   void define_constant(const std::string& name, uint32_t value);
   // Read-only data without relocations: NUL-terminated text, deduplicated, or raw numbers.
   llvm::Constant* text(std::string_view value);
+  llvm::GlobalVariable* words(const std::string& name, llvm::ArrayRef<uint64_t> values);
   llvm::GlobalVariable* words(const std::string& name, llvm::ArrayRef<uint32_t> values);
   // The variable of abi::ImageCells, of which offset 0 of the image is made.
   llvm::GlobalVariable* cells();

@@ -21,6 +21,10 @@ struct CodePlace {
   uint64_t scope = 0;        // names the inlined call around it for Module::variables; 0: there is none
   std::string name;          // a label's name; a callee's linkage name
   SourcePlace source;        // the line; for an inlined call, where the function is declared
+  // Of a call:
+  bool tail = false;         // a jump, with which the function ends
+  uint8_t length = 0;        // of the instruction, bytes
+  FileAddress target;        // where it leads, if the instruction says so
 
   bool operator==(const CodePlace& other) const { return address == other.address && scope == other.scope; }
 };

@@ -167,7 +167,7 @@ class Module {
   virtual Result<CodePlaces> statements(const std::string& file) = 0;
   // The function, or the innermost inlined call, whose code contains the address; its source line is left out.
   virtual std::optional<CodePlace> place_at(FileAddress pc) = 0;
-  // The call instructions of the function that starts there; CodePlace::name is who is called.
+  // The instructions by which the function that starts there calls known functions; CodePlace::name is who is called.
   virtual Result<CodePlaces> calls(FileAddress function) = 0;
 
   // Parameters (in order) and locals of the function that starts at `function`, visible at `pc`, innermost block first.

@@ -209,12 +209,17 @@ void add_calls(DwarfFile& file, DwarfFile::Unit& unit, FileAddress function, Cod
   UnitScopes::Visitor visit = [&](Dwarf_Die& die, int tag, const UnitScopes::Scope& scope) {
     if (scope.function != function.value || (tag != DW_TAG_call_site && tag != DW_TAG_GNU_call_site)) return;
     Dwarf_Attribute attribute;
-    Dwarf_Addr after;
+    Dwarf_Addr after, at;
+    const bool tail = die_flag(die, DW_AT_call_tail_call) || die_flag(die, DW_AT_GNU_tail_call);
     auto callee = die_reference(die, tag == DW_TAG_call_site ? DW_AT_call_origin : DW_AT_abstract_origin);
     bool known = dwarf_formaddr(dwarf_attr(&die, DW_AT_call_return_pc, &attribute), &after) == 0 ||
                  (tag == DW_TAG_GNU_call_site && dwarf_lowpc(&die, &after) == 0);
-    if (!known || !callee || die_flag(die, DW_AT_call_tail_call) || die_flag(die, DW_AT_GNU_tail_call)) return;
-    CodePlace place = place_in(file, scope, after);
+    // Clang tells of a tail call where it is.
+    const bool exact = tail && dwarf_formaddr(dwarf_attr(&die, DW_AT_call_pc, &attribute), &at) == 0;
+    if ((!known && !exact) || !callee) return;
+    CodePlace place = place_in(file, scope, exact ? at : after);
+    place.tail = tail;
+    place.length = exact ? 1 : 0;
     place.name = die_linkage_name(*callee);
     place.source = declared_at(file, *callee, unit);
     places.push_back(std::move(place));

@@ -68,7 +68,8 @@ class DwarfReader {
   CodePlaces labels();
   CodePlaces statements(const std::string& file_pattern);
   CodePlaces place_at(FileAddress pc);     // one or none: the innermost function or inlined call there
-  CodePlaces calls(FileAddress function);  // addresses: behind the call instructions
+  // Addresses: behind the instructions; where length is 1, of them.
+  CodePlaces calls(FileAddress function);
 
  private:
   DwarfReader(std::string path, std::unique_ptr<DwarfFile> file);

@@ -1,6 +1,8 @@
 // Module: the one place where symbol tables, debug information and cache come together.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -90,6 +92,8 @@ class ElfModule final : public Module {
 
  private:
   SymbolTable& symbols();
+  bool find_branch(CodePlace& place);
+  bool begins_function(FileAddress address);
   DebugInfo& info();
   const ElfImage* separate_debug();
   DebugInfo::SymbolFacts symbol_facts(FileAddress function);
@@ -220,19 +224,51 @@ std::optional<CodePlace> ElfModule::place_at(FileAddress pc) {
   return place;
 }
 
-// Calls of known functions are "e8 rel32", or through the global offset table "ff 15 rel32".
+// A branch to a known function: its instruction, and where the address is in it.
+struct BranchForm {
+  bool tail;
+  std::string_view opcode;
+  uint8_t length;
+  bool relative;  // the rest is the distance; else of a slot of the global offset table
+};
+constexpr BranchForm kBranchForms[] = {{false, "\xe8", 5, true}, {false, "\xff\x15", 6, false},
+                                       {true, "\xe9", 5, true},  {true, "\xeb", 2, true}, {true, "\xff\x25", 6, false}};
+
+// Fills in address, length and target. False: the instruction is none of those (it depends on a condition or a register).
+bool ElfModule::find_branch(CodePlace& place) {
+  for (const BranchForm& form : kBranchForms) {
+    if (form.tail != place.tail) continue;
+    const FileAddress at(place.address.value - (place.length ? 0 : form.length));
+    const auto offset = file_offset(at);
+    if (!offset || *offset > image_->file().size()) continue;
+    const std::string_view code = image_->file().substr(*offset, form.length);
+    if (code.size() != form.length || !code.starts_with(form.opcode)) continue;
+    FileAddress target;
+    if (form.relative) {
+      int32_t distance = static_cast<int8_t>(code[1]);
+      if (form.length == 5) memcpy(&distance, code.data() + 1, sizeof distance);
+      target = FileAddress(at.value + form.length + static_cast<uint64_t>(int64_t{distance}));
+      // Seen from behind, other bytes may look like a jump.
+      if (form.tail && !begins_function(target)) continue;
+    }
+    place.address = at;
+    place.length = form.length;
+    place.target = target;
+    return true;
+  }
+  return false;
+}
+
+bool ElfModule::begins_function(FileAddress address) {
+  const auto function = function_at(address);
+  if (function && function->address == address) return true;
+  return std::any_of(plt().begin(), plt().end(), [&](const PltEntry& entry) { return entry.address == address; });
+}
+
 Result<CodePlaces> ElfModule::calls(FileAddress function) {
   if (!has_debug_info()) return CodePlaces{};
   TRY(CodePlaces places, info().calls(function));
-  std::erase_if(places, [&](CodePlace& place) {
-    const auto offset = file_offset(place.address);
-    if (!offset || *offset < 6 || *offset > image_->file().size()) return true;
-    const std::string_view before = image_->file().substr(*offset - 6, 6);
-    const bool direct = before[1] == '\xe8', indirect = before[0] == '\xff' && before[1] == '\x15';
-    if (!direct && !indirect) return true;
-    place.address = FileAddress(place.address.value - (direct ? 5 : 6));
-    return false;
-  });
+  std::erase_if(places, [&](CodePlace& place) { return !find_branch(place); });
   return places;
 }
 

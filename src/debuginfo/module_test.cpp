@@ -1,6 +1,9 @@
 // Functions of modules, separate debug files and the cache, on small programs and on what Debian has installed.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
+
 #include <chrono>
 
 #include "debuginfo/test_program.h"
@@ -384,6 +387,36 @@ TEST(ThreadLocals, AreFoundByTheThreadPointer) {
   EXPECT_THAT(place("early.so", "c"), testing::MatchesRegex("fs &0x[0-9a-f]+ load8 add( [-+][0-9]+)?"));
   EXPECT_THAT(place("described.so", "c"), testing::HasSubstr("says nowhere by which number"));
   EXPECT_EQ(place("late.so", "outside"), "is defined in another module");
+}
+
+TEST(Calls, SayWhereTheyLead) {
+  TestDirectory directory;
+  directory.write("t.c", "__attribute__((noinline)) long leaf(long x) { __asm__(\"\"); return x + 1; }\n"
+                         "__attribute__((noinline)) static long clone(long x, int y) { __asm__(\"\"); return x * y; }\n"
+                         "__attribute__((noinline)) long jumps(long x) { __asm__(\"\"); return leaf(x * 2); }\n"
+                         "long (*volatile unknown)(long) = leaf;\n"
+                         "int main(int n, char** w) { return leaf(n) + clone(n, 7) + jumps(n) + unknown(n); }\n");
+  for (const char* compiler : {"gcc -O2", "clang-19 -O2", "gcc -O2 -gdwarf-4"}) {
+    ASSERT_TRUE(directory.run(std::string(compiler) + " -g -o t t.c"));
+    auto module = *Module::open(directory.path("t"), {.use_cache = false});
+    auto named = [&](const char* name) { return module->functions({name, ""})->at(0); };
+    auto calls = *module->calls(named("main").address);
+    std::sort(calls.begin(), calls.end(), [](const CodePlace& a, const CodePlace& b) { return a.name < b.name; });
+    ASSERT_EQ(calls.size(), 3u) << compiler;  // who is called through a pointer, nobody knows
+    for (size_t i = 0; i < 3; ++i) {
+      const char* name = std::array{"clone", "jumps", "leaf"}[i];
+      EXPECT_EQ(calls[i].name, name);
+      EXPECT_EQ(calls[i].target, named(name).address) << compiler;  // clone.constprop.0, where that was made
+      EXPECT_EQ(calls[i].length, 5);
+      EXPECT_FALSE(calls[i].tail);
+    }
+    calls = *module->calls(named("jumps").address);
+    ASSERT_EQ(calls.size(), 1u) << compiler;
+    EXPECT_TRUE(calls[0].tail);
+    EXPECT_EQ(calls[0].target, named("leaf").address);
+    EXPECT_TRUE(calls[0].length == 2 || calls[0].length == 5);
+    EXPECT_EQ(module->function_at(calls[0].address)->name(), "jumps");
+  }
 }
 
 }  // namespace

@@ -199,6 +199,7 @@ std::string to_bytes(const CodePlaces& places) {
     out.number(place.address.value);
     out.number(place.function.value);
     out.number(place.scope);
+    out.number(uint64_t{place.length} << 1 | (place.tail ? 1 : 0));
     out.signed_number(place.source.line);
     put(place.linkage_name);
     put(place.name);
@@ -222,6 +223,9 @@ std::optional<CodePlaces> places_from_bytes(std::string_view bytes) {
     place.address = FileAddress(in.number());
     place.function = FileAddress(in.number());
     place.scope = in.number();
+    const uint64_t call = in.number();
+    place.tail = call & 1;
+    place.length = static_cast<uint8_t>(call >> 1);
     place.source.line = static_cast<int>(in.signed_number());
     place.linkage_name = get();
     place.name = get();

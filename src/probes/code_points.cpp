@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/diagnostics.h"
 
 namespace spile::probes {
@@ -46,6 +48,49 @@ sema::ResolvedPoint point_inside(const TracedWorld& world, const ProcessPart& pa
     if (function->address != place.function && !at_entry) site.around = place.function;
   }
   return point;
+}
+
+// Functions whose return must not be diverted: reached without a call, returning twice or on another stack, or finding
+// out who called them by their return address.
+bool refuses_return(const std::string& name) {
+  static const std::vector<std::string> names = {"_start",
+                                                 "__restore_rt",
+                                                 "setjmp",
+                                                 "_setjmp",
+                                                 "__setjmp",
+                                                 "sigsetjmp",
+                                                 "__sigsetjmp",
+                                                 "vfork",
+                                                 "__vfork",
+                                                 "__libc_vfork",
+                                                 "getcontext",
+                                                 "__getcontext",
+                                                 "setcontext",
+                                                 "__setcontext",
+                                                 "swapcontext",
+                                                 "__swapcontext",
+                                                 "__start_context",
+                                                 "clone",
+                                                 "__clone",
+                                                 "clone3",
+                                                 "__clone3",
+                                                 "__clone_internal",
+                                                 "dlopen",
+                                                 "dlsym",
+                                                 "dlvsym",
+                                                 "dlmopen",
+                                                 "___dlopen",
+                                                 "___dlsym",
+                                                 "___dlvsym",
+                                                 "___dlmopen",
+                                                 "mcount",
+                                                 "_mcount",
+                                                 "__fentry__",
+                                                 "_dl_runtime_resolve",
+                                                 "__tls_get_addr_slow",
+                                                 "__longjmp",
+                                                 "____longjmp_chk"};
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 Error no_function(debuginfo::Module& module, const SourceSpec& spec) {

@@ -16,6 +16,10 @@ std::string plain_name(const std::string& linkage_name);
 // process("PATH").KIND("NAME@FILE:LINE")SUFFIX
 std::string source_text(const sema::Site& site, const std::string& kind, const std::string& suffix);
 
+// Functions whose return must not be diverted: reached without a call, returning twice or on another stack, or finding
+// out who called them by their return address.
+bool refuses_return(const std::string& name);
+
 Error no_function(debuginfo::Module& module, const SourceSpec& spec);
 
 }  // namespace spile::probes

@@ -296,12 +296,15 @@ TEST_F(ProbesTest, RefusesUnknownAndLaterPoints) {
   expect_error("probe process.function(\"foo\").inline.return { next }", "'return' can't follow");
   expect_error("probe process.function(\"foo@sample.c:3x\") { next }", "malformed line number '3x'");
   expect_error("probe process.function(\"foo@sample.c:300\") { next }", "no function 'foo'");
-  expect_error("probe process.function(7) { next }", "process.statement(0x7) is an address");
+  expect_error("probe process.function(7) { next }", "process.statement(0x7) probes an instruction");
   expect_error("probe process.statement(\"foo@sample.c:300\") { next }", "no line records for sample.c:300");
   expect_error("probe process.statement(\"foo@sample.d:3\") { next }", "no code of function 'foo'");
   expect_error("probe process.statement(0x10) { next }", "0x10 is not in the code");
   expect_error("probe process.statement(\"foo@sample.c:7\").absolute { next }", "unknown probe point");
   expect_error("probe process.function(\"hidden\").callee(\"foo\") { next }", "no call of 'foo'");
+  expect_error("probe process.function(\"main\").callees(0) { next }", "the number of levels");
+  expect_error("probe process.function(0x1) { next }", "0x1 is in no function");
+  expect_error("probe process(\"00112233445566778899\").function(\"foo\") { next }", "has this build-id");
   expect_error("probe process.function(\"foo\").label(\"x\") { next }", "no label 'x'");
   expect_error("probe process.mark(\"x\") { next }", "has no marks");
   expect_error("probe process.provider(\"x\") { next }", "'mark' is missing");
@@ -355,6 +358,45 @@ TEST_F(ProbesTest, SourceLinesWherePpShowsThem) {
   auto shown = elaborate("probe process.function(\"foo\") { println(pp()) }");
   EXPECT_THAT(plain.texts().at(0), testing::EndsWith(".function(\"foo\")"));
   EXPECT_THAT(shown.texts().at(0), testing::EndsWith("sample.c:7\")"));
+}
+
+TEST_F(ProbesTest, CallsAreToldByTheirCallers) {
+  directory->write("chain.c", "#define OUT __attribute__((noipa))\nOUT long c(long x) { return x; }\n"
+                              "OUT long b(long x) { return c(x) + 1; }\nOUT long a(long x) { return b(x) + c(x); }\n"
+                              "int main(int n, char** w) { return a(n) + b(n); }\n");
+  ASSERT_TRUE(directory->run("gcc -g -O2 -o chain chain.c"));
+  auto points = [&](const std::string& point) {
+    auto made = elaborate(world_of(path("chain")), "probe process.function(\"a\")." + point + " { next }");
+    EXPECT_FALSE(made.diagnostics.has_errors()) << made.messages();
+    std::map<std::string, size_t> found;  // to the words that say who must have called
+    for (const sema::Probe& probe : made.program.probes) {
+      for (const auto& p : probe.points) {
+        found[p.text.substr(p.text.find(").") + 2)] = p.site.callers ? p.site.callers->size() : 0;
+        EXPECT_EQ(p.site.callers != nullptr, probe.condition != nullptr && probe.needs_stack);
+      }
+    }
+    return found;
+  };
+  using Found = std::map<std::string, size_t>;
+  EXPECT_EQ(points("callees"), (Found{{"function(\"a\").callee(\"b\")", 0}, {"function(\"a\").callee(\"c\")", 0}}));
+  EXPECT_EQ(points("callees(2)"), (Found{{"function(\"a\").callee(\"b\")", 0}, {"function(\"a\").callee(\"c\")", 0},
+                                        {"function(\"b\").callee(\"c\")", 4}}));
+  // One level, one node, one entry; c is called by a, or by b that a called.
+  EXPECT_EQ(points("callee(\"c\").return"), (Found{{"function(\"a\").callee(\"c\").return", 4}}));
+  EXPECT_EQ(points("callees(2).return"), (Found{{"function(\"a\").callee(\"b\").return", 4}, {"function(\"a\").callee(\"c\").return", 9}}));
+  auto kernel = world_of(path("chain"), Runtime::kBpf);
+  expect_error("probe process.function(\"a\").callees(2) { next }", "only in the process itself", std::move(kernel));
+}
+
+TEST_F(ProbesTest, FunctionsByAddressAndProgramsByBuildId) {
+  auto named = elaborate("probe process.function(\"foo\") { next }");
+  const uint64_t address = named.program.probes.at(0).points.at(0).site.address.value;
+  auto module = debuginfo::Module::open(path("sample"));
+  auto inside = elaborate("probe process(\"" + (*module)->build_id() + "\").function(" + std::to_string(address + 1) + ").return { next }");
+  ASSERT_FALSE(inside.diagnostics.has_errors()) << inside.messages();
+  ASSERT_EQ(inside.program.probes.at(0).points.size(), 1u);
+  EXPECT_EQ(inside.program.probes[0].points[0].site.address.value, address);
+  EXPECT_EQ(inside.program.probes[0].kind, sema::ProbeKind::kFunctionReturn);
 }
 
 // ---- --dump-probe-types

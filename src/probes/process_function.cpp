@@ -2,16 +2,17 @@
 // .callee("NAME") .callees .label("NAME").
 //
 // A function stands for all its machine code: itself, and every call of it that was inlined. `.call` leaves those out,
-// `.inline` leaves the rest out. `.callee` is the call instruction in the caller, where registers are what the callee
-// will find.
+// `.inline` leaves the rest out. `.callee` and `.callees` are in callees.cpp.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "base/diagnostics.h"
+#include "probes/callees.h"
 #include "probes/code_points.h"
 
 namespace spile::probes {
@@ -27,6 +28,7 @@ const std::vector<std::string> after_function = {"call",   "exported", "inline",
 std::vector<std::string> components(const syntax::ProbePoint& point, size_t index) {
   if (index == 1 || (index == 2 && point.components[1].name == "library")) return after_process();
   if (index >= 3 && point.components[index - 1].name == "return") return {"maxactive"};
+  if (index >= 3 && point.components[index - 1].name.starts_with("callee")) return {"call", "return"};
   return after_function;
 }
 
@@ -38,12 +40,14 @@ bool takes(const syntax::ProbePoint& point) {
 struct Request {
   ProcessPart part;
   SourceSpec spec;
+  std::optional<FileAddress> address;  // instead of a name
   bool is_return = false;
   bool only_calls = false;
   bool only_exported = false;
   bool only_inlined = false;
   bool callees = false;
   std::string callee = "*";
+  int64_t levels = 1;
   const std::string* label = nullptr;
   std::string suffix;  // ".return"
 };
@@ -52,9 +56,11 @@ struct Request {
 Result<bool> parse_suffix(const syntax::PointComponent& part, Request& request) {
   bool plain = !part.text && !part.number;
   bool whole = !request.only_inlined && !request.callees && !request.label && !request.is_return;
-  if (part.name == "return" && plain && request.callees)
-    return Error{"the return of a callee can't be probed from its caller", "probe the callee itself: function(\"NAME\").return"};
-  if (part.name == "return" && plain && whole && !request.only_calls) {
+  if (part.name == "return" && plain && request.callees && !request.is_return) {
+    request.is_return = true;
+    return true;
+  }
+  if (part.name == "return" && plain && whole && (!request.only_calls || request.address)) {
     request.is_return = true;
   } else if (part.name == "maxactive" && part.number && request.is_return) {
     // Every thread has its own room for pending returns, there is nothing to size.
@@ -68,9 +74,9 @@ Result<bool> parse_suffix(const syntax::PointComponent& part, Request& request) 
     request.callees = true;
     request.callee = *part.text;
   } else if (part.name == "callees" && !part.text && whole && !request.only_exported) {
-    if (part.number && *part.number != 1)
-      return Error{fmt::format("callees({}): only the function's own calls (callees(1)) can be told from others", *part.number),
-                   "give a probe point for each level"};
+    request.levels = part.number.value_or(1);
+    if (request.levels < 1 || request.levels > sema::kMostCallers)
+      return Error{fmt::format("callees({}): the number of levels is from 1 to {}", request.levels, sema::kMostCallers), ""};
     request.callees = true;
   } else if (part.name == "label" && part.text && whole && !request.only_calls && !request.only_exported) {
     request.label = &*part.text;
@@ -87,9 +93,9 @@ Result<Request> parse(const syntax::ProbePoint& point) {
   size_t at = request.part.next;
   const syntax::PointComponent& function = parts[at++];
   if (!function.text) {
-    if (function.number)
-      return Error{"function() takes a name, not an address", fmt::format("process.statement({:#x}) is an address", *function.number)};
-    return Error{"function needs a name", "process.function(\"main\")"};
+    if (!function.number) return Error{"function needs a name", "process.function(\"main\")"};
+    request.address = FileAddress(static_cast<uint64_t>(*function.number));
+    request.only_calls = true;
   }
   for (; at < parts.size(); ++at) {
     TRY(bool fits, parse_suffix(parts[at], request));
@@ -97,53 +103,13 @@ Result<Request> parse(const syntax::ProbePoint& point) {
     request.suffix += "." + parts[at].name;
     if (parts[at].number) request.suffix += fmt::format("({})", *parts[at].number);
   }
-  TRY(request.spec, parse_source_spec(*function.text));
+  if (function.text) {
+    TRY(request.spec, parse_source_spec(*function.text));
+  } else if (request.callees || request.label || request.only_exported) {
+    return Error{"a function that is given by its address can only be probed itself, or its return", "give its name"};
+  }
   return request;
 }
-
-// Functions whose return must not be diverted: reached without a call, returning twice or on another stack, or finding
-// out who called them by their return address.
-bool refuses_return(const std::string& name) {
-  static const std::vector<std::string> names = {"_start",
-                                                 "__restore_rt",
-                                                 "setjmp",
-                                                 "_setjmp",
-                                                 "__setjmp",
-                                                 "sigsetjmp",
-                                                 "__sigsetjmp",
-                                                 "vfork",
-                                                 "__vfork",
-                                                 "__libc_vfork",
-                                                 "getcontext",
-                                                 "__getcontext",
-                                                 "setcontext",
-                                                 "__setcontext",
-                                                 "swapcontext",
-                                                 "__swapcontext",
-                                                 "__start_context",
-                                                 "clone",
-                                                 "__clone",
-                                                 "clone3",
-                                                 "__clone3",
-                                                 "__clone_internal",
-                                                 "dlopen",
-                                                 "dlsym",
-                                                 "dlvsym",
-                                                 "dlmopen",
-                                                 "___dlopen",
-                                                 "___dlsym",
-                                                 "___dlvsym",
-                                                 "___dlmopen",
-                                                 "mcount",
-                                                 "_mcount",
-                                                 "__fentry__",
-                                                 "_dl_runtime_resolve",
-                                                 "__tls_get_addr_slow",
-                                                 "__longjmp",
-                                                 "____longjmp_chk"};
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 
 ResolvedPoint make_point(const TracedWorld& world, const Request& request, debuginfo::Module& module,
                          const debuginfo::Function& function) {
@@ -180,6 +146,15 @@ class LineFilter {
   std::map<std::pair<uint64_t, uint64_t>, std::vector<int>> lines_;
 };
 
+CalleeRequest callees_of(const Request& request) {
+  return {.part = request.part,
+          .callers = request.spec,
+          .callee = request.callee,
+          .levels = static_cast<int>(request.levels),
+          .without_inlined = request.only_calls,
+          .is_return = request.is_return};
+}
+
 struct Found {
   Points points;
   std::string reason;  // why one was left out
@@ -194,6 +169,7 @@ Result<Found> find_functions(TracedWorld& world, const Request& request, debugin
       found.reason = "is not exported: no dynamic symbol names it";
       continue;
     }
+    if (request.address && function.address != *request.address) continue;
     if (!filter.matches(function.address, 0, function.declared.line)) continue;
     if (function.is_ifunc) {
       found.reason = "only chooses the implementation at load time (IFUNC): calls don't go through it";
@@ -239,52 +215,23 @@ Result<Points> find_labels(TracedWorld& world, const Request& request, debuginfo
                !near.empty() ? fmt::format("did you mean '{}'?", near) : names.empty() ? "it has no labels with code of their own" : ""};
 }
 
-// Calls that a function makes, and calls that were inlined into it.
-Result<Points> find_callees(TracedWorld& world, const Request& request, debuginfo::Module& module) {
-  TRY(std::vector<debuginfo::Function> callers, module.functions({request.spec.name, request.spec.file}));
-  if (callers.empty()) return no_function(module, request.spec);
-  TRY(std::vector<debuginfo::Function> callees, module.functions({request.callee, ""}));
-  std::unordered_map<std::string, const debuginfo::Function*> by_name;
-  for (const debuginfo::Function& callee : callees) {
-    by_name.emplace(callee.linkage_name, &callee);
-    for (const std::string& alias : callee.aliases) by_name.emplace(alias, &callee);
+// The request by the name of the function that has the address.
+Result<Request> by_name(Request request, debuginfo::Module& module) {
+  if (!request.address) return request;
+  auto function = module.function_at(*request.address);
+  if (!function) {
+    return Error{fmt::format("{:#x} is in no function of {} that has a name", request.address->value, module.path()),
+                 fmt::format("process.statement({:#x}) probes an instruction", request.address->value)};
   }
-  Points points;
-  std::vector<std::string> known;
-  for (const debuginfo::Function& caller : callers) {
-    TRY(debuginfo::CodePlaces calls, module.calls(caller.address));
-    for (debuginfo::CodePlace& call : calls) {
-      known.push_back(plain_name(call.name));
-      auto callee = by_name.find(call.name);
-      if (callee == by_name.end()) continue;
-      ResolvedPoint point = point_at(world, request.part, module, call.address, ProbeKind::kStatement);
-      point.site.around = call.function;
-      point.site.size = caller.address.value + caller.size - call.address.value;
-      point.site.callee = callee->second->address;
-      point.site.function = callee->second->name();
-      point.text = fmt::format("process(\"{}\").function(\"{}\").callee(\"{}\")", module.path(), caller.name(), point.site.function);
-      points.push_back(std::move(point));
-    }
-    if (request.only_calls) continue;
-    TRY(debuginfo::CodePlaces inlined, module.inlined_calls({request.callee, ""}));
-    for (const debuginfo::CodePlace& place : inlined) {
-      if (place.function != caller.address) continue;
-      ResolvedPoint point = point_inside(world, request.part, module, place);
-      point.text = fmt::format("process(\"{}\").function(\"{}\").callee(\"{}\")", module.path(), caller.name(), point.site.function);
-      points.push_back(std::move(point));
-    }
-  }
-  if (!points.empty()) return points;
-  std::string near = nearest_name(request.callee, known);
-  return Error{fmt::format("no call of '{}' in function '{}' of {} is known", request.callee, request.spec.name, module.path()),
-               !near.empty() ? fmt::format("did you mean '{}'?", near)
-               : known.empty() ? "calls are described by the debug information of optimised code (-g -O2) only"
-                               : ""};
+  request.address = function->address;
+  request.spec.name = function->linkage_name;
+  return request;
 }
 
-Result<Points> resolve_in(TracedWorld& world, const Request& request, debuginfo::Module& module) {
+Result<Points> resolve_in(TracedWorld& world, const Request& asked, debuginfo::Module& module) {
+  TRY(const Request request, by_name(asked, module));
   if (request.label) return find_labels(world, request, module);
-  if (request.callees) return find_callees(world, request, module);
+  if (request.callees) return find_callees(world, callees_of(request), module);
   const LineFilter filter(module, request.spec);
   Points points;
   std::string reason;
@@ -318,8 +265,9 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 const Family process_function_family = {"process", takes, resolve, components,
     {".function(string)", ".function(string).call", ".function(string).exported", ".function(string).inline",
      ".function(string).return", ".function(string).return.maxactive(number)",
-     ".function(string).callee(string)", ".function(string).callee(string).call", ".function(string).callees",
-     ".function(string).callees(number)", ".function(string).label(string)",
-     ".function(string).exported.return"}};
+     ".function(string).callee(string)", ".function(string).callee(string).call", ".function(string).callee(string).return",
+     ".function(string).callees", ".function(string).callees(number)", ".function(string).callees.return",
+     ".function(string).callees(number).return", ".function(string).label(string)",
+     ".function(string).exported.return", ".function(number)", ".function(number).call", ".function(number).return"}};
 
 }  // namespace spile::probes

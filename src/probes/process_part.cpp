@@ -19,6 +19,28 @@ bool is_glob(const std::string& text) {
   return text.find_first_of("*?[") != std::string::npos;
 }
 
+bool is_build_id(const std::string& text) {
+  constexpr size_t kShortest = 16;  // no program is called so
+  return text.size() >= kShortest && text.size() % 2 == 0 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// What the process has mapped, or where packages of debug symbols have links to programs.
+Result<std::string> file_with(TracedWorld& world, const std::string& build_id) {
+  std::vector<std::string> candidates;
+  if (world.has_target()) {
+    candidates = world.libraries(world.program());
+    candidates.insert(candidates.begin(), world.program());
+  }
+  auto linked = world.find_executable(fmt::format("/usr/lib/debug/.build-id/{}/{}", build_id.substr(0, 2), build_id.substr(2)));
+  if (linked.ok()) candidates.push_back(*linked);
+  for (const std::string& path : candidates) {
+    auto module = world.module(path);
+    if (module.ok() && (*module)->build_id() == build_id) return path;
+  }
+  return Error{fmt::format("process \"{}\": no program or library of the traced process has this build-id", build_id),
+               "'readelf -n FILE' shows what a file has"};
+}
+
 Result<std::vector<std::string>> programs_of(TracedWorld& world, const ProcessPart& part) {
   const syntax::PointComponent& process = *part.process;
   if (process.number) {
@@ -48,6 +70,10 @@ Result<std::vector<std::string>> programs_of(TracedWorld& world, const ProcessPa
     globfree(&found);
     if (paths.empty()) return Error{fmt::format("process \"{}\": no program matches", *process.text), ""};
     return paths;
+  }
+  if (is_build_id(*process.text)) {
+    TRY(std::string file, file_with(world, *process.text));
+    return std::vector<std::string>{file};
   }
   Result<std::string> path = world.find_executable(*process.text);
   if (path.ok()) return std::vector<std::string>{*path};

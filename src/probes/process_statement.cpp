@@ -177,7 +177,10 @@ Result<Points> resolve_entry(TracedWorld& world, const Request& request, debugin
   Points points;
   for (const debuginfo::Function& function : functions) {
     if (function.is_ifunc) continue;
-    debuginfo::CodePlace place{function.address, function.address, function.linkage_name, 0, "", function.declared};
+    debuginfo::CodePlace place;
+    place.address = place.function = function.address;
+    place.linkage_name = function.linkage_name;
+    place.source = function.declared;
     points.push_back(point_inside(world, request.part, module, place));
     points.back().text = source_text(points.back().site, "statement", "");
   }

@@ -173,7 +173,7 @@ class Translator {
 }  // namespace
 
 Moment moment_of(const sema::ResolvedPoint& point, bool at_entry) {
-  if (point.site.callee.value != 0) return Moment::kCall;
+  if (point.site.callee.value != 0 && !point.site.tail_call) return Moment::kCall;
   if (point.kind == sema::ProbeKind::kStatement) return Moment::kInside;
   return at_entry ? Moment::kEntry : Moment::kReturn;
 }

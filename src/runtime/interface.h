@@ -174,6 +174,9 @@ uint64_t spile_rt_thread_block(Context*, uint64_t slot);
 // process has not loaded it.
 bool spile_rt_module_bias(Context*, const char* path, const char* name, uint64_t* bias);
 
+// -- stacks (native). Whether the stack is as `callers` says (sema::Site::callers), of a module with that load bias.
+bool spile_rt_called_from(Context*, const uint64_t* callers, uint64_t bias);
+
 // -- registers of the probed place: abi::Registers. subject: those of the process that a handler of the controller is
 // about, or null. register: by its name; false: there is no such one.
 const uint64_t* spile_rt_subject_registers(Context*);

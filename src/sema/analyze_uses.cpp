@@ -113,7 +113,7 @@ class PlainCheck {
   static bool in_registers(const Binding& binding) {
     for (const LocationOp& op : binding.ops) {
       using Kind = LocationOp::Kind;
-      if (op.kind == Kind::kLoad || op.kind == Kind::kThreadBlock || op.kind == Kind::kModuleBias || op.kind == Kind::kDivide ||
+      if (op.kind == Kind::kLoad || op.kind == Kind::kThreadBlock || op.kind == Kind::kModuleBias || op.kind == Kind::kCalledFrom || op.kind == Kind::kDivide ||
           op.kind == Kind::kModulo)
         return false;
     }
@@ -142,6 +142,7 @@ uint32_t needs_of(const std::vector<Binding>& bindings) {
   uint32_t needs = 0;
   for (const Binding& binding : bindings) {
     if (!binding.other_module.empty()) needs |= kNeedsModules;
+    if (binding.callers) needs |= kNeedsStack;
   }
   return needs;
 }
@@ -241,7 +242,9 @@ void analyze_uses(Elaboration& e) {
       if ((needs & kNeedsStack) && probe.domain == Domain::kTarget) probe.needs_stack = probe.needs_registers = true;
     }
     if (probe.domain == Domain::kTarget && writes_register(probe)) probe.needs_registers = true;
-    e.program.needs |= needs_of(probe.bindings);
+    const uint32_t needs = needs_of(probe.bindings);
+    e.program.needs |= needs;
+    if (needs & kNeedsStack) probe.needs_stack = probe.needs_registers = true;
     for (const Binding& binding : probe.bindings) {
       if (probe.kind == ProbeKind::kStatement) probe.needs_registers |= !binding.ops.empty();
       probe.needs_registers |= reads_other_registers(binding, probe.kind == ProbeKind::kFunctionReturn);

@@ -53,6 +53,9 @@ void for_each_inner_slot(Node& node, F&& f) {
   }
 }
 
+// Stands for whether the point's function was called by Site::callers. No script can have this name.
+constexpr const char* kCalledFrom = "$(called_from)";
+
 bool is_target(const Expression& e) {
   return e.kind == ExpressionKind::kTargetVariable || e.kind == ExpressionKind::kAtOperation;
 }
@@ -91,6 +94,7 @@ class Binder {
   Bound bind(const Draft& draft) {
     StatementPtr body = clone(*draft.body);
     if (draft.condition) bound_.condition = clone(*draft.condition);
+    if (point_.site.callers) ask_callers(draft.range);
     answer_defined(body);
     note_writes(*body);
     visit(*body);
@@ -103,6 +107,20 @@ class Binder {
   const std::string& signature() const { return signature_; }
 
  private:
+  void ask_callers(SourceRange range) {
+    auto called = std::make_unique<TargetVariable>(range);
+    called->name = kCalledFrom;
+    ExpressionPtr whole = std::move(called);
+    if (bound_.condition) {
+      auto both = std::make_unique<Logical>(range);
+      both->is_and = true;
+      both->left = std::move(whole);
+      both->right = std::move(bound_.condition);
+      whole = std::move(both);
+    }
+    bound_.condition = std::move(whole);
+  }
+
   // ---- @defined and @choose_defined
   void answer_defined(StatementPtr& body) {
     bool any = false;
@@ -136,6 +154,10 @@ class Binder {
   Result<Binding> ask(const Expression& x, bool at_entry) {
     if (auto* variable = as<TargetVariable>(x)) {
       if (variable->name.starts_with("$$")) return Binding{};
+      if (variable->name == kCalledFrom) {
+        using Kind = LocationOp::Kind;
+        return Binding{.ops = {{Kind::kLoadBias}, {Kind::kCalledFrom}}, .callers = point_.site.callers};
+      }
       return e_.target.bind(point_, at_entry, *variable);
     }
     auto& operation = static_cast<const AtOperation&>(x);
@@ -361,6 +383,9 @@ class Binder {
     for (const LocationOp& op : binding.ops) {
       signature_ += fmt::format(" {}:{}:{}:{}", static_cast<int>(op.kind), op.value, op.size, int{op.is_signed});
     }
+    if (binding.callers) {
+      for (uint64_t word : *binding.callers) signature_ += fmt::format(" {:x}", word);
+    }
     signature_ += binding.other_module + ']';
   }
 
@@ -427,7 +452,8 @@ void add_probe(Elaboration& e, const Draft& draft, ResolvedPoint point, Bound bo
 }
 
 void bind_draft(Elaboration& e, Draft& draft) {
-  bool depends_on_point = asks_target(draft);
+  bool depends_on_point = asks_target(draft) || std::any_of(draft.points.begin(), draft.points.end(),
+                                                            [](const ResolvedPoint& point) { return point.site.callers; });
   std::vector<Problem> problems;
   std::unordered_map<std::string, size_t> by_signature;  // to the index of a probe
   for (ResolvedPoint& point : draft.points) {

@@ -43,6 +43,9 @@ struct MarkInfo {
   std::string arguments;  // "-4@%eax 8@-8(%rbp)"
 };
 
+// Most frames that decide whether a function was called by the right ones (Site::callers).
+inline constexpr int kMostCallers = 16;
+
 // One place in a program or kernel that a probe point stands for.
 struct Site {
   std::string module;        // resolved path of the ELF file; empty for kernel sites
@@ -58,8 +61,13 @@ struct Site {
   FileAddress around;          // entry of the function that has the instruction; 0: unknown
   uint64_t scope = 0;          // of an inlined call: what debuginfo finds its variables by
   FileAddress callee;          // the instruction calls this function, whose variables are meant; 0: it doesn't matter
+  bool tail_call = false;      // and it is a jump: the stack is already as the callee will find it
   FileAddress semaphore;       // of a mark: raised while armed; 0: none
   std::shared_ptr<const MarkInfo> mark;
+  // Who must have called the function, and who that one, for a hit to count; null: whoever. A tree of words: the most
+  // frames to look at; then nodes, each the number of its entries and these: a return address (in the file, ascending),
+  // and the index of the node for the next frame (0: it is enough). The first node is word 1.
+  std::shared_ptr<const std::vector<uint64_t>> callers;
 
   // Which result of the function "$return" or, in Go, "$r0", "$r1" ... names; -1: none.
   int result_number(const std::string& variable) const {
@@ -109,6 +117,7 @@ struct LocationOp {
     kConstant,  // push `value`
     kLoadBias,  // push the module's load bias (run-time minus file address)
     kModuleBias,     // push that of Binding::other_module; a script error where the process has not loaded it
+    kCalledFrom,     // pop the load bias; push 1 where the stack is as Binding::callers says, else 0
     kThreadPointer,  // push the fs base of the thread
     kThreadBlock,    // pop the address of a word with a module's number; push the address of the thread's thread-local
                      // variables of that module; a script error where it has none yet
@@ -186,6 +195,7 @@ struct Binding {
   uint32_t string_limit = 0;  // 0: none
   TargetType target_type = {};  // of the value
   std::string other_module = {};  // path of the module that kModuleBias is about
+  std::shared_ptr<const std::vector<uint64_t>> callers = {};  // as Site::callers, for kCalledFrom
   bool operator==(const Binding&) const = default;
 };
 

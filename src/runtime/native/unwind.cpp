@@ -225,4 +225,36 @@ extern "C" bool spile_rt_module_bias(Context* context, const char* path, const c
   return count;
 }
 
+// The entry of the node for a return address; null: none.
+static const uint64_t* find_caller(const uint64_t* node, uint64_t address) {
+  uint64_t low = 0, high = node[0];
+  while (low < high) {
+    uint64_t middle = (low + high) / 2;
+    const uint64_t* entry = node + 1 + 2 * middle;
+    if (entry[0] == address) return entry;
+    if (entry[0] < address) low = middle + 1;
+    else high = middle;
+  }
+  return nullptr;
+}
+
+// sema::kMostCallers.
+static constexpr uint32_t kMostCallers = 16;
+
+extern "C" [[gnu::noinline]] bool spile_rt_called_from(Context* context, const uint64_t* callers, uint64_t bias) {
+  uint64_t addresses[kMostCallers + 1];
+  uint32_t most = static_cast<uint32_t>(callers[0]) + 1;
+  if (most > kMostCallers + 1) return false;
+  uint32_t count = walk_stack(context, addresses, most);
+  uint64_t node = 1;
+  // What is no return address (a signal came) has kExactAddress, and is never found.
+  for (uint32_t i = 1; i < count; ++i) {
+    const uint64_t* entry = find_caller(callers + node, addresses[i] - bias);
+    if (!entry) return false;
+    node = entry[1];
+    if (node == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace spile::rt

@@ -1,0 +1,23 @@
+#pragma once
+// process.function("NAME").callee("NAME"), .callees, .callees(N): the calls that a function makes, and those that the functions
+// make that it calls, N levels deep, as the debug information of optimised code describes them. A hit counts only where the
+// chain of calls leads back to the function.
+
+#include <string>
+
+#include "probes/process_part.h"
+#include "probes/source_spec.h"
+
+namespace spile::probes {
+
+struct CalleeRequest {
+  ProcessPart part;
+  SourceSpec callers;
+  std::string callee;  // pattern; with more levels than one "*"
+  int levels = 1;      // at most sema::kMostCallers
+  bool without_inlined = false;
+  bool is_return = false;
+};
+Result<Points> find_callees(TracedWorld& world, const CalleeRequest& request, debuginfo::Module& module);
+
+}  // namespace spile::probes
