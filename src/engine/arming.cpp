@@ -131,11 +131,12 @@ void Arming::keep_requests(Client& client, std::span<const SiteRequest> sites) {
 Result<void> Arming::add_requests(Client& client, std::span<const SiteRequest> sites) {
   // Steps of an unwinder (unwind_sites.h in session) can't take turns: their two handlers frame a call.
   auto steps = [](const SiteRequest& site) { return site.in_turn && site.kind == abi::SiteKind::kReturn; };
-  if (std::any_of(sites.begin(), sites.end(), steps)) {
+  if (auto step = std::find_if(sites.begin(), sites.end(), steps); step != sites.end()) {
     for (auto& [id, other] : clients_) {
       if (other.get() != &client && other->walks_by_steps) {
-        return Error{"the program walks stacks by the steps of libunwind: only one spile can have return probes there",
-                     "end the other one, or leave out .return"};
+        return Error{fmt::format("{} walks stacks by the steps of libunwind: only one spile can have return probes in such a program, and "
+                                 "another one has", step->module_path),
+                     "leave out .return, or end the other one first"};
       }
     }
     client.walks_by_steps = true;

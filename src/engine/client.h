@@ -19,6 +19,7 @@ struct Client {
   UniqueFd arena_fd;
   ModuleResolver resolve_module;
   ModuleDescriber describe_modules;
+  ThreadWatcher watch_threads;
 
   std::map<std::string, std::vector<RequestList>> requests;  // by module path
   std::set<std::pair<uint64_t, uint64_t>> resolved;          // device and inode of modules asked about

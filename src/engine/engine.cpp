@@ -29,6 +29,11 @@ constexpr auto kTakeOverLimit = std::chrono::seconds(10);
 // The thread that traces it; 0: none.
 pid_t tracer_of(pid_t pid) { return atoi(process_status(pid, "TracerPid").c_str()); }
 
+bool has_ended(pid_t pid) {
+  std::string state = process_status(pid, "State");
+  return state.empty() || state[0] == 'Z' || state[0] == 'X';
+}
+
 // Its memory and files are gone already, and what it traces is still its.
 bool is_ending(pid_t tid) {
   char path[1];
@@ -74,6 +79,7 @@ class SharingEngine final : public Engine {
   Result<void> be_guest(pid_t pid, pid_t tracer, GuestChannel channel, bool& is_over);
   Result<void> go_on(pid_t pid);
   Result<void> arm_again();
+  Result<void> leave_tracer();
   void take_over(std::vector<Event>& events);
 
   EngineOptions options_;
@@ -135,9 +141,9 @@ Result<void> SharingEngine::attach_with(pid_t pid, pid_t tracer, bool& is_over) 
 
 Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel channel, bool& is_over) {
   std::string what = fmt::format("attach {}", pid);
-  if (options_.watch_threads) {
-    return Error{fmt::format("{}: another spile (process {}) traces it: only probes within the process can be shared", what, tracer),
-                 "process.begin and .end, process.syscall, timer.profile and watchpoints need a process for themselves"};
+  if (options_.watch_system_calls) {
+    return Error{fmt::format("{}: another spile (process {}) traces it, and system calls are told to that one only", what, tracer),
+                 "leave out process.syscall, or end the other one first"};
   }
   if (!own_->processes().empty()) {
     return Error{fmt::format("{}: another spile (process {}) traces it, and we trace others", what, tracer), ""};
@@ -194,14 +200,15 @@ Result<void> SharingEngine::go_on(pid_t pid) {
   auto deadline = Clock::now() + kTakeOverLimit;
   for (;;) {
     Result<void> attached = guest_ ? guest_->attach(pid) : attach(pid);
-    if (attached.ok() || Clock::now() > deadline || process_status(pid, "State").empty()) return attached;
+    if (attached.ok() || Clock::now() > deadline || has_ended(pid)) return attached;
     // The former tracer is letting go, or the next one is not ready to serve.
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
 
 void SharingEngine::take_over(std::vector<Event>& events) {
-  auto start = Clock::now();
+  // Handlers of one that was killed go on until its successor cleans up.
+  auto start = guest_->ending_since().value_or(Clock::now());
   pid_t former = guest_->tracer();
   std::vector<pid_t> followed = guest_->processes();
   guest_.reset();
@@ -212,7 +219,7 @@ void SharingEngine::take_over(std::vector<Event>& events) {
   for (pid_t pid : followed) {
     auto attached = go_on(pid);
     if (attached.ok()) continue;
-    if (process_status(pid, "State").empty() || process_status(pid, "State").starts_with("Z")) {
+    if (has_ended(pid)) {
       events.push_back({.kind = Event::Kind::kProcessExited, .pid = pid});
     } else {
       trouble(pid, attached.error().message);
@@ -234,15 +241,29 @@ void SharingEngine::take_over(std::vector<Event>& events) {
 
 // --- All parts ---
 
+// Where the tracer has just ended, and nobody takes out what is ours, we do.
+Result<void> SharingEngine::leave_tracer() {
+  std::vector<pid_t> followed = guest_->processes();
+  auto left = guest_->disarm();
+  if (left.ok() || !guest_->is_lost()) return left;
+  guest_.reset();
+  both_ = UniqueFd();
+  for (pid_t pid : followed) {
+    auto attached = go_on(pid);
+    if (!attached.ok() && !has_ended(pid)) return attached;
+  }
+  return part().disarm();
+}
+
 Result<void> SharingEngine::disarm() {
   requests_.clear();
-  return part().disarm();
+  return guest_ ? leave_tracer() : own_->disarm();
 }
 
 Result<void> SharingEngine::detach() {
   requests_.clear();
   Result<void> left;
-  if (guest_) left = guest_->detach();
+  if (guest_) left = leave_tracer();
   guest_.reset();
   both_ = UniqueFd();
   auto detached = own_->detach();

@@ -184,10 +184,12 @@ struct ThreadChange {
   abi::Registers registers{};  // of system calls; site_id is the call's number
 };
 
+using ThreadWatcher = std::function<void(const ThreadChange&)>;
+
 struct EngineOptions {
   // Called from within the other functions, whenever such a thing happens. May be empty.
-  std::function<void(const ThreadChange&)> watch_threads;
-  bool watch_system_calls = false;
+  ThreadWatcher watch_threads;
+  bool watch_system_calls = false;  // not in a process that another engine traces
   ModuleResolver resolve_module;     // may be empty
   ModuleDescriber describe_modules;  // may be empty
   uint64_t stop_patience_ms = 2000;  // for a thread that doesn't stop (uninterruptible sleep)

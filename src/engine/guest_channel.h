@@ -19,11 +19,11 @@
 
 namespace spile::engine {
 
-inline constexpr uint32_t kGuestProtocol = 1;  // raised with every change of a message
+inline constexpr uint32_t kGuestProtocol = 2;  // raised with every change of a message
 
 // What is asked for has one answer, kDone or kFailed, or the one named.
 enum class GuestMessage : uint32_t {
-  kHello,      // guest: protocol, whether it resolves, whether it describes
+  kHello,      // guest: protocol, whether it resolves, whether it describes, whether it watches
   kImage,      // guest: CodeImage, ArenaGeometry, and the arena's descriptor
   kFollow,     // guest: pid; the answer has the list of its processes
   kArm,        // guest: list of SiteRequest; the answer has an ArmReport
@@ -36,6 +36,9 @@ enum class GuestMessage : uint32_t {
   kResolved,
   kDescribe,   // host: pid, list of Module; kDescribed with an offset. The same
   kDescribed,
+  kEnding,     // host: a time of the steady clock, which is one for all processes; all probes are taken out from now on, and the connection ends then
+  kChange,     // host: ThreadChange; kSeen with nothing. The thread stands still
+  kSeen,
 };
 
 class MessageWriter {

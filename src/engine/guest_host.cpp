@@ -101,8 +101,8 @@ void GuestHost::drop_gone() {
 
 void GuestHost::handle_hello(Guest& guest, MessageReader& reader) {
   uint32_t protocol = 0;
-  bool resolves = false, describes = false;
-  if (!reader.take(protocol, resolves, describes) || protocol != kGuestProtocol || guest.client) {
+  bool resolves = false, describes = false, watches = false;
+  if (!reader.take(protocol, resolves, describes, watches) || protocol != kGuestProtocol || guest.client) {
     return failed(guest, {fmt::format("the spile that traces it (process {}) is of another version", getpid()), ""});
   }
   guest.client = &service_.add_guest();
@@ -126,6 +126,13 @@ void GuestHost::handle_hello(Guest& guest, MessageReader& reader) {
         MessageReader(answer->bytes).take(map);
       }
       return map;
+    };
+  }
+  if (watches) {
+    guest.client->watch_threads = [this, &guest](const ThreadChange& change) {
+      MessageWriter what;
+      what.put(change);
+      (void)ask(guest, GuestMessage::kChange, what, GuestMessage::kSeen);
     };
   }
   done(guest);
@@ -204,6 +211,14 @@ void GuestHost::tell(const Client& client, const Event& event) {
   writer.put(event);
   for (auto& guest : guests_) {
     if (guest->client == &client) guest->channel.send(GuestMessage::kEvent, writer.bytes);
+  }
+}
+
+void GuestHost::tell_ending() {
+  MessageWriter writer;
+  writer.put(std::chrono::steady_clock::now());
+  for (auto& guest : guests_) {
+    if (guest->client) guest->channel.send(GuestMessage::kEnding, writer.bytes);
   }
 }
 

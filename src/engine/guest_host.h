@@ -38,6 +38,8 @@ class GuestHost {
   void serve();
   // From anywhere. client: a guest's.
   void tell(const Client& client, const Event& event);
+  // All of them: what follows takes their probes out.
+  void tell_ending();
   // wait_fd() becomes readable with this one too.
   void watch(int fd);
 

@@ -15,7 +15,8 @@ constexpr int kAnswerLimitMs = 60'000;
 
 Result<void> GuestPart::introduce() {
   MessageWriter hello;
-  hello.put(kGuestProtocol, static_cast<bool>(options_.resolve_module), static_cast<bool>(options_.describe_modules));
+  hello.put(kGuestProtocol, static_cast<bool>(options_.resolve_module), static_cast<bool>(options_.describe_modules),
+            static_cast<bool>(options_.watch_threads));
   TRY_DO(ask(GuestMessage::kHello, hello));
   return {};
 }
@@ -58,6 +59,15 @@ void GuestPart::take(ReceivedMessage message) {
     if (!reader.take(pid, modules) || !options_.describe_modules) return channel_.close();
     answer.put(options_.describe_modules(pid, modules));
     channel_.send(GuestMessage::kDescribed, answer.bytes);
+  } else if (message.type == GuestMessage::kEnding) {
+    Clock::time_point since;
+    if (!reader.take(since)) return channel_.close();
+    ending_since_ = since;
+  } else if (message.type == GuestMessage::kChange) {
+    ThreadChange change;
+    if (!reader.take(change) || !options_.watch_threads) return channel_.close();
+    options_.watch_threads(change);
+    channel_.send(GuestMessage::kSeen);
   } else {
     channel_.close();
   }
@@ -103,11 +113,8 @@ void GuestPart::switch_sites(std::span<const uint32_t> site_ids, bool on) {
 }
 
 Result<void> GuestPart::disarm() {
-  if (is_lost()) return {};
-  auto left = ask(GuestMessage::kLeave, {});
-  channel_.close();
+  TRY_DO(ask(GuestMessage::kLeave, {}));
   processes_.clear();
-  if (!left.ok()) return std::move(left).error();
   return {};
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 // Probes in processes that another spile traces, which does the work (guest_host.h).
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "engine/engine_part.h"
@@ -11,6 +13,7 @@ namespace spile::engine {
 
 class GuestPart final : public EnginePart {
  public:
+  using Clock = std::chrono::steady_clock;
   // channel: to the tracer, as TracerPid names it.
   GuestPart(const EngineOptions& options, pid_t tracer, GuestChannel channel)
       : options_(options), tracer_(tracer), channel_(std::move(channel)) {}
@@ -31,6 +34,8 @@ class GuestPart final : public EnginePart {
   // The tracing spile has ended, or has dropped us.
   bool is_lost() const { return !channel_.is_open(); }
   pid_t tracer() const { return tracer_; }
+  // Since when it takes all probes out; nothing: it has been killed, or has not ended.
+  std::optional<Clock::time_point> ending_since() const { return ending_since_; }
 
  private:
   // The answer's fields.
@@ -42,6 +47,7 @@ class GuestPart final : public EnginePart {
   GuestChannel channel_;
   std::set<pid_t> processes_;
   std::vector<Event> events_;
+  std::optional<Clock::time_point> ending_since_;
 };
 
 }  // namespace spile::engine

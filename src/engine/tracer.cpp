@@ -401,6 +401,22 @@ void Tracer::unhold(Thread& thread) {
   resume_unless_kept(thread);
 }
 
+void Tracer::tell_ends(uint64_t patience_ms) {
+  if (std::exchange(wishes_.ends, true)) return;
+  std::set<pid_t> seen;
+  while (Process* process = first_process_not_in(seen)) {
+    pid_t pid = process->pid;
+    seen.insert(pid);
+    bool still = keep_still({process}, patience_ms).ok();
+    process = find_process(pid);
+    if (!still || !process) continue;
+    for (auto& [tid, thread] : process->threads) {
+      if (!thread->running) ptrace(PTRACE_SETOPTIONS, tid, 0, options());
+    }
+    let_go({process});
+  }
+}
+
 bool Tracer::all_still(const std::vector<Process*>& processes, bool allow_blocked) {
   for (Process* process : processes) {
     for (auto& [tid, thread] : process->threads) {

@@ -151,6 +151,8 @@ class Tracer {
   // Ended threads are kept until here, since callers may point to them. REQUIRES: nobody does.
   void forget_ended_threads() { graveyard_.clear(); }
 
+  // From now on threads stop at their ends, as with TraceWishes::ends; those that can't be stopped now don't.
+  void tell_ends(uint64_t patience_ms);
   // Of every traced thread.
   long options() const { return kTraceOptions | (wishes_.ends ? PTRACE_O_TRACEEXIT : 0); }
 

@@ -83,9 +83,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
     watch(ThreadChange::Kind::kThreadEnded, thread.process->pid, thread.tid);
   }
   void system_call_stopped(Thread& thread) override;
-  void watch(ThreadChange::Kind kind, pid_t pid, pid_t tid) {
-    if (options_.watch_threads) options_.watch_threads({.kind = kind, .pid = pid, .tid = tid});
-  }
+  void watch(ThreadChange::Kind kind, pid_t pid, pid_t tid);
 
   void perform_works();
   void leave_space(Process& process);
@@ -126,6 +124,7 @@ Result<void> TracingPartImpl::start() {
   own_ = &arming_->add_client();
   own_->resolve_module = options_.resolve_module;
   own_->describe_modules = options_.describe_modules;
+  own_->watch_threads = options_.watch_threads;
   return {};
 }
 
@@ -151,6 +150,8 @@ void TracingPartImpl::start_hosting() {
 Result<std::vector<pid_t>> TracingPartImpl::follow(Client& guest, pid_t pid) {
   perform_works();
   if (!tracer_->find_process(pid)) return Error{fmt::format("process {} has ended", pid), ""};
+  if (guest.watch_threads) tracer_->tell_ends(options_.stop_patience_ms);
+  if (!tracer_->find_process(pid)) return Error{fmt::format("process {} has ended", pid), ""};
   guest.follows.insert(pid);
   return std::vector<pid_t>{pid};
 }
@@ -166,6 +167,7 @@ Result<void> TracingPartImpl::drop_guest(Client& guest) {
   guest.requests.clear();
   guest.resolve_module = nullptr;
   guest.describe_modules = nullptr;
+  guest.watch_threads = nullptr;
   perform_works();
   Result<void> result;
   std::set<pid_t> seen;
@@ -342,6 +344,7 @@ Result<void> TracingPartImpl::disarm() {
 }
 
 Result<void> TracingPartImpl::detach() {
+  if (host_) host_->tell_ending();
   auto disarmed = disarm();
   resume_all();
   std::set<pid_t> seen;
@@ -384,6 +387,13 @@ void TracingPartImpl::tell(const Client* client, Event event) {
     if (!client && host_ && concerned) host_->tell(*guest, event);
   }
   note(std::move(event));
+}
+
+void TracingPartImpl::watch(ThreadChange::Kind kind, pid_t pid, pid_t tid) {
+  for (auto& [id, client] : arming_->clients()) {
+    if (!client->watch_threads || (client.get() != own_ && !client->follows.contains(pid))) continue;
+    client->watch_threads({.kind = kind, .pid = pid, .tid = tid});
+  }
 }
 
 void TracingPartImpl::tell_armed(pid_t pid, Reports& reports) {

@@ -1,6 +1,6 @@
 # Several spiles probe one function of one program at once: they come and go in any order, each counts its calls exactly, and
 # the last one leaves the program as it was.
-# variants: orders exceptions killed left campaign
+# variants: orders exceptions killed left lives campaign
 import itertools
 from spiletest import *
 
@@ -117,6 +117,28 @@ def left():
     expect(redis.command("ping"), "PONG", "answer")
 
 
+def lives():
+    """Those that come later see processes and threads begin and end, and take samples, as the first one does; system calls they can't see."""
+    shell = start("sh", stdin=subprocess.PIPE)
+    script = """global begins, ends, bad, live probe process.begin { if (begins++ == 0) println("seen") live[pid()]++ if (pid() != tid()) bad++ }
+    probe process.end { ends++ if (--live[pid()] != 0 || pid() != tid()) bad++ } probe end { printf("%d %d %d\\n", begins, ends, bad) }"""
+    sessions = [Session("-e", script, "-x", shell.pid).wait_output("^seen$") for _ in range(3)]
+    shell.communicate(b"cat /dev/null; /bin/true\n" * 10 + b"exit 0\n", timeout=60)
+    for session in sessions:
+        session.wait().expect(out="seen\n41 41 0\n", status=0, err="")
+
+    target = server(seconds=120, threads=3)
+    first = Session("-v", "-e", 'global c probe process.function("work") { c++ }', "-x", target.pid).attached(target.pid)
+    spile("-e", "probe process.syscall { exit() }", "-x", target.pid).expect(
+        status=1, out="", err_match=rf"attach {target.pid}: another spile \(process {first.process.pid}\) traces it.*\n.*leave out process.syscall")
+    second = Session("--runtime=inproc", "-e", """global begins, ends, samples probe process.thread.begin { begins++ } probe process.thread.end { ends++ }
+    probe timer.profile { if (samples++ == 3) println("sampled") } probe process.end { printf("%d %d\\n", begins, ends) }""", "-x", target.pid)
+    second.wait_output("^sampled$", 60)
+    finish(target)
+    second.wait().expect(out_match="^3 3$", status=0, err="")
+    first.wait().expect(out_match=r"^c=0x[0-9a-f]+$", status=0)
+
+
 def campaign():
     """All of that at random, under calls whose numbers tell of each that is missed; tools/torture/several_spiles.py does it 50 times."""
     sys.path.insert(0, str(ROOT / "tools/torture"))
@@ -124,4 +146,4 @@ def campaign():
     several_spiles.campaign(2, seed=int.from_bytes(os.urandom(3), "big"))
 
 
-{"orders": orders, "exceptions": exceptions, "killed": killed, "left": left, "campaign": campaign}[VARIANT]()
+{"orders": orders, "exceptions": exceptions, "killed": killed, "left": left, "lives": lives, "campaign": campaign}[VARIANT]()

@@ -73,8 +73,12 @@ def round_of(chance):
         st.expect(target.poll(), None, "the program's status")
         time.sleep(chance.random() ** 2 * 0.2)
     chance.shuffle(here)
+    at_once = chance.random() < 0.5
+    kills = {one for one in here if chance.random() < 0.3}
+    for one in here if at_once else []:
+        one.session.process.send_signal(signal.SIGKILL if one in kills else signal.SIGINT)
     for one in here:
-        one.leave() if chance.random() < 0.7 else one.kill()
+        one.kill() if one in kills else one.leave()
     # Also what those that were killed have left.
     again = st.Session("-e", 'global c probe process.function("work") { if (c++ == 0) println("hit") }', "-x", target.pid)
     again.wait_output("^hit$")
