@@ -22,6 +22,7 @@ class Handler {
   Handler(Unit& unit, const sema::SiteGroup& group, uint32_t flags, const std::string& name, llvm::Type* result,
           size_t arguments);
 
+  void lower_light_probes(const std::vector<int>& probes);
   void lower_entry();
   void lower_return_enter();
   void lower_return_exit();
@@ -163,18 +164,21 @@ void Handler::leave_handler() {
   unit_.module.call_runtime(b_, light_ ? "spile_rt_leave_light" : "spile_rt_leave", unit_.module.none(), {context_});
 }
 
+void Handler::lower_light_probes(const std::vector<int>& probes) {
+  site_.registers = registers_;
+  for (int index : probes) {
+    Lowering lowering(unit_, b_, context_, state_);
+    lowering.site = site_;
+    lowering.lower_light_probe(probe(index), false);
+  }
+  b_.CreateRetVoid();
+}
+
 void Handler::lower_entry() {
   site_.arguments = arguments_;
   bool wants_id = flags_ & abi::kWantsSiteId;
   if (all_light(group_.entry_probes)) {
-    site_.registers = registers_;
-    for (int index : group_.entry_probes) {
-      Lowering lowering(unit_, b_, context_, state_);
-      lowering.site = site_;
-      lowering.lower_light_probe(probe(index), false);
-    }
-    b_.CreateRetVoid();
-    return;
+    return lower_light_probes(group_.entry_probes);
   }
   llvm::BasicBlock *run = block("run"), *end = block("end");
   llvm::Value* entered = unit_.module.call_runtime(b_, "spile_rt_enter", b_.getInt1Ty(), {context_});
@@ -355,14 +359,7 @@ void Handler::lower_enter_in_place() {
 void Handler::lower_exit_in_place() {
   site_.returns = true;
   if (light_) {
-    site_.registers = registers_;
-    for (int index : group_.return_probes) {
-      Lowering lowering(unit_, b_, context_, state_);
-      lowering.site = site_;
-      lowering.lower_light_probe(probe(index), false);
-    }
-    b_.CreateRetVoid();
-    return;
+    return lower_light_probes(group_.return_probes);
   }
   llvm::BasicBlock *run = block("run"), *end = block("end");
   llvm::Value* cfa = load_register(b_, registers_, offsetof(abi::Registers, rsp));

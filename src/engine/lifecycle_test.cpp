@@ -452,21 +452,7 @@ TEST_F(LifecycleTest, StrictSeccompFiltersDoNotMatterOnTheHitPath) {
 TEST_F(LifecycleTest, TargetOutlivesAKilledControllerAndTheNextOneCleansUp) {
   Program victim({kVictim, "2"});
   victim.answer();
-  engine_.reset();
-  int armed[2];
-  ASSERT_EQ(pipe(armed), 0);
-  pid_t controller = fork();
-  if (controller == 0) {
-    open_engine({});
-    auto attached = engine_->attach(victim.pid());
-    auto report = engine_->arm(std::vector{entry(kVictim, "leaf", 1), returns(kVictim, "recurse", 2)});
-    char byte = attached.ok() && report.ok() && report->armed() == 2 ? 'y' : 'n';
-    (void)!write(armed[1], &byte, 1);
-    for (;;) (void)engine_->poll(100);
-  }
-  char byte = 0;
-  ASSERT_EQ(read(armed[0], &byte, 1), 1);
-  ASSERT_EQ(byte, 'y');
+  pid_t controller = start_controller(victim.pid(), {entry(kVictim, "leaf", 1), returns(kVictim, "recurse", 2)});
   EXPECT_EQ(victim.ask("spin"), "done");
   kill(controller, SIGKILL);
   waitpid(controller, nullptr, 0);

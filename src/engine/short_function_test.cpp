@@ -47,21 +47,7 @@ TEST_F(ShortFunctionTest, ReturnToo) {
 TEST_F(ShortFunctionTest, BreakpointsHurtNobodyWhenTheControllerIsKilled) {
   Program victim({kVictim, "1"});
   victim.answer();
-  engine_.reset();
-  int armed[2];
-  ASSERT_EQ(pipe(armed), 0);
-  pid_t controller = fork();
-  if (controller == 0) {
-    open_engine({});
-    auto attached = engine_->attach(victim.pid());
-    auto report = engine_->arm(sites(false));
-    char byte = attached.ok() && report.ok() && report->armed() == 3 ? 'y' : 'n';
-    (void)!write(armed[1], &byte, 1);
-    for (;;) (void)engine_->poll(100);
-  }
-  char byte = 0;
-  ASSERT_EQ(read(armed[0], &byte, 1), 1);
-  ASSERT_EQ(byte, 'y');
+  pid_t controller = start_controller(victim.pid(), sites(false));
   EXPECT_EQ(victim.ask("short 100"), "sum 2100");
   victim.tell("short 20000");
   usleep(2000);
@@ -156,21 +142,7 @@ TEST_F(PackedFunctionTest, ComeAndGoWhileTheyRun) {
 TEST_F(PackedFunctionTest, AreRestoredAfterAKilledController) {
   Program victim({kVictim, "1"});
   victim.answer();
-  engine_.reset();
-  int armed[2];
-  ASSERT_EQ(pipe(armed), 0);
-  pid_t controller = fork();
-  if (controller == 0) {
-    open_engine({});
-    auto attached = engine_->attach(victim.pid());
-    auto report = engine_->arm(sites(false));
-    char byte = attached.ok() && report.ok() && report->armed() == kFunctions ? 'y' : 'n';
-    (void)!write(armed[1], &byte, 1);
-    for (;;) (void)engine_->poll(100);
-  }
-  char byte = 0;
-  ASSERT_EQ(read(armed[0], &byte, 1), 1);
-  ASSERT_EQ(byte, 'y');
+  pid_t controller = start_controller(victim.pid(), sites(false));
   victim.tell("packed 3000000");
   kill(controller, SIGKILL);
   waitpid(controller, nullptr, 0);

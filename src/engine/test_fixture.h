@@ -275,6 +275,26 @@ class EngineFixture : public ::testing::Test {
     }
     return *report;
   }
+  // Another process that attaches and has armed all of the sites: to be killed. Our own engine is gone meanwhile.
+  pid_t start_controller(pid_t pid, const std::vector<SiteRequest>& sites) {
+    engine_.reset();
+    int armed[2];
+    EXPECT_EQ(pipe(armed), 0);
+    pid_t controller = fork();
+    if (controller == 0) {
+      open_engine({});
+      auto attached = engine_->attach(pid);
+      auto report = engine_->arm(sites);
+      char byte = attached.ok() && report.ok() && report->armed() == sites.size() ? 'y' : 'n';
+      (void)!write(armed[1], &byte, 1);
+      for (;;) (void)engine_->poll(100);
+    }
+    char byte = 0;
+    EXPECT_EQ(read(armed[0], &byte, 1), 1);
+    EXPECT_EQ(byte, 'y');
+    for (int end : armed) close(end);
+    return controller;
+  }
   void attach(pid_t pid) {
     auto attached = engine_->attach(pid);
     ASSERT_TRUE(attached.ok()) << attached.error().message;

@@ -45,14 +45,19 @@ void emit_goroutine(Assembler& out, const Fragment& fragment, Address site) {
   return_to_goroutine_stack(out, call);
 }
 
+// Handlers of returns see the stack pointer as it is behind the return instruction.
+void call_at_return(Assembler& out, const Fragment& fragment, Address handler, Address site) {
+  save_registers(out, site, fragment.site_id);
+  out.stack_address(kRax, kBlock + 8);
+  out.store(kRax, offsetof(abi::Registers, rsp));
+  out.call(handler);
+  restore_registers(out);
+}
+
 // Before a return instruction.
 void emit_exit(Assembler& out, const Fragment& fragment, Address site) {
   if (fragment.flags & abi::kWantsRegisters) {
-    save_registers(out, site, fragment.site_id);
-    out.stack_address(kRax, kBlock + 8);
-    out.store(kRax, offsetof(abi::Registers, rsp));
-    out.call(fragment.enter);
-    restore_registers(out);
+    call_at_return(out, fragment, fragment.enter, site);
   } else {
     out.call(fragment.enter);
   }
@@ -97,11 +102,7 @@ void emit_instruction(Assembler& out, const Fragment& fragment, Address site) {
 void emit_return_part(Assembler& out, const Fragment& fragment, Address site) {
   if (fragment.flags & abi::kWantsRegisters) {
     out.adjust_stack(-8);  // the slot that exit fills
-    save_registers(out, site, fragment.site_id);
-    out.stack_address(kRax, kBlock + 8);
-    out.store(kRax, offsetof(abi::Registers, rsp));
-    out.call(fragment.exit);
-    restore_registers(out);
+    call_at_return(out, fragment, fragment.exit, site);
   } else {
     out.push(kRax);
     out.push(kRdi);
