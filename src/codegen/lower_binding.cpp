@@ -195,7 +195,7 @@ llvm::Value* Lowering::load_traced(llvm::Value* address, uint32_t size, bool is_
 }
 
 llvm::Value* Lowering::module_bias(SourceRange range) {
-  if (!binding_ || unit.place.domain() != sema::Domain::kTarget) return nullptr;
+  if (!binding_ || unit.place.domain() == sema::Domain::kKernel) return nullptr;
   const std::string& path = binding_->other_module;
   llvm::Value* bias = entry_alloca(b.getInt64Ty(), "bias");
   llvm::Value* name = at_offset(unit.module.text(path), static_cast<int64_t>(path.rfind('/') + 1));

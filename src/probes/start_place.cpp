@@ -105,15 +105,19 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
   if (!name || operation.arguments.size() > 2 || (operation.arguments.size() == 2 && !module_name)) {
     return Error{"@var needs the variable's name as a literal", "@var(\"name@file.c\")"};
   }
-  if (!point || point->site.module.empty())
-    return Error{"@var is not known here: where the module was loaded is known in its own probes only", "read it in a probe of the module"};
-  std::string path = point->site.module;
+  const bool probed = point && !point->site.module.empty();
+  const bool in_kernel = world.process_domain() == sema::Domain::kKernel;
+  if (!probed && in_kernel)
+    return Error{"@var is not known here: handlers in the kernel only know where the module of their own probe was loaded", "read it in a probe of the module"};
+  if (!probed && !module_name && !world.has_target())
+    return Error{"@var needs a module here: there is no probed one", "@var(\"name@file.c\", \"/bin/program\")"};
+  std::string path = probed ? point->site.module : world.program();
   if (module_name) {
     TRY(path, find_module(world, *module_name));
   }
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
-  const bool elsewhere = path != point->site.module;
-  if (elsewhere && module->position_independent() && world.process_domain() == sema::Domain::kKernel)
+  const bool elsewhere = !probed || path != point->site.module;
+  if (elsewhere && module->position_independent() && in_kernel)
     return Error{fmt::format("@var of {} is not known in a probe on {}: handlers in the kernel only know where the latter was loaded", path, point->site.module),
                  "read it in a probe of its own module, or run spile with -x or -c"};
   if (!module->has_debug_info()) return no_debug_info(module->path(), *name);
@@ -122,8 +126,8 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
   std::string plain = name->substr(0, at);
   Result<debuginfo::Variable> found = Error{};
   // Of several static ones of a name, that of the probed function's own file.
-  Frame frame = frame_of(*point);
-  if (file.empty() && path == point->site.module && frame.function.value != 0) found = module->variable_of_unit(frame.function, plain);
+  Frame frame = probed ? frame_of(*point) : Frame{};
+  if (file.empty() && !elsewhere && frame.function.value != 0) found = module->variable_of_unit(frame.function, plain);
   if (!found.ok()) {
     TRY(found, module->global_variable(plain, file));
   }

@@ -220,6 +220,7 @@ void analyze_uses(Elaboration& e) {
     if (probe.condition) probe.condition_reads = uses.read_by(*probe.condition);
   }
   find_switched(e.program, uses);
+  for (const auto& bindings : e.program.function_bindings) e.program.needs |= needs_of(bindings);
   for (Probe& probe : e.program.probes) {
     // Of a switched condition only the result is looked at, and that takes no lock.
     ExpressionPtr apart;

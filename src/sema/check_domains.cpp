@@ -53,6 +53,7 @@ class DomainChecker {
   template <typename Node>
   void look(const Node& node, const Call* from) {
     for_each_expression(node, [&](const Expression& x) {
+      if (auto* operation = as<AtOperation>(x); operation && operation->name == "@var") check_variable(*operation, from);
       auto* call = as<Call>(x);
       if (!call) return;
       if (call->intrinsic >= 0) check_call(*call, from);
@@ -63,14 +64,25 @@ class DomainChecker {
     });
   }
 
-  void check_call(const Call& call, const Call* from) {
-    const Intrinsic& intrinsic = intrinsics()[call.intrinsic];
+  // Of Intrinsic::domains: where the handler can do what such a function does.
+  uint32_t domains() const {
     uint32_t domain = probe_->domain == Domain::kController ? kInController
                       : probe_->domain == Domain::kTarget   ? kInTarget
                                                             : kInKernel;
     if (probe_->kind == ProbeKind::kProfile && domain == kInController) domain |= kInTarget;
     // In the controller, but about a process that stands still: its memory can be read.
     if (probe_->kind >= ProbeKind::kProcessBegin && probe_->kind <= ProbeKind::kDataAccess) domain |= kInTarget;
+    return domain;
+  }
+
+  void check_variable(const AtOperation& variable, const Call* from) {
+    if (domains() != kInController) return;
+    error(variable, from, fmt::format("'@var' needs a traced program, and {} probe runs in none", article()), {});
+  }
+
+  void check_call(const Call& call, const Call* from) {
+    const Intrinsic& intrinsic = intrinsics()[call.intrinsic];
+    const uint32_t domain = domains();
     if (!(intrinsic.domains & domain)) {
       if (domain == kInController) {
         error(call, from, fmt::format("'{}' needs a traced program, and {} probe runs in none", call.name, article()),
@@ -124,9 +136,9 @@ class DomainChecker {
     }
   }
 
-  void error(const Call& call, const Call* from, std::string message, std::string hint) {
-    if (!told_.insert({call.range.file, call.range.begin, message}).second) return;
-    auto& made = e_.diagnostics.error(call.range, std::move(message)).hint(std::move(hint));
+  void error(const Expression& where, const Call* from, std::string message, std::string hint) {
+    if (!told_.insert({where.range.file, where.range.begin, message}).second) return;
+    auto& made = e_.diagnostics.error(where.range, std::move(message)).hint(std::move(hint));
     if (from) made.note(from->range, "called from here");
   }
 

@@ -21,3 +21,21 @@ spile("--runtime=bpf", "-p2", "-e", f'probe process.function("before") {{ printl
       "-c", f"{PROGRAM} {OPENED} 1").expect(status=1, err_match="handlers in the kernel only know where the latter was loaded")
 spile("-p2", "-e", 'probe process.function("before") { println(@var("nosuch", "libc.so.6")) }', "-c", f"{PROGRAM} {OPENED} 1").expect(
     status=1, err_match="no global variable 'nosuch'")
+
+# In functions of the script, which belong to no module; where a process stands still; but not where nothing is traced.
+callees = program("callees")
+own = start(callees, 10).communicate()[0].decode()
+leaf = re.search(r" leaf (\d+)", own)[1]
+spile("-e", """function leaf() { return @var("calls_leaf@*callees.c") }
+global first = 1, most, data
+probe process.begin { first = leaf() + @var("calls_leaf") }
+probe process.function("leaf") { most = leaf() }
+probe process.data("calls_other").write { data = @var("calls_other") }
+probe end { printf("first %d most %d data %d\\n", first, most, data) }""", "-c", f"{callees} 10").expect(
+    out=f"{own}first 0 most {int(leaf) - 1} data 10\n")
+for where, message in [("begin", "'@var' needs a traced program, and a begin probe runs in none"),
+                       ("timer.s(1)", "and a timer probe runs in none")]:
+    spile("-p2", "-e", f'function f() {{ return @var("calls_leaf") }} probe {where} {{ println(f()) }}', "-c", f"{callees} 1").expect(
+        status=1, err_match=message)
+spile("-p2", "-e", 'function f() { return @var("x") } probe process("/bin/true").begin { println(f()) }').expect(
+    status=1, err_match="@var needs a module here|handlers in the kernel only know")
