@@ -19,25 +19,29 @@ struct Reception {
 };
 static_assert(sizeof(Reception) <= 256);
 
-Result<void> send_over(int socket, int fd) {
-  char byte = 's';
-  iovec vector{&byte, 1};
+}  // namespace
+
+ssize_t send_with_descriptor(int socket, std::span<const uint8_t> bytes, int fd) {
+  iovec vector{const_cast<uint8_t*>(bytes.data()), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &vector;
   message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* rights = CMSG_FIRSTHDR(&message);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof(int));
-  memcpy(CMSG_DATA(rights), &fd, sizeof fd);
-  if (sendmsg(socket, &message, MSG_NOSIGNAL) != 1) return Error::from_errno("send a descriptor", errno);
-  return {};
+  if (fd >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(rights), &fd, sizeof fd);
+  }
+  ssize_t sent;
+  do {
+    sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent;
 }
-
-}  // namespace
 
 Result<DescriptorChannel> DescriptorChannel::open(RemoteCalls& calls, const TargetMemory& memory, pid_t pid,
                                                   Address scratch) {
@@ -54,7 +58,8 @@ Result<DescriptorChannel> DescriptorChannel::open(RemoteCalls& calls, const Targ
 }
 
 Result<int> DescriptorChannel::send(RemoteCalls& calls, int fd) {
-  TRY_DO(send_over(local_.get(), fd));
+  const uint8_t byte = 's';
+  if (send_with_descriptor(local_.get(), {&byte, 1}, fd) != 1) return Error::from_errno("send a descriptor", errno);
   Reception reception{};
   auto remote = [&](const void* member) {
     auto offset = static_cast<const char*>(member) - reinterpret_cast<const char*>(&reception);

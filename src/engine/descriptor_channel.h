@@ -3,10 +3,15 @@
 // pidfd_getfd(2) and sends over it (SCM_RIGHTS). Works whatever the target's user, root directory, namespaces and
 // /proc are, since it needs nothing but the right to trace it. Every descriptor is close-on-exec from its first moment.
 
+#include <span>
+
 #include "engine/address_space.h"
 #include "engine/remote_call.h"
 
 namespace spile::engine {
+
+// Over a local socket, with a descriptor if it is not -1 (SCM_RIGHTS). How much was sent, or -1 and errno.
+ssize_t send_with_descriptor(int socket, std::span<const uint8_t> bytes, int fd);
 
 class DescriptorChannel {
  public:

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "engine/descriptor_channel.h"
 #include "engine/tracer.h"
 
 namespace spile::engine {
@@ -115,26 +116,9 @@ bool GuestChannel::receive_all(std::span<uint8_t> bytes) {
 bool GuestChannel::send(GuestMessage type, std::span<const uint8_t> bytes, int descriptor) {
   if (!is_open()) return false;
   Header header{static_cast<uint32_t>(type), descriptor >= 0, bytes.size()};
-  iovec vector{&header, sizeof header};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &vector;
-  message.msg_iovlen = 1;
-  if (descriptor >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
-  }
-  ssize_t sent;
-  do {
-    sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  bool whole = sent > 0 && send_all({reinterpret_cast<const uint8_t*>(&header) + sent, sizeof header - static_cast<size_t>(sent)}) &&
-               send_all(bytes);
+  std::span<const uint8_t> head(reinterpret_cast<const uint8_t*>(&header), sizeof header);
+  ssize_t sent = send_with_descriptor(socket_.get(), head, descriptor);
+  bool whole = sent > 0 && send_all(head.subspan(static_cast<size_t>(sent))) && send_all(bytes);
   if (!whole) close();
   return whole;
 }

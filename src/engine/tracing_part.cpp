@@ -85,6 +85,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void system_call_stopped(Thread& thread) override;
   void watch(ThreadChange::Kind kind, pid_t pid, pid_t tid);
 
+  Result<void> change_all(const std::function<Result<void>(AddressSpace&)>& change);
   void perform_works();
   void leave_space(Process& process);
   void finish_fork(const Work& work);
@@ -169,19 +170,7 @@ Result<void> TracingPartImpl::drop_guest(Client& guest) {
   guest.describe_modules = nullptr;
   guest.watch_threads = nullptr;
   perform_works();
-  Result<void> result;
-  std::set<pid_t> seen;
-  while (Process* process = tracer_->first_process_not_in(seen)) {
-    pid_t pid = process->pid;
-    seen.insert(pid);
-    if (!process->space || !process->space->memory.is_open()) continue;
-    std::shared_ptr<AddressSpace> space = process->space;
-    auto dropped = arming_->drop_client(*space, guest);
-    if (!dropped.ok() && tracer_->find_process(pid)) {
-      result = std::move(dropped).error().within(fmt::format("process {}", pid));
-    }
-    perform_works();
-  }
+  auto result = change_all([&](AddressSpace& space) { return arming_->drop_client(space, guest); });
   guest.follows.clear();
   // What it still has somewhere is its.
   if (result.ok()) arming_->forget_client(guest.id);
@@ -327,6 +316,11 @@ Result<void> TracingPartImpl::disarm() {
   own_->requests.clear();
   own_->resolve_module = nullptr;
   perform_works();
+  return change_all([&](AddressSpace& space) { return remove_all(*tracer_, space, options_.stop_patience_ms); });
+}
+
+// What has ended meanwhile needs no change. The last of several errors.
+Result<void> TracingPartImpl::change_all(const std::function<Result<void>(AddressSpace&)>& change) {
   Result<void> result;
   std::set<pid_t> seen;
   while (Process* process = tracer_->first_process_not_in(seen)) {
@@ -334,9 +328,9 @@ Result<void> TracingPartImpl::disarm() {
     seen.insert(pid);
     if (!process->space || !process->space->memory.is_open()) continue;
     std::shared_ptr<AddressSpace> space = process->space;
-    auto removed = remove_all(*tracer_, *space, options_.stop_patience_ms);
-    if (!removed.ok() && tracer_->find_process(pid)) {
-      result = std::move(removed).error().within(fmt::format("process {}", pid));
+    auto changed = change(*space);
+    if (!changed.ok() && tracer_->find_process(pid)) {
+      result = std::move(changed).error().within(fmt::format("process {}", pid));
     }
     perform_works();
   }
