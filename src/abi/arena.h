@@ -89,6 +89,16 @@ struct ArenaHeader {
 };
 static_assert(sizeof(ArenaHeader) <= kPageSize);
 
+// A system call that has been told of and has not returned yet, found again by the stack pointer that it was made with.
+struct PendingCall {
+  uint64_t stack_pointer;  // 0: free
+  uint64_t number;
+};
+inline constexpr uint32_t kPendingCalls = 4;
+// A load from here, in the kernel's half, never succeeds: the handler of a call that makes memory executable stops so for
+// the controller.
+inline constexpr uint64_t kCodeDoorbell = 0xffff'8000'0000'c0de;
+
 // Written by the owning thread, read by the controller; owner also by the controller, when the owner has died.
 struct ThreadSlot {
   uint64_t owner;           // 0: free; else pid << 32 | tid as the claimer's process sees them; claimed by compare-and-swap
@@ -103,6 +113,7 @@ struct ThreadSlot {
   uint64_t skipped[kSkipReasons];
   uint64_t identity;        // 1 + the number of the owner's ThreadIdentity; 0: the kernel must be asked who it is
   uint64_t ring_waited;     // 1 + ring_tail at which the owner has waited for the reader in vain
+  PendingCall calls[kPendingCalls];  // a call, and those of signal handlers that interrupt it
 };
 static_assert(sizeof(ThreadSlot) <= 256);
 inline constexpr uint32_t kThreadSlotSize = 256;
@@ -160,7 +171,9 @@ struct ProcessTable {
   // Offset of the process's ModuleMap (abi/stack_tables.h) in the arena; 0: there is none. The controller writes it.
   uint64_t module_map;
   uint64_t tsc_faults;  // how often a thread could not read the time-stamp counter
-  uint32_t pad[6];
+  // 1: the controller tells of system calls, by ptrace; handlers of theirs say nothing. The controller writes it.
+  uint32_t calls_are_traced;
+  uint32_t pad[5];
 };
 
 // What the image's first bytes are; the engine fills them for each process before any site is armed. Read-only to the

@@ -24,8 +24,9 @@ struct Context {
   uint32_t frame_kind;       // native: FrameKind (abi/stack_tables.h); the rest is valid unless it is kNoFrame
   uint32_t pad;
   uint64_t user_pc, user_sp, user_fp;  // of the probed place: rip, rsp, rbp
+  uint64_t call_number;      // native: of the system call that is probed
 };
-static_assert(sizeof(Context) == 88);
+static_assert(sizeof(Context) == 96);
 
 // A map's constant properties; codegen emits one constant per array.
 struct MapShape {

@@ -55,6 +55,20 @@
 //                  <displaced instructions>
 //                  jmp  site + n
 //
+// SiteKind::kSystemCall (a `syscall` instruction)         handlers: void enter(Registers*), void exit(Registers*)
+//
+//   kWantsRegisters always. The stack pointer at the call is the program's own, so clone, vfork and rt_sigreturn work, and the
+//   return address that the kernel keeps is that of a `syscall` instruction, so that interrupted calls are made again. In a
+//   child that clone, fork or vfork has made, exit is called too, and finds that nothing is pending.
+//
+//     trampoline:  <call of enter, as kInstruction's>
+//                  syscall                    ; a thread that waits in the kernel is here
+//                  <call of exit, as kInstruction's>
+//                  jmp  behind
+//                  syscall                    ; made again, of a thread that was in its call when the site was armed
+//     behind:      <other displaced instructions>
+//                  jmp  site + n
+//
 // SiteKind::kExit (in place of a return instruction; never requested as such)     handler: void exit()
 //
 //   As kEntry, right before a `ret`: rsp points to the return address, so CFA = Registers::rsp, as in exit of kReturn.
@@ -81,8 +95,8 @@
 namespace spile::abi {
 
 // kRoom: no probe; instructions that lead straight to a kExit site behind them, and may be displaced for its sake. Requests
-// are for the first three only.
-enum class SiteKind : uint32_t { kEntry, kReturn, kInstruction, kExit, kRoom };
+// are for the first three only, and for kSystemCall within the engine.
+enum class SiteKind : uint32_t { kEntry, kReturn, kInstruction, kSystemCall, kExit, kRoom };
 
 enum SiteFlags : uint32_t {
   kWantsSiteId = 1,

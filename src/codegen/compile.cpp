@@ -216,6 +216,11 @@ void Compiler::fill_target(Job& job, const std::vector<TargetHandler>& handlers)
   code.caught = symbols["caught"];
   code.step_enter = symbols["step.enter"];
   code.step_exit = symbols["step.exit"];
+  code.call_enter = symbols["call_enter"];
+  for (size_t i = 0; i < program_.site_groups.size(); ++i) {
+    if (program_.site_groups[i].system_call == sema::SiteGroup::kCall) code.call_enter = code.groups[i].enter;
+    if (program_.site_groups[i].system_call == sema::SiteGroup::kReturnOfCall) code.call_exit = code.groups[i].enter;
+  }
   code.image = std::move(job.flat.image);
 }
 

@@ -24,6 +24,7 @@ class Handler {
 
   void lower_light_probes(const std::vector<int>& probes);
   void lower_entry();
+  void lower_system_call();
   void lower_return_enter();
   void lower_return_exit();
   void lower_enter_in_place();
@@ -175,6 +176,7 @@ void Handler::lower_light_probes(const std::vector<int>& probes) {
 }
 
 void Handler::lower_entry() {
+  if (group_.system_call != sema::SiteGroup::kNoCall) return lower_system_call();
   site_.arguments = arguments_;
   bool wants_id = flags_ & abi::kWantsSiteId;
   if (all_light(group_.entry_probes)) {
@@ -202,6 +204,22 @@ void Handler::lower_entry() {
   }
   set_site(cfa, id);
   set_frame(group_.inside_function && !any_entry ? abi::kFrameInside : abi::kFrameEntry);
+  lower_bodies(group_.entry_probes);
+  unit_.module.call_runtime(b_, "spile_rt_leave", unit_.module.none(), {context_});
+  b_.CreateBr(end);
+  b_.SetInsertPoint(end);
+  b_.CreateRetVoid();
+}
+
+void Handler::lower_system_call() {
+  llvm::BasicBlock *run = block("run"), *end = block("end");
+  bool at_return = group_.system_call == sema::SiteGroup::kReturnOfCall;
+  llvm::Value* entered = unit_.module.call_runtime(b_, at_return ? "spile_rt_call_exit" : "spile_rt_call_enter", b_.getInt1Ty(),
+                                                   {context_, registers_});
+  b_.CreateCondBr(entered, run, end);
+  b_.SetInsertPoint(run);
+  set_site(b_.getInt64(0), nullptr);
+  set_frame(abi::kFrameInside);
   lower_bodies(group_.entry_probes);
   unit_.module.call_runtime(b_, "spile_rt_leave", unit_.module.none(), {context_});
   b_.CreateBr(end);
@@ -529,6 +547,7 @@ uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group,
       flags |= abi::kWantsRegisters;
     }
   }
+  if (group.system_call != sema::SiteGroup::kNoCall) flags = abi::kWantsRegisters;
   return flags;
 }
 
@@ -536,6 +555,10 @@ uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group,
 
 std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
   std::vector<TargetHandler> handlers;
+  auto any_of_kind = [&](sema::SiteGroup::Call kind) {
+    return std::any_of(unit.program.site_groups.begin(), unit.program.site_groups.end(),
+                       [&](const sema::SiteGroup& group) { return group.system_call == kind; });
+  };
   for (size_t i = 0; i < unit.program.site_groups.size(); ++i) {
     const sema::SiteGroup& group = unit.program.site_groups[i];
     TargetHandler made;
@@ -560,6 +583,11 @@ std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
       Handler(unit, group, made.flags, made.exit, unit.module.none(), 2).lower_return_exit();
     }
     handlers.push_back(std::move(made));
+  }
+  // Who is told of returns only has to know which call it is that returns.
+  static const sema::SiteGroup nobody{.entry_probes = {}, .return_probes = {}, .system_call = sema::SiteGroup::kCall};
+  if (any_of_kind(sema::SiteGroup::kReturnOfCall) && !any_of_kind(sema::SiteGroup::kCall)) {
+    Handler(unit, nobody, abi::kWantsRegisters, "call_enter", unit.module.none(), 6).lower_entry();
   }
   lower_unwind(unit, "unwind", "spile_rt_unwind", {});
   lower_unwind(unit, "caught", "spile_rt_rewind_caught", {});

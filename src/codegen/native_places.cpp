@@ -8,8 +8,13 @@ namespace spile::codegen {
 namespace {
 constexpr int64_t kRsp = 7;
 constexpr int64_t kRegisters = 17;  // of abi::Registers, in DWARF's numbering
-constexpr int64_t kCallNumber = 18;  // at system calls: Registers::site_id; elsewhere it is a vector register
+constexpr int64_t kCallNumber = 18;  // at system calls; elsewhere it is a vector register
 constexpr int64_t kArgumentNumbers[] = {5, 4, 1, 2, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
+
+bool is_call_number(const Lowering& lowering, int64_t number) {
+  if (number != kCallNumber || !lowering.probe) return false;
+  return lowering.probe->kind == sema::ProbeKind::kSystemCall || lowering.probe->kind == sema::ProbeKind::kSystemCallReturn;
+}
 
 // A handler has no instruction that writes to a vector register, so they are what they were at the probed place.
 llvm::Value* read_vector_register(llvm::IRBuilder<>& b, int64_t number) {
@@ -23,6 +28,9 @@ llvm::Value* read_vector_register(llvm::IRBuilder<>& b, int64_t number) {
 
 llvm::Value* NativePlace::machine_register(Lowering& lowering, int64_t number) {
   SiteValues& site = lowering.site;
+  if (is_call_number(lowering, number)) {
+    return lowering.b.CreateLoad(lowering.b.getInt64Ty(), lowering.context_field(offsetof(abi::Context, call_number)));
+  }
   constexpr int64_t kXmm0 = 17, kXmm15 = 32;
   if (number >= kXmm0 && number <= kXmm15 && lowering.probe) return read_vector_register(lowering.b, number - kXmm0);
   if (number < 0 || number >= kRegisters) return nullptr;
@@ -66,9 +74,7 @@ llvm::Value* TargetPlace::global(Lowering& lowering, const syntax::Global& globa
 }
 
 llvm::Value* ControllerPlace::machine_register(Lowering& lowering, int64_t number) {
-  bool at_call = lowering.probe && (lowering.probe->kind == sema::ProbeKind::kSystemCall ||
-                                    lowering.probe->kind == sema::ProbeKind::kSystemCallReturn);
-  bool known = (number >= 0 && number < kRegisters) || (number == kCallNumber && at_call);
+  bool known = (number >= 0 && number < kRegisters) || is_call_number(lowering, number);
   if (!known) return nullptr;
   llvm::Value* arena = lowering.b.CreateLoad(lowering.unit.module.ptr(), lowering.context_field(offsetof(abi::Context, arena)));
   int64_t offset = static_cast<int64_t>(offsetof(abi::ArenaHeader, subject) + offsetof(abi::Subject, registers)) + 8 * number;

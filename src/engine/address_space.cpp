@@ -37,6 +37,8 @@ void AddressSpace::inherit(const AddressSpace& parent) {
   trap_table = parent.trap_table;
   trap_count = parent.trap_count;
   refused = parent.refused;
+  calls_gap = parent.calls_gap;
+  call_refusal = parent.call_refusal;
 }
 
 bool AddressSpace::is_mapped() const {

@@ -22,7 +22,8 @@ namespace spile::engine {
 
 struct Process;
 
-inline constexpr size_t kMaxBoundaries = 7;
+inline constexpr const char* kNotArmed = "it is not armed yet";
+inline constexpr size_t kMaxBoundaries = 10;
 
 // Whose handlers: this controller's own, or those of another one that it arms for (client.h).
 using ClientId = uint32_t;
@@ -47,6 +48,7 @@ struct PatchedSite {
   bool takes_stub = false;  // that of the site which it replaces, and makes it lead here
   // Where displaced instructions are. Not the trampoline where several clients have one each: then the last client's.
   Address body;
+  uint16_t call_original = 0, call = 0, behind_call = 0;  // as Trampoline has them
   Address semaphore;  // of an SDT mark; 0: none
   Address landing;    // where its short jump leads: nothing is done yet when a thread is there; 0: none
   uint8_t original[kMaxPatch] = {};
@@ -58,6 +60,8 @@ struct PatchedSite {
   std::optional<Address> relocated(Address pc) const;
   // The other way round: the place in the restored text for a pc in the trampoline, where displaced code stands.
   std::optional<Address> restored(Address pc) const;
+  // Behind its system call, where a thread that waits in it goes on; 0: it has none.
+  Address waiting_place() const { return call != 0 ? body + call + 2 : Address(); }
 };
 
 // The site whose window contains `address` or ends there, or nullptr. sites: by begin.
@@ -132,6 +136,8 @@ struct AddressSpace {
   uint64_t trap_count = 0;
   int changing = 0;         // positive while it is being armed
   bool refused = false;     // arming it has failed
+  std::string calls_gap = kNotArmed;  // why ptrace has to tell of its system calls; empty: it has not
+  std::string call_refusal;  // why a system call instruction has no site; empty: all that are known have
 
   // What a forked child is copied with.
   void inherit(const AddressSpace& parent);

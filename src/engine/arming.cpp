@@ -111,7 +111,8 @@ Result<void> Arming::check_handlers(Client& client, std::span<const SiteRequest>
   for (const SiteRequest& site : sites) {
     bool registers = site.flags & abi::kWantsRegisters;
     want(site.enter_offset, registers);
-    if (site.kind == abi::SiteKind::kReturn) want(site.exit_offset, registers);
+    bool exits = site.kind == abi::SiteKind::kReturn || site.kind == abi::SiteKind::kSystemCall;
+    if (exits) want(site.exit_offset, registers);
   }
   if (fresh.empty()) return {};
   return native_architecture().check_handlers(client.image, fresh);
@@ -230,7 +231,9 @@ void Arming::describe_modules(AddressSpace& space, pid_t pid) {
   for (Client* client : clients_in(space)) {
     if (!client->describe_modules) continue;
     if (modules.empty()) {
-      for (auto& [path, loaded] : space.modules) modules.push_back(loaded.module);
+      for (auto& [path, loaded] : space.modules) {
+        if (!loaded.module.is_vdso()) modules.push_back(loaded.module);  // no file that could be read
+      }
     }
     space.clients[client->id].module_map = client->describe_modules(pid, modules);
   }
@@ -475,6 +478,7 @@ Result<void> Arming::arm_space(AddressSpace& space, Reports& reports) {
   auto armed = build_and_apply(space, reports);
   space.changing--;
   space.refused = !armed.ok();
+  if (clients_.at(kOwnClient)->probes_calls) calls_.settle(space, reports[kOwnClient].outcomes);
   return armed;
 }
 
@@ -484,7 +488,15 @@ Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
   auto start = Clock::now();
   pid_t pid = space.users.front()->pid;
   TRY(MemoryMap map, MemoryMap::read(pid));
-  refresh_modules(space, pid, find_modules(pid, map, space.memory));
+  std::vector<Module> present = find_modules(pid, map, space.memory);
+  Client& ours = *clients_.at(kOwnClient);
+  if (ours.probes_calls) {
+    if (auto vdso = CallWatch::find_vdso(map, space.memory)) present.push_back(std::move(*vdso));
+  }
+  refresh_modules(space, pid, std::move(present));
+  for (auto& [path, loaded] : space.modules) {
+    if (ours.probes_calls) TRY_DO(add_requests(ours, calls_.requests_for(space, loaded.module)));
+  }
   TRY_DO(ensure_own_arena());
   SetupContext own = context(*clients_.at(kOwnClient));
   TRY_DO(map_arena(own, space));

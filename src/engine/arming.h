@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 
+#include "engine/call_watch.h"
 #include "engine/client.h"
 #include "engine/site_change.h"
 #include "engine/space_setup.h"
@@ -19,8 +20,9 @@ class Arming {
  public:
   // tell: of an event, whom it concerns; nullptr: all that follow its process.
   using Tell = std::function<void(const Client* client, Event event)>;
-  Arming(Tracer& tracer, uint64_t stop_patience_ms, Tell tell)
-      : tracer_(tracer), patience_ms_(stop_patience_ms), tell_(std::move(tell)) {}
+  // calls: outlives this.
+  Arming(Tracer& tracer, CallWatch& calls, uint64_t stop_patience_ms, Tell tell)
+      : tracer_(tracer), calls_(calls), patience_ms_(stop_patience_ms), tell_(std::move(tell)) {}
 
   // Our own has kOwnClient.
   Client& add_client();
@@ -79,6 +81,7 @@ class Arming {
   std::pair<Result<void>, std::set<Address>> apply_portion(AddressSpace& space, SiteChange change, Work& work);
 
   Tracer& tracer_;
+  CallWatch& calls_;
   uint64_t patience_ms_;
   Tell tell_;
   std::map<ClientId, std::unique_ptr<Client>> clients_;

@@ -26,9 +26,10 @@ struct Client {
   std::set<std::pair<uint32_t, bool>> checked;               // handlers: offset, and whether it takes registers
   std::set<uint32_t> switched_off;                           // sites, by switch_sites or from the start
   bool walks_by_steps = false;                               // has handlers for the steps of libunwind
+  bool probes_calls = false;                                 // has handlers for all system calls (call_watch.h)
   std::set<pid_t> follows;                                   // of a guest; our own are all that we trace
 
-  bool can_arm() const { return arena_fd && (!requests.empty() || resolve_module); }
+  bool can_arm() const { return arena_fd && (!requests.empty() || resolve_module || probes_calls); }
 };
 
 }  // namespace spile::engine

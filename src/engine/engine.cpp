@@ -65,6 +65,7 @@ class SharingEngine final : public Engine {
   std::vector<pid_t> processes() const override { return part().processes(); }
   Result<std::vector<Module>> modules(pid_t pid) override { return part().modules(pid); }
   Result<ArmReport> arm(std::span<const SiteRequest> sites) override;
+  void probe_system_calls(const SystemCallHandlers& handlers) override { own_->probe_system_calls(handlers); }
   void switch_sites(std::span<const uint32_t> site_ids, bool on) override;
   Result<void> disarm() override;
   Result<void> detach() override;

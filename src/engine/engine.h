@@ -74,6 +74,12 @@ struct SiteRequest {
   bool in_turn = false;
 };
 
+// Handlers for all system calls of the processes (abi::SiteKind::kSystemCall); call_watch.h says where they run.
+struct SystemCallHandlers {
+  uint32_t site_id = 0;  // as of a SiteRequest; reports don't name it
+  uint32_t enter_offset = 0, exit_offset = 0;  // exit 0: nobody wants to know of returns
+};
+
 // How a site was armed. ORDER MECHANISM (mechanism_name)
 enum class Mechanism : uint8_t {
   kJump,       // 5-byte jump over displaced instructions
@@ -117,6 +123,7 @@ struct Module {
   bool go = false;  // built by Go's compiler, whose runtime walks and moves stacks: no return address may be replaced
   Address goroutines;     // of such: its runtime.allgs; 0: unknown
   int32_t goroutine = 0;  // of such: where a thread keeps its goroutine, relative to its thread pointer; 0: not known yet
+  bool is_vdso() const { return inode == 0; }
 };
 
 // Where things lie in the arena (abi/arena.h). The engine itself needs only its size and where pending returns are.
@@ -147,6 +154,8 @@ struct Event {
     kArmed,            // report: sites armed on behalf of an exec or a late module
     kOtherExited,      // a child of the controller that is none of the engine's: status as of waitpid
     kTrouble,          // message: something that went wrong for pid only
+    kCallsInProcess,   // system calls of pid are told by handlers in it from now on
+    kCallsTraced,      // they are told by watch_threads; message: why
   };
   Kind kind;
   pid_t pid = 0;
@@ -176,7 +185,7 @@ struct ThreadChange {
     kThreadEnding,  // of any thread, the first too; not told of those that are killed in some ways
     kThreadEnded,   // of threads but a process's first
     kProcessEnded,
-    kSystemCall,        // before the call; only with watch_system_calls
+    kSystemCall,        // before the call; only with watch_system_calls, and where no handlers in the process are told
     kSystemCallReturn,  // after it
   };
   Kind kind;
@@ -190,6 +199,8 @@ struct EngineOptions {
   // Called from within the other functions, whenever such a thing happens. May be empty.
   ThreadWatcher watch_threads;
   bool watch_system_calls = false;  // not in a process that another engine traces
+  // Whether the handlers of probe_system_calls may run in this process. May be empty: yes.
+  std::function<bool(pid_t pid)> may_probe_calls;
   ModuleResolver resolve_module;     // may be empty
   ModuleDescriber describe_modules;  // may be empty
   uint64_t stop_patience_ms = 2000;  // for a thread that doesn't stop (uninterruptible sleep)
@@ -220,6 +231,9 @@ class Engine {
   // Arms in all traced processes that have the module loaded now, and remembers the sites for those that load it
   // later. A site that can't be armed is an outcome, not an error; an error means that nothing was armed.
   virtual Result<ArmReport> arm(std::span<const SiteRequest> sites) = 0;
+  // With watch_system_calls: from the next arm() on, calls are told by these handlers where that is exact, and by
+  // watch_threads elsewhere, each once. An exec's return is always told by watch_threads.
+  virtual void probe_system_calls(const SystemCallHandlers& handlers) = 0;
   // Switches sites that were requested with kSwitchable on or off, everywhere and from now on, while the targets run: a
   // store each. A hit of a switched-off site costs about a nanosecond. Ids that nothing is known of are remembered.
   virtual void switch_sites(std::span<const uint32_t> site_ids, bool on) = 0;

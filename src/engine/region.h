@@ -26,7 +26,7 @@
 
 namespace spile::engine {
 
-inline constexpr uint64_t kRegionMagic = 0x33646f632d6c7073;  // "spl-cod3"
+inline constexpr uint64_t kRegionMagic = 0x34646f632d6c7073;  // "spl-cod4"
 inline constexpr const char* kCodeName = "spile-code";
 inline constexpr const char* kArenaName = "spile-arena";
 inline constexpr uint8_t kMaxPatch = 16;
@@ -40,8 +40,11 @@ struct JournalEntry {
   uint32_t trampoline_offset;  // from the region's start
   uint64_t semaphore;          // run-time address of a counter that the site has raised; 0: none
   uint64_t landing;            // where its short jump leads; 0: none
+  uint64_t body;               // where its displaced instructions are
+  // Where threads wait in a system call: Trampoline::call_original, call, behind_call. call 0: nowhere.
+  uint16_t call_original, call, behind_call, pad;
 };
-static_assert(sizeof(JournalEntry) == 64);
+static_assert(sizeof(JournalEntry) == 80);
 
 struct RegionHeader {
   uint64_t magic;

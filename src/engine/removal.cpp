@@ -133,10 +133,19 @@ std::vector<abi::ThreadTableEntry> read_table(const AddressSpace& space, const C
 PatchedSite site_of(const JournalEntry& entry, Address region) {
   PatchedSite site;
   site.begin = Address(entry.address);
-  site.trampoline = site.body = region + entry.trampoline_offset;
+  site.trampoline = region + entry.trampoline_offset;
+  site.body = Address(entry.body);
   site.window = site.overwritten = static_cast<uint8_t>(std::min<uint32_t>(entry.length, kMaxPatch));
   site.semaphore = Address(entry.semaphore);
   site.landing = Address(entry.landing);
+  if (entry.call != 0) {
+    auto add = [&](int original, int relocated) {
+      site.boundaries[site.boundary_count++] = {static_cast<uint8_t>(original), static_cast<uint16_t>(relocated)};
+    };
+    add(entry.call_original, entry.call);
+    add(entry.call_original + 2, entry.call + 2);
+    add(entry.call_original + 2, entry.behind_call);
+  }
   memcpy(site.original, entry.original, kMaxPatch);
   memcpy(site.patched, entry.patched, kMaxPatch);
   return site;
@@ -294,6 +303,8 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   space.modules.clear();
   space.linker_trap = Address();
   space.linker_sought = false;
+  space.calls_gap = kNotArmed;
+  space.call_refusal.clear();
   tracer.let_go(space.users);
   return unmapped;
 }

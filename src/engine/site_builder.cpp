@@ -26,6 +26,10 @@ void enter_in_journal(const PatchedSite& site, Region& region) {
   entry.length = site.overwritten;
   entry.semaphore = site.semaphore.value;
   entry.landing = site.landing.value;
+  entry.body = site.body.value;
+  entry.call_original = site.call_original;
+  entry.call = site.call;
+  entry.behind_call = site.behind_call;
   entry.trampoline_offset = static_cast<uint32_t>(site.trampoline - region.address());
   region.append_journal(entry);
 }
@@ -70,15 +74,18 @@ class Emission {
         if (request.kind == abi::SiteKind::kRoom) return;
         ClientId whose = order_.client(request_index);
         Address image = regions_.at(whose)->image();
-        made.push_back({request.kind, request.flags, request.site_id, image + request.enter_offset,
-                        image + request.exit_offset, whose, offset, module_.goroutine});
+        Address exit = request.exit_offset == 0 ? Address() : image + request.exit_offset;
+        made.push_back({request.kind, request.flags, request.site_id, image + request.enter_offset, exit, whose, offset,
+                        module_.goroutine});
       };
       for (int turn = 0; displaces && !in_turn.empty() && turn < kTurns; turn++) {
         for (uint32_t request_index : in_turn) add(request_index);
       }
       for (uint32_t request_index : groups_[i].requests) {
         if (!in_turn.empty() && order_.requests[request_index].in_turn) continue;
-        if (i == index ? order_.client(request_index) == client : displaces) add(request_index);
+        // A call is made where the displaced instructions are, between its handlers.
+        bool call = order_.requests[request_index].kind == abi::SiteKind::kSystemCall;
+        if (i == index && !call ? order_.client(request_index) == client : displaces) add(request_index);
       }
     }
     return made;
@@ -238,6 +245,9 @@ Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> or
   site.window = plan.window;
   site.overwritten = plan.overwritten;
   site.falls_through = plan.falls_through;
+  site.call_original = trampoline.call_original;
+  site.call = trampoline.call;
+  site.behind_call = trampoline.behind_call;
   if (plan.mechanism == Mechanism::kShortJump) site.landing = plan.landing;
   memcpy(site.original, original.data(), std::min<size_t>(original.size(), kMaxPatch));
   std::vector<uint8_t> jump = native_architecture().emit_jump(plan, at);

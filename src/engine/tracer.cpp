@@ -342,6 +342,7 @@ void Tracer::receive_birth(Thread& parent, int event) {
   } else {
     born = &add_process(child);
     born->parent = parent.process->pid;
+    born->stops_at_calls = parent.process->stops_at_calls;
     add_thread(*born, child);
     bool shares_memory = share_memory(parent.tid, child, event);
     // Whoever keeps an address space still means all that run in it.
@@ -387,7 +388,7 @@ void Tracer::resume(Thread& thread) {
     ptrace(PTRACE_LISTEN, thread.tid, 0, 0);
   } else {
     if (thread.kind == StopKind::kTrap) undo_stop_interruption(thread.tid);
-    bool to_call = wishes_.system_calls && !thread.makes_our_calls;
+    bool to_call = wishes_.system_calls && !thread.makes_our_calls && (thread.process->stops_at_calls || thread.in_call);
     ptrace(to_call ? PTRACE_SYSCALL : PTRACE_CONT, thread.tid, 0, static_cast<long>(thread.signal));
   }
   thread.signal = 0;

@@ -53,6 +53,7 @@ struct Thread {
   bool makes_our_calls = false;  // its system calls are ours, not its program's
   bool in_call = false;          // its system call's begin has been told of
   bool call_restarts = false;    // the system call that it makes next has been told of
+  bool call_is_told = false;     // likewise, and its return will be, both by a handler in the process
   bool introduced = false;       // thread_identities.h
   uint64_t parents_pointer = 0;  // the thread pointer of the thread that it was born of; 0 of those that were seized
   int holds = 0;              // not resumed while positive
@@ -66,6 +67,7 @@ struct Process {
   std::shared_ptr<AddressSpace> space;
   SignalActions actions;
   int keep_still = 0;  // its threads are not resumed while positive
+  bool stops_at_calls = true;  // with TraceWishes::system_calls
 };
 
 // Of every traced thread.

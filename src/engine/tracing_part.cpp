@@ -1,5 +1,6 @@
 // The part that traces. The engine's one readable page: what happens when. The parts: tracer (stops), arming (requests and sites), space_setup
-// (mappings), site_builder (trampolines), text_patcher (text), dynamic_linker (libraries), removal (everything out again).
+// (mappings), site_builder (trampolines), text_patcher (text), dynamic_linker (libraries), call_watch (system calls), removal (everything
+// out again).
 
 #include "engine/engine_part.h"
 
@@ -19,6 +20,7 @@
 #include "abi/arena.h"
 #include "engine/address_space.h"
 #include "engine/arming.h"
+#include "engine/call_watch.h"
 #include "engine/guest_host.h"
 #include "engine/launcher.h"
 #include "engine/memory_map.h"
@@ -34,7 +36,7 @@ namespace {
 // Something that a stop asks for and that needs more than the stopped thread's registers: done by poll, while a hold
 // keeps the thread.
 struct Work {
-  enum Kind { kExec, kFork, kLibraries, kActions, kResetAction } kind;
+  enum Kind { kExec, kFork, kLibraries, kNewCode, kActions, kResetAction } kind;
   pid_t pid;  // of the process (kFork: of the child)
   pid_t tid;  // the held thread
   bool anew = false;  // kFork: its copy of what we put into its parent may be part of it
@@ -51,6 +53,10 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   Result<pid_t> launch(const LaunchOptions& options) override;
   Result<void> attach(pid_t pid) override;
   void resume_all() override;
+  void probe_system_calls(const SystemCallHandlers& handlers) override {
+    calls_->probe(handlers);
+    own_->probes_calls = true;
+  }
   std::vector<pid_t> processes() const override;
   Result<std::vector<Module>> modules(pid_t pid) override;
   Result<ArmReport> arm(std::span<const SiteRequest> sites) override;
@@ -91,6 +97,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void finish_fork(const Work& work);
   void finish_exec(const Work& work);
   void finish_libraries(const Work& work);
+  void finish_new_code(const Work& work);
   void finish_signal(const Work& work);
   void mend(Thread& thread, int signal);
   void release_hold(pid_t tid);
@@ -105,6 +112,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
 
   EngineOptions options_;
   std::unique_ptr<Tracer> tracer_;
+  std::unique_ptr<CallWatch> calls_;
   std::unique_ptr<Arming> arming_;
   Client* own_ = nullptr;
   std::unique_ptr<GuestHost> host_;
@@ -121,7 +129,9 @@ TracingPartImpl::~TracingPartImpl() {
 Result<void> TracingPartImpl::start() {
   TRY(tracer_, Tracer::create(*this, {.ends = static_cast<bool>(options_.watch_threads), .system_calls = options_.watch_system_calls}));
   auto tell_event = [this](const Client* client, Event event) { tell(client, std::move(event)); };
-  arming_ = std::make_unique<Arming>(*tracer_, options_.stop_patience_ms, tell_event);
+  calls_ = std::make_unique<CallWatch>(*tracer_, options_.stop_patience_ms, options_.may_probe_calls,
+                                       [this](Event event) { tell(own_, std::move(event)); });
+  arming_ = std::make_unique<Arming>(*tracer_, *calls_, options_.stop_patience_ms, tell_event);
   own_ = &arming_->add_client();
   own_->resolve_module = options_.resolve_module;
   own_->describe_modules = options_.describe_modules;
@@ -315,6 +325,7 @@ void TracingPartImpl::switch_sites(std::span<const uint32_t> site_ids, bool on) 
 Result<void> TracingPartImpl::disarm() {
   own_->requests.clear();
   own_->resolve_module = nullptr;
+  own_->probes_calls = false;
   perform_works();
   return change_all([&](AddressSpace& space) { return remove_all(*tracer_, space, options_.stop_patience_ms); });
 }
@@ -424,6 +435,7 @@ void TracingPartImpl::process_forked(Thread& parent, Process& child, bool shares
   arming_->write_module_maps(*space);
   introduce_fork(*space, child.pid);
   note_seccomp_filter(*space, child.pid);
+  if (calls_->is_on()) calls_->write_traced(*space, child.stops_at_calls);
   ThreadRegisters registers;
   if (native_architecture().read_registers(parent.tid, registers).ok()) {
     resolve_pending_returns(*from, native_architecture().thread_pointer(registers), space->memory);
@@ -440,6 +452,10 @@ void TracingPartImpl::finish_fork(const Work& work) {
   if (child && first && tracer_->await_stop(*first).ok()) {
     std::shared_ptr<AddressSpace> space = child->space;
     bool anew = work.anew || !space->is_mapped();
+    if (anew) {
+      child->stops_at_calls = true;
+      space->calls_gap = kNotArmed;
+    }
     Reports reports;
     auto arm = [&]() -> Result<void> {
       if (anew) TRY_DO(remove_all(*tracer_, *space, options_.stop_patience_ms));
@@ -454,11 +470,13 @@ void TracingPartImpl::finish_fork(const Work& work) {
 }
 
 void TracingPartImpl::process_executed(Process& process) {
-  if (waiting_.contains(process.pid)) process.threads.at(process.pid)->in_call = false;  // the exec was ours
+  bool ours = waiting_.contains(process.pid);
+  bool told_by_handler = !std::exchange(process.stops_at_calls, true);  // one that is no more
   leave_space(process);
   process.space = std::make_shared<AddressSpace>();
   Thread& survivor = *process.threads.at(process.pid);
   survivor.introduced = false;
+  if (ours || told_by_handler) survivor.in_call = told_by_handler && !ours;
   process.actions = {};
   survivor.parents_pointer = 0;
   process.space->users = {&process};
@@ -532,6 +550,18 @@ void TracingPartImpl::mend(Thread& thread, int signal) {
   if (!mended.ok() && !arming_->has_ended(pid)) arming_->note_trouble(pid, mended.error());
 }
 
+// The thread stands in the handler of the call that makes memory executable.
+void TracingPartImpl::finish_new_code(const Work& work) {
+  Process* process = tracer_->find_process(work.pid);
+  if (process && process->space && !process->stops_at_calls) {
+    std::shared_ptr<AddressSpace> space = process->space;
+    auto changed = calls_->trace(*space, "it makes memory executable");
+    if (Thread* thread = tracer_->find_thread(work.tid)) thread->call_is_told = true;
+    if (!changed.ok() && !arming_->has_ended(work.pid)) arming_->note_trouble(work.pid, changed.error(), own_);
+  }
+  release_hold(work.tid);
+}
+
 void TracingPartImpl::perform_works() {
   while (!works_.empty()) {
     Work work = works_.front();
@@ -545,6 +575,9 @@ void TracingPartImpl::perform_works() {
         break;
       case Work::kLibraries:
         finish_libraries(work);
+        break;
+      case Work::kNewCode:
+        finish_new_code(work);
         break;
       case Work::kActions:
       case Work::kResetAction:
@@ -624,7 +657,12 @@ void TracingPartImpl::signal_arrived(Thread& thread) {
   AddressSpace* space = thread.process->space.get();
   if (!space || !space->has_code()) return;
   if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
-    if (redirect_fault(thread)) signal_is_ours(thread);
+    bool rings = calls_->is_on() && CallWatch::rings(thread.tid);
+    if (!redirect_fault(thread)) return;
+    signal_is_ours(thread);
+    if (rings) hold_for({Work::kNewCode, thread.process->pid, thread.tid}, thread);
+  } else if (calls_->is_on() && CallWatch::is_cancellation(thread.signal)) {
+    CallWatch::leave_call(*space, thread);
   } else if (thread.signal == SIGTRAP) {
     ThreadRegisters registers;
     if (!native_architecture().read_registers(thread.tid, registers).ok()) return;
@@ -646,12 +684,13 @@ void TracingPartImpl::system_call_stopped(Thread& thread) {
   ThreadRegisters registers;
   if (!machine.read_registers(thread.tid, registers).ok()) return;
   AddressSpace* space = thread.process->space.get();
-  if (space && space->in_code(machine.pc(registers))) return;  // a handler asks who runs
+  if (space && !CallWatch::is_program_call(*space, machine.pc(registers))) return;  // a handler asks who runs
   ThreadChange change{.kind = ThreadChange::Kind::kSystemCallReturn, .pid = thread.process->pid, .tid = thread.tid};
   change.registers = machine.script_registers(registers);
   bool enters = machine.enters_system_call(thread.tid);
   if (enters) {
     change.kind = ThreadChange::Kind::kSystemCall;
+    if (std::exchange(thread.call_is_told, false)) return;
     thread.in_call = true;
     if (std::exchange(thread.call_restarts, false)) return;
   } else if (!thread.in_call) {

@@ -65,6 +65,11 @@ uint64_t spile_rt_frame_mark(Context*);
 void* spile_rt_frame(Context*, uint32_t bytes);
 void spile_rt_frame_release(Context*, uint64_t mark);
 
+// -- system calls (native). As spile_rt_enter, at a call and behind it; the context's call_number is set. call_exit: false too
+// where no call is pending, as in a child that a call has made.
+bool spile_rt_call_enter(Context*, const void* registers);
+bool spile_rt_call_exit(Context*, const void* registers);
+
 // -- return probes (native). enter: a pending frame for the return address slot at cfa - 8; the place for its saved
 // entry values, or null (counted). find: that frame on the way out, never null while the slot holds our address.
 // exit: frees the frame and stores the real return address into the slot.

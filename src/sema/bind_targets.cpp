@@ -451,6 +451,31 @@ void add_probe(Elaboration& e, const Draft& draft, ResolvedPoint point, Bound bo
   e.program.probes.push_back(std::move(probe));
 }
 
+bool is_system_call(const ResolvedPoint& point) {
+  return point.domain == Domain::kController &&
+         (point.kind == ProbeKind::kSystemCall || point.kind == ProbeKind::kSystemCallReturn);
+}
+
+// Handlers in the kernel have memory of their own; and a child shares its parent's handlers, but is another process.
+bool calls_fit_into_targets(const Elaboration& e) {
+  for (const Draft& draft : e.drafts) {
+    for (const ResolvedPoint& point : draft.points) {
+      if (point.domain == Domain::kKernel || (is_system_call(point) && point.process != 0)) return false;
+    }
+  }
+  return true;
+}
+
+void add_call_in_target(Elaboration& e, const Draft& draft, ResolvedPoint point) {
+  point.domain = Domain::kTarget;
+  point.site.module.clear();
+  // One place for all calls, and one for all returns.
+  point.site.address = FileAddress(point.kind == ProbeKind::kSystemCall ? 1 : 2);
+  std::vector<Problem> told_already;
+  Bound bound = Binder(e, point, told_already).bind(draft);
+  add_probe(e, draft, std::move(point), std::move(bound));
+}
+
 void bind_draft(Elaboration& e, Draft& draft) {
   bool depends_on_point = asks_target(draft) || std::any_of(draft.points.begin(), draft.points.end(),
                                                             [](const ResolvedPoint& point) { return point.site.callers; });
@@ -476,6 +501,7 @@ void bind_draft(Elaboration& e, Draft& draft) {
       continue;
     }
     by_signature.emplace(key, e.program.probes.size());
+    if (e.calls_in_targets && is_system_call(point)) add_call_in_target(e, draft, point);
     add_probe(e, draft, std::move(point), std::move(bound));
   }
   for (Problem& problem : problems) {
@@ -489,6 +515,7 @@ void bind_draft(Elaboration& e, Draft& draft) {
 
 void bind_targets(Elaboration& e) {
   e.has_dereferences = any_dereference(e);
+  e.calls_in_targets = calls_fit_into_targets(e);
   for (Draft& draft : e.drafts) bind_draft(e, draft);
 }
 

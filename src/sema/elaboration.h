@@ -63,6 +63,7 @@ struct Elaboration {
   std::vector<LocalTraffic> local_traffic;                           // resolve-symbols
 
   bool has_dereferences = false;                                     // bind-targets
+  bool calls_in_targets = false;                                     // bind-targets: process.syscall is compiled for targets too
   std::unordered_map<const syntax::Function*, std::vector<Binding>> function_bindings;  // resolve-symbols
 
   // Those of the library are needed only as far as something refers to them.

@@ -44,7 +44,10 @@ void group_sites(Elaboration& e) {
     group.go = visitors.site->go;
     for (auto [probe, point] : visitors.entries) {
       group.entry_probes.push_back(probe);
-      group.inside_function |= e.program.probes[static_cast<size_t>(probe)].kind == ProbeKind::kStatement;
+      ProbeKind kind = e.program.probes[static_cast<size_t>(probe)].kind;
+      group.inside_function |= kind == ProbeKind::kStatement;
+      if (kind == ProbeKind::kSystemCall) group.system_call = SiteGroup::kCall;
+      if (kind == ProbeKind::kSystemCallReturn) group.system_call = SiteGroup::kReturnOfCall;
       armed.points.push_back(point);
     }
     for (auto [probe, point] : visitors.returns) {

@@ -55,12 +55,19 @@ struct Probe {
   bool only_accumulates = false;  // nothing but additions to sharded scalars, conditions and arithmetic: no guard
 };
 
+// A process.syscall probe is compiled twice: for the controller, and this for the process itself where all of its system call
+// instructions are known. Which one runs is decided for each process when it is armed.
+inline bool is_call_in_target(const Probe& probe) {
+  return probe.domain == Domain::kTarget && (probe.kind == ProbeKind::kSystemCall || probe.kind == ProbeKind::kSystemCallReturn);
+}
+
 // All probes at one place in one traced program: one trampoline, one compiled handler for entry and one for return.
 struct SiteGroup {
   std::vector<int> entry_probes;  // indexes into Program::probes, in script order
   std::vector<int> return_probes;
   bool go = false;               // all of these sites are in Go programs: returns are probed where they happen
   bool inside_function = false;  // one of entry_probes is a kStatement: anything may be live there
+  enum Call : uint8_t { kNoCall, kCall, kReturnOfCall } system_call = kNoCall;  // at every system call; its one site has no place
 };
 struct ArmedSite {
   Site site;

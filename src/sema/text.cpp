@@ -40,6 +40,7 @@ std::string to_text(const Program& program) {
   }
   if (!program.probes.empty()) text += "# probes\n";
   for (const Probe& probe : program.probes) {
+    if (is_call_in_target(probe)) continue;  // said already
     for (const ResolvedPoint& point : probe.points) {
       text += point.text;
       if (!point.site.module.empty())

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -99,7 +100,7 @@ void describe_thread(abi::Subject& subject, pid_t pid, pid_t tid) {
 
 ProcessWatch::ProcessWatch(const sema::Program& program, Run run) : run_(std::move(run)) {
   for (const sema::Probe& probe : program.probes) {
-    if (!is_lifecycle(probe.kind)) continue;
+    if (!is_lifecycle(probe.kind) || sema::is_call_in_target(probe)) continue;
     for (size_t i = 0; i < probe.points.size(); ++i) {
       const sema::ResolvedPoint& point = probe.points[i];
       points_.push_back({probe.kind, probe.index, i, point.site.module, point.process});
@@ -112,6 +113,15 @@ bool ProcessWatch::watches_system_calls() const {
     if (point.kind == ProbeKind::kSystemCall || point.kind == ProbeKind::kSystemCallReturn) return true;
   }
   return false;
+}
+
+bool ProcessWatch::watches_all_calls_of(pid_t pid) const {
+  std::string program = program_of(pid);
+  return std::all_of(points_.begin(), points_.end(), [&](const Point& point) {
+    if (point.kind != ProbeKind::kSystemCall && point.kind != ProbeKind::kSystemCallReturn) return true;
+    return (point.process == 0 || point.process == pid) &&
+           (point.program.empty() || fnmatch(point.program.c_str(), program.c_str(), 0) == 0);
+  });
 }
 
 void ProcessWatch::run(ProbeKind kind, const Known& known, const abi::Subject& subject) {

@@ -25,6 +25,8 @@ class ProcessWatch {
 
   bool watches_processes() const { return !points_.empty(); }
   bool watches_system_calls() const;
+  // Whether all probes on system calls are for what the process runs.
+  bool watches_all_calls_of(pid_t pid) const;
 
   // Begins for what is there already: all processes that are traced, and their threads.
   void start(const std::vector<pid_t>& processes);

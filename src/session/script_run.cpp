@@ -107,11 +107,12 @@ Result<void> ScriptRun::prepare() {
   if (options_.bulk && has_kernel_probes()) {
     return Error{"-b: records of kernel probes come through one ring, in order already; there are no streams to keep apart", "leave out -b"};
   }
-  if (has_target_probes() || !options_.command.empty() || options_.target != 0) {
-    TRY(target_, TargetSide::create(program_, script_, options_, &watch_, &sampler_));
-  }
-  if (!target_ && (watch_.watches_processes() || sampler_.samples())) {
+  bool follows = !options_.command.empty() || options_.target != 0;
+  if (!follows && (watch_.watches_processes() || sampler_.samples())) {
     return Error{"probes on processes follow those of a command or a process, and none was given", "use -c COMMAND or -x PID"};
+  }
+  if (has_target_probes() || follows) {
+    TRY(target_, TargetSide::create(program_, script_, options_, &watch_, &sampler_));
   }
   std::span<uint8_t> shared;
   if (has_target_probes()) shared = target_->arena_memory();

@@ -28,6 +28,7 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
       if (change.kind != engine::ThreadChange::Kind::kExecuted) sampler->on_change(change);
     };
     engine_options.watch_system_calls = watch->watches_system_calls();
+    engine_options.may_probe_calls = [watch](pid_t pid) { return watch->watches_all_calls_of(pid); };
   }
   if (side->has_return_probes()) {
     engine_options.resolve_module = [side = side.get()](pid_t, const engine::Module& module) {
@@ -88,6 +89,7 @@ std::vector<engine::SiteRequest> TargetSide::site_requests() const {
   requests.reserve(program_.sites.size());
   for (size_t id = 0; id < program_.sites.size(); ++id) {
     const sema::ArmedSite& armed = program_.sites[id];
+    if (program_.site_groups[static_cast<size_t>(armed.group)].system_call != sema::SiteGroup::kNoCall) continue;
     const codegen::ImageEntry& entry = script_.target.groups[static_cast<size_t>(armed.group)];
     engine::SiteRequest request;
     request.site_id = static_cast<uint32_t>(id);
@@ -186,12 +188,18 @@ Result<void> TargetSide::arm() {
   }
   std::vector<engine::SiteRequest> script_sites = site_requests();
   requests.insert(requests.end(), script_sites.begin(), script_sites.end());
+  if (script_.target.call_enter != 0) {
+    // The id after that of all unwinders' entries.
+    engine_->probe_system_calls({.site_id = static_cast<uint32_t>(program_.sites.size()) + 1,
+                                 .enter_offset = script_.target.call_enter,
+                                 .exit_offset = script_.target.call_exit});
+  }
   TRY(engine::ArmReport report, engine_->arm(requests));
-  tell(report, true);
+  if (!requests.empty()) tell(report, true);
   if (options_.verbosity > 0) tell_conditions();
   // Sites in libraries not loaded yet have no outcome so far; if there were outcomes and all are refusals, nothing would
   // ever be hit.
-  if (report.outcomes.size() >= requests.size() && report.armed() == 0) {
+  if (!requests.empty() && report.outcomes.size() >= requests.size() && report.armed() == 0) {
     return Error{fmt::format("none of the {} sites could be armed", script_sites.size()), "see the warnings above"};
   }
   return {};
@@ -300,6 +308,12 @@ Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
         break;
       case engine::Event::Kind::kTrouble:
         fmt::print(stderr, "WARNING: process {}: {}\n", event.pid, event.message);
+        break;
+      case engine::Event::Kind::kCallsInProcess:
+        if (options_.verbosity > 0) fmt::print(stderr, "pid {}: system calls are probed in the process.\n", event.pid);
+        break;
+      case engine::Event::Kind::kCallsTraced:
+        if (options_.verbosity > 0) fmt::print(stderr, "pid {}: system calls stop the process: {}\n", event.pid, event.message);
         break;
       case engine::Event::Kind::kProcessStarted:
       case engine::Event::Kind::kProcessExecuted:

@@ -139,6 +139,17 @@ struct Trampoline {
   uint32_t displaced_begin = 0;      // the first relocated instruction
   std::vector<Boundary> boundaries;  // by original offset; the last is the window's end, where there is one
   std::vector<Gate> gates;
+  // Of SiteKind::kSystemCall: the place of its instruction in the window, of the call itself in the trampoline, and of what
+  // comes behind both.
+  uint16_t call_original = 0, call = 0, behind_call = 0;  // call 0: there is none
+};
+
+// A system call instruction in some text.
+struct FoundSystemCall {
+  Address at;
+  bool certain = false;  // false: it may be data or part of another instruction, or makes calls of another kind
+  Address before;        // an instruction in front of it, far enough for short branches
+  uint64_t behind = 0;   // bytes from `at` to the end of the code around it
 };
 
 // Code that handles SIGTRAP within the target, followed by a table of {address behind the breakpoint, where to go on}.
@@ -247,6 +258,8 @@ class Architecture {
   // A signal's handler at `at` that goes on where its table (all zero yet, at a multiple of 8) says, or, where it says
   // nothing, lets the signal do what it does by default.
   virtual TrapAction emit_trap_action(Address at, uint64_t entries) const = 0;
+  // All that can make system calls in `text`, which lies at `at` and is executable.
+  virtual std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at) const = 0;
   // How far a jump reaches in either direction, with room for a module's data.
   virtual uint64_t reach() const = 0;
 

@@ -25,5 +25,6 @@
 #include "runtime/native/storage.cpp"
 #include "runtime/native/string.cpp"
 #include "runtime/native/thread.cpp"
+#include "runtime/native/system_call.cpp"
 #include "runtime/native/thread_locals.cpp"
 #include "runtime/native/unwind.cpp"

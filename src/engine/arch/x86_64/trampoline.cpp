@@ -1,5 +1,8 @@
 #include "engine/arch/x86_64/trampoline.h"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "engine/arch/x86_64/assembler.h"
 #include "engine/arch/x86_64/decoder.h"
 #include "engine/arch/x86_64/goroutine_stack.h"
@@ -77,11 +80,11 @@ void emit_entry(Assembler& out, const Fragment& fragment, Address site) {
   }
 }
 
-void emit_instruction(Assembler& out, const Fragment& fragment, Address site) {
+void emit_instruction(Assembler& out, const Fragment& fragment, Address handler, Address site) {
   if (fragment.flags & abi::kWantsRegisters) {
     save_registers(out, site, fragment.site_id, kRedZone);
     out.bytes({0xfc});  // cld
-    out.call(fragment.enter);
+    out.call(handler);
     out.load(kRax, offsetof(abi::Registers, flags));
     out.push(kRax);
     out.bytes({0x9d});  // popfq
@@ -92,7 +95,7 @@ void emit_instruction(Assembler& out, const Fragment& fragment, Address site) {
   out.adjust_stack(-kRedZone);
   out.bytes({0x9c, 0xfc});  // pushfq; cld
   if (fragment.flags & abi::kWantsSiteId) out.push_imm32(static_cast<int32_t>(fragment.site_id));
-  out.call(fragment.enter);
+  out.call(handler);
   if (fragment.flags & abi::kWantsSiteId) out.adjust_stack(8);
   out.bytes({0x9d});  // popfq
   out.adjust_stack(kRedZone);
@@ -140,6 +143,23 @@ void emit_return(Assembler& out, const Fragment& fragment, Address site) {
   out.aim_here(body);
 }
 
+// In place of a system call instruction, at `done` in the window.
+void emit_system_call(Assembler& out, const Fragment& fragment, Address site, size_t done, Trampoline& result) {
+  emit_instruction(out, fragment, fragment.enter, site);
+  result.call_original = static_cast<uint16_t>(done);
+  result.call = static_cast<uint16_t>(out.offset());
+  out.bytes({0x0f, 0x05});  // syscall
+  if (fragment.exit != Address()) emit_instruction(out, fragment, fragment.exit, site);
+  out.bytes({0xeb, 0x02});  // jmp over the next
+  out.bytes({0x0f, 0x05});  // syscall
+  result.behind_call = static_cast<uint16_t>(out.offset());
+  // The way in first: a thread comes by the call's begin and behind its end, and leaves from where it waits too.
+  uint8_t behind = static_cast<uint8_t>(done + 2);
+  result.boundaries.push_back({behind, result.behind_call});
+  result.boundaries.push_back({static_cast<uint8_t>(done), result.call});
+  result.boundaries.push_back({behind, static_cast<uint16_t>(result.call + 2)});
+}
+
 // The word that holds the nop at `gate`, and the same with a jump to here in its place.
 Gate make_gate(Assembler& out, const Fragment& fragment, uint32_t gate) {
   while (out.offset() < gate + 8) out.bytes({0x90});
@@ -161,17 +181,20 @@ void emit_in_place(Assembler& out, const Fragment& fragment, Address site) {
       emit_return(out, fragment, site);
       break;
     case abi::SiteKind::kInstruction:
-      emit_instruction(out, fragment, site);
+      emit_instruction(out, fragment, fragment.enter, site);
       break;
     case abi::SiteKind::kExit:
       emit_exit(out, fragment, site);
       break;
     case abi::SiteKind::kRoom:
       break;
+    case abi::SiteKind::kSystemCall:
+      break;
   }
 }
 
 void emit_fragment(Assembler& out, const Fragment& fragment, Address site, std::vector<Gate>& gates) {
+  if (fragment.kind == abi::SiteKind::kSystemCall) return;  // it is in place of the instruction
   uint32_t gate = 0;
   bool switchable = fragment.flags & abi::kSwitchable;
   if (switchable) {
@@ -212,8 +235,15 @@ Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t
     CHECK(instruction.has_value());  // plan_entry has decoded the same bytes
     result.boundaries.push_back({static_cast<uint8_t>(done), static_cast<uint16_t>(out.offset())});
     if (done != 0) emit_fragments(done);
-    TRY_DO(relocate(*instruction, original.subspan(done, instruction->length), plan.begin + static_cast<int64_t>(done),
-                    out));
+    Address from = plan.begin + static_cast<int64_t>(done);
+    auto call = std::find_if(fragments.begin(), fragments.end(), [&](const Fragment& fragment) {
+      return fragment.kind == abi::SiteKind::kSystemCall && fragment.offset == done;
+    });
+    if (call != fragments.end()) {
+      emit_system_call(out, *call, from, done, result);
+    } else {
+      TRY_DO(relocate(*instruction, original.subspan(done, instruction->length), from, out));
+    }
     done += instruction->length;
   }
   if (plan.falls_through) {
@@ -233,6 +263,7 @@ uint64_t trampoline_room(std::span<const Fragment> fragments) {
     room += returns ? kReturnRoom : instruction ? kInstructionRoom : kEntryRoom;
     if (fragment.flags & abi::kSwitchable) room += kGateRoom;
     if (fragment.goroutine != 0) room += kGoroutineRoom;
+    if (fragment.kind == abi::SiteKind::kSystemCall) returns = true;  // two handlers, as there
     if (fragment.flags & abi::kWantsRegisters) room += returns ? 2 * kRegistersRoom : kRegistersRoom;
   }
   return room;

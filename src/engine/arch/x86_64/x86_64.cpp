@@ -18,6 +18,7 @@
 #include "engine/arch/x86_64/return_safety.h"
 #include "engine/arch/x86_64/signal_frame.h"
 #include "engine/arch/x86_64/site_planner.h"
+#include "engine/arch/x86_64/system_call_scan.h"
 #include "engine/arch/x86_64/trampoline.h"
 #include "engine/arch/x86_64/trap_action.h"
 
@@ -116,6 +117,9 @@ class X86_64 final : public Architecture {
   }
   TrapAction emit_trap_action(Address at, uint64_t entries) const override {
     return x86_64::emit_trap_action(at, entries);
+  }
+  std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at) const override {
+    return x86_64::find_system_calls(text, at);
   }
   uint64_t reach() const override { return (uint64_t{1} << 31) - (uint64_t{1} << 20); }
 

@@ -1,0 +1,98 @@
+// System calls of the program, at their `syscall` instructions (abi/trampoline.h, kSystemCall). Registers keep their values over
+// a call but rax, rcx and r11, so its number has to be remembered; nothing may lie on the program's stack meanwhile (clone, vfork,
+// rt_sigreturn). It is found again by the stack pointer, which tells apart a call, the calls of a signal handler that interrupts
+// it, and a new thread, which has none pending.
+//
+// What makes memory executable is told to the controller, as code may lie there that nobody has probed: a load from an address
+// that is never mapped stops the thread (engine/call_watch.h).
+
+#include "abi/executable_memory.h"
+#include "runtime/native/load.h"
+#include "runtime/native/native.h"
+
+namespace spile::rt {
+
+namespace {
+
+enum : uint64_t {
+  kSigreturn = 15, kClone = 56, kFork = 57, kVfork = 58, kExit = 60, kArchPrctl = 158, kExitGroup = 231, kClone3 = 435
+};
+
+// In the child too, with 0, unless it has memory of its own.
+SPILE_INLINE inline bool returns_twice(uint64_t number) {
+  return number == kClone || number == kFork || number == kVfork || number == kClone3;
+}
+
+// The thread that comes back from arch_prctl(ARCH_SET_FS) is known by another slot than before.
+SPILE_INLINE inline bool has_moved_thread_pointer(const abi::Registers* registers) {
+  constexpr uint64_t kSetFs = 0x1002;
+  if (likely(registers->rdi != kSetFs) || registers->rax != 0) return false;
+  uint64_t base;
+  asm volatile("rdfsbase %0" : "=r"(base));
+  return base == registers->rsi;
+}
+
+SPILE_INLINE inline abi::PendingCall* find_call(abi::ThreadSlot* slot, uint64_t stack_pointer) {
+  for (uint32_t i = 0; i < abi::kPendingCalls; ++i) {
+    if (slot->calls[i].stack_pointer == stack_pointer) return &slot->calls[i];
+  }
+  return nullptr;
+}
+
+SPILE_INLINE inline bool never_returns(uint64_t number) {
+  return number == kSigreturn || number == kExit || number == kExitGroup;
+}
+
+// The newest first. What is left behind by calls that don't return all the same (a signal handler jumps out of one, a child of
+// vfork execs) makes room when it is the oldest. Only ever changed in a handler that has been entered, so by one at a time.
+SPILE_INLINE inline void remember_call(abi::ThreadSlot* slot, uint64_t stack_pointer, uint64_t number) {
+  abi::PendingCall* known = find_call(slot, stack_pointer);
+  if (!known) known = find_call(slot, 0);
+  if (!known) known = &slot->calls[abi::kPendingCalls - 1];
+  for (; known != slot->calls; --known) *known = known[-1];
+  known->number = number;
+  known->stack_pointer = stack_pointer;
+}
+
+}  // namespace
+
+extern "C" {
+
+SPILE_INLINE bool spile_rt_call_enter(Context* context, const void* block) {
+  const abi::Registers* registers = static_cast<const abi::Registers*>(block);
+  if (!spile_rt_enter(context)) return false;
+  if (load_relaxed(&process_table()->calls_are_traced)) {
+    spile_rt_leave(context);
+    return false;
+  }
+  uint64_t number = registers->rax;
+  if (!never_returns(number)) remember_call(context->slot, registers->rsp, number);
+  context->call_number = number;
+  if (unlikely(abi::adds_executable_memory(number, *registers))) {
+    uint64_t nothing;
+    (void)load_word<8>(abi::kCodeDoorbell, &nothing);
+  }
+  return true;
+}
+
+SPILE_INLINE bool spile_rt_call_exit(Context* context, const void* block) {
+  const abi::Registers* registers = static_cast<const abi::Registers*>(block);
+  // Without a guard first: a new thread may still have the thread pointer of the one that made it.
+  if (!spile_rt_enter_light(context)) return false;
+  abi::PendingCall* call = find_call(context->slot, registers->rsp);
+  uint64_t number = call ? call->number : 0;
+  bool pending = call && !(registers->rax == 0 && returns_twice(number));
+  if (pending) call->stack_pointer = 0;
+  if (!call && has_moved_thread_pointer(registers) && !load_relaxed(&process_table()->calls_are_traced)) {
+    pending = true;
+    number = kArchPrctl;
+  }
+  spile_rt_leave_light(context);
+  if (!pending || !spile_rt_enter(context)) return false;
+  context->call_number = number;
+  return true;
+}
+
+}  // extern "C"
+
+}  // namespace spile::rt

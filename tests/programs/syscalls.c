@@ -1,0 +1,122 @@
+// Makes system calls in all ways that a program has.
+//   syscalls calls N    eight threads, N rounds of three calls each; then children by fork, vfork and posix_spawn
+//   syscalls jit N      N calls by code that it has written itself
+//   syscalls wait       "ready" with one thread waiting in read and one in poll; a byte on its input lets both go: "went 2"
+//   syscalls cancel N   N threads are cancelled while they wait in read; what they clean up is counted
+//   syscalls getpid N   N calls of getpid, and the nanoseconds that one took
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+static long rounds;
+static int waited_for[2];
+static volatile int went, cleaned;
+
+static void *make_calls(void *unused) {
+  char byte;
+  for (long i = 0; i < rounds; i++) {
+    if (syscall(SYS_getppid) <= 0 || getpid() <= 0) abort();
+    if (read(-1, &byte, 1) != -1 || errno != EBADF) abort();
+  }
+  return NULL;
+}
+
+static void make_children(void) {
+  for (int i = 0; i < 10; i++) {
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) _exit(getppid() > 0 ? 7 : 8);
+    if (waitpid(pid, &status, 0) != pid || WEXITSTATUS(status) != 7) abort();
+    pid = vfork();
+    if (pid == 0) _exit(9);
+    if (waitpid(pid, &status, 0) != pid || WEXITSTATUS(status) != 9) abort();
+    char *arguments[] = {"true", NULL};
+    if (posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, environ)) abort();
+    if (waitpid(pid, &status, 0) != pid || status != 0) abort();
+  }
+}
+
+static void call_by_own_code(long n) {
+  static const unsigned char code[] = {0xb8, 0x6e, 0, 0, 0, 0x0f, 0x05, 0xc3};  // mov $SYS_getppid, %eax; syscall; ret
+  unsigned char *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  memcpy(memory, code, sizeof code);
+  mprotect(memory, 4096, PROT_READ | PROT_EXEC);
+  for (long i = 0; i < n; i++) {
+    if (((long (*)(void))memory)() != getppid()) abort();
+  }
+}
+
+static void *wait_in_read(void *unused) {
+  char byte = 0;
+  if (read(waited_for[0], &byte, 1) == 1 && byte == 'x') __sync_fetch_and_add(&went, 1);
+  return NULL;
+}
+
+static void *wait_in_poll(void *unused) {
+  struct pollfd wait = {waited_for[0], POLLIN, 0};
+  if (poll(&wait, 1, -1) == 1 && (wait.revents & POLLIN)) __sync_fetch_and_add(&went, 1);
+  return NULL;
+}
+
+static void clean_up(int *what) { cleaned += *what; }
+
+static void *wait_for_cancel(void *unused) {
+  __attribute__((cleanup(clean_up))) int one = 1;
+  char byte;
+  read(waited_for[0], &byte, 1);
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  const char *what = argc > 1 ? argv[1] : "";
+  long n = argc > 2 ? atol(argv[2]) : 0;
+  pthread_t threads[8];
+  pipe(waited_for);
+  if (!strcmp(what, "calls")) {
+    rounds = n;
+    for (int i = 0; i < 8; i++) pthread_create(&threads[i], NULL, make_calls, NULL);
+    for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
+    make_children();
+  } else if (!strcmp(what, "jit")) {
+    call_by_own_code(n);
+  } else if (!strcmp(what, "wait")) {
+    char byte;
+    pthread_create(&threads[0], NULL, wait_in_poll, NULL);
+    pthread_create(&threads[1], NULL, wait_in_read, NULL);
+    usleep(100000);
+    write(1, "ready\n", 6);
+    if (read(0, &byte, 1) != 1) return 2;
+    write(waited_for[1], "xx", 2);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    printf("went %d\n", went);
+  } else if (!strcmp(what, "cancel")) {
+    for (long i = 0; i < n; i++) {
+      pthread_create(&threads[0], NULL, wait_for_cancel, NULL);
+      usleep(20000);
+      pthread_cancel(threads[0]);
+      void *result = NULL;
+      pthread_join(threads[0], &result);
+      if (result != PTHREAD_CANCELED) return 3;
+    }
+    printf("cleaned %d\n", cleaned);
+  } else if (!strcmp(what, "getpid")) {
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (long i = 0; i < n; i++) getpid();
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    printf("%.1f ns\n", ((end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec)) / n);
+  }
+  return 0;
+}
