@@ -112,6 +112,26 @@ def spile_printf(threads, seconds):
     return plain, added
 
 
+CALLER = BUILD / "programs/syscalls"
+CALL = "probe process.syscall { if ($syscall == 39) c++ }"
+CALLS = [  # name, script, calls; the last is what all scripts cost before calls were probed in the process
+    ("process.syscall", "global c " + CALL + END, 300_000),
+    ("process.syscall and .return", "global c, r " + CALL + " probe process.syscall.return { if ($syscall == 39) r++ }"
+     " probe end { println(r == c) }" + END, 300_000),
+    ("process.syscall by ptrace", "global c " + CALL + ' probe process("/nowhere/*").syscall { exit() }' + END, 20_000),
+]
+
+
+def spile_call(script, calls):
+    """Nanoseconds that a call of getpid takes, and that the probe adds to it."""
+    time_of = lambda text: float(re.search(r"^([\d.]+) ns$", text, re.M).group(1))
+    plain = time_of(run([CALLER, "getpid", calls])[1])
+    process, stdout, stderr, _, _ = run([SPILE, "-e", script, "-c", f"{CALLER} getpid {calls}"])
+    if process.returncode or int(stdout.split()[-1]) != calls:
+        raise Failed(f"{calls} calls, but: {stdout.strip()[-100:]} {stderr.strip()[-200:]}")
+    return plain, time_of(stdout) - plain
+
+
 # ---- rivals ------------------------------------------------------------------------------------------------------
 
 def uftrace(threads, seconds):
@@ -456,6 +476,10 @@ def main():
             limits[key] = 80
             if re.search(options.only, key):
                 attempt(hits, key, lambda: spile_printf(threads, options.seconds))
+            for name, script, calls in (CALLS if threads == 1 else []):
+                key = f"getpid: {name} | 1"
+                if re.search(options.only, key):
+                    attempt(hits, key, lambda: spile_call(script, calls))
             for name, tool, measure in ([] if options.no_rivals else RIVALS):
                 key = f"{name} | {threads}"
                 if re.search(options.only, key) and turn < 3 and (
