@@ -10,6 +10,7 @@
 
 #include "abi/arena.h"
 #include "abi/executable_memory.h"
+#include "engine/function_table.h"
 
 namespace spile::engine {
 namespace {
@@ -83,13 +84,15 @@ std::vector<SiteRequest> CallWatch::requests_for(const AddressSpace& space, cons
   auto [scanned, fresh] = scanned_.try_emplace({module.device, module.inode});
   if (!fresh) return requests;
   Scan& scan = scanned->second;
+  FunctionTable functions(space.memory, module);
   std::vector<uint8_t> bytes;
   for (const Module::Range& range : module.text) {
     bytes.resize(static_cast<size_t>(range.end - range.begin));
     bytes.resize(space.memory.read_some(range.begin, bytes));
     if (bytes.size() != static_cast<size_t>(range.end - range.begin)) scan.unclear = module.path + " can't be read";
     undo_patches(space, range.begin, bytes);
-    for (const FoundSystemCall& call : native_architecture().find_system_calls(bytes, range.begin)) {
+    auto function_before = [&](Address at) { return functions.before(at); };
+    for (const FoundSystemCall& call : native_architecture().find_system_calls(bytes, range.begin, function_before)) {
       if (!call.certain) {
         scan.unclear = fmt::format("what {} does is unclear", place_in(module, call.at));
         continue;

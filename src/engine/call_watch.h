@@ -5,8 +5,8 @@
 // there; what the program makes executable by itself can't be. The handler of a call that does that stops for us
 // (abi::kCodeDoorbell) before it is carried out.
 //
-// An instruction hidden in the bytes of another one is not seen; nor are calls of the 32-bit kind, whose instructions, where
-// there are any, leave the process to ptrace.
+// An instruction hidden in the bytes of another one is not seen. Calls of the 32-bit kind leave the process to ptrace where a
+// function is known to make them.
 
 #include <functional>
 #include <map>

@@ -144,11 +144,14 @@ struct Trampoline {
   uint16_t call_original = 0, call = 0, behind_call = 0;  // call 0: there is none
 };
 
+// [begin, end) of the last function that begins no later; it may end earlier.
+using FunctionBefore = std::function<std::optional<std::pair<Address, Address>>(Address at)>;
+
 // A system call instruction in some text.
 struct FoundSystemCall {
   Address at;
   bool certain = false;  // false: it may be data or part of another instruction, or makes calls of another kind
-  Address before;        // an instruction in front of it, far enough for short branches
+  Address before;        // the begin of its function
   uint64_t behind = 0;   // bytes from `at` to the end of the code around it
 };
 
@@ -259,7 +262,8 @@ class Architecture {
   // nothing, lets the signal do what it does by default.
   virtual TrapAction emit_trap_action(Address at, uint64_t entries) const = 0;
   // All that can make system calls in `text`, which lies at `at` and is executable.
-  virtual std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at) const = 0;
+  virtual std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at,
+                                                         const FunctionBefore& function_before) const = 0;
   // How far a jump reaches in either direction, with room for a module's data.
   virtual uint64_t reach() const = 0;
 

@@ -12,46 +12,24 @@ namespace {
 constexpr uint64_t kAlignment = 16;
 constexpr uint64_t kMostBehind = 256;
 constexpr uint64_t kShortReach = 128;
+constexpr uint64_t kMostBehindFunction = 32;
 constexpr uint64_t kNearJump = 5;
-
-// The next instruction's place, or the next byte's where there is none.
-uint64_t step(std::span<const uint8_t> text, uint64_t at) {
-  auto instruction = decode(text.subspan(at, std::min<uint64_t>(text.size() - at, 15)));
-  return at + (instruction ? instruction->length : 1);
-}
-
-// Whether reading from `from` comes by `offset`. settled: the first instruction at or behind it that was read.
-bool comes_by(std::span<const uint8_t> text, uint64_t from, uint64_t offset, uint64_t settle, uint64_t& settled) {
-  uint64_t at = from;
-  settled = 0;
-  while (at < offset) {
-    if (settled == 0 && at >= settle) settled = at;
-    at = step(text, at);
-  }
-  if (settled == 0) settled = at;
-  return at == offset;
-}
 
 enum class Place : uint8_t { kInstruction, kWithinAnother, kUnclear };
 
-// before: an instruction some way in front of it.
-Place judge(std::span<const uint8_t> text, uint64_t offset, uint64_t& before) {
-  for (uint64_t distance : {uint64_t{256}, uint64_t{1024}}) {
-    uint64_t starts = distance == 256 ? 6 : 48, met = 0;
-    uint64_t first = offset > distance ? offset - distance : 0;
-    if (offset < starts * 2) starts = 1;  // the beginning of the text: read from there
-    for (uint64_t i = 0; i < starts; i++) {
-      uint64_t settled;
-      if (!comes_by(text, first + i, offset, first == 0 ? 0 : offset - distance * 3 / 4, settled)) continue;
-      met++;
-      before = settled;
-    }
-    if (met == starts) return Place::kInstruction;
-    if (met == 0) return Place::kWithinAnother;
-    if (distance > 256 && met * 16 >= starts * 15) return Place::kInstruction;
-    if (distance > 256 && met * 16 <= starts) return Place::kWithinAnother;
+// What stands at `offset`, reading from `begin` on. `end`: of the function; behind it, only as far as it goes on.
+Place judge(std::span<const uint8_t> text, uint64_t begin, uint64_t end, uint64_t offset) {
+  if (offset >= end + kMostBehindFunction) return Place::kUnclear;
+  bool goes_on = true;
+  uint64_t at = begin;
+  while (at < offset) {
+    auto instruction = decode(text.subspan(at, std::min<uint64_t>(text.size() - at, 15)));
+    if (!instruction || (at >= end && !goes_on)) return Place::kUnclear;
+    goes_on = instruction->flow != Flow::kLeaves && instruction->flow != Flow::kJump;
+    at += instruction->length;
   }
-  return Place::kUnclear;
+  if (at == offset) return offset < end || goes_on ? Place::kInstruction : Place::kUnclear;
+  return at <= end ? Place::kWithinAnother : Place::kUnclear;
 }
 
 bool is_padding(std::span<const uint8_t> text, uint64_t at, Address begin) {
@@ -83,7 +61,8 @@ uint64_t length_behind(std::span<const uint8_t> text, uint64_t offset, Address b
 
 }  // namespace
 
-std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at) {
+std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at,
+                                               const FunctionBefore& function_before) {
   static constexpr uint8_t kSyscall[] = {0x0f, 0x05}, kSysenter[] = {0x0f, 0x34}, kInterrupt[] = {0xcd, 0x80};
   std::vector<FoundSystemCall> found;
   auto each = [&](std::span<const uint8_t> pattern, bool native) {
@@ -92,13 +71,17 @@ std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Ad
       if (!place) break;
       uint64_t offset = static_cast<uint64_t>(static_cast<const uint8_t*>(place) - text.data());
       from = offset + 1;
-      uint64_t before = 0;
-      Place what = judge(text, offset, before);
-      if (what == Place::kWithinAnother) continue;
       FoundSystemCall call;
       call.at = at + static_cast<int64_t>(offset);
+      auto function = function_before(call.at);
+      Place what = Place::kUnclear;
+      if (function && function->first >= at) {
+        what = judge(text, static_cast<uint64_t>(function->first - at), static_cast<uint64_t>(function->second - at), offset);
+        call.before = function->first;
+      }
+      // Calls of the 32-bit kind are next to never made by 64-bit programs: two bytes that are no known instruction are none.
+      if (what == Place::kWithinAnother || (what == Place::kUnclear && !native)) continue;
       call.certain = what == Place::kInstruction && native;
-      call.before = at + static_cast<int64_t>(before);
       if (call.certain) call.behind = length_behind(text, offset, at);
       found.push_back(call);
     }

@@ -1,6 +1,7 @@
 #pragma once
-// Where in a piece of text `syscall` instructions are. Nothing is known of functions; x86 code is read in step with itself
-// soon after wherever one begins, so what stands at a place is what reading it from several places before agrees on.
+// Where in a piece of text `syscall` instructions are: what reading a function from its begin comes by. Text without a known
+// function may be data, and is never said to be an instruction. (glibc ends the unwind information of clone right before
+// its call, so the first instructions behind a function are looked at too, where it goes on to them.)
 
 #include <span>
 #include <vector>
@@ -9,6 +10,7 @@
 
 namespace spile::engine::x86_64 {
 
-std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at);
+std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at,
+                                               const FunctionBefore& function_before);
 
 }  // namespace spile::engine::x86_64

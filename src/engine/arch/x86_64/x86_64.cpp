@@ -118,8 +118,9 @@ class X86_64 final : public Architecture {
   TrapAction emit_trap_action(Address at, uint64_t entries) const override {
     return x86_64::emit_trap_action(at, entries);
   }
-  std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at) const override {
-    return x86_64::find_system_calls(text, at);
+  std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at,
+                                                 const FunctionBefore& function_before) const override {
+    return x86_64::find_system_calls(text, at, function_before);
   }
   uint64_t reach() const override { return (uint64_t{1} << 31) - (uint64_t{1} << 20); }
 

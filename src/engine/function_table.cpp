@@ -1,0 +1,72 @@
+#include "engine/function_table.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include <algorithm>
+
+namespace spile::engine {
+namespace {
+
+constexpr uint8_t kSigned4 = 0x0b, kUnsigned4 = 0x03, kFromTable = 0x30;  // DW_EH_PE_*
+constexpr uint32_t kMostFunctions = 1 << 22;
+
+}  // namespace
+
+FunctionTable::FunctionTable(const TargetMemory& memory, const Module& module) : memory_(memory) {
+  auto header = memory.read_value<Elf64_Ehdr>(module.lowest);
+  if (!header.ok()) return;
+  for (int i = 0; i < header->e_phnum; i++) {
+    auto program = memory.read_value<Elf64_Phdr>(module.lowest + static_cast<int64_t>(header->e_phoff + i * sizeof(Elf64_Phdr)));
+    if (!program.ok()) return;
+    if (program->p_type != PT_GNU_EH_FRAME) continue;
+    struct Head {
+      uint8_t version, frame_encoding, count_encoding, table_encoding;
+      int32_t frame;
+      uint32_t count;
+    };
+    Address at(program->p_vaddr + module.bias);
+    auto head = memory.read_value<Head>(at);
+    bool known = head.ok() && head->version == 1 && head->count_encoding == kUnsigned4 &&
+                 head->table_encoding == (kFromTable | kSigned4) && head->count <= kMostFunctions;
+    if (!known) return;
+    entries_.resize(head->count);
+    std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(entries_.data()), entries_.size() * sizeof(Entry));
+    if (!memory.read(at + sizeof(Head), bytes).ok()) entries_.clear();
+    table_ = at;
+    return;
+  }
+}
+
+std::optional<std::pair<Address, Address>> FunctionTable::before(Address at) const {
+  int64_t wanted = at - table_;
+  auto after = std::upper_bound(entries_.begin(), entries_.end(), wanted,
+                                [](int64_t value, const Entry& entry) { return value < entry.function; });
+  if (after == entries_.begin()) return {};
+  const Entry& entry = *std::prev(after);
+  // A frame description: length, distance back to what it has in common with others, function, size.
+  struct Description {
+    uint32_t length;
+    int32_t common;
+    int32_t function;
+    uint32_t size;
+  };
+  Address place = table_ + entry.description;
+  auto description = memory_.read_value<Description>(place);
+  if (!description.ok() || description->length == 0xffffffff) return {};
+  // There: length, 0, version, then "zR" or "zPLR", whose data end with how addresses are written.
+  Address common = place + 4 - description->common;
+  struct Common {
+    uint32_t length, id;
+    uint8_t version;
+    char augmentation[11];
+  };
+  auto shared = memory_.read_value<Common>(common);
+  if (!shared.ok() || shared->augmentation[0] != 'z' || !memchr(shared->augmentation, 'R', 5)) return {};
+  Address begin = place + 8 + description->function;
+  // Other encodings of the address don't lead to where the table says that the function is.
+  if (begin != table_ + entry.function) return {};
+  return std::pair(begin, begin + static_cast<int64_t>(description->size));
+}
+
+}  // namespace spile::engine

@@ -1,0 +1,29 @@
+#pragma once
+// Where functions lie, as a module's unwind information says it in the target's memory: .eh_frame_hdr's sorted table (Linux Standard
+// Base, "Exception Frames") in the forms that linkers write. What has none, or another form, has no functions here.
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/target_memory.h"
+
+namespace spile::engine {
+
+class FunctionTable {
+ public:
+  FunctionTable(const TargetMemory& memory, const Module& module);
+  // [begin, end) of the function with the greatest begin that is not behind `at`; `at` may lie behind its end.
+  std::optional<std::pair<Address, Address>> before(Address at) const;
+
+ private:
+  struct Entry {
+    int32_t function, description;  // from the table's begin
+  };
+  const TargetMemory& memory_;
+  Address table_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace spile::engine
