@@ -41,13 +41,12 @@ elif VARIANT == "jit":
 elif VARIANT == "wait":
     target = start(program("syscalls"), "wait", ready="ready", stdin=subprocess.PIPE)
     for _ in range(5):
-        session = Session("-v", "-e", OURS, "-x", target.pid).attached(target.pid)
+        session = Session("-v", "-e", OURS, "-x", target.pid)
         wait_until(lambda: IN_PROCESS in session.read(session.err), 20, "arming")
         time.sleep(0.2)
         session.stop().expect(status=0)
         expect_untouched(target.pid)
     session = Session("-v", "-e", OURS + "probe process.syscall.return { if ($syscall == 0 || $syscall == 7) exit() }", "-x", target.pid)
-    session.attached(target.pid)
     wait_until(lambda: IN_PROCESS in session.read(session.err), 20, "arming")
     target.stdin.write(b"x")
     target.stdin.flush()
@@ -62,7 +61,7 @@ elif VARIANT == "cancel":
 elif VARIANT == "killed":
     target = start(program("syscalls"), "wait", ready="ready", stdin=subprocess.PIPE)
     for _ in range(3):
-        session = Session("-v", "-e", OURS, "-x", target.pid).attached(target.pid)
+        session = Session("-v", "-e", OURS, "-x", target.pid)
         wait_until(lambda: IN_PROCESS in session.read(session.err), 20, "arming")
         time.sleep(0.1)
         session.process.kill()
