@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
+#include <ucontext.h>
 
 #include <algorithm>
 #include <fstream>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr const char* kVdso = "[vdso]";
 constexpr int kCancelSignal = 32;
+constexpr int64_t kCallSize = 2;  // of a `syscall` instruction
 
 // What stood where patches are now, which may hide calls.
 void undo_patches(const AddressSpace& space, Address at, std::span<uint8_t> bytes) {
@@ -207,10 +209,25 @@ void CallWatch::leave_call(const AddressSpace& space, Thread& thread) {
       auto restored = site.restored(pc);
       if (!restored) continue;
       native_architecture().set_pc(registers, *restored);
-      (void)native_architecture().write_registers(thread.tid, registers);
+      if (!native_architecture().write_registers(thread.tid, registers).ok()) return;
+      thread.left_call = pc;
+      thread.left_for = *restored;
       return;
     }
   }
+}
+
+// Mostly it does not return, as the thread is cancelled. Where it was moved to, other instructions may be.
+void CallWatch::return_to_call(const AddressSpace& space, Thread& thread, uint64_t frame) {
+  if (thread.left_for == Address()) return;
+  Address place(frame + offsetof(ucontext_t, uc_mcontext.gregs) + REG_RIP * sizeof(greg_t));
+  auto interrupted = space.memory.read_value<uint64_t>(place);
+  if (!interrupted.ok()) return;
+  // To make its call again, or behind it.
+  int64_t before = thread.left_for - Address(*interrupted);
+  if (before != 0 && before != kCallSize) return;
+  (void)space.memory.write_value(place, thread.left_call.value - static_cast<uint64_t>(before));
+  thread.left_for = Address();
 }
 
 bool CallWatch::is_program_call(const AddressSpace& space, Address pc) {

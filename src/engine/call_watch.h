@@ -43,8 +43,10 @@ class CallWatch {
   // Whether the signal that the thread has stopped at is the doorbell.
   static bool rings(pid_t tid);
   static bool is_cancellation(int signal);
-  // Moves a thread that is cancelled in a call to the call's own instruction.
+  // Moves a thread that is cancelled in a call to the call's own instruction, until the signal's handler returns.
   static void leave_call(const AddressSpace& space, Thread& thread);
+  // The thread is about to return from a signal's handler. frame: its stack pointer at rt_sigreturn.
+  static void return_to_call(const AddressSpace& space, Thread& thread, uint64_t frame);
   // Rather than of a handler, which may ask who runs.
   static bool is_program_call(const AddressSpace& space, Address pc);
 

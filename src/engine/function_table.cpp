@@ -4,21 +4,29 @@
 #include <string.h>
 
 #include <algorithm>
+#include <set>
 
 namespace spile::engine {
 namespace {
 
 constexpr uint8_t kSigned4 = 0x0b, kUnsigned4 = 0x03, kFromTable = 0x30;  // DW_EH_PE_*
 constexpr uint32_t kMostFunctions = 1 << 22;
+constexpr uint64_t kMostBytes = 256 << 20;
+
+// The description of what others have in common, as compilers write it: identifier 0, version 1, "zR", how code and data are
+// aligned, the return address's register, and that addresses are relative and have 4 bytes.
+constexpr uint8_t kCommon[] = {0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 0x10, 1, 0x1b};
 
 }  // namespace
 
 FunctionTable::FunctionTable(const TargetMemory& memory, const Module& module) : memory_(memory) {
   auto header = memory.read_value<Elf64_Ehdr>(module.lowest);
   if (!header.ok()) return;
+  std::vector<Elf64_Phdr> loaded;
   for (int i = 0; i < header->e_phnum; i++) {
     auto program = memory.read_value<Elf64_Phdr>(module.lowest + static_cast<int64_t>(header->e_phoff + i * sizeof(Elf64_Phdr)));
     if (!program.ok()) return;
+    if (program->p_type == PT_LOAD && (program->p_flags & PF_R)) loaded.push_back(*program);
     if (program->p_type != PT_GNU_EH_FRAME) continue;
     struct Head {
       uint8_t version, frame_encoding, count_encoding, table_encoding;
@@ -35,6 +43,46 @@ FunctionTable::FunctionTable(const TargetMemory& memory, const Module& module) :
     if (!memory.read(at + sizeof(Head), bytes).ok()) entries_.clear();
     table_ = at;
     return;
+  }
+  table_ = module.lowest;
+  for (const Elf64_Phdr& program : loaded) {
+    if (program.p_filesz > kMostBytes) continue;
+    std::vector<uint8_t> bytes(program.p_filesz);
+    Address at(program.p_vaddr + module.bias);
+    bytes.resize(memory.read_some(at, bytes));
+    find_descriptions(at, bytes);
+  }
+  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.function < b.function; });
+}
+
+// From the first of what they have in common on, they stand one behind the other.
+void FunctionTable::find_descriptions(Address begin, const std::vector<uint8_t>& bytes) {
+  auto word = [&](size_t at) {
+    uint32_t value = 0;
+    if (at + sizeof value <= bytes.size()) memcpy(&value, &bytes[at], sizeof value);
+    return value;
+  };
+  for (size_t at = 0;;) {
+    auto found = std::search(bytes.begin() + static_cast<ptrdiff_t>(at), bytes.end(), std::begin(kCommon), std::end(kCommon));
+    if (found == bytes.end()) return;
+    size_t next = static_cast<size_t>(found - bytes.begin());
+    at = next + sizeof kCommon;
+    if (next < 4) continue;
+    std::set<size_t> common;
+    for (next -= 4; next + 16 <= bytes.size();) {
+      uint32_t length = word(next), back = word(next + 4);
+      if (length < 12 || length > bytes.size() - next - 4) break;
+      if (back == 0) {
+        if (next + 4 + sizeof kCommon <= bytes.size() && memcmp(&bytes[next + 4], kCommon, sizeof kCommon) == 0) common.insert(next);
+      } else if (common.contains(next + 4 - back)) {
+        int64_t function = (begin - table_) + static_cast<int64_t>(next) + 8 + static_cast<int32_t>(word(next + 8));
+        int64_t description = (begin - table_) + static_cast<int64_t>(next);
+        entries_.push_back({static_cast<int32_t>(function), static_cast<int32_t>(description)});
+      }
+      next += 4 + length;
+      at = std::max(at, next);
+    }
+    if (at >= bytes.size()) return;
   }
 }
 

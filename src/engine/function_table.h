@@ -1,6 +1,7 @@
 #pragma once
 // Where functions lie, as a module's unwind information says it in the target's memory: .eh_frame_hdr's sorted table (Linux Standard
-// Base, "Exception Frames") in the forms that linkers write. What has none, or another form, has no functions here.
+// Base, "Exception Frames") in the forms that linkers write; static programs have no such table, but the descriptions that it would be of.
+// What has neither, or another form, has no functions here.
 
 #include <optional>
 #include <utility>
@@ -18,6 +19,8 @@ class FunctionTable {
   std::optional<std::pair<Address, Address>> before(Address at) const;
 
  private:
+  void find_descriptions(Address at, const std::vector<uint8_t>& bytes);
+
   struct Entry {
     int32_t function, description;  // from the table's begin
   };

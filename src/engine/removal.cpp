@@ -305,6 +305,9 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   space.linker_sought = false;
   space.calls_gap = kNotArmed;
   space.call_refusal.clear();
+  for (Process* process : space.users) {
+    for (auto& [tid, thread] : process->threads) thread->left_for = Address();
+  }
   tracer.let_go(space.users);
   return unmapped;
 }

@@ -388,7 +388,8 @@ void Tracer::resume(Thread& thread) {
     ptrace(PTRACE_LISTEN, thread.tid, 0, 0);
   } else {
     if (thread.kind == StopKind::kTrap) undo_stop_interruption(thread.tid);
-    bool to_call = wishes_.system_calls && !thread.makes_our_calls && (thread.process->stops_at_calls || thread.in_call);
+    bool to_call = wishes_.system_calls && !thread.makes_our_calls && 
+                   (thread.process->stops_at_calls || thread.in_call || !thread.interrupted.empty() || thread.left_for != Address());
     ptrace(to_call ? PTRACE_SYSCALL : PTRACE_CONT, thread.tid, 0, static_cast<long>(thread.signal));
   }
   thread.signal = 0;

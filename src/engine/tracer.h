@@ -39,6 +39,12 @@ enum class StopKind : uint8_t {
   kSystemCall,  // PTRACE_SYSCALL
 };
 
+// A call that has been told of and will be made again, or end with EINTR after a signal's handler.
+struct InterruptedCall {
+  uint64_t stack_pointer, number;
+};
+inline constexpr size_t kMostInterrupted = 4;
+
 struct Thread {
   pid_t tid = 0;
   Process* process = nullptr;
@@ -52,7 +58,9 @@ struct Thread {
   bool pc_unchecked = false;  // patches were made while it could not be looked at
   bool makes_our_calls = false;  // its system calls are ours, not its program's
   bool in_call = false;          // its system call's begin has been told of
-  bool call_restarts = false;    // the system call that it makes next has been told of
+  uint64_t call_number = 0;      // of the call whose begin ptrace has stopped at
+  std::vector<InterruptedCall> interrupted;  // the newest last
+  Address left_call, left_for;   // it was moved from the first to the second for a signal's handler; 0: it was not
   bool call_is_told = false;     // likewise, and its return will be, both by a handler in the process
   bool introduced = false;       // thread_identities.h
   uint64_t parents_pointer = 0;  // the thread pointer of the thread that it was born of; 0 of those that were seized

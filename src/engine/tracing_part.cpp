@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -89,6 +90,8 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
     watch(ThreadChange::Kind::kThreadEnded, thread.process->pid, thread.tid);
   }
   void system_call_stopped(Thread& thread) override;
+  bool enter_call(Thread& thread, const ThreadChange& change);
+  bool leave_call(Thread& thread, const ThreadRegisters& registers, ThreadChange& change);
   void watch(ThreadChange::Kind kind, pid_t pid, pid_t tid);
 
   Result<void> change_all(const std::function<Result<void>(AddressSpace&)>& change);
@@ -479,6 +482,8 @@ void TracingPartImpl::process_executed(Process& process) {
   if (ours || told_by_handler) survivor.in_call = told_by_handler && !ours;
   process.actions = {};
   survivor.parents_pointer = 0;
+  survivor.interrupted.clear();
+  survivor.left_for = Address();
   process.space->users = {&process};
   tracer_->hold(*process.threads.at(process.pid));
   works_.push_back({Work::kExec, process.pid, process.pid});
@@ -678,30 +683,56 @@ void TracingPartImpl::signal_arrived(Thread& thread) {
   }
 }
 
-// A call that the kernel makes again, because a stop of ours or a signal came in between, is one call.
 void TracingPartImpl::system_call_stopped(Thread& thread) {
   const Architecture& machine = native_architecture();
   ThreadRegisters registers;
   if (!machine.read_registers(thread.tid, registers).ok()) return;
   AddressSpace* space = thread.process->space.get();
   if (space && !CallWatch::is_program_call(*space, machine.pc(registers))) return;  // a handler asks who runs
-  ThreadChange change{.kind = ThreadChange::Kind::kSystemCallReturn, .pid = thread.process->pid, .tid = thread.tid};
+  ThreadChange change{.kind = ThreadChange::Kind::kSystemCall, .pid = thread.process->pid, .tid = thread.tid};
   change.registers = machine.script_registers(registers);
-  bool enters = machine.enters_system_call(thread.tid);
-  if (enters) {
-    change.kind = ThreadChange::Kind::kSystemCall;
-    if (std::exchange(thread.call_is_told, false)) return;
-    thread.in_call = true;
-    if (std::exchange(thread.call_restarts, false)) return;
-  } else if (!thread.in_call) {
-    return;  // what it was in when it was attached or born
-  } else if (machine.restarts_system_call(registers)) {
-    thread.call_restarts = true;
-    return;
-  } else {
-    thread.in_call = false;
+  bool told = machine.enters_system_call(thread.tid) ? enter_call(thread, change) : leave_call(thread, registers, change);
+  if (told) options_.watch_threads(change);
+}
+
+// A call that the kernel makes again, because a stop of ours or a signal came in between, is one call. False: it is not to
+// be told of, or is by a handler in the process.
+bool TracingPartImpl::enter_call(Thread& thread, const ThreadChange& change) {
+  const abi::Registers& call = change.registers;
+  thread.call_number = call.site_id;
+  thread.in_call = false;
+  if (call.site_id == SYS_rt_sigreturn && thread.process->space) CallWatch::return_to_call(*thread.process->space, thread, call.rsp);
+  if (std::exchange(thread.call_is_told, false)) return false;
+  auto same = std::find_if(thread.interrupted.begin(), thread.interrupted.end(), [&](const InterruptedCall& each) {
+    return each.stack_pointer == call.rsp && (each.number == call.site_id || call.site_id == SYS_restart_syscall);
+  });
+  thread.in_call = same != thread.interrupted.end() || thread.process->stops_at_calls;
+  if (same == thread.interrupted.end()) return thread.in_call;
+  thread.call_number = same->number;
+  thread.interrupted.erase(same, thread.interrupted.end());
+  return false;
+}
+
+bool TracingPartImpl::leave_call(Thread& thread, const ThreadRegisters& registers, ThreadChange& change) {
+  change.kind = ThreadChange::Kind::kSystemCallReturn;
+  bool in_call = std::exchange(thread.in_call, false);
+  if (std::exchange(thread.call_number, 0) == SYS_rt_sigreturn) {
+    // What it returns is that of the call which the signal has interrupted.
+    const abi::Registers& returned = change.registers;
+    if (thread.interrupted.empty() || thread.interrupted.back().stack_pointer != returned.rsp ||
+        static_cast<int64_t>(returned.rax) != -EINTR) {
+      return false;
+    }
+    change.registers.site_id = thread.interrupted.back().number;
+    thread.interrupted.pop_back();
+    return true;
   }
-  options_.watch_threads(change);
+  if (!in_call) return false;  // what it was in when it was attached or born
+  if (!native_architecture().restarts_system_call(registers)) return true;
+  // What a handler jumps out of is never made again.
+  if (thread.interrupted.size() == kMostInterrupted) thread.interrupted.erase(thread.interrupted.begin());
+  thread.interrupted.push_back({change.registers.rsp, change.registers.site_id});
+  return false;
 }
 
 void TracingPartImpl::thread_stopped(Thread& thread) {

@@ -1,6 +1,6 @@
 # process.syscall by handlers in the process: the same calls and returns as ptrace sees, in threads and children, by code that the
 # program has made itself, while threads wait in calls for hours, and when they are cancelled there.
-# variants: shared static jit wait cancel killed
+# variants: shared static jit wait cancel killed signals library
 from spiletest import *
 
 SCRIPT = r"""global calls, returns
@@ -21,8 +21,8 @@ def counts(script, command, *more):
 if VARIANT in ("shared", "static"):
     command = f"{program('syscalls' if VARIANT == 'shared' else 'syscalls_static')} calls 500"
     result, ours = counts(OURS, command)
-    # A static program has no table of its functions in memory, and stays with ptrace; the children that it spawns don't.
     expect_match(IN_PROCESS, result.err)
+    expect_true("is unclear" not in result.err, f"all known:\n{result}")
     traced, theirs = counts(TRACED, command)
     expect_true(IN_PROCESS not in traced.err, f"should be traced:\n{traced}")
     expect(ours[110], (4010, 4010), f"getppid {result}")
@@ -38,6 +38,21 @@ elif VARIANT == "jit":
     result, ours = counts(OURS, f"{program('syscalls')} jit 1000")
     expect_match("system calls stop the process: it makes memory executable", result.err)
     expect(ours[110], (2000, 2000))
+elif VARIANT == "signals":
+    result, ours = counts(OURS, f"{program('syscalls')} signals 5")
+    traced, theirs = counts(TRACED, f"{program('syscalls')} signals 5")
+    for each in (ours, theirs):
+        expect((each[130], each[15], each[110]), ((5, 5), (10, 0), (10, 10)), f"sigsuspend, sigreturn, getppid\n{result}{traced}")
+    for n in sorted((set(ours) | set(theirs)) - {202, 28}):
+        expect(ours.get(n), theirs.get(n), f"calls and returns of number {n}\n{result}{traced}")
+elif VARIANT == "library":
+    known, ours = counts(OURS, f"{program('syscalls')} library 300 {program('libsyscalls_known.so')}")
+    expect(ours[110], (300, 300), f"{known}")
+    expect_true(known.err.count("system calls stop the process") < known.err.count(IN_PROCESS), f"not by ptrace for good:\n{known}")
+    # What nobody can say to be an instruction or not leaves all to ptrace.
+    unknown, ours = counts(OURS, f"{program('syscalls')} library 300 {program('libsyscalls_unknown.so')}")
+    expect(ours[110], (300, 300), f"{unknown}")
+    expect_match(r"libsyscalls_unknown.so\+0x[0-9a-f]+ does is unclear", unknown.err)
 elif VARIANT == "wait":
     target = start(program("syscalls"), "wait", ready="ready", stdin=subprocess.PIPE)
     for _ in range(5):

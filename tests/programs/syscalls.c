@@ -3,8 +3,11 @@
 //   syscalls jit N      N calls by code that it has written itself
 //   syscalls wait       "ready" with one thread waiting in read and one in poll; a byte on its input lets both go: "went 2"
 //   syscalls cancel N   N threads are cancelled while they wait in read; what they clean up is counted
+//   syscalls signals N  N calls that end with EINTR after a signal's handler, and N that are made again after one
+//   syscalls library N PATH   N calls by that library, opened late
 //   syscalls getpid N   N calls of getpid, and the nanoseconds that one took
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -79,6 +82,38 @@ static void *wait_for_cancel(void *unused) {
   return NULL;
 }
 
+static void answer(int signal) {
+  if (signal == SIGUSR2 && write(waited_for[1], "x", 1) != 1) abort();
+  if (getppid() <= 0) abort();
+}
+
+static void *interrupt(void *whom) {
+  usleep(20000);
+  pthread_kill(*(pthread_t *)whom, SIGUSR2);
+  return NULL;
+}
+
+static void be_interrupted(long n) {
+  struct sigaction action = {.sa_handler = answer};
+  sigset_t blocked, none;
+  pthread_t self = pthread_self(), other;
+  char byte;
+  sigaction(SIGUSR1, &action, NULL);
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGUSR2, &action, NULL);
+  sigemptyset(&none);
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &blocked, NULL);
+  for (long i = 0; i < n; i++) {
+    raise(SIGUSR1);
+    if (sigsuspend(&none) != -1 || errno != EINTR) abort();
+    pthread_create(&other, NULL, interrupt, &self);
+    if (read(waited_for[0], &byte, 1) != 1) abort();
+    pthread_join(other, NULL);
+  }
+}
+
 int main(int argc, char **argv) {
   const char *what = argc > 1 ? argv[1] : "";
   long n = argc > 2 ? atol(argv[2]) : 0;
@@ -111,6 +146,13 @@ int main(int argc, char **argv) {
       if (result != PTHREAD_CANCELED) return 3;
     }
     printf("cleaned %d\n", cleaned);
+  } else if (!strcmp(what, "signals")) {
+    be_interrupted(n);
+#ifndef WITHOUT_LIBRARIES
+  } else if (!strcmp(what, "library")) {
+    void *library = dlopen(argv[3], RTLD_NOW);
+    ((void (*)(long))dlsym(library, "make_calls"))(n);
+#endif
   } else if (!strcmp(what, "getpid")) {
     struct timespec begin, end;
     clock_gettime(CLOCK_MONOTONIC, &begin);

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include <algorithm>
+#include <set>
+#include <vector>
 
 #include "engine/arch/x86_64/decoder.h"
 
@@ -30,6 +32,73 @@ Place judge(std::span<const uint8_t> text, uint64_t begin, uint64_t end, uint64_
   }
   if (at == offset) return offset < end || goes_on ? Place::kInstruction : Place::kUnclear;
   return at <= end ? Place::kWithinAnother : Place::kUnclear;
+}
+
+// Two bytes in a place of which nothing is known are data if no program could have a call there: wherever execution went on
+// from it, it would soon come to bytes that are no instruction, so a call that returns would be its end; and a call that does not
+// return has its number set right before it.
+
+// After a call that does not return compilers and people put traps, data or nothing.
+bool sets_number_of_last_call(std::span<const uint8_t> before) {
+  constexpr uint32_t kSigreturn = 15, kExecve = 59, kExit = 60, kExitGroup = 231, kExecveat = 322;
+  auto is_last = [](uint32_t number) {
+    return number == kSigreturn || number == kExecve || number == kExit || number == kExitGroup || number == kExecveat;
+  };
+  for (size_t i = 0; i < before.size(); i++) {
+    uint32_t word = 0;
+    if (i + sizeof word <= before.size()) memcpy(&word, &before[i], sizeof word);
+    if (is_last(word)) return true;  // mov $60, %eax; lea 60(%rdi), %eax
+    bool short_form = i > 0 && (before[i - 1] == 0x6a || before[i - 1] == 0xb0 || (i > 1 && before[i - 2] == 0x8d));
+    if (short_form && is_last(before[i])) return true;  // push $60; mov $60, %al; lea 60(%rdx), %eax
+  }
+  return false;
+}
+
+// Whether some way on from `offset` comes to a return or the like, or goes on for long.
+bool can_go_on(std::span<const uint8_t> text, uint64_t offset) {
+  constexpr int kMostSteps = 256;
+  std::vector<uint64_t> ways = {offset};
+  std::set<uint64_t> seen;
+  for (int steps = 0; !ways.empty(); steps++) {
+    uint64_t at = ways.back();
+    ways.pop_back();
+    if (!seen.insert(at).second) continue;
+    if (steps >= kMostSteps || at >= text.size()) return true;
+    auto instruction = decode(text.subspan(at, std::min<uint64_t>(text.size() - at, 15)));
+    if (!instruction) continue;
+    bool privileged = text[at] == 0xf4 || text[at] == 0xfa || text[at] == 0xfb;  // hlt, cli, sti
+    bool trap = text[at] == 0x0f && instruction->length == 2 && text[at + 1] == 0x0b;  // ud2
+    if (privileged || trap) continue;
+    if (instruction->flow == Flow::kLeaves || instruction->flow == Flow::kUnmovable || instruction->flow == Flow::kBreakpoint) return true;
+    uint64_t next = at + instruction->length, target = next + static_cast<uint64_t>(instruction->relative);
+    bool jumps = instruction->flow == Flow::kJump;
+    bool branches = jumps || instruction->flow == Flow::kConditional || instruction->flow == Flow::kCounted;
+    bool calls = instruction->flow == Flow::kCall;
+    // What it jumps to or calls outside can't be there.
+    if ((branches || calls) && target >= text.size()) {
+      if (jumps || calls) continue;
+      branches = false;
+    }
+    if (branches) ways.push_back(target);
+    if (!jumps) ways.push_back(next);
+  }
+  return false;
+}
+
+bool must_be_data(std::span<const uint8_t> text, uint64_t offset) {
+  constexpr uint64_t kNear = 48;
+  uint64_t from = offset > kNear ? offset - kNear : 0;
+  return !sets_number_of_last_call(text.subspan(from, offset - from)) && !can_go_on(text, offset + 2);
+}
+
+// `mov $SYS_munmap, %eax; syscall`, and another call right behind it: that ends a thread whose stack is no more, and handlers
+// have none.
+bool frees_own_stack(std::span<const uint8_t> text, uint64_t offset) {
+  static constexpr uint8_t kUnmap[] = {0xb8, 0x0b, 0x00, 0x00, 0x00}, kSyscall[] = {0x0f, 0x05};
+  constexpr uint64_t kNear = 16;
+  if (offset < sizeof kUnmap || memcmp(&text[offset - sizeof kUnmap], kUnmap, sizeof kUnmap) != 0) return false;
+  auto behind = text.subspan(offset + 2, std::min<uint64_t>(kNear, text.size() - offset - 2));
+  return std::search(behind.begin(), behind.end(), std::begin(kSyscall), std::end(kSyscall)) != behind.end();
 }
 
 bool is_padding(std::span<const uint8_t> text, uint64_t at, Address begin) {
@@ -80,8 +149,8 @@ std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Ad
         call.before = function->first;
       }
       // Calls of the 32-bit kind are next to never made by 64-bit programs: two bytes that are no known instruction are none.
-      if (what == Place::kWithinAnother || (what == Place::kUnclear && !native)) continue;
-      call.certain = what == Place::kInstruction && native;
+      if (what == Place::kWithinAnother || (what == Place::kUnclear && (!native || must_be_data(text, offset)))) continue;
+      call.certain = what == Place::kInstruction && native && !frees_own_stack(text, offset);
       if (call.certain) call.behind = length_behind(text, offset, at);
       found.push_back(call);
     }
