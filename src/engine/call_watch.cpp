@@ -17,6 +17,7 @@ namespace spile::engine {
 namespace {
 
 constexpr const char* kVdso = "[vdso]";
+constexpr const char* kMayBeMissed = "system calls of code that it adds may be missed";
 constexpr int kCancelSignal = 32;
 constexpr int64_t kCallSize = 2;  // of a `syscall` instruction
 
@@ -160,11 +161,16 @@ void CallWatch::settle(AddressSpace& space, std::vector<SiteOutcome>& outcomes) 
   std::string found = gap(space, pid);
   if (found == space.calls_gap) return;
   if (auto changed = hand_over(space, std::move(found)); !changed.ok()) {
-    tell_({.kind = Event::Kind::kTrouble, .pid = pid, .message = changed.error().message});
+    Error error = std::move(changed).error().within(kMayBeMissed);
+    tell_({.kind = Event::Kind::kTrouble, .pid = pid, .message = std::move(error.message)});
   }
 }
 
-Result<void> CallWatch::trace(AddressSpace& space, std::string reason) { return hand_over(space, std::move(reason)); }
+Result<void> CallWatch::trace(AddressSpace& space, std::string reason) {
+  auto changed = hand_over(space, std::move(reason));
+  if (!changed.ok()) return std::move(changed).error().within(kMayBeMissed);
+  return {};
+}
 
 Result<void> CallWatch::hand_over(AddressSpace& space, std::string found) {
   if (space.users.empty()) return {};
