@@ -205,8 +205,10 @@ llvm::Value* Lowering::module_bias(SourceRange range) {
 }
 
 llvm::Value* Lowering::called_from(llvm::Value* bias) {
-  CHECK(binding_ && binding_->callers);
-  llvm::Value* callers = unit.module.words("callers", llvm::ArrayRef<uint64_t>(*binding_->callers));
+  CHECK(probe);
+  const Unit::SiteTables& tables = unit.site_callers();
+  llvm::Value* offset = site_offset(tables, b.getInt32(static_cast<uint32_t>(probe->index)));
+  llvm::Value* callers = b.CreateGEP(b.getInt64Ty(), tables.blob, offset);
   return b.CreateZExt(call("spile_rt_called_from", b.getInt1Ty(), {context, callers, bias}), b.getInt64Ty());
 }
 
@@ -249,6 +251,11 @@ llvm::Value* Lowering::lower_site_text(const std::string& name) {
   }
   if (llvm::Value* text = unit.place.site_text(*this, name)) return text;
   const Unit::SiteTables& tables = unit.site_tables(name);
+  return b.CreateGEP(b.getInt8Ty(), tables.blob, site_offset(tables, probe_index));
+}
+
+// What the tables have for the point that was hit (site_texts.h).
+llvm::Value* Lowering::site_offset(const Unit::SiteTables& tables, llvm::Value* probe_index) {
   auto word = [&](llvm::Value* table, llvm::Value* index) {
     return b.CreateLoad(b.getInt32Ty(), b.CreateInBoundsGEP(b.getInt32Ty(), table, index));
   };
@@ -259,8 +266,7 @@ llvm::Value* Lowering::lower_site_text(const std::string& name) {
     llvm::Value* masked = b.CreateAnd(b.CreateTrunc(id, b.getInt32Ty()), word(tables.mask, probe_index));
     index = b.CreateAdd(index, masked);
   }
-  llvm::Value* offset = b.CreateZExt(word(tables.offsets, index), b.getInt64Ty());
-  return b.CreateGEP(b.getInt8Ty(), tables.blob, offset);
+  return b.CreateZExt(word(tables.offsets, index), b.getInt64Ty());
 }
 
 }  // namespace spile::codegen

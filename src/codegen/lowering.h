@@ -206,6 +206,7 @@ class Lowering {
   llvm::Value* apply_unary(const sema::LocationOp& op, llvm::Value* x, SourceRange range);
   llvm::Value* apply_binary(const sema::LocationOp& op, llvm::Value* x, llvm::Value* y, SourceRange range);
   llvm::Value* load_traced(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range);
+  llvm::Value* site_offset(const Unit::SiteTables& tables, llvm::Value* probe_index);
   llvm::Value* called_from(llvm::Value* bias);
   llvm::Value* module_bias(SourceRange range);
   llvm::Value* thread_block(llvm::Value* slot, SourceRange range);

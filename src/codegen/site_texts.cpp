@@ -33,27 +33,45 @@ std::vector<std::vector<int>> points_by_site(const sema::Program& program) {
 
 }  // namespace
 
-SiteTexts make_site_texts(const sema::Program& program, const std::string& what, uint32_t string_size) {
-  SiteTexts texts;
-  std::map<std::string, uint32_t> known;
-  auto add = [&](const std::string& text) {
-    auto [entry, fresh] = known.emplace(text.substr(0, string_size - 1), static_cast<uint32_t>(texts.blob.size()));
-    if (fresh) texts.blob.append(entry->first.c_str(), entry->first.size() + 1);
-    return entry->second;
-  };
+// Fills in offsets, base and mask: offset_of says what stands for a point (null: the probe has none).
+template <typename Tables, typename OffsetOf>
+static void add_offsets(const sema::Program& program, Tables& tables, OffsetOf&& offset_of) {
   std::vector<std::vector<int>> points = points_by_site(program);
   for (size_t i = 0; i < program.probes.size(); ++i) {
     const sema::Probe& probe = program.probes[i];
-    texts.base.push_back(static_cast<uint32_t>(texts.offsets.size()));
+    tables.base.push_back(static_cast<uint32_t>(tables.offsets.size()));
     bool many = probe.points.size() > 1 && !points[i].empty();
-    texts.mask.push_back(many ? ~0u : 0);
+    tables.mask.push_back(many ? ~0u : 0);
     if (!many) {
-      texts.offsets.push_back(add(probe.points.empty() ? "" : text_of(probe.points[0], what)));
+      tables.offsets.push_back(offset_of(probe.points.empty() ? nullptr : &probe.points[0]));
       continue;
     }
-    for (int point : points[i]) texts.offsets.push_back(add(text_of(probe.points[static_cast<size_t>(point)], what)));
+    for (int point : points[i]) tables.offsets.push_back(offset_of(&probe.points[static_cast<size_t>(point)]));
   }
+}
+
+SiteTexts make_site_texts(const sema::Program& program, const std::string& what, uint32_t string_size) {
+  SiteTexts texts;
+  std::map<std::string, uint32_t> known;
+  add_offsets(program, texts, [&](const sema::ResolvedPoint* point) {
+    std::string text = point ? text_of(*point, what) : "";
+    auto [entry, fresh] = known.emplace(text.substr(0, string_size - 1), static_cast<uint32_t>(texts.blob.size()));
+    if (fresh) texts.blob.append(entry->first.c_str(), entry->first.size() + 1);
+    return entry->second;
+  });
   return texts;
+}
+
+SiteCallers make_site_callers(const sema::Program& program) {
+  SiteCallers callers;
+  std::map<std::vector<uint64_t>, uint32_t> known;
+  add_offsets(program, callers, [&](const sema::ResolvedPoint* point) -> uint32_t {
+    if (!point || !point->site.callers) return 0;
+    auto [entry, fresh] = known.emplace(*point->site.callers, static_cast<uint32_t>(callers.words.size()));
+    if (fresh) callers.words.insert(callers.words.end(), entry->first.begin(), entry->first.end());
+    return entry->second;
+  });
+  return callers;
 }
 
 }  // namespace spile::codegen

@@ -1,4 +1,6 @@
 #pragma once
+// What differs between the points of a probe whose handler is the same.
+//
 // What pp(), probefunc() and the like say, for every probe and every site, as tables of offsets into one text:
 //
 //   text = blob + offsets[base[probe] + (site_id & mask[probe])]      mask: 0 where the probe has one point
@@ -18,5 +20,13 @@ struct SiteTexts {
 
 // what: "pp", "pn", "probefunc" or "ppfunc". Texts are cut off at `string_size` - 1 bytes.
 SiteTexts make_site_texts(const sema::Program& program, const std::string& what, uint32_t string_size);
+
+// sema::Site::callers of all points, by offsets into `words` as above; 0 for points that have none.
+struct SiteCallers {
+  std::vector<uint64_t> words;
+  std::vector<uint32_t> offsets;
+  std::vector<uint32_t> base, mask;  // by probe index
+};
+SiteCallers make_site_callers(const sema::Program& program);
 
 }  // namespace spile::codegen

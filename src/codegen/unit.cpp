@@ -112,6 +112,17 @@ const Unit::SiteTables& Unit::site_tables(const std::string& what) {
   return entry->second;
 }
 
+const Unit::SiteTables& Unit::site_callers() {
+  if (!site_callers_) {
+    const SiteCallers callers = make_site_callers(program);
+    site_callers_ = SiteTables{.blob = module.words("callers", callers.words),
+                               .offsets = module.words("offsets.callers", callers.offsets),
+                               .base = module.words("base.callers", callers.base),
+                               .mask = module.words("mask.callers", callers.mask)};
+  }
+  return *site_callers_;
+}
+
 llvm::Constant* Unit::return_flags() {
   if (!return_flags_) {
     std::vector<uint32_t> flags;

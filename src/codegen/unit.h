@@ -47,6 +47,7 @@ class Unit {
   // Tables of site_texts.h, and whether a probe is a return probe, by probe index.
   struct SiteTables { llvm::Constant *blob, *offsets, *base, *mask; };
   const SiteTables& site_tables(const std::string& what);
+  const SiteTables& site_callers();  // as SiteCallers
   llvm::Constant* return_flags();
   // A compiled pattern's blocks (regex/program.h); the table is null where it would be too large.
   struct RegexConstants { llvm::Constant *table, *program; };
@@ -77,6 +78,7 @@ class Unit {
   std::vector<int> recursive_;  // by function index: -1 not known yet
   std::vector<const syntax::Function*> pending_;
   std::map<std::string, SiteTables> site_tables_;
+  std::optional<SiteTables> site_callers_;
   llvm::Constant* return_flags_ = nullptr;
   std::map<std::string, RegexConstants> regexes_;
   std::optional<bool> asks_for_site_, functions_abort_, targets_exit_, remembers_matches_;

@@ -142,7 +142,9 @@ uint32_t needs_of(const std::vector<Binding>& bindings) {
   uint32_t needs = 0;
   for (const Binding& binding : bindings) {
     if (!binding.other_module.empty()) needs |= kNeedsModules;
-    if (binding.callers) needs |= kNeedsStack;
+    for (const LocationOp& op : binding.ops) {
+      if (op.kind == LocationOp::Kind::kCalledFrom) needs |= kNeedsStack | kNeedsSite;
+    }
   }
   return needs;
 }
@@ -246,6 +248,7 @@ void analyze_uses(Elaboration& e) {
     const uint32_t needs = needs_of(probe.bindings);
     e.program.needs |= needs;
     if (needs & kNeedsStack) probe.needs_stack = probe.needs_registers = true;
+    if ((needs & kNeedsSite) && probe.points.size() > 1) probe.needs_site_id = true;
     for (const Binding& binding : probe.bindings) {
       if (probe.kind == ProbeKind::kStatement) probe.needs_registers |= !binding.ops.empty();
       probe.needs_registers |= reads_other_registers(binding, probe.kind == ProbeKind::kFunctionReturn);

@@ -156,7 +156,7 @@ class Binder {
       if (variable->name.starts_with("$$")) return Binding{};
       if (variable->name == kCalledFrom) {
         using Kind = LocationOp::Kind;
-        return Binding{.ops = {{Kind::kLoadBias}, {Kind::kCalledFrom}}, .callers = point_.site.callers};
+        return Binding{.ops = {{Kind::kLoadBias}, {Kind::kCalledFrom}}};
       }
       return e_.target.bind(point_, at_entry, *variable);
     }
@@ -382,9 +382,6 @@ class Binder {
     if (e_.has_dereferences) signature_ += binding.target_type.module + "@" + binding.target_type.key;
     for (const LocationOp& op : binding.ops) {
       signature_ += fmt::format(" {}:{}:{}:{}", static_cast<int>(op.kind), op.value, op.size, int{op.is_signed});
-    }
-    if (binding.callers) {
-      for (uint64_t word : *binding.callers) signature_ += fmt::format(" {:x}", word);
     }
     signature_ += binding.other_module + ']';
   }

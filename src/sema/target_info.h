@@ -117,7 +117,7 @@ struct LocationOp {
     kConstant,  // push `value`
     kLoadBias,  // push the module's load bias (run-time minus file address)
     kModuleBias,     // push that of Binding::other_module; a script error where the process has not loaded it
-    kCalledFrom,     // pop the load bias; push 1 where the stack is as Binding::callers says, else 0
+    kCalledFrom,     // pop the load bias; push 1 where the stack is as the site's callers say, else 0
     kThreadPointer,  // push the fs base of the thread
     kThreadBlock,    // pop the address of a word with a module's number; push the address of the thread's thread-local
                      // variables of that module; a script error where it has none yet
@@ -195,7 +195,6 @@ struct Binding {
   uint32_t string_limit = 0;  // 0: none
   TargetType target_type = {};  // of the value
   std::string other_module = {};  // path of the module that kModuleBias is about
-  std::shared_ptr<const std::vector<uint64_t>> callers = {};  // as Site::callers, for kCalledFrom
   bool operator==(const Binding&) const = default;
 };
 
