@@ -16,6 +16,7 @@ struct WorldOptions {
   std::string program;  // -c: the command's first word, looked up in PATH; -x: empty (the pid tells)
   pid_t process = 0;    // -x
   Runtime runtime = Runtime::kAuto;
+  bool only_lists = false;  // nothing runs: what only one runtime can do is there, too
 };
 
 // The shapes of all probe points, sorted: "process(string).mark(string)".

@@ -140,7 +140,7 @@ Result<ProcessPart> parse_process(const syntax::ProbePoint& point) {
 }
 
 Result<Points> resolve_in_modules(TracedWorld& world, const ProcessPart& part, const ResolveIn& resolve_in) {
-  if (world.process_domain() == Domain::kTarget && !world.has_target()) {
+  if (world.process_domain() == Domain::kTarget && !world.has_target() && !world.options().only_lists) {
     return Error{"probes on processes need a process to run in",
                  "use -c COMMAND or -x PID; --runtime=bpf probes all processes"};
   }

@@ -102,8 +102,8 @@ void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& p
   }
   // Handlers that share a global share memory: one kernel probe, and all run there. Without -c and -x there is no one
   // process to enter: uprobes see all.
-  bool kernel = !has_target();
-  for (const syntax::ProbePoint* point : points) kernel |= needs_kernel(*point);
+  bool kernel = !has_target() && !options_.only_lists;
+  for (const syntax::ProbePoint* point : points) kernel |= !options_.only_lists && needs_kernel(*point);
   domain_ = kernel ? sema::Domain::kKernel : sema::Domain::kTarget;
 }
 

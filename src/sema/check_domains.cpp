@@ -88,7 +88,8 @@ class DomainChecker {
         error(call, from, fmt::format("'{}' needs a traced program, and {} probe runs in none", call.name, article()),
               {});
       } else {
-        error(call, from, fmt::format("'{}' is not available in probes that run in the kernel", call.name), {});
+        error(call, from, fmt::format("'{}' is not available in probes that run in the kernel", call.name),
+              intrinsic.domains & kInTarget ? "with -c or -x, --runtime=inproc runs them in the process" : "");
       }
       return;
     }

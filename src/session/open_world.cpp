@@ -11,6 +11,7 @@ Result<std::unique_ptr<probes::World>> open_world(const Options& options) {
   world.runtime = options.runtime == Runtime::kBpf         ? probes::Runtime::kBpf
                   : options.runtime == Runtime::kInProcess ? probes::Runtime::kInProcess
                                                            : probes::Runtime::kAuto;
+  world.only_lists = options.listing != Listing::kNone;
   return probes::World::open(world);
 }
 
