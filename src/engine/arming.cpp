@@ -2,9 +2,7 @@
 
 #include <errno.h>
 #include <fmt/format.h>
-#include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <tuple>
@@ -172,17 +170,7 @@ Result<void> Arming::ensure_own_arena() {
   if (own.arena_fd) return {};
   own.geometry = {.size = abi::kPageSize};
   TRY(own.arena_fd, create_memory(kArenaName, own.geometry.size, false));
-  void* view = mmap(nullptr, own.geometry.size, PROT_READ | PROT_WRITE, MAP_SHARED, own.arena_fd.get(), 0);
-  if (view == MAP_FAILED) return Error::from_errno("map an arena", errno);
-  // Held until we end, by whatever; it stays mapped for that.
-  auto* alive = reinterpret_cast<pthread_mutex_t*>(static_cast<abi::ArenaHeader*>(view)->controller_futex);
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  pthread_mutex_init(alive, &attributes);
-  pthread_mutexattr_destroy(&attributes);
-  pthread_mutex_lock(alive);
+  TRY(own.hold, ArenaHold::take(own.arena_fd.get()));
   return {};
 }
 

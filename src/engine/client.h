@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/address_space.h"
+#include "engine/arena_hold.h"
 
 namespace spile::engine {
 
@@ -17,6 +18,7 @@ struct Client {
   abi::CodeImage image;
   ArenaGeometry geometry;
   UniqueFd arena_fd;
+  ArenaHold hold;  // of a guest's arena, and of one that nobody else has
   ModuleResolver resolve_module;
   ModuleDescriber describe_modules;
   ThreadWatcher watch_threads;

@@ -13,6 +13,7 @@
 #include <set>
 #include <thread>
 
+#include "engine/arena_hold.h"
 #include "engine/engine_part.h"
 #include "engine/guest_part.h"
 #include "engine/region.h"
@@ -79,6 +80,8 @@ class SharingEngine final : public Engine {
   Result<void> attach_with(pid_t pid, pid_t tracer, bool& is_over);
   Result<void> be_guest(pid_t pid, pid_t tracer, GuestChannel channel, bool& is_over);
   Result<void> go_on(pid_t pid);
+  Result<void> hold_arena();
+  void give_up_arena();
   Result<void> arm_again();
   Result<void> leave_tracer();
   void take_over(std::vector<Event>& events);
@@ -88,6 +91,9 @@ class SharingEngine final : public Engine {
   ArenaGeometry geometry_;
   UniqueFd arena_fd_;
   uint8_t* arena_ = nullptr;
+  // Whether this process holds the arena: at first through whoever has formatted it, later by hold_.
+  bool is_held_ = true;
+  ArenaHold hold_;
   std::vector<SiteRequest> requests_;  // all that were made
   std::set<uint32_t> switched_off_;
 
@@ -142,6 +148,7 @@ Result<void> SharingEngine::attach_with(pid_t pid, pid_t tracer, bool& is_over) 
 
 Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel channel, bool& is_over) {
   std::string what = fmt::format("attach {}", pid);
+  bool was_held = is_held_;
   if (options_.watch_system_calls) {
     return Error{fmt::format("{}: another spile (process {}) traces it, and system calls are told to that one only", what, tracer),
                  "leave out process.syscall, or end the other one first"};
@@ -158,6 +165,7 @@ Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel chann
   }
   auto begin = [&]() -> Result<void> {
     TRY_DO(guest_->introduce());
+    if (arena_ && is_held_) give_up_arena();
     if (arena_) TRY_DO(guest_->use_image(image_, geometry_, UniqueFd(dup(arena_fd_.get()))));
     return guest_->attach(pid);
   };
@@ -166,6 +174,7 @@ Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel chann
   is_over = guest_->is_lost();
   guest_.reset();
   both_ = UniqueFd();
+  if (was_held) TRY_DO(hold_arena());
   return std::move(begun).error().within(what);
 }
 
@@ -185,6 +194,19 @@ void SharingEngine::switch_sites(std::span<const uint32_t> site_ids, bool on) {
     else switched_off_.insert(id);
   }
   part().switch_sites(site_ids, on);
+}
+
+Result<void> SharingEngine::hold_arena() {
+  if (!arena_ || is_held_) return {};
+  TRY(hold_, ArenaHold::take(arena_fd_.get()));
+  is_held_ = true;
+  return {};
+}
+
+void SharingEngine::give_up_arena() {
+  hold_ = ArenaHold();
+  ArenaHold::give_up(arena_);
+  is_held_ = false;
 }
 
 // The part that has the processes now gets what the other one had.
@@ -227,7 +249,9 @@ void SharingEngine::take_over(std::vector<Event>& events) {
     }
   }
   if (part().processes().empty()) return;
-  auto armed = arm_again();
+  // Not before: what the former tracer has left would run, and nobody would catch its faults.
+  auto armed = guest_ ? Result<void>() : hold_arena();
+  if (armed.ok()) armed = arm_again();
   auto milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   for (pid_t pid : part().processes()) {
     if (!armed.ok()) {

@@ -152,6 +152,9 @@ void GuestHost::handle(Guest& guest, ReceivedMessage message) {
       if (!reader.take(image, geometry) || client.arena_fd || !is_large_enough(message.descriptor.get(), geometry.size)) {
         return guest.channel.close();
       }
+      auto hold = ArenaHold::take(message.descriptor.get());
+      if (!hold.ok()) return failed(guest, hold.error());
+      client.hold = std::move(hold).value();
       client.image = std::move(image);
       client.geometry = geometry;
       client.arena_fd = std::move(message.descriptor);

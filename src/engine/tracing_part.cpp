@@ -364,8 +364,9 @@ Result<void> TracingPartImpl::detach() {
     if (still.ok() && process) tracer_->release(*process);
     if (!still.ok() && disarmed.ok()) disarmed = std::move(still).error();
   }
-  host_.reset();  // guests see that, and go on by themselves
+  // Their arenas are let go first: guests see the end of the connection, and go on by themselves.
   arming_->forget_guests();
+  host_.reset();
   return disarmed;
 }
 
