@@ -192,6 +192,29 @@ struct ImageCells {
 };
 static_assert(sizeof(ImageCells) == 128);
 
+// The first bytes of a code region (engine/region.h): what a handler of another controller needs to find the pending returns
+// that this one has. What is not said to be an address is an offset or a size in bytes, or a number.
+struct RegionHeader {
+  uint64_t magic;
+  uint64_t size;
+  uint64_t controller_pid;
+  uint64_t journal_offset;
+  uint64_t journal_count;
+  uint64_t journal_capacity;
+  uint64_t image_offset;
+  uint64_t image_size;
+  uint64_t code_offset;
+  uint64_t arena;  // run-time address in the target
+  uint64_t arena_size;
+  uint64_t process_table;  // run-time address
+  uint64_t shadow_offset;  // from a slot's start
+  uint64_t shadow_stride;
+  uint64_t shadow_capacity;
+  uint64_t slots_offset;
+  uint64_t slot_stride;
+  uint64_t slot_count;
+};
+
 // All code regions of a process (one for each probed module): where the `returned` addresses on its stacks lie. Read-only
 // to the process; the controller appends.
 inline constexpr uint32_t kMaxCodeRegions = 63;

@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "abi/arena.h"
 #include "base/address.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -46,26 +47,7 @@ struct JournalEntry {
 };
 static_assert(sizeof(JournalEntry) == 80);
 
-struct RegionHeader {
-  uint64_t magic;
-  uint64_t size;
-  uint64_t controller_pid;
-  uint64_t journal_offset;
-  uint64_t journal_count;
-  uint64_t journal_capacity;
-  uint64_t image_offset;
-  uint64_t image_size;
-  uint64_t code_offset;
-  uint64_t arena;  // run-time addresses in the target
-  uint64_t arena_size;
-  uint64_t process_table;
-  uint64_t shadow_offset;  // of ArenaGeometry
-  uint64_t shadow_stride;
-  uint64_t shadow_capacity;
-  uint64_t slots_offset;
-  uint64_t slot_stride;
-  uint64_t slot_count;
-};
+using abi::RegionHeader;
 static_assert(sizeof(RegionHeader) <= kRegionListOffset);
 
 class Region {

@@ -1,6 +1,6 @@
 # Several spiles probe one function of one program at once: they come and go in any order, each counts its calls exactly, and
 # the last one leaves the program as it was.
-# variants: orders exceptions killed left lives campaign
+# variants: orders exceptions killed left lives stacks campaign
 import itertools
 from spiletest import *
 
@@ -139,6 +139,31 @@ def lives():
     first.wait().expect(out_match=r"^c=0x[0-9a-f]+$", status=0)
 
 
+def stacks():
+    """Backtraces through frames whose returns another spile waits for, or both do, are what they are without."""
+    path = program("stacks")
+    functions = ["plain", "sized", "sorted", "compare", "deep", "raised", "on_signal", "never", "leaf"]
+    returns = "global n probe " + ", ".join(f'process("{path}").function("{f}").return' for f in functions) + ' { n++ } '
+    walks = f'probe process("{path}").function("leaf") {{ println("leaf") print_ubacktrace() }} '
+    told = 'global told probe process.begin { if (!told++) println("seen") } probe end { printf("ended %d\\n", told) } '
+
+    def names(out):
+        return re.findall(r"^ *0x[0-9a-f]+ : (\S+?)\+0x|^(leaf)$", out, re.M)
+
+    alone = names(spile("-e", walks, "-c", path).expect(status=0).out)
+    expect_true(len(alone) > 60, f"stacks: {alone}")
+    for first, second in [(returns, walks), (walks, returns), (returns + walks, returns + walks)]:
+        shell = start("sh", stdin=subprocess.PIPE)
+        sessions = [Session("-e", told + script, "-x", shell.pid).wait_output("^seen$") for script in (first, second)]
+        shell.communicate(f"{path}; exit\n".encode(), timeout=60)
+        for session, script in zip(sessions, (first, second)):
+            result = session.wait().expect(status=0, err="")
+            if walks in script:
+                expect(names(result.out), alone, f"stacks\n{result}")
+            if returns in script:
+                expect_match("^n=0x2e$", result.out, "46 returns")
+
+
 def campaign():
     """All of that at random, under calls whose numbers tell of each that is missed; tools/torture/several_spiles.py does it 50 times."""
     sys.path.insert(0, str(ROOT / "tools/torture"))
@@ -146,4 +171,4 @@ def campaign():
     several_spiles.campaign(2, seed=int.from_bytes(os.urandom(3), "big"))
 
 
-{"orders": orders, "exceptions": exceptions, "killed": killed, "left": left, "lives": lives, "campaign": campaign}[VARIANT]()
+{"orders": orders, "exceptions": exceptions, "killed": killed, "left": left, "lives": lives, "stacks": stacks, "campaign": campaign}[VARIANT]()

@@ -50,14 +50,18 @@ SPILE_INLINE inline ShadowFrame* frame_of(uint64_t* saves) {
 enum class Returned { kNo, kOurs, kForeign };
 
 // No `returned` address is a region's first byte: where a range's begin has kForeignRegion makes no difference.
-Returned whose_returned(uint64_t word) {
+// region: of a foreign one.
+Returned whose_returned(uint64_t word, uint64_t* region = nullptr) {
   if (word >= spile_cells.returned_begin && word < spile_cells.returned_end) return Returned::kOurs;
   auto* list = reinterpret_cast<const abi::CodeRegionList*>(spile_cells.code_regions);
   if (!list) return Returned::kNo;
   uint64_t count = __atomic_load_n(&list->count, __ATOMIC_ACQUIRE);
   for (uint64_t n = 0; n < count && n < abi::kMaxCodeRegions; ++n) {
     uint64_t begin = list->ranges[n].begin;
-    if (word >= begin && word < list->ranges[n].end) return begin & abi::kForeignRegion ? Returned::kForeign : Returned::kOurs;
+    if (word < begin || word >= list->ranges[n].end) continue;
+    if (!(begin & abi::kForeignRegion)) return Returned::kOurs;
+    if (region) *region = begin & ~abi::kForeignRegion;
+    return Returned::kForeign;
   }
   return Returned::kNo;
 }
@@ -71,19 +75,84 @@ bool is_pending(const ShadowFrame* frame) {
 
 }  // namespace
 
+namespace {
+
+// The calling thread's pending returns in another controller's arena, which may go at any time with its mapping.
+struct ForeignReturns {
+  uint64_t arena;
+  uint64_t frames;  // address of the first
+  uint64_t stride;
+  uint64_t depth;   // of those not come by yet
+
+  // region: any of that controller's. False: the thread has none there.
+  [[gnu::noinline]] bool find(uint64_t region);
+  // What the newest one at this stack slot will return to; 0: there is none. Older ones are next.
+  uint64_t next(uint64_t stack_slot) {
+    while (depth > 0) {
+      uint64_t slot, address, frame = frames + --depth * stride;
+      if (!load_word<8>(frame + offsetof(ShadowFrame, stack_slot), &slot)) return 0;
+      if (slot != stack_slot) continue;
+      return load_word<8>(frame + offsetof(ShadowFrame, return_address), &address) ? address : 0;
+    }
+    return 0;
+  }
+};
+
+bool ForeignReturns::find(uint64_t region) {
+  using Header = abi::RegionHeader;
+  constexpr uint32_t kMostProbes = 256;
+  uint64_t table, offset, capacity;
+  if (!load_word<8>(region + offsetof(Header, arena), &arena) || !load_word<8>(region + offsetof(Header, process_table), &table) ||
+      !load_word<8>(region + offsetof(Header, shadow_offset), &offset) ||
+      !load_word<8>(region + offsetof(Header, shadow_stride), &stride) ||
+      !load_word<8>(region + offsetof(Header, shadow_capacity), &capacity))
+    return false;
+  uint64_t base = fs_base(), index = abi::thread_table_index(base);
+  for (uint32_t probe = 0; probe < kMostProbes; ++probe, index = (index + 1) & (abi::kThreadTableEntries - 1)) {
+    uint64_t entry = table + offsetof(abi::ProcessTable, entries) + index * sizeof(abi::ThreadTableEntry), key, slot;
+    if (!load_word<8>(entry + offsetof(abi::ThreadTableEntry, thread_pointer), &key) || key == 0) return false;
+    if (key != abi::thread_table_key(base)) continue;
+    if (!load_word<8>(entry + offsetof(abi::ThreadTableEntry, slot_offset), &slot)) return false;
+    slot += arena;
+    if (!load_word<4>(slot + offsetof(ThreadSlot, shadow_depth), &depth)) return false;
+    if (depth > capacity) depth = capacity;
+    frames = slot + offset;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// Of several controllers' frames at one stack slot, each one's address leads to the one beneath.
 uint64_t real_return_address(ThreadSlot* slot, uint64_t stack_slot, uint64_t word, uint32_t* from) {
-  if (!is_returned(word)) return word;
+  constexpr uint32_t kMostOthers = 4;
+  uint64_t region = 0;
+  Returned whose = whose_returned(word, &region);
+  if (whose == Returned::kNo) return word;
   uint32_t depth = slot->shadow_depth;
   if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
   if (*from < depth) depth = *from;
-  for (uint32_t index = depth; index-- > 0;) {
-    ShadowFrame* frame = frame_at(slot, index);
-    if (frame->stack_slot != stack_slot) continue;
-    *from = index;
-    word = frame->return_address;
-    if (!is_returned(word)) return word;
+  ForeignReturns others[kMostOthers];
+  uint32_t count = 0;
+  for (; whose != Returned::kNo; whose = whose_returned(word, &region)) {
+    if (whose == Returned::kOurs) {
+      ShadowFrame* frame = nullptr;
+      while (depth > 0 && !frame) {
+        if (frame_at(slot, --depth)->stack_slot == stack_slot) frame = frame_at(slot, depth);
+      }
+      if (!frame) return 0;
+      *from = depth;
+      word = frame->return_address;
+      continue;
+    }
+    uint64_t arena, known = 0;
+    if (!load_word<8>(region + offsetof(abi::RegionHeader, arena), &arena)) return 0;
+    while (known < count && others[known].arena != arena) ++known;
+    if (known == count && (count == kMostOthers || !others[count++].find(region))) return 0;
+    word = others[known].next(stack_slot);
   }
-  return 0;
+  return word;
 }
 
 namespace {
