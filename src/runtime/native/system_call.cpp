@@ -54,13 +54,23 @@ SPILE_INLINE inline void remember_call(abi::ThreadSlot* slot, uint64_t stack_poi
   known->stack_pointer = stack_pointer;
 }
 
+// Also where the probes themselves say nothing now: what that code calls would be missed later.
+SPILE_INLINE inline void ring_for_new_code(const Context* context, const abi::Registers* registers) {
+  if (likely(!abi::adds_executable_memory(registers->rax, *registers)) || controller_gone(context->arena)) return;
+  uint64_t nothing;
+  (void)load_word<8>(abi::kCodeDoorbell, &nothing);
+}
+
 }  // namespace
 
 extern "C" {
 
 SPILE_INLINE bool spile_rt_call_enter(Context* context, const void* block) {
   const abi::Registers* registers = static_cast<const abi::Registers*>(block);
-  if (!spile_rt_enter(context)) return false;
+  if (!spile_rt_enter(context)) {
+    ring_for_new_code(context, registers);
+    return false;
+  }
   if (load_relaxed(&process_table()->calls_are_traced)) {
     spile_rt_leave(context);
     return false;
@@ -68,10 +78,7 @@ SPILE_INLINE bool spile_rt_call_enter(Context* context, const void* block) {
   uint64_t number = registers->rax;
   if (!never_returns(number)) remember_call(context->slot, registers->rsp, number);
   context->call_number = number;
-  if (unlikely(abi::adds_executable_memory(number, *registers))) {
-    uint64_t nothing;
-    (void)load_word<8>(abi::kCodeDoorbell, &nothing);
-  }
+  ring_for_new_code(context, registers);
   return true;
 }
 
