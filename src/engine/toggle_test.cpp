@@ -51,7 +51,9 @@ TEST_F(ToggleTest, ArmedAndDisarmedUnderThreadsSignalsForksAndLibraries) {
     std::string name = fmt::format("step{:04o}", i);
     sites.push_back(i % 2 ? returns(kToggled, name, i % 256) : entry(kToggled, name, i % 256));
   }
-  open_engine({.stop_patience_ms = 20'000});  // eight threads that never rest, on a machine that may have more to do
+  EngineOptions options;
+  options.stop_patience_ms = 20'000;  // eight threads that never rest, on a machine that may have more to do
+  open_engine(std::move(options));
   attach(program.pid());
   // The program counts its rounds when they end, and each calls all functions once: so many may be under way.
   constexpr uint64_t kUnderWay = 9 * 2, kSlots = 256, kInEach = 4, kOfChildren = 3;
