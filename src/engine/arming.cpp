@@ -512,7 +512,7 @@ Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
 // In portions, so that the target never stands still for long, but for what replaces something. Sites with return probes
 // come last: what an unwinder needs is armed before any return is pending. Short jumps come after what they lead to.
 Result<void> Arming::apply(AddressSpace& space, Work& work) {
-  constexpr size_t kPortion = 8192;
+  constexpr size_t kPortion = 4096;
   SiteChange change = std::exchange(work.change, {});
   std::multimap<Address, Address> foundations = std::exchange(work.foundations, {});
   std::vector<PatchedSite>& sites = change.coming;
