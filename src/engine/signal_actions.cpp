@@ -134,7 +134,15 @@ Result<void> mend_signal_action(Tracer& tracer, Thread& thread, int signal) {
   Process& process = *thread.process;
   AddressSpace& space = *process.space;
   if (space.scratch() == Address()) return {};
-  TRY(RemoteCalls calls, begin_calls(tracer, space, thread));
+  process.actions.next_check_ns = now_ns() + kCheckEvery;
+  auto begun = begin_calls(tracer, space, thread);
+  if (!begun.ok()) {
+    // Under a seccomp filter, say: then there may be nothing to put back.
+    bool reset = process.actions.known.contains(signal) && !(handled_signals(process.pid).value_or(kOurBits) & bit(signal));
+    if (!reset) return {};
+    return std::move(begun).error().within(fmt::format("put back the action for {}", strsignal(signal)));
+  }
+  RemoteCalls calls = std::move(begun).value();
   auto was_blocked = put_back(calls, process, signal);
   TRY_DO(learn(calls, process));
   TRY_DO(calls.finish());
