@@ -438,7 +438,7 @@ bool Arming::may_fault() const {
 Result<void> Arming::learn_actions(AddressSpace& space) {
   if (space.users.size() != 1 || !(may_fault() || space.trap_table != Address())) return {};
   Process& process = *space.users.front();
-  if (!has_signal_actions(process, process.pid)) return {};
+  if (!should_learn_actions(process, ProcessStatus::read(process.pid))) return {};
   TRY(Thread * thread, borrow_thread(tracer_, space));
   auto learnt = learn_signal_actions(tracer_, *thread->process, *thread);
   tracer_.unhold(*thread);

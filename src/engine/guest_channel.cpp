@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "engine/descriptor_channel.h"
-#include "engine/tracer.h"
+#include "engine/process_status.h"
 
 namespace spile::engine {
 namespace {

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "base/unique_fd.h"
-#include "engine/tracer.h"
+#include "engine/process_status.h"
 
 namespace spile::engine {
 namespace {

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 
 #include "engine/remote_call.h"
@@ -20,19 +19,15 @@ namespace {
 constexpr int kOurs[] = {SIGTRAP, SIGBUS, SIGSEGV};
 constexpr uint64_t bit(int signal) { return uint64_t{1} << (signal - 1); }
 constexpr uint64_t kOurBits = bit(SIGTRAP) | bit(SIGBUS) | bit(SIGSEGV);
-constexpr uint64_t kCheckEvery = 1'000'000'000;  // ns
+// Between readings, in ns: they cost a new thread, or one with a fault, some hundred microseconds.
+constexpr uint64_t kBirthPeriod = 20'000'000;
+constexpr uint64_t kFaultPeriod = 1'000'000'000;
 
 // Nothing if the process has ended.
-std::optional<uint64_t> handled_signals(pid_t tid) {
-  std::ifstream file(fmt::format("/proc/{}/status", tid));
-  std::string line;
-  uint64_t handled = 0;
-  while (std::getline(file, line)) {
-    bool last = line.starts_with("SigCgt:");
-    if (last || line.starts_with("SigIgn:")) handled |= strtoull(&line[sizeof "SigCgt:" - 1], nullptr, 16);
-    if (last) return handled & kOurBits;
-  }
-  return std::nullopt;
+std::optional<uint64_t> handled_signals(const ProcessStatus& status) {
+  std::string caught = status.field("SigCgt");
+  if (caught.empty()) return std::nullopt;
+  return (strtoull(caught.c_str(), nullptr, 16) | strtoull(status.field("SigIgn").c_str(), nullptr, 16)) & kOurBits;
 }
 
 uint64_t now_ns() {
@@ -71,15 +66,19 @@ Result<void> set_action(RemoteCalls& calls, const AddressSpace& space, int signa
   return {};
 }
 
-bool has_signal_actions(const Process& process, pid_t tid) {
-  return handled_signals(tid).value_or(0) != 0 || !process.actions.known.empty();
+bool should_learn_actions(const Process& process, const ProcessStatus& status) {
+  auto handled = handled_signals(status);
+  if (!handled) return false;
+  return *handled != process.actions.handled || (*handled != 0 && now_ns() >= process.actions.read_ns + kBirthPeriod);
 }
 
 namespace {
 
 Result<void> learn(RemoteCalls& calls, Process& process) {
+  process.actions.handled = 0;
   for (int signal : kOurs) {
     TRY(SignalAction now, read_action(calls, *process.space, signal));
+    if (!is_default(now)) process.actions.handled |= bit(signal);
     auto known = process.actions.known.find(signal);
     if (!is_default(now)) {
       process.actions.known[signal] = now;
@@ -88,7 +87,7 @@ Result<void> learn(RemoteCalls& calls, Process& process) {
       process.actions.known.erase(known);
     }
   }
-  process.actions.next_check_ns = now_ns() + kCheckEvery;
+  process.actions.read_ns = now_ns();
   return {};
 }
 
@@ -122,23 +121,23 @@ Result<void> learn_signal_actions(Tracer& tracer, Process& process, Thread& thre
 }
 
 bool may_have_reset(Process& process, int signal) {
-  auto handled = handled_signals(process.pid);
+  auto handled = handled_signals(ProcessStatus::read(process.pid));
   if (!handled) return false;
   bool has_it = *handled & bit(signal);
   if (!has_it && process.actions.known.contains(signal)) return true;
   // There may be one that was set since we looked.
-  return now_ns() >= process.actions.next_check_ns;
+  return now_ns() >= process.actions.read_ns + kFaultPeriod;
 }
 
 Result<void> mend_signal_action(Tracer& tracer, Thread& thread, int signal) {
   Process& process = *thread.process;
   AddressSpace& space = *process.space;
   if (space.scratch() == Address()) return {};
-  process.actions.next_check_ns = now_ns() + kCheckEvery;
+  process.actions.read_ns = now_ns();
   auto begun = begin_calls(tracer, space, thread);
   if (!begun.ok()) {
     // Under a seccomp filter, say: then there may be nothing to put back.
-    bool reset = process.actions.known.contains(signal) && !(handled_signals(process.pid).value_or(kOurBits) & bit(signal));
+    bool reset = process.actions.known.contains(signal) && !(handled_signals(ProcessStatus::read(process.pid)).value_or(kOurBits) & bit(signal));
     if (!reset) return {};
     return std::move(begun).error().within(fmt::format("put back the action for {}", strsignal(signal)));
   }

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "base/result.h"
+#include "engine/process_status.h"
 
 namespace spile::engine {
 
@@ -29,16 +30,17 @@ struct SignalAction {
 struct SignalActions {
   std::map<int, SignalAction> known;  // of signals that have a handler or are ignored
   uint64_t lost = 0;                  // those whose loss has been told
-  uint64_t next_check_ns = 0;         // CLOCK_MONOTONIC
-
+  uint64_t handled = 0;               // those of ours that had a handler or were ignored at the last look
+  uint64_t read_ns = 0;               // when that was, CLOCK_MONOTONIC
 };
 
 // REQUIRES: the space has scratch memory.
 Result<SignalAction> read_action(RemoteCalls& calls, const AddressSpace& space, int signal);
 Result<void> set_action(RemoteCalls& calls, const AddressSpace& space, int signal, const SignalAction& action);
 
-// Whether learn_signal_actions() has something to read. tid: of a thread of the process.
-bool has_signal_actions(const Process& process, pid_t tid);
+// A thread is born, or the process armed. Whether learn_signal_actions() may find something new: where another signal is
+// handled than at the last look, or that is 20 ms ago. status: of a thread of the process.
+bool should_learn_actions(const Process& process, const ProcessStatus& status);
 // Reads them, by a thread that is stopped and held (or kept still). Without scratch memory it does nothing.
 Result<void> learn_signal_actions(Tracer& tracer, Process& process, Thread& thread);
 

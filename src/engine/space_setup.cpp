@@ -122,10 +122,7 @@ void add_region(AddressSpace& space, ClientSpace& client, const std::shared_ptr<
   }
 }
 
-bool has_seccomp_filter(pid_t tid) {
-  std::string mode = process_status(tid, "Seccomp");
-  return !mode.empty() && mode != "0";
-}
+bool has_seccomp_filter(pid_t tid) { return ProcessStatus::read(tid).has_seccomp_filter(); }
 
 // Whether it can be brought to a stop in user space: not while it waits for a vfork child, nor at its end.
 bool can_serve(const Thread& thread) {
@@ -134,8 +131,8 @@ bool can_serve(const Thread& thread) {
 
 }  // namespace
 
-void note_seccomp_filter(const AddressSpace& space, pid_t tid) {
-  if (space.clients.empty() || !has_seccomp_filter(tid)) return;
+void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status) {
+  if (!status.has_seccomp_filter()) return;
   for (auto& [id, client] : space.clients) {
     if (client.process_table.size() == 0) continue;
     (void)space.memory.write_value(client.process_table.begin + offsetof(abi::ProcessTable, no_system_calls), uint32_t{1});
@@ -217,7 +214,7 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
     TRY_DO(map_table(calls, client));
     TRY_DO(introduce_process(space, client, space.users.front()->pid));
     for (Process* process : space.users) {
-      for (auto& [tid, user] : process->threads) note_seccomp_filter(space, tid);
+      for (auto& [tid, user] : process->threads) note_seccomp_filter(space, ProcessStatus::read(tid));
     }
   }
   auto map_at = [&](Address where) {

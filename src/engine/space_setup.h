@@ -26,7 +26,7 @@ Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thr
 
 // A filter may kill a process for a system call it did not expect: if the thread runs under one, handlers of the whole
 // process are told to make none.
-void note_seccomp_filter(const AddressSpace& space, pid_t tid);
+void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status);
 
 // Maps table and arena, if they are not yet there.
 Result<void> map_arena(SetupContext& context, AddressSpace& space);

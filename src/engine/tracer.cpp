@@ -22,6 +22,9 @@
 namespace spile::engine {
 namespace {
 
+// Programs may make threads and children as fast as they are received.
+constexpr std::chrono::milliseconds kLongestSweep(20);
+
 constexpr int kSystemCallStop = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
 
 std::vector<pid_t> threads_of(pid_t pid) {
@@ -74,17 +77,6 @@ bool is_stop_signal(int signal) {
 
 }  // namespace
 
-std::string process_status(pid_t pid, std::string_view field) {
-  std::ifstream file(fmt::format("/proc/{}/status", pid));
-  std::string line;
-  while (std::getline(file, line)) {
-    if (!line.starts_with(field) || line[field.size()] != ':') continue;
-    size_t begin = line.find_first_not_of(" \t", field.size() + 1);
-    return begin == std::string::npos ? "" : line.substr(begin);
-  }
-  return "";
-}
-
 Result<std::unique_ptr<Tracer>> Tracer::create(TraceListener& listener, TraceWishes wishes) {
   std::unique_ptr<Tracer> tracer(new Tracer(listener));
   tracer->wishes_ = wishes;
@@ -108,11 +100,12 @@ Process* Tracer::find_process(pid_t pid) {
   return found == processes_.end() ? nullptr : found->second.get();
 }
 
-Process* Tracer::first_process_not_in(const std::set<pid_t>& seen) {
+Process* Tracer::next_process(uint64_t after) {
+  Process* next = nullptr;
   for (auto& [pid, process] : processes_) {
-    if (!seen.contains(pid)) return process.get();
+    if (process->serial > after && (!next || process->serial < next->serial)) next = process.get();
   }
-  return nullptr;
+  return next;
 }
 
 Thread* Tracer::find_thread(pid_t tid) {
@@ -124,6 +117,7 @@ Process& Tracer::add_process(pid_t pid) {
   auto& process = processes_[pid];
   process = std::make_unique<Process>();
   process->pid = pid;
+  process->serial = ++met_;
   return *process;
 }
 
@@ -212,9 +206,13 @@ bool Tracer::pump(int timeout_ms) {
     }
     int status;
     pid_t tid;
+    auto enough = Clock::now() + kLongestSweep;
     while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
       receive(tid, status);
       any = true;
+      if (Clock::now() < enough) continue;
+      raise(SIGCHLD);  // blocked: wait_fd() is readable again
+      break;
     }
     if (any || timeout_ms == 0) return any;
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -335,10 +333,10 @@ void Tracer::receive_birth(Thread& parent, int event) {
   pid_t child = static_cast<pid_t>(message);
   if (event == PTRACE_EVENT_VFORK) parent.in_vfork = true;
   if (find_thread(child)) return;
-  std::string group = process_status(child, "Tgid");
+  ProcessStatus status = ProcessStatus::read(child);
   Process* born = nullptr;
-  if (group == std::to_string(parent.process->pid)) {
-    listener_.thread_born(parent, add_thread(*parent.process, child));
+  if (status.field("Tgid") == std::to_string(parent.process->pid)) {
+    listener_.thread_born(parent, add_thread(*parent.process, child), status);
   } else {
     born = &add_process(child);
     born->parent = parent.process->pid;
@@ -347,12 +345,12 @@ void Tracer::receive_birth(Thread& parent, int event) {
     bool shares_memory = share_memory(parent.tid, child, event);
     // Whoever keeps an address space still means all that run in it.
     if (shares_memory) born->keep_still = parent.process->keep_still;
-    listener_.process_forked(parent, *born, shares_memory);
+    listener_.process_forked(parent, *born, status, shares_memory);
   }
   if (auto early = early_.find(child); early != early_.end()) {
-    int status = early->second;
+    int first_stop = early->second;
     early_.erase(early);
-    receive(child, status);
+    receive(child, first_stop);
   }
 }
 
@@ -405,10 +403,10 @@ void Tracer::unhold(Thread& thread) {
 
 void Tracer::tell_ends(uint64_t patience_ms) {
   if (std::exchange(wishes_.ends, true)) return;
-  std::set<pid_t> seen;
-  while (Process* process = first_process_not_in(seen)) {
+  uint64_t seen = 0;
+  while (Process* process = next_process(seen)) {
     pid_t pid = process->pid;
-    seen.insert(pid);
+    seen = process->serial;
     bool still = keep_still({process}, patience_ms).ok();
     process = find_process(pid);
     if (!still || !process) continue;

@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "engine/arch/architecture.h"
+#include "engine/process_status.h"
 #include "engine/signal_actions.h"
 
 namespace spile::engine {
@@ -69,6 +70,7 @@ struct Thread {
 
 struct Process {
   pid_t pid = 0;
+  uint64_t serial = 0;  // counts the processes that a Tracer has met, from 1
   pid_t parent = 0;  // the traced process that forked it; 0 if launched or attached
   bool launched = false;
   std::map<pid_t, std::unique_ptr<Thread>> threads;
@@ -85,8 +87,8 @@ inline constexpr long kTraceOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK
 class TraceListener {
  public:
   virtual ~TraceListener() = default;
-  // child: new, its first thread waits for its first stop.
-  virtual void process_forked(Thread& parent, Process& child, bool shares_memory) = 0;
+  // child: new, its first thread waits for its first stop. status: that thread's.
+  virtual void process_forked(Thread& parent, Process& child, const ProcessStatus& status, bool shares_memory) = 0;
   virtual void process_executed(Process& process) = 0;
   // The Process is deleted afterwards.
   virtual void process_exited(Process& process, int status) = 0;
@@ -95,7 +97,7 @@ class TraceListener {
   virtual void signal_arrived(Thread& thread) = 0;
   virtual void thread_stopped(Thread& thread) = 0;
   // Of threads other than a process's first: born, not yet run; and gone.
-  virtual void thread_born(Thread& /*parent*/, Thread&) {}
+  virtual void thread_born(Thread& /*parent*/, Thread&, const ProcessStatus&) {}
   virtual void thread_ended(Thread&) {}
   // With TraceWishes::ends: it stands at its very end (any thread).
   virtual void thread_ending(Thread&) {}
@@ -126,12 +128,14 @@ class Tracer {
 
   const std::map<pid_t, std::unique_ptr<Process>>& processes() const { return processes_; }
   Process* find_process(pid_t pid);
-  // For going through all of them while any of them may end, or give birth to more. nullptr when none is left.
-  Process* first_process_not_in(const std::set<pid_t>& seen);
+  // For going through all of them while any of them may end, or give birth to more: parents come before their children.
+  // Of those that came after the first `after`; nullptr when none is left.
+  Process* next_process(uint64_t after);
   Thread* find_thread(pid_t tid);
 
   int wait_fd() const { return signal_fd_.get(); }
-  // Receives what is there; waits for the first up to timeout_ms (-1: for ever). True if something was received.
+  // Receives what is there, though not for much longer than 20 ms; waits for the first up to timeout_ms (-1: for ever). True
+  // if something was received.
   bool pump(int timeout_ms);
 
   // Keeps all threads of the processes still until let_go. Threads in uninterruptible sleep or in vfork are only sure
@@ -188,14 +192,12 @@ class Tracer {
   UniqueFd signal_fd_;
   sigset_t original_mask_;
   std::map<pid_t, std::unique_ptr<Process>> processes_;
+  uint64_t met_ = 0;  // processes
   std::unordered_map<pid_t, Thread*> threads_;
   std::vector<std::unique_ptr<Thread>> graveyard_;  // ended threads that callers may still point to
   std::unordered_map<pid_t, int> early_;            // first stops of children whose birth is not yet reported
   std::set<pid_t> leaving_;                         // released threads that only their next stop lets go
   std::set<pid_t> departed_;                        // threads ended by an exec, whose end is still to be reported
 };
-
-// What /proc/PID/status says under `field` ("Uid", "TracerPid", "Tgid", "State"); empty if there is no such process.
-std::string process_status(pid_t pid, std::string_view field);
 
 }  // namespace spile::engine

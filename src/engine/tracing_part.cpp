@@ -77,13 +77,13 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   Result<void> drop_guest(Client& guest) override;
   void start_hosting();
 
-  void process_forked(Thread& parent, Process& child, bool shares_memory) override;
+  void process_forked(Thread& parent, Process& child, const ProcessStatus& status, bool shares_memory) override;
   void process_executed(Process& process) override;
   void process_exited(Process& process, int status) override;
   void stranger_exited(pid_t pid, int status) override;
   void signal_arrived(Thread& thread) override;
   void thread_stopped(Thread& thread) override;
-  void thread_born(Thread& parent, Thread& thread) override;
+  void thread_born(Thread& parent, Thread& thread, const ProcessStatus& status) override;
   void thread_ending(Thread& thread) override { watch(ThreadChange::Kind::kThreadEnding, thread.process->pid, thread.tid); }
   void thread_ended(Thread& thread) override {
     if (thread.process->space) bury_thread(*thread.process->space, thread.tid);
@@ -95,7 +95,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void watch(ThreadChange::Kind kind, pid_t pid, pid_t tid);
 
   Result<void> change_all(const std::function<Result<void>(AddressSpace&)>& change);
-  void perform_works();
+  void perform_works(size_t most = SIZE_MAX);
   void leave_space(Process& process);
   void finish_fork(const Work& work);
   void finish_exec(const Work& work);
@@ -336,10 +336,10 @@ Result<void> TracingPartImpl::disarm() {
 // What has ended meanwhile needs no change. The last of several errors.
 Result<void> TracingPartImpl::change_all(const std::function<Result<void>(AddressSpace&)>& change) {
   Result<void> result;
-  std::set<pid_t> seen;
-  while (Process* process = tracer_->first_process_not_in(seen)) {
+  uint64_t seen = 0;
+  while (Process* process = tracer_->next_process(seen)) {
     pid_t pid = process->pid;
-    seen.insert(pid);
+    seen = process->serial;
     if (!process->space || !process->space->memory.is_open()) continue;
     std::shared_ptr<AddressSpace> space = process->space;
     auto changed = change(*space);
@@ -355,10 +355,10 @@ Result<void> TracingPartImpl::detach() {
   if (host_) host_->tell_ending();
   auto disarmed = disarm();
   resume_all();
-  std::set<pid_t> seen;
-  while (Process* process = tracer_->first_process_not_in(seen)) {
+  uint64_t seen = 0;
+  while (Process* process = tracer_->next_process(seen)) {
     pid_t pid = process->pid;
-    seen.insert(pid);
+    seen = process->serial;
     auto still = tracer_->keep_still({process}, options_.stop_patience_ms);
     process = tracer_->find_process(pid);
     if (still.ok() && process) tracer_->release(*process);
@@ -379,7 +379,8 @@ Result<std::vector<Event>> TracingPartImpl::poll(int timeout_ms) {
     ::poll(&wait, 1, timeout_ms);
   }
   tracer_->pump(busy || host_ ? 0 : timeout_ms);
-  perform_works();
+  // A busy program has always more: its are done, and the caller is heard again.
+  perform_works(works_.size());
   if (host_) host_->serve();
   tracer_->forget_ended_threads();
   return std::exchange(events_, {});
@@ -412,7 +413,7 @@ void TracingPartImpl::tell_armed(pid_t pid, Reports& reports) {
   }
 }
 
-void TracingPartImpl::process_forked(Thread& parent, Process& child, bool shares_memory) {
+void TracingPartImpl::process_forked(Thread& parent, Process& child, const ProcessStatus& status, bool shares_memory) {
   tell(nullptr, {.kind = Event::Kind::kProcessStarted, .pid = child.pid, .parent = parent.process->pid});
   for (auto& [id, guest] : arming_->clients()) {
     if (guest->follows.contains(parent.process->pid)) guest->follows.insert(child.pid);
@@ -438,7 +439,7 @@ void TracingPartImpl::process_forked(Thread& parent, Process& child, bool shares
   // now, since what we know of the parent may be gone when there is time for more.
   arming_->write_module_maps(*space);
   introduce_fork(*space, child.pid);
-  note_seccomp_filter(*space, child.pid);
+  note_seccomp_filter(*space, status);
   if (calls_->is_on()) calls_->write_traced(*space, child.stops_at_calls);
   ThreadRegisters registers;
   if (native_architecture().read_registers(parent.tid, registers).ok()) {
@@ -568,8 +569,8 @@ void TracingPartImpl::finish_new_code(const Work& work) {
   release_hold(work.tid);
 }
 
-void TracingPartImpl::perform_works() {
-  while (!works_.empty()) {
+void TracingPartImpl::perform_works(size_t most) {
+  for (; most > 0 && !works_.empty(); most--) {
     Work work = works_.front();
     works_.pop_front();
     switch (work.kind) {
@@ -611,14 +612,14 @@ void TracingPartImpl::leave_space(Process& process) {
   count_borrowers(*process.space);
 }
 
-void TracingPartImpl::thread_born(Thread& parent, Thread& thread) {
+void TracingPartImpl::thread_born(Thread& parent, Thread& thread, const ProcessStatus& status) {
   ThreadRegisters registers;
   if (native_architecture().read_registers(parent.tid, registers).ok()) {
     thread.parents_pointer = native_architecture().thread_pointer(registers);
   }
   // It inherits the filter of the thread that made it, which may be newer than our arming.
-  if (thread.process->space) note_seccomp_filter(*thread.process->space, thread.tid);
-  if (arming_->may_fault() && has_signal_actions(*thread.process, thread.tid)) {
+  if (thread.process->space) note_seccomp_filter(*thread.process->space, status);
+  if (arming_->may_fault() && should_learn_actions(*thread.process, status)) {
     hold_for({.kind = Work::kActions, .pid = thread.process->pid, .tid = thread.tid}, thread);
   }
   watch(ThreadChange::Kind::kThreadBorn, thread.process->pid, thread.tid);

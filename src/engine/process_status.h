@@ -1,0 +1,26 @@
+// /proc/PID/status of a process or thread (proc(5)), read once.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+namespace spile::engine {
+
+class ProcessStatus {
+ public:
+  static ProcessStatus read(pid_t tid);
+
+  // What it says under `name` ("Uid", "TracerPid", "Tgid", "State"); empty if there is no such process.
+  std::string field(std::string_view name) const;
+  // A seccomp filter or mode judges the thread's calls.
+  bool has_seccomp_filter() const;
+
+ private:
+  std::string text_;
+};
+
+inline std::string process_status(pid_t tid, std::string_view name) { return ProcessStatus::read(tid).field(name); }
+
+}  // namespace spile::engine
