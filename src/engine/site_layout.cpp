@@ -290,7 +290,7 @@ std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module
   std::set<Group*> spoilt = find_spoilt(groups, text);
   // Go's goroutines begin as if called by runtime.goexit, with the return address one byte, a nop, behind its entry.
   for (Group& group : groups) {
-    if (module.go && is_window(group) && machine.begins_with_short_nop(text.at(group.entry, 1))) spoilt.insert(&group);
+    if (module.go && is_window(group) && machine.is_goroutine_exit(text.at(group.entry, 8))) spoilt.insert(&group);
   }
   for (Group& group : groups) {
     auto reentry = around.reentries.upper_bound(group.plan.begin);

@@ -1,4 +1,4 @@
-# variants: counts values many attached
+# variants: counts values many inlines attached with_c
 # Go: entries are hit once for each call although stacks grow in between, returns once for each real return, whichever thread
 # the goroutine is on by then and wherever its stack has moved; panics and runtime.Goexit leave functions without one.
 from spiletest import *
@@ -63,6 +63,24 @@ elif VARIANT == "many":
         probe process.function("*").return { n += @entry(gettimeofday_ns()) != 0 }
         probe end { println(n > 10000 && @min(lengths) > 3) }""", "-c", f"{binary} 100", timeout=150).expect(status=0)
     expect(result.out, own + "1\n")
+elif VARIANT == "inlines":
+    # Inlined bodies begin with a nop that a jump may take; hardly any place is left to a breakpoint.
+    own = start(binary, 100).communicate()[0].decode()
+    result = spile("-v", "-e", 'global n probe process.function("*") { n++ } probe end { println(n > 10000) }', "-c", f"{binary} 100")
+    expect(result.expect(status=0).out, own + "1\n")
+    armed, sites, by_int3 = map(int, re.search(r"Armed (\d+) of (\d+) sites: (\d+) by int3", result.err).groups())
+    expect_true(armed == sites > 3000 and by_int3 < sites / 50, result.err)
+elif VARIANT == "with_c":
+    # Go calls C, C calls Go back, on goroutines' threads and on its own: the program says how often.
+    own = start(program("go_and_c")).communicate()[0].decode()
+    names = [line.split()[0] for line in own.splitlines()[1:]]
+    entries = ", ".join(f'process.function("{name}").call' for name in names)
+    returns = ", ".join(f'process.function("{name}").return' for name in names)
+    result = spile("-DMAXSKIPPED=0", "-e", f"""global e, r probe {entries} {{ e[ppfunc()]++ }} probe {returns} {{ r[ppfunc()]++ }}
+        probe end {{ foreach (f in e) printf("%s %d %d\\n", f, e[f], r[f]) }}""", "-c", program("go_and_c")).expect(status=0)
+    counts = {line.split()[0]: line.split()[1:] for line in result.out.splitlines()[len(own.splitlines()):]}
+    for name, calls in (line.split() for line in own.splitlines()[1:]):
+        expect(counts[name], [calls, calls], f"entries and returns of {name}\n{result}")
 else:
     process = start(binary, 40, 6)
     session = Session("-DMAXSKIPPED=0", "-e", f"""global e, r, late

@@ -200,8 +200,8 @@ class Architecture {
   // text: from the entry, with lookahead. read: of any memory, for jump tables.
   virtual FunctionFlow analyse_function(std::span<const uint8_t> text, Address entry, uint64_t size,
                                         const MemoryReader& read) const = 0;
-  // A nop of one byte.
-  virtual bool begins_with_short_nop(std::span<const uint8_t> function) const = 0;
+  // runtime.goexit of Go: a call between two nops of one byte (runtime/asm_amd64.s).
+  virtual bool is_goroutine_exit(std::span<const uint8_t> function) const = 0;
   // Tail jumps are none.
   virtual std::vector<FunctionExit> find_exits(std::span<const uint8_t> function) const = 0;
   // flow: of the same function.

@@ -51,8 +51,8 @@ class X86_64 final : public Architecture {
                                 const MemoryReader& read) const override {
     return x86_64::analyse_function(text, entry, size, read);
   }
-  bool begins_with_short_nop(std::span<const uint8_t> function) const override {
-    return !function.empty() && function[0] == 0x90;
+  bool is_goroutine_exit(std::span<const uint8_t> function) const override {
+    return function.size() >= 7 && function[0] == 0x90 && function[1] == 0xe8 && function[6] == 0x90;
   }
   std::vector<FunctionExit> find_exits(std::span<const uint8_t> function) const override {
     return x86_64::find_exits(function);
