@@ -23,6 +23,7 @@ namespace spile::engine {
 struct Process;
 
 inline constexpr const char* kNotArmed = "it is not armed yet";
+inline constexpr const char* kNobodysCalls = "no probe on system calls is for this program";
 inline constexpr size_t kMaxBoundaries = 10;
 
 // Whose handlers: this controller's own, or those of another one that it arms for (client.h).
@@ -136,7 +137,8 @@ struct AddressSpace {
   uint64_t trap_count = 0;
   int changing = 0;         // positive while it is being armed
   bool refused = false;     // arming it has failed
-  std::string calls_gap = kNotArmed;  // why ptrace has to tell of its system calls; empty: it has not
+  std::string calls_gap = kNotArmed;  // why ptrace has to tell of its system calls (kNobodysCalls: nobody has); empty: handlers do
+  bool calls_differ = false;  // its users are for different probes on system calls
   std::string call_refusal;  // why a system call instruction has no site; empty: all that are known have
 
   // What a forked child is copied with.

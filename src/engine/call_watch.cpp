@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "abi/arena.h"
 #include "abi/executable_memory.h"
 #include "engine/function_table.h"
+#include "engine/thread_identities.h"
 
 namespace spile::engine {
 namespace {
@@ -51,13 +53,20 @@ bool adds_code(const std::vector<Process*>& users) {
   for (const Process* process : users) {
     for (auto& [tid, thread] : process->threads) {
       ThreadRegisters registers;
-      if (!thread->in_call) continue;
+      if (!thread->in_call || thread->in_vfork) continue;
       if (thread->running || !machine.read_registers(tid, registers).ok()) return true;
       abi::Registers told = machine.script_registers(registers);
       if (abi::adds_executable_memory(told.site_id, told)) return true;
     }
   }
   return false;
+}
+
+// It may stand between what its handler has told of and the call itself.
+void note_handler(const AddressSpace& space, Thread& thread) {
+  ThreadRegisters registers;
+  if (thread.running || !native_architecture().read_registers(thread.tid, registers).ok()) return;
+  thread.may_be_told = space.in_code(native_architecture().pc(registers));
 }
 
 }  // namespace
@@ -117,11 +126,21 @@ std::vector<SiteRequest> CallWatch::requests_for(const AddressSpace& space, cons
   return requests;
 }
 
+bool CallWatch::probes_differ(const AddressSpace& space) const {
+  return std::any_of(space.users.begin(), space.users.end(), [&](const Process* process) {
+    return probes_of(process->pid) != probes_of(space.users.front()->pid);
+  });
+}
+
 // Why not all system calls of the processes pass sites; empty: they do.
-std::string CallWatch::gap(const AddressSpace& space, pid_t pid) const {
+std::string CallWatch::gap(const AddressSpace& space) const {
+  pid_t pid = space.users.front()->pid;
   auto map = MemoryMap::read(pid);
   if (!map.ok()) return map.error().message;
-  if (may_probe_ && !may_probe_(pid)) return "not all probes on system calls are for this program";
+  if (probes_differ(space)) return "another process, which other probes are for, runs in its memory";
+  CallProbes probes = probes_of(pid);
+  if (probes == CallProbes::kNone) return kNobodysCalls;
+  if (probes == CallProbes::kSome) return "not all probes on system calls are for this program";
   if (reads_imply_execution(pid)) return "whatever it reads, it may execute (READ_IMPLIES_EXEC)";
   for (const Mapping& mapping : map->all()) {
     if (!mapping.executable || mapping.path == "[vsyscall]" || space.in_code(Address(mapping.begin))) continue;
@@ -158,7 +177,8 @@ void CallWatch::settle(AddressSpace& space, std::vector<SiteOutcome>& outcomes) 
   pid_t pid = space.users.front()->pid;
   auto map = MemoryMap::read(pid);
   if (!map.ok() || map->all().empty()) return;  // it has ended
-  std::string found = gap(space, pid);
+  std::string found = gap(space);
+  space.calls_differ = probes_differ(space);
   if (found == space.calls_gap) return;
   if (auto changed = hand_over(space, std::move(found)); !changed.ok()) {
     Error error = std::move(changed).error().within(kMayBeMissed);
@@ -178,12 +198,16 @@ Result<void> CallWatch::hand_over(AddressSpace& space, std::string found) {
   if (space.users.empty()) return {};
   pid_t pid = space.users.front()->pid;
   // Nobody adds anything now; while they ran, somebody may have.
-  if (found.empty()) found = adds_code(space.users) ? "it makes memory executable" : gap(space, pid);
-  bool traced = !found.empty();
+  if (found.empty()) found = adds_code(space.users) ? "it makes memory executable" : gap(space);
+  bool traced = !found.empty(), concerns_nobody = found == kNobodysCalls;
   write_traced(space, traced);
-  for (Process* process : space.users) process->stops_at_calls = traced;
+  for (Process* process : space.users) {
+    process->stops_at_calls = traced && !concerns_nobody;
+    for (auto& [tid, thread] : process->threads) note_handler(space, *thread);
+  }
   tracer_.let_go(space.users);
   space.calls_gap = found;
+  if (concerns_nobody) return {};
   tell_({.kind = traced ? Event::Kind::kCallsTraced : Event::Kind::kCallsInProcess, .pid = pid, .message = std::move(found)});
   return {};
 }
@@ -192,6 +216,34 @@ void CallWatch::write_traced(const AddressSpace& space, bool traced) const {
   auto own = space.clients.find(kOwnClient);
   if (own == space.clients.end() || own->second.process_table.begin == Address()) return;
   (void)space.memory.write_value(own->second.process_table.begin + offsetof(abi::ProcessTable, calls_are_traced), uint32_t{traced});
+}
+
+void CallWatch::begin_child(AddressSpace& space, Process& child) const {
+  if (!is_on()) return;
+  CallProbes probes = probes_of(child.pid);
+  bool silent = space.calls_gap == kNobodysCalls;
+  if (probes == CallProbes::kNone) {
+    space.calls_gap = kNobodysCalls;
+  } else if (silent || (space.calls_gap.empty() && probes == CallProbes::kSome)) {
+    space.calls_gap = kNotArmed;
+  }
+  child.stops_at_calls = !space.calls_gap.empty() && space.calls_gap != kNobodysCalls;
+  write_traced(space, !space.calls_gap.empty());
+}
+
+// The handlers' record is older than their report of the call, which nothing keeps apart any more.
+bool CallWatch::told_by_handler(const AddressSpace& space, const Thread& thread, const abi::Registers& call) {
+  if (call.site_id == SYS_rt_sigreturn || call.site_id == SYS_exit || call.site_id == SYS_exit_group) return !thread.process->stops_at_calls;
+  auto own = space.clients.find(kOwnClient);
+  ThreadRegisters registers;
+  if (own == space.clients.end() || !native_architecture().read_registers(thread.tid, registers).ok()) return false;
+  auto slot = find_slot(space, own->second, native_architecture().thread_pointer(registers));
+  abi::PendingCall pending[abi::kPendingCalls];
+  std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(pending), sizeof pending);
+  if (!slot || !space.memory.read(*slot + offsetof(abi::ThreadSlot, calls), bytes).ok()) return false;
+  return std::any_of(std::begin(pending), std::end(pending), [&](const abi::PendingCall& each) {
+    return each.stack_pointer == call.rsp && each.number == call.site_id;
+  });
 }
 
 bool CallWatch::rings(pid_t tid) {

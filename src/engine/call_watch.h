@@ -19,9 +19,9 @@ namespace spile::engine {
 
 class CallWatch {
  public:
-  // may_probe: EngineOptions::may_probe_calls.
-  CallWatch(Tracer& tracer, uint64_t stop_patience_ms, std::function<bool(pid_t)> may_probe, std::function<void(Event)> tell)
-      : tracer_(tracer), patience_ms_(stop_patience_ms), may_probe_(std::move(may_probe)), tell_(std::move(tell)) {}
+  // probes: EngineOptions::call_probes.
+  CallWatch(Tracer& tracer, uint64_t stop_patience_ms, std::function<CallProbes(pid_t)> probes, std::function<void(Event)> tell)
+      : tracer_(tracer), patience_ms_(stop_patience_ms), probes_(std::move(probes)), tell_(std::move(tell)) {}
 
   void probe(const SystemCallHandlers& handlers) { handlers_ = handlers; }
   bool is_on() const { return handlers_.has_value(); }
@@ -37,8 +37,12 @@ class CallWatch {
   void settle(AddressSpace& space, std::vector<SiteOutcome>& outcomes);
   // Has ptrace tell of them from now on. A call that ptrace has told the begin of ends there too, and likewise for handlers.
   Result<void> trace(AddressSpace& space, std::string reason);
-  // Into the process table; for a child that has just been forked.
-  void write_traced(const AddressSpace& space, bool traced) const;
+  // A child that has just been forked, with memory of its own, has got its parent's handlers; perhaps they are not for it.
+  void begin_child(AddressSpace& space, Process& child) const;
+  // One that runs in the memory of others has come or gone; true: who tells of their calls is to be settled anew.
+  bool sharers_changed(const AddressSpace& space) const { return is_on() && probes_differ(space) != space.calls_differ; }
+  // Of a thread that Thread::may_be_told: whether its handler has told of the call that it is about to make.
+  static bool told_by_handler(const AddressSpace& space, const Thread& thread, const abi::Registers& call);
 
   // Whether the signal that the thread has stopped at is the doorbell.
   static bool rings(pid_t tid);
@@ -58,12 +62,15 @@ class CallWatch {
   using FileId = std::pair<uint64_t, uint64_t>;
 
   const Scan* scan_of(const Module& module) const;
-  std::string gap(const AddressSpace& space, pid_t pid) const;
+  CallProbes probes_of(pid_t pid) const { return probes_ ? probes_(pid) : CallProbes::kAll; }
+  bool probes_differ(const AddressSpace& space) const;
+  void write_traced(const AddressSpace& space, bool traced) const;
+  std::string gap(const AddressSpace& space) const;
   Result<void> hand_over(AddressSpace& space, std::string gap);
 
   Tracer& tracer_;
   uint64_t patience_ms_;
-  std::function<bool(pid_t)> may_probe_;
+  std::function<CallProbes(pid_t)> probes_;
   std::function<void(Event)> tell_;
   std::optional<SystemCallHandlers> handlers_;
   std::map<FileId, Scan> scanned_;  // by device and inode

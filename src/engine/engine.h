@@ -80,6 +80,9 @@ struct SystemCallHandlers {
   uint32_t enter_offset = 0, exit_offset = 0;  // exit 0: nobody wants to know of returns
 };
 
+// Of those that the handlers of probe_system_calls serve, and watch_threads.
+enum class CallProbes : uint8_t { kNone, kSome, kAll };
+
 // How a site was armed. ORDER MECHANISM (mechanism_name)
 enum class Mechanism : uint8_t {
   kJump,       // 5-byte jump over displaced instructions
@@ -199,8 +202,8 @@ struct EngineOptions {
   // Called from within the other functions, whenever such a thing happens. May be empty.
   ThreadWatcher watch_threads;
   bool watch_system_calls = false;  // not in a process that another engine traces
-  // Whether the handlers of probe_system_calls may run in this process. May be empty: yes.
-  std::function<bool(pid_t pid)> may_probe_calls;
+  // Which of the probes on system calls are for this process, for as long as it runs one program. May be empty: all.
+  std::function<CallProbes(pid_t pid)> call_probes;
   ModuleResolver resolve_module;     // may be empty
   ModuleDescriber describe_modules;  // may be empty
   uint64_t stop_patience_ms = 2000;  // for a thread that doesn't stop (uninterruptible sleep)

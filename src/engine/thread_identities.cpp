@@ -29,20 +29,11 @@ abi::ThreadIdentity identity_of(uint64_t thread_pointer, const KnownThread& thre
 
 // The slot of the thread pointer, which no living thread has, is in no handler.
 void leave_handler(const AddressSpace& space, const ClientSpace& client, uint64_t thread_pointer) {
-  uint64_t key = abi::thread_table_key(thread_pointer);
-  uint64_t index = abi::thread_table_index(thread_pointer);
-  constexpr int kMostProbes = 256;
-  for (int probe = 0; probe < kMostProbes; probe++, index = (index + 1) % abi::kThreadTableEntries) {
-    auto entry = space.memory.read_value<abi::ThreadTableEntry>(client.process_table.begin +
-                                                                static_cast<int64_t>(index * sizeof(abi::ThreadTableEntry)));
-    if (!entry.ok() || entry->thread_pointer == 0) return;
-    if (entry->thread_pointer != key) continue;
-    if (entry->slot_offset >= client.arena.size()) return;
-    Address busy = client.arena.begin + static_cast<int64_t>(entry->slot_offset + offsetof(abi::ThreadSlot, busy));
-    auto value = space.memory.read_value<uint32_t>(busy);
-    if (value.ok() && *value != 0) (void)space.memory.write_value(busy, uint32_t{0});
-    return;
-  }
+  auto slot = find_slot(space, client, thread_pointer);
+  if (!slot) return;
+  Address busy = *slot + offsetof(abi::ThreadSlot, busy);
+  auto value = space.memory.read_value<uint32_t>(busy);
+  if (value.ok() && *value != 0) (void)space.memory.write_value(busy, uint32_t{0});
 }
 
 void leave_handlers(const AddressSpace& space, uint64_t thread_pointer) {
@@ -55,6 +46,21 @@ void leave_handlers(const AddressSpace& space, uint64_t thread_pointer) {
 uint64_t borrowers_of(const AddressSpace& space) { return space.users.empty() ? 0 : space.users.size() - 1; }
 
 }  // namespace
+
+std::optional<Address> find_slot(const AddressSpace& space, const ClientSpace& client, uint64_t thread_pointer) {
+  uint64_t key = abi::thread_table_key(thread_pointer);
+  uint64_t index = abi::thread_table_index(thread_pointer);
+  constexpr int kMostProbes = 256;
+  for (int probe = 0; probe < kMostProbes; probe++, index = (index + 1) % abi::kThreadTableEntries) {
+    auto entry = space.memory.read_value<abi::ThreadTableEntry>(client.process_table.begin +
+                                                                static_cast<int64_t>(index * sizeof(abi::ThreadTableEntry)));
+    if (!entry.ok() || entry->thread_pointer == 0) return {};
+    if (entry->thread_pointer != key) continue;
+    if (entry->slot_offset >= client.arena.size()) return {};
+    return client.arena.begin + static_cast<int64_t>(entry->slot_offset);
+  }
+  return {};
+}
 
 Result<void> introduce_process(AddressSpace& space, const ClientSpace& client, pid_t pid) {
   space.identified = pid;

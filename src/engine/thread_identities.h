@@ -20,6 +20,9 @@ void introduce_thread(AddressSpace& space, Thread& thread);
 // need not wait for what it has locked.
 void bury_thread(const AddressSpace& space, pid_t tid);
 
+// The arena's slot of the thread with this thread pointer, where it is mapped in the space.
+std::optional<Address> find_slot(const AddressSpace& space, const ClientSpace& client, uint64_t thread_pointer);
+
 // The processes that run in this address space have become more, or fewer.
 void count_borrowers(const AddressSpace& space);
 

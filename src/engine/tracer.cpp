@@ -387,7 +387,7 @@ void Tracer::resume(Thread& thread) {
   } else {
     if (thread.kind == StopKind::kTrap) undo_stop_interruption(thread.tid);
     bool to_call = wishes_.system_calls && !thread.makes_our_calls && 
-                   (thread.process->stops_at_calls || thread.in_call || !thread.interrupted.empty() || thread.left_for != Address());
+                   (thread.process->stops_at_calls || thread.in_call || thread.may_be_told || !thread.interrupted.empty() || thread.left_for != Address());
     ptrace(to_call ? PTRACE_SYSCALL : PTRACE_CONT, thread.tid, 0, static_cast<long>(thread.signal));
   }
   thread.signal = 0;

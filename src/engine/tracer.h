@@ -63,6 +63,7 @@ struct Thread {
   std::vector<InterruptedCall> interrupted;  // the newest last
   Address left_call, left_for;   // it was moved from the first to the second for a signal's handler; 0: it was not
   bool call_is_told = false;     // likewise, and its return will be, both by a handler in the process
+  bool may_be_told = false;      // perhaps; it stood in a handler when somebody else began to tell
   bool introduced = false;       // thread_identities.h
   uint64_t parents_pointer = 0;  // the thread pointer of the thread that it was born of; 0 of those that were seized
   int holds = 0;              // not resumed while positive

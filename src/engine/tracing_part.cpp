@@ -37,7 +37,7 @@ namespace {
 // Something that a stop asks for and that needs more than the stopped thread's registers: done by poll, while a hold
 // keeps the thread.
 struct Work {
-  enum Kind { kExec, kFork, kLibraries, kNewCode, kActions, kResetAction } kind;
+  enum Kind { kExec, kFork, kLibraries, kNewCode, kActions, kResetAction, kSharers } kind;
   pid_t pid;  // of the process (kFork: of the child)
   pid_t tid;  // the held thread
   bool anew = false;  // kFork: its copy of what we put into its parent may be part of it
@@ -101,6 +101,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void finish_exec(const Work& work);
   void finish_libraries(const Work& work);
   void finish_new_code(const Work& work);
+  void finish_sharers(const Work& work);
   void finish_signal(const Work& work);
   void mend(Thread& thread, int signal);
   void release_hold(pid_t tid);
@@ -132,7 +133,7 @@ TracingPartImpl::~TracingPartImpl() {
 Result<void> TracingPartImpl::start() {
   TRY(tracer_, Tracer::create(*this, {.ends = static_cast<bool>(options_.watch_threads), .system_calls = options_.watch_system_calls}));
   auto tell_event = [this](const Client* client, Event event) { tell(client, std::move(event)); };
-  calls_ = std::make_unique<CallWatch>(*tracer_, options_.stop_patience_ms, options_.may_probe_calls,
+  calls_ = std::make_unique<CallWatch>(*tracer_, options_.stop_patience_ms, options_.call_probes,
                                        [this](Event event) { tell(own_, std::move(event)); });
   arming_ = std::make_unique<Arming>(*tracer_, *calls_, options_.stop_patience_ms, tell_event);
   own_ = &arming_->add_client();
@@ -425,6 +426,7 @@ void TracingPartImpl::process_forked(Thread& parent, Process& child, const Proce
     child.space = from;
     from->users.push_back(&child);
     count_borrowers(*from);
+    if (calls_->sharers_changed(*from)) hold_for({Work::kSharers, child.pid, child.pid}, *child.threads.at(child.pid));
     return;
   }
   auto memory = TargetMemory::open(child.pid);
@@ -440,7 +442,7 @@ void TracingPartImpl::process_forked(Thread& parent, Process& child, const Proce
   arming_->write_module_maps(*space);
   introduce_fork(*space, child.pid);
   note_seccomp_filter(*space, status);
-  if (calls_->is_on()) calls_->write_traced(*space, child.stops_at_calls);
+  calls_->begin_child(*space, child);
   ThreadRegisters registers;
   if (native_architecture().read_registers(parent.tid, registers).ok()) {
     resolve_pending_returns(*from, native_architecture().thread_pointer(registers), space->memory);
@@ -569,6 +571,15 @@ void TracingPartImpl::finish_new_code(const Work& work) {
   release_hold(work.tid);
 }
 
+void TracingPartImpl::finish_sharers(const Work& work) {
+  if (Process* process = tracer_->find_process(work.pid); process && process->space) {
+    std::shared_ptr<AddressSpace> space = process->space;
+    std::vector<SiteOutcome> none;
+    calls_->settle(*space, none);
+  }
+  if (work.tid != 0) release_hold(work.tid);
+}
+
 void TracingPartImpl::perform_works(size_t most) {
   for (; most > 0 && !works_.empty(); most--) {
     Work work = works_.front();
@@ -585,6 +596,9 @@ void TracingPartImpl::perform_works(size_t most) {
         break;
       case Work::kNewCode:
         finish_new_code(work);
+        break;
+      case Work::kSharers:
+        finish_sharers(work);
         break;
       case Work::kActions:
       case Work::kResetAction:
@@ -608,8 +622,10 @@ void TracingPartImpl::stranger_exited(pid_t pid, int status) {
 
 void TracingPartImpl::leave_space(Process& process) {
   if (!process.space) return;
-  std::erase(process.space->users, &process);
-  count_borrowers(*process.space);
+  AddressSpace& space = *process.space;
+  std::erase(space.users, &process);
+  count_borrowers(space);
+  if (!space.users.empty() && calls_->sharers_changed(space)) works_.push_back({Work::kSharers, space.users.front()->pid, 0});
 }
 
 void TracingPartImpl::thread_born(Thread& parent, Thread& thread, const ProcessStatus& status) {
@@ -703,13 +719,18 @@ bool TracingPartImpl::enter_call(Thread& thread, const ThreadChange& change) {
   const abi::Registers& call = change.registers;
   thread.call_number = call.site_id;
   thread.in_call = false;
+  bool may_be_told = std::exchange(thread.may_be_told, false);
   if (call.site_id == SYS_rt_sigreturn && thread.process->space) CallWatch::return_to_call(*thread.process->space, thread, call.rsp);
   if (std::exchange(thread.call_is_told, false)) return false;
   auto same = std::find_if(thread.interrupted.begin(), thread.interrupted.end(), [&](const InterruptedCall& each) {
     return each.stack_pointer == call.rsp && (each.number == call.site_id || call.site_id == SYS_restart_syscall);
   });
   thread.in_call = same != thread.interrupted.end() || thread.process->stops_at_calls;
-  if (same == thread.interrupted.end()) return thread.in_call;
+  if (same == thread.interrupted.end()) {
+    bool concerns = thread.process->space && thread.process->space->calls_gap != kNobodysCalls;
+    if (may_be_told && concerns) thread.in_call = !CallWatch::told_by_handler(*thread.process->space, thread, call);
+    return thread.in_call;
+  }
   thread.call_number = same->number;
   thread.interrupted.erase(same, thread.interrupted.end());
   return false;

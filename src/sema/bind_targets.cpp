@@ -453,13 +453,11 @@ bool is_system_call(const ResolvedPoint& point) {
          (point.kind == ProbeKind::kSystemCall || point.kind == ProbeKind::kSystemCallReturn);
 }
 
-// Handlers in the kernel have memory of their own; a child shares its parent's handlers, but is another process; and conditions
-// switch sites only where what they read is changed in the controller.
+// Handlers in the kernel have memory of their own.
 bool calls_fit_into_targets(const Elaboration& e) {
   for (const Draft& draft : e.drafts) {
     for (const ResolvedPoint& point : draft.points) {
-      if (point.domain == Domain::kKernel || (is_system_call(point) && point.process != 0)) return false;
-      if (point.domain == Domain::kTarget && draft.condition) return false;
+      if (point.domain == Domain::kKernel) return false;
     }
   }
   return true;

@@ -115,20 +115,27 @@ bool ProcessWatch::watches_system_calls() const {
   return false;
 }
 
-bool ProcessWatch::watches_all_calls_of(pid_t pid) const {
+bool ProcessWatch::is_for(const Point& point, pid_t pid, const std::string& program) {
+  return (point.process == 0 || point.process == pid) &&
+         (point.program.empty() || fnmatch(point.program.c_str(), program.c_str(), 0) == 0);
+}
+
+engine::CallProbes ProcessWatch::call_probes_of(pid_t pid) const {
   std::string program = program_of(pid);
-  return std::all_of(points_.begin(), points_.end(), [&](const Point& point) {
-    if (point.kind != ProbeKind::kSystemCall && point.kind != ProbeKind::kSystemCallReturn) return true;
-    return (point.process == 0 || point.process == pid) &&
-           (point.program.empty() || fnmatch(point.program.c_str(), program.c_str(), 0) == 0);
-  });
+  size_t of_calls = 0, concerned = 0;
+  for (const Point& point : points_) {
+    if (point.kind != ProbeKind::kSystemCall && point.kind != ProbeKind::kSystemCallReturn) continue;
+    of_calls++;
+    concerned += is_for(point, pid, program);
+  }
+  if (concerned == of_calls) return engine::CallProbes::kAll;
+  return concerned == 0 ? engine::CallProbes::kNone : engine::CallProbes::kSome;
 }
 
 void ProcessWatch::run(ProbeKind kind, const Known& known, const abi::Subject& subject) {
   for (const Point& point : points_) {
     if (!running_) return;
-    if (point.kind != kind || (point.process != 0 && point.process != subject.pid)) continue;
-    if (!point.program.empty() && fnmatch(point.program.c_str(), known.program.c_str(), 0) != 0) continue;
+    if (point.kind != kind || !is_for(point, static_cast<pid_t>(subject.pid), known.program)) continue;
     run_(point.probe, point.index, subject);
   }
 }

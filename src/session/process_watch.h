@@ -25,8 +25,8 @@ class ProcessWatch {
 
   bool watches_processes() const { return !points_.empty(); }
   bool watches_system_calls() const;
-  // Whether all probes on system calls are for what the process runs.
-  bool watches_all_calls_of(pid_t pid) const;
+  // Which probes on system calls are for what the process runs.
+  engine::CallProbes call_probes_of(pid_t pid) const;
 
   // Begins for what is there already: all processes that are traced, and their threads.
   void start(const std::vector<pid_t>& processes);
@@ -47,6 +47,7 @@ class ProcessWatch {
     std::set<pid_t> threads;  // beside the first
     std::map<pid_t, abi::Subject> callers;  // threads that made system calls
   };
+  static bool is_for(const Point& point, pid_t pid, const std::string& program);
   void add(pid_t pid);
   void end_threads(Known& known);
   void run(sema::ProbeKind kind, const Known& known, const abi::Subject& subject);

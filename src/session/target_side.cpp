@@ -28,7 +28,7 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
       if (change.kind != engine::ThreadChange::Kind::kExecuted) sampler->on_change(change);
     };
     engine_options.watch_system_calls = watch->watches_system_calls();
-    engine_options.may_probe_calls = [watch](pid_t pid) { return watch->watches_all_calls_of(pid); };
+    engine_options.call_probes = [watch](pid_t pid) { return watch->call_probes_of(pid); };
   }
   if (side->has_return_probes()) {
     engine_options.resolve_module = [side = side.get()](pid_t, const engine::Module& module) {

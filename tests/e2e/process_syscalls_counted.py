@@ -1,6 +1,6 @@
 # process.syscall by handlers in the process: the same calls and returns as ptrace sees, in threads and children, by code that the
 # program has made itself, while threads wait in calls for hours, and when they are cancelled there.
-# variants: shared static jit wait cancel killed signals library
+# variants: shared static jit wait cancel killed signals library pid
 from spiletest import *
 
 SCRIPT = r"""global calls, returns
@@ -53,6 +53,21 @@ elif VARIANT == "library":
     unknown, ours = counts(OURS, f"{program('syscalls')} library 300 {program('libsyscalls_unknown.so')}")
     expect(ours[110], (300, 300), f"{unknown}")
     expect_match(r"libsyscalls_unknown.so\+0x[0-9a-f]+ does is unclear", unknown.err)
+elif VARIANT == "pid":
+    # Of one process: its children copy its handlers, and those of vfork run in its memory meanwhile, beside its other threads.
+    target = start(program("syscalls"), "spawn", 30, stdin=subprocess.PIPE)
+    pid_script = f"global others probe process({target.pid}).syscall {{ others += pid() != {target.pid} }} " + SCRIPT % ((f"process({target.pid})",) * 2)
+    session = Session("-v", "-e", pid_script + ' probe end { printf("others %d\\n", others) }', "-x", target.pid)
+    wait_until(lambda: IN_PROCESS in session.read(session.err), 20, "arming")
+    target.stdin.write(b"\n")
+    target.stdin.flush()
+    calls = int(target.stdout.readline().split()[1])
+    result = session.wait().expect(status=0, out_match="^others 0$")
+    expect_match(f"^110 {calls} {calls}$", result.out, str(result))
+    # What no probe is for stops nowhere.
+    expect_true("not for this program" not in result.err, str(result))
+    _, path = counts(SCRIPT % (('process("/bin/true")',) * 2), "sh -c '/bin/true; :'")
+    expect((path[231], path.get(57), path.get(61)), ((1, 0), None, None), "calls of /bin/true")
 elif VARIANT == "wait":
     target = start(program("syscalls"), "wait", ready="ready", stdin=subprocess.PIPE)
     for _ in range(5):

@@ -4,6 +4,7 @@
 //   syscalls wait       "ready" with one thread waiting in read and one in poll; a byte on its input lets both go: "went 2"
 //   syscalls cancel N   N threads are cancelled while they wait in read; what they clean up is counted
 //   syscalls signals N  N calls that end with EINTR after a signal's handler, and N that are made again after one
+//   syscalls spawn N    after a byte on its input: two threads call getppid, while N children of each kind come and go; "calls C"
 //   syscalls library N PATH   N calls by that library, opened late
 //   syscalls getpid N   N calls of getpid, and the nanoseconds that one took
 #define _GNU_SOURCE
@@ -25,7 +26,7 @@
 extern char **environ;
 static long rounds;
 static int waited_for[2];
-static volatile int went, cleaned;
+static volatile int went, cleaned, done;
 
 static void *make_calls(void *unused) {
   char byte;
@@ -36,8 +37,8 @@ static void *make_calls(void *unused) {
   return NULL;
 }
 
-static void make_children(void) {
-  for (int i = 0; i < 10; i++) {
+static void make_children(int n) {
+  for (int i = 0; i < n; i++) {
     int status = -1;
     pid_t pid = fork();
     if (pid == 0) _exit(getppid() > 0 ? 7 : 8);
@@ -49,6 +50,11 @@ static void make_children(void) {
     if (posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, environ)) abort();
     if (waitpid(pid, &status, 0) != pid || status != 0) abort();
   }
+}
+
+static void *call_until_done(void *calls) {
+  for (; !done; ++*(long *)calls) syscall(SYS_getppid);
+  return NULL;
 }
 
 static void call_by_own_code(long n) {
@@ -123,7 +129,7 @@ int main(int argc, char **argv) {
     rounds = n;
     for (int i = 0; i < 8; i++) pthread_create(&threads[i], NULL, make_calls, NULL);
     for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
-    make_children();
+    make_children(10);
   } else if (!strcmp(what, "jit")) {
     call_by_own_code(n);
   } else if (!strcmp(what, "wait")) {
@@ -146,6 +152,15 @@ int main(int argc, char **argv) {
       if (result != PTHREAD_CANCELED) return 3;
     }
     printf("cleaned %d\n", cleaned);
+  } else if (!strcmp(what, "spawn")) {
+    long calls[2] = {0, 0};
+    char byte;
+    if (read(0, &byte, 1) != 1) return 2;
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, call_until_done, &calls[i]);
+    make_children(n);
+    done = 1;
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    printf("calls %ld\n", calls[0] + calls[1]);
   } else if (!strcmp(what, "signals")) {
     be_interrupted(n);
 #ifndef WITHOUT_LIBRARIES
