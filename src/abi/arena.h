@@ -95,9 +95,9 @@ struct PendingCall {
   uint64_t number;
 };
 inline constexpr uint32_t kPendingCalls = 4;
-// A load from here, in the kernel's half, never succeeds: the handler of a call that makes memory executable stops so for
-// the controller.
-inline constexpr uint64_t kCodeDoorbell = 0xffff'8000'0000'c0de;
+// The handler of a call of watched_calls.h stops so for the controller: by a load from the address of the call's Registers plus
+// this, which is in the kernel's half and never succeeds.
+inline constexpr uint64_t kCallBell = 0xffff'8000'0000'0000;
 
 // Written by the owning thread, read by the controller; owner also by the controller, when the owner has died.
 struct ThreadSlot {

@@ -38,6 +38,8 @@ void AddressSpace::inherit(const AddressSpace& parent) {
   trap_count = parent.trap_count;
   refused = parent.refused;
   calls_gap = parent.calls_gap;
+  call_restriction = parent.call_restriction;
+  restriction_sought = parent.restriction_sought;
   call_refusal = parent.call_refusal;
 }
 

@@ -139,6 +139,8 @@ struct AddressSpace {
   bool refused = false;     // arming it has failed
   std::string calls_gap = kNotArmed;  // why ptrace has to tell of its system calls (kNobodysCalls: nobody has); empty: handlers do
   bool calls_differ = false;  // its users are for different probes on system calls
+  std::string call_restriction;  // why no system call may have a site (call_restriction.h); empty: they may, as far as is known
+  bool restriction_sought = false;
   std::string call_refusal;  // why a system call instruction has no site; empty: all that are known have
 
   // What a forked child is copied with.

@@ -392,6 +392,8 @@ Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& lo
     std::vector<SiteUse> fresh;
     for (; done < wanted->second.size(); done++) {
       RequestList list = wanted->second[done];
+      bool calls = !list->empty() && list->front().kind == abi::SiteKind::kSystemCall;
+      if (calls && !space.call_restriction.empty()) continue;
       for (const SiteRequest& request : *list) {
         if (request.goroutine_list != FileAddress()) module.goroutines = Address(request.goroutine_list.value + module.bias);
       }
@@ -481,6 +483,7 @@ Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
   if (ours.probes_calls) {
     if (auto vdso = CallWatch::find_vdso(map, space.memory)) present.push_back(std::move(*vdso));
   }
+  if (ours.probes_calls) TRY_DO(calls_.seek_restriction(space));
   refresh_modules(space, pid, std::move(present));
   for (auto& [path, loaded] : space.modules) {
     if (ours.probes_calls) TRY_DO(add_requests(ours, calls_.requests_for(space, loaded.module)));
@@ -583,9 +586,25 @@ Result<void> Arming::drop_client(AddressSpace& space, Client& client) {
 // Sites that serve the client, all or only those not called in turn, are built anew for the others that they serve.
 Result<void> Arming::rebuild_without(AddressSpace& space, Client& client, bool in_turn) {
   auto goes = [&](SiteUse use) { return space.client_of(use) == client.id && (in_turn || !space.request(use).in_turn); };
+  return rebuild_without(space, goes, in_turn ? &space.clients.at(client.id) : nullptr, client.id);
+}
+
+Result<void> Arming::leave_calls(AddressSpace& space, pid_t sparing) {
+  if (space.users.empty()) return {};
+  space.changing++;
+  auto is_call = [&](SiteUse use) { return space.request(use).kind == abi::SiteKind::kSystemCall; };
+  auto left = rebuild_without(space, is_call, nullptr, ~kOwnClient);
+  if (left.ok() && !space.users.empty()) left = drain_calls(tracer_, space, sparing, patience_ms_);
+  space.changing--;
+  return left;
+}
+
+// without: this client's regions are about to go.
+Result<void> Arming::rebuild_without(AddressSpace& space, const std::function<bool(SiteUse)>& goes, const ClientSpace* region_of,
+                                     ClientId without) {
   pid_t pid = space.users.front()->pid;
   std::map<const Module*, std::vector<PatchedSite>> by_module;
-  for (PatchedSite& site : find_sites(space, goes, in_turn ? &space.clients.at(client.id) : nullptr)) {
+  for (PatchedSite& site : find_sites(space, goes, region_of)) {
     if (const Module* module = module_at(space, site.begin)) by_module[module].push_back(std::move(site));
   }
   Work work;
@@ -598,7 +617,7 @@ Result<void> Arming::rebuild_without(AddressSpace& space, Client& client, bool i
       }
     }
     std::vector<SiteUse> staying(others.begin(), others.end());
-    auto built = staying.empty() ? Result<void>() : build(space, pid, *module, staying, staying.size(), leaving, work, client.id);
+    auto built = staying.empty() ? Result<void>() : build(space, pid, *module, staying, staying.size(), leaving, work, without);
     if (staying.empty()) work.change.leaving.insert(work.change.leaving.end(), leaving.begin(), leaving.end());
     if (!built.ok()) result = std::move(built).error();
   }

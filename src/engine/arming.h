@@ -46,6 +46,8 @@ class Arming {
   bool lacks_sites(const AddressSpace& space) const;
   // Arms what is not yet armed there. reports: added to.
   Result<void> arm_space(AddressSpace& space, Reports& reports);
+  // Takes the sites of system calls out of a space that has got a restriction. sparing: a thread that stands before one.
+  Result<void> leave_calls(AddressSpace& space, pid_t sparing);
   // Takes one client's sites out of a space where others stay, and unmaps what it has there.
   Result<void> drop_client(AddressSpace& space, Client& client);
 
@@ -77,6 +79,8 @@ class Arming {
   Result<void> learn_actions(AddressSpace& space);
   Result<void> guard(AddressSpace& space, const Module& module, BuiltSites& built);
   Result<void> rebuild_without(AddressSpace& space, Client& client, bool in_turn);
+  Result<void> rebuild_without(AddressSpace& space, const std::function<bool(SiteUse)>& goes, const ClientSpace* region_of,
+                               ClientId without);
   Result<void> apply(AddressSpace& space, Work& work);
   std::pair<Result<void>, std::set<Address>> apply_portion(AddressSpace& space, SiteChange change, Work& work);
 

@@ -11,7 +11,8 @@
 #include <fstream>
 
 #include "abi/arena.h"
-#include "abi/executable_memory.h"
+#include "abi/watched_calls.h"
+#include "engine/call_restriction.h"
 #include "engine/function_table.h"
 #include "engine/thread_identities.h"
 
@@ -141,6 +142,7 @@ std::string CallWatch::gap(const AddressSpace& space) const {
   CallProbes probes = probes_of(pid);
   if (probes == CallProbes::kNone) return kNobodysCalls;
   if (probes == CallProbes::kSome) return "not all probes on system calls are for this program";
+  if (!space.call_restriction.empty()) return space.call_restriction;
   if (reads_imply_execution(pid)) return "whatever it reads, it may execute (READ_IMPLIES_EXEC)";
   for (const Mapping& mapping : map->all()) {
     if (!mapping.executable || mapping.path == "[vsyscall]" || space.in_code(Address(mapping.begin))) continue;
@@ -242,13 +244,37 @@ bool CallWatch::told_by_handler(const AddressSpace& space, const Thread& thread,
   std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(pending), sizeof pending);
   if (!slot || !space.memory.read(*slot + offsetof(abi::ThreadSlot, calls), bytes).ok()) return false;
   return std::any_of(std::begin(pending), std::end(pending), [&](const abi::PendingCall& each) {
-    return each.stack_pointer == call.rsp && each.number == call.site_id;
+    return each.stack_pointer == call.rsp && (each.number == call.site_id || call.site_id == SYS_restart_syscall);
   });
 }
 
-bool CallWatch::rings(pid_t tid) {
+std::optional<Address> CallWatch::rings(pid_t tid) {
   siginfo_t info;
-  return ptrace(PTRACE_GETSIGINFO, tid, 0, &info) == 0 && reinterpret_cast<uint64_t>(info.si_addr) == abi::kCodeDoorbell;
+  if (ptrace(PTRACE_GETSIGINFO, tid, 0, &info) != 0) return {};
+  auto at = reinterpret_cast<uint64_t>(info.si_addr);
+  return at > abi::kCallBell ? std::optional(Address(at - abi::kCallBell)) : std::nullopt;
+}
+
+// A handler of the script may load from anywhere, too.
+std::optional<abi::Registers> CallWatch::read_call(const AddressSpace& space, Address registers) {
+  auto call = space.memory.read_value<abi::Registers>(registers);
+  if (!call.ok()) return {};
+  call->site_id = call->rax;
+  bool watched = abi::adds_executable_memory(call->rax, *call) || abi::may_judge_places(call->rax, *call);
+  return watched ? std::optional(*call) : std::nullopt;
+}
+
+Result<void> CallWatch::seek_restriction(AddressSpace& space) {
+  if (space.restriction_sought || !space.call_restriction.empty() || space.users.empty()) return {};
+  TRY_DO(tracer_.keep_still(space.users, patience_ms_));
+  for (Process* process : space.users) {
+    for (auto& [tid, thread] : process->threads) {
+      if (space.call_restriction.empty()) space.call_restriction = call_restriction(tid);
+    }
+  }
+  space.restriction_sought = true;
+  tracer_.let_go(space.users);
+  return {};
 }
 
 // pthread_cancel is a signal whose handler looks where the thread is, or unwinds its stack from there: glibc's is the first

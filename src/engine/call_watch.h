@@ -3,7 +3,7 @@
 // are known. So a process's calls are first told by ptrace, which sees every one, and by the sites as soon as, and as long as,
 // everything executable in it has been looked through: libraries that appear are, when the dynamic linker says that they are
 // there; what the program makes executable by itself can't be. The handler of a call that does that stops for us
-// (abi::kCodeDoorbell) before it is carried out.
+// (abi::kCallBell) before it is carried out, and so does one after which it matters where calls come from (call_restriction.h).
 //
 // An instruction hidden in the bytes of another one is not seen. Calls of the 32-bit kind leave the process to ptrace where a
 // function is known to make them.
@@ -32,6 +32,9 @@ class CallWatch {
   // Sites for the module's system calls; empty if they have been asked for before. Of the first process that maps it.
   std::vector<SiteRequest> requests_for(const AddressSpace& space, const Module& module);
 
+  // Before something is armed in the space for the first time: AddressSpace::call_restriction.
+  Result<void> seek_restriction(AddressSpace& space);
+
   // After something has been armed in the space, or that has failed: decides who tells of its system calls. Takes the
   // outcomes for their sites out of the report.
   void settle(AddressSpace& space, std::vector<SiteOutcome>& outcomes);
@@ -44,8 +47,11 @@ class CallWatch {
   // Of a thread that Thread::may_be_told: whether its handler has told of the call that it is about to make.
   static bool told_by_handler(const AddressSpace& space, const Thread& thread, const abi::Registers& call);
 
-  // Whether the signal that the thread has stopped at is the doorbell.
-  static bool rings(pid_t tid);
+  // Where the registers are with which the thread is about to make a call of abi/watched_calls.h, if the signal that it has
+  // stopped at is the bell.
+  static std::optional<Address> rings(pid_t tid);
+  // site_id is the number; nothing if there are none.
+  static std::optional<abi::Registers> read_call(const AddressSpace& space, Address registers);
   static bool is_cancellation(int signal);
   // Moves a thread that is cancelled in a call to the call's own instruction, until the signal's handler returns.
   static void leave_call(const AddressSpace& space, Thread& thread);

@@ -10,24 +10,21 @@
 
 #include <utility>
 
+#include "engine/call_restriction.h"
 #include "engine/memory_map.h"
 
 namespace spile::engine {
-namespace {
 
-// A filter that has been inherited from whoever started both lets pass what it lets us do ourselves.
-bool is_filtered_as_we_are(pid_t tid) {
-  std::string filters = process_status(tid, "Seccomp_filters");
-  return !filters.empty() && filters == process_status(getpid(), "Seccomp_filters");
-}
-
-}  // namespace
 
 Result<RemoteCalls> RemoteCalls::begin(Tracer& tracer, Thread& thread, const SystemCallText& text,
                                        const TargetMemory& memory) {
   TRY_DO(tracer.settle(thread));
   RemoteCalls calls(tracer, thread, text, memory);
   TRY_DO(calls.suspend_seccomp());
+  if (is_dispatched(thread.tid, memory, text.call)) {
+    return Error{fmt::format("thread {} gets a signal for each system call where it stands now (PR_SET_SYSCALL_USER_DISPATCH), also for "
+                             "those made on our behalf", thread.tid), "try again"};
+  }
   TRY_DO(native_architecture().read_registers(thread.tid, calls.saved_));
   if (ptrace(PTRACE_GETSIGMASK, thread.tid, sizeof calls.saved_mask_, &calls.saved_mask_) != 0) {
     return Error::from_errno("read a thread's signal mask", errno);
@@ -64,6 +61,7 @@ Result<void> RemoteCalls::suspend_seccomp() {
   std::string mode = process_status(thread_->tid, "Seccomp");
   if (mode.empty() || mode == "0") return {};
   seccomp_suspended_ = ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, tracer_->options() | PTRACE_O_SUSPEND_SECCOMP) == 0;
+  // A filter that has been inherited from whoever started both lets pass what it lets us do ourselves.
   if (seccomp_suspended_ || (mode == "2" && is_filtered_as_we_are(thread_->tid))) return {};
   return Error{fmt::format("thread {} runs under a seccomp filter, which may kill it for a system call made on our behalf",
                            thread_->tid),

@@ -88,11 +88,11 @@ bool step_out(Tracer& tracer, AddressSpace& space, Thread& thread) {
   return outside || thread.gone;
 }
 
-void step_out_of_stop(Tracer& tracer, AddressSpace& space) {
+void step_out_of_stop(Tracer& tracer, AddressSpace& space, pid_t sparing) {
   std::vector<Thread*> stopped;
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) {
-      if (!thread->running && (thread->kind == StopKind::kGroupStop || thread->holds > 0)) stopped.push_back(thread.get());
+      if (tid != sparing && !thread->running && (thread->kind == StopKind::kGroupStop || thread->holds > 0)) stopped.push_back(thread.get());
     }
   }
   for (Thread* thread : stopped) (void)step_out(tracer, space, *thread);

@@ -19,8 +19,8 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
 std::set<pid_t> leave_landings(AddressSpace& space, std::span<const PatchedSite> sites, const std::set<pid_t>* only = nullptr);
 
 // A process that job control has stopped does not run out of our code by itself, nor does a thread that somebody holds:
-// such threads are led out one instruction at a time, and stand still again afterwards.
-void step_out_of_stop(Tracer& tracer, AddressSpace& space);
+// such threads are led out one instruction at a time, and stand still again afterwards. All but `sparing`.
+void step_out_of_stop(Tracer& tracer, AddressSpace& space, pid_t sparing = 0);
 // The same for one thread, which stands still. True if it is outside.
 bool step_out(Tracer& tracer, AddressSpace& space, Thread& thread);
 // Of a thread that can't be stopped now, as it is in the kernel: it is going to continue in our code.

@@ -156,16 +156,27 @@ Result<ChangeOutcome> apply_change(Tracer& tracer, AddressSpace& space, SiteChan
 
 namespace {
 
+// It has made its call, but for those that the kernel makes again.
+bool is_behind_call(const AddressSpace& space, Address pc) {
+  return std::any_of(space.retired.begin(), space.retired.end(),
+                     [&](const PatchedSite& site) { return pc == site.waiting_place() && site.call != 0; });
+}
+
+struct LeadOut {
+  std::optional<ClientId> returns;  // those of this client get their real addresses
+  pid_t sparing = 0;                // stays where it is
+};
+
 // Leaves them standing still.
-Result<void> lead_out(Tracer& tracer, AddressSpace& space, ClientId client, uint64_t patience_ms) {
+Result<void> lead_out(Tracer& tracer, AddressSpace& space, const LeadOut& wanted, uint64_t patience_ms) {
   // A thread that has been seen outside does not come back to what nothing leads to.
   constexpr int kPatientTries = 3;
-  std::set<pid_t> outside;
+  std::set<pid_t> outside = {wanted.sparing};
   int tries = 0;
   TRY_DO(tracer.keep_still(space.users, patience_ms));
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
   for (std::chrono::milliseconds run(1);; run = std::min(2 * run, std::chrono::milliseconds(64))) {
-    resolve_pending_returns(space, client);
+    if (wanted.returns) resolve_pending_returns(space, *wanted.returns);
     // Where handlers run most of the time, none is met outside by chance.
     bool lead = ++tries > kPatientTries;
     bool all = true;
@@ -177,8 +188,9 @@ Result<void> lead_out(Tracer& tracer, AddressSpace& space, ClientId client, uint
         if (thread->running) {
           inside = in_code_while_blocked(space, process->pid, tid);
         } else {
-          move_program_counters(space, *thread, [&](Address pc, bool) -> std::optional<Address> {
+          move_program_counters(space, *thread, [&](Address pc, bool restarting) -> std::optional<Address> {
             if (!space.in_code(pc)) return {};
+            if (!wanted.returns && !restarting && is_behind_call(space, pc)) return {};
             auto moved = out_of_retired(space, pc);
             if (!moved || space.in_code(*moved)) inside = true;
             return moved;
@@ -193,7 +205,7 @@ Result<void> lead_out(Tracer& tracer, AddressSpace& space, ClientId client, uint
     for (Thread* thread : leading) {
       if (step_out(tracer, space, *thread)) outside.insert(thread->tid);
     }
-    step_out_of_stop(tracer, space);
+    step_out_of_stop(tracer, space, wanted.sparing);
     bool late = Tracer::Clock::now() > deadline;
     tracer.let_go(space.users);
     if (late) return Error{"a thread does not leave our code: handlers stay mapped, and are not called", "is the process stopped (SIGSTOP)?"};
@@ -210,13 +222,19 @@ Result<void> lead_out(Tracer& tracer, AddressSpace& space, ClientId client, uint
 }  // namespace
 
 Result<void> drain_client(Tracer& tracer, AddressSpace& space, ClientId client, uint64_t patience_ms) {
-  TRY_DO(lead_out(tracer, space, client, patience_ms));
+  TRY_DO(lead_out(tracer, space, {.returns = client}, patience_ms));
+  tracer.let_go(space.users);
+  return {};
+}
+
+Result<void> drain_calls(Tracer& tracer, AddressSpace& space, pid_t sparing, uint64_t patience_ms) {
+  TRY_DO(lead_out(tracer, space, {.returns = {}, .sparing = sparing}, patience_ms));
   tracer.let_go(space.users);
   return {};
 }
 
 Result<void> remove_client(Tracer& tracer, AddressSpace& space, ClientId client, uint64_t patience_ms) {
-  TRY_DO(lead_out(tracer, space, client, patience_ms));
+  TRY_DO(lead_out(tracer, space, {.returns = client}, patience_ms));
   if (space.users.empty()) return {};
   if (auto mine = space.clients.find(client); mine != space.clients.end()) {
     std::erase_if(space.retired, [&](const PatchedSite& site) { return lies_in(site, &mine->second); });

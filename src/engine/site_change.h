@@ -31,6 +31,8 @@ struct ChangeOutcome {
 };
 Result<ChangeOutcome> apply_change(Tracer& tracer, AddressSpace& space, SiteChange change, uint64_t patience_ms);
 
+// Sites of system calls have left: waits until no thread can make a call in their trampolines; but `sparing`. Likewise.
+Result<void> drain_calls(Tracer& tracer, AddressSpace& space, pid_t sparing, uint64_t patience_ms);
 // Waits until no thread can come to handlers of the client that no site calls any more, nor to its pending returns, which get
 // their real addresses. At most patience_ms, letting threads run meanwhile; an error says that its handlers stay mapped.
 Result<void> drain_client(Tracer& tracer, AddressSpace& space, ClientId client, uint64_t patience_ms);

@@ -11,6 +11,7 @@
 
 #include "abi/arena.h"
 #include "engine/breakpoints.h"
+#include "engine/call_restriction.h"
 #include "engine/descriptor_channel.h"
 #include "engine/memory_map.h"
 #include "engine/thread_identities.h"
@@ -140,11 +141,11 @@ void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status)
 }
 
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
-  // Rather one that no filter judges: its calls are sure to do no harm.
+  // Rather one whose calls nothing judges: they are sure to do no harm.
   for (bool filtered : {false, true}) {
     for (Process* process : space.users) {
       for (auto& [tid, thread] : process->threads) {
-        if (thread->running || !can_serve(*thread) || has_seccomp_filter(tid) != filtered) continue;
+        if (thread->running || !can_serve(*thread) || (has_seccomp_filter(tid) || has_dispatch(tid)) != filtered) continue;
         tracer.hold(*thread);
         return thread.get();
       }

@@ -79,6 +79,7 @@ struct Process {
   SignalActions actions;
   int keep_still = 0;  // its threads are not resumed while positive
   bool stops_at_calls = true;  // with TraceWishes::system_calls
+  std::string judged;          // why its calls, and those of what it executes, must not have sites; empty: they may
 };
 
 // Of every traced thread.

@@ -19,8 +19,10 @@
 #include <tuple>
 
 #include "abi/arena.h"
+#include "abi/watched_calls.h"
 #include "engine/address_space.h"
 #include "engine/arming.h"
+#include "engine/call_restriction.h"
 #include "engine/call_watch.h"
 #include "engine/guest_host.h"
 #include "engine/launcher.h"
@@ -37,11 +39,13 @@ namespace {
 // Something that a stop asks for and that needs more than the stopped thread's registers: done by poll, while a hold
 // keeps the thread.
 struct Work {
-  enum Kind { kExec, kFork, kLibraries, kNewCode, kActions, kResetAction, kSharers } kind;
+  enum Kind { kExec, kFork, kLibraries, kWatchedCall, kActions, kResetAction, kSharers } kind;
   pid_t pid;  // of the process (kFork: of the child)
   pid_t tid;  // the held thread
   bool anew = false;  // kFork: its copy of what we put into its parent may be part of it
   int signal = 0;     // kResetAction
+  abi::Registers call{};   // kWatchedCall
+  bool at_call = false;    // kWatchedCall: it stands at the call itself rather than in its handler
 };
 
 class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
@@ -100,7 +104,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void finish_fork(const Work& work);
   void finish_exec(const Work& work);
   void finish_libraries(const Work& work);
-  void finish_new_code(const Work& work);
+  void finish_watched_call(const Work& work);
   void finish_sharers(const Work& work);
   void finish_signal(const Work& work);
   void mend(Thread& thread, int signal);
@@ -437,6 +441,7 @@ void TracingPartImpl::process_forked(Thread& parent, Process& child, const Proce
   space->inherit(*from);
   child.space = space;
   child.actions = parent.process->actions;
+  child.judged = parent.process->judged;
   // Its table of thread slots is empty, so nobody but us can finish the calls that its parent had pending; and we only
   // now, since what we know of the parent may be gone when there is time for more.
   arming_->write_module_maps(*space);
@@ -485,6 +490,7 @@ void TracingPartImpl::process_executed(Process& process) {
   survivor.introduced = false;
   if (ours || told_by_handler) survivor.in_call = told_by_handler && !ours;
   process.actions = {};
+  process.space->call_restriction = process.judged;
   survivor.parents_pointer = 0;
   survivor.interrupted.clear();
   survivor.left_for = Address();
@@ -559,13 +565,24 @@ void TracingPartImpl::mend(Thread& thread, int signal) {
   if (!mended.ok() && !arming_->has_ended(pid)) arming_->note_trouble(pid, mended.error());
 }
 
-// The thread stands in the handler of the call that makes memory executable.
-void TracingPartImpl::finish_new_code(const Work& work) {
+// The thread stands before a call that makes memory executable, or after which it matters where calls come from.
+void TracingPartImpl::finish_watched_call(const Work& work) {
   Process* process = tracer_->find_process(work.pid);
-  if (process && process->space && !process->stops_at_calls) {
+  if (process && process->space) {
     std::shared_ptr<AddressSpace> space = process->space;
-    auto changed = calls_->trace(*space, "it makes memory executable");
-    if (Thread* thread = tracer_->find_thread(work.tid)) thread->call_is_told = true;
+    bool in_process = space->calls_gap.empty();
+    std::string restriction = call_restriction_by(space->memory, work.call);
+    Result<void> changed;
+    if (!restriction.empty()) {
+      bool for_good = abi::added_filter(work.call.site_id, work.call) != 0;  // also for what it executes
+      for (Process* user : space->users) user->judged = for_good ? restriction : user->judged;
+      space->call_restriction = restriction;
+    }
+    if (in_process && (!restriction.empty() || abi::adds_executable_memory(work.call.site_id, work.call))) {
+      changed = calls_->trace(*space, restriction.empty() ? "it makes memory executable" : restriction);
+      if (Thread* thread = tracer_->find_thread(work.tid)) thread->call_is_told = true;
+    }
+    if (changed.ok() && !restriction.empty()) changed = arming_->leave_calls(*space, work.at_call ? 0 : work.tid);
     if (!changed.ok() && !arming_->has_ended(work.pid)) arming_->note_trouble(work.pid, changed.error(), own_);
   }
   release_hold(work.tid);
@@ -594,8 +611,8 @@ void TracingPartImpl::perform_works(size_t most) {
       case Work::kLibraries:
         finish_libraries(work);
         break;
-      case Work::kNewCode:
-        finish_new_code(work);
+      case Work::kWatchedCall:
+        finish_watched_call(work);
         break;
       case Work::kSharers:
         finish_sharers(work);
@@ -680,10 +697,11 @@ void TracingPartImpl::signal_arrived(Thread& thread) {
   AddressSpace* space = thread.process->space.get();
   if (!space || !space->has_code()) return;
   if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
-    bool rings = calls_->is_on() && CallWatch::rings(thread.tid);
+    auto registers = calls_->is_on() ? CallWatch::rings(thread.tid) : std::nullopt;
     if (!redirect_fault(thread)) return;
     signal_is_ours(thread);
-    if (rings) hold_for({Work::kNewCode, thread.process->pid, thread.tid}, thread);
+    auto call = registers ? CallWatch::read_call(*space, *registers) : std::nullopt;
+    if (call) hold_for({.kind = Work::kWatchedCall, .pid = thread.process->pid, .tid = thread.tid, .call = *call}, thread);
   } else if (calls_->is_on() && CallWatch::is_cancellation(thread.signal)) {
     CallWatch::leave_call(*space, thread);
   } else if (thread.signal == SIGTRAP) {
@@ -709,7 +727,12 @@ void TracingPartImpl::system_call_stopped(Thread& thread) {
   if (space && !CallWatch::is_program_call(*space, machine.pc(registers))) return;  // a handler asks who runs
   ThreadChange change{.kind = ThreadChange::Kind::kSystemCall, .pid = thread.process->pid, .tid = thread.tid};
   change.registers = machine.script_registers(registers);
-  bool told = machine.enters_system_call(thread.tid) ? enter_call(thread, change) : leave_call(thread, registers, change);
+  bool enters = machine.enters_system_call(thread.tid);
+  bool restricts = enters && abi::may_judge_places(change.registers.site_id, change.registers);
+  if (restricts && space && space->is_mapped() && space->call_restriction.empty()) {  // of code without a site
+    hold_for({.kind = Work::kWatchedCall, .pid = change.pid, .tid = change.tid, .call = change.registers, .at_call = true}, thread);
+  }
+  bool told = enters ? enter_call(thread, change) : leave_call(thread, registers, change);
   if (told) options_.watch_threads(change);
 }
 
@@ -728,8 +751,11 @@ bool TracingPartImpl::enter_call(Thread& thread, const ThreadChange& change) {
   thread.in_call = same != thread.interrupted.end() || thread.process->stops_at_calls;
   if (same == thread.interrupted.end()) {
     bool concerns = thread.process->space && thread.process->space->calls_gap != kNobodysCalls;
-    if (may_be_told && concerns) thread.in_call = !CallWatch::told_by_handler(*thread.process->space, thread, call);
-    return thread.in_call;
+    bool told = may_be_told && concerns && CallWatch::told_by_handler(*thread.process->space, thread, call);
+    if (!may_be_told || !concerns) return thread.in_call;
+    // Where its site has gone meanwhile, no handler tells of its return.
+    thread.in_call = !told || !thread.process->space->in_code(Address(call.rip));
+    return !told;
   }
   thread.call_number = same->number;
   thread.interrupted.erase(same, thread.interrupted.end());

@@ -3,10 +3,10 @@
 // rt_sigreturn). It is found again by the stack pointer, which tells apart a call, the calls of a signal handler that interrupts
 // it, and a new thread, which has none pending.
 //
-// What makes memory executable is told to the controller, as code may lie there that nobody has probed: a load from an address
-// that is never mapped stops the thread (engine/call_watch.h).
+// What makes memory executable is told to the controller, as code may lie there that nobody has probed, and so is what makes it
+// matter where calls come from: a load from an address that is never mapped stops the thread (engine/call_watch.h).
 
-#include "abi/executable_memory.h"
+#include "abi/watched_calls.h"
 #include "runtime/native/load.h"
 #include "runtime/native/native.h"
 
@@ -54,11 +54,15 @@ SPILE_INLINE inline void remember_call(abi::ThreadSlot* slot, uint64_t stack_poi
   known->stack_pointer = stack_pointer;
 }
 
-// Also where the probes themselves say nothing now: what that code calls would be missed later.
-SPILE_INLINE inline void ring_for_new_code(const Context* context, const abi::Registers* registers) {
-  if (likely(!abi::adds_executable_memory(registers->rax, *registers)) || controller_gone(context->arena)) return;
+SPILE_COLD void ring(const Context* context, const abi::Registers* registers) {
   uint64_t nothing;
-  (void)load_word<8>(abi::kCodeDoorbell, &nothing);
+  if (!controller_gone(context->arena)) (void)load_word<8>(abi::kCallBell + reinterpret_cast<uint64_t>(registers), &nothing);
+}
+
+// Also where the probes themselves say nothing now: what that code calls would be missed later.
+SPILE_INLINE inline void ring_for_watched(const Context* context, const abi::Registers* registers) {
+  uint64_t number = registers->rax;
+  if (unlikely(abi::adds_executable_memory(number, *registers) || abi::may_judge_places(number, *registers))) ring(context, registers);
 }
 
 }  // namespace
@@ -68,17 +72,18 @@ extern "C" {
 SPILE_INLINE bool spile_rt_call_enter(Context* context, const void* block) {
   const abi::Registers* registers = static_cast<const abi::Registers*>(block);
   if (!spile_rt_enter(context)) {
-    ring_for_new_code(context, registers);
+    ring_for_watched(context, registers);
     return false;
   }
   if (load_relaxed(&process_table()->calls_are_traced)) {
+    if (unlikely(abi::may_judge_places(registers->rax, *registers))) ring(context, registers);
     spile_rt_leave(context);
     return false;
   }
   uint64_t number = registers->rax;
   if (!never_returns(number)) remember_call(context->slot, registers->rsp, number);
   context->call_number = number;
-  ring_for_new_code(context, registers);
+  ring_for_watched(context, registers);
   return true;
 }
 
