@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "abi/watched_calls.h"
-#include "engine/tracer.h"
+#include "engine/process_status.h"
 
 namespace spile::engine {
 namespace {
