@@ -8,6 +8,7 @@
 //   slots_offset          thread slot 0
 //                         thread slot 1 ...                (slot_count of slot_stride bytes; untouched ones cost nothing)
 //   frames_offset         calls of Go functions             (only where return probes keep something of their entry)
+//   entries_offset        registers of functions' entries    (only where a script asks for values that depend on them)
 //   tables_offset         module maps and tables           (abi/stack_tables.h; only where a script asks for stacks)
 //
 // A thread slot belongs to one thread of one traced process (or to the controller: slot 0):
@@ -136,6 +137,28 @@ inline constexpr uint32_t kGoroutineWays = 16;
 inline constexpr uint32_t kGoroutineSets = 8192;  // a power of two; untouched ones cost nothing
 constexpr uint64_t goroutine_set_stride(uint32_t shadow_stride) {
   return (kGoroutineWays * (8 + uint64_t{shadow_stride}) + 63) / 64 * 64;
+}
+
+// What a call of a function found in registers, for handlers further on in the function (runtime/native/entry_values.cpp):
+// sets of tags, then records, of all processes. A tag of 0: the record is free; odd: it is being filled.
+struct EntryRecord {
+  uint64_t cfa;
+  uint64_t process;
+  uint64_t return_address;
+  uint64_t site_id;  // of the function's entry
+  // followed by the registers, in the order of sema's Program::kept_registers
+};
+static_assert(sizeof(EntryRecord) == 32);
+inline constexpr uint32_t kEntryWays = 16;
+inline constexpr uint32_t kEntrySets = 16384;  // a power of two; untouched ones cost nothing
+// Frames that are close to each other are in sets that are, too: a stack of 8 MiB fits whole, where its frames have 32 bytes.
+constexpr uint64_t entry_set_index(uint64_t cfa, uint64_t process) {
+  uint64_t stack = (cfa >> 23 ^ process << 32) * 0x9e3779b97f4a7c15ULL;
+  return ((cfa >> 4) + (stack >> 40)) & (kEntrySets - 1);
+}
+constexpr uint64_t entry_record_size(uint32_t registers) { return sizeof(EntryRecord) + 8 * uint64_t{registers}; }
+constexpr uint64_t entry_set_stride(uint32_t registers) {
+  return (kEntryWays * (8 + entry_record_size(registers)) + 63) / 64 * 64;
 }
 
 // Memory private to one process, anonymous and MADV_WIPEONFORK (so a forked child starts with an empty one and its

@@ -24,6 +24,7 @@ struct ArenaLayout {
   uint64_t slot_stride = 0;
   uint32_t slot_count = 0;
   uint64_t frames_offset = 0;  // calls of Go functions; 0: none are kept
+  uint64_t entries_offset = 0;  // abi::EntryRecord; 0: none are kept
   uint64_t tables_offset = 0, tables_size = 0;  // abi/stack_tables.h; 0: none are wanted
   // within a slot
   uint32_t shards_offset = 0;
@@ -65,6 +66,8 @@ struct TargetCode {
   uint32_t walked = 0, landing = 0, caught = 0;
   // Of a kReturn site on a function that takes one step of a walk: both of these.
   uint32_t step_enter = 0, step_exit = 0;
+  // Of kEntry sites with kWantsSiteId at Program::kept_functions, with these flags besides; 0: there are none.
+  uint32_t keep_entry = 0, keep_entry_flags = 0;
   // Of abi::SiteKind::kSystemCall; call_enter 0: the script has no such probes for processes. call_exit 0: none on returns.
   uint32_t call_enter = 0, call_exit = 0;
 };

@@ -76,6 +76,8 @@ void Compiler::define_constants(ScriptModule& module, bool in_controller) {
   module.define_constant("spile_rt_shadow_stride", arena.shadow_stride);
   module.define_constant("spile_rt_shadow_capacity", arena.shadow_capacity);
   module.define_constant("spile_rt_frames_page", static_cast<uint32_t>(arena.frames_offset / abi::kPageSize));
+  module.define_constant("spile_rt_entries_page", static_cast<uint32_t>(arena.entries_offset / abi::kPageSize));
+  module.define_constant("spile_rt_entry_registers", static_cast<uint32_t>(program_.kept_registers.size()));
   module.define_constant("spile_rt_scratch_offset", arena.scratch_offset);
   module.define_constant("spile_rt_scratch_size", arena.scratch_size);
   module.define_constant("spile_rt_ring_offset", arena.ring_offset);
@@ -216,6 +218,8 @@ void Compiler::fill_target(Job& job, const std::vector<TargetHandler>& handlers)
   code.caught = symbols["caught"];
   code.step_enter = symbols["step.enter"];
   code.step_exit = symbols["step.exit"];
+  code.keep_entry = symbols["keep_entry"];
+  code.keep_entry_flags = keep_entry_flags(program_);
   code.call_enter = symbols["call_enter"];
   for (size_t i = 0; i < program_.site_groups.size(); ++i) {
     if (program_.site_groups[i].system_call == sema::SiteGroup::kCall) code.call_enter = code.groups[i].enter;

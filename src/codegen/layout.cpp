@@ -209,6 +209,11 @@ Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& op
     arena.frames_offset = arena.size;
     arena.size = align(arena.size + abi::kGoroutineSets * abi::goroutine_set_stride(arena.shadow_stride), abi::kPageSize);
   }
+  if (!program.kept_functions.empty()) {
+    arena.entries_offset = align(arena.size, abi::kPageSize);
+    const auto registers = static_cast<uint32_t>(program.kept_registers.size());
+    arena.size = align(arena.entries_offset + abi::kEntrySets * abi::entry_set_stride(registers), abi::kPageSize);
+  }
   constexpr uint32_t kStacks = sema::kNeedsStack | sema::kNeedsModules | sema::kNeedsSymbols | sema::kNeedsLines;
   bool has_subjects = std::ranges::any_of(program.probes, [](const sema::Probe& p) {
     return p.domain == sema::Domain::kController && p.kind >= sema::ProbeKind::kProfile;

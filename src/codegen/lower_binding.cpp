@@ -127,6 +127,7 @@ llvm::Value* Lowering::apply_unary(const LocationOp& op, llvm::Value* x, SourceR
     case Kind::kLoad: return load_traced(x, op.size, op.is_signed, range);
     case Kind::kThreadBlock: return thread_block(x, range);
     case Kind::kCalledFrom: return called_from(x);
+    case Kind::kEntryValue: case Kind::kEntryKnown: return entry_value(op, x, range);
     case Kind::kExtend: return extend(x, 8u * op.size, op.is_signed);
     case Kind::kBitField: return extend(b.CreateLShr(x, number(op.value)), op.size, op.is_signed);
     default: return nullptr;
@@ -161,7 +162,8 @@ llvm::Value* Lowering::apply_push(const LocationOp& op, SourceRange range) {
 bool Lowering::apply(const LocationOp& op, std::vector<llvm::Value*>& stack, SourceRange range) {
   using Kind = LocationOp::Kind;
   if (shuffle(op, stack)) return true;
-  if ((op.kind == Kind::kThreadBlock || op.kind == Kind::kCalledFrom) && unit.place.domain() != sema::Domain::kTarget) return false;
+  bool only_in_targets = op.kind == Kind::kThreadBlock || op.kind == Kind::kCalledFrom || op.kind == Kind::kEntryValue || op.kind == Kind::kEntryKnown;
+  if (only_in_targets && unit.place.domain() != sema::Domain::kTarget) return false;
   bool pushes = op.kind == Kind::kRegister || op.kind == Kind::kCfa || op.kind == Kind::kConstant ||
                 op.kind == Kind::kLoadBias || op.kind == Kind::kModuleBias || op.kind == Kind::kThreadPointer || op.kind == Kind::kContextField || op.kind == Kind::kContextAddress;
   if (pushes) {
@@ -210,6 +212,19 @@ llvm::Value* Lowering::called_from(llvm::Value* bias) {
   llvm::Value* offset = site_offset(tables, b.getInt32(static_cast<uint32_t>(probe->index)));
   llvm::Value* callers = b.CreateGEP(b.getInt64Ty(), tables.blob, offset);
   return b.CreateZExt(call("spile_rt_called_from", b.getInt1Ty(), {context, callers, bias}), b.getInt64Ty());
+}
+
+llvm::Value* Lowering::entry_value(const LocationOp& op, llvm::Value* cfa, SourceRange range) {
+  CHECK(probe);
+  const uint32_t site_id = unit.kept_site_id(probe->points.front().site.module, FileAddress(static_cast<uint64_t>(op.value)));
+  const std::vector<uint8_t>& registers = unit.program.kept_registers;
+  const auto index = static_cast<uint32_t>(std::find(registers.begin(), registers.end(), op.size) - registers.begin());
+  llvm::Value* value = entry_alloca(b.getInt64Ty(), "entered");
+  llvm::Value* known = call("spile_rt_entry_value", b.getInt1Ty(), {context, cfa, b.getInt64(site_id), b.getInt32(index), value});
+  if (op.kind == LocationOp::Kind::kEntryKnown) return b.CreateZExt(known, b.getInt64Ty());
+  raise_if(b.CreateNot(known), range,
+           "the value at the function's entry, which '" + std::string(range.text()) + "' is here, was not seen near '" + std::string(range.text()) + "'");
+  return b.CreateLoad(b.getInt64Ty(), value);
 }
 
 llvm::Value* Lowering::thread_block(llvm::Value* slot, SourceRange range) {

@@ -17,6 +17,9 @@ struct TargetHandler {
 // By index into Program::site_groups. Also exports "unwind".
 std::vector<TargetHandler> lower_target_handlers(Unit& unit);
 
+// Of "keep_entry", which lower_target_handlers exports where functions have to keep registers: abi::SiteFlags.
+uint32_t keep_entry_flags(const sema::Program& program);
+
 // Exports "init", "merge", "global_clear", "global_put", "global_add", "global_next", "probe.N" for every controller
 // probe, and "condition.N" for every other one that the controller switches.
 void lower_controller(Unit& unit);

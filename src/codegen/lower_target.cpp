@@ -421,6 +421,43 @@ void Handler::lower_exit_in_place() {
   b_.CreateRetVoid();
 }
 
+constexpr int64_t kArgumentNumbers[] = {5, 4, 1, 2, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
+
+// Of the entries of functions whose registers handlers within them ask for. It has no guard, and takes no part in what handlers
+// share: each entry has to be seen, also those that a handler's own thread makes.
+void lower_keep_entry(Unit& unit) {
+  const uint32_t flags = keep_entry_flags(unit.program);
+  llvm::Function* function = make_function(unit, "keep_entry", unit.module.none(), flags & abi::kWantsRegisters, 6);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(unit.module.context(), "entry", function));
+  const std::vector<uint8_t>& kept = unit.program.kept_registers;
+  llvm::Value* values = b.CreateAlloca(llvm::ArrayType::get(b.getInt64Ty(), kept.size()), nullptr, "values");
+  llvm::Value *cfa, *site_id;
+  auto above = [&](int64_t offset) {
+    llvm::Value* base = b.CreateIntrinsic(unit.module.ptr(), llvm::Intrinsic::addressofreturnaddress, {});
+    return b.CreateConstGEP1_64(b.getInt8Ty(), base, static_cast<uint64_t>(offset));
+  };
+  if (flags & abi::kWantsRegisters) {
+    llvm::Value* registers = function->getArg(0);
+    cfa = b.CreateAdd(load_register(b, registers, offsetof(abi::Registers, rsp)), b.getInt64(8));
+    site_id = load_register(b, registers, offsetof(abi::Registers, site_id));
+  } else {
+    cfa = b.CreatePtrToInt(above(abi::kEntrySiteIdCfaOffset), b.getInt64Ty());
+    site_id = b.CreateLoad(b.getInt64Ty(), above(8));
+  }
+  for (size_t i = 0; i < kept.size(); ++i) {
+    llvm::Value* value;
+    if (flags & abi::kWantsRegisters) {
+      value = load_register(b, function->getArg(0), 8u * kept[i]);
+    } else {
+      auto number = std::find(std::begin(kArgumentNumbers), std::end(kArgumentNumbers), kept[i]);
+      value = function->getArg(static_cast<unsigned>(number - std::begin(kArgumentNumbers)));
+    }
+    b.CreateStore(value, b.CreateConstGEP1_64(b.getInt64Ty(), values, i));
+  }
+  unit.module.call_runtime(b, "spile_rt_entry_keep", unit.module.none(), {cfa, site_id, values});
+  b.CreateRetVoid();
+}
+
 // What unwinders need (runtime/interface.h): a handler that calls one function of the runtime, with the context and, if
 // there is one, a stack pointer made from the handler's arguments.
 using LandingOf = std::function<llvm::Value*(llvm::IRBuilder<>&, llvm::Function*)>;
@@ -553,6 +590,13 @@ uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group,
 
 }  // namespace
 
+uint32_t keep_entry_flags(const sema::Program& program) {
+  bool only_arguments = std::all_of(program.kept_registers.begin(), program.kept_registers.end(), [](uint8_t number) {
+    return std::find(std::begin(kArgumentNumbers), std::end(kArgumentNumbers), number) != std::end(kArgumentNumbers);
+  });
+  return only_arguments ? abi::kWantsSiteId : abi::kWantsSiteId | abi::kWantsRegisters;
+}
+
 std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
   std::vector<TargetHandler> handlers;
   auto any_of_kind = [&](sema::SiteGroup::Call kind) {
@@ -589,6 +633,7 @@ std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
   if (any_of_kind(sema::SiteGroup::kReturnOfCall) && !any_of_kind(sema::SiteGroup::kCall)) {
     Handler(unit, nobody, abi::kWantsRegisters, "call_enter", unit.module.none(), 6).lower_entry();
   }
+  if (!unit.program.kept_functions.empty()) lower_keep_entry(unit);
   lower_unwind(unit, "unwind", "spile_rt_unwind", {});
   lower_unwind(unit, "caught", "spile_rt_rewind_caught", {});
   lower_unwind(unit, "walked", "spile_rt_rewind", [](llvm::IRBuilder<>& b, llvm::Function*) { return b.getInt64(0); });

@@ -209,6 +209,7 @@ class Lowering {
   llvm::Value* site_offset(const Unit::SiteTables& tables, llvm::Value* probe_index);
   llvm::Value* called_from(llvm::Value* bias);
   llvm::Value* module_bias(SourceRange range);
+  llvm::Value* entry_value(const sema::LocationOp& op, llvm::Value* cfa, SourceRange range);
   llvm::Value* thread_block(llvm::Value* slot, SourceRange range);
   llvm::Value* load_traced_string(llvm::Value* address, uint32_t limit, SourceRange range);
   llvm::Value* extend(llvm::Value* value, uint32_t bits, bool is_signed);

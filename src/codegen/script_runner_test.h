@@ -82,6 +82,7 @@ class ScriptRunner {
   }
   void* enter_of(size_t group) { return target_->at(code().target.groups.at(group).enter); }
   void* exit_of(size_t group) { return target_->at(code().target.groups.at(group).exit); }
+  void* keep_entry() { return target_->at(code().target.keep_entry); }
   void* unwind() { return target_->at(code().target.unwind); }
   void set_returned(uint64_t begin, uint64_t end) {
     cells_.returned_begin = begin;

@@ -168,6 +168,16 @@ TEST(Target, CountsAndKeepsAllRegisters) {
   EXPECT_EQ(end_output(runner), "1001\n") << "merging twice counts nothing twice";
 }
 
+TEST(Target, SaysWhereNoEntryWasSeen) {
+  RUN(runner, R"(probe process("/bin/fake").function("baz") { try { println($kept) } catch (m) { println(m) } println($$vars) })");
+  EXPECT_NE(runner.code().target.keep_entry, 0u);
+  EXPECT_EQ(runner.code().target.keep_entry_flags, abi::kWantsSiteId);
+  EXPECT_NE(runner.code().layout.entries_offset, 0u);
+  enter(runner.keep_entry(), {77}, runner.program().kept_site_id(0));
+  enter(runner.enter_of(0));
+  EXPECT_EQ(runner.output(), "the value at the function's entry, which '$kept' is here, was not seen\nkept=?\n");
+}
+
 TEST(Target, CountsOnSeveralThreads) {
   RUN(runner, "global c, s " + foo("{ c++ s <<< $x } probe end { printd(\" \", c, @count(s), @sum(s)) }"));
   // The wrapper's state is one for all threads, so handlers are called plainly here.

@@ -132,6 +132,18 @@ llvm::Constant* Unit::return_flags() {
   return return_flags_;
 }
 
+uint32_t Unit::kept_site_id(const std::string& path, FileAddress function) {
+  if (kept_site_ids_.empty()) {
+    for (size_t i = 0; i < program.kept_functions.size(); ++i) {
+      const sema::KeptFunction& kept = program.kept_functions[i];
+      kept_site_ids_.emplace(std::pair(kept.module, kept.address.value), program.kept_site_id(i));
+    }
+  }
+  auto found = kept_site_ids_.find({path, function.value});
+  CHECK(found != kept_site_ids_.end());
+  return found->second;
+}
+
 static bool calls(const syntax::Statement& body, std::initializer_list<std::string_view> names) {
   bool found = false;
   syntax::for_each_expression(body, [&](const syntax::Expression& e) {

@@ -49,6 +49,8 @@ class Unit {
   const SiteTables& site_tables(const std::string& what);
   const SiteTables& site_callers();  // as SiteCallers
   llvm::Constant* return_flags();
+  // REQUIRES: one of Program::kept_functions.
+  uint32_t kept_site_id(const std::string& path, FileAddress function);
   // A compiled pattern's blocks (regex/program.h); the table is null where it would be too large.
   struct RegexConstants { llvm::Constant *table, *program; };
   const RegexConstants& regex(const syntax::Regex& expression);
@@ -80,6 +82,7 @@ class Unit {
   std::map<std::string, SiteTables> site_tables_;
   std::optional<SiteTables> site_callers_;
   llvm::Constant* return_flags_ = nullptr;
+  std::map<std::pair<std::string, uint64_t>, uint32_t> kept_site_ids_;
   std::map<std::string, RegexConstants> regexes_;
   std::optional<bool> asks_for_site_, functions_abort_, targets_exit_, remembers_matches_;
   std::set<std::pair<const syntax::Global*, bool>> accessors_;

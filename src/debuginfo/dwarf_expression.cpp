@@ -79,6 +79,7 @@ class Compiler {
   bool compile_variable_data(const Dwarf_Op& op);
   bool compile_typed(const Dwarf_Op& op);
   bool compile_entry_value(const Dwarf_Op& op);
+  bool push_register_at_entry(const Dwarf_Op* operations, size_t count);
   bool push_frame_base(int64_t offset);
   bool push_cfa();
   bool push_attribute_of(const Dwarf_Op& op, bool is_address);
@@ -200,14 +201,26 @@ bool Compiler::push_attribute_of(const Dwarf_Op& op, bool is_address) {
   return fail("is a constant that cannot be read");
 }
 
+// A frame is known by its CFA. rsp at the entry would follow from that; no compiler asks for it so.
+bool Compiler::push_register_at_entry(const Dwarf_Op* operations, size_t count) {
+  const bool is_register = count == 1 && ((operations[0].atom >= DW_OP_reg0 && operations[0].atom <= DW_OP_reg31) ||
+                                          operations[0].atom == DW_OP_regx);
+  if (!is_register) return fail("is optimised out here (only something computed at the function's entry would tell)");
+  const int64_t number = operations[0].atom == DW_OP_regx ? static_cast<int64_t>(operations[0].number)
+                                                          : operations[0].atom - DW_OP_reg0;
+  if (number < 0 || number >= kRegisters || number == kRsp)
+    return fail(fmt::format("was in a register at the function's entry that is not kept (DWARF number {})", number));
+  return push_cfa() && push(Opcode::kEntryValue, number);
+}
+
 bool Compiler::compile_entry_value(const Dwarf_Op& op) {
   Dwarf_Attribute inner;
   Dwarf_Op* operations;
   size_t count;
-  if (!context_.at_entry) return fail("is optimised out here (only its value at the function's entry would tell)");
   if (!attribute_ || depth_ >= kDeepest || dwarf_getlocation_attr(attribute_, &op, &inner) != 0 ||
       dwarf_getlocation(&inner, &operations, &count) != 0)
     return fail("is described in a damaged way");
+  if (!context_.at_entry) return push_register_at_entry(operations, count);
   Place value = Compiler(&inner, context_, depth_ + 1).compile(operations, count);
   if (value.kind != Place::Kind::kMemory && value.kind != Place::Kind::kValue) return fail(value.reason);
   code_.insert(code_.end(), value.operations.begin(), value.operations.end());

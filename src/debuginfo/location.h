@@ -21,6 +21,7 @@ enum class Opcode : uint8_t {
   kAddress,   // push the file address `value` plus the module's load bias
   kIndex,     // push the caller's index number `value` (see Step::kDynamicIndex)
   kOffset,    // top += value
+  kEntryValue,  // pop the CFA; push what register `value` held when the function that has the frame was entered
   kThreadPointer,  // push the fs base of the thread
   kThreadBlock,    // pop the address of a word that says which module (R_X86_64_DTPMOD64; 0: not yet known); push where
                    // the thread has that module's thread-local variables. It may have none yet (glibc allocates late)

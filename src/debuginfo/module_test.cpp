@@ -389,6 +389,39 @@ TEST(ThreadLocals, AreFoundByTheThreadPointer) {
   EXPECT_EQ(place("late.so", "outside"), "is defined in another module");
 }
 
+// A parameter that nobody needs any more is only in the register of the function's entry.
+TEST(EntryValues, AreFoundByTheFrame) {
+  TestDirectory directory;
+  directory.write("a.c", R"(
+    volatile long sink;
+    __attribute__((noipa)) void clobber(long value) { sink = value; }
+    __attribute__((noipa)) long f(long a, int b) {
+      sink = a + b;
+      clobber(1);
+      __asm__ volatile(".globl inside\n.type inside,@object\n.size inside,1\ninside: nop");
+      clobber(2);
+      return sink;
+    }
+    int main(void) { return f(1, 2); })");
+  ASSERT_TRUE(directory.run("gcc -O2 -g a.c -o a"));
+  OpenOptions options;
+  options.cache_directory = directory.path("cache");
+  for (bool again : {false, true}) {  // from the cache
+    auto module = open_module(directory.path("a"), options);
+    const FileAddress function = module->functions({.name = "f", .file = {}})->front().address;
+    const FileAddress inside = *module->data_symbol("inside");
+    auto place_of = [&](const char* name, FileAddress pc) {
+      auto found = module->variable(function, pc, name);
+      auto code = found.ok() ? load(found->place) : Result<Operations>(found.error());
+      return code.ok() ? to_string(*code) : code.error().message;
+    };
+    EXPECT_EQ(place_of("a", function), "rdi");
+    EXPECT_EQ(place_of("a", inside), "rsp +16 entry(rdi)");
+    EXPECT_EQ(place_of("b", inside), "rsp +16 entry(rsi) ext4s");
+    EXPECT_EQ(module->opened_dwarf(), !again);
+  }
+}
+
 TEST(Calls, SayWhereTheyLead) {
   TestDirectory directory;
   directory.write("t.c", "__attribute__((noinline)) long leaf(long x) { __asm__(\"\"); return x + 1; }\n"

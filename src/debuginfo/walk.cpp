@@ -248,9 +248,14 @@ Result<Operations> address(const Place& place) {
   return place.operations;
 }
 
+static std::string register_name(int64_t number) {
+  static constexpr const char* kNames[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
+                                           "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
+  if (number >= 17 && number <= 32) return fmt::format("xmm{}", number - 17);
+  return number >= 0 && number < 16 ? kNames[number] : fmt::format("r?{}", number);
+}
+
 std::string to_string(const Operations& operations) {
-  static constexpr const char* kRegisterNames[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
-                                                   "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
   // ORDER Opcode, from kAdd on.
   static constexpr const char* kWords[] = {"add", "sub", "mul",  "div", "mod", "and",  "or",   "xor",
                                            "shl", "shr", "shra", "eq",  "ne",  "lt",   "le",   "gt",
@@ -261,8 +266,7 @@ std::string to_string(const Operations& operations) {
     const char* sign = op.is_signed ? "s" : "";
     switch (op.opcode) {
       case Opcode::kRegister:
-        if (op.value >= 17 && op.value <= 32) words.push_back(fmt::format("xmm{}", op.value - 17));
-        else words.push_back(op.value >= 0 && op.value < 16 ? kRegisterNames[op.value] : fmt::format("r?{}", op.value));
+        words.push_back(register_name(op.value));
         break;
       case Opcode::kConstant:
         words.push_back(fmt::format("{}", op.value));
@@ -275,6 +279,9 @@ std::string to_string(const Operations& operations) {
         break;
       case Opcode::kOffset:
         words.push_back(fmt::format("{:+}", op.value));
+        break;
+      case Opcode::kEntryValue:
+        words.push_back(fmt::format("entry({})", register_name(op.value)));
         break;
       case Opcode::kDeref:
         words.push_back(fmt::format("load{}{}", op.size, sign));

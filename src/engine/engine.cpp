@@ -13,6 +13,7 @@
 #include <set>
 #include <thread>
 
+#include "engine/arch/architecture.h"
 #include "engine/arena_hold.h"
 #include "engine/engine_part.h"
 #include "engine/guest_part.h"
@@ -20,6 +21,11 @@
 #include "engine/tracer.h"
 
 namespace spile::engine {
+
+bool jumps_to(std::span<const uint8_t> code, FileAddress at, FileAddress target) {
+  return native_architecture().jumps_to(code, Address(at.value), Address(target.value));
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;

@@ -169,6 +169,9 @@ struct Event {
   ArmReport report = {};
 };
 
+// Whether the code of a part of a function, which lies at `at`, jumps to `target` directly. Calls are no jumps.
+bool jumps_to(std::span<const uint8_t> code, FileAddress at, FileAddress target);
+
 // Asked for each module that appears in a traced process after attach or launch (exec, initial libraries, dlopen),
 // while the process stands still before any code of the module has run. Returns sites to arm there (and in later
 // processes), beside those already given to arm(). A module (device and inode) is asked about once.

@@ -156,6 +156,18 @@ TEST(SitePlanner, RefusesACallThatWouldReturnIntoTheJump) {
   EXPECT_EQ(planned("e8 00 10 00 00 c3", 6), "jump at 0 over 5");
 }
 
+TEST(BranchScan, TellsLoopsFromCalls) {
+  auto jumps = [](const std::string& code, uint64_t at, uint64_t target) {
+    return jumps_to(bytes_of(code), Address(at), Address(target));
+  };
+  EXPECT_TRUE(jumps("ff cf 75 fc c3", 0x1000, 0x1000)) << "dec %edi; jnz to the first instruction";
+  EXPECT_FALSE(jumps("90 ff cf 75 fc c3", 0x1000, 0x1000)) << "to the second";
+  EXPECT_FALSE(jumps("e8 fb ff ff ff c3", 0x1000, 0x1000)) << "a recursive call";
+  EXPECT_TRUE(jumps("48 89 f8 e9 f8 ff ff ff", 0x1000, 0x1000)) << "jmp rel32";
+  EXPECT_TRUE(jumps("90 e9 fa 0f 00 00", 0x1000, 0x2000)) << "from a part that lies elsewhere";
+  EXPECT_TRUE(jumps("e2 fe", 0x1000, 0x1000)) << "loop";
+  EXPECT_FALSE(jumps("48 b8 eb f4 00 00 00 00 00 00 c3", 0x1000, 0x1000 - 6)) << "what looks like a jump within another instruction";
+}
 TEST(BranchScan, FindsBranchesFromAfar) {
   std::vector<uint8_t> text(4096, 0x90);
   auto put = [&](size_t at, std::string_view hex, size_t target) {

@@ -31,25 +31,26 @@ sema::TargetType type_behind(const std::string& module, const debuginfo::Place& 
 }
 
 // The string itself, of a char* or char[].
-Result<Binding> bind_string(const StartPlace& start, const debuginfo::Place& place, Moment moment) {
+Result<Binding> bind_string(const StartPlace& start, const debuginfo::Place& place, Moment moment, FileAddress function) {
   if (!place.type.is_string()) return Error{fmt::format("'{}' is no string", start.name), ""};
   Binding binding;
   binding.type = ValueType::kString;
   TRY(debuginfo::Operations operations, debuginfo::load(place));
   if (auto count = place.type.count()) binding.string_limit = static_cast<uint32_t>(std::min<uint64_t>(*count, 1 << 20));
-  binding.ops = translate(operations, moment, !start.other_module.empty());
+  binding.ops = translate(operations, moment, function, !start.other_module.empty());
   binding.other_module = start.other_module;
   return binding;
 }
 
-Result<Binding> bind_from(const StartPlace& start, std::span<const syntax::PathStep> path, bool address_of, Moment moment) {
+Result<Binding> bind_from(const StartPlace& start, std::span<const syntax::PathStep> path, bool address_of, Moment moment,
+                          FileAddress function = {}) {
   bool as_string = !path.empty() && path.back().kind == syntax::PathStep::Kind::kText;
   if (as_string) path = path.first(path.size() - 1);
   TRY(debuginfo::Place place, walk_path(start, path));
-  if (as_string) return bind_string(start, place, moment);
+  if (as_string) return bind_string(start, place, moment, function);
   TRY(debuginfo::Operations operations, address_of ? debuginfo::address(place) : debuginfo::load(place));
   Binding binding;
-  binding.ops = translate(operations, moment, !start.other_module.empty());
+  binding.ops = translate(operations, moment, function, !start.other_module.empty());
   binding.other_module = start.other_module;
   binding.target_type = type_behind(start.module, place, address_of);
   return binding;
@@ -79,7 +80,7 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
                                  const syntax::TargetVariable& variable) {
   if (point.site.mark) return bind_in_mark(world, point, variable);
   TRY(StartPlace start, start_of(world, point, at_entry, variable));
-  return bind_from(start, variable.path, variable.address_of, moment_of(point, at_entry));
+  return bind_from(start, variable.path, variable.address_of, moment_of(point, at_entry), frame_of(point).function);
 }
 
 Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point, bool at_entry,

@@ -26,9 +26,26 @@ Error no_debug_info(const std::string& path, const std::string& name) {
                  : "install its debug symbols, or use int_arg(1), pointer_arg(2) ..."};
 }
 
-// In the kernel a handler does not know where the thread has its thread-local variables.
-Result<StartPlace> if_reachable(TracedWorld& world, StartPlace start) {
+bool has_entry_value(const debuginfo::Operations& operations) {
+  return std::any_of(operations.begin(), operations.end(),
+                     [](const debuginfo::Operation& op) { return op.opcode == debuginfo::Opcode::kEntryValue; });
+}
+bool has_entry_value(const debuginfo::Place& place) {
+  return has_entry_value(place.operations) ||
+         std::any_of(place.pieces.begin(), place.pieces.end(), [](const debuginfo::Piece& piece) { return has_entry_value(piece.operations); });
+}
+
+// In the kernel a handler does not know where the thread has its thread-local variables, nor what it found at a function's
+// entry. A goroutine's frames move, so that they can't be found again by their address.
+Result<StartPlace> if_reachable(TracedWorld& world, const debuginfo::Module& module, StartPlace start) {
   using debuginfo::Opcode;
+  if (has_entry_value(start.place)) {
+    if (module.is_made_by_go())
+      return Error{fmt::format("'{}' is optimised out here (only its value at the function's entry would tell)", start.name), ""};
+    if (world.process_domain() == sema::Domain::kKernel)
+      return Error{fmt::format("'{}' is optimised out here: only its value at the function's entry tells, which handlers in the kernel don't remember", start.name),
+                   "run spile with -x or -c, so that the handler runs in the process (--runtime=inproc)"};
+  }
   bool thread_local_one = std::any_of(start.place.operations.begin(), start.place.operations.end(), [](const debuginfo::Operation& op) {
     return op.opcode == Opcode::kThreadPointer || op.opcode == Opcode::kThreadBlock;
   });
@@ -137,7 +154,7 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
   for (debuginfo::Operation& op : start.place.operations) {
     if (elsewhere && start.other_module.empty() && op.opcode == debuginfo::Opcode::kAddress) op.opcode = debuginfo::Opcode::kConstant;
   }
-  return if_reachable(world, std::move(start));
+  return if_reachable(world, *module, std::move(start));
 }
 
 }  // namespace
@@ -164,7 +181,7 @@ Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint& point, bool
   }
   TRY(debuginfo::Variable found, module->variable(frame.function, frame.pc, variable.name.substr(1), frame.scope));
   start.place = found.place;
-  return if_reachable(world, std::move(start));
+  return if_reachable(world, *module, std::move(start));
 }
 
 Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint* point, const syntax::AtOperation& operation) {

@@ -15,7 +15,8 @@ constexpr int64_t kStackPointer = 7;  // DWARF's number of rsp
 // One operation of debug information as operations of a binding. Both are stack machines, and nearly the same one.
 class Translator {
  public:
-  Translator(Moment moment, bool other_module) : moment_(moment), bias_(other_module ? Kind::kModuleBias : Kind::kLoadBias) {}
+  Translator(Moment moment, FileAddress function, bool other_module)
+      : moment_(moment), function_(function), bias_(other_module ? Kind::kModuleBias : Kind::kLoadBias) {}
 
   std::vector<LocationOp> translate(const debuginfo::Operations& operations) {
     for (const debuginfo::Operation& operation : operations) add(operation);
@@ -50,6 +51,9 @@ class Translator {
         return;
       case Opcode::kThreadLocal:  // none is left
         CHECK(false);
+        return;
+      case Opcode::kEntryValue:
+        push(Kind::kEntryValue, static_cast<int64_t>(function_.value), static_cast<uint8_t>(operation.value));
         return;
       case Opcode::kOffset:
         add_constant(operation.value);
@@ -166,6 +170,7 @@ class Translator {
   }
 
   Moment moment_;
+  FileAddress function_;
   Kind bias_;
   std::vector<LocationOp> ops_;
 };
@@ -178,8 +183,9 @@ Moment moment_of(const sema::ResolvedPoint& point, bool at_entry) {
   return at_entry ? Moment::kEntry : Moment::kReturn;
 }
 
-std::vector<LocationOp> translate(const debuginfo::Operations& operations, Moment moment, bool other_module) {
-  return Translator(moment, other_module).translate(operations);
+std::vector<LocationOp> translate(const debuginfo::Operations& operations, Moment moment, FileAddress function,
+                                  bool other_module) {
+  return Translator(moment, function, other_module).translate(operations);
 }
 
 }  // namespace spile::probes

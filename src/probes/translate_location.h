@@ -18,7 +18,9 @@ enum class Moment : uint8_t {
 };
 
 Moment moment_of(const sema::ResolvedPoint& point, bool at_entry);
-// other_module: addresses are in another module than the probed one (Binding::other_module).
-std::vector<sema::LocationOp> translate(const debuginfo::Operations& operations, Moment moment, bool other_module = false);
+// function: that has the frame, for values of its entry. other_module: addresses are in another module than the probed one
+// (Binding::other_module).
+std::vector<sema::LocationOp> translate(const debuginfo::Operations& operations, Moment moment, FileAddress function,
+                                        bool other_module = false);
 
 }  // namespace spile::probes

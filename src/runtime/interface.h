@@ -43,6 +43,8 @@ extern const uint32_t spile_rt_shadow_offset;
 extern const uint32_t spile_rt_shadow_stride;
 extern const uint32_t spile_rt_shadow_capacity;
 extern const uint32_t spile_rt_frames_page;  // of the arena, where calls of Go functions begin
+extern const uint32_t spile_rt_entries_page;     // of the arena, where EntryRecords begin
+extern const uint32_t spile_rt_entry_registers;  // that they have
 extern const uint32_t spile_rt_scratch_offset;
 extern const uint32_t spile_rt_scratch_size;
 extern const uint32_t spile_rt_ring_offset;
@@ -81,6 +83,10 @@ void spile_rt_return_exit(Context*, uint64_t cfa, uint64_t* saves);
 uint64_t* spile_rt_goroutine_enter(Context*, uint64_t cfa, uint64_t site_id);
 uint64_t* spile_rt_goroutine_find(Context*, uint64_t cfa, uint64_t site_id);
 void spile_rt_goroutine_exit(Context*, uint64_t* saves);
+// -- registers of a function's entry (native), for handlers within it. keep: at the entry, before the function has run; needs
+// no thread's slot. value: number `index` of those kept at the site by the call that has the frame; false: it has kept none.
+void spile_rt_entry_keep(uint64_t cfa, uint64_t site_id, const uint64_t* values);
+bool spile_rt_entry_value(Context*, uint64_t cfa, uint64_t site_id, uint32_t index, uint64_t* value);
 // Restores every pending return address of the calling thread: run when an unwinder starts (codegen exports it as a
 // handler of its own, image entry "unwind").
 void spile_rt_unwind(Context*);

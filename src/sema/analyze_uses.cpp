@@ -114,7 +114,7 @@ class PlainCheck {
     for (const LocationOp& op : binding.ops) {
       using Kind = LocationOp::Kind;
       if (op.kind == Kind::kLoad || op.kind == Kind::kThreadBlock || op.kind == Kind::kModuleBias || op.kind == Kind::kCalledFrom || op.kind == Kind::kDivide ||
-          op.kind == Kind::kModulo)
+          op.kind == Kind::kModulo || op.kind == Kind::kEntryValue || op.kind == Kind::kEntryKnown)
         return false;
     }
     return true;

@@ -56,6 +56,20 @@ void for_each_inner_slot(Node& node, F&& f) {
 // Stands for whether the point's function was called by Site::callers. No script can have this name.
 constexpr const char* kCalledFrom = "$(called_from)";
 
+// Stands for whether the value at the function's entry is known by which the variable behind it is computed.
+constexpr std::string_view kEntryKnown = "$(entry_known)";
+
+// Turns the place of a variable into that question; nothing where it does not depend on one.
+std::optional<Binding> entry_known(const Binding& binding) {
+  auto value = std::find_if(binding.ops.begin(), binding.ops.end(),
+                            [](const LocationOp& op) { return op.kind == LocationOp::Kind::kEntryValue; });
+  if (value == binding.ops.end()) return std::nullopt;
+  Binding known;
+  known.ops.assign(binding.ops.begin(), value + 1);
+  known.ops.back().kind = LocationOp::Kind::kEntryKnown;
+  return known;
+}
+
 bool is_target(const Expression& e) {
   return e.kind == ExpressionKind::kTargetVariable || e.kind == ExpressionKind::kAtOperation;
 }
@@ -158,11 +172,32 @@ class Binder {
         using Kind = LocationOp::Kind;
         return Binding{.ops = {{Kind::kLoadBias}, {Kind::kCalledFrom}}};
       }
+      if (variable->name.starts_with(kEntryKnown)) return ask_known(*variable, at_entry);
       return e_.target.bind(point_, at_entry, *variable);
     }
     auto& operation = static_cast<const AtOperation&>(x);
     return has_variables(point_.kind) ? e_.target.bind(point_, at_entry, operation)
                                       : e_.target.bind_without_point(operation);
+  }
+
+  Result<Binding> ask_known(const TargetVariable& question, bool at_entry) {
+    ExpressionPtr copy = clone(question);
+    auto& variable = static_cast<TargetVariable&>(*copy);
+    variable.name.erase(0, kEntryKnown.size());
+    TRY(Binding binding, e_.target.bind(point_, at_entry, variable));
+    auto known = entry_known(binding);
+    if (!known) return Error{"'" + variable.name + "' is no value of the function's entry", ""};
+    return *known;
+  }
+
+  // Of a variable of $$vars, with `path` behind it: the question whether its value is known; null: it always is.
+  ExpressionPtr entry_question(const TargetVariable& variable, const std::vector<PathStep>& path, bool at_entry) {
+    ExpressionPtr copy = reached_from(variable, path);
+    auto& question = static_cast<TargetVariable&>(*copy);
+    Result<Binding> binding = e_.target.bind(point_, at_entry, question);
+    if (!binding.ok() || !entry_known(*binding)) return nullptr;
+    question.name.insert(0, kEntryKnown);
+    return copy;
   }
 
   // --skip-badvars: names that nothing here has.
@@ -333,14 +368,38 @@ class Binder {
     if (is_pretty(all.path)) {
       bool deep = all.path.back().kind == PathStep::Kind::kPrettyDeep;
       auto parts = e_.target.pretty(point_, at_entry, *variable, deep);
-      if (parts.ok()) {
-        for (const PrettyPart& part : *parts) sign(part);
-        append(print, *variable, *parts);
-      } else {
-        append_literal(print, "?");
+      if (!parts.ok()) return append_literal(print, "?");
+      for (const PrettyPart& part : *parts) sign(part);
+      ExpressionPtr question;
+      for (const PrettyPart& part : *parts) {
+        if (!question && part.has_value) question = entry_question(*variable, part.path, at_entry);
       }
+      if (question) return add_if_known(print, std::move(question), sprintf_of(*variable, *parts));
+      append(print, *variable, *parts);
       return;
     }
+    if (ExpressionPtr question = entry_question(*variable, {}, at_entry)) {
+      auto value = empty_sprintf(all.range);
+      add_number_or_string(*value, std::move(variable), at_entry);
+      return add_if_known(print, std::move(question), std::move(value));
+    }
+    add_number_or_string(print, std::move(variable), at_entry);
+  }
+
+  // "?" where the value that it depends on is not known at run time.
+  void add_if_known(Print& print, ExpressionPtr question, ExpressionPtr value) {
+    auto choice = std::make_unique<Ternary>(value->range);
+    choice->if_false = std::make_unique<String>(value->range, "?");
+    choice->condition = std::move(question);
+    choice->if_true = std::move(value);
+    FormatPart part;
+    part.kind = FormatPart::Kind::kString;
+    print.parts.push_back(part);
+    print.format += "%s";
+    print.arguments.push_back(std::move(choice));
+  }
+
+  void add_number_or_string(Print& print, std::unique_ptr<TargetVariable> variable, bool at_entry) {
     Result<Binding> binding = ask(*variable, at_entry);
     bool is_string = binding.ok() && binding->type == ValueType::kString;
     append_literal(print, !binding.ok() ? "?" : is_string ? "\"" : "");
@@ -380,6 +439,8 @@ class Binder {
     signature_ += fmt::format("[{}{}{}{}", static_cast<int>(binding.type), int{binding.reads_kernel_memory},
                               int{binding.string_in_context}, binding.string_limit);
     if (e_.has_dereferences) signature_ += binding.target_type.module + "@" + binding.target_type.key;
+    // Which function it is about goes by its module.
+    if (entry_known(binding)) signature_ += point_.site.module;
     for (const LocationOp& op : binding.ops) {
       signature_ += fmt::format(" {}:{}:{}:{}", static_cast<int>(op.kind), op.value, op.size, int{op.is_signed});
     }

@@ -95,6 +95,7 @@ std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnost
   passes.run("classify-globals", classify_globals);
   passes.run("describe-points", describe_points);
   passes.run("analyze-uses", analyze_uses);
+  passes.run("note-entry-values", note_entry_values);
   passes.run("group-sites", group_sites);
   return passes.timings();
 }

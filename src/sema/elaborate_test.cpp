@@ -138,6 +138,19 @@ TEST(Elaborate, ExpandsAllVariables) {
   EXPECT_THAT(syntax::to_source(*made.program.probes[0].body), HasSubstr("sprintf(\"x=%#x gone=?\", $x)"));
 }
 
+TEST(Elaborate, NotesWhoseEntriesHaveToBeKept) {
+  auto made = elaborate_text("probe process(\"/bin/fake\").function(\"baz\") { println($$vars) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  ASSERT_EQ(made.program.kept_functions.size(), 1u);
+  EXPECT_EQ(made.program.kept_functions[0].module, "/bin/fake");
+  EXPECT_EQ(made.program.kept_functions[0].address, FileAddress(0x1020));
+  EXPECT_EQ(made.program.kept_registers, std::vector<uint8_t>{5});
+  // One question, one value: what is not known is no error here.
+  EXPECT_EQ(made.program.probes[0].bindings.size(), 2u);
+  EXPECT_THAT(syntax::to_source(*made.program.probes[0].body), HasSubstr("? sprintf(\"%#x\", $kept) : \"?\""));
+  EXPECT_TRUE(elaborate_text(entry("println($$vars)")).program.kept_functions.empty());
+}
+
 TEST(Elaborate, OptionalAndSufficientPoints) {
   auto made = elaborate_text("probe nothing ?, begin(1) !, begin(2) { exit() }");
   ASSERT_TRUE(made.ok()) << made.messages();

@@ -109,6 +109,7 @@ void time_probes(Elaboration& e);
 void classify_globals(Elaboration& e);
 void describe_points(Elaboration& e);
 void analyze_uses(Elaboration& e);
+void note_entry_values(Elaboration& e);
 void group_sites(Elaboration& e);
 
 }  // namespace spile::sema

@@ -2,7 +2,7 @@
 // A traced world made up for tests, and one call that elaborates a script in it.
 //
 // process("/bin/fake") has the functions foo(x, s), bar(x) and baz(): every one at its own address; x is in rdi of foo
-// and in rsi of bar, s is a string in rsi. `many` more functions f0, f1, ... without variables.
+// and in rsi of bar, s is a string in rsi; kept of baz is what was in rdi when it was entered. `many` more functions f0, f1, ... without variables.
 // kernel.trace("sys:event") has the field $pid.
 
 #include <fmt/format.h>
@@ -55,6 +55,8 @@ class FakeTarget : public TargetInfo {
     if (at_entry && point.site.function == "bar" && variable.name == "$x") return Binding{{{Kind::kRegister, 4}}};
     if (at_entry && point.site.function == "foo" && variable.name == "$s")
       return Binding{{{Kind::kRegister, 4}}, ValueType::kString};
+    if (at_entry && point.site.function == "baz" && variable.name == "$kept")
+      return Binding{{{Kind::kCfa}, {Kind::kEntryValue, 0x1020, 5}}};
     return Error{"no variable '" + variable.name + "' in " + point.site.function, "did you mean '$x'?"};
   }
   Result<Binding> bind(const ResolvedPoint&, bool, const syntax::AtOperation& operation) override {
@@ -63,6 +65,7 @@ class FakeTarget : public TargetInfo {
   std::vector<std::string> variables(const ResolvedPoint& point, const std::string& which) override {
     if (which == "$$return") return {"$return"};
     if (point.site.function == "foo") return {"$x", "$gone"};
+    if (point.site.function == "baz") return {"$kept"};
     return {};
   }
   std::vector<std::string> known_components(const syntax::ProbePoint&, size_t) override { return {}; }

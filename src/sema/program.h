@@ -76,6 +76,12 @@ struct ArmedSite {
   std::vector<int> points;
 };
 
+// A function whose calls keep some registers as they were at its entry, for LocationOp::Kind::kEntryValue.
+struct KeptFunction {
+  std::string module;  // as Site::module
+  FileAddress address;
+};
+
 struct Limits {                     // SystemTap's names and defaults (-D)
   int64_t max_action = 1000;              // MAXACTION: loop turns and calls of one handler run
   int64_t max_action_interruptible = -1;  // MAXACTION_INTERRUPTIBLE: of one in the controller; -1: ten times as many
@@ -97,6 +103,8 @@ struct Program {
   std::vector<Probe> probes;
   std::vector<SiteGroup> site_groups;  // Domain::kTarget
   std::vector<ArmedSite> sites;        // Domain::kTarget; index = site id
+  std::vector<KeptFunction> kept_functions;  // note-entry-values
+  std::vector<uint8_t> kept_registers;       // of all of them, in DWARF's numbering, ascending
   uint32_t needs = 0;  // IntrinsicNeeds of all probes together
   Limits limits;
   bool guru = false;
@@ -106,6 +114,11 @@ struct Program {
   bool hide_globals = false;     // --no-global-var-display: what is never read is not shown at the end
   bool describe_points = false;  // find every point's source line, for -p2 (pp() has them anyway)
   std::map<std::string, std::string> global_overrides;  // -G
+
+  // Ids of what is armed beside `sites`: one for all entries of unwinders, one for system calls, then kept_functions.
+  uint32_t unwind_site_id() const { return static_cast<uint32_t>(sites.size()); }
+  uint32_t system_call_site_id() const { return unwind_site_id() + 1; }
+  uint32_t kept_site_id(size_t function) const { return system_call_site_id() + 1 + static_cast<uint32_t>(function); }
   std::map<std::string, PerfEvent> perf_counters;        // what @perf("NAME") reads; refuse-unavailable
   std::vector<std::string> elided;  // what of the user's script was left out, a line each, for -v
 };

@@ -118,6 +118,10 @@ struct LocationOp {
     kLoadBias,  // push the module's load bias (run-time minus file address)
     kModuleBias,     // push that of Binding::other_module; a script error where the process has not loaded it
     kCalledFrom,     // pop the load bias; push 1 where the stack is as the site's callers say, else 0
+    kEntryValue,     // pop the CFA; push what register `size` held when the function that has the frame, at `value` in the
+                     // module's file, was entered; a script error where that is not known: the function was entered
+                     // before it was probed
+    kEntryKnown,     // likewise; push 1 where it is known, else 0
     kThreadPointer,  // push the fs base of the thread
     kThreadBlock,    // pop the address of a word with a module's number; push the address of the thread's thread-local
                      // variables of that module; a script error where it has none yet

@@ -51,15 +51,19 @@ void append_literal(Print& print, const std::string& text) {
   for (char c : text) print.format += c == '%' ? std::string("%%") : std::string(1, c);
 }
 
+ExpressionPtr reached_from(const Expression& base, const std::vector<PathStep>& path) {
+  ExpressionPtr value = clone(base);
+  for (const PathStep& step : path) path_of(*value)->push_back(copy(step));
+  return value;
+}
+
 void append(Print& print, const Expression& base, const std::vector<PrettyPart>& parts) {
   for (const PrettyPart& part : parts) {
     append_literal(print, part.literal);
     if (!part.has_value) continue;
-    ExpressionPtr value = clone(base);
-    for (const PathStep& step : part.path) path_of(*value)->push_back(copy(step));
     print.parts.push_back(part.format);
     print.format += part.format.kind == FormatPart::Kind::kString ? "%s" : "%i";  // for dumps; the parts are what counts
-    print.arguments.push_back(std::move(value));
+    print.arguments.push_back(reached_from(base, part.path));
   }
 }
 

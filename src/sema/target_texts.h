@@ -12,6 +12,9 @@ bool is_pretty(const std::vector<syntax::PathStep>& path);
 // A copy of a TargetVariable, AtOperation or Dereference without that last step.
 syntax::ExpressionPtr without_pretty(const syntax::Expression& expression);
 
+// A copy of the expression with more steps behind it.
+syntax::ExpressionPtr reached_from(const syntax::Expression& base, const std::vector<syntax::PathStep>& path);
+
 // Appends what `parts` say to a sprintf, each value reached from `base`.
 void append(syntax::Print& print, const syntax::Expression& base, const std::vector<PrettyPart>& parts);
 void append_literal(syntax::Print& print, const std::string& text);

@@ -169,8 +169,15 @@ bool TargetSide::has_return_probes() const {
 }
 
 std::vector<engine::SiteRequest> TargetSide::unwind_requests(const engine::Module& module) const {
-  // The id after the last of the script's sites stands for all of these.
-  return unwind_sites(module.path, module.main_executable, static_cast<uint32_t>(program_.sites.size()), script_.target);
+  return unwind_sites(module.path, module.main_executable, program_.unwind_site_id(), script_.target);
+}
+
+void TargetSide::tell_unclear_entries(const KeptEntries& kept) const {
+  for (size_t index : kept.unclear) {
+    const sema::KeptFunction& function = program_.kept_functions[index];
+    fmt::print(stderr, "{}+{:#x}: values of this function's entry are not known, as it jumps back to its first instruction.\n",
+               function.module, function.address.value);
+  }
 }
 
 Result<void> TargetSide::arm() {
@@ -186,11 +193,13 @@ Result<void> TargetSide::arm() {
       }
     }
   }
+  KeptEntries kept = kept_entries(program_, script_.target);
+  requests.insert(requests.end(), kept.sites.begin(), kept.sites.end());
+  if (options_.verbosity > 0) tell_unclear_entries(kept);
   std::vector<engine::SiteRequest> script_sites = site_requests();
   requests.insert(requests.end(), script_sites.begin(), script_sites.end());
   if (script_.target.call_enter != 0) {
-    // The id after that of all unwinders' entries.
-    engine_->probe_system_calls({.site_id = static_cast<uint32_t>(program_.sites.size()) + 1,
+    engine_->probe_system_calls({.site_id = program_.system_call_site_id(),
                                  .enter_offset = script_.target.call_enter,
                                  .exit_offset = script_.target.call_exit});
   }
@@ -242,12 +251,29 @@ uint64_t TargetSide::describe_modules(pid_t pid, std::span<const engine::Module>
   return map;
 }
 
+// Of an entry at which only registers are kept: what other probes will miss.
+void TargetSide::tell_kept(const engine::SiteOutcome& outcome) const {
+  if (outcome.site_id < program_.kept_site_id(0)) return;
+  const size_t index = outcome.site_id - program_.kept_site_id(0);
+  if (index >= program_.kept_functions.size()) return;
+  const sema::KeptFunction& function = program_.kept_functions[index];
+  const bool refused = outcome.mechanism == engine::Mechanism::kRefused;
+  if (refused && !options_.suppress_warnings) {
+    fmt::print(stderr, "WARNING: variables that depend on what was in a register at the entry of the function at {:#x} in {} can't be read: {}\n",
+               function.address.value, function.module, outcome.reason);
+  } else if (!refused && options_.verbosity > 1) {
+    fmt::print(stderr, "pid {}: registers are kept at the entry {}+{:#x}: {}\n", outcome.pid, function.module, function.address.value,
+               engine::mechanism_name(outcome.mechanism));
+  }
+}
+
 void TargetSide::tell(const engine::ArmReport& report, bool initial) {
   constexpr uint64_t kRefusalsTold = 10;
   std::map<std::string, size_t> by_mechanism;
   uint64_t refused = 0;
   for (const engine::SiteOutcome& outcome : report.outcomes) {
-    if (outcome.site_id >= program_.sites.size()) continue;  // an unwinder's entry
+    tell_kept(outcome);
+    if (outcome.site_id >= program_.sites.size()) continue;  // an unwinder's entry, say
     const sema::Site& site = program_.sites[outcome.site_id].site;
     ++by_mechanism[engine::mechanism_name(outcome.mechanism)];
     bool is_refusal = outcome.mechanism == engine::Mechanism::kRefused;

@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "sema/program.h"
 #include "session/arena.h"
+#include "session/kept_entries.h"
 #include "session/options.h"
 #include "session/process_watch.h"
 #include "session/thread_sampler.h"
@@ -67,6 +68,8 @@ class TargetSide {
   std::vector<engine::SiteRequest> site_requests() const;
   bool has_return_probes() const;
   std::vector<engine::SiteRequest> unwind_requests(const engine::Module& module) const;
+  void tell_kept(const engine::SiteOutcome& outcome) const;
+  void tell_unclear_entries(const KeptEntries& kept) const;
   void tell(const engine::ArmReport& report, bool initial);
   void kill_unstarted();
   void find_switched_groups();

@@ -245,6 +245,8 @@ class Architecture {
   virtual std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text) const = 0;
   // Whether disassembly of `text` from its begin meets an instruction at `offset`.
   virtual bool is_instruction(std::span<const uint8_t> text, uint64_t offset) const = 0;
+  // Of code that lies at `at`, from its first instruction on.
+  virtual bool jumps_to(std::span<const uint8_t> code, Address at, Address target) const = 0;
   // The trampoline for a plan, at address `at`; original: the window's bytes. Fails if something is out of reach.
   virtual Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
                                              std::span<const Fragment> fragments, Address at) const = 0;

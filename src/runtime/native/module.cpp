@@ -2,6 +2,7 @@
 
 #include "runtime/native/aggregate.cpp"
 #include "runtime/native/context.cpp"
+#include "runtime/native/entry_values.cpp"
 #include "runtime/native/format.cpp"
 #include "runtime/native/goroutines.cpp"
 #include "runtime/native/iterate.cpp"

@@ -105,6 +105,17 @@ std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text) {
   return found;
 }
 
+bool jumps_to(std::span<const uint8_t> code, Address at, Address target) {
+  for (size_t offset = 0; offset < code.size();) {
+    auto instruction = decode(code.subspan(offset));
+    offset += instruction ? instruction->length : 1;
+    bool jumps = instruction && (instruction->flow == Flow::kJump || instruction->flow == Flow::kConditional ||
+                                 instruction->flow == Flow::kCounted);
+    if (jumps && at + static_cast<int64_t>(offset) + instruction->relative == target) return true;
+  }
+  return false;
+}
+
 bool is_instruction(std::span<const uint8_t> text, uint64_t offset) {
   uint64_t at = 0;
   while (at < offset) {

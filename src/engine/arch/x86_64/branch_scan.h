@@ -19,6 +19,8 @@ bool branches_into(std::span<const uint8_t> code, uint32_t first, uint32_t last)
 std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text, const std::vector<bool>& covered);
 // Short branches, wherever they lead, and what looks like one.
 std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text);
+// Whether a direct jump in `code`, which lies at `at`, leads to `target`.
+bool jumps_to(std::span<const uint8_t> code, Address at, Address target);
 bool is_instruction(std::span<const uint8_t> text, uint64_t offset);
 
 }  // namespace spile::engine::x86_64

@@ -99,6 +99,9 @@ class X86_64 final : public Architecture {
   bool is_instruction(std::span<const uint8_t> text, uint64_t offset) const override {
     return x86_64::is_instruction(text, offset);
   }
+  bool jumps_to(std::span<const uint8_t> code, Address at, Address target) const override {
+    return x86_64::jumps_to(code, at, target);
+  }
   Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
                                      std::span<const Fragment> fragments, Address at) const override {
     return x86_64::emit_trampoline(plan, original, fragments, at);

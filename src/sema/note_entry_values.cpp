@@ -1,0 +1,27 @@
+// note-entry-values: which functions have to keep which registers of their entry, since a handler within them wants to know.
+
+#include <set>
+
+#include "sema/elaboration.h"
+
+namespace spile::sema {
+
+void note_entry_values(Elaboration& e) {
+  std::set<std::pair<std::string, FileAddress>> functions;
+  std::set<uint8_t> registers;
+  for (const Probe& probe : e.program.probes) {
+    if (probe.domain != Domain::kTarget) continue;
+    for (const Binding& binding : probe.bindings) {
+      for (const LocationOp& op : binding.ops) {
+        if (op.kind != LocationOp::Kind::kEntryValue) continue;
+        // Points of several modules don't share such a binding.
+        functions.emplace(probe.points.front().site.module, FileAddress(static_cast<uint64_t>(op.value)));
+        registers.insert(op.size);
+      }
+    }
+  }
+  for (const auto& [module, address] : functions) e.program.kept_functions.push_back({module, address});
+  e.program.kept_registers.assign(registers.begin(), registers.end());
+}
+
+}  // namespace spile::sema

@@ -1,0 +1,82 @@
+#include "session/kept_entries.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "base/unique_fd.h"
+#include "debuginfo/debuginfo.h"
+
+namespace spile::session {
+
+namespace {
+
+// One ELF file's functions and their code.
+class ModuleCode {
+ public:
+  explicit ModuleCode(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    auto module = debuginfo::Module::open(path);
+    if (!module.ok()) return;
+    module_ = *module;
+    functions_ = module_->all_functions();
+  }
+
+  // From the function's entry to its end; 0: unknown.
+  uint64_t size_from(FileAddress entry) const {
+    auto function = module_ ? module_->function_at(entry) : std::nullopt;
+    return function ? function->address.value + function->size - entry.value : 0;
+  }
+  // Whether the function is entered only by calls, and by jumps of other functions.
+  bool is_entered_from_outside(FileAddress entry) const {
+    uint64_t size = size_from(entry);
+    if (size == 0 || jumps_to_entry(entry, size, entry)) return false;
+    auto function = module_->function_at(entry);
+    std::string cold = function->linkage_name + ".cold";
+    for (const debuginfo::Function& part : functions_) {
+      if (part.linkage_name.starts_with(cold) && jumps_to_entry(part.address, part.size, entry)) return false;
+    }
+    return true;
+  }
+
+ private:
+  // Whether the code at `from` has a jump to the entry. True as well where it can't be read.
+  bool jumps_to_entry(FileAddress from, uint64_t size, FileAddress entry) const {
+    auto offset = module_->file_offset(from);
+    constexpr uint64_t kLargestFunction = 16 << 20;
+    if (!offset || !file_ || size > kLargestFunction) return true;
+    std::vector<uint8_t> code(size);
+    if (pread(file_.get(), code.data(), size, static_cast<off_t>(*offset)) != static_cast<ssize_t>(size)) return true;
+    return engine::jumps_to(code, from, entry);
+  }
+
+  UniqueFd file_;
+  std::shared_ptr<debuginfo::Module> module_;
+  std::vector<debuginfo::Function> functions_;
+};
+
+}  // namespace
+
+KeptEntries kept_entries(const sema::Program& program, const codegen::TargetCode& code) {
+  KeptEntries entries;
+  std::map<std::string, ModuleCode> modules;
+  for (size_t i = 0; i < program.kept_functions.size(); ++i) {
+    const sema::KeptFunction& kept = program.kept_functions[i];
+    const ModuleCode& module = modules.try_emplace(kept.module, kept.module).first->second;
+    if (!module.is_entered_from_outside(kept.address)) {
+      entries.unclear.push_back(i);
+      continue;
+    }
+    engine::SiteRequest site;
+    site.site_id = program.kept_site_id(i);
+    site.module_path = kept.module;
+    site.address = kept.address;
+    site.size = module.size_from(kept.address);
+    site.flags = code.keep_entry_flags;
+    site.enter_offset = code.keep_entry;
+    entries.sites.push_back(std::move(site));
+  }
+  return entries;
+}
+
+}  // namespace spile::session
