@@ -23,3 +23,6 @@ print(done.stdout)
 expect(done.returncode, 0, done.stderr)
 same = int(re.search(r"(\d+)  same", done.stdout)[1])
 expect_true(same >= {"sqlite3": 200}.get(VARIANT, 30), "too little was compared")
+if VARIANT == "sqlite3":
+    kept = re.search(r"(\d+)  of the function's entry: same", done.stdout)
+    expect_true(kept and int(kept[1]) >= 5, "too few of the values were those of a function's entry")

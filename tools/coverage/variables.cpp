@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -27,7 +28,7 @@ struct Options {
 };
 
 struct Count {
-  uint64_t places = 0, variables = 0, readable = 0;
+  uint64_t places = 0, variables = 0, readable = 0, at_entry = 0;
   std::map<std::string, uint64_t> reasons;
 };
 
@@ -52,6 +53,15 @@ std::string why_unreadable(const Place& place) {
   return operations.ok() ? std::string() : operations.error().message;
 }
 
+// Whether it is read from what the function's entry has kept.
+bool depends_on_entry(const Place& place) {
+  auto depends = [](const Operations& operations) {
+    return std::any_of(operations.begin(), operations.end(), [](const Operation& op) { return op.opcode == Opcode::kEntryValue; });
+  };
+  return depends(place.operations) ||
+         std::any_of(place.pieces.begin(), place.pieces.end(), [&](const Piece& piece) { return depends(piece.operations); });
+}
+
 void look(Module& module, const CodePlace& place, const Options& options, Count& count) {
   auto variables = module.variables(place.function, place.address, place.scope);
   if (!variables.ok()) return;
@@ -61,6 +71,7 @@ void look(Module& module, const CodePlace& place, const Options& options, Count&
     std::string reason = why_unreadable(variable.place);
     if (reason.empty()) {
       ++count.readable;
+      count.at_entry += depends_on_entry(variable.place);
       continue;
     }
     ++count.reasons[kind_of(reason)];
@@ -71,8 +82,8 @@ void look(Module& module, const CodePlace& place, const Options& options, Count&
 
 void print(const char* where, const Count& count) {
   double all = static_cast<double>(std::max<uint64_t>(count.variables, 1)) / 100;
-  fmt::print("  {}: {} places, {} variables, {:.2f} % readable\n", where, count.places, count.variables,
-             static_cast<double>(count.readable) / all);
+  fmt::print("  {}: {} places, {} variables, {:.2f} % readable, of all {:.2f} % ({}) from the function's entry\n", where, count.places,
+             count.variables, static_cast<double>(count.readable) / all, static_cast<double>(count.at_entry) / all, count.at_entry);
   std::multimap<uint64_t, std::string, std::greater<>> sorted;
   for (const auto& [reason, n] : count.reasons) sorted.emplace(n, reason);
   for (const auto& [n, reason] : sorted) fmt::print("    {:6.2f} %  {:8}  {}\n", static_cast<double>(n) / all, n, reason);

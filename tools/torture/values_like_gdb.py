@@ -2,7 +2,9 @@
 # Whether $variables have the values that gdb sees: a program runs twice under the same addresses, once with spile's probes at
 # random statements and once under gdb with breakpoints there, and what both say about every variable in scope when each
 # place is come to first is compared; the stack
-# too, as addresses.
+# too, as addresses. Variables of which only the value at the function's entry is left are compared with what the register held
+# when gdb stopped there: what gdb makes of the caller's code, where it has an answer, is another call's now and then (in inlined
+# calls it takes the registers of the wrong frame), and is only counted.
 #
 #   values_like_gdb.py [--places N] [--seed N] [--show] [--unoptimised] PROGRAM [ARGUMENT...]
 #
@@ -21,7 +23,7 @@ import textwrap
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LC_ALL": "C.UTF-8"}
 # Of structures the address is compared, of everything else the number.
 GDB_SCRIPT = textwrap.dedent(r"""
-    import gdb, json
+    import gdb, json, re
     for setting in ["pagination off", "confirm off", "breakpoint pending off", "startup-with-shell off", "width 0",
                     "print entry-values no", "may-call-functions off", "backtrace past-main on", "disable-randomization on"]:
         gdb.execute("set " + setting)
@@ -82,6 +84,47 @@ GDB_SCRIPT = textwrap.dedent(r"""
             frame = frame.older()
         return " ".join("%#x" % pc for pc in pcs)
 
+    # {name: register} of the variables in scope at pc that are what it held at the function's entry.
+    def entry_values(pc):
+        try:
+            text = gdb.execute("info scope *%#x" % pc, to_string=True)
+        except gdb.error:
+            return {}
+        found = {}
+        for block in re.split(r"^Symbol ", text, flags=re.M)[1:]:
+            name = block.split(" ", 1)[0]
+            for begin, end, register in re.findall(r"(?:Range (0x[0-9a-f]+)-(0x[0-9a-f]+): |is )a complex DWARF expression:\s*"
+                                                   r"0: DW_OP_entry_value\s+2: DW_OP_reg\d+ \[\$(\w+)\]\s+3: DW_OP_stack_value\s", block):
+                if not begin or int(begin, 16) <= pc < int(end, 16) or int(begin, 16) <= pc - BIAS < int(end, 16): found[name] = register
+        return found
+
+    def function_entry(pc):
+        block = gdb.block_for_pc(pc)
+        while block is not None and block.superblock is not None and not block.superblock.is_static: block = block.superblock
+        return int(block.function.value().address) if block is not None and block.function is not None else None
+
+    entered = {}  # registers, by CFA
+    class Entry(gdb.Breakpoint):
+        def __init__(self, address):
+            super().__init__("*%#x" % address, internal=True)
+            self.silent = True
+        def stop(self):
+            frame = gdb.newest_frame()
+            read = lambda name: int(frame.read_register(name)) & (1 << 64) - 1
+            entered[read("rsp") + 8] = {name: read(name) for name in ["rdi", "rsi", "rdx", "rcx", "r8", "r9"]}
+            return False
+
+    # What the variable is by the registers at the entry; None: not known.
+    def value_at_entry(frame, name, register):
+        while frame.type() == gdb.INLINE_FRAME: frame = frame.older()
+        frame = frame.older()
+        registers = entered.get(int(frame.read_register("rsp"))) if frame is not None else None
+        symbol = gdb.lookup_symbol(name)[0]
+        if not registers or register not in registers or symbol is None: return None
+        type = symbol.type.strip_typedefs()
+        if type.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_ARRAY, gdb.TYPE_CODE_FLT) or type.sizeof > 8: return None
+        return number_of(gdb.Value(registers[register]).cast(symbol.type))
+
     class Once(gdb.Breakpoint):
         def __init__(self, address):
             super().__init__("*%#x" % (address + BIAS), internal=True)
@@ -92,6 +135,9 @@ GDB_SCRIPT = textwrap.dedent(r"""
             self.enabled = False
             if UNOPTIMISED and gdb.block_for_pc(frame.pc()).start == frame.pc(): return False
             values, function = variables_of(frame, frame.pc())
+            for name, register in entry_values(frame.pc()).items():
+                truth = value_at_entry(frame, name, register)
+                if name in values and truth is not None: values[name] = [truth, None, values[name][0]]
             values["(stack)"] = [stack_of(frame), "stack"]
             out.write(json.dumps([self.place, function, values]) + "\n")
             return False
@@ -103,7 +149,9 @@ GDB_SCRIPT = textwrap.dedent(r"""
             if line.rstrip().endswith(PROGRAM):
                 BIAS = int(line.split("-")[0], 16)
                 break
-    keep = [Once(a) for a in PLACES]
+    places = [a for a in PLACES if entry_values(a + BIAS)]
+    # Where the first instruction is one of the places itself, too.
+    keep = [Entry(a) for a in {function_entry(a + BIAS) for a in places} if a is not None] + [Once(a) for a in PLACES]
     try:
         gdb.execute("continue")
     except gdb.error as error:
@@ -197,7 +245,7 @@ def compare(gdb_places, spile_places, show):
         if address not in spile_places:
             counts["place not come to"] += 1
             continue
-        for name, (value, place) in values.items():
+        for name, (value, place, *callers) in values.items():
             mine, my_place = spile_places[address].get(name, ("not listed", None))
             text = f"{address:#x} {function}: {name}: gdb {value if isinstance(value, str) else hex(value)}, " \
                    f"spile {mine if isinstance(mine, str) else hex(mine)}"
@@ -221,6 +269,9 @@ def compare(gdb_places, spile_places, show):
                 what = "DIFFERENT"
                 different[address, name] = text
             counts[what] += 1
+            if callers:
+                counts["of the function's entry: " + what] += 1
+                if not isinstance(callers[0], str): counts["of the entry, which gdb knows" + (" otherwise" if callers[0] != value else "")] += 1
             if show and what not in ("same", "same stacks", "neither", "DIFFERENT", "DIFFERENT STACKS"): print(f"{what}: {text}")
     return counts, different
 
