@@ -392,7 +392,7 @@ Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& lo
     std::vector<SiteUse> fresh;
     for (; done < wanted->second.size(); done++) {
       RequestList list = wanted->second[done];
-      bool calls = !list->empty() && list->front().kind == abi::SiteKind::kSystemCall;
+      bool calls = !list->empty() && list->back().kind == abi::SiteKind::kSystemCall;
       if (calls && !space.call_restriction.empty()) continue;
       for (const SiteRequest& request : *list) {
         if (request.goroutine_list != FileAddress()) module.goroutines = Address(request.goroutine_list.value + module.bias);

@@ -110,6 +110,10 @@ std::vector<SiteRequest> CallWatch::requests_for(const AddressSpace& space, cons
         scan.unclear = fmt::format("what {} does is unclear", place_in(module, call.at));
         continue;
       }
+      if (module.go && call.ends_thread) {  // runtime.exitThread has told others that its stack is free
+        scan.ends.push_back(FileAddress(call.at.value - module.bias));
+        continue;
+      }
       SiteRequest request;
       request.site_id = handlers_->site_id;
       request.module_path = module.path;
@@ -121,6 +125,13 @@ std::vector<SiteRequest> CallWatch::requests_for(const AddressSpace& space, cons
       request.enter_offset = handlers_->enter_offset;
       request.exit_offset = handlers_->exit_offset;
       scan.calls.push_back(request.address);
+      if (module.go && call.returning != 0) {  // runtime.sigreturn: behind it no instruction follows, and no jump fits
+        SiteRequest room = request;
+        room.kind = abi::SiteKind::kRoom;
+        room.address = FileAddress(request.address.value - call.returning);
+        room.size = call.returning + static_cast<uint64_t>(kCallSize);
+        requests.push_back(room);
+      }
       requests.push_back(request);
     }
   }
@@ -312,6 +323,20 @@ void CallWatch::return_to_call(const AddressSpace& space, Thread& thread, uint64
   if (before != 0 && before != kCallSize) return;
   (void)space.memory.write_value(place, thread.left_call.value - static_cast<uint64_t>(before));
   thread.left_for = Address();
+}
+
+std::optional<abi::Registers> CallWatch::last_call(const AddressSpace& space, const Thread& thread) const {
+  ThreadRegisters registers;
+  if (!is_on() || !space.calls_gap.empty() || !native_architecture().read_registers(thread.tid, registers).ok()) return {};
+  abi::Registers call = native_architecture().script_registers(registers);
+  if (call.site_id != SYS_exit) return {};
+  for (auto& [path, loaded] : space.modules) {
+    const Scan* scan = scan_of(loaded.module);
+    if (!scan) continue;
+    FileAddress at(call.rip - static_cast<uint64_t>(kCallSize) - loaded.module.bias);
+    if (std::find(scan->ends.begin(), scan->ends.end(), at) != scan->ends.end()) return call;
+  }
+  return {};
 }
 
 bool CallWatch::is_program_call(const AddressSpace& space, Address pc) {

@@ -57,12 +57,16 @@ class CallWatch {
   static void leave_call(const AddressSpace& space, Thread& thread);
   // The thread is about to return from a signal's handler. frame: its stack pointer at rt_sigreturn.
   static void return_to_call(const AddressSpace& space, Thread& thread, uint64_t frame);
+  // Of a thread that has come to its end in a process whose calls handlers tell: its registers if it has made a call for that which
+  // has no site.
+  std::optional<abi::Registers> last_call(const AddressSpace& space, const Thread& thread) const;
   // Rather than of a handler, which may ask who runs.
   static bool is_program_call(const AddressSpace& space, Address pc);
 
  private:
   struct Scan {
     std::vector<FileAddress> calls;
+    std::vector<FileAddress> ends;  // calls of exit on a stack that others may have got already: without sites
     std::string unclear;  // what may be a call too
   };
   using FileId = std::pair<uint64_t, uint64_t>;

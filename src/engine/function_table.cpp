@@ -12,6 +12,8 @@ namespace {
 constexpr uint8_t kSigned4 = 0x0b, kUnsigned4 = 0x03, kFromTable = 0x30;  // DW_EH_PE_*
 constexpr uint32_t kMostFunctions = 1 << 22;
 constexpr uint64_t kMostBytes = 256 << 20;
+// Entry::description: of Go's functions, which end where the next one begins; and behind the last one.
+constexpr int32_t kEndsAtNext = 0, kNoFunction = -1;
 
 // The description of what others have in common, as compilers write it: identifier 0, version 1, "zR", how code and data are
 // aligned, the return address's register, and that addresses are relative and have 4 bytes.
@@ -42,15 +44,17 @@ FunctionTable::FunctionTable(const TargetMemory& memory, const Module& module) :
     std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(entries_.data()), entries_.size() * sizeof(Entry));
     if (!memory.read(at + sizeof(Head), bytes).ok()) entries_.clear();
     table_ = at;
-    return;
+    if (!module.go) return;
   }
-  table_ = module.lowest;
+  bool has_table = table_ != Address();
+  if (!has_table) table_ = module.lowest;
   for (const Elf64_Phdr& program : loaded) {
     if (program.p_filesz > kMostBytes) continue;
     std::vector<uint8_t> bytes(program.p_filesz);
     Address at(program.p_vaddr + module.bias);
     bytes.resize(memory.read_some(at, bytes));
-    find_descriptions(at, bytes);
+    if (!has_table) find_descriptions(at, bytes);
+    if (module.go) find_go_functions(module, at, bytes);
   }
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.function < b.function; });
 }
@@ -86,12 +90,51 @@ void FunctionTable::find_descriptions(Address begin, const std::vector<uint8_t>&
   }
 }
 
+void FunctionTable::find_go_functions(const Module& module, Address at, const std::vector<uint8_t>& bytes) {
+  constexpr uint32_t kGo118 = 0xfffffff0, kGo120 = 0xfffffff1;
+  struct Header {
+    uint32_t magic;
+    uint8_t pad[2], quantum, pointer_size;
+    uint64_t count, files, text, names, units, file_names, counters;
+    uint64_t functions;  // from the header: where each begins and where it is described, from `text`; then where the last one ends
+  };
+  struct Function {
+    uint32_t begin, description;
+  };
+  for (size_t place = 0; place + sizeof(Header) <= bytes.size(); place += 8) {
+    Header header;
+    memcpy(&header, &bytes[place], sizeof header);
+    if (header.magic != kGo118 && header.magic != kGo120) continue;
+    uint64_t room = bytes.size() - place;
+    bool fits = header.pad[0] == 0 && header.pad[1] == 0 && header.quantum == 1 && header.pointer_size == 8 && header.count <= kMostFunctions &&
+                header.functions < room && (header.count + 1) * sizeof(Function) <= room - header.functions;
+    bool in_text = std::any_of(module.text.begin(), module.text.end(), [&](const Module::Range& range) {
+      return Address(header.text) >= range.begin && Address(header.text) < range.end;
+    });
+    if (!fits || !in_text) continue;
+    int64_t text = Address(header.text) - table_, last = -1;
+    for (uint64_t i = 0; i <= header.count; i++) {
+      Function function;
+      memcpy(&function, &bytes[place + header.functions + i * sizeof function], sizeof function);
+      if (function.begin <= last) return;  // it is something else
+      last = function.begin;
+      entries_.push_back({static_cast<int32_t>(text + last), i < header.count ? kEndsAtNext : kNoFunction});
+    }
+    return;
+  }
+}
+
 std::optional<std::pair<Address, Address>> FunctionTable::before(Address at) const {
   int64_t wanted = at - table_;
   auto after = std::upper_bound(entries_.begin(), entries_.end(), wanted,
                                 [](int64_t value, const Entry& entry) { return value < entry.function; });
   if (after == entries_.begin()) return {};
   const Entry& entry = *std::prev(after);
+  if (entry.description == kNoFunction) return {};
+  if (entry.description == kEndsAtNext) {
+    if (after == entries_.end()) return {};
+    return std::pair(table_ + entry.function, table_ + after->function);
+  }
   // A frame description: length, distance back to what it has in common with others, function, size.
   struct Description {
     uint32_t length;

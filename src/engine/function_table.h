@@ -1,7 +1,8 @@
 #pragma once
 // Where functions lie, as a module's unwind information says it in the target's memory: .eh_frame_hdr's sorted table (Linux Standard
 // Base, "Exception Frames") in the forms that linkers write; static programs have no such table, but the descriptions that it would be of.
-// What has neither, or another form, has no functions here.
+// Go's compiler writes a table of its own, .gopclntab (from Go 1.18 on; in the sources src/internal/abi/symtab.go, src/runtime/symtab.go).
+// What has none of them, or another form, has no functions here.
 
 #include <optional>
 #include <utility>
@@ -20,9 +21,10 @@ class FunctionTable {
 
  private:
   void find_descriptions(Address at, const std::vector<uint8_t>& bytes);
+  void find_go_functions(const Module& module, Address at, const std::vector<uint8_t>& bytes);
 
   struct Entry {
-    int32_t function, description;  // from the table's begin
+    int32_t function, description;  // from the table's begin; or one of the constants
   };
   const TargetMemory& memory_;
   Address table_;

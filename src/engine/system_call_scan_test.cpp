@@ -48,6 +48,21 @@ TEST(SystemCallScan, KnowsThatExitDoesNotReturn) {
   EXPECT_EQ(scan({0xb0, 0xe7, 0x90, 0x0f, 0x05, 0xf4}, kNoFunction), "?3 ");            // mov $231, %al; nop; syscall; hlt
 }
 
+TEST(SystemCallScan, KnowsWhatEndsAThreadAndWhatReturnsFromASignal) {
+  auto find = [](const std::vector<uint8_t>& text) {
+    auto whole = [&](Address) { return std::pair(Address(kText), Address(kText + text.size())); };
+    return native_architecture().find_system_calls(text, Address(kText), whole).at(0);
+  };
+  FoundSystemCall exit = find({0xb8, 0x3c, 0, 0, 0, 0x0f, 0x05, 0xcc});  // mov $60, %eax; syscall; int3
+  EXPECT_TRUE(exit.ends_thread);
+  EXPECT_EQ(exit.returning, 0);
+  FoundSystemCall returns = find({0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05, 0xcc});  // mov $15, %rax; syscall; int3
+  EXPECT_FALSE(returns.ends_thread);
+  EXPECT_EQ(returns.returning, 7);
+  FoundSystemCall other = find({0xb8, 0x3c, 0, 0, 0, 0x90, 0x0f, 0x05, 0xcc});  // mov $60, %eax; nop; syscall; int3
+  EXPECT_FALSE(other.ends_thread);
+}
+
 TEST(SystemCallScan, LeavesAThreadWithoutAStackAlone) {
   // mov $11, %eax; syscall; xor %edi, %edi; mov $60, %eax; syscall
   std::vector<uint8_t> text = {0xb8, 0x0b, 0, 0, 0, 0x0f, 0x05, 0x31, 0xff, 0xb8, 0x3c, 0, 0, 0, 0x0f, 0x05};

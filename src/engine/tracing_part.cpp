@@ -88,7 +88,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void signal_arrived(Thread& thread) override;
   void thread_stopped(Thread& thread) override;
   void thread_born(Thread& parent, Thread& thread, const ProcessStatus& status) override;
-  void thread_ending(Thread& thread) override { watch(ThreadChange::Kind::kThreadEnding, thread.process->pid, thread.tid); }
+  void thread_ending(Thread& thread) override;
   void thread_ended(Thread& thread) override {
     if (thread.process->space) bury_thread(*thread.process->space, thread.tid);
     watch(ThreadChange::Kind::kThreadEnded, thread.process->pid, thread.tid);
@@ -656,6 +656,14 @@ void TracingPartImpl::thread_born(Thread& parent, Thread& thread, const ProcessS
     hold_for({.kind = Work::kActions, .pid = thread.process->pid, .tid = thread.tid}, thread);
   }
   watch(ThreadChange::Kind::kThreadBorn, thread.process->pid, thread.tid);
+}
+
+void TracingPartImpl::thread_ending(Thread& thread) {
+  const AddressSpace* space = thread.process->space.get();
+  if (auto call = space ? calls_->last_call(*space, thread) : std::nullopt) {
+    options_.watch_threads({.kind = ThreadChange::Kind::kSystemCall, .pid = thread.process->pid, .tid = thread.tid, .registers = *call});
+  }
+  watch(ThreadChange::Kind::kThreadEnding, thread.process->pid, thread.tid);
 }
 
 // A load of traced memory in a handler has faulted: the handler goes on where its fix-up says, and the target's own

@@ -153,6 +153,8 @@ struct FoundSystemCall {
   bool certain = false;  // false: it may be data or part of another instruction, or makes calls of another kind
   Address before;        // the begin of its function
   uint64_t behind = 0;   // bytes from `at` to the end of the code around it
+  bool ends_thread = false;  // the instruction before it says so
+  uint8_t returning = 0;     // bytes of the instruction before it, if that makes it the return from a signal's handler
 };
 
 // Code that handles SIGTRAP within the target, followed by a table of {address behind the breakpoint, where to go on}.

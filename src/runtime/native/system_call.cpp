@@ -54,15 +54,15 @@ SPILE_INLINE inline void remember_call(abi::ThreadSlot* slot, uint64_t stack_poi
   known->stack_pointer = stack_pointer;
 }
 
-SPILE_COLD void ring(const Context* context, const abi::Registers* registers) {
+SPILE_COLD void ring(const abi::Registers* registers) {
   uint64_t nothing;
-  if (!controller_gone(context->arena)) (void)load_word<8>(abi::kCallBell + reinterpret_cast<uint64_t>(registers), &nothing);
+  if (!controller_gone(arena_header())) (void)load_word<8>(abi::kCallBell + reinterpret_cast<uint64_t>(registers), &nothing);
 }
 
 // Also where the probes themselves say nothing now: what that code calls would be missed later.
-SPILE_INLINE inline void ring_for_watched(const Context* context, const abi::Registers* registers) {
+SPILE_INLINE inline void ring_for_watched(const abi::Registers* registers) {
   uint64_t number = registers->rax;
-  if (unlikely(abi::adds_executable_memory(number, *registers) || abi::may_judge_places(number, *registers))) ring(context, registers);
+  if (unlikely(abi::adds_executable_memory(number, *registers) || abi::may_judge_places(number, *registers))) ring(registers);
 }
 
 }  // namespace
@@ -71,19 +71,18 @@ extern "C" {
 
 SPILE_INLINE bool spile_rt_call_enter(Context* context, const void* block) {
   const abi::Registers* registers = static_cast<const abi::Registers*>(block);
-  if (!spile_rt_enter(context)) {
-    ring_for_watched(context, registers);
+  if (load_relaxed(&process_table()->calls_are_traced)) {
+    if (unlikely(abi::may_judge_places(registers->rax, *registers))) ring(registers);
     return false;
   }
-  if (load_relaxed(&process_table()->calls_are_traced)) {
-    if (unlikely(abi::may_judge_places(registers->rax, *registers))) ring(context, registers);
-    spile_rt_leave(context);
+  if (!spile_rt_enter(context)) {
+    ring_for_watched(registers);
     return false;
   }
   uint64_t number = registers->rax;
   if (!never_returns(number)) remember_call(context->slot, registers->rsp, number);
   context->call_number = number;
-  ring_for_watched(context, registers);
+  ring_for_watched(registers);
   return true;
 }
 

@@ -16,6 +16,7 @@ constexpr uint64_t kMostBehind = 256;
 constexpr uint64_t kShortReach = 128;
 constexpr uint64_t kMostBehindFunction = 32;
 constexpr uint64_t kNearJump = 5;
+constexpr uint8_t kShortMove = 5;
 
 enum class Place : uint8_t { kInstruction, kWithinAnother, kUnclear };
 
@@ -101,6 +102,16 @@ bool frees_own_stack(std::span<const uint8_t> text, uint64_t offset) {
   return std::search(behind.begin(), behind.end(), std::begin(kSyscall), std::end(kSyscall)) != behind.end();
 }
 
+// The length of the instruction right before that sets the call's number to this, or 0.
+uint8_t sets_number(std::span<const uint8_t> text, uint64_t offset, uint8_t number) {
+  const uint8_t move[] = {0x48, 0xc7, 0xc0, number, 0, 0, 0};       // mov $number, %rax
+  const uint8_t short_move[kShortMove] = {0xb8, number, 0, 0, 0};  // mov $number, %eax
+  auto precedes = [&](std::span<const uint8_t> bytes) {
+    return offset >= bytes.size() && memcmp(&text[offset - bytes.size()], bytes.data(), bytes.size()) == 0;
+  };
+  return precedes(move) ? sizeof move : precedes(short_move) ? kShortMove : 0;
+}
+
 bool is_padding(std::span<const uint8_t> text, uint64_t at, Address begin) {
   uint64_t end = at + (kAlignment - (begin.value + at) % kAlignment) % kAlignment;
   while (at < std::min<uint64_t>(end, text.size())) {
@@ -152,6 +163,10 @@ std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Ad
       if (what == Place::kWithinAnother || (what == Place::kUnclear && (!native || must_be_data(text, offset)))) continue;
       call.certain = what == Place::kInstruction && native && !frees_own_stack(text, offset);
       if (call.certain) call.behind = length_behind(text, offset, at);
+      if (call.certain) {
+        call.ends_thread = sets_number(text, offset, 60) == kShortMove;
+        call.returning = sets_number(text, offset, 15);
+      }
       found.push_back(call);
     }
   };

@@ -40,11 +40,12 @@ void restore_registers(Assembler& out) {
 }
 
 // In a Go program.
-void emit_goroutine(Assembler& out, const Fragment& fragment, Address site) {
-  bool inside = fragment.kind == abi::SiteKind::kInstruction, exit = fragment.kind == abi::SiteKind::kExit;
+void emit_goroutine(Assembler& out, const Fragment& fragment, Address handler, Address site) {
+  bool inside = fragment.kind == abi::SiteKind::kInstruction || fragment.kind == abi::SiteKind::kSystemCall;
+  bool exit = fragment.kind == abi::SiteKind::kExit;
   GoroutineCall call{fragment.goroutine, inside ? kRedZone : 0, exit ? 8 : 0, inside};
   leave_goroutine_stack(out, call, site, fragment.site_id);
-  out.call(fragment.enter);
+  out.call(handler);
   return_to_goroutine_stack(out, call);
 }
 
@@ -145,11 +146,15 @@ void emit_return(Assembler& out, const Fragment& fragment, Address site) {
 
 // In place of a system call instruction, at `done` in the window.
 void emit_system_call(Assembler& out, const Fragment& fragment, Address site, size_t done, Trampoline& result) {
-  emit_instruction(out, fragment, fragment.enter, site);
+  auto call = [&](Address handler) {
+    if (fragment.goroutine != 0) emit_goroutine(out, fragment, handler, site);
+    else emit_instruction(out, fragment, handler, site);
+  };
+  call(fragment.enter);
   result.call_original = static_cast<uint16_t>(done);
   result.call = static_cast<uint16_t>(out.offset());
   out.bytes({0x0f, 0x05});  // syscall
-  if (fragment.exit != Address()) emit_instruction(out, fragment, fragment.exit, site);
+  if (fragment.exit != Address()) call(fragment.exit);
   out.bytes({0xeb, 0x02});  // jmp over the next
   out.bytes({0x0f, 0x05});  // syscall
   result.behind_call = static_cast<uint16_t>(out.offset());
@@ -204,7 +209,7 @@ void emit_fragment(Assembler& out, const Fragment& fragment, Address site, std::
   }
   bool goroutine = fragment.goroutine != 0 && (fragment.flags & abi::kWantsRegisters) != 0;
   if (goroutine && fragment.kind != abi::SiteKind::kReturn) {
-    emit_goroutine(out, fragment, site);
+    emit_goroutine(out, fragment, fragment.enter, site);
   } else {
     emit_in_place(out, fragment, site);
   }
@@ -249,6 +254,8 @@ Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t
   if (plan.falls_through) {
     result.boundaries.push_back({plan.window, static_cast<uint16_t>(out.offset())});
     out.jump(plan.begin + plan.window);
+  } else if (result.call != 0) {
+    out.bytes({0xcc});  // int3, as behind a call that does not return
   }
   if (out.out_of_reach()) return Error{"the trampoline is out of reach", ""};
   result.code = out.take();
@@ -262,8 +269,8 @@ uint64_t trampoline_room(std::span<const Fragment> fragments) {
     bool instruction = fragment.kind == abi::SiteKind::kInstruction;
     room += returns ? kReturnRoom : instruction ? kInstructionRoom : kEntryRoom;
     if (fragment.flags & abi::kSwitchable) room += kGateRoom;
-    if (fragment.goroutine != 0) room += kGoroutineRoom;
     if (fragment.kind == abi::SiteKind::kSystemCall) returns = true;  // two handlers, as there
+    if (fragment.goroutine != 0) room += returns ? 2 * kGoroutineRoom : kGoroutineRoom;
     if (fragment.flags & abi::kWantsRegisters) room += returns ? 2 * kRegistersRoom : kRegistersRoom;
   }
   return room;
