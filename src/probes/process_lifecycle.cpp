@@ -64,8 +64,8 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   made.domain = sema::Domain::kController;
   made.text = text_of(point);
   if (process.number) made.process = static_cast<pid_t>(*process.number);
-  if (process.text && process.text->find_first_of("*?[") != std::string::npos) {
-    made.site.module = *process.text;  // matched when a program is met
+  if (process.text && is_pattern(*process.text)) {
+    made.site.module = world.program_pattern(*process.text);  // matched when a program is met
   } else if (process.text) {
     TRY(made.site.module, world.find_executable(*process.text));
   }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <glob.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -14,10 +13,6 @@ namespace spile::probes {
 namespace {
 
 using sema::Domain;
-
-bool is_glob(const std::string& text) {
-  return text.find_first_of("*?[") != std::string::npos;
-}
 
 bool is_build_id(const std::string& text) {
   constexpr size_t kShortest = 16;  // no program is called so
@@ -58,16 +53,9 @@ Result<std::vector<std::string>> programs_of(TracedWorld& world, const ProcessPa
     if (world.has_target()) return std::vector<std::string>{world.program()};
     return Error{"'process' without a path needs a program to trace", "use -c COMMAND, -x PID, or process(\"PATH\")"};
   }
-  if (is_glob(*process.text)) {
-    std::vector<std::string> paths;
-    glob_t found{};
-    if (glob(process.text->c_str(), 0, nullptr, &found) == 0) {
-      for (size_t i = 0; i < found.gl_pathc; ++i) {
-        auto path = world.find_executable(found.gl_pathv[i]);
-        if (path.ok() && world.module(*path).ok()) paths.push_back(*path);
-      }
-    }
-    globfree(&found);
+  if (is_pattern(*process.text)) {
+    std::vector<std::string> paths = world.find_executables(*process.text);
+    std::erase_if(paths, [&](const std::string& path) { return !world.module(path).ok(); });
     if (paths.empty()) return Error{fmt::format("process \"{}\": no program matches", *process.text), ""};
     return paths;
   }

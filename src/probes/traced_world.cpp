@@ -1,6 +1,7 @@
 #include "probes/traced_world.h"
 
 #include <fmt/format.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -25,6 +26,19 @@ std::string real_path(const std::string& path) {
   std::string result = resolved;
   free(resolved);
   return result;
+}
+
+// Of PATH; an empty one is this directory.
+std::vector<std::string> path_directories() {
+  const char* variable = getenv("PATH");
+  std::string path = variable ? variable : "/usr/local/bin:/usr/bin:/bin";
+  std::vector<std::string> directories;
+  for (size_t begin = 0; begin <= path.size();) {
+    size_t end = std::min(path.find(':', begin), path.size());
+    directories.push_back(begin == end ? "." : path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return directories;
 }
 
 bool is_file(const std::string& path) {
@@ -143,6 +157,37 @@ Result<const std::vector<TracepointField>*> TracedWorld::tracepoint_fields(const
   return &known->second;
 }
 
+bool is_pattern(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
+
+std::vector<std::string> TracedWorld::find_executables(const std::string& pattern) const {
+  std::vector<std::string> patterns = {pattern};
+  if (pattern.find('/') == std::string::npos) {
+    for (const std::string& directory : path_directories()) patterns.push_back(directory + "/" + pattern);
+  }
+  std::vector<std::string> paths;
+  for (const std::string& each : patterns) {
+    glob_t found{};
+    if (glob(each.c_str(), 0, nullptr, &found) == 0) {
+      for (size_t i = 0; i < found.gl_pathc; ++i) {
+        std::string name = found.gl_pathv[i];
+        auto path = find_executable(name.find('/') == std::string::npos ? "./" + name : name);
+        if (path.ok() && std::find(paths.begin(), paths.end(), *path) == paths.end()) paths.push_back(*path);
+      }
+    }
+    globfree(&found);
+  }
+  return paths;
+}
+
+std::string TracedWorld::program_pattern(const std::string& pattern) const {
+  size_t slash = pattern.rfind('/', pattern.find_first_of("*?["));
+  if (slash == std::string::npos) return "*/" + pattern;
+  std::string directory = slash == 0 ? "" : pattern.substr(0, slash);
+  if (directory.empty() || (options_.process > 0 && !root_for(directory).empty())) return pattern;
+  std::string real = real_path(directory);
+  return real.empty() ? pattern : (real == "/" ? "" : real) + pattern.substr(slash);
+}
+
 Result<std::string> TracedWorld::find_executable(const std::string& name) const {
   std::string found;
   if (name.find('/') != std::string::npos) {
@@ -154,14 +199,9 @@ Result<std::string> TracedWorld::find_executable(const std::string& name) const 
       return Error{fmt::format("process \"{}\": {}", name, exists ? "not a file" : strerror(errno)), ""};
     }
   } else {
-    const char* variable = getenv("PATH");
-    std::string path = variable ? variable : "/usr/local/bin:/usr/bin:/bin";
-    for (size_t begin = 0; begin <= path.size() && found.empty();) {
-      size_t end = std::min(path.find(':', begin), path.size());
-      std::string directory = path.substr(begin, end - begin);
-      std::string candidate = (directory.empty() ? "." : directory) + "/" + name;
-      if (is_file(candidate) && access(candidate.c_str(), X_OK) == 0) found = real_path(candidate);
-      begin = end + 1;
+    for (const std::string& directory : path_directories()) {
+      std::string candidate = directory + "/" + name;
+      if (found.empty() && is_file(candidate) && access(candidate.c_str(), X_OK) == 0) found = real_path(candidate);
     }
     if (found.empty()) return Error{fmt::format("process \"{}\": not found in PATH", name), "give its path"};
   }

@@ -13,6 +13,9 @@
 
 namespace spile::probes {
 
+// With wildcards of glob(7).
+bool is_pattern(const std::string& path);
+
 class TracedWorld {
  public:
   explicit TracedWorld(const WorldOptions& options) : options_(options) {}
@@ -36,6 +39,11 @@ class TracedWorld {
   Result<const std::vector<TracepointField>*> tracepoint_fields(const std::string& tracepoint);
   // "redis-server" by PATH, "./calls", "/bin/ls": to the real path. A script (#!) is its interpreter.
   Result<std::string> find_executable(const std::string& name) const;
+  // Those that a glob(7) pattern matches now, each once; one without a slash by PATH, and in this directory.
+  std::vector<std::string> find_executables(const std::string& pattern) const;
+  // For fnmatch(3) with what find_executable gives: the directories before the first wildcard are real ones, and a pattern
+  // without a slash matches in all.
+  std::string program_pattern(const std::string& pattern) const;
   // Shared libraries of the traced process (those it has mapped) or of a program file (those that it is linked to).
   const std::vector<std::string>& libraries(const std::string& program);
 
