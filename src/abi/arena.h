@@ -143,7 +143,7 @@ constexpr uint64_t goroutine_set_stride(uint32_t shadow_stride) {
 // sets of tags, then records, of all processes. A tag of 0: the record is free; odd: it is being filled.
 struct EntryRecord {
   uint64_t cfa;
-  uint64_t process;
+  uint64_t life;  // ProcessTable::life: nothing was seen before, nor in another process
   uint64_t return_address;
   uint64_t site_id;  // of the function's entry
   // followed by the registers, in the order of sema's Program::kept_registers
@@ -152,8 +152,8 @@ static_assert(sizeof(EntryRecord) == 32);
 inline constexpr uint32_t kEntryWays = 16;
 inline constexpr uint32_t kEntrySets = 16384;  // a power of two; untouched ones cost nothing
 // Frames that are close to each other are in sets that are, too: a stack of 8 MiB fits whole, where its frames have 32 bytes.
-constexpr uint64_t entry_set_index(uint64_t cfa, uint64_t process) {
-  uint64_t stack = (cfa >> 23 ^ process << 32) * 0x9e3779b97f4a7c15ULL;
+constexpr uint64_t entry_set_index(uint64_t cfa, uint64_t life) {
+  uint64_t stack = (cfa >> 23 ^ life << 32) * 0x9e3779b97f4a7c15ULL;
   return ((cfa >> 4) + (stack >> 40)) & (kEntrySets - 1);
 }
 constexpr uint64_t entry_record_size(uint32_t registers) { return sizeof(EntryRecord) + 8 * uint64_t{registers}; }
@@ -196,7 +196,9 @@ struct ProcessTable {
   uint64_t tsc_faults;  // how often a thread could not read the time-stamp counter
   // 1: the controller tells of system calls, by ptrace; handlers of theirs say nothing. The controller writes it.
   uint32_t calls_are_traced;
-  uint32_t pad[5];
+  uint32_t pad;
+  uint64_t life;  // from when the process is armed until it is not: another number each time, also in a forked child
+  uint32_t more_pad[2];
 };
 
 // What the image's first bytes are; the engine fills them for each process before any site is armed. Read-only to the

@@ -1,5 +1,7 @@
 #include "engine/thread_identities.h"
 
+#include <chrono>
+
 #include "abi/arena.h"
 
 namespace spile::engine {
@@ -70,6 +72,10 @@ Result<void> introduce_process(AddressSpace& space, const ClientSpace& client, p
     TRY_DO(put_down(space, client, identity_offset(thread.index), identity_of(pointer, thread)));
   }
   TRY_DO(put_down(space, client, offsetof(abi::ProcessTable, pid), static_cast<uint64_t>(pid)));
+  // Never the same, whichever spile arms the process.
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const auto life = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+  TRY_DO(put_down(space, client, offsetof(abi::ProcessTable, life), life));
   return put_down(space, client, offsetof(abi::ProcessTable, borrowers), borrowers_of(space));
 }
 

@@ -18,7 +18,7 @@ class EntryValues : public testing::Test {
  protected:
   void SetUp() override {
     catch_faults();
-    arena_.table()->pid = 4711;
+    arena_.table()->life = 4711;
     ASSERT_TRUE(spile_rt_enter(&context_));
   }
   // A frame whose return address lies at stack_[index].
@@ -80,14 +80,14 @@ TEST_F(EntryValues, AreFoundBehindReturnsThatArePending) {
   EXPECT_EQ(value(100, 0, kOtherSite), 12);
 }
 
-TEST_F(EntryValues, AreOfOneProcess) {
+TEST_F(EntryValues, AreOfOneProcessAndOneTime) {
   keep(100, 11);
-  arena_.table()->pid = 4712;
+  arena_.table()->life = 4712;
   EXPECT_EQ(value(100), -1);
-  arena_.table()->pid = 0;  // not known yet
+  arena_.table()->life = 0;  // not known yet
   keep(100, 12);
   EXPECT_EQ(value(100), -1);
-  arena_.table()->pid = 4711;
+  arena_.table()->life = 4711;
   EXPECT_EQ(value(100), 11);
 }
 

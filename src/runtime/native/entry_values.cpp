@@ -17,7 +17,7 @@ namespace {
 using abi::EntryRecord;
 
 struct FrameKey {
-  uint64_t cfa, process;
+  uint64_t cfa, life;
 };
 
 struct EntrySet {
@@ -29,12 +29,12 @@ struct EntrySet {
 inline constexpr uint64_t kFillingBit = 1, kOneFilling = 2, kTagKey = ~uint64_t{0} << 32;
 
 SPILE_INLINE inline uint64_t tag_of(FrameKey key) {
-  return ((key.cfa >> 3) + (key.process << 40)) * 0xc2b2ae3d27d4eb4fULL & kTagKey;
+  return ((key.cfa >> 3) + (key.life << 40)) * 0xc2b2ae3d27d4eb4fULL & kTagKey;
 }
 
 SPILE_INLINE inline EntrySet set_of(FrameKey key) {
   char* table = bytes_of(arena_header()) + uint64_t{spile_rt_entries_page} * abi::kPageSize;
-  char* set = table + abi::entry_set_index(key.cfa, key.process) * abi::entry_set_stride(spile_rt_entry_registers);
+  char* set = table + abi::entry_set_index(key.cfa, key.life) * abi::entry_set_stride(spile_rt_entry_registers);
   return {reinterpret_cast<uint64_t*>(set), set + abi::kEntryWays * sizeof(uint64_t)};
 }
 SPILE_INLINE inline EntryRecord* record_in(const EntrySet& set, uint32_t way) {
@@ -42,7 +42,7 @@ SPILE_INLINE inline EntryRecord* record_in(const EntrySet& set, uint32_t way) {
 }
 
 SPILE_INLINE inline bool is_of(const EntryRecord* record, FrameKey key) {
-  return load_relaxed(&record->cfa) == key.cfa && load_relaxed(&record->process) == key.process;
+  return load_relaxed(&record->cfa) == key.cfa && load_relaxed(&record->life) == key.life;
 }
 
 // Makes the record the caller's own, to be filled. False: somebody else was faster.
@@ -59,7 +59,7 @@ SPILE_COLD uint32_t take_way(const EntrySet& set, FrameKey key) {
   for (uint32_t way = 0; way < abi::kEntryWays; ++way) {
     uint64_t tag = load_acquire(&set.tags[way]);
     const EntryRecord* record = record_in(set, way);
-    bool deeper = load_relaxed(&record->process) == key.process && key.cfa - load_relaxed(&record->cfa) < kOneStack;
+    bool deeper = load_relaxed(&record->life) == key.life && key.cfa - load_relaxed(&record->cfa) < kOneStack;
     if (deeper && claim(&set.tags[way], tag)) return way;
   }
   for (uint32_t tried = 0; tried < abi::kEntryWays; ++tried) {
@@ -94,8 +94,8 @@ SPILE_INLINE inline bool returns_to(Context* context, uint64_t cfa, uint64_t add
 extern "C" {
 
 SPILE_INLINE void spile_rt_entry_keep(uint64_t cfa, uint64_t site_id, const uint64_t* values) {
-  FrameKey key = {cfa, load_relaxed(&process_table()->pid)};
-  if (unlikely(!key.process)) return;
+  FrameKey key = {cfa, load_relaxed(&process_table()->life)};
+  if (unlikely(!key.life)) return;
   EntrySet set = set_of(key);
   uint64_t tag;
   uint32_t way = find_way(set, key, &tag);
@@ -105,7 +105,7 @@ SPILE_INLINE void spile_rt_entry_keep(uint64_t cfa, uint64_t site_id, const uint
   }
   EntryRecord* record = record_in(set, way);
   store_relaxed(&record->cfa, key.cfa);
-  store_relaxed(&record->process, key.process);
+  store_relaxed(&record->life, key.life);
   store_relaxed(&record->return_address, *reinterpret_cast<const uint64_t*>(cfa - 8));
   store_relaxed(&record->site_id, site_id);
   auto* kept = reinterpret_cast<uint64_t*>(record + 1);
@@ -117,8 +117,8 @@ SPILE_INLINE void spile_rt_entry_keep(uint64_t cfa, uint64_t site_id, const uint
 [[gnu::noinline]] bool spile_rt_entry_value(Context* context, uint64_t cfa, uint64_t site_id, uint32_t index, uint64_t* value) {
   *value = 0;
   if (controller_gone(context->arena)) return false;  // nobody would catch a fault
-  FrameKey key = {cfa, load_relaxed(&process_table()->pid)};
-  if (!key.process) return false;
+  FrameKey key = {cfa, load_relaxed(&process_table()->life)};
+  if (!key.life) return false;
   EntrySet set = set_of(key);
   uint64_t tag;
   uint32_t way = find_way(set, key, &tag);
