@@ -217,8 +217,10 @@ struct ImageCells {
 };
 static_assert(sizeof(ImageCells) == 128);
 
+inline constexpr uint64_t kRegionMagic = 0x35646f632d6c7073;  // "spl-cod5"
+
 // The first bytes of a code region (engine/region.h): what a handler of another controller needs to find the pending returns
-// that this one has. What is not said to be an address is an offset or a size in bytes, or a number.
+// that this one has, and a handler of signals where to go on. What is not said to be an address is an offset or a size in bytes, or a number.
 struct RegionHeader {
   uint64_t magic;
   uint64_t size;
@@ -238,11 +240,13 @@ struct RegionHeader {
   uint64_t slots_offset;
   uint64_t slot_stride;
   uint64_t slot_count;
+  uint64_t fixups_offset;  // FaultFixup[] (code_image.h) of the image, from the region's start
+  uint64_t fixup_count;
 };
 
 // All code regions of a process (one for each probed module): where the `returned` addresses on its stacks lie. Read-only
 // to the process; the controller appends.
-inline constexpr uint32_t kMaxCodeRegions = 63;
+inline constexpr uint32_t kMaxCodeRegions = 191;
 inline constexpr uint64_t kForeignRegion = 1;  // in a range's begin: another controller's, with its own shadow stacks
 struct CodeRegionList {
   uint64_t count;          // published with release; ranges beyond the capacity are not listed
@@ -251,6 +255,6 @@ struct CodeRegionList {
     uint64_t begin, end;
   } ranges[kMaxCodeRegions];
 };
-static_assert(sizeof(CodeRegionList) == 1024);
+static_assert(sizeof(CodeRegionList) == 3072);
 
 }  // namespace spile::abi

@@ -36,6 +36,7 @@ void AddressSpace::inherit(const AddressSpace& parent) {
   linker_site = parent.linker_site;
   trap_table = parent.trap_table;
   trap_count = parent.trap_count;
+  fault_action = parent.fault_action;
   refused = parent.refused;
   calls_gap = parent.calls_gap;
   call_restriction = parent.call_restriction;

@@ -16,6 +16,7 @@
 #include "engine/arch/architecture.h"
 #include "engine/engine.h"
 #include "engine/region.h"
+#include "engine/signal_actions.h"
 #include "engine/target_memory.h"
 
 namespace spile::engine {
@@ -135,6 +136,7 @@ struct AddressSpace {
   Address linker_site;  // where the patch is that leads to it
   Address trap_table;  // of breakpoints, in one of the regions; 0: none
   uint64_t trap_count = 0;
+  SignalAction fault_action{};  // fault_guard.h; its handler is 0 where there is none
   int changing = 0;         // positive while it is being armed
   bool refused = false;     // arming it has failed
   std::string calls_gap = kNotArmed;  // why ptrace has to tell of its system calls (kNobodysCalls: nobody has); empty: handlers do

@@ -11,6 +11,7 @@
 #include "engine/breakpoints.h"
 #include "engine/dynamic_linker.h"
 #include "engine/exit_sites.h"
+#include "engine/fault_guard.h"
 #include "engine/memory_map.h"
 #include "engine/refusal.h"
 #include "engine/site_builder.h"
@@ -501,6 +502,8 @@ Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
 
   Work work;
   watch_linker(space, pid, work.change.coming);
+  // Without room for it, faults are the tracer's alone.
+  if (may_fault()) (void)prepare_fault_guard(own, space);
   TRY_DO(learn_actions(space));
   auto arm_all = [&]() -> Result<void> {
     for (auto& [path, loaded] : space.modules) TRY_DO(arm_module(space, pid, loaded, work));

@@ -16,8 +16,6 @@ constexpr uint64_t kMostBreakpoints = 8192;
 constexpr uint64_t kTableSize = (kMostBreakpoints + 1) * 16;
 constexpr uint64_t kCodeRoom = 512;
 
-constexpr uint64_t kSaRestorer = 0x04000000;
-
 // By the kernel for an instruction, not sent by somebody.
 bool is_breakpoint_signal(const siginfo_t& signal) {
   return signal.si_signo == SIGTRAP && signal.si_code > 0;
@@ -37,7 +35,7 @@ bool has_pending_trap(pid_t tid) {
 }
 
 Result<void> install(SetupContext& context, AddressSpace& space, Region& region) {
-  TrapAction code = native_architecture().emit_trap_action(region.next(), kMostBreakpoints);
+  SignalHandler code = native_architecture().emit_trap_handler(region.next(), kMostBreakpoints);
   if (!region.has_room(0, code.bytes.size() + kCodeRoom)) return Error{"no room for breakpoints", ""};
   Address handler = region.next();
   TRY(Thread * thread, borrow_thread(context.tracer, space));
@@ -55,8 +53,7 @@ Result<void> install(SetupContext& context, AddressSpace& space, Region& region)
   region.append_code(code.bytes);
   space.trap_table = handler + static_cast<int64_t>(code.table_offset);
   space.trap_count = 0;
-  SignalAction action{handler.value, SA_SIGINFO | SA_ONSTACK | SA_RESTART | kSaRestorer,
-                      handler.value + code.restorer_offset, 0};
+  SignalAction action{handler.value, kHandlerFlags, handler.value + code.restorer_offset, 0};
   TRY_DO(set_action(calls, space, SIGTRAP, action));
   thread->process->actions.known[SIGTRAP] = action;
   return calls.finish();
@@ -106,14 +103,6 @@ Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Regio
     if (site.is_breakpoint()) TRY_DO(add_entry(space, site.begin + 1, site.trampoline));
   }
   return {};
-}
-
-Result<void> unguard_breakpoints(RemoteCalls& calls, AddressSpace& space) {
-  if (space.scratch() == Address()) return {};
-  // A child that was forked before its parent had that memory has neither it nor the action.
-  auto present = read_action(calls, space, SIGTRAP);
-  if (!present.ok() || !space.in_code(Address(present->restorer))) return {};
-  return set_action(calls, space, SIGTRAP, SignalAction{});
 }
 
 namespace {

@@ -15,9 +15,6 @@ uint64_t breakpoint_room();
 // it when we are killed gets the signal.
 Result<void> guard_linker_trap(SetupContext& context, AddressSpace& space, Region& region);
 
-// Puts the action for SIGTRAP back if it is ours.
-Result<void> unguard_breakpoints(RemoteCalls& calls, AddressSpace& space);
-
 // Threads that have run into a breakpoint, or into the trap in _dl_debug_state, and wait for its signal, are moved on: once
 // nobody knows the place any more the signal would end the process. REQUIRES: all are still.
 void settle_breakpoints(Tracer& tracer, AddressSpace& space);

@@ -36,7 +36,8 @@ Result<UniqueFd> create_memory(const char* name, uint64_t size, bool executable)
 }
 
 uint64_t Region::size_for(uint64_t sites, uint64_t code_room, const abi::CodeImage& image) {
-  return kPage + pages(sites * sizeof(JournalEntry)) + pages(image.bytes.size()) + pages(code_room);
+  return kPage + pages(sites * sizeof(JournalEntry)) + pages(image.bytes.size()) +
+         pages(image.fixups.size() * sizeof(abi::FaultFixup)) + pages(code_room);
 }
 
 Result<std::shared_ptr<Region>> Region::create(uint64_t sites, uint64_t code_room, const abi::CodeImage& image) {
@@ -54,8 +55,12 @@ Result<std::shared_ptr<Region>> Region::create(uint64_t sites, uint64_t code_roo
   header.journal_capacity = pages(sites * sizeof(JournalEntry)) / sizeof(JournalEntry);
   header.image_offset = kPage + pages(sites * sizeof(JournalEntry));
   header.image_size = image.bytes.size();
-  header.code_offset = header.image_offset + pages(image.bytes.size());
+  header.fixups_offset = header.image_offset + pages(image.bytes.size());
+  header.fixup_count = image.fixups.size();
+  uint64_t fixups_size = image.fixups.size() * sizeof(abi::FaultFixup);
+  header.code_offset = header.fixups_offset + pages(fixups_size);
   if (!image.bytes.empty()) memcpy(region->view_ + header.image_offset, image.bytes.data(), image.bytes.size());
+  if (fixups_size != 0) memcpy(region->view_ + header.fixups_offset, image.fixups.data(), fixups_size);
   region->next_ = header.code_offset;
   region->limit_ = region->size_;
   return region;

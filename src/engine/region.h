@@ -5,6 +5,7 @@
 //   0                 RegionHeader, then a CodeRegionList (abi/arena.h) at kRegionListOffset
 //   journal_offset    JournalEntry[journal_capacity]   what is patched, and what stood there before
 //   image_offset      the CodeImage: ImageCells, handlers, constants     (0: none)
+//   fixups_offset     FaultFixup[fixup_count]          of the image
 //   code_offset       trampolines, growing upwards
 //   ...               pages of stubs for punned jumps, growing downwards; these are mapped once more wherever in the
 //                     target such jumps lead to
@@ -27,7 +28,6 @@
 
 namespace spile::engine {
 
-inline constexpr uint64_t kRegionMagic = 0x34646f632d6c7073;  // "spl-cod4"
 inline constexpr const char* kCodeName = "spile-code";
 inline constexpr const char* kArenaName = "spile-arena";
 inline constexpr uint8_t kMaxPatch = 16;
@@ -47,6 +47,7 @@ struct JournalEntry {
 };
 static_assert(sizeof(JournalEntry) == 80);
 
+using abi::kRegionMagic;
 using abi::RegionHeader;
 static_assert(sizeof(RegionHeader) <= kRegionListOffset);
 
@@ -114,6 +115,8 @@ class Region {
   uint64_t bias() const { return bias_; }
   // Tells handlers of the region [begin, end). foreign: of another client.
   void list_region(Address begin, Address end, bool foreign);
+  // That list, in the target.
+  Address list() const { return address_ + static_cast<int64_t>(kRegionListOffset); }
   // What begins there is unmapped. REQUIRES: all threads of the target are still.
   void unlist_region(Address begin);
 

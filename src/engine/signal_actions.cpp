@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 
@@ -66,9 +67,35 @@ Result<void> set_action(RemoteCalls& calls, const AddressSpace& space, int signa
   return {};
 }
 
+namespace {
+
+// Where the program has no action, ours does what the tracer does, in case that it is killed.
+bool can_stand_in(const Process& process, int signal) {
+  return signal != SIGTRAP && process.space && process.space->fault_action.handler != 0;
+}
+
+// REQUIRES: the program's action is the default one.
+Result<void> stand_in(RemoteCalls& calls, Process& process, int signal) {
+  if (!can_stand_in(process, signal)) return {};
+  TRY_DO(set_action(calls, *process.space, signal, process.space->fault_action));
+  process.actions.known[signal] = process.space->fault_action;
+  process.actions.handled |= bit(signal);
+  process.actions.met |= bit(signal);
+  return {};
+}
+
+// It has stood there before.
+bool stands_again(const Process& process, int signal, uint64_t handled) {
+  const SignalActions& actions = process.actions;
+  return (actions.met & ~handled & bit(signal)) && !actions.refused && can_stand_in(process, signal);
+}
+
+}  // namespace
+
 bool should_learn_actions(const Process& process, const ProcessStatus& status) {
   auto handled = handled_signals(status);
   if (!handled) return false;
+  if (std::any_of(std::begin(kOurs), std::end(kOurs), [&](int signal) { return stands_again(process, signal, *handled); })) return true;
   return *handled != process.actions.handled || (*handled != 0 && now_ns() >= process.actions.read_ns + kBirthPeriod);
 }
 
@@ -91,7 +118,7 @@ Result<void> learn(RemoteCalls& calls, Process& process) {
   return {};
 }
 
-// True if the thread had the signal blocked, since it had a handler and was reset.
+// Puts back what was reset, or sets ours. True if the thread had the signal blocked, since it had a handler and was reset.
 Result<bool> put_back(RemoteCalls& calls, Process& process, int signal) {
   auto known = process.actions.known.find(signal);
   bool is_known = known != process.actions.known.end();
@@ -107,6 +134,8 @@ Result<bool> put_back(RemoteCalls& calls, Process& process, int signal) {
                              "a breakpoint in a thread that blocks the signal", process.pid, strsignal(signal)),
                  "start spile after the program has set its handlers"};
   }
+  // First of all: other threads may be waiting with their first bad pointers.
+  if (is_default(now)) TRY_DO(stand_in(calls, process, signal));
   return false;
 }
 
@@ -115,18 +144,26 @@ Result<bool> put_back(RemoteCalls& calls, Process& process, int signal) {
 Result<void> learn_signal_actions(Tracer& tracer, Process& process, Thread& thread) {
   AddressSpace& space = *process.space;
   if (space.scratch() == Address()) return {};
-  TRY(RemoteCalls calls, begin_calls(tracer, space, thread));
+  auto begun = begin_calls(tracer, space, thread);
+  process.actions.refused = !begun.ok();
+  TRY(RemoteCalls calls, std::move(begun));
   TRY_DO(learn(calls, process));
+  for (int signal : kOurs) {
+    bool again = stands_again(process, signal, process.actions.handled) && !process.actions.known.contains(signal);
+    if (again) TRY_DO(stand_in(calls, process, signal));
+  }
   return calls.finish();
 }
 
-bool may_have_reset(Process& process, int signal) {
-  auto handled = handled_signals(ProcessStatus::read(process.pid));
+bool should_mend_action(const Thread& thread, int signal) {
+  const SignalActions& actions = thread.process->actions;
+  auto handled = handled_signals(ProcessStatus::read(thread.tid));
   if (!handled) return false;
   bool has_it = *handled & bit(signal);
-  if (!has_it && process.actions.known.contains(signal)) return true;
+  if (!has_it && actions.known.contains(signal)) return true;
+  if (!has_it && !actions.refused && can_stand_in(*thread.process, signal)) return true;
   // There may be one that was set since we looked.
-  return now_ns() >= process.actions.read_ns + kFaultPeriod;
+  return now_ns() >= actions.read_ns + kFaultPeriod;
 }
 
 Result<void> mend_signal_action(Tracer& tracer, Thread& thread, int signal) {
@@ -135,6 +172,7 @@ Result<void> mend_signal_action(Tracer& tracer, Thread& thread, int signal) {
   if (space.scratch() == Address()) return {};
   process.actions.read_ns = now_ns();
   auto begun = begin_calls(tracer, space, thread);
+  process.actions.refused = !begun.ok();
   if (!begun.ok()) {
     // Under a seccomp filter, say: then there may be nothing to put back.
     bool reset = process.actions.known.contains(signal) && !(handled_signals(ProcessStatus::read(process.pid)).value_or(kOurBits) & bit(signal));
@@ -150,6 +188,21 @@ Result<void> mend_signal_action(Tracer& tracer, Thread& thread, int signal) {
   if (!*was_blocked || ptrace(PTRACE_GETSIGMASK, thread.tid, sizeof blocked, &blocked) != 0) return {};
   blocked |= bit(signal);
   ptrace(PTRACE_SETSIGMASK, thread.tid, sizeof blocked, &blocked);
+  return {};
+}
+
+Result<void> take_back_actions(RemoteCalls& calls, Process& process) {
+  const AddressSpace& space = *process.space;
+  if (space.scratch() == Address()) return {};
+  for (int signal : kOurs) {
+    // A child that was forked before its parent had that memory has neither it nor the actions.
+    auto present = read_action(calls, space, signal);
+    if (!present.ok() || !space.in_code(Address(present->restorer))) continue;
+    TRY_DO(set_action(calls, space, signal, SignalAction{}));
+    process.actions.known.erase(signal);
+    process.actions.handled &= ~bit(signal);
+    if (signal != SIGTRAP) process.actions.met |= bit(signal);
+  }
   return {};
 }
 

@@ -26,12 +26,17 @@ struct SignalAction {
   uint64_t handler, flags, restorer, mask;
 };
 
+// Of handlers of ours: SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_RESTORER.
+inline constexpr uint64_t kHandlerFlags = 0x1c000004;
+
 // What is known of one process.
 struct SignalActions {
   std::map<int, SignalAction> known;  // of signals that have a handler or are ignored
   uint64_t lost = 0;                  // those whose loss has been told
   uint64_t handled = 0;               // those of ours that had a handler or were ignored at the last look
   uint64_t read_ns = 0;               // when that was, CLOCK_MONOTONIC
+  uint64_t met = 0;                   // those for which ours has stood: it is set again as soon as there is one
+  bool refused = false;               // no calls can be made to set one
 };
 
 // REQUIRES: the space has scratch memory.
@@ -44,11 +49,14 @@ bool should_learn_actions(const Process& process, const ProcessStatus& status);
 // Reads them, by a thread that is stopped and held (or kept still). Without scratch memory it does nothing.
 Result<void> learn_signal_actions(Tracer& tracer, Process& process, Thread& thread);
 
-// When this signal of ours has come. Whether the kernel may have reset its action: then mend_signal_action() is due, which
-// learns the others too.
-bool may_have_reset(Process& process, int signal);
-// Puts back what the kernel reset for a thread that is stopped and held. An error says which action is lost, if it was never
-// read.
+// When this signal of ours has come to the thread. Whether the kernel may have reset its action, or there is none and ours can stand
+// there (fault_guard.h): then mend_signal_action() is due, which learns the others too.
+bool should_mend_action(const Thread& thread, int signal);
+// Puts back what the kernel reset for a thread that is stopped and held, and sets ours where there is none. An error says which action
+// is lost, if it was never read.
 Result<void> mend_signal_action(Tracer& tracer, Thread& thread, int signal);
+
+// Ours become SIG_DFL, by a thread of the process.
+Result<void> take_back_actions(RemoteCalls& calls, Process& process);
 
 }  // namespace spile::engine

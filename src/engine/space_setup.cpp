@@ -10,7 +10,6 @@
 #include <algorithm>
 
 #include "abi/arena.h"
-#include "engine/breakpoints.h"
 #include "engine/call_restriction.h"
 #include "engine/descriptor_channel.h"
 #include "engine/memory_map.h"
@@ -382,11 +381,12 @@ Result<void> unmap_all(Tracer& tracer, AddressSpace& space) {
   TRY(Thread * thread, borrow_thread(tracer, space));
   BorrowedThread guard(tracer, *thread);
   TRY(RemoteCalls calls, begin_calls(tracer, space, *thread));
-  TRY_DO(unguard_breakpoints(calls, space));
+  TRY_DO(take_back_actions(calls, *thread->process));
   for (auto& [id, client] : space.clients) TRY_DO(unmap(calls, client));
   TRY_DO(calls.finish());
   space.clients.clear();
   space.trap_table = Address();
+  space.fault_action = {};
   return {};
 }
 

@@ -110,6 +110,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void mend(Thread& thread, int signal);
   void release_hold(pid_t tid);
   void hold_for(Work work, Thread& thread);
+  static bool move_on(Thread& thread, ThreadRegisters& registers, Address pc, siginfo_t& info);
   bool redirect_fault(Thread& thread);
   void signal_is_ours(Thread& thread);
   Result<ArmReport> arm_client(Client& client);
@@ -426,6 +427,7 @@ void TracingPartImpl::process_forked(Thread& parent, Process& child, const Proce
   watch(ThreadChange::Kind::kProcessBorn, child.pid, child.pid);
   std::shared_ptr<AddressSpace> from = parent.process->space;
   if (!from) return;
+  child.actions = parent.process->actions;
   if (shares_memory) {
     child.space = from;
     from->users.push_back(&child);
@@ -440,7 +442,6 @@ void TracingPartImpl::process_forked(Thread& parent, Process& child, const Proce
   space->users = {&child};
   space->inherit(*from);
   child.space = space;
-  child.actions = parent.process->actions;
   child.judged = parent.process->judged;
   // Its table of thread slots is empty, so nobody but us can finish the calls that its parent had pending; and we only
   // now, since what we know of the parent may be gone when there is time for more.
@@ -536,7 +537,7 @@ void TracingPartImpl::finish_libraries(const Work& work) {
   // If we are killed while it is at the signal's stop, the signal is delivered.
   if (Thread* thread = tracer_->find_thread(work.tid)) {
     (void)tracer_->settle(*thread);
-    if (may_have_reset(*thread->process, SIGTRAP)) mend(*thread, SIGTRAP);
+    if (should_mend_action(*thread, SIGTRAP)) mend(*thread, SIGTRAP);
   }
   Process* process = tracer_->find_process(work.pid);
   if (process && arming_->can_arm(*process->space)) {
@@ -666,6 +667,14 @@ void TracingPartImpl::thread_ending(Thread& thread) {
   watch(ThreadChange::Kind::kThreadEnding, thread.process->pid, thread.tid);
 }
 
+// At a signal of ours. If we are killed before the thread goes on without it, it is delivered: the handler finds it marked.
+bool TracingPartImpl::move_on(Thread& thread, ThreadRegisters& registers, Address pc, siginfo_t& info) {
+  info.si_errno = kMovedOn;
+  if (ptrace(PTRACE_SETSIGINFO, thread.tid, 0, &info) != 0) return false;
+  native_architecture().set_pc(registers, pc);
+  return native_architecture().write_registers(thread.tid, registers).ok();
+}
+
 // A load of traced memory in a handler has faulted: the handler goes on where its fix-up says, and the target's own
 // handling of the signal never learns of it.
 bool TracingPartImpl::redirect_fault(Thread& thread) {
@@ -685,8 +694,7 @@ bool TracingPartImpl::redirect_fault(Thread& thread) {
       auto fixup = std::lower_bound(fixups.begin(), fixups.end(), offset,
                                     [](const abi::FaultFixup& a, int64_t value) { return a.fault_offset < value; });
       if (fixup == fixups.end() || fixup->fault_offset != offset) return false;
-      machine.set_pc(registers, region->image() + fixup->resume_offset);
-      return machine.write_registers(thread.tid, registers).ok();
+      return move_on(thread, registers, region->image() + fixup->resume_offset, info);
     }
   }
   return false;
@@ -696,7 +704,7 @@ bool TracingPartImpl::redirect_fault(Thread& thread) {
 void TracingPartImpl::signal_is_ours(Thread& thread) {
   int signal = std::exchange(thread.signal, 0);
   Process& process = *thread.process;
-  if (may_have_reset(process, signal)) {
+  if (should_mend_action(thread, signal)) {
     hold_for({.kind = Work::kResetAction, .pid = process.pid, .tid = thread.tid, .signal = signal}, thread);
   }
 }
@@ -717,8 +725,9 @@ void TracingPartImpl::signal_arrived(Thread& thread) {
     if (!native_architecture().read_registers(thread.tid, registers).ok()) return;
     Address pc = native_architecture().pc(registers);
     if (const PatchedSite* site = space->breakpoint_at(pc - 1)) {
-      native_architecture().set_pc(registers, site->trampoline);
-      if (native_architecture().write_registers(thread.tid, registers).ok()) signal_is_ours(thread);
+      siginfo_t info;
+      if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0) return;
+      if (move_on(thread, registers, site->trampoline, info)) signal_is_ours(thread);
       return;
     }
     if (space->linker_trap == Address() || pc != space->linker_trap + 1) return;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Kills spile, its target, or a thread inside a handler at random moments; whoever survives must be unharmed.
 
-    tools/torture/kill_campaign.py [KILLS] [SEED]     500 by default
+    tools/torture/kill_campaign.py [KILLS] [SEED]                          500 by default
+    tools/torture/kill_campaign.py bad-pointers [KILLS] [SPILES] [SEED]    100 by default, of one spile
 
 Each round starts a program with threads, attaches spile with entry and return probes of one of several scripts, and after
 a random while, before, during or after arming, one of them gets SIGKILL:
@@ -13,6 +14,9 @@ a random while, before, during or after arming, one of them gets SIGKILL:
               of that script take most of the processor's time and hold locks
 
 At the end nothing is left in /dev/shm or among temporary files, and no process of ours.
+
+With bad-pointers it is always spile, or several of them at once, that dies, while each call of the program's threads makes a handler
+follow a bad pointer: some thread is always at such a signal, or about to be.
 """
 import os
 import pathlib
@@ -31,7 +35,9 @@ RETURNS = ('global t probe process.function("work").return { t <<< gettimeofday_
 LOCKED = ('global c, last, seen probe process.function("work") { c++ for (i = 0; i < 200; i++) seen[i % 50] = last '
           'last = seen[c % 50] + tid() } probe process.function("work").return { c++ } probe end { printf("c %d\\n", c > 0) }')
 PRINTS = 'probe process.function("work") { printf("%d\\n", tid()) } probe end { println("c 1") }'
-SCRIPTS = [COUNTS, RETURNS, LOCKED, PRINTS]
+BAD_POINTERS = ('global bad probe process.function("work") { try { bad += user_long_error($arg) } catch { if (bad++ == 1000) println("met") } } '
+                'probe end { printf("c %d\\n", bad > 0) }')
+SCRIPTS = [COUNTS, RETURNS, LOCKED, PRINTS, BAD_POINTERS]
 
 
 def leftovers():
@@ -103,5 +109,33 @@ def campaign(kills, seed=1):
     print(f"{kills} kills, every survivor unharmed:", " ".join(f"{kind} {n}" for kind, n in done.items()))
 
 
+def bad_pointers(kills, spiles=1, seed=1):
+    """One program as long as it lives, else the next; says how many were harmed."""
+    chance = random.Random(seed)
+    harmed = 0
+    target = st.server(seconds=3600, threads=3)
+    for number in range(kills):
+        sessions = [st.Session("-e", BAD_POINTERS, "-x", target.pid) for _ in range(spiles)]
+        for session in sessions:
+            session.wait_output("^met$")
+        time.sleep(chance.random() ** 2 * 0.05)
+        chance.shuffle(sessions)
+        for session in sessions:
+            session.process.kill()
+            time.sleep(chance.random() * 0.01)
+        for session in sessions:
+            session.process.wait()
+        time.sleep(0.02)
+        if target.poll() is not None:
+            harmed += 1
+            print(f"kill {number} of seed {seed}: the program's status is {target.returncode}", flush=True)
+            target = st.server(seconds=3600, threads=3)
+    survives(target, COUNTS)
+    print(f"{kills} kills, {harmed} harmed")
+    return harmed
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["bad-pointers"]:
+        sys.exit(bad_pointers(*([int(word) for word in sys.argv[2:]] or [100])) != 0)
     campaign(*([int(word) for word in sys.argv[1:]] or [500]))

@@ -157,11 +157,16 @@ struct FoundSystemCall {
   uint8_t returning = 0;     // bytes of the instruction before it, if that makes it the return from a signal's handler
 };
 
-// Code that handles SIGTRAP within the target, followed by a table of {address behind the breakpoint, where to go on}.
-struct TrapAction {
+// Code that handles a signal within the target: its entry comes first.
+struct SignalHandler {
   std::vector<uint8_t> bytes;
-  uint64_t table_offset, restorer_offset;
+  uint64_t table_offset;     // of emit_trap_handler: {address behind the breakpoint, where to go on}
+  uint64_t restorer_offset;  // sigaction's sa_restorer
 };
+
+// In si_errno of a signal whose thread the tracer has moved on, and which is not to be delivered: if the tracer is killed before it has
+// said so, it is.
+inline constexpr int32_t kMovedOn = 0x6c7073;  // "spl"
 
 // Registers of a stopped thread, as the architecture's ptrace regset has them.
 struct ThreadRegisters {
@@ -262,9 +267,11 @@ class Architecture {
                                                 uint32_t* trap_offset) const = 0;
   // Whether compiled handlers can do harm: see x86_64/checker.h.
   virtual Result<void> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const = 0;
-  // A signal's handler at `at` that goes on where its table (all zero yet, at a multiple of 8) says, or, where it says
-  // nothing, lets the signal do what it does by default.
-  virtual TrapAction emit_trap_action(Address at, uint64_t entries) const = 0;
+  // Handlers at `at` for signals that our code raises. One that is not ours does what it does by default, with all that came
+  // with it. Of SIGTRAP: goes on where its table (all zero yet, at a multiple of 8) says.
+  virtual SignalHandler emit_trap_handler(Address at, uint64_t entries) const = 0;
+  // Of SIGSEGV and SIGBUS: goes on where the fix-ups of the region say in which it was raised. regions: a CodeRegionList.
+  virtual SignalHandler emit_fault_handler(Address at, Address regions) const = 0;
   // All that can make system calls in `text`, which lies at `at` and is executable.
   virtual std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at,
                                                          const FunctionBefore& function_before) const = 0;

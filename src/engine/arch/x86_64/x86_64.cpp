@@ -17,10 +17,10 @@
 #include "engine/arch/x86_64/function_flow.h"
 #include "engine/arch/x86_64/return_safety.h"
 #include "engine/arch/x86_64/signal_frame.h"
+#include "engine/arch/x86_64/signal_handlers.h"
 #include "engine/arch/x86_64/site_planner.h"
 #include "engine/arch/x86_64/system_call_scan.h"
 #include "engine/arch/x86_64/trampoline.h"
-#include "engine/arch/x86_64/trap_action.h"
 
 namespace spile::engine {
 namespace {
@@ -118,8 +118,11 @@ class X86_64 final : public Architecture {
   Result<void> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const override {
     return x86_64::check_handlers(image, entries);
   }
-  TrapAction emit_trap_action(Address at, uint64_t entries) const override {
-    return x86_64::emit_trap_action(at, entries);
+  SignalHandler emit_trap_handler(Address at, uint64_t entries) const override {
+    return x86_64::emit_trap_handler(at, entries);
+  }
+  SignalHandler emit_fault_handler(Address at, Address regions) const override {
+    return x86_64::emit_fault_handler(at, regions);
   }
   std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at,
                                                  const FunctionBefore& function_before) const override {
