@@ -33,7 +33,15 @@ class Handler {
  private:
   llvm::Value* enter();
   void leave_handler();
-  std::vector<Lowering::EntrySaves> lower_saves(llvm::Value** ok, bool* framed);
+  // The bodies of entry probes, and the entry values of return probes. ok: none of those was an error.
+  struct EntrySide {
+    std::vector<Lowering::EntrySaves> saves;
+    llvm::Value* ok;
+    llvm::Value* mark;    // of the script's frames before the entry values
+    bool framed = false;  // they have one
+  };
+  EntrySide lower_entry_side();
+  void release_frame(const EntrySide& entry);
   llvm::Value* word_above_return_address(int64_t offset);
   void set_site(llvm::Value* cfa, llvm::Value* site_id);
   void set_frame(uint32_t kind);
@@ -247,18 +255,24 @@ void Handler::store_saves(const std::vector<Lowering::EntrySaves>& saves, llvm::
   }
 }
 
-std::vector<Lowering::EntrySaves> Handler::lower_saves(llvm::Value** ok, bool* framed) {
-  std::vector<Lowering::EntrySaves> saves;
-  *ok = b_.getInt1(true);
+Handler::EntrySide Handler::lower_entry_side() {
+  set_frame(abi::kFrameEntry);
+  lower_bodies(group_.entry_probes);
+  llvm::Value* mark = unit_.module.call_runtime(b_, "spile_rt_frame_mark", b_.getInt64Ty(), {context_});
+  EntrySide entry{{}, b_.getInt1(true), mark};
   for (int index : group_.return_probes) {
     if (probe(index).entry_saves.empty()) continue;
     Lowering lowering(unit_, b_, context_, state_);
     lowering.site = site_;
-    saves.push_back(lowering.lower_entry_saves(probe(index)));
-    *framed |= lowering.uses_frame();
-    *ok = b_.CreateAnd(*ok, saves.back().ok);
+    entry.saves.push_back(lowering.lower_entry_saves(probe(index)));
+    entry.framed |= lowering.uses_frame();
+    entry.ok = b_.CreateAnd(entry.ok, entry.saves.back().ok);
   }
-  return saves;
+  return entry;
+}
+
+void Handler::release_frame(const EntrySide& entry) {
+  if (entry.framed) unit_.module.call_runtime(b_, "spile_rt_frame_release", unit_.module.none(), {context_, entry.mark});
 }
 
 void Handler::lower_return_enter() {
@@ -277,20 +291,15 @@ void Handler::lower_return_enter() {
     set_site(b_.CreatePtrToInt(word_above_return_address(abi::kReturnEnterCfaOffset), b_.getInt64Ty()),
              b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(8)));
   }
-  set_frame(abi::kFrameEntry);
-  lower_bodies(group_.entry_probes);
-  llvm::Value* mark = unit_.module.call_runtime(b_, "spile_rt_frame_mark", b_.getInt64Ty(), {context_});
-  llvm::Value* ok = nullptr;
-  bool framed = false;
-  std::vector<Lowering::EntrySaves> saves = lower_saves(&ok, &framed);
+  EntrySide entry = lower_entry_side();
   llvm::BasicBlock* from = b_.GetInsertBlock();
-  b_.CreateCondBr(ok, push, leave);
+  b_.CreateCondBr(entry.ok, push, leave);
   b_.SetInsertPoint(push);
   llvm::Value* place = unit_.module.call_runtime(b_, "spile_rt_return_enter", unit_.module.ptr(), {context_, site_.cfa, site_.site_id});
   llvm::BasicBlock* from_push = b_.GetInsertBlock();
   b_.CreateCondBr(b_.CreateIsNull(place), leave, pushed, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 100000));
   b_.SetInsertPoint(pushed);
-  store_saves(saves, place);
+  store_saves(entry.saves, place);
   llvm::BasicBlock* from_pushed = b_.GetInsertBlock();
   b_.CreateBr(leave);
   b_.SetInsertPoint(leave);
@@ -298,7 +307,7 @@ void Handler::lower_return_enter() {
   verdict->addIncoming(b_.getInt64(0), from);
   verdict->addIncoming(b_.getInt64(0), from_push);
   verdict->addIncoming(b_.getInt64(1), from_pushed);
-  if (framed) unit_.module.call_runtime(b_, "spile_rt_frame_release", unit_.module.none(), {context_, mark});
+  release_frame(entry);
   leave_handler();
   b_.CreateRet(verdict);
 }
@@ -350,14 +359,9 @@ void Handler::lower_enter_in_place() {
 
   b_.SetInsertPoint(run);
   set_site(cfa, id);
-  set_frame(abi::kFrameEntry);
-  lower_bodies(group_.entry_probes);
-  llvm::Value* mark = unit_.module.call_runtime(b_, "spile_rt_frame_mark", b_.getInt64Ty(), {context_});
-  llvm::Value* ok = nullptr;
-  bool framed = false;
-  std::vector<Lowering::EntrySaves> saves = lower_saves(&ok, &framed);
+  EntrySide entry = lower_entry_side();
   llvm::BasicBlock* failed = block("failed");
-  b_.CreateCondBr(ok, push, failed);
+  b_.CreateCondBr(entry.ok, push, failed);
   b_.SetInsertPoint(failed);
   forget();
   b_.CreateBr(leave);
@@ -365,10 +369,10 @@ void Handler::lower_enter_in_place() {
   llvm::Value* place = unit_.module.call_runtime(b_, "spile_rt_goroutine_enter", unit_.module.ptr(), {context_, cfa, id});
   b_.CreateCondBr(b_.CreateIsNull(place), leave, pushed, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 100000));
   b_.SetInsertPoint(pushed);
-  store_saves(saves, place);
+  store_saves(entry.saves, place);
   b_.CreateBr(leave);
   b_.SetInsertPoint(leave);
-  if (framed) unit_.module.call_runtime(b_, "spile_rt_frame_release", unit_.module.none(), {context_, mark});
+  release_frame(entry);
   leave_handler();
   b_.CreateRetVoid();
 }
