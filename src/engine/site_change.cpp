@@ -190,7 +190,10 @@ Result<void> lead_out(Tracer& tracer, AddressSpace& space, const LeadOut& wanted
         } else {
           move_program_counters(space, *thread, [&](Address pc, bool restarting) -> std::optional<Address> {
             if (!space.in_code(pc)) return {};
-            if (!wanted.returns && !restarting && is_behind_call(space, pc)) return {};
+            bool entering = thread->kind == StopKind::kSystemCall && native_architecture().enters_system_call(tid);
+            if (!wanted.returns && !restarting && !entering && is_behind_call(space, pc)) return {};
+            // It has not been judged yet. What is told of its return is told by us then.
+            if (entering && is_behind_call(space, pc)) thread->in_call = space.calls_gap != kNobodysCalls;
             auto moved = out_of_retired(space, pc);
             if (!moved || space.in_code(*moved)) inside = true;
             return moved;
