@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/unique_fd.h"
@@ -32,11 +33,12 @@ class ModuleCode {
     uint64_t size = size_from(entry);
     if (size == 0 || jumps_to_entry(entry, size, entry)) return false;
     auto function = module_->function_at(entry);
-    std::string cold = function->linkage_name + ".cold";
-    for (const debuginfo::Function& part : functions_) {
-      if (part.linkage_name.starts_with(cold) && jumps_to_entry(part.address, part.size, entry)) return false;
-    }
-    return true;
+    std::vector<std::string> names = std::move(function->aliases);
+    names.push_back(std::move(function->linkage_name));
+    return std::none_of(functions_.begin(), functions_.end(), [&](const debuginfo::Function& part) {
+      bool is_ours = std::any_of(names.begin(), names.end(), [&](const std::string& name) { return part.linkage_name.starts_with(name + ".cold"); });
+      return is_ours && jumps_to_entry(part.address, part.size, entry);
+    });
   }
 
  private:
