@@ -30,6 +30,12 @@ std::vector<std::string> names(Module& module, const std::string& pattern, const
   return names;
 }
 
+OpenOptions without_cache() {
+  OpenOptions options;
+  options.use_cache = false;
+  return options;
+}
+
 TEST(Functions, OfOneAddressAreOne) {
   TestDirectory directory;
   directory.write("a.c", R"(
@@ -375,7 +381,7 @@ TEST(ThreadLocals, AreFoundByTheThreadPointer) {
                             "cc -g -O1 -shared -fPIC -ftls-model=initial-exec -o early.so t.c && "
                             "cc -g -O1 -shared -fPIC -mtls-dialect=gnu2 -o described.so t.c"));
   auto place = [&](const std::string& file, const std::string& name) {
-    auto module = Module::open(directory.path(file), {.use_cache = false});
+    auto module = Module::open(directory.path(file), without_cache());
     auto found = (*module)->global_variable(name);
     return !found.ok() ? found.error().message : found->place.available() ? to_string(found->place.operations) : found->place.reason;
   };
@@ -431,7 +437,7 @@ TEST(Calls, SayWhereTheyLead) {
                          "int main(int n, char** w) { return leaf(n) + clone(n, 7) + jumps(n) + unknown(n); }\n");
   for (const char* compiler : {"gcc -O2", "clang-19 -O2", "gcc -O2 -gdwarf-4"}) {
     ASSERT_TRUE(directory.run(std::string(compiler) + " -g -o t t.c"));
-    auto module = *Module::open(directory.path("t"), {.use_cache = false});
+    auto module = *Module::open(directory.path("t"), without_cache());
     auto named = [&](const char* name) { return module->functions({name, ""})->at(0); };
     auto calls = *module->calls(named("main").address);
     std::sort(calls.begin(), calls.end(), [](const CodePlace& a, const CodePlace& b) { return a.name < b.name; });
