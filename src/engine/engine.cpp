@@ -97,9 +97,8 @@ class SharingEngine final : public Engine {
   ArenaGeometry geometry_;
   UniqueFd arena_fd_;
   uint8_t* arena_ = nullptr;
-  // Whether this process holds the arena: at first through whoever has formatted it, later by hold_.
-  bool is_held_ = true;
-  ArenaHold hold_;
+  bool is_held_ = false;
+  ArenaHold hold_;  // by this process, while no other one traces for it
   std::vector<SiteRequest> requests_;  // all that were made
   std::set<uint32_t> switched_off_;
 
@@ -118,7 +117,7 @@ Result<void> SharingEngine::set_image(abi::CodeImage image, const ArenaGeometry&
   if (view == MAP_FAILED) return Error::from_errno("map the arena", errno);
   arena_ = static_cast<uint8_t*>(view);
   image_ = std::move(image);
-  return {};
+  return hold_arena();
 }
 
 Result<void> SharingEngine::give_image() {
@@ -211,7 +210,6 @@ Result<void> SharingEngine::hold_arena() {
 
 void SharingEngine::give_up_arena() {
   hold_ = ArenaHold();
-  ArenaHold::give_up(arena_);
   is_held_ = false;
 }
 

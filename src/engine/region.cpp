@@ -1,8 +1,10 @@
 #include "engine/region.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +17,7 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kCodeAlignment = 16;
 constexpr unsigned kMemfdExec = 0x10, kMemfdNoExecSeal = 0x8;  // Linux 6.3
+constexpr int kSealFutureWrite = 0x10;                         // F_SEAL_FUTURE_WRITE, Linux 5.1
 
 static_assert(kRegionListOffset + sizeof(abi::CodeRegionList) <= kPage);
 
@@ -25,12 +28,18 @@ constexpr uint64_t pages(uint64_t bytes) {
 }  // namespace
 
 Result<UniqueFd> create_memory(const char* name, uint64_t size, bool executable) {
-  int fd = memfd_create(name, MFD_CLOEXEC | (executable ? kMemfdExec : kMemfdNoExecSeal));
-  if (fd < 0 && errno == EINVAL) fd = memfd_create(name, MFD_CLOEXEC);
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  int fd = memfd_create(name, kFlags | (executable ? kMemfdExec : kMemfdNoExecSeal));
+  if (fd < 0 && errno == EINVAL) fd = memfd_create(name, kFlags);
   UniqueFd memory(fd);
   if (!memory) return Error::from_errno(std::string("memfd_create ") + name, errno);
   if (ftruncate(memory.get(), static_cast<off_t>(size)) != 0) {
     return Error::from_errno(std::string("size of ") + name, errno);
+  }
+  // Code is sealed once it has been mapped for writing.
+  int seals = F_SEAL_SHRINK | (executable ? 0 : F_SEAL_SEAL);
+  if (fchmod(memory.get(), 0600) != 0 || fcntl(memory.get(), F_ADD_SEALS, seals) != 0) {
+    return Error::from_errno(std::string("seal ") + name, errno);
   }
   return memory;
 }
@@ -47,7 +56,11 @@ Result<std::shared_ptr<Region>> Region::create(uint64_t sites, uint64_t code_roo
   void* view = mmap(nullptr, region->size_, PROT_READ | PROT_WRITE, MAP_SHARED, region->fd_.get(), 0);
   if (view == MAP_FAILED) return Error::from_errno("map a code region", errno);
   region->view_ = static_cast<uint8_t*>(view);
-  RegionHeader& header = region->header();
+  // From here on no other mapping of it is, or becomes, writable, and nothing but this one changes it.
+  if (fcntl(region->fd_.get(), F_ADD_SEALS, F_SEAL_GROW | kSealFutureWrite | F_SEAL_SEAL) != 0) {
+    return Error::from_errno("seal a code region", errno, "Linux 5.1 or later is needed");
+  }
+  RegionHeader& header = region->header_;
   header.magic = kRegionMagic;
   header.size = region->size_;
   header.controller_pid = static_cast<uint64_t>(getpid());
@@ -63,15 +76,25 @@ Result<std::shared_ptr<Region>> Region::create(uint64_t sites, uint64_t code_roo
   if (fixups_size != 0) memcpy(region->view_ + header.fixups_offset, image.fixups.data(), fixups_size);
   region->next_ = header.code_offset;
   region->limit_ = region->size_;
+  region->publish_header();
   return region;
+}
+
+void Region::publish_header() { memcpy(view_, &header_, sizeof header_); }
+
+void Region::record_geometry(const ArenaGeometry& geometry) {
+  header_.arena_size = geometry.size;
+  header_.shadow_offset = geometry.shadow_offset;
+  header_.shadow_stride = geometry.shadow_stride;
+  header_.shadow_capacity = geometry.shadow_capacity;
+  header_.slots_offset = geometry.slots_offset;
+  header_.slot_stride = geometry.slot_stride;
+  header_.slot_count = geometry.slot_count;
+  publish_header();
 }
 
 Region::~Region() {
   if (view_) munmap(view_, size_);
-}
-
-std::span<const JournalEntry> Region::journal() const {
-  return {reinterpret_cast<const JournalEntry*>(view_ + header().journal_offset), header().journal_count};
 }
 
 bool Region::has_room(uint64_t sites, uint64_t code_room) const {
@@ -134,53 +157,59 @@ void Region::switch_site(uint32_t client, uint32_t site_id, bool on) {
 }
 
 void Region::append_journal(const JournalEntry& entry) {
-  RegionHeader& head = header();
-  CHECK(head.journal_count < head.journal_capacity);
-  memcpy(view_ + head.journal_offset + head.journal_count * sizeof entry, &entry, sizeof entry);
-  head.journal_count++;
+  CHECK(journal_.size() < header_.journal_capacity);
+  shared_journal()[journal_.size()] = entry;
+  journal_.push_back(entry);
+  header_.journal_count = journal_.size();
+  publish_header();
 }
 
 void Region::strike_from_journal(const std::map<Address, Address>& trampolines) {
-  auto* entries = reinterpret_cast<JournalEntry*>(view_ + header().journal_offset);
-  for (uint64_t i = 0; i < header().journal_count; i++) {
-    auto struck = trampolines.find(Address(entries[i].address));
-    if (struck == trampolines.end() || struck->second != address_ + entries[i].trampoline_offset) continue;
-    entries[i].semaphore = 0;
-    entries[i].length = 0;
+  for (size_t i = 0; i < journal_.size(); i++) {
+    JournalEntry& entry = journal_[i];
+    auto struck = trampolines.find(Address(entry.address));
+    if (struck == trampolines.end() || struck->second != address_ + entry.trampoline_offset) continue;
+    entry.semaphore = 0;
+    entry.length = 0;
+    shared_journal()[i] = entry;
   }
+}
+
+// Readers take a range whose end is not 0.
+void Region::publish_range(uint64_t index) {
+  auto& range = shared_list()->ranges[index];
+  if (list_.ranges[index].end == 0) __atomic_store_n(&range.end, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&range.begin, list_.ranges[index].begin, __ATOMIC_RELEASE);
+  __atomic_store_n(&range.end, list_.ranges[index].end, __ATOMIC_RELEASE);
 }
 
 void Region::list_region(Address at, Address end, bool foreign) {
-  Address begin(at.value | (foreign ? abi::kForeignRegion : 0));
-  auto* list = reinterpret_cast<abi::CodeRegionList*>(view_ + kRegionListOffset);
-  for (uint64_t i = 0; i < list->count; i++) {
-    if (list->ranges[i].end != 0) continue;
-    __atomic_store_n(&list->ranges[i].begin, begin.value, __ATOMIC_RELAXED);
-    __atomic_store_n(&list->ranges[i].end, end.value, __ATOMIC_RELEASE);
-    return;
-  }
-  if (list->count >= abi::kMaxCodeRegions) return;
-  list->ranges[list->count].begin = begin.value;
-  list->ranges[list->count].end = end.value;
-  __atomic_store_n(&list->count, list->count + 1, __ATOMIC_RELEASE);
+  uint64_t index = 0;
+  while (index < list_.count && list_.ranges[index].end != 0) index++;
+  if (index >= abi::kMaxCodeRegions) return;
+  list_.ranges[index].begin = at.value | (foreign ? abi::kForeignRegion : 0);
+  list_.ranges[index].end = end.value;
+  publish_range(index);
+  if (index < list_.count) return;
+  list_.count++;
+  __atomic_store_n(&shared_list()->count, list_.count, __ATOMIC_RELEASE);
 }
 
 void Region::unlist_region(Address begin) {
-  auto* list = reinterpret_cast<abi::CodeRegionList*>(view_ + kRegionListOffset);
-  for (uint64_t i = 0; i < list->count; i++) {
-    if ((list->ranges[i].begin & ~abi::kForeignRegion) != begin.value) continue;
-    __atomic_store_n(&list->ranges[i].end, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&list->ranges[i].begin, 0, __ATOMIC_RELEASE);
+  for (uint64_t i = 0; i < list_.count; i++) {
+    if ((list_.ranges[i].begin & ~abi::kForeignRegion) != begin.value) continue;
+    list_.ranges[i].begin = list_.ranges[i].end = 0;
+    publish_range(i);
   }
 }
 
 void Region::fill_cells(Address arena, Address process_table, uint64_t bias, int32_t goroutine) {
   bias_ = bias;
-  RegionHeader& head = header();
-  head.arena = arena.value;
-  head.process_table = process_table.value;
-  if (head.image_size < sizeof(abi::ImageCells)) return;
-  auto* cells = reinterpret_cast<abi::ImageCells*>(view_ + head.image_offset);
+  header_.arena = arena.value;
+  header_.process_table = process_table.value;
+  publish_header();
+  if (header_.image_size < sizeof(abi::ImageCells)) return;
+  auto* cells = reinterpret_cast<abi::ImageCells*>(view_ + header_.image_offset);
   cells->arena = arena.value;
   cells->process_table = process_table.value;
   cells->load_bias = bias;

@@ -70,8 +70,9 @@ class Region {
   Address image() const { return address_ + static_cast<int64_t>(header().image_offset); }
   bool contains(Address address) const { return address >= address_ && address < end(); }
 
-  RegionHeader& header() const { return *reinterpret_cast<RegionHeader*>(view_); }
-  std::span<const JournalEntry> journal() const;
+  // As the controller has written it; what the memory says now is not asked.
+  const RegionHeader& header() const { return header_; }
+  std::span<const JournalEntry> journal() const { return journal_; }
 
   bool has_room(uint64_t sites, uint64_t code_room) const;
   // Where the next trampoline is going to be.
@@ -110,6 +111,8 @@ class Region {
   }
   void switch_site(uint32_t client, uint32_t site_id, bool on);
 
+  // Where a client's arena has what: for the header.
+  void record_geometry(const ArenaGeometry& geometry);
   // Fills the image's cells once the target's addresses are known. bias: of the module that the region serves.
   void fill_cells(Address arena, Address process_table, uint64_t bias, int32_t goroutine);
   uint64_t bias() const { return bias_; }
@@ -123,8 +126,16 @@ class Region {
  private:
   Region() = default;
 
+  abi::CodeRegionList* shared_list() const { return reinterpret_cast<abi::CodeRegionList*>(view_ + kRegionListOffset); }
+  JournalEntry* shared_journal() const { return reinterpret_cast<JournalEntry*>(view_ + header_.journal_offset); }
+  void publish_header();
+  void publish_range(uint64_t index);
+
   UniqueFd fd_;
-  uint8_t* view_ = nullptr;
+  uint8_t* view_ = nullptr;  // written, and never read for a count, an offset or an address
+  RegionHeader header_{};
+  abi::CodeRegionList list_{};
+  std::vector<JournalEntry> journal_;
   uint64_t size_ = 0;
   uint64_t next_ = 0;
   uint64_t limit_ = 0;  // where the stubs begin
@@ -135,7 +146,8 @@ class Region {
   std::vector<StubPage> stub_pages_;
 };
 
-// A memfd that can be mapped executable, whatever vm.memfd_noexec says, or not at all executable.
+// A memfd that can be mapped executable, whatever vm.memfd_noexec says, or not at all executable. Nobody can make it smaller, so that no
+// access to a mapping of it fails (SIGBUS), and nobody but its user can open it again through /proc.
 Result<UniqueFd> create_memory(const char* name, uint64_t size, bool executable);
 
 }  // namespace spile::engine

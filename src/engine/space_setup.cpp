@@ -98,17 +98,6 @@ Result<Address> map_descriptor(RemoteCalls& calls, AddressSpace& space, pid_t pi
   return Address(*mapped);
 }
 
-void record_geometry(RegionHeader& header, const SetupContext& context) {
-  const ArenaGeometry& geometry = context.geometry;
-  header.arena_size = geometry.size;
-  header.shadow_offset = geometry.shadow_offset;
-  header.shadow_stride = geometry.shadow_stride;
-  header.shadow_capacity = geometry.shadow_capacity;
-  header.slots_offset = geometry.slots_offset;
-  header.slot_stride = geometry.slot_stride;
-  header.slot_count = geometry.slot_count;
-}
-
 // Makes it and all others known to each other, and to the handlers in them.
 void add_region(AddressSpace& space, ClientSpace& client, const std::shared_ptr<Region>& region, const Module& module) {
   region->fill_cells(client.arena.begin, client.process_table.begin, module.bias, module.goroutine);
@@ -259,7 +248,7 @@ Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& 
     auto mapped = map_descriptor(calls, space, pid, "map code", region->fd(), region->size(), PROT_READ | PROT_EXEC,
                                  region->address());
     if (mapped.ok() && *mapped == region->address()) {
-      record_geometry(region->header(), context);
+      region->record_geometry(context.geometry);
       add_region(space, client, region, module);
       TRY_DO(calls.finish());
       return region;

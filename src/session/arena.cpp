@@ -112,28 +112,12 @@ Result<std::unique_ptr<Arena>> Arena::create(const codegen::ArenaLayout& layout,
   overflow.owner = ~0ULL;
   overflow.shared = 1;
 
-  // The kernel marks a robust mutex whose owner died, whatever killed it (set_robust_list(2)).
-  static_assert(sizeof(pthread_mutex_t) <= sizeof(header.controller_futex));
-  static_assert(offsetof(pthread_mutex_t, __data.__lock) == 0);
-  arena->alive_ = reinterpret_cast<pthread_mutex_t*>(header.controller_futex);
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  pthread_mutex_init(arena->alive_, &attributes);
-  pthread_mutexattr_destroy(&attributes);
-  pthread_mutex_lock(arena->alive_);
-
   arena->start_clock();
   header.enabled = 1;
   return arena;
 }
 
 Arena::~Arena() {
-  if (alive_) {
-    pthread_mutex_unlock(alive_);
-    pthread_mutex_destroy(alive_);
-  }
   if (mapped_here_) munmap(base_, layout_.size);
 }
 

@@ -1,11 +1,8 @@
 #pragma once
-// The controller's view of the arena (abi/arena.h): fills the header, keeps the clock and the word that tells handlers
-// that the controller lives. Sizes and offsets come from the layout, never from the arena.
+// The controller's view of the arena (abi/arena.h): fills the header and keeps the clock. Sizes and offsets come from the layout, never from the arena.
 
 #include <memory>
 #include <span>
-
-#include <pthread.h>
 
 #include "abi/arena.h"
 #include "base/result.h"
@@ -59,7 +56,6 @@ class Arena {
   char* base_ = nullptr;
   bool mapped_here_ = false;
   uint32_t used_slots_ = 1;
-  pthread_mutex_t* alive_ = nullptr;
 };
 
 }  // namespace spile::session
