@@ -21,7 +21,7 @@ static_assert(sizeof(Reception) <= 256);
 
 }  // namespace
 
-ssize_t send_with_descriptor(int socket, std::span<const uint8_t> bytes, int fd) {
+ssize_t send_with_descriptor(int socket, std::span<const uint8_t> bytes, int fd, int flags) {
   iovec vector{const_cast<uint8_t*>(bytes.data()), bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
@@ -38,9 +38,30 @@ ssize_t send_with_descriptor(int socket, std::span<const uint8_t> bytes, int fd)
   }
   ssize_t sent;
   do {
-    sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+    sent = sendmsg(socket, &message, MSG_NOSIGNAL | flags);
   } while (sent < 0 && errno == EINTR);
   return sent;
+}
+
+ssize_t receive_with_descriptor(int socket, std::span<uint8_t> bytes, UniqueFd& descriptor) {
+  iovec vector{bytes.data(), bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &vector;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  for (cmsghdr* each = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr; each; each = CMSG_NXTHDR(&message, each)) {
+    if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
+    // The room for one, rounded up, is room for two.
+    for (size_t at = CMSG_LEN(0); at + sizeof(int) <= each->cmsg_len; at += sizeof(int)) {
+      int fd = -1;
+      memcpy(&fd, reinterpret_cast<const char*>(each) + at, sizeof fd);
+      descriptor = UniqueFd(fd);
+    }
+  }
+  return got;
 }
 
 Result<DescriptorChannel> DescriptorChannel::open(RemoteCalls& calls, const TargetMemory& memory, pid_t pid,
@@ -59,7 +80,8 @@ Result<DescriptorChannel> DescriptorChannel::open(RemoteCalls& calls, const Targ
 
 Result<int> DescriptorChannel::send(RemoteCalls& calls, int fd) {
   const uint8_t byte = 's';
-  if (send_with_descriptor(local_.get(), {&byte, 1}, fd) != 1) return Error::from_errno("send a descriptor", errno);
+  // Whatever socket it has put there does not make us wait.
+  if (send_with_descriptor(local_.get(), {&byte, 1}, fd, MSG_DONTWAIT) != 1) return Error::from_errno("send a descriptor", errno);
   Reception reception{};
   auto remote = [&](const void* member) {
     auto offset = static_cast<const char*>(member) - reinterpret_cast<const char*>(&reception);

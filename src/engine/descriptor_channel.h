@@ -5,13 +5,16 @@
 
 #include <span>
 
+#include "base/unique_fd.h"
 #include "engine/address_space.h"
 #include "engine/remote_call.h"
 
 namespace spile::engine {
 
 // Over a local socket, with a descriptor if it is not -1 (SCM_RIGHTS). How much was sent, or -1 and errno.
-ssize_t send_with_descriptor(int socket, std::span<const uint8_t> bytes, int fd);
+ssize_t send_with_descriptor(int socket, std::span<const uint8_t> bytes, int fd, int flags = 0);
+// What has come, without waiting; of descriptors that come with it the last, the others are closed. How much, or -1 and errno.
+ssize_t receive_with_descriptor(int socket, std::span<uint8_t> bytes, UniqueFd& descriptor);
 
 class DescriptorChannel {
  public:

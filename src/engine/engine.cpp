@@ -144,8 +144,9 @@ Result<void> SharingEngine::attach(pid_t pid) {
 Result<void> SharingEngine::attach_with(pid_t pid, pid_t tracer, bool& is_over) {
   if (tracer != 0 && std::to_string(getpid()) != process_status(tracer, "Tgid")) {
     auto channel = connect_to_tracer(tracer, kTransferLimitMs);
-    if (channel.ok()) return be_guest(pid, tracer, std::move(channel).value(), is_over);
+    if (channel.ok() && channel->is_open()) return be_guest(pid, tracer, std::move(channel).value(), is_over);
     is_over = is_ending(tracer);
+    if (!channel.ok() && !is_over) return std::move(channel).error().within(fmt::format("attach {}", pid));
   }
   TRY_DO(give_image());
   return own_->attach(pid);

@@ -5,17 +5,20 @@
 #include <poll.h>
 #include <stddef.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "engine/descriptor_channel.h"
+#include "engine/peer.h"
 #include "engine/process_status.h"
 
 namespace spile::engine {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+constexpr uint64_t kMostBytes = uint64_t{256} << 20;
+constexpr uint64_t kPart = 1 << 20;  // memory for a message is taken as it comes
 
 struct Header {
   uint32_t type;
@@ -87,26 +90,45 @@ void MessageReader::read(Event& event) {
   take(kind, pid, parent, status, path, message, report);
 }
 
-GuestChannel::GuestChannel(UniqueFd socket, int limit_ms) : socket_(std::move(socket)) {
-  timeval limit{limit_ms / 1000, limit_ms % 1000 * 1000};
-  setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+void MessageWriter::add(const ThreadChange& change) {
+  auto& [kind, pid, tid, registers] = change;
+  put(kind, pid, tid, registers);
+}
+void MessageReader::read(ThreadChange& change) {
+  auto& [kind, pid, tid, registers] = change;
+  take(kind, pid, tid, registers);
 }
 
-bool GuestChannel::send_all(std::span<const uint8_t> bytes) {
+bool GuestChannel::wait_for(short what, Clock::time_point deadline) const {
+  while (true) {
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd wait{socket_.get(), what, 0};
+    int ready = ::poll(&wait, 1, static_cast<int>(left));
+    if (ready > 0) return true;
+    if (ready == 0 || errno != EINTR) return false;
+  }
+}
+
+// descriptor: goes with the first byte; -1: none.
+bool GuestChannel::send_all(std::span<const uint8_t> bytes, int descriptor, Clock::time_point deadline) {
   while (!bytes.empty()) {
-    ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
+    ssize_t sent = send_with_descriptor(socket_.get(), bytes, descriptor, MSG_DONTWAIT);
+    if (sent < 0 && errno == EAGAIN && wait_for(POLLOUT, deadline)) continue;
     if (sent <= 0) return false;
+    descriptor = -1;
     bytes = bytes.subspan(static_cast<size_t>(sent));
   }
   return true;
 }
 
-bool GuestChannel::receive_all(std::span<uint8_t> bytes) {
+// descriptor: where one that comes with the bytes goes; null: it is not wanted, and closed by the kernel.
+bool GuestChannel::receive_all(std::span<uint8_t> bytes, UniqueFd* descriptor, Clock::time_point deadline) {
   while (!bytes.empty()) {
-    ssize_t got = recv(socket_.get(), bytes.data(), bytes.size(), 0);
+    ssize_t got = descriptor ? receive_with_descriptor(socket_.get(), bytes, *descriptor)
+                             : recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN && wait_for(POLLIN, deadline)) continue;
     if (got <= 0) return false;
     bytes = bytes.subspan(static_cast<size_t>(got));
   }
@@ -116,9 +138,8 @@ bool GuestChannel::receive_all(std::span<uint8_t> bytes) {
 bool GuestChannel::send(GuestMessage type, std::span<const uint8_t> bytes, int descriptor) {
   if (!is_open()) return false;
   Header header{static_cast<uint32_t>(type), descriptor >= 0, bytes.size()};
-  std::span<const uint8_t> head(reinterpret_cast<const uint8_t*>(&header), sizeof header);
-  ssize_t sent = send_with_descriptor(socket_.get(), head, descriptor);
-  bool whole = sent > 0 && send_all(head.subspan(static_cast<size_t>(sent))) && send_all(bytes);
+  auto deadline = Clock::now() + limit_;
+  bool whole = send_all({reinterpret_cast<const uint8_t*>(&header), sizeof header}, descriptor, deadline) && send_all(bytes, -1, deadline);
   if (!whole) close();
   return whole;
 }
@@ -133,31 +154,20 @@ std::optional<ReceivedMessage> GuestChannel::receive() {
   if (!is_open()) return {};
   ReceivedMessage received;
   Header header{};
-  iovec vector{&header, sizeof header};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &vector;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  ssize_t got;
-  do {
-    got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
-  for (cmsghdr* each = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr; each; each = CMSG_NXTHDR(&message, each)) {
-    if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
-    int descriptor = -1;
-    memcpy(&descriptor, CMSG_DATA(each), sizeof descriptor);
-    received.descriptor = UniqueFd(descriptor);
+  auto deadline = Clock::now() + limit_;
+  bool whole = receive_all({reinterpret_cast<uint8_t*>(&header), sizeof header}, &received.descriptor, deadline) &&
+               header.size <= kMostBytes && header.type <= static_cast<uint32_t>(GuestMessage::kSeen);
+  while (whole && received.bytes.size() < header.size) {
+    size_t before = received.bytes.size();
+    received.bytes.resize(before + std::min<uint64_t>(header.size - before, kPart));
+    whole = receive_all(std::span(received.bytes).subspan(before), nullptr, deadline);
   }
-  bool whole = got > 0 && receive_all({reinterpret_cast<uint8_t*>(&header) + got, sizeof header - static_cast<size_t>(got)});
-  if (whole && header.size <= kMostBytes) {
-    received.type = static_cast<GuestMessage>(header.type);
-    received.bytes.resize(header.size);
-    if (receive_all(received.bytes)) return received;
+  if (!whole) {
+    close();
+    return {};
   }
-  close();
-  return {};
+  received.type = static_cast<GuestMessage>(header.type);
+  return received;
 }
 
 Result<UniqueFd> listen_for_guests() {
@@ -174,13 +184,18 @@ Result<GuestChannel> connect_to_tracer(pid_t tid, int limit_ms) {
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return Error::from_errno("a socket", errno);
   Name name(tid);
-  if (connect(socket.get(), name.get(), name.length) != 0) return Error::from_errno("connect", errno);
-  // Whoever likes may take the name; the kernel knows who has.
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  bool known = getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
-  if (!known || std::to_string(peer.pid) != process_status(tid, "Tgid")) {
-    return Error{fmt::format("process {} has the name of tracer {}", peer.pid, tid), ""};
+  if (connect(socket.get(), name.get(), name.length) != 0) {
+    if (errno == ECONNREFUSED) return GuestChannel();
+    return Error::from_errno("connect to the spile that traces it", errno);
+  }
+  // Any process may take the name; the kernel knows which one has. A tracer of another user could ask us for anything.
+  TRY(Peer peer, Peer::of(socket.get()));
+  if (std::to_string(peer.pid()) != process_status(tid, "Tgid")) {
+    return Error{fmt::format("process {} has the name of tracer {}", peer.pid(), tid), ""};
+  }
+  if (!peer.is_ours()) {
+    return Error{fmt::format("a spile of another user's (process {} of user {}) traces it, and is not trusted", peer.pid(), peer.uid()),
+                 "end that one first"};
   }
   return GuestChannel(std::move(socket), limit_ms);
 }

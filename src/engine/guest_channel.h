@@ -3,9 +3,13 @@
 // abstract name "spile-engine-TID", where TID is the tracing thread as /proc/PID/status names it (TracerPid). Both are
 // processes of one machine and one build of spile: numbers are as they are in memory.
 //
+// Neither end believes the other (docs/security.md): each asks the kernel who the peer is (peer.h), every field is checked when it is read,
+// and a whole message must come, or be taken, within the channel's limit.
+//
 //   Header, then `size` bytes, the fields of the message one after the other; strings and lists with their length in front
 //   (a 64-bit number). One descriptor may come with a message (SCM_RIGHTS).
 
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -71,9 +75,11 @@ class MessageWriter {
   void add(const SiteOutcome& outcome);
   void add(const ArmReport& report);
   void add(const Event& event);
+  void add(const ThreadChange& change);
 };
 
-// Every read is checked; after a failed one the rest are zero, and ok() is false.
+// Every read is checked: sizes against what has come, enumerations and truth values against what there is. After a failed one the rest are
+// zero, and ok() is false.
 class MessageReader {
  public:
   explicit MessageReader(std::span<const uint8_t> bytes) : left_(bytes) {}
@@ -97,16 +103,37 @@ class MessageReader {
     uint64_t count = 0;
     read(count);
     if (count > left_.size()) return fail();  // each takes a byte at least
-    list.resize(count);
-    for (T& each : list) read(each);
+    // As many as have been read: what a count says costs nobody memory.
+    list.clear();
+    while (ok_ && list.size() < count) read(list.emplace_back());
+    if (!ok_) list.clear();
   }
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
+    requires(std::is_trivially_copyable_v<T> && !std::is_enum_v<T>)
   void read(T& value) {
     if (sizeof value > left_.size()) return fail();
     memcpy(&value, left_.data(), sizeof value);
     left_ = left_.subspan(sizeof value);
   }
+  void read(bool& value) {
+    uint8_t byte = 0;
+    read(byte);
+    if (byte > 1) return fail();
+    value = byte != 0;
+  }
+  template <typename T>
+    requires std::is_enum_v<T>
+  void read(T& value) {
+    std::underlying_type_t<T> number{};
+    read(number);
+    if (number < 0 || number > static_cast<std::underlying_type_t<T>>(last_of(T{}))) return fail();
+    value = static_cast<T>(number);
+  }
+  static constexpr abi::SiteKind last_of(abi::SiteKind) { return abi::SiteKind::kRoom; }
+  static constexpr Mechanism last_of(Mechanism) { return Mechanism::kRefused; }
+  static constexpr Event::Kind last_of(Event::Kind) { return Event::Kind::kCallsTraced; }
+  static constexpr ThreadChange::Kind last_of(ThreadChange::Kind) { return ThreadChange::Kind::kSystemCallReturn; }
+  void read(ThreadChange& change);
   void read(SiteRequest& request);
   void read(Module& module);
   void read(abi::CodeImage& image);
@@ -127,12 +154,11 @@ struct ReceivedMessage {
   UniqueFd descriptor;
 };
 
-// One end. Nothing here waits for the other end longer than the limit given.
+// One end. Nothing here waits for the other end longer than the limit given, for a whole message.
 class GuestChannel {
  public:
   GuestChannel() = default;
-  // limit_ms: for each part of a message to be taken or to arrive.
-  GuestChannel(UniqueFd socket, int limit_ms);
+  GuestChannel(UniqueFd socket, int limit_ms) : socket_(std::move(socket)), limit_(limit_ms) {}
 
   int fd() const { return socket_.get(); }
   bool is_open() const { return static_cast<bool>(socket_); }
@@ -146,13 +172,17 @@ class GuestChannel {
   std::optional<ReceivedMessage> receive();
 
  private:
-  bool send_all(std::span<const uint8_t> bytes);
-  bool receive_all(std::span<uint8_t> bytes);
+  using Clock = std::chrono::steady_clock;
+  bool wait_for(short what, Clock::time_point deadline) const;
+  bool send_all(std::span<const uint8_t> bytes, int descriptor, Clock::time_point deadline);
+  bool receive_all(std::span<uint8_t> bytes, UniqueFd* descriptor, Clock::time_point deadline);
   UniqueFd socket_;
+  std::chrono::milliseconds limit_{};
 };
 
 // The socket on which the calling thread serves guests, or on which the tracer `tid` does.
 Result<UniqueFd> listen_for_guests();
+// Closed: nobody listens, the tracer is no spile. An error: it is somebody else that does, or a spile of another user than root's and ours.
 Result<GuestChannel> connect_to_tracer(pid_t tid, int limit_ms);
 
 }  // namespace spile::engine

@@ -1,6 +1,7 @@
 #include "engine/guest_host.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -10,6 +11,8 @@
 
 #include <algorithm>
 #include <chrono>
+
+#include "abi/arena.h"
 
 namespace spile::engine {
 namespace {
@@ -21,10 +24,43 @@ void watch_fd(int epoll, int fd) {
   epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-// Handlers must not find less memory than their geometry says; nobody shrinks what has been sent.
-bool is_large_enough(int arena, uint64_t size) {
+constexpr size_t kMostGuests = 256;
+constexpr size_t kMostMessages = 64;   // of all guests, before the tracer gets its turn again
+constexpr size_t kMostInbox = 1024;    // that came before an answer
+constexpr uint64_t kLargestArena = uint64_t{1} << 46;
+constexpr uint64_t kLargestImage = uint64_t{256} << 20;
+
+// Handlers must not find less memory than their geometry says: nobody can make smaller what is sealed so.
+bool is_arena(int fd, uint64_t size) {
   struct stat status {};
-  return fstat(arena, &status) == 0 && static_cast<uint64_t>(status.st_size) >= size;
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || static_cast<uint64_t>(status.st_size) < size) return false;
+  int seals = fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_SHRINK);
+}
+
+bool fits(uint64_t begin, uint64_t count, uint64_t stride, uint64_t end) {
+  return begin <= end && (count == 0 || stride <= (end - begin) / count);
+}
+
+bool is_sound(const ArenaGeometry& geometry) {
+  return geometry.size >= abi::kPageSize && geometry.size <= kLargestArena && geometry.slot_count >= 1 &&
+         geometry.slot_stride >= abi::kThreadSlotSize && fits(geometry.slots_offset, geometry.slot_count, geometry.slot_stride, geometry.size) &&
+         (geometry.shadow_capacity == 0 || geometry.shadow_stride >= sizeof(abi::ShadowFrame)) &&
+         fits(geometry.shadow_offset, geometry.shadow_capacity, geometry.shadow_stride, geometry.slot_stride);
+}
+
+bool is_sound(const abi::CodeImage& image) {
+  uint64_t size = image.bytes.size();
+  return size >= sizeof(abi::ImageCells) && size <= kLargestImage && image.code_begin <= image.code_end && image.code_end <= size &&
+         std::ranges::all_of(image.fixups, [&](const abi::FaultFixup& fixup) {
+           return fixup.fault_offset < size && fixup.resume_offset < size;
+         }) && std::ranges::is_sorted(image.fixups, {}, &abi::FaultFixup::fault_offset);
+}
+
+bool is_sound(const SiteRequest& request, const abi::CodeImage& image) {
+  auto is_handler = [&](uint32_t offset) { return offset == 0 || (offset >= image.code_begin && offset < image.code_end); };
+  return request.site_id <= INT32_MAX && is_handler(request.enter_offset) && is_handler(request.exit_offset) &&
+         is_handler(request.landing_offset);
 }
 
 }  // namespace
@@ -45,13 +81,16 @@ void GuestHost::watch(int fd) { watch_fd(epoll_.get(), fd); }
 void GuestHost::accept_guest() {
   UniqueFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!socket) return;
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return;
+  auto peer = Peer::of(socket.get());
+  if (!peer.ok()) return;
   auto guest = std::make_unique<Guest>();
   guest->channel = GuestChannel(std::move(socket), kGuestPatienceMs);
-  if (peer.uid != geteuid() && peer.uid != 0) {
+  guest->peer = std::move(peer).value();
+  if (!guest->peer.is_ours()) {
     return failed(*guest, {fmt::format("the spile that traces it (process {}) serves its own user only", getpid()), ""});
+  }
+  if (guests_.size() >= kMostGuests) {
+    return failed(*guest, {fmt::format("the spile that traces it (process {}) serves {} others already", getpid(), guests_.size()), ""});
   }
   watch_fd(epoll_.get(), guest->channel.fd());
   guests_.push_back(std::move(guest));
@@ -77,13 +116,20 @@ bool GuestHost::take_message(Guest& guest) {
 }
 
 void GuestHost::serve() {
-  while (true) {
+  size_t served = 0;
+  auto has_kept = [](const auto& guest) { return !guest->inbox.empty(); };
+  // What is left in a socket makes wait_fd() readable again; what has been kept does not.
+  while (served < kMostMessages || std::ranges::any_of(guests_, has_kept)) {
+    served++;
     size_t before = guests_.size();
     if (pollfd wait{listener_.get(), POLLIN, 0}; ::poll(&wait, 1, 0) > 0) accept_guest();
     bool any = guests_.size() != before;
     // By number: what is done for one may end another.
     for (size_t i = 0; i < guests_.size(); i++) {
-      if (take_message(*guests_[i])) any = true;
+      if (take_message(*guests_[i])) {
+        any = true;
+        served++;
+      }
     }
     drop_gone();
     if (!any) return;
@@ -112,7 +158,11 @@ void GuestHost::handle_hello(Guest& guest, MessageReader& reader) {
       MessageWriter question;
       question.put(pid, module);
       if (auto answer = ask(guest, GuestMessage::kResolve, question, GuestMessage::kResolved)) {
-        MessageReader(answer->bytes).take(sites);
+        auto sound = [&](const SiteRequest& site) { return is_sound(site, guest.client->image); };
+        if (!MessageReader(answer->bytes).take(sites) || !std::ranges::all_of(sites, sound)) {
+          sites.clear();
+          guest.channel.close();
+        }
       }
       return sites;
     };
@@ -149,7 +199,8 @@ void GuestHost::handle(Guest& guest, ReceivedMessage message) {
     case GuestMessage::kImage: {
       ArenaGeometry geometry;
       abi::CodeImage image;
-      if (!reader.take(image, geometry) || client.arena_fd || !is_large_enough(message.descriptor.get(), geometry.size)) {
+      if (!reader.take(image, geometry) || client.arena_fd || !is_sound(image) || !is_sound(geometry) ||
+          !is_arena(message.descriptor.get(), geometry.size)) {
         return guest.channel.close();
       }
       auto hold = ArenaHold::take(message.descriptor.get());
@@ -163,6 +214,9 @@ void GuestHost::handle(Guest& guest, ReceivedMessage message) {
     case GuestMessage::kFollow: {
       pid_t pid = 0;
       if (!reader.take(pid)) return guest.channel.close();
+      if (!guest.peer.may_trace(pid)) {
+        return failed(guest, {fmt::format("process {} may not trace process {} itself", guest.peer.pid(), pid), "run it as root"});
+      }
       auto followed = service_.follow(client, pid);
       if (!followed.ok()) return failed(guest, followed.error());
       answer.put(*followed);
@@ -170,7 +224,8 @@ void GuestHost::handle(Guest& guest, ReceivedMessage message) {
     }
     case GuestMessage::kArm: {
       std::vector<SiteRequest> sites;
-      if (!reader.take(sites)) return guest.channel.close();
+      auto sound = [&](const SiteRequest& site) { return is_sound(site, client.image); };
+      if (!reader.take(sites) || !std::ranges::all_of(sites, sound)) return guest.channel.close();
       auto report = service_.arm_for(client, sites);
       if (!report.ok()) return failed(guest, report.error());
       answer.put(*report);
@@ -205,6 +260,7 @@ std::optional<ReceivedMessage> GuestHost::ask(Guest& guest, GuestMessage questio
     }
     auto message = guest.channel.receive();
     if (!message || message->type == answer) return message;
+    if (guest.inbox.size() == kMostInbox) guest.channel.close();
     guest.inbox.push_back(std::move(*message));
   }
 }

@@ -1,13 +1,14 @@
 #pragma once
 // Serves other spiles, which want probes in processes that this one traces: each is a client of its engine (client.h). A guest
 // that does not answer in time, or goes away, is dropped, and with it all that it has in processes. Nobody waits for one
-// longer than kGuestPatienceMs.
+// longer than kGuestPatienceMs. A guest gets nothing that it could not do itself: it may follow only what the kernel would let it trace.
 
 #include <deque>
 #include <memory>
 
 #include "engine/client.h"
 #include "engine/guest_channel.h"
+#include "engine/peer.h"
 
 namespace spile::engine {
 
@@ -46,6 +47,7 @@ class GuestHost {
  private:
   struct Guest {
     GuestChannel channel;
+    Peer peer;
     Client* client = nullptr;
     std::deque<ReceivedMessage> inbox;  // came while an answer was awaited
     bool leaves = false;

@@ -2,14 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/memory_map.h"
+#include "engine/process_status.h"
 #include "engine/target_memory.h"
 
 namespace spile::engine {
 namespace {
 
 // The tracing spile may have much to do before it answers.
-constexpr int kAnswerLimitMs = 60'000;
+constexpr auto kAnswerLimit = std::chrono::seconds(120);
+constexpr size_t kMostPolled = 1000;  // messages at once, so that we get our turn again
+
+// For messages, which end on a terminal.
+std::string printable(std::string text) {
+  for (char& letter : text) {
+    if (static_cast<unsigned char>(letter) < ' ' || letter == 0x7f) letter = '?';
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -23,19 +35,48 @@ Result<void> GuestPart::introduce() {
 
 Result<std::vector<uint8_t>> GuestPart::ask(GuestMessage question, const MessageWriter& what, int descriptor) {
   bool sent = channel_.send(question, what.bytes, descriptor);
-  while (sent && channel_.is_readable(kAnswerLimitMs)) {
+  auto deadline = Clock::now() + kAnswerLimit;
+  auto left = [&] { return std::max<int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count()); };
+  while (sent && channel_.is_readable(static_cast<int>(left()))) {
     auto message = channel_.receive();
     if (!message) break;
     if (message->type == GuestMessage::kDone) return std::move(message->bytes);
     if (message->type == GuestMessage::kFailed) {
       Error error;
       MessageReader(message->bytes).take(error.message, error.hint);
+      error.message = printable(error.message);
+      error.hint = printable(error.hint);
       return error;
     }
     take(std::move(*message));
   }
   channel_.close();
   return Error{fmt::format("the spile that traces it (process {}) does not answer", tracer_), ""};
+}
+
+bool GuestPart::is_traced_there(pid_t pid) const { return process_status(pid, "TracerPid") == std::to_string(tracer_); }
+
+void GuestPart::take_event(Event event) {
+  bool known = processes_.contains(event.pid), there = is_traced_there(event.pid);
+  bool gone = process_status(event.pid, "State").empty();
+  switch (event.kind) {
+    case Event::Kind::kProcessStarted:
+      if (!there && !gone) return;
+      if (there) processes_.insert(event.pid);
+      break;
+    case Event::Kind::kProcessExited:
+      if (!known && !gone) return;
+      processes_.erase(event.pid);
+      break;
+    case Event::Kind::kOtherExited:
+      return;
+    default:
+      if (!known) return;
+  }
+  event.path = printable(event.path);
+  event.message = printable(event.message);
+  for (SiteOutcome& outcome : event.report.outcomes) outcome.reason = printable(outcome.reason);
+  events_.push_back(std::move(event));
 }
 
 // What comes unasked.
@@ -46,27 +87,26 @@ void GuestPart::take(ReceivedMessage message) {
   if (message.type == GuestMessage::kEvent) {
     Event event{};
     if (!reader.take(event)) return channel_.close();
-    if (event.kind == Event::Kind::kProcessStarted) processes_.insert(event.pid);
-    if (event.kind == Event::Kind::kProcessExited) processes_.erase(event.pid);
-    events_.push_back(std::move(event));
+    take_event(std::move(event));
   } else if (message.type == GuestMessage::kResolve) {
     Module module;
-    if (!reader.take(pid, module) || !options_.resolve_module) return channel_.close();
+    if (!reader.take(pid, module) || !options_.resolve_module || !is_traced_there(pid)) return channel_.close();
     answer.put(options_.resolve_module(pid, module));
     channel_.send(GuestMessage::kResolved, answer.bytes);
   } else if (message.type == GuestMessage::kDescribe) {
     std::vector<Module> modules;
-    if (!reader.take(pid, modules) || !options_.describe_modules) return channel_.close();
+    if (!reader.take(pid, modules) || !options_.describe_modules || !is_traced_there(pid)) return channel_.close();
     answer.put(options_.describe_modules(pid, modules));
     channel_.send(GuestMessage::kDescribed, answer.bytes);
   } else if (message.type == GuestMessage::kEnding) {
     Clock::time_point since;
     if (!reader.take(since)) return channel_.close();
-    ending_since_ = since;
+    auto now = Clock::now();
+    ending_since_ = std::clamp(since, now - kAnswerLimit, now);
   } else if (message.type == GuestMessage::kChange) {
     ThreadChange change;
     if (!reader.take(change) || !options_.watch_threads) return channel_.close();
-    options_.watch_threads(change);
+    if (processes_.contains(change.pid) || is_traced_there(change.pid)) options_.watch_threads(change);
     channel_.send(GuestMessage::kSeen);
   } else {
     channel_.close();
@@ -86,7 +126,9 @@ Result<void> GuestPart::attach(pid_t pid) {
   TRY(auto answer, ask(GuestMessage::kFollow, what));
   std::vector<pid_t> followed;
   if (!MessageReader(answer).take(followed)) return Error{"the spile that traces it says nonsense", ""};
-  processes_.insert(followed.begin(), followed.end());
+  // Nobody but the one that was asked for, whom ptrace has given to the tracer.
+  if (followed != std::vector<pid_t>{pid}) return Error{"the spile that traces it says nonsense", ""};
+  processes_.insert(pid);
   return {};
 }
 
@@ -103,6 +145,7 @@ Result<ArmReport> GuestPart::arm(std::span<const SiteRequest> sites) {
   TRY(auto answer, ask(GuestMessage::kArm, what));
   ArmReport report;
   if (!MessageReader(answer).take(report)) return Error{"the spile that traces it says nonsense", ""};
+  for (SiteOutcome& outcome : report.outcomes) outcome.reason = printable(outcome.reason);
   return report;
 }
 
@@ -120,7 +163,7 @@ Result<void> GuestPart::disarm() {
 
 Result<std::vector<Event>> GuestPart::poll(int timeout_ms) {
   if (!events_.empty()) timeout_ms = 0;
-  while (channel_.is_readable(timeout_ms)) {
+  for (size_t n = 0; n < kMostPolled && channel_.is_readable(timeout_ms); n++) {
     timeout_ms = 0;
     auto message = channel_.receive();
     if (!message) break;

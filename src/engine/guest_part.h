@@ -41,6 +41,9 @@ class GuestPart final : public EnginePart {
   // The answer's fields.
   Result<std::vector<uint8_t>> ask(GuestMessage question, const MessageWriter& what, int descriptor = -1);
   void take(ReceivedMessage message);
+  void take_event(Event event);
+  // What the kernel says: the tracer can tell us only of processes that it traces, whatever it says.
+  bool is_traced_there(pid_t pid) const;
 
   const EngineOptions& options_;
   pid_t tracer_;

@@ -1,0 +1,33 @@
+// Who is at the other end of a local socket, and what the kernel would let that process do by itself.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace spile::engine {
+
+class Peer {
+ public:
+  // As the kernel knows it since the connection was made (SO_PEERCRED), or since it was listened (the other end).
+  static Result<Peer> of(int socket);
+
+  pid_t pid() const { return pid_; }
+  uid_t uid() const { return uid_; }
+  // It is root's, or of our own user, and in our user namespace, as far as that may be looked at: root of a container is not root.
+  bool is_ours() const;
+  // Whether it could trace the process without us (ptrace(2), "Ptrace access mode checking"). Nothing is got through us by a process that
+  // could not. Where that is not known: no. Yama's relations between processes are not looked at: where they count, root only may.
+  bool may_trace(pid_t pid) const;
+
+ private:
+  bool is_alive() const;
+  pid_t pid_ = 0;
+  uid_t uid_ = 0;
+  UniqueFd process_;  // a pidfd, where there are such of peers (Linux 6.5): its number is not another process's meanwhile
+};
+
+}  // namespace spile::engine
