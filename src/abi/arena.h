@@ -4,7 +4,9 @@
 // bitcode. All numbers little-endian, offsets in bytes from the arena's start.
 //
 //   0                     ArenaHeader                      (one page)
-//   globals_offset        globals shared by all threads    (layout: codegen's ArenaLayout; locked or controller-only)
+//   globals_offset        globals shared by all threads    (layout: codegen's ArenaLayout; locked or set before arming)
+//   private_offset        spile's own memory, to the end of slot 0: in spile alone, anonymous memory lies over the file here
+//                         (layout: codegen's Layout), and what the file has at this place means nothing
 //   slots_offset          thread slot 0
 //                         thread slot 1 ...                (slot_count of slot_stride bytes; untouched ones cost nothing)
 //   frames_offset         calls of Go functions             (only where return probes keep something of their entry)
@@ -54,8 +56,8 @@ struct Subject {
   char execname[16];
   uint64_t registers[19];  // Registers of trampoline.h; site_id is the system call's number
   uint64_t frame_kind;     // FrameKind (stack_tables.h): whether registers tell where the thread is
-  // The stack from stack_begin on as it was, copied to the address `stack` of the controller; 0: read the process's own.
-  uint64_t stack, stack_begin, stack_size;
+  // The stack from stack_begin on as it was: its copy is stack_size bytes before the stray page; 0: read the process's own.
+  uint64_t stack_begin, stack_size;
   uint64_t module_map;
 };
 
@@ -84,11 +86,23 @@ struct ArenaHeader {
   uint64_t clock_base_tsc;
   uint64_t clock_base_ns;
   int64_t target_pid;  // target()
-  // Which ModuleMap (abi/stack_tables.h) the controller's own handlers name addresses by; 0: none.
-  uint64_t controller_module_map;
-  Subject subject;  // read and written by the controller only
 };
 static_assert(sizeof(ArenaHeader) <= kPageSize);
+
+// What the controller's own handlers read besides globals. In the page before slot 0, which is private to spile.
+struct ControllerState {
+  // [the innermost frame, stack_end): the stack of the handlers that run now.
+  uint64_t stack_end;
+  uint64_t image_size;  // bytes of whole pages, of ImageCells and all that follows: text is read by words
+  // Which ModuleMap (abi/stack_tables.h) they name addresses by where they are about nobody; 0: none.
+  uint64_t module_map;
+  Subject subject;
+};
+static_assert(sizeof(ControllerState) <= kPageSize);
+// Before that page: a page to which accesses outside the arena are led (runtime/native/confine.cpp), and the copy of a sampled
+// stack, of which perf_event_open(2) gives at most 64 KiB.
+inline constexpr uint32_t kStrayPageSize = kPageSize;
+inline constexpr uint32_t kStackCopySize = 64 << 10;
 
 // A system call that has been told of and has not returned yet, found again by the stack pointer that it was made with.
 struct PendingCall {

@@ -20,6 +20,8 @@ namespace spile::codegen {
 struct ArenaLayout {
   uint64_t size = 0;
   uint64_t globals_offset = 0;
+  uint64_t private_offset = 0;   // up to the end of slot 0: spile's own, in memory that no process shares
+  uint64_t exchange_offset = 0, exchange_size = 0;  // private: where session and the controller's code hand over elements
   uint64_t slots_offset = 0;
   uint64_t slot_stride = 0;
   uint32_t slot_count = 0;
@@ -32,6 +34,8 @@ struct ArenaLayout {
   uint32_t scratch_offset = 0, scratch_size = 0;
   uint32_t ring_offset = 0, ring_size = 0;
 };
+// At the begin of the exchange: cursor, length (uint32_t each), and the value's address (uint64_t).
+inline constexpr uint64_t kExchangeHead = 64;
 struct LayoutOptions {
   uint32_t slot_count = abi::kDefaultSlots;
   uint32_t ring_size = 1 << 20;      // -s

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "codegen/backend.h"
+#include "codegen/confine.h"
 #include "codegen/flatten.h"
 #include "codegen/lower_kernel.h"
 #include "codegen/lower_native.h"
@@ -70,6 +71,10 @@ void Compiler::define_constants(ScriptModule& module, bool in_controller) {
   const ArenaLayout& arena = layout_.arena;
   module.define_constant("spile_rt_string_size", layout_.string_limit);
   module.define_constant("spile_rt_in_controller", in_controller);
+  module.define_constant("spile_rt_arena_pages", static_cast<uint32_t>(arena.size / abi::kPageSize));
+  module.define_constant("spile_rt_slots_page", static_cast<uint32_t>(arena.slots_offset / abi::kPageSize));
+  module.define_constant("spile_rt_slot_stride", static_cast<uint32_t>(arena.slot_stride));
+  module.define_constant("spile_rt_slot_count", arena.slot_count);
   module.define_constant("spile_rt_shards_offset", arena.shards_offset);
   module.define_constant("spile_rt_epoch_stride", layout_.epoch_stride);
   module.define_constant("spile_rt_shadow_offset", arena.shadow_offset);
@@ -157,6 +162,8 @@ Result<void> Compiler::build(Job& job) {
   });
   if (job.from_cache) return {};
   TRY_DO(timed(job.timings, "optimise-" + job.name, [&] { return optimise(*job.module, job.machine, level); }));
+  // C code of a guru is free to reach what it likes.
+  if (job.name == "controller" && !job.has_embedded) confine_accesses(*job.module);
   print_after("optimise-");
   TRY(job.object, timed(job.timings, "emit-" + job.name, [&] { return emit_object(*job.module, job.machine, level); }));
   TRY_DO(flatten_job(job));

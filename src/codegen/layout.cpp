@@ -12,7 +12,7 @@ namespace {
 using sema::Sharing;
 
 constexpr uint64_t kCacheLine = 64;
-constexpr uint64_t kLargestArena = 1ull << 46;       // half of what a process can map
+constexpr uint64_t kLargestArena = 1ull << 43;       // pages are counted in 32 bits
 constexpr uint64_t kLargestRegion = 0xffff0000;      // slots are addressed by 32 bits inside
 constexpr uint64_t kTablesSize = 256ull << 20;       // of modules' unwind rules and symbols; what is not used costs nothing
 constexpr uint32_t kIterationBytes = 32;             // a foreach's snapshot, per element
@@ -72,10 +72,15 @@ abi::MapShape map_shape(const syntax::Global& global, const GlobalLayout& layout
   return shape;
 }
 
+// Globals that no handler in another process ever touches.
+bool is_private(Sharing sharing) {
+  return sharing == Sharing::kController || sharing == Sharing::kSharded || sharing == Sharing::kUnused;
+}
+
 // Values of locked globals keep a cache line to themselves, together with their lock where they are small.
-void place_globals(const sema::Program& program, Layout& layout) {
-  uint64_t at = layout.arena.globals_offset;
+uint64_t place_globals(const sema::Program& program, Layout& layout, bool in_private, uint64_t at) {
   for (size_t i = 0; i < layout.globals.size(); ++i) {
+    if (is_private(program.sharing[i]) != in_private) continue;
     GlobalLayout& global = layout.globals[i];
     bool locked = program.sharing[i] == Sharing::kLocked;
     bool apart = locked || global.size >= kCacheLine;
@@ -87,19 +92,49 @@ void place_globals(const sema::Program& program, Layout& layout) {
     global.storage = at;
     at = align(at + global.size, apart ? kCacheLine : 8);
   }
-  for (size_t i = 0; i < layout.globals.size(); ++i) {
-    const syntax::Global& global = *program.globals[i];
-    if (program.sharing[i] != Sharing::kSharded || global.is_array || global.type == ValueType::kStats) continue;
-    layout.globals[i].seen = at;
-    at += 8ull * layout.arena.slot_count;
-  }
+  return at;
+}
+
+uint64_t place_switches(const sema::Program& program, Layout& layout, uint64_t at) {
   layout.switches.assign(program.probes.size(), 0);
   for (const sema::Probe& probe : program.probes) {
     if (!probe.switched) continue;
     layout.switches[static_cast<size_t>(probe.index)] = at = align(at, 8);
     at += 8;
   }
-  layout.arena.slots_offset = align(at, abi::kPageSize);
+  return at;
+}
+
+uint64_t place_seen(const sema::Program& program, Layout& layout, uint64_t at) {
+  for (size_t i = 0; i < layout.globals.size(); ++i) {
+    const syntax::Global& global = *program.globals[i];
+    if (program.sharing[i] != Sharing::kSharded || global.is_array || global.type == ValueType::kStats) continue;
+    layout.globals[i].seen = at;
+    at += 8ull * layout.arena.slot_count;
+  }
+  return at;
+}
+
+// A key, a value, and what goes with them: kExchangeHead bytes.
+uint64_t exchange_bytes(const Layout& layout) {
+  uint64_t most = 0;
+  for (const GlobalLayout& global : layout.globals) {
+    uint64_t value = global.map.capacity ? global.map.value_size : global.size;
+    most = std::max<uint64_t>(most, align(global.map.key_size, 8) + align(value, 8));
+  }
+  return kExchangeHead + 2 * most + abi::kPageSize;  // the kernel's form of a key or value can be a little larger
+}
+
+void place_shared_and_private(const sema::Program& program, Layout& layout) {
+  ArenaLayout& arena = layout.arena;
+  uint64_t at = place_globals(program, layout, false, arena.globals_offset);
+  at = place_switches(program, layout, at);
+  arena.private_offset = at = align(at, abi::kPageSize);
+  at = place_globals(program, layout, true, at);
+  arena.exchange_offset = at = align(place_seen(program, layout, at), kCacheLine);
+  arena.exchange_size = exchange_bytes(layout);
+  at = align(at + arena.exchange_size, abi::kPageSize);
+  arena.slots_offset = at + abi::kStackCopySize + abi::kStrayPageSize + abi::kPageSize;
 }
 
 // Returns the bytes of a slot's shards.
@@ -185,7 +220,7 @@ Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& op
   for (const syntax::Global* global : program.globals) {
     layout.globals.push_back(measure_global(program, *global, layout.string_size));
   }
-  place_globals(program, layout);
+  place_shared_and_private(program, layout);
 
   uint64_t at = abi::kThreadSlotSize;
   arena.shards_offset = static_cast<uint32_t>(at);

@@ -2,8 +2,10 @@
 // Where every global of a script lies in the arena. Pure arithmetic on the program's types and limits: no LLVM.
 //
 // globals region      per global that has a copy there:  [lock word, 64-byte line]  value
-//                     then per sharded scalar:           uint64_t seen[slot_count], what was merged of each slot
 //                     then per switched probe:           uint64_t, 1 while its condition is true
+// private region      per global that only spile reads:  value (sharded ones: what has been merged)
+//                     then per sharded scalar:           uint64_t seen[slot_count], what was merged of each slot
+//                     exchange | copy of a stack | stray page | ControllerState (abi/arena.h) | slot 0
 // a slot's shards     sharded scalars | epoch 0: maps and aggregates | epoch 1: the same
 //
 // The copy of a sharded global in the globals region is the controller's merged one.

@@ -65,7 +65,7 @@ llvm::Value* Lowering::extract(llvm::Value* aggregate, const syntax::Global& glo
   switch (op) {
     case Operator::kMin: return field(offsetof(abi::Aggregate, min));
     case Operator::kMax: return field(offsetof(abi::Aggregate, max));
-    case Operator::kAverage: return b.CreateSDiv(field(offsetof(abi::Aggregate, sum)), count);
+    case Operator::kAverage: return divide(false, field(offsetof(abi::Aggregate, sum)), count, range);
     default: return call("spile_rt_aggregate_variance", b.getInt64Ty(), {aggregate, unit.aggregate_shape(global)});
   }
 }

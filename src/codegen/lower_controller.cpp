@@ -298,6 +298,10 @@ void lower_global_next(Unit& unit) {
 }  // namespace
 
 void lower_controller(Unit& unit) {
+  // For accesses that only exist after optimisation (confine.h).
+  llvm::Function* confine = unit.module.module().getFunction("spile_rt_confine");
+  CHECK(confine != nullptr);
+  unit.module.export_function(confine);
   lower_init(unit);
   lower_merge(unit);
   bool reached_from_outside = false;  // globals: by the kernel's side, or $value of procfs probes

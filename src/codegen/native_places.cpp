@@ -76,9 +76,9 @@ llvm::Value* TargetPlace::global(Lowering& lowering, const syntax::Global& globa
 llvm::Value* ControllerPlace::machine_register(Lowering& lowering, int64_t number) {
   bool known = (number >= 0 && number < kRegisters) || is_call_number(lowering, number);
   if (!known) return nullptr;
-  llvm::Value* arena = lowering.b.CreateLoad(lowering.unit.module.ptr(), lowering.context_field(offsetof(abi::Context, arena)));
-  int64_t offset = static_cast<int64_t>(offsetof(abi::ArenaHeader, subject) + offsetof(abi::Subject, registers)) + 8 * number;
-  return lowering.b.CreateLoad(lowering.b.getInt64Ty(), lowering.at_offset(arena, offset));
+  llvm::Value* slot = lowering.b.CreateLoad(lowering.unit.module.ptr(), lowering.context_field(offsetof(abi::Context, slot)));
+  int64_t offset = static_cast<int64_t>(offsetof(abi::ControllerState, subject) + offsetof(abi::Subject, registers)) + 8 * number;
+  return lowering.b.CreateLoad(lowering.b.getInt64Ty(), lowering.at_offset(slot, offset - abi::kPageSize));
 }
 
 llvm::Value* ControllerPlace::global(Lowering& lowering, const syntax::Global& global) {

@@ -71,14 +71,21 @@ class ScriptRunner {
     return reinterpret_cast<abi::ThreadSlot*>(arena_ + code().layout.slots_offset + index * code().layout.slot_stride);
   }
 
+  // The controller's function at an offset of its image.
+  template <typename Function, typename... Arguments>
+  [[gnu::noinline]] auto call(uint32_t offset, Arguments... arguments) {
+    state().stack_end = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+    return reinterpret_cast<Function*>(controller_->at(offset))(arguments...);
+  }
+
   // All controller probes of a kind, in order. False: an error stopped the run.
   void run(sema::ProbeKind kind) {
     for (const sema::Probe& probe : program().probes) {
-      if (probe.kind == kind) call(code().controller.probes.at(static_cast<size_t>(probe.index)));
+      if (probe.kind == kind) call<void()>(code().controller.probes.at(static_cast<size_t>(probe.index)));
     }
   }
   uint64_t merge(uint32_t epoch = 0) {
-    return reinterpret_cast<uint64_t (*)(uint32_t)>(controller_->at(code().controller.merge))(epoch);
+    return call<uint64_t(uint32_t)>(code().controller.merge, epoch);
   }
   void* enter_of(size_t group) { return target_->at(code().target.groups.at(group).enter); }
   void* exit_of(size_t group) { return target_->at(code().target.groups.at(group).exit); }
@@ -98,6 +105,9 @@ class ScriptRunner {
   }
 
  private:
+  abi::ControllerState& state() {
+    return *reinterpret_cast<abi::ControllerState*>(arena_ + code().layout.slots_offset - abi::kPageSize);
+  }
   void place() {
     const ArenaLayout& layout = code().layout;
     arena_ = static_cast<char*>(mmap(nullptr, layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
@@ -115,11 +125,10 @@ class ScriptRunner {
     cells_.process_table = reinterpret_cast<uint64_t>(table_.get());
     controller_ = std::make_unique<PlacedImage>(code().controller.image, cells_);
     if (!code().target.image.bytes.empty()) place_target();
-    call(code().controller.init);
+    state().image_size = (code().controller.image.bytes.size() + abi::kPageSize - 1) & ~uint64_t{abi::kPageSize - 1};
+    call<void()>(code().controller.init);
   }
   void place_target() { target_ = std::make_unique<PlacedImage>(code().target.image, cells_); }
-  void call(uint32_t offset) { reinterpret_cast<void (*)()>(controller_->at(offset))(); }
-
   std::string drain(abi::ThreadSlot* slot) {
     const ArenaLayout& layout = code().layout;
     const char* ring = reinterpret_cast<const char*>(slot) + layout.ring_offset;

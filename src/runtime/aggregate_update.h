@@ -39,7 +39,8 @@ SPILE_UPDATE void add_variance(abi::Aggregate* aggregate, const abi::AggregateSh
   int64_t delta = static_cast<int64_t>(scaled - static_cast<uint64_t>(aggregate->mean_scaled));
   // Unsigned division, as eBPF has no other before Linux 6.6.
   uint64_t distance = delta < 0 ? -static_cast<uint64_t>(delta) : static_cast<uint64_t>(delta);
-  int64_t step = static_cast<int64_t>(distance / aggregate->count);
+  uint64_t count = aggregate->count;
+  int64_t step = static_cast<int64_t>(distance / (count ? count : 1));
   aggregate->mean_scaled += delta < 0 ? -step : step;
   uint64_t rest = scaled - static_cast<uint64_t>(aggregate->mean_scaled);
   aggregate->squares_scaled =

@@ -37,6 +37,10 @@ extern "C" {
 // Constants that codegen defines in the module, so that they fold.
 extern const uint32_t spile_rt_string_size;  // MAXSTRINGLEN; buffers are rounded up to 8 (bpf: it is rounded up)
 extern const uint32_t spile_rt_in_controller;
+extern const uint32_t spile_rt_arena_pages;     // its size
+extern const uint32_t spile_rt_slots_page;      // of the arena, where the slots begin
+extern const uint32_t spile_rt_slot_stride;
+extern const uint32_t spile_rt_slot_count;
 extern const uint32_t spile_rt_shards_offset;  // within a slot
 extern const uint32_t spile_rt_epoch_stride;   // bytes between the two epochs' shards of maps and aggregates
 extern const uint32_t spile_rt_shadow_offset;
@@ -209,6 +213,9 @@ void spile_rt_execname(Context*, char* out);
 
 // Script functions that are runtime code are found by name: spile_fn_NAME(Context*, arguments..., [char* out]).
 // See sema/intrinsics.h for the table.
+
+// -- what the controller's code may reach (native/confine.cpp). The place, if all of it may be; else the stray page.
+void* spile_rt_confine(const void* place, uint64_t size, bool writes);
 
 // -- the controller's own (native/, exported from its image; called by session through codegen::ControllerEntry)
 // Formats an empty map or aggregate in place. (Memory is zero: may be nothing to do.)

@@ -12,6 +12,7 @@
 
 extern "C" {
 extern uint32_t test_in_controller asm("spile_rt_in_controller");
+extern uint32_t test_slot_count asm("spile_rt_slot_count");
 extern uint32_t test_string_size asm("spile_rt_string_size");
 extern uint32_t test_ring_size asm("spile_rt_ring_size");
 extern volatile spile::abi::ImageCells test_cells asm("spile_cells");
@@ -42,6 +43,7 @@ class TestArena {
     header()->slot_stride = kTestSlotStride;
     header()->enabled = 1;
     test_in_controller = 0;
+    test_slot_count = slots;
     test_string_size = 512;
     test_ring_size = kTestRingSize;
     test_cells.arena = reinterpret_cast<uint64_t>(base_);

@@ -98,6 +98,7 @@ Result<std::unique_ptr<Arena>> Arena::create(const codegen::ArenaLayout& layout,
   } else {
     CHECK(memory.size() >= layout.size);
     arena->base_ = reinterpret_cast<char*>(memory.data());
+    TRY_DO(arena->cover_private());
   }
 
   abi::ArenaHeader& header = arena->header();
@@ -115,6 +116,22 @@ Result<std::unique_ptr<Arena>> Arena::create(const codegen::ArenaLayout& layout,
   arena->start_clock();
   header.enabled = 1;
   return arena;
+}
+
+// Whatever processes write to the file at these places is never seen here, nor do they see what is written here.
+Result<void> Arena::cover_private() {
+  uint64_t size = layout_.slots_offset + layout_.slot_stride - layout_.private_offset;
+  void* place = base_ + layout_.private_offset;
+  void* covered = mmap(place, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (covered != place) return Error::from_errno("map the private part of the arena", errno, "use fewer or smaller arrays");
+  return {};
+}
+
+uint64_t Arena::keep_stack(std::span<const char> stack) {
+  size_t size = std::min<size_t>(stack.size(), abi::kStackCopySize);
+  char* copy = reinterpret_cast<char*>(&controller_state()) - abi::kStrayPageSize - abi::kStackCopySize;
+  if (size > 0) std::memcpy(copy, stack.data(), size);
+  return size;
 }
 
 Arena::~Arena() {

@@ -37,6 +37,15 @@ class Arena {
     visit(layout_.slot_count - 1);
   }
 
+  // In memory that no process shares.
+  abi::ControllerState& controller_state() const {
+    return *reinterpret_cast<abi::ControllerState*>(base_ + layout_.slots_offset - abi::kPageSize);
+  }
+  // Copies the begin of a sampled stack to where the controller's handlers look for it; the bytes copied.
+  uint64_t keep_stack(std::span<const char> stack);
+  // Private memory in which session and the controller's code hand over elements (codegen::ArenaLayout).
+  char* exchange() const { return base_ + layout_.exchange_offset; }
+
   // Keeps the handlers' clock on CLOCK_REALTIME without a step backwards; call every 100 ms or so.
   void refresh_clock();
 
@@ -51,6 +60,7 @@ class Arena {
  private:
   explicit Arena(const codegen::ArenaLayout& layout) : layout_(layout) {}
   void start_clock();
+  Result<void> cover_private();
 
   codegen::ArenaLayout layout_;
   char* base_ = nullptr;

@@ -4,7 +4,8 @@
 #include <sys/mman.h>
 
 #include <cstring>
-#include <vector>
+
+#include "base/check.h"
 
 namespace spile::session {
 
@@ -23,6 +24,7 @@ Result<std::unique_ptr<Controller>> Controller::place(const codegen::ControllerC
   cells.host_context = reinterpret_cast<uint64_t>(controller.get());
   cells.host_drain = reinterpret_cast<uint64_t>(+[](void* context) { static_cast<Controller*>(context)->drain_(); });
   std::memcpy(memory, &cells, sizeof cells);
+  arena.controller_state().image_size = size;
   if (mprotect(memory, size, PROT_READ | PROT_EXEC) != 0) return Error::from_errno("protect the controller's code", errno);
   return controller;
 }
@@ -31,45 +33,62 @@ Controller::~Controller() {
   if (text_) munmap(text_, text_size_);
 }
 
-void Controller::initialise() { function_at<void()>(code_.init)(); }
+void Controller::initialise() { call<void()>(code_.init); }
 
 void Controller::merge() {
   uint32_t old = arena_.advance_epoch();
-  lost_elements_ += function_at<uint64_t(uint32_t)>(code_.merge)(old);
+  lost_elements_ += call<uint64_t(uint32_t)>(code_.merge, old);
 }
 
 void Controller::run_probe(int probe) {
   uint32_t offset = code_.probes[static_cast<size_t>(probe)];
   CHECK(offset != 0);
-  function_at<void()>(offset)();
+  call<void()>(offset);
 }
 
 bool Controller::condition_holds(int probe) {
   uint32_t offset = code_.conditions[static_cast<size_t>(probe)];
   CHECK(offset != 0);
-  return function_at<uint64_t()>(offset)() != 0;
+  return call<uint64_t()>(offset) != 0;
 }
 
-void Controller::clear_global(int global) { function_at<void(uint32_t)>(code_.global_clear)(static_cast<uint32_t>(global)); }
+void Controller::clear_global(int global) { call<void(uint32_t)>(code_.global_clear, static_cast<uint32_t>(global)); }
 
-bool Controller::put_element(int global, std::span<const char> key, const void* value) {
-  auto* put = function_at<bool(uint32_t, const char*, uint32_t, const void*)>(code_.global_put);
-  return put(static_cast<uint32_t>(global), key.data(), static_cast<uint32_t>(key.size()), value);
+char* Controller::hand_over(std::span<const char> key, std::span<const uint8_t> value) {
+  char* at = exchanged_key();
+  char* value_at = at + (key.size() + 7) / 8 * 8;
+  CHECK(codegen::kExchangeHead + (value_at - at) + value.size() <= arena_.layout().exchange_size);
+  if (!key.empty()) std::memcpy(at, key.data(), key.size());
+  if (!value.empty()) std::memcpy(value_at, value.data(), value.size());
+  return value_at;
+}
+
+bool Controller::put_element(int global, std::span<const char> key, std::span<const uint8_t> value) {
+  char* value_at = hand_over(key, value);
+  return call<bool(uint32_t, const char*, uint32_t, const void*)>(code_.global_put, static_cast<uint32_t>(global), exchanged_key(),
+                                                                  static_cast<uint32_t>(key.size()), value_at);
 }
 
 void Controller::add_element(int global, std::span<const char> key, std::span<const uint8_t> value) {
-  auto* add = function_at<bool(uint32_t, const char*, uint32_t, void*)>(code_.global_add);
-  std::vector<uint64_t> copy((value.size() + 7) / 8);  // aligned, and emptied by the merge
-  std::memcpy(copy.data(), value.data(), value.size());
-  if (!add(static_cast<uint32_t>(global), key.data(), static_cast<uint32_t>(key.size()), copy.data())) ++lost_elements_;
+  char* value_at = hand_over(key, value);
+  bool fits = call<bool(uint32_t, const char*, uint32_t, void*)>(code_.global_add, static_cast<uint32_t>(global), exchanged_key(),
+                                                                 static_cast<uint32_t>(key.size()), value_at);
+  if (!fits) ++lost_elements_;
 }
 
 void Controller::for_each_element(int global,
                                   const std::function<void(std::span<const char>, const void*)>& visit) {
-  auto* next = function_at<const char*(uint32_t, uint32_t*, uint32_t*, void**)>(code_.global_next);
-  uint32_t cursor = 0, length = 0;
-  void* value = nullptr;
-  while (const char* key = next(static_cast<uint32_t>(global), &cursor, &length, &value)) visit({key, length}, value);
+  struct Cursor {
+    uint32_t position, length;
+    void* value;
+  };
+  static_assert(sizeof(Cursor) <= codegen::kExchangeHead);
+  auto* cursor = reinterpret_cast<Cursor*>(arena_.exchange());
+  *cursor = {};
+  using Next = const char*(uint32_t, uint32_t*, uint32_t*, void**);
+  while (const char* key = call<Next>(code_.global_next, static_cast<uint32_t>(global), &cursor->position, &cursor->length, &cursor->value)) {
+    visit({key, cursor->length}, cursor->value);
+  }
 }
 
 }  // namespace spile::session

@@ -31,7 +31,7 @@ class Controller {
 
   // For globals whose home is elsewhere (bpf); see codegen::ControllerCode.
   void clear_global(int global);
-  bool put_element(int global, std::span<const char> key, const void* value);
+  bool put_element(int global, std::span<const char> key, std::span<const uint8_t> value);
   // Adds a shard's long or aggregate. Elements that find no room are counted by lost_elements().
   void add_element(int global, std::span<const char> key, std::span<const uint8_t> value);
   void for_each_element(int global, const std::function<void(std::span<const char> key, const void* value)>& visit);
@@ -40,11 +40,16 @@ class Controller {
   uint64_t lost_elements() const { return lost_elements_; }
 
  private:
+  // The code reaches nothing of spile's but the arena: what it is given is copied there. The value's place.
+  char* hand_over(std::span<const char> key, std::span<const uint8_t> value);
+  char* exchanged_key() const { return arena_.exchange() + codegen::kExchangeHead; }
   Controller(const codegen::ControllerCode& code, Arena& arena, std::function<void()> drain)
       : code_(code), arena_(arena), drain_(std::move(drain)) {}
-  template <typename Function>
-  Function* function_at(uint32_t offset) const {
-    return reinterpret_cast<Function*>(text_ + offset);
+  // Calls the code at an offset of the image, as a function of this type. The code may use the stack below this frame.
+  template <typename Function, typename... Arguments>
+  [[gnu::noinline]] auto call(uint32_t offset, Arguments... arguments) const {
+    arena_.controller_state().stack_end = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+    return reinterpret_cast<Function*>(text_ + offset)(arguments...);
   }
 
   const codegen::ControllerCode& code_;

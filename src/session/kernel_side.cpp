@@ -89,7 +89,7 @@ Result<void> KernelSide::import_globals(Controller& controller) {
     imported_[i].clear();
     controller.clear_global(map.global);
     TRY_DO(kernel_->elements(map.symbol, [&](std::span<const uint8_t> key, std::span<const uint8_t> value) {
-      controller.put_element(map.global, as_key(key), value.data());
+      controller.put_element(map.global, as_key(key), value);
       imported_[i].push_back({{key.begin(), key.end()}, normal_value(map, value.data())});
     }));
   }

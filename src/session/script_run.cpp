@@ -50,7 +50,7 @@ class ScriptRun {
         options_(options),
         watch_(program, [this](int probe, size_t, const abi::Subject& subject) { run_about(probe, subject); }),
         sampler_(
-            program, [this](int probe, const abi::Subject& subject) { run_sample(probe, subject); },
+            program, [this](int probe, const abi::Subject& subject, std::span<const char> stack) { run_sample(probe, subject, stack); },
             [this](pid_t pid, const sema::Site& site) { return target_->locate(pid, site); }),
         timers_(program) {}
 
@@ -70,7 +70,7 @@ class ScriptRun {
   Result<void> run_controller_probe(int probe);
   void switch_conditions();
   void run_about(int probe, const abi::Subject& subject);
-  void run_sample(int probe, const abi::Subject& sample);
+  void run_sample(int probe, const abi::Subject& sample, std::span<const char> stack);
   Result<void> wait_and_collect();
   void housekeeping(int64_t now);
   void take_signals();
@@ -121,7 +121,7 @@ Result<void> ScriptRun::prepare() {
   if (options_.flight_recorder && options_.output_file.empty()) {
     TRY(flight_, FlightSocket::listen());
   }
-  if (target_) target_->make_stacks({reinterpret_cast<uint8_t*>(arena_->base()), script_.layout.size});
+  if (target_) target_->make_stacks({reinterpret_cast<uint8_t*>(arena_->base()), script_.layout.size}, arena_->controller_state());
   if (target_) output_->name_addresses_by(target_->stacks());
   TRY(controller_, Controller::place(script_.controller, *arena_, [this] { output_->collect_controller(*arena_); }));
   controller_->initialise();
@@ -245,10 +245,12 @@ class ProcfsValue {
     std::string padded((room_ + 7) & ~size_t{7}, '\0');
     text.copy(padded.data(), room_ - 1);
     int64_t none = 0;
-    if (value_ >= 0) controller_.put_element(value_, {}, padded.data());
+    if (value_ >= 0) controller_.put_element(value_, {}, bytes_of(padded.data(), padded.size()));
     if (parts_ >= 0) controller_.clear_global(parts_);
-    if (count_ >= 0) controller_.put_element(count_, {}, &none);
+    if (count_ >= 0) controller_.put_element(count_, {}, bytes_of(&none, sizeof none));
   }
+
+  static std::span<const uint8_t> bytes_of(const void* data, size_t size) { return {static_cast<const uint8_t*>(data), size}; }
 
   std::string get() {
     std::map<int64_t, std::string> parts;
@@ -371,16 +373,18 @@ void ScriptRun::switch_conditions() {
 // A probe on the life of a process, from within the engine.
 void ScriptRun::run_about(int probe, const abi::Subject& subject) {
   if (exit_requested() || failed()) return;
-  arena_->header().subject = subject;
-  arena_->header().subject.module_map = target_->module_map_of(static_cast<pid_t>(subject.pid));
+  abi::Subject& about = arena_->controller_state().subject;
+  about = subject;
+  about.module_map = target_->module_map_of(static_cast<pid_t>(subject.pid));
   auto ran = run_controller_probe(probe);
-  arena_->header().subject.active = 0;
+  about.active = 0;
   if (!ran.ok()) fmt::print(stderr, "WARNING: {}\n", ran.error().message);
 }
 
 // A sample says who and where; what the thread is called is asked now.
-void ScriptRun::run_sample(int probe, const abi::Subject& sample) {
+void ScriptRun::run_sample(int probe, const abi::Subject& sample, std::span<const char> stack) {
   abi::Subject subject = sample;
+  subject.stack_size = arena_->keep_stack(stack);
   describe_thread(subject, static_cast<pid_t>(sample.pid), static_cast<pid_t>(sample.tid));
   run_about(probe, subject);
 }

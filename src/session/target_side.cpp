@@ -214,10 +214,10 @@ Result<void> TargetSide::arm() {
   return {};
 }
 
-void TargetSide::make_stacks(std::span<uint8_t> arena) {
+void TargetSide::make_stacks(std::span<uint8_t> arena, abi::ControllerState& state) {
   if (script_.layout.tables_size == 0) return;
   stacks_ = std::make_unique<StackTables>(arena, script_.layout, program_.needs);
-  stacks_header_ = reinterpret_cast<abi::ArenaHeader*>(arena.data());
+  controller_state_ = &state;
 }
 
 // Asked anew now and then, as libraries come and go; when the process has gone, what it had last.
@@ -247,7 +247,7 @@ uint64_t TargetSide::describe_modules(pid_t pid, std::span<const engine::Module>
   if (!stacks_) return 0;
   uint64_t map = stacks_->describe(pid, modules);
   // What end and timer probes name addresses by: the process that was asked for.
-  if (pid == pid_ || pid_ == 0) stacks_header_->controller_module_map = map;
+  if (pid == pid_ || pid_ == 0) controller_state_->module_map = map;
   return map;
 }
 

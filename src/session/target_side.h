@@ -25,8 +25,8 @@ class TargetSide {
   // watch, sampler: must outlive this.
   static Result<std::unique_ptr<TargetSide>> create(const sema::Program& program, const codegen::CompiledScript& script,
                                                     const Options& options, ProcessWatch* watch, ThreadSampler* sampler);
-  // The arena that tables for stacks are put into, before acquire().
-  void make_stacks(std::span<uint8_t> arena);
+  // The arena that tables for stacks are put into, and where the controller's handlers look for theirs; before acquire().
+  void make_stacks(std::span<uint8_t> arena, abi::ControllerState& state);
   // By which a process's addresses are named and its stacks walked; 0: none are wanted.
   uint64_t module_map_of(pid_t pid);
   // Where a data symbol is in a process; 0: not there.
@@ -87,7 +87,7 @@ class TargetSide {
   uint64_t describe_modules(pid_t pid, std::span<const engine::Module> modules);
 
   std::unique_ptr<StackTables> stacks_;
-  abi::ArenaHeader* stacks_header_ = nullptr;
+  abi::ControllerState* controller_state_ = nullptr;  // where there are stacks
   std::unique_ptr<engine::Engine> engine_;
   pid_t pid_ = 0;
   bool resumed_ = false;

@@ -192,6 +192,7 @@ void ThreadSampler::on_change(const engine::ThreadChange& change) {
 void ThreadSampler::run_sample(const Ring& ring, const char* record, size_t size) {
   Fields fields(record, size);
   abi::Subject subject{};
+  std::span<const char> stack_copy;
   subject.active = 1;
   subject.pid = fields.next<uint32_t>();
   subject.tid = fields.next<uint32_t>();
@@ -202,12 +203,11 @@ void ThreadSampler::run_sample(const Ring& ring, const char* record, size_t size
     const char* stack = fields.take(copied);
     auto used = copied > 0 ? fields.next<uint64_t>() : 0;
     if (stack && used <= copied) {
-      subject.stack = reinterpret_cast<uint64_t>(stack);
       subject.stack_begin = subject.registers[7];
-      subject.stack_size = used;
+      stack_copy = {stack, used};
     }
   }
-  run_(ring.probe, subject);
+  run_(ring.probe, subject, stack_copy);
 }
 
 void ThreadSampler::drain(Ring& ring) {

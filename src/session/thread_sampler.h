@@ -19,7 +19,8 @@ namespace spile::session {
 
 class ThreadSampler {
  public:
-  using Run = std::function<void(int probe, const abi::Subject& subject)>;
+  // stack: the thread's, from Subject::stack_begin on, as it was; valid during the call. Empty: none was copied.
+  using Run = std::function<void(int probe, const abi::Subject& subject, std::span<const char> stack)>;
   // Where a data symbol of a module is in a process; 0: not there.
   using Locate = std::function<uint64_t(pid_t pid, const sema::Site& site)>;
   ThreadSampler(const sema::Program& program, Run run, Locate locate);

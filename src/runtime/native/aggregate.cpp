@@ -56,8 +56,9 @@ void spile_rt_aggregate_clear(Aggregate* aggregate, const AggregateShape* shape)
 }
 
 int64_t spile_rt_aggregate_variance(const Aggregate* aggregate, const AggregateShape* shape) {
-  if (aggregate->count < 2) return 0;
-  int64_t scaled = aggregate->squares_scaled / static_cast<int64_t>(aggregate->count - 1);
+  const auto count = static_cast<int64_t>(load_relaxed(&aggregate->count));
+  if (count < 2) return 0;
+  int64_t scaled = aggregate->squares_scaled / (count > 2 ? count - 1 : 1);
   return shape->bits >= 32 ? 0 : scaled >> (2 * shape->bits);
 }
 

@@ -29,18 +29,25 @@ struct Order {
   bool descending;
 };
 
+// What lies in an aggregate may be anything: neither 0 nor -1 may make the machine trap.
+int64_t divide(int64_t left, int64_t right) {
+  if (right == 0) return 0;
+  return right == -1 ? static_cast<int64_t>(-static_cast<uint64_t>(left)) : left / right;
+}
+
 int64_t statistic_of(const abi::Aggregate* aggregate, uint32_t statistic) {
+  const auto count = static_cast<int64_t>(load_relaxed(&aggregate->count));
   switch (statistic) {
     case kCount:
-      return static_cast<int64_t>(aggregate->count);
+      return count;
     case kMin:
       return aggregate->min;
     case kMax:
       return aggregate->max;
     case kAverage:
-      return aggregate->count ? aggregate->sum / static_cast<int64_t>(aggregate->count) : 0;
+      return divide(aggregate->sum, count);
     case kVariance:
-      return aggregate->count < 2 ? 0 : aggregate->squares_scaled / static_cast<int64_t>(aggregate->count - 1);
+      return count < 2 ? 0 : divide(aggregate->squares_scaled, count - 1);
     default:
       return aggregate->sum;
   }
@@ -108,14 +115,14 @@ void select_first(const Order& order, uint32_t* numbers, uint32_t count, uint32_
 
 inline constexpr uint32_t kFew = 32;  // up to here a limit is met by selection
 
-[[gnu::noinline]] Iteration* make_iteration(Order order, char* memory, int32_t direction, int64_t limit) {
+[[gnu::noinline]] Iteration* make_iteration(Order order, char* memory, uint32_t capacity, int32_t direction, int64_t limit) {
   MapHeader* header = map_header(order.map);
   Iteration* iteration = reinterpret_cast<Iteration*>(memory);
   uint32_t* numbers = reinterpret_cast<uint32_t*>(iteration + 1);
-  uint32_t capacity = header->count, count = 0;
-  for (uint32_t number = header->first; number && count < capacity;) {
+  uint32_t count = 0;
+  for (uint32_t number = load_relaxed(&header->first); number && count < capacity;) {
     numbers[count++] = number;
-    number = map_element(order.map, order.shape, number)->next;
+    number = load_relaxed(&map_element(order.map, order.shape, number)->next);
   }
   iteration->map = order.map;
   iteration->shape = order.shape;
@@ -139,7 +146,9 @@ extern "C" {
 
 SPILE_INLINE Iteration* spile_rt_iterate(Context* context, Handle map, const MapShape* shape, uint32_t column,
                                          int32_t direction, uint32_t statistic, int64_t limit) {
-  uint64_t numbers = static_cast<uint64_t>(map_header(map)->count) * (direction ? 2 : 1) * sizeof(uint32_t);
+  uint32_t count = load_relaxed(&map_header(map)->count);
+  if (count > shape->capacity) count = shape->capacity;
+  uint64_t numbers = static_cast<uint64_t>(count) * (direction ? 2 : 1) * sizeof(uint32_t);
   uint64_t bytes = sizeof(Iteration) + numbers;
   if (bytes > spile_rt_scratch_size) return nullptr;
   char* memory = static_cast<char*>(spile_rt_frame(context, static_cast<uint32_t>(bytes)));
@@ -147,7 +156,7 @@ SPILE_INLINE Iteration* spile_rt_iterate(Context* context, Handle map, const Map
   // A value is a long (8 bytes), an aggregate, or else a string.
   bool by_string = column ? (shape->string_keys >> (column - 1) & 1) != 0 : !shape->aggregate && shape->value_size > 8;
   Order order = {map, shape, column, statistic, by_string, direction < 0};
-  return make_iteration(order, memory, direction, limit);
+  return make_iteration(order, memory, count, direction, limit);
 }
 
 MapElement* spile_rt_iterate_next(Iteration* iteration) {

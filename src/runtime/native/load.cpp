@@ -38,6 +38,7 @@ SPILE_COLD uint64_t read_subject(const abi::Subject* subject, uint64_t address, 
     void* base;
     uint64_t size;
   } local = {out, size}, remote = {reinterpret_cast<void*>(address), size};
+  if (!may_access(out, size, true)) return 0;
   long result;
   register long flags asm("r9") = 0;
   register void* theirs asm("r10") = &remote;

@@ -27,7 +27,7 @@ namespace {
 // Whether a lock's holder may have died with it: whoever holds a lock is busy in a handler (but the controller).
 SPILE_INLINE inline bool may_be_dead(abi::ArenaHeader* header, uint32_t holder) {
   uint32_t index = holder - 1;
-  if (holder == 0 || index == abi::kControllerSlot || index >= header->slot_count) return false;
+  if (holder == 0 || index == abi::kControllerSlot || index >= spile_rt_slot_count) return false;
   return load_acquire(&slot_at(header, index)->busy) == 0;
 }
 
@@ -65,8 +65,7 @@ SPILE_INLINE bool spile_rt_lock(Context* context, uint64_t lock_offset) {
   abi::ArenaHeader* header = context->arena;
   uint32_t* lock = reinterpret_cast<uint32_t*>(bytes_of(header) + lock_offset);
   // A lock tells its holder's slot, so that the controller can free it when that thread has died.
-  uint32_t slot_index = static_cast<uint32_t>(
-      static_cast<uint64_t>(bytes_of(context->slot) - bytes_of(header) - header->slots_offset) / header->slot_stride);
+  uint32_t slot_index = static_cast<uint32_t>(slot_index_of(header, context->slot));
   if (!spile_rt_in_controller && controller_gone(header)) {
     count_skip(context->slot, abi::kSkipControllerGone);
     return false;

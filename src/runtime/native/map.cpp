@@ -83,11 +83,13 @@ uint32_t free_element(Handle map, const MapShape* shape) {
     if (!shape->wraps || !header->first) return 0;
     remove_element(map, shape, header->first);
   }
-  if (uint32_t number = header->free) {
+  if (uint32_t number = load_relaxed(&header->free)) {
     header->free = map_element(map, shape, number)->next;
     return number;
   }
-  return ++header->used;
+  uint32_t number = load_relaxed(&header->used) + 1;
+  store_relaxed(&header->used, number);
+  return number;
 }
 
 SPILE_OUTLINE void* find_long(Handle map, const MapShape* shape, int64_t key) {
@@ -148,8 +150,8 @@ SPILE_INLINE inline void* find_at_home(Handle map, const MapShape* shape, int64_
   zero_bytes(element_value(element, shape), shape->value_size);
   element->next = 0;
   element->previous = header->last;
-  if (header->last) {
-    map_element(map, shape, header->last)->next = number;
+  if (uint32_t last = load_relaxed(&header->last)) {
+    map_element(map, shape, last)->next = number;
   } else {
     header->first = number;
   }
@@ -168,12 +170,13 @@ SPILE_INLINE inline void* find_at_home(Handle map, const MapShape* shape, int64_
   MapHeader* header = map_header(map);
   if (!header->used) return;
   uint32_t* index = map_index(map);
-  uint32_t used = header->used <= shape->capacity ? header->used : shape->capacity;
+  uint32_t used = load_relaxed(&header->used);
+  if (used > shape->capacity) used = shape->capacity;
   if (used < shape->buckets / 16) {
     for (uint32_t number = 1; number <= used; ++number) {
       MapElement* element = map_element(map, shape, number);
-      for (uint32_t bucket = home_bucket(shape, element->hash); index[bucket];
-           bucket = (bucket + 1) & (shape->buckets - 1)) {
+      uint32_t bucket = home_bucket(shape, element->hash);
+      for (uint32_t probes = shape->buckets; index[bucket] && probes; --probes, bucket = (bucket + 1) & (shape->buckets - 1)) {
         index[bucket] = 0;
       }
       element->length = 0;
@@ -244,7 +247,7 @@ SPILE_INLINE int64_t spile_rt_map_size(Context*, Handle map, const MapShape*) {
 void spile_rt_map_init(Handle, const MapShape*) {}
 
 [[gnu::noinline]] MapElement* spile_rt_map_next(Handle map, const MapShape* shape, uint32_t* cursor) {
-  uint32_t number = *cursor ? map_element(map, shape, *cursor)->next : map_header(map)->first;
+  uint32_t number = *cursor ? load_relaxed(&map_element(map, shape, *cursor)->next) : load_relaxed(&map_header(map)->first);
   *cursor = number;
   return number ? map_element(map, shape, number) : nullptr;
 }
@@ -256,7 +259,7 @@ void spile_rt_map_init(Handle, const MapShape*) {}
   for (uint32_t steps = 0; number && number <= shape->capacity && steps < shape->capacity; ++steps) {
     MapElement* element = map_element(shard, shape, number);
     number = element->next;
-    uint32_t length = element->length;
+    uint32_t length = load_relaxed(&element->length);
     if (length == 0 || length > shape->key_size || length % 8) continue;
     const char* key = element_key(element);
     void* from = element_value(element, shape);

@@ -37,8 +37,10 @@ SPILE_INLINE inline MapHeader* map_header(Handle map) {
 SPILE_INLINE inline uint32_t* map_index(Handle map) {
   return reinterpret_cast<uint32_t*>(map_header(map) + 1);
 }
-// REQUIRES: number >= 1
+// Elements are numbered from 1. Of a number that no map has (any process that shares the arena may have written it), the
+// first: whatever stands in a map, nothing outside it is reached.
 SPILE_INLINE inline MapElement* map_element(Handle map, const MapShape* shape, uint32_t number) {
+  if (unlikely(number - 1 >= shape->capacity)) number = 1;
   char* entries = reinterpret_cast<char*>(map_index(map) + shape->buckets);
   uint64_t stride = sizeof(MapElement) + static_cast<uint64_t>(shape->key_size) + shape->value_size;
   return reinterpret_cast<MapElement*>(entries + static_cast<uint64_t>(number) * stride - stride);

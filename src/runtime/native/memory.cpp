@@ -34,7 +34,10 @@ SPILE_INLINE inline void repeat_fill(char* to, uint8_t byte, uint64_t count) {
 void copy_bytes(void* to, const void* from, uint64_t count) {
   char* out = static_cast<char*>(to);
   const char* in = static_cast<const char*>(from);
-  if (count >= kRepThreshold) return repeat_copy(out, in, count);
+  if (count >= kRepThreshold) {
+    if (may_access(out, count, true) && may_access(in, count, false)) repeat_copy(out, in, count);
+    return;
+  }
   if (count >= 8) {
     // The last word may overlap the one before it; read first, as the ranges may be the same.
     uint64_t tail = word_at(in + count - 8);
@@ -54,7 +57,10 @@ void copy_bytes(void* to, const void* from, uint64_t count) {
 
 void zero_bytes(void* to, uint64_t count) {
   char* out = static_cast<char*>(to);
-  if (count >= kRepThreshold) return repeat_fill(out, 0, count);
+  if (count >= kRepThreshold) {
+    if (may_access(out, count, true)) repeat_fill(out, 0, count);
+    return;
+  }
   for (; count >= 8; count -= 8, out += 8) {
     set_word(out, 0);
     compiler_barrier();
@@ -105,7 +111,7 @@ extern "C" {
   return to;
 }
 [[gnu::used]] SPILE_HIDDEN void* memset(void* to, int byte, size_t count) {
-  repeat_fill(static_cast<char*>(to), static_cast<uint8_t>(byte), count);
+  if (may_access(to, count, true)) repeat_fill(static_cast<char*>(to), static_cast<uint8_t>(byte), count);
   return to;
 }
 [[gnu::used]] SPILE_HIDDEN int memcmp(const void* a, const void* b, size_t count) {

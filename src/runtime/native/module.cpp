@@ -1,6 +1,7 @@
 // The native runtime as one translation unit, for the bitcode: every function sees every other.
 
 #include "runtime/native/aggregate.cpp"
+#include "runtime/native/confine.cpp"
 #include "runtime/native/context.cpp"
 #include "runtime/native/entry_values.cpp"
 #include "runtime/native/format.cpp"

@@ -47,8 +47,14 @@ SPILE_INLINE inline char* bytes_of(const void* p) {
   return static_cast<char*>(const_cast<void*>(p));
 }
 
+// From constants of the script: what the header says of its slots is for people, as any traced process can change it.
 SPILE_INLINE inline abi::ThreadSlot* slot_at(abi::ArenaHeader* header, uint64_t index) {
-  return reinterpret_cast<abi::ThreadSlot*>(bytes_of(header) + header->slots_offset + index * header->slot_stride);
+  return reinterpret_cast<abi::ThreadSlot*>(bytes_of(header) + uint64_t{spile_rt_slots_page} * abi::kPageSize +
+                                            index * spile_rt_slot_stride);
+}
+// Of an address in a slot: the slot's index.
+SPILE_INLINE inline uint64_t slot_index_of(abi::ArenaHeader* header, const void* at) {
+  return static_cast<uint64_t>(bytes_of(at) - bytes_of(slot_at(header, 0))) / spile_rt_slot_stride;
 }
 
 // Memory that other threads or the controller read or write at the same time.
@@ -99,10 +105,22 @@ SPILE_INLINE inline bool may_call_system() {
   return spile_rt_in_controller || !process_table()->no_system_calls;
 }
 
+// REQUIRES: in the controller, whose slot it is.
+SPILE_INLINE inline abi::ControllerState* controller_state_before(abi::ThreadSlot* slot) {
+  return reinterpret_cast<abi::ControllerState*>(bytes_of(slot) - abi::kPageSize);
+}
+SPILE_INLINE inline const abi::ControllerState* controller_state(Context* context) {
+  return controller_state_before(context->slot);
+}
+// Whether handlers of the controller may access these bytes (confine.cpp).
+bool is_confined(const void* place, uint64_t size, bool writes);
+SPILE_INLINE inline bool may_access(const void* place, uint64_t size, bool writes) {
+  return !spile_rt_in_controller || is_confined(place, size, writes);
+}
 // The process that a handler of the controller is about; null: none, or it runs in a target.
 SPILE_INLINE inline const abi::Subject* subject_of(Context* context) {
   if (!spile_rt_in_controller) return nullptr;
-  const abi::Subject* subject = &context->arena->subject;
+  const abi::Subject* subject = &controller_state(context)->subject;
   return subject->active ? subject : nullptr;
 }
 

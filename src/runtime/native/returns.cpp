@@ -202,6 +202,12 @@ SPILE_COLD ShadowFrame* sweep(ThreadSlot* slot) {
   return found;
 }
 
+// By the header, not by constants: of those the optimiser makes one slot's address from another's, in which the checker does
+// not see the arena's any more.
+SPILE_INLINE inline ThreadSlot* slot_by_header(abi::ArenaHeader* header, uint64_t index) {
+  return reinterpret_cast<ThreadSlot*>(bytes_of(header) + header->slots_offset + index * header->slot_stride);
+}
+
 // The function returned is not at the top: below it, or, if a coroutine has moved, on another thread's stack. Frames of
 // this process come first: a forked child, whose stacks are copies, has the same addresses as its parent.
 SPILE_COLD ShadowFrame* find_elsewhere(ThreadSlot* own, uint64_t stack_slot) {
@@ -211,7 +217,7 @@ SPILE_COLD ShadowFrame* find_elsewhere(ThreadSlot* own, uint64_t stack_slot) {
   abi::ArenaHeader* header = arena_header();
   ShadowFrame* foreign = nullptr;
   for (uint64_t n = abi::kControllerSlot + 1; n + 1 < header->slot_count; ++n) {
-    ThreadSlot* slot = slot_at(header, n);
+    ThreadSlot* slot = slot_by_header(header, n);
     if (slot == own || !load_relaxed(&slot->owner)) continue;
     uint32_t depth = load_relaxed(&slot->shadow_depth);
     if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
@@ -247,7 +253,7 @@ SPILE_COLD void free_elsewhere(ThreadSlot* own, ShadowFrame* frame) {
   uint64_t index =
       static_cast<uint64_t>(bytes_of(frame) - bytes_of(header) - header->slots_offset) / header->slot_stride;
   // A frame of another process is its parent's, who still has to return by it.
-  if (slot_at(header, index)->owner >> 32 == own->owner >> 32) make_hole(frame);
+  if (slot_by_header(header, index)->owner >> 32 == own->owner >> 32) make_hole(frame);
 }
 
 SPILE_COLD void drop_holes_below(ThreadSlot* slot) {

@@ -65,7 +65,7 @@ Caller find_caller(abi::ProcessTable* table, uint64_t base) {
 uint64_t claim_slot(abi::ArenaHeader* header, uint64_t base) {
   Caller caller = find_caller(process_table(), base);
   uint64_t identity = caller.pid << 32 | (caller.tid & ~0u);
-  uint64_t last = header->slot_count - 1;
+  uint64_t last = spile_rt_slot_count - 1;
   for (uint64_t index = abi::kControllerSlot + 1; index < last; ++index) {
     abi::ThreadSlot* slot = slot_at(header, index);
     if (load_relaxed(&slot->owner) || !compare_and_swap(&slot->owner, uint64_t{0}, identity)) continue;
@@ -102,14 +102,14 @@ SPILE_COLD abi::ThreadSlot* find_slot() {
     if (!reserved) continue;
     uint64_t claimed = claim_slot(header, base);
     abi::ThreadSlot* slot = slot_at(header, claimed);
-    bool overflow = claimed == header->slot_count - 1;
+    bool overflow = claimed == spile_rt_slot_count - 1;
     if (overflow) store_relaxed(&slot->shared, 1u);
     entry->slot_offset = static_cast<uint64_t>(bytes_of(slot) - arena);
     store_release(&entry->thread_pointer, overflow ? key | abi::kOverflowEntry : key);
     check_self_pointer(header, table, base);
     return slot;
   }
-  abi::ThreadSlot* slot = slot_at(header, header->slot_count - 1);
+  abi::ThreadSlot* slot = slot_at(header, spile_rt_slot_count - 1);
   store_relaxed(&slot->shared, 1u);
   return slot;
 }

@@ -26,8 +26,9 @@ SPILE_INLINE inline bool load_stack(Context* context, uint64_t address, uint64_t
   if (!spile_rt_in_controller) return load_word<8>(address, word);
   const abi::Subject* subject = subject_of(context);
   if (!subject) return false;
-  if (subject->stack && address >= subject->stack_begin && address - subject->stack_begin + 8 <= subject->stack_size) {
-    copy_bytes(word, reinterpret_cast<const char*>(subject->stack + (address - subject->stack_begin)), 8);
+  if (subject->stack_size >= 8 && address >= subject->stack_begin && address - subject->stack_begin <= subject->stack_size - 8) {
+    const char* copy = reinterpret_cast<const char*>(controller_state(context)) - abi::kStrayPageSize - abi::kStackCopySize;
+    copy_bytes(word, copy + (address - subject->stack_begin), 8);
     return true;
   }
   int64_t value = 0;
@@ -43,7 +44,7 @@ SPILE_COLD uint64_t subject_return_address(Context* context, uint64_t stack_slot
   const abi::Subject* subject = subject_of(context);
   abi::ArenaHeader* header = context->arena;
   uint64_t found = 0;
-  for (uint64_t n = abi::kControllerSlot + 1; subject && n + 1 < header->slot_count; ++n) {
+  for (uint64_t n = abi::kControllerSlot + 1; subject && n + 1 < spile_rt_slot_count; ++n) {
     abi::ThreadSlot* slot = slot_at(header, n);
     uint64_t owner = load_relaxed(&slot->owner);
     if (!load_relaxed(&slot->thread_pointer)) break;  // never used, nor are those behind it
@@ -169,32 +170,37 @@ bool step(Context* context, Walk* walk) {
 
 }  // namespace
 
+// Whatever stands in the arena, a search comes to an end.
+static constexpr uint64_t kModuleCountMask = (1 << 20) - 1;
+
 uint64_t module_map_offset(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->module_map;
-  if (spile_rt_in_controller) return context->arena->controller_module_map;
+  if (spile_rt_in_controller) return controller_state(context)->module_map;
   return load_acquire(&process_table()->module_map);
 }
 
 const abi::StackModule* find_module(Context* context, uint64_t address) {
   uint64_t offset = module_map_offset(context);
   if (!offset) return nullptr;
-  const abi::ModuleMap* map = reinterpret_cast<const abi::ModuleMap*>(bytes_of(context->arena) + offset);
+  const abi::ModuleMap* map = reinterpret_cast<const abi::ModuleMap*>(bytes_of(context->arena) + in_arena(offset));
   const abi::StackModule* modules = reinterpret_cast<const abi::StackModule*>(map + 1);
-  uint64_t low = 0, high = map->count;
+  const uint64_t count = load_relaxed(&map->count) & kModuleCountMask;
+  uint64_t low = 0, high = count;
   while (low < high) {  // the first that ends after the address
     uint64_t middle = (low + high) / 2;
     if (modules[middle].end <= address) low = middle + 1;
     else high = middle;
   }
-  return low < map->count && modules[low].begin <= address ? &modules[low] : nullptr;
+  return low < count && modules[low].begin <= address ? &modules[low] : nullptr;
 }
 
 extern "C" bool spile_rt_module_bias(Context* context, const char* path, const char* name, uint64_t* bias) {
   uint64_t offset = module_map_offset(context);
   if (!offset) return false;
-  const abi::ModuleMap* map = reinterpret_cast<const abi::ModuleMap*>(bytes_of(context->arena) + offset);
+  const abi::ModuleMap* map = reinterpret_cast<const abi::ModuleMap*>(bytes_of(context->arena) + in_arena(offset));
   const abi::StackModule* modules = reinterpret_cast<const abi::StackModule*>(map + 1);
-  for (uint64_t i = 0; i < map->count; ++i) {
+  const uint64_t count = load_relaxed(&map->count) & kModuleCountMask;
+  for (uint64_t i = 0; i < count; ++i) {
     const abi::ModuleTable* table = table_of(context, &modules[i]);
     const char* text = part_of<char>(table, table->text);
     // Names first: paths have much in common.

@@ -1,0 +1,14 @@
+#pragma once
+// Memory safety of the code that runs in spile itself (docs/security.md, "What handlers in spile can reach").
+
+#include "codegen/script_module.h"
+
+namespace spile::codegen {
+
+// In an optimised module of the controller: has every load, store and copy whose place is not certain here go through
+// spile_rt_confine (runtime/native/confine.cpp). Certain is a constant offset within a variable of the function's own, of the
+// module, or of all callers. REQUIRES: the module has spile_rt_confine. Nothing may be optimised after it that could move
+// or repeat loads.
+void confine_accesses(ScriptModule& script);
+
+}  // namespace spile::codegen
