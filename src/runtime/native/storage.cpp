@@ -13,7 +13,7 @@ SPILE_INLINE uint64_t spile_rt_frame_mark(Context* context) {
 SPILE_INLINE void* spile_rt_frame(Context* context, uint32_t bytes) {
   uint64_t top = context->slot->scratch_top;
   uint64_t next = top + ((static_cast<uint64_t>(bytes) + 15) & ~uint64_t{15});
-  if (unlikely(next > spile_rt_scratch_size)) return nullptr;
+  if (unlikely((top > spile_rt_scratch_size) | (next > spile_rt_scratch_size))) return nullptr;
   context->slot->scratch_top = next;
   return bytes_of(context->slot) + spile_rt_scratch_offset + top;
 }
