@@ -18,7 +18,7 @@ using sema::ResolvedPoint;
 
 // A type that is found again without any point: what the value points to, or is.
 sema::TargetType type_of_object(const std::string& module, const debuginfo::Type& type) {
-  return type.id() ? sema::TargetType{module, fmt::format("{:x}", type.id())} : sema::TargetType{};
+  return {module, type.id() ? fmt::format("{:x}", type.id()) : std::string()};
 }
 
 sema::TargetType type_behind(const std::string& module, const debuginfo::Place& place, bool address_of) {
@@ -56,6 +56,18 @@ Result<Binding> bind_from(const StartPlace& start, std::span<const syntax::PathS
   return binding;
 }
 
+// @cast(pointer, "type") alone: the pointer, of which is known now what it points to.
+bool is_plain_cast(const syntax::AtOperation& operation) {
+  return operation.name == "@cast" && operation.path.empty() && !operation.address_of;
+}
+Binding bind_plain_cast(const StartPlace& start) {
+  constexpr int64_t kPointer = -1;
+  Binding binding;
+  binding.ops = {{LocationOp::Kind::kIndex, kPointer}};
+  binding.target_type = type_of_object(start.module, start.place.type);
+  return binding;
+}
+
 // @uderef(size, address), @uregister(number)
 Result<Binding> bind_raw(const syntax::AtOperation& operation) {
   auto* number = syntax::as<syntax::Number>(operation.arguments[0]);
@@ -78,7 +90,14 @@ Result<Binding> bind_raw(const syntax::AtOperation& operation) {
 
 Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
                                  const syntax::TargetVariable& variable) {
-  if (point.site.mark) return bind_in_mark(world, point, variable);
+  if (point.site.mark) {
+    Result<Binding> argument = bind_in_mark(world, point, variable);
+    // Else a variable of the function that has the mark.
+    if (argument.ok() || point.site.mark->provider.empty() || variable.name.starts_with("$arg")) return argument;
+    auto start = start_of(world, point, at_entry, variable);
+    if (!start.ok()) return argument;
+    return bind_from(*start, variable.path, variable.address_of, moment_of(point, at_entry), frame_of(point).function);
+  }
   TRY(StartPlace start, start_of(world, point, at_entry, variable));
   return bind_from(start, variable.path, variable.address_of, moment_of(point, at_entry), frame_of(point).function);
 }
@@ -91,12 +110,14 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
                  fmt::format("'@u{}' reads the process's", operation.name.substr(2))};
   }
   TRY(StartPlace start, start_of(world, &point, operation));
+  if (is_plain_cast(operation)) return bind_plain_cast(start);
   return bind_from(start, operation.path, operation.address_of, moment_of(point, at_entry));
 }
 
 Result<Binding> bind_anywhere(TracedWorld& world, const syntax::AtOperation& operation) {
   if (operation.name == "@uderef") return bind_raw(operation);
   TRY(StartPlace start, start_of(world, nullptr, operation));
+  if (is_plain_cast(operation)) return bind_plain_cast(start);
   return bind_from(start, operation.path, operation.address_of, Moment::kInside);
 }
 
@@ -106,11 +127,12 @@ Result<Binding> bind_pointer(TracedWorld& world, const sema::TargetType& type, c
 }
 
 std::vector<std::string> function_variables(TracedWorld& world, const ResolvedPoint& point, const std::string& which) {
-  if (point.site.mark) return mark_variables(point, which);
+  if (point.site.mark && (which != "$$locals" || point.site.mark->provider.empty())) return mark_variables(point, which);
   auto module = world.module(point.site.module);
   if (!module.ok() || !(*module)->has_debug_info()) return {};
   std::vector<std::string> names;
   bool all = which == "$$vars", parameters = all || which == "$$parms", locals = all || which == "$$locals";
+  if (point.site.mark) parameters = locals;  // $$parms are the mark's own
   if (parameters || locals) {
     auto variables = (*module)->variables(frame_of(point).function, frame_of(point).pc, frame_of(point).scope);
     if (variables.ok()) {

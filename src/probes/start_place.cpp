@@ -80,21 +80,55 @@ Result<std::string> find_module(TracedWorld& world, const std::string& name) {
   return world.find_executable(name);
 }
 
+// "a:b:<c.h>" as a list; a name that is a file stays whole.
+std::vector<std::string> module_names(const std::string& modules) {
+  std::error_code ignored;
+  if (std::filesystem::exists(modules, ignored)) return {modules};
+  std::vector<std::string> names;
+  for (size_t begin = 0; begin <= modules.size();) {
+    size_t end = std::min(modules.find(':', begin), modules.size());
+    names.push_back(modules.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+// "timeval" is also the name of "struct timeval".
+std::vector<std::string> type_names(const std::string& type) {
+  if (type.find(' ') != std::string::npos) return {type};
+  return {type, "struct " + type, "union " + type, "enum " + type};
+}
+
+// As header_types(), for "timeval" as well as for "struct timeval".
+Result<std::string> header_types_of(const std::string& headers, const std::string& type) {
+  Result<std::string> first = header_types(headers, type);
+  for (const std::string& name : type_names(type)) {
+    if (first.ok()) break;
+    if (name == type) continue;
+    if (auto other = header_types(headers, name); other.ok()) return other;
+  }
+  return first;
+}
+
+Result<debuginfo::Type> type_in(TracedWorld& world, const std::string& path, const std::string& type) {
+  TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
+  if (!module->has_debug_info()) return no_debug_info(module->path(), type);
+  Result<debuginfo::Type> found = module->type_named(type);
+  for (const std::string& name : type_names(type)) {
+    if (!found.ok()) {
+      if (auto other = module->type_named(name); other.ok()) found = std::move(other);
+    }
+  }
+  return found;
+}
+
 // The type in the first module of "a:b:<c.h>" that has it.
 Result<StartPlace> cast_start(TracedWorld& world, const std::string& type, const std::string& modules) {
   Error failure;
-  for (size_t begin = 0; begin <= modules.size();) {
-    size_t end = std::min(modules.find(':', begin), modules.size());
-    std::string name = modules.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string& name : module_names(modules)) {
     bool is_header = name.find('<') != std::string::npos || name.find('"') != std::string::npos;
-    Result<std::string> path = is_header ? header_types(name, type) : find_module(world, name);
-    Result<std::shared_ptr<debuginfo::Module>> module =
-        path.ok() ? world.module(*path) : Result<std::shared_ptr<debuginfo::Module>>(path.error());
-    Result<debuginfo::Type> found = !module.ok() ? Result<debuginfo::Type>(module.error())
-                                    : !(*module)->has_debug_info()
-                                        ? Result<debuginfo::Type>(no_debug_info((*module)->path(), type))
-                                        : (*module)->type_named(type);
+    Result<std::string> path = is_header ? header_types_of(name, type) : find_module(world, name);
+    Result<debuginfo::Type> found = path.ok() ? type_in(world, *path, type) : Result<debuginfo::Type>(path.error());
     if (found.ok()) return StartPlace{fmt::format("@cast({})", type), *path, pointee(*found), true};
     if (is_header && path.ok()) found = Error{fmt::format("no type '{}' in {}", type, name), ""};
     if (failure.message.empty()) failure = std::move(found).error();
@@ -115,6 +149,8 @@ Result<StartPlace> start_of_cast(TracedWorld& world, const ResolvedPoint* point,
   return cast_start(world, *name, modules ? *modules : own);
 }
 
+Result<StartPlace> global_in(TracedWorld& world, const ResolvedPoint* point, const std::string& name, const std::string& path);
+
 // @var("name@file", "module"): a variable outside of functions.
 Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* point, const syntax::AtOperation& operation) {
   const std::string* name = literal(operation, 0);
@@ -128,19 +164,30 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
     return Error{"@var is not known here: handlers in the kernel only know where the module of their own probe was loaded", "read it in a probe of the module"};
   if (!probed && !module_name && !world.has_target())
     return Error{"@var needs a module here: there is no probed one", "@var(\"name@file.c\", \"/bin/program\")"};
-  std::string path = probed ? point->site.module : world.program();
-  if (module_name) {
-    TRY(path, find_module(world, *module_name));
+  if (!module_name) return global_in(world, point, *name, probed ? point->site.module : world.program());
+  // "a:b": the first one that has the variable.
+  Error failure;
+  for (const std::string& each : module_names(*module_name)) {
+    Result<std::string> path = find_module(world, each);
+    Result<StartPlace> found = path.ok() ? global_in(world, point, *name, *path) : Result<StartPlace>(path.error());
+    if (found.ok()) return found;
+    if (failure.message.empty()) failure = std::move(found).error();
   }
+  return failure;
+}
+
+Result<StartPlace> global_in(TracedWorld& world, const ResolvedPoint* point, const std::string& name, const std::string& path) {
+  const bool probed = point && !point->site.module.empty();
+  const bool in_kernel = world.process_domain() == sema::Domain::kKernel;
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
   const bool elsewhere = !probed || path != point->site.module;
   if (elsewhere && module->position_independent() && in_kernel)
     return Error{fmt::format("@var of {} is not known in a probe on {}: handlers in the kernel only know where the latter was loaded", path, point->site.module),
                  "read it in a probe of its own module, or run spile with -x or -c"};
-  if (!module->has_debug_info()) return no_debug_info(module->path(), *name);
-  size_t at = name->find('@');
-  std::string file = at == std::string::npos ? "" : name->substr(at + 1);
-  std::string plain = name->substr(0, at);
+  if (!module->has_debug_info()) return no_debug_info(module->path(), name);
+  size_t at = name.find('@');
+  std::string file = at == std::string::npos ? "" : name.substr(at + 1);
+  std::string plain = name.substr(0, at);
   Result<debuginfo::Variable> found = Error{};
   // Of several static ones of a name, that of the probed function's own file.
   Frame frame = probed ? frame_of(*point) : Frame{};
@@ -148,7 +195,7 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
   if (!found.ok()) {
     TRY(found, module->global_variable(plain, file));
   }
-  StartPlace start{*name, path, found->place, false};
+  StartPlace start{name, path, found->place, false};
   if (elsewhere && module->position_independent()) start.other_module = path;
   // A program at fixed addresses has no load bias, but the probed library has.
   for (debuginfo::Operation& op : start.place.operations) {

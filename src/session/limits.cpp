@@ -74,6 +74,14 @@ Result<void> apply_limit(const std::string& setting, sema::Limits& limits, bool 
 
 }  // namespace
 
+int64_t string_length(const Options& options) {
+  int64_t length = sema::Limits().max_string_length;
+  for (const std::string& limit : options.limits) {
+    if (limit.starts_with("MAXSTRINGLEN=")) length = strtoll(limit.c_str() + limit.find('=') + 1, nullptr, 10);
+  }
+  return length;
+}
+
 Result<void> apply_settings(const Options& options, sema::Program& program) {
   for (const std::string& setting : options.limits) TRY_DO(apply_limit(setting, program.limits, options.suppress_warnings));
   for (const std::string& setting : options.global_values) {

@@ -4,6 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "session/limits.h"
+
 namespace spile::session {
 
 namespace {
@@ -51,6 +53,10 @@ std::string session_script(const Options& options) {
   script += "function module_size:string () { return \"\" }\n";
   script += fmt::format("function is_myproc:long () {{ return uid() == {} }}\n", getuid());
   return script;
+}
+
+std::string session_macros(const Options& options) {
+  return fmt::format("@define MAXSTRINGLEN %( {} %)\n", string_length(options));
 }
 
 }  // namespace spile::session

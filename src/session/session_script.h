@@ -9,5 +9,7 @@
 namespace spile::session {
 
 std::string session_script(const Options& options);
+// The macros likewise, <session>.stpm: @MAXSTRINGLEN.
+std::string session_macros(const Options& options);
 
 }  // namespace spile::session

@@ -212,8 +212,15 @@ bool Preprocessor::expand_at(const Token& token) {
 }
 
 const Macro* Preprocessor::find_macro(std::string_view name) const {
+  // A macro of the library means the library's own ones, whatever the script calls its macros.
+  const Environment* reading = frames_.empty() ? nullptr : frames_.back().environment.get();
+  bool in_library = false;
+  if (reading && options_.macros) {
+    auto known = options_.macros->macros.find(reading->macro->name);
+    in_library = known != options_.macros->macros.end() && &known->second == reading->macro;
+  }
   auto own = own_.macros.find(name);
-  if (own != own_.macros.end()) return &own->second;
+  if (own != own_.macros.end() && !in_library) return &own->second;
   if (!options_.macros) return nullptr;
   auto library = options_.macros->macros.find(name);
   return library != options_.macros->macros.end() ? &library->second : nullptr;
@@ -244,7 +251,9 @@ void Preprocessor::invoke(const Macro& macro, const Token& at, std::shared_ptr<E
   auto inner = std::make_shared<Environment>();
   inner->macro = &macro;
   inner->caller = std::move(environment);
-  if (macro.takes_arguments && !collect_arguments(macro, at, *inner)) return;
+  // @m of a macro without parameters is @m().
+  bool collects = macro.takes_arguments && (!macro.parameters.empty() || peek_open_parenthesis());
+  if (collects && !collect_arguments(macro, at, *inner)) return;
 
   std::vector<Token> body = macro.body;
   for (Token& token : body) {
