@@ -77,7 +77,7 @@ void Lowering::store_site() {
   put(number(known), offsetof(State, knowledge));
   put(registers(), offsetof(State, registers));
   if (known == kKnowsReturned) {
-    if (llvm::Value* value = unit.place.machine_register(*this, 0)) put(value, offsetof(State, returned));
+    if (llvm::Value* value = unit.place.machine_register(*this, 0)) put(returned_part(value), offsetof(State, returned));
   } else if (known == kKnowsArguments) {
     constexpr int64_t kDwarfNumbers[] = {5, 4, 1, 2, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
     for (size_t i = 0; i < std::size(kDwarfNumbers); ++i) {
@@ -162,15 +162,20 @@ llvm::Value* Lowering::native_argument(llvm::Value* index, SourceRange range) {
   return b.CreateLoad(b.getInt64Ty(), result);
 }
 
+// As much of the register as the function's type has.
+llvm::Value* Lowering::returned_part(llvm::Value* whole) {
+  return probe ? extend(whole, 8u * probe->returned_bytes, probe->returned_signed) : whole;
+}
+
 llvm::Value* Lowering::lower_returned(const syntax::Call& syntax_call) {
   if (unit.place.domain() == sema::Domain::kKernel) {
     llvm::Value* value = unit.place.machine_register(*this, 0);
-    return value ? value : number(0);
+    return value ? returned_part(value) : number(0);
   }
   require_knowledge(kKnowsReturned, syntax_call.range, "the returned value is only known in .return probes near 'returnval'");
   if (script_function_) return b.CreateLoad(b.getInt64Ty(), at_offset(state, offsetof(State, returned)));
   llvm::Value* value = site_knowledge() == kKnowsReturned ? unit.place.machine_register(*this, 0) : nullptr;
-  return value ? value : number(0);
+  return value ? returned_part(value) : number(0);
 }
 
 llvm::Value* Lowering::lower_register(const syntax::Call& syntax_call) {

@@ -178,6 +178,7 @@ class Lowering {
   llvm::Value* lower_argument(const syntax::Call& call);
   llvm::Value* kernel_argument(int64_t index, SourceRange range);
   llvm::Value* native_argument(llvm::Value* index, SourceRange range);
+  llvm::Value* returned_part(llvm::Value* whole);
   llvm::Value* lower_returned(const syntax::Call& call);
   llvm::Value* lower_register(const syntax::Call& call);
   llvm::Value* register_by_name(llvm::Value* name, llvm::Value* all, bool is_signed);
@@ -205,6 +206,7 @@ class Lowering {
   llvm::Value* apply_push(const sema::LocationOp& op, SourceRange range);
   llvm::Value* apply_unary(const sema::LocationOp& op, llvm::Value* x, SourceRange range);
   llvm::Value* apply_binary(const sema::LocationOp& op, llvm::Value* x, llvm::Value* y, SourceRange range);
+  llvm::Value* widen_float(llvm::Value* bits);
   llvm::Value* load_traced(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range);
   llvm::Value* site_offset(const Unit::SiteTables& tables, llvm::Value* probe_index);
   llvm::Value* called_from(llvm::Value* bias);

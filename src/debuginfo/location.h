@@ -37,6 +37,7 @@ enum class Opcode : uint8_t {
   kNeg, kNot, kAbs,              // change the top
   kDup, kDrop, kSwap, kRot,      // as DWARF's
   kPick,                         // push a copy of the entry `value` below the top (0: the top)
+  kWiden,                        // the top's low 4 bytes are a float: it becomes the bits of the double of that value
   // clang-format on
 };
 

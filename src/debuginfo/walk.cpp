@@ -220,7 +220,7 @@ Result<Operations> load(const Place& place) {
     case TypeKind::kUnion:
       return Error{fmt::format("the value is a whole '{}'", type.name()),
                    "choose a member with ->, or take its address with &"};
-    case TypeKind::kFloat:  // its bits, as they are
+    case TypeKind::kFloat:  // the bits of a double
       if (type.size() == 4 || type.size() == 8) break;
       return Error{fmt::format("the value is a floating-point number of {} bytes ('{}')", type.size(), type.name()), {}};
     case TypeKind::kVoid:
@@ -238,6 +238,7 @@ Result<Operations> load(const Place& place) {
     whole.operations.push_back({.opcode = Opcode::kDeref, .is_signed = type.is_signed(), .size = size});
   else if (size < 8)
     whole.operations.push_back({.opcode = Opcode::kExtend, .is_signed = type.is_signed(), .size = size});
+  if (type.kind() == TypeKind::kFloat && size == 4) whole.operations.push_back({.opcode = Opcode::kWiden});
   return std::move(whole.operations);
 }
 
@@ -303,6 +304,9 @@ std::string to_string(const Operations& operations) {
         break;
       case Opcode::kPick:
         words.push_back(fmt::format("pick{}", op.value));
+        break;
+      case Opcode::kWiden:
+        words.emplace_back("widen");
         break;
       default:
         words.push_back(kWords[static_cast<size_t>(op.opcode) - static_cast<size_t>(Opcode::kAdd)]);

@@ -142,6 +142,9 @@ class Translator {
       case Opcode::kPick:
         push(Kind::kPick, operation.value);
         return;
+      case Opcode::kWiden:
+        push(Kind::kWiden);
+        return;
     }
   }
 

@@ -175,6 +175,8 @@ void spile_rt_match_text(const MatchMemory*, int64_t group, char* out);
 bool spile_rt_load(Context*, uint64_t address, uint32_t size, bool is_signed, int64_t* value);
 // native, guru mode: writes the low `size` bytes. False: they can't be written.
 bool spile_rt_store(Context*, uint64_t address, uint32_t size, int64_t value);
+// native: the bits of the float that is nearest to a double, from the bits of that.
+int64_t spile_rt_narrow_float(int64_t value);
 // native: copies `count` bytes, whatever they are. False: not all can be read.
 bool spile_rt_load_bytes(Context*, uint64_t address, char* out, uint32_t count);
 // Copies a C string of at most `limit` bytes (limit <= string_size); its length, or -1 if the address can't be read.

@@ -24,6 +24,7 @@ int64_t spile_fn_fp_lt(Context*, int64_t, int64_t);
 int64_t spile_fn_long_to_fp(Context*, int64_t);
 int64_t spile_fn_fp_to_long(Context*, int64_t, int64_t, int64_t);
 int64_t spile_fn_fp32_to_fp64(Context*, int64_t);
+int64_t spile_rt_narrow_float(int64_t);
 void spile_fn_fp_to_string(Context*, int64_t, int64_t, char*);
 int64_t spile_fn_string_to_fp(Context*, const char*);
 }
@@ -99,7 +100,12 @@ TEST_F(Float, ConvertsIntegersAndFloats) {
     float narrow = std::bit_cast<float>(static_cast<uint32_t>(random()));
     if (!std::isnan(narrow)) {
       ASSERT_EQ(bits_of(static_cast<double>(narrow)), spile_fn_fp32_to_fp64(&context_, std::bit_cast<int32_t>(narrow)));
+      ASSERT_EQ(spile_rt_narrow_float(bits_of(narrow)), std::bit_cast<uint32_t>(narrow));
     }
+    // Of all sizes that a float has, and a little more on both sides.
+    double wide = std::ldexp(static_cast<double>(static_cast<int64_t>(random())), static_cast<int>(random() % 300) - 220);
+    ASSERT_EQ(spile_rt_narrow_float(bits_of(wide)), std::bit_cast<uint32_t>(static_cast<float>(wide))) << wide;
+    ASSERT_EQ(spile_fn_fp32_to_fp64(&context_, bits_of(wide)), bits_of(wide));  // already one
   }
   EXPECT_EQ(spile_fn_fp_to_long(&context_, bits_of(1e300), 0, 0), INT64_MAX);
   EXPECT_EQ(spile_fn_fp_to_long(&context_, bits_of(-INFINITY), 0, 0), INT64_MIN);

@@ -29,6 +29,7 @@ class PointerFlow {
     } while (changed_);
     reporting_ = true;
     each_body([&] { walk(); });
+    for (const Entity& entity : pointers_) e_.pointers.insert({static_cast<const Global*>(entity.first), entity.second});
   }
 
  private:
@@ -71,9 +72,12 @@ class PointerFlow {
   }
   TargetType known(const Entity& entity) const {
     auto found = known_.find(entity);
-    return found == known_.end() || found->second.mixed ? TargetType{} : found->second.type;
+    if (found != known_.end() && !found->second.mixed) return found->second.type;
+    return pointers_.count(entity) ? TargetType{"?", ""} : TargetType{};
   }
   void flow(const TargetType& type, const Entity& entity) {
+    // Of a void* nothing is known but the module.
+    if (!type.module.empty() && pointers_.insert(entity).second) changed_ = true;
     if (!type) return;
     auto [found, added] = known_.try_emplace(entity, Known{type, false});
     if (added) {
@@ -123,7 +127,7 @@ class PointerFlow {
         auto& ternary = static_cast<Ternary&>(*slot);
         visit(ternary.condition);
         TargetType type = visit(ternary.if_true), other = visit(ternary.if_false);
-        return !type || type == other ? other : !other ? type : TargetType{};
+        return !type || type == other ? (other ? other : type) : !other ? type : TargetType{"?", ""};
       }
       case ExpressionKind::kAssignment:
         return visit_assignment(static_cast<Assignment&>(*slot));
@@ -225,13 +229,14 @@ class PointerFlow {
   bool changed_ = false;
   bool reporting_ = false;
   std::map<Entity, Known> known_;
+  std::set<Entity> pointers_;
   std::set<std::pair<const SourceFile*, uint32_t>> told_;
 };
 
 }  // namespace
 
 void bind_dereferences(Elaboration& e) {
-  if (e.has_dereferences) PointerFlow(e).run();
+  PointerFlow(e).run();
 }
 
 }  // namespace spile::sema

@@ -2,8 +2,7 @@
 // them are in the same places, and all @defined have the same answers, share one Probe. A point's body is what remains
 // after its @defined are answered and the branches not taken removed, so these may name variables that aren't there.
 //
-// In a .return probe everything but $return is moved to the function's entry: saved there, found again as an
-// EntryValue.
+// In a .return probe $variables but $return are moved to the function's entry: saved there, found again as EntryValues.
 
 #include <fmt/format.h>
 
@@ -26,6 +25,8 @@ struct Bound {
   ExpressionPtr condition;
   std::vector<Binding> bindings;
   std::vector<ExpressionPtr> entry_saves;
+  uint8_t returned_bytes = 8;  // as Probe::returned_bytes
+  bool returned_signed = false;
 };
 
 // A problem with one $variable, told once for all points of the draft that have it.
@@ -109,6 +110,7 @@ class Binder {
     StatementPtr body = clone(*draft.body);
     if (draft.condition) bound_.condition = clone(*draft.condition);
     if (point_.site.callers) ask_callers(draft.range);
+    if (e_.asks_returned && is_return_) note_returned();
     answer_defined(body);
     note_writes(*body);
     visit(*body);
@@ -135,6 +137,21 @@ class Binder {
     bound_.condition = std::move(whole);
   }
 
+  // What returnval() gives: the register, as far as the function's type has bits in it.
+  void note_returned() {
+    using Kind = LocationOp::Kind;
+    TargetVariable result(SourceRange{});
+    result.name = "$return";
+    Result<Binding> binding = e_.target.bind(point_, false, result);
+    if (!binding.ok() || binding->ops.size() != 2 || binding->ops[0].kind != Kind::kRegister ||
+        binding->ops[0].value != 0 || binding->ops[1].kind != Kind::kExtend) {
+      return;
+    }
+    bound_.returned_bytes = binding->ops[1].size;
+    bound_.returned_signed = binding->ops[1].is_signed;
+    signature_ += fmt::format("r{}{}", bound_.returned_bytes, int{bound_.returned_signed});
+  }
+
   // ---- @defined and @choose_defined
   void answer_defined(StatementPtr& body) {
     bool any = false;
@@ -158,7 +175,7 @@ class Binder {
     bool all = true;
     for_each_expression(operand, [&](Expression& x) {
       if (!is_target(x)) return;
-      bool at_entry = !(is_return_ && is_return_value(x));
+      bool at_entry = !(is_return_ && is_read_at_return(x));
       all &= (has_variables(point_.kind) || x.kind == ExpressionKind::kAtOperation) && ask(x, at_entry).ok();
     });
     signature_ += all ? 'y' : 'n';
@@ -211,6 +228,11 @@ class Binder {
     return variable && point_.site.result_number(variable->name) >= 0;
   }
 
+  // The variables of the function are gone then. What @var, @cast and @uderef read is not: it is looked up now.
+  bool is_read_at_return(const Expression& x) const {
+    return x.kind == ExpressionKind::kAtOperation || is_return_value(x);
+  }
+
   // ---- the walk, parents first
   void visit(Statement& s) {
     for_each_inner_slot(s, [&](ExpressionPtr& slot) { visit(slot); });
@@ -229,13 +251,9 @@ class Binder {
     }
     if (fold_probewrite(slot) || expand_pretty(slot)) return;
     if (is_target(*slot)) {
-      if (is_return_ && !in_save_ && !is_return_value(*slot)) {
-        if (auto* at = as<AtOperation>(slot); at && at->name == "@cast") {
-          // The pointer is what the handler has; only what it points to is looked up, now.
-        } else {
-          save_at_entry(slot, std::move(slot), false);
-          return;
-        }
+      if (is_return_ && !in_save_ && !is_read_at_return(*slot)) {
+        save_at_entry(slot, std::move(slot), false);
+        return;
       }
       if (e_.program.skip_bad_variables && is_bad(*slot)) {
         signature_ += '0';
@@ -289,7 +307,7 @@ class Binder {
       return true;
     }
     bool deep = path->back().kind == PathStep::Kind::kPrettyDeep;
-    bool at_entry = !is_return_ || in_save_ || !is_return_value(*slot);
+    bool at_entry = !is_return_ || in_save_ || !is_read_at_return(*slot);
     ExpressionPtr base = without_pretty(*slot);
     auto parts = e_.target.pretty(point_, at_entry, *base, deep);
     if (!parts.ok()) {
@@ -485,6 +503,25 @@ bool any_dereference(const Elaboration& e) {
   return any;
 }
 
+// Whether some text may call returnval().
+bool any_returned(const Elaboration& e) {
+  bool any = false;
+  auto look = [&](const Expression& x) {
+    auto* call = as<Call>(x);
+    any |= call && call->name == "returnval";
+  };
+  for (const Draft& draft : e.drafts) {
+    for_each_expression(static_cast<const Statement&>(*draft.body), look);
+    if (draft.condition) for_each_expression(static_cast<const Expression&>(*draft.condition), look);
+  }
+  for (const Script& script : e.program.scripts) {
+    for (const auto& function : script.functions) {
+      if (function->body) for_each_expression(static_cast<const Statement&>(*function->body), look);
+    }
+  }
+  return any;
+}
+
 bool asks_target(const Draft& draft) {
   bool asks = false;
   auto look = [&](const Expression& x) {
@@ -506,6 +543,8 @@ void add_probe(Elaboration& e, const Draft& draft, ResolvedPoint point, Bound bo
   probe.condition = std::move(bound.condition);
   probe.bindings = std::move(bound.bindings);
   probe.entry_saves = std::move(bound.entry_saves);
+  probe.returned_bytes = bound.returned_bytes;
+  probe.returned_signed = bound.returned_signed;
   e.program.probes.push_back(std::move(probe));
 }
 
@@ -535,7 +574,7 @@ void add_call_in_target(Elaboration& e, const Draft& draft, ResolvedPoint point)
 }
 
 void bind_draft(Elaboration& e, Draft& draft) {
-  bool depends_on_point = asks_target(draft) || std::any_of(draft.points.begin(), draft.points.end(),
+  bool depends_on_point = asks_target(draft) || e.asks_returned || std::any_of(draft.points.begin(), draft.points.end(),
                                                             [](const ResolvedPoint& point) { return point.site.callers; });
   std::vector<Problem> problems;
   std::unordered_map<std::string, size_t> by_signature;  // to the index of a probe
@@ -573,6 +612,7 @@ void bind_draft(Elaboration& e, Draft& draft) {
 
 void bind_targets(Elaboration& e) {
   e.has_dereferences = any_dereference(e);
+  e.asks_returned = any_returned(e);
   e.calls_in_targets = calls_fit_into_targets(e);
   for (Draft& draft : e.drafts) bind_draft(e, draft);
 }

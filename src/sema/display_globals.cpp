@@ -16,7 +16,9 @@ using namespace syntax;
 
 class DisplayBuilder {
  public:
-  DisplayBuilder(Probe& probe, Global& global) : probe_(probe), global_(global), range_(global.range) {}
+  // pointers: Elaboration::pointers. They are shown in hexadecimal.
+  DisplayBuilder(Probe& probe, Global& global, const std::set<std::pair<const Global*, size_t>>& pointers)
+      : probe_(probe), global_(global), pointers_(pointers), range_(global.range) {}
 
   StatementPtr build() {
     if (global_.key_types.empty()) {
@@ -28,7 +30,7 @@ class DisplayBuilder {
     for (size_t i = 0; i < global_.key_types.size(); ++i) {
       locals_.push_back(add_local(i));
       loop->keys.push_back(read(*locals_.back()));
-      subscripts += (i ? "," : "") + std::string(global_.key_types[i] == ValueType::kString ? "\"%#s\"" : "%#d");
+      subscripts += (i ? "," : "") + format_of(global_.key_types[i], i + 1);
     }
     loop->array = variable();
     loop->sort_direction = -1;
@@ -37,6 +39,11 @@ class DisplayBuilder {
   }
 
  private:
+  std::string format_of(ValueType type, size_t part) const {
+    if (type == ValueType::kString) return "\"%#s\"";
+    return pointers_.count({&global_, part}) ? "%#x" : "%#d";
+  }
+
   std::unique_ptr<Variable> variable() const {
     auto node = std::make_unique<Variable>(range_, global_.name);
     node->global = &global_;
@@ -98,11 +105,12 @@ class DisplayBuilder {
                               {"max", Op::kMax},
                               {"sum", Op::kSum},
                               {"avg", Op::kAverage}}) {
-        print->format += fmt::format(" @{}=%#x", name);
+        bool is_value = op == Op::kMin || op == Op::kMax;
+        print->format += fmt::format(" @{}={}", name, is_value ? format_of(ValueType::kLong, 0) : "%#d");
         print->arguments.push_back(statistic(op, *value));
       }
     } else {
-      print->format += global_.type == ValueType::kString ? "=\"%#s\"" : "=%#x";
+      print->format += "=" + format_of(global_.type, 0);
       print->arguments.push_back(std::move(value));
     }
     print->format += "\n";
@@ -136,6 +144,7 @@ class DisplayBuilder {
 
   Probe& probe_;
   Global& global_;
+  const std::set<std::pair<const Global*, size_t>>& pointers_;
   SourceRange range_;
   std::vector<Local*> locals_;
 };
@@ -152,7 +161,7 @@ void display_globals(Elaboration& e) {
       probe.range = global->range;
       probe.body = std::make_unique<Block>(global->range);
     }
-    probe.body->statements.push_back(DisplayBuilder(probe, *global).build());
+    probe.body->statements.push_back(DisplayBuilder(probe, *global, e.pointers).build());
   }
   if (!probe.body) return;
   probe.index = static_cast<int>(e.program.probes.size());

@@ -62,12 +62,16 @@ struct Elaboration {
   std::unordered_map<const syntax::Global*, GlobalTraffic> traffic;  // resolve-symbols
   std::vector<LocalTraffic> local_traffic;                           // resolve-symbols
 
+  // bind-dereferences: what holds pointers of the traced program: a global (0) or the n-th key of an array (n).
+  std::set<std::pair<const syntax::Global*, size_t>> pointers;
   bool has_dereferences = false;                                     // bind-targets
+  bool asks_returned = false;                                        // bind-targets: returnval() is called somewhere
   bool calls_in_targets = false;                                     // bind-targets: process.syscall is compiled for targets too
   std::unordered_map<const syntax::Function*, std::vector<Binding>> function_bindings;  // resolve-symbols
 
   // Those of the library are needed only as far as something refers to them.
   static bool is_user_script(const syntax::Script& script);
+  static bool is_library_script(const syntax::Script& script);
   bool is_user_text(const SourceRange& range) const;
 
   // For -v: `what` of the user's was left out.

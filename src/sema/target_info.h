@@ -151,6 +151,7 @@ struct LocationOp {
     kRotate,        // the top goes below the two entries under it (a b c -> c a b)
     kPick,          // push a copy of the entry `value` below the top (0: the top)
     kLoad,          // pop an address; push the `size` bytes there, sign-extended if `is_signed`; may be a script error
+    kWiden,         // pop the 4 bytes of a float; push the bits of the double of the same value
     kExtend,        // truncate to `size` bytes, then sign- or zero-extend
     kBitField,      // pop a value; push `size` bits of it from bit `value`, sign-extended if `is_signed`
     kIndex,         // push the value of the expression in step `value` of the node's path; -1: of the pointer that
@@ -189,7 +190,7 @@ struct PrettyPart {
 };
 
 // The target of an assignment (guru mode) is bound like a read; codegen derives the place from the operations: what a
-// last kLoad loads from (a kBitField or kExtend after it says which bits), or the register of a last kRegister.
+// last kLoad loads from (a kBitField, kExtend or kWiden after it says which bits), or the register of a last kRegister.
 struct Binding {
   std::vector<LocationOp> ops;
   ValueType type = ValueType::kLong;

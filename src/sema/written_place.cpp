@@ -9,6 +9,11 @@ std::optional<WrittenPlace> written_place(std::span<const LocationOp> ops) {
   WrittenPlace place;
   if (ops.empty()) return std::nullopt;
   auto drop_last = [&] { ops = ops.first(ops.size() - 1); };
+  if (ops.back().kind == Kind::kWiden) {
+    place.is_float = true;
+    drop_last();
+  }
+  if (ops.empty()) return std::nullopt;
   if (ops.back().kind == Kind::kBitField) {
     place.shift = static_cast<uint32_t>(ops.back().value);
     place.bits = ops.back().size;

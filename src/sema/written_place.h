@@ -16,6 +16,7 @@ struct WrittenPlace {
   std::span<const LocationOp> address;    // else: what computes the address
   uint32_t bytes = 8;                     // of the word there
   uint32_t shift = 0, bits = 64;          // within the word or register
+  bool is_float = false;                  // what is written is a double's bits, and a float's lie there
 };
 
 std::optional<WrittenPlace> written_place(std::span<const LocationOp> ops);

@@ -28,6 +28,13 @@ TEST(WrittenPlace, IsSomeBitsOfAWord) {
   EXPECT_EQ(place->bytes, 4u);
 }
 
+TEST(WrittenPlace, OfAFloatTakesADouble) {
+  std::vector<LocationOp> ops{{Kind::kCfa}, {Kind::kLoad, 0, 4}, {Kind::kWiden}};
+  ASSERT_TRUE(written_place(ops));
+  EXPECT_TRUE(written_place(ops)->is_float);
+  EXPECT_EQ(written_place(ops)->bytes, 4u);
+}
+
 TEST(WrittenPlace, IsARegisterOrItsPart) {
   std::vector<LocationOp> whole{{Kind::kRegister, 5}, {Kind::kExtend, 0, 4, true}};
   ASSERT_TRUE(written_place(whole));

@@ -71,4 +71,4 @@ spile("-e", "probe oneshot {}").expect(status=1, err_match="rc: a ' is never clo
 spile("--suppress-handler-errors", "-e", "probe begin { error(\"x\") } probe end { println(2) }", "-T", "0.1").expect(
     out="2\n", status=0, err="WARNING: Number of errors: 1, skipped probes: 0\n")
 spile("--no-global-var-display", "-e", "global a probe oneshot { a = 3 }").expect(status=0, out="")
-spile("-e", "global a probe oneshot { a = 3 }").expect(status=0, out="a=0x3\n")
+spile("-e", "global a probe oneshot { a = 3 }").expect(status=0, out="a=3\n")

@@ -36,7 +36,7 @@ if os.geteuid() == 0:
 
 # What spile itself prints at the end is no probe of the script.
 done = spile("-t", "-e", "global c probe oneshot { c++ }")
-done.expect(status=0, out_match=r"^c=0x1$")
+done.expect(status=0, out_match=r"^c=1$")
 expect(rows(done.out).count("probe "), 1, "rows")
 
 # After an error, too; and nothing of it without -t.

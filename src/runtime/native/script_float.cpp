@@ -432,13 +432,34 @@ extern "C" {
 [[gnu::noinline]] int64_t spile_fn_fp_to_long(Context*, int64_t value, int64_t mode, int64_t) {
   return to_long(static_cast<uint64_t>(value), mode);
 }
+// A double's own bits come back as they are: $x of a float has been widened already. (As one, what is taken for a float's
+// bits would be a subnormal, or no number.)
 [[gnu::noinline]] int64_t spile_fn_fp32_to_fp64(Context*, int64_t value) {
+  if (value >> 32 != 0 && value >> 32 != -1) return value;
   uint32_t bits = static_cast<uint32_t>(value);
   uint64_t sign = static_cast<uint64_t>(bits >> 31) << 63;
   uint32_t exponent = bits >> 23 & 0xff, fraction = bits & 0x7fffff;
   if (exponent == 0xff) return static_cast<int64_t>(fraction ? kQuietNan : sign | kInfinity);
   uint64_t significand = fraction | (exponent ? 0x800000u : 0u);
   return static_cast<int64_t>(pack({sign, static_cast<int32_t>(exponent ? exponent : 1) - 150 + kLead, significand}));
+}
+
+// The float nearest to a double, ties to even.
+[[gnu::noinline]] int64_t spile_rt_narrow_float(int64_t value) {
+  uint64_t bits = static_cast<uint64_t>(value), sign = bits >> 63 << 31;
+  if (is_nan(bits)) return static_cast<int64_t>(sign | 0x7fc00000);
+  if (is_infinite(bits)) return static_cast<int64_t>(sign | 0x7f800000);
+  Unpacked x = unpack(bits);
+  int32_t biased = x.exponent + 127;
+  if (!x.significand || biased < -32) return static_cast<int64_t>(sign);
+  if (biased >= 0xff) return static_cast<int64_t>(sign | 0x7f800000);
+  uint64_t significand = biased <= 0 ? shift_right_sticky(x.significand, 1 - biased) : x.significand;
+  constexpr uint32_t kDropped = kLead - 23;
+  uint64_t rest = significand & ((uint64_t{1} << kDropped) - 1), half = uint64_t{1} << (kDropped - 1);
+  uint64_t kept = significand >> kDropped;
+  if (rest > half || (rest == half && (kept & 1))) ++kept;
+  uint64_t field = biased <= 0 ? 0 : static_cast<uint64_t>(biased - 1) << 23;
+  return static_cast<int64_t>(sign | (field + kept));
 }
 
 [[gnu::noinline]] void spile_fn_fp_to_string(Context* context, int64_t value, int64_t precision, char* out) {
