@@ -39,7 +39,10 @@ bool can_fall_through(const Function& function) {
 }
 
 Declarations::Declarations(Elaboration& e) : e_(e) {
-  for (Script& script : e_.program.scripts) index(script);
+  for (Script& script : e_.program.scripts) {
+    is_library_.push_back(Elaboration::is_library_script(script));
+    index(script);
+  }
 }
 
 void Declarations::index(Script& script) {
@@ -69,23 +72,31 @@ void Declarations::check_overload(const std::vector<Function*>& earlier, const F
   }
 }
 
-int Declarations::script_of(const SourceRange& range) const {
+int Declarations::script_of(const SourceRange& range, const SourceRange& home) const {
   auto found = e_.script_of.find(range.file);
+  if (found == e_.script_of.end()) found = e_.script_of.find(home.file);
   return found == e_.script_of.end() ? 0 : found->second;
 }
 
-Global* Declarations::find_global(const std::string& name, const SourceRange& from) const {
-  int own = script_of(from);
+bool Declarations::sees(int from, size_t other) const { return !is_library_[from] || is_library_[other]; }
+
+Global* Declarations::find_global(const std::string& name, const SourceRange& from, const SourceRange& home) const {
+  int own = script_of(from, home);
   if (auto found = names_[own].globals.find(name); found != names_[own].globals.end()) return found->second;
-  for (const Names& names : names_) {
-    auto found = names.globals.find(name);
-    if (found != names.globals.end() && !found->second->is_private) return found->second;
+  for (size_t i = 0; i < names_.size(); ++i) {
+    if (!sees(own, i)) continue;
+    auto found = names_[i].globals.find(name);
+    if (found != names_[i].globals.end() && !found->second->is_private) return found->second;
   }
   return nullptr;
 }
 
+bool Declarations::is_of_session(const Global& global) const {
+  return global.range.file && global.range.file->name() == "<session>";
+}
+
 Declarations::Found Declarations::find_functions(const std::string& name, size_t arguments,
-                                                 const SourceRange& from) const {
+                                                 const SourceRange& from, const SourceRange& home) const {
   Found found;
   auto collect = [&](const Names& names, bool own) {
     auto all = names.functions.find(name);
@@ -100,12 +111,13 @@ Declarations::Found Declarations::find_functions(const std::string& name, size_t
       }
     }
   };
-  const Names& own = names_[script_of(from)];
+  const int own_script = script_of(from, home);
+  const Names& own = names_[own_script];
   collect(own, true);
   bool only_private = std::any_of(found.functions.begin(), found.functions.end(), [](auto* f) { return f->is_private; });
   if (!only_private) {
-    for (const Names& names : names_) {
-      if (&names != &own) collect(names, false);
+    for (size_t i = 0; i < names_.size(); ++i) {
+      if (&names_[i] != &own && sees(own_script, i)) collect(names_[i], false);
     }
   }
   auto& functions = found.functions;
@@ -122,7 +134,7 @@ Declarations::Found Declarations::find_functions(const std::string& name, size_t
 }
 
 const Function* Declarations::own_function(const std::string& name, const SourceRange& from) const {
-  const Names& own = names_[script_of(from)];
+  const Names& own = names_[script_of(from, from)];
   auto found = own.functions.find(name);
   return found == own.functions.end() ? nullptr : found->second.front();
 }

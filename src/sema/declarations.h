@@ -1,5 +1,6 @@
 #pragma once
 // What names mean in which file: the globals and functions of all scripts, private ones visible in their own file only.
+// The library does not see what the user declares: its names mean the same in every script.
 
 #include <string>
 #include <unordered_map>
@@ -15,8 +16,11 @@ class Declarations {
   // Reports names that are declared twice in one file.
   explicit Declarations(Elaboration& e);
 
-  // Visible from the file that `from` stands in; null if there is none.
-  syntax::Global* find_global(const std::string& name, const SourceRange& from) const;
+  // Visible from the file that `from` stands in; null if there is none. Text of a macro's file belongs to `home`, the
+  // function or probe that it stands in.
+  syntax::Global* find_global(const std::string& name, const SourceRange& from, const SourceRange& home) const;
+  // Whether the global is argc or argv, of the script's arguments.
+  bool is_of_session(const syntax::Global& global) const;
 
   struct Found {
     // Overloads that take so many arguments, the first to be tried first, down to the first that can't fall through:
@@ -26,7 +30,7 @@ class Declarations {
     const syntax::Function* other_arity = nullptr;  // a visible one of that name, where none takes the arguments
     const syntax::Function* hidden = nullptr;       // one private to another file, likewise
   };
-  Found find_functions(const std::string& name, size_t arguments, const SourceRange& from) const;
+  Found find_functions(const std::string& name, size_t arguments, const SourceRange& from, const SourceRange& home) const;
 
   // A function of the same file, whatever it takes; null if there is none.
   const syntax::Function* own_function(const std::string& name, const SourceRange& from) const;
@@ -41,10 +45,12 @@ class Declarations {
   };
   void index(syntax::Script& script);
   void check_overload(const std::vector<syntax::Function*>& earlier, const syntax::Function& function);
-  int script_of(const SourceRange& range) const;
+  int script_of(const SourceRange& range, const SourceRange& home) const;
+  bool sees(int from, size_t other) const;
 
   Elaboration& e_;
-  std::vector<Names> names_;  // parallel to program.scripts
+  std::vector<Names> names_;      // parallel to program.scripts
+  std::vector<bool> is_library_;  // likewise
 };
 
 // Whether the function's body has a `next`, which makes the call go on with the next overload.

@@ -47,6 +47,11 @@ bool Elaboration::is_user_script(const syntax::Script& script) {
   return any(script.probes) || any(script.functions) || any(script.globals) || any(script.aliases);
 }
 
+bool Elaboration::is_library_script(const syntax::Script& script) {
+  auto any = [](const auto& declarations) { return !declarations.empty() && declarations.front()->from_library; };
+  return any(script.probes) || any(script.functions) || any(script.globals) || any(script.aliases);
+}
+
 bool Elaboration::is_user_text(const SourceRange& range) const {
   auto found = script_of.find(range.file);
   if (found == script_of.end()) return false;

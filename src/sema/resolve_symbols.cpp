@@ -1,12 +1,15 @@
 // resolve-symbols: every name to its declaration. Starting from the probes, only what they reach is resolved, so a
 // library costs nothing but what is used of it. Scopes, as in SystemTap: a name that is a global visible from the file
 // it stands in is that global; else it is a local of its function or probe, made by its first use. Private declarations
-// are visible in their own file only. Functions: of the same file, of the user's script, of the library, intrinsics.
+// are visible in their own file only, and the user's are not in the library. Functions: of the same file, of the user's
+// script, of the library, intrinsics.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <set>
 
 #include "sema/declarations.h"
 #include "sema/elaboration.h"
@@ -92,7 +95,8 @@ class SymbolResolver {
  private:
   // ---- scopes
   void resolve_probe(Probe& probe) {
-    begin_scope(&probe.locals, &probe);
+    begin_scope(&probe.locals, &probe, probe.range);
+    note_assigned(*probe.body);
     // What is saved at the entry runs first.
     for (ExpressionPtr& save : probe.entry_saves) visit(save, kRead);
     if (probe.condition) visit(probe.condition, kRead);
@@ -102,7 +106,8 @@ class SymbolResolver {
 
   void resolve_function(Function& function) {
     e_.function_bindings[&function] = bind_function(e_, function);
-    begin_scope(&function.locals, nullptr);
+    begin_scope(&function.locals, nullptr, function.range);
+    if (function.body) note_assigned(*function.body);
     for (size_t i = 0; i < function.parameters.size(); ++i) {
       Local* parameter = function.parameters[i].get();
       parameter->index = static_cast<int>(i);
@@ -113,9 +118,11 @@ class SymbolResolver {
     end_scope();
   }
 
-  void begin_scope(std::vector<std::unique_ptr<Local>>* locals, Probe* probe) {
+  void begin_scope(std::vector<std::unique_ptr<Local>>* locals, Probe* probe, const SourceRange& home) {
     locals_ = locals;
     probe_ = probe;
+    home_ = home;
+    assigned_.clear();
     scope_.clear();
     scope_traffic_.clear();
   }
@@ -140,6 +147,29 @@ class SymbolResolver {
         .hint(fmt::format("a call is written {}(...)", traffic.local->name));
   }
 
+  // The names that the body assigns to.
+  void note_assigned(const Statement& body) {
+    auto note = [&](const Expression& target) {
+      if (auto* variable = as<Variable>(target)) assigned_.insert(variable->name);
+    };
+    for_each_expression(body, [&](const Expression& x) {
+      if (auto* assignment = as<Assignment>(x)) note(*assignment->target);
+      if (auto* increment = as<Increment>(x)) note(*increment->operand);
+    });
+  }
+
+  // argc and argv are the script's arguments where they are used like those; else anybody's variables.
+  bool is_own_variable(const Variable& variable, const Global& global) const {
+    if (!declarations_.is_of_session(global) || global.range.file == variable.range.file) return false;
+    return global.declared_array || assigned_.count(variable.name) > 0;
+  }
+
+  // NULL is 0, unless the script has a variable of that name.
+  bool is_null_pointer(const Variable& variable) const {
+    return variable.name == "NULL" && scope_.count(variable.name) == 0 && assigned_.count(variable.name) == 0 &&
+           !declarations_.find_global(variable.name, variable.range, home_);
+  }
+
   // ---- variables
   void use_global(Global* global, int usage) {
     GlobalTraffic& traffic = e_.traffic[global];
@@ -153,7 +183,8 @@ class SymbolResolver {
       use_local(variable, known->second, usage);
       return;
     }
-    if (Global* global = declarations_.find_global(variable.name, variable.range)) {
+    if (Global* global = declarations_.find_global(variable.name, variable.range, home_);
+        global && !is_own_variable(variable, *global)) {
       variable.global = global;
       use_global(global, usage);
       return;
@@ -179,7 +210,7 @@ class SymbolResolver {
 
   // Where only a global can stand: arrays and aggregates.
   void visit_global(Variable& variable, int usage, const char* what) {
-    Global* global = declarations_.find_global(variable.name, variable.range);
+    Global* global = declarations_.find_global(variable.name, variable.range, home_);
     if (!global) {
       std::string near = nearest_name(variable.name, declarations_.global_names());
       auto& error = e_.diagnostics.error(variable.range, fmt::format("unresolved {} '{}'", what, variable.name));
@@ -208,6 +239,10 @@ class SymbolResolver {
     Expression& x = *slot;
     switch (x.kind) {
       case ExpressionKind::kVariable:
+        if (usage == kRead && is_null_pointer(static_cast<Variable&>(x))) {
+          slot = std::make_unique<Number>(x.range, 0);
+          return;
+        }
         visit_variable(static_cast<Variable&>(x), usage);
         return;
       case ExpressionKind::kIndex: {
@@ -269,7 +304,7 @@ class SymbolResolver {
     EmbeddedTraits traits = embedded_traits(code);
     auto find = [&](const std::vector<std::string>& names, int usage, std::vector<Global*>& found) {
       for (const std::string& name : names) {
-        if (Global* global = declarations_.find_global(name, range)) {
+        if (Global* global = declarations_.find_global(name, range, home_)) {
           use_global(global, usage);
           found.push_back(global);
         } else {
@@ -285,6 +320,7 @@ class SymbolResolver {
   void visit_call(ExpressionPtr& slot) {
     auto& call = static_cast<Call&>(*slot);
     for (ExpressionPtr& argument : call.arguments) visit(argument, kRead);
+    if (call.intrinsic >= 0) return lower_call(slot);
     bool exists = false;
     if (find_functions(call, exists)) return;
     int intrinsic = find_intrinsic(call.name, call.arguments.size());
@@ -309,7 +345,8 @@ class SymbolResolver {
 
   // The script's functions that a call means. exists: some of that name do; the mismatch is reported here.
   bool find_functions(Call& call, bool& exists) {
-    Declarations::Found found = declarations_.find_functions(call.name, call.arguments.size(), call.range);
+    Declarations::Found found = declarations_.find_functions(call.name, call.arguments.size(), call.range, home_);
+    add_intrinsic_overload(call, found.functions);
     if (!found.functions.empty()) {
       call.function = found.functions.front();
       call.fallbacks.assign(found.functions.begin() + 1, found.functions.end());
@@ -333,6 +370,49 @@ class SymbolResolver {
     }
     exists = found.other_arity || found.hidden;
     return false;
+  }
+
+  // Where the last of them may execute `next`, what the library has of that name goes on, as a script function would.
+  void add_intrinsic_overload(const Call& call, std::vector<Function*>& functions) {
+    if (functions.empty() || !can_fall_through(*functions.back())) return;
+    size_t count = functions.back()->parameters.size();
+    int intrinsic = find_intrinsic(call.name, count);
+    if (intrinsic < 0 || intrinsics()[intrinsic].parameters.size() != count) return;
+    auto [known, added] = wrappers_.try_emplace({call.name, count});
+    if (added) known->second = wrap_intrinsic(call.name, *functions.back());
+    functions.push_back(known->second);
+  }
+
+  // function NAME(a, b) { return NAME(a, b) }, whose call means the library's.
+  Function* wrap_intrinsic(const std::string& name, const Function& like) {
+    auto function = std::make_unique<Function>();
+    function->range = like.range;
+    function->name = name;
+    function->from_library = true;
+    auto call = std::make_unique<Call>(SourceRange{}, name);
+    call->intrinsic = find_intrinsic(name, like.parameters.size());
+    for (const auto& parameter : like.parameters) {
+      auto local = std::make_unique<Local>();
+      local->range = parameter->range;
+      local->name = parameter->name;
+      function->parameters.push_back(std::move(local));
+      function->defaults.emplace_back();
+      call->arguments.push_back(std::make_unique<Variable>(parameter->range, parameter->name));
+    }
+    auto leave = std::make_unique<Return>(like.range);
+    bool gives_value = intrinsics()[call->intrinsic].result != ValueType::kUnknown;
+    auto body = std::make_unique<Block>(like.range);
+    if (gives_value) {
+      leave->value = std::move(call);
+    } else {
+      auto statement = std::make_unique<ExpressionStatement>(like.range);
+      statement->expression = std::move(call);
+      body->statements.push_back(std::move(statement));
+    }
+    body->statements.push_back(std::move(leave));
+    function->body = std::move(body);
+    e_.program.scripts[0].functions.push_back(std::move(function));
+    return e_.program.scripts[0].functions.back().get();
   }
 
   static void add_defaults(Call& call, const Function& function) {
@@ -460,10 +540,13 @@ class SymbolResolver {
   Declarations declarations_;
   std::set<Function*> wanted_;
   std::deque<Function*> pending_;
+  std::map<std::pair<std::string, size_t>, Function*> wrappers_;  // by name and number of parameters
 
   // Of the probe or function being resolved.
   std::vector<std::unique_ptr<Local>>* locals_ = nullptr;
   Probe* probe_ = nullptr;
+  SourceRange home_;
+  std::set<std::string> assigned_;
   std::unordered_map<std::string, size_t> scope_;  // to scope_traffic_
   std::vector<LocalTraffic> scope_traffic_;
 };

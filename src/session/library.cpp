@@ -53,20 +53,65 @@ void add_names(std::multimap<std::string_view, size_t>& index, const std::vector
 
 // What scripts declare or have taken into account; so that a declaration is followed once.
 struct Followed {
-  ReferredNames names;
+  ReferredNames names;           // by anybody
+  ReferredNames library_names;   // by the library
+  std::set<std::string> hidden;  // functions of the library that the user's own ones replace, for the user
   std::set<const void*> declarations;
 
   template <typename T>
   bool follow(const T& declaration) {
     if (!declarations.insert(&declaration).second) return false;
     names.add(declaration);
+    if (declaration.from_library) library_names.add(declaration);
     return true;
   }
+  bool wants_function(const std::string& name) const {
+    return library_names.functions.count(name) > 0 || (names.functions.count(name) > 0 && hidden.count(name) == 0);
+  }
+  size_t size() const { return names.size() + library_names.size(); }
 };
 
-bool declares_function(const syntax::Script& script, std::string_view name) {
-  return std::any_of(script.functions.begin(), script.functions.end(),
-                     [&](const auto& function) { return function->name == name; });
+bool may_go_on(const syntax::Statement& s) {
+  if (s.kind == syntax::StatementKind::kNext) return true;
+  auto* code = syntax::as<syntax::EmbeddedStatement>(s);
+  bool may = code && code->code.find("STAP_NEXT") != std::string::npos;
+  syntax::for_each_statement(s, [&](const syntax::Statement& child) { may = may || may_go_on(child); });
+  return may;
+}
+
+// Functions that the user declares, each with the only number of parameters, and that never execute `next`: calls with
+// as many arguments never reach the library's.
+std::set<std::string> hiding_functions(const std::vector<syntax::Script>& scripts) {
+  std::map<std::string, size_t> calls;  // name to the number of arguments; none: different ones
+  constexpr size_t kDifferent = ~size_t{0};
+  for (const syntax::Script& script : scripts) {
+    auto look = [&](const syntax::Expression& x) {
+      auto* call = syntax::as<syntax::Call>(x);
+      if (!call) return;
+      auto [known, added] = calls.emplace(call->name, call->arguments.size());
+      if (!added && known->second != call->arguments.size()) known->second = kDifferent;
+    };
+    auto look_into = [&](const auto& body) {
+      if (body) syntax::for_each_expression(static_cast<const syntax::Statement&>(*body), look);
+    };
+    for (const auto& probe : script.probes) look_into(probe->body);
+    for (const auto& function : script.functions) look_into(function->body);
+    for (const auto& alias : script.aliases) {
+      look_into(alias->body);
+      look_into(alias->closing);
+    }
+  }
+  std::set<std::string> hidden, shared;
+  for (const syntax::Script& script : scripts) {
+    for (const auto& function : script.functions) {
+      auto called = calls.find(function->name);
+      bool serves_all = called == calls.end() || called->second == function->parameters.size();
+      if (serves_all && !(function->body && may_go_on(*function->body))) hidden.insert(function->name);
+      else shared.insert(function->name);
+    }
+  }
+  for (const std::string& name : shared) hidden.erase(name);
+  return hidden;
 }
 
 // Follows those declarations of a library script that the names so far refer to. Private ones only count for their own
@@ -75,7 +120,7 @@ bool follow_library(const syntax::Script& script, Followed& followed) {
   bool used = false;
   const ReferredNames& names = followed.names;
   for (const auto& function : script.functions) {
-    if (names.functions.count(function->name)) used |= followed.follow(*function);
+    if (followed.wants_function(function->name)) used |= followed.follow(*function);
   }
   for (const auto& alias : script.aliases) {
     for (const auto& name : alias->names) {
@@ -128,6 +173,7 @@ Result<Library> Library::open(const Options& options, const syntax::ParseOptions
   if (std::string standard = tapset_folder(); !standard.empty()) folders.push_back(standard);
   for (const std::string& folder : folders) TRY_DO(library.add_folder(folder, options, sources));
   library.add_file(sources.add("<session>", session_script(options)));
+  library.add_file(sources.add("<session>.stpm", session_macros(options)));
   return library;
 }
 
@@ -196,21 +242,19 @@ std::set<size_t> Library::files_with(const Index& index, std::string_view name) 
 void Library::complete(std::vector<syntax::Script>& scripts, Diagnostics& diagnostics) {
   size_t user_scripts = scripts.size();
   Followed followed;
+  followed.hidden = hiding_functions(scripts);
   for (const syntax::Script& script : scripts) {
     for (const auto& probe : script.probes) followed.follow(*probe);
     for (const auto& function : script.functions) followed.follow(*function);
     for (const auto& alias : script.aliases) followed.follow(*alias);
   }
   ReferredNames done;
-  for (size_t before = 0; before != followed.names.size() + scripts.size();) {
-    before = followed.names.size() + scripts.size();
+  for (size_t before = 0; before != followed.size() + scripts.size();) {
+    before = followed.size() + scripts.size();
     std::set<size_t> wanted;
     for (const std::string& name : followed.names.functions) {
-      if (!done.functions.insert(name).second) continue;
-      // The user's function of that name serves every call: a tapset's would hide behind it.
-      bool is_users = std::any_of(scripts.begin(), scripts.begin() + static_cast<long>(user_scripts),
-                                  [&](const auto& script) { return declares_function(script, name); });
-      if (!is_users) wanted.merge(files_with(functions_, name));
+      // The user's function of that name serves every call of the user's: the library's is needed for its own ones.
+      if (followed.wants_function(name) && done.functions.insert(name).second) wanted.merge(files_with(functions_, name));
     }
     for (const std::string& name : followed.names.variables) {
       if (done.variables.insert(name).second) wanted.merge(files_with(globals_, name));

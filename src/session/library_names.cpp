@@ -42,6 +42,7 @@ void ReferredNames::add(const Function& function) {
 void ReferredNames::add(const Alias& alias) {
   add(alias.points);
   if (alias.body) add(static_cast<const Statement&>(*alias.body));
+  if (alias.closing) add(static_cast<const Statement&>(*alias.closing));
 }
 
 void ReferredNames::add(const Probe& probe) {

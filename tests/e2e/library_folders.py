@@ -31,8 +31,8 @@ def run(script, **wanted):
 
 
 run('probe hello { printdln(" ", name, one(2), below(), machine(), @FIVE); exit() }', out="hello 14 1 2 5\nend 1\n")
-# What the user defines wins, also over what the runtime has.
-run("function two(x) { return x } probe begin { println(one(2)); exit() }", out="12\nend 1\n")
+# What the user defines wins in the user's script, also over what the runtime has; the library has its own.
+run("function two(x) { return x } probe begin { println(one(2), two(2)); exit() }", out="142\nend 1\n")
 run("function below() { return 7 } function strlen(s) { return below() . s } probe begin { println(strlen(\"x\")) exit() }",
     status=1, err_match="type")
 run('function strlen(s) { return 99 } probe begin { println(strlen("x")) exit() }', out="99\n")
