@@ -115,8 +115,10 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
   session::Options& options = reading.options;
   bool listing = options.listing != session::Listing::kNone;
   bool has_text = options.script_text.has_value();
-  if (listing && (has_text || !options.additional_texts.empty())) {
-    return Error{"a script can't be given together with -l, -L or --dump-...", {}};
+  bool lists_points = options.listing == session::Listing::kPoints || options.listing == session::Listing::kPointsAndVariables;
+  if (listing && (has_text || (!options.additional_texts.empty() && !lists_points))) {
+    return Error{has_text ? "a script can't be given together with -l, -L or --dump-..." : "-E can't be given together with --dump-...",
+                 has_text && lists_points ? "-E SCRIPT: its aliases are listed, too" : ""};
   }
   if (!listing && !has_text) {
     bool may_lack = reading.interactive || reading.language_server;

@@ -72,8 +72,7 @@ TEST(CommandLine, RefusesValuesOutOfRange) {
   for (std::vector<std::string> words : std::vector<std::vector<std::string>>{
            {"-s", "0"}, {"-s", "4096"}, {"-s", "x"}, {"-p", "0"}, {"-p", ""}, {"-S", "0", "-o", "f"}, {"-S", "1,", "-o", "f"},
            {"-S", "1"}, {"-T", "0"}, {"-T", "-1"}, {"-T", "5x"}, {"-m", "a-b"}, {"-m", ""}, {"-D", "9=1"}, {"-D", ""},
-           {"-G", "x"}, {"-G", "=1"}, {"--vp", "12a"}, {"--vp", "000000"}, {"--color=blue"}, {"--runtime", "kernel"},
-           {"--runtime", "x"}, {"--privilege", "root"}, {"--privilege", "stapusr", "-g"}, {"--suppress-time-limits"},
+           {"-G", "x"}, {"-G", "=1"}, {"--vp", "12a"}, {"--vp", "000000"}, {"--color=blue"}, {"--runtime", "x"}, {"--privilege", "root"}, {"--privilege", "stapusr", "-g"}, {"--suppress-time-limits"},
            {"--compatible", "new"}, {"--prologue-searching=maybe"}, {"-a", "vax"}, {"-r", "0.99"}, {"-B", "X=1"},
            {"-R", "/"}, {"--remote", "host"}, {"--use-server"}, {"--monitor"}, {"--guru=1"}, {"-e", "a", "-e", "b"},
            {"-l", "begin"}, {"-x"}}) {

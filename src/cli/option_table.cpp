@@ -144,12 +144,10 @@ Result<void> take_runtime(Reading& reading, const std::string& value) {
     reading.options.runtime = session::Runtime::kAuto;
   } else if (value == "inproc" || value == "dyninst") {
     reading.options.runtime = session::Runtime::kInProcess;
-  } else if (value == "bpf") {
+  } else if (value == "bpf" || value == "kernel") {
     reading.options.runtime = session::Runtime::kBpf;
-  } else if (value == "kernel") {
-    return Error{"--runtime=kernel: spile makes no kernel modules", "--runtime=bpf runs handlers in the kernel as eBPF"};
   } else {
-    return Error{fmt::format("invalid runtime '{}'", value), "auto, inproc or bpf"};
+    return Error{fmt::format("invalid runtime '{}'", value), "auto, inproc (or dyninst), bpf (or kernel)"};
   }
   return {};
 }
@@ -310,7 +308,7 @@ constexpr OptionSpec kOptions[] = {
     {'F', nullptr, Takes::kNothing, "", "flight recorder: run in the background, keep the last output",
      set<&Options::flight_recorder>},
     {0, "flight-dump", Takes::kValue, "PID", "print what the flight recorder PID holds", take_flight_dump},
-    {0, "runtime", Takes::kValue, "MODE", "where handlers run: auto, inproc (in the target), bpf (in the kernel)",
+    {0, "runtime", Takes::kValue, "MODE", "where handlers run: auto, inproc or dyninst (in the target), bpf or kernel (in the kernel)",
      take_runtime},
     {0, "dyninst", Takes::kNothing, "", "the same as --runtime=inproc", [](Reading& r, const std::string&) { return take_runtime(r, "inproc"); }},
     {0, "bpf", Takes::kNothing, "", "the same as --runtime=bpf", [](Reading& r, const std::string&) { return take_runtime(r, "bpf"); }},

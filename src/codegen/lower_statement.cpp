@@ -92,7 +92,7 @@ void Lowering::lower_loop(const syntax::Expression* condition, const syntax::Exp
     b.CreateBr(work);
   }
   b.SetInsertPoint(work);
-  spend_actions(body, body.range, (condition ? 1 : 0) + (step ? 1 : 0));  // these count as statements
+  spend_actions(body, body.range, condition ? 1 : 0);  // it counts as a statement; the step does not
   loops_.push_back({done, next, outer_messages_.size()});
   lower(body);
   loops_.pop_back();
@@ -155,7 +155,7 @@ int64_t count_statements(const syntax::Statement& s) {
 // Takes what the body costs from the handler's budget (MAXACTION).
 void Lowering::spend_actions(const syntax::Statement& body, SourceRange range, int64_t more) {
   llvm::Value* place = context_field(offsetof(abi::Context, actions_left));
-  int64_t cost = std::max<int64_t>(count_statements(body) + more, 1);
+  int64_t cost = std::max<int64_t>(count_statements(body), 1) + more;
   llvm::Value* left = b.CreateSub(b.CreateLoad(b.getInt32Ty(), place), b.getInt32(static_cast<uint32_t>(cost)));
   b.CreateStore(left, place);
   raise_if(b.CreateICmpSLT(left, b.getInt32(0)), range, "MAXACTION exceeded");

@@ -203,7 +203,9 @@ Result<std::string> TracedWorld::find_executable(const std::string& name) const 
       std::string candidate = directory + "/" + name;
       if (found.empty() && is_file(candidate) && access(candidate.c_str(), X_OK) == 0) found = real_path(candidate);
     }
-    if (found.empty()) return Error{fmt::format("process \"{}\": not found in PATH", name), "give its path"};
+    if (found.empty() && is_file(name)) found = real_path(name);
+    if (found.empty())
+      return Error{fmt::format("process \"{}\": not found in PATH, nor in the current directory", name), "give its path"};
   }
   std::string interpreter = interpreter_of(found);
   return interpreter.empty() || interpreter == name ? Result<std::string>(found) : find_executable(interpreter);

@@ -179,14 +179,8 @@ class StatementChecker {
 
   void check_value(const Expression& x) {
     if (auto* call = as<Call>(x); call && x.type == ValueType::kUnknown) {
-      if (call->function && returns_value(*call->function->body)) {
-        error(x.range, fmt::format("unresolved type of what function '{}' returns", call->name))
-            .hint("nothing tells whether it is a number or a string");
-      } else {
-        error(x.range, fmt::format("function '{}' gives no value", call->name));
-      }
-    } else if (auto* print = as<Print>(x); print && print->to_stream) {
-      error(x.range, "printing gives no value").hint("the sprint functions give a string");
+      error(x.range, fmt::format("unresolved type of what function '{}' returns", call->name))
+          .hint("nothing tells whether it is a number or a string");
     } else if (x.kind == ExpressionKind::kHistogram) {
       error(x.range, "a histogram can only be printed, looped over, or subscripted");
       return;
@@ -194,14 +188,6 @@ class StatementChecker {
       check_scalar(*variable);
     }
     check_parts(x);
-  }
-
-  static bool returns_value(const Statement& s) {
-    if (auto* leave = as<Return>(s)) return leave->value != nullptr;
-    if (auto* code = as<EmbeddedStatement>(s)) return code->code.find("STAP_RET") != std::string::npos;
-    bool any = false;
-    for_each_statement(s, [&](const Statement& child) { any = any || returns_value(child); });
-    return any;
   }
 
   void check_scalar(const Variable& variable) {

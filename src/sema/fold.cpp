@@ -101,7 +101,10 @@ ExpressionPtr folded(const Compare& e) {
   if (auto *left = as<Number>(e.left), *right = as<Number>(e.right); left && right) {
     return number(e, compare(e.op, left->value, right->value));
   }
-  if (auto *left = as<String>(e.left), *right = as<String>(e.right); left && right) {
+  // Longer ones may be cut off at MAXSTRINGLEN first, which is at least 16.
+  constexpr size_t kNeverCut = 15;
+  auto *left = as<String>(e.left), *right = as<String>(e.right);
+  if (left && right && left->value.size() <= kNeverCut && right->value.size() <= kNeverCut) {
     return number(e, compare(e.op, left->value, right->value));
   }
   return nullptr;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <unordered_set>
 
 #include "sema/elaboration.h"
@@ -52,6 +53,7 @@ class TypeInference {
     declare();
     to_fixpoint();
     if (!e_.diagnostics.has_errors() && decide_library_globals()) to_fixpoint();
+    if (!e_.diagnostics.has_errors() && decide_procedures()) to_fixpoint();
   }
 
  private:
@@ -112,6 +114,17 @@ class TypeInference {
     return decided;
   }
 
+  // A function that returns nothing is 0 where its value is used, and "" where a string is needed.
+  bool decide_procedures() {
+    bool decided = false;
+    for (Function* function : used_as_values_) {
+      if (function->type != Type::kUnknown || returns_value_.count(function)) continue;
+      function->type = Type::kLong;
+      decided = true;
+    }
+    return decided;
+  }
+
   void to_fixpoint() {
     do {
       changed_ = false;
@@ -139,7 +152,7 @@ class TypeInference {
   void visit(Statement& s) {
     switch (s.kind) {
       case StatementKind::kExpression:
-        visit(*static_cast<ExpressionStatement&>(s).expression, Type::kUnknown);
+        visit_unused(*static_cast<ExpressionStatement&>(s).expression);
         return;
       case StatementKind::kIf:
         visit(*static_cast<If&>(s).condition, Type::kLong);
@@ -149,9 +162,9 @@ class TypeInference {
         break;
       case StatementKind::kFor: {
         auto& loop = static_cast<For&>(s);
-        if (loop.init) visit(*loop.init, Type::kUnknown);
+        if (loop.init) visit_unused(*loop.init);
         if (loop.condition) visit(*loop.condition, Type::kLong);
-        if (loop.step) visit(*loop.step, Type::kUnknown);
+        if (loop.step) visit_unused(*loop.step);
         break;
       }
       case StatementKind::kForeach:
@@ -255,6 +268,11 @@ class TypeInference {
       if (sized)
         set(global->key_types[i], type, keys[i]->range, fmt::format("subscript {} of {}", i + 1, global->name));
     }
+  }
+
+  void visit_unused(Expression& x) {
+    unused_ = &x;
+    visit(x, Type::kUnknown);
   }
 
   // ---- expressions: the type of x; where nothing says otherwise it becomes `wanted`.
@@ -426,8 +444,10 @@ class TypeInference {
     if (call.intrinsic >= 0) {
       const Intrinsic& intrinsic = intrinsics()[call.intrinsic];
       for (size_t i = 0; i < call.arguments.size(); ++i) visit(*call.arguments[i], intrinsic.parameters[i]);
-      return expect(call, intrinsic.result, wanted);
+      bool is_zero = intrinsic.result == Type::kUnknown && unused_ != &call;
+      return expect(call, is_zero ? Type::kLong : intrinsic.result, wanted);
     }
+    if (unused_ != &call) used_as_values_.insert(call.function);
     for_each_callee(call, [&](Function& callee) {
       for (size_t i = 0; i < call.arguments.size(); ++i) {
         Local& parameter = *callee.parameters[i];
@@ -441,8 +461,7 @@ class TypeInference {
       }
     });
     // What a call's value is used as tells the type of a function's result, where nothing else does.
-    if (call.function->type == Type::kUnknown && wanted != Type::kUnknown && returns_value_.count(call.function))
-      set(call.function->type, wanted, call.range, call.name);
+    if (call.function->type == Type::kUnknown) set(call.function->type, wanted, call.range, call.name);
     return expect(call, call.function->type, wanted);
   }
 
@@ -456,9 +475,13 @@ class TypeInference {
 
   Type infer_print(Print& print, Type wanted) {
     size_t wanted_arguments = count_format_arguments(print.parts);
+    auto result = [&] {
+      if (print.to_stream && unused_ == &print) return Type::kUnknown;
+      return expect(print, print.to_stream ? Type::kLong : Type::kString, wanted);
+    };
     if (print.with_format && wanted_arguments != print.arguments.size()) {
       if (reported_.insert(&print).second) report_argument_count(print, wanted_arguments);
-      return print.to_stream ? Type::kUnknown : expect(print, Type::kString, wanted);
+      return result();
     }
     size_t next = 0;
     auto take = [&](Type type) {
@@ -474,7 +497,7 @@ class TypeInference {
     } else {
       while (next < print.arguments.size()) take(print.is_char ? Type::kLong : Type::kUnknown);
     }
-    return print.to_stream ? Type::kUnknown : expect(print, Type::kString, wanted);
+    return result();
   }
 
   void visit_path(std::vector<PathStep>& path) {
@@ -490,6 +513,8 @@ class TypeInference {
   std::unordered_map<const Type*, SourceRange> decided_;         // where an entity got its type
   std::unordered_map<const Global*, SourceRange> keys_decided_;  // where an array got its number of subscripts
   std::unordered_set<const Function*> returns_value_;            // those seen to `return` one
+  std::set<Function*> used_as_values_;                           // those called where a value is needed
+  const Expression* unused_ = nullptr;                           // the expression of the statement being walked
   std::unordered_set<const void*> reported_;                     // entities and expressions complained about
 };
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
+#include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,9 +12,11 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "sema/program.h"
 #include "session/library.h"
+#include "session/limits.h"
 #include "session/procfs_value.h"
 
 namespace spile::session {
@@ -36,24 +39,58 @@ Result<std::string> read_script(const std::string& path) {
   return read_stream(stream, path);
 }
 
-// What CONFIG_ conditions see: the running kernel's configuration, read when the first one asks; "" for what is unset.
+// The running kernel's configuration, read when the first condition asks for it.
+struct KernelConfig {
+  bool asked = false;
+  std::map<std::string, std::string, std::less<>> values;
+
+  bool is_missing() const { return asked && values.empty(); }
+};
+
+KernelConfig& running_config() {
+  static KernelConfig config;
+  return config;
+}
+
+// The text of the first of the kernel's configuration files that there is. gzopen() reads those that aren't compressed too.
+std::string config_text(const std::string& release) {
+  for (const std::string& path : {std::string("/proc/config.gz"), "/boot/config-" + release, "/lib/modules/" + release + "/config",
+                                  "/lib/modules/" + release + "/build/.config"}) {
+    gzFile file = gzopen(path.c_str(), "rb");
+    if (!file) continue;
+    std::string text;
+    char buffer[65536];
+    for (int n; (n = gzread(file, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<size_t>(n));
+    gzclose(file);
+    if (text.find("CONFIG_") != std::string::npos) return text;
+  }
+  return {};
+}
+
+// What CONFIG_ conditions see: "" for what is unset.
 std::function<std::string(std::string_view)> kernel_config(const std::string& release) {
-  auto values = std::make_shared<std::optional<std::map<std::string, std::string, std::less<>>>>();
-  return [release, values](std::string_view name) -> std::string {
-    if (!*values) {
-      values->emplace();
-      std::ifstream file("/boot/config-" + release);
-      for (std::string line; std::getline(file, line);) {
+  return [release](std::string_view name) -> std::string {
+    KernelConfig& config = running_config();
+    if (!config.asked) {
+      config.asked = true;
+      std::istringstream lines(config_text(release));
+      for (std::string line; std::getline(lines, line);) {
         size_t equals = line.find('=');
         if (!line.starts_with("CONFIG_") || equals == std::string::npos) continue;
         std::string value = line.substr(equals + 1);
         if (value.size() >= 2 && value.front() == '"') value = value.substr(1, value.size() - 2);
-        (*values)->emplace(line.substr(0, equals), std::move(value));
+        config.values.emplace(line.substr(0, equals), std::move(value));
       }
     }
-    auto found = (*values)->find(name);
-    return found != (*values)->end() ? found->second : std::string();
+    auto found = config.values.find(name);
+    return found != config.values.end() ? found->second : std::string();
   };
+}
+
+void warn_missing_config(Diagnostics& diagnostics) {
+  if (!running_config().is_missing()) return;
+  diagnostics.warning({}, "the running kernel's configuration can't be read: CONFIG_ conditions take all options for unset")
+      .hint("it would be /proc/config.gz or /boot/config-RELEASE");
 }
 
 // Arguments that neither $1, @1 nor what tells of all of them refers to.
@@ -68,15 +105,6 @@ void warn_unused_arguments(const std::vector<syntax::Script>& scripts, const Opt
   }
 }
 
-// MAXSTRINGLEN, as far as it is one: apply_settings() refuses what is none.
-int64_t string_length(const Options& options) {
-  int64_t length = sema::Limits().max_string_length;
-  for (const std::string& limit : options.limits) {
-    if (limit.starts_with("MAXSTRINGLEN=")) length = strtoll(limit.c_str() + limit.find('=') + 1, nullptr, 10);
-  }
-  return length;
-}
-
 }  // namespace
 
 syntax::ParseOptions parse_settings(const Options& options) {
@@ -85,7 +113,10 @@ syntax::ParseOptions parse_settings(const Options& options) {
   settings.guru = options.guru;
   settings.privilege = options.privilege;
   if (!options.compatible.empty()) settings.systemtap_version = options.compatible;
-  settings.runtime = options.runtime == Runtime::kBpf ? "bpf" : "inproc";
+  // As SystemTap calls them: where handlers run, as far as it is known before the script's probes are.
+  bool in_process = options.runtime == Runtime::kInProcess ||
+                    (options.runtime == Runtime::kAuto && (options.target > 0 || !options.command.empty()));
+  settings.runtime = in_process ? "dyninst" : "kernel";
   settings.must_declare = options.additional_texts.empty();
   utsname system;
   if (uname(&system) == 0) {
@@ -122,6 +153,7 @@ Result<LoadedScripts> load_scripts(const Options& options, SourceFiles& files, D
     scripts.push_back(parse(files.add(options.script_file, std::move(text))));
   }
   for (const std::string& more : options.additional_texts) scripts.push_back(parse(files.add("<-E>", more)));
+  warn_missing_config(diagnostics);
   if (!diagnostics.has_errors()) warn_unused_arguments(scripts, options, used_arguments, diagnostics);
   // The library is only looked into for scripts that parse: their errors come first.
   if (!diagnostics.has_errors()) library.complete(scripts, diagnostics);

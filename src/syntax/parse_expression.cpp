@@ -305,7 +305,8 @@ ExpressionPtr Parser::parse_unary() {
   Nested nested(*this);
   if (!nested) return nullptr;
   Token token = take();
-  ExpressionPtr operand = parse_unary();
+  // What ++ stands before is not what one stands behind: "--a ++b" are two statements.
+  ExpressionPtr operand = operation ? parse_unary() : parse_primary();
   if (!operand) return nullptr;
   if (operation) {
     auto node = std::make_unique<Unary>(since(token.range));

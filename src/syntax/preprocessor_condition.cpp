@@ -2,12 +2,15 @@
 //
 //   kernel_v kernel_vr systemtap_v   versions: == and != take a glob, the others compare as strverscmp(3) does
 //   arch runtime systemtap_privilege CONFIG_*   texts: == and !=, with a glob on the right
+//   CONFIG_* that is a number   a number, beside another one, which may be quoted
 //   guru_mode, numbers, $#   numbers          "text" @1 @#   texts, compared byte by byte
 
 #include <fnmatch.h>
 
-#include <charconv>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "syntax/preprocessor.h"
 
@@ -20,6 +23,15 @@ bool is_comparison(const Token& token) {
     if (token.is(op(name))) return true;
   }
   return false;
+}
+
+// The whole text as a number in C's notation.
+std::optional<int64_t> as_number(const std::string& text) {
+  char* end = nullptr;
+  errno = 0;
+  int64_t value = strtoll(text.c_str(), &end, 0);
+  if (text.empty() || errno != 0 || *end != 0) return std::nullopt;
+  return value;
 }
 
 bool holds(uint32_t comparison, int order) {
@@ -195,11 +207,13 @@ bool Preprocessor::compare(const Token& comparison, Operand left, Operand right,
                                     : "this name can only be compared with == and !=");
     return false;
   }
-  // CONFIG_HZ >= 1000
-  if (left.kind == Kind::kPattern && right.kind == Kind::kNumber) {
-    auto [end, status] = std::from_chars(left.text.data(), left.text.data() + left.text.size(), left.number);
-    if (status != std::errc() || end != left.text.data() + left.text.size()) return with == op("!=");
-    left.kind = Kind::kNumber;
+  // CONFIG_HZ >= 1000, CONFIG_HZ >= "1000"
+  if (left.kind == Kind::kPattern && (right.kind == Kind::kNumber || right.kind == Kind::kText)) {
+    std::optional<int64_t> wanted = right.kind == Kind::kNumber ? right.number : as_number(right.text);
+    std::optional<int64_t> value = as_number(left.text);
+    if (wanted && value) return holds(with, *value < *wanted ? -1 : *value > *wanted);
+    // What is not set, or is no number, is unequal to every number, and neither above nor below it.
+    if (right.kind == Kind::kNumber || (wanted && !is_equality)) return with == op("!=");
   }
   if ((left.kind == Kind::kNumber) != (right.kind == Kind::kNumber)) {
     ok = false;

@@ -47,6 +47,16 @@ TEST(Conditions, KnowTheSystem) {
   EXPECT_TRUE(holds("CONFIG_HZ >= 100"));
   EXPECT_FALSE(holds("CONFIG_NONE == \"y\""));
   EXPECT_FALSE(holds("CONFIG_NONE >= 0"));
+  EXPECT_FALSE(holds("CONFIG_NONE >= \"0\""));
+  EXPECT_TRUE(holds("CONFIG_NONE != 0"));
+}
+
+TEST(Conditions, CompareNumbersAsNumbers) {
+  EXPECT_TRUE(holds("CONFIG_HZ < 1000"));
+  EXPECT_TRUE(holds("CONFIG_HZ < \"1000\""));
+  EXPECT_TRUE(holds("CONFIG_HZ == 0xfa"));
+  EXPECT_TRUE(holds("CONFIG_HZ == \"25*\""));
+  EXPECT_TRUE(holds("10 > 9"));
 }
 
 TEST(Conditions, JoinComparisonsAndBindsTighter) {

@@ -1,12 +1,17 @@
-# The examples do what they say, on a program of the tests.
+# Every example does what it says: most on a program of the tests, one on a redis-server, one in the kernel.
 from spiletest import *
 
 calls = f"{program('calls')} 3"
+tried = set()
+
+
+def path_of(name):
+    tried.add(name)
+    return ROOT / "examples" / f"{name}.stp"
 
 
 def example(name, *arguments):
-    script = ROOT / "examples" / f"{name}.stp"
-    return spile("-o", "/dev/stderr", "-c", calls, script, *arguments).expect(status=0).err
+    return spile("-o", "/dev/stderr", "-c", calls, "--", path_of(name), *arguments).expect(status=0).err
 
 
 graph = example("call-graph", "foo")
@@ -23,3 +28,22 @@ expect_match(r"^work: .*ops/s.*\na request took \d+\.\d{3} ms on average$", exam
 times = example("function-times", "*")
 expect_match(r"^function +calls +average +longest$", times)
 expect_match(r"^foo +3 +\d+ +\d+$", times)
+latency = example("latency", "foo")
+expect_match(r"^ *value \|-+ count$", latency)
+expect(sum(int(n) for n in re.findall(r"\| *(\d+)$", re.sub(r"@", "", latency), re.M)), 3)
+expect(len(re.findall(r"^\d+ calls\[\d+\] foo took \d+ us$", example("slow-calls", "foo", -1), re.M)), 3)
+expect_match(r"^foo +3$", example("top-functions", "*"))
+
+# Where there is no redis-server, the script is compiled all the same.
+redis_commands = path_of("redis-commands")
+if shutil.which("redis-server"):
+    redis = Redis()
+    session = Session(redis_commands, "-x", redis.pid).attached(redis.pid)
+    for i in range(20):
+        redis.command("SET", "key", i)
+    session.wait_output(r"^set +\d+$").stop().expect(status=0)
+    expect_untouched(redis.pid)
+spile("-p2", redis_commands, "-c", calls).expect(status=1, err_match="no function 'processCommand'")
+# In the kernel: compiled, for which no rights are needed.
+spile("-p4", path_of("context-switches")).expect(status=0)
+expect(sorted(tried), sorted(path.stem for path in (ROOT / "examples").glob("*.stp")), "examples that were tried")
