@@ -8,32 +8,49 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <map>
 
 #include "base/unique_fd.h"
+#include "session/socket_owner.h"
 
 namespace spile::session {
 
 namespace {
 
-constexpr size_t kMostConnections = 16;
-constexpr size_t kMostRequest = 4096;
-constexpr int64_t kMostSeconds = 5;
+constexpr size_t kMostConnections = 512;
+constexpr size_t kMostOfClient = 64;         // connections of one user
+constexpr size_t kMostRequest = 4096;        // bytes
+constexpr size_t kMostUnsent = 64 << 20;     // bytes, of all replies
+constexpr int64_t kRequestMs = 5'000;        // from the connection's begin to the request's end
+constexpr int64_t kStandstillMs = 5'000;     // of a reader of a reply
+constexpr int64_t kReplyMs = 60'000;
+constexpr int kAcceptedAtOnce = 128;
 
 struct Connection {
   UniqueFd socket;
+  uint64_t number = 0;       // the order in which they came
+  uint32_t client = 0;       // a user, or kUnknownClient
   std::string request, reply;
   size_t sent = 0;
-  int64_t since = 0;
-  bool finishing = false;  // all is sent; to close with bytes unread would take the reply back (RFC 9112, 9.6)
-};
+  int64_t begun_ms = 0;      // waiting for what it waits for: a request, or that the reply is read
+  int64_t progress_ms = 0;
+  bool finishing = false;    // all is sent; to close with bytes unread would take the reply back (RFC 9112, 9.6)
 
-int64_t seconds() {
+  bool is_late(int64_t now) const {
+    if (reply.empty() || finishing) return now - begun_ms > kRequestMs;
+    return now - begun_ms > kReplyMs || now - progress_ms > kStandstillMs;
+  }
+  size_t unsent() const { return reply.size() - sent; }
+};
+constexpr uint32_t kUnknownClient = ~uint32_t{0};
+
+int64_t milliseconds() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec;
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
 Result<sockaddr_in> parse_place(const std::string& where) {
@@ -86,14 +103,51 @@ struct HttpFiles::State {
   std::map<std::string, int> probes;  // by path without the first '/'
   Read read;
   std::map<int, Connection> connections;
+  SocketOwners owners;
+  uint64_t next_number = 0;
 
-  void accept_one() {
-    UniqueFd socket(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!socket || connections.size() >= kMostConnections) return;  // closed: the caller may try again
-    int number = socket.get();
+  // False: nobody waits.
+  bool accept_one() {
+    sockaddr_in theirs{};
+    socklen_t size = sizeof theirs;
+    UniqueFd socket(accept4(listener.get(), reinterpret_cast<sockaddr*>(&theirs), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!socket) return false;
+    sockaddr_in ours = place;
+    size = sizeof ours;
+    getsockname(socket.get(), reinterpret_cast<sockaddr*>(&ours), &size);
+    const uint32_t client = owners.owner_of(theirs, ours).value_or(kUnknownClient);
+    make_room(client);
+    const int number = socket.get();
     epoll_event event{EPOLLIN, {.fd = number}};
-    if (epoll_ctl(events.get(), EPOLL_CTL_ADD, number, &event) != 0) return;
-    connections[number] = Connection{std::move(socket), {}, {}, 0, seconds()};
+    if (epoll_ctl(events.get(), EPOLL_CTL_ADD, number, &event) != 0) return true;
+    Connection& connection = connections[number];
+    connection.socket = std::move(socket);
+    connection.number = next_number++;
+    connection.client = client;
+    connection.begun_ms = connection.progress_ms = milliseconds();
+    if (!go_on(connection)) connections.erase(number);  // the request is often there already
+    return true;
+  }
+
+  // Newcomers are not turned away: who has waited longest without a word goes, then who has been reading longest; of the same
+  // user, or where all have too many, of the one with the most.
+  void make_room(uint32_t client) {
+    std::map<uint32_t, size_t> numbers;
+    for (const auto& [fd, connection] : connections) ++numbers[connection.client];
+    if (numbers[client] >= kMostOfClient) return drop_one(client);
+    if (connections.size() < kMostConnections) return;
+    drop_one(std::max_element(numbers.begin(), numbers.end(), [](auto& a, auto& b) { return a.second < b.second; })->first);
+  }
+
+  void drop_one(uint32_t client) {
+    auto worse = [](const Connection& a, const Connection& b) {
+      return std::pair(!a.reply.empty(), a.number) < std::pair(!b.reply.empty(), b.number);
+    };
+    auto worst = connections.end();
+    for (auto each = connections.begin(); each != connections.end(); ++each) {
+      if (each->second.client == client && (worst == connections.end() || worse(each->second, worst->second))) worst = each;
+    }
+    if (worst != connections.end()) connections.erase(worst);
   }
 
   // False: it is done with.
@@ -111,16 +165,27 @@ struct HttpFiles::State {
       bool whole = connection.request.find("\r\n\r\n") != std::string::npos;
       if (!whole && connection.request.size() < kMostRequest) return true;
       connection.reply = whole ? answer(connection.request) : reply_of("431 Request Header Fields Too Large", "text/plain", "", true);
+      connection.begun_ms = connection.progress_ms = milliseconds();
+      if (!fits(connection)) return false;
       wait_for(connection, EPOLLOUT);
     }
-    ssize_t sent = send(connection.socket.get(), connection.reply.data() + connection.sent, connection.reply.size() - connection.sent, MSG_NOSIGNAL);
+    ssize_t sent = send(connection.socket.get(), connection.reply.data() + connection.sent, connection.unsent(), MSG_NOSIGNAL);
     if (sent < 0) return errno == EAGAIN;
+    connection.progress_ms = milliseconds();
     connection.sent += static_cast<size_t>(sent);
-    if (connection.sent < connection.reply.size()) return true;
+    if (connection.unsent() > 0) return true;
     shutdown(connection.socket.get(), SHUT_WR);
     connection.finishing = true;
+    connection.begun_ms = connection.progress_ms;
     wait_for(connection, EPOLLIN);
     return true;
+  }
+
+  // Replies that nobody reads are not kept without bound. The last one is sent, if it is alone.
+  bool fits(const Connection& newest) const {
+    size_t unsent = 0;
+    for (const auto& [fd, connection] : connections) unsent += connection.unsent();
+    return unsent <= kMostUnsent || unsent == newest.unsent();
   }
 
   void wait_for(const Connection& connection, uint32_t what) const {
@@ -128,9 +193,8 @@ struct HttpFiles::State {
     epoll_ctl(events.get(), EPOLL_CTL_MOD, connection.socket.get(), &event);
   }
 
-  void drop_old() {
-    int64_t oldest = seconds() - kMostSeconds;
-    std::erase_if(connections, [&](const auto& entry) { return entry.second.since < oldest; });
+  void drop_late() {
+    std::erase_if(connections, [now = milliseconds()](const auto& entry) { return entry.second.is_late(now); });
   }
 
   std::string answer(const std::string& request) {
@@ -174,7 +238,7 @@ Result<std::unique_ptr<HttpFiles>> HttpFiles::listen(const std::string& where, c
   auto* address = reinterpret_cast<sockaddr*>(&state->place);
   socklen_t size = sizeof state->place;
   epoll_event event{EPOLLIN, {.fd = state->listener.get()}};
-  if (bind(state->listener.get(), address, size) != 0 || ::listen(state->listener.get(), kMostConnections) != 0 ||
+  if (bind(state->listener.get(), address, size) != 0 || ::listen(state->listener.get(), SOMAXCONN) != 0 ||
       getsockname(state->listener.get(), address, &size) != 0 ||
       epoll_ctl(state->events.get(), EPOLL_CTL_ADD, state->listener.get(), &event) != 0) {
     return Error::from_errno(fmt::format("--http: listen at {}", where), errno, "another port, or 0 for any that is free");
@@ -191,12 +255,13 @@ std::string HttpFiles::url() const {
 int HttpFiles::fd() const { return state_->events.get(); }
 
 void HttpFiles::serve() {
-  epoll_event ready[8];
-  state_->drop_old();
-  int count = epoll_wait(state_->events.get(), ready, 8, 0);
+  epoll_event ready[64];
+  state_->drop_late();
+  int count = epoll_wait(state_->events.get(), ready, 64, 0);
   for (int i = 0; i < count; ++i) {
     if (ready[i].data.fd == state_->listener.get()) {
-      state_->accept_one();
+      for (int accepted = 0; accepted < kAcceptedAtOnce && state_->accept_one(); ++accepted) {
+      }
       continue;
     }
     auto found = state_->connections.find(ready[i].data.fd);

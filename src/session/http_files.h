@@ -3,7 +3,9 @@
 // scrape metrics, and where no FUSE may be mounted. GET /NAME runs the probe; GET / lists the names. HTTP/1.0, one request
 // a connection (RFC 1945).
 //
-// One thread: everything happens in serve(), and nothing in it waits. Bounded: 16 connections, 4 KiB of request, 5 s each.
+// One thread: everything happens in serve(), and nothing in it waits. Bounded: 64 connections of a user and 512 in all, where
+// newcomers take the place of those that have been silent longest; 4 KiB and 5 s of request, 64 MiB of replies that are not
+// read, 5 s without reading.
 // Any user of the machine can connect, so files that .umask() takes away from others are not served; requests that name
 // another host (a web page's, by a rebound DNS name) are refused.
 
@@ -28,7 +30,7 @@ class HttpFiles {
 
   std::string url() const;
   int fd() const;  // readable when there is something to serve
-  void serve();
+  void serve();    // then, and now and then: what is late is dropped
 
  private:
   struct State;

@@ -316,6 +316,7 @@ void ScriptRun::take_signals() {
 void ScriptRun::housekeeping(int64_t now) {
   next_housekeeping_ = now + kHousekeepingNs;
   arena_->refresh_clock();
+  if (http_) http_->serve();
   uint64_t skipped = count_skips(*arena_).skipped_probes();
   if (program_.limits.max_skipped > 0 && skipped > static_cast<uint64_t>(program_.limits.max_skipped)) {
     fmt::print(stderr, "ERROR: Skipped too many probes ({}), check MAXSKIPPED (-DMAXSKIPPED=0 to allow any number).\n", skipped);
