@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
+#include "base/diagnostic_colors.h"
+
 namespace spile {
 
 namespace {
 
-// Escapes of a terminal, or nothing. As compilers do: bold red errors, magenta warnings, green carets.
 struct Colors {
-  const char *error = "", *warning = "", *note = "", *caret = "", *off = "";
+  std::string_view error, warning, note, caret, off;
 };
-constexpr Colors kColors = {"\x1b[01;31m", "\x1b[01;35m", "\x1b[01;36m", "\x1b[01;32m", "\x1b[m"};
+constexpr Colors kColors = {kErrorColor, kWarningColor, kNoteColor, kCaretColor, kNoColor};
 
 void render_place(std::string& out, const SourceRange& range, std::string_view kind, std::string_view message,
                   const Colors& colors) {

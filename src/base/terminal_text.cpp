@@ -1,0 +1,128 @@
+#include "base/terminal_text.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "base/diagnostic_colors.h"
+
+namespace spile {
+
+namespace {
+
+void put_octal(std::string& out, unsigned char byte) {
+  out += '\\';
+  out += static_cast<char>('0' + (byte >> 6));
+  out += static_cast<char>('0' + (byte >> 3 & 7));
+  out += static_cast<char>('0' + (byte & 7));
+}
+
+bool is_control(unsigned char byte) { return (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f; }
+
+// Bytes of a character that begins so (RFC 3629); 0: none does.
+size_t length_of(unsigned char first) {
+  if (first >= 0xc2 && first <= 0xdf) return 2;
+  if (first >= 0xe0 && first <= 0xef) return 3;
+  return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
+}
+
+}  // namespace
+
+// Not overlong, not a surrogate, not above U+10FFFF.
+bool TerminalText::continues(unsigned char byte) const {
+  if (byte < 0x80 || byte > 0xbf) return false;
+  if (held_count_ > 1) return true;
+  switch (static_cast<unsigned char>(held_[0])) {
+    case 0xe0: return byte >= 0xa0;
+    case 0xed: return byte <= 0x9f;
+    case 0xf0: return byte >= 0x90;
+    case 0xf4: return byte <= 0x8f;
+    default: return true;
+  }
+}
+
+void TerminalText::escape(std::string& out) {
+  for (size_t i = 0; i < held_count_; ++i) put_octal(out, static_cast<unsigned char>(held_[i]));
+  held_count_ = 0;
+}
+
+void TerminalText::finish(std::string& out) { escape(out); }
+
+void TerminalText::append(std::string& out, std::string_view text) {
+  for (char c : text) {
+    auto byte = static_cast<unsigned char>(c);
+    if (held_count_ > 0 && continues(byte)) {
+      held_[held_count_++] = c;
+      if (held_count_ < wanted_) continue;
+      const bool is_c1 = held_[0] == '\xc2' && static_cast<unsigned char>(held_[1]) < 0xa0;
+      if (is_c1) escape(out);
+      else out.append(held_, held_count_);
+      held_count_ = 0;
+      continue;
+    }
+    escape(out);
+    wanted_ = length_of(byte);
+    if (wanted_ > 0) held_[held_count_++] = c;
+    else if (byte >= 0x80 || is_control(byte)) put_octal(out, byte);
+    else out += c;
+  }
+}
+
+namespace {
+
+void append_message(std::string& out, std::string_view text) {
+  TerminalText terminal;
+  while (!text.empty()) {
+    size_t color = 0;
+    for (std::string_view each : kDiagnosticColors) {
+      if (text.starts_with(each)) color = each.size();
+    }
+    if (color > 0) {
+      terminal.finish(out);
+      out += text.substr(0, color);
+    } else {
+      terminal.append(out, text.substr(0, 1));
+    }
+    text.remove_prefix(color > 0 ? color : 1);
+  }
+  terminal.finish(out);
+}
+
+ssize_t write_guarded(void* cookie, const char* bytes, size_t size) {
+  const int fd = static_cast<int>(reinterpret_cast<intptr_t>(cookie));
+  std::string text;
+  append_message(text, {bytes, size});
+  for (std::string_view left = text; !left.empty();) {
+    ssize_t written = write(fd, left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return 0;  // an error (fopencookie(3))
+    left.remove_prefix(static_cast<size_t>(written));
+  }
+  return static_cast<ssize_t>(size);
+}
+
+// The stream itself where there is nothing to guard.
+FILE* guarded(FILE* stream, int fd, int buffering) {
+  if (!isatty(fd)) return stream;
+  fflush(stream);
+  FILE* made = fopencookie(reinterpret_cast<void*>(static_cast<intptr_t>(fd)), "w", {nullptr, write_guarded, nullptr, nullptr});
+  if (!made) return stream;
+  setvbuf(made, nullptr, buffering, BUFSIZ);
+  return made;
+}
+
+}  // namespace
+
+TerminalGuard::TerminalGuard() : out_(stdout), err_(stderr) {
+  stdout = guarded(out_, STDOUT_FILENO, _IOLBF);
+  stderr = guarded(err_, STDERR_FILENO, _IONBF);
+}
+
+TerminalGuard::~TerminalGuard() {
+  if (stdout != out_) fclose(std::exchange(stdout, out_));
+  if (stderr != err_) fclose(std::exchange(stderr, err_));
+}
+
+}  // namespace spile

@@ -1,0 +1,40 @@
+#pragma once
+// Text from elsewhere on its way to a terminal: a traced program's strings, names of files, symbols and processes. A terminal
+// obeys control characters (it can be made to change its title, its settings, what was printed before, even its input), so
+// they are shown as \ooo, as C writes them in octal. Newline, tab and UTF-8 stay; bytes that are not UTF-8 are shown likewise,
+// since 0x80 to 0x9f are control characters to terminals that do not use it.
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace spile {
+
+class TerminalText {
+ public:
+  // Appends `text`. A character of which bytes are still to come is held back until the next call of either function.
+  void append(std::string& out, std::string_view text);
+  // Nothing comes that could end the character that is held back.
+  void finish(std::string& out);
+
+ private:
+  void escape(std::string& out);
+  bool continues(unsigned char byte) const;
+  char held_[4] = {};
+  size_t held_count_ = 0, wanted_ = 0;
+};
+
+// While it lives, what the program writes to `stdout` and `stderr` passes through a TerminalText where they are terminals; but
+// what diagnostics use to set colors is let through.
+class TerminalGuard {
+ public:
+  TerminalGuard();
+  ~TerminalGuard();
+  TerminalGuard(const TerminalGuard&) = delete;
+  TerminalGuard& operator=(const TerminalGuard&) = delete;
+
+ private:
+  FILE *out_, *err_;  // as they were
+};
+
+}  // namespace spile
