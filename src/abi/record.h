@@ -14,14 +14,21 @@ enum RecordKind : uint16_t {
   kText = 3,        // payload: a string, to be written as it is
   kWarning = 4,     // payload: a string, to be written to standard error as "WARNING: ..."
   kHistogram = 5,   // id: format index of the histogram; payload: the aggregate (aggregate.h), then its buckets
-  kExit = 6,        // exit() was called (kernel domain; elsewhere ArenaHeader::exit_requested)
+  kExit = 6,        // exit() was called (kernel, controller; in processes ArenaHeader::exit_requested)
   kBacktrace = 8,   // id: SymbolStyle; payload: a ModuleMap's offset, then addresses, the innermost first; in the top bit
                     // of each whether it is where the thread is (1), or a return address
   kSymbols = 9,     // id: SymbolStyle; payload: a ModuleMap's offset, a string of addresses in hexadecimal
-  kSystem = 12,     // payload: a string: a shell command that system() wants run
+  kSystem = 12,     // a shell command that system() wants run; id: its index in the script's table of commands, or
+                    // kCommandText, and the payload is a string, the command
   kSwitchFile = 13, // switch_file(): output goes on in the next file of -S
   kErrorText = 7,   // payload: a string: error("...") of a script
 };
+
+inline constexpr uint32_t kCommandText = ~uint32_t{0};
+
+// A set of kinds: what handlers of a script can write at all. The reader of a ring that others can write to believes no other
+// kind (session/output.h).
+constexpr uint32_t record_kind_bit(uint32_t kind) { return kind < 32 ? uint32_t{1} << kind : 0; }
 
 // How an address is written, a line for each.
 enum SymbolStyle : uint32_t {

@@ -3,6 +3,7 @@
 // LLVM stays inside this folder. Thread rule: one compile at a time.
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,13 +50,31 @@ struct OutputFormat {
   std::vector<ValueType> arguments;           // kPrintf: of the payload, in order (with those for `*`)
   bool is_log = false;                        // kHistogram
   int64_t low = 0, high = 0, width = 0;
+  std::vector<bool> own;                      // kPrintf: of `arguments`, whether they are text of the script itself (sema/own_text.h)
 };
+
+inline OutputFormat printf_format(std::vector<syntax::FormatPart> parts, std::vector<ValueType> arguments, std::vector<bool> own = {}) {
+  OutputFormat format{};
+  format.kind = OutputFormat::Kind::kPrintf;
+  format.parts = std::move(parts);
+  format.arguments = std::move(arguments);
+  format.own = std::move(own);
+  return format;
+}
 
 // A script error that a handler can raise: "division by 0 near operator '/' at a.stp:3:5"; %d %s %p take the record's
 // arguments in order.
 struct ErrorText {
   std::string text;
   std::string place;  // "a.stp:3:5"
+};
+
+// system() of handlers in processes: a command that the script spells out is named by its index, so that nothing but the
+// script says what is run.
+struct SystemCommands {
+  std::vector<std::string> texts;
+  // Where the script makes a command's text when a handler runs ("a.stp:3:5"); empty: nowhere.
+  std::string made_at;
 };
 
 struct ImageEntry { uint32_t enter = 0, exit = 0; uint32_t flags = 0; };  // offsets; exit 0: none; flags: abi::SiteFlags
@@ -133,6 +152,11 @@ struct CompiledScript {
   ControllerCode controller;      // always
   TargetCode target;              // empty image: no target probes
   KernelCode kernel;              // empty object: no kernel probes
+  SystemCommands commands;
+  // The kinds of records (abi::record_kind_bit) that handlers in processes can write; kExit: whether they can call exit().
+  uint32_t target_records = 0;
+  std::set<std::string, std::less<>> literals;  // strings that the script spells out
+  uint32_t string_limit = 0;      // bytes of the longest string, with its NUL
 };
 
 struct Options {
@@ -143,6 +167,8 @@ struct Options {
   bool emit_ir_only = false;      // -p3: `ir` of Compiled below, nothing else
   std::string print_after;        // --print-after=NAME
   std::string cache_directory;    // of object_cache.h; empty: none
+  // Why processes that are traced must not make the text of shell commands ("process 4711 is user 33's"); empty: they may.
+  std::string untrusted_target;
 };
 struct Compiled {
   CompiledScript script;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <thread>
 
+#include "abi/record.h"
 #include "codegen/backend.h"
 #include "codegen/confine.h"
 #include "codegen/flatten.h"
@@ -32,7 +33,8 @@ struct Job {
 
 class Compiler {
  public:
-  Compiler(const sema::Program& program, const Options& options) : program_(program), options_(options) {}
+  Compiler(const sema::Program& program, const Options& options)
+      : program_(program), options_(options), own_text_(program) {}
   Result<Compiled> run();
 
  private:
@@ -53,6 +55,7 @@ class Compiler {
 
   const sema::Program& program_;
   const Options& options_;
+  sema::OwnText own_text_;
   Layout layout_;
   Tables tables_;
   Compiled compiled_;
@@ -99,6 +102,8 @@ Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitc
   if (place.domain() == sema::Domain::kTarget) job.module->module().setOverrideStackAlignment(8);
   return timed(job.timings, "lower-" + job.name, [&]() -> Result<void> {
     Unit unit(program_, layout_, tables_, *job.module, place);
+    unit.own_text = &own_text_;
+    unit.untrusted_target = options_.untrusted_target;
     lower(unit);
     unit.lower_functions();
     if (unit.refusal()) return *unit.refusal();
@@ -107,6 +112,7 @@ Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitc
     if (!unit.embedded.empty() || (place.domain() == sema::Domain::kController && !top_level.empty())) {
       TRY_DO(unit.embedded.link(*job.module, top_level, layout_.string_limit));
       job.has_embedded = true;
+      for (uint32_t kind : {abi::kText, abi::kWarning, abi::kErrorText}) unit.note_record(kind);
     }
     return job.module->finish();
   });
@@ -120,6 +126,7 @@ Result<void> Compiler::lower_kernel_place(Job& job) {
   KernelPlace place;
   TRY_DO(timed(job.timings, "lower-" + job.name, [&]() -> Result<void> {
     Unit unit(program_, layout, tables_, *job.module, place);
+    unit.own_text = &own_text_;
     compiled_.script.kernel = lower_kernel(unit, place);
     if (unit.refusal()) return *unit.refusal();
     return job.module->finish();
@@ -271,6 +278,10 @@ Result<Compiled> Compiler::run() {
   compiled_.script.layout = layout_.arena;
   compiled_.script.formats = std::move(tables_.formats);
   compiled_.script.errors = std::move(tables_.errors);
+  compiled_.script.literals.insert(own_text_.literals().begin(), own_text_.literals().end());
+  compiled_.script.commands = std::move(tables_.commands);
+  compiled_.script.target_records = tables_.target_records;
+  compiled_.script.string_limit = layout_.string_limit;
   return std::move(compiled_);
 }
 

@@ -94,11 +94,12 @@ llvm::Value* Lowering::lower_histogram_index(const syntax::HistogramIndex& index
 void Lowering::print_histogram(const syntax::Histogram& histogram) {
   const syntax::Global& global = global_of(*histogram.stats);
   OutputFormat format{OutputFormat::Kind::kHistogram, {}, {}, histogram.is_log, histogram.low, histogram.high,
-                      histogram.width};
+                      histogram.width, {}};
   llvm::Value* aggregate = aggregate_of(*histogram.stats);
   llvm::Value* count = extract(aggregate, global, syntax::Statistic::Operator::kCount, histogram.range);
   raise_if(b.CreateICmpEQ(count, number(0)), histogram.range, histogram.is_log ? "empty aggregate near operator '@hist_log'" : "empty aggregate near operator '@hist_linear'");
   uint32_t size = unit.layout_of(global).aggregate.size;
+  unit.note_record(abi::kHistogram);
   llvm::Value* record =
       call("spile_rt_record_begin", unit.module.ptr(),
            {context, b.getInt32(abi::kHistogram), b.getInt32(unit.tables.add_format(format)), b.getInt32(size)});

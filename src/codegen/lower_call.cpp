@@ -87,10 +87,12 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
     return out;
   }
   if (name == "exit") {
+    unit.note_record(abi::kExit);
     call("spile_rt_exit_session", unit.module.none(), {context});
     return number(0);
   }
   if (name == "abort") {
+    unit.note_record(abi::kExit);
     call("spile_rt_exit_session", unit.module.none(), {context});
     b.CreateBr(aborted());
     start_dead_block();
@@ -104,11 +106,34 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
       syntax::FormatPart string, newline;
       string.kind = syntax::FormatPart::Kind::kString;
       newline.literal = "\n";
-      write_record(abi::kPrintf, unit.tables.add_format({OutputFormat::Kind::kPrintf, {string, newline}, {ValueType::kString}}), {text});
+      write_record(abi::kPrintf, unit.tables.add_format(printf_format({string, newline}, {ValueType::kString})), {text});
     }
     return number(0);
   }
+  if (name == "system" && unit.place.domain() == sema::Domain::kTarget) return lower_system(syntax_call);
+  if (name == "switch_file") unit.note_record(abi::kSwitchFile);
+  else if (intrinsic.result == ValueType::kUnknown) {  // those that print
+    for (uint32_t kind : {abi::kText, abi::kBacktrace, abi::kSymbols}) unit.note_record(kind);
+  }
   return call_runtime_function(syntax_call);
+}
+
+// In a process: its memory is not spile's, so it says which of the script's commands is meant rather than what it is, where
+// the script spells it out.
+llvm::Value* Lowering::lower_system(const syntax::Call& call) {
+  if (const std::string* constant = unit.own_text->constant(*call.arguments[0])) {
+    write_record(abi::kSystem, unit.tables.add_command(constant->substr(0, unit.layout.string_limit - 1)), {});
+    return number(0);
+  }
+  const std::string& untrusted = unit.program.guru ? std::string() : unit.untrusted_target;
+  if (!untrusted.empty()) {
+    unit.refuse(call.range, "system(): the command is made in a handler that runs in a process, and " + untrusted + ": it could have any command run",
+                "spell the command out, or call system() in a begin, end or timer probe; -g allows it all the same");
+    return number(0);
+  }
+  if (unit.tables.commands.made_at.empty()) unit.tables.commands.made_at = call.range.to_string();
+  write_record(abi::kSystem, abi::kCommandText, {lower(*call.arguments[0])});
+  return number(0);
 }
 
 // @perf("NAME"). sema has seen to it that the counter is there, and that this runs in a process.

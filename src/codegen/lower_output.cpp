@@ -40,27 +40,47 @@ std::vector<FormatPart> Lowering::format_of(const syntax::Print& print) {
   return parts;
 }
 
+// Text that the script spells out becomes part of the format: nobody else can have written it then.
+void Lowering::fold_constants(std::vector<FormatPart>& parts, std::vector<const syntax::Expression*>& arguments) {
+  std::vector<const syntax::Expression*> left;
+  size_t next = 0;
+  for (FormatPart& part : parts) {
+    if (part.kind == FormatPart::Kind::kLiteral) continue;
+    const size_t first = next;
+    next += 1u + part.width_argument + part.precision_argument;
+    if (next > arguments.size()) return;
+    const bool is_plain = next - first == 1 && part.kind == FormatPart::Kind::kString && part.width < 0 && part.precision < 0;
+    const std::string* text = is_plain ? unit.own_text->constant(*arguments[first]) : nullptr;
+    if (text) part = literal(text->substr(0, unit.layout.string_limit - 1));
+    else left.insert(left.end(), arguments.begin() + static_cast<ptrdiff_t>(first), arguments.begin() + static_cast<ptrdiff_t>(next));
+  }
+  arguments = std::move(left);
+}
+
 llvm::Value* Lowering::lower_print(const syntax::Print& print) {
   if (print.arguments.size() == 1) {
     if (const auto* histogram = syntax::as<syntax::Histogram>(print.arguments[0])) {
       print_histogram(*histogram);
-      if (print.with_newline) write_record(abi::kPrintf, unit.tables.add_format({OutputFormat::Kind::kPrintf, {literal("\n")}, {}}), {});
+      if (print.with_newline) write_record(abi::kPrintf, unit.tables.add_format(printf_format({literal("\n")}, {})), {});
       return number(0);
     }
   }
   std::vector<FormatPart> parts = format_of(print);
   std::vector<const syntax::Expression*> arguments;
+  for (const auto& argument : print.arguments) arguments.push_back(argument.get());
+  fold_constants(parts, arguments);
   std::vector<ValueType> types;
-  for (const auto& argument : print.arguments) {
-    arguments.push_back(argument.get());
+  std::vector<bool> own;
+  for (const syntax::Expression* argument : arguments) {
     types.push_back(argument->type);
+    own.push_back(unit.own_text->is_own(*argument));
   }
   std::vector<llvm::Value*> values = lower_operands(arguments);
   std::vector<llvm::Value*> lengths(values.size());
   llvm::Value* mark = read_dumps(print, parts, values, lengths, types);
   llvm::Value* text = number(0);
   if (!print.to_stream) text = make_string(parts, values, lengths);
-  else write_record(abi::kPrintf, unit.tables.add_format({OutputFormat::Kind::kPrintf, std::move(parts), std::move(types)}), values, lengths);
+  else write_record(abi::kPrintf, unit.tables.add_format(printf_format(std::move(parts), std::move(types), std::move(own))), values, lengths);
   if (mark) call("spile_rt_frame_release", unit.module.none(), {context, mark});
   return text;
 }
@@ -114,6 +134,7 @@ llvm::Value* Lowering::read_dump(llvm::Value* address, llvm::Value* wanted, llvm
 
 // A record that doesn't fit is lost; the runtime counts it.
 void Lowering::write_record(uint32_t kind, uint32_t id, llvm::ArrayRef<llvm::Value*> values, std::vector<llvm::Value*> lengths) {
+  unit.note_record(kind);
   lengths.resize(values.size());
   llvm::Value* size = b.getInt32(0);
   for (size_t i = 0; i < values.size(); ++i) {

@@ -169,6 +169,8 @@ class Lowering {
   llvm::Value* call_runtime_function(const syntax::Call& call);
   llvm::Value* clock(const std::string& name);
   llvm::Value* lower_site_text(const std::string& name);
+  llvm::Value* lower_system(const syntax::Call& call);
+  void fold_constants(std::vector<syntax::FormatPart>& parts, std::vector<const syntax::Expression*>& arguments);
   llvm::Value* lower_counter(const syntax::Perf& counter);
 
   // lower_registers.cpp

@@ -15,6 +15,7 @@ std::string identity(const OutputFormat& format) {
                        part.precision, part.literal.size(), part.literal);
   }
   for (ValueType type : format.arguments) key += static_cast<char>('0' + static_cast<int>(type));
+  for (bool own : format.own) key += own ? 'o' : '-';
   return key;
 }
 
@@ -29,6 +30,12 @@ uint32_t Tables::add_format(OutputFormat format) {
 uint32_t Tables::add_error(const std::string& text, const std::string& place) {
   auto [entry, fresh] = error_ids_.emplace(text, static_cast<uint32_t>(errors.size()));
   if (fresh) errors.push_back({text, place});
+  return entry->second;
+}
+
+uint32_t Tables::add_command(const std::string& text) {
+  auto [entry, fresh] = command_ids_.emplace(text, static_cast<uint32_t>(commands.texts.size()));
+  if (fresh) commands.texts.push_back(text);
   return entry->second;
 }
 

@@ -14,11 +14,17 @@ class Tables {
   // text: with its place already in it.
   uint32_t add_error(const std::string& text, const std::string& place);
 
+  uint32_t add_command(const std::string& text);
+
   std::vector<OutputFormat> formats;
   std::vector<ErrorText> errors;
 
  private:
-  std::map<std::string, uint32_t> format_ids_, error_ids_;
+  std::map<std::string, uint32_t> format_ids_, error_ids_, command_ids_;
+
+ public:
+  SystemCommands commands;
+  uint32_t target_records = 0;  // as CompiledScript's
 };
 
 }  // namespace spile::codegen

@@ -177,8 +177,13 @@ bool Unit::targets_exit() {
   return exits;
 }
 
+void Unit::note_record(uint32_t kind) {
+  if (place.domain() == sema::Domain::kTarget) tables.target_records |= abi::record_kind_bit(kind);
+}
+
 llvm::Function* Unit::raise_function() {
   if (raise_) return raise_;
+  note_record(abi::kError);
   auto* type = llvm::FunctionType::get(module.none(), {module.ptr(), module.i32(), module.i64(), module.i64()}, false);
   raise_ = module.add_function("spile_raise", type);
   raise_->addFnAttr(llvm::Attribute::NoInline);
@@ -202,10 +207,10 @@ llvm::Function* Unit::raise_function() {
   return raise_;
 }
 
-void Unit::refuse(SourceRange range, const std::string& what) {
+void Unit::refuse(SourceRange range, const std::string& what, const std::string& hint) {
   if (refusal_) return;
   std::string place = range.to_string();
-  refusal_ = Error{place.empty() ? what : place + ": " + what, ""};
+  refusal_ = Error{place.empty() ? what : place + ": " + what, hint};
 }
 
 }  // namespace spile::codegen

@@ -11,6 +11,7 @@
 #include "codegen/place.h"
 #include "codegen/script_module.h"
 #include "codegen/tables.h"
+#include "sema/own_text.h"
 
 namespace spile::codegen {
 
@@ -63,6 +64,9 @@ class Unit {
   // Whether a probe of a traced program may call exit(): no new probes of it are to fire then.
   bool targets_exit();
 
+  // Handlers of this place can write records of that kind (abi::RecordKind).
+  void note_record(uint32_t kind);
+
   // void(Context*, i32 error, i64, i64): writes an error record. Out of line: cold, and keeps its caller's registers.
   llvm::Function* raise_function();
 
@@ -71,7 +75,7 @@ class Unit {
   void note_embedded_globals(const std::string& code);
 
   // What the lowering cannot compile: the first one becomes compile()'s error.
-  void refuse(SourceRange range, const std::string& what);
+  void refuse(SourceRange range, const std::string& what, const std::string& hint = {});
   const std::optional<Error>& refusal() const { return refusal_; }
 
  private:
@@ -88,6 +92,11 @@ class Unit {
   std::set<std::pair<const syntax::Global*, bool>> accessors_;
   llvm::Function* raise_ = nullptr;
   std::optional<Error> refusal_;
+
+ public:
+  // Set before anything is lowered.
+  const sema::OwnText* own_text = nullptr;
+  std::string untrusted_target;  // codegen::Options
 };
 
 }  // namespace spile::codegen

@@ -10,6 +10,8 @@
 
 #include <cstring>
 
+#include "base/terminal_text.h"
+
 namespace spile::session {
 
 namespace {
@@ -90,6 +92,7 @@ void FlightSocket::serve(const OutputFile& output) {
 }
 
 int dump_flight_recorder(pid_t recorder) {
+  TerminalGuard guard;  // the text says no more which of it is the script's own
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address;
   socklen_t length = socket_address(recorder, address);

@@ -44,13 +44,16 @@ class StreamReader {
   uint64_t lost() const { return lost_; }
   const std::string& path() const { return path_; }
   bool cut_off() const { return cut_off_; }
-  void append_text(std::string& out) const { append_record_text(out, formats_, header_, payload_.data(), payload_.size()); }
+  // Nobody can tell any more whose text it is.
+  void append_text(std::string& out, TerminalText* terminal) const {
+    append_record_text(out, formats_, header_, payload_.data(), payload_.size(), {true, terminal, nullptr});
+  }
 
   void next() {
     do {
       file_.read(reinterpret_cast<char*>(&header_), sizeof header_);
       if (file_.gcount() == 0) return end(false);
-      constexpr uint32_t kMostRecord = 1 << 30;
+      constexpr uint32_t kMostRecord = 64 << 20;  // more than any ring has room for
       if (!file_ || header_.size < sizeof header_ || header_.size % 8 != 0 || header_.size > kMostRecord) return end(true);
       payload_.resize(header_.size - sizeof header_);
       if (!file_.read(payload_.data(), static_cast<std::streamsize>(payload_.size()))) return end(true);
@@ -86,11 +89,12 @@ Result<void> merge(const std::vector<std::string>& files, const std::string& out
     if (!readers[i]->at_end()) next.push(i);
   }
   std::string text;
+  TerminalText terminal;
   while (!next.empty() && output->usable()) {
     size_t i = next.top();
     next.pop();
     text.clear();
-    readers[i]->append_text(text);
+    readers[i]->append_text(text, output->is_terminal() ? &terminal : nullptr);
     output->write(text);
     readers[i]->next();
     if (!readers[i]->at_end()) next.push(i);
@@ -106,6 +110,7 @@ Result<void> merge(const std::vector<std::string>& files, const std::string& out
 }  // namespace
 
 int merge_streams(const std::vector<std::string>& files, const std::string& output_file) {
+  TerminalGuard guard;
   Result<void> merged = merge(files, output_file);
   if (!merged.ok()) fmt::print(stderr, "spile: {}\n", merged.error().message);
   return merged.ok() ? 0 : 1;

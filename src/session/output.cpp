@@ -1,6 +1,8 @@
 #include "session/output.h"
 
 #include <errno.h>
+#include <time.h>
+#include <fmt/format.h>
 #include <x86intrin.h>
 
 #include <algorithm>
@@ -44,7 +46,10 @@ bool Output::collect(Arena& arena) {
   horizon_ = next_horizon_;
   next_horizon_ = __rdtsc();
   bool any = false;
-  arena.for_each_used_slot([&](uint32_t i) { any |= take_ring(arena, i); });
+  arena.for_each_used_slot([&](uint32_t i) {
+    any |= take_ring(arena, i);
+    if (bytes_.size() > kMostHeld) write_pending(true);
+  });
   return any;
 }
 
@@ -53,49 +58,47 @@ void Output::collect_controller(Arena& arena) {
   write_pending(true);
 }
 
-bool Output::take_ring(Arena& arena, uint32_t index) {
-  abi::ThreadSlot& slot = arena.slot(index);
-  const uint64_t ring_size = arena.layout().ring_size;
-  uint64_t head = std::atomic_ref<uint64_t>(slot.ring_head).load(std::memory_order_acquire);
-  uint64_t tail = slot.ring_tail;
-  if (head == tail) return false;
-  const char* ring = arena.ring(index);
-  runs_.push_back(pending_.size());
-  if (head - tail > ring_size || head % 8 != 0 || tail % 8 != 0) {
-    // Not something a handler of ours wrote. Whatever it was is lost; start afresh where the writer is.
-    fprintf(stderr, "WARNING: output ring %u is damaged, its content is lost\n", index);
-    std::atomic_ref<uint64_t>(slot.ring_tail).store(head, std::memory_order_release);
+bool Output::is_believed(const abi::RecordHeader& header) {
+  if ((script_.target_records & abi::record_kind_bit(header.kind)) == 0) {
+    ++disbelieved_;
     return false;
   }
-  while (tail != head) {
-    uint64_t at = tail & (ring_size - 1);
-    uint64_t left = std::min(ring_size - at, head - tail);
-    if (left < sizeof(abi::RecordHeader)) {
-      tail += left;  // too small for a record: the writer went to the ring's start
-      continue;
-    }
-    abi::RecordHeader header;
-    std::memcpy(&header, ring + at, sizeof header);
-    if (header.size < sizeof header || header.size % 8 != 0 || header.size > left) {
-      fprintf(stderr, "WARNING: output ring %u is damaged, its content is lost\n", index);
-      tail = head;
-      break;
-    }
+  if (header.kind != abi::kSystem && header.kind != abi::kSwitchFile) return true;
+  if (actions_waiting_ >= kMostActions) {
+    ++actions_dropped_;
+    return false;
+  }
+  ++actions_waiting_;
+  return true;
+}
+
+void Output::report_damage(uint32_t ring) {
+  ++damaged_;
+  if (damaged_ <= kMostDamaged && !options_.suppress_warnings) {
+    fprintf(stderr, "WARNING: output ring %u is damaged, its content is lost\n", ring);
+  }
+}
+
+bool Output::take_ring(Arena& arena, uint32_t index) {
+  if (!rings_) rings_ = std::make_unique<RingReader>(arena.layout().slot_count, arena.layout().ring_size);
+  const Origin origin = index == abi::kControllerSlot ? Origin::kController : Origin::kTarget;
+  const size_t run = pending_.size();
+  RingReader::Taken taken = rings_->take(arena.slot(index), arena.ring(index), index, bytes_, [&](const abi::RecordHeader& header, size_t offset) {
+    if (origin == Origin::kTarget && !is_believed(header)) return;
+    const char* payload = bytes_.data() + offset + sizeof header;
     bool names_addresses = header.kind == abi::kBacktrace || header.kind == abi::kSymbols;
     if (streams_ && names_addresses) {
-      stream_text(header, name_addresses(header, ring + at + sizeof header, header.size - sizeof header));
-    } else if (header.kind != abi::kPad) {
-      std::vector<char>& bytes = streams_ && prints(header) ? stream_bytes_ : bytes_;
-      size_t offset = bytes.size();
-      bytes.insert(bytes.end(), ring + at, ring + at + header.size);
-      std::memcpy(bytes.data() + offset, &header, sizeof header);  // what was checked is what is kept
-      if (&bytes == &bytes_) pending_.push_back({header.time, offset, header.size});
+      stream_text(header, name_addresses(header, payload, header.size - sizeof header));
+    } else if (streams_ && prints(header)) {
+      stream_bytes_.insert(stream_bytes_.end(), bytes_.data() + offset, bytes_.data() + offset + header.size);
+    } else {
+      pending_.push_back({header.time, offset, header.size, origin});
     }
-    tail += header.size;
-  }
-  std::atomic_ref<uint64_t>(slot.ring_tail).store(tail, std::memory_order_release);
+  });
+  if (pending_.size() > run) runs_.push_back(run);
+  if (taken.damaged) report_damage(index);
   if (!stream_bytes_.empty()) append_stream(arena, index);
-  return true;
+  return taken.any;
 }
 
 std::string Output::name_addresses(const abi::RecordHeader& header, const char* payload, size_t size) {
@@ -145,7 +148,7 @@ void Output::add(const abi::RecordHeader& header, const char* payload) {
   bytes_.resize(offset + header.size);
   std::memcpy(bytes_.data() + offset, &header, sizeof header);
   std::memcpy(bytes_.data() + offset + sizeof header, payload, header.size - sizeof header);
-  pending_.push_back({header.time, offset, header.size});
+  pending_.push_back({header.time, offset, header.size, Origin::kKernel});
 }
 
 // Each run is in order by itself: neighbours are merged, in rounds, until one is left.
@@ -172,12 +175,13 @@ void Output::write_pending(bool everything) {
                                   [](uint64_t time, const Pending& p) { return time < p.time; });
     count = static_cast<size_t>(after - pending_.begin());
   }
+  if (pending_.empty()) bytes_.clear();
   if (count == 0) return;
   for (size_t i = 0; i < count; ++i) {
     abi::RecordHeader header;
     const char* record = bytes_.data() + pending_[i].offset;
     std::memcpy(&header, record, sizeof header);
-    write_record(header, record + sizeof header, pending_[i].size - sizeof header);
+    write_record(header, record + sizeof header, pending_[i].size - sizeof header, pending_[i].origin);
   }
   file_->flush();
 
@@ -193,34 +197,36 @@ void Output::write_pending(bool everything) {
   pending_.swap(rest_pending);
 }
 
-void Output::write_record(const abi::RecordHeader& header, const char* payload, size_t size) {
+void Output::write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin) {
   PayloadReader arguments(payload, size);
+  const TextRules rules{origin != Origin::kController, file_->is_terminal() ? &terminal_ : nullptr, &script_.literals};
   text_.clear();
   switch (header.kind) {
     case abi::kPrintf:
     case abi::kHistogram:
     case abi::kText:
-      append_record_text(text_, script_.formats, header, payload, size);
+      append_record_text(text_, script_.formats, header, payload, size, rules);
       break;
     case abi::kBacktrace:
     case abi::kSymbols:
-      text_ = name_addresses(header, payload, size);
+      append_foreign(text_, name_addresses(header, payload, size), rules);
       break;
     case abi::kWarning:
-      write_warning(arguments.next_string());
+      write_warning(script_string(arguments), origin);
       break;
     case abi::kErrorText:
+      write_error(std::string(script_string(arguments)));
+      break;
     case abi::kError:
-      write_error(header.kind == abi::kErrorText           ? std::string(arguments.next_string())
-                  : header.id < script_.errors.size() ? error_text(script_.errors[header.id], arguments)
-                                                      : "damaged error record");
+      if (header.id < script_.errors.size()) write_error(error_text(script_.errors[header.id], arguments));
+      else ++disbelieved_;
       break;
     case abi::kSystem:
-      file_->flush();
-      commands_.run(std::string(arguments.next_string()));
+      run_command(header, arguments, origin);
       break;
     case abi::kSwitchFile:
-      file_->next_file();
+      if (origin == Origin::kTarget) --actions_waiting_;
+      if (origin != Origin::kTarget || may_switch_file()) file_->next_file();
       break;
     case abi::kExit:
       exit_requested_ = true;
@@ -231,9 +237,44 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
   file_->write(text_);
 }
 
+// As long as a handler can make one.
+std::string_view Output::script_string(PayloadReader& arguments) const {
+  return arguments.next_string().substr(0, script_.string_limit);
+}
+
+// Each switch may make a file.
+bool Output::may_switch_file() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (switches_ == 0) first_switch_ = now.tv_sec;
+  uint64_t allowed = kSwitchesAtOnce + kSwitchesPerSecond * static_cast<uint64_t>(now.tv_sec - first_switch_);
+  if (switches_ >= allowed) return ++actions_dropped_, false;
+  return ++switches_, true;
+}
+
+void Output::run_command(const abi::RecordHeader& header, PayloadReader& arguments, Origin origin) {
+  const bool is_made = header.id == abi::kCommandText;
+  const bool from_target = origin == Origin::kTarget;
+  if (from_target) --actions_waiting_;
+  if (is_made && from_target) {
+    if (script_.commands.made_at.empty()) return void(++disbelieved_);
+    if (std::string why = why_untrusted_ ? why_untrusted_() : std::string(); !why.empty()) {
+      write_error(fmt::format("system() at {}: the command is made in a handler that runs in a process, and {}: it could have any command run. "
+                              "Spell the command out, or call system() in a begin, end or timer probe; -g allows it all the same",
+                              script_.commands.made_at, why));
+      return;
+    }
+  } else if (!is_made && header.id >= script_.commands.texts.size()) {
+    return void(++disbelieved_);
+  }
+  file_->flush();
+  commands_.run(is_made ? std::string(script_string(arguments)) : script_.commands.texts[header.id]);
+}
+
 // A warning is told once: a handler that warns may be hit a million times.
-void Output::write_warning(std::string_view text) {
+void Output::write_warning(std::string_view text, Origin origin) {
   if (options_.suppress_warnings || warned_.contains(text)) return;
+  if (origin == Origin::kTarget && ++target_warnings_ > kMostWarnings) return;
   constexpr size_t kMostRemembered = 1000;
   if (warned_.size() < kMostRemembered) warned_.emplace(text);
   file_->flush();
@@ -247,8 +288,22 @@ void Output::write_error(std::string text) {
   }
   ++errors_;
   last_error_ = std::move(text);
+  if (errors_ > kMostErrors) return;
   file_->flush();
   fprintf(stderr, "ERROR: %s\n", last_error_.c_str());
+}
+
+std::string Output::refusals_text() const {
+  std::string text;
+  auto add = [&](uint64_t number, std::string_view what) {
+    if (number > 0) text += fmt::format("WARNING: {} {}\n", number, what);
+  };
+  add(damaged_ > kMostDamaged ? damaged_ - kMostDamaged : 0, "more times, an output ring was damaged");
+  add(disbelieved_, "records dropped that no handler of the script writes: a traced process has written to spile's memory");
+  add(actions_dropped_ + commands_.refused(), "calls of system() or switch_file() not obeyed: too many at once");
+  add(target_warnings_ > kMostWarnings ? target_warnings_ - kMostWarnings : 0, "more warnings not printed");
+  add(errors_ > kMostErrors ? errors_ - kMostErrors : 0, "more errors not printed");
+  return text;
 }
 
 }  // namespace spile::session

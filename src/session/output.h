@@ -2,7 +2,11 @@
 // What handlers print: collects records from all rings, puts them in order of time, turns them into text. One thread.
 //
 // Records of one thread are in order by themselves. Between threads: a record is held back until a whole collection
-// later, by when every record older than it has been published.
+// later, by when every record older than it has been published; but of more than kMostHeld bytes none.
+//
+// Whatever a traced process can write, it can forge (docs/security.md). Of rings but the controller's own, those kinds count
+// that handlers of the script can write there (CompiledScript::target_records); a shell command of theirs is one that the
+// script spells out, or the processes are trusted with its text; what they could do without end is bounded.
 
 #include <cstdio>
 #include <functional>
@@ -16,6 +20,8 @@
 #include "codegen/codegen.h"
 #include "session/arena.h"
 #include "session/output_file.h"
+#include "session/printf_text.h"
+#include "session/ring_reader.h"
 #include "session/shell_commands.h"
 #include "session/stream_file.h"
 #include "session/stack_tables.h"
@@ -29,6 +35,9 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
+  // Asked before a command is run whose text comes from a traced process: why they are not trusted with it (a reason that
+  // goes on "system(): ... and "), or "".
+  void trust_processes_by(std::function<std::string()> why_not) { why_untrusted_ = std::move(why_not); }
   // Who names addresses; may be null. Must outlive this.
   void name_addresses_by(StackTables* stacks) { stacks_ = stacks; }
 
@@ -42,10 +51,13 @@ class Output {
   void write_pending(bool everything);
 
   // Script errors seen so far ("ERROR: ..." on standard error), and whether exit() came as a record.
+  void request_exit() { exit_requested_ = true; }
   uint64_t errors() const { return errors_; }
   // With --suppress-handler-errors: those that were only counted.
   uint64_t suppressed_errors() const { return suppressed_errors_; }
   bool exit_requested() const { return exit_requested_; }
+  // What was not believed or not done, as "WARNING: ..." lines, or empty.
+  std::string refusals_text() const;
   // Called with each error's message, for the error probes and the status.
   std::string last_error() const { return last_error_; }
   bool usable() const { return file_->usable() && stream_usable_; }
@@ -55,21 +67,37 @@ class Output {
   ShellCommands& commands() { return commands_; }
 
  private:
+  enum class Origin : uint8_t { kController, kTarget, kKernel };
   struct Pending {
     uint64_t time;
     size_t offset;  // into bytes_
     uint32_t size;
+    Origin origin;
   };
+  // What a hostile target could otherwise repeat without end.
+  static constexpr uint64_t kMostHeld = 256 << 20;
+  static constexpr uint64_t kMostWarnings = 1000;      // of processes, in a session
+  static constexpr uint64_t kMostErrors = 1000;        // printed, in a session
+  static constexpr uint64_t kMostActions = 1000;       // waiting to be done
+  static constexpr uint64_t kMostDamaged = 10;         // told
+  static constexpr uint64_t kSwitchesAtOnce = 100, kSwitchesPerSecond = 10;  // of files, by processes
+
   Output(const Options& options, const codegen::CompiledScript& script, std::unique_ptr<OutputFile> file)
       : options_(options), script_(script), file_(std::move(file)) {}
   bool take_ring(Arena& arena, uint32_t slot);
+  // Whether a record counts, coming from a ring that traced processes can write to.
+  bool is_believed(const abi::RecordHeader& header);
+  void report_damage(uint32_t ring);
   void sort_pending();
   std::string name_addresses(const abi::RecordHeader& header, const char* payload, size_t size);
   void stream_text(abi::RecordHeader header, const std::string& text);
   void append_stream(Arena& arena, uint32_t index);
   void stream_failed(const Error& error);
-  void write_record(const abi::RecordHeader& header, const char* payload, size_t size);
-  void write_warning(std::string_view text);
+  void write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
+  bool may_switch_file();
+  void run_command(const abi::RecordHeader& header, PayloadReader& arguments, Origin origin);
+  std::string_view script_string(PayloadReader& arguments) const;
+  void write_warning(std::string_view text, Origin origin);
   void write_error(std::string text);
 
   const Options& options_;
@@ -79,7 +107,16 @@ class Output {
   std::unique_ptr<StreamFiles> streams_;  // -b
   std::vector<char> stream_bytes_;        // of the ring being taken
   bool stream_usable_ = true;
+  std::unique_ptr<RingReader> rings_;
+  std::function<std::string()> why_untrusted_;
   std::set<std::string, std::less<>> warned_;  // each warning is told once
+  uint64_t target_warnings_ = 0;
+  uint64_t damaged_ = 0;
+  uint64_t disbelieved_ = 0;       // records of kinds that no handler writes
+  uint64_t actions_waiting_ = 0;   // of processes, in pending_
+  uint64_t actions_dropped_ = 0;
+  uint64_t switches_ = 0;          // by processes
+  int64_t first_switch_ = 0;       // seconds
   StackTables* stacks_ = nullptr;
   uint64_t errors_ = 0;
   uint64_t suppressed_errors_ = 0;
@@ -92,6 +129,7 @@ class Output {
   uint64_t horizon_ = 0;           // records up to this time are complete
   uint64_t next_horizon_ = 0;
   std::string text_;               // reused
+  TerminalText terminal_;          // where file_ is a terminal
 };
 
 }  // namespace spile::session

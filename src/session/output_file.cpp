@@ -27,6 +27,7 @@ std::string expand_path(const std::string& path) {
 Result<std::unique_ptr<OutputFile>> OutputFile::open(const std::string& path, uint64_t rotate_bytes, uint32_t rotate_files) {
   std::unique_ptr<OutputFile> file(new OutputFile(expand_path(path), rotate_bytes, rotate_files));
   if (!path.empty()) TRY_DO(file->open_file(true));
+  file->is_terminal_ = isatty(file->fd_) == 1;
   return file;
 }
 

@@ -20,6 +20,8 @@ class OutputFile {
  public:
   // path: empty for standard output. rotate_bytes 0: one file. rotate_files 0: all stay.
   static Result<std::unique_ptr<OutputFile>> open(const std::string& path, uint64_t rotate_bytes = 0, uint32_t rotate_files = 0);
+  // What comes from traced programs must be made harmless first (base/terminal_text.h).
+  bool is_terminal() const { return is_terminal_; }
   // In memory: the last `bytes` of what was written, from a record's beginning.
   static std::unique_ptr<OutputFile> in_memory(size_t bytes);
   ~OutputFile();
@@ -49,6 +51,7 @@ class OutputFile {
   uint32_t number_ = 0;        // of the file being written
   UniqueFd owned_;
   int fd_ = 1;
+  bool is_terminal_ = false;
   uint64_t written_ = 0;       // to this file, with what is buffered
   std::string buffer_;
   bool usable_ = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "abi/aggregate.h"
 #include "runtime/format.h"
 #include "session/histogram_text.h"
 
@@ -40,8 +41,9 @@ std::string_view PayloadReader::next_string() {
 
 namespace {
 
-// Widths come from scripts' arguments too (`*`): no line of output needs more padding than this.
-constexpr int64_t kMostColumns = 1 << 16;
+// Widths come from scripts' arguments too (`*`): no line of output needs more padding than this; nor does one where a word of a
+// forged record must not become a page of output.
+constexpr int64_t kMostColumns = 1 << 16, kMostForgedColumns = 1 << 10;
 
 struct StringSink {
   std::string& out;
@@ -49,64 +51,102 @@ struct StringSink {
   void fill(char byte, uint64_t count) { out.append(count, byte); }
 };
 
-rt::FormatField field_of(const syntax::FormatPart& part, PayloadReader& arguments, size_t& index) {
+rt::FormatField field_of(const syntax::FormatPart& part, PayloadReader& arguments, size_t& index, const TextRules& rules) {
   rt::FormatField field{0, part.width, part.precision};
   if (part.left) field.flags |= rt::kFormatLeft;
   if (part.zero) field.flags |= rt::kFormatZero;
   if (part.plus) field.flags |= rt::kFormatPlus;
   if (part.space) field.flags |= rt::kFormatSpace;
   if (part.alternate) field.flags |= rt::kFormatAlternate;
-  auto next = [&] {
+  auto next = [&](int64_t most) {
     ++index;
-    return static_cast<int32_t>(std::clamp<int64_t>(arguments.next_long(), -kMostColumns, kMostColumns));
+    return static_cast<int32_t>(std::clamp<int64_t>(arguments.next_long(), -most, most));
   };
-  if (part.width_argument) {
-    field.width = next();
-    // -1 means "none" to FormatField; a script's -1 means "left, at least 1", which pads nothing either.
-  }
-  if (part.precision_argument) field.precision = next();
+  const int64_t most = rules.is_forgeable ? kMostForgedColumns : kMostColumns;
+  // A script's -1 means "left, at least 1", which pads nothing; to FormatField it means "none", which does not either.
+  if (part.width_argument) field.width = next(most);
+  // Of a string the precision is a limit, of a number it is digits.
+  if (part.precision_argument) field.precision = next(part.kind == syntax::FormatPart::Kind::kString ? kMostColumns : most);
   return field;
+}
+
+// Whether an argument's text is the script's own, so that a terminal may obey it.
+bool is_own(const codegen::OutputFormat& format, size_t index, std::string_view text, const TextRules& rules) {
+  if (index >= format.own.size() || !format.own[index]) return false;
+  return !rules.is_forgeable || (rules.literals && rules.literals->contains(text));
 }
 
 }  // namespace
 
-void append_printf(std::string& out, const codegen::OutputFormat& format, PayloadReader& arguments) {
-  StringSink sink{out};
+void append_foreign(std::string& out, std::string_view text, const TextRules& rules) {
+  if (rules.terminal) rules.terminal->append(out, text);
+  else out += text;
+}
+
+void append_printf(std::string& out, const codegen::OutputFormat& format, PayloadReader& arguments, const TextRules& rules) {
+  std::string made;
   size_t index = 0;  // into format.arguments
   for (const syntax::FormatPart& part : format.parts) {
     if (part.kind == syntax::FormatPart::Kind::kLiteral) {
+      if (rules.terminal) rules.terminal->finish(out);
       out += part.literal;
       continue;
     }
-    rt::FormatField field = field_of(part, arguments, index);
-    bool is_string = index < format.arguments.size() && format.arguments[index] == ValueType::kString;
-    ++index;
+    rt::FormatField field = field_of(part, arguments, index, rules);
+    const size_t argument = index++;
+    bool is_string = argument < format.arguments.size() && format.arguments[argument] == ValueType::kString;
+    bool own = false;
+    made.clear();
+    StringSink sink{rules.terminal ? made : out};
     if (!is_string) {
       rt::format_long(sink, arguments.next_long(), static_cast<uint32_t>(part.kind), field);
-      continue;
-    }
-    std::string_view text = arguments.next_string();
-    if (part.kind == syntax::FormatPart::Kind::kMemoryHex) {
-      rt::format_memory_hex(sink, text.data(), text.size(), field);
+      own = is_own(format, argument, made, rules);
     } else {
-      rt::format_text(sink, text.data(), text.size(), field);
+      std::string_view text = arguments.next_string();
+      own = is_own(format, argument, text, rules);
+      if (part.kind == syntax::FormatPart::Kind::kMemoryHex) rt::format_memory_hex(sink, text.data(), text.size(), field);
+      else rt::format_text(sink, text.data(), text.size(), field);
+    }
+    if (!rules.terminal) continue;
+    if (!own) {
+      rules.terminal->append(out, made);
+    } else {
+      rules.terminal->finish(out);
+      out += made;
     }
   }
 }
 
-void append_record_text(std::string& out, std::span<const codegen::OutputFormat> formats, const abi::RecordHeader& header,
-                        const char* payload, size_t size) {
-  PayloadReader arguments(payload, size);
-  if (header.kind == abi::kText) {
-    out += arguments.next_string();
-  } else if (header.id >= formats.size()) {
+namespace {
+
+size_t bucket_count(const codegen::OutputFormat& format) {
+  return format.is_log ? abi::kLogBuckets : size_t{abi::linear_buckets(format.low, format.high, format.width)} + 2;
+}
+
+void append_histogram(std::string& out, const codegen::OutputFormat& format, const char* payload, size_t size) {
+  const size_t count = bucket_count(format);
+  if (size != sizeof(abi::Aggregate) + count * 8) {
+    out += "<damaged histogram>\n";
     return;
-  } else if (header.kind == abi::kPrintf) {
-    append_printf(out, formats[header.id], arguments);
-  } else if (header.kind == abi::kHistogram && size >= sizeof(abi::Aggregate)) {
-    std::vector<uint64_t> buckets((size - sizeof(abi::Aggregate)) / 8);
-    std::memcpy(buckets.data(), payload + sizeof(abi::Aggregate), buckets.size() * 8);
-    if (buckets.size() >= 2) out += histogram_text(formats[header.id], buckets);
+  }
+  std::vector<uint64_t> buckets(count);
+  std::memcpy(buckets.data(), payload + sizeof(abi::Aggregate), count * 8);
+  out += histogram_text(format, buckets);
+}
+
+}  // namespace
+
+void append_record_text(std::string& out, std::span<const codegen::OutputFormat> formats, const abi::RecordHeader& header,
+                        const char* payload, size_t size, const TextRules& rules) {
+  PayloadReader arguments(payload, size);
+  const codegen::OutputFormat* format = header.id < formats.size() ? &formats[header.id] : nullptr;
+  if (header.kind == abi::kText) {
+    if (rules.is_forgeable) append_foreign(out, arguments.next_string(), rules);
+    else out += arguments.next_string();
+  } else if (header.kind == abi::kPrintf && format && format->kind == codegen::OutputFormat::Kind::kPrintf) {
+    append_printf(out, *format, arguments, rules);
+  } else if (header.kind == abi::kHistogram && format && format->kind == codegen::OutputFormat::Kind::kHistogram) {
+    append_histogram(out, *format, payload, size);
   }
 }
 

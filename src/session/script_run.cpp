@@ -25,6 +25,7 @@
 #include "session/skips.h"
 #include "session/target_side.h"
 #include "session/timers.h"
+#include "session/trust.h"
 
 namespace spile::session {
 
@@ -74,6 +75,8 @@ class ScriptRun {
   Result<void> wait_and_collect();
   void housekeeping(int64_t now);
   void take_signals();
+  const std::string& why_processes_untrusted();
+  void watch_trust();
   Result<void> serve_procfs();
 
   const sema::Program& program_;
@@ -98,6 +101,7 @@ class ScriptRun {
   int64_t next_collection_ = 0;
   int64_t next_housekeeping_ = 0;
   bool stop_signal_ = false;
+  std::string why_untrusted_;  // of some traced process, once it has been so
   bool gave_up_ = false;
 };
 
@@ -118,6 +122,7 @@ Result<void> ScriptRun::prepare() {
   if (has_target_probes()) shared = target_->arena_memory();
   TRY(arena_, Arena::create(script_.layout, shared));
   TRY(output_, Output::open(options_, script_));
+  if (!program_.guru) output_->trust_processes_by([this] { return why_processes_untrusted(); });
   if (options_.flight_recorder && options_.output_file.empty()) {
     TRY(flight_, FlightSocket::listen());
   }
@@ -187,6 +192,7 @@ Result<void> ScriptRun::run() {
 
 // Sleeps until something is to do, then takes it in.
 Result<void> ScriptRun::wait_and_collect() {
+  watch_trust();
   // What happened while the engine was busy with something else (a command that ended while it was let go) has been
   // noted already, and wakes nobody.
   if (target_) {
@@ -254,7 +260,10 @@ class ProcfsValue {
 
   std::string get() {
     std::map<int64_t, std::string> parts;
-    auto take = [&](int64_t number, const void* string) { parts[number] = static_cast<const char*>(string); };
+    auto take = [&](int64_t number, const void* string) {
+      const char* text = static_cast<const char*>(string);
+      parts[number] = std::string(text, strnlen(text, room_ - 1));
+    };
     auto take_part = [&](std::span<const char> key, const void* string) {
       int64_t number = 0;
       memcpy(&number, key.data(), std::min(key.size(), sizeof number));
@@ -313,6 +322,21 @@ void ScriptRun::take_signals() {
   if (taken.next_file) output_->file().next_file();
 }
 
+// Processes change users, and end: what has been seen of one is not forgotten.
+const std::string& ScriptRun::why_processes_untrusted() {
+  if (!target_) return why_untrusted_;
+  for (pid_t pid : target_->processes()) {
+    if (why_untrusted_.empty()) why_untrusted_ = why_untrusted(pid);
+  }
+  return why_untrusted_;
+}
+
+// Where a process says what command system() is to run, one that has been seen with fewer rights than spile is remembered, if it
+// is gone or out of spile's hands when the record is read.
+void ScriptRun::watch_trust() {
+  if (!script_.commands.made_at.empty() && !program_.guru && why_untrusted_.empty()) why_processes_untrusted();
+}
+
 void ScriptRun::housekeeping(int64_t now) {
   next_housekeeping_ = now + kHousekeepingNs;
   arena_->refresh_clock();
@@ -326,7 +350,10 @@ void ScriptRun::housekeeping(int64_t now) {
 
 bool ScriptRun::exit_requested() const {
   if (kernel_ && kernel_->exit_requested()) return true;
-  return output_->exit_requested() || std::atomic_ref<uint32_t>(arena_->header().exit_requested).load() != 0;
+  if (output_->exit_requested()) return true;
+  // Any traced process can write this word: it counts where the script's handlers there can.
+  return script_.target_records & abi::record_kind_bit(abi::kExit) &&
+         std::atomic_ref<uint32_t>(arena_->header().exit_requested).load() != 0;
 }
 
 Result<void> ScriptRun::run_probes(sema::ProbeKind kind) {
@@ -343,7 +370,7 @@ Result<void> ScriptRun::run_probes(sema::ProbeKind kind) {
   std::stable_sort(ordered.begin(), ordered.end(), [](const Run& a, const Run& b) { return a.sequence < b.sequence; });
   for (const Run& run : ordered) {
     TRY_DO(run_controller_probe(run.probe));
-    if (run.once) arena_->header().exit_requested = 1;
+    if (run.once) output_->request_exit();
     // exit() in a begin probe lets the remaining begin probes be; end probes all run.
     if (kind == sema::ProbeKind::kBegin && (exit_requested() || failed())) break;
   }
@@ -395,6 +422,7 @@ Result<void> ScriptRun::stop() {
   procfs_.reset();
   http_.reset();
   arena_->header().enabled = 0;
+  watch_trust();  // while it is known which processes are traced
   output_->collect(*arena_);  // whoever waits for room in a ring goes on, and out
   sampler_.stop();
   watch_.stop();
@@ -417,6 +445,7 @@ int ScriptRun::finish() {
   int status = failed() || !output_->usable() ? 1 : 0;
   if (!options_.suppress_warnings) {
     fmt::print(stderr, "{}", count_skips(*arena_).text());
+    fmt::print(stderr, "{}", output_->refusals_text());
     if (kernel_) fmt::print(stderr, "{}", kernel_->skips_text());
     if (sampler_.lost() > 0) fmt::print(stderr, "WARNING: {} samples were lost: they came faster than they could be taken\n", sampler_.lost());
     if (controller_->lost_elements() > 0) {

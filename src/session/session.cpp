@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/diagnostics.h"
+#include "base/terminal_text.h"
 #include "codegen/codegen.h"
 #include "debuginfo/answer_cache.h"
 #include "probes/probes.h"
@@ -25,6 +26,7 @@
 #include "session/scripts.h"
 #include "session/symbol_modules.h"
 #include "session/target_side.h"
+#include "session/trust.h"
 
 namespace spile::session {
 
@@ -140,6 +142,7 @@ Result<int> run_passes(const Options& options) {
   codegen_options.layout.ring_size = std::bit_ceil(options.ring_megabytes) << 20;
   codegen_options.emit_ir_only = options.last_pass == kTranslate;
   codegen_options.print_after = options.print_after;
+  if (options.target != 0) codegen_options.untrusted_target = why_untrusted(options.target);
   if (std::string folder = debuginfo::AnswerCache::default_directory(); !folder.empty()) {
     codegen_options.cache_directory = folder + "/code";
   }
@@ -176,6 +179,7 @@ int clean_cache() {
 }
 
 int run(const Options& options) {
+  TerminalGuard guard;
   Result<int> status = options.listing != Listing::kNone ? list(options) : run_passes(options);
   fflush(stdout);
   return status.ok() ? *status : refuse(status.error());

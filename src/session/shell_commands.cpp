@@ -39,6 +39,10 @@ int spawn_shell(const std::string& command, pid_t& pid) {
 
 void ShellCommands::run(const std::string& command) {
   std::erase_if(children_, [&](const Child& child) { return wait_one(child, 0, -1); });
+  if (children_.size() >= kMostRunning) {
+    ++refused_;
+    return;
+  }
   Child child{};
   if (int error = spawn_shell(command, child.pid); error != 0) {
     fprintf(stderr, "WARNING: system(\"%s\"): %s\n", command.c_str(), strerror(error));
@@ -46,7 +50,8 @@ void ShellCommands::run(const std::string& command) {
   }
   child.ended.reset(static_cast<int>(syscall(SYS_pidfd_open, child.pid, 0)));
   if (!child.ended) return;
-  if (!wait_one(child, kPatienceMs, -1)) children_.push_back(std::move(child));
+  const int patience = children_.size() < kManyRunning ? kPatienceMs : 0;
+  if (!wait_one(child, patience, -1)) children_.push_back(std::move(child));
 }
 
 bool ShellCommands::wait_one(const Child& child, int timeout_ms, int interrupt_fd) {

@@ -12,8 +12,10 @@ namespace spile::session {
 
 class ShellCommands {
  public:
-  // Starts it; waits for its end for a moment (kPatience) only.
+  // Starts it; waits for its end for a moment (kPatience) only, unless many run already. Of more than kMostRunning at once
+  // none is started.
   void run(const std::string& command);
+  uint64_t refused() const { return refused_; }
   // At the session's end: until all have ended. A second interrupt (SIGINT and so on) leaves them alone.
   void wait_all(int interrupt_fd);
 
@@ -24,7 +26,10 @@ class ShellCommands {
   };
   bool wait_one(const Child& child, int timeout_ms, int interrupt_fd);
 
+  static constexpr size_t kManyRunning = 16, kMostRunning = 256;
+
   std::vector<Child> children_;
+  uint64_t refused_ = 0;
 };
 
 }  // namespace spile::session

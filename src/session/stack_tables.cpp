@@ -245,12 +245,15 @@ uint64_t StackTables::describe(pid_t pid, std::span<const engine::Module> module
   return at;
 }
 
+// The addresses come from records that any traced process can write, the names from its files: neither is kept without bound.
 const StackTables::Name& StackTables::name_at(const LoadedFile& file, uint64_t file_address) {
+  constexpr size_t kMostNames = 100'000, kLongestName = 4096;
+  if (names_.size() >= kMostNames) names_.clear();
   auto [known, added] = names_.try_emplace({&file, file_address});
   Name& name = known->second;
   if (!added || !file.module) return name;
   if (auto function = file.module->function_at(FileAddress(file_address))) {
-    name.function = function->name();
+    name.function = function->name().substr(0, kLongestName);
     name.begin = function->address.value;
     name.size = function->size;
   }
@@ -281,6 +284,7 @@ void StackTables::append_line(std::string& text, uint32_t style, uint64_t map, u
 std::string StackTables::backtrace_text(uint32_t style, size_t count, PayloadReader& payload) {
   auto map = static_cast<uint64_t>(payload.next_long());
   std::string text;
+  count = std::min<size_t>(count, abi::kMostFrames);
   for (size_t i = 0; i < count; ++i) {
     auto word = static_cast<uint64_t>(payload.next_long());
     bool exact = word & abi::kExactAddress;
@@ -295,7 +299,7 @@ std::string StackTables::symbols_text(uint32_t style, PayloadReader& payload) {
   std::string_view addresses = payload.next_string();
   std::string text;
   bool first = true;
-  while (!addresses.empty()) {
+  for (uint32_t count = 0; count < abi::kMostFrames && !addresses.empty(); ++count) {
     size_t begin = addresses.find_first_not_of(" \n");
     if (begin == std::string_view::npos) break;
     addresses.remove_prefix(begin);

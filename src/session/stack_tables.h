@@ -29,7 +29,7 @@ class StackTables {
   // What is to become ProcessTable::module_map of a process that has these modules.
   uint64_t describe(pid_t pid, std::span<const engine::Module> modules);
 
-  // Of a kBacktrace record with `count` addresses, or a kSymbols record.
+  // Of a kBacktrace record with `count` addresses, or a kSymbols record; of abi::kMostFrames addresses at most.
   std::string backtrace_text(uint32_t style, size_t count, PayloadReader& payload);
   std::string symbols_text(uint32_t style, PayloadReader& payload);
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -63,6 +64,12 @@ json part_to_json(const syntax::FormatPart& part) {
   return out;
 }
 
+// A file may come from anywhere: its numbers are no larger than a script's may be.
+int columns_from_json(const json& in) {
+  constexpr int kMostColumns = 1 << 16;
+  return std::clamp(in.get<int>(), -kMostColumns, kMostColumns);
+}
+
 syntax::FormatPart part_from_json(const json& in) {
   syntax::FormatPart part;
   if (in.contains("literal")) {
@@ -79,11 +86,11 @@ syntax::FormatPart part_from_json(const json& in) {
   part.alternate = (flags.find('#') != std::string::npos);
   if (in.contains("width")) {
     part.width_argument = in["width"].is_string();
-    if (!part.width_argument) part.width = in["width"].get<int>();
+    if (!part.width_argument) part.width = columns_from_json(in["width"]);
   }
   if (in.contains("precision")) {
     part.precision_argument = in["precision"].is_string();
-    if (!part.precision_argument) part.precision = in["precision"].get<int>();
+    if (!part.precision_argument) part.precision = columns_from_json(in["precision"]);
   }
   return part;
 }
@@ -125,6 +132,7 @@ Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& 
         format.low = in.at("low");
         format.high = in.at("high");
         format.width = in.at("width");
+        if (!format.is_log && (format.width <= 0 || format.low > format.high)) return Error{"its table of formats is damaged: a histogram without buckets", {}};
       } else {
         format.kind = codegen::OutputFormat::Kind::kPrintf;
         for (const json& part : in.at("printf")) format.parts.push_back(part_from_json(part));

@@ -150,8 +150,11 @@ SPILE_INLINE void spile_rt_record_end(Context* context, char* record, char* end)
   store_release(&slot->ring_head, head + pad + size);
 }
 
+// Any process can write to the header: spile believes its own handlers by their record, in a ring that is private to it.
 SPILE_INLINE void spile_rt_exit_session(Context* context) {
   store_relaxed(&context->arena->exit_requested, 1u);
+  if (!spile_rt_in_controller) return;
+  if (char* record = spile_rt_record_begin(context, abi::kExit, 0, 0)) spile_rt_record_end(context, record, record);
 }
 
 SPILE_INLINE bool spile_rt_exiting(Context* context) {

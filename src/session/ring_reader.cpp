@@ -1,0 +1,49 @@
+#include "session/ring_reader.h"
+
+#include <x86intrin.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace spile::session {
+
+RingReader::Taken RingReader::copy(abi::ThreadSlot& slot, const char* ring, uint32_t index, std::vector<char>& bytes) {
+  const uint64_t head = std::atomic_ref<uint64_t>(slot.ring_head).load(std::memory_order_acquire);
+  uint64_t& tail = tails_[index];
+  wrap_ = SIZE_MAX;
+  if (head == tail) return {};
+  const uint64_t count = head - tail;
+  bool sound = count <= ring_size_ && head % 8 == 0;
+  if (sound) {
+    const uint64_t at = tail & (ring_size_ - 1), first = std::min(count, ring_size_ - at);
+    wrap_ = bytes.size() + first;
+    bytes.insert(bytes.end(), ring + at, ring + at + first);
+    bytes.insert(bytes.end(), ring, ring + (count - first));
+  }
+  // From here on, the compiler too takes what was copied from the copy.
+  asm volatile("" ::: "memory");
+  now_ = __rdtsc();
+  // Not something a handler of ours wrote: go on where the writer is.
+  tail = sound ? head : head & ~uint64_t{7};
+  std::atomic_ref<uint64_t>(slot.ring_tail).store(tail, std::memory_order_release);
+  return {true, !sound};
+}
+
+bool RingReader::next(std::vector<char>& bytes, size_t at, abi::RecordHeader& header, uint64_t& time) const {
+  const size_t end = at < wrap_ ? std::min(wrap_, bytes.size()) : bytes.size();  // a record does not wrap
+  const size_t left = end - at;
+  header = {};
+  if (left < sizeof header) {
+    header.size = static_cast<uint32_t>(left);  // too small for a record: the writer went to the ring's start
+    return true;
+  }
+  std::memcpy(&header, bytes.data() + at, sizeof header);
+  if (header.size < sizeof header || header.size % 8 != 0 || header.size > left) return false;
+  if (header.kind == abi::kPad) return true;  // of which only size and kind have been written
+  time = header.time = std::clamp(header.time, time, std::max(time, now_));
+  std::memcpy(bytes.data() + at, &header, sizeof header);
+  return true;
+}
+
+}  // namespace spile::session

@@ -1,0 +1,53 @@
+#pragma once
+// Takes records out of output rings (abi/record.h), which any traced process can write to, with their heads. How far a ring
+// has been read is kept here; what is taken is copied first and checked then, so that nothing changes after it was checked.
+// One thread.
+
+#include <cstdint>
+#include <vector>
+
+#include "abi/arena.h"
+#include "abi/record.h"
+
+namespace spile::session {
+
+class RingReader {
+ public:
+  // ring_size: a power of two.
+  RingReader(uint32_t slots, uint64_t ring_size) : tails_(slots), ring_size_(ring_size) {}
+
+  struct Taken {
+    bool any = false;
+    bool damaged = false;  // what was left of it had no sense, and is lost
+  };
+  // Appends the ring's new bytes to `bytes`, and calls take(header, offset) for each record in them, in order; `offset` is
+  // where the record begins, with that header. Times do not go back, nor are they later than now.
+  // REQUIRES: `ring` has ring_size bytes and is the ring of `slot`, which is number `index`.
+  template <typename Take>
+  Taken take(abi::ThreadSlot& slot, const char* ring, uint32_t index, std::vector<char>& bytes, Take&& take_record) {
+    size_t begin = bytes.size();
+    Taken taken = copy(slot, ring, index, bytes);
+    uint64_t time = 0;
+    for (size_t at = begin; at < bytes.size();) {
+      abi::RecordHeader header;
+      if (!next(bytes, at, header, time)) {
+        taken.damaged = true;
+        break;
+      }
+      if (header.kind != abi::kPad) take_record(header, at);
+      at += header.size;
+    }
+    return taken;
+  }
+
+ private:
+  Taken copy(abi::ThreadSlot& slot, const char* ring, uint32_t index, std::vector<char>& bytes);
+  bool next(std::vector<char>& bytes, size_t at, abi::RecordHeader& header, uint64_t& time) const;
+
+  std::vector<uint64_t> tails_;
+  uint64_t ring_size_;
+  size_t wrap_ = 0;   // of the bytes last copied: where the ring's begin is
+  uint64_t now_ = 0;  // when they were
+};
+
+}  // namespace spile::session
