@@ -91,7 +91,8 @@ class Kernel {
 
   // Becomes readable when records wait; -1 without a ring.
   virtual int poll_fd() const = 0;
-  // Gives all records that wait, in the order in which they were written, and frees their room. The number of records.
+  // Gives records that wait, in the order in which they were written, and frees their room; so many at once that handlers that
+  // write without end do not keep the caller. The number of records; 0: none is left.
   virtual Result<size_t> consume(const RecordVisitor& visit) = 0;
 
   // Elements of a map (by symbol), each key once. While handlers run, elements that come or go meanwhile may be missed.

@@ -76,6 +76,9 @@ class LoadedKernel final : public Kernel {
   std::vector<Program> programs_;
   std::unique_ptr<ring_buffer, RingCloser> ring_;
   const RecordVisitor* visitor_ = nullptr;  // while consume runs
+  size_t consumed_ = 0;                     // by it
+  // Whoever makes records faster than they can be read must not keep the session from all else.
+  static constexpr size_t kMostAtOnce = 200'000;
   std::vector<Attachment> attachments_;
   std::vector<std::pair<std::string, std::string>> attached_;
 };
@@ -224,14 +227,16 @@ int LoadedKernel::on_record(void* self, void* data, size_t size) {
   if (size < sizeof *record || !kernel.visitor_) return 0;
   const auto* payload = static_cast<const uint8_t*>(data) + sizeof *record;
   (*kernel.visitor_)(*record, {payload, size - sizeof *record});
-  return 0;
+  return ++kernel.consumed_ < kMostAtOnce ? 0 : -EAGAIN;
 }
 
 Result<size_t> LoadedKernel::consume(const RecordVisitor& visit) {
   if (!ring_) return size_t{0};
   visitor_ = &visit;
+  consumed_ = 0;
   int count = ring_buffer__consume(ring_.get());
   visitor_ = nullptr;
+  if (count == -EAGAIN) return consumed_;
   if (count < 0) return Error::from_errno("read the kernel's records", -count);
   return static_cast<size_t>(count);
 }

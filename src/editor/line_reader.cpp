@@ -7,6 +7,8 @@
 
 #include <iostream>
 
+#include "base/terminal_text.h"
+
 namespace spile::editor {
 
 namespace {
@@ -31,7 +33,12 @@ char** complete_word(const char* text, int start, int end) {
   LineReader::Completions found = (*active_completer)(std::string(rl_line_buffer), static_cast<size_t>(end));
   size_t extra = static_cast<size_t>(start) > found.begin ? static_cast<size_t>(start) - found.begin : 0;
   for (std::string& word : found.words) {
-    if (word.size() >= extra) active_words.push_back(word.substr(extra));
+    // Names come from other people's files, and libedit prints them as they are.
+    TerminalText terminal;
+    std::string shown;
+    terminal.append(shown, word);
+    terminal.finish(shown);
+    if (word.size() >= extra && shown == word) active_words.push_back(word.substr(extra));
   }
   return active_words.empty() ? nullptr : rl_completion_matches(text, next_word);
 }

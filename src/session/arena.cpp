@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "base/unique_fd.h"
 
@@ -81,9 +82,9 @@ void measure_clock_factors(uint64_t& mult, uint32_t& shift) {
   mult = static_cast<uint64_t>((elapsed_ns << shift) / (now.tsc - kProgramStart.tsc));
 }
 
-uint64_t clock_at(const abi::ArenaHeader& header, uint64_t tsc) {
-  auto elapsed = static_cast<unsigned __int128>(tsc - header.clock_base_tsc) * header.clock_mult;
-  return header.clock_base_ns + static_cast<uint64_t>(elapsed >> header.clock_shift);
+uint64_t clock_at(const Arena::Clock& clock, uint64_t tsc) {
+  auto elapsed = static_cast<unsigned __int128>(tsc - clock.base_tsc) * clock.mult;
+  return clock.base_ns + static_cast<uint64_t>(elapsed >> clock.shift);
 }
 
 }  // namespace
@@ -139,48 +140,50 @@ Arena::~Arena() {
 }
 
 void Arena::start_clock() {
-  abi::ArenaHeader& header = this->header();
-  uint64_t mult;
-  uint32_t shift;
-  if (!kernel_clock_factors(mult, shift)) measure_clock_factors(mult, shift);
+  if (!kernel_clock_factors(clock_.mult, clock_.shift)) measure_clock_factors(clock_.mult, clock_.shift);
   ClockPair now = read_clock_pair(CLOCK_REALTIME);
-  header.clock_mult = mult;
-  header.clock_shift = shift;
-  header.clock_base_tsc = now.tsc;
-  header.clock_base_ns = static_cast<uint64_t>(now.ns);
+  clock_.base_tsc = now.tsc;
+  clock_.base_ns = static_cast<uint64_t>(now.ns);
+  publish_clock();
+}
+
+void Arena::publish_clock() const {
+  abi::ArenaHeader& header = this->header();
+  std::atomic_ref<uint32_t> sequence(header.clock_sequence);
+  sequence.fetch_or(1, std::memory_order_acq_rel);
+  header.clock_base_tsc = clock_.base_tsc;
+  header.clock_base_ns = clock_.base_ns;
+  header.clock_mult = clock_.mult;
+  header.clock_shift = clock_.shift;
+  sequence.fetch_add(1, std::memory_order_release);
 }
 
 void Arena::refresh_clock() {
-  abi::ArenaHeader& header = this->header();
   ClockPair now = read_clock_pair(CLOCK_REALTIME);
-  uint64_t elapsed = now.tsc - header.clock_base_tsc;
+  uint64_t elapsed = now.tsc - clock_.base_tsc;
   if (elapsed < 100'000'000) return;  // some tens of ms
-  auto ours = static_cast<int64_t>(clock_at(header, now.tsc));
+  auto ours = static_cast<int64_t>(clock_at(clock_, now.tsc));
   int64_t behind = now.ns - ours;
 
   uint64_t base_ns = static_cast<uint64_t>(ours);
-  uint64_t mult = header.clock_mult;
   if (behind > 1'000'000 || behind < -1'000'000) {
     base_ns = static_cast<uint64_t>(now.ns);  // somebody set the wall clock
   } else {
     // Make up the difference within the next interval like this one: differences of two readings stay smooth.
-    auto correction = (static_cast<__int128>(behind) << header.clock_shift) / static_cast<__int128>(elapsed);
-    auto limit = static_cast<__int128>(mult) / 1000;
-    mult += static_cast<uint64_t>(correction > limit ? limit : correction < -limit ? -limit : correction);
+    auto correction = (static_cast<__int128>(behind) << clock_.shift) / static_cast<__int128>(elapsed);
+    auto limit = static_cast<__int128>(clock_.mult) / 1000;
+    clock_.mult += static_cast<uint64_t>(correction > limit ? limit : correction < -limit ? -limit : correction);
   }
-  std::atomic_ref<uint32_t> sequence(header.clock_sequence);
-  sequence.fetch_add(1, std::memory_order_acq_rel);
-  header.clock_base_tsc = now.tsc;
-  header.clock_base_ns = base_ns;
-  header.clock_mult = mult;
-  sequence.fetch_add(1, std::memory_order_release);
+  clock_.base_tsc = now.tsc;
+  clock_.base_ns = base_ns;
+  publish_clock();
 }
 
 uint32_t Arena::advance_epoch() {
   abi::ArenaHeader& header = this->header();
   std::atomic_ref<uint32_t> epoch(header.epoch);
-  uint32_t old = epoch.load(std::memory_order_relaxed) & 1;
-  epoch.store(1 - old, std::memory_order_seq_cst);
+  uint32_t old = std::exchange(epoch_, 1 - epoch_);
+  epoch.store(epoch_, std::memory_order_seq_cst);
   // A handler marks itself busy, then reads the epoch, without a fence between: the barrier runs on its CPU instead.
   // Traced processes are registered for the expedited form when they are attached.
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) != 0) {

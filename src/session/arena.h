@@ -46,6 +46,12 @@ class Arena {
   // Private memory in which session and the controller's code hand over elements (codegen::ArenaLayout).
   char* exchange() const { return base_ + layout_.exchange_offset; }
 
+  // The handlers' clock (abi/arena.h), of which the header has a copy.
+  struct Clock {
+    uint64_t mult = 0, base_tsc = 0, base_ns = 0;
+    uint32_t shift = 0;
+  };
+  const Clock& clock() const { return clock_; }
   // Keeps the handlers' clock on CLOCK_REALTIME without a step backwards; call every 100 ms or so.
   void refresh_clock();
 
@@ -60,12 +66,15 @@ class Arena {
  private:
   explicit Arena(const codegen::ArenaLayout& layout) : layout_(layout) {}
   void start_clock();
+  void publish_clock() const;
   Result<void> cover_private();
 
   codegen::ArenaLayout layout_;
   char* base_ = nullptr;
   bool mapped_here_ = false;
   uint32_t used_slots_ = 1;
+  Clock clock_;
+  uint32_t epoch_ = 0;
 };
 
 }  // namespace spile::session

@@ -101,6 +101,13 @@ int dump_flight_recorder(pid_t recorder) {
                strerror(errno));
     return 1;
   }
+  // Anybody may listen at a name of the abstract namespace.
+  ucred peer{};
+  socklen_t peer_size = sizeof peer;
+  if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0 || peer.pid != recorder) {
+    fmt::print(stderr, "spile: process {} is no flight recorder: process {} answers in its place\n", recorder, peer.pid);
+    return 1;
+  }
   char bytes[65536];
   for (ssize_t n; (n = read(fd.get(), bytes, sizeof bytes)) > 0;) fwrite(bytes, 1, static_cast<size_t>(n), stdout);
   return fflush(stdout) == 0 ? 0 : 1;

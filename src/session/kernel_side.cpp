@@ -44,12 +44,10 @@ void KernelSide::detach() {
   kernel_->detach();
 }
 
-Result<void> KernelSide::consume(Output& output) {
-  auto consumed = kernel_->consume([&](const abi::RecordHeader& header, std::span<const uint8_t> payload) {
-    output.add(header, reinterpret_cast<const char*>(payload.data()));
+Result<size_t> KernelSide::consume(Output& output) {
+  return kernel_->consume([&](const abi::RecordHeader& header, std::span<const uint8_t> payload) {
+    output.add(header, {reinterpret_cast<const char*>(payload.data()), payload.size()});
   });
-  if (!consumed.ok()) return consumed.error();
-  return {};
 }
 
 bool KernelSide::exit_requested() const {

@@ -34,7 +34,8 @@ class KernelSide {
   Result<void> export_globals(Controller& controller);
 
   int poll_fd() const { return kernel_->poll_fd(); }
-  Result<void> consume(Output& output);
+  // How many records there were; more may be left.
+  Result<size_t> consume(Output& output);
   bool exit_requested() const;
   // "WARNING: ..." lines, or empty.
   std::string skips_text() const;

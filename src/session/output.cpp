@@ -142,12 +142,14 @@ void Output::finish_streams(Arena& arena) {
   });
 }
 
-void Output::add(const abi::RecordHeader& header, const char* payload) {
+void Output::add(abi::RecordHeader header, std::span<const char> payload) {
+  header.size = static_cast<uint32_t>(sizeof header + payload.size());
+  if (bytes_.size() > kMostHeld) write_pending(true);
   if (pending_.empty() || pending_.back().time > header.time) runs_.push_back(pending_.size());
   size_t offset = bytes_.size();
   bytes_.resize(offset + header.size);
   std::memcpy(bytes_.data() + offset, &header, sizeof header);
-  std::memcpy(bytes_.data() + offset + sizeof header, payload, header.size - sizeof header);
+  if (!payload.empty()) std::memcpy(bytes_.data() + offset + sizeof header, payload.data(), payload.size());
   pending_.push_back({header.time, offset, header.size, Origin::kKernel});
 }
 

@@ -46,7 +46,7 @@ class Output {
   // Takes what the controller's own ring holds and writes it at once, after all that is older.
   void collect_controller(Arena& arena);
   // A record from elsewhere (the kernel's ring buffer).
-  void add(const abi::RecordHeader& header, const char* payload);
+  void add(abi::RecordHeader header, std::span<const char> payload);
   // Writes what is old enough (or everything), and flushes the stream.
   void write_pending(bool everything);
 

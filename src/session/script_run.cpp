@@ -222,7 +222,7 @@ Result<void> ScriptRun::wait_and_collect() {
     TRY_DO(target_->poll(*arena_, 0));
   }
   if (kernel_) {
-    TRY_DO(kernel_->consume(*output_));
+    TRY([[maybe_unused]] size_t count, kernel_->consume(*output_));
     output_->write_pending(true);
   }
   now = monotonic_ns();
@@ -428,7 +428,9 @@ Result<void> ScriptRun::stop() {
   watch_.stop();
   if (kernel_) {
     kernel_->detach();
-    TRY_DO(kernel_->consume(*output_));
+    for (size_t count = 1; count > 0;) {
+      TRY(count, kernel_->consume(*output_));
+    }
   }
   Result<void> detached;
   if (target_) detached = target_->detach();

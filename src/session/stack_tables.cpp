@@ -174,6 +174,9 @@ uint64_t StackTables::write_table(const LoadedFile& file) {
 }
 
 const StackTables::LoadedFile& StackTables::file_of(pid_t pid, const engine::Module& module) {
+  // A process can map as many files as it likes, one after the other.
+  constexpr size_t kMostFiles = 8192;
+  if (files_.size() >= kMostFiles && !files_.contains({module.device, module.inode, module.path})) return too_many_;
   auto [known, added] = files_.try_emplace({module.device, module.inode, module.path});
   LoadedFile& file = known->second;
   if (!added) return file;
@@ -238,7 +241,10 @@ uint64_t StackTables::describe(pid_t pid, std::span<const engine::Module> module
   if (!added) return known->second;
   static_assert(sizeof(abi::ModuleMap) == 8 && sizeof(abi::StackModule) == 48);
   uint64_t at = allocate(known->first.size() * 8);
-  if (at == 0) return 0;
+  if (at == 0) {
+    maps_by_content_.erase(known);
+    return 0;
+  }
   std::memcpy(arena_.data() + at, known->first.data(), known->first.size() * 8);
   known->second = at;
   maps_.emplace(at, std::move(mapped));

@@ -61,6 +61,7 @@ class StackTables {
   uint32_t needs_;
   bool told_full_ = false;
   std::map<std::tuple<uint64_t, uint64_t, std::string>, LoadedFile> files_;  // by device, inode and path
+  const LoadedFile too_many_{};  // stands for those beyond the limit: it has no table
   UniqueFd vdso_fd_;
   std::unique_ptr<LoadedFile> vdso_;
   std::map<std::vector<uint64_t>, uint64_t> maps_by_content_;

@@ -157,9 +157,9 @@ Result<int> StreamFiles::file_of(Arena& arena, uint32_t stream) {
   std::string path = fmt::format("{}_{}", base_, stream);
   fd.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_APPEND, 0666));
   if (!fd) return Error::from_errno("open output file " + path, errno);
-  const abi::ArenaHeader& clock = arena.header();
-  StreamHeader header{{'S', 'P', 'I', 'L', 'E', 'S', 'T', 'R'}, kStreamVersion, stream, clock.clock_base_tsc, clock.clock_base_ns,
-                      clock.clock_mult, clock.clock_shift, static_cast<uint32_t>(json_.size())};
+  const Arena::Clock& clock = arena.clock();
+  StreamHeader header{{'S', 'P', 'I', 'L', 'E', 'S', 'T', 'R'}, kStreamVersion, stream, clock.base_tsc, clock.base_ns,
+                      clock.mult, clock.shift, static_cast<uint32_t>(json_.size())};
   TRY_DO(write_all(fd.get(), {reinterpret_cast<const char*>(&header), sizeof header}, "write output"));
   TRY_DO(write_all(fd.get(), json_, "write output"));
   return fd.get();

@@ -26,6 +26,9 @@ expect(evidence.exists(), False, "a command that the script does not have was ru
 forge("system", 'probe process.function("work") { if ($arg < 0) system("echo its own") }'.replace("$arg", "int_arg(1)"), text=f"touch\\ {evidence}")
 expect(evidence.exists(), False, "a command other than the script's was run")
 
+forge("own", COUNT + 'probe timer.ms(10) { printf("") }', text=f"touch\\ {evidence}")
+expect(evidence.exists(), False, "a command in the ring of spile's own handlers was run")
+
 # exit(), switch_file(), warnings and errors: of scripts that have none in a process.
 result, running = forge("exit", COUNT + "probe end { println(n > 10) }")
 expect(running, True, f"the session went on\n{result}")

@@ -53,13 +53,14 @@ extern "C" {
 
 SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
   const abi::ArenaHeader* header = context->arena;
-  for (;;) {
+  constexpr uint32_t kMostTries = 10'000;  // some 100 us: the clock is being set for much less, unless somebody else has written to it
+  for (uint32_t tries = 0;; ++tries) {
     uint32_t sequence = load_acquire(&header->clock_sequence);
     uint64_t mult = load_relaxed(&header->clock_mult);
     uint32_t shift = load_relaxed(&header->clock_shift);
     uint64_t base_tsc = load_relaxed(&header->clock_base_tsc);
     uint64_t base_ns = load_relaxed(&header->clock_base_ns);
-    if (unlikely(mult == 0)) return system_clock_ns(0 /* CLOCK_REALTIME */);
+    if (unlikely(mult == 0 || tries == kMostTries)) return system_clock_ns(0 /* CLOCK_REALTIME */);
     uint64_t passed = read_tsc() - base_tsc;
     compiler_barrier();
     if (likely(!(sequence & 1) && load_relaxed(&header->clock_sequence) == sequence)) {
