@@ -62,11 +62,13 @@ struct Function {
 };
 
 // An SDT mark: a nop that the program passes, and where its arguments are then.
+inline constexpr FileAddress kNoSuchSemaphore{~uint64_t{0}};
 struct Mark {
   std::string provider, name;
   std::string arguments;  // "-4@%eax 8@-8(%rbp)": size (negative: signed) and operand of each, in the assembler's syntax
   FileAddress address;
-  FileAddress semaphore;  // of a 16-bit counter that says how many want the mark; 0: none
+  // Of a 16-bit counter that says how many want the mark; 0: none; kNoSuchSemaphore: the note's is not one.
+  FileAddress semaphore;
 };
 
 // A stub through which the module calls a function of another one.

@@ -123,6 +123,23 @@ Result<Operations> thread_block(const ElfImage& image, bool is_executable) {
                     {.opcode = Opcode::kThreadBlock}};
 }
 
+// <sys/sdt.h> puts semaphores into a section of their own. A program that has none names them after their marks. Whatever else the
+// note says is not counted up in somebody's memory.
+static bool is_semaphore(const ElfImage& image, const Mark& mark) {
+  const uint64_t at = mark.semaphore.value;
+  if (const ElfImage::Section* probes = image.section(".probes")) {
+    return at >= probes->address && at - probes->address < probes->size && probes->size - (at - probes->address) >= sizeof(uint16_t);
+  }
+  for (const ElfImage::Section& section : image.sections()) {
+    if (section.type != SHT_SYMTAB && section.type != SHT_DYNSYM) continue;
+    const std::string_view strings = image.strings_of(section);
+    for (const Elf64_Sym& symbol : image.symbols(section)) {
+      if (symbol.st_value == at && ElfImage::string_at(strings, symbol.st_name).ends_with("_semaphore")) return true;
+    }
+  }
+  return false;
+}
+
 std::vector<Mark> read_marks(const ElfImage& image) {
   std::vector<Mark> marks;
   const ElfImage::Section* base = image.section(".stapsdt.base");
@@ -140,6 +157,9 @@ std::vector<Mark> read_marks(const ElfImage& image) {
       }
       offset = align(end);
     }
+  }
+  for (Mark& mark : marks) {
+    if (mark.semaphore.value != 0 && !is_semaphore(image, mark)) mark.semaphore = kNoSuchSemaphore;
   }
   return marks;
 }

@@ -398,6 +398,9 @@ Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& lo
       for (const SiteRequest& request : *list) {
         if (request.goroutine_list != FileAddress()) module.goroutines = Address(request.goroutine_list.value + module.bias);
       }
+      const CheckedRequests& checked = places_.check(space, module, list);
+      for (auto& [site_id, reason] : checked.refused) work.told.push_back({client->id, {site_id, pid, Mechanism::kRefused, reason}});
+      list = checked.list;
       if (auto placed = place_exits(space, pid, module, *list)) {
         list = std::make_shared<const std::vector<SiteRequest>>(std::move(placed->sites));
         for (SiteOutcome& refused : placed->refused) work.told.push_back({client->id, std::move(refused)});

@@ -8,6 +8,7 @@
 
 #include "engine/call_watch.h"
 #include "engine/client.h"
+#include "engine/place_check.h"
 #include "engine/site_change.h"
 #include "engine/space_setup.h"
 #include "engine/tracer.h"
@@ -90,6 +91,7 @@ class Arming {
   Tell tell_;
   std::map<ClientId, std::unique_ptr<Client>> clients_;
   ClientId next_client_ = kOwnClient;
+  PlaceCheck places_;
   abi::CodeImage no_image_;
 };
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint8_t kSigned4 = 0x0b, kUnsigned4 = 0x03, kFromTable = 0x30;  // DW_EH_PE_*
 constexpr uint32_t kMostFunctions = 1 << 22;
+constexpr uint64_t kPage = 4096, kPiece = uint64_t{64} << 10;
 constexpr uint64_t kMostBytes = 256 << 20;
 // Entry::description: of Go's functions, which end where the next one begins; and behind the last one.
 constexpr int32_t kEndsAtNext = 0, kNoFunction = -1;
@@ -124,6 +125,36 @@ void FunctionTable::find_go_functions(const Module& module, Address at, const st
   }
 }
 
+template <typename T>
+std::optional<T> FunctionTable::read_near(Address at) const {
+  uint64_t number = at.value / kPiece, offset = at.value % kPiece;
+  if (offset + sizeof(T) > kPiece) {
+    auto value = memory_.read_value<T>(at);
+    return value.ok() ? std::optional<T>(*value) : std::nullopt;
+  }
+  auto [piece, fresh] = pieces_.try_emplace(number);
+  std::vector<uint8_t>& bytes = piece->second;
+  if (fresh) {
+    bytes.resize(kPiece);
+    // Up to the first page that is not there; the piece may begin before the section.
+    for (uint64_t page = 0; page < kPiece; page += kPage) {
+      (void)memory_.read_some(Address(number * kPiece + page), std::span(bytes).subspan(page, kPage));
+    }
+  }
+  T value;
+  memcpy(&value, &bytes[offset], sizeof value);
+  return value;
+}
+
+std::optional<FunctionTable::Function> FunctionTable::containing(Address at) const {
+  auto found = before(at);
+  if (!found || at >= found->second) return {};
+  int64_t begin = found->first - table_;
+  auto next = std::upper_bound(entries_.begin(), entries_.end(), begin, [](int64_t value, const Entry& entry) { return value < entry.function; });
+  Address behind = next == entries_.end() ? found->second : table_ + next->function;
+  return Function{found->first, std::min(found->second, behind), behind};
+}
+
 std::optional<std::pair<Address, Address>> FunctionTable::before(Address at) const {
   int64_t wanted = at - table_;
   auto after = std::upper_bound(entries_.begin(), entries_.end(), wanted,
@@ -143,8 +174,8 @@ std::optional<std::pair<Address, Address>> FunctionTable::before(Address at) con
     uint32_t size;
   };
   Address place = table_ + entry.description;
-  auto description = memory_.read_value<Description>(place);
-  if (!description.ok() || description->length == 0xffffffff) return {};
+  auto description = read_near<Description>(place);
+  if (!description || description->length == 0xffffffff) return {};
   // There: length, 0, version, then "zR" or "zPLR", whose data end with how addresses are written.
   Address common = place + 4 - description->common;
   struct Common {
@@ -152,8 +183,8 @@ std::optional<std::pair<Address, Address>> FunctionTable::before(Address at) con
     uint8_t version;
     char augmentation[11];
   };
-  auto shared = memory_.read_value<Common>(common);
-  if (!shared.ok() || shared->augmentation[0] != 'z' || !memchr(shared->augmentation, 'R', 5)) return {};
+  auto shared = read_near<Common>(common);
+  if (!shared || shared->augmentation[0] != 'z' || !memchr(shared->augmentation, 'R', 5)) return {};
   Address begin = place + 8 + description->function;
   // Other encodings of the address don't lead to where the table says that the function is.
   if (begin != table_ + entry.function) return {};

@@ -237,6 +237,10 @@ class Architecture {
   virtual bool is_breakpoint(std::span<const uint8_t> patch) const = 0;
   // 0 if it is none.
   virtual uint64_t instruction_length(std::span<const uint8_t> text) const = 0;
+  // What direct calls in `text`, which lies at `at`, lead to, and what looks like them.
+  virtual void find_called(std::span<const uint8_t> text, Address at, std::vector<Address>& called) const = 0;
+  // A jump through a word at a fixed distance, as in a PLT.
+  virtual bool is_stub(std::span<const uint8_t> text) const = 0;
   // Bytes of an instruction at the start of `text` that marks the landing of indirect branches and does nothing.
   virtual uint64_t landing_mark(std::span<const uint8_t> text) const = 0;
   // A jump from `at` to anywhere; keeps all registers and flags.

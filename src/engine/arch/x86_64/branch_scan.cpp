@@ -116,6 +116,30 @@ bool jumps_to(std::span<const uint8_t> code, Address at, Address target) {
   return false;
 }
 
+void find_called(std::span<const uint8_t> text, Address at, std::vector<Address>& called) {
+  constexpr uint8_t kCall = 0xe8;
+  constexpr int64_t kLength = 5;
+  if (text.size() < kLength) return;
+  const uint8_t* end = text.data() + text.size() - kLength + 1;
+  for (const uint8_t* byte = text.data(); byte < end; byte++) {
+    byte = static_cast<const uint8_t*>(std::memchr(byte, kCall, static_cast<size_t>(end - byte)));
+    if (!byte) return;
+    int32_t distance;
+    std::memcpy(&distance, byte + 1, sizeof distance);
+    called.push_back(at + (byte - text.data()) + kLength + distance);
+  }
+}
+
+bool is_stub(std::span<const uint8_t> text) {
+  auto skip = [&](std::span<const uint8_t> prefix) {
+    if (text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin())) text = text.subspan(prefix.size());
+  };
+  constexpr uint8_t kEndBranch[] = {0xf3, 0x0f, 0x1e, 0xfa}, kBound[] = {0xf2};
+  skip(kEndBranch);
+  skip(kBound);
+  return text.size() >= 6 && text[0] == 0xff && text[1] == 0x25;
+}
+
 bool is_instruction(std::span<const uint8_t> text, uint64_t offset) {
   uint64_t at = 0;
   while (at < offset) {

@@ -21,6 +21,10 @@ std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text, const 
 std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text);
 // Whether a direct jump in `code`, which lies at `at`, leads to `target`.
 bool jumps_to(std::span<const uint8_t> code, Address at, Address target);
+// Adds where direct calls in `text`, which lies at `at`, lead to, and what looks like one.
+void find_called(std::span<const uint8_t> text, Address at, std::vector<Address>& called);
+// Begins with jmp *x(%rip), perhaps behind endbr64 and with a bnd prefix: f3 0f 1e fa f2 ff 25 x x x x.
+bool is_stub(std::span<const uint8_t> text);
 bool is_instruction(std::span<const uint8_t> text, uint64_t offset);
 
 }  // namespace spile::engine::x86_64

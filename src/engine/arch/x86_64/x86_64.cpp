@@ -74,6 +74,10 @@ class X86_64 final : public Architecture {
   std::span<const uint8_t> leads() const override { return x86_64::leads(); }
   uint8_t first_byte(uint8_t lead) const override { return lead == 0 ? 0xe9 : lead; }
   bool is_breakpoint(std::span<const uint8_t> patch) const override { return patch[0] == 0xcc; }
+  void find_called(std::span<const uint8_t> text, Address at, std::vector<Address>& called) const override {
+    x86_64::find_called(text, at, called);
+  }
+  bool is_stub(std::span<const uint8_t> text) const override { return x86_64::is_stub(text); }
   uint64_t instruction_length(std::span<const uint8_t> text) const override {
     auto instruction = x86_64::decode(text);
     return instruction ? instruction->length : 0;
