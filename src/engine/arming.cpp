@@ -15,11 +15,15 @@
 #include "engine/memory_map.h"
 #include "engine/refusal.h"
 #include "engine/site_builder.h"
+#include "engine/text_relocations.h"
 
 namespace spile::engine {
 namespace {
 
 using Clock = Tracer::Clock;
+
+constexpr const char* kTextRelocations =
+    "its text is relocated when it has been loaded (-z notext), which is not done yet; attach with -x when the program runs";
 
 uint64_t nanoseconds(Clock::duration time) {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
@@ -383,6 +387,16 @@ Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& lo
   for (Client* client : clients_in(space)) {
     auto wanted = client->requests.find(module.path);
     if (wanted == client->requests.end() || loaded.lists_done[client->id] == wanted->second.size()) continue;
+    if (awaits_text_relocations(pid, space.memory, module)) {
+      // The dynamic linker makes them before it says for the first time that all is there (linker_trap).
+      if (module.main_executable && space.linker_trap != Address()) continue;
+      for (size_t& done = loaded.lists_done[client->id]; done < wanted->second.size(); done++) {
+        for (const SiteRequest& request : *wanted->second[done]) {
+          work.told.push_back({client->id, {request.site_id, pid, Mechanism::kRefused, kTextRelocations}});
+        }
+      }
+      continue;
+    }
     // It sees what the one before gets there.
     bool others = std::any_of(work.change.coming.begin(), work.change.coming.end(), [&](const PatchedSite& site) {
       return site.begin >= module.lowest && site.begin < module.highest && site.begin != space.linker_site;
