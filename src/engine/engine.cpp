@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -47,6 +49,16 @@ bool is_ending(pid_t tid) {
   return readlink(fmt::format("/proc/{}/exe", tid).c_str(), path, sizeof path) < 0 && errno == ENOENT;
 }
 
+// In clock ticks since the machine has started; 0: it is not there. proc(5): the 22nd field; the 2nd may have blanks and brackets.
+uint64_t start_time(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line);
+  size_t at = line.rfind(')');
+  for (int field = 2; field < 22 && at != std::string::npos; field++) at = line.find(' ', at + 1);
+  return at == std::string::npos ? 0 : strtoull(line.c_str() + at + 1, nullptr, 10);
+}
+
 class SharingEngine final : public Engine {
  public:
   explicit SharingEngine(EngineOptions options) : options_(std::move(options)) {}
@@ -75,6 +87,8 @@ class SharingEngine final : public Engine {
   void probe_system_calls(const SystemCallHandlers& handlers) override { own_->probe_system_calls(handlers); }
   void switch_sites(std::span<const uint32_t> site_ids, bool on) override;
   Result<void> disarm() override;
+  Result<void> suspend() override;
+  Result<void> resume() override;
   Result<void> detach() override;
   int wait_fd() const override { return both_ ? both_.get() : own_->wait_fd(); }
   Result<std::vector<Event>> poll(int timeout_ms) override;
@@ -91,6 +105,7 @@ class SharingEngine final : public Engine {
   Result<void> arm_again();
   Result<void> leave_tracer();
   void take_over(std::vector<Event>& events);
+  void rejoin(pid_t pid);
 
   EngineOptions options_;
   abi::CodeImage image_;
@@ -106,6 +121,9 @@ class SharingEngine final : public Engine {
   bool own_has_image_ = false;
   std::unique_ptr<GuestPart> guest_;
   UniqueFd both_;  // readable when either part is; while there is a guest's
+  std::map<pid_t, uint64_t> suspended_;  // processes, and when each had started (a number may be another process's later)
+  std::set<pid_t> untraced_;             // children of theirs then that were not traced
+  std::vector<Event> pending_;           // told by the next poll()
 };
 
 Result<void> SharingEngine::set_image(abi::CodeImage image, const ArenaGeometry& geometry) {
@@ -300,7 +318,69 @@ Result<void> SharingEngine::detach() {
   return left.ok() ? std::move(detached) : std::move(left);
 }
 
+// --- While this process stands still ---
+
+Result<void> SharingEngine::suspend() {
+  untraced_.clear();
+  for (pid_t pid : processes()) suspended_[pid] = start_time(pid);
+  for (auto& [pid, time] : suspended_) {
+    for (pid_t child : children_of(pid)) {
+      if (!suspended_.contains(child)) untraced_.insert(child);
+    }
+  }
+  if (!guest_) return own_->suspend();
+  auto left = leave_tracer();
+  guest_.reset();
+  both_ = UniqueFd();
+  auto suspended = own_->suspend();
+  return left.ok() ? std::move(suspended) : std::move(left);
+}
+
+// And children that it has got meanwhile.
+void SharingEngine::rejoin(pid_t pid) {
+  auto attached = go_on(pid);
+  if (!attached.ok()) {
+    if (!has_ended(pid)) pending_.push_back({.kind = Event::Kind::kTrouble, .pid = pid, .message = attached.error().message});
+    return;
+  }
+  for (pid_t child : children_of(pid)) {
+    std::vector<pid_t> known = processes();
+    bool is_known = suspended_.contains(child) || untraced_.contains(child) || std::find(known.begin(), known.end(), child) != known.end();
+    if (is_known) continue;
+    pending_.push_back({.kind = Event::Kind::kProcessStarted, .pid = child, .parent = pid});
+    rejoin(child);
+  }
+}
+
+Result<void> SharingEngine::resume() {
+  std::map<pid_t, uint64_t> suspended = suspended_;
+  for (auto& [pid, time] : suspended) {
+    std::vector<pid_t> known = processes();
+    if (std::find(known.begin(), known.end(), pid) != known.end()) continue;  // it could not be let go
+    bool is_child = process_status(pid, "PPid") == std::to_string(getpid());
+    if (start_time(pid) == time && !has_ended(pid)) rejoin(pid);
+    else if (!is_child) pending_.push_back({.kind = Event::Kind::kProcessExited, .pid = pid});
+  }
+  suspended_.clear();
+  Result<void> resumed;
+  if (!processes().empty()) {
+    if (!guest_) resumed = hold_arena();
+    if (resumed.ok()) resumed = arm_again();
+  }
+  // What was armed has been reported when it was for the first time.
+  TRY(std::vector<Event> events, poll(0));
+  std::erase_if(events, [](const Event& event) { return event.kind == Event::Kind::kArmed; });
+  pending_ = std::move(events);
+  return resumed;
+}
+
 Result<std::vector<Event>> SharingEngine::poll(int timeout_ms) {
+  if (!pending_.empty()) {
+    std::vector<Event> pending = std::exchange(pending_, {});
+    TRY(std::vector<Event> events, poll(0));
+    pending.insert(pending.end(), std::make_move_iterator(events.begin()), std::make_move_iterator(events.end()));
+    return pending;
+  }
   if (!guest_) return own_->poll(timeout_ms);
   TRY(std::vector<Event> events, guest_->poll(0));
   // Children of this process that are none of the engine's end too.

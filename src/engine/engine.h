@@ -245,6 +245,11 @@ class Engine {
   virtual void switch_sites(std::span<const uint32_t> site_ids, bool on) = 0;
   // Takes all probes out of all processes, which stay traced; nothing is armed later either.
   virtual Result<void> disarm() = 0;
+  // disarm(), and lets all processes go for the time in which this process stands still: they owe it nothing then. An error: some
+  // thread can't be let go now, and would stand still too; resume() all the same.
+  virtual Result<void> suspend() = 0;
+  // Traces those that are left again, with the children that they have got meanwhile, and arms what was armed.
+  virtual Result<void> resume() = 0;
   // disarm(), and lets all processes go. Launched ones go on as ordinary children.
   virtual Result<void> detach() = 0;
 

@@ -38,15 +38,6 @@ std::vector<pid_t> threads_of(pid_t pid) {
   return tids;
 }
 
-std::vector<pid_t> children_of(pid_t pid) {
-  std::vector<pid_t> children;
-  for (pid_t tid : threads_of(pid)) {
-    std::ifstream file(fmt::format("/proc/{}/task/{}/children", pid, tid));
-    for (pid_t child; file >> child;) children.push_back(child);
-  }
-  return children;
-}
-
 bool share_memory(pid_t a, pid_t b, int event) {
   long same = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
   if (same < 0) return event == PTRACE_EVENT_VFORK;  // no CONFIG_KCMP
@@ -76,6 +67,15 @@ bool is_stop_signal(int signal) {
 }
 
 }  // namespace
+
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> children;
+  for (pid_t tid : threads_of(pid)) {
+    std::ifstream file(fmt::format("/proc/{}/task/{}/children", pid, tid));
+    for (pid_t child; file >> child;) children.push_back(child);
+  }
+  return children;
+}
 
 Result<std::unique_ptr<Tracer>> Tracer::create(TraceListener& listener, TraceWishes wishes) {
   std::unique_ptr<Tracer> tracer(new Tracer(listener));

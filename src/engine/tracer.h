@@ -86,6 +86,9 @@ struct Process {
 inline constexpr long kTraceOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
                                       PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEVFORKDONE;
 
+// Of all threads of a process.
+std::vector<pid_t> children_of(pid_t pid);
+
 class TraceListener {
  public:
   virtual ~TraceListener() = default;

@@ -68,6 +68,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void switch_sites(std::span<const uint32_t> site_ids, bool on) override;
   Result<void> disarm() override;
   Result<void> detach() override;
+  Result<void> suspend() override;
   int wait_fd() const override { return host_ ? host_->wait_fd() : tracer_->wait_fd(); }
   Result<std::vector<Event>> poll(int timeout_ms) override;
 
@@ -99,6 +100,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void watch(ThreadChange::Kind kind, pid_t pid, pid_t tid);
 
   Result<void> change_all(const std::function<Result<void>(AddressSpace&)>& change);
+  Result<void> let_all_go();
   void perform_works(size_t most = SIZE_MAX);
   void leave_space(Process& process);
   void finish_fork(const Work& work);
@@ -357,7 +359,22 @@ Result<void> TracingPartImpl::change_all(const std::function<Result<void>(Addres
   return result;
 }
 
-Result<void> TracingPartImpl::detach() {
+Result<void> TracingPartImpl::suspend() {
+  auto gone = let_all_go();
+  // Modules are asked about anew, as what was armed for them is forgotten with the rest.
+  own_->resolve_module = options_.resolve_module;
+  own_->probes_calls = calls_->is_on();
+  own_->resolved.clear();
+  // What could not be let go at once (a thread waits for its vfork child) is at its next stop, for which we must be there.
+  auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(options_.stop_patience_ms);
+  while (!tracer_->all_released() && Tracer::Clock::now() < deadline) tracer_->pump(10);
+  if (gone.ok() && !tracer_->all_released()) return Error{"a thread waits in the kernel, and can't be let go now", "try again later"};
+  return gone;
+}
+
+Result<void> TracingPartImpl::detach() { return let_all_go(); }
+
+Result<void> TracingPartImpl::let_all_go() {
   if (host_) host_->tell_ending();
   auto disarmed = disarm();
   resume_all();

@@ -77,6 +77,7 @@ class ScriptRun {
   void take_signals();
   const std::string& why_processes_untrusted();
   void watch_trust();
+  void stand_still();
   Result<void> serve_procfs();
 
   const sema::Program& program_;
@@ -102,6 +103,7 @@ class ScriptRun {
   int64_t next_housekeeping_ = 0;
   bool stop_signal_ = false;
   std::string why_untrusted_;  // of some traced process, once it has been so
+  bool pause_signal_ = false;
   bool gave_up_ = false;
 };
 
@@ -178,6 +180,7 @@ Result<void> ScriptRun::run() {
     if (target_ && target_->finished()) break;
     if (!output_->usable()) break;
     TRY_DO(wait_and_collect());
+    if (std::exchange(pause_signal_, false)) stand_still();
     sampler_.drain();
     int64_t now = monotonic_ns();
     for (int probe : timers_.take_due(now)) {
@@ -207,14 +210,16 @@ Result<void> ScriptRun::wait_and_collect() {
   if (options_.time_limit_ns > 0) until = std::min(until, started_ + options_.time_limit_ns);
   int64_t wait = std::max<int64_t>(until - now, 0);
 
-  pollfd descriptors[6] = {{signals_.fd(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}, {flight_.fd(), POLLIN, 0},
-                           {procfs_ ? procfs_->fd() : -1, POLLIN, 0}, {http_ ? http_->fd() : -1, POLLIN, 0}};
+  pollfd descriptors[7] = {{signals_.fd(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}, {flight_.fd(), POLLIN, 0},
+                           {procfs_ ? procfs_->fd() : -1, POLLIN, 0}, {http_ ? http_->fd() : -1, POLLIN, 0},
+                           {signals_.stop_fd(), POLLIN, 0}};
   if (target_) descriptors[1].fd = target_->wait_fd();
   if (kernel_) descriptors[2].fd = kernel_->poll_fd();
   timespec timeout{wait / 1'000'000'000, wait % 1'000'000'000};
-  ppoll(descriptors, 6, &timeout, nullptr);
+  ppoll(descriptors, 7, &timeout, nullptr);
 
   if (descriptors[0].revents != 0) take_signals();
+  if (descriptors[6].revents != 0) pause_signal_ = true;
   if (descriptors[4].revents != 0) procfs_->serve();
   if (descriptors[5].revents != 0) http_->serve();
   if (descriptors[3].revents != 0) flight_.serve(output_->file());
@@ -335,6 +340,31 @@ const std::string& ScriptRun::why_processes_untrusted() {
 // is gone or out of spile's hands when the record is read.
 void ScriptRun::watch_trust() {
   if (!script_.commands.made_at.empty() && !program_.guru && why_untrusted_.empty()) why_processes_untrusted();
+}
+
+// Ctrl-Z. Who traces a process and does not answer makes it stand at its next fork, thread or signal: it is let go before.
+void ScriptRun::stand_still() {
+  int64_t since = monotonic_ns();
+  std::vector<pid_t> before;
+  Result<void> suspended;
+  if (target_) {
+    before = target_->processes();
+    suspended = target_->suspend();
+    output_->collect(*arena_);
+    output_->write_pending(true);
+  }
+  output_->file().flush();
+  if (suspended.ok()) signals_.stand_still();
+  if (!target_) return;
+  if (auto resumed = target_->go_on(); !resumed.ok()) fmt::print(stderr, "WARNING: {}\n", resumed.error().message);
+  sampler_.catch_up(target_->processes());
+  std::vector<pid_t> now = target_->processes();
+  auto is_new = [&](pid_t pid) { return std::find(before.begin(), before.end(), pid) == before.end(); };
+  fmt::print(stderr, "WARNING: {}: hits of {} process{} were not counted for {:.2f} s; {} came and {} ended meanwhile\n",
+             suspended.ok() ? "spile was stopped" : fmt::format("spile does not stop, as {}", suspended.error().message), before.size(),
+             before.size() == 1 ? "" : "es", static_cast<double>(monotonic_ns() - since) / 1e9,
+             std::count_if(now.begin(), now.end(), is_new),
+             static_cast<int64_t>(before.size()) - std::count_if(now.begin(), now.end(), [&](pid_t pid) { return !is_new(pid); }));
 }
 
 void ScriptRun::housekeeping(int64_t now) {

@@ -5,6 +5,22 @@
 
 namespace spile::session {
 
+namespace {
+
+bool is_ignored(int signal) {
+  struct sigaction action{};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+sigset_t only(int signal) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
 Result<Signals> Signals::block() {
   sigset_t stops;
   sigemptyset(&stops);
@@ -14,7 +30,20 @@ Result<Signals> Signals::block() {
   Signals signals;
   signals.fd_.reset(signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals.fd_) return Error::from_errno("signalfd", errno);
+  for (int signal : {SIGTSTP, SIGTTIN, SIGTTOU}) {
+    // A signal that is blocked is kept even where it is ignored.
+    if (is_ignored(signal)) continue;
+    sigset_t set = only(signal);
+    if (sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return Error::from_errno("block signals", errno);
+    if (signal == SIGTSTP) signals.stop_fd_.reset(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
   return signals;
+}
+
+void Signals::stand_still() {
+  sigset_t set = only(SIGTSTP);
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 
 Signals::Taken Signals::take() {

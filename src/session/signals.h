@@ -1,5 +1,7 @@
 #pragma once
-// SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 as a readable descriptor. The mask is the process's for the life of the object.
+// SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 as a readable descriptor, and SIGTSTP (Ctrl-Z) as another one. SIGTTIN and SIGTTOU are
+// blocked: in the background, reading the terminal fails then and writing to it goes on, and nothing stops spile without its
+// knowledge (but SIGSTOP). The mask is the process's for the life of the object.
 
 #include <csignal>
 
@@ -18,9 +20,15 @@ class Signals {
   };
   // What has come since.
   Taken take();
+  // Readable while a SIGTSTP waits. A SIGCONT that comes before stand_still() takes it away again. -1: it is ignored.
+  int stop_fd() const { return stop_fd_.get(); }
+  // Lets the SIGTSTP that waits stop this process; returns when it goes on (at once where nobody could make it go on: signal(7) in an
+  // orphaned process group).
+  void stand_still();
 
  private:
   UniqueFd fd_;
+  UniqueFd stop_fd_;
 };
 
 }  // namespace spile::session

@@ -306,6 +306,11 @@ Result<void> TargetSide::resume() {
   return {};
 }
 
+Result<void> TargetSide::go_on() {
+  described_.clear();
+  return engine_->resume();
+}
+
 void TargetSide::kill_unstarted() {
   if (pid_ > 0 && !resumed_ && !options_.command.empty()) kill(pid_, SIGKILL);
   resumed_ = true;

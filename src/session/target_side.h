@@ -47,6 +47,9 @@ class TargetSide {
   std::vector<pid_t> processes() const { return engine_->processes(); }
   // Lets -c's command run.
   Result<void> resume();
+  // Engine::suspend() and resume(), for the time in which this process stands still.
+  Result<void> suspend() { return engine_->suspend(); }
+  Result<void> go_on();
   // Restores every traced process and lets it go. A command that was never resumed has not begun, and never does: it is
   // killed, here or by the destructor.
   Result<void> detach();

@@ -167,6 +167,15 @@ Result<void> ThreadSampler::start(const std::vector<pid_t>& processes) {
   return processes.empty() ? Result<void>{} : Error{"no thread can be sampled", "see the warning above"};
 }
 
+void ThreadSampler::catch_up(const std::vector<pid_t>& processes) {
+  if (!running_) return;
+  for (pid_t pid : processes) {
+    for (pid_t tid : threads_of(pid)) {
+      if (!rings_.contains(tid)) add_thread(pid, tid);
+    }
+  }
+}
+
 void ThreadSampler::on_change(const engine::ThreadChange& change) {
   if (!running_) return;
   using Kind = engine::ThreadChange::Kind;
