@@ -18,6 +18,7 @@
 #include "engine/arch/architecture.h"
 #include "engine/arena_hold.h"
 #include "engine/engine_part.h"
+#include "engine/frozen.h"
 #include "engine/guest_part.h"
 #include "engine/region.h"
 #include "engine/tracer.h"
@@ -83,6 +84,11 @@ class SharingEngine final : public Engine {
   void resume_all() override { own_->resume_all(); }
   std::vector<pid_t> processes() const override { return part().processes(); }
   Result<std::vector<Module>> modules(pid_t pid) override { return part().modules(pid); }
+  std::vector<pid_t> frozen() const override {
+    std::vector<pid_t> pids = processes();
+    std::erase_if(pids, [](pid_t pid) { return !is_frozen(pid); });
+    return pids;
+  }
   Result<ArmReport> arm(std::span<const SiteRequest> sites) override;
   void probe_system_calls(const SystemCallHandlers& handlers) override { own_->probe_system_calls(handlers); }
   void switch_sites(std::span<const uint32_t> site_ids, bool on) override;

@@ -233,6 +233,8 @@ class Engine {
 
   virtual std::vector<pid_t> processes() const = 0;
   virtual Result<std::vector<Module>> modules(pid_t pid) = 0;
+  // Of processes(), those that the freezer of their control group keeps still: detach() can't take all out of them.
+  virtual std::vector<pid_t> frozen() const = 0;
 
   // Arms in all traced processes that have the module loaded now, and remembers the sites for those that load it
   // later. A site that can't be armed is an outcome, not an error; an error means that nothing was armed.

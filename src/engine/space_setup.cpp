@@ -12,6 +12,7 @@
 #include "abi/arena.h"
 #include "engine/call_restriction.h"
 #include "engine/descriptor_channel.h"
+#include "engine/frozen.h"
 #include "engine/memory_map.h"
 #include "engine/thread_identities.h"
 #include "engine/remote_call.h"
@@ -129,6 +130,9 @@ void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status)
 }
 
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
+  for (Process* process : space.users) {
+    if (is_frozen(process->pid)) return Error{fmt::format("process {} is frozen by its control group", process->pid), "thaw it first"};
+  }
   // Rather one whose calls nothing judges: they are sure to do no harm.
   for (bool filtered : {false, true}) {
     for (Process* process : space.users) {

@@ -344,6 +344,7 @@ Result<void> TracingPartImpl::disarm() {
 // What has ended meanwhile needs no change. The last of several errors.
 Result<void> TracingPartImpl::change_all(const std::function<Result<void>(AddressSpace&)>& change) {
   Result<void> result;
+  pid_t left_behind = 0;
   uint64_t seen = 0;
   while (Process* process = tracer_->next_process(seen)) {
     pid_t pid = process->pid;
@@ -353,10 +354,13 @@ Result<void> TracingPartImpl::change_all(const std::function<Result<void>(Addres
     auto changed = change(*space);
     if (!changed.ok() && tracer_->find_process(pid)) {
       result = std::move(changed).error().within(fmt::format("process {}", pid));
+      left_behind = pid;
     }
     perform_works();
   }
-  return result;
+  if (result.ok()) return result;
+  return Error{result.error().message,
+               fmt::format("what is left in it does nothing; later this takes it out: spile -x {} -e 'probe process.begin {{ exit() }}'", left_behind)};
 }
 
 Result<void> TracingPartImpl::suspend() {

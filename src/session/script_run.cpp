@@ -42,6 +42,7 @@ int64_t monotonic_ns() {
 constexpr int64_t kBusyPollNs = 2'000'000;
 constexpr int64_t kIdlePollNs = 10'000'000;
 constexpr int64_t kHousekeepingNs = 100'000'000;
+constexpr int64_t kThawPatienceNs = 10'000'000'000;
 
 class ScriptRun {
  public:
@@ -78,6 +79,7 @@ class ScriptRun {
   const std::string& why_processes_untrusted();
   void watch_trust();
   void stand_still();
+  void await_thaw();
   Result<void> serve_procfs();
 
   const sema::Program& program_;
@@ -447,6 +449,21 @@ void ScriptRun::run_sample(int probe, const abi::Subject& sample, std::span<cons
   run_about(probe, subject);
 }
 
+// What is frozen can't be left as it was: mappings are undone by system calls of its own.
+void ScriptRun::await_thaw() {
+  std::vector<pid_t> frozen = target_->frozen();
+  if (frozen.empty()) return;
+  (void)signals_.take();  // what has ended the session
+  fmt::print(stderr, "WARNING: process {} is frozen by its control group: waiting for {} s until it is thawed, to leave it as it was (Ctrl-C: no longer)\n",
+             frozen.front(), kThawPatienceNs / 1'000'000'000);
+  int64_t until = monotonic_ns() + kThawPatienceNs;
+  pollfd signal{signals_.fd(), POLLIN, 0};
+  constexpr int kOftenMs = 50;
+  while (!target_->frozen().empty() && monotonic_ns() < until) {
+    if (::poll(&signal, 1, kOftenMs) > 0 && signals_.take().stop) return;
+  }
+}
+
 // Nothing is hit from here on; every target is as it was.
 Result<void> ScriptRun::stop() {
   procfs_.reset();
@@ -463,6 +480,7 @@ Result<void> ScriptRun::stop() {
     }
   }
   Result<void> detached;
+  if (target_) await_thaw();
   if (target_) detached = target_->detach();
   output_->collect(*arena_);
   output_->write_pending(true);

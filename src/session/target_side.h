@@ -47,6 +47,7 @@ class TargetSide {
   std::vector<pid_t> processes() const { return engine_->processes(); }
   // Lets -c's command run.
   Result<void> resume();
+  std::vector<pid_t> frozen() const { return engine_->frozen(); }
   // Engine::suspend() and resume(), for the time in which this process stands still.
   Result<void> suspend() { return engine_->suspend(); }
   Result<void> go_on();

@@ -1,0 +1,12 @@
+#pragma once
+// Processes that the freezer of their control group keeps still: "docker pause", "systemctl freeze" (cgroups(7); cgroup-v2.rst,
+// cgroup.freeze). They make no system calls for us, and may stay so for as long as somebody likes.
+
+#include <sys/types.h>
+
+namespace spile::engine {
+
+// False, too, where the control groups are mounted nowhere that we can see.
+bool is_frozen(pid_t pid);
+
+}  // namespace spile::engine
