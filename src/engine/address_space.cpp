@@ -34,6 +34,7 @@ void AddressSpace::inherit(const AddressSpace& parent) {
   linker_trap = parent.linker_trap;
   linker_sought = parent.linker_sought;
   linker_site = parent.linker_site;
+  tracing_traps = parent.tracing_traps;
   trap_table = parent.trap_table;
   trap_count = parent.trap_count;
   fault_action = parent.fault_action;
@@ -54,6 +55,10 @@ bool AddressSpace::is_mapped() const {
 
 bool PatchedSite::is_breakpoint() const {
   return overwritten != 0 && native_architecture().is_breakpoint(patched);
+}
+
+bool AddressSpace::is_trap_site(Address begin) const {
+  return begin == linker_site || std::any_of(tracing_traps.begin(), tracing_traps.end(), [&](const TracingTrap& trap) { return trap.site == begin; });
 }
 
 bool AddressSpace::in_code(Address address) const {

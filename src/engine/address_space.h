@@ -111,6 +111,15 @@ struct KnownThread {
   uint64_t tid;
 };
 
+// An int3 where a process is about to be traced by something else (rival_tracers.h).
+struct TracingTrap {
+  enum Call : uint8_t { kPtrace, kLeakCheck };
+  Address function;
+  Call call;
+  Address trap;
+  Address site;  // where the patch is that leads to it
+};
+
 struct AddressSpace {
   TargetMemory memory;
   std::vector<Process*> users;
@@ -134,6 +143,7 @@ struct AddressSpace {
   Address linker_trap;  // the int3 that announces changes of the list of libraries; 0: none
   bool linker_sought = false;
   Address linker_site;  // where the patch is that leads to it
+  std::vector<TracingTrap> tracing_traps;
   Address trap_table;  // of breakpoints, in one of the regions; 0: none
   uint64_t trap_count = 0;
   SignalAction fault_action{};  // fault_guard.h; its handler is 0 where there is none
@@ -150,6 +160,8 @@ struct AddressSpace {
   // By Mechanism::kInt3: what begins at `address`, or nullptr.
   const PatchedSite* breakpoint_at(Address address) const;
   bool in_code(Address address) const;
+  // A site without requests: the dynamic linker's, or a TracingTrap's.
+  bool is_trap_site(Address begin) const;
   std::span<const SiteUse> uses_of(const PatchedSite& site) const {
     return std::span(uses).subspan(site.first_use, site.use_count);
   }

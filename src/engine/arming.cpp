@@ -92,7 +92,19 @@ std::vector<Client*> Arming::clients_in(const AddressSpace& space) const {
   return found;
 }
 
-bool Arming::can_arm(const AddressSpace& space) const { return !clients_in(space).empty(); }
+bool Arming::can_arm(const AddressSpace& space) { return !clients_in(space).empty() || watches_tracing(space); }
+
+// Although nobody has probes in it, if it may trace what we trace.
+bool Arming::watches_tracing(const AddressSpace& space) {
+  if (space.users.empty() || !space.memory.is_open()) return false;
+  pid_t pid = space.users.front()->pid;
+  auto map = MemoryMap::read(pid);
+  if (!map.ok()) return false;
+  for (const Module& module : find_modules(pid, *map, space.memory)) {
+    if (module.main_executable) return rivals_.may_trace(space.memory, module);
+  }
+  return false;
+}
 
 SetupContext Arming::context(const Client& client) {
   return {tracer_, client.image, client.geometry, client.arena_fd.get(), client.id};
@@ -215,6 +227,7 @@ void Arming::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module>
     std::erase_if(space.sites, [&](const PatchedSite& site) { return was_there(site.begin); });
     std::erase_if(space.retired, [&](const PatchedSite& site) { return was_there(site.begin); });
     std::erase_if(space.reentries, was_there);
+    std::erase_if(space.tracing_traps, [&](const TracingTrap& trap) { return was_there(trap.function); });
   }
   space.modules = std::move(now);
 }
@@ -250,9 +263,9 @@ void Arming::watch_linker(AddressSpace& space, pid_t pid, std::vector<PatchedSit
     SetupContext own = context(*clients_.at(kOwnClient));
     TRY(Address function, find_dynamic_symbol(space.memory, *linker, "_dl_debug_state"));
     TRY(auto region, region_for(own, space, *linker, 1, 256 + breakpoint_room()));
-    TRY(PatchedSite site, build_linker_trap(space, function, *region, &space.linker_trap));
+    TRY(PatchedSite site, build_trap(space, function, *region, {}, &space.linker_trap));
     // Refused where the program handles SIGTRAP itself.
-    (void)guard_linker_trap(own, space, *region);
+    (void)guard_trap(own, space, *region, space.linker_trap);
     space.linker_site = site.begin;
     sites.push_back(site);
     return {};
@@ -399,7 +412,7 @@ Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& lo
     }
     // It sees what the one before gets there.
     bool others = std::any_of(work.change.coming.begin(), work.change.coming.end(), [&](const PatchedSite& site) {
-      return site.begin >= module.lowest && site.begin < module.highest && site.begin != space.linker_site;
+      return site.begin >= module.lowest && site.begin < module.highest && !space.is_trap_site(site.begin);
     });
     if (others) TRY_DO(apply(space, work));
     if (module.goroutine == 0) module.goroutine = find_goroutine_offset(space, module);
@@ -492,7 +505,7 @@ Result<void> Arming::arm_space(AddressSpace& space, Reports& reports) {
 
 Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
   std::vector<Client*> here = clients_in(space);
-  if (here.empty()) return {};
+  if (here.empty() && !watches_tracing(space)) return {};
   auto start = Clock::now();
   pid_t pid = space.users.front()->pid;
   TRY(MemoryMap map, MemoryMap::read(pid));
@@ -519,6 +532,9 @@ Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
 
   Work work;
   watch_linker(space, pid, work.change.coming);
+  if (auto added = rivals_.add_traps(own, space, work.change.coming); !added.ok() && !has_ended(pid)) {
+    note_trouble(pid, std::move(added).error().within("it can't be let go when something else is about to trace it"));
+  }
   // Without room for it, faults are the tracer's alone.
   if (may_fault()) (void)prepare_fault_guard(own, space);
   TRY_DO(learn_actions(space));

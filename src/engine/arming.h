@@ -9,6 +9,7 @@
 #include "engine/call_watch.h"
 #include "engine/client.h"
 #include "engine/place_check.h"
+#include "engine/rival_tracers.h"
 #include "engine/site_change.h"
 #include "engine/space_setup.h"
 #include "engine/tracer.h"
@@ -38,7 +39,7 @@ class Arming {
   // Refuses handlers that could do harm. Requests are kept for what is loaded later.
   Result<void> add_requests(Client& client, std::span<const SiteRequest> sites);
   // Somebody has something to arm, or may have.
-  bool can_arm(const AddressSpace& space) const;
+  bool can_arm(const AddressSpace& space);
 
   // Some handler has loads that may raise signals.
   bool may_fault() const;
@@ -73,6 +74,7 @@ class Arming {
   void refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module> present);
   void describe_modules(AddressSpace& space, pid_t pid);
   void watch_linker(AddressSpace& space, pid_t pid, std::vector<PatchedSite>& sites);
+  bool watches_tracing(const AddressSpace& space);
   Result<void> build_and_apply(AddressSpace& space, Reports& reports);
   Result<void> arm_module(AddressSpace& space, pid_t pid, LoadedModule& loaded, Work& work);
   Result<void> build(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> uses, size_t fresh_from,
@@ -92,6 +94,7 @@ class Arming {
   std::map<ClientId, std::unique_ptr<Client>> clients_;
   ClientId next_client_ = kOwnClient;
   PlaceCheck places_;
+  RivalTracers rivals_;
   abi::CodeImage no_image_;
 };
 

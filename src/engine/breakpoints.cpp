@@ -91,9 +91,9 @@ Result<void> add_entry(AddressSpace& space, Address behind, Address where) {
 
 uint64_t breakpoint_room() { return kTableSize + kCodeRoom; }
 
-Result<void> guard_linker_trap(SetupContext& context, AddressSpace& space, Region& region) {
+Result<void> guard_trap(SetupContext& context, AddressSpace& space, Region& region, Address trap) {
   if (space.trap_table == Address()) TRY_DO(install(context, space, region));
-  return add_entry(space, space.linker_trap + 1, space.linker_trap + 1);
+  return add_entry(space, trap + 1, trap + 1);
 }
 
 Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Region& region,

@@ -13,7 +13,7 @@ Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Regio
 uint64_t breakpoint_room();
 // The same for the trap in _dl_debug_state, once it is in `region`, which has room for breakpoint_room(). A thread that is at
 // it when we are killed gets the signal.
-Result<void> guard_linker_trap(SetupContext& context, AddressSpace& space, Region& region);
+Result<void> guard_trap(SetupContext& context, AddressSpace& space, Region& region, Address trap);
 
 // Threads that have run into a breakpoint, or into the trap in _dl_debug_state, and wait for its signal, are moved on: once
 // nobody knows the place any more the signal would end the process. REQUIRES: all are still.

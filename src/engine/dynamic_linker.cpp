@@ -14,10 +14,12 @@ namespace spile::engine {
 namespace {
 
 constexpr uint32_t kOwnerDied = 0x40000000;  // FUTEX_OWNER_DIED
+constexpr uint64_t kMostStrings = uint64_t{16} << 20;
 constexpr uint32_t kMostSymbols = 1 << 16;   // of a dynamic linker; guards against a table that never ends
 
 struct DynamicTables {
-  uint64_t symbols = 0, strings = 0, gnu_hash = 0, hash = 0;
+  uint64_t symbols = 0, strings = 0, strings_size = 0, gnu_hash = 0, hash = 0;
+  std::vector<uint64_t> needed;  // offsets into the strings
 };
 
 Result<DynamicTables> read_tables(const TargetMemory& memory, const Module& module) {
@@ -33,6 +35,8 @@ Result<DynamicTables> read_tables(const TargetMemory& memory, const Module& modu
       if (value < module.lowest.value) value += module.bias;
       if (entry.d_tag == DT_SYMTAB) tables.symbols = value;
       if (entry.d_tag == DT_STRTAB) tables.strings = value;
+      if (entry.d_tag == DT_STRSZ) tables.strings_size = entry.d_un.d_val;
+      if (entry.d_tag == DT_NEEDED) tables.needed.push_back(entry.d_un.d_val);
       if (entry.d_tag == DT_GNU_HASH) tables.gnu_hash = value;
       if (entry.d_tag == DT_HASH) tables.hash = value;
       if (entry.d_tag == DT_NULL) break;
@@ -104,18 +108,39 @@ Result<Address> find_dynamic_symbol(const TargetMemory& memory, const Module& mo
   return Error{fmt::format("{} has no symbol {}", module.path, name), ""};
 }
 
-Result<PatchedSite> build_linker_trap(const AddressSpace& space, Address function, Region& region, Address* trap) {
+Result<DynamicNames> read_dynamic_names(const TargetMemory& memory, const Module& module) {
+  TRY(DynamicTables tables, read_tables(memory, module));
+  std::string strings(std::min(tables.strings_size, kMostStrings), '\0');
+  TRY_DO(memory.read(Address(tables.strings), {reinterpret_cast<uint8_t*>(strings.data()), strings.size()}));
+  auto string_at = [&](uint64_t offset) { return offset < strings.size() ? std::string(strings.c_str() + offset) : std::string(); };
+  DynamicNames names;
+  for (uint64_t offset : tables.needed) names.needed.push_back(string_at(offset));
+  auto count = count_symbols(memory, tables);
+  if (!count.ok()) return names;
+  std::vector<Elf64_Sym> symbols(*count);
+  TRY_DO(memory.read(Address(tables.symbols), {reinterpret_cast<uint8_t*>(symbols.data()), symbols.size() * sizeof(Elf64_Sym)}));
+  for (const Elf64_Sym& symbol : symbols) {
+    std::string name = string_at(symbol.st_name);
+    if (name.empty()) continue;
+    bool defined = symbol.st_value != 0 && symbol.st_shndx != SHN_UNDEF;
+    if (!defined) names.imported.insert(std::move(name));
+    else if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC) names.functions[std::move(name)] = FileAddress(symbol.st_value);
+  }
+  return names;
+}
+
+Result<PatchedSite> build_trap(const AddressSpace& space, Address function, Region& region, std::span<const uint32_t> only_for, Address* trap) {
   const Architecture& machine = native_architecture();
   std::vector<uint8_t> text(machine.lookahead());
   text.resize(space.memory.read_some(function, text));
   // Its size in the symbol table is that of a lone return; the padding behind it takes the jump.
   SitePlan plan = machine.plan_entry(text, function, 0);
-  if (plan.mechanism == Mechanism::kRefused) return Error{"_dl_debug_state can't be patched: " + plan.reason, ""};
+  if (plan.mechanism == Mechanism::kRefused) return Error{fmt::format("the function at {:#x} can't be patched: {}", function.value, plan.reason), ""};
   std::span<const uint8_t> original = std::span(text).subspan(static_cast<size_t>(plan.begin - function), plan.window);
 
   Address word = space.clients.at(kOwnClient).arena.begin + offsetof(abi::ArenaHeader, controller_futex);
   uint32_t trap_offset = 0;
-  std::vector<uint8_t> code = machine.emit_trap_unless(region.next(), word, kOwnerDied, &trap_offset);
+  std::vector<uint8_t> code = machine.emit_trap_unless(region.next(), word, kOwnerDied, only_for, &trap_offset);
   uint32_t prefix = static_cast<uint32_t>(code.size());
   TRY(Trampoline trampoline, machine.emit_trampoline(plan, original, {}, region.next() + prefix));
   TRY(PatchedSite site, build_site(plan, original, trampoline, region.next(), prefix));

@@ -3,6 +3,11 @@
 // _dl_debug_state whenever their list of libraries has changed, for debuggers to put a breakpoint there (<link.h>,
 // struct r_debug): after mapping them, before any of their constructors runs.
 
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "engine/address_space.h"
 
 namespace spile::engine {
@@ -14,9 +19,18 @@ const Module* find_linker(pid_t pid, const std::vector<Module>& modules);
 // Address of a dynamic symbol, by the tables that the module's PT_DYNAMIC (in memory) leads to.
 Result<Address> find_dynamic_symbol(const TargetMemory& memory, const Module& module, std::string_view name);
 
-// A patch for _dl_debug_state that stops the thread with SIGTRAP while the controller is alive, and does nothing when
+// Of the dynamic symbols, and the libraries that it is linked with.
+struct DynamicNames {
+  std::vector<std::string> needed;
+  std::set<std::string> imported;
+  std::map<std::string, FileAddress> functions;  // that it defines
+};
+Result<DynamicNames> read_dynamic_names(const TargetMemory& memory, const Module& module);
+
+// A patch for the function (_dl_debug_state, and those of rival_tracers.h) that stops the thread with SIGTRAP while the controller is alive, and does nothing when
 // it has died (the controller's robust futex in the arena tells). *trap: address of the int3; the thread stops behind
 // it.
-Result<PatchedSite> build_linker_trap(const AddressSpace& space, Address function, Region& region, Address* trap);
+// only_for: values of the function's first argument, with which alone it stops; empty: with any.
+Result<PatchedSite> build_trap(const AddressSpace& space, Address function, Region& region, std::span<const uint32_t> only_for, Address* trap);
 
 }  // namespace spile::engine

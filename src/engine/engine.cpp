@@ -344,7 +344,7 @@ Result<void> SharingEngine::suspend() {
 
 // And children that it has got meanwhile.
 void SharingEngine::rejoin(pid_t pid) {
-  auto attached = go_on(pid);
+  auto attached = guest_ ? guest_->attach(pid) : attach(pid);
   if (!attached.ok()) {
     if (!has_ended(pid)) pending_.push_back({.kind = Event::Kind::kTrouble, .pid = pid, .message = attached.error().message});
     return;

@@ -159,6 +159,7 @@ struct Event {
     kTrouble,          // message: something that went wrong for pid only
     kCallsInProcess,   // system calls of pid are told by handlers in it from now on
     kCallsTraced,      // they are told by watch_threads; message: why
+    kReleased,         // pid is traced no longer, as something else is about to trace it; message: what
   };
   Kind kind;
   pid_t pid = 0;

@@ -68,6 +68,10 @@ void GuestPart::take_event(Event event) {
       if (!known && !gone) return;
       processes_.erase(event.pid);
       break;
+    case Event::Kind::kReleased:
+      if (!known) return;
+      processes_.erase(event.pid);
+      break;
     case Event::Kind::kOtherExited:
       return;
     default:

@@ -302,6 +302,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   space.placed.clear();
   space.modules.clear();
   space.linker_trap = Address();
+  space.tracing_traps.clear();
   space.linker_sought = false;
   space.calls_gap = kNotArmed;
   space.call_refusal.clear();

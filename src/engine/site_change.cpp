@@ -94,7 +94,7 @@ std::vector<PatchedSite> find_conflicts(const AddressSpace& space, const Module&
     auto site = std::lower_bound(space.sites.begin(), space.sites.end(), at - kLongestWindow,
                                  [](const PatchedSite& each, Address value) { return each.begin < value; });
     for (; site != space.sites.end() && site->begin < at + kLandingMark + kMaxPatch; ++site) {
-      if (site->begin != space.linker_site && !site->is_landing && end_of(*site) > at) begins.insert(site->begin);
+      if (!space.is_trap_site(site->begin) && !site->is_landing && end_of(*site) > at) begins.insert(site->begin);
     }
   }
   return with_foundations(space, std::move(begins));

@@ -39,12 +39,13 @@ namespace {
 // Something that a stop asks for and that needs more than the stopped thread's registers: done by poll, while a hold
 // keeps the thread.
 struct Work {
-  enum Kind { kExec, kFork, kLibraries, kWatchedCall, kActions, kResetAction, kSharers } kind;
+  enum Kind { kExec, kFork, kLibraries, kWatchedCall, kActions, kResetAction, kSharers, kTracing } kind;
   pid_t pid;  // of the process (kFork: of the child)
   pid_t tid;  // the held thread
   bool anew = false;  // kFork: its copy of what we put into its parent may be part of it
   int signal = 0;     // kResetAction
   abi::Registers call{};   // kWatchedCall
+  TracingTrap::Call tracing = {};  // kTracing
   bool at_call = false;    // kWatchedCall: it stands at the call itself rather than in its handler
 };
 
@@ -109,6 +110,9 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void finish_watched_call(const Work& work);
   void finish_sharers(const Work& work);
   void finish_signal(const Work& work);
+  void finish_tracing(const Work& work);
+  void hand_over(pid_t pid, const std::string& reason);
+  void look_after_handed_over();
   void mend(Thread& thread, int signal);
   void release_hold(pid_t tid);
   void hold_for(Work work, Thread& thread);
@@ -128,6 +132,8 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   Client* own_ = nullptr;
   std::unique_ptr<GuestHost> host_;
   std::set<pid_t> waiting_;                                   // launched, until resume_all
+  std::set<pid_t> handed_over_;                               // traced by something else now, and not our children
+  Tracer::Clock::time_point looked_after_;                    // when they were
   std::deque<Work> works_;
   std::vector<Event> events_;
 };
@@ -409,6 +415,7 @@ Result<std::vector<Event>> TracingPartImpl::poll(int timeout_ms) {
   // A busy program has always more: its are done, and the caller is heard again.
   perform_works(works_.size());
   if (host_) host_->serve();
+  look_after_handed_over();
   tracer_->forget_ended_threads();
   return std::exchange(events_, {});
 }
@@ -571,6 +578,59 @@ void TracingPartImpl::finish_libraries(const Work& work) {
   release_hold(work.tid);
 }
 
+// The thread is about to trace, or to be traced.
+void TracingPartImpl::finish_tracing(const Work& work) {
+  if (Thread* thread = tracer_->find_thread(work.tid)) {
+    (void)tracer_->settle(*thread);
+    if (should_mend_action(*thread, SIGTRAP)) mend(*thread, SIGTRAP);
+  }
+  if (Thread* thread = tracer_->find_thread(work.tid)) {
+    TraceAttempt attempt = read_attempt(*tracer_, *thread, work.tracing);
+    if (attempt.whom != 0) hand_over(attempt.whom, attempt.reason);
+  }
+  release_hold(work.tid);
+}
+
+// One that runs in the memory of others (vfork) leaves it as it is, and soon runs another program.
+void TracingPartImpl::hand_over(pid_t pid, const std::string& reason) {
+  Process* process = tracer_->find_process(pid);
+  if (!process) return;
+  std::shared_ptr<AddressSpace> space = process->space;
+  if (space && space->users.size() == 1 && space->memory.is_open()) {
+    space->changing++;
+    auto removed = remove_all(*tracer_, *space, options_.stop_patience_ms);
+    space->changing--;
+    if (!removed.ok() && !arming_->has_ended(pid)) arming_->note_trouble(pid, removed.error());
+  }
+  process = tracer_->find_process(pid);
+  if (!process) return;
+  auto still = tracer_->keep_still({process}, options_.stop_patience_ms);
+  process = tracer_->find_process(pid);
+  if (!process) return;
+  if (!still.ok()) return arming_->note_trouble(pid, still.error());
+  if (!process->launched) handed_over_.insert(pid);
+  tell(nullptr, {.kind = Event::Kind::kReleased, .pid = pid, .message = reason});
+  leave_space(*process);
+  waiting_.erase(pid);
+  tracer_->release(*process);
+  auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(options_.stop_patience_ms);
+  while (!tracer_->all_released() && Tracer::Clock::now() < deadline) tracer_->pump(5);
+}
+
+// Nobody reports their ends to us.
+void TracingPartImpl::look_after_handed_over() {
+  constexpr std::chrono::milliseconds kOften(50);
+  if (handed_over_.empty() || Tracer::Clock::now() - looked_after_ < kOften) return;
+  looked_after_ = Tracer::Clock::now();
+  std::erase_if(handed_over_, [&](pid_t pid) {
+    std::string state = process_status(pid, "State");
+    if (!state.empty() && state[0] != 'Z' && state[0] != 'X') return false;
+    tell(nullptr, {.kind = Event::Kind::kProcessExited, .pid = pid});
+    for (auto& [id, guest] : arming_->clients()) guest->follows.erase(pid);
+    return true;
+  });
+}
+
 void TracingPartImpl::finish_signal(const Work& work) {
   Thread* thread = tracer_->find_thread(work.tid);
   if (thread && work.kind == Work::kResetAction) mend(*thread, work.signal);
@@ -638,6 +698,9 @@ void TracingPartImpl::perform_works(size_t most) {
         break;
       case Work::kSharers:
         finish_sharers(work);
+        break;
+      case Work::kTracing:
+        finish_tracing(work);
         break;
       case Work::kActions:
       case Work::kResetAction:
@@ -750,6 +813,11 @@ void TracingPartImpl::signal_arrived(Thread& thread) {
       if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0) return;
       if (move_on(thread, registers, site->trampoline, info)) signal_is_ours(thread);
       return;
+    }
+    for (const TracingTrap& trap : space->tracing_traps) {
+      if (pc != trap.trap + 1) continue;
+      thread.signal = 0;
+      return hold_for({.kind = Work::kTracing, .pid = thread.process->pid, .tid = thread.tid, .tracing = trap.call}, thread);
     }
     if (space->linker_trap == Address() || pc != space->linker_trap + 1) return;
     thread.signal = 0;

@@ -498,6 +498,10 @@ int ScriptRun::finish() {
     fmt::print(stderr, "{}", output_->refusals_text());
     if (kernel_) fmt::print(stderr, "{}", kernel_->skips_text());
     if (sampler_.lost() > 0) fmt::print(stderr, "WARNING: {} samples were lost: they came faster than they could be taken\n", sampler_.lost());
+    if (target_ && target_->handed_over() > 0) {
+      fmt::print(stderr, "WARNING: {} process{} let go before something else traced {} (-v tells): later hits there were not counted\n",
+                 target_->handed_over(), target_->handed_over() == 1 ? " was" : "es were", target_->handed_over() == 1 ? "it" : "them");
+    }
     if (controller_->lost_elements() > 0) {
       fmt::print(stderr, "WARNING: {} array elements found no room (raise -DMAXMAPENTRIES)\n", controller_->lost_elements());
     }

@@ -346,6 +346,10 @@ Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
       case engine::Event::Kind::kCallsTraced:
         if (options_.verbosity > 0) fmt::print(stderr, "pid {}: system calls stop the process: {}\n", event.pid, event.message);
         break;
+      case engine::Event::Kind::kReleased:
+        ++handed_over_;
+        if (options_.verbosity > 0) fmt::print(stderr, "pid {}: let go: {}; its hits from here on are not counted.\n", event.pid, event.message);
+        break;
       case engine::Event::Kind::kProcessStarted:
       case engine::Event::Kind::kProcessExecuted:
       case engine::Event::Kind::kModuleLoaded:

@@ -65,6 +65,8 @@ class TargetSide {
   // The process of -c or -x has gone. Its wait status (-c), once it has.
   bool finished() const { return finished_; }
   std::optional<int> command_status() const { return command_status_; }
+  // Processes that were let go, as something else was about to trace them.
+  uint64_t handed_over() const { return handed_over_; }
 
  private:
   TargetSide(const sema::Program& program, const codegen::CompiledScript& script, const Options& options)
@@ -98,6 +100,7 @@ class TargetSide {
   bool finished_ = false;
   std::optional<int> command_status_;
   uint64_t refusals_told_ = 0;
+  uint64_t handed_over_ = 0;
   struct SwitchedGroup {
     int group;
     std::vector<uint32_t> sites = {};

@@ -239,6 +239,8 @@ class Architecture {
   virtual uint64_t instruction_length(std::span<const uint8_t> text) const = 0;
   // What direct calls in `text`, which lies at `at`, lead to, and what looks like them.
   virtual void find_called(std::span<const uint8_t> text, Address at, std::vector<Address>& called) const = 0;
+  // Where the first direct jump or call of a function leads that leads out of `code`, which lies at `at`.
+  virtual std::optional<Address> first_branch_out(std::span<const uint8_t> code, Address at) const = 0;
   // A jump through a word at a fixed distance, as in a PLT.
   virtual bool is_stub(std::span<const uint8_t> text) const = 0;
   // Bytes of an instruction at the start of `text` that marks the landing of indirect branches and does nothing.
@@ -267,7 +269,8 @@ class Architecture {
   virtual std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) const = 0;
   // A fragment's code that runs before the displaced instructions and stops the thread with SIGTRAP at
   // *trap_offset unless the 32-bit word at `word` has a bit of `mask` set. For the dynamic linker's breakpoint.
-  virtual std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask,
+  // only_for: values of a function's first argument (32 bits), with which alone it does that; empty: with any.
+  virtual std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, std::span<const uint32_t> only_for,
                                                 uint32_t* trap_offset) const = 0;
   // Whether compiled handlers can do harm: see x86_64/checker.h.
   virtual Result<void> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const = 0;

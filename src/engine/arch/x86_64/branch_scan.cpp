@@ -130,6 +130,18 @@ void find_called(std::span<const uint8_t> text, Address at, std::vector<Address>
   }
 }
 
+std::optional<Address> first_branch_out(std::span<const uint8_t> code, Address at) {
+  for (size_t offset = 0; offset < code.size();) {
+    auto instruction = decode(code.subspan(offset));
+    if (!instruction) return {};
+    offset += instruction->length;
+    if (instruction->flow != Flow::kJump && instruction->flow != Flow::kCall) continue;
+    Address target = at + static_cast<int64_t>(offset) + instruction->relative;
+    if (target < at || target >= at + static_cast<int64_t>(code.size())) return target;
+  }
+  return {};
+}
+
 bool is_stub(std::span<const uint8_t> text) {
   auto skip = [&](std::span<const uint8_t> prefix) {
     if (text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin())) text = text.subspan(prefix.size());

@@ -2,6 +2,7 @@
 // Does a function branch into its own first bytes? A jump laid over a branch target would be entered in its middle.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,8 @@ std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text);
 bool jumps_to(std::span<const uint8_t> code, Address at, Address target);
 // Adds where direct calls in `text`, which lies at `at`, lead to, and what looks like one.
 void find_called(std::span<const uint8_t> text, Address at, std::vector<Address>& called);
+// Where the first direct jump or call in `code`, which lies at `at`, leads that does not stay in it.
+std::optional<Address> first_branch_out(std::span<const uint8_t> code, Address at);
 // Begins with jmp *x(%rip), perhaps behind endbr64 and with a bnd prefix: f3 0f 1e fa f2 ff 25 x x x x.
 bool is_stub(std::span<const uint8_t> text);
 bool is_instruction(std::span<const uint8_t> text, uint64_t offset);

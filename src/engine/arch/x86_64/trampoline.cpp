@@ -306,8 +306,15 @@ std::vector<uint8_t> emit_stub(Address at, Address target) {
   return far.take();
 }
 
-std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, uint32_t* trap_offset) {
+std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, std::span<const uint32_t> only_for, uint32_t* trap_offset) {
+  constexpr size_t kTrap = 21, kComparison = 8, kSkip = 2;  // bytes
   Assembler out(at);
+  for (size_t i = 0; i < only_for.size(); i++) {
+    out.bytes({0x81, 0xff});  // cmp $value, %edi
+    out.imm32(only_for[i]);
+    out.bytes({0x74, static_cast<uint8_t>((only_for.size() - i - 1) * kComparison + kSkip)});  // je to the trap
+  }
+  if (!only_for.empty()) out.bytes({0xeb, static_cast<uint8_t>(kTrap)});  // jmp behind it
   out.push(kRax);
   out.bytes({0x48, 0xb8});  // movabs $word, %rax
   out.imm32(static_cast<int64_t>(word.value));

@@ -15,6 +15,6 @@ uint64_t trampoline_room(std::span<const Fragment> fragments);
 
 std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline);
 std::vector<uint8_t> emit_stub(Address at, Address target);
-std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, uint32_t* trap_offset);
+std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, std::span<const uint32_t> only_for, uint32_t* trap_offset);
 
 }  // namespace spile::engine::x86_64

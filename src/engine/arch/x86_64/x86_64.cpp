@@ -77,6 +77,9 @@ class X86_64 final : public Architecture {
   void find_called(std::span<const uint8_t> text, Address at, std::vector<Address>& called) const override {
     x86_64::find_called(text, at, called);
   }
+  std::optional<Address> first_branch_out(std::span<const uint8_t> code, Address at) const override {
+    return x86_64::first_branch_out(code, at);
+  }
   bool is_stub(std::span<const uint8_t> text) const override { return x86_64::is_stub(text); }
   uint64_t instruction_length(std::span<const uint8_t> text) const override {
     auto instruction = x86_64::decode(text);
@@ -116,8 +119,9 @@ class X86_64 final : public Architecture {
   std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) const override {
     return x86_64::emit_jump(plan, trampoline);
   }
-  std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, uint32_t* trap_offset) const override {
-    return x86_64::emit_trap_unless(at, word, mask, trap_offset);
+  std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, std::span<const uint32_t> only_for,
+                                        uint32_t* trap_offset) const override {
+    return x86_64::emit_trap_unless(at, word, mask, only_for, trap_offset);
   }
   Result<void> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const override {
     return x86_64::check_handlers(image, entries);

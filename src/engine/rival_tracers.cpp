@@ -1,0 +1,129 @@
+#include "engine/rival_tracers.h"
+
+#include <fmt/format.h>
+#include <sys/ptrace.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "engine/breakpoints.h"
+#include "engine/dynamic_linker.h"
+#include "engine/process_status.h"
+
+namespace spile::engine {
+namespace {
+
+constexpr uint64_t kShortFunction = 48;
+// Tracers make others by the thousand.
+constexpr uint32_t kRequests[] = {PTRACE_TRACEME, PTRACE_ATTACH, PTRACE_SEIZE};
+constexpr const char* kPtrace = "ptrace";
+constexpr const char* kLeakCheck = "__lsan_do_leak_check";
+constexpr const char* kRecoverableLeakCheck = "__lsan_do_recoverable_leak_check";
+
+std::string name_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/comm", pid));
+  std::string name;
+  std::getline(file, name);
+  return name.empty() ? "?" : name;
+}
+
+// A process's number in the namespace of the innermost process that it is known to: what its neighbours there call it.
+pid_t innermost_number(pid_t tid) {
+  std::istringstream numbers(process_status(tid, "NSpid"));
+  pid_t number = tid;
+  while (numbers >> number) {
+  }
+  return number;
+}
+
+// The thread that `caller` knows by this number.
+Thread* find_named(Tracer& tracer, pid_t caller, pid_t number) {
+  if (innermost_number(caller) == caller) return tracer.find_thread(number);
+  for (auto& [pid, process] : tracer.processes()) {
+    for (auto& [tid, thread] : process->threads) {
+      if (innermost_number(tid) == number) return thread.get();
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const RivalTracers::Facts& RivalTracers::facts_of(const TargetMemory& memory, const Module& module) {
+  auto [known, fresh] = known_.try_emplace({module.device, module.inode});
+  Facts& facts = known->second;
+  if (!fresh) return facts;
+  auto names = read_dynamic_names(memory, module);
+  if (!names.ok()) return facts;
+  facts.imports = names->imported.contains(kPtrace);
+  facts.needs_sanitizer = std::any_of(names->needed.begin(), names->needed.end(), [](const std::string& library) {
+    return library.starts_with("libasan.") || library.starts_with("liblsan.") || library.starts_with("libhwasan.") ||
+           library.starts_with("libclang_rt.");
+  });
+  auto function = [&](const char* name) -> std::optional<FileAddress> {
+    auto found = names->functions.find(name);
+    return found == names->functions.end() ? std::nullopt : std::optional(found->second);
+  };
+  facts.ptrace = function(kPtrace);
+  // At the program's end the runtime calls what this one jumps to.
+  if (auto check = function(kLeakCheck)) {
+    std::vector<uint8_t> text(kShortFunction);
+    text.resize(memory.read_some(Address(check->value + module.bias), text));
+    auto target = native_architecture().first_branch_out(text, Address(check->value));
+    facts.leak_checks.insert(target ? FileAddress(target->value) : *check);
+  }
+  if (auto check = function(kRecoverableLeakCheck)) facts.leak_checks.insert(*check);
+  return facts;
+}
+
+bool RivalTracers::may_trace(const TargetMemory& memory, const Module& main_program) {
+  const Facts& facts = facts_of(memory, main_program);
+  return facts.imports || facts.needs_sanitizer || !facts.leak_checks.empty();
+}
+
+Result<void> RivalTracers::add_traps(SetupContext& own, AddressSpace& space, std::vector<PatchedSite>& sites) {
+  bool imports = false;
+  for (auto& [path, loaded] : space.modules) imports |= !loaded.module.is_vdso() && facts_of(space.memory, loaded.module).imports;
+  for (auto& [path, loaded] : space.modules) {
+    const Module& module = loaded.module;
+    if (module.is_vdso()) continue;
+    const Facts& facts = facts_of(space.memory, module);
+    std::map<Address, TracingTrap::Call> wanted;
+    if (imports && facts.ptrace) wanted[Address(facts.ptrace->value + module.bias)] = TracingTrap::kPtrace;
+    for (FileAddress check : facts.leak_checks) wanted[Address(check.value + module.bias)] = TracingTrap::kLeakCheck;
+    for (auto& [function, call] : wanted) {
+      bool present = std::any_of(space.tracing_traps.begin(), space.tracing_traps.end(), [&](const TracingTrap& trap) { return trap.function == function; });
+      if (present) continue;
+      TRY(auto region, region_for(own, space, module, 1, 256 + breakpoint_room()));
+      TracingTrap trap{.function = function, .call = call};
+      std::span<const uint32_t> only_for = call == TracingTrap::kPtrace ? std::span<const uint32_t>(kRequests) : std::span<const uint32_t>();
+      TRY(PatchedSite site, build_trap(space, function, *region, only_for, &trap.trap));
+      // Refused where the program handles SIGTRAP itself: then it is ours for as long as we live.
+      (void)guard_trap(own, space, *region, trap.trap);
+      trap.site = site.begin;
+      space.tracing_traps.push_back(trap);
+      sites.push_back(site);
+    }
+  }
+  return {};
+}
+
+TraceAttempt read_attempt(Tracer& tracer, const Thread& thread, TracingTrap::Call call) {
+  pid_t pid = thread.process->pid;
+  if (call == TracingTrap::kLeakCheck) return {pid, "LeakSanitizer looks for leaks in it"};
+  ThreadRegisters registers;
+  if (!native_architecture().read_registers(thread.tid, registers).ok()) return {};
+  abi::Registers arguments = native_architecture().script_registers(registers);
+  int request = static_cast<int>(arguments.rdi);
+  if (request == PTRACE_TRACEME) {
+    pid_t parent = atoi(process_status(pid, "PPid").c_str());
+    return {pid, fmt::format("process {} ({}) traces it", parent, name_of(parent))};
+  }
+  if (request != PTRACE_ATTACH && request != PTRACE_SEIZE) return {};
+  Thread* target = find_named(tracer, thread.tid, static_cast<pid_t>(arguments.rsi));
+  if (!target) return {};
+  return {target->process->pid, fmt::format("process {} ({}) traces it", pid, name_of(pid))};
+}
+
+}  // namespace spile::engine
