@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "base/print.h"
 #include "cli/option_table.h"
 #include "cli/rc_file.h"
 #include "editor/interactive.h"
@@ -58,7 +59,7 @@ const Spec* find(std::span<const Spec> table, int code, int first) {
 std::string name_of(char letter, const char* name) { return letter ? fmt::format("-{}", letter) : fmt::format("--{}", name); }
 
 void print_help() {
-  fmt::print("Finds out what running programs and kernels are doing.\n"
+  print_to(stdout, "Finds out what running programs and kernels are doing.\n"
              "Scripts are written in the SystemTap language; see spile(1).\n\n"
              "Usage: spile [OPTIONS] SCRIPT-FILE [ARGUMENTS]     (\"-\": standard input)\n"
              "       spile [OPTIONS] -e 'SCRIPT' [ARGUMENTS]\n"
@@ -68,7 +69,7 @@ void print_help() {
     if (spec.letter && spec.name) names += fmt::format(", --{}", spec.name);
     if (spec.takes == Takes::kMaybe) names += fmt::format("[={}]", spec.value);
     if (spec.takes == Takes::kValue) names += fmt::format(" {}", spec.value);
-    fmt::print("  {:<27} {}\n", names, spec.help);
+    print_to(stdout, "  {:<27} {}\n", names, spec.help);
   }
 }
 
@@ -153,7 +154,7 @@ Result<int> do_other(Reading& reading, const std::vector<std::string>& words) {
   if (reading.help) {
     print_help();
   } else if (reading.version) {
-    fmt::print("spile {} (the language of SystemTap 5.2)\nCopyright the authors of spile. MIT licence: there is NO WARRANTY.\n", kVersion);
+    print_to(stdout, "spile {} (the language of SystemTap 5.2)\nCopyright the authors of spile. MIT licence: there is NO WARRANTY.\n", kVersion);
   } else if (reading.merge) {
     if (words.empty()) return Error{"--merge needs the files that -b wrote", {}};
     return session::merge_streams(words, reading.options.output_file);
@@ -195,8 +196,8 @@ CommandLine read_command_line(int argc, char** argv) {
   if (leave.ok()) {
     line.leave = *leave;
   } else {
-    fmt::print(stderr, "spile: {}\n", leave.error().message);
-    if (!leave.error().hint.empty()) fmt::print(stderr, "  hint: {}\n", leave.error().hint);
+    print_to(stderr, "spile: {}\n", leave.error().message);
+    if (!leave.error().hint.empty()) print_to(stderr, "  hint: {}\n", leave.error().hint);
     line.leave = 1;
   }
   line.options = std::move(reading.options);

@@ -1,9 +1,10 @@
 // spile's entry: command line in, exit status out.
 
+#include "base/print.h"
 #include "cli/command_line.h"
 
 int main(int argc, char** argv) {
+  spile::open_standard_descriptors();
   spile::cli::CommandLine line = spile::cli::read_command_line(argc, argv);
-  if (line.leave) return *line.leave;
-  return spile::session::run(line.options);
+  return spile::finish_standard_output(line.leave ? *line.leave : spile::session::run(line.options));
 }

@@ -17,6 +17,7 @@
 #include <iterator>
 #include <set>
 
+#include "base/print.h"
 #include "editor/analysis.h"
 #include "editor/completion.h"
 #include "editor/line_reader.h"
@@ -58,8 +59,8 @@ Result<void> write_file(const std::string& path, const std::string& text) {
 }
 
 void tell(const Error& error) {
-  fmt::print(stderr, "{}\n", error.message);
-  if (!error.hint.empty()) fmt::print(stderr, "  hint: {}\n", error.hint);
+  print_to(stderr, "{}\n", error.message);
+  if (!error.hint.empty()) print_to(stderr, "  hint: {}\n", error.hint);
 }
 
 // A child that works while this process waits; Ctrl-C is for the child alone.
@@ -187,20 +188,20 @@ int Interactive::run() {
     history += "/history";
   }
   LineReader reader([this](const std::string& line, size_t place) { return complete_line(line, place); }, history);
-  if (reader.is_terminal()) fmt::print("spile: type a script's lines, `run`, or `help`.\n");
+  if (reader.is_terminal()) print_to(stdout, "spile: type a script's lines, `run`, or `help`.\n");
   while (!left_) {
     std::optional<std::string> line = reader.read(pending_.empty() ? "spile> " : "     > ");
     if (!line) break;
     if (!pending_.empty() && trimmed(*line).empty()) {
       // An empty line gives up on what is open, so that nobody is caught in it.
-      fmt::print(stderr, "not complete, and dropped:\n{}", pending_);
+      print_to(stderr, "not complete, and dropped:\n{}", pending_);
       pending_.clear();
     } else if (!pending_.empty() || !do_command(*line)) {
       enter(*line);
     }
     fflush(stdout);
   }
-  if (!pending_.empty()) fmt::print(stderr, "not complete, and dropped:\n{}", pending_);
+  if (!pending_.empty()) print_to(stderr, "not complete, and dropped:\n{}", pending_);
   return 0;
 }
 
@@ -249,8 +250,8 @@ void Interactive::enter(const std::string& text) {
     return d.severity == Severity::kWarning || d.message.starts_with("script argument");
   });
   if (diagnostics.has_errors() && !only_lacks_arguments) {
-    fmt::print(stderr, "{}", diagnostics.render());
-    fmt::print(stderr, "The line was not added.\n");
+    print_to(stderr, "{}", diagnostics.render());
+    print_to(stderr, "The line was not added.\n");
     return;
   }
   while (whole.ends_with('\n')) whole.pop_back();
@@ -276,14 +277,14 @@ void Interactive::evaluate(const std::string& statement) {
 
 void Interactive::help(const std::string&) {
   for (const Command& command : kCommands) {
-    fmt::print("  {:<24} {}\n", fmt::format("{} {}", command.name, command.arguments), command.help);
+    print_to(stdout, "  {:<24} {}\n", fmt::format("{} {}", command.name, command.arguments), command.help);
   }
-  fmt::print("Declarations (probe, global, function ...) are added to the script. Anything else is a statement and is\n"
+  print_to(stdout, "Declarations (probe, global, function ...) are added to the script. Anything else is a statement and is\n"
              "done at once. Lines go on until their brackets are closed; an empty line gives up.\n");
 }
 
 void Interactive::list(const std::string&) {
-  for (size_t i = 0; i < lines_.size(); ++i) fmt::print("{:>4}  {}\n", i + 1, lines_[i]);
+  for (size_t i = 0; i < lines_.size(); ++i) print_to(stdout, "{:>4}  {}\n", i + 1, lines_[i]);
 }
 
 void Interactive::run_script(const std::string& words) {
@@ -309,7 +310,7 @@ void Interactive::edit(const std::string&) {
   int status = in_child([&] { return execl("/bin/sh", "sh", "-c", command.c_str(), nullptr); });
   auto text = read_file(path);
   unlink(path.c_str());
-  if (status != 0) return fmt::print(stderr, "the editor failed; the script is as it was: {}\n", command);
+  if (status != 0) return print_to(stderr, "the editor failed; the script is as it was: {}\n", command);
   if (!text.ok()) return tell(text.error());
   is_saved_ = is_saved_ && *text == script();
   replace(*text);
@@ -323,7 +324,7 @@ void Interactive::remove(const std::string& words) {
     last = first;
     if (dash != std::string::npos) ok = ok && read_number(words.substr(dash + 1), last);
     if (!ok || first < 1 || first > last || last > lines_.size()) {
-      fmt::print(stderr, "no such lines: '{}'; the script has {}\n", words, lines_.size());
+      print_to(stderr, "no such lines: '{}'; the script has {}\n", words, lines_.size());
       return;
     }
   }
@@ -332,7 +333,7 @@ void Interactive::remove(const std::string& words) {
 }
 
 void Interactive::save(const std::string& path) {
-  if (path.empty()) return fmt::print(stderr, "save needs a file's name\n");
+  if (path.empty()) return print_to(stderr, "save needs a file's name\n");
   auto written = write_file(path, script());
   if (!written.ok()) return tell(written.error());
   is_saved_ = true;
@@ -354,22 +355,22 @@ void Interactive::sample(const std::string& name) {
     if (entry.path().filename() == name || entry.path().stem() == name) return load(entry.path());
     found.insert(entry.path());
   }
-  if (!name.empty()) return fmt::print(stderr, "no example '{}'; sample alone lists them\n", name);
-  if (found.empty()) return fmt::print(stderr, "no examples are installed\n");
+  if (!name.empty()) return print_to(stderr, "no example '{}'; sample alone lists them\n", name);
+  if (found.empty()) return print_to(stderr, "no examples are installed\n");
   for (const std::filesystem::path& path : found) {
     std::string what;
     std::ifstream file(path);
     while (std::getline(file, what) && (what.starts_with("#!") || what.empty())) continue;
     size_t text = what.find_first_not_of("/# *");
-    fmt::print("  {:<22} {}\n", path.stem().string(), text == std::string::npos ? "" : what.substr(text));
+    print_to(stdout, "  {:<22} {}\n", path.stem().string(), text == std::string::npos ? "" : what.substr(text));
   }
 }
 
 void Interactive::load(const std::string& path) {
-  if (path.empty()) return fmt::print(stderr, "load needs a file's name\n");
+  if (path.empty()) return print_to(stderr, "load needs a file's name\n");
   auto text = read_file(path);
   if (!text.ok()) return tell(text.error());
-  if (!is_saved_) fmt::print(stderr, "the script was not saved, and is replaced\n");
+  if (!is_saved_) print_to(stderr, "the script was not saved, and is replaced\n");
   replace(*text);
   is_saved_ = true;
 }
@@ -394,12 +395,12 @@ void Interactive::set(const std::string& words) {
     options_.verbosity = static_cast<int>(number);
     options_.pass_verbosity.fill(options_.verbosity);
   } else {
-    fmt::print(stderr, "set: c COMMAND, x PID, T SECONDS, guru 0|1 or verbose N\n");
+    print_to(stderr, "set: c COMMAND, x PID, T SECONDS, guru 0|1 or verbose N\n");
   }
 }
 
 void Interactive::show(const std::string&) {
-  fmt::print("c {}\nx {}\nT {}\nguru {}\nverbose {}\n", options_.command, options_.target,
+  print_to(stdout, "c {}\nx {}\nT {}\nguru {}\nverbose {}\n", options_.command, options_.target,
              options_.time_limit_ns / 1'000'000'000, options_.guru ? 1 : 0, options_.verbosity);
 }
 

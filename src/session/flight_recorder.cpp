@@ -10,6 +10,7 @@
 
 #include <cstring>
 
+#include "base/print.h"
 #include "base/terminal_text.h"
 
 namespace spile::session {
@@ -54,7 +55,7 @@ Result<int> run_in_background(const std::function<int(std::function<void()>)>& r
   tell.reset();
   char byte;
   if (read(ready.get(), &byte, 1) == 1) {
-    fmt::print("{}\n", child);
+    print_to(stdout, "{}\n", child);
     return 0;
   }
   int status = 0;
@@ -97,7 +98,7 @@ int dump_flight_recorder(pid_t recorder) {
   sockaddr_un address;
   socklen_t length = socket_address(recorder, address);
   if (!fd || connect(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
-    fmt::print(stderr, "spile: process {} is no flight recorder: {}\n  hint: spile -F without -o prints the number of one\n", recorder,
+    print_to(stderr, "spile: process {} is no flight recorder: {}\n  hint: spile -F without -o prints the number of one\n", recorder,
                strerror(errno));
     return 1;
   }
@@ -109,7 +110,7 @@ int dump_flight_recorder(pid_t recorder) {
     return 1;
   }
   char bytes[65536];
-  for (ssize_t n; (n = read(fd.get(), bytes, sizeof bytes)) > 0;) fwrite(bytes, 1, static_cast<size_t>(n), stdout);
+  for (ssize_t n; (n = read(fd.get(), bytes, sizeof bytes)) > 0;) print_text(stdout, {bytes, static_cast<size_t>(n)});
   return fflush(stdout) == 0 ? 0 : 1;
 }
 

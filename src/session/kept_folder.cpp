@@ -7,6 +7,8 @@
 
 #include <fstream>
 
+#include "base/print.h"
+
 namespace spile::session {
 
 Result<std::string> make_kept_folder(const Options& options) {
@@ -19,7 +21,7 @@ Result<std::string> make_kept_folder(const Options& options) {
   } else if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) {
     return Error::from_errno("make folder " + folder, errno);
   }
-  fmt::print(stderr, "Keeping temporary directory \"{}\"\n", folder);
+  print_to(stderr, "Keeping temporary directory \"{}\"\n", folder);
   return folder;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "abi/kernel.h"
+#include "base/print.h"
 #include "session/kernel_map.h"
 #include "session/skips.h"
 
@@ -35,7 +36,7 @@ Result<void> KernelSide::attach() {
   CHECK(control.size() >= sizeof(abi::KernelControl));
   reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
   if (options_.verbosity > 0) {
-    for (const auto& [text, mechanism] : kernel_->attached()) fmt::print(stderr, "{}: {}\n", text, mechanism);
+    for (const auto& [text, mechanism] : kernel_->attached()) print_to(stderr, "{}: {}\n", text, mechanism);
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <queue>
 
+#include "base/print.h"
 #include "session/options.h"
 #include "session/output_file.h"
 #include "session/printf_text.h"
@@ -101,10 +102,10 @@ Result<void> merge(const std::vector<std::string>& files, const std::string& out
   }
   output->flush();
   for (const auto& reader : readers) {
-    if (reader->cut_off()) fmt::print(stderr, "WARNING: {}: the last record is cut off\n", reader->path());
-    if (reader->lost() > 0) fmt::print(stderr, "WARNING: {}: {} records lost\n", reader->path(), reader->lost());
+    if (reader->cut_off()) print_to(stderr, "WARNING: {}: the last record is cut off\n", reader->path());
+    if (reader->lost() > 0) print_to(stderr, "WARNING: {}: {} records lost\n", reader->path(), reader->lost());
   }
-  return output->usable() ? Result<void>() : Error{"not all was written", {}};
+  return !output->failed() ? Result<void>() : Error{"not all was written", {}};
 }
 
 }  // namespace
@@ -112,7 +113,7 @@ Result<void> merge(const std::vector<std::string>& files, const std::string& out
 int merge_streams(const std::vector<std::string>& files, const std::string& output_file) {
   TerminalGuard guard;
   Result<void> merged = merge(files, output_file);
-  if (!merged.ok()) fmt::print(stderr, "spile: {}\n", merged.error().message);
+  if (!merged.ok()) print_to(stderr, "spile: {}\n", merged.error().message);
   return merged.ok() ? 0 : 1;
 }
 

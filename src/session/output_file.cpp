@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cstring>
+
+#include "base/print.h"
 
 namespace spile::session {
 
@@ -82,17 +85,20 @@ void OutputFile::flush() {
     ssize_t written = ::write(fd_, buffer_.data() + at, buffer_.size() - at);
     if (written > 0) {
       at += static_cast<size_t>(written);
+    } else if (errno == EAGAIN) {
+      pollfd writable{fd_, POLLOUT, 0};  // somebody made the pipe or terminal non-blocking
+      poll(&writable, 1, -1);
     } else if (errno != EINTR) {
-      give_up(strerror(errno));
+      give_up(errno);
     }
   }
   buffer_.clear();
 }
 
-void OutputFile::give_up(const std::string& why) {
-  bool reader_gone = errno == EPIPE;
+void OutputFile::give_up(int error) {
   usable_ = false;
-  if (!reader_gone) fmt::print(stderr, "ERROR: write output: {}\n", why);
+  reader_gone_ = error == EPIPE;
+  if (!reader_gone_) print_to(stderr, "ERROR: write output: {}\n", strerror(error));
 }
 
 void OutputFile::next_file() {
@@ -100,7 +106,7 @@ void OutputFile::next_file() {
   if (path_.empty()) return;
   if (rotate_bytes_ > 0) ++number_;
   if (Result<void> opened = open_file(rotate_bytes_ > 0); !opened.ok()) {
-    fmt::print(stderr, "ERROR: {}\n", opened.error().message);
+    print_to(stderr, "ERROR: {}\n", opened.error().message);
     usable_ = false;
     return;
   }

@@ -36,6 +36,8 @@ class OutputFile {
   void next_file();
   // False once the reader of our output has gone (EPIPE) or the disk is full: told once on standard error.
   bool usable() const { return usable_; }
+  // Output could not be written for another reason than that its reader has gone: the exit status says so.
+  bool failed() const { return !usable_ && !reader_gone_; }
 
  private:
   OutputFile(std::string path, uint64_t rotate_bytes, uint32_t rotate_files)
@@ -43,7 +45,7 @@ class OutputFile {
   Result<void> open_file(bool truncate);
   std::string current_path() const;
   void keep(std::string_view text);
-  void give_up(const std::string& why);
+  void give_up(int error);
 
   std::string path_;
   uint64_t rotate_bytes_;
@@ -55,6 +57,7 @@ class OutputFile {
   uint64_t written_ = 0;       // to this file, with what is buffered
   std::string buffer_;
   bool usable_ = true;
+  bool reader_gone_ = false;
   size_t memory_limit_ = 0;           // of in_memory; 0: a file
   std::string memory_;
   std::deque<size_t> record_sizes_;   // of memory_, from memory_begin_

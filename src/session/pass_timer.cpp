@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/print.h"
+
 namespace spile::session {
 
 namespace {
@@ -43,7 +45,7 @@ void PassTimer::done(const std::string& what) const {
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   std::string memory = pass_ < 5 ? fmt::format(" using {},", memory_text()) : std::string();
-  fmt::print(stderr, "Pass {}: {}{} in {}usr/{}sys/{}real ms.\n", pass_, what, memory,
+  print_to(stderr, "Pass {}: {}{} in {}usr/{}sys/{}real ms.\n", pass_, what, memory,
              (in_us(usage.ru_utime) - user_us_ + 500) / 1000, (in_us(usage.ru_stime) - system_us_ + 500) / 1000,
              (real_us() - real_us_ + 500) / 1000);
 }

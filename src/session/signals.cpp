@@ -26,7 +26,6 @@ Result<Signals> Signals::block() {
   sigemptyset(&stops);
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2}) sigaddset(&stops, signal);
   if (sigprocmask(SIG_BLOCK, &stops, nullptr) != 0) return Error::from_errno("block signals", errno);
-  signal(SIGPIPE, SIG_IGN);
   Signals signals;
   signals.fd_.reset(signalfd(-1, &stops, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals.fd_) return Error::from_errno("signalfd", errno);

@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "abi/record.h"
+#include "base/print.h"
 #include "sema/intrinsics.h"
 
 namespace spile::session {
@@ -122,7 +123,7 @@ uint64_t StackTables::allocate(uint64_t bytes) {
   uint64_t at = (next_ + kAlignment - 1) / kAlignment * kAlignment;
   if (at > end_ || bytes > end_ - at) {
     if (!std::exchange(told_full_, true)) {
-      fmt::print(stderr, "WARNING: no room is left for unwind information: some stacks will be cut short\n");
+      print_to(stderr, "WARNING: no room is left for unwind information: some stacks will be cut short\n");
     }
     return 0;
   }

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <map>
 
+#include "base/print.h"
 #include "debuginfo/debuginfo.h"
 #include "session/stack_walkers.h"
 #include "session/unwind_sites.h"
@@ -140,7 +141,7 @@ void TargetSide::switch_conditions(const std::function<bool(int probe)>& holds) 
   for (bool on : {false, true}) {
     if (turned[on].empty()) continue;
     engine_->switch_sites(turned[on], on);
-    if (options_.verbosity > 1) fmt::print(stderr, "Switched {} sites {}.\n", turned[on].size(), on ? "on" : "off");
+    if (options_.verbosity > 1) print_to(stderr, "Switched {} sites {}.\n", turned[on].size(), on ? "on" : "off");
   }
 }
 
@@ -157,8 +158,8 @@ void TargetSide::tell_conditions() const {
       ++tested;
     }
   }
-  if (switched > 0) fmt::print(stderr, "{} sites are switched on and off as the conditions of their probes change.\n", switched);
-  if (tested > 0) fmt::print(stderr, "{} sites test the conditions of their probes at each hit, which can change there.\n", tested);
+  if (switched > 0) print_to(stderr, "{} sites are switched on and off as the conditions of their probes change.\n", switched);
+  if (tested > 0) print_to(stderr, "{} sites test the conditions of their probes at each hit, which can change there.\n", tested);
 }
 
 bool TargetSide::has_return_probes() const {
@@ -175,7 +176,7 @@ std::vector<engine::SiteRequest> TargetSide::unwind_requests(const engine::Modul
 void TargetSide::tell_unclear_entries(const KeptEntries& kept) const {
   for (size_t index : kept.unclear) {
     const sema::KeptFunction& function = program_.kept_functions[index];
-    fmt::print(stderr, "{}+{:#x}: values of this function's entry are not known, as it jumps back to its first instruction.\n",
+    print_to(stderr, "{}+{:#x}: values of this function's entry are not known, as it jumps back to its first instruction.\n",
                function.module, function.address.value);
   }
 }
@@ -259,10 +260,10 @@ void TargetSide::tell_kept(const engine::SiteOutcome& outcome) const {
   const sema::KeptFunction& function = program_.kept_functions[index];
   const bool refused = outcome.mechanism == engine::Mechanism::kRefused;
   if (refused && !options_.suppress_warnings) {
-    fmt::print(stderr, "WARNING: variables that depend on what was in a register at the entry of the function at {:#x} in {} can't be read: {}\n",
+    print_to(stderr, "WARNING: variables that depend on what was in a register at the entry of the function at {:#x} in {} can't be read: {}\n",
                function.address.value, function.module, outcome.reason);
   } else if (!refused && options_.verbosity > 1) {
-    fmt::print(stderr, "pid {}: registers are kept at the entry {}+{:#x}: {}\n", outcome.pid, function.module, function.address.value,
+    print_to(stderr, "pid {}: registers are kept at the entry {}+{:#x}: {}\n", outcome.pid, function.module, function.address.value,
                engine::mechanism_name(outcome.mechanism));
   }
 }
@@ -280,21 +281,21 @@ void TargetSide::tell(const engine::ArmReport& report, bool initial) {
     if (is_refusal) ++refused;
     if (is_refusal && (options_.verbosity > 1 || refusals_told_ < kRefusalsTold) && !options_.suppress_warnings) {
       ++refusals_told_;
-      fmt::print(stderr, "WARNING: {} in {} can't be probed: {}\n", site.function, site.module, outcome.reason);
-      if (refusals_told_ == kRefusalsTold && options_.verbosity < 2) fmt::print(stderr, "WARNING: (more with -vv)\n");
+      print_to(stderr, "WARNING: {} in {} can't be probed: {}\n", site.function, site.module, outcome.reason);
+      if (refusals_told_ == kRefusalsTold && options_.verbosity < 2) print_to(stderr, "WARNING: (more with -vv)\n");
     } else if (options_.verbosity > 0 && (report.outcomes.size() <= 100 || options_.verbosity > 1)) {
-      fmt::print(stderr, "pid {}: {} {}+{:#x}: {}\n", outcome.pid, site.function, site.module, site.address.value,
+      print_to(stderr, "pid {}: {} {}+{:#x}: {}\n", outcome.pid, site.function, site.module, site.address.value,
                  engine::mechanism_name(outcome.mechanism));
     }
   }
   if (options_.verbosity > 0) {
     std::string mechanisms;
     for (const auto& [name, count] : by_mechanism) mechanisms += fmt::format("{}{} by {}", mechanisms.empty() ? "" : ", ", count, name);
-    fmt::print(stderr, "Armed {} of {} sites{}: {}; prepared in {:.1f} ms, target paused {:.1f} ms.\n", report.armed(),
+    print_to(stderr, "Armed {} of {} sites{}: {}; prepared in {:.1f} ms, target paused {:.1f} ms.\n", report.armed(),
                report.outcomes.size(), initial ? "" : " in new code", mechanisms, static_cast<double>(report.prepare_ns) / 1e6,
                static_cast<double>(report.pause_ns) / 1e6);
   } else if (refused > kRefusalsTold && !options_.suppress_warnings) {
-    fmt::print(stderr, "WARNING: {} of {} sites can't be probed\n", refused, report.outcomes.size());
+    print_to(stderr, "WARNING: {} of {} sites can't be probed\n", refused, report.outcomes.size());
   }
 }
 
@@ -338,13 +339,13 @@ Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
         tell(event.report, false);
         break;
       case engine::Event::Kind::kTrouble:
-        fmt::print(stderr, "WARNING: process {}: {}\n", event.pid, event.message);
+        print_to(stderr, "WARNING: process {}: {}\n", event.pid, event.message);
         break;
       case engine::Event::Kind::kCallsInProcess:
-        if (options_.verbosity > 0) fmt::print(stderr, "pid {}: system calls are probed in the process.\n", event.pid);
+        if (options_.verbosity > 0) print_to(stderr, "pid {}: system calls are probed in the process.\n", event.pid);
         break;
       case engine::Event::Kind::kCallsTraced:
-        if (options_.verbosity > 0) fmt::print(stderr, "pid {}: system calls stop the process: {}\n", event.pid, event.message);
+        if (options_.verbosity > 0) print_to(stderr, "pid {}: system calls stop the process: {}\n", event.pid, event.message);
         break;
       case engine::Event::Kind::kReleased:
         ++handed_over_;
@@ -354,7 +355,7 @@ Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
       case engine::Event::Kind::kProcessExecuted:
       case engine::Event::Kind::kModuleLoaded:
       case engine::Event::Kind::kModuleUnloaded:
-        if (options_.verbosity > 2) fmt::print(stderr, "process {}: {}\n", event.pid, event.path);
+        if (options_.verbosity > 2) print_to(stderr, "process {}: {}\n", event.pid, event.path);
         break;
     }
   }

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "abi/stack_tables.h"
+#include "base/print.h"
 #include "sema/intrinsics.h"
 
 namespace spile::session {
@@ -149,7 +150,7 @@ void ThreadSampler::add_thread(pid_t pid, pid_t tid) {
     if (ring.ok()) {
       rings.push_back(std::move(*ring));
     } else if (!std::exchange(told_, true)) {
-      fmt::print(stderr, "WARNING: {}{}\n", ring.error().message,
+      print_to(stderr, "WARNING: {}{}\n", ring.error().message,
                  ring.error().hint.empty() ? "" : fmt::format(" ({})", ring.error().hint));
     }
   }

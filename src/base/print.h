@@ -1,0 +1,30 @@
+#pragma once
+// Printing of messages and listings, which never throws and never ends the program: fmt::print throws where the text can't be
+// written (a full disk, a reader that has gone), and a message that nobody can read is no reason to leave a traced program
+// half patched. What could not be written to standard output is remembered by the stream: finish_standard_output().
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string_view>
+
+namespace spile {
+
+// Writes `text` to `stream` as far as that is possible.
+void print_text(std::FILE* stream, std::string_view text) noexcept;
+
+template <typename... Arguments>
+void print_to(std::FILE* stream, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  print_text(stream, fmt::format(format, std::forward<Arguments>(arguments)...));
+}
+
+// Opens /dev/null in place of those of the descriptors 0 to 2 that are closed, so that no file of ours gets such a number and
+// is then read or written as standard input, output or error. Children find them closed, as their caller had them. Ignores
+// SIGPIPE. The first thing that a program does.
+void open_standard_descriptors();
+
+// Flushes standard output at the end of the program and returns its exit status: `status`, or 1, with a message, where standard output
+// could not be written. A reader that has gone (`spile -l ... | head`) has what it wanted: no message, and `status`.
+int finish_standard_output(int status);
+
+}  // namespace spile
