@@ -283,6 +283,7 @@ void Output::write_warning(std::string_view text, Origin origin) {
   fprintf(stderr, "WARNING: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
+// An error is told once, and at the end how often it came: many threads may meet it before they are stopped.
 void Output::write_error(std::string text) {
   if (options_.suppress_handler_errors) {
     ++suppressed_errors_;
@@ -290,7 +291,15 @@ void Output::write_error(std::string text) {
   }
   ++errors_;
   last_error_ = std::move(text);
-  if (errors_ > kMostErrors) return;
+  if (auto known = times_told_.find(last_error_); known != times_told_.end()) {
+    ++known->second;
+    return;
+  }
+  if (times_told_.size() >= kMostErrors) {
+    ++errors_not_printed_;
+    return;
+  }
+  times_told_.emplace(last_error_, 1);
   file_->flush();
   fprintf(stderr, "ERROR: %s\n", last_error_.c_str());
 }
@@ -304,8 +313,14 @@ std::string Output::refusals_text() const {
   add(disbelieved_, "records dropped that no handler of the script writes: a traced process has written to spile's memory");
   add(actions_dropped_ + commands_.refused(), "calls of system() or switch_file() not obeyed: too many at once");
   add(target_warnings_ > kMostWarnings ? target_warnings_ - kMostWarnings : 0, "more warnings not printed");
-  add(errors_ > kMostErrors ? errors_ - kMostErrors : 0, "more errors not printed");
+  add(errors_not_printed_, "more errors not printed");
   return text;
+}
+
+void Output::tell_repeated_errors() const {
+  for (const auto& [text, times] : times_told_) {
+    if (times > 1) fprintf(stderr, "WARNING: %llu times: ERROR: %s\n", static_cast<unsigned long long>(times), text.c_str());
+  }
 }
 
 }  // namespace spile::session

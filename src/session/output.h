@@ -10,6 +10,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -58,9 +59,13 @@ class Output {
   bool exit_requested() const { return exit_requested_; }
   // What was not believed or not done, as "WARNING: ..." lines, or empty.
   std::string refusals_text() const;
+  // Prints how often those errors came that came more than once. At the end.
+  void tell_repeated_errors() const;
   // Called with each error's message, for the error probes and the status.
   std::string last_error() const { return last_error_; }
   bool usable() const { return file_->usable() && stream_usable_; }
+  // Output was lost; a reader that has gone (`spile ... | head`) has what it wanted.
+  bool write_failed() const { return file_->failed() || !stream_usable_; }
   // -b: what each stream has lost is written to it. The last thing.
   void finish_streams(Arena& arena);
   OutputFile& file() { return *file_; }
@@ -118,6 +123,8 @@ class Output {
   uint64_t switches_ = 0;          // by processes
   int64_t first_switch_ = 0;       // seconds
   StackTables* stacks_ = nullptr;
+  std::map<std::string, uint64_t> times_told_;  // by error
+  uint64_t errors_not_printed_ = 0;
   uint64_t errors_ = 0;
   uint64_t suppressed_errors_ = 0;
   bool exit_requested_ = false;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/print.h"
 #include "session/arena.h"
 #include "session/controller.h"
 #include "session/flight_recorder.h"
@@ -24,6 +25,7 @@
 #include "session/signals.h"
 #include "session/skips.h"
 #include "session/target_side.h"
+#include "session/time_limit.h"
 #include "session/timers.h"
 #include "session/trust.h"
 
@@ -80,6 +82,7 @@ class ScriptRun {
   void watch_trust();
   void stand_still();
   void await_thaw();
+  void warn_end_probes();
   Result<void> serve_procfs();
 
   const sema::Program& program_;
@@ -100,7 +103,6 @@ class ScriptRun {
   std::unique_ptr<ProcfsFiles> procfs_;
   std::unique_ptr<HttpFiles> http_;
 
-  int64_t started_ = 0;
   int64_t next_collection_ = 0;
   int64_t next_housekeeping_ = 0;
   bool stop_signal_ = false;
@@ -156,7 +158,6 @@ void run_early() {
 // Begin probes run before any other probe can be hit.
 Result<void> ScriptRun::start() {
   TRY_DO(run_probes(sema::ProbeKind::kBegin));
-  started_ = monotonic_ns();
   if (exit_requested() || failed()) return {};
   if (kernel_) {
     TRY_DO(kernel_->export_globals(*controller_));
@@ -190,7 +191,7 @@ Result<void> ScriptRun::run() {
       if (exit_requested() || failed()) break;
     }
     if (now >= next_housekeeping_) housekeeping(now);
-    if (options_.time_limit_ns > 0 && now - started_ >= options_.time_limit_ns) break;
+    if (options_.time_limit_ns > 0 && now - time_limit_start() >= options_.time_limit_ns) break;
   }
   return {};
 }
@@ -209,7 +210,7 @@ Result<void> ScriptRun::wait_and_collect() {
   if (sampler_.samples()) until = std::min(until, now + kIdlePollNs);
   if (has_target_probes()) until = std::min(until, std::max(next_collection_, now));
   if (auto due = timers_.next_due()) until = std::min(until, *due);
-  if (options_.time_limit_ns > 0) until = std::min(until, started_ + options_.time_limit_ns);
+  if (options_.time_limit_ns > 0) until = std::min(until, time_limit_start() + options_.time_limit_ns);
   int64_t wait = std::max<int64_t>(until - now, 0);
 
   pollfd descriptors[7] = {{signals_.fd(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}, {flight_.fd(), POLLIN, 0},
@@ -293,7 +294,7 @@ Result<void> ScriptRun::serve_procfs() {
   auto value = std::make_shared<ProcfsValue>(program_, *controller_);
   auto run = [this](int probe) {
     Result<void> ran = run_controller_probe(probe);
-    if (!ran.ok()) fmt::print(stderr, "ERROR: {}\n", ran.error().message);
+    if (!ran.ok()) print_to(stderr, "ERROR: {}\n", ran.error().message);
   };
   ProcfsFiles::Handlers handlers;
   handlers.read = [run, value](int probe) {
@@ -308,18 +309,18 @@ Result<void> ScriptRun::serve_procfs() {
   handlers.string_most = static_cast<size_t>(program_.limits.max_string_length) - 1;
   if (!options_.http.empty()) {
     TRY(http_, HttpFiles::listen(options_.http, program_, handlers.read));
-    if (options_.verbosity > 0) fmt::print(stderr, "procfs files are at {}\n", http_->url());
+    if (options_.verbosity > 0) print_to(stderr, "procfs files are at {}\n", http_->url());
   }
   if (!ProcfsFiles::wanted(program_)) return {};
   auto mounted = ProcfsFiles::mount(program_, options_.module_name, std::move(handlers));
   // With --http, files are not the only way.
   if (!mounted.ok() && !http_) return std::move(mounted).error();
   if (!mounted.ok()) {
-    if (!options_.suppress_warnings) fmt::print(stderr, "WARNING: {}\n", mounted.error().message);
+    if (!options_.suppress_warnings) print_to(stderr, "WARNING: {}\n", mounted.error().message);
     return {};
   }
   procfs_ = std::move(*mounted);
-  if (options_.verbosity > 0) fmt::print(stderr, "procfs files are in {}\n", procfs_->folder());
+  if (options_.verbosity > 0) print_to(stderr, "procfs files are in {}\n", procfs_->folder());
   return {};
 }
 
@@ -358,11 +359,11 @@ void ScriptRun::stand_still() {
   output_->file().flush();
   if (suspended.ok()) signals_.stand_still();
   if (!target_) return;
-  if (auto resumed = target_->go_on(); !resumed.ok()) fmt::print(stderr, "WARNING: {}\n", resumed.error().message);
+  if (auto resumed = target_->go_on(); !resumed.ok()) print_to(stderr, "WARNING: {}\n", resumed.error().message);
   sampler_.catch_up(target_->processes());
   std::vector<pid_t> now = target_->processes();
   auto is_new = [&](pid_t pid) { return std::find(before.begin(), before.end(), pid) == before.end(); };
-  fmt::print(stderr, "WARNING: {}: hits of {} process{} were not counted for {:.2f} s; {} came and {} ended meanwhile\n",
+  print_to(stderr, "WARNING: {}: hits of {} process{} were not counted for {:.2f} s; {} came and {} ended meanwhile\n",
              suspended.ok() ? "spile was stopped" : fmt::format("spile does not stop, as {}", suspended.error().message), before.size(),
              before.size() == 1 ? "" : "es", static_cast<double>(monotonic_ns() - since) / 1e9,
              std::count_if(now.begin(), now.end(), is_new),
@@ -375,7 +376,7 @@ void ScriptRun::housekeeping(int64_t now) {
   if (http_) http_->serve();
   uint64_t skipped = count_skips(*arena_).skipped_probes();
   if (program_.limits.max_skipped > 0 && skipped > static_cast<uint64_t>(program_.limits.max_skipped)) {
-    fmt::print(stderr, "ERROR: Skipped too many probes ({}), check MAXSKIPPED (-DMAXSKIPPED=0 to allow any number).\n", skipped);
+    print_to(stderr, "ERROR: Skipped too many probes ({}), check MAXSKIPPED (-DMAXSKIPPED=0 to allow any number).\n", skipped);
     gave_up_ = true;
   }
 }
@@ -395,8 +396,12 @@ Result<void> ScriptRun::run_probes(sema::ProbeKind kind) {
     bool once;
   };
   std::vector<Run> ordered;
+  // What was collected and never read is shown after errors, too.
+  auto runs = [&](const sema::Probe& probe) {
+    return probe.kind == kind || (kind == sema::ProbeKind::kError && probe.kind == sema::ProbeKind::kEnd && probe.is_report);
+  };
   for (const sema::Probe& probe : program_.probes) {
-    if (probe.kind != kind) continue;
+    if (!runs(probe)) continue;
     for (const sema::ResolvedPoint& point : probe.points) ordered.push_back({point.sequence, probe.index, point.once});
   }
   std::stable_sort(ordered.begin(), ordered.end(), [](const Run& a, const Run& b) { return a.sequence < b.sequence; });
@@ -438,7 +443,7 @@ void ScriptRun::run_about(int probe, const abi::Subject& subject) {
   about.module_map = target_->module_map_of(static_cast<pid_t>(subject.pid));
   auto ran = run_controller_probe(probe);
   about.active = 0;
-  if (!ran.ok()) fmt::print(stderr, "WARNING: {}\n", ran.error().message);
+  if (!ran.ok()) print_to(stderr, "WARNING: {}\n", ran.error().message);
 }
 
 // A sample says who and where; what the thread is called is asked now.
@@ -454,7 +459,7 @@ void ScriptRun::await_thaw() {
   std::vector<pid_t> frozen = target_->frozen();
   if (frozen.empty()) return;
   (void)signals_.take();  // what has ended the session
-  fmt::print(stderr, "WARNING: process {} is frozen by its control group: waiting for {} s until it is thawed, to leave it as it was (Ctrl-C: no longer)\n",
+  print_to(stderr, "WARNING: process {} is frozen by its control group: waiting for {} s until it is thawed, to leave it as it was (Ctrl-C: no longer)\n",
              frozen.front(), kThawPatienceNs / 1'000'000'000);
   int64_t until = monotonic_ns() + kThawPatienceNs;
   pollfd signal{signals_.fd(), POLLIN, 0};
@@ -485,38 +490,51 @@ Result<void> ScriptRun::stop() {
   output_->collect(*arena_);
   output_->write_pending(true);
   // What has been counted is told, whatever became of taking the probes out.
+  if (failed()) warn_end_probes();
   TRY_DO(run_probes(failed() ? sema::ProbeKind::kError : sema::ProbeKind::kEnd));
   return detached;
+}
+
+// As in SystemTap, `probe error` runs instead of `probe end` after errors: who has only the latter is told.
+void ScriptRun::warn_end_probes() {
+  auto has = [&](sema::ProbeKind kind) {
+    return std::any_of(program_.probes.begin(), program_.probes.end(),
+                       [&](const sema::Probe& probe) { return probe.kind == kind && !probe.is_report; });
+  };
+  if (options_.suppress_warnings || !has(sema::ProbeKind::kEnd) || has(sema::ProbeKind::kError)) return;
+  print_to(stderr, "WARNING: the end probes did not run, because of the errors\n"
+           "  hint: `probe end, error {{ ... }}` runs then, too; --suppress-handler-errors goes on after errors\n");
 }
 
 int ScriptRun::finish() {
   output_->finish_streams(*arena_);
   output_->commands().wait_all(signals_.fd());
-  int status = failed() || !output_->usable() ? 1 : 0;
+  int status = failed() || output_->write_failed() ? 1 : 0;
   if (!options_.suppress_warnings) {
-    fmt::print(stderr, "{}", count_skips(*arena_).text());
-    fmt::print(stderr, "{}", output_->refusals_text());
-    if (kernel_) fmt::print(stderr, "{}", kernel_->skips_text());
-    if (sampler_.lost() > 0) fmt::print(stderr, "WARNING: {} samples were lost: they came faster than they could be taken\n", sampler_.lost());
+    print_to(stderr, "{}", count_skips(*arena_).text());
+    print_to(stderr, "{}", output_->refusals_text());
+    if (kernel_) print_to(stderr, "{}", kernel_->skips_text());
+    if (sampler_.lost() > 0) print_to(stderr, "WARNING: {} samples were lost: they came faster than they could be taken\n", sampler_.lost());
     if (target_ && target_->handed_over() > 0) {
-      fmt::print(stderr, "WARNING: {} process{} let go before something else traced {} (-v tells): later hits there were not counted\n",
+      print_to(stderr, "WARNING: {} process{} let go before something else traced {} (-v tells): later hits there were not counted\n",
                  target_->handed_over(), target_->handed_over() == 1 ? " was" : "es were", target_->handed_over() == 1 ? "it" : "them");
     }
     if (controller_->lost_elements() > 0) {
-      fmt::print(stderr, "WARNING: {} array elements found no room (raise -DMAXMAPENTRIES)\n", controller_->lost_elements());
+      print_to(stderr, "WARNING: {} array elements found no room (raise -DMAXMAPENTRIES)\n", controller_->lost_elements());
     }
   }
   uint64_t skipped = count_skips(*arena_).skipped_probes(), errors = output_->errors() + output_->suppressed_errors();
+  output_->tell_repeated_errors();
   if (errors > 0 || skipped > 0) {
-    fmt::print(stderr, "WARNING: Number of errors: {}, skipped probes: {}\n", errors, skipped);
+    print_to(stderr, "WARNING: Number of errors: {}, skipped probes: {}\n", errors, skipped);
   }
   if (target_ && target_->command_status()) {
     int command = *target_->command_status();
     if (WIFSIGNALED(command)) {
-      fmt::print(stderr, "WARNING: Child process exited with signal {} ({})\n", WTERMSIG(command), strsignal(WTERMSIG(command)));
+      print_to(stderr, "WARNING: Child process exited with signal {} ({})\n", WTERMSIG(command), strsignal(WTERMSIG(command)));
       status = 1;
     } else if (WEXITSTATUS(command) != 0) {
-      fmt::print(stderr, "WARNING: Child process exited with status {}\n", WEXITSTATUS(command));
+      print_to(stderr, "WARNING: Child process exited with status {}\n", WEXITSTATUS(command));
       status = 1;
     }
   }

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/diagnostics.h"
+#include "base/print.h"
 #include "base/terminal_text.h"
 #include "codegen/codegen.h"
 #include "debuginfo/answer_cache.h"
@@ -26,6 +27,7 @@
 #include "session/scripts.h"
 #include "session/symbol_modules.h"
 #include "session/target_side.h"
+#include "session/time_limit.h"
 #include "session/trust.h"
 
 namespace spile::session {
@@ -35,8 +37,8 @@ namespace {
 constexpr int kParse = 1, kElaborate = 2, kTranslate = 3, kBuild = 4, kRun = 5;
 
 int refuse(const Error& error) {
-  fmt::print(stderr, "spile: {}\n", error.message);
-  if (!error.hint.empty()) fmt::print(stderr, "  hint: {}\n", error.hint);
+  print_to(stderr, "spile: {}\n", error.message);
+  if (!error.hint.empty()) print_to(stderr, "  hint: {}\n", error.hint);
   return 1;
 }
 
@@ -48,11 +50,11 @@ bool wants_color(const Options& options) {
 
 // Prints what was diagnosed. True if the script can't go on.
 bool tell(const Diagnostics& diagnostics, const Options& options, int pass, const char* what) {
-  fmt::print(stderr, "{}", diagnostics.render(!options.suppress_warnings, wants_color(options)));
+  print_to(stderr, "{}", diagnostics.render(!options.suppress_warnings, wants_color(options)));
   size_t warnings = options.suppress_warnings ? 0 : diagnostics.all().size() - diagnostics.errors();
   if (!diagnostics.has_errors() && (warnings == 0 || !options.warnings_are_errors)) return false;
-  if (!diagnostics.has_errors()) fmt::print(stderr, "spile: {} warning{}, which -W takes for errors\n", warnings, warnings == 1 ? "" : "s");
-  fmt::print(stderr, "Pass {}: {} failed.\n", pass, what);
+  if (!diagnostics.has_errors()) print_to(stderr, "spile: {} warning{}, which -W takes for errors\n", warnings, warnings == 1 ? "" : "s");
+  print_to(stderr, "Pass {}: {} failed.\n", pass, what);
   return true;
 }
 
@@ -75,12 +77,12 @@ std::string counted(size_t number, const char* what) { return fmt::format("{} {}
 // Pass 5.
 int run_and_tell(const sema::Program& program, const codegen::CompiledScript& script, const Options& options,
                  const std::function<void()>& started) {
-  if (options.verbosity > 0) fmt::print(stderr, "Pass 5: starting run.\n");
+  if (options.verbosity > 0) print_to(stderr, "Pass 5: starting run.\n");
   PassTimer timer(kRun, options.verbosity);
   Result<int> status = run_script(program, script, options, started);
   timer.done("run completed");
   int result = status.ok() ? *status : refuse(status.error());
-  if (result != 0) fmt::print(stderr, "Pass 5: run failed.\n");
+  if (result != 0) print_to(stderr, "Pass 5: run failed.\n");
   return result;
 }
 
@@ -96,7 +98,7 @@ Result<int> run_passes(const Options& options) {
   TRY_DO(keep_text(kept, "1-tree.stp", syntax::to_source(scripts.front())));
   parse_timer.done(fmt::format("parsed user script and {} library scripts", scripts.size() - 1));
   if (options.last_pass == kParse) {
-    fmt::print("# parse tree dump\n{}", syntax::to_source(scripts.front()));
+    print_to(stdout, "# parse tree dump\n{}", syntax::to_source(scripts.front()));
     return 0;
   }
 
@@ -121,15 +123,15 @@ Result<int> run_passes(const Options& options) {
   elaborate_timer.done(fmt::format("analyzed script: {}, {}, {}, {}", counted(places, "probe"), counted(functions, "function"),
                                    counted(0, "embed"), counted(globals, "global")));
   if (options.pass_verbosity[1] > 0) {
-    for (const std::string& line : program.elided) fmt::print(stderr, "  {}\n", line);
+    for (const std::string& line : program.elided) print_to(stderr, "  {}\n", line);
   }
   if (options.pass_verbosity[1] > 1) {
-    for (const sema::PassTiming& timing : timings) fmt::print(stderr, "  {:<22} {:>8} us\n", timing.name, timing.real_us);
+    for (const sema::PassTiming& timing : timings) print_to(stderr, "  {:<22} {:>8} us\n", timing.name, timing.real_us);
   }
   if (!kept.empty()) TRY_DO(keep_text(kept, "2-program.txt", sema::to_text(program)));
   if (options.last_pass == kElaborate) {
     TRY_DO(check_print_after(options.print_after, timings, {}));
-    fmt::print("{}", sema::to_text(program));
+    print_to(stdout, "{}", sema::to_text(program));
     return 0;
   }
   // From here on, every expression has a type, every probe its sites and every $variable its place.
@@ -151,7 +153,7 @@ Result<int> run_passes(const Options& options) {
   if (options.last_pass == kTranslate) {
     TRY_DO(keep_text(kept, "3-script.ll", compiled.ir));
     translate_timer.done("translated to LLVM IR");
-    fmt::print("{}", compiled.ir);
+    print_to(stdout, "{}", compiled.ir);
     return 0;
   }
   TRY_DO(check_print_after(options.print_after, timings, compiled.timings));
@@ -161,8 +163,9 @@ Result<int> run_passes(const Options& options) {
                                    script.target.image.bytes.size(), script.controller.image.bytes.size(),
                                    script.kernel.object.size()));
   if (options.pass_verbosity[3] > 1) {
-    for (const sema::PassTiming& timing : compiled.timings) fmt::print(stderr, "  {:<22} {:>8} us\n", timing.name, timing.real_us);
+    for (const sema::PassTiming& timing : compiled.timings) print_to(stderr, "  {:<22} {:>8} us\n", timing.name, timing.real_us);
   }
+  compiled_in_time();
   if (options.last_pass == kBuild) return 0;
 
   if (!options.flight_recorder) return run_and_tell(program, script, options, [] {});
@@ -180,8 +183,8 @@ int clean_cache() {
 
 int run(const Options& options) {
   TerminalGuard guard;
+  start_time_limit(options.listing == Listing::kNone ? options.time_limit_ns : 0);
   Result<int> status = options.listing != Listing::kNone ? list(options) : run_passes(options);
-  fflush(stdout);
   return status.ok() ? *status : refuse(status.error());
 }
 
