@@ -26,6 +26,20 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int l
   return made;
 }
 
+// Runs passes over functions of ordinary size. Those that put variables into registers take time by the product of a
+// function's variables and blocks: a handler of thousands of statements is compiled as it stands. (In spile itself only: it
+// has a large stack frame then.)
+struct WhereItPays : llvm::PassInfoMixin<WhereItPays> {
+  explicit WhereItPays(llvm::FunctionPassManager wanted) : passes(std::move(wanted)) {}
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    constexpr unsigned kLargest = 20'000;
+    if (function.getInstructionCount() > kLargest) return llvm::PreservedAnalyses::all();
+    return passes.run(function, analyses);
+  }
+  static bool isRequired() { return true; }
+  llvm::FunctionPassManager passes;
+};
+
 // The runtime has been optimised when it was compiled, so what is left to do is to inline it and to clean up after that.
 // LLVM's own O2 pipeline does three times the work for the same code.
 llvm::ModulePassManager make_pipeline() {
@@ -66,7 +80,7 @@ llvm::ModulePassManager make_quick_pipeline(llvm::Module& module) {
   clean.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   clean.addPass(llvm::EarlyCSEPass());
   clean.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(clean)));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(WhereItPays(std::move(clean))));
   return passes;
 }
 

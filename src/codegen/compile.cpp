@@ -110,7 +110,7 @@ Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitc
     // Code at the top level is compiled once at least, whether something calls it or not.
     const auto& top_level = program_.scripts.front().embedded;
     if (!unit.embedded.empty() || (place.domain() == sema::Domain::kController && !top_level.empty())) {
-      TRY_DO(unit.embedded.link(*job.module, top_level, layout_.string_limit));
+      TRY_DO(unit.embedded.link(*job.module, top_level, program_.c_definitions, layout_.string_limit));
       job.has_embedded = true;
       for (uint32_t kind : {abi::kText, abi::kWarning, abi::kErrorText}) unit.note_record(kind);
     }
@@ -145,9 +145,11 @@ int Compiler::effort(const Job& job) const {
   bool runs_long = limits.max_action > kManyActions || limits.max_action_interruptible > kManyActions;
   bool is_hot = job.name == "target" || runs_long;
   const unsigned size = job.module->module().getInstructionCount();
+  unsigned largest = 0;
+  for (const llvm::Function& function : job.module->module()) largest = std::max(largest, function.getInstructionCount());
   // Code made quickly has a stack slot for every value, and a handler in a process is on somebody else's stack: up to here,
   // the frame has no more than some 4 KiB.
-  bool may_be_quick = job.name != "target" || size <= 4 * kMuchCode;
+  bool may_be_quick = job.name != "target" || largest <= 4 * kMuchCode;
   return options_.optimisation == 2 && may_be_quick && (!is_hot || size > kMuchCode) ? kQuick : options_.optimisation;
 }
 

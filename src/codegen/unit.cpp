@@ -13,27 +13,93 @@ namespace spile::codegen {
 
 namespace {
 
-// Whether `target` is called from `function`, directly or not.
-bool reaches(const syntax::Function& function, const syntax::Function& target, std::set<const syntax::Function*>& seen) {
-  bool found = false;
+// The functions that a function calls itself.
+std::vector<const syntax::Function*> callees_of(const syntax::Function& function) {
+  std::vector<const syntax::Function*> callees;
+  if (!function.body) return callees;
   syntax::for_each_expression(static_cast<const syntax::Statement&>(*function.body), [&](const syntax::Expression& e) {
     const auto* call = syntax::as<syntax::Call>(e);
-    if (!call || !call->function || found) return;
-    auto look = [&](const syntax::Function& callee) {
-      if (&callee == &target) found = true;
-      else if (seen.insert(&callee).second) found |= reaches(callee, target, seen);
-    };
-    look(*call->function);
-    for (const syntax::Function* fallback : call->fallbacks) look(*fallback);
+    if (!call || !call->function) return;
+    callees.push_back(call->function);
+    callees.insert(callees.end(), call->fallbacks.begin(), call->fallbacks.end());
   });
-  return found;
+  return callees;
 }
+
+// Which functions can call themselves, through others too: those in a cycle of the graph of calls. Tarjan's strongly connected
+// components, without recursion: scripts may have tens of thousands of functions.
+class RecursiveFunctions {
+ public:
+  explicit RecursiveFunctions(size_t count) : nodes_(count), recursive_(count, 0) {}
+
+  std::vector<int> find(const std::vector<syntax::Function*>& functions) {
+    for (const syntax::Function* function : functions) {
+      if (node(*function).number < 0) walk(*function);
+    }
+    return std::move(recursive_);
+  }
+
+ private:
+  struct Node {
+    int number = -1, lowest = 0;
+    bool open = false;  // on stack_
+    size_t next = 0;    // of callees
+    std::vector<const syntax::Function*> callees;
+  };
+
+  Node& node(const syntax::Function& function) { return nodes_[static_cast<size_t>(function.index)]; }
+
+  void enter(const syntax::Function& function) {
+    Node& entered = node(function);
+    entered.number = entered.lowest = numbered_++;
+    entered.open = true;
+    entered.callees = callees_of(function);
+    stack_.push_back(&function);
+    path_.push_back(&function);
+  }
+
+  void walk(const syntax::Function& root) {
+    enter(root);
+    while (!path_.empty()) {
+      const syntax::Function& function = *path_.back();
+      Node& current = node(function);
+      if (current.next == current.callees.size()) {
+        leave(function, current);
+        continue;
+      }
+      const syntax::Function& callee = *current.callees[current.next++];
+      if (&callee == &function) recursive_[static_cast<size_t>(function.index)] = 1;
+      Node& called = node(callee);
+      if (called.number < 0) enter(callee);
+      else if (called.open) current.lowest = std::min(current.lowest, called.number);
+    }
+  }
+
+  void leave(const syntax::Function& function, Node& done) {
+    path_.pop_back();
+    if (!path_.empty()) node(*path_.back()).lowest = std::min(node(*path_.back()).lowest, done.lowest);
+    if (done.lowest != done.number) return;
+    bool several = stack_.back() != &function;
+    const syntax::Function* member = nullptr;
+    do {
+      member = stack_.back();
+      stack_.pop_back();
+      node(*member).open = false;
+      if (several) recursive_[static_cast<size_t>(member->index)] = 1;
+    } while (member != &function);
+  }
+
+  std::vector<Node> nodes_;
+  std::vector<int> recursive_;
+  std::vector<const syntax::Function*> stack_, path_;
+  int numbered_ = 0;
+};
 
 }  // namespace
 
 Unit::Unit(const sema::Program& p, const Layout& l, Tables& t, ScriptModule& m, Place& where)
     : program(p), layout(l), tables(t), module(m), place(where), map_shapes_(p.globals.size()),
-      aggregate_shapes_(p.globals.size()), functions_(p.functions.size()), recursive_(p.functions.size(), -1) {}
+      aggregate_shapes_(p.globals.size()), functions_(p.functions.size()) {}
 
 const GlobalLayout& Unit::layout_of(const syntax::Global& global) const {
   return layout.globals[static_cast<size_t>(global.index)];
@@ -82,12 +148,8 @@ llvm::Function* Unit::function(const syntax::Function& function) {
 }
 
 bool Unit::is_recursive(const syntax::Function& function) {
-  int& known = recursive_[static_cast<size_t>(function.index)];
-  if (known < 0) {
-    std::set<const syntax::Function*> seen;
-    known = reaches(function, function, seen) ? 1 : 0;
-  }
-  return known == 1;
+  if (recursive_.empty()) recursive_ = RecursiveFunctions(program.functions.size()).find(program.functions);
+  return recursive_[static_cast<size_t>(function.index)] != 0;
 }
 
 void Unit::lower_functions() {

@@ -16,10 +16,11 @@ class Reach {
  public:
   void add(const Expression& x) {
     for_each_expression(x, [&](const Expression& inner) { note(inner); });
+    add_called();
   }
   void add(const Statement& s) {
-    for_each_expression(s, [&](const Expression& x) { note(x); });
-    add_embedded(s);
+    add_own(s);
+    add_called();
   }
 
   bool has(const Global* global) const { return globals_.count(global) > 0; }
@@ -32,8 +33,20 @@ class Reach {
     auto* call = as<Call>(x);
     if (!call) return;
     for_each_callee(*call, [&](const Function& callee) {
-      if (functions_.insert(&callee).second && callee.body) add(*callee.body);
+      if (functions_.insert(&callee).second && callee.body) called_.push_back(&callee);
     });
+  }
+  void add_own(const Statement& s) {
+    for_each_expression(s, [&](const Expression& x) { note(x); });
+    add_embedded(s);
+  }
+  // Not by recursion: chains of calls may be tens of thousands of functions long.
+  void add_called() {
+    while (!called_.empty()) {
+      const Function* function = called_.back();
+      called_.pop_back();
+      add_own(*function->body);
+    }
   }
   void add_embedded(const Statement& s) {
     if (auto* code = as<EmbeddedStatement>(s)) add(code->globals);
@@ -46,6 +59,7 @@ class Reach {
 
   std::set<const Global*> globals_;
   std::set<const Function*> functions_;
+  std::vector<const Function*> called_;  // whose bodies are still to be added
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace spile::sema {
 // scripts: names are looked up by the file that they stand in.
 struct Draft {
   SourceRange range;
+  SourceRange handler;  // of the probe's own body, without those of aliases
   std::unique_ptr<syntax::Block> body;
   syntax::ExpressionPtr condition;    // of the point and of the aliases on the way; may be null
   std::vector<ResolvedPoint> points;  // resolve-points
@@ -76,6 +78,9 @@ struct Elaboration {
 
   // For -v: `what` of the user's was left out.
   void note_elided(const SourceRange& range, const std::string& what);
+
+ private:
+  std::unordered_set<std::string> told_elided_;
 };
 
 // A place within the user's script.

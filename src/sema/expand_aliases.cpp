@@ -4,6 +4,11 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
 #include "sema/elaboration.h"
 #include "syntax/visitor.h"
 
@@ -81,7 +86,15 @@ struct AliasMatch {
 
 class Expander {
  public:
-  explicit Expander(Elaboration& e) : e_(e) {}
+  explicit Expander(Elaboration& e) : e_(e) {
+    size_t order = 0;
+    for (const Script& script : e_.program.scripts) {
+      for (const auto& alias : script.aliases) {
+        for (const ProbePoint& name : alias->names) by_head_[name.components[0].name].push_back({{alias.get(), &name}, order});
+        ++order;
+      }
+    }
+  }
 
   void expand(const syntax::Probe& probe) {
     probe_ = &probe;
@@ -94,18 +107,22 @@ class Expander {
   }
 
  private:
+  // The aliases that a point names, in the order of their declaration.
   std::vector<AliasMatch> find(const ProbePoint& point) const {
+    std::vector<Candidate> candidates;
+    if (point.components[0].name.find_first_of("*?[\\") == std::string::npos) {
+      if (auto known = by_head_.find(point.components[0].name); known != by_head_.end()) candidates = known->second;
+    } else {
+      for (const auto& [head, aliases] : by_head_) candidates.insert(candidates.end(), aliases.begin(), aliases.end());
+      std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.order < b.order; });
+    }
     std::vector<AliasMatch> found;
     size_t longest = 0;
-    for (const Script& script : e_.program.scripts) {
-      for (const auto& alias : script.aliases) {
-        for (const ProbePoint& name : alias->names) {
-          if (!matches(point, name)) continue;
-          longest = std::max(longest, name.components.size());
-          found.push_back({alias.get(), &name});
-          break;
-        }
-      }
+    for (const auto& [match, order] : candidates) {
+      bool known = !found.empty() && found.back().alias == match.alias;
+      if (known || !matches(point, *match.name)) continue;
+      longest = std::max(longest, match.name->components.size());
+      found.push_back(match);
     }
     std::erase_if(found, [&](const AliasMatch& match) { return match.name->components.size() < longest; });
     return found;
@@ -178,7 +195,10 @@ class Expander {
     draft.range = probe_->range;
     draft.body = std::make_unique<Block>(probe_->range);
     // The innermost alias is the last to wrap: its prologue runs first.
-    if (probe_->body) draft.body->statements.push_back(clone(*probe_->body));
+    if (probe_->body) {
+      draft.handler = probe_->body->range;
+      draft.body->statements.push_back(clone(*probe_->body));
+    }
     for (const Alias* alias : chain_) {
       if (!alias->body) continue;
       auto& statements = draft.body->statements;
@@ -201,7 +221,13 @@ class Expander {
     return static_cast<int>(e_.drafts.size()) - 1;
   }
 
+  struct Candidate {
+    AliasMatch match;
+    size_t order;  // of the alias's declaration
+  };
+
   Elaboration& e_;
+  std::unordered_map<std::string, std::vector<Candidate>> by_head_;  // by the first component of the alias's name
   const syntax::Probe* probe_ = nullptr;
   std::vector<const Alias*> chain_;            // aliases being expanded, outermost first
   std::vector<const Expression*> conditions_;  // of the points on the way

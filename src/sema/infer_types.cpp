@@ -1,12 +1,15 @@
 // infer-types: every global, key, local, parameter, function result and expression is a long, a string or an aggregate.
-// Types flow in both directions (from a literal into a variable, from %s into the variable printed), so the trees are
-// walked until nothing changes. What is never determined is left unknown: check-resolved refuses it, unless nothing needs
+// Types flow in both directions (from a literal into a variable, from %s into the variable printed), so a body is walked
+// again whenever the type of something that it uses has been decided, until nothing changes. What is never determined is left unknown: check-resolved refuses it, unless nothing needs
 // it. A conflict is told with both places.
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "sema/elaboration.h"
 #include "sema/embedded_code.h"
@@ -59,11 +62,12 @@ class TypeInference {
  private:
   // ---- entities: whatever has a type of its own. Identified by where the type is stored.
   void set(Type& entity, Type type, const SourceRange& where, const std::string& name) {
+    note_use(entity);
     if (type == Type::kUnknown || entity == type) return;
     if (entity == Type::kUnknown) {
       entity = type;
       decided_.emplace(&entity, where);
-      changed_ = true;
+      wake_users(entity);
       return;
     }
     if (!reported_.insert(&entity).second) return;
@@ -125,22 +129,48 @@ class TypeInference {
     return decided;
   }
 
+  // ---- bodies: the probes', then the functions'
   void to_fixpoint() {
-    do {
-      changed_ = false;
-      for (Probe& probe : e_.program.probes) {
-        probe_ = &probe;
-        for (ExpressionPtr& save : probe.entry_saves) visit(*save, Type::kUnknown);
-        if (probe.condition) visit(*probe.condition, Type::kLong);
-        visit(*probe.body);
-      }
+    size_t count = e_.program.probes.size() + e_.program.functions.size();
+    for (size_t body = 0; body < count; ++body) waiting_.insert(waiting_.end(), body);
+    for (size_t next = 0; !waiting_.empty() && !e_.diagnostics.has_errors();) {
+      auto found = waiting_.lower_bound(next);
+      if (found == waiting_.end()) found = waiting_.begin();
+      body_ = *found;
+      next = *body_ + 1;
+      waiting_.erase(found);
+      visit_body(*body_);
+    }
+    body_.reset();
+    waiting_.clear();
+  }
+
+  void visit_body(size_t body) {
+    if (body < e_.program.probes.size()) {
+      Probe& probe = e_.program.probes[body];
+      probe_ = &probe;
+      for (ExpressionPtr& save : probe.entry_saves) visit(*save, Type::kUnknown);
+      if (probe.condition) visit(*probe.condition, Type::kLong);
+      visit(*probe.body);
       probe_ = nullptr;
-      for (Function* function : e_.program.functions) {
-        function_ = function;
-        if (function->body) visit(*function->body);
-      }
-      function_ = nullptr;
-    } while (changed_ && !e_.diagnostics.has_errors());
+      return;
+    }
+    function_ = e_.program.functions[body - e_.program.probes.size()];
+    if (function_->body) visit(*function_->body);
+    function_ = nullptr;
+  }
+
+  // The body being walked depends on the type of `entity`.
+  void note_use(const Type& entity) {
+    if (!body_) return;
+    std::vector<size_t>& users = users_[&entity];
+    if (users.empty() || users.back() != *body_) users.push_back(*body_);
+  }
+
+  void wake_users(const Type& entity) {
+    if (body_) waiting_.insert(*body_);
+    auto users = users_.find(&entity);
+    if (users != users_.end()) waiting_.insert(users->second.begin(), users->second.end());
   }
 
   // What the bindings of the body being walked index.
@@ -173,7 +203,7 @@ class TypeInference {
       case StatementKind::kReturn: {
         auto& leave = static_cast<Return&>(s);
         if (!leave.value || !function_) break;
-        returns_value_.insert(function_);
+        if (returns_value_.insert(function_).second) wake_users(function_->type);
         Type type = visit_into(*leave.value, function_->type);
         set(function_->type, type, leave.value->range, function_->name);
         break;
@@ -192,7 +222,10 @@ class TypeInference {
 
   void visit_delete(Expression& target) {
     if (auto* variable = as<Variable>(target)) {
-      if (variable->global) variable->type = variable->global->type;
+      if (variable->global) {
+        note_use(variable->global->type);
+        variable->type = variable->global->type;
+      }
     } else if (auto* index = as<Index>(target)) {
       visit_keys(*index->array, index->indexes, index->range);
       index->type = index->array->global->type;
@@ -238,6 +271,7 @@ class TypeInference {
   // ---- arrays
   bool size_keys(Global& array, size_t count, const SourceRange& range) {
     array.is_array = true;
+    note_use(array.type);
     if (count > kMostSubscripts && reported_.insert(&array.key_types).second) {
       e_.diagnostics.error(range, fmt::format("array '{}' has {} subscripts; at most {} are possible", array.name, count,
                                               kMostSubscripts));
@@ -245,7 +279,7 @@ class TypeInference {
     if (array.key_types.empty()) {
       array.key_types.resize(count, Type::kUnknown);
       keys_decided_.emplace(&array, range);
-      changed_ = true;
+      wake_users(array.type);
     }
     if (array.key_types.size() == count) return true;
     if (reported_.insert(&array.key_types).second) {
@@ -460,6 +494,7 @@ class TypeInference {
         set(call.function->type, callee.type, call.range, callee.name);
       }
     });
+    note_use(call.function->type);
     // What a call's value is used as tells the type of a function's result, where nothing else does.
     if (call.function->type == Type::kUnknown) set(call.function->type, wanted, call.range, call.name);
     return expect(call, call.function->type, wanted);
@@ -509,7 +544,9 @@ class TypeInference {
   Elaboration& e_;
   Probe* probe_ = nullptr;
   Function* function_ = nullptr;
-  bool changed_ = false;
+  std::optional<size_t> body_;                                    // being walked
+  std::set<size_t> waiting_;                                      // bodies to be walked
+  std::unordered_map<const Type*, std::vector<size_t>> users_;    // bodies that depend on an entity's type
   std::unordered_map<const Type*, SourceRange> decided_;         // where an entity got its type
   std::unordered_map<const Global*, SourceRange> keys_decided_;  // where an array got its number of subscripts
   std::unordered_set<const Function*> returns_value_;            // those seen to `return` one

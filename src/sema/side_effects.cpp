@@ -1,5 +1,7 @@
 #include "sema/side_effects.h"
 
+#include <vector>
+
 #include "sema/elaboration.h"
 #include "sema/embedded_code.h"
 #include "sema/fold.h"
@@ -41,12 +43,36 @@ bool SideEffects::none_in_call(const Call& call) {
   return none;
 }
 
+// While a function is being looked at, it counts as having effects: so recursion does. Callees first, by a stack of our own:
+// chains of calls may be tens of thousands of functions long.
 bool SideEffects::none_in(const Function& function) {
-  // While a function is being looked at, it counts as having effects: so recursion does.
-  auto [known, added] = known_.try_emplace(&function, false);
-  if (!added || !function.body) return known->second;
-  bool none = none_in(*function.body);
-  return known_[&function] = none;
+  struct Pending {
+    const Function* function;
+    std::vector<const Function*> callees;
+  };
+  std::vector<Pending> pending;
+  auto enter = [&](const Function& entered) {
+    if (!known_.try_emplace(&entered, false).second || !entered.body) return;
+    pending.push_back({&entered, {}});
+    for_each_expression(static_cast<const Statement&>(*entered.body), [&](const Expression& x) {
+      auto* call = as<Call>(x);
+      if (call) for_each_callee(*call, [&](const Function& callee) { pending.back().callees.push_back(&callee); });
+    });
+  };
+  enter(function);
+  while (!pending.empty()) {
+    Pending& top = pending.back();
+    if (!top.callees.empty()) {
+      const Function* callee = top.callees.back();
+      top.callees.pop_back();
+      enter(*callee);
+      continue;
+    }
+    const Function* done = top.function;
+    known_[done] = none_in(*done->body);
+    pending.pop_back();
+  }
+  return known_[&function];
 }
 
 bool SideEffects::none_in(const Statement& s) {
