@@ -51,6 +51,7 @@ struct OutputFormat {
   bool is_log = false;                        // kHistogram
   int64_t low = 0, high = 0, width = 0;
   std::vector<bool> own;                      // kPrintf: of `arguments`, whether they are text of the script itself (sema/own_text.h)
+  int32_t elision = 2;                        // HIST_ELISION
 };
 
 inline OutputFormat printf_format(std::vector<syntax::FormatPart> parts, std::vector<ValueType> arguments, std::vector<bool> own = {}) {

@@ -157,8 +157,13 @@ std::string EmbeddedC::piece_source(size_t index) const {
                      fields, macros, line_directive(piece.range), body, after);
 }
 
-std::string EmbeddedC::source(const std::vector<syntax::TopLevelEmbedded>& top_level, uint32_t string_size) const {
+std::string EmbeddedC::source(const std::vector<syntax::TopLevelEmbedded>& top_level,
+                              const std::map<std::string, std::string>& definitions, uint32_t string_size) const {
   std::string text = fmt::format("#define MAXSTRINGLEN {}\n{}", string_size, kEmbeddedPrelude);
+  // After the prelude: a macro of the user's must not change what that says.
+  for (const auto& [name, value] : definitions) {
+    if (name != "MAXSTRINGLEN") text += fmt::format("#line 1 \"<-D>\"\n#define {} {}\n", name, value);
+  }
   for (const Accessor& accessor : accessors_) text += accessor_source(accessor);
   for (const auto& code : top_level) text += line_directive(code.range) + code.code + "\n";
   for (size_t i = 0; i < pieces_.size(); ++i) text += "#line 1 \"<spile>\"\n" + piece_source(i);
@@ -196,8 +201,9 @@ std::optional<Error> find_impossible(const llvm::Module& c, const llvm::Module& 
 
 }  // namespace
 
-Result<void> EmbeddedC::link(ScriptModule& script, const std::vector<syntax::TopLevelEmbedded>& top_level, uint32_t string_size) {
-  TRY(std::string bitcode, compile_c(source(top_level, string_size)));
+Result<void> EmbeddedC::link(ScriptModule& script, const std::vector<syntax::TopLevelEmbedded>& top_level,
+                             const std::map<std::string, std::string>& definitions, uint32_t string_size) {
+  TRY(std::string bitcode, compile_c(source(top_level, definitions, string_size)));
   auto parsed = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "embedded C"), script.context());
   if (!parsed) {
     return Error{"the compiler's bitcode can't be read: " + llvm::toString(parsed.takeError()), "embedded C needs clang 19 (set CLANG)"};

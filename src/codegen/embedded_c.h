@@ -6,6 +6,7 @@
 // A piece becomes void spile_c_N(struct context *c, struct spile_c_N *THIS); both structs lie on the handler's stack, as
 // arrays of 8-byte words.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -42,12 +43,14 @@ class EmbeddedC {
   void add_accessor(Accessor accessor) { accessors_.push_back(accessor); }
   bool empty() const { return pieces_.empty(); }
 
-  // Compiles what was added, after the script's top-level pieces, and links it in. Errors are the script's: what clang
+  // Compiles what was added, after the script's top-level pieces, and links it in; `definitions` are macros. Errors are the script's: what clang
   // says, at the script's lines; or what handlers can't do.
-  Result<void> link(ScriptModule& module, const std::vector<syntax::TopLevelEmbedded>& top_level, uint32_t string_size);
+  Result<void> link(ScriptModule& module, const std::vector<syntax::TopLevelEmbedded>& top_level,
+                    const std::map<std::string, std::string>& definitions, uint32_t string_size);
 
  private:
-  std::string source(const std::vector<syntax::TopLevelEmbedded>& top_level, uint32_t string_size) const;
+  std::string source(const std::vector<syntax::TopLevelEmbedded>& top_level,
+                     const std::map<std::string, std::string>& definitions, uint32_t string_size) const;
   std::string accessor_source(const Accessor& accessor) const;
   std::string piece_source(size_t index) const;
 

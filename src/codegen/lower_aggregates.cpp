@@ -81,23 +81,54 @@ llvm::Value* Lowering::bucket(llvm::Value* aggregate, llvm::Value* index) {
   return load_or_default(b.CreateSelect(b.CreateIsNull(aggregate), aggregate, place), ValueType::kLong);
 }
 
+// The count in a bucket, or whether there is such a bucket (`5 in @hist_log(s)`). An empty aggregate has none.
 llvm::Value* Lowering::lower_histogram_index(const syntax::HistogramIndex& index) {
   const syntax::Expression& stats = *index.histogram->stats;
   llvm::Value* number_of_bucket = lower(*index.bucket);
   llvm::Value* aggregate = aggregate_of(stats);
-  llvm::Value* count = number(bucket_count(global_of(stats)));
-  raise_if(b.CreateICmpUGE(number_of_bucket, count), index.range, "histogram index out of range (%d) near operator '['",
+  llvm::Value* buckets = number(bucket_count(global_of(stats)));
+  if (index.tests) {
+    llvm::Value* values = extract(aggregate, global_of(stats), syntax::Statistic::Operator::kCount, index.range);
+    llvm::Value* exists = b.CreateAnd(b.CreateICmpNE(values, number(0)), b.CreateICmpULT(number_of_bucket, buckets));
+    return b.CreateZExt(exists, b.getInt64Ty());
+  }
+  require_values(*index.histogram, aggregate);
+  raise_if(b.CreateICmpUGE(number_of_bucket, buckets), index.range, "histogram index out of range (%d) near operator '['",
            {number_of_bucket});
   return bucket(aggregate, number_of_bucket);
 }
 
+void Lowering::require_values(const syntax::Histogram& histogram, llvm::Value* aggregate) {
+  llvm::Value* count = extract(aggregate, global_of(*histogram.stats), syntax::Statistic::Operator::kCount, histogram.range);
+  raise_if(b.CreateICmpEQ(count, number(0)), histogram.range,
+           histogram.is_log ? "empty aggregate near operator '@hist_log'" : "empty aggregate near operator '@hist_linear'");
+}
+
+// sprint(@hist_log(s)): what does not fit into a string is cut off.
+llvm::Value* Lowering::histogram_string(const syntax::Histogram& histogram, bool with_newline) {
+  if (unit.place.domain() == sema::Domain::kKernel) {
+    unit.refuse(histogram.range, "sprint of a histogram is not available in probes that run in the kernel");
+    return unit.module.text("");
+  }
+  llvm::Value* aggregate = aggregate_of(*histogram.stats);
+  require_values(histogram, aggregate);
+  llvm::Value* out = temporary_string();
+  llvm::Value* at = call("spile_rt_histogram_text", b.getInt32Ty(),
+                         {out, at_offset(aggregate, sizeof(abi::Aggregate)), b.getInt32(bucket_count(global_of(*histogram.stats))),
+                          b.getInt1(histogram.is_log), number(histogram.low), number(histogram.width), b.getInt32(elision())});
+  if (with_newline) at = call("spile_rt_format_literal", b.getInt32Ty(), {out, at, unit.module.text("\n"), b.getInt32(1)});
+  call("spile_rt_format_end", unit.module.none(), {out, at});
+  return out;
+}
+
+uint32_t Lowering::elision() const { return static_cast<uint32_t>(unit.program.limits.hist_elision); }
+
 void Lowering::print_histogram(const syntax::Histogram& histogram) {
   const syntax::Global& global = global_of(*histogram.stats);
   OutputFormat format{OutputFormat::Kind::kHistogram, {}, {}, histogram.is_log, histogram.low, histogram.high,
-                      histogram.width, {}};
+                      histogram.width, {}, static_cast<int32_t>(elision())};
   llvm::Value* aggregate = aggregate_of(*histogram.stats);
-  llvm::Value* count = extract(aggregate, global, syntax::Statistic::Operator::kCount, histogram.range);
-  raise_if(b.CreateICmpEQ(count, number(0)), histogram.range, histogram.is_log ? "empty aggregate near operator '@hist_log'" : "empty aggregate near operator '@hist_linear'");
+  require_values(histogram, aggregate);
   uint32_t size = unit.layout_of(global).aggregate.size;
   unit.note_record(abi::kHistogram);
   llvm::Value* record =

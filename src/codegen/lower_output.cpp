@@ -60,6 +60,7 @@ void Lowering::fold_constants(std::vector<FormatPart>& parts, std::vector<const 
 llvm::Value* Lowering::lower_print(const syntax::Print& print) {
   if (print.arguments.size() == 1) {
     if (const auto* histogram = syntax::as<syntax::Histogram>(print.arguments[0])) {
+      if (!print.to_stream) return histogram_string(*histogram, print.with_newline);
       print_histogram(*histogram);
       if (print.with_newline) write_record(abi::kPrintf, unit.tables.add_format(printf_format({literal("\n")}, {})), {});
       return number(0);

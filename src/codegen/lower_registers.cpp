@@ -11,23 +11,27 @@ namespace spile::codegen {
 
 namespace {
 
-// Of a register's name: DWARF number (17: the flags) and bits; -1: no such register. ORDER REGISTER_NAMES
-// (runtime/native/registers.cpp)
-struct NamedRegister { int number; uint32_t bits; };
+// Of a register's name: DWARF number (17: the flags), bits, and where in the register they begin; -1: no such register.
+// SystemTap's manual has "ax" for all of "rax", and so on. ORDER REGISTER_NAMES (runtime/native/registers.cpp)
+struct NamedRegister { int number; uint32_t bits, shift; };
 NamedRegister find_register(std::string name) {
   if (!name.empty() && name[0] == '%') name.erase(0, 1);
   constexpr std::string_view k64[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip", "rflags"};
+  constexpr std::string_view kPlain[] = {"ax", "dx", "cx", "bx", "si", "di", "bp", "sp", "", "", "", "", "", "", "", "", "ip"};
   constexpr std::string_view k32[] = {"eax", "edx", "ecx", "ebx", "esi", "edi", "ebp", "esp", "r8d", "r9d", "r10d", "r11d", "r12d", "r13d", "r14d", "r15d", "eip", "eflags"};
-  constexpr std::string_view k16[] = {"ax", "dx", "cx", "bx", "si", "di", "bp", "sp", "r8w", "r9w", "r10w", "r11w", "r12w", "r13w", "r14w", "r15w"};
+  constexpr std::string_view k16[] = {"", "", "", "", "", "", "", "", "r8w", "r9w", "r10w", "r11w", "r12w", "r13w", "r14w", "r15w"};
   constexpr std::string_view k8[] = {"al", "dl", "cl", "bl", "sil", "dil", "bpl", "spl", "r8b", "r9b", "r10b", "r11b", "r12b", "r13b", "r14b", "r15b"};
-  auto in = [&](const auto& names, uint32_t bits) -> NamedRegister {
+  constexpr std::string_view kHigh[] = {"ah", "dh", "ch", "bh"};
+  if (name.empty()) return {-1, 0, 0};
+  if (name == "flags") return {17, 32, 0};
+  auto in = [&](const auto& names, uint32_t bits, uint32_t shift) -> NamedRegister {
     auto found = std::find(std::begin(names), std::end(names), name);
-    return {found == std::end(names) ? -1 : static_cast<int>(found - std::begin(names)), bits};
+    return {found == std::end(names) ? -1 : static_cast<int>(found - std::begin(names)), bits, shift};
   };
-  for (NamedRegister found : {in(k64, 64), in(k32, 32), in(k16, 16), in(k8, 8)}) {
+  for (NamedRegister found : {in(k64, 64, 0), in(kPlain, 64, 0), in(k32, 32, 0), in(k16, 16, 0), in(k8, 8, 0), in(kHigh, 8, 8)}) {
     if (found.number >= 0) return found;
   }
-  return {-1, 0};
+  return {-1, 0, 0};
 }
 
 // Whether the call asks for something that is only known when it runs.
@@ -181,12 +185,11 @@ llvm::Value* Lowering::lower_returned(const syntax::Call& syntax_call) {
 llvm::Value* Lowering::lower_register(const syntax::Call& syntax_call) {
   bool is_signed = syntax_call.name == "register";
   const auto* text = syntax::as<syntax::String>(syntax_call.arguments[0]);
-  NamedRegister found = text ? find_register(text->value) : NamedRegister{-1, 0};
+  NamedRegister found = text ? find_register(text->value) : NamedRegister{-1, 0, 0};
+  auto part = [&](llvm::Value* value) { return found.bits == 64 ? value : extend(b.CreateLShr(value, found.shift), found.bits, is_signed); };
   bool in_kernel = unit.place.domain() == sema::Domain::kKernel;
   if (found.number >= 0 && (in_kernel || (!script_function_ && site.registers && found.number < 17))) {
-    if (llvm::Value* value = unit.place.machine_register(*this, found.number)) {
-      return found.bits == 64 ? value : extend(value, found.bits, is_signed);
-    }
+    if (llvm::Value* value = unit.place.machine_register(*this, found.number)) return part(value);
   }
   if (in_kernel) {
     unit.refuse(syntax_call.range, "register() needs the name of a register that is known here");
@@ -196,8 +199,7 @@ llvm::Value* Lowering::lower_register(const syntax::Call& syntax_call) {
   llvm::Value* all = registers();
   raise_if(b.CreateIsNull(all), syntax_call.range, kNoRegisters + syntax_call.name + "'");
   if (found.number >= 0) {
-    llvm::Value* value = b.CreateLoad(b.getInt64Ty(), at_offset(all, 8 * found.number));
-    return found.bits == 64 ? value : extend(value, found.bits, is_signed);
+    return part(b.CreateLoad(b.getInt64Ty(), at_offset(all, 8 * found.number)));
   }
   return register_by_name(name, all, is_signed);
 }

@@ -147,6 +147,9 @@ class Lowering {
   llvm::Value* lower_histogram_index(const syntax::HistogramIndex& index);
   uint32_t bucket_count(const syntax::Global& global);
   llvm::Value* bucket(llvm::Value* aggregate, llvm::Value* index);
+  void require_values(const syntax::Histogram& histogram, llvm::Value* aggregate);
+  llvm::Value* histogram_string(const syntax::Histogram& histogram, bool with_newline);
+  uint32_t elision() const;
   void print_histogram(const syntax::Histogram& histogram);
 
   // lower_output.cpp

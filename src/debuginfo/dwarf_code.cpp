@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <unordered_map>
 
 #include "debuginfo/names.h"
@@ -169,16 +170,93 @@ void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& place
   UnitScopes scopes(file, unit, visit);
 }
 
-void add_labels(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places) {
-  UnitScopes::Visitor visit = [&](Dwarf_Die& die, int tag, const UnitScopes::Scope& scope) {
+namespace {
+
+// A label in an inlined copy whose address the compiler did not write down.
+struct UnplacedLabel {
+  UnitScopes::Scope scope;
+  CodePlace place;  // without address
+  int best_line = 0;
+};
+
+// Where such labels are: the first code of the label's line or of one soon after it, in that copy.
+void place_by_lines(DwarfFile::Unit& unit, const UnitScopes& scopes, std::vector<UnplacedLabel>& labels) {
+  constexpr int kMostLinesAfter = 8;
+  Dwarf_Lines* lines = nullptr;
+  size_t count = 0;
+  if (labels.empty() || dwarf_getsrclines(&unit.skeleton, &lines, &count) != 0) return;
+  for (size_t i = 0; i < count; ++i) {
+    Dwarf_Line* line = dwarf_onesrcline(lines, i);
+    bool begins = false, ends = false;
+    int number = 0;
     Dwarf_Addr address;
-    if (tag != DW_TAG_label || dwarf_lowpc(&die, &address) != 0) return;
+    if (!line || dwarf_linebeginstatement(line, &begins) != 0 || !begins) continue;
+    if (dwarf_lineendsequence(line, &ends) != 0 || ends) continue;
+    if (dwarf_lineno(line, &number) != 0 || dwarf_lineaddr(line, &address) != 0) continue;
+    const char* source = dwarf_linesrc(line, nullptr, nullptr);
+    const UnitScopes::Scope* scope = nullptr;
+    for (UnplacedLabel& label : labels) {
+      if (number < label.place.source.line || number > label.place.source.line + kMostLinesAfter) continue;
+      if (!source || !file_matches(label.place.source.file, source)) continue;
+      if (!scope) scope = scopes.at(address);
+      if (!scope || scope->die.addr != label.scope.die.addr) continue;
+      const bool better = label.best_line == 0 || number < label.best_line ||
+                          (number == label.best_line && address < label.place.address.value);
+      if (!better) continue;
+      label.best_line = number;
+      label.place.address = FileAddress(address);
+    }
+  }
+}
+
+// Labels with an address below the description of a function that stands for all of its copies: they are those of the copy that
+// has that address.
+void add_abstract_labels(DwarfFile& file, DwarfFile::Unit& unit, const UnitScopes& scopes, Dwarf_Die& parent, bool inside, int depth,
+                         std::set<uint64_t>& known, CodePlaces& places) {
+  for (ChildDies children(parent); children.valid(); children.next()) {
+    Dwarf_Die& die = children.die();
+    const int tag = children.tag();
+    Dwarf_Addr address;
+    if (inside && tag == DW_TAG_label && dwarf_lowpc(&die, &address) == 0) {
+      const UnitScopes::Scope* scope = scopes.at(address);
+      if (!scope || !known.insert(address).second) continue;
+      CodePlace place = place_in(file, *scope, address);
+      place.name = die_name(die);
+      place.source = declared_at(file, die, unit);
+      places.push_back(std::move(place));
+      continue;
+    }
+    const bool abstract = tag == DW_TAG_subprogram && dwarf_hasattr(&die, DW_AT_inline);
+    const bool scope = inside ? tag == DW_TAG_lexical_block
+                              : tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type;
+    if ((abstract || scope) && depth < kDeepestScope)
+      add_abstract_labels(file, unit, scopes, die, inside || abstract, depth + 1, known, places);
+  }
+}
+
+}  // namespace
+
+void add_labels(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places) {
+  std::vector<UnplacedLabel> unplaced;
+  UnitScopes::Visitor visit = [&](Dwarf_Die& die, int tag, const UnitScopes::Scope& scope) {
+    if (tag != DW_TAG_label) return;
+    Dwarf_Addr address = 0;
+    const bool placed = dwarf_lowpc(&die, &address) == 0;
+    if (!placed && !scope.inlined) return;
     CodePlace place = place_in(file, scope, address);
     place.name = die_name(die);
     place.source = declared_at(file, die, unit);
-    places.push_back(std::move(place));
+    if (placed) places.push_back(std::move(place));
+    else unplaced.push_back({scope, std::move(place)});
   };
   UnitScopes scopes(file, unit, visit);
+  std::set<uint64_t> known;
+  for (const CodePlace& place : places) known.insert(place.address.value);
+  add_abstract_labels(file, unit, scopes, unit.die, false, 0, known, places);
+  place_by_lines(unit, scopes, unplaced);
+  for (UnplacedLabel& label : unplaced) {
+    if (label.best_line != 0) places.push_back(std::move(label.place));
+  }
 }
 
 void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& file_pattern, CodePlaces& places) {

@@ -265,6 +265,44 @@ std::optional<Dwarf_Die> search_definition(Dwarf_Die& parent, const std::vector<
   return std::nullopt;
 }
 
+bool has_enumerator(Dwarf_Die& type, const std::string& name) {
+  for (ChildDies children(type); children.valid(); children.next()) {
+    const char* own = children.tag() == DW_TAG_enumerator ? dwarf_diename(&children.die()) : nullptr;
+    if (own && name == own) return true;
+  }
+  return false;
+}
+
+// The enumeration among a scope's children, or in the scopes within it, that has a constant of this name; `type`: its own
+// name, empty for any.
+std::optional<Dwarf_Die> search_enumeration(Dwarf_Die& scope, const std::string& type, const std::string& constant, int depth) {
+  constexpr int kDeepestScope = 16;
+  for (ChildDies children(scope); children.valid(); children.next()) {
+    const int tag = children.tag();
+    if (tag == DW_TAG_enumeration_type) {
+      const char* own = dwarf_diename(&children.die());
+      if ((type.empty() || type == (own ? own : "")) && has_enumerator(children.die(), constant)) return children.die();
+    }
+    const bool is_scope = tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+                          tag == DW_TAG_union_type || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block;
+    if (!is_scope || depth == kDeepestScope) continue;
+    if (auto found = search_enumeration(children.die(), type, constant, depth + 1)) return found;
+  }
+  return std::nullopt;
+}
+
+// "NAME" or "TYPE::NAME".
+uint64_t find_enumeration_with(DwarfFile& file, const std::string& name) {
+  const size_t scope = name.rfind("::");
+  const std::string constant = scope == std::string::npos ? name : name.substr(scope + 2);
+  std::string type = scope == std::string::npos ? std::string() : name.substr(0, scope);
+  if (const size_t outer = type.rfind("::"); outer != std::string::npos) type.erase(0, outer + 2);
+  for (const auto& units : {file.units(), file.alternate_units()})
+    for (DwarfFile::Unit unit : units)
+      if (auto found = search_enumeration(unit.die, type, constant, 0)) return file.id_of(*found);
+  return kUnknownType;
+}
+
 }  // namespace
 
 uint64_t type_id_of(DwarfFile& file, Dwarf_Die& die) {
@@ -346,6 +384,8 @@ TypeNode read_type(DwarfFile& file, uint64_t id) {
 }
 
 uint64_t find_named_type(DwarfFile& file, const std::string& name) {
+  constexpr std::string_view kEnumerator = "enumerator ";
+  if (name.starts_with(kEnumerator)) return find_enumeration_with(file, name.substr(kEnumerator.size()));
   static constexpr struct {
     const char* keyword;
     int tag;

@@ -93,7 +93,12 @@ Result<Place> walk_member(const Place& from, const std::string& name) {
   const Type& type = object.type;
   if (type.kind() != TypeKind::kStruct && type.kind() != TypeKind::kUnion)
     return Error{fmt::format("'{}' has no member '{}': it is no struct or union", from.type.name(), name), {}};
-  const auto member = type.member(name);
+  auto member = type.member(name);
+  if (!member) {  // a base class by its name: its members may have namesakes in ours
+    for (const Member& base : type.members()) {
+      if (base.is_base && base.type.name() == name) member = base;
+    }
+  }
   if (!member) {
     std::vector<std::string> names = type.member_names();
     if (names.empty())

@@ -35,7 +35,7 @@ constexpr std::array<Word, 20> kKeywords = {{
     {"long", "long", "The type of numbers: 64 bits, signed."},
 }};
 
-constexpr std::array<Word, 20> kOperators = {{
+constexpr std::array<Word, 21> kOperators = {{
     {"@count", "@count(STATS)", "How many values were collected with <<<."},
     {"@sum", "@sum(STATS)", "Their sum."},
     {"@min", "@min(STATS)", "The smallest."},
@@ -49,6 +49,7 @@ constexpr std::array<Word, 20> kOperators = {{
     {"@entry", "@entry(EXPRESSION)", "In a return probe: its value when the function was entered."},
     {"@cast", "@cast(POINTER, \"TYPE\"[, \"MODULE\"])", "A number as a pointer to a type: ->member follows."},
     {"@var", "@var(\"NAME[@FILE]\"[, \"MODULE\"])", "A global variable of the traced program."},
+    {"@enum", "@enum(\"NAME\"[, \"MODULE\"])", "The value of an enumeration's constant."},
     {"@const", "@const(\"NAME\")", "A constant of C."},
     {"@perf", "@perf(\"COUNTER\")", "A performance counter's value."},
     {"@probewrite", "@probewrite(VARIABLE)", "Whether the probe's body writes the variable."},

@@ -68,6 +68,45 @@ Binding bind_plain_cast(const StartPlace& start) {
   return binding;
 }
 
+// The value of the enumeration constant NAME or TYPE::NAME.
+Result<Binding> bind_enumerator(TracedWorld& world, const std::string& path, const std::string& name) {
+  TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
+  if (!module->has_debug_info()) return Error{fmt::format("'{}' is not known: {} has no debug information", name, path), "install its debug symbols"};
+  Result<debuginfo::Type> type = module->type_named("enumerator " + name);
+  if (!type.ok()) return Error{fmt::format("no enumeration of {} has a constant '{}'", path, name), ""};
+  const std::string constant = name.substr(name.rfind(':') + 1);
+  for (const debuginfo::Enumerator& enumerator : type->enumerators()) {
+    if (enumerator.name != constant) continue;
+    Binding binding;
+    binding.ops = {{LocationOp::Kind::kConstant, enumerator.value}};
+    return binding;
+  }
+  return Error{fmt::format("no enumeration of {} has a constant '{}'", path, name), ""};
+}
+
+// @enum("NAME"), @enum("NAME", "module")
+Result<Binding> bind_enum(TracedWorld& world, const ResolvedPoint* point, const syntax::AtOperation& operation) {
+  const auto* name = syntax::as<syntax::String>(operation.arguments[0]);
+  if (operation.arguments.size() > 1) {
+    const std::string& modules = syntax::as<syntax::String>(operation.arguments[1])->value;
+    Error failure;
+    for (size_t begin = 0; begin <= modules.size();) {
+      size_t end = std::min(modules.find(':', begin), modules.size());
+      Result<std::string> path = find_module(world, modules.substr(begin, end - begin));
+      begin = end + 1;
+      Result<Binding> found = path.ok() ? bind_enumerator(world, *path, name->value) : Result<Binding>(path.error());
+      if (found.ok()) return found;
+      if (failure.message.empty()) failure = std::move(found).error();
+    }
+    return failure;
+  }
+  bool probed = point && !point->site.module.empty();
+  if (!probed && !world.has_target()) {
+    return Error{"@enum needs a module here: there is no probed one", "@enum(\"NAME\", \"/bin/program\")"};
+  }
+  return bind_enumerator(world, probed ? point->site.module : world.program(), name->value);
+}
+
 // @uderef(size, address), @uregister(number)
 Result<Binding> bind_raw(const syntax::AtOperation& operation) {
   auto* number = syntax::as<syntax::Number>(operation.arguments[0]);
@@ -98,13 +137,22 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
     if (!start.ok()) return argument;
     return bind_from(*start, variable.path, variable.address_of, moment_of(point, at_entry), frame_of(point).function);
   }
-  TRY(StartPlace start, start_of(world, point, at_entry, variable));
-  return bind_from(start, variable.path, variable.address_of, moment_of(point, at_entry), frame_of(point).function);
+  Result<StartPlace> start = start_of(world, point, at_entry, variable);
+  if (!start.ok()) {
+    // Constants of enumerations go by their names, too.
+    if (variable.path.empty() && !variable.address_of && variable.name != "$return") {
+      Result<Binding> constant = bind_enumerator(world, point.site.module, variable.name.substr(1));
+      if (constant.ok()) return constant;
+    }
+    return std::move(start).error();
+  }
+  return bind_from(*start, variable.path, variable.address_of, moment_of(point, at_entry), frame_of(point).function);
 }
 
 Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
                                  const syntax::AtOperation& operation) {
   if (operation.name == "@uderef" || operation.name == "@uregister") return bind_raw(operation);
+  if (operation.name == "@enum") return bind_enum(world, &point, operation);
   if (operation.name == "@kderef" || operation.name == "@kregister") {
     return Error{fmt::format("'{}' reads what belongs to the kernel, and this probe is on a process", operation.name),
                  fmt::format("'@u{}' reads the process's", operation.name.substr(2))};
@@ -116,6 +164,7 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
 
 Result<Binding> bind_anywhere(TracedWorld& world, const syntax::AtOperation& operation) {
   if (operation.name == "@uderef") return bind_raw(operation);
+  if (operation.name == "@enum") return bind_enum(world, nullptr, operation);
   TRY(StartPlace start, start_of(world, nullptr, operation));
   if (is_plain_cast(operation)) return bind_plain_cast(start);
   return bind_from(start, operation.path, operation.address_of, Moment::kInside);

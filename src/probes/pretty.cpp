@@ -1,5 +1,8 @@
 #include "probes/pretty.h"
 
+#include <algorithm>
+#include <set>
+
 #include "probes/start_place.h"
 #include "syntax/visitor.h"
 
@@ -90,14 +93,18 @@ class Printer {
     parts_.push_back(std::move(part));
   }
 
-  void string() {
-    text_ += '"';
+  void string(const Type& type) {
     PathStep step;
     step.kind = PathStep::Kind::kText;
+    step.number = static_cast<int64_t>(std::min<uint64_t>(type.count().value_or(0), 1 << 20));
     path_.push_back(std::move(step));
     value(FormatPart::Kind::kString);
     path_.pop_back();
-    text_ += '"';
+  }
+
+  static bool is_wide_character(const Type& type) {
+    std::string name = type.name();
+    return name == "char16_t" || name == "char32_t" || name == "wchar_t";
   }
 
   void one(const Type& type, int depth, bool expand) {
@@ -108,12 +115,12 @@ class Printer {
         text_ += "{...}";
         return;
       case TypeKind::kArray:
-        if (type.is_string()) return string();
+        if (type.is_string()) return string(type);
         if (expand && depth < kDeepest) return elements(type, depth);
         text_ += "[...]";
         return;
       case TypeKind::kPointer:
-        if (type.is_string()) return string();
+        if (type.is_string()) return string(type);
         return value(FormatPart::Kind::kPointer);
       case TypeKind::kEnum:
         return value(FormatPart::Kind::kSigned);
@@ -124,6 +131,7 @@ class Printer {
           text_ += '\'';
           return;
         }
+        if (is_wide_character(type)) return value(FormatPart::Kind::kString);
         if (!type.is_scalar()) break;
         return value(type.is_signed() ? FormatPart::Kind::kSigned : FormatPart::Kind::kUnsigned);
       case TypeKind::kFunction:
@@ -138,18 +146,31 @@ class Printer {
   void members(const Type& type, int depth) {
     text_ += '{';
     bool first = true;
-    list_members(type, depth, first);
+    Listing listing;
+    list_members(type, depth, first, listing);
     text_ += '}';
   }
 
-  void list_members(const Type& type, int depth, bool& first) {
+  // A class whose bases' members are listed as its own.
+  struct Listing {
+    std::vector<std::string> bases;  // from the class to the base that is being listed
+    std::set<std::string> taken;     // names that mean members of classes derived from it, or listed already
+  };
+
+  void list_members(const Type& type, int depth, bool& first, Listing& listing) {
+    std::set<std::string> hidden = listing.taken;
+    for (const Member& member : type.members()) {
+      if (!member.is_base) listing.taken.insert(member.name);
+    }
     for (const Member& member : type.members()) {
       if (member.name.starts_with("_vptr")) continue;
       TypeKind kind = member.type.kind();
       bool nameless = member.name.empty();
       if (nameless && kind != TypeKind::kStruct && kind != TypeKind::kUnion) continue;  // padding bits
       if (member.is_base) {
-        list_members(member.type, depth, first);
+        listing.bases.push_back(member.type.name());
+        list_members(member.type, depth, first, listing);
+        listing.bases.pop_back();
         continue;
       }
       if (!first) text_ += ", ";
@@ -163,10 +184,14 @@ class Printer {
         continue;
       }
       text_ += "." + member.name + "=";
+      size_t outer = path_.size();
+      if (hidden.contains(member.name)) {
+        for (const std::string& base : listing.bases) path_.push_back(member_step(base));
+      }
       path_.push_back(member_step(member.name));
       if (member.bit_size) value(member.type.is_signed() ? FormatPart::Kind::kSigned : FormatPart::Kind::kUnsigned);
       else one(member.type, depth + 1, deep_);
-      path_.pop_back();
+      path_.resize(outer);
     }
   }
 

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <glob.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/diagnostics.h"
 
@@ -76,16 +78,34 @@ Result<std::vector<std::string>> programs_of(TracedWorld& world, const ProcessPa
 
 }  // namespace
 
+// The files behind the paths that match: /lib/libx.so and libx.so.6 may be links to /usr/lib/libx.so.6.1, which is what
+// processes have mapped.
+static std::set<std::string> targets_of_links(const std::string& pattern) {
+  std::set<std::string> targets;
+  glob_t matches{};
+  if (pattern.find('/') != std::string::npos && glob(pattern.c_str(), 0, nullptr, &matches) == 0) {
+    for (size_t i = 0; i < matches.gl_pathc; ++i) {
+      std::error_code error;
+      std::filesystem::path real = std::filesystem::canonical(matches.gl_pathv[i], error);
+      if (!error) targets.insert(real);
+    }
+  }
+  globfree(&matches);
+  return targets;
+}
+
 Result<std::vector<std::string>> modules_of(TracedWorld& world, const ProcessPart& part) {
   TRY(std::vector<std::string> programs, programs_of(world, part));
   if (!part.library) return programs;
   const std::string& wanted = *part.library->text;
   std::vector<std::string> found, names;
+  std::set<std::string> links = targets_of_links(wanted);
   for (const std::string& program : programs) {
     for (const std::string& library : world.libraries(program)) {
       std::string name = std::filesystem::path(library).filename();
       names.push_back(name);
-      bool matches = fnmatch(wanted.c_str(), library.c_str(), 0) == 0 || fnmatch(wanted.c_str(), name.c_str(), 0) == 0;
+      bool matches = fnmatch(wanted.c_str(), library.c_str(), 0) == 0 || fnmatch(wanted.c_str(), name.c_str(), 0) == 0 ||
+                     links.contains(library);
       if (matches && std::find(found.begin(), found.end(), library) == found.end()) found.push_back(library);
     }
   }

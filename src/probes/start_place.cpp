@@ -69,7 +69,8 @@ const std::string* literal(const syntax::AtOperation& operation, size_t index) {
   return text ? &text->value : nullptr;
 }
 
-// "libc.so.6", "/bin/x", "x": a file, by PATH, or a library of the traced program.
+}  // namespace
+
 Result<std::string> find_module(TracedWorld& world, const std::string& name) {
   if (name.find('/') == std::string::npos && world.has_target()) {
     if (std::filesystem::path(world.program()).filename() == name) return world.program();
@@ -79,6 +80,8 @@ Result<std::string> find_module(TracedWorld& world, const std::string& name) {
   }
   return world.find_executable(name);
 }
+
+namespace {
 
 // "a:b:<c.h>" as a list; a name that is a file stays whole.
 std::vector<std::string> module_names(const std::string& modules) {

@@ -32,6 +32,9 @@ Result<StartPlace> start_of(TracedWorld& world, const sema::ResolvedPoint& point
 Result<StartPlace> start_of(TracedWorld& world, const sema::ResolvedPoint* point, const syntax::AtOperation& operation);
 Result<StartPlace> start_of(TracedWorld& world, const sema::TargetType& type);
 
+// "libc.so.6", "/bin/x", "x": a file, by PATH, or a library of the traced program.
+Result<std::string> find_module(TracedWorld& world, const std::string& name);
+
 // path: without kPretty and kPrettyDeep.
 Result<debuginfo::Place> walk_path(const StartPlace& start, std::span<const syntax::PathStep> path);
 

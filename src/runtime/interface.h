@@ -161,6 +161,9 @@ uint32_t spile_rt_format_string(char* out, uint32_t at, const char*, uint32_t fl
 uint32_t spile_rt_format_memory(char* out, uint32_t at, const char* bytes, uint32_t length, bool hex, uint32_t flags,
                                 int32_t width);
 void spile_rt_format_end(char* out, uint32_t at);
+// A histogram's rows (runtime/histogram.h), as far as they fit; the position after them. elision: HIST_ELISION (native)
+uint32_t spile_rt_histogram_text(char* out, const uint64_t* buckets, uint32_t count, bool is_log, int64_t low, int64_t width,
+                                 int32_t elision);
 
 // -- regular expressions (native). table, program: regex/program.h; table null: too large. memory (null: nothing is
 // asked of it): what the handler remembers of the last match. search: 1, 0, or -1 where no scratch is left.

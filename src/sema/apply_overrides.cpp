@@ -1,4 +1,4 @@
-// apply-overrides: -G NAME=VALUE replaces the initial value of a global of the user's script.
+// apply-overrides: -G NAME=VALUE replaces the initial value of a global, of the user's script or of the library.
 
 #include <cerrno>
 #include <cstdlib>
@@ -31,17 +31,16 @@ void apply_overrides(Elaboration& e) {
   for (const auto& [name, text] : e.program.global_overrides) {
     Global* found = nullptr;
     std::vector<std::string> known;
-    for (const Script& script : e.program.scripts) {
-      if (!Elaboration::is_user_script(script)) continue;
+    for (const Script& script : e.program.scripts) {  // the user's come first
       for (const auto& global : script.globals) {
         known.push_back(global->name);
-        if (global->name == name) found = global.get();
+        if (!found && global->name == name) found = global.get();
       }
     }
     if (!found) {
       std::string near = nearest_name(name, known);
-      auto& error = e.diagnostics.error({}, "-G " + name + "=" + text + ": the script has no global '" + name + "'");
-      if (!near.empty()) error.hint("did you mean '" + near + "'?");
+      auto& warning = e.diagnostics.warning({}, "-G " + name + "=" + text + ": the script has no global '" + name + "', and nothing is set");
+      if (!near.empty()) warning.hint("did you mean '" + near + "'?");
       continue;
     }
     if (found->declared_array) {

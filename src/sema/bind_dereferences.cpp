@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sema/elaboration.h"
 #include "sema/target_texts.h"
 #include "syntax/visitor.h"
@@ -207,9 +209,17 @@ class PointerFlow {
       if (reporting_) report(dereference, parts.error().message, parts.error().hint);
       return;
     }
-    slot = sprintf_of(*base, *parts);
+    slot = sprintf_of(*base, *parts, domain());
     changed_ = true;
     visit_children(*slot);
+  }
+
+  // A function's body serves all places where it is called.
+  Domain domain() const {
+    if (probe_) return probe_->domain;
+    auto in_kernel = [](const Probe& probe) { return probe.domain == Domain::kKernel; };
+    const auto& probes = e_.program.probes;
+    return std::any_of(probes.begin(), probes.end(), in_kernel) ? Domain::kKernel : Domain::kTarget;
   }
 
   void unknown(const Dereference& dereference) {

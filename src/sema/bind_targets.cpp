@@ -112,7 +112,7 @@ class Binder {
     if (point_.site.callers) ask_callers(draft.range);
     if (e_.asks_returned && is_return_) note_returned();
     answer_defined(body);
-    note_writes(*body);
+    note_writes(*body, draft.handler);
     visit(*body);
     if (bound_.condition) visit(bound_.condition);
     bound_.body.reset(static_cast<Block*>(body.release()));
@@ -280,7 +280,7 @@ class Binder {
     return true;
   }
 
-  // @probewrite($x): whether this probe writes to it.
+  // @probewrite($x): whether this probe's own body writes to it.
   bool fold_probewrite(ExpressionPtr& slot) {
     auto* operation = as<AtOperation>(slot);
     if (!operation || operation->name != "@probewrite" || operation->arguments.size() != 1) return false;
@@ -289,8 +289,9 @@ class Binder {
     return true;
   }
 
-  void note_writes(const Statement& body) {
+  void note_writes(const Statement& body, const SourceRange& handler) {
     for_each_expression(body, [&](const Expression& x) {
+      if (x.range.file != handler.file || x.range.begin < handler.begin || x.range.begin >= handler.end) return;
       if (auto* assignment = as<Assignment>(x)) written_.push_back(to_source(*assignment->target));
       if (auto* increment = as<Increment>(x)) written_.push_back(to_source(*increment->operand));
     });
@@ -315,7 +316,7 @@ class Binder {
       return true;
     }
     for (const PrettyPart& part : *parts) sign(part);
-    slot = sprintf_of(*base, *parts);
+    slot = sprintf_of(*base, *parts, point_.domain);
     for_each_inner_slot(*slot, [&](ExpressionPtr& child) { visit(child); });
     return true;
   }
@@ -370,6 +371,7 @@ class Binder {
     }
     auto print = empty_sprintf(all.range);
     for (const std::string& name : e_.target.variables(point_, all.name)) {
+      if (in_save_ && point_.site.result_number(name) >= 0) continue;  // @entry($$vars): there is no result yet
       signature_ += name + ";";
       append_literal(*print, (print->parts.empty() ? "" : " ") + name.substr(1) + "=");
       auto variable = std::make_unique<TargetVariable>(all.range);
@@ -392,8 +394,8 @@ class Binder {
       for (const PrettyPart& part : *parts) {
         if (!question && part.has_value) question = entry_question(*variable, part.path, at_entry);
       }
-      if (question) return add_if_known(print, std::move(question), sprintf_of(*variable, *parts));
-      append(print, *variable, *parts);
+      if (question) return add_if_known(print, std::move(question), sprintf_of(*variable, *parts, point_.domain));
+      append(print, *variable, *parts, point_.domain);
       return;
     }
     if (ExpressionPtr question = entry_question(*variable, {}, at_entry)) {

@@ -271,7 +271,7 @@ class StatementChecker {
     size_t given = print.arguments.size();
     for (const ExpressionPtr& argument : print.arguments) {
       auto* histogram = as<Histogram>(argument);
-      if (histogram && given == 1 && print.to_stream && !print.with_format && !print.with_delimiter && !print.is_char) {
+      if (histogram && given == 1 && !print.with_format && !print.with_delimiter && !print.is_char) {
         check_histogram(*histogram);
       } else {
         check_value(*argument);

@@ -93,6 +93,7 @@ struct Limits {                     // SystemTap's names and defaults (-D)
   int64_t max_errors = 0;           // MAXERRORS
   int64_t max_skipped = 100;        // MAXSKIPPED
   int64_t max_backtrace = 128;      // MAXBACKTRACE: frames of a stack
+  int64_t hist_elision = 2;         // HIST_ELISION: empty rows of a histogram shown beside a filled one; below 0: all
 };
 
 struct Program {
@@ -116,6 +117,7 @@ struct Program {
   bool hide_globals = false;     // --no-global-var-display: what is never read is not shown at the end
   bool describe_points = false;  // find every point's source line, for -p2 (pp() has them anyway)
   std::map<std::string, std::string> global_overrides;  // -G
+  std::map<std::string, std::string> c_definitions;     // -D, for embedded C
 
   // Ids of what is armed beside `sites`: one for all entries of unwinders, one for system calls, then kept_functions.
   uint32_t unwind_site_id() const { return static_cast<uint32_t>(sites.size()); }

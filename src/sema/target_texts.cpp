@@ -1,5 +1,8 @@
 #include "sema/target_texts.h"
 
+#include <optional>
+
+#include "sema/intrinsics.h"
 #include "syntax/visitor.h"
 
 namespace spile::sema {
@@ -57,19 +60,59 @@ ExpressionPtr reached_from(const Expression& base, const std::vector<PathStep>& 
   return value;
 }
 
-void append(Print& print, const Expression& base, const std::vector<PrettyPart>& parts) {
+namespace {
+
+ExpressionPtr call_of(const char* name, ExpressionPtr value, std::optional<int64_t> number) {
+  SourceRange range = value->range;
+  auto call = std::make_unique<Call>(range, name);
+  call->intrinsic = find_intrinsic(name);
+  call->arguments.push_back(std::move(value));
+  if (number) call->arguments.push_back(std::make_unique<Number>(range, *number));
+  return call;
+}
+
+// A string in quotes, or the address where it can't be read; a wide character as a letter. Handlers in the kernel have no
+// functions for that: strings as they are, and numbers.
+void append_text(Print& print, const Expression& base, const PrettyPart& part, Domain domain) {
+  bool is_string = !part.path.empty() && part.path.back().kind == PathStep::Kind::kText;
+  FormatPart format = part.format;
+  ExpressionPtr value = reached_from(base, part.path);
+  if (domain == Domain::kKernel) {
+    if (!is_string) format.kind = FormatPart::Kind::kSigned;
+  } else if (is_string) {
+    int64_t most = part.path.back().number;
+    path_of(*value)->pop_back();
+    value = call_of("__pretty_string", std::move(value), most);
+  } else {
+    value = call_of("__pretty_letter", std::move(value), std::nullopt);
+  }
+  bool quotes = is_string && domain == Domain::kKernel;
+  if (quotes) append_literal(print, "\"");
+  print.parts.push_back(format);
+  print.format += format.kind == FormatPart::Kind::kString ? "%s" : "%i";
+  print.arguments.push_back(std::move(value));
+  if (quotes) append_literal(print, "\"");
+}
+
+}  // namespace
+
+void append(Print& print, const Expression& base, const std::vector<PrettyPart>& parts, Domain domain) {
   for (const PrettyPart& part : parts) {
     append_literal(print, part.literal);
     if (!part.has_value) continue;
+    if (part.format.kind == FormatPart::Kind::kString) {
+      append_text(print, base, part, domain);
+      continue;
+    }
     print.parts.push_back(part.format);
-    print.format += part.format.kind == FormatPart::Kind::kString ? "%s" : "%i";  // for dumps; the parts are what counts
+    print.format += "%i";  // for dumps; the parts are what counts
     print.arguments.push_back(reached_from(base, part.path));
   }
 }
 
-ExpressionPtr sprintf_of(const Expression& base, const std::vector<PrettyPart>& parts) {
+ExpressionPtr sprintf_of(const Expression& base, const std::vector<PrettyPart>& parts, Domain domain) {
   auto print = empty_sprintf(base.range);
-  append(*print, base, parts);
+  append(*print, base, parts, domain);
   return print;
 }
 

@@ -16,10 +16,10 @@ syntax::ExpressionPtr without_pretty(const syntax::Expression& expression);
 syntax::ExpressionPtr reached_from(const syntax::Expression& base, const std::vector<syntax::PathStep>& path);
 
 // Appends what `parts` say to a sprintf, each value reached from `base`.
-void append(syntax::Print& print, const syntax::Expression& base, const std::vector<PrettyPart>& parts);
+void append(syntax::Print& print, const syntax::Expression& base, const std::vector<PrettyPart>& parts, Domain domain);
 void append_literal(syntax::Print& print, const std::string& text);
 std::unique_ptr<syntax::Print> empty_sprintf(const SourceRange& range);
 
-syntax::ExpressionPtr sprintf_of(const syntax::Expression& base, const std::vector<PrettyPart>& parts);
+syntax::ExpressionPtr sprintf_of(const syntax::Expression& base, const std::vector<PrettyPart>& parts, Domain domain);
 
 }  // namespace spile::sema

@@ -1,5 +1,5 @@
 #pragma once
-// Histograms as SystemTap prints them: a bar of at most 50 '@' a bucket, empty stretches cut short by '~'.
+// The text of a histogram's record: runtime/histogram.h.
 
 #include <cstdint>
 #include <span>

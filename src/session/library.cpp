@@ -170,6 +170,11 @@ Result<Library> Library::open(const Options& options, const syntax::ParseOptions
     std::error_code error;
     if (!fs::is_directory(folder, error)) return Error{fmt::format("-I {}: not a directory", folder), {}};
   }
+  if (const char* folder = getenv("SYSTEMTAP_TAPSET"); folder && *folder) {
+    std::error_code error;
+    if (!fs::is_directory(folder, error)) return Error{fmt::format("$SYSTEMTAP_TAPSET, {}: not a directory", folder), {}};
+    folders.push_back(folder);
+  }
   if (std::string standard = tapset_folder(); !standard.empty()) folders.push_back(standard);
   for (const std::string& folder : folders) TRY_DO(library.add_folder(folder, options, sources));
   library.add_file(sources.add("<session>", session_script(options)));

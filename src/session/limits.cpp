@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/diagnostics.h"
+#include "base/print.h"
 
 namespace spile::session {
 
@@ -23,10 +24,11 @@ constexpr LimitName kLimits[] = {
     {"MAXACTION_INTERRUPTIBLE", &sema::Limits::max_action_interruptible, 0, INT32_MAX},
     {"MAXNESTING", &sema::Limits::max_nesting, 1, 1000},
     {"MAXSTRINGLEN", &sema::Limits::max_string_length, 16, 16384},
-    {"MAXMAPENTRIES", &sema::Limits::max_map_entries, 1, 4'000'000},
+    {"MAXMAPENTRIES", &sema::Limits::max_map_entries, 1, 100'000'000},
     {"MAXERRORS", &sema::Limits::max_errors, 0, INT32_MAX},
     {"MAXBACKTRACE", &sema::Limits::max_backtrace, 1, 1024},
     {"MAXSKIPPED", &sema::Limits::max_skipped, 0, INT32_MAX},
+    {"HIST_ELISION", &sema::Limits::hist_elision, INT32_MIN, INT32_MAX},
 };
 
 // What SystemTap's runtime can be built with and spile has no use for: taken, without effect, so that command lines carry
@@ -48,10 +50,18 @@ Result<std::pair<std::string, std::string>> split_setting(const std::string& opt
   return std::pair(setting.substr(0, equals), setting.substr(equals + 1));
 }
 
-Result<void> apply_limit(const std::string& setting, sema::Limits& limits, bool quiet) {
+// The name of a C macro.
+bool is_macro_name(const std::string& name) {
+  auto is_letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return is_letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+Result<void> apply_limit(const std::string& setting, sema::Program& program, bool quiet) {
   // NAME alone is NAME=1, as the C compiler has it.
   TRY(auto pair, split_setting("-D", setting.find('=') == std::string::npos ? setting + "=1" : setting));
   const auto& [name, text] = pair;
+  sema::Limits& limits = program.limits;
+  if (is_macro_name(name) && text.find('\n') == std::string::npos) program.c_definitions[name] = text;
   if (std::find(std::begin(kWithoutEffect), std::end(kWithoutEffect), name) != std::end(kWithoutEffect)) return {};
   std::vector<std::string> names;
   for (const LimitName& limit : kLimits) {
@@ -67,8 +77,8 @@ Result<void> apply_limit(const std::string& setting, sema::Limits& limits, bool 
   }
   std::string near = nearest_name(name, names);
   if (!near.empty()) return Error{fmt::format("-D {}: unknown limit '{}'", setting, name), fmt::format("did you mean {}?", near)};
-  // A C macro for the module that SystemTap makes: scripts' command lines have them.
-  if (!quiet) fmt::print(stderr, "warning: -D {}: no such limit, nothing reads it\n", setting);
+  // A C macro for the module that SystemTap makes: scripts' command lines have them. Embedded C (-g) sees it.
+  if (!quiet && !program.guru) print_to(stderr, "warning: -D {}: no such limit, nothing reads it\n", setting);
   return {};
 }
 
@@ -83,12 +93,12 @@ int64_t string_length(const Options& options) {
 }
 
 Result<void> apply_settings(const Options& options, sema::Program& program) {
-  for (const std::string& setting : options.limits) TRY_DO(apply_limit(setting, program.limits, options.suppress_warnings));
+  program.guru = options.guru;
+  for (const std::string& setting : options.limits) TRY_DO(apply_limit(setting, program, options.suppress_warnings));
   for (const std::string& setting : options.global_values) {
     TRY(auto pair, split_setting("-G", setting));
     program.global_overrides[pair.first] = pair.second;
   }
-  program.guru = options.guru;
   program.unoptimised = options.unoptimised;
   program.skip_bad_variables = options.skip_bad_variables;
   program.time_probes = options.time_probes;

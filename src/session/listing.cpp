@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/diagnostics.h"
+#include "base/print.h"
 #include "sema/program.h"
 #include "session/open_world.h"
 #include "session/scripts.h"
@@ -17,7 +18,7 @@ namespace {
 using Lines = std::set<std::string>;
 
 void print(const Lines& lines) {
-  for (const std::string& line : lines) fmt::print("{}\n", line);
+  for (const std::string& line : lines) print_to(stdout, "{}\n", line);
 }
 
 std::vector<const syntax::ProbePoint*> points_of(const syntax::Script& script) {
@@ -88,7 +89,7 @@ Result<int> list_points(const Options& options) {
     program.scripts = std::move(loaded.scripts);
     program.library_functions = std::move(loaded.library_functions);
     if (diagnostics.has_errors()) {
-      fmt::print(stderr, "{}", diagnostics.render(false));
+      print_to(stderr, "{}", diagnostics.render(false));
       return 1;
     }
     program.unoptimised = program.hide_globals = program.guru = program.describe_points = true;
@@ -98,7 +99,7 @@ Result<int> list_points(const Options& options) {
     const SourceFile* user = program.scripts.front().file;
     sema::elaborate(program, *world, diagnostics);
     if (diagnostics.has_errors()) {
-      if (!with_bodies) fmt::print(stderr, "{}", diagnostics.render(false));
+      if (!with_bodies) print_to(stderr, "{}", diagnostics.render(false));
       continue;
     }
     Lines lines = lines_of(program, *world, user, options.listing == Listing::kPointsAndVariables);
@@ -140,6 +141,7 @@ Result<int> dump_library(const Options& options) {
       }
       continue;
     }
+    lines.insert("oneshot = begin");  // built in here, an alias in SystemTap
     for (const auto& alias : script.aliases) {
       for (const syntax::ProbePoint& name : alias->names) {
         std::string head = syntax::to_source(name);
@@ -159,7 +161,7 @@ Result<int> list(const Options& options) {
     case Listing::kPointsAndVariables:
       return list_points(options);
     case Listing::kProbeTypes:
-      for (const std::string& type : probes::probe_types()) fmt::print("{}\n", type);
+      for (const std::string& type : probes::probe_types()) print_to(stdout, "{}\n", type);
       return 0;
     default:
       return dump_library(options);

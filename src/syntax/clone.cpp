@@ -207,6 +207,7 @@ ExpressionPtr copy(const HistogramIndex& e) {
   auto to = fresh(e);
   to->histogram = clone_as(e.histogram);
   to->bucket = clone(e.bucket);
+  to->tests = e.tests;
   return to;
 }
 ExpressionPtr copy(const Embedded& e) {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kEmbeddedHint = "run as guru: spile -g";
 // SystemTap's, which refuses more while it parses.
-constexpr int64_t kMaximumArraySize = 1'000'000;
+constexpr int64_t kMaximumArraySize = 100'000'000;
 
 // It is put into calls, where the names of the function are not known.
 bool is_constant(const Expression& expression) {

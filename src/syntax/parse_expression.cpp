@@ -253,6 +253,24 @@ ExpressionPtr Parser::parse_regex(const Token& operation, ExpressionPtr subject)
 ExpressionPtr Parser::parse_in(ExpressionPtr left) {
   auto node = std::make_unique<In>(left->range);
   node->indexes.push_back(std::move(left));
+  return parse_container(std::move(node));
+}
+
+// What is after 'in': an array, or a histogram, whose buckets are tested.
+ExpressionPtr Parser::parse_container(std::unique_ptr<In> node) {
+  if (peek().text == "@hist_log" || peek().text == "@hist_linear") {
+    if (node->indexes.size() != 1 || !node->indexes[0]) {
+      error_here("the buckets of a histogram have one subscript");
+      return nullptr;
+    }
+    auto bucket = std::make_unique<HistogramIndex>(node->range);
+    bucket->tests = true;
+    bucket->bucket = std::move(node->indexes[0]);
+    bucket->histogram = parse_histogram();
+    if (!bucket->histogram) return nullptr;
+    bucket->range = since(bucket->range);
+    return finish(std::move(bucket));
+  }
   node->array = parse_variable("the array after 'in'");
   if (!node->array) return nullptr;
   node->range = since(node->range);
@@ -268,10 +286,7 @@ ExpressionPtr Parser::parse_index_list_in() {
     error_expected("'in' and an array after the subscripts").hint("[k1, k2] in array");
     return nullptr;
   }
-  node->array = parse_variable("the array after 'in'");
-  if (!node->array) return nullptr;
-  node->range = since(node->range);
-  return finish(std::move(node));
+  return parse_container(std::move(node));
 }
 
 // ---------------------------------------------------------------- unary operators
@@ -330,6 +345,7 @@ ExpressionPtr Parser::parse_address_of() {
   Nested nested(*this);
   if (!nested) return nullptr;
   Token ampersand = take();
+  bool in_parentheses = at("(");
   ExpressionPtr operand = parse_primary();
   if (!operand) return nullptr;
   if (auto* variable = as<TargetVariable>(operand)) {
@@ -338,6 +354,8 @@ ExpressionPtr Parser::parse_address_of() {
     operation->address_of = true;
   } else if (auto* dereference = as<Dereference>(operand)) {
     dereference->address_of = true;
+  } else if (in_parentheses && !as<Number>(operand) && !as<String>(operand) && !as<Histogram>(operand)) {
+    return operand;  // &(p): the address of what p points to, which is p
   } else {
     tokens_.error(operand->range, "'&' takes the address of traced data only")
         .hint("&$variable->member; bitwise and has two sides");

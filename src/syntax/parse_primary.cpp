@@ -43,6 +43,8 @@ ExpressionPtr Parser::parse_primary() {
         Token open = take();
         primary = parse_commas(parse_printable());
         if (!primary || !expect(")", "", &open)) return nullptr;
+        // (p)[1]: what the value points to, as an array.
+        if (at("[") && !peek().line_start && !as<Histogram>(primary)) return parse_dereference(std::move(primary));
         break;
       }
       [[fallthrough]];

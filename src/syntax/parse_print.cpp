@@ -104,7 +104,7 @@ bool Parser::check_print_arguments(const Print& print, const Token& name) {
   auto histogram = std::find_if(print.arguments.begin(), print.arguments.end(),
                                 [](const ExpressionPtr& a) { return as<Histogram>(a); });
   if (histogram != print.arguments.end() &&
-      (given != 1 || print.with_format || print.with_delimiter || print.is_char || !print.to_stream)) {
+      (given != 1 || print.with_format || print.with_delimiter || print.is_char)) {
     tokens_.error((*histogram)->range, "a histogram is printed alone").hint("print(@hist_log(stats))");
     return false;
   }

@@ -6,7 +6,7 @@ namespace spile::syntax {
 
 const std::vector<std::string>& at_operators() {
   static const std::vector<std::string> names = {
-      "avg",         "cast",     "choose_defined", "const",     "count", "defined", "entry",
+      "avg",         "cast",     "choose_defined", "const",     "count", "defined", "entry", "enum",
       "hist_linear", "hist_log", "kderef",         "kregister", "max",   "min",     "perf",
       "probewrite",  "sum",      "uderef",         "uregister", "var",   "variance"};
   return names;
@@ -311,8 +311,7 @@ void Preprocessor::define(const Token& at) {
   if (!read_definition(macro, at)) return skip_definition();
   SourceRange range = macro.range;
   if (is_at_operator(macro.name)) {
-    error(range, "@" + macro.name + " is an operator of the language and cannot be a macro");
-    return;
+    diagnostics_.warning(range, "this macro takes the place of the language's operator @" + macro.name);
   }
   auto [place, is_new] = own_.macros.emplace(macro.name, std::move(macro));
   if (!is_new) {

@@ -243,6 +243,14 @@ void Printer::expression(const Expression& e, Level minimum) {
     case ExpressionKind::kHistogram:
       return histogram(*as<Histogram>(e));
     case ExpressionKind::kHistogramIndex:
+      if (as<HistogramIndex>(e)->tests) {
+        out_ += "([";
+        expression(*as<HistogramIndex>(e)->bucket);
+        out_ += "] in ";
+        histogram(*as<HistogramIndex>(e)->histogram);
+        out_ += ")";
+        return;
+      }
       histogram(*as<HistogramIndex>(e)->histogram);
       out_ += "[";
       expression(*as<HistogramIndex>(e)->bucket);
@@ -349,8 +357,9 @@ void Printer::increment(const Increment& e) {
 void Printer::dereference(const Dereference& e) {
   if (e.address_of) out_ += "&";
   ExpressionKind kind = e.pointer->kind;
-  bool bare = kind == ExpressionKind::kVariable || kind == ExpressionKind::kIndex || kind == ExpressionKind::kCall ||
-              kind == ExpressionKind::kPrint;
+  bool is_element = !e.path.empty() && e.path.front().kind != PathStep::Kind::kMember;  // (p)[1] is not p[1]
+  bool bare = !is_element && (kind == ExpressionKind::kVariable || kind == ExpressionKind::kIndex || kind == ExpressionKind::kCall ||
+              kind == ExpressionKind::kPrint);
   if (bare) {
     expression(*e.pointer);
   } else {

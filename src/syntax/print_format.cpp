@@ -44,7 +44,8 @@ class FormatReader {
       if (!read_number(part.precision, part.precision_argument)) return;
     }
     std::string_view whole = format_.substr(begin, position_ - begin);
-    while (at() == 'l' || at() == 'L') ++position_;
+    // Sizes mean nothing here: numbers always have 64 bits.
+    while (at() != '\0' && std::string_view("hlLjztq").find(at()) != std::string_view::npos) ++position_;
     char conversion = at();
     ++position_;
     if (conversion == '%') {
@@ -141,8 +142,6 @@ class FormatReader {
     std::string hint = "conversions are d i u o x X p s c b m M; write %% for a percent sign";
     if (std::string_view("eEfFgGaA").find(conversion) != std::string_view::npos)
       hint = "there is no floating point; use %d";
-    if (std::string_view("hjztq").find(conversion) != std::string_view::npos)
-      hint = "numbers always have 64 bits; leave the size out";
     fail("unknown conversion '" + before + (printable ? conversion : '?') + "' in the format", hint);
   }
 

@@ -157,6 +157,7 @@ class Parser {
   ExpressionPtr parse_statistic(const Token& name, Statistic::Operator operation);
   std::unique_ptr<Histogram> parse_histogram();
   ExpressionPtr parse_histogram_expression();
+  ExpressionPtr parse_container(std::unique_ptr<In> node);
   ExpressionPtr parse_statistic_operand();
   bool parse_constant(int64_t& value, std::string_view what);
   void report_unknown_at(const Token& name);

@@ -312,11 +312,12 @@ struct Histogram : Expression {  // @hist_log(stats), @hist_linear(stats, low, h
   ExpressionPtr stats;
 };
 
-struct HistogramIndex : Expression {  // @hist_log(s)[bucket]
+struct HistogramIndex : Expression {  // @hist_log(s)[bucket]; bucket in @hist_log(s)
   static constexpr ExpressionKind kKind = ExpressionKind::kHistogramIndex;
   explicit HistogramIndex(SourceRange r) : Expression(kKind, r) {}
   std::unique_ptr<Histogram> histogram;
   ExpressionPtr bucket;
+  bool tests = false;  // whether there is such a bucket
 };
 
 // The globals that a piece of C names in its pragmas: those of STAP_GLOBAL_GET_x and STAP_GLOBAL_SET_x.

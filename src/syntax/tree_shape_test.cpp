@@ -185,7 +185,7 @@ std::string shape(const Expression* pointer) {
     case ExpressionKind::kHistogram:
       return shape(*as<Histogram>(e));
     case ExpressionKind::kHistogramIndex:
-      return bracketed("bucket", shape(*as<HistogramIndex>(e)->histogram), shape(as<HistogramIndex>(e)->bucket.get()));
+      return bracketed(as<HistogramIndex>(e)->tests ? "has-bucket" : "bucket", shape(*as<HistogramIndex>(e)->histogram), shape(as<HistogramIndex>(e)->bucket.get()));
     case ExpressionKind::kEmbedded:
       return "%{" + as<Embedded>(e)->code + "%}";
     case ExpressionKind::kDefined:

@@ -19,6 +19,9 @@ strpos("a", "x") | -1
 strtol("0x1f", 0) | 31
 strtol("-12z", 10) | -12
 strtol("z", 10) | 0
+strtol(" 1", 10) | 0
+strtol("+1", 10) | 0
+strtol("-0x1f", 0) | -31
 isdigit("5a") | 1
 isdigit("a5") | 0
 isdigit("") | 0
@@ -36,7 +39,11 @@ str_join("a", "b", "-") | a-b
 str_join("", "b", "-") | b
 errno_str(2) | ENOENT
 errno_str(3333) | E#3333
-errno_str(-1) | E#-1
+errno_str(-2) | ENOENT
+errno_str(-3333) | E#-3333
+errno_p(-11) | 1
+errno_p(0) | 0
+errno_p(-9999) | 0
 errno_p(2) | 1
 errno_p(9999) | 0
 errno("ENOENT") | 2
@@ -47,6 +54,17 @@ return_str(2, 255) | 0xff
 return_str(3, 8) | 010
 retstr(-13) | -13 (EACCES)
 htons(0x1234) | 13330
+big_endian2(0x1234) | 13330
+big_endian4(0x01020304) | 67305985
+big_endian8(1) | 72057594037927936
+little_endian2(0x12345) | 9029
+little_endian4(0x01020304) | 16909060
+little_endian8(-1) | -1
+arch_bytes() | 8
+uarch_bytes() | 8
+qs_time() > 0 | 1
+nsecs_to_string(61000000001) | 1m1.000000001s
+nsecs_to_string(1500) | 0m0.000001500s
 htonl(0x01020304) | 67305985
 htonll(1) | 72057594037927936
 ntohs(0x3412) | 4660

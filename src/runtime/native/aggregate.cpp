@@ -2,6 +2,7 @@
 // formula.
 
 #include "runtime/aggregate_update.h"
+#include "runtime/histogram.h"
 #include "runtime/native/native.h"
 
 namespace spile::rt {
@@ -76,6 +77,21 @@ int64_t spile_rt_aggregate_variance(const Aggregate* aggregate, const AggregateS
     for (uint64_t i = 0; i < count; ++i) buckets_of(to)[i] += buckets_of(shard)[i];
   }
   zero_bytes(shard, shape->size);
+}
+
+[[gnu::noinline]] uint32_t spile_rt_histogram_text(char* out, const uint64_t* buckets, uint32_t count, bool is_log, int64_t low,
+                                                   int64_t width, int32_t elision) {
+  struct Writer {
+    char* out;
+    uint32_t at;
+    void put(char c) {
+      if (at + 1 < spile_rt_string_size) out[at++] = c;
+      compiler_barrier();
+    }
+  } writer{out, 0};
+  HistogramShape shape{is_log, low, width, elision};
+  HistogramWriter<Writer>(shape, buckets, count, writer).write();
+  return writer.at;
 }
 
 }  // extern "C"

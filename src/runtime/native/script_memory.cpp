@@ -199,6 +199,22 @@ SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int
   if (fault) put_address(out, address);
 }
 
+[[gnu::noinline]] void spile_fn___pretty_string(Context* context, int64_t address, int64_t count, char* out) {
+  bool fault = false;
+  if (address != 0) put_buffer(context, address, count > 0 ? count : spile_rt_string_size, 0, true, out, &fault);
+  if (address == 0) spile_rt_string_copy(out, "0x0");
+  if (fault) put_address(out, address);
+}
+// 'W': as char's are shown, or in UTF-8.
+[[gnu::noinline]] void spile_fn___pretty_letter(Context*, int64_t letter, char* out) {
+  auto code = static_cast<uint32_t>(letter);
+  char text[4];
+  uint32_t length = code < 0x80 ? escape_byte(text, static_cast<uint8_t>(code)) : encode_utf8(text, code);
+  uint32_t at = spile_rt_format_literal(out, 0, "'", 1);
+  at = spile_rt_format_literal(out, at, text, length);
+  spile_rt_format_end(out, spile_rt_format_literal(out, at, "'", 1));
+}
+
 [[gnu::noinline]] void spile_fn_user_string_utf16(Context* context, int64_t address, char* out, bool* fault) {
   load_wide_string(context, address, 2, out, fault);
 }

@@ -76,13 +76,13 @@ SPILE_INLINE int64_t spile_fn_stringat(Context*, const char* text, int64_t posit
   return needle_length == 0 || find_text(text, length, 0, needle, needle_length) != length;
 }
 
-// As C's strtol: white space, a sign, 0x or 0 where the base allows or is 0; clamped.
+// As the kernel's simple_strtol, so without white space or a plus sign at the start: a minus sign, 0x or 0 where the base
+// allows or is 0; clamped.
 [[gnu::noinline]] int64_t spile_fn_strtol(Context*, const char* text, int64_t base) {
   if (base < 0 || base == 1 || base > 36) return 0;
   const char* end = text + spile_rt_string_length(text);
-  while (text < end && (*text == ' ' || (*text >= '\t' && *text <= '\r'))) ++text;
   bool negative = text < end && *text == '-';
-  if (text < end && (*text == '-' || *text == '+')) ++text;
+  if (negative) ++text;
   bool hex_prefix = end - text > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') && digit_value(text[2]) < 16;
   if ((base == 0 || base == 16) && hex_prefix) {
     text += 2;

@@ -209,9 +209,8 @@ SPILE_INLINE void spile_fn_ctime_now(Context* context, char* out) {
 
 // ENOENT for 2, E#3333 for what is no error number.
 [[gnu::noinline]] void spile_fn_errno_str(Context*, int64_t number, char* out) {
-  if (number >= 0 && number < static_cast<int64_t>(sizeof(kErrors) / sizeof(kErrors[0])) && kErrors[number][0]) {
-    return spile_rt_string_copy(out, kErrors[number]);
-  }
+  uint64_t error = number < 0 ? 0 - static_cast<uint64_t>(number) : static_cast<uint64_t>(number);  // calls return negative ones
+  if (error < sizeof(kErrors) / sizeof(kErrors[0]) && kErrors[error][0]) return spile_rt_string_copy(out, kErrors[error]);
   uint32_t at = spile_rt_format_literal(out, 0, "E#", 2);
   spile_rt_format_end(out, spile_rt_format_long(out, at, number, 1 /* ORDER FORMAT_KIND: signed */, 0, -1, -1));
 }

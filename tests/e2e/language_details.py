@@ -1,0 +1,71 @@
+# Details of the language that SystemTap's manual and reference give, which existing scripts rely on.
+# variants: histograms settings variables pretty places
+from spiletest import *
+
+MASKED = ["-c", program("masked")]
+
+
+def prints(script, out, *arguments, status=0, err_match=None):
+    spile(*arguments, "-e", script).expect(status=status, out=out, err_match=err_match)
+
+
+def probes(script, out, *arguments):
+    """What a script prints about the program `masked`, whose own line is the last one."""
+    lines = spile(*arguments, "-e", script, *MASKED).expect(status=0).out.splitlines(True)
+    expect("".join(line for line in lines if not line.startswith("sum ")), out, script)
+
+
+if VARIANT == "histograms":
+    fill = "global s probe begin { s <<< 1 s <<< 1000 "
+    tildes = {"-DHIST_ELISION=0": (0, 2), "-DHIST_ELISION=1": (1, 6), "-DHIST_ELISION=2": (1, 10), "-DHIST_ELISION=-1": (0, 14)}
+    for option, (gaps, rows) in tildes.items():
+        out = spile(option, "-e", fill + "print(@hist_log(s)) exit() }").expect(status=0).out
+        expect((option, min(out.count("~"), 1)), (option, 1 if option in ("-DHIST_ELISION=0",) else gaps), out)
+        expect_true(abs(out.count("|") - 1 - rows) <= 2, f"{option}: {out}")
+    for make, end in [("sprint", ""), ("sprintln", "\n")]:
+        out = spile("-DMAXSTRINGLEN=4096", "-e", fill + f"print(@hist_log(s)) print({make}(@hist_log(s))) exit() }}").expect(status=0).out
+        expect(out[len(out) // 2:] if not end else out, out[:len(out) // 2] if not end else out, make)
+        expect(out.count("value |"), 2, make)
+    prints(fill + 'println(64 in @hist_log(s), " ", 128 in @hist_log(s), " ", [-1] in @hist_log(s)) exit() }', "1 0 0\n")
+    prints('global t probe begin { if (0) t <<< 1; println(3 in @hist_linear(t, 0, 10, 1)); println(@hist_linear(t, 0, 10, 1)[5]) }', "0\n",
+           status=1, err_match="empty aggregate")
+
+if VARIANT == "settings":
+    prints("probe begin { println(1) exit() }", "1\n", "-G", "nothing=3", err_match="warning: -G nothing=3: the script has no global")
+    prints("probe begin { println(argc) exit() }", "7\n", "-G", "argc=7")
+    prints("function f:long() %{ STAP_RETVALUE = ANSWER + 1; %} probe begin { println(f()) exit() }", "42\n", "-g", "-D", "ANSWER=41")
+    prints("@define min(a, b) %( (@a < @b ? @a : @b) %) probe begin { println(@min(4, 3)) exit() }", "3\n", err_match="warning: this macro takes")
+    prints('probe begin { printf("%hd %hhx %lld %zu\\n", 1, 255, 3, 4) exit() }', "1 ff 3 4\n")
+    prints("global a[3000000] probe begin { a[7] = 1 println(a[7]) exit() }", "1\n")
+    prints("probe v = begin { x = 1 }, { println(@probewrite(x)) } probe v { println(x) } probe v { x = 2 } probe begin(1) { exit() }",
+           "1\n0\n1\n", "-w")
+    expect_match("^oneshot = ", spile("--dump-probe-aliases").expect(status=0).out, "aliases")
+    folder = temporary_directory()
+    (folder / "mine.stp").write_text('function mine() { return 5 }\n')
+    os.environ["SYSTEMTAP_TAPSET"] = str(folder)
+    prints("probe begin { println(mine(), strlen(execname()) > 0) exit() }", "51\n")
+
+if VARIANT == "variables":
+    probes('probe process.function("by_node") { p = $p println((p)[1]->value, " ", (p)->next->value, " ", &(p) == p, " ", &(p)[1] - p) }', "3 2 1 16\n")
+    probes('function same(x) { return x } probe process.function("by_node") { println(same($p)->value, " ", (same($p))[1]->value) }', "1 3\n")
+    probes('probe process.function("by_node").return { println(@entry($$parms) == @entry($$vars), " ", strlen(@entry($$vars)) > 8, " ", @entry($n)) }', "1 1 5\n")
+    probes('probe process.function("by_node") { println($kGreen, " ", @enum("kBlue"), " ", @enum("Mode::kOn"), " ", @enum("kRed", "masked")) }', "5 -2 200 0\n")
+    spile("-e", 'probe process.function("by_node") { println(@enum("kNone")) }', *MASKED).expect(status=1, err_match="has a constant 'kNone'")
+    probes('probe process.function("by_node") { println(probemod(), " ", register("ah") == ((register("rax") >> 8 & 255) ^ 128) - 128, " ", register("di") == $p) }', "masked 1 1\n")
+
+if VARIANT == "pretty":
+    shown = spile("-e", 'probe process.function("by_reference") { println($d$) println($m$) println($$parms$) }', *MASKED).expect(status=0).out
+    for part in [".id=7", ".masked=1", ".masked=2", ".letter='x'", ".wide='W'", ".wider='é'", '.quoted="he\\"y\\n"', '.text="tx\\t"', ".bad=0x123",
+                 ".null=0x0"]:
+        expect_true(part in shown, f"{part} in {shown}")
+    expect_match(r"^&1$", shown, "a reference")
+
+if VARIANT == "places":
+    probes('global n probe process.function("work").label("special") { n++ } probe end { println(n) }', "2\n")
+    probes('global n probe process.statement("work@masked.cpp+9") { n++ } probe end { println(n) }', "2\n")
+    linked = temporary_directory() / "libc-link.so"
+    for path in ["/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libc.so.6"]:
+        out = spile("-e", f'global n probe process.library("{path}").function("printf") {{ n++ }} probe end {{ println(n) }}', *MASKED)
+        out.expect(status=0, out_match="^1$")
+    linked.symlink_to("/lib/x86_64-linux-gnu/libc.so.6")
+    spile("-e", f'global n probe process.library("{linked}").function("printf") {{ n++ }} probe end {{ println(n) }}', *MASKED).expect(out_match="^1$")
