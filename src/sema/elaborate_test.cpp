@@ -217,9 +217,9 @@ TEST(Elaborate, DisplaysWhatIsOnlyWritten) {
   ASSERT_TRUE(made.ok()) << made.messages();
   ASSERT_EQ(made.program.probes.size(), 2u);
   std::string body = syntax::to_source(*made.program.probes[1].body);
-  EXPECT_THAT(body, HasSubstr("printf(\"c=%#x\\n\", c)"));
-  EXPECT_THAT(body, HasSubstr("a[\\\"%#s\\\",%#d]=%#x"));
-  EXPECT_THAT(body, HasSubstr("s @count=%#x @min=%#x @max=%#x @sum=%#x @avg=%#x"));
+  EXPECT_THAT(body, HasSubstr("printf(\"c=%#d\\n\", c)"));
+  EXPECT_THAT(body, HasSubstr("a[\\\"%#s\\\",%#d]=%#d"));
+  EXPECT_THAT(body, HasSubstr("s @count=%#d @min=%#d @max=%#d @sum=%#d @avg=%#d"));
   EXPECT_EQ(made.sharing("c"), Sharing::kSharded);
 }
 

@@ -485,7 +485,12 @@ class SymbolResolver {
         return;
       case StatementKind::kDelete: {
         auto& target = static_cast<Delete&>(s).target;
-        if (auto* variable = as<Variable>(target)) {
+        auto* variable = as<Variable>(target);
+        Global* global = variable ? declarations_.find_global(variable->name, variable->range, home_) : nullptr;
+        if (global && global->declared_array) {
+          variable->global = global;
+          use_global(global, kWrite);
+        } else if (variable) {
           visit_variable(*variable, kWrite);
         } else {
           visit(target, kWrite);

@@ -483,7 +483,6 @@ TEST(Limits, RefuseDeepNestingInsteadOfOverflowing) {
                                  "-(",
                                  "!",
                                  "~",
-                                 "++",
                                  "f(",
                                  "a[",
                                  "if (1) ",

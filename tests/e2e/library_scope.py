@@ -16,7 +16,7 @@ for name in ["n", "name", "i", "s", "rest", "at", "text", "left", "address", "pi
         printf("%s %d\\n", tokenize("", ","), {name}); exit() }}""", "b 7\n")
 run("""global name = "mine" probe begin { println(syscall_name(1), " ", name); exit() }""", "write mine\n")
 spile("-e", """global n, name, line, i = 5 probe process.function("foo") { n++; print_ubacktrace_fileline(); println(i) exit() }""",
-      "-o", "/dev/stderr", "-c", calls, timeout=30).expect(err_match=r"^ 0x\w+ : foo\+0x0/0x\w+ .*\n(.*\n)*5$", status=0)
+      "-o", "/dev/stderr", "-c", calls).expect(err_match=r"^ 0x\w+ : foo\+0x0/0x\w+ .*\n(.*\n)*5$", status=0)
 # A function of the script serves the script, and the library has its own.
 run("""function strlen:long (s:string) { return 99 } function substr:string (s:string, a:long, b:long) { return "no" }
     probe begin { println(strlen("abc"), " ", substr("abc", 0, 1), " ", tokenize("ab,cd", ","), " ", text_str("x")); exit() }""", "99 no ab x\n")
@@ -34,6 +34,7 @@ run("""@define offsetof(a, b) %( 77 %) @define cast_sizeof(a) %( 78 %) @define t
 run("""probe begin { println(argc, argv[1], argv[2]); exit() }""", "2ab\n", "a", "b")
 run("""probe begin { argv = 5; argc = 6; argv++; println(argv, argc); exit() } probe end { println(argc) }""", "66\n1\n", "a")
 run("""function f(argv) { return argv + 1 } probe begin { foreach (k in argv) println(k, argv[k]); println(f(1)); exit() }""", "1x\n2\n", "x")
+run("""probe begin { delete argv; println(argc, 1 in argv); exit() }""", "10\n", "x")
 run("""global argc = 3, argv probe begin { argv["k"] = 1; println(argc, "k" in argv); exit() }""", "31\n", "x")
 # A folder of one's own: its functions neither see the script's names, and the script sees its globals.
 folder = temporary_directory()
