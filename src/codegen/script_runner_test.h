@@ -73,7 +73,7 @@ class ScriptRunner {
 
   // The controller's function at an offset of its image.
   template <typename Function, typename... Arguments>
-  [[gnu::noinline]] auto call(uint32_t offset, Arguments... arguments) {
+  [[gnu::noinline, clang::disable_tail_calls]] auto call(uint32_t offset, Arguments... arguments) {
     state().stack_end = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
     return reinterpret_cast<Function*>(controller_->at(offset))(arguments...);
   }

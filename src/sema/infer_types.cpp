@@ -133,9 +133,12 @@ class TypeInference {
   void to_fixpoint() {
     size_t count = e_.program.probes.size() + e_.program.functions.size();
     for (size_t body = 0; body < count; ++body) waiting_.insert(waiting_.end(), body);
-    for (size_t next = 0; !waiting_.empty() && !e_.diagnostics.has_errors();) {
+    for (size_t next = 0; !waiting_.empty();) {
       auto found = waiting_.lower_bound(next);
-      if (found == waiting_.end()) found = waiting_.begin();
+      if (found == waiting_.end()) {
+        if (e_.diagnostics.has_errors()) break;  // every body has been looked at, and has said what is wrong in it
+        found = waiting_.begin();
+      }
       body_ = *found;
       next = *body_ + 1;
       waiting_.erase(found);

@@ -163,7 +163,7 @@ TEST(Refusals, Overrides) {
   Program options;
   options.global_overrides = {{"cuont", "5"}};
   auto made = elaborate_text("global count probe begin { count = 1; println(count) }", std::move(options));
-  EXPECT_FALSE(made.ok());
+  EXPECT_TRUE(made.ok());  // a warning
   EXPECT_THAT(made.messages(), HasSubstr("did you mean 'count'?"));
 }
 

@@ -47,7 +47,7 @@ class Controller {
       : code_(code), arena_(arena), drain_(std::move(drain)) {}
   // Calls the code at an offset of the image, as a function of this type. The code may use the stack below this frame.
   template <typename Function, typename... Arguments>
-  [[gnu::noinline]] auto call(uint32_t offset, Arguments... arguments) const {
+  [[gnu::noinline, clang::disable_tail_calls]] auto call(uint32_t offset, Arguments... arguments) const {
     arena_.controller_state().stack_end = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
     return reinterpret_cast<Function*>(text_ + offset)(arguments...);
   }

@@ -46,6 +46,7 @@ class FormatReader {
     std::string_view whole = format_.substr(begin, position_ - begin);
     // Sizes mean nothing here: numbers always have 64 bits.
     while (at() != '\0' && std::string_view("hlLjztq").find(at()) != std::string_view::npos) ++position_;
+    std::string_view with_size = format_.substr(begin, position_ - begin);
     char conversion = at();
     ++position_;
     if (conversion == '%') {
@@ -53,7 +54,7 @@ class FormatReader {
       return add_literal("%");
     }
     std::optional<FormatPart::Kind> kind = kind_of(conversion);
-    if (!kind) return fail_conversion(std::string(whole), conversion);
+    if (!kind) return fail_conversion(std::string(with_size), conversion);
     part.kind = *kind;
     result_.parts.push_back(std::move(part));
   }
@@ -142,7 +143,9 @@ class FormatReader {
     std::string hint = "conversions are d i u o x X p s c b m M; write %% for a percent sign";
     if (std::string_view("eEfFgGaA").find(conversion) != std::string_view::npos)
       hint = "there is no floating point; use %d";
-    fail("unknown conversion '" + before + (printable ? conversion : '?') + "' in the format", hint);
+    // Of a size alone (%z, and the line's end behind it) the size is what is wrong.
+    std::string shown = printable ? std::string(1, conversion) : before.size() > 1 ? "" : "?";
+    fail("unknown conversion '" + before + shown + "' in the format", hint);
   }
 
   std::string_view format_;

@@ -113,7 +113,7 @@ proc_mem_size_pid(-5) | 0
 proc_mem_string() != "" | 1
 msecs_to_string(61001) | 1m1.001s
 usecs_to_string(1000001) | 0m1.000001s
-nsecs_to_string(1000001) | 0m0.001000s
+nsecs_to_string(1000001) | 0m0.001000001s
 cputime_to_msecs(3) | 30
 cputime_to_usecs(3) | 30000
 cputime_to_string(150) | 0m1.500s

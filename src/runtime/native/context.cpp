@@ -53,14 +53,21 @@ extern "C" {
 
 SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
   const abi::ArenaHeader* header = context->arena;
-  constexpr uint32_t kMostTries = 10'000;  // some 100 us: the clock is being set for much less, unless somebody else has written to it
-  for (uint32_t tries = 0;; ++tries) {
+  // TSC ticks, some 100 ms: the clock is being set for much less, unless spile is preempted, or somebody else has written to it.
+  constexpr uint64_t kLongestWait = 300'000'000;
+  for (uint64_t waits_since = 0, tries = 0;; ++tries) {
+    bool gives_up = false;
+    if (unlikely(tries > 0)) {
+      uint64_t now = read_tsc();
+      if (tries == 1) waits_since = now;
+      gives_up = now - waits_since > kLongestWait;
+    }
     uint32_t sequence = load_acquire(&header->clock_sequence);
     uint64_t mult = load_relaxed(&header->clock_mult);
     uint32_t shift = load_relaxed(&header->clock_shift);
     uint64_t base_tsc = load_relaxed(&header->clock_base_tsc);
     uint64_t base_ns = load_relaxed(&header->clock_base_ns);
-    if (unlikely(mult == 0 || tries == kMostTries)) return system_clock_ns(0 /* CLOCK_REALTIME */);
+    if (unlikely(mult == 0 || gives_up)) return system_clock_ns(0 /* CLOCK_REALTIME */);
     uint64_t passed = read_tsc() - base_tsc;
     compiler_barrier();
     if (likely(!(sequence & 1) && load_relaxed(&header->clock_sequence) == sequence)) {
