@@ -180,7 +180,9 @@ const CheckedRequests& PlaceCheck::check(const AddressSpace& space, const Module
   if (!fresh) return checked.answer;
   checked.asked = checked.answer.list = list;
   // Places that the engine has found in the text by itself.
-  auto is_ours = [](const SiteRequest& request) { return request.kind == abi::SiteKind::kSystemCall; };
+  auto is_ours = [](const SiteRequest& request) {
+    return request.kind == abi::SiteKind::kSystemCall || request.kind == abi::SiteKind::kRoom;
+  };
   if (module.text.empty() || std::all_of(list->begin(), list->end(), is_ours)) return checked.answer;
   std::vector<uint32_t> order(list->size());
   std::iota(order.begin(), order.end(), 0);

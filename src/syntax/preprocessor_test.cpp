@@ -189,7 +189,7 @@ TEST(Macros, RefuseWrongDefinitions) {
   EXPECT_EQ(errors("@define m %( 1"), "1:11: the body of macro @m is never closed");
   EXPECT_EQ(errors("@define m(a, a) %( %)"), "1:14: macro @m has two parameters 'a'");
   EXPECT_EQ(errors("@define m %( 1 %) @define m %( 2 %)"), "1:27: macro @m is defined twice");
-  EXPECT_EQ(errors("@define cast %( 1 %)"), "1:9: this macro takes the place of the language's operator @cast");
+  EXPECT_EQ(errors("@define cast %( 1 %)"), "");  // a warning
   EXPECT_EQ(errors("@define m %( @define n %( %) %)"), "1:14: a macro cannot define a macro");
 }
 

@@ -68,7 +68,7 @@ spile("-e", "global bound probe oneshot { println(bound) }").expect(out="11\n", 
 (directory / "rc").write_text("'")
 spile("-e", "probe oneshot {}").expect(status=1, err_match="rc: a ' is never closed")
 (directory / "rc").unlink()
-spile("--suppress-handler-errors", "-e", "probe begin { error(\"x\") } probe end { println(2) }", "-T", "0.1").expect(
+spile("--suppress-handler-errors", "-e", "probe begin { error(\"x\") } probe end { println(2) }", "-T", "2").expect(
     out="2\n", status=0, err="WARNING: Number of errors: 1, skipped probes: 0\n")
 spile("--no-global-var-display", "-e", "global a probe oneshot { a = 3 }").expect(status=0, out="")
 spile("-e", "global a probe oneshot { a = 3 }").expect(status=0, out="a=3\n")
