@@ -40,5 +40,5 @@ expect(out.err, "0.100000001 inf\n")
 expect_match(r"3\.0000 0\.1000 9 9$", out.out)
 # Arguments and registers, by their names' types.
 expect(run(r"""probe process.function("minus_int") { if ($x < 0) println($x, int_arg(1), s32_arg(1), register("edi"), " ", uint_arg(1),
-  " ", u32_arg(1), " ", u_register("edi"), " ", long_arg(1) & 0xffffffff, " ", register("dil"), u_register("dil"), register("di")) }""").err,
-       "-9-9-9-9 4294967287 4294967287 4294967287 4294967287 -9247-9\n")
+  " ", u32_arg(1), " ", u_register("edi"), " ", long_arg(1) & 0xffffffff, " ", register("dil"), u_register("dil"), register("di") & 0xffff) }""").err,
+       "-9-9-9-9 4294967287 4294967287 4294967287 4294967287 -924765527\n")
