@@ -110,8 +110,8 @@ SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size)
   if (auto first = decode(text); first && first->end_branch) {
     text = text.subspan(first->length);
     entry = entry + first->length;
-    if (size != 0) size -= std::min<uint64_t>(size, first->length);
-    if (size == 0) return SitePlan::refused("too short for a jump");
+    if (size != 0 && size <= first->length) return SitePlan::refused("too short for a jump");
+    if (size != 0) size -= first->length;
   }
   size_t limit = size == 0 ? text.size() : std::min<uint64_t>(size, text.size());
 
