@@ -135,7 +135,8 @@ std::optional<Address> first_branch_out(std::span<const uint8_t> code, Address a
     auto instruction = decode(code.subspan(offset));
     if (!instruction) return {};
     offset += instruction->length;
-    if (instruction->flow != Flow::kJump && instruction->flow != Flow::kCall) continue;
+    bool branches = instruction->flow == Flow::kJump || instruction->flow == Flow::kConditional || instruction->flow == Flow::kCall;
+    if (!branches) continue;
     Address target = at + static_cast<int64_t>(offset) + instruction->relative;
     if (target < at || target >= at + static_cast<int64_t>(code.size())) return target;
   }
