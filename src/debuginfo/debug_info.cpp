@@ -51,7 +51,7 @@ Result<DwarfReader*> DebugInfo::reader() {
   opened_ = true;
   const ElfImage::Section* link = with_dwarf_->section(".gnu_debugaltlink");
   const std::string alternate(link ? ElfImage::string_at(with_dwarf_->contents(*link), 0) : "");
-  auto opened = DwarfReader::open(path_, image_->opened_path(), debug_file_, alternate);
+  auto opened = DwarfReader::open(path_, image_->fd(), with_dwarf_->fd(), debug_file_, alternate);
   if (!opened.ok()) {
     open_error_ = opened.error();
     return *open_error_;

@@ -56,8 +56,8 @@ void visit_functions(Dwarf_Die& parent, const std::function<void(uint64_t, uint6
 
 }  // namespace
 
-Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path, const std::string& main_file,
-                                                   const std::string& debug_file, const std::string& alternate) {
+Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path, int main_fd, int debug_fd, const std::string& debug_file,
+                                                   const std::string& alternate) {
   static const unsigned version = elf_version(EV_CURRENT);  // libelf refuses to work before it is asked
   auto failed = [&](const char* what) {
     const char* why = dwarf_errmsg(-1);
@@ -65,8 +65,10 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path, cons
   };
   if (version == EV_NONE) return failed("ELF");
   auto file = std::make_unique<DwarfFile>();
-  file->main_fd_.reset(::open(main_file.c_str(), O_RDONLY | O_CLOEXEC));
-  file->debug_fd_.reset(::open(debug_file.c_str(), O_RDONLY | O_CLOEXEC));
+  // Each of its own: libelf may move a descriptor's position.
+  auto again = [](int fd) { return UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC)); };
+  file->main_fd_ = again(main_fd);
+  file->debug_fd_ = again(debug_fd);
   if (!file->main_fd_ || !file->debug_fd_) return Error::from_errno(fmt::format("open {}", debug_file), errno);
   file->main_elf_.reset(elf_begin(file->main_fd_.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
   file->debug_.reset(dwarf_begin(file->debug_fd_.get(), DWARF_C_READ));

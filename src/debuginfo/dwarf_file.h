@@ -28,8 +28,8 @@ class DwarfFile {
  public:
   // path: for messages. main_file: has code and .eh_frame. debug_file: has .debug_info; may be the same. alternate:
   // what its .gnu_debugaltlink names (common parts that dwz moved out), or "".
-  static Result<std::unique_ptr<DwarfFile>> open(const std::string& path, const std::string& main_file,
-                                                 const std::string& debug_file, const std::string& alternate);
+  static Result<std::unique_ptr<DwarfFile>> open(const std::string& path, int main_fd, int debug_fd, const std::string& debug_file,
+                                                 const std::string& alternate);
 
   struct Unit {
     Dwarf_Die skeleton;  // has the addresses

@@ -179,9 +179,9 @@ DwarfReader::DwarfReader(std::string path, std::unique_ptr<DwarfFile> file)
     : path_(std::move(path)), file_(std::move(file)) {}
 DwarfReader::~DwarfReader() = default;
 
-Result<std::unique_ptr<DwarfReader>> DwarfReader::open(const std::string& path, const std::string& main_file,
-                                                       const std::string& debug_file, const std::string& alternate) {
-  TRY(auto file, DwarfFile::open(path, main_file, debug_file, alternate));
+Result<std::unique_ptr<DwarfReader>> DwarfReader::open(const std::string& path, int main_fd, int debug_fd, const std::string& debug_file,
+                                                       const std::string& alternate) {
+  TRY(auto file, DwarfFile::open(path, main_fd, debug_fd, debug_file, alternate));
   return std::unique_ptr<DwarfReader>(new DwarfReader(path, std::move(file)));
 }
 

@@ -46,8 +46,8 @@ class DwarfFile;
 class DwarfReader {
  public:
   // As DwarfFile::open.
-  static Result<std::unique_ptr<DwarfReader>> open(const std::string& path, const std::string& main_file,
-                                                   const std::string& debug_file, const std::string& alternate);
+  static Result<std::unique_ptr<DwarfReader>> open(const std::string& path, int main_fd, int debug_fd, const std::string& debug_file,
+                                                   const std::string& alternate);
   ~DwarfReader();
 
   // scope: CodePlace::scope.

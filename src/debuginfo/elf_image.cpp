@@ -1,15 +1,13 @@
 #include "debuginfo/elf_image.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include <array>
 #include <cstring>
 
-#include "base/unique_fd.h"
+#include "debuginfo/stable_file.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -32,18 +30,15 @@ constexpr uint64_t kMaxSections = 1 << 20;
 }  // namespace
 
 Result<std::unique_ptr<ElfImage>> ElfImage::open(const std::string& path, const std::string& opened) {
-  UniqueFd fd(::open(opened.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a FIFO must not block us
-  if (!fd) return Error::from_errno(fmt::format("open {}", path), errno);
-  struct stat status;
-  if (fstat(fd.get(), &status) != 0) return Error::from_errno(fmt::format("stat {}", path), errno);
-  if (!S_ISREG(status.st_mode)) return refused(path, "not a regular file");
-  if (status.st_size < static_cast<off_t>(sizeof(Elf64_Ehdr))) return refused(path, "not an ELF file (too short)");
+  TRY(StableFile file, open_stable(path, opened));
+  if (file.size < sizeof(Elf64_Ehdr)) return refused(path, "not an ELF file (too short)");
 
-  void* map = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  void* map = mmap(nullptr, file.size, PROT_READ, MAP_PRIVATE, file.fd.get(), 0);
   if (map == MAP_FAILED) return Error::from_errno(fmt::format("map {}", path), errno);
   std::unique_ptr<ElfImage> image(new ElfImage);
   image->bytes_ = static_cast<const char*>(map);
-  image->size_ = static_cast<size_t>(status.st_size);
+  image->size_ = file.size;
+  image->fd_ = std::move(file.fd);
   image->opened_path_ = opened;
   TRY_DO(image->read_headers(path));
   return image;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "debuginfo/debuginfo.h"
 
 namespace spile::debuginfo {
@@ -36,6 +37,8 @@ class ElfImage {
   ElfImage& operator=(const ElfImage&) = delete;
 
   const std::string& opened_path() const { return opened_path_; }
+  // Of what this shows, for as long as this lives: the path may lead elsewhere meanwhile.
+  int fd() const { return fd_.get(); }
   uint16_t type() const { return type_; }
   FileAddress entry_point() const { return entry_point_; }
   const std::vector<Segment>& segments() const { return segments_; }
@@ -83,6 +86,7 @@ class ElfImage {
 
   const char* bytes_ = nullptr;
   size_t size_ = 0;
+  UniqueFd fd_;
   std::string opened_path_;
   uint16_t type_ = 0;
   FileAddress entry_point_;

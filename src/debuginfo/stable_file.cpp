@@ -1,0 +1,64 @@
+#include "debuginfo/stable_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+namespace spile::debuginfo {
+namespace {
+
+// Owners can always write, whatever the mode says; behind FUSE, owner and mode are what its server says.
+bool is_changed_by_us_only(int fd, const struct stat& status) {
+  struct statfs system {};
+  bool ours = status.st_uid == 0 || status.st_uid == geteuid();
+  return ours && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && fstatfs(fd, &system) == 0 && system.f_type != FUSE_SUPER_MAGIC;
+}
+
+Result<UniqueFd> copy(const std::string& path, int from, int64_t size) {
+  if (size > kLargestCopy) {
+    return Error{fmt::format("{}: larger than {} GiB, and others than root and you may write to it", path, kLargestCopy >> 30), {}};
+  }
+  UniqueFd memory(memfd_create("spile-file", MFD_CLOEXEC));
+  if (!memory) return Error::from_errno(fmt::format("copy {}", path), errno);
+  // Also what has become shorter meanwhile has the size that was seen.
+  if (ftruncate(memory.get(), size) != 0) return Error::from_errno(fmt::format("copy {}", path), errno);
+  for (int64_t done = 0; done < size;) {
+    ssize_t got = sendfile(memory.get(), from, nullptr, static_cast<size_t>(size - done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error::from_errno(fmt::format("copy {}", path), errno);
+    if (got == 0) break;
+    done += got;
+  }
+  return memory;
+}
+
+}  // namespace
+
+Result<StableFile> open_stable(const std::string& path, const std::string& opened) {
+  // Looked at first, and opened then: what the path leads to may change in between.
+  UniqueFd place(::open(opened.c_str(), O_PATH | O_CLOEXEC));
+  if (!place) return Error::from_errno(fmt::format("open {}", path), errno);
+  struct stat status {};
+  if (fstat(place.get(), &status) != 0) return Error::from_errno(fmt::format("stat {}", path), errno);
+  if (!S_ISREG(status.st_mode)) return Error{fmt::format("{}: not a regular file", path), {}};
+  StableFile file;
+  file.fd = UniqueFd(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  // Where there is no /proc, the path is all there is.
+  if (!file.fd && errno == ENOENT) file.fd = UniqueFd(::open(opened.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.fd) return Error::from_errno(fmt::format("open {}", path), errno);
+  if (fstat(file.fd.get(), &status) != 0) return Error::from_errno(fmt::format("stat {}", path), errno);
+  if (!S_ISREG(status.st_mode)) return Error{fmt::format("{}: not a regular file", path), {}};
+  file.size = static_cast<uint64_t>(status.st_size);
+  if (!is_changed_by_us_only(file.fd.get(), status)) {
+    TRY(file.fd, copy(path, file.fd.get(), status.st_size));
+  }
+  return file;
+}
+
+}  // namespace spile::debuginfo

@@ -1,0 +1,25 @@
+#pragma once
+// A regular file as it was when it was opened. Whoever can write to a file that is mapped can make it shorter (SIGBUS in the reader) or change
+// it between two looks at it, and libdw looks twice. So a file that somebody else than root and our user can write to is copied
+// before anything of it is believed; all others are used as they are.
+//
+// Nothing but a regular file is ever opened for reading: a FIFO would block, and some devices act when they are opened.
+
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace spile::debuginfo {
+
+// A copy is memory of ours: a file made larger than this by whoever owns it (mostly holes) is refused.
+inline constexpr int64_t kLargestCopy = int64_t{4} << 30;
+
+struct StableFile {
+  UniqueFd fd;  // of the file, or of its copy
+  uint64_t size = 0;
+};
+// Errors name `path`; `opened` is what is opened.
+Result<StableFile> open_stable(const std::string& path, const std::string& opened);
+
+}  // namespace spile::debuginfo
