@@ -16,6 +16,8 @@ namespace {
 constexpr uint32_t kOwnerDied = 0x40000000;  // FUTEX_OWNER_DIED
 constexpr uint64_t kMostStrings = uint64_t{16} << 20;
 constexpr uint32_t kMostSymbols = 1 << 16;   // of a dynamic linker; guards against a table that never ends
+constexpr int kMostHeaders = 4096;
+constexpr uint64_t kMostEntries = 4096 * sizeof(Elf64_Dyn);
 
 struct DynamicTables {
   uint64_t symbols = 0, strings = 0, strings_size = 0, gnu_hash = 0, hash = 0;
@@ -25,10 +27,10 @@ struct DynamicTables {
 Result<DynamicTables> read_tables(const TargetMemory& memory, const Module& module) {
   TRY(Elf64_Ehdr header, memory.read_value<Elf64_Ehdr>(module.lowest));
   DynamicTables tables;
-  for (int i = 0; i < header.e_phnum; i++) {
+  for (int i = 0; i < std::min<int>(header.e_phnum, kMostHeaders); i++) {
     TRY(Elf64_Phdr program, memory.read_value<Elf64_Phdr>(module.lowest + (header.e_phoff + i * sizeof(Elf64_Phdr))));
     if (program.p_type != PT_DYNAMIC) continue;
-    for (uint64_t at = 0; at < program.p_memsz; at += sizeof(Elf64_Dyn)) {
+    for (uint64_t at = 0; at < std::min(program.p_memsz, kMostEntries); at += sizeof(Elf64_Dyn)) {
       TRY(Elf64_Dyn entry, memory.read_value<Elf64_Dyn>(Address(program.p_vaddr + module.bias + at)));
       // glibc adds the bias to these in place, once it has relocated itself.
       uint64_t value = entry.d_un.d_ptr;

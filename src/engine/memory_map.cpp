@@ -23,6 +23,9 @@ constexpr uint64_t kLowest = 1 << 20;  // well above vm.mmap_min_addr
 constexpr uint64_t kHighest = uint64_t{1} << 47;
 constexpr uint64_t kHeapRoom = uint64_t{512} << 20;  // left free above a program's data, where brk grows
 constexpr uint64_t kGap = 16 * kPage;                // between us and any neighbour, which may grow
+// What a program says about itself in its memory; beyond, it is not looked at.
+constexpr int kMostHeaders = 4096;
+constexpr uint64_t kMostNotes = 64 << 10;
 
 uint64_t take_number(std::string_view& text, int base, char until) {
   uint64_t value = 0;
@@ -60,7 +63,7 @@ std::optional<uint64_t> load_bias(const TargetMemory& memory, uint64_t begin) {
       header->e_phentsize != sizeof(Elf64_Phdr)) {
     return {};
   }
-  for (int i = 0; i < header->e_phnum; i++) {
+  for (int i = 0; i < std::min<int>(header->e_phnum, kMostHeaders); i++) {
     auto program = memory.read_value<Elf64_Phdr>(Address(begin + header->e_phoff + i * sizeof(Elf64_Phdr)));
     if (!program.ok()) return {};
     if (program->p_type == PT_LOAD) return begin - (program->p_vaddr - program->p_offset);
@@ -72,14 +75,14 @@ std::optional<uint64_t> load_bias(const TargetMemory& memory, uint64_t begin) {
 bool is_go(const TargetMemory& memory, uint64_t begin, uint64_t bias) {
   auto header = memory.read_value<Elf64_Ehdr>(Address(begin));
   if (!header.ok()) return false;
-  for (int i = 0; i < header->e_phnum; i++) {
+  for (int i = 0; i < std::min<int>(header->e_phnum, kMostHeaders); i++) {
     auto program = memory.read_value<Elf64_Phdr>(Address(begin + header->e_phoff + i * sizeof(Elf64_Phdr)));
     if (!program.ok() || program->p_type != PT_NOTE) continue;
     struct {
       Elf64_Nhdr header;
       char name[4];
     } note;
-    for (uint64_t at = 0; at + sizeof note <= program->p_memsz;) {
+    for (uint64_t at = 0; at + sizeof note <= std::min(program->p_memsz, kMostNotes);) {
       if (!memory.read(Address(program->p_vaddr + bias + at), {reinterpret_cast<uint8_t*>(&note), sizeof note}).ok())
         break;
       if (note.header.n_namesz == 4 && std::memcmp(note.name, "Go\0\0", 4) == 0) return true;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cinttypes>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "abi/arena.h"
 #include "engine/breakpoints.h"
@@ -151,10 +153,23 @@ PatchedSite site_of(const JournalEntry& entry, Address region) {
   return site;
 }
 
+// What the engine itself never exceeds. A process can map memory of this name itself: with all that is said there it can change only its own
+// memory, and make us read and keep no more than this.
+constexpr uint64_t kMostSites = 1 << 20, kMostShadowFrames = 1 << 16, kMostPending = 1 << 22;
+constexpr size_t kMostRegions = 1 << 10;
+constexpr uint64_t kHighestAddress = uint64_t{1} << 47;
+
 Result<void> adopt_region(AddressSpace& space, const Mapping& mapping) {
   TRY(RegionHeader header, space.memory.read_value<RegionHeader>(Address(mapping.begin)));
   if (header.magic != kRegionMagic || header.size > mapping.size())
     return Error{"not a code region of this version", ""};
+  bool sound = header.arena < kHighestAddress && header.arena_size < kHighestAddress && header.process_table < kHighestAddress &&
+               header.slot_stride < kHighestAddress && header.shadow_capacity <= kMostShadowFrames &&
+               header.shadow_offset <= header.slot_stride && header.shadow_stride <= header.slot_stride &&
+               (header.shadow_capacity == 0 || header.shadow_stride <= (header.slot_stride - header.shadow_offset) / header.shadow_capacity) &&
+               header.journal_offset <= header.size && header.journal_count <= (header.size - header.journal_offset) / sizeof(JournalEntry) &&
+               header.journal_count + space.sites.size() <= kMostSites && space.clients.size() <= kMostRegions;
+  if (!sound) return Error{"not a code region of ours", ""};
   // Regions with one arena are one client's. Its address is 0 where the controller was killed before it had written it.
   ClientId id = kOwnClient;
   while (space.clients.contains(id) && space.clients[id].arena.begin.value != header.arena) id++;
@@ -172,10 +187,9 @@ Result<void> adopt_region(AddressSpace& space, const Mapping& mapping) {
                     .shadow_offset = header.shadow_offset,
                     .shadow_stride = header.shadow_stride,
                     .shadow_capacity = static_cast<uint32_t>(header.shadow_capacity)};
-  uint64_t count = std::min(header.journal_count, header.size / sizeof(JournalEntry));
-  std::vector<JournalEntry> journal(count);
+  std::vector<JournalEntry> journal(header.journal_count);
   TRY_DO(space.memory.read(Address(mapping.begin + header.journal_offset),
-                           {reinterpret_cast<uint8_t*>(journal.data()), count * sizeof(JournalEntry)}));
+                           {reinterpret_cast<uint8_t*>(journal.data()), journal.size() * sizeof(JournalEntry)}));
   for (size_t i = 0; i < journal.size(); i++) {
     PatchedSite site = site_of(journal[i], Address(mapping.begin));
     // Where padding has been made a landing, its entry follows that of the site.
@@ -197,25 +211,49 @@ struct PendingReturn {
   bool done = false;
 };
 
+// Those that are not free, the last first. begin: of the first one.
+template <typename Use>
+void read_frames(const TargetMemory& memory, const ArenaGeometry& geometry, Address begin, uint32_t depth, Use use) {
+  constexpr uint64_t kAtOnce = 1 << 20;  // bytes
+  if (geometry.shadow_stride < sizeof(abi::ShadowFrame)) return;
+  auto most = static_cast<uint32_t>(std::max<uint64_t>(1, kAtOnce / geometry.shadow_stride));
+  std::vector<uint8_t> bytes;
+  for (uint32_t left = depth; left > 0;) {
+    uint32_t count = std::min(left, most);
+    left -= count;
+    // Of the last one no more than the frame itself: what it has saved may be all that is behind.
+    bytes.assign((count - 1) * geometry.shadow_stride + sizeof(abi::ShadowFrame), 0);
+    Address from = begin + static_cast<int64_t>(left * geometry.shadow_stride);
+    if (!memory.read(from, bytes).ok()) return;
+    for (uint32_t i = count; i-- > 0;) {
+      abi::ShadowFrame frame;
+      memcpy(&frame, bytes.data() + i * geometry.shadow_stride, sizeof frame);
+      if (frame.stack_slot != 0) use(from + static_cast<int64_t>(i * geometry.shadow_stride), frame);
+    }
+  }
+}
+
 // The newest of a thread and client first.
 std::vector<PendingReturn> read_pending(const AddressSpace& space, std::optional<uint64_t> only_thread) {
   std::vector<PendingReturn> pending;
+  uint64_t seen_frames = 0;
   for (auto& [id, client] : space.clients) {
     const ArenaGeometry& geometry = client.geometry;
     if (geometry.shadow_capacity == 0) continue;
+    std::set<uint64_t> seen;  // a thread has a slot of its own
     for (const abi::ThreadTableEntry& entry : read_table(space, client)) {
       if (entry.thread_pointer <= 1 || (entry.thread_pointer & abi::kOverflowEntry)) continue;
       if (only_thread && entry.thread_pointer != abi::thread_table_key(*only_thread)) continue;
-      if (entry.slot_offset + geometry.slot_stride > client.arena.size()) continue;
+      if (entry.slot_offset > client.arena.size() || client.arena.size() - entry.slot_offset < geometry.slot_stride) continue;
+      if (!seen.insert(entry.slot_offset).second) continue;
       Address slot_at = client.arena.begin + static_cast<int64_t>(entry.slot_offset);
       auto slot = space.memory.read_value<abi::ThreadSlot>(slot_at);
       if (!slot.ok()) continue;
-      for (uint32_t i = std::min(slot->shadow_depth, geometry.shadow_capacity); i-- > 0;) {
-        Address at = slot_at + static_cast<int64_t>(geometry.shadow_offset + i * geometry.shadow_stride);
-        auto frame = space.memory.read_value<abi::ShadowFrame>(at);
-        if (!frame.ok()) break;
-        if (frame->stack_slot != 0) pending.push_back({id, at, *frame});
-      }
+      uint32_t depth = std::min(slot->shadow_depth, geometry.shadow_capacity);
+      if (seen_frames + depth > kMostPending) continue;
+      seen_frames += depth;
+      read_frames(space.memory, geometry, slot_at + static_cast<int64_t>(geometry.shadow_offset), depth,
+                  [&](Address at, const abi::ShadowFrame& frame) { pending.push_back({id, at, frame}); });
     }
   }
   return pending;
@@ -223,18 +261,38 @@ std::vector<PendingReturn> read_pending(const AddressSpace& space, std::optional
 
 }  // namespace
 
+namespace {
+
+// What a process says of itself may be made to cost us as much as can be: no more than this. True frames of one stack slot are those of tail
+// calls, the newest first, and alternate between clients 16 times at most.
+constexpr int kMostPasses = 64;
+constexpr size_t kMostOfOneSlot = 1 << 15;
+
+std::map<uint64_t, std::vector<PendingReturn*>> by_stack_slot(std::vector<PendingReturn>& pending) {
+  std::map<uint64_t, std::vector<PendingReturn*>> slots;
+  for (PendingReturn& each : pending) slots[each.frame.stack_slot].push_back(&each);
+  return slots;
+}
+
+}  // namespace
+
 // Frames may share a stack slot: each one's return address leads into the code of the one before it, whosever that is.
 void resolve_pending_returns(const AddressSpace& space, std::optional<uint64_t> only_thread, const TargetMemory& to) {
   std::vector<PendingReturn> pending = read_pending(space, only_thread);
-  for (bool found = true; found;) {
-    found = false;
-    for (PendingReturn& each : pending) {
-      if (each.done) continue;
-      auto present = to.read_value<uint64_t>(Address(each.frame.stack_slot));
-      if (!present.ok() || !in_code(space.clients.at(each.client), Address(*present))) continue;
-      (void)to.write_value(Address(each.frame.stack_slot), each.frame.return_address);
-      each.done = found = true;
+  for (auto& [slot, frames] : by_stack_slot(pending)) {
+    auto read = to.read_value<uint64_t>(Address(slot));
+    if (!read.ok()) continue;
+    uint64_t present = *read;
+    bool found = true;
+    for (int pass = 0; found && pass < kMostPasses; pass++) {
+      found = false;
+      for (PendingReturn* each : frames) {
+        if (each->done || !in_code(space.clients.at(each->client), Address(present))) continue;
+        present = each->frame.return_address;
+        each->done = found = true;
+      }
     }
+    if (present != *read) (void)to.write_value(Address(slot), present);
   }
 }
 
@@ -242,22 +300,21 @@ void resolve_pending_returns(const AddressSpace& space, ClientId client) {
   auto mine = space.clients.find(client);
   if (mine == space.clients.end() || mine->second.geometry.shadow_capacity == 0) return;
   std::vector<PendingReturn> pending = read_pending(space, {});
-  for (PendingReturn& each : pending) {
-    if (each.client != client) continue;
-    Address slot(each.frame.stack_slot);
-    auto present = space.memory.read_value<uint64_t>(slot);
-    if (present.ok() && in_code(mine->second, Address(*present))) {
-      (void)space.memory.write_value(slot, each.frame.return_address);
-      continue;
-    }
-    for (PendingReturn& other : pending) {
-      if (other.client == client || other.frame.stack_slot != each.frame.stack_slot ||
-          !in_code(mine->second, Address(other.frame.return_address))) {
+  for (auto& [slot, frames] : by_stack_slot(pending)) {
+    if (frames.size() > kMostOfOneSlot) continue;
+    for (PendingReturn* each : frames) {
+      if (each->client != client) continue;
+      auto present = space.memory.read_value<uint64_t>(Address(slot));
+      if (present.ok() && in_code(mine->second, Address(*present))) {
+        (void)space.memory.write_value(Address(slot), each->frame.return_address);
         continue;
       }
-      other.frame.return_address = each.frame.return_address;
-      (void)space.memory.write_value(other.at + offsetof(abi::ShadowFrame, return_address), other.frame.return_address);
-      break;
+      auto other = std::find_if(frames.begin(), frames.end(), [&](const PendingReturn* frame) {
+        return frame->client != client && in_code(mine->second, Address(frame->frame.return_address));
+      });
+      if (other == frames.end()) continue;
+      (*other)->frame.return_address = each->frame.return_address;
+      (void)space.memory.write_value((*other)->at + offsetof(abi::ShadowFrame, return_address), each->frame.return_address);
     }
   }
 }
@@ -338,7 +395,7 @@ Result<AddressSpace> find_remains(pid_t pid) {
   for (const AddressRange& arena : arenas) {
     bool known = std::any_of(space.clients.begin(), space.clients.end(),
                              [&](auto& client) { return client.second.arena.begin == arena.begin; });
-    if (known) continue;
+    if (known || space.clients.size() >= kMostRegions) continue;
     ClientId id = kOwnClient;
     while (space.clients.contains(id)) id++;
     space.clients[id].arena = arena;

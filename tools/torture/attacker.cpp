@@ -592,6 +592,51 @@ void Attack::libraries() {
   if (where != MAP_FAILED && chance.one_in(2)) munmap(where, 1 << 20);
 }
 
+// What a killed spile would have left, as this program likes it: the next one reads it when it attaches.
+void leave_remains(Chance& chance) {
+  uint64_t slots = 0x100000000;
+  for (uint64_t n = 1 + chance.below(4); n > 0; n--) {
+    uint64_t size = uint64_t{4096} << chance.below(chance.one_in(4) ? 28 : 12);
+    int code = static_cast<int>(syscall(SYS_memfd_create, "spile-code", 1)), arena = static_cast<int>(syscall(SYS_memfd_create, "spile-arena", 1));
+    if (ftruncate(code, static_cast<off_t>(size)) != 0 || ftruncate(arena, 1 << 24) != 0) return;
+    void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, code, 0);
+    void* data = mmap(nullptr, 1 << 24, PROT_READ | PROT_WRITE, MAP_SHARED, arena, 0);
+    auto* table = static_cast<abi::ProcessTable*>(mmap(nullptr, sizeof(abi::ProcessTable), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    close(code);
+    close(arena);
+    if (at == MAP_FAILED || data == MAP_FAILED || table == MAP_FAILED) return;
+    auto* head = static_cast<abi::RegionHeader*>(at);
+    head->magic = abi::kRegionMagic;
+    head->size = size;
+    head->controller_pid = 1;
+    head->journal_offset = 4096;
+    head->journal_count = head->journal_capacity = chance.one_in(2) ? chance.below(100) : size / 80;
+    head->arena = reinterpret_cast<uint64_t>(data);
+    head->arena_size = 1 << 24;
+    head->process_table = reinterpret_cast<uint64_t>(table);
+    head->shadow_offset = 4096;
+    head->shadow_stride = chance.one_in(4) ? 0 : 32;
+    head->shadow_capacity = 1 << 14;
+    head->slots_offset = 4096;
+    head->slot_stride = 1 << 20;
+    head->slot_count = 16;
+    for (uint64_t i = 0; i < abi::kThreadTableEntries; i++) {
+      table->entries[i] = {4096 + i * 64, chance.one_in(2) ? (i & 15) << 20 : i * 8};
+    }
+    auto* words = static_cast<uint64_t*>(data);
+    uint64_t slot = reinterpret_cast<uint64_t>(&slots);
+    for (uint64_t i = 0; i < (1 << 21); i++) words[i] = i % 4 == 0 ? (chance.one_in(2) ? slot : chance.next() >> 17) : reinterpret_cast<uint64_t>(at) + i % 4096;
+    slots = reinterpret_cast<uint64_t>(at) + 8;
+    auto* more = reinterpret_cast<uint64_t*>(at);
+    if (chance.one_in(2)) {
+      for (int i = 0; i < 4; i++) more[chance.below(sizeof(abi::RegionHeader) / 8)] = chance.one_in(2) ? chance.next() : uint64_t{1} << chance.below(64);
+      head->magic = abi::kRegionMagic;
+    }
+    for (uint64_t i = 512; i < std::min<uint64_t>(size / 8, 1 << 16); i++) more[i] = chance.one_in(3) ? chance.next() : chance.below(1 << 16);
+    mprotect(at, size, PROT_READ | PROT_EXEC);
+  }
+}
+
 // ---- the driver of all that ------------------------------------------------------------------------------------------
 
 struct Action {
@@ -767,6 +812,8 @@ int main(int argc, char** argv) {
   pthread_t callers[2], attacker;
   for (uint64_t i = 0; i < 2; i++) pthread_create(&callers[i], nullptr, call_all, reinterpret_cast<void*>(i));
   pthread_create(&attacker, nullptr, attack, &start);
+  Chance past(g_seed * 31 + 3);
+  if (start.wanted ? strstr(start.wanted, "remains") != nullptr : past.one_in(6)) leave_remains(past);
   printf("ready\n");
   fflush(stdout);
   while (now() < g_end) usleep(10000);
