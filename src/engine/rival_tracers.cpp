@@ -96,7 +96,7 @@ Result<void> RivalTracers::add_traps(SetupContext& own, AddressSpace& space, std
       bool present = std::any_of(space.tracing_traps.begin(), space.tracing_traps.end(), [&](const TracingTrap& trap) { return trap.function == function; });
       if (present) continue;
       TRY(auto region, region_for(own, space, module, 1, 256 + breakpoint_room()));
-      TracingTrap trap{.function = function, .call = call};
+      TracingTrap trap{.function = function, .call = call, .trap = {}, .site = {}};
       std::span<const uint32_t> only_for = call == TracingTrap::kPtrace ? std::span<const uint32_t>(kRequests) : std::span<const uint32_t>();
       TRY(PatchedSite site, build_trap(space, function, *region, only_for, &trap.trap));
       // Refused where the program handles SIGTRAP itself: then it is ours for as long as we live.

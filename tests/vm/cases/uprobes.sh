@@ -7,9 +7,10 @@ check "uprobe under -c" "$out" '^2000$'
 check "program's own output" "$out" '^foo 5999000$'
 
 # Without -c every process that runs the program counts.
-spile -T 6 -o /tmp/all --runtime=bpf -e '
+spile -o /tmp/all --runtime=bpf -e '
   global c, by_name
   probe process("/bin/calls").function("foo") { c++; by_name[execname()]++ }
+  probe timer.s(6) { exit() }
   probe end { printf("%d %d\n", c, by_name["calls"]) }' &
 wait_for_attach() {
   for _ in $(seq 300); do
