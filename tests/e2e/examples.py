@@ -15,11 +15,16 @@ def example(name, *arguments):
 
 
 graph = example("call-graph", "foo")
+expect_true("warning" not in graph, "an example without warnings")
 expect(len(re.findall(r"^ +\d+ calls\(\d+\):-> foo\(arg=0?x?\d\)$", graph, re.M)), 3)
 expect(len(re.findall(r"^ +\d+ calls\(\d+\):<- foo return=0x\w+$", graph, re.M)), 3)
 graph = example("call-graph", "bar", "main")
 expect_match(r":-> bar\(p=0x[0-9a-f]+\)$", graph)
 expect_true("main" not in graph, "only bar is shown")
+# Copies that were inlined have no return: they must not move what follows to the right.
+graph = spile("-o", "/dev/stderr", "-c", program("values"), "--", path_of("call-graph"), "*").expect(status=0).err
+expect_true("<- visit" in graph and "-> twice" not in graph, "the calls alone")
+expect_match(r"^ +\d+ values\(\d+\): <- main return=0x0$", graph)
 expect_match(r"^1 slow calls, 0 others$", example("slow-requests", "main", 0, "foo"))
 slow = example("slow-requests", "main", 0, "foo")
 expect_match(r"^main took \d+ us\n  foo arg=0x0\n  foo arg=0x1\n  foo arg=0x2\n1 slow", slow)
