@@ -36,6 +36,34 @@ OpenOptions without_cache() {
   return options;
 }
 
+constexpr const char* kCallsByTable = R"(
+    int twice(int a) { return 2 * a; }
+    int check(int a) { return a + 1; }
+    int __cfi_check_all(int a) { return a; }
+    int (*volatile table[2])(int) = {twice, check};
+    int main(int count, char **names) { return table[count & 1](3) + __cfi_check_all(0); })";
+
+TEST(Functions, AreNotPreamblesOfChecks) {
+  TestDirectory directory;
+  directory.write("a.c", kCallsByTable);
+  ASSERT_TRUE(directory.run("clang-19 -O1 -fno-inline -fsanitize=kcfi a.c -o a"));
+  auto module = open_module(directory.path("a"));
+  EXPECT_THAT(names(*module, "*twice"), ElementsAre("twice"));
+  EXPECT_THAT(names(*module, "__cfi*"), ElementsAre("__cfi_check_all"));
+}
+
+TEST(Functions, AreNotEntriesOfJumpTables) {
+  TestDirectory directory;
+  directory.write("a.c", kCallsByTable);
+  ASSERT_TRUE(directory.run("clang-19 -O1 -fno-inline -flto -fuse-ld=lld -fvisibility=hidden -fsanitize=cfi-icall a.c -o a"));
+  auto module = open_module(directory.path("a"));
+  auto found = module->functions({.name = "twice", .file = {}});
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ(found->front().linkage_name, "twice.cfi");
+  EXPECT_EQ(found->front().name(), "twice");
+  EXPECT_THAT(names(*module, "check"), ElementsAre("check.cfi"));
+}
+
 TEST(Functions, OfOneAddressAreOne) {
   TestDirectory directory;
   directory.write("a.c", R"(

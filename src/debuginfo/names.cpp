@@ -249,7 +249,7 @@ CloneName clone_name(std::string_view symbol) {
       result.specialised = true;
       result.may_lose_result |= suffix == "isra";
     } else if (!(numbered && (suffix == "lto_priv" || suffix == "llvm" || suffix == "__uniq")) &&
-               suffix != "localalias") {
+               suffix != "localalias" && !(!numbered && suffix == "cfi")) {
       break;
     }
     symbol = symbol.substr(0, dot);

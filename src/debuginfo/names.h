@@ -22,7 +22,8 @@ struct CloneName {
   bool specialised = false;      // .isra, .constprop, .part: parameters may be others than the source has
   bool may_lose_result = false;  // .isra: a result that no caller uses is not computed
 };
-// "foo.constprop.0.isra.0" -> foo. GCC: gimple clone names; Clang: .llvm.N (ThinLTO promotion), .__uniq.N.
+// "foo.constprop.0.isra.0" -> foo. GCC: gimple clone names; Clang: .llvm.N (ThinLTO promotion), .__uniq.N,
+// .cfi (the function itself, where its name is a jump table's entry).
 CloneName clone_name(std::string_view symbol);
 
 // A demangled name cut into its scopes, without return type and parameters:

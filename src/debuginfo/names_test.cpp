@@ -43,6 +43,8 @@ TEST(CloneName, StripsWhatCompilersAppend) {
   EXPECT_EQ(clone_name("foo.lto_priv.3").base, "foo");
   EXPECT_EQ(clone_name("foo.llvm.1234567").base, "foo");
   EXPECT_EQ(clone_name("foo.localalias").base, "foo");
+  EXPECT_EQ(clone_name("foo.llvm.123.cfi").base, "foo");
+  EXPECT_EQ(clone_name("foo.cfi.1").base, "foo.cfi.1");
   EXPECT_EQ(clone_name("memcpy@@GLIBC_2.14").base, "memcpy");
   EXPECT_EQ(clone_name("foo.other.1").base, "foo.other.1");
   EXPECT_EQ(clone_name("foo.isra").base, "foo.isra");

@@ -1,6 +1,9 @@
 #include "debuginfo/symbols.h"
 
 #include <algorithm>
+#include <cstring>
+#include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace spile::debuginfo {
@@ -12,6 +15,27 @@ bool in_executable_segment(const ElfImage& image, uint64_t address) {
   return false;
 }
 
+// Where the jump at the address leads, perhaps behind a landing mark; 0: there is none.
+uint64_t jump_target(const ElfImage& image, uint64_t address) {
+  constexpr std::string_view kMark("\xf3\x0f\x1e\xfa", 4);  // endbr64
+  constexpr size_t kJump = 5;                                 // e9 rel32
+  for (const Segment& segment : image.segments()) {
+    uint64_t offset = address - segment.address.value;
+    if (!segment.executable || address < segment.address.value || offset >= segment.file_size) continue;
+    if (segment.offset > image.file().size()) return 0;
+    std::string_view code = image.file().substr(segment.offset);
+    if (offset > code.size()) return 0;
+    code = code.substr(offset);
+    uint64_t before = code.starts_with(kMark) ? kMark.size() : 0;
+    code = code.substr(before);
+    if (code.size() < kJump || code[0] != '\xe9') return 0;
+    int32_t distance;
+    memcpy(&distance, &code[1], sizeof distance);
+    return address + before + kJump + static_cast<uint64_t>(int64_t{distance});
+  }
+  return 0;
+}
+
 }  // namespace
 
 SymbolTable::SymbolTable(const ElfImage& image, const ElfImage* debug) : image_(image), debug_(debug) {
@@ -19,6 +43,7 @@ SymbolTable::SymbolTable(const ElfImage& image, const ElfImage* debug) : image_(
   if (symbols_.empty() && debug) add_section(*debug, SHT_SYMTAB, Function::Source::kSymtab);
   has_static_symbols_ = !symbols_.empty();
   add_section(image, SHT_DYNSYM, Function::Source::kDynsym);
+  leave_out_integrity_checks();
 }
 
 void SymbolTable::add_section(const ElfImage& image, uint32_t type, Function::Source source) {
@@ -37,6 +62,31 @@ void SymbolTable::add_section(const ElfImage& image, uint32_t type, Function::So
                           static_cast<uint8_t>(ELF64_ST_BIND(symbol.st_info)), kind == STT_GNU_IFUNC});
     }
   }
+}
+
+// __cfi_foo is a preamble of foo: data, which a check before an indirect call reads. foo is the entry of a jump table where
+// there is a foo.cfi: indirect calls come by it, direct ones don't.
+void SymbolTable::leave_out_integrity_checks() {
+  constexpr std::string_view kPreamble = "__cfi_", kReal = ".cfi", kTable = ".cfi_jt";
+  constexpr uint64_t kMostPadding = 64;  // room for patches between the preamble and its function
+  std::unordered_multimap<std::string_view, uint64_t> functions;  // by name
+  bool any = std::any_of(symbols_.begin(), symbols_.end(), [&](const Symbol& symbol) {
+    return symbol.name.starts_with(kPreamble) || symbol.name.find(kReal) != symbol.name.npos;
+  });
+  if (!any) return;
+  for (const Symbol& symbol : symbols_) functions.emplace(symbol.name, symbol.address);
+  auto is_at = [&](std::string_view name, auto suits) {
+    auto [first, last] = functions.equal_range(name);
+    return std::any_of(first, last, [&](const auto& function) { return suits(function.second); });
+  };
+  std::erase_if(symbols_, [&](const Symbol& symbol) {
+    std::string_view name = symbol.name.substr(0, symbol.name.find('@', 1));
+    if (name.ends_with(kTable)) return true;
+    uint64_t leads_to = jump_target(image_, symbol.address), end = symbol.address + symbol.size;
+    if (leads_to != 0 && is_at(std::string(name).append(kReal), [&](uint64_t address) { return address == leads_to; })) return true;
+    return name.starts_with(kPreamble) &&
+           is_at(name.substr(kPreamble.size()), [&](uint64_t address) { return address >= end && address - end < kMostPadding; });
+  });
 }
 
 void SymbolTable::add_dwarf_function(std::string_view name, FileAddress address, uint64_t size) {

@@ -1,7 +1,9 @@
 #pragma once
 // The functions of a module by its symbol tables: .symtab and .dynsym of the file, .symtab of its separate debug file.
 // Symbols of one address are one function. Zero-size, undefined, data, TLS and fragment (.cold) symbols, and those
-// outside executable segments, are left out. Views point into the images, which must outlive the table.
+// outside executable segments, are left out. So is what clang's control-flow integrity adds: the words before functions
+// (-fsanitize=kcfi), and the entries of jump tables (-fsanitize=cfi), which have the names of functions that are foo.cfi
+// then. Views point into the images, which must outlive the table.
 
 #include <optional>
 #include <string_view>
@@ -42,6 +44,7 @@ class SymbolTable {
     bool is_ifunc;
   };
   void add_section(const ElfImage& image, uint32_t type, Function::Source source);
+  void leave_out_integrity_checks();
   void sort();
   // The function made of symbols_[first, last), which share an address; chosen: the one to be named after.
   Function function_of(size_t first, size_t last, size_t chosen) const;
