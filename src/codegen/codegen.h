@@ -78,7 +78,9 @@ struct SystemCommands {
   std::string made_at;
 };
 
-struct ImageEntry { uint32_t enter = 0, exit = 0; uint32_t flags = 0; };  // offsets; exit 0: none; flags: abi::SiteFlags
+// Offsets of handlers; 0: none. entry: of a group with return probes, what its entry probes are when the function's
+// returns can't be probed (abi::SiteKind::kEntry).
+struct ImageEntry { uint32_t enter = 0, exit = 0, entry = 0; uint32_t flags = 0; };  // flags: abi::SiteFlags
 
 // Native code for traced processes.
 struct TargetCode {

@@ -226,7 +226,8 @@ void Compiler::fill_target(Job& job, const std::vector<TargetHandler>& handlers)
   auto& symbols = job.flat.symbols;
   TargetCode& code = compiled_.script.target;
   for (const TargetHandler& handler : handlers) {
-    code.groups.push_back({handler.enter.empty() ? 0 : symbols[handler.enter], handler.exit.empty() ? 0 : symbols[handler.exit], handler.flags});
+    auto offset = [&](const std::string& name) { return name.empty() ? 0 : symbols[name]; };
+    code.groups.push_back({offset(handler.enter), offset(handler.exit), offset(handler.entry), handler.flags});
   }
   code.unwind = symbols["unwind"];
   code.walked = symbols["walked"];

@@ -10,7 +10,7 @@ namespace spile::codegen {
 
 // Names of a site group's exported functions; exit is empty where the group has no return probes.
 struct TargetHandler {
-  std::string enter, exit;
+  std::string enter, exit, entry;  // as ImageEntry has them
   uint32_t flags = 0;  // abi::SiteFlags
 };
 

@@ -612,6 +612,10 @@ std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
     TargetHandler made;
     made.flags = group_flags(unit.program, group, unit.targets_exit());
     made.enter = "group." + std::to_string(i) + ".enter";
+    if (!group.return_probes.empty() && !group.entry_probes.empty()) {
+      made.entry = "group." + std::to_string(i) + ".entry";
+      Handler(unit, group, made.flags, made.entry, unit.module.none(), 6).lower_entry();
+    }
     if (group.return_probes.empty()) {
       Handler(unit, group, made.flags, made.enter, unit.module.none(), 6).lower_entry();
     } else if (group.go) {

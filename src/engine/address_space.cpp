@@ -39,6 +39,7 @@ void AddressSpace::inherit(const AddressSpace& parent) {
   trap_count = parent.trap_count;
   fault_action = parent.fault_action;
   refused = parent.refused;
+  no_returns = parent.no_returns;
   calls_gap = parent.calls_gap;
   call_restriction = parent.call_restriction;
   restriction_sought = parent.restriction_sought;

@@ -14,6 +14,8 @@
 #include "engine/fault_guard.h"
 #include "engine/memory_map.h"
 #include "engine/refusal.h"
+#include "engine/removal.h"
+#include "engine/return_refusals.h"
 #include "engine/site_builder.h"
 #include "engine/text_relocations.h"
 
@@ -126,6 +128,7 @@ Result<void> Arming::check_handlers(Client& client, std::span<const SiteRequest>
   for (const SiteRequest& site : sites) {
     bool registers = site.flags & abi::kWantsRegisters;
     want(site.enter_offset, registers);
+    want(site.entry_offset, registers);
     bool exits = site.kind == abi::SiteKind::kReturn || site.kind == abi::SiteKind::kSystemCall;
     if (exits) want(site.exit_offset, registers);
   }
@@ -137,6 +140,7 @@ void Arming::keep_requests(Client& client, std::span<const SiteRequest> sites) {
   std::map<std::string_view, std::vector<SiteRequest>> by_module;
   for (const SiteRequest& site : sites) {
     by_module[site.module_path].push_back(site);
+    client.wants_returns |= site.kind == abi::SiteKind::kReturn && !site.in_turn;
     if ((site.flags & abi::kSwitchable) && !site.enabled) client.switched_off.insert(site.site_id);
   }
   for (auto& [path, list] : by_module) {
@@ -230,6 +234,26 @@ void Arming::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module>
     std::erase_if(space.tracing_traps, [&](const TracingTrap& trap) { return was_there(trap.function); });
   }
   space.modules = std::move(now);
+}
+
+// A runtime that owns its stacks may come late, as a library: then returns that are armed are taken out again, together with
+// all else, which is armed anew.
+Result<void> Arming::seek_stack_owner(AddressSpace& space, pid_t pid) {
+  const StackOwnership& owns_stacks = clients_.at(kOwnClient)->owns_stacks;
+  auto wants_returns = [](const auto& client) { return client.second->wants_returns; };
+  if (!owns_stacks || !space.no_returns.empty() || std::none_of(clients_.begin(), clients_.end(), wants_returns)) return {};
+  for (auto& [path, loaded] : space.modules) {
+    if (loaded.module.is_vdso()) continue;
+    space.no_returns = owns_stacks(loaded.module);
+    if (!space.no_returns.empty()) break;
+  }
+  bool armed = std::any_of(space.sites.begin(), space.sites.end(), [](const PatchedSite& site) { return site.returns; });
+  if (space.no_returns.empty() || !armed) return {};
+  note_trouble(pid, Error{fmt::format("its returns are probed no longer: {}", space.no_returns), ""});
+  TRY_DO(remove_all(tracer_, space, patience_ms_));
+  TRY(MemoryMap map, MemoryMap::read(pid));
+  refresh_modules(space, pid, find_modules(pid, map, space.memory));
+  return {};
 }
 
 void Arming::describe_modules(AddressSpace& space, pid_t pid) {
@@ -428,10 +452,13 @@ Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& lo
       const CheckedRequests& checked = places_.check(space, module, list);
       for (auto& [site_id, reason] : checked.refused) work.told.push_back({client->id, {site_id, pid, Mechanism::kRefused, reason}});
       list = checked.list;
-      if (auto placed = place_exits(space, pid, module, *list)) {
+      auto take = [&](std::optional<PlacedSites> placed) {
+        if (!placed) return;
         list = std::make_shared<const std::vector<SiteRequest>>(std::move(placed->sites));
         for (SiteOutcome& refused : placed->refused) work.told.push_back({client->id, std::move(refused)});
-      }
+      };
+      take(refuse_returns(space, pid, module, *list));
+      take(place_exits(space, pid, module, *list));
       uint32_t number = static_cast<uint32_t>(space.placed.size());
       space.placed.push_back({client->id, list});
       for (uint32_t i = 0; i < list->size(); i++) fresh.push_back({number, i});
@@ -516,6 +543,7 @@ Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
   }
   if (ours.probes_calls) TRY_DO(calls_.seek_restriction(space));
   refresh_modules(space, pid, std::move(present));
+  TRY_DO(seek_stack_owner(space, pid));
   for (auto& [path, loaded] : space.modules) {
     if (ours.probes_calls) TRY_DO(add_requests(ours, calls_.requests_for(space, loaded.module)));
   }

@@ -72,6 +72,7 @@ class Arming {
   void keep_requests(Client& client, std::span<const SiteRequest> sites);
   SetupContext context(const Client& client);
   void refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module> present);
+  Result<void> seek_stack_owner(AddressSpace& space, pid_t pid);
   void describe_modules(AddressSpace& space, pid_t pid);
   void watch_linker(AddressSpace& space, pid_t pid, std::vector<PatchedSite>& sites);
   bool watches_tracing(const AddressSpace& space);

@@ -22,12 +22,14 @@ struct Client {
   ModuleResolver resolve_module;
   ModuleDescriber describe_modules;
   ThreadWatcher watch_threads;
+  StackOwnership owns_stacks;  // our own has one for all
 
   std::map<std::string, std::vector<RequestList>> requests;  // by module path
   std::set<std::pair<uint64_t, uint64_t>> resolved;          // device and inode of modules asked about
   std::set<std::pair<uint32_t, bool>> checked;               // handlers: offset, and whether it takes registers
   std::set<uint32_t> switched_off;                           // sites, by switch_sites or from the start
   bool walks_by_steps = false;                               // has handlers for the steps of libunwind
+  bool wants_returns = false;                                // has return probes of a script's
   bool probes_calls = false;                                 // has handlers for all system calls (call_watch.h)
   std::set<pid_t> follows;                                   // of a guest; our own are all that we trace
 

@@ -58,6 +58,7 @@ struct SiteRequest {
   uint32_t flags = 0;         // abi::SiteFlags
   uint32_t enter_offset = 0;  // handlers: offsets into the image; 0: none (kReturnsInPlace)
   uint32_t exit_offset = 0;   // kReturn only
+  uint32_t entry_offset = 0;  // kReturn: the handler of a kEntry site that it becomes where its returns can't be probed; 0: none
   // Not nothing: instead of `address`, all places where the function of that entry and size ends are probed, as
   // kInstruction sites: before its returns with the handler enter_offset, and with this one before it goes on elsewhere
   // than at its caller, as unwinders do; that handler's fourth argument is the stack pointer to be.
@@ -99,6 +100,7 @@ struct SiteOutcome {
   pid_t pid = 0;
   Mechanism mechanism = Mechanism::kRefused;
   std::string reason;  // why refused; empty otherwise
+  bool only_returns = false;  // kRefused: of the returns alone; another outcome says how its entry fares
 };
 
 struct ArmReport {
@@ -182,6 +184,10 @@ using ModuleResolver = std::function<std::vector<SiteRequest>(pid_t pid, const M
 // ProcessTable::module_map.
 using ModuleDescriber = std::function<uint64_t(pid_t pid, std::span<const Module> modules)>;
 
+// Why the returns of no function may be probed in a process that has the module; empty: they may, as far as this module is
+// concerned. Asked about each module of processes for which there are return probes.
+using StackOwnership = std::function<std::string(const Module& module)>;
+
 // Something in the life of a thread or process; the thread stands still while the watcher looks at it, but for the two
 // that have ended.
 struct ThreadChange {
@@ -210,6 +216,7 @@ struct EngineOptions {
   std::function<CallProbes(pid_t pid)> call_probes;
   ModuleResolver resolve_module;     // may be empty
   ModuleDescriber describe_modules;  // may be empty
+  StackOwnership owns_stacks;        // may be empty
   uint64_t stop_patience_ms = 2000;  // for a thread that doesn't stop (uninterruptible sleep)
 };
 

@@ -46,7 +46,7 @@ void add_entry(std::span<const uint8_t> text, const SiteRequest& request, std::v
   placed.push_back(inside(request, native_architecture().behind_stack_check(text), abi::SiteKind::kEntry));
 }
 
-// Why not; empty if it could be done.
+// Why not; empty if it could be done. Then the entry may be among `placed` all the same.
 std::string add_returns(const AddressSpace& space, const Module& module, const SiteRequest& request, std::vector<SiteRequest>& placed) {
   const Architecture& machine = native_architecture();
   std::vector<uint8_t> text = text_of(space, module, request);
@@ -54,11 +54,14 @@ std::string add_returns(const AddressSpace& space, const Module& module, const S
   FunctionFlow flow = machine.analyse_function(text, Address(request.address.value + module.bias), text.size(), read);
   FunctionReturns found = machine.find_returns(text, flow);
   uint64_t entry = 0;
+  if (!found.obstacle.empty()) {
+    if (request.entry_offset != 0) add_entry(text, entry_alone(request), placed);
+    return found.obstacle;
+  }
   if (request.enter_offset != 0) {
     add_entry(text, request, placed);
     entry = placed.back().address.value - request.address.value;
   }
-  if (!found.obstacle.empty()) return found.obstacle;
   for (const ReturnSite& at : found.sites) {
     SiteRequest exit = inside(request, at.offset, abi::SiteKind::kExit);
     exit.enter_offset = request.exit_offset;
@@ -107,9 +110,20 @@ std::optional<PlacedSites> place_exits(const AddressSpace& space, pid_t pid, con
     } else {
       placed.sites.push_back(request);
     }
-    if (!obstacle.empty()) placed.refused.push_back({request.site_id, pid, Mechanism::kRefused, obstacle});
+    bool only_returns = returns_in_place(request) && !has_no_stack(request);
+    if (!obstacle.empty()) placed.refused.push_back({request.site_id, pid, Mechanism::kRefused, obstacle, only_returns});
   }
   return placed;
+}
+
+SiteRequest entry_alone(const SiteRequest& request) {
+  SiteRequest entry = request;
+  entry.kind = abi::SiteKind::kEntry;
+  entry.flags &= ~static_cast<uint32_t>(abi::kReturnsInPlace);
+  entry.enter_offset = request.entry_offset;
+  entry.exit_offset = entry.entry_offset = 0;
+  entry.no_returns.clear();
+  return entry;
 }
 
 int32_t find_goroutine_offset(const AddressSpace& space, const Module& module) {

@@ -18,6 +18,9 @@ struct PlacedSites {
 std::optional<PlacedSites> place_exits(const AddressSpace& space, pid_t pid, const Module& module,
                                        std::span<const SiteRequest> requests);
 
+// What is left of a request for entry and return where the return can't be probed. REQUIRES: it has an entry_offset.
+SiteRequest entry_alone(const SiteRequest& request);
+
 // Where a thread of a Go program keeps its goroutine, relative to its thread pointer: what the runtime's own instructions
 // say. 0: unknown, or not a Go program.
 int32_t find_goroutine_offset(const AddressSpace& space, const Module& module);

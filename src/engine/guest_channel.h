@@ -23,7 +23,7 @@
 
 namespace spile::engine {
 
-inline constexpr uint32_t kGuestProtocol = 2;  // raised with every change of a message
+inline constexpr uint32_t kGuestProtocol = 3;  // raised with every change of a message
 
 // What is asked for has one answer, kDone or kFailed, or the one named.
 enum class GuestMessage : uint32_t {

@@ -372,11 +372,6 @@ Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Modul
     }
   }
   assembly.finish();
-  for (const Group& group : groups) {
-    for (auto& [index, reason] : group.refused) {
-      built.outcomes.push_back({{order.requests[index].site_id, pid, Mechanism::kRefused, reason}, index});
-    }
-  }
   return built;
 }
 

@@ -63,30 +63,6 @@ std::vector<Group> group_by_place(const Module& module, std::span<const SiteRequ
   return groups;
 }
 
-// Takes the return probes out of a group whose function can't have any.
-void refuse_returns(Group& group, const Module& module, std::span<const SiteRequest> requests, const TextImage& text) {
-  auto wants_return = [&](uint32_t index) { return requests[index].kind == abi::SiteKind::kReturn; };
-  if (std::none_of(group.requests.begin(), group.requests.end(), wants_return)) return;
-  std::string obstacle = "Go's runtime moves stacks and walks them, and the file that was looked at was no Go program";
-  if (!module.go) {
-    // Behind a function that ends with a call that does not return, another begins.
-    Address end = group.entry + static_cast<int64_t>(group.size);
-    obstacle = native_architecture().return_obstacle(group.entry, [&](Address at, uint64_t length) {
-      bool inside = at >= group.entry && at < end;
-      return text.at(at, inside ? std::min(length, static_cast<uint64_t>(end - at)) : length);
-    });
-  }
-  for (uint32_t index : group.requests) {
-    if (obstacle.empty() && wants_return(index)) obstacle = requests[index].no_returns;
-  }
-  if (obstacle.empty()) return;
-  for (uint32_t index : group.requests) {
-    if (wants_return(index)) group.refused.push_back({index, obstacle});
-  }
-  std::erase_if(group.requests, wants_return);
-  if (group.requests.empty()) group.plan = SitePlan::refused(obstacle);
-}
-
 bool is_placed(const Group& group) { return group.plan.mechanism != Mechanism::kRefused; }
 // More than one instruction, perhaps.
 bool is_window(const Group& group) {
@@ -285,7 +261,6 @@ std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module
                                    : machine.plan_entry(bytes, group.entry, group.size);
     if (!is_placed(group)) fall_back(group, bytes, 0);
     if (is_window(group) && group.plan.displaced < group.room) widen(group.plan, group.room);
-    if (is_placed(group)) refuse_returns(group, module, requests, text);
   }
   std::set<Group*> spoilt = find_spoilt(groups, text);
   // Go's goroutines begin as if called by runtime.goexit, with the return address one byte, a nop, behind its entry.

@@ -21,7 +21,6 @@ struct Group {
   uint8_t room = 0;        // bytes up to the end of a return instruction to which control goes straight; 0: none
   bool only_room = true;   // no probe is here: worth a patch only if it serves that return
   std::vector<uint32_t> requests;
-  std::vector<std::pair<uint32_t, std::string>> refused;  // requests that the plan does not serve, and why
   SitePlan plan;
   std::vector<uint8_t> original;  // from plan.begin: what is displaced and what is overwritten
   std::vector<uint8_t> padding;   // at plan.landing

@@ -153,6 +153,7 @@ Result<void> TracingPartImpl::start() {
   own_->resolve_module = options_.resolve_module;
   own_->describe_modules = options_.describe_modules;
   own_->watch_threads = options_.watch_threads;
+  own_->owns_stacks = options_.owns_stacks;
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "base/diagnostics.h"
 #include "probes/callees.h"
 #include "probes/code_points.h"
+#include "probes/stack_owners.h"
 
 namespace spile::probes {
 
@@ -164,6 +165,9 @@ Result<Found> find_functions(TracedWorld& world, const Request& request, debugin
                              const LineFilter& filter) {
   Found found;
   TRY(std::vector<debuginfo::Function> functions, module.functions({request.spec.name, request.spec.file}));
+  // For what runs in processes the engine refuses these, and counts them. The kernel, which replaces return addresses too, would not.
+  std::optional<FileOwners> owners;
+  if (request.is_return && (world.options().only_lists || world.process_domain() == sema::Domain::kKernel)) owners.emplace(module.path());
   for (const debuginfo::Function& function : functions) {
     if (request.only_exported && !function.exported) {
       found.reason = "is not exported: no dynamic symbol names it";
@@ -178,6 +182,8 @@ Result<Found> find_functions(TracedWorld& world, const Request& request, debugin
     } else if (request.is_return && refuses_return(function.name())) {
       found.reason =
           "can't be probed at its return: it has no caller to return to, returns twice, or looks at its return address";
+    } else if (const StackOwner* owner = owners ? owners->of(function.name()) : nullptr) {
+      found.reason = fmt::format("can't be probed at its return: {}", owner->reason);
     } else {
       found.points.push_back(make_point(world, request, module, function));
     }

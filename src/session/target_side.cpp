@@ -1,6 +1,7 @@
 #include "session/target_side.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <csignal>
@@ -9,7 +10,7 @@
 
 #include "base/print.h"
 #include "debuginfo/debuginfo.h"
-#include "session/stack_walkers.h"
+#include "probes/stack_owners.h"
 #include "session/unwind_sites.h"
 
 namespace spile::session {
@@ -32,6 +33,12 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
     engine_options.call_probes = [watch](pid_t pid) { return watch->call_probes_of(pid); };
   }
   if (side->has_return_probes()) {
+    engine_options.owns_stacks = [known = std::map<std::string, std::string>()](const engine::Module& module) mutable {
+      auto [found, fresh] = known.try_emplace(module.path);
+      const probes::StackOwner* owner = fresh ? probes::process_owner(module.path, module.main_executable) : nullptr;
+      if (owner) found->second = owner->reason;
+      return found->second;
+    };
     engine_options.resolve_module = [side = side.get()](pid_t, const engine::Module& module) {
       return side->unwind_requests(module);
     };
@@ -79,18 +86,29 @@ FileAddress find_goroutine_list(const std::string& module_path) {
 
 }  // namespace
 
-std::vector<engine::SiteRequest> TargetSide::site_requests() const {
+std::vector<engine::SiteRequest> TargetSide::site_requests(std::map<size_t, std::string>& unprobed) const {
   std::map<std::string, FileAddress> lists;
   auto goroutine_list = [&](const std::string& module_path) {
     auto [known, fresh] = lists.try_emplace(module_path);
     if (fresh) known->second = find_goroutine_list(module_path);
     return known->second;
   };
+  std::map<std::string, probes::FileOwners> owners;
+  auto owner_of = [&](const sema::Site& site) {
+    auto known = owners.find(site.module);
+    if (known == owners.end()) known = owners.emplace(site.module, probes::FileOwners(site.module)).first;
+    return known->second.of(site.function);
+  };
   std::vector<engine::SiteRequest> requests;
   requests.reserve(program_.sites.size());
   for (size_t id = 0; id < program_.sites.size(); ++id) {
     const sema::ArmedSite& armed = program_.sites[id];
     if (program_.site_groups[static_cast<size_t>(armed.group)].system_call != sema::SiteGroup::kNoCall) continue;
+    const probes::StackOwner* owner = owner_of(armed.site);
+    if (owner && owner->refuses_entries) {
+      unprobed[id] = owner->reason;
+      continue;
+    }
     const codegen::ImageEntry& entry = script_.target.groups[static_cast<size_t>(armed.group)];
     engine::SiteRequest request;
     request.site_id = static_cast<uint32_t>(id);
@@ -102,10 +120,11 @@ std::vector<engine::SiteRequest> TargetSide::site_requests() const {
     if (armed.site.go) request.goroutine_list = goroutine_list(armed.site.module);
     bool inside = program_.site_groups[static_cast<size_t>(armed.group)].inside_function;
     request.kind = entry.exit != 0 ? abi::SiteKind::kReturn : inside ? abi::SiteKind::kInstruction : abi::SiteKind::kEntry;
-    if (entry.exit != 0) request.no_returns = walked_by(armed.site.module, armed.site.function);
+    if (entry.exit != 0 && owner) request.no_returns = owner->reason;
     request.flags = entry.flags;
     request.enter_offset = entry.enter;
     request.exit_offset = entry.exit;
+    request.entry_offset = entry.entry;
     requests.push_back(request);
   }
   return requests;
@@ -162,6 +181,10 @@ void TargetSide::tell_conditions() const {
   if (tested > 0) print_to(stderr, "{} sites test the conditions of their probes at each hit, which can change there.\n", tested);
 }
 
+bool TargetSide::has_entries(size_t site_id) const {
+  return !program_.site_groups[static_cast<size_t>(program_.sites[site_id].group)].entry_probes.empty();
+}
+
 bool TargetSide::has_return_probes() const {
   for (const codegen::ImageEntry& entry : script_.target.groups) {
     if (entry.exit != 0) return true;
@@ -197,7 +220,8 @@ Result<void> TargetSide::arm() {
   KeptEntries kept = kept_entries(program_, script_.target);
   requests.insert(requests.end(), kept.sites.begin(), kept.sites.end());
   if (options_.verbosity > 0) tell_unclear_entries(kept);
-  std::vector<engine::SiteRequest> script_sites = site_requests();
+  std::map<size_t, std::string> unprobed;
+  std::vector<engine::SiteRequest> script_sites = site_requests(unprobed);
   requests.insert(requests.end(), script_sites.begin(), script_sites.end());
   if (script_.target.call_enter != 0) {
     engine_->probe_system_calls({.site_id = program_.system_call_site_id(),
@@ -205,12 +229,23 @@ Result<void> TargetSide::arm() {
                                  .exit_offset = script_.target.call_exit});
   }
   TRY(engine::ArmReport report, engine_->arm(requests));
-  if (!requests.empty()) tell(report, true);
+  for (auto& [id, reason] : unprobed) {
+    report.outcomes.push_back({static_cast<uint32_t>(id), pid_, engine::Mechanism::kRefused, std::move(reason), false});
+  }
+  if (!report.outcomes.empty()) tell(report, true);
+  TRY_DO(require_named_returns(report));
   if (options_.verbosity > 0) tell_conditions();
   // Sites in libraries not loaded yet have no outcome so far; if there were outcomes and all are refusals, nothing would
   // ever be hit.
-  if (!requests.empty() && report.outcomes.size() >= requests.size() && report.armed() == 0) {
-    return Error{fmt::format("none of the {} sites could be armed", script_sites.size()), "see the warnings above"};
+  size_t answered = 0, armed = 0;
+  for (const engine::SiteOutcome& outcome : report.outcomes) {
+    if (outcome.site_id >= program_.sites.size()) continue;
+    ++answered;
+    armed += outcome.mechanism != engine::Mechanism::kRefused;
+  }
+  size_t wanted = script_sites.size() + unprobed.size();
+  if (wanted != 0 && answered >= wanted && armed == 0) {
+    return Error{fmt::format("none of the {} sites could be armed", wanted), "see the warnings above"};
   }
   return {};
 }
@@ -268,22 +303,71 @@ void TargetSide::tell_kept(const engine::SiteOutcome& outcome) const {
   }
 }
 
+bool TargetSide::names_return(const sema::ArmedSite& armed) const {
+  const sema::SiteGroup& group = program_.site_groups[static_cast<size_t>(armed.group)];
+  for (size_t i = 0; i < group.return_probes.size(); ++i) {
+    const sema::Probe& probe = program_.probes[static_cast<size_t>(group.return_probes[i])];
+    const sema::ResolvedPoint& point = probe.points[static_cast<size_t>(armed.points[group.entry_probes.size() + i])];
+    if (point.name.find_first_of("*?[!") == point.name.npos && point.name.find(".callee") == point.name.npos) return true;
+  }
+  return false;
+}
+
+// A function that the script names, and that nothing is left of where its returns can't be probed.
+Result<void> TargetSide::require_named_returns(const engine::ArmReport& report) const {
+  for (const engine::SiteOutcome& outcome : report.outcomes) {
+    if (!outcome.only_returns || outcome.site_id >= program_.sites.size()) continue;
+    const sema::ArmedSite& armed = program_.sites[outcome.site_id];
+    if (!names_return(armed) || has_entries(outcome.site_id)) continue;
+    return Error{fmt::format("function '{}' of {} can't be probed at its return: {}", armed.site.function, armed.site.module, outcome.reason),
+                 "leave out '.return', or name it by a pattern"};
+  }
+  return {};
+}
+
+// Many of one reason in one line.
+void TargetSide::tell_refused_returns(const engine::ArmReport& report) {
+  constexpr size_t kNamed = 3;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> functions;  // by module and reason
+  for (const engine::SiteOutcome& outcome : report.outcomes) {
+    if (!outcome.only_returns || outcome.site_id >= program_.sites.size()) continue;
+    const sema::Site& site = program_.sites[outcome.site_id].site;
+    functions[{site.module, outcome.reason}].push_back(site.function);
+  }
+  for (const auto& [place, names] : functions) {
+    const auto& [module, reason] = place;
+    if (options_.verbosity > 1 || names.size() <= kNamed) {
+      for (const std::string& name : names) print_to(stderr, "WARNING: returns of {} in {} can't be probed: {}\n", name, module, reason);
+    } else {
+      print_to(stderr, "WARNING: returns of {} functions in {} ({}, ...) can't be probed: {}\n", names.size(), module,
+                 fmt::join(names.begin(), names.begin() + kNamed, ", "), reason);
+    }
+  }
+}
+
 void TargetSide::tell(const engine::ArmReport& report, bool initial) {
   constexpr uint64_t kRefusalsTold = 10;
   std::map<std::string, size_t> by_mechanism;
   uint64_t refused = 0;
+  auto has_entry = [&](const engine::SiteOutcome& outcome) {
+    return outcome.only_returns && outcome.site_id < program_.sites.size() && has_entries(outcome.site_id);
+  };
+  const size_t sites = report.outcomes.size() - static_cast<size_t>(std::count_if(report.outcomes.begin(), report.outcomes.end(), has_entry));
+  if (!options_.suppress_warnings) tell_refused_returns(report);
   for (const engine::SiteOutcome& outcome : report.outcomes) {
     tell_kept(outcome);
+    if (has_entry(outcome)) continue;
     if (outcome.site_id >= program_.sites.size()) continue;  // an unwinder's entry, say
     const sema::Site& site = program_.sites[outcome.site_id].site;
     ++by_mechanism[engine::mechanism_name(outcome.mechanism)];
     bool is_refusal = outcome.mechanism == engine::Mechanism::kRefused;
     if (is_refusal) ++refused;
+    if (outcome.only_returns) continue;
     if (is_refusal && (options_.verbosity > 1 || refusals_told_ < kRefusalsTold) && !options_.suppress_warnings) {
       ++refusals_told_;
       print_to(stderr, "WARNING: {} in {} can't be probed: {}\n", site.function, site.module, outcome.reason);
       if (refusals_told_ == kRefusalsTold && options_.verbosity < 2) print_to(stderr, "WARNING: (more with -vv)\n");
-    } else if (options_.verbosity > 0 && (report.outcomes.size() <= 100 || options_.verbosity > 1)) {
+    } else if (options_.verbosity > 0 && (sites <= 100 || options_.verbosity > 1)) {
       print_to(stderr, "pid {}: {} {}+{:#x}: {}\n", outcome.pid, site.function, site.module, site.address.value,
                  engine::mechanism_name(outcome.mechanism));
     }
@@ -291,11 +375,11 @@ void TargetSide::tell(const engine::ArmReport& report, bool initial) {
   if (options_.verbosity > 0) {
     std::string mechanisms;
     for (const auto& [name, count] : by_mechanism) mechanisms += fmt::format("{}{} by {}", mechanisms.empty() ? "" : ", ", count, name);
-    print_to(stderr, "Armed {} of {} sites{}: {}; prepared in {:.1f} ms, target paused {:.1f} ms.\n", report.armed(),
-               report.outcomes.size(), initial ? "" : " in new code", mechanisms, static_cast<double>(report.prepare_ns) / 1e6,
+    print_to(stderr, "Armed {} of {} sites{}: {}; prepared in {:.1f} ms, target paused {:.1f} ms.\n", report.armed(), sites,
+               initial ? "" : " in new code", mechanisms, static_cast<double>(report.prepare_ns) / 1e6,
                static_cast<double>(report.pause_ns) / 1e6);
   } else if (refused > kRefusalsTold && !options_.suppress_warnings) {
-    print_to(stderr, "WARNING: {} of {} sites can't be probed\n", refused, report.outcomes.size());
+    print_to(stderr, "WARNING: {} of {} sites can't be probed\n", refused, sites);
   }
 }
 
@@ -349,7 +433,7 @@ Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
         break;
       case engine::Event::Kind::kReleased:
         ++handed_over_;
-        if (options_.verbosity > 0) fmt::print(stderr, "pid {}: let go: {}; its hits from here on are not counted.\n", event.pid, event.message);
+        if (options_.verbosity > 0) print_to(stderr, "pid {}: let go: {}; its hits from here on are not counted.\n", event.pid, event.message);
         break;
       case engine::Event::Kind::kProcessStarted:
       case engine::Event::Kind::kProcessExecuted:

@@ -71,12 +71,17 @@ class TargetSide {
  private:
   TargetSide(const sema::Program& program, const codegen::CompiledScript& script, const Options& options)
       : program_(program), script_(script), options_(options) {}
-  std::vector<engine::SiteRequest> site_requests() const;
+  // unprobed: why those that are not requested are not, by site.
+  std::vector<engine::SiteRequest> site_requests(std::map<size_t, std::string>& unprobed) const;
+  bool names_return(const sema::ArmedSite& armed) const;  // rather than by a pattern that the function fits
   bool has_return_probes() const;
+  bool has_entries(size_t site_id) const;  // something but return probes
   std::vector<engine::SiteRequest> unwind_requests(const engine::Module& module) const;
   void tell_kept(const engine::SiteOutcome& outcome) const;
   void tell_unclear_entries(const KeptEntries& kept) const;
   void tell(const engine::ArmReport& report, bool initial);
+  void tell_refused_returns(const engine::ArmReport& report);
+  Result<void> require_named_returns(const engine::ArmReport& report) const;
   void kill_unstarted();
   void find_switched_groups();
   void tell_conditions() const;

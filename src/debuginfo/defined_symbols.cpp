@@ -1,0 +1,24 @@
+#include "debuginfo/defined_symbols.h"
+
+#include <elf.h>
+
+#include "debuginfo/elf_image.h"
+
+namespace spile::debuginfo {
+
+std::set<std::string_view> defined_symbols(const std::string& path, const std::set<std::string_view>& names) {
+  std::set<std::string_view> found;
+  auto image = ElfImage::open(path, path);
+  if (!image.ok()) return found;
+  for (const ElfImage::Section& section : (*image)->sections()) {
+    if (section.type != SHT_SYMTAB && section.type != SHT_DYNSYM) continue;
+    const auto strings = (*image)->strings_of(section);
+    for (const Elf64_Sym& symbol : (*image)->symbols(section)) {
+      if (symbol.st_shndx == SHN_UNDEF || symbol.st_name == 0) continue;
+      if (auto known = names.find(ElfImage::string_at(strings, symbol.st_name)); known != names.end()) found.insert(*known);
+    }
+  }
+  return found;
+}
+
+}  // namespace spile::debuginfo

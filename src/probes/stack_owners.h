@@ -1,0 +1,50 @@
+#pragma once
+// Runtimes that walk, copy or check the stacks that their programs run on. A return probe replaces the return address of
+// a call that is under way by one of ours; such a runtime reads it there and does not know it. So the returns of what it
+// may find on a stack are not probed. Entries are. docs/decisions/027 has the table for people.
+//
+// Go is not in the table: its functions are told by a note in the file, and probed at their return instructions
+// (abi::kReturnsInPlace).
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spile::probes {
+
+enum class OwnedPart : uint8_t {
+  kFunctions,  // some functions of a file, by their names
+  kFile,       // all functions of a file
+  kProcess,    // all functions in a process that has the file: callbacks from it into the runtime may be on any stack
+};
+
+struct StackOwner {
+  const char* runtime;
+  OwnedPart part;
+  // A file is one of the runtime's if its name begins so ("libguile-") or it defines such a symbol; empty: not looked at.
+  std::string_view file;
+  std::string_view symbol;
+  bool (*owns)(std::string_view function);  // kFunctions; function: with its scopes ("v8::Isolate::New")
+  const char* reason;                       // why not: a clause without a full stop
+  bool refuses_entries = false;             // their entries aren't probed either
+};
+
+std::span<const StackOwner> stack_owners();
+
+// What is known of one file.
+class FileOwners {
+ public:
+  explicit FileOwners(const std::string& path);
+
+  // Who owns the stacks on which the function runs; null: it does.
+  const StackOwner* of(std::string_view function) const;
+
+ private:
+  std::vector<const StackOwner*> rows_;
+};
+
+// The row with kProcess that holds for processes with this file, or null. Symbols are looked for in programs only.
+const StackOwner* process_owner(const std::string& path, bool main_executable);
+
+}  // namespace spile::probes
