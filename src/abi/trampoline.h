@@ -87,6 +87,13 @@
 // fragment is on and a jump over it while it is off; the controller writes the word in one store, at any time, while
 // threads run. Returns that are pending then still come to exit.
 //
+// kTouchesStack (any kind): before all else the trampoline reads the stack where its handlers are going to be, and faults there
+// if it has no room for them: with all registers as they are at the site, but for rsp. For programs whose handler for SIGSEGV
+// decides by the place of the fault what has happened (engine/stack_faults.h).
+//
+//     test %eax, -N(%rsp)                        ; at a site where flags are dead; else
+//     lea  -128(%rsp),%rsp ; push -N(%rsp) ; lea 136(%rsp),%rsp
+//
 // Writing to the block (guru: `$a = 3` where $a is in a register, `$return = 5` in exit's rax) takes effect for all
 // registers but rsp and rip; for flags at kInstruction sites only.
 
@@ -103,6 +110,7 @@ enum SiteFlags : uint32_t {
   kWantsRegisters = 2,
   kSwitchable = 4,
   kReturnsInPlace = 8,
+  kTouchesStack = 16,
 };
 
 // As the probed instruction would see them. In DWARF's numbering for x86-64 registers 0..16.

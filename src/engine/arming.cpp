@@ -27,6 +27,10 @@ using Clock = Tracer::Clock;
 constexpr const char* kTextRelocations =
     "its text is relocated when it has been loaded (-z notext), which is not done yet; attach with -x when the program runs";
 
+// What a trampoline itself takes at most: registers, a red zone, and in front of a handler of another controller's as much again.
+constexpr uint64_t kTrampolineStack = 512;
+constexpr uint64_t kUnknownStack = 32'768;
+
 uint64_t nanoseconds(Clock::duration time) {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
 }
@@ -133,13 +137,18 @@ Result<void> Arming::check_handlers(Client& client, std::span<const SiteRequest>
     if (exits) want(site.exit_offset, registers);
   }
   if (fresh.empty()) return {};
-  return native_architecture().check_handlers(client.image, fresh);
+  TRY(uint64_t stack, native_architecture().check_handlers(client.image, fresh));
+  client.handler_stack = std::max(client.handler_stack, stack);
+  return {};
 }
 
 void Arming::keep_requests(Client& client, std::span<const SiteRequest> sites) {
   std::map<std::string_view, std::vector<SiteRequest>> by_module;
   for (const SiteRequest& site : sites) {
     by_module[site.module_path].push_back(site);
+    if (site.flags & abi::kTouchesStack) {
+      by_module[site.module_path].back().touches = static_cast<uint32_t>(client.image.unchecked ? kUnknownStack : client.handler_stack + kTrampolineStack);
+    }
     client.wants_returns |= site.kind == abi::SiteKind::kReturn && !site.in_turn;
     if ((site.flags & abi::kSwitchable) && !site.enabled) client.switched_off.insert(site.site_id);
   }

@@ -29,6 +29,7 @@ struct Client {
   std::set<std::pair<uint32_t, bool>> checked;               // handlers: offset, and whether it takes registers
   std::set<uint32_t> switched_off;                           // sites, by switch_sites or from the start
   bool walks_by_steps = false;                               // has handlers for the steps of libunwind
+  uint64_t handler_stack = 0;                                // bytes that the deepest of these takes
   bool wants_returns = false;                                // has return probes of a script's
   bool probes_calls = false;                                 // has handlers for all system calls (call_watch.h)
   std::set<pid_t> follows;                                   // of a guest; our own are all that we trace

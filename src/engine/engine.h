@@ -70,6 +70,7 @@ struct SiteRequest {
   // interrupted may be patched over.
   FileAddress goroutine_list;
   bool enabled = true;  // with kSwitchable: false arms it switched off
+  uint32_t touches = 0;  // with kTouchesStack: so far below the stack pointer; arming fills it in
   // Its handler takes `returned` addresses (abi/trampoline.h) of its client's out of the stack, or puts them back. Those of
   // several clients may lie in one stack slot, one beneath the other: their handlers are called in turn, again and again.
   bool in_turn = false;

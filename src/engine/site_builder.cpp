@@ -76,7 +76,7 @@ class Emission {
         Address image = regions_.at(whose)->image();
         Address exit = request.exit_offset == 0 ? Address() : image + request.exit_offset;
         made.push_back({request.kind, request.flags, request.site_id, image + request.enter_offset, exit, whose, offset,
-                        module_.goroutine});
+                        request.touches, module_.goroutine});
       };
       for (int turn = 0; displaces && !in_turn.empty() && turn < kTurns; turn++) {
         for (uint32_t request_index : in_turn) add(request_index);
@@ -213,7 +213,7 @@ Result<Regions> find_regions(const Module& module, const std::vector<Group>& gro
     for (uint32_t index : group.requests) {
       int times = order.requests[index].in_turn && !order.clients.empty() ? kTurns + 1 : 1;
       fragments.insert(fragments.end(), static_cast<size_t>(times),
-                       {order.requests[index].kind, order.requests[index].flags, 0, {}, {}, 0, 0, module.goroutine});
+                       {order.requests[index].kind, order.requests[index].flags, 0, {}, {}, 0, 0, order.requests[index].touches, module.goroutine});
     }
     for (ClientId client : clients_at(group, order)) {
       Need& need = needs[client];

@@ -243,6 +243,7 @@ void Tracer::receive(pid_t tid, int status) {
     receive_event(*thread, event);
   } else if (signal == kSystemCallStop) {
     thread->kind = StopKind::kSystemCall;
+    if (!thread->shown_faults.empty() && !thread->makes_our_calls) listener_.shown_fault_ends(*thread);
     if (wishes_.system_calls && !thread->makes_our_calls) listener_.system_call_stopped(*thread);
   } else {
     thread->kind = StopKind::kSignal;
@@ -388,6 +389,7 @@ void Tracer::resume(Thread& thread) {
     if (thread.kind == StopKind::kTrap) undo_stop_interruption(thread.tid);
     bool to_call = wishes_.system_calls && !thread.makes_our_calls && 
                    (thread.process->stops_at_calls || thread.in_call || thread.may_be_told || !thread.interrupted.empty() || thread.left_for != Address());
+    if (!thread.shown_faults.empty() && !thread.makes_our_calls) to_call = true;
     ptrace(to_call ? PTRACE_SYSCALL : PTRACE_CONT, thread.tid, 0, static_cast<long>(thread.signal));
   }
   thread.signal = 0;

@@ -46,6 +46,11 @@ struct InterruptedCall {
 };
 inline constexpr size_t kMostInterrupted = 4;
 
+// Where a thread that has the program's handler running was shown to be (shown_faults.h), and its stack pointer there.
+struct ShownFault {
+  Address place, stack_pointer;
+};
+
 struct Thread {
   pid_t tid = 0;
   Process* process = nullptr;
@@ -64,6 +69,7 @@ struct Thread {
   Address left_call, left_for;   // it was moved from the first to the second for a signal's handler; 0: it was not
   bool call_is_told = false;     // likewise, and its return will be, both by a handler in the process
   bool may_be_told = false;      // perhaps; it stood in a handler when somebody else began to tell
+  std::vector<ShownFault> shown_faults;  // the newest last; its system calls are watched while there are any
   bool introduced = false;       // thread_identities.h
   uint64_t parents_pointer = 0;  // the thread pointer of the thread that it was born of; 0 of those that were seized
   int holds = 0;              // not resumed while positive
@@ -108,6 +114,8 @@ class TraceListener {
   virtual void thread_ending(Thread&) {}
   // With TraceWishes::system_calls: before or after a call of the program's own.
   virtual void system_call_stopped(Thread&) {}
+  // At a system call of a thread that has shown_faults.
+  virtual void shown_fault_ends(Thread&) {}
 };
 
 // What threads shall stop at, beside what the engine needs.

@@ -29,6 +29,7 @@
 #include "engine/memory_map.h"
 #include "engine/refusal.h"
 #include "engine/removal.h"
+#include "engine/shown_faults.h"
 #include "engine/text_patcher.h"
 #include "engine/thread_identities.h"
 #include "engine/tracer.h"
@@ -96,6 +97,9 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
     watch(ThreadChange::Kind::kThreadEnded, thread.process->pid, thread.tid);
   }
   void system_call_stopped(Thread& thread) override;
+  void shown_fault_ends(Thread& thread) override {
+    if (thread.process->space) return_from_shown_fault(*thread.process->space, thread);
+  }
   bool enter_call(Thread& thread, const ThreadChange& change);
   bool leave_call(Thread& thread, const ThreadRegisters& registers, ThreadChange& change);
   void watch(ThreadChange::Kind kind, pid_t pid, pid_t tid);
@@ -523,6 +527,7 @@ void TracingPartImpl::process_executed(Process& process) {
   process.space->call_restriction = process.judged;
   survivor.parents_pointer = 0;
   survivor.interrupted.clear();
+  survivor.shown_faults.clear();
   survivor.left_for = Address();
   process.space->users = {&process};
   tracer_->hold(*process.threads.at(process.pid));
@@ -799,10 +804,14 @@ void TracingPartImpl::signal_arrived(Thread& thread) {
   if (!space || !space->has_code()) return;
   if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
     auto registers = calls_->is_on() ? CallWatch::rings(thread.tid) : std::nullopt;
-    if (!redirect_fault(thread)) return;
+    if (!redirect_fault(thread)) {
+      return show_fault(*space, thread);
+    }
     signal_is_ours(thread);
     auto call = registers ? CallWatch::read_call(*space, *registers) : std::nullopt;
     if (call) hold_for({.kind = Work::kWatchedCall, .pid = thread.process->pid, .tid = thread.tid, .call = *call}, thread);
+  } else if (thread.signal == SIGFPE || thread.signal == SIGILL) {
+    show_fault(*space, thread);
   } else if (calls_->is_on() && CallWatch::is_cancellation(thread.signal)) {
     CallWatch::leave_call(*space, thread);
   } else if (thread.signal == SIGTRAP) {

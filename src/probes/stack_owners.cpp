@@ -62,8 +62,8 @@ constexpr StackOwner kOwners[] = {
     // Its functions also run on stacks of their own, with a few hundred bytes left below what they use.
     {"OCaml 5", OwnedPart::kFunctions, "", "caml_call_realloc_stack", is_ocaml,
      "OCaml 5 runs its functions on small stacks that it walks and moves", true},
-    {"OCaml", OwnedPart::kFunctions, "", "caml_frametable", is_ocaml, kOcaml},
-    {"OCaml", OwnedPart::kFunctions, "", "caml_plugin_header", is_ocaml, kOcaml},
+    {"OCaml", OwnedPart::kFunctions, "", "caml_frametable", is_ocaml, kOcaml, false, true},
+    {"OCaml", OwnedPart::kFunctions, "", "caml_plugin_header", is_ocaml, kOcaml, false, true},
     {"GHC", OwnedPart::kFunctions, "libHS", "", is_haskell, kGhc},
     {"GHC", OwnedPart::kFunctions, "", "stg_upd_frame_info", is_haskell, kGhc},
     {"GHC", OwnedPart::kFunctions, "", "ZCMain_main_closure", is_haskell, kGhc},

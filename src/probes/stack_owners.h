@@ -28,6 +28,7 @@ struct StackOwner {
   bool (*owns)(std::string_view function);  // kFunctions; function: with its scopes ("v8::Isolate::New")
   const char* reason;                       // why not: a clause without a full stop
   bool refuses_entries = false;             // their entries aren't probed either
+  bool judges_faults = false;               // its handler for SIGSEGV asks whose code the fault is in (abi::kTouchesStack)
 };
 
 std::span<const StackOwner> stack_owners();

@@ -29,6 +29,7 @@ TEST_F(StackOwners, KnowOcamlByItsFrametable) {
   FileOwners owners = owners_of("a", "int caml_frametable[2]; int main(void) { return caml_frametable[0]; }");
   EXPECT_THAT(reason(owners, "camlStdlib__List__map_123"), HasSubstr("OCaml"));
   EXPECT_THAT(reason(owners, "caml_call_gc"), HasSubstr("OCaml"));
+  EXPECT_TRUE(owners.of("camlStdlib__List__map_123")->judges_faults);
   EXPECT_FALSE(owners.of("camlStdlib__List__map_123")->refuses_entries);
   EXPECT_EQ(reason(owners, "caml_alloc_string"), "");
   EXPECT_EQ(reason(owners, "camlinternal"), "");

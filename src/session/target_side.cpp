@@ -8,6 +8,7 @@
 #include <ctime>
 #include <map>
 
+#include "abi/trampoline.h"
 #include "base/print.h"
 #include "debuginfo/debuginfo.h"
 #include "probes/stack_owners.h"
@@ -121,7 +122,7 @@ std::vector<engine::SiteRequest> TargetSide::site_requests(std::map<size_t, std:
     bool inside = program_.site_groups[static_cast<size_t>(armed.group)].inside_function;
     request.kind = entry.exit != 0 ? abi::SiteKind::kReturn : inside ? abi::SiteKind::kInstruction : abi::SiteKind::kEntry;
     if (entry.exit != 0 && owner) request.no_returns = owner->reason;
-    request.flags = entry.flags;
+    request.flags = entry.flags | (owner && owner->judges_faults ? abi::kTouchesStack : 0u);
     request.enter_offset = entry.enter;
     request.exit_offset = entry.exit;
     request.entry_offset = entry.entry;

@@ -1,4 +1,4 @@
-# variants: ocaml haskell guile ruby greenlet
+# variants: ocaml overflow haskell guile ruby greenlet
 # Programs whose runtimes walk, copy or check their stacks: all functions with entries, then with returns too. Output and
 # status are the program's own, entries are exact, and what has no returns is said with the reason.
 from spiletest import *
@@ -7,6 +7,9 @@ COUNTS = """global e, r
 probe process.function("{pattern}").call {{ e[ppfunc()]++ }}
 probe process.function("{pattern}").return {{ r[ppfunc()]++ }}
 probe end {{ foreach (f+ in e) printf("# %s %d %d\\n", f, e[f], r[f]) }}"""
+STRINGS = """global n
+probe process.function("{pattern}").call {{ n += strlen(sprintf("%s %d %d", ppfunc(), tid(), u64_arg(1))) }}
+probe end {{ println("# ", n > 1000) }}"""
 
 
 def unharmed(script, *command):
@@ -48,6 +51,13 @@ if VARIANT == "ocaml":
     expect_true(int(counts["caml_alloc_string"][1]) > 0, "C functions of the runtime have returns")
     result = spile("-e", 'probe process.function("camlOcaml_calls__sum_*").return { println("never") }', "-c", f"{binary} 3")
     result.expect(status=1, out="", err_match="OCaml")
+elif VARIANT == "overflow":
+    # Handlers that take more stack than what is left find that out as the program does, and it catches it.
+    binary = program("ocaml_calls")
+    unharmed(STRINGS.format(pattern="caml*"), binary, 2)
+    unharmed("""global n probe process.function("camlOcaml_calls__deep_*") { n++ } probe end { println("# ", n > 1000) }""", binary, 2)
+    unharmed("""global n, s probe process.function("camlOcaml_calls__deep_*") { if (n++ % 50000 == 0) s <<< strlen(sprint_ubacktrace()) }
+                probe end { println("# ", @count(s)) }""", binary, 2)
 elif VARIANT == "haskell":
     binary = program("haskell_calls")
     result, counts = unharmed(COUNTS.format(pattern="*"), binary)

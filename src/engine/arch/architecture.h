@@ -117,6 +117,7 @@ struct Fragment {
   Address exit;
   uint32_t client = 0;  // ClientId
   uint8_t offset = 0;  // runs before the displaced instruction that stood there, counted from the window's begin
+  uint32_t touches = 0;  // SiteRequest::touches
   int32_t goroutine = 0;  // not 0: find_goroutine_offset(); kWantsRegisters then leaves the goroutine's stack
 };
 
@@ -267,13 +268,18 @@ class Architecture {
   virtual uint64_t trampoline_room(std::span<const Fragment> fragments) const = 0;
   // The bytes that make plan.begin jump to `trampoline`, or to plan.landing: plan.overwritten bytes.
   virtual std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) const = 0;
+  // Of a thread that enters rt_sigreturn(2): where in memory the pc and the stack pointer are at which it goes on.
+  virtual Address signal_frame_pc(const ThreadRegisters& registers) const = 0;
+  virtual Address signal_frame_sp(const ThreadRegisters& registers) const = 0;
+  // Whether this is the instruction of a trampoline that abi::kTouchesStack has put there.
+  virtual bool is_stack_touch(std::span<const uint8_t> code) const = 0;
   // A fragment's code that runs before the displaced instructions and stops the thread with SIGTRAP at
   // *trap_offset unless the 32-bit word at `word` has a bit of `mask` set. For the dynamic linker's breakpoint.
   // only_for: values of a function's first argument (32 bits), with which alone it does that; empty: with any.
   virtual std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, std::span<const uint32_t> only_for,
                                                 uint32_t* trap_offset) const = 0;
-  // Whether compiled handlers can do harm: see x86_64/checker.h.
-  virtual Result<void> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const = 0;
+  // Whether compiled handlers can do harm: see x86_64/checker.h. How many bytes of stack the deepest takes.
+  virtual Result<uint64_t> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const = 0;
   // Handlers at `at` for signals that our code raises. One that is not ours does what it does by default, with all that came
   // with it. Of SIGTRAP: goes on where its table (all zero yet, at a multiple of 8) says.
   virtual SignalHandler emit_trap_handler(Address at, uint64_t entries) const = 0;
@@ -296,6 +302,7 @@ class Architecture {
   virtual Address pc(const ThreadRegisters& registers) const = 0;
   virtual void set_pc(ThreadRegisters& registers, Address pc) const = 0;
   virtual Address sp(const ThreadRegisters& registers) const = 0;
+  virtual void set_sp(ThreadRegisters& registers, Address sp) const = 0;
   // What a thread slot is found by (abi/arena.h).
   virtual uint64_t thread_pointer(const ThreadRegisters& registers) const = 0;
   // The kernel will carry out the interrupted system call again, by moving the PC back over its instruction.

@@ -37,7 +37,7 @@ class Checker {
   Checker(const abi::CodeImage& image, std::span<const HandlerEntry> entries)
       : image_(image), entries_(entries), code_(image), marks_(image.code_end - image.code_begin) {}
 
-  Result<void> run() {
+  Result<uint64_t> run() {
     find_functions();
     for (const HandlerEntry& entry : entries_) {
       State state;
@@ -58,7 +58,7 @@ class Checker {
       if (!follow(at, *state)) return failure();
     }
     if (!all_loops_end() || !stack_suffices()) return failure();
-    return {};
+    return most_stack_;
   }
 
  private:
@@ -517,6 +517,7 @@ class Checker {
       std::set<uint32_t> open;
       int64_t depth = deepest(entry.offset, open);
       if (depth > kDeepestStack) return refuse(entry.offset, fmt::format("a stack of {} bytes", depth));
+      most_stack_ = std::max(most_stack_, static_cast<uint64_t>(depth));
     }
     return true;
   }
@@ -548,13 +549,14 @@ class Checker {
   std::vector<uint32_t> ends_;                           // pieces that return
   std::map<uint32_t, StackUse> stack_;
   std::map<uint32_t, int64_t> depth_;
+  uint64_t most_stack_ = 0;
   uint32_t where_ = 0;
   std::string problem_;
 };
 
 }  // namespace
 
-Result<void> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) {
+Result<uint64_t> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) {
   return Checker(image, entries).run();
 }
 

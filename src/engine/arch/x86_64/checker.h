@@ -23,6 +23,6 @@
 
 namespace spile::engine::x86_64 {
 
-Result<void> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries);
+Result<uint64_t> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries);
 
 }  // namespace spile::engine::x86_64

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "engine/arch/x86_64/assembler.h"
 #include "engine/arch/x86_64/decoder.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr uint8_t kConditionZero = 4;  // je, jz
 constexpr int32_t kRedZone = 128;
 constexpr uint64_t kEntryRoom = 16, kReturnRoom = 64, kInstructionRoom = 48, kRegistersRoom = 640, kGoroutineRoom = 256, kDisplacedRoom = 128;
-constexpr uint64_t kGateRoom = 16;
+constexpr uint64_t kGateRoom = 16, kTouchRoom = 128;
 constexpr uint8_t kNop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 
 // Leaves an abi::Registers on the stack, below `above` bytes that are not to be touched, and its address in rdi.
@@ -198,6 +199,32 @@ void emit_in_place(Assembler& out, const Fragment& fragment, Address site) {
   }
 }
 
+constexpr uint8_t kTest[] = {0x85, 0x84, 0x24}, kPush[] = {0xff, 0xb4, 0x24};  // and a 32-bit displacement
+
+// Each page, from the nearest: behind the stack's last one there may be memory of others.
+void touch_stack(Assembler& out, std::span<const Fragment> fragments) {
+  constexpr int32_t kPage = 4096, kMost = 36'864;
+  int32_t last = 0;
+  bool keeps_flags = false;
+  for (const Fragment& fragment : fragments) {
+    if (!(fragment.flags & abi::kTouchesStack)) continue;
+    last = std::max(last, std::min(static_cast<int32_t>(fragment.touches), kMost));
+    keeps_flags |= fragment.offset == 0 && fragment.kind == abi::SiteKind::kInstruction;
+  }
+  if (last == 0) return;
+  last = (last + 7) / 8 * 8;
+  int32_t pushed = 0;
+  if (keeps_flags) out.adjust_stack(-kRedZone);
+  for (int32_t at = std::min(last, kPage);; at = std::min(at + kPage, last)) {
+    if (keeps_flags) out.bytes(kPush);  // push -at(%rsp)
+    else out.bytes(kTest);              // test %eax, -at(%rsp)
+    out.imm32(-at);
+    if (keeps_flags) pushed += 8;
+    if (at == last) break;
+  }
+  if (keeps_flags) out.adjust_stack(kRedZone + pushed);
+}
+
 void emit_fragment(Assembler& out, const Fragment& fragment, Address site, std::vector<Gate>& gates) {
   if (fragment.kind == abi::SiteKind::kSystemCall) return;  // it is in place of the instruction
   uint32_t gate = 0;
@@ -227,6 +254,7 @@ Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t
       emit_fragment(out, fragment, plan.begin + static_cast<int64_t>(offset), result.gates);
     }
   };
+  touch_stack(out, fragments);
   emit_fragments(0);
   if (plan.continues != Address()) {
     out.jump(plan.continues);
@@ -269,11 +297,16 @@ uint64_t trampoline_room(std::span<const Fragment> fragments) {
     bool instruction = fragment.kind == abi::SiteKind::kInstruction;
     room += returns ? kReturnRoom : instruction ? kInstructionRoom : kEntryRoom;
     if (fragment.flags & abi::kSwitchable) room += kGateRoom;
+    if (fragment.flags & abi::kTouchesStack) room += kTouchRoom;
     if (fragment.kind == abi::SiteKind::kSystemCall) returns = true;  // two handlers, as there
     if (fragment.goroutine != 0) room += returns ? 2 * kGoroutineRoom : kGoroutineRoom;
     if (fragment.flags & abi::kWantsRegisters) room += returns ? 2 * kRegistersRoom : kRegistersRoom;
   }
   return room;
+}
+
+bool is_stack_touch(std::span<const uint8_t> code) {
+  return code.size() >= 3 && (memcmp(code.data(), kTest, 3) == 0 || memcmp(code.data(), kPush, 3) == 0);
 }
 
 std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) {

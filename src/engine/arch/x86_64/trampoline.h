@@ -12,6 +12,7 @@ namespace spile::engine::x86_64 {
 Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
                                    std::span<const Fragment> fragments, Address at);
 uint64_t trampoline_room(std::span<const Fragment> fragments);
+bool is_stack_touch(std::span<const uint8_t> code);
 
 std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline);
 std::vector<uint8_t> emit_stub(Address at, Address target);

@@ -123,7 +123,10 @@ class X86_64 final : public Architecture {
                                         uint32_t* trap_offset) const override {
     return x86_64::emit_trap_unless(at, word, mask, only_for, trap_offset);
   }
-  Result<void> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const override {
+  Address signal_frame_pc(const ThreadRegisters& registers) const override { return Address(raw(registers).rsp + 168); }
+  Address signal_frame_sp(const ThreadRegisters& registers) const override { return Address(raw(registers).rsp + 160); }
+  bool is_stack_touch(std::span<const uint8_t> code) const override { return x86_64::is_stack_touch(code); }
+  Result<uint64_t> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const override {
     return x86_64::check_handlers(image, entries);
   }
   SignalHandler emit_trap_handler(Address at, uint64_t entries) const override {
@@ -160,6 +163,7 @@ class X86_64 final : public Architecture {
   }
   Address pc(const ThreadRegisters& registers) const override { return Address(raw(registers).rip); }
   void set_pc(ThreadRegisters& registers, Address pc) const override { raw(registers).rip = pc.value; }
+  void set_sp(ThreadRegisters& registers, Address sp) const override { raw(registers).rsp = sp.value; }
   Address sp(const ThreadRegisters& registers) const override { return Address(raw(registers).rsp); }
   uint64_t thread_pointer(const ThreadRegisters& registers) const override { return raw(registers).fs_base; }
 
