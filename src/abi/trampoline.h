@@ -89,7 +89,7 @@
 //
 // kTouchesStack (any kind): before all else the trampoline reads the stack where its handlers are going to be, and faults there
 // if it has no room for them: with all registers as they are at the site, but for rsp. For programs whose handler for SIGSEGV
-// decides by the place of the fault what has happened (engine/stack_faults.h).
+// decides by the place of the fault what has happened (engine/shown_faults.h).
 //
 //     test %eax, -N(%rsp)                        ; at a site where flags are dead; else
 //     lea  -128(%rsp),%rsp ; push -N(%rsp) ; lea 136(%rsp),%rsp
