@@ -8,7 +8,7 @@ evidence = directory / "evidence"
 COUNT = 'global n probe process.function("work") { n++ } '
 
 
-def forge(what, script, *options, text="", status=0, seconds=20):
+def forge(what, script, *options, text="", status=0, seconds=60):
     """Runs the forger under the script until it says that it is done, then stops spile; its result, and whether it still ran."""
     session = Session("-s", 1, *options, "-e", script, "-c", f"{program('forger')} {what} {RING} {text}".strip())
     wait_until(lambda: "forged" in session.read(session.out) or session.process.poll() is not None, seconds, what,
@@ -54,6 +54,6 @@ result, running = forge("future", 'probe process.function("work") { printf("%s\\
 expect_match("^from-the-future$", result.out)
 for what in ["heads", "nonsense"]:
     result, running = forge(what, 'global s probe process.function("work") { s <<< 1 printf("%d %*s\\n", 1, 2, "x") print(@hist_log(s)) print_ubacktrace() }'
-                            ' probe end { println("end") }', "-DMAXERRORS=1000000", status=None, seconds=40)
+                            ' probe end { println("end") }', "-DMAXERRORS=1000000", status=None)
     expect_match("^end$", result.out, f"{what}: the end probe")
     expect_true(len(result.err.splitlines()) <= 1020, f"{what}: warnings\n{result}")

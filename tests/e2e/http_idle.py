@@ -33,10 +33,10 @@ slow = [connect() for _ in range(200)]
 for each in slow:
     each.sendall(b"GET /small HTTP/1.0\r\nX: ")
 answers("beside 200 who do not finish")
-unread = [connect() for _ in range(100)]
+unread = [connect() for _ in range(20)]
 for each in unread:
     each.sendall(b"GET /large HTTP/1.0\r\n\r\n")
-answers("beside 100 who do not read")
+answers("beside 20 who do not read")
 
 # Who is slow is dropped in the end, and spile has no descriptors left of them.
 last = connect()

@@ -1,4 +1,4 @@
-// forger WHAT RING_BYTES [TEXT]: calls work(i) in a loop until SIGTERM or 20 s have passed. Once it finds the memory that a
+// forger WHAT RING_BYTES [TEXT]: calls work(i) in a loop until SIGTERM or 60 s have passed. Once it finds the memory that a
 // tracer shares with it, and its thread's slot there (src/abi/arena.h), it does WHAT: writes records (src/abi/record.h) into
 // its own output ring as a hostile program would. Prints "forged N", N the number of records, when it is done.
 #include <fcntl.h>
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
   ring_size = strtoull(argv[2], nullptr, 0);
   signal(SIGTERM, on_signal);
   signal(SIGALRM, on_signal);
-  alarm(20);
+  alarm(60);
   puts("ready");
   fflush(stdout);
   for (long i = 0; !stop; i++) {
