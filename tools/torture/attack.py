@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A program that attacks the spile which traces it, round after round, with scripts of all features (tools/torture/README.md).
 
-    tools/torture/attack.py [--minutes M | --rounds N] [--seed S] [--spile PROGRAM] [--script NAME] [--actions A,B] [--spiles N]
+    tools/torture/attack.py [--minutes M | --rounds N] [--seed S] [--spile PROGRAM] [--script NAME,NAME] [--actions A,B] [--spiles N]
 
 A round: attacker.cpp runs as uid 65534, one spile or several trace it as root. Nothing that the program does may make spile crash, hang,
 take memory without end, write a file or start a process that its script did not ask for. Each round has a seed of its own, which is printed
@@ -137,7 +137,9 @@ class Spile:
         return int(match[1]) if match else self.process.pid
 
     def has_begun(self):
-        """Whether signals end it in an orderly way: it has blocked SIGINT."""
+        """Whether signals end it in an orderly way (it has blocked SIGINT), or it has ended already."""
+        if self.watched() == self.process.pid and self.process.poll() is not None:
+            return True
         try:
             status = pathlib.Path(f"/proc/{self.watched()}/status").read_text()
         except (FileNotFoundError, ProcessLookupError):
@@ -235,7 +237,9 @@ class Round:
         os.chown(theirs, NOBODY, NOBODY)
         options = self.campaign.options
         several = options.spiles or (1 if self.chance.random() < 0.75 else self.chance.choice([2, 3]))
-        names = [options.script or self.chance.choice(sorted(SCRIPTS)) for _ in range(several)]
+        choice = self.campaign.names
+        first = choice[(self.seed - options.seed) % len(choice)] if options.script else self.chance.choice(choice)
+        names = [first] + [self.chance.choice(choice) for _ in range(several - 1)]
         names = [name if name != "calls" or several == 1 else "count" for name in names]
         seconds = options.seconds * (0.5 + self.chance.random())
         command = [str(self.campaign.attacker), str(self.seed), str(seconds + 60), str(theirs)]
@@ -265,10 +269,9 @@ class Round:
 
     def wait_for_tracing(self):
         """Until all of them have begun: spile takes time to compile on a busy machine."""
-        end = time.monotonic() + self.campaign.options.limit
+        end = time.monotonic() + 120
         while time.monotonic() < end and self.target.poll() is None:
-            running = [one for one in self.spiles if one.process.poll() is None or one.watched() != one.process.pid]
-            if all(one.has_begun() for one in running):
+            if all(one.has_begun() for one in self.spiles):
                 break
             time.sleep(0.02)
 
@@ -292,12 +295,13 @@ class Campaign:
         self.attacker = pathlib.Path(options.attacker).resolve()
         self.cache = pathlib.Path(tempfile.mkdtemp(prefix="spile-attack-cache-"))
         self.failed = []
+        self.names = options.script.split(",") if options.script else sorted(SCRIPTS)
 
     def check_scripts(self):
         """A script that does not compile would be a round that tries nothing."""
-        target = subprocess.Popen([str(self.attacker), "1", "60", "/tmp", "none"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        target = subprocess.Popen([str(self.attacker), "1", "900", "/tmp", "none"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
         target.stdout.readline()
-        for name in [self.options.script] if self.options.script else sorted(SCRIPTS):
+        for name in self.names:
             script, options = SCRIPTS[name]
             kept = [option for option in options if "=" in option and "http" not in option and option.startswith("--")]
             done = subprocess.run([str(self.spile), "-p4", *kept, "-x", str(target.pid), "-e", script], capture_output=True, timeout=120,
@@ -356,7 +360,7 @@ def main(arguments):
     parser.add_argument("--limit", type=float, default=30, help="seconds within which spile must end when it is asked to")
     parser.add_argument("--spile", default=os.environ.get("SPILE", build / "bin/spile"))
     parser.add_argument("--attacker", default=build / "programs/attacker")
-    parser.add_argument("--script", choices=sorted(SCRIPTS))
+    parser.add_argument("--script", help="one or several of: " + ", ".join(sorted(SCRIPTS)) + "; round by round")
     parser.add_argument("--actions", help="of attacker.cpp; else drawn from the seed")
     parser.add_argument("--spiles", type=int, default=0)
     parser.add_argument("--stop", action="store_true", help="at the first failure")

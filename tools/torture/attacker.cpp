@@ -809,11 +809,11 @@ int main(int argc, char** argv) {
   sigaction(SIGUSR1, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  Chance past(g_seed * 31 + 3);
+  if (start.wanted ? strstr(start.wanted, "remains") != nullptr : past.one_in(6)) leave_remains(past);
   pthread_t callers[2], attacker;
   for (uint64_t i = 0; i < 2; i++) pthread_create(&callers[i], nullptr, call_all, reinterpret_cast<void*>(i));
   pthread_create(&attacker, nullptr, attack, &start);
-  Chance past(g_seed * 31 + 3);
-  if (start.wanted ? strstr(start.wanted, "remains") != nullptr : past.one_in(6)) leave_remains(past);
   printf("ready\n");
   fflush(stdout);
   while (now() < g_end) usleep(10000);
