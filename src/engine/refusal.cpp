@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "base/unique_fd.h"
@@ -50,6 +51,24 @@ bool lacks_file_rights(pid_t pid) {
   };
   bool set_group = (file.st_mode & S_ISGID) && (file.st_mode & S_IXGRP);
   return ((file.st_mode & S_ISUID) && effective("Uid") != file.st_uid) || (set_group && effective("Gid") != file.st_gid);
+}
+
+// The kernel's own word, for the dynamic linker: AT_SECURE. Whose real user is root could have them before.
+bool has_gained_rights(pid_t pid) {
+  if (process_status(pid, "Uid").starts_with("0\t")) return false;
+  UniqueFd fd(open(fmt::format("/proc/{}/auxv", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  unsigned char bytes[4096];
+  ssize_t size = fd ? read(fd.get(), bytes, sizeof bytes) : -1;
+  auto find = [&]<typename Word>(Word) -> std::optional<Word> {
+    for (ssize_t at = 0; at + static_cast<ssize_t>(2 * sizeof(Word)) <= size; at += 2 * sizeof(Word)) {
+      Word entry[2];
+      memcpy(entry, bytes + at, sizeof entry);
+      if (entry[0] == AT_SECURE) return entry[1];
+    }
+    return {};
+  };
+  if (is_32_bit(pid)) return find(uint32_t{}).value_or(1) != 0;
+  return find(uint64_t{}).value_or(1) != 0;
 }
 
 Result<void> check_attachable(pid_t pid) {

@@ -15,6 +15,8 @@ bool is_32_bit(pid_t pid);
 // Whether its program's file gives rights (set-uid, set-gid) that it does not have: the kernel gives none to what is traced
 // by somebody without them.
 bool lacks_file_rights(pid_t pid);
+// By the program that it has just executed (set-uid, set-gid, file capabilities), or where that can't be seen.
+bool has_gained_rights(pid_t pid);
 // PTRACE_SEIZE failed with errnum.
 Error explain_refusal(pid_t pid, int errnum);
 

@@ -85,6 +85,7 @@ struct Process {
   SignalActions actions;
   int keep_still = 0;  // its threads are not resumed while positive
   bool stops_at_calls = true;  // with TraceWishes::system_calls
+  bool gained_rights = false;  // more than those have who share the arena with it: it, or a parent, executed a set-uid program
   std::string judged;          // why its calls, and those of what it executes, must not have sites; empty: they may
 };
 

@@ -458,6 +458,7 @@ void TracingPartImpl::process_forked(Thread& parent, Process& child, const Proce
     if (guest->follows.contains(parent.process->pid)) guest->follows.insert(child.pid);
   }
   watch(ThreadChange::Kind::kProcessBorn, child.pid, child.pid);
+  child.gained_rights = parent.process->gained_rights;
   std::shared_ptr<AddressSpace> from = parent.process->space;
   if (!from) return;
   child.actions = parent.process->actions;
@@ -546,8 +547,14 @@ void TracingPartImpl::finish_exec(const Work& work) {
       for (const Module& module : present) {
         if (module.main_executable) executed.path = module.path;
       }
-      if (!arming_->can_arm(*process->space)) return {};
       std::shared_ptr<AddressSpace> space = process->space;
+      // Whoever else has the arena mapped could take it over.
+      bool gains = !waiting_.contains(work.pid) && has_gained_rights(work.pid);
+      process->gained_rights |= gains;
+      space->refused = process->gained_rights;
+      if (!arming_->can_arm(*space)) return {};
+      if (gains) return Error{executed.path + " has rights of its own (set-uid, set-gid or capabilities): neither it nor what it starts is probed", ""};
+      if (space->refused) return {};
       if (is_32_bit(work.pid)) {
         space->refused = true;
         return Error{"a 32-bit program: it is not probed", ""};

@@ -20,3 +20,17 @@ expect_match("set-uid or set-gid, and runs without those rights", result.err)
 result = spile("-e", SCRIPT, "-c", f"{' '.join(become)} {program_file} -u")
 expect(result.out, f"{untraced}2\n", f"who it is, and how many\n{result}")
 expect_true("set-uid" not in result.err or untraced.strip() != "0", f"nothing to warn of\n{result}")
+
+# But it gets nothing of the memory that the session's other processes can write to, nor does what it starts as root.
+libc = next(line.split()[-1] for line in open("/proc/self/maps") if "/libc.so.6" in line)
+show, change = directory / "cat", directory / "setpriv"
+shutil.copy(installed("cat"), show)
+shutil.copy(installed("setpriv"), change)
+show.chmod(0o4755)
+change.chmod(0o4755)
+LIBRARY = f'global n probe process("{libc}").function("malloc") {{ n++ }} probe end {{ println(n > 0) }}'
+for command, shared in [(f"{installed('cat')} /proc/self/maps", True), (f"{show} /proc/self/maps", False),
+                        (f"{change} --reuid=0 {installed('cat')} /proc/self/maps", False)]:
+    result = spile("-e", LIBRARY, "-c", f"{' '.join(become)} {command}")
+    expect("spile-arena" in result.out, shared, f"memory of the session in {command}\n{result}")
+    expect("has rights of its own" in result.err, not shared, f"a warning of {command}\n{result}")
