@@ -3,7 +3,7 @@
 //
 //   "spile answers 4\n"        kFormat: another version is not read
 //   u64 checksum               of everything behind it
-//   text stamp                 which debug file the answers came from: its path, size and time of change
+//   text stamp                 which debug file the answers came from: its path, number, size and times
 //   { text key, text answer }  until the end; text is a u32 length and that many bytes
 //
 // Anything that doesn't fit is as if there were no file, and so is a file of another user: with sudo, HOME may be

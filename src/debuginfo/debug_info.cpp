@@ -16,7 +16,9 @@ namespace {
 std::string file_stamp(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) return path;
-  return fmt::format("{} {} {}.{}", path, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  // Its owner decides on the time of change, and on path and size, but on none of the others.
+  return fmt::format("{} {}:{} {} {}.{} {}.{}", path, status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+                     status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
 }
 
 // Without a build-id, the file itself (its stamp is compared too) has to tell one build from another.

@@ -10,6 +10,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+
 namespace spile::debuginfo {
 namespace {
 
@@ -18,6 +21,13 @@ bool is_changed_by_us_only(int fd, const struct stat& status) {
   struct statfs system {};
   bool ours = status.st_uid == 0 || status.st_uid == geteuid();
   return ours && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && fstatfs(fd, &system) == 0 && system.f_type != FUSE_SUPER_MAGIC;
+}
+
+std::atomic<int64_t> g_copied = 0;
+
+int64_t most_copied() {
+  static const int64_t quarter = sysconf(_SC_PHYS_PAGES) / 4 * sysconf(_SC_PAGESIZE);
+  return std::min(kLargestCopy, quarter);
 }
 
 Result<UniqueFd> copy(const std::string& path, int from, int64_t size) {
@@ -29,11 +39,22 @@ Result<UniqueFd> copy(const std::string& path, int from, int64_t size) {
   // Also what has become shorter meanwhile has the size that was seen.
   if (ftruncate(memory.get(), size) != 0) return Error::from_errno(fmt::format("copy {}", path), errno);
   for (int64_t done = 0; done < size;) {
-    ssize_t got = sendfile(memory.get(), from, nullptr, static_cast<size_t>(size - done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return Error::from_errno(fmt::format("copy {}", path), errno);
-    if (got == 0) break;
-    done += got;
+    // What comes after a hole; where files have none, or it is cut off meanwhile, what comes next.
+    int64_t data = lseek(from, done, SEEK_DATA);
+    if (data < 0 && errno == ENXIO) break;
+    if (data < 0) data = done;
+    int64_t hole = lseek(from, data, SEEK_HOLE), end = std::min(hole > data ? hole : size, size);
+    if (lseek(memory.get(), data, SEEK_SET) != data || lseek(from, data, SEEK_SET) != data) return Error::from_errno(fmt::format("copy {}", path), errno);
+    for (done = data; done < end;) {
+      ssize_t got = sendfile(memory.get(), from, nullptr, static_cast<size_t>(std::min<int64_t>(end - done, 1 << 20)));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return Error::from_errno(fmt::format("copy {}", path), errno);
+      if (got == 0) return memory;
+      done += got;
+      if ((g_copied += got) > most_copied()) {
+        return Error{fmt::format("{}: others than root and you may write to it, and {} MiB of such files have been copied", path, most_copied() >> 20), {}};
+      }
+    }
   }
   return memory;
 }

@@ -12,7 +12,8 @@
 
 namespace spile::debuginfo {
 
-// A copy is memory of ours: a file made larger than this by whoever owns it (mostly holes) is refused.
+// A copy is memory of ours: a file made larger than this by whoever owns it (mostly holes) is refused. All copies that have been made take no
+// more together than this, nor than a quarter of the machine's memory: holes stay holes.
 inline constexpr int64_t kLargestCopy = int64_t{4} << 30;
 
 struct StableFile {

@@ -62,6 +62,24 @@ TEST_F(StableFileTest, OpensNothingButFiles) {
   for (const std::string& path : {fifo, link, folder_, folder_ + "/none"}) EXPECT_FALSE(open_stable(path, path).ok()) << path;
 }
 
+TEST_F(StableFileTest, KeepsHolesAsHoles) {
+  std::string path = make("sparse", "begin", 0666);
+  ASSERT_EQ(truncate(path.c_str(), int64_t{3} << 30), 0);
+  UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_EQ(pwrite(fd.get(), "middle", 6, int64_t{1} << 30), 6);
+  auto file = open_stable(path, path);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  struct stat status {};
+  ASSERT_EQ(fstat(file->fd.get(), &status), 0);
+  EXPECT_EQ(status.st_size, int64_t{3} << 30);
+  EXPECT_LT(status.st_blocks * 512, 1 << 20);
+  char text[6] = "";
+  ASSERT_EQ(pread(file->fd.get(), text, 5, 0), 5);
+  EXPECT_STREQ(text, "begin");
+  ASSERT_EQ(pread(file->fd.get(), text, 5, int64_t{1} << 30), 5);
+  EXPECT_STREQ(text, "middl");
+}
+
 TEST_F(StableFileTest, RefusesHugeFilesOfOthers) {
   std::string path = make("huge", "x", 0666);
   ASSERT_EQ(truncate(path.c_str(), int64_t{1} << 40), 0);

@@ -106,7 +106,7 @@ int dump_flight_recorder(pid_t recorder) {
   ucred peer{};
   socklen_t peer_size = sizeof peer;
   if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0 || peer.pid != recorder) {
-    fmt::print(stderr, "spile: process {} is no flight recorder: process {} answers in its place\n", recorder, peer.pid);
+    print_to(stderr, "spile: process {} is no flight recorder: process {} answers in its place\n", recorder, peer.pid);
     return 1;
   }
   char bytes[65536];

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,8 +63,16 @@ std::string OutputFile::current_path() const {
 
 Result<void> OutputFile::open_file(bool truncate) {
   std::string path = current_path();
-  owned_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (truncate ? O_TRUNC : 0), 0666));
+  // The user has named the one file, whatever it is; names of a row are ours, and whoever may write to the folder can guess the next.
+  bool in_row = rotate_bytes_ > 0;
+  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (in_row ? O_NOFOLLOW | O_NONBLOCK : truncate ? O_TRUNC : 0);
+  owned_.reset(::open(path.c_str(), flags, 0666));
   if (!owned_) return Error::from_errno("open output file " + path, errno);
+  struct stat status {};
+  if (in_row && (fstat(owned_.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink != 1)) {
+    return Error{fmt::format("open output file {}: not a regular file with one name", path), "remove it, or choose another name for -o"};
+  }
+  if (in_row && truncate && ftruncate(owned_.get(), 0) != 0) return Error::from_errno("open output file " + path, errno);
   fd_ = owned_.get();
   written_ = 0;
   return {};

@@ -20,6 +20,8 @@ namespace spile::session {
 namespace {
 
 constexpr fuse_ino_t kFirstFile = 2;
+// What is read of an open file is kept until it is closed, and everybody may open it.
+constexpr size_t kMostOpenBytes = 64 << 20, kMostOpen = 4096;
 
 ProcfsFiles& files_of(fuse_req_t request) { return *static_cast<ProcfsFiles*>(fuse_req_userdata(request)); }
 
@@ -94,10 +96,15 @@ void open_file(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
     fuse_reply_err(request, file ? EACCES : ENOENT);
     return;
   }
+  if (files_of(request).open_bytes > kMostOpenBytes || files_of(request).open_count > kMostOpen) {
+    fuse_reply_err(request, ENFILE);
+    return;
+  }
   auto* content = new std::string(reads ? files_of(request).handlers.read(file->read_probe) : std::string());
   if (content->size() > file->read_most) content->resize(file->read_most);
   info->fh = reinterpret_cast<uint64_t>(content);
   ++files_of(request).open_count;
+  files_of(request).open_bytes += content->size();
   info->direct_io = 1;  // sizes are not known before
   fuse_reply_open(request, info);
 }
@@ -118,8 +125,10 @@ void write_file(fuse_req_t request, fuse_ino_t inode, const char* bytes, size_t 
 }
 
 void release_file(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
+  auto* content = reinterpret_cast<std::string*>(info->fh);
   --files_of(request).open_count;
-  delete reinterpret_cast<std::string*>(info->fh);
+  files_of(request).open_bytes -= content->size();
+  delete content;
   fuse_reply_err(request, 0);
 }
 
@@ -205,8 +214,12 @@ Result<std::unique_ptr<ProcfsFiles>> ProcfsFiles::mount(const sema::Program& pro
     return Error::from_errno("serve procfs files: open /dev/fuse", errno, "procfs probes need FUSE: the fuse module, and rights to it");
   }
   std::string base = run_time_folder();
-  std::error_code error;
-  std::filesystem::create_directories(base, error);
+  ::mkdir(base.c_str(), 0755);
+  // In /tmp, somebody else may have made it.
+  struct stat status {};
+  if (lstat(base.c_str(), &status) == 0 && (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & S_IWOTH))) {
+    return Error{fmt::format("serve procfs files: {} is not a folder that you alone can write to", base), "remove it, or set XDG_RUNTIME_DIR"};
+  }
   clean_up(base);
   made->folder_ = fmt::format("{}/{}", base, name.empty() ? std::to_string(getpid()) : name);
   if (mkdir(made->folder_.c_str(), 0755) != 0 && errno != EEXIST) {

@@ -47,7 +47,7 @@ class ProcfsFiles {
   };
   std::vector<File> files;  // inode numbers are 2 and up
   Handlers handlers;
-  size_t open_count = 0;
+  size_t open_count = 0, open_bytes = 0;
 
  private:
   ProcfsFiles() = default;
