@@ -35,7 +35,7 @@ constexpr std::array<Word, 20> kKeywords = {{
     {"long", "long", "The type of numbers: 64 bits, signed."},
 }};
 
-constexpr std::array<Word, 21> kOperators = {{
+constexpr std::array<Word, 22> kOperators = {{
     {"@count", "@count(STATS)", "How many values were collected with <<<."},
     {"@sum", "@sum(STATS)", "Their sum."},
     {"@min", "@min(STATS)", "The smallest."},
@@ -50,6 +50,7 @@ constexpr std::array<Word, 21> kOperators = {{
     {"@cast", "@cast(POINTER, \"TYPE\"[, \"MODULE\"])", "A number as a pointer to a type: ->member follows."},
     {"@var", "@var(\"NAME[@FILE]\"[, \"MODULE\"])", "A global variable of the traced program."},
     {"@enum", "@enum(\"NAME\"[, \"MODULE\"])", "The value of an enumeration's constant."},
+    {"@enumname", "@enumname(VALUE, \"TYPE\"[, \"MODULE\"])", "The name of the enumeration's constant with that value, or the number."},
     {"@const", "@const(\"NAME\")", "A constant of C."},
     {"@perf", "@perf(\"COUNTER\")", "A performance counter's value."},
     {"@probewrite", "@probewrite(VARIABLE)", "Whether the probe's body writes the variable."},

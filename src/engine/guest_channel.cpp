@@ -190,8 +190,10 @@ Result<GuestChannel> connect_to_tracer(pid_t tid, int limit_ms) {
   }
   // Any process may take the name; the kernel knows which one has. A tracer of another user could ask us for anything.
   TRY(Peer peer, Peer::of(socket.get()));
-  if (std::to_string(peer.pid()) != process_status(tid, "Tgid")) {
-    return Error{fmt::format("process {} has the name of tracer {}", peer.pid(), tid), ""};
+  std::string owner = process_status(tid, "Tgid");
+  if (owner.empty()) return GuestChannel();  // the tracer has ended meanwhile
+  if (std::to_string(peer.pid()) != owner) {
+    return Error{fmt::format("process {} has the name of tracer {}, which is a thread of process {}", peer.pid(), tid, owner), ""};
   }
   if (!peer.is_ours()) {
     return Error{fmt::format("a spile of another user's (process {} of user {}) traces it, and is not trusted", peer.pid(), peer.uid()),

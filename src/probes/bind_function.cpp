@@ -170,6 +170,14 @@ Result<Binding> bind_anywhere(TracedWorld& world, const syntax::AtOperation& ope
   return bind_from(start, operation.path, operation.address_of, Moment::kInside);
 }
 
+Result<std::vector<sema::EnumConstant>> constants_of(TracedWorld& world, const ResolvedPoint* point, const syntax::AtOperation& cast) {
+  TRY(StartPlace start, start_of(world, point, cast));
+  std::vector<sema::EnumConstant> constants;
+  for (const debuginfo::Enumerator& enumerator : start.place.type.enumerators()) constants.push_back({enumerator.name, enumerator.value});
+  if (constants.empty()) return Error{"the type is not an enumeration", ""};
+  return constants;
+}
+
 Result<Binding> bind_pointer(TracedWorld& world, const sema::TargetType& type, const syntax::Dereference& dereference) {
   TRY(StartPlace start, start_of(world, type));
   return bind_from(start, dereference.path, dereference.address_of, Moment::kInside);

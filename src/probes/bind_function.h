@@ -16,6 +16,8 @@ Result<sema::Binding> bind_in_function(TracedWorld& world, const sema::ResolvedP
 
 // @cast where there is no point.
 Result<sema::Binding> bind_anywhere(TracedWorld& world, const syntax::AtOperation& operation);
+// The constants of the enumeration that @cast(VALUE, "type", "module") names.
+Result<std::vector<sema::EnumConstant>> constants_of(TracedWorld& world, const sema::ResolvedPoint* point, const syntax::AtOperation& cast);
 // A path from a pointer that the script has.
 Result<sema::Binding> bind_pointer(TracedWorld& world, const sema::TargetType& type,
                                    const syntax::Dereference& dereference);

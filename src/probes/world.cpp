@@ -60,6 +60,10 @@ class RealWorld : public World {
     return bind_anywhere(world_, operation);
   }
 
+  Result<std::vector<sema::EnumConstant>> constants(const ResolvedPoint* point, const syntax::AtOperation& cast) override {
+    return constants_of(world_, point, cast);
+  }
+
   Result<std::vector<sema::PrettyPart>> pretty(const ResolvedPoint& point, bool at_entry,
                                                const syntax::Expression& expression, bool deep) override {
     return pretty_parts(world_, point, at_entry, expression, deep);

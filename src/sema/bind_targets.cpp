@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "sema/elaboration.h"
+#include "sema/enum_names.h"
 #include "sema/fold.h"
 #include "sema/target_texts.h"
 #include "syntax/visitor.h"
@@ -249,7 +250,7 @@ class Binder {
       expand_all(slot);
       return;
     }
-    if (fold_probewrite(slot) || expand_pretty(slot)) return;
+    if (fold_probewrite(slot) || expand_pretty(slot) || name_constant(slot)) return;
     if (is_target(*slot)) {
       if (is_return_ && !in_save_ && !is_read_at_return(*slot)) {
         save_at_entry(slot, std::move(slot), false);
@@ -317,6 +318,16 @@ class Binder {
     }
     for (const PrettyPart& part : *parts) sign(part);
     slot = sprintf_of(*base, *parts, point_.domain);
+    for_each_inner_slot(*slot, [&](ExpressionPtr& child) { visit(child); });
+    return true;
+  }
+
+  // @enumname(value, "type"): a call.
+  bool name_constant(ExpressionPtr& slot) {
+    auto named = expand_enum_name(e_, has_variables(point_.kind) ? &point_ : nullptr, slot);
+    if (!named.ok()) problem(*slot, named.error().message, named.error().hint);
+    if (!named.ok() || !*named) return !named.ok();
+    signature_ += as<Call>(slot)->name;
     for_each_inner_slot(*slot, [&](ExpressionPtr& child) { visit(child); });
     return true;
   }

@@ -62,6 +62,7 @@ struct Elaboration {
   std::vector<Draft> drafts;                                         // expand-aliases
   std::vector<PointNode> statements;                                 // expand-aliases; one root per `probe` statement
   std::unordered_map<const syntax::Global*, GlobalTraffic> traffic;  // resolve-symbols
+  std::unordered_map<std::string, syntax::Function*> enum_names;     // bind-targets: made for @enumname, by the constants
   std::vector<LocalTraffic> local_traffic;                           // resolve-symbols
 
   // bind-dereferences: what holds pointers of the traced program: a global (0) or the n-th key of an array (n).

@@ -1,5 +1,6 @@
 #include "sema/function_targets.h"
 
+#include "sema/enum_names.h"
 #include "sema/fold.h"
 #include "syntax/visitor.h"
 
@@ -40,9 +41,13 @@ std::vector<Binding> bind_function(Elaboration& e, Function& function) {
   std::vector<Binding> bindings;
   if (!function.body) return bindings;
   answer_defined(e, function.body);
+  rewrite(*function.body, [&](ExpressionPtr& slot) {
+    auto named = expand_enum_name(e, nullptr, slot);
+    if (!named.ok()) e.diagnostics.error(slot->range, named.error().message).hint(named.error().hint);
+  });
   for_each_expression(static_cast<Statement&>(*function.body), [&](Expression& x) {
     auto* operation = as<AtOperation>(x);
-    if (!operation) return;
+    if (!operation || operation->name == "@enumname") return;
     Result<Binding> binding = e.target.bind_without_point(*operation);
     if (!binding.ok()) {
       e.diagnostics.error(x.range, binding.error().message).hint(binding.error().hint);

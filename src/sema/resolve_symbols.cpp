@@ -321,6 +321,7 @@ class SymbolResolver {
     auto& call = static_cast<Call&>(*slot);
     for (ExpressionPtr& argument : call.arguments) visit(argument, kRead);
     if (call.intrinsic >= 0) return lower_call(slot);
+    if (call.function) return want(call.function);
     bool exists = false;
     if (find_functions(call, exists)) return;
     int intrinsic = find_intrinsic(call.name, call.arguments.size());

@@ -203,6 +203,11 @@ struct Binding {
   bool operator==(const Binding&) const = default;
 };
 
+struct EnumConstant {
+  std::string name;
+  int64_t value;
+};
+
 class TargetInfo {
  public:
   virtual ~TargetInfo() = default;
@@ -225,6 +230,12 @@ class TargetInfo {
   // @cast, @var and @const in a function, where there is no point: they say their module themselves.
   virtual Result<Binding> bind_without_point(const syntax::AtOperation& operation) {
     return Error{"'" + operation.name + "' in a function is not available here", {}};
+  }
+
+  // The constants of the enumeration that @cast(VALUE, "type", "module") names, in the order of their declaration. point:
+  // null where there is none.
+  virtual Result<std::vector<EnumConstant>> constants(const ResolvedPoint* point, const syntax::AtOperation& cast) {
+    return Error{"constants of enumerations are not available here", {}};
   }
 
   // What `expression` (a TargetVariable or AtOperation with its path, the last step kPretty or kPrettyDeep removed)

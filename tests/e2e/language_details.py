@@ -50,6 +50,11 @@ if VARIANT == "variables":
     probes('function same(x) { return x } probe process.function("by_node") { println(same($p)->value, " ", (same($p))[1]->value) }', "1 3\n")
     probes('probe process.function("by_node").return { println(@entry($$parms) == @entry($$vars), " ", strlen(@entry($$vars)) > 8, " ", @entry($n)) }', "1 1 5\n")
     probes('probe process.function("by_node") { println($kGreen, " ", @enum("kBlue"), " ", @enum("Mode::kOn"), " ", @enum("kRed", "masked")) }', "5 -2 200 0\n")
+    probes('global n function shown(v) { return @enumname(v, "Color", "masked") } '
+           'probe process.function("by_node") { println(@enumname(5, "Color"), " ", @enumname("Mode", 200), " ", @enumname(n++ - 2, "enum Color"), " ",'
+           ' shown(0), " ", shown(-3), " ", n) }', "kGreen kOn kBlue kRed -3 1\n")
+    for wrong, why in [('1, "Colour"', "Colour"), ('1, "Base"', "not an enumeration"), ("1, 2", "needs a value"), ('"a", "b"', "needs a value")]:
+        spile("-e", f'probe process.function("by_node") {{ println(@enumname({wrong})) }}', *MASKED).expect(status=1, err_match=why)
     spile("-e", 'probe process.function("by_node") { println(@enum("kNone")) }', *MASKED).expect(status=1, err_match="has a constant 'kNone'")
     probes('probe process.function("by_node") { println(probemod(), " ", register("ah") == ((register("rax") >> 8 & 255) ^ 128) - 128, " ", register("di") == $p) }', "masked 1 1\n")
 
