@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <stddef.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <thread>
 
 #include "engine/descriptor_channel.h"
 #include "engine/peer.h"
@@ -18,6 +21,8 @@ namespace spile::engine {
 namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{256} << 20;
+constexpr size_t kMostNames = 4096;
+constexpr int kBacklog = 64;
 constexpr uint64_t kPart = 1 << 20;  // memory for a message is taken as it comes
 
 struct Header {
@@ -26,17 +31,34 @@ struct Header {
   uint64_t size;
 };
 
+// Abstract names: spile-engine-TID-NUMBER. TID says whose it is; the random number, that nobody took the name before.
+std::string name_prefix(pid_t tid) { return fmt::format("spile-engine-{}-", tid); }
+
 struct Name {
   sockaddr_un address{};
   socklen_t length = 0;
-  explicit Name(pid_t tid) {
-    std::string name = fmt::format("spile-engine-{}", tid);
+  explicit Name(std::string_view name) {
+    name = name.substr(0, sizeof address.sun_path - 1);
     address.sun_family = AF_UNIX;
     memcpy(address.sun_path + 1, name.data(), name.size());
     length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   }
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
+
+// Names that may be of the tracer's listener; anybody can add to them. proc_net(5): the last field, with '@' for the first NUL.
+std::vector<std::string> names_of_tracer(pid_t tid) {
+  std::vector<std::string> names;
+  std::string begin = " @" + name_prefix(tid);
+  std::ifstream sockets("/proc/self/net/unix");
+  for (std::string line; names.size() < kMostNames && std::getline(sockets, line);) {
+    size_t at = line.find(begin);
+    if (at != std::string::npos) names.push_back(line.substr(at + 2));
+  }
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
 
 }  // namespace
 
@@ -173,33 +195,42 @@ std::optional<ReceivedMessage> GuestChannel::receive() {
 Result<UniqueFd> listen_for_guests() {
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return Error::from_errno("a socket for other spiles", errno);
-  Name name(gettid());
-  if (bind(socket.get(), name.get(), name.length) != 0 || ::listen(socket.get(), 16) != 0) {
+  uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number) return Error::from_errno("getrandom", errno);
+  Name name(fmt::format("{}{:016x}", name_prefix(gettid()), number));
+  if (bind(socket.get(), name.get(), name.length) != 0 || ::listen(socket.get(), kBacklog) != 0) {
     return Error::from_errno("a socket for other spiles", errno);
   }
   return socket;
 }
 
 Result<GuestChannel> connect_to_tracer(pid_t tid, int limit_ms) {
-  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket) return Error::from_errno("a socket", errno);
-  Name name(tid);
-  if (connect(socket.get(), name.get(), name.length) != 0) {
-    if (errno == ECONNREFUSED) return GuestChannel();
-    return Error::from_errno("connect to the spile that traces it", errno);
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limit_ms);
+  for (bool is_busy = true; is_busy; std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
+    is_busy = false;
+    for (const std::string& candidate : names_of_tracer(tid)) {
+      // A connect that waits for a listener which others keep busy would wait for as long as they like.
+      UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      if (!socket) return Error::from_errno("a socket", errno);
+      Name name(candidate);
+      if (connect(socket.get(), name.get(), name.length) != 0) {
+        is_busy |= errno == EAGAIN;
+        continue;
+      }
+      // Any process may take such a name; the kernel knows which one has. A tracer of another user could ask us for anything.
+      TRY(Peer peer, Peer::of(socket.get()));
+      if (std::to_string(peer.pid()) != process_status(tid, "Tgid")) continue;
+      if (!peer.is_ours()) {
+        return Error{fmt::format("a spile of another user's (process {} of user {}) traces it, and is not trusted", peer.pid(), peer.uid()),
+                     "end that one first"};
+      }
+      return GuestChannel(std::move(socket), limit_ms);
+    }
+    if (is_busy && std::chrono::steady_clock::now() > deadline) {
+      return Error{fmt::format("the socket of tracer {} is kept busy by other processes", tid), "try again"};
+    }
   }
-  // Any process may take the name; the kernel knows which one has. A tracer of another user could ask us for anything.
-  TRY(Peer peer, Peer::of(socket.get()));
-  std::string owner = process_status(tid, "Tgid");
-  if (owner.empty()) return GuestChannel();  // the tracer has ended meanwhile
-  if (std::to_string(peer.pid()) != owner) {
-    return Error{fmt::format("process {} has the name of tracer {}, which is a thread of process {}", peer.pid(), tid, owner), ""};
-  }
-  if (!peer.is_ours()) {
-    return Error{fmt::format("a spile of another user's (process {} of user {}) traces it, and is not trusted", peer.pid(), peer.uid()),
-                 "end that one first"};
-  }
-  return GuestChannel(std::move(socket), limit_ms);
+  return GuestChannel();
 }
 
 }  // namespace spile::engine

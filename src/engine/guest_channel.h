@@ -1,7 +1,7 @@
 #pragma once
 // Messages between the spile that traces a process and its guests (guest_host.h, guest_part.h): over a stream socket of the
-// abstract name "spile-engine-TID", where TID is the tracing thread as /proc/PID/status names it (TracerPid). Both are
-// processes of one machine and one build of spile: numbers are as they are in memory.
+// abstract name "spile-engine-TID-NUMBER", where TID is the tracing thread as /proc/PID/status names it (TracerPid), and the random
+// number keeps others from taking the name before; /proc/net/unix lists it. Both are processes of one machine and one build of spile: numbers are as they are in memory.
 //
 // Neither end believes the other (docs/security.md): each asks the kernel who the peer is (peer.h), every field is checked when it is read,
 // and a whole message must come, or be taken, within the channel's limit.
@@ -182,7 +182,8 @@ class GuestChannel {
 
 // The socket on which the calling thread serves guests, or on which the tracer `tid` does.
 Result<UniqueFd> listen_for_guests();
-// Closed: nobody listens, the tracer is no spile. An error: it is somebody else that does, or a spile of another user than root's and ours.
+// Closed: the tracer does not listen, it is no spile. An error: it is one of another user than root's and ours, or did not take the
+// connection within the limit, as others keep it busy.
 Result<GuestChannel> connect_to_tracer(pid_t tid, int limit_ms);
 
 }  // namespace spile::engine

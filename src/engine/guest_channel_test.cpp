@@ -201,6 +201,48 @@ TEST(GuestHost, ServesOnThroughRandomMessages) {
   for (auto& client : service.clients) EXPECT_TRUE(client->requests.empty());
 }
 
+// Another process has names that look like the tracer's, some of which take no connection: the tracer is found all the same.
+TEST(GuestHost, IsFoundBesideNamesThatOthersTook) {
+  NoService service;
+  auto host = GuestHost::start(service);
+  if (!host.ok()) GTEST_SKIP() << host.error().message;
+  int ready[2], over[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(over), 0);
+  pid_t tracer = gettid();
+  pid_t other = fork();
+  if (other == 0) {
+    ::close(over[1]);
+    for (int i = 0; i < 8; i++) {
+      std::string name = fmt::format("spile-engine-{}-{}", tracer, i % 2 ? "0" : "f") + std::to_string(i);
+      sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+      memcpy(address.sun_path + 1, name.data(), name.size());
+      auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+      int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+      if (bind(fd, reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(fd, 0) != 0) _exit(1);
+      int guest = socket(AF_UNIX, SOCK_STREAM, 0);
+      if (i < 4 && connect(guest, reinterpret_cast<sockaddr*>(&address), length) != 0) _exit(1);
+    }
+    char byte = 1;
+    (void)!write(ready[1], &byte, 1);
+    (void)!read(over[0], &byte, 1);
+    _exit(0);
+  }
+  ::close(ready[1]);
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  auto found = connect_to_tracer(tracer, 2000);
+  EXPECT_TRUE(found.ok() && found->is_open());
+  // A process that traces and is no spile has no name, but busy ones of others.
+  auto none = connect_to_tracer(other, 100);
+  EXPECT_TRUE(none.ok() && !none->is_open());
+  ::close(over[1]);
+  int status = 0;
+  waitpid(other, &status, 0);
+  EXPECT_EQ(status, 0);
+  for (int fd : {ready[0], over[0]}) ::close(fd);
+}
+
 TEST(GuestHost, TakesNoArenaThatCanShrinkNorGeometryThatDoesNotFit) {
   NoService service;
   auto host = GuestHost::start(service);

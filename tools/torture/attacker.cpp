@@ -36,6 +36,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -723,13 +724,29 @@ pid_t tracer_of(pid_t pid) {
   return tracer;
 }
 
-void try_sockets(pid_t tracer, Chance& chance, std::vector<int>& idle) {
-  std::string name = "spile-engine-" + std::to_string(tracer);
-  sockaddr_un address{};
+int open_socket(const std::string& name, sockaddr_un& address, socklen_t& length) {
+  address = {};
   address.sun_family = AF_UNIX;
-  memcpy(address.sun_path + 1, name.data(), name.size());
-  auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  memcpy(address.sun_path + 1, name.data(), std::min(name.size(), sizeof address.sun_path - 1));
+  length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+// The name at which the tracer listens, or one that somebody has taken in front of it.
+std::string name_of(pid_t tracer, Chance& chance) {
+  std::ifstream sockets("/proc/self/net/unix");
+  std::string begin = "@spile-engine-" + std::to_string(tracer) + "-", found;
+  for (std::string line; std::getline(sockets, line);) {
+    size_t at = line.find(begin);
+    if (at != std::string::npos && (found.empty() || chance.one_in(2))) found = line.substr(at + 1);
+  }
+  return found;
+}
+
+void try_sockets(pid_t tracer, Chance& chance, std::vector<int>& idle) {
+  sockaddr_un address;
+  socklen_t length;
+  int fd = open_socket(name_of(tracer, chance), address, length);
   if (fd < 0) return;
   if (connect(fd, reinterpret_cast<sockaddr*>(&address), length) == 0) {
     uint8_t bytes[256];
@@ -743,16 +760,13 @@ void try_sockets(pid_t tracer, Chance& chance, std::vector<int>& idle) {
   }
 }
 
-// Names that spiles of the near future would take.
+// Names that look like those of spiles of the near future; some with a backlog that is full at once.
 void squat(pid_t around) {
   for (int i = 1; i < 64; i++) {
-    std::string name = "spile-engine-" + std::to_string(around + i);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    memcpy(address.sun_path + 1, name.data(), name.size());
-    auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(fd, reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(fd, 16) != 0) close(fd);
+    sockaddr_un address;
+    socklen_t length;
+    int fd = open_socket("spile-engine-" + std::to_string(around + i) + "-0", address, length);
+    if (bind(fd, reinterpret_cast<sockaddr*>(&address), length) != 0 || listen(fd, i % 2 ? 0 : 16) != 0) close(fd);
   }
 }
 
