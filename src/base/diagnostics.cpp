@@ -1,6 +1,7 @@
 #include "base/diagnostics.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/diagnostic_colors.h"
 
@@ -67,12 +68,16 @@ Diagnostic& Diagnostics::warning(SourceRange range, std::string message) {
 std::string Diagnostics::render(bool with_warnings, bool color) const {
   const Colors colors = color ? kColors : Colors{};
   std::string out;
+  std::unordered_set<std::string> shown;
   for (const Diagnostic& diagnostic : all_) {
     if (diagnostic.severity == Severity::kWarning && !with_warnings) continue;
-    render_place(out, diagnostic.range, diagnostic.severity == Severity::kError ? "error" : "warning", diagnostic.message,
+    std::string text;
+    render_place(text, diagnostic.range, diagnostic.severity == Severity::kError ? "error" : "warning", diagnostic.message,
                  colors);
-    for (const auto& note : diagnostic.notes) render_place(out, note.range, "note", note.message, colors);
-    if (!diagnostic.hint_text.empty()) out += "  hint: " + diagnostic.hint_text + "\n";
+    for (const auto& note : diagnostic.notes) render_place(text, note.range, "note", note.message, colors);
+    if (!diagnostic.hint_text.empty()) text += "  hint: " + diagnostic.hint_text + "\n";
+    // A body that many probes have is looked at for each of them.
+    if (shown.insert(text).second) out += text;
   }
   return out;
 }

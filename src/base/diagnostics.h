@@ -43,7 +43,7 @@ class Diagnostics {
   size_t errors() const { return errors_; }
   const std::vector<Diagnostic>& all() const { return all_; }
 
-  // All, in the order made, one line or more each. with_warnings: false for -w. color: with a terminal's escapes.
+  // All, in the order made, one line or more each; what would be shown twice in the same words, once. with_warnings: false for -w. color: with a terminal's escapes.
   std::string render(bool with_warnings = true, bool color = false) const;
 
  private:

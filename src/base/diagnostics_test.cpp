@@ -17,6 +17,15 @@ TEST(Diagnostics, PointsACaretAtTheToken) {
             "  hint: did you mean 'print'?\n");
 }
 
+TEST(Diagnostics, SaysTheSameOnce) {
+  SourceFiles files;
+  const SourceFile& file = files.add("a.stp", "probe begin { f(1) f(1) }");
+  Diagnostics diagnostics;
+  for (uint32_t at : {14u, 19u, 14u}) diagnostics.error({&file, at, at + 1}, "unresolved function 'f'").hint("there is 'g'");
+  std::string text = diagnostics.render();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '^'), 2);
+}
+
 TEST(Diagnostics, ShowsAWindowOfALineOfMegabytes) {
   SourceFiles files;
   std::string text(10'000'000, 'x');

@@ -1,5 +1,7 @@
 #include "session/library.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -139,6 +141,13 @@ bool follow_library(const syntax::Script& script, Followed& followed) {
   return used;
 }
 
+// Scripts of the library may do anything: beside a program that was copied to /tmp, others could place a folder of their own.
+bool is_of_this_spile(const fs::path& folder) {
+  struct stat file{}, program{};
+  if (stat(folder.c_str(), &file) != 0 || !S_ISDIR(file.st_mode) || stat("/proc/self/exe", &program) != 0) return false;
+  return (file.st_uid == 0 || file.st_uid == geteuid() || file.st_uid == program.st_uid) && (file.st_mode & S_IWOTH) == 0;
+}
+
 }  // namespace
 
 std::string tapset_folder() {
@@ -146,10 +155,10 @@ std::string tapset_folder() {
   fs::path executable = fs::read_symlink("/proc/self/exe", error);
   if (error) return {};
   fs::path installed = executable.parent_path().parent_path() / "share/spile/tapset";
-  if (fs::is_directory(installed, error)) return installed;
+  if (is_of_this_spile(installed)) return installed;
   // A build tree: build/PRESET/bin/spile.
   fs::path source = executable.parent_path().parent_path().parent_path().parent_path() / "tapset";
-  return fs::is_directory(source, error) ? source.string() : std::string();
+  return is_of_this_spile(source) ? source.string() : std::string();
 }
 
 bool is_intrinsic_declaration(const syntax::Function& function) {

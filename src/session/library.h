@@ -28,7 +28,8 @@
 
 namespace spile::session {
 
-// Where the installed tapset is, or "".
+// Where the installed tapset is, or the one of the source tree in which the program was built; "": neither is there, or not of root, of our user
+// or of the program's owner.
 std::string tapset_folder();
 
 class Library {

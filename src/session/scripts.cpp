@@ -130,6 +130,10 @@ syntax::ParseOptions parse_settings(const Options& options) {
 Result<LoadedScripts> load_scripts(const Options& options, SourceFiles& files, Diagnostics& diagnostics) {
   syntax::ParseOptions parse_options = parse_settings(options);
   TRY(Library library, Library::open(options, parse_options, files));
+  if (tapset_folder().empty()) {
+    diagnostics.warning({}, "the library of functions is missing: there is no share/spile/tapset beside the program's bin, of the same owner")
+        .hint("install spile's package, or run the program where it was built");
+  }
   parse_options.macros = &library.macros();
   std::set<size_t> used_arguments;
   parse_options.used_arguments = &used_arguments;

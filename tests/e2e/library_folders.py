@@ -45,3 +45,16 @@ spile("-I", folder / "none", "-e", "probe begin { exit() }").expect(status=1, er
 # Only what is needed is parsed.
 spile("-v", "-I", folder, "-e", "probe begin { println(below()) exit() }").expect(err_match="and 1 library scripts")
 spile("-v", "-I", folder, "-e", 'probe begin { println(strlen("x")) exit() }').expect(err_match="and 0 library scripts")
+# Beside a copy of the program, others may have placed a library: it is of no use to them, and that there is none is said.
+alone = temporary_directory() / "bin"
+alone.mkdir()
+planted = alone.parent / "share/spile/tapset"
+planted.mkdir(parents=True)
+(planted / "planted.stp").write_text('function planted() { return 1 }\n')
+shutil.copy(SPILE, alone / "spile")
+copy = lambda text: subprocess.run([alone / "spile", "-e", text], capture_output=True, text=True)
+expect(copy("probe begin { println(planted()) exit() }").stdout, "1\n")
+planted.chmod(0o777)
+refused = copy("probe begin { println(planted()) exit() }")
+expect((refused.returncode, refused.stdout), (1, ""))
+expect_match("warning: the library of functions is missing", refused.stderr)
