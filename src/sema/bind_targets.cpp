@@ -341,7 +341,12 @@ class Binder {
   void save_at_entry(ExpressionPtr& slot, ExpressionPtr operand, bool is_explicit) {
     SourceRange range = operand->range;
     if (!is_return_) {
-      problem(*operand, "@entry needs a .return probe", {});
+      if (point_.kind == ProbeKind::kSystemCallReturn) {
+        problem(*operand, "@entry is available in .return probes of functions, not of system calls",
+                "keep the value in an array: began[tid()] = ... in process.syscall, and delete began[tid()] here");
+      } else {
+        problem(*operand, "@entry needs a .return probe", {});
+      }
       slot = std::move(operand);
       return;
     }
