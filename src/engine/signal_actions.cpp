@@ -22,6 +22,7 @@ constexpr uint64_t bit(int signal) { return uint64_t{1} << (signal - 1); }
 constexpr uint64_t kOurBits = bit(SIGTRAP) | bit(SIGBUS) | bit(SIGSEGV);
 // Between readings, in ns: they cost a new thread, or one with a fault, some hundred microseconds.
 constexpr uint64_t kBirthPeriod = 20'000'000;
+constexpr uint64_t kMostOfTime = 50;  // one part of so many
 constexpr uint64_t kFaultPeriod = 1'000'000'000;
 
 // Nothing if the process has ended.
@@ -96,7 +97,9 @@ bool should_learn_actions(const Process& process, const ProcessStatus& status) {
   auto handled = handled_signals(status);
   if (!handled) return false;
   if (std::any_of(std::begin(kOurs), std::end(kOurs), [&](int signal) { return stands_again(process, signal, *handled); })) return true;
-  return *handled != process.actions.handled || (*handled != 0 && now_ns() >= process.actions.read_ns + kBirthPeriod);
+  // Of a process with thousands of threads it takes long; their births must not be spent on that alone.
+  uint64_t period = std::max(kBirthPeriod, kMostOfTime * process.actions.took_ns);
+  return *handled != process.actions.handled || (*handled != 0 && now_ns() >= process.actions.read_ns + period);
 }
 
 namespace {
@@ -144,10 +147,12 @@ Result<bool> put_back(RemoteCalls& calls, Process& process, int signal) {
 Result<void> learn_signal_actions(Tracer& tracer, Process& process, Thread& thread) {
   AddressSpace& space = *process.space;
   if (space.scratch() == Address()) return {};
+  uint64_t start = now_ns();
   auto begun = begin_calls(tracer, space, thread);
   process.actions.refused = !begun.ok();
   TRY(RemoteCalls calls, std::move(begun));
   TRY_DO(learn(calls, process));
+  process.actions.took_ns = process.actions.read_ns - start;
   for (int signal : kOurs) {
     bool again = stands_again(process, signal, process.actions.handled) && !process.actions.known.contains(signal);
     if (again) TRY_DO(stand_in(calls, process, signal));

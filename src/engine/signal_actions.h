@@ -35,6 +35,7 @@ struct SignalActions {
   uint64_t lost = 0;                  // those whose loss has been told
   uint64_t handled = 0;               // those of ours that had a handler or were ignored at the last look
   uint64_t read_ns = 0;               // when that was, CLOCK_MONOTONIC
+  uint64_t took_ns = 0;               // and what it took
   uint64_t met = 0;                   // those for which ours has stood: it is set again as soon as there is one
   bool refused = false;               // no calls can be made to set one
 };

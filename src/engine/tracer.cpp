@@ -7,9 +7,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +26,8 @@ namespace {
 
 // Programs may make threads and children as fast as they are received.
 constexpr std::chrono::milliseconds kLongestSweep(20);
+constexpr int kSweepPause = 5;  // times what a sweep of all threads takes, between two of them
+constexpr std::chrono::milliseconds kPatienceForEach(10);  // thread that is to stop
 
 constexpr int kSystemCallStop = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
 
@@ -88,6 +92,14 @@ Result<std::unique_ptr<Tracer>> Tracer::create(TraceListener& listener, TraceWis
   }
   tracer->signal_fd_ = UniqueFd(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!tracer->signal_fd_) return Error::from_errno("signalfd", errno);
+  tracer->sweep_timer_ = UniqueFd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!tracer->sweep_timer_) return Error::from_errno("timerfd_create", errno);
+  tracer->wait_fd_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
+  if (!tracer->wait_fd_) return Error::from_errno("epoll_create1", errno);
+  for (int fd : {tracer->signal_fd_.get(), tracer->sweep_timer_.get()}) {
+    epoll_event readable{.events = EPOLLIN, .data = {}};
+    if (epoll_ctl(tracer->wait_fd_.get(), EPOLL_CTL_ADD, fd, &readable) != 0) return Error::from_errno("epoll_ctl", errno);
+  }
   return tracer;
 }
 
@@ -203,26 +215,75 @@ bool Tracer::pump(int timeout_ms) {
     // Emptied before the statuses are collected, so that no later one is missed.
     signalfd_siginfo info;
     while (read(signal_fd_.get(), &info, sizeof info) > 0) {
+      owes_sweep_ = true;  // it may stand for others, too
+      if (are_many()) any |= receive_one(static_cast<pid_t>(info.ssi_pid));
     }
-    int status;
-    pid_t tid;
-    auto enough = Clock::now() + kLongestSweep;
-    while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
-      receive(tid, status);
-      any = true;
-      if (Clock::now() < enough) continue;
-      raise(SIGCHLD);  // blocked: wait_fd() is readable again
-      break;
-    }
+    uint64_t expirations;
+    (void)!read(sweep_timer_.get(), &expirations, sizeof expirations);
+    any |= are_many() ? receive_likely() : sweep();
     if (any || timeout_ms == 0) return any;
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (timeout_ms > 0 && left <= 0) return false;
-    pollfd wait{signal_fd_.get(), POLLIN, 0};
+    pollfd wait{wait_fd_.get(), POLLIN, 0};
     ::poll(&wait, 1, timeout_ms < 0 ? -1 : static_cast<int>(left));
   }
 }
 
+// Receives from whatever has something to say.
+bool Tracer::sweep() {
+  int status;
+  pid_t tid;
+  bool any = false;
+  auto enough = Clock::now() + kLongestSweep;
+  while ((tid = waitpid(-1, &status, __WALL | WNOHANG)) > 0) {
+    receive(tid, status);
+    any = true;
+    if (Clock::now() < enough) continue;
+    raise(SIGCHLD);  // blocked: wait_fd() is readable again
+    break;
+  }
+  return any;
+}
+
+bool Tracer::receive_one(pid_t tid) {
+  int status;
+  if (waitpid(tid, &status, __WALL | WNOHANG) != tid) return false;
+  receive(tid, status);
+  return true;
+}
+
+// To find a thread that has something to say, the kernel looks at all of them, one after the other. Where they are thousands,
+// those are asked first that have spoken last (one that starts others, and those), and all of them now and then.
+bool Tracer::receive_likely() {
+  bool any = false;
+  for (pid_t tid : std::array(likely_)) any |= tid != 0 && receive_one(tid);
+  auto now = Clock::now();
+  if (!owes_sweep_) return any;
+  if (now >= next_sweep_) {
+    owes_sweep_ = false;
+    std::vector<pid_t> running;
+    for (auto& [tid, thread] : threads_) {
+      if (thread->running) running.push_back(tid);
+    }
+    for (pid_t tid : running) any |= receive_one(tid);
+    any |= sweep();
+    auto end = Clock::now();
+    next_sweep_ = end + std::min<Clock::duration>(kSweepPause * (end - now), kLongestSweep);
+    return any;
+  }
+  auto left = std::chrono::ceil<std::chrono::nanoseconds>(next_sweep_ - now).count();
+  itimerspec when{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = std::max<long>(left, 1)}};
+  timerfd_settime(sweep_timer_.get(), 0, &when, nullptr);
+  return any;
+}
+
+void Tracer::note_likely(pid_t tid) {
+  if (std::ranges::find(likely_, tid) != likely_.end()) return;
+  likely_[next_likely_++ % likely_.size()] = tid;
+}
+
 void Tracer::receive(pid_t tid, int status) {
+  note_likely(tid);
   if (!WIFSTOPPED(status)) return receive_exit(tid, status);
   Thread* thread = find_thread(tid);
   if (!thread) {
@@ -332,6 +393,7 @@ void Tracer::receive_birth(Thread& parent, int event) {
   unsigned long message = 0;
   if (ptrace(PTRACE_GETEVENTMSG, parent.tid, 0, &message) != 0) return;
   pid_t child = static_cast<pid_t>(message);
+  note_likely(child);
   if (event == PTRACE_EVENT_VFORK) parent.in_vfork = true;
   if (find_thread(child)) return;
   ProcessStatus status = ProcessStatus::read(child);
@@ -431,6 +493,20 @@ bool Tracer::all_still(const std::vector<Process*>& processes, bool allow_blocke
   return true;
 }
 
+// What of these threads can be received, where they are many.
+bool Tracer::receive_stops(const std::vector<Process*>& processes) {
+  if (!are_many()) return false;
+  std::vector<pid_t> running;
+  for (Process* process : processes) {
+    for (auto& [tid, thread] : process->threads) {
+      if (thread->running) running.push_back(tid);
+    }
+  }
+  bool any = false;
+  for (pid_t tid : running) any |= receive_one(tid);
+  return any;
+}
+
 Result<void> Tracer::keep_still(const std::vector<Process*>& processes, uint64_t patience_ms) {
   for (Process* process : processes) {
     process->keep_still++;
@@ -441,20 +517,34 @@ Result<void> Tracer::keep_still(const std::vector<Process*>& processes, uint64_t
   // Processes that exit while we wait leave processes_; look them up anew each time.
   std::vector<pid_t> pids;
   for (Process* process : processes) pids.push_back(process->pid);
-  auto start = Clock::now();
+  auto start = Clock::now(), last_progress = start;
+  size_t fewest = SIZE_MAX;
   for (;;) {
     std::vector<Process*> left;
     for (pid_t pid : pids) {
       if (Process* process = find_process(pid)) left.push_back(process);
     }
-    auto waited = Clock::now() - start;
-    if (all_still(left, waited > std::chrono::milliseconds(20))) return {};
-    if (waited > std::chrono::milliseconds(patience_ms)) {
+    size_t running = 0, all = 0;
+    for (Process* process : left) {
+      all += process->threads.size();
+      running += static_cast<size_t>(std::count_if(process->threads.begin(), process->threads.end(), [](auto& each) { return each.second->running; }));
+    }
+    auto now = Clock::now();
+    if (running < fewest) {
+      fewest = running;
+      last_progress = now;
+    }
+    auto waited = now - start;
+    if (all_still(left, now - last_progress > std::chrono::milliseconds(20))) return {};
+    // Many threads take their time, but not for ever: others may be born meanwhile.
+    bool stuck = now - last_progress > std::chrono::milliseconds(patience_ms);
+    if (stuck || waited > std::chrono::milliseconds(patience_ms) + all * kPatienceForEach) {
       let_go(left);
-      return Error{fmt::format("process {}: its threads did not stop within {} ms", pids.front(), patience_ms),
+      return Error{fmt::format("process {}: {} of {} threads did not stop within {} ms", pids.front(), running, all,
+                               std::chrono::duration_cast<std::chrono::milliseconds>(waited).count()),
                    "is the machine overloaded, or a thread stuck in the kernel?"};
     }
-    pump(5);
+    if (!receive_stops(left)) pump(5);
     // Threads born while we wait start stopped; those that a listener resumed before the interrupt came are asked
     // again.
   }
@@ -490,13 +580,18 @@ bool Tracer::receive_ends(pid_t pid, pid_t but) {
 
 Result<void> Tracer::await_stop(Thread& thread) {
   pid_t tid = thread.tid, pid = thread.process->pid;
-  while (thread.running && !thread.gone) {
+  constexpr int kSelves = 32;  // so often it alone is asked, where all others are many
+  for (int tries = 1; thread.running && !thread.gone; tries++) {
     int status;
     pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Error::from_errno(fmt::format("wait for thread {}", tid), errno);
     if (got > 0) {
       receive(got, status);
+      continue;
+    }
+    if (are_many() && tries % kSelves != 0) {
+      std::this_thread::sleep_for(std::chrono::microseconds(tries < kSelves ? 10 : 100));
       continue;
     }
     siginfo_t next{};

@@ -13,6 +13,7 @@
 #include <sys/ptrace.h>
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -71,6 +72,7 @@ struct Thread {
   bool may_be_told = false;      // perhaps; it stood in a handler when somebody else began to tell
   std::vector<ShownFault> shown_faults;  // the newest last; its system calls are watched while there are any
   bool introduced = false;       // thread_identities.h
+  uint64_t thread_pointer = 0;   // by which tables know it; 0: they don't
   uint64_t parents_pointer = 0;  // the thread pointer of the thread that it was born of; 0 of those that were seized
   int holds = 0;              // not resumed while positive
 };
@@ -147,7 +149,7 @@ class Tracer {
   Process* next_process(uint64_t after);
   Thread* find_thread(pid_t tid);
 
-  int wait_fd() const { return signal_fd_.get(); }
+  int wait_fd() const { return wait_fd_.get(); }
   // Receives what is there, though not for much longer than 20 ms; waits for the first up to timeout_ms (-1: for ever). True
   // if something was received.
   bool pump(int timeout_ms);
@@ -185,7 +187,13 @@ class Tracer {
   long options() const { return kTraceOptions | (wishes_.ends ? PTRACE_O_TRACEEXIT : 0); }
 
  private:
+  bool are_many() const { return threads_.size() > 256; }
+  bool sweep();
+  bool receive_one(pid_t tid);
+  bool receive_likely();
+  void note_likely(pid_t tid);
   bool receive_ends(pid_t pid, pid_t but);
+  bool receive_stops(const std::vector<Process*>& processes);
   explicit Tracer(TraceListener& listener) : listener_(listener) {}
   Thread& add_thread(Process& process, pid_t tid);
   Process& add_process(pid_t pid);
@@ -203,7 +211,12 @@ class Tracer {
 
   TraceListener& listener_;
   TraceWishes wishes_;
-  UniqueFd signal_fd_;
+  UniqueFd signal_fd_, sweep_timer_;
+  UniqueFd wait_fd_;  // both
+  std::array<pid_t, 8> likely_{};  // have been received from last
+  size_t next_likely_ = 0;
+  bool owes_sweep_ = false;        // since something was to be received
+  Clock::time_point next_sweep_;   // of all threads, where they are many
   sigset_t original_mask_;
   std::map<pid_t, std::unique_ptr<Process>> processes_;
   uint64_t met_ = 0;  // processes
