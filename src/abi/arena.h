@@ -5,13 +5,16 @@
 //
 //   0                     ArenaHeader                      (one page)
 //   globals_offset        globals shared by all threads    (layout: codegen's ArenaLayout; locked or set before arming)
+//   frames_offset         calls of Go functions             (only where return probes keep something of their entry)
+//   entries_offset        registers of functions' entries    (only where a script asks for values that depend on them)
+//   tables_offset         module maps and tables           (abi/stack_tables.h; only where a script asks for stacks)
 //   private_offset        spile's own memory, to the end of slot 0: in spile alone, anonymous memory lies over the file here
 //                         (layout: codegen's Layout), and what the file has at this place means nothing
 //   slots_offset          thread slot 0
 //                         thread slot 1 ...                (slot_count of slot_stride bytes; untouched ones cost nothing)
-//   frames_offset         calls of Go functions             (only where return probes keep something of their entry)
-//   entries_offset        registers of functions' entries    (only where a script asks for values that depend on them)
-//   tables_offset         module maps and tables           (abi/stack_tables.h; only where a script asks for stacks)
+//
+// The controller has all of it mapped. A process has only the first slots (InheritedState::slots), and more when its threads
+// need them.
 //
 // A thread slot belongs to one thread of one traced process (or to the controller: slot 0):
 //
@@ -21,7 +24,7 @@
 //   scratch_offset        scratch stack for strings and temporaries of handlers (scratch_size)
 //   ring_offset           output ring, ring_size bytes, a power of two
 //
-// The last slot is the overflow slot: threads that found none free share it under its lock, without return probes.
+// Slot 1 is the overflow slot: threads that found none free share it under its lock, without return probes.
 // The reader of shared memory assumes that the other side may write anything: offsets and sizes are kept in the
 // controller's own memory, never re-read from here.
 
@@ -32,8 +35,8 @@ namespace spile::abi {
 inline constexpr uint64_t kArenaMagic = 0x656c697073ULL;  // "spile"
 inline constexpr uint32_t kArenaVersion = 1;
 inline constexpr uint32_t kPageSize = 4096;
-inline constexpr uint32_t kDefaultSlots = 1024;
-inline constexpr uint32_t kControllerSlot = 0;
+inline constexpr uint32_t kMostSlots = 16384;
+inline constexpr uint32_t kControllerSlot = 0, kOverflowSlot = 1, kFirstSlot = 2;
 
 // Why a handler did not run, or ran and could not finish its work; each counted per slot, told at the end.
 // ORDER SKIP_REASON (session/skips.cpp has the texts)
@@ -86,6 +89,9 @@ struct ArenaHeader {
   uint64_t clock_base_tsc;
   uint64_t clock_base_ns;
   int64_t target_pid;  // target()
+  // Bit n: slot n has an owner. Where to look for one that has none; the truth is its `owner`, which is set first and
+  // cleared last.
+  uint64_t taken[kMostSlots / 64];
 };
 static_assert(sizeof(ArenaHeader) <= kPageSize);
 
@@ -113,6 +119,8 @@ inline constexpr uint32_t kPendingCalls = 4;
 // The handler of a call of watched_calls.h stops so for the controller: by a load from the address of the call's Registers plus
 // this, which is in the kernel's half and never succeeds.
 inline constexpr uint64_t kCallBell = 0xffff'8000'0000'0000;
+// A thread that finds no slot stops so for the controller, who maps more: by a load from here.
+inline constexpr uint64_t kSlotBell = 0xffff'f000'0000'0000;
 
 // Written by the owning thread, read by the controller; owner also by the controller, when the owner has died.
 struct ThreadSlot {
@@ -129,6 +137,9 @@ struct ThreadSlot {
   uint64_t identity;        // 1 + the number of the owner's ThreadIdentity; 0: the kernel must be asked who it is
   uint64_t ring_waited;     // 1 + ring_tail at which the owner has waited for the reader in vain
   PendingCall calls[kPendingCalls];  // a call, and those of signal handlers that interrupt it
+  uint32_t spill_wait;      // so many more calls before what found no room there is tried again
+  uint32_t spilling;        // 1: the owner moves frames from its stack to the process's SpilledReturns
+  uint32_t given_up;        // 1 + the place of a SpilledFrame that an unwinder was given the address of; each has the next one's
 };
 static_assert(sizeof(ThreadSlot) <= 256);
 inline constexpr uint32_t kThreadSlotSize = 256;
@@ -180,21 +191,23 @@ constexpr uint64_t entry_set_stride(uint32_t registers) {
 //   index = (fs base >> 12 ^ fs base >> 6) & (kThreadTableEntries - 1), then linear probing.
 // All zero is an empty table. Only the process's own threads write the entries (runtime/native/thread.cpp), only the
 // controller all else but self_pointers and tsc_faults.
-inline constexpr uint32_t kThreadTableEntries = 4096;
+inline constexpr uint32_t kThreadTableEntries = 32768;
 constexpr uint64_t thread_table_index(uint64_t fs_base) { return (fs_base >> 12 ^ fs_base >> 6) & (kThreadTableEntries - 1); }
 struct ThreadTableEntry {
-  uint64_t thread_pointer;  // thread_table_key() of the fs base; 0: empty; 1: being filled
+  uint64_t thread_pointer;  // thread_table_key() of the fs base; 0: empty; 1: being filled; kGoneEntry
   uint64_t slot_offset;     // from the arena's start
 };
 // A thread whose fs base is 0 (its C library has not set up yet) has a key too. With the top bit, the entry of a thread
 // that found no slot of its own.
 constexpr uint64_t thread_table_key(uint64_t fs_base) { return fs_base ? fs_base + 1 : 2; }
 inline constexpr uint64_t kOverflowEntry = uint64_t{1} << 63;
+// Of a thread that has ended: may be taken by another one. Only the controller writes it.
+inline constexpr uint64_t kGoneEntry = kOverflowEntry | 1;
 // Who a thread is, so that handlers need not ask the kernel. The controller puts it down while the thread stands still: when
 // sites are armed, and when a thread is born. Found by linear probing, as above; the last one is the process's first
 // thread's, in case that its thread pointer was set after its birth.
 struct ThreadIdentity {
-  uint64_t thread_pointer;  // thread_table_key() of the fs base; 0: empty
+  uint64_t thread_pointer;  // thread_table_key() of the fs base; 0: empty; kGoneEntry
   uint64_t tid;             // 0: several threads have this thread pointer
 };
 inline constexpr uint32_t kFirstThread = kThreadTableEntries;
@@ -204,6 +217,7 @@ struct ProcessTable {
   uint64_t pid;              // as the controller sees it; 0: the kernel must be asked
   uint64_t borrowers;        // so many other processes run in this memory now (vfork): the kernel must be asked
   uint32_t no_system_calls;  // the process runs under a seccomp filter: claim without getpid and gettid
+  uint32_t spills_returns;   // as in InheritedState, for a quick look
   uint32_t self_pointers;    // 1: the word at fs:0 is the fs base, as the psABI says; 2: a thread was met where it is not
   // Offset of the process's ModuleMap (abi/stack_tables.h) in the arena; 0: there is none. The controller writes it.
   uint64_t module_map;
@@ -214,6 +228,9 @@ struct ProcessTable {
   uint64_t life;  // from when the process is armed until it is not: another number each time, also in a forked child
   uint32_t more_pad[2];
 };
+
+// Where the InheritedState begins, from the ProcessTable.
+inline constexpr uint64_t kInheritedOffset = (sizeof(ProcessTable) + 256 + kPageSize - 1) / kPageSize * kPageSize;
 
 // What the image's first bytes are; the engine fills them for each process before any site is armed. Read-only to the
 // process, read by handlers relative to rip (symbol spile_cells, section .spile.cells).
@@ -231,7 +248,7 @@ struct ImageCells {
 };
 static_assert(sizeof(ImageCells) == 128);
 
-inline constexpr uint64_t kRegionMagic = 0x35646f632d6c7073;  // "spl-cod5"
+inline constexpr uint64_t kRegionMagic = 0x36646f632d6c7073;  // "spl-cod6"
 
 // The first bytes of a code region (engine/region.h): what a handler of another controller needs to find the pending returns
 // that this one has, and a handler of signals where to go on. What is not said to be an address is an offset or a size in bytes, or a number.

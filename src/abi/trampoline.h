@@ -29,7 +29,7 @@
 //                  jz   body
 //                  lea  8(%rsp), %rsp         ; the real return address comes off ...
 //                  call body                  ; ... and ours takes its place: arguments on the stack don't move
-//     returned:    push %rax                  ; the slot again; exit stores the real return address into it
+//     returned:    lea  -8(%rsp), %rsp        ; the slot again, as it is; exit stores the real return address into it
 //                  push %rdi ; push %rsi      ; gcc's -fipa-ra callers may count on these
 //                  mov  %rax, %rdi ; mov %rdx, %rsi
 //                  call exit                  ; CFA = rsp + 32; the slot at rsp + 24

@@ -38,7 +38,8 @@ struct ArenaLayout {
 // At the begin of the exchange: cursor, length (uint32_t each), and the value's address (uint64_t).
 inline constexpr uint64_t kExchangeHead = 64;
 struct LayoutOptions {
-  uint32_t slot_count = abi::kDefaultSlots;
+  uint32_t slot_count = abi::kMostSlots;    // at most
+  uint64_t address_space = 1ull << 40;      // bytes that the arena may take; it has fewer slots then
   uint32_t ring_size = 1 << 20;      // -s
   uint32_t shadow_capacity = 16384;  // pending returns of one thread; memory that is never used costs nothing
 };

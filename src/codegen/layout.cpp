@@ -13,6 +13,8 @@ using sema::Sharing;
 
 constexpr uint64_t kCacheLine = 64;
 constexpr uint64_t kLargestArena = 1ull << 43;       // pages are counted in 32 bits
+constexpr uint64_t kLeastSlots = 8, kFewSlots = 1024;
+constexpr uint64_t kMostSeen = 64 << 20;             // bytes of what has been merged of each slot, unless there are few slots
 constexpr uint64_t kLargestRegion = 0xffff0000;      // slots are addressed by 32 bits inside
 constexpr uint64_t kTablesSize = 256ull << 20;       // of modules' unwind rules and symbols; what is not used costs nothing
 constexpr uint32_t kIterationBytes = 32;             // a foreach's snapshot, per element
@@ -125,11 +127,13 @@ uint64_t exchange_bytes(const Layout& layout) {
   return kExchangeHead + 2 * most + abi::kPageSize;  // the kernel's form of a key or value can be a little larger
 }
 
-void place_shared_and_private(const sema::Program& program, Layout& layout) {
+uint64_t place_shared(const sema::Program& program, Layout& layout) {
+  return align(place_switches(program, layout, place_globals(program, layout, false, layout.arena.globals_offset)), abi::kPageSize);
+}
+
+void place_private(const sema::Program& program, Layout& layout, uint64_t at) {
   ArenaLayout& arena = layout.arena;
-  uint64_t at = place_globals(program, layout, false, arena.globals_offset);
-  at = place_switches(program, layout, at);
-  arena.private_offset = at = align(at, abi::kPageSize);
+  arena.private_offset = at;
   at = place_globals(program, layout, true, at);
   arena.exchange_offset = at = align(place_seen(program, layout, at), kCacheLine);
   arena.exchange_size = exchange_bytes(layout);
@@ -195,6 +199,42 @@ bool has_kind(const sema::Program& program, sema::ProbeKind kind) {
   });
 }
 
+// As many as there may be threads, or as fit.
+uint32_t count_slots(const sema::Program& program, const LayoutOptions& options, uint64_t stride) {
+  auto scalars = static_cast<uint64_t>(std::ranges::count(program.sharing, Sharing::kSharded));
+  uint64_t most = std::max(kMostSeen / (8 * std::max<uint64_t>(scalars, 1)), kFewSlots);
+  return static_cast<uint32_t>(std::max(std::min({options.address_space / stride, most, uint64_t{options.slot_count}}), kLeastSlots));
+}
+
+// What handlers of all processes use besides globals, behind `at`. Returns where it ends.
+uint64_t place_tables(const sema::Program& program, Layout& layout, bool has_targets, uint64_t at) {
+  ArenaLayout& arena = layout.arena;
+  bool keeps_calls = std::ranges::any_of(program.site_groups, [&](const sema::SiteGroup& group) {
+    return group.go && std::ranges::any_of(group.return_probes, [&](int probe) {
+      return !program.probes[static_cast<size_t>(probe)].entry_saves.empty();
+    });
+  });
+  if (keeps_calls) {
+    arena.frames_offset = at;
+    at = align(at + abi::kGoroutineSets * abi::goroutine_set_stride(arena.shadow_stride), abi::kPageSize);
+  }
+  if (!program.kept_functions.empty()) {
+    arena.entries_offset = at;
+    const auto registers = static_cast<uint32_t>(program.kept_registers.size());
+    at = align(at + abi::kEntrySets * abi::entry_set_stride(registers), abi::kPageSize);
+  }
+  constexpr uint32_t kStacks = sema::kNeedsStack | sema::kNeedsModules | sema::kNeedsSymbols | sema::kNeedsLines;
+  bool has_subjects = std::ranges::any_of(program.probes, [](const sema::Probe& p) {
+    return p.domain == sema::Domain::kController && p.kind >= sema::ProbeKind::kProfile;
+  });
+  if ((has_targets || has_subjects) && program.needs & kStacks) {
+    arena.tables_offset = at;
+    arena.tables_size = program.needs & sema::kNeedsLines ? 2 * kTablesSize : kTablesSize;
+    at += arena.tables_size;
+  }
+  return at;
+}
+
 }  // namespace
 
 GlobalLayout measure_global(const sema::Program& program, const syntax::Global& global, uint32_t string_size) {
@@ -215,13 +255,10 @@ Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& op
   layout.string_limit = static_cast<uint32_t>(program.limits.max_string_length);
   layout.string_size = static_cast<uint32_t>(align(layout.string_limit, 8));
   bool has_targets = std::ranges::any_of(program.probes, [](auto& p) { return p.domain == sema::Domain::kTarget; });
-  arena.slot_count = has_targets ? options.slot_count : 2;  // the controller's and the overflow slot
   arena.globals_offset = abi::kPageSize;
   for (const syntax::Global* global : program.globals) {
     layout.globals.push_back(measure_global(program, *global, layout.string_size));
   }
-  place_shared_and_private(program, layout);
-
   uint64_t at = abi::kThreadSlotSize;
   arena.shards_offset = static_cast<uint32_t>(at);
   at = align(at + place_shards(program, layout), kCacheLine);
@@ -234,33 +271,12 @@ Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& op
   uint64_t ring_offset = align(at + scratch_size, abi::kPageSize);
   arena.ring_size = options.ring_size;
   arena.slot_stride = align(ring_offset + arena.ring_size, abi::kPageSize);
+  arena.slot_count = has_targets ? count_slots(program, options, arena.slot_stride) : abi::kFirstSlot;
+  place_private(program, layout, place_tables(program, layout, has_targets, place_shared(program, layout)));
   arena.size = arena.slots_offset + arena.slot_stride * arena.slot_count;
-  bool keeps_calls = std::ranges::any_of(program.site_groups, [&](const sema::SiteGroup& group) {
-    return group.go && std::ranges::any_of(group.return_probes, [&](int probe) {
-      return !program.probes[static_cast<size_t>(probe)].entry_saves.empty();
-    });
-  });
-  if (keeps_calls) {
-    arena.frames_offset = arena.size;
-    arena.size = align(arena.size + abi::kGoroutineSets * abi::goroutine_set_stride(arena.shadow_stride), abi::kPageSize);
-  }
-  if (!program.kept_functions.empty()) {
-    arena.entries_offset = align(arena.size, abi::kPageSize);
-    const auto registers = static_cast<uint32_t>(program.kept_registers.size());
-    arena.size = align(arena.entries_offset + abi::kEntrySets * abi::entry_set_stride(registers), abi::kPageSize);
-  }
-  constexpr uint32_t kStacks = sema::kNeedsStack | sema::kNeedsModules | sema::kNeedsSymbols | sema::kNeedsLines;
-  bool has_subjects = std::ranges::any_of(program.probes, [](const sema::Probe& p) {
-    return p.domain == sema::Domain::kController && p.kind >= sema::ProbeKind::kProfile;
-  });
-  if ((has_targets || has_subjects) && program.needs & kStacks) {
-    arena.tables_offset = arena.size;
-    arena.tables_size = program.needs & sema::kNeedsLines ? 2 * kTablesSize : kTablesSize;
-    arena.size += arena.tables_size;
-  }
   if (arena.slot_stride > kLargestRegion || arena.size > kLargestArena) {
     return Error{"lay out the script's globals: they need more memory than one process can map",
-                 "make arrays smaller (global a[N], -D MAXMAPENTRIES=N) or use fewer threads' slots"};
+                 "make arrays smaller (global a[N], -D MAXMAPENTRIES=N) or use a smaller -s"};
   }
   arena.shadow_offset = static_cast<uint32_t>(shadow_offset);
   arena.scratch_offset = static_cast<uint32_t>(scratch_offset);

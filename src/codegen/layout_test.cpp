@@ -56,7 +56,7 @@ TEST(Layout, ShardsScalarsOnceAndMapsPerEpoch) {
   EXPECT_EQ(shards[2], 64u);
   EXPECT_EQ(arena.shards_offset + 64 + 2 * layout.epoch_stride, arena.shadow_offset);
   EXPECT_EQ(arena.shadow_capacity, 0u) << "no return probes";
-  EXPECT_EQ(arena.slot_count, abi::kDefaultSlots);
+  EXPECT_EQ(arena.slot_count, abi::kMostSlots);
   EXPECT_EQ(arena.ring_offset % abi::kPageSize, 0u);
   EXPECT_EQ(arena.ring_offset + arena.ring_size, arena.slot_stride);
 }

@@ -120,31 +120,28 @@ void merge_slot(ControllerFunction& f, llvm::Value* arena, llvm::Value* slot, ll
   f.b.SetInsertPoint(merged);
 }
 
-// From the first slot to the first one that no thread has ever claimed (claims take the lowest free one), then the
-// overflow slot, which is the last: memory that nothing has touched stays untouched.
+// From the overflow slot to the first one that no thread has ever claimed (claims take the lowest free one): memory that
+// nothing has touched stays untouched.
 void merge_slots(ControllerFunction& f, llvm::Value* epoch, llvm::Value* lost) {
   const ArenaLayout& layout = f.unit.layout.arena;
   llvm::Value* next = f.b.CreateAlloca(f.b.getInt64Ty(), nullptr, "slot");
-  f.b.CreateStore(f.number(abi::kControllerSlot + 1), next);
-  llvm::Value* last = f.number(layout.slot_count - 1);
+  f.b.CreateStore(f.number(abi::kOverflowSlot), next);
+  llvm::Value* end = f.number(layout.slot_count);
   llvm::Value* arena = f.call("spile_rt_shared", f.unit.module.ptr(), {f.context, f.number(0)});
-  llvm::BasicBlock *head = f.block("slot"), *check = f.block("check"), *skip = f.block("skip"), *work = f.block("merge"), *done = f.block("done");
+  llvm::BasicBlock *head = f.block("slot"), *check = f.block("check"), *work = f.block("merge"), *done = f.block("done");
   f.b.CreateBr(head);
   f.b.SetInsertPoint(head);
   llvm::Value* slot = f.b.CreateLoad(f.b.getInt64Ty(), next);
   llvm::Value* address = f.offset(arena, f.b.CreateAdd(f.b.CreateMul(slot, f.number(layout.slot_stride)), f.number(layout.slots_offset)));
-  f.b.CreateCondBr(f.b.CreateICmpULT(slot, last), check, work);
+  f.b.CreateCondBr(f.b.CreateICmpULT(slot, end), check, done);
   f.b.SetInsertPoint(check);
   llvm::Value* owner = slot_field(f, address, offsetof(abi::ThreadSlot, owner), f.b.getInt64Ty());
   llvm::Value* ever = slot_field(f, address, offsetof(abi::ThreadSlot, thread_pointer), f.b.getInt64Ty());
-  f.b.CreateCondBr(f.b.CreateIsNull(f.b.CreateOr(owner, ever)), skip, work);
-  f.b.SetInsertPoint(skip);
-  f.b.CreateStore(last, next);
-  f.b.CreateBr(head);
+  f.b.CreateCondBr(f.b.CreateIsNull(f.b.CreateOr(owner, ever)), done, work);
   f.b.SetInsertPoint(work);
   merge_slot(f, arena, slot, address, epoch, lost);
   f.b.CreateStore(f.b.CreateAdd(slot, f.number(1)), next);
-  f.b.CreateCondBr(f.b.CreateICmpEQ(slot, last), done, head);
+  f.b.CreateBr(head);
   f.b.SetInsertPoint(done);
 }
 

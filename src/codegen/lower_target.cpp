@@ -295,11 +295,13 @@ void Handler::lower_return_enter() {
   llvm::BasicBlock* from = b_.GetInsertBlock();
   b_.CreateCondBr(entry.ok, push, leave);
   b_.SetInsertPoint(push);
-  llvm::Value* place = unit_.module.call_runtime(b_, "spile_rt_return_enter", unit_.module.ptr(), {context_, site_.cfa, site_.site_id});
+  llvm::Value* place = unit_.module.call_runtime(b_, "spile_rt_return_enter", unit_.module.ptr(),
+                                                 {context_, site_.cfa, site_.site_id, b_.getInt1(entry.saves.empty())});
   llvm::BasicBlock* from_push = b_.GetInsertBlock();
   b_.CreateCondBr(b_.CreateIsNull(place), leave, pushed, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 100000));
   b_.SetInsertPoint(pushed);
   store_saves(entry.saves, place);
+  if (!entry.saves.empty()) unit_.module.call_runtime(b_, "spile_rt_return_entered", unit_.module.none(), {context_, site_.cfa, place});
   llvm::BasicBlock* from_pushed = b_.GetInsertBlock();
   b_.CreateBr(leave);
   b_.SetInsertPoint(leave);
@@ -506,7 +508,7 @@ class StepHandlers {
     b().SetInsertPoint(refused);
     b().CreateRet(b().getInt64(0));
     b().SetInsertPoint(push);
-    llvm::Value* place = call("spile_rt_return_enter", unit_.module.ptr(), {cfa, site_id});
+    llvm::Value* place = call("spile_rt_return_enter", unit_.module.ptr(), {cfa, site_id, b().getTrue()});
     call("spile_rt_leave_light", unit_.module.none(), {});
     finish(b().CreateZExt(b().CreateIsNotNull(place), unit_.module.i64()));
   }

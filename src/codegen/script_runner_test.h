@@ -10,8 +10,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "abi/record.h"
+#include "abi/spilled_returns.h"
 #include "codegen/codegen.h"
 #include "sema/fake_target_test.h"
 
@@ -119,10 +121,12 @@ class ScriptRunner {
     header()->slots_offset = layout.slots_offset;
     header()->slot_stride = layout.slot_stride;
     header()->enabled = 1;
-    table_ = std::make_unique<abi::ProcessTable>();
-    std::memset(static_cast<void*>(table_.get()), 0, sizeof *table_);
+    slot(abi::kOverflowSlot)->owner = ~uint64_t{0};
+    slot(abi::kOverflowSlot)->shared = 1;
+    table_.assign((abi::kInheritedOffset + abi::inherited_size(layout.shadow_stride, layout.shadow_capacity)) / 8, 0);
+    reinterpret_cast<abi::InheritedState*>(reinterpret_cast<char*>(table_.data()) + abi::kInheritedOffset)->slots = layout.slot_count;
     cells_.arena = reinterpret_cast<uint64_t>(arena_);
-    cells_.process_table = reinterpret_cast<uint64_t>(table_.get());
+    cells_.process_table = reinterpret_cast<uint64_t>(table_.data());
     controller_ = std::make_unique<PlacedImage>(code().controller.image, cells_);
     if (!code().target.image.bytes.empty()) place_target();
     state().image_size = (code().controller.image.bytes.size() + abi::kPageSize - 1) & ~uint64_t{abi::kPageSize - 1};
@@ -194,7 +198,7 @@ class ScriptRunner {
   std::string error_;
   char* arena_ = nullptr;
   abi::ImageCells cells_{};
-  std::unique_ptr<abi::ProcessTable> table_;
+  std::vector<uint64_t> table_;  // a ProcessTable, and what lies behind it
   std::unique_ptr<PlacedImage> controller_, target_;
 };
 

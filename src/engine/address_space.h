@@ -95,9 +95,26 @@ struct LoadedModule {
   std::map<ClientId, size_t> lists_done;
 };
 
+// The first page of an arena, which other processes write too.
+class ArenaHeaderView {
+ public:
+  static Result<std::shared_ptr<ArenaHeaderView>> open(int arena_fd);
+  explicit ArenaHeaderView(abi::ArenaHeader* header) : header_(header) {}
+  ~ArenaHeaderView();
+  ArenaHeaderView(const ArenaHeaderView&) = delete;
+  ArenaHeaderView& operator=(const ArenaHeaderView&) = delete;
+
+  uint64_t taken_slots() const;
+  void give_back(uint64_t slot);
+
+ private:
+  abi::ArenaHeader* header_;
+};
+
 // What one client's handlers use.
 struct ClientSpace {
-  AddressRange arena;  // empty until mapped
+  AddressRange arena;  // as much of it as is mapped; empty until then
+  std::shared_ptr<ArenaHeaderView> header;  // the arena's; null: of a killed controller
   AddressRange process_table;
   std::vector<std::shared_ptr<Region>> regions;
   std::vector<AddressRange> code;  // the regions, and their pages of stubs elsewhere; also those of a killed controller

@@ -116,6 +116,15 @@ SetupContext Arming::context(const Client& client) {
   return {tracer_, client.image, client.geometry, client.arena_fd.get(), client.id};
 }
 
+void Arming::add_slots(AddressSpace& space, pid_t pid, ClientId id) {
+  Client* client = find_client(id);
+  if (!client || !client->arena_fd) return;
+  SetupContext setup = context(*client);
+  auto grown = grow_arena(setup, space);
+  if (grown.ok() || has_ended(pid)) return;
+  note_trouble(pid, std::move(grown).error().within("threads that come now have no returns"), client);
+}
+
 void Arming::note_trouble(pid_t pid, const Error& error, const Client* client) {
   tell_(client, {.kind = Event::Kind::kTrouble,
                  .pid = pid,

@@ -56,6 +56,8 @@ class Arming {
   void switch_sites(Client& client, std::span<const uint32_t> site_ids, bool on);
   // Into the process tables, after these were wiped or the maps have changed.
   void write_module_maps(AddressSpace& space);
+  // After a thread has rung for slots of the client's arena.
+  void add_slots(AddressSpace& space, pid_t pid, ClientId client);
   bool has_ended(pid_t pid) const;
   void note_trouble(pid_t pid, const Error& error, const Client* client = nullptr);
 

@@ -263,7 +263,12 @@ std::optional<Address> CallWatch::rings(pid_t tid) {
   siginfo_t info;
   if (ptrace(PTRACE_GETSIGINFO, tid, 0, &info) != 0) return {};
   auto at = reinterpret_cast<uint64_t>(info.si_addr);
-  return at > abi::kCallBell ? std::optional(Address(at - abi::kCallBell)) : std::nullopt;
+  return at > abi::kCallBell && at != abi::kSlotBell ? std::optional(Address(at - abi::kCallBell)) : std::nullopt;
+}
+
+bool CallWatch::rings_for_slots(pid_t tid) {
+  siginfo_t info;
+  return ptrace(PTRACE_GETSIGINFO, tid, 0, &info) == 0 && reinterpret_cast<uint64_t>(info.si_addr) == abi::kSlotBell;
 }
 
 // A handler of the script may load from anywhere, too.

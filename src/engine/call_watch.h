@@ -50,6 +50,8 @@ class CallWatch {
   // Where the registers are with which the thread is about to make a call of abi/watched_calls.h, if the signal that it has
   // stopped at is the bell.
   static std::optional<Address> rings(pid_t tid);
+  // Whether it has stopped for more slots (abi::kSlotBell).
+  static bool rings_for_slots(pid_t tid);
   // site_id is the number; nothing if there are none.
   static std::optional<abi::Registers> read_call(const AddressSpace& space, Address registers);
   static bool is_cancellation(int signal);

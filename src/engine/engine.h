@@ -138,6 +138,7 @@ struct ArenaGeometry {
   uint64_t slots_offset = 0;
   uint64_t slot_stride = 0;
   uint32_t slot_count = 0;
+  uint32_t first_slots = 0;  // that are mapped at first; threads then ring for more (abi::kSlotBell). 0: all
   uint64_t shadow_offset = 0;  // from a slot's start
   uint64_t shadow_stride = 0;
   uint32_t shadow_capacity = 0;  // 0: no return probes

@@ -173,6 +173,19 @@ std::optional<uint64_t> MemoryMap::find_room(uint64_t low, uint64_t high, uint64
   return best;
 }
 
+std::optional<uint64_t> MemoryMap::find_hole(uint64_t size, uint64_t apart) const {
+  uint64_t end = kHighest;
+  for (auto mapping = all_.rbegin();; ++mapping) {
+    bool last = mapping == all_.rend();
+    uint64_t begin = last ? kLowest : mapping->end + (mapping->path == "[heap]" ? kHeapRoom : kGap);
+    uint64_t room = end > begin + kGap ? end - begin - kGap : 0;
+    bool above_stack = !last && mapping->path == "[stack]";
+    if (room >= size + apart && !above_stack) return (end - kGap - apart - size) / kPage * kPage;
+    if (last) return {};
+    end = std::min(end, mapping->path == "[stack]" ? mapping->begin - std::min(mapping->begin, uint64_t{256} << 20) : mapping->begin);
+  }
+}
+
 bool MemoryMap::is_free_page(uint64_t page) const {
   if (page < kLowest || page + kPage > kHighest - kGap) return false;
   auto after = std::upper_bound(all_.begin(), all_.end(), page,

@@ -38,6 +38,8 @@ class MemoryMap {
   // Room for `size` bytes all of which are within `reach` of every byte of [low, high): below it if possible, since
   // heaps grow upwards. Leaves room for brk to grow and keeps away from the stack.
   std::optional<uint64_t> find_room(uint64_t low, uint64_t high, uint64_t size, uint64_t reach) const;
+  // Anywhere, far from what is mapped above, which grows downwards, by up to `apart` bytes: the highest such place.
+  std::optional<uint64_t> find_hole(uint64_t size, uint64_t apart) const;
   // Whether a page there is nobody's, and in nobody's way: not where a heap or a stack grows.
   bool is_free_page(uint64_t page) const;
 

@@ -11,10 +11,12 @@
 #include <set>
 
 #include "abi/arena.h"
+#include "abi/spilled_returns.h"
 #include "engine/breakpoints.h"
 #include "engine/memory_map.h"
 #include "engine/space_setup.h"
 #include "engine/text_patcher.h"
+#include "engine/thread_identities.h"
 
 namespace spile::engine {
 namespace {
@@ -175,11 +177,7 @@ Result<void> adopt_region(AddressSpace& space, const Mapping& mapping) {
   while (space.clients.contains(id) && space.clients[id].arena.begin.value != header.arena) id++;
   ClientSpace& client = space.clients[id];
   client.code.push_back({Address(mapping.begin), Address(mapping.end)});
-  if (header.arena != 0) client.arena = {Address(header.arena), Address(header.arena + header.arena_size)};
-  if (header.process_table != 0) {
-    client.process_table = {Address(header.process_table),
-                            Address(header.process_table + (sizeof(abi::ProcessTable) + 4095) / 4096 * 4096)};
-  }
+  if (header.arena != 0) client.arena = {Address(header.arena), Address(header.arena)};  // find_remains knows its end
   client.geometry = {.size = header.arena_size,
                     .slots_offset = header.slots_offset,
                     .slot_stride = header.slot_stride,
@@ -187,6 +185,9 @@ Result<void> adopt_region(AddressSpace& space, const Mapping& mapping) {
                     .shadow_offset = header.shadow_offset,
                     .shadow_stride = header.shadow_stride,
                     .shadow_capacity = static_cast<uint32_t>(header.shadow_capacity)};
+  if (header.process_table != 0) {
+    client.process_table = {Address(header.process_table), Address(header.process_table + table_size(client.geometry))};
+  }
   std::vector<JournalEntry> journal(header.journal_count);
   TRY_DO(space.memory.read(Address(mapping.begin + header.journal_offset),
                            {reinterpret_cast<uint8_t*>(journal.data()), journal.size() * sizeof(JournalEntry)}));
@@ -233,27 +234,56 @@ void read_frames(const TargetMemory& memory, const ArenaGeometry& geometry, Addr
   }
 }
 
-// The newest of a thread and client first.
+// As many frames as are left, of which it takes off what it has read.
+void read_stack(const AddressSpace& space, ClientId id, const ClientSpace& client, Address slot_at, uint64_t& left,
+                std::vector<PendingReturn>& pending) {
+  const ArenaGeometry& geometry = client.geometry;
+  auto slot = space.memory.read_value<abi::ThreadSlot>(slot_at);
+  if (!slot.ok()) return;
+  uint32_t depth = std::min(slot->shadow_depth, geometry.shadow_capacity);
+  if (depth > left) return;
+  left -= depth;
+  read_frames(space.memory, geometry, slot_at + static_cast<int64_t>(geometry.shadow_offset), depth,
+              [&](Address at, const abi::ShadowFrame& frame) { pending.push_back({id, at, frame}); });
+}
+
+// Of all threads of the process.
+void read_spilled(const AddressSpace& space, ClientId id, const ClientSpace& client, uint64_t& left,
+                  std::vector<PendingReturn>& pending) {
+  const ArenaGeometry& geometry = client.geometry;
+  Address header_at = client.process_table.begin + abi::kInheritedOffset;
+  Address begin = header_at + static_cast<int64_t>(sizeof(abi::InheritedState));
+  auto header = space.memory.read_value<abi::InheritedState>(header_at);
+  auto count = static_cast<uint32_t>(abi::spilled_frames(geometry.shadow_stride));
+  if (!header.ok() || header->spills_returns == 0 || count > left) return;
+  left -= count;
+  std::vector<std::pair<uint64_t, PendingReturn>> found;
+  read_frames(space.memory, geometry, begin, count, [&](Address at, const abi::ShadowFrame& frame) {
+    uint64_t tag = frame.stack_slot;
+    if (tag & abi::kSpilledBusy) return;
+    PendingReturn each{id, at, frame};
+    each.frame.stack_slot = tag & abi::kSpilledKeyMask;
+    found.emplace_back(tag >> abi::kSpilledOrderShift, each);
+  });
+  std::stable_sort(found.begin(), found.end(), [](auto& a, auto& b) { return a.first > b.first; });
+  for (auto& [order, frame] : found) pending.push_back(frame);
+}
+
+// The newest of a stack slot and client first.
 std::vector<PendingReturn> read_pending(const AddressSpace& space, std::optional<uint64_t> only_thread) {
   std::vector<PendingReturn> pending;
-  uint64_t seen_frames = 0;
+  uint64_t left = kMostPending;
   for (auto& [id, client] : space.clients) {
     const ArenaGeometry& geometry = client.geometry;
     if (geometry.shadow_capacity == 0) continue;
+    read_spilled(space, id, client, left, pending);
     std::set<uint64_t> seen;  // a thread has a slot of its own
     for (const abi::ThreadTableEntry& entry : read_table(space, client)) {
       if (entry.thread_pointer <= 1 || (entry.thread_pointer & abi::kOverflowEntry)) continue;
       if (only_thread && entry.thread_pointer != abi::thread_table_key(*only_thread)) continue;
       if (entry.slot_offset > client.arena.size() || client.arena.size() - entry.slot_offset < geometry.slot_stride) continue;
       if (!seen.insert(entry.slot_offset).second) continue;
-      Address slot_at = client.arena.begin + static_cast<int64_t>(entry.slot_offset);
-      auto slot = space.memory.read_value<abi::ThreadSlot>(slot_at);
-      if (!slot.ok()) continue;
-      uint32_t depth = std::min(slot->shadow_depth, geometry.shadow_capacity);
-      if (seen_frames + depth > kMostPending) continue;
-      seen_frames += depth;
-      read_frames(space.memory, geometry, slot_at + static_cast<int64_t>(geometry.shadow_offset), depth,
-                  [&](Address at, const abi::ShadowFrame& frame) { pending.push_back({id, at, frame}); });
+      read_stack(space, id, client, client.arena.begin + static_cast<int64_t>(entry.slot_offset), left, pending);
     }
   }
   return pending;
@@ -377,6 +407,10 @@ Result<AddressSpace> find_remains(pid_t pid) {
   for (const Mapping& mapping : map.all()) {
     bool arena = mapping.path.starts_with("/memfd:spile-arena");
     if (!arena && !mapping.path.starts_with("/memfd:spile-code")) continue;
+    if (arena && mapping.offset != 0) {  // slots that came later
+      if (!arenas.empty() && arenas.back().end.value == mapping.begin) arenas.back().end = Address(mapping.end);
+      continue;
+    }
     if (mapping.offset != 0) {  // stubs of punned jumps
       stubs.push_back({Address(mapping.begin), Address(mapping.end)});
       continue;
@@ -393,9 +427,10 @@ Result<AddressSpace> find_remains(pid_t pid) {
   }
   // A controller that was killed early has got no further than its arena.
   for (const AddressRange& arena : arenas) {
-    bool known = std::any_of(space.clients.begin(), space.clients.end(),
-                             [&](auto& client) { return client.second.arena.begin == arena.begin; });
-    if (known || space.clients.size() >= kMostRegions) continue;
+    auto known = std::find_if(space.clients.begin(), space.clients.end(),
+                              [&](auto& client) { return client.second.arena.begin == arena.begin; });
+    if (known != space.clients.end()) known->second.arena = arena;
+    if (known != space.clients.end() || space.clients.size() >= kMostRegions) continue;
     ClientId id = kOwnClient;
     while (space.clients.contains(id)) id++;
     space.clients[id].arena = arena;

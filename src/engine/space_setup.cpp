@@ -10,21 +10,22 @@
 #include <algorithm>
 
 #include "abi/arena.h"
+#include "abi/spilled_returns.h"
 #include "engine/call_restriction.h"
 #include "engine/descriptor_channel.h"
 #include "engine/frozen.h"
 #include "engine/memory_map.h"
-#include "engine/thread_identities.h"
 #include "engine/remote_call.h"
+#include "engine/remote_mapping.h"
+#include "engine/thread_identities.h"
 
 namespace spile::engine {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kTableSize = (sizeof(abi::ProcessTable) + kPage - 1) / kPage * kPage;
-static_assert(kTableSize - sizeof(abi::ProcessTable) >= 256);  // AddressSpace::scratch
-constexpr uint64_t kLeastSites = 16384;  // memory that is not touched costs nothing
-constexpr uint64_t kLeastCodeRoom = uint64_t{4} << 20;
+static_assert(abi::kInheritedOffset - sizeof(abi::ProcessTable) >= 256);  // AddressSpace::scratch
+constexpr uint64_t kLeastSites = 4096;  // memory that is not touched costs nothing, but where a program locks all it has
+constexpr uint64_t kLeastCodeRoom = uint64_t{1} << 20;
 constexpr int kPlacementTries = 64;  // a program that starts threads all the time maps their stacks where there is room
 
 Result<SystemCallText> find_system_call(AddressSpace& space, pid_t pid) {
@@ -70,12 +71,14 @@ class BorrowedThread {
   Thread& thread_;
 };
 
-Result<void> map_table(RemoteCalls& calls, ClientSpace& client) {
-  TRY(uint64_t at,
-      calls.call("map the process table", SYS_mmap,
-                 {0, kTableSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, static_cast<uint64_t>(-1), 0}));
-  client.process_table = {Address(at), Address(at + kTableSize)};
-  TRY_DO(calls.call("madvise", SYS_madvise, {at, kTableSize, MADV_WIPEONFORK}));
+// A forked child has a copy of the spilled returns, since its stacks are copies.
+Result<void> map_table(RemoteCalls& calls, ClientSpace& client, pid_t pid, const ArenaGeometry& geometry) {
+  uint64_t size = table_size(geometry);
+  auto mapped = map_memory(calls, pid, {.what = "map the process table", .size = size, .protection = PROT_READ | PROT_WRITE});
+  if (!mapped.ok()) return explain_limits(std::move(mapped).error(), pid, size);
+  uint64_t at = mapped->value;
+  client.process_table = {Address(at), Address(at + size)};
+  TRY_DO(calls.call("madvise", SYS_madvise, {at, abi::kInheritedOffset, MADV_WIPEONFORK}));
   // Lets the controller order its stores with handlers in all processes by one call (MEMBARRIER_CMD_GLOBAL_EXPEDITED).
   // A kernel without it has slower ways.
   (void)calls.call("membarrier", SYS_membarrier, {MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0});
@@ -87,16 +90,14 @@ Result<Address> map_descriptor(RemoteCalls& calls, AddressSpace& space, pid_t pi
                                uint64_t size, uint64_t protection, Address where, uint64_t offset = 0) {
   TRY(DescriptorChannel channel, DescriptorChannel::open(calls, space.memory, pid, space.scratch()));
   auto remote = channel.send(calls, fd);
-  Result<uint64_t> mapped = Error{};
+  Result<Address> mapped = Error{};
   if (remote.ok()) {
-    uint64_t flags = MAP_SHARED | (where == Address() ? 0 : MAP_FIXED_NOREPLACE);
-    mapped = calls.call(what, SYS_mmap, {where.value, size, protection, flags, static_cast<uint64_t>(*remote), offset});
+    mapped = map_memory(calls, pid, {what, size, protection, *remote, offset, where});
     TRY_DO(calls.call("close", SYS_close, {static_cast<uint64_t>(*remote)}));
   }
   TRY_DO(channel.close(calls));
   if (!remote.ok()) return std::move(remote).error();
-  if (!mapped.ok()) return std::move(mapped).error();
-  return Address(*mapped);
+  return mapped;
 }
 
 // Makes it and all others known to each other, and to the handlers in them.
@@ -120,6 +121,10 @@ bool can_serve(const Thread& thread) {
 }
 
 }  // namespace
+
+uint64_t table_size(const ArenaGeometry& geometry) {
+  return abi::kInheritedOffset + abi::inherited_size(geometry.shadow_stride, geometry.shadow_capacity);
+}
 
 void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status) {
   if (!status.has_seccomp_filter()) return;
@@ -148,8 +153,13 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
     pid_t pid = process->pid;
     std::vector<pid_t> tids;
     for (auto& [tid, thread] : process->threads) tids.push_back(tid);
-    std::stable_partition(tids.begin(), tids.end(), [](pid_t tid) { return !has_seccomp_filter(tid); });
-    for (pid_t tid : tids) {
+    std::vector<pid_t> filtered;
+    for (size_t i = 0; i < tids.size() + filtered.size(); i++) {
+      pid_t tid = i < tids.size() ? tids[i] : filtered[i - tids.size()];
+      if (i < tids.size() && has_seccomp_filter(tid)) {
+        filtered.push_back(tid);
+        continue;
+      }
       Thread* thread = tracer.find_thread(tid);
       std::string state = process_status(tid, "State");
       if (!thread || thread->in_vfork || state.empty() || state[0] == 'D' || state[0] == 'Z' || state[0] == 'X')
@@ -182,17 +192,48 @@ Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thr
 
 namespace {
 
+constexpr uint64_t kLargestReserve = uint64_t{64} << 30;  // of addresses behind the arena, for slots to come
+constexpr uint64_t kApart = uint64_t{64} << 30;           // from what the program maps
+
 // The arena may lie anywhere, so it leaves the addresses to code that reaches only so far. Where addresses aren't
 // randomised, those right below the dynamic linker, which the kernel gives first, are all that is near it.
 Address out_of_the_way(pid_t pid, uint64_t size) {
   auto map = MemoryMap::read(pid);
   if (!map.ok()) return Address();
-  uint64_t reach = native_architecture().reach(), highest = 0;
-  for (const Mapping& mapping : map->all()) {
-    if (mapping.executable && mapping.inode != 0) highest = mapping.begin;
+  uint64_t reserve = std::min(size, kLargestReserve);
+  auto hole = map->find_hole(std::max(size, reserve), 2 * native_architecture().reach() + kApart);
+  if (!hole) hole = map->find_hole(reserve, 0);
+  return hole ? Address(*hole) : Address();
+}
+
+uint64_t size_with(const ArenaGeometry& geometry, uint64_t slots) {
+  return slots >= geometry.slot_count ? geometry.size : geometry.slots_offset + slots * geometry.slot_stride;
+}
+
+Result<void> tell_slots(const AddressSpace& space, const ClientSpace& client, uint64_t slots) {
+  Address at = client.process_table.begin + abi::kInheritedOffset + offsetof(abi::InheritedState, slots);
+  return space.memory.write_value(at, slots);
+}
+
+uint64_t count_threads(const AddressSpace& space) {
+  uint64_t count = 0;
+  for (const Process* process : space.users) count += process->threads.size();
+  return count;
+}
+
+// Mostly untouched gigabytes, which a core file would have to account for.
+void leave_out_of_cores(RemoteCalls& calls, const AddressRange& range) {
+  (void)calls.call("madvise", SYS_madvise, {range.begin.value, range.size(), MADV_DONTDUMP});
+}
+
+Result<void> set_up_table(SetupContext& context, RemoteCalls& calls, AddressSpace& space, pid_t pid) {
+  ClientSpace& client = space.clients[context.client];
+  TRY_DO(map_table(calls, client, pid, context.geometry));
+  TRY_DO(introduce_process(space, client, space.users.front()->pid));
+  for (Process* process : space.users) {
+    for (auto& [tid, user] : process->threads) note_seccomp_filter(space, ProcessStatus::read(tid));
   }
-  uint64_t room = 2 * reach + size;
-  return highest > 2 * room ? Address((highest - room) / kPage * kPage) : Address();
+  return {};
 }
 
 }  // namespace
@@ -200,28 +241,82 @@ Address out_of_the_way(pid_t pid, uint64_t size) {
 Result<void> map_arena(SetupContext& context, AddressSpace& space) {
   ClientSpace& client = space.clients[context.client];
   if (client.arena.size() != 0) return {};
+  const ArenaGeometry& geometry = context.geometry;
+  TRY(client.header, ArenaHeaderView::open(context.arena_fd));
   TRY(Thread * thread, borrow_thread(context.tracer, space));
   BorrowedThread guard(context.tracer, *thread);
   TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
-  if (client.process_table.size() == 0) {
-    TRY_DO(map_table(calls, client));
-    TRY_DO(introduce_process(space, client, space.users.front()->pid));
-    for (Process* process : space.users) {
-      for (auto& [tid, user] : process->threads) note_seccomp_filter(space, ProcessStatus::read(tid));
-    }
-  }
+  pid_t pid = thread->process->pid;
+  if (client.process_table.size() == 0) TRY_DO(set_up_table(context, calls, space, pid));
+  // Others may have taken the lowest ones.
+  uint64_t least = geometry.first_slots == 0 ? geometry.slot_count : geometry.first_slots + client.header->taken_slots();
+  uint64_t slots = std::min<uint64_t>(least + count_threads(space), geometry.slot_count), size = 0;
   auto map_at = [&](Address where) {
-    return map_descriptor(calls, space, thread->process->pid, "map the arena", context.arena_fd, context.geometry.size,
-                          PROT_READ | PROT_WRITE, where);
+    size = size_with(geometry, slots);
+    return map_descriptor(calls, space, pid, "map the arena", context.arena_fd, size, PROT_READ | PROT_WRITE, where);
   };
-  auto mapped = map_at(out_of_the_way(thread->process->pid, context.geometry.size));
+  auto mapped = map_at(out_of_the_way(pid, geometry.size));
   if (!mapped.ok()) mapped = map_at(Address());
-  TRY(Address at, std::move(mapped));
-  client.arena = {at, at + static_cast<int64_t>(context.geometry.size)};
-  // Mostly untouched gigabytes, which a core file would have to account for.
-  (void)calls.call("madvise", SYS_madvise, {at.value, context.geometry.size, MADV_DONTDUMP});
-  client.geometry = context.geometry;
+  if (!mapped.ok() && least < slots) {
+    slots = least;
+    mapped = map_at(Address());
+  }
+  if (!mapped.ok()) return explain_limits(std::move(mapped).error(), pid, size);
+  client.arena = {*mapped, *mapped + static_cast<int64_t>(size)};
+  client.geometry = geometry;
+  leave_out_of_cores(calls, client.arena);
+  TRY_DO(tell_slots(space, client, slots));
   return calls.finish();
+}
+
+// A child may have been forked right before more was mapped in its parent, or right after.
+Result<uint64_t> measure_arena(AddressSpace& space, ClientSpace& client) {
+  const ArenaGeometry& geometry = client.geometry;
+  if (client.arena.size() == 0 || geometry.slot_stride == 0 || space.users.empty()) return uint64_t{0};
+  TRY(auto told, space.memory.read_value<abi::InheritedState>(client.process_table.begin + abi::kInheritedOffset));
+  uint64_t present = (client.arena.size() - geometry.slots_offset) / geometry.slot_stride;
+  if (told.slots == present) return present;
+  TRY(MemoryMap map, MemoryMap::read(space.users.front()->pid));
+  uint64_t end = client.arena.begin.value;
+  for (const Mapping* mapping; (mapping = map.find(end)) && mapping->path.starts_with("/memfd:spile-arena");) end = mapping->end;
+  end = std::min(end, client.arena.begin.value + geometry.size);
+  if (end < client.arena.begin.value + geometry.slots_offset) return Error{"the arena is not mapped any more", ""};
+  client.arena.end = Address(end);
+  present = (client.arena.size() - geometry.slots_offset) / geometry.slot_stride;
+  TRY_DO(tell_slots(space, client, present));
+  return present;
+}
+
+Result<void> grow_arena(SetupContext& context, AddressSpace& space) {
+  ClientSpace& client = space.clients[context.client];
+  const ArenaGeometry& geometry = client.geometry;
+  TRY(uint64_t present, measure_arena(space, client));
+  TRY(auto told, space.memory.read_value<abi::InheritedState>(client.process_table.begin + abi::kInheritedOffset));
+  if (present == 0 || present >= geometry.slot_count || told.slots_are_all != 0) return {};
+  uint64_t taken = client.header ? client.header->taken_slots() : 0;
+  if (taken + abi::kFirstSlot + 1 < present) return {};  // since another thread has rung
+  auto grow_to = [&](uint64_t slots) -> Result<void> {
+    TRY(Thread * thread, borrow_thread(context.tracer, space));
+    BorrowedThread guard(context.tracer, *thread);
+    TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
+    uint64_t size = size_with(geometry, slots);
+    AddressRange more{client.arena.end, client.arena.begin + static_cast<int64_t>(size)};
+    auto mapped = map_descriptor(calls, space, thread->process->pid, "map more of the arena", context.arena_fd, more.size(),
+                                 PROT_READ | PROT_WRITE, more.begin, client.arena.size());
+    if (!mapped.ok()) return explain_limits(std::move(mapped).error(), thread->process->pid, more.size());
+    leave_out_of_cores(calls, more);
+    client.arena.end = more.end;
+    TRY_DO(tell_slots(space, client, slots));
+    return calls.finish();
+  };
+  // Of all threads that are there, each may be about to come.
+  uint64_t wanted = std::max(2 * present, taken + abi::kFirstSlot + count_threads(space));
+  auto grown = grow_to(std::min<uint64_t>(wanted, geometry.slot_count));
+  if (!grown.ok() && wanted > present + 1) grown = grow_to(present + 1);
+  if (grown.ok()) return {};
+  Address all = client.process_table.begin + abi::kInheritedOffset + offsetof(abi::InheritedState, slots_are_all);
+  (void)space.memory.write_value(all, uint64_t{1});
+  return std::move(grown).error();
 }
 
 Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& space, const Module& module,

@@ -24,12 +24,21 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space);
 // System calls by such a thread.
 Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thread);
 
+// Of a client's ProcessTable with what lies behind it, in bytes.
+uint64_t table_size(const ArenaGeometry& geometry);
+
 // A filter may kill a process for a system call it did not expect: if the thread runs under one, handlers of the whole
 // process are told to make none.
 void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status);
 
 // Maps table and arena, if they are not yet there.
 Result<void> map_arena(SetupContext& context, AddressSpace& space);
+
+// Maps more slots of it, after a thread has rung for them (abi::kSlotBell). An error: there is no room; it is not tried again.
+Result<void> grow_arena(SetupContext& context, AddressSpace& space);
+
+// How many slots of the client's arena a forked child has; puts right what was copied from what is known of its parent.
+Result<uint64_t> measure_arena(AddressSpace& space, ClientSpace& client);
 
 // A region that serves `module` (its image's cells hold one load bias), within reach of all of it, with room for so
 // many sites and bytes of trampolines: an existing one, or a new one. REQUIRES: map_arena.

@@ -17,8 +17,8 @@ void introduce_fork(AddressSpace& space, pid_t pid);
 void introduce_thread(AddressSpace& space, Thread& thread);
 
 // Of a thread that has ended, in whatever way: a handler in which it did (it was cancelled there) runs no more, so that others
-// need not wait for what it has locked.
-void bury_thread(const AddressSpace& space, pid_t tid);
+// need not wait for what it has locked. Its slots are others' from now on, unless returns are still pending in them.
+void bury_thread(AddressSpace& space, const Thread& thread);
 
 // The arena's slot of the thread with this thread pointer, where it is mapped in the space.
 std::optional<Address> find_slot(const AddressSpace& space, const ClientSpace& client, uint64_t thread_pointer);

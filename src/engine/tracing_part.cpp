@@ -30,6 +30,7 @@
 #include "engine/refusal.h"
 #include "engine/removal.h"
 #include "engine/shown_faults.h"
+#include "engine/space_setup.h"
 #include "engine/text_patcher.h"
 #include "engine/thread_identities.h"
 #include "engine/tracer.h"
@@ -40,7 +41,7 @@ namespace {
 // Something that a stop asks for and that needs more than the stopped thread's registers: done by poll, while a hold
 // keeps the thread.
 struct Work {
-  enum Kind { kExec, kFork, kLibraries, kWatchedCall, kActions, kResetAction, kSharers, kTracing } kind;
+  enum Kind { kExec, kFork, kLibraries, kWatchedCall, kActions, kResetAction, kSharers, kTracing, kSlots } kind;
   pid_t pid;  // of the process (kFork: of the child)
   pid_t tid;  // the held thread
   bool anew = false;  // kFork: its copy of what we put into its parent may be part of it
@@ -48,6 +49,7 @@ struct Work {
   abi::Registers call{};   // kWatchedCall
   TracingTrap::Call tracing = {};  // kTracing
   bool at_call = false;    // kWatchedCall: it stands at the call itself rather than in its handler
+  ClientId client = 0;     // kSlots
 };
 
 class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
@@ -93,7 +95,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void thread_born(Thread& parent, Thread& thread, const ProcessStatus& status) override;
   void thread_ending(Thread& thread) override;
   void thread_ended(Thread& thread) override {
-    if (thread.process->space) bury_thread(*thread.process->space, thread.tid);
+    if (thread.process->space) bury_thread(*thread.process->space, thread);
     watch(ThreadChange::Kind::kThreadEnded, thread.process->pid, thread.tid);
   }
   void system_call_stopped(Thread& thread) override;
@@ -113,6 +115,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void finish_libraries(const Work& work);
   void finish_watched_call(const Work& work);
   void finish_sharers(const Work& work);
+  void finish_slots(const Work& work);
   void finish_signal(const Work& work);
   void finish_tracing(const Work& work);
   void hand_over(pid_t pid, const std::string& reason);
@@ -121,7 +124,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void release_hold(pid_t tid);
   void hold_for(Work work, Thread& thread);
   static bool move_on(Thread& thread, ThreadRegisters& registers, Address pc, siginfo_t& info);
-  bool redirect_fault(Thread& thread);
+  std::optional<ClientId> redirect_fault(Thread& thread);
   void signal_is_ours(Thread& thread);
   Result<ArmReport> arm_client(Client& client);
 
@@ -498,6 +501,7 @@ void TracingPartImpl::finish_fork(const Work& work) {
   Thread* first = tracer_->find_thread(work.pid);
   if (child && first && tracer_->await_stop(*first).ok()) {
     std::shared_ptr<AddressSpace> space = child->space;
+    for (auto& [id, client] : space->clients) (void)measure_arena(*space, client);
     bool anew = work.anew || !space->is_mapped();
     if (anew) {
       child->stops_at_calls = true;
@@ -649,7 +653,9 @@ void TracingPartImpl::finish_signal(const Work& work) {
   if (thread && work.kind == Work::kResetAction) mend(*thread, work.signal);
   // It is newly born, and has not come to its first stop perhaps.
   if (thread && work.kind == Work::kActions && (!thread->running || tracer_->await_stop(*thread).ok())) {
-    (void)learn_signal_actions(*tracer_, *thread->process, *thread);
+    // Another birth may have been the occasion since.
+    bool still = should_learn_actions(*thread->process, ProcessStatus::read(work.tid));
+    if (still) (void)learn_signal_actions(*tracer_, *thread->process, *thread);
   }
   release_hold(work.tid);
 }
@@ -692,6 +698,14 @@ void TracingPartImpl::finish_sharers(const Work& work) {
   if (work.tid != 0) release_hold(work.tid);
 }
 
+void TracingPartImpl::finish_slots(const Work& work) {
+  if (Process* process = tracer_->find_process(work.pid); process && process->space) {
+    std::shared_ptr<AddressSpace> space = process->space;
+    arming_->add_slots(*space, work.pid, work.client);
+  }
+  release_hold(work.tid);
+}
+
 void TracingPartImpl::perform_works(size_t most) {
   for (; most > 0 && !works_.empty(); most--) {
     Work work = works_.front();
@@ -714,6 +728,9 @@ void TracingPartImpl::perform_works(size_t most) {
         break;
       case Work::kTracing:
         finish_tracing(work);
+        break;
+      case Work::kSlots:
+        finish_slots(work);
         break;
       case Work::kActions:
       case Work::kResetAction:
@@ -774,27 +791,28 @@ bool TracingPartImpl::move_on(Thread& thread, ThreadRegisters& registers, Addres
 
 // A load of traced memory in a handler has faulted: the handler goes on where its fix-up says, and the target's own
 // handling of the signal never learns of it.
-bool TracingPartImpl::redirect_fault(Thread& thread) {
+std::optional<ClientId> TracingPartImpl::redirect_fault(Thread& thread) {
   siginfo_t info;
-  if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0 || info.si_code <= 0) return false;
+  if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0 || info.si_code <= 0) return {};
   const Architecture& machine = native_architecture();
   ThreadRegisters registers;
-  if (!machine.read_registers(thread.tid, registers).ok()) return false;
+  if (!machine.read_registers(thread.tid, registers).ok()) return {};
   Address pc = machine.pc(registers);
   for (auto& [id, used] : thread.process->space->clients) {
     for (auto& region : used.regions) {
       if (!region->contains(pc)) continue;
       Client* client = arming_->find_client(id);
-      if (!client) return false;
+      if (!client) return {};
       const std::vector<abi::FaultFixup>& fixups = client->image.fixups;
       int64_t offset = pc - region->image();
       auto fixup = std::lower_bound(fixups.begin(), fixups.end(), offset,
                                     [](const abi::FaultFixup& a, int64_t value) { return a.fault_offset < value; });
-      if (fixup == fixups.end() || fixup->fault_offset != offset) return false;
-      return move_on(thread, registers, region->image() + fixup->resume_offset, info);
+      if (fixup == fixups.end() || fixup->fault_offset != offset) return {};
+      if (!move_on(thread, registers, region->image() + fixup->resume_offset, info)) return {};
+      return id;
     }
   }
-  return false;
+  return {};
 }
 
 // Not to be delivered; but if the thread blocks or ignores it, its arrival alone has done harm.
@@ -811,10 +829,11 @@ void TracingPartImpl::signal_arrived(Thread& thread) {
   if (!space || !space->has_code()) return;
   if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
     auto registers = calls_->is_on() ? CallWatch::rings(thread.tid) : std::nullopt;
-    if (!redirect_fault(thread)) {
-      return show_fault(*space, thread);
-    }
+    bool rings = CallWatch::rings_for_slots(thread.tid);
+    auto client = redirect_fault(thread);
+    if (!client) return show_fault(*space, thread);
     signal_is_ours(thread);
+    if (rings) return hold_for({.kind = Work::kSlots, .pid = thread.process->pid, .tid = thread.tid, .client = *client}, thread);
     auto call = registers ? CallWatch::read_call(*space, *registers) : std::nullopt;
     if (call) hold_for({.kind = Work::kWatchedCall, .pid = thread.process->pid, .tid = thread.tid, .call = *call}, thread);
   } else if (thread.signal == SIGFPE || thread.signal == SIGILL) {

@@ -76,10 +76,12 @@ void spile_rt_frame_release(Context*, uint64_t mark);
 bool spile_rt_call_enter(Context*, const void* registers);
 bool spile_rt_call_exit(Context*, const void* registers);
 
-// -- return probes (native). enter: a pending frame for the return address slot at cfa - 8; the place for its saved
-// entry values, or null (counted). find: that frame on the way out, never null while the slot holds our address.
-// exit: frees the frame and stores the real return address into the slot.
-uint64_t* spile_rt_return_enter(Context*, uint64_t cfa, uint64_t site_id);
+// -- return probes (native). enter: a frame for the return address slot at cfa - 8; the place for its saved entry values,
+// or null (counted). It is pending at once where it is `complete`, else from entered on. find: that frame on the way out,
+// never null while the slot holds our address; nobody else finds it from then on. exit: frees the frame and stores the real
+// return address into the slot.
+uint64_t* spile_rt_return_enter(Context*, uint64_t cfa, uint64_t site_id, bool complete);
+void spile_rt_return_entered(Context*, uint64_t cfa, uint64_t* saves);
 uint64_t* spile_rt_return_find(Context*, uint64_t cfa);  // sets context->site_id
 void spile_rt_return_exit(Context*, uint64_t cfa, uint64_t* saves);
 // -- return probes of Go functions (native), for their entry values only. enter: the place for them, or null (counted).

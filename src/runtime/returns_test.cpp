@@ -27,9 +27,10 @@ class Returns : public testing::Test {
   uint64_t& word(int depth, int stack = 0) { return stacks_[stack][1000 - depth]; }
   bool call(int depth, int stack = 0) {
     word(depth, stack) = real(depth, stack);
-    uint64_t* saves = spile_rt_return_enter(&context_, cfa(depth, stack), 7);
+    uint64_t* saves = spile_rt_return_enter(&context_, cfa(depth, stack), 7, false);
     if (!saves) return false;
     saves[0] = static_cast<uint64_t>(depth + 10000 * stack);
+    spile_rt_return_entered(&context_, cfa(depth, stack), saves);
     word(depth, stack) = kReturned + 8;
     return true;
   }
@@ -92,7 +93,7 @@ TEST_F(Returns, NewEntryReplacesAStaleOneOfTheSameStackSlot) {
 // f tail-jumps to g: g's return address is f's `returned`.
 TEST_F(Returns, TailCallsShareAStackSlot) {
   ASSERT_TRUE(call(0));
-  uint64_t* saves = spile_rt_return_enter(&context_, cfa(0), 8);
+  uint64_t* saves = spile_rt_return_enter(&context_, cfa(0), 8, true);
   ASSERT_NE(saves, nullptr);
   word(0) = kReturned + 16;
   for (int depth = 1; depth < static_cast<int>(kTestShadowCapacity) - 1; ++depth) ASSERT_TRUE(call(depth));
@@ -105,23 +106,153 @@ TEST_F(Returns, TailCallsShareAStackSlot) {
   leave(0);
 }
 
+// What does not fit into the thread's stack is spilled; what does not fit there either is counted.
 TEST_F(Returns, DeepRecursionIsCounted) {
-  for (uint32_t depth = 0; depth < kTestShadowCapacity; ++depth) ASSERT_TRUE(call(static_cast<int>(depth)));
-  EXPECT_FALSE(call(kTestShadowCapacity));
+  constexpr int kMost = 100'000;
+  std::vector<uint64_t> stack(kMost + 1);
+  auto cfa_of = [&](int depth) { return reinterpret_cast<uint64_t>(&stack[static_cast<size_t>(kMost - depth)]) + 8; };
+  auto word_of = [&](int depth) -> uint64_t& { return stack[static_cast<size_t>(kMost - depth)]; };
+  int depth = 0;
+  for (; depth < kMost; ++depth) {
+    word_of(depth) = 0x400000;
+    if (!spile_rt_return_enter(&context_, cfa_of(depth), 7, true)) break;
+    word_of(depth) = kReturned + 8;
+  }
+  EXPECT_GT(depth, 40'000);
   EXPECT_EQ(context_.slot->skipped[abi::kSkipShadowFull], 1u);
-  for (int depth = kTestShadowCapacity; depth-- > 0;) leave(depth);
+  while (depth-- > 0) {
+    spile_rt_return_exit(&context_, cfa_of(depth), spile_rt_return_find(&context_, cfa_of(depth)));
+    ASSERT_EQ(word_of(depth), 0x400000u);
+  }
   EXPECT_EQ(context_.slot->shadow_depth, 0u);
 }
 
 TEST_F(Returns, SweptFramesWhoseStackIsGoneDoNotFault) {
   char* gone = static_cast<char*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   for (uint32_t i = 0; i < kTestShadowCapacity; ++i) {
-    ASSERT_NE(spile_rt_return_enter(&context_, reinterpret_cast<uint64_t>(gone) + 8 + 8 * i, 1), nullptr);
+    ASSERT_NE(spile_rt_return_enter(&context_, reinterpret_cast<uint64_t>(gone) + 8 + 8 * i, 1, true), nullptr);
   }
   munmap(gone, 4096);
   ASSERT_TRUE(call(0));
   EXPECT_EQ(context_.slot->shadow_depth, kTestShadowCapacity);
   leave(0);
+}
+
+// Stacks of coroutines, each with two pending returns of its own.
+class Coroutines : public Returns {
+ protected:
+  static constexpr int kStacks = 10'000, kWords = 64;
+  uint64_t cfa(int stack, int depth) { return reinterpret_cast<uint64_t>(&word(stack, depth)) + 8; }
+  uint64_t& word(int stack, int depth) { return words_[static_cast<size_t>(stack * kWords + kWords - 1 - depth)]; }
+  static uint64_t real(int stack, int depth) { return 0x400000 + static_cast<uint64_t>(stack) * 64 + static_cast<uint64_t>(depth); }
+  bool call(int stack, int depth, Context& context) {
+    word(stack, depth) = real(stack, depth);
+    uint64_t* saves = spile_rt_return_enter(&context, cfa(stack, depth), 7, false);
+    if (!saves) return false;
+    saves[0] = static_cast<uint64_t>(stack);
+    spile_rt_return_entered(&context, cfa(stack, depth), saves);
+    word(stack, depth) = kReturned + 8;
+    return true;
+  }
+  void leave(int stack, int depth, Context& context) {
+    uint64_t* saves = spile_rt_return_find(&context, cfa(stack, depth));
+    ASSERT_EQ(saves[0], static_cast<uint64_t>(stack));
+    spile_rt_return_exit(&context, cfa(stack, depth), saves);
+    ASSERT_EQ(word(stack, depth), real(stack, depth));
+  }
+  uint64_t skips() {
+    uint64_t all = 0;
+    for (uint64_t skipped : context_.slot->skipped) all += skipped;
+    return all;
+  }
+  std::vector<uint64_t> words_ = std::vector<uint64_t>(size_t{kStacks} * kWords);
+};
+
+TEST_F(Coroutines, ReturnInTheOrderOfTheirEntries) {
+  for (int round = 0; round < 3; ++round) {
+    for (int stack = 0; stack < kStacks; ++stack)
+      for (int depth : {0, 20}) ASSERT_TRUE(call(stack, depth, context_));
+    for (int stack = 0; stack < kStacks; ++stack)
+      for (int depth : {20, 0}) leave(stack, depth, context_);
+    EXPECT_EQ(context_.slot->shadow_depth, 0u);
+  }
+  EXPECT_EQ(skips(), 0u);
+}
+
+TEST_F(Coroutines, AreLeftByOtherThreads) {
+  for (int stack = 0; stack < kStacks / 10; ++stack)
+    for (int depth : {0, 20}) ASSERT_TRUE(call(stack, depth, context_));
+  std::thread([&] {
+    Context other{};
+    ASSERT_TRUE(spile_rt_enter(&other));
+    for (int stack = 0; stack < kStacks / 10; ++stack)
+      for (int depth : {20, 0}) leave(stack, depth, other);
+    for (int stack = 0; stack < kStacks / 10; ++stack) ASSERT_TRUE(call(stack, 0, other));
+    EXPECT_EQ(other.slot->shadow_depth, 0u);
+    spile_rt_leave(&other);
+  }).join();
+  for (int stack = 0; stack < kStacks / 10; ++stack) leave(stack, 0, context_);
+  EXPECT_EQ(context_.slot->shadow_depth, 0u);
+  EXPECT_EQ(skips(), 0u);
+}
+
+// Destroyed while they wait, and their memory used again; or left by longjmp, and entered anew at the same place.
+TEST_F(Coroutines, LeaveNothingBehindThatMatters) {
+  for (int stack : {0, 1, 2, 3}) ASSERT_TRUE(call(stack, 0, context_));
+  leave(0, 0, context_);  // from here on frames are spilled
+  for (int round = 0; round < 40; ++round) {
+    int depth = round % 2 ? round % kWords : 0;
+    for (int stack = 10; stack < kStacks; ++stack) ASSERT_TRUE(call(stack, depth, context_)) << round;
+    for (int stack = 10; stack < kStacks && round % 2; ++stack) word(stack, depth) = 0x55;
+  }
+  for (int stack : {1, 2, 3}) leave(stack, 0, context_);
+  EXPECT_EQ(skips(), 0u);
+}
+
+TEST_F(Coroutines, TailCallsShareAStackSlot) {
+  for (int stack : {0, 1, 2, 3}) ASSERT_TRUE(call(stack, 0, context_));
+  uint64_t* oldest = spile_rt_return_enter(&context_, cfa(3, 0), 8, true);  // 3 tail-calls, still in the thread's stack
+  ASSERT_NE(oldest, nullptr);
+  word(3, 0) = kReturned + 16;
+  leave(0, 0, context_);
+  uint64_t* newest = spile_rt_return_enter(&context_, cfa(3, 0), 9, true);
+  ASSERT_NE(newest, nullptr);
+  word(3, 0) = kReturned + 24;
+  leave(1, 0, context_);
+  for (uint64_t site : {9u, 8u}) {
+    uint64_t* saves = spile_rt_return_find(&context_, cfa(3, 0));
+    EXPECT_EQ(context_.site_id, site);
+    spile_rt_return_exit(&context_, cfa(3, 0), saves);
+  }
+  leave(3, 0, context_);
+  leave(2, 0, context_);
+}
+
+TEST_F(Coroutines, UnwindersFindTheirOwnStack) {
+  volatile size_t size = 8 * sizeof(uint64_t);
+  auto* stack = static_cast<volatile uint64_t*>(__builtin_alloca(size));
+  for (int other : {0, 1, 2, 3}) ASSERT_TRUE(call(other, 0, context_));
+  leave(0, 0, context_);
+  auto cfa_of = [&](int depth) { return reinterpret_cast<uint64_t>(&stack[7 - depth]) + 8; };
+  for (int depth = 0; depth < 4; ++depth) {
+    stack[7 - depth] = real(0, depth);
+    ASSERT_NE(spile_rt_return_enter(&context_, cfa_of(depth), 7, true), nullptr);
+    stack[7 - depth] = kReturned + 8;
+  }
+  EXPECT_EQ(context_.slot->shadow_depth, 0u);
+  spile_rt_unwind(&context_);
+  for (int depth = 0; depth < 4; ++depth) EXPECT_EQ(stack[7 - depth], real(0, depth));
+  EXPECT_EQ(word(1, 0), kReturned + 8) << "the unwinder is not on this stack";
+  stack[4] = 0x77;  // left
+  spile_rt_rewind_caught(&context_);
+  EXPECT_EQ(stack[4], 0x77u);
+  for (int depth = 3; depth-- > 0;) {
+    EXPECT_EQ(stack[7 - depth], kReturned + 8);
+    spile_rt_return_exit(&context_, cfa_of(depth), spile_rt_return_find(&context_, cfa_of(depth)));
+    EXPECT_EQ(stack[7 - depth], real(0, depth));
+  }
+  for (int other : {1, 2, 3}) leave(other, 0, context_);
+  EXPECT_EQ(skips(), 0u);
 }
 
 TEST_F(Returns, UnwindRestoresWhatIsPending) {
@@ -143,7 +274,7 @@ TEST_F(Returns, RewindTakesBackWhatTheExceptionHasNotLeft) {
   auto cfa_of = [&](int depth) { return reinterpret_cast<uint64_t>(&stack[7 - depth]) + 8; };
   for (int depth = 0; depth < 4; ++depth) {
     stack[7 - depth] = real(depth, 0);
-    ASSERT_NE(spile_rt_return_enter(&context_, cfa_of(depth), 7), nullptr);
+    ASSERT_NE(spile_rt_return_enter(&context_, cfa_of(depth), 7, true), nullptr);
     stack[7 - depth] = kReturned + 8;
   }
   spile_rt_unwind(&context_);
@@ -216,7 +347,7 @@ TEST_F(Returns, ForkedChildLeavesItsParentsFrame) {
 
 TEST_F(Returns, OverflowSlotHasNoReturns) {
   context_.overflow = 1;
-  EXPECT_EQ(spile_rt_return_enter(&context_, cfa(0), 1), nullptr);
+  EXPECT_EQ(spile_rt_return_enter(&context_, cfa(0), 1, true), nullptr);
   EXPECT_EQ(context_.slot->skipped[abi::kSkipNoSlot], 1u);
   context_.overflow = 0;
 }

@@ -38,7 +38,7 @@ Tally main_tally, signal_tally;
   bool light = depth % 2;  // a return probe that only accumulates has no guard
   if (light) {
     ASSERT_TRUE(spile_rt_enter_light(&context));
-    saves = spile_rt_return_enter(&context, cfa, 5);
+    saves = spile_rt_return_enter(&context, cfa, 5, true);
     spile_rt_leave_light(&context);
   } else if (spile_rt_enter(&context)) {
     key = key + 1;
@@ -51,7 +51,7 @@ Tally main_tally, signal_tally;
       ++tally.lost;
     }
     context.slot->ring_tail = context.slot->ring_head;
-    saves = spile_rt_return_enter(&context, cfa, 5);
+    saves = spile_rt_return_enter(&context, cfa, 5, true);
     ++tally.full;
     spile_rt_leave(&context);
   } else {
@@ -100,7 +100,7 @@ TEST(Signals, InterruptedAtAnyInstructionNothingIsLost) {
   }
   signal(SIGTRAP, SIG_DFL);
 
-  abi::ThreadSlot* slot = arena.slot(1);
+  abi::ThreadSlot* slot = arena.slot(2);
   char* shards = reinterpret_cast<char*>(slot) + kTestShards;
   EXPECT_GT(signal_tally.signals, 5000u);
   EXPECT_GT(signal_tally.refused, 500u);

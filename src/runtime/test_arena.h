@@ -5,9 +5,7 @@
 
 #include <sys/mman.h>
 
-#include <cstring>
-#include <memory>
-
+#include "abi/spilled_returns.h"
 #include "runtime/interface.h"
 
 extern "C" {
@@ -34,29 +32,36 @@ class TestArena {
   explicit TestArena(uint32_t slots = 8) : size_(kTestGlobals + kTestGlobalsSize + slots * kTestSlotStride) {
     base_ = static_cast<char*>(
         mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    table_ = std::make_unique<abi::ProcessTable>();
-    std::memset(table_.get(), 0, sizeof(abi::ProcessTable));
+    table_ = static_cast<abi::ProcessTable*>(
+        mmap(nullptr, kTableSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     header()->magic = abi::kArenaMagic;
     header()->slot_count = slots;
     header()->size = size_;
     header()->slots_offset = kTestGlobals + kTestGlobalsSize;
     header()->slot_stride = kTestSlotStride;
     header()->enabled = 1;
+    inherited()->slots = slots;
     test_in_controller = 0;
     test_slot_count = slots;
     test_string_size = 512;
     test_ring_size = kTestRingSize;
     test_cells.arena = reinterpret_cast<uint64_t>(base_);
-    test_cells.process_table = reinterpret_cast<uint64_t>(table_.get());
+    test_cells.process_table = reinterpret_cast<uint64_t>(table_);
     test_cells.host_context = 0;
     test_cells.host_drain = 0;
     test_cells.returned_begin = 0;
     test_cells.returned_end = 0;
   }
-  ~TestArena() { munmap(base_, size_); }
+  ~TestArena() {
+    munmap(base_, size_);
+    munmap(table_, kTableSize);
+  }
 
   abi::ArenaHeader* header() { return reinterpret_cast<abi::ArenaHeader*>(base_); }
-  abi::ProcessTable* table() { return table_.get(); }
+  abi::ProcessTable* table() { return table_; }
+  abi::InheritedState* inherited() {
+    return reinterpret_cast<abi::InheritedState*>(reinterpret_cast<char*>(table_) + abi::kInheritedOffset);
+  }
   abi::ThreadSlot* slot(uint32_t index) {
     return reinterpret_cast<abi::ThreadSlot*>(base_ + header()->slots_offset + index * kTestSlotStride);
   }
@@ -64,9 +69,10 @@ class TestArena {
   uint64_t global_offset(uint64_t offset = 0) { return kTestGlobals + offset; }
 
  private:
+  static constexpr uint64_t kTableSize = abi::kInheritedOffset + abi::inherited_size(kTestShadowStride, kTestShadowCapacity);
   uint64_t size_;
   char* base_;
-  std::unique_ptr<abi::ProcessTable> table_;
+  abi::ProcessTable* table_;
 };
 
 }  // namespace spile::rt

@@ -15,7 +15,7 @@ TEST(Thread, EnterClaimsOneSlotAndRefusesToNest) {
   TestArena arena;
   Context outer{}, inner{};
   ASSERT_TRUE(spile_rt_enter(&outer));
-  EXPECT_EQ(outer.slot, arena.slot(1));
+  EXPECT_EQ(outer.slot, arena.slot(2));
   EXPECT_EQ(outer.slot->busy, 1u);
   EXPECT_EQ(outer.slot->owner, static_cast<uint64_t>(getpid()) << 32 | static_cast<uint32_t>(gettid()));
   EXPECT_FALSE(spile_rt_enter(&inner));
@@ -24,9 +24,9 @@ TEST(Thread, EnterClaimsOneSlotAndRefusesToNest) {
   spile_rt_leave(&outer);
   EXPECT_EQ(outer.slot->busy, 0u);
   ASSERT_TRUE(spile_rt_enter(&inner));
-  EXPECT_EQ(inner.slot, arena.slot(1));
+  EXPECT_EQ(inner.slot, arena.slot(2));
   spile_rt_leave(&inner);
-  EXPECT_EQ(arena.slot(2)->owner, 0u);
+  EXPECT_EQ(arena.slot(3)->owner, 0u);
 }
 
 // As in a program without a psABI thread pointer: found by rdfsbase alone, and never by what fs:0 happens to say.
@@ -77,22 +77,54 @@ TEST(Thread, SelfPointersAreNoticed) {
 TEST(Thread, AnyThreadPointerHasItsSlot) {
   TestArena arena;
   catch_faults();
-  EXPECT_EQ(slot_with_base(0), arena.slot(1));  // as before the C library has set up
+  EXPECT_EQ(slot_with_base(0), arena.slot(2));  // as before the C library has set up
   Context context{};
   ASSERT_TRUE(spile_rt_enter_light(&context));
-  EXPECT_EQ(context.slot, arena.slot(2));
+  EXPECT_EQ(context.slot, arena.slot(3));
   EXPECT_EQ(arena.table()->self_pointers, 1u);
-  EXPECT_EQ(slot_with_base(0), arena.slot(1));  // fs:0 faults
-  EXPECT_EQ(slot_with_base(64), arena.slot(3));
-  EXPECT_EQ(slot_with_base(64), arena.slot(3));
+  EXPECT_EQ(slot_with_base(0), arena.slot(2));  // fs:0 faults
+  EXPECT_EQ(slot_with_base(64), arena.slot(4));
+  EXPECT_EQ(slot_with_base(64), arena.slot(4));
   EXPECT_EQ(arena.table()->self_pointers, 2u);
   uint64_t zero = 0, other = context.slot->thread_pointer - 1;
-  EXPECT_EQ(slot_with_base(reinterpret_cast<uint64_t>(&zero)), arena.slot(4));
-  EXPECT_EQ(slot_with_base(reinterpret_cast<uint64_t>(&other)), arena.slot(5));  // says that it is the main thread
+  EXPECT_EQ(slot_with_base(reinterpret_cast<uint64_t>(&zero)), arena.slot(5));
+  EXPECT_EQ(slot_with_base(reinterpret_cast<uint64_t>(&other)), arena.slot(6));  // says that it is the main thread
   ASSERT_TRUE(spile_rt_enter_light(&context));
-  EXPECT_EQ(context.slot, arena.slot(2));
+  EXPECT_EQ(context.slot, arena.slot(3));
 }
 #endif
+
+// As the controller marks it when a thread has ended.
+TEST(Thread, EntriesOfEndedThreadsAreTaken) {
+  TestArena arena;
+  Context context{};
+  ASSERT_TRUE(spile_rt_enter(&context));
+  spile_rt_leave(&context);
+  abi::ThreadSlot* own = context.slot;
+  uint64_t key = own->thread_pointer;
+  abi::ThreadTableEntry* entry = &arena.table()->entries[abi::thread_table_index(key - 1)];
+  ASSERT_EQ(entry->thread_pointer, key);
+  entry->thread_pointer = abi::kGoneEntry;
+  own->owner = 0;
+  arena.header()->taken[0] = 0;
+  context.slot = nullptr;
+  ASSERT_TRUE(spile_rt_enter(&context));
+  spile_rt_leave(&context);
+  EXPECT_EQ(context.slot, own);
+  EXPECT_EQ(entry->thread_pointer, key);
+  EXPECT_EQ(arena.header()->taken[0], uint64_t{1} << abi::kFirstSlot);
+}
+
+// The load from the bell fails, here by a signal's handler; nobody maps more.
+TEST(Thread, WithoutMoreSlotsTheOverflowSlotIsShared) {
+  TestArena arena(2);
+  catch_faults();
+  Context context{};
+  ASSERT_TRUE(spile_rt_enter(&context));
+  EXPECT_EQ(context.slot, arena.slot(abi::kOverflowSlot));
+  EXPECT_EQ(context.overflow, 1u);
+  spile_rt_leave(&context);
+}
 
 TEST(Thread, DisabledArenaRefusesSilently) {
   TestArena arena;
@@ -126,6 +158,7 @@ TEST(Thread, EntersInTheEpochOfTheArena) {
 // More threads than slots: some share the overflow slot. No addition may be lost.
 TEST(Thread, EveryAdditionIsCounted) {
   TestArena arena(4);
+  arena.inherited()->slots_are_all = 1;
   constexpr int kThreads = 8, kRounds = 100000;
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
@@ -148,6 +181,7 @@ TEST(Thread, EveryAdditionIsCounted) {
 
 TEST(Thread, OverflowSlotOfAKilledThreadIsTakenOver) {
   TestArena arena(2);  // the controller's and the overflow slot
+  arena.inherited()->slots_are_all = 1;
   pid_t child = fork();
   if (child == 0) _exit(0);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
@@ -193,7 +227,7 @@ TEST(Thread, LockTimesOutAndIsCounted) {
   ASSERT_TRUE(spile_rt_enter(&context));
   uint64_t offset = arena.global_offset();
   ASSERT_TRUE(spile_rt_lock(&context, offset));
-  EXPECT_EQ(*reinterpret_cast<uint32_t*>(arena.global()), 2u);  // slot 1, plus one
+  EXPECT_EQ(*reinterpret_cast<uint32_t*>(arena.global()), 3u);  // slot 2, plus one
   std::thread([&] {
     Context other{};
     ASSERT_TRUE(spile_rt_enter(&other));
@@ -220,7 +254,7 @@ TEST(Thread, LockOfADeadThreadIsTakenOver) {
   EXPECT_FALSE(spile_rt_lock(&context, arena.global_offset()));
   arena.slot(5)->busy = 0;  // freed by the controller
   EXPECT_TRUE(spile_rt_lock(&context, arena.global_offset()));
-  EXPECT_EQ(*lock, 2u);
+  EXPECT_EQ(*lock, 3u);
   // Still ours, as if the slot's last owner had died: a thread's handlers don't nest.
   EXPECT_TRUE(spile_rt_lock(&context, arena.global_offset()));
   *lock = 1;  // the controller's, which is never busy
@@ -236,9 +270,10 @@ TEST(Thread, FreedSlotIsCleanForItsNextOwner) {
   Context context{};
   uint64_t word = 5;
   ASSERT_TRUE(spile_rt_enter(&context));
-  ASSERT_NE(spile_rt_return_enter(&context, reinterpret_cast<uint64_t>(&word) + 8, 1), nullptr);
+  ASSERT_NE(spile_rt_return_enter(&context, reinterpret_cast<uint64_t>(&word) + 8, 1, true), nullptr);
   abi::ThreadSlot* slot = context.slot;
-  slot->busy = 0;  // as the controller frees it
+  arena.header()->taken[0] = 0;  // as the controller frees it
+  slot->busy = 0;
   slot->owner = 0;
   std::thread([&] {
     Context next{};

@@ -110,7 +110,7 @@ Result<std::unique_ptr<Arena>> Arena::create(const codegen::ArenaLayout& layout,
   header.slots_offset = layout.slots_offset;
   header.slot_stride = layout.slot_stride;
   arena->slot(abi::kControllerSlot).owner = ~0ULL;
-  abi::ThreadSlot& overflow = arena->slot(layout.slot_count - 1);
+  abi::ThreadSlot& overflow = arena->slot(abi::kOverflowSlot);
   overflow.owner = ~0ULL;
   overflow.shared = 1;
 
@@ -203,6 +203,7 @@ void Arena::release_slots_of(pid_t process) {
     if (slot.shared || i == abi::kControllerSlot || slot.owner >> 32 != static_cast<uint64_t>(process)) return;
     slot.busy = 0;
     slot.scratch_top = 0;
+    std::atomic_ref<uint64_t>(header().taken[i / 64]).fetch_and(~(uint64_t{1} << i % 64), std::memory_order_relaxed);
     std::atomic_ref<uint64_t>(slot.owner).store(0, std::memory_order_release);
   });
 }

@@ -28,13 +28,13 @@ class Arena {
     return base_ + layout_.slots_offset + index * layout_.slot_stride + layout_.ring_offset;
   }
 
-  // Calls visit(index) for each slot that anything has ever used: threads claim the lowest free slot, and only the
-  // controller gives slots back, so the first one never claimed ends the walk; then the overflow slot.
+  // Calls visit(index) for each slot that anything has ever used: the controller's, the overflow slot, and, since threads claim
+  // the lowest free slot and only the controller gives slots back, those before the first one never claimed.
   template <typename Visit>
   void for_each_used_slot(Visit visit) {
-    while (used_slots_ + 1 < layout_.slot_count && slot(used_slots_).owner != 0) ++used_slots_;
+    auto is_used = [this](uint32_t index) { return slot(index).owner != 0 || slot(index).thread_pointer != 0; };
+    while (used_slots_ < layout_.slot_count && is_used(used_slots_)) ++used_slots_;
     for (uint32_t i = 0; i < used_slots_; ++i) visit(i);
-    visit(layout_.slot_count - 1);
   }
 
   // In memory that no process shares.
@@ -72,7 +72,7 @@ class Arena {
   codegen::ArenaLayout layout_;
   char* base_ = nullptr;
   bool mapped_here_ = false;
-  uint32_t used_slots_ = 1;
+  uint32_t used_slots_ = abi::kFirstSlot;
   Clock clock_;
   uint32_t epoch_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -141,6 +142,10 @@ Result<int> run_passes(const Options& options) {
   codegen::Options codegen_options;
   codegen_options.native_bitcode = rt::native_bitcode();
   codegen_options.bpf_bitcode = rt::bpf_bitcode();
+  rlimit own_limit{};
+  if (getrlimit(RLIMIT_AS, &own_limit) == 0 && own_limit.rlim_cur != RLIM_INFINITY) {
+    codegen_options.layout.address_space = own_limit.rlim_cur / 4;
+  }
   codegen_options.layout.ring_size = std::bit_ceil(options.ring_megabytes) << 20;
   codegen_options.emit_ir_only = options.last_pass == kTranslate;
   codegen_options.print_after = options.print_after;

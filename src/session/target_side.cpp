@@ -16,6 +16,10 @@
 
 namespace spile::session {
 
+namespace {
+constexpr uint32_t kFirstSlots = 4;  // the controller's, the shared one, those of two threads
+}
+
 Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& program,
                                                        const codegen::CompiledScript& script, const Options& options,
                                                        ProcessWatch* watch, ThreadSampler* sampler) {
@@ -57,6 +61,7 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
     geometry.slots_offset = layout.slots_offset;
     geometry.slot_stride = layout.slot_stride;
     geometry.slot_count = layout.slot_count;
+    geometry.first_slots = kFirstSlots;
     geometry.shadow_offset = layout.shadow_offset;
     geometry.shadow_stride = layout.shadow_stride;
     geometry.shadow_capacity = layout.shadow_capacity;

@@ -27,7 +27,7 @@ namespace {
 // Whether a lock's holder may have died with it: whoever holds a lock is busy in a handler (but the controller).
 SPILE_INLINE inline bool may_be_dead(abi::ArenaHeader* header, uint32_t holder) {
   uint32_t index = holder - 1;
-  if (holder == 0 || index == abi::kControllerSlot || index >= spile_rt_slot_count) return false;
+  if (holder == 0 || index == abi::kControllerSlot || index >= slots_end()) return false;
   return load_acquire(&slot_at(header, index)->busy) == 0;
 }
 

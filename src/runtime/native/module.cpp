@@ -17,6 +17,7 @@
 #include "runtime/native/regex.cpp"
 #include "runtime/native/registers.cpp"
 #include "runtime/native/returns.cpp"
+#include "runtime/native/spilled_returns.cpp"
 #include "runtime/native/script_float.cpp"
 #include "runtime/native/script_memory.cpp"
 #include "runtime/native/script_names.cpp"

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/spilled_returns.h"
 #include "runtime/interface.h"
 
 #define SPILE_INLINE [[gnu::always_inline]]
@@ -55,6 +56,14 @@ SPILE_INLINE inline abi::ThreadSlot* slot_at(abi::ArenaHeader* header, uint64_t 
 // Of an address in a slot: the slot's index.
 SPILE_INLINE inline uint64_t slot_index_of(abi::ArenaHeader* header, const void* at) {
   return static_cast<uint64_t>(bytes_of(at) - bytes_of(slot_at(header, 0))) / spile_rt_slot_stride;
+}
+
+// Where slots of threads end that this process can see: a forked child sees its parent's.
+SPILE_INLINE inline uint64_t slots_end() {
+  if (spile_rt_in_controller) return spile_rt_slot_count;
+  auto* state = reinterpret_cast<const abi::InheritedState*>(bytes_of(process_table()) + abi::kInheritedOffset);
+  uint64_t slots = __atomic_load_n(&state->slots, __ATOMIC_ACQUIRE);
+  return slots < abi::kMostSlots ? slots : abi::kMostSlots;
 }
 
 // Memory that other threads or the controller read or write at the same time.

@@ -5,9 +5,9 @@
 // the thread is kept there but sums. (Exception: `owner`'s tid, as it was at the claim.) Who the thread is says its
 // ThreadIdentity, which the controller keeps right.
 //
-// The process's table (abi/arena.h), one entry a thread, is never emptied while the process lives: therefore the
-// controller frees a slot only after its process has ended. Keys are `fs base + 1`, since 0 means an empty entry; a key
-// with kOverflowEntry, of a thread that must use the overflow slot, never matches on the inlined path.
+// The process's table (abi/arena.h) has an entry for each thread. When a thread has ended, the controller marks its entry as
+// gone and gives its slot back, unless returns are still pending in it. Keys are `fs base + 1`, since 0 means an empty entry;
+// a key with kOverflowEntry, of a thread that must use the overflow slot, never matches on the inlined path.
 //
 // rdfsbase takes 2.5 ns. By the psABI (TLS variant II) the word at fs:0 is the fs base too, and takes nothing. So once
 // a thread was seen where that holds, the inlined path reads fs:0; its result is only used when it is a key in the
@@ -15,6 +15,7 @@
 
 #include "runtime/native/load.h"
 #include "runtime/native/native.h"
+#include "runtime/native/spilled_returns.h"
 
 namespace spile::rt {
 
@@ -61,55 +62,108 @@ Caller find_caller(abi::ProcessTable* table, uint64_t base) {
   return unknown_caller(table);
 }
 
+// The lowest one that has no owner, of those that are mapped; now the caller's own. kOverflowSlot: there is none.
+uint64_t claim_mapped_slot(abi::ArenaHeader* header, uint64_t identity) {
+  uint64_t end = slots_end();
+  for (uint64_t word = 0; word * 64 < end; ++word) {
+    for (uint64_t free = ~load_relaxed(&header->taken[word]); free; free &= free - 1) {
+      uint64_t index = word * 64 + static_cast<uint64_t>(__builtin_ctzll(free));
+      if (index < abi::kFirstSlot) continue;
+      if (index >= end) return abi::kOverflowSlot;
+      abi::ThreadSlot* slot = slot_at(header, index);
+      if (load_relaxed(&slot->owner) || !compare_and_swap(&slot->owner, uint64_t{0}, identity)) continue;
+      __atomic_fetch_or(&header->taken[word], free & -free, __ATOMIC_RELAXED);
+      return index;
+    }
+  }
+  return abi::kOverflowSlot;
+}
+
+// Stops this thread until the controller has mapped more slots. False: it can't.
+bool ring_for_slots(abi::ArenaHeader* header) {
+  uint64_t word;
+  if (controller_gone(header) || load_relaxed(&inherited_state()->slots_are_all)) return false;
+  (void)load_word<8>(abi::kSlotBell, &word);
+  return true;
+}
+
 // A free slot, now the caller's own; the overflow slot when there is none. Its index.
 uint64_t claim_slot(abi::ArenaHeader* header, uint64_t base) {
   Caller caller = find_caller(process_table(), base);
   uint64_t identity = caller.pid << 32 | (caller.tid & ~0u);
-  uint64_t last = spile_rt_slot_count - 1;
-  for (uint64_t index = abi::kControllerSlot + 1; index < last; ++index) {
-    abi::ThreadSlot* slot = slot_at(header, index);
-    if (load_relaxed(&slot->owner) || !compare_and_swap(&slot->owner, uint64_t{0}, identity)) continue;
-    // Pending returns of a dead process are none of this one's. (Beyond its depth the memory is zero, and better left
-    // untouched.)
-    uint64_t depth = slot->shadow_depth;
-    if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
-    if (depth) zero_bytes(bytes_of(slot) + spile_rt_shadow_offset, spile_rt_shadow_stride * depth);
-    slot->thread_pointer = abi::thread_table_key(base);
-    slot->shadow_depth = 0;
-    slot->scratch_top = 0;
-    slot->identity = caller.identity;
-    return index;
+  uint64_t index;
+  constexpr int kMostRings = 8;  // others may take what was mapped for us
+  for (int rings = 0; (index = claim_mapped_slot(header, identity)) == abi::kOverflowSlot; ++rings) {
+    if (rings == kMostRings || !ring_for_slots(header)) return index;
   }
-  return last;
+  abi::ThreadSlot* slot = slot_at(header, index);
+  // Pending returns of a dead process are none of this one's. (Beyond its depth the memory is zero, and better left
+  // untouched.)
+  uint64_t depth = slot->shadow_depth;
+  if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
+  if (depth) zero_bytes(bytes_of(slot) + spile_rt_shadow_offset, spile_rt_shadow_stride * depth);
+  slot->thread_pointer = abi::thread_table_key(base);
+  slot->shadow_depth = 0;
+  slot->spilling = slot->spill_wait = slot->given_up = 0;
+  slot->scratch_top = 0;
+  slot->identity = caller.identity;
+  for (abi::PendingCall& call : slot->calls) call.stack_pointer = 0;
+  return index;
+}
+
+// A forked child has a copy of its parent's spilled returns, and an empty table.
+void note_spilled(abi::ProcessTable* table) {
+  if (!spile_rt_shadow_capacity || !load_relaxed(&inherited_state()->spills_returns)) return;
+  store_relaxed(&table->spills_returns, 1u);
+}
+
+// The thread's entry, or one where it may be put: the first that an ended thread has left, or the empty one at the end. found:
+// what it has. Null: there is none.
+abi::ThreadTableEntry* find_entry(abi::ProcessTable* table, uint64_t base, uint64_t* found) {
+  uint64_t key = abi::thread_table_key(base);
+  uint64_t index = abi::thread_table_index(base);
+  abi::ThreadTableEntry* free = nullptr;
+  uint64_t present = 0;
+  for (uint32_t probe = 0; probe < kMaxProbes; ++probe, index = (index + 1) & (abi::kThreadTableEntries - 1)) {
+    abi::ThreadTableEntry* entry = &table->entries[index];
+    present = load_acquire(&entry->thread_pointer);
+    bool is_own = (present & ~abi::kOverflowEntry) == key;
+    if (is_own || ((present == 0 || present == abi::kGoneEntry) && !free)) {
+      free = entry;
+      *found = present;
+    }
+    if (is_own || present == 0) break;
+  }
+  return free;
 }
 
 // Finds the caller's slot by probing, or makes it. A signal handler that comes while the place is reserved makes a slot
 // further on, which is never found again and costs only memory. One that comes before the reservation takes the very
 // place that was seen empty: that slot must be used, or a return would look for its frame in it in vain.
 SPILE_COLD abi::ThreadSlot* find_slot() {
+  constexpr int kMostTries = 64;  // other threads take the same place
   abi::ArenaHeader* header = arena_header();
   abi::ProcessTable* table = process_table();
   char* arena = bytes_of(header);
   uint64_t base = fs_base();
   uint64_t key = abi::thread_table_key(base);
-  uint64_t index = abi::thread_table_index(base);
-  for (uint32_t probe = 0; probe < kMaxProbes; ++probe, index = (index + 1) & (abi::kThreadTableEntries - 1)) {
-    abi::ThreadTableEntry* entry = &table->entries[index];
-    uint64_t found = load_acquire(&entry->thread_pointer);
-    bool reserved = found == 0 && compare_and_swap(&entry->thread_pointer, uint64_t{0}, kReserved);
-    if (!reserved && found == 0) found = load_acquire(&entry->thread_pointer);
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    uint64_t found;
+    abi::ThreadTableEntry* entry = find_entry(table, base, &found);
+    if (!entry) break;
     if ((found & ~abi::kOverflowEntry) == key) return reinterpret_cast<abi::ThreadSlot*>(arena + entry->slot_offset);
-    if (!reserved) continue;
+    if (!compare_and_swap(&entry->thread_pointer, found, kReserved)) continue;
     uint64_t claimed = claim_slot(header, base);
     abi::ThreadSlot* slot = slot_at(header, claimed);
-    bool overflow = claimed == spile_rt_slot_count - 1;
+    bool overflow = claimed == abi::kOverflowSlot;
     if (overflow) store_relaxed(&slot->shared, 1u);
     entry->slot_offset = static_cast<uint64_t>(bytes_of(slot) - arena);
     store_release(&entry->thread_pointer, overflow ? key | abi::kOverflowEntry : key);
     check_self_pointer(header, table, base);
+    note_spilled(table);
     return slot;
   }
-  abi::ThreadSlot* slot = slot_at(header, spile_rt_slot_count - 1);
+  abi::ThreadSlot* slot = slot_at(header, abi::kOverflowSlot);
   store_relaxed(&slot->shared, 1u);
   return slot;
 }

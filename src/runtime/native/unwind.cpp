@@ -18,6 +18,8 @@ struct Walk {
   uint32_t shadow;    // how far down the shadow stack the walk has come
 };
 
+inline constexpr uint64_t kMostLooked = 1 << 20;  // pending returns of a process, for one return address
+
 // ucontext_t, as the kernel puts it on the stack (arch/x86/include/uapi/asm/sigcontext.h).
 inline constexpr uint64_t kUcontextRbp = 120, kUcontextRsp = 160, kUcontextRip = 168;
 
@@ -43,14 +45,16 @@ SPILE_COLD uint64_t subject_return_address(Context* context, uint64_t stack_slot
   if (find_module(context, word - 1)) return word;
   const abi::Subject* subject = subject_of(context);
   abi::ArenaHeader* header = context->arena;
-  uint64_t found = 0;
-  for (uint64_t n = abi::kControllerSlot + 1; subject && n + 1 < spile_rt_slot_count; ++n) {
+  uint64_t found = 0, left = kMostLooked;
+  for (uint64_t n = abi::kFirstSlot, end = slots_end(); subject && n < end; ++n) {
     abi::ThreadSlot* slot = slot_at(header, n);
     uint64_t owner = load_relaxed(&slot->owner);
     if (!load_relaxed(&slot->thread_pointer)) break;  // never used, nor are those behind it
     if (owner >> 32 != static_cast<uint64_t>(subject->pid)) continue;
     uint32_t depth = load_relaxed(&slot->shadow_depth);
     if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
+    if (depth > left) break;
+    left -= depth;
     for (uint32_t index = depth; index-- > 0;) {
       auto* frame = reinterpret_cast<const abi::ShadowFrame*>(bytes_of(slot) + spile_rt_shadow_offset + index * spile_rt_shadow_stride);
       if (frame->stack_slot != stack_slot) continue;

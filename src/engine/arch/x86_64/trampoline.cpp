@@ -109,7 +109,7 @@ void emit_return_part(Assembler& out, const Fragment& fragment, Address site) {
     out.adjust_stack(-8);  // the slot that exit fills
     call_at_return(out, fragment, fragment.exit, site);
   } else {
-    out.push(kRax);
+    out.adjust_stack(-8);  // the word stays: until exit has found the frame, it is known to be pending by it
     out.push(kRdi);
     out.push(kRsi);
     out.move(kRax, kRdi);

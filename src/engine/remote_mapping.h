@@ -1,0 +1,27 @@
+#pragma once
+// Maps memory into a target by calls of one of its threads.
+//
+// A program that has locked its memory (mlockall with MCL_FUTURE) locks whatever is mapped: the kernel would fill all of it at
+// once, which is mostly holes of ours, and count it against RLIMIT_MEMLOCK. There, one page is mapped and unlocked, and grows
+// to the size that is wanted: it grows as it is, unlocked.
+
+#include "engine/address_space.h"
+#include "engine/memory_map.h"
+#include "engine/remote_call.h"
+
+namespace spile::engine {
+
+struct MemoryRequest {
+  const char* what;      // "map the arena"
+  uint64_t size;         // whole pages
+  uint64_t protection;   // PROT_*
+  int fd = -1;           // of the target; -1: anonymous memory, private
+  uint64_t offset = 0;   // in the file
+  Address where = {};    // exactly there, or nowhere; 0: any place
+};
+Result<Address> map_memory(RemoteCalls& calls, pid_t pid, const MemoryRequest& request);
+
+// Behind what such a failure says: whether the process's own limits are the reason, and what to do. size: of what was to be mapped.
+Error explain_limits(Error error, pid_t pid, uint64_t size);
+
+}  // namespace spile::engine

@@ -1,0 +1,50 @@
+#pragma once
+// Pending returns that are not in a thread's stack of frames: an open hash table in the process's own memory (abi/arena.h
+// SpilledReturns), by the address of the stack slot, which no two stacks of a process share.
+//
+// All threads of the process use it, without locks. A frame belongs to whoever runs on the stack that its slot is in, so only
+// one thread at a time enters or leaves frames of one slot; threads compete for free places only, which a compare-and-swap
+// of the tag settles. Frames of one slot (tail calls) are told apart by their order.
+
+#include "runtime/native/native.h"
+
+namespace spile::rt {
+
+using abi::SpilledFrame;
+
+SPILE_INLINE inline abi::InheritedState* inherited_state() {
+  return reinterpret_cast<abi::InheritedState*>(bytes_of(process_table()) + abi::kInheritedOffset);
+}
+SPILE_INLINE inline SpilledFrame* spilled_at(uint64_t place) {
+  return reinterpret_cast<SpilledFrame*>(bytes_of(inherited_state() + 1) + place * spile_rt_shadow_stride);
+}
+SPILE_INLINE inline uint64_t spilled_place(uint64_t stack_slot) {
+  return abi::spilled_index(stack_slot, abi::spilled_frames(spile_rt_shadow_stride));
+}
+SPILE_INLINE inline bool is_spilled(const void* frame) {
+  uint64_t size = abi::spilled_frames(spile_rt_shadow_stride) * spile_rt_shadow_stride;
+  return static_cast<uint64_t>(static_cast<const char*>(frame) - bytes_of(spilled_at(0))) < size;
+}
+SPILE_INLINE inline uint64_t place_of(const SpilledFrame* frame) {
+  return static_cast<uint64_t>(bytes_of(frame) - bytes_of(spilled_at(0))) / spile_rt_shadow_stride;
+}
+
+// The newest frame of the stack slot whose order is below `limit`; null: there is none.
+inline constexpr uint64_t kAnyOrder = uint64_t{1} << 16;
+SpilledFrame* find_spilled(uint64_t stack_slot, uint64_t limit);
+SPILE_INLINE inline uint64_t order_of(uint64_t tag) { return tag >> abi::kSpilledOrderShift; }
+
+// A place for a frame, its return address and site put down; publish_spilled makes it pending. Frames that are left over of
+// the slot go, unless the return address leads to them. Null: there is no room.
+SpilledFrame* claim_spilled(abi::ThreadSlot* slot, uint64_t stack_slot, uint64_t return_address, uint64_t site_id);
+// The same for a frame that is older than all of the slot in the table. is_stale: it has been left long since.
+SpilledFrame* claim_spilled_beneath(abi::ThreadSlot* slot, uint64_t stack_slot, uint64_t return_address, uint64_t site_id, bool* is_stale);
+SPILE_INLINE inline void publish_spilled(SpilledFrame* frame) {
+  store_release(&frame->tag, frame->tag & ~abi::kSpilledBusy);
+}
+SPILE_INLINE inline void free_spilled(SpilledFrame* frame) { store_release(&frame->tag, uint64_t{0}); }
+
+// Whether the word is a `returned` address, ours or another controller's (returns.cpp).
+bool is_returned(uint64_t word);
+
+}  // namespace spile::rt
