@@ -88,6 +88,12 @@ class RealWorld : public World {
     return function_variables(world_, point, which);
   }
 
+  bool knows_variables(const ResolvedPoint& point) override {
+    if (is_system_call(point) || point.kind == ProbeKind::kTracepoint || point.site.mark) return true;
+    auto module = world_.module(point.site.module);
+    return module.ok() && (*module)->has_debug_info();
+  }
+
   void describe(ResolvedPoint& point) override {
     bool in_function = point.kind == ProbeKind::kFunctionEntry || point.kind == ProbeKind::kFunctionReturn;
     if (in_function && !point.site.mark) describe_function(world_, point);

@@ -385,6 +385,7 @@ class Binder {
       slot = std::make_unique<String>(all.range, *text);
       return;
     }
+    if (!e_.target.knows_variables(point_)) warn_unknown(all);
     auto print = empty_sprintf(all.range);
     for (const std::string& name : e_.target.variables(point_, all.name)) {
       if (in_save_ && point_.site.result_number(name) >= 0) continue;  // @entry($$vars): there is no result yet
@@ -459,6 +460,7 @@ class Binder {
       problem(x, binding.error().message, binding.error().hint);
       return;
     }
+    if (point_.kind == ProbeKind::kDataAccess) warn_late(x, *binding);
     auto& all = bound_.bindings;
     auto known = std::find(all.begin(), all.end(), *binding);
     int index = static_cast<int>(known - all.begin());
@@ -469,6 +471,19 @@ class Binder {
     signature_ += fmt::format("#{}", index);
     if (auto* variable = as<TargetVariable>(x)) variable->binding = index;
     if (auto* operation = as<AtOperation>(x)) operation->binding = index;
+  }
+
+  // What happened is read from a ring: registers and stack came with it, other memory is what it is by then.
+  void warn_late(const Expression& x, const Binding& binding) {
+    if (std::ranges::none_of(binding.ops, [](const LocationOp& op) { return op.kind == LocationOp::Kind::kLoad; })) return;
+    e_.diagnostics.warning(x.range, "the value is read some time after the access, when it may have changed again")
+        .hint("registers and stacks are those of the access: print_ubacktrace(), register(\"rax\")");
+  }
+
+  // $$vars of a function that nothing is known of: "" would say that it has none.
+  void warn_unknown(const TargetVariable& all) {
+    e_.diagnostics.warning(all.range, fmt::format("'{}' is empty in functions of {}, which has no debug information", all.name, point_.site.module))
+        .hint("install its debug symbols, or use int_arg(1), pointer_arg(2) ...");
   }
 
   void sign(const Binding& binding) {

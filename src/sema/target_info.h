@@ -257,6 +257,9 @@ class TargetInfo {
   // $$vars, $$parms, $$locals, $$return: the variables to print, as names ("$a", "$b").
   virtual std::vector<std::string> variables(const ResolvedPoint& point, const std::string& which) = 0;
 
+  // Whether variables() can tell: false where the probed module has no debug information.
+  virtual bool knows_variables(const ResolvedPoint& point) { return true; }
+
   // Fills in what is only for showing and costs time to find: the source line of a function, in site and text.
   virtual void describe(ResolvedPoint& point) {}
 

@@ -32,3 +32,7 @@ target = server(20)
 libc = next(path for _, _, _, path in executable_mappings(target.pid) if "/libc.so" in path)
 spile("-e", f'probe process("{libc}").data("optind").rw {{ println("read") }} probe timer.ms(50) {{ exit() }}', "-x", target.pid
       ).expect(status=0, err="")
+
+# What is read of memory is not what was written: said where a script does so.
+late = spile("-e", 'probe process.data("counter").write { println(@var("counter")) print_ubacktrace() exit() }', "-c", f"{path} 20").expect(status=0)
+expect_match("^<input>:1:47: warning: the value is read some time after the access", late.err)
