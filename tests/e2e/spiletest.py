@@ -112,13 +112,14 @@ def spile(*arguments, user=None, timeout=120, input=None, cwd=None):
 class Session:
     """spile running in the background; attached when attached() returns, and with -v all is armed then."""
 
-    def __init__(self, *arguments, user=None):
+    def __init__(self, *arguments, user=None, own_group=False):
+        # own_group: as a shell starts a job. In a group of which no parent is in the session, Ctrl-Z stops nobody (signal(7)).
         self.arguments = arguments
         command, environment = _command(arguments, user)
         self.out = tempfile.TemporaryFile()
         self.err = tempfile.TemporaryFile()
         self.process = subprocess.Popen(command, stdout=self.out, stderr=self.err, env=environment,
-                                        stdin=subprocess.DEVNULL)
+                                        stdin=subprocess.DEVNULL, process_group=0 if own_group else None)
         _started.append(self.process)
 
     def attached(self, pid, timeout=30):

@@ -67,10 +67,10 @@ if VARIANT == "command":
 log = temporary_directory() / "rounds"
 target = subprocess.Popen([program("lively"), "60"], stdout=open(log, "w"))
 rounds = lambda: log.read_text().count("round")
-session = Session("-e", SCRIPT, "-x", target.pid).attached(target.pid)
+session = Session("-e", SCRIPT, "-x", target.pid, own_group=True).attached(target.pid)
 if VARIANT == "guest":
     host = session
-    session = Session("-e", SCRIPT, "-x", target.pid)
+    session = Session("-e", SCRIPT, "-x", target.pid, own_group=True)
     wait_count(session, 300)
     stopped = session.process
     stopped.send_signal(signal.SIGTSTP)
