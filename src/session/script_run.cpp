@@ -44,6 +44,7 @@ int64_t monotonic_ns() {
 constexpr int64_t kBusyPollNs = 2'000'000;
 constexpr int64_t kIdlePollNs = 10'000'000;
 constexpr int64_t kHousekeepingNs = 100'000'000;
+constexpr int64_t kUsersNs = 1'000'000'000;
 constexpr int64_t kThawPatienceNs = 10'000'000'000;
 
 class ScriptRun {
@@ -80,6 +81,7 @@ class ScriptRun {
   void take_signals();
   const std::string& why_processes_untrusted();
   void watch_trust();
+  void warn_of_users(int64_t now);
   void stand_still();
   void await_thaw();
   void warn_end_probes();
@@ -107,6 +109,8 @@ class ScriptRun {
   int64_t next_housekeeping_ = 0;
   bool stop_signal_ = false;
   std::string why_untrusted_;  // of some traced process, once it has been so
+  bool warned_of_users_ = false;
+  int64_t next_look_at_users_ = 0;
   bool pause_signal_ = false;
   bool gave_up_ = false;
 };
@@ -333,6 +337,7 @@ void ScriptRun::take_signals() {
 // Processes change users, and end: what has been seen of one is not forgotten.
 const std::string& ScriptRun::why_processes_untrusted() {
   if (!target_) return why_untrusted_;
+  if (why_untrusted_.empty()) why_untrusted_ = target_->why_ended_untrusted();
   for (pid_t pid : target_->processes()) {
     if (why_untrusted_.empty()) why_untrusted_ = why_untrusted(pid);
   }
@@ -370,9 +375,20 @@ void ScriptRun::stand_still() {
              static_cast<int64_t>(before.size()) - std::count_if(now.begin(), now.end(), [&](pid_t pid) { return !is_new(pid); }));
 }
 
+// They share the arena, and whatever has one of them in its hands can write there what handlers in another one go by.
+void ScriptRun::warn_of_users(int64_t now) {
+  if (now < next_look_at_users_ || warned_of_users_ || options_.suppress_warnings || !has_target_probes() || !target_) return;
+  next_look_at_users_ = now + kUsersNs;
+  std::string who = different_users(target_->processes());
+  if (who.empty()) return;
+  warned_of_users_ = true;
+  print_to(stderr, "WARNING: {} share the memory of this session: whoever controls one of them could take over the other by it\n", who);
+}
+
 void ScriptRun::housekeeping(int64_t now) {
   next_housekeeping_ = now + kHousekeepingNs;
   arena_->refresh_clock();
+  warn_of_users(now);
   if (http_) http_->serve();
   uint64_t skipped = count_skips(*arena_).skipped_probes();
   if (program_.limits.max_skipped > 0 && skipped > static_cast<uint64_t>(program_.limits.max_skipped)) {

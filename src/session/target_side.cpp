@@ -27,8 +27,11 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
   side->find_switched_groups();
   engine::EngineOptions engine_options;
   side->follows_ = watch->watches_processes() || sampler->samples();
-  if (side->follows_) {
+  side->judges_ends_ = !script.commands.made_at.empty() && !program.guru;
+  if (side->follows_ || side->judges_ends_) {
     engine_options.watch_threads = [side = side.get(), watch, sampler](const engine::ThreadChange& change) {
+      if (side->judges_ends_) side->take_last_look(change);
+      if (!side->follows_) return;
       if (change.kind == engine::ThreadChange::Kind::kExecuted) sampler->on_change(change);
       if (change.kind == engine::ThreadChange::Kind::kExecuted) side->described_.erase(change.pid);
       watch->on_change(change);
@@ -68,6 +71,13 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
     TRY_DO(side->engine_->set_image(script.target.image, geometry));
   }
   return side;
+}
+
+void TargetSide::take_last_look(const engine::ThreadChange& change) {
+  using Kind = engine::ThreadChange::Kind;
+  if (change.kind == Kind::kThreadEnding && change.tid == change.pid) last_looks_.at_end(change.pid);
+  if (change.kind == Kind::kExecuted) last_looks_.after_exec(change.pid);
+  if (change.kind == Kind::kProcessEnded) last_looks_.after_end(change.pid);
 }
 
 Result<pid_t> TargetSide::acquire() {
@@ -439,6 +449,7 @@ Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
         break;
       case engine::Event::Kind::kReleased:
         ++handed_over_;
+        last_looks_.after_release(event.pid);
         if (options_.verbosity > 0) print_to(stderr, "pid {}: let go: {}; its hits from here on are not counted.\n", event.pid, event.message);
         break;
       case engine::Event::Kind::kProcessStarted:

@@ -16,6 +16,7 @@
 #include "session/process_watch.h"
 #include "session/thread_sampler.h"
 #include "session/stack_tables.h"
+#include "session/trust.h"
 
 namespace spile::session {
 
@@ -65,6 +66,8 @@ class TargetSide {
   // The process of -c or -x has gone. Its wait status (-c), once it has.
   bool finished() const { return finished_; }
   std::optional<int> command_status() const { return command_status_; }
+  // Why what a process has said cannot be trusted though it is gone, or empty. Of scripts that make commands in processes, without -g.
+  const std::string& why_ended_untrusted() const { return last_looks_.why_untrusted(); }
   // Processes that were let go, as something else was about to trace them.
   uint64_t handed_over() const { return handed_over_; }
 
@@ -84,12 +87,15 @@ class TargetSide {
   Result<void> require_named_returns(const engine::ArmReport& report) const;
   void kill_unstarted();
   void find_switched_groups();
+  void take_last_look(const engine::ThreadChange& change);
   void tell_conditions() const;
 
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
   const Options& options_;
   bool follows_ = false;  // processes are traced whether or not handlers run in them
+  bool judges_ends_ = false;  // what handlers in them say may become a command
+  LastLooks last_looks_;
   struct Described {
     uint64_t map = 0;
     int64_t time_ns = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <fstream>
@@ -58,6 +59,40 @@ std::string why_untrusted(pid_t process) {
   if (its->filters > ours->filters) return fmt::format("process {} runs under a seccomp filter", process);
   if (its->user_namespace != ours->user_namespace) return fmt::format("process {} runs in another user namespace", process);
   return {};
+}
+
+std::string different_users(std::span<const pid_t> processes) {
+  constexpr size_t kMostLooks = 256;
+  pid_t first = 0;
+  uint64_t user = 0;
+  for (pid_t process : processes.subspan(0, std::min(processes.size(), kMostLooks))) {
+    std::optional<Rights> rights = rights_of(std::to_string(process));
+    if (!rights) continue;
+    for (uint64_t each : rights->users) {
+      if (first == 0) {
+        first = process;
+        user = each;
+      } else if (first != process && each != user) {
+        return fmt::format("process {} of user {} and process {} of user {}", first, user, process, each);
+      }
+    }
+  }
+  return {};
+}
+
+void LastLooks::at_end(pid_t process) {
+  if (why_untrusted_.empty()) why_untrusted_ = session::why_untrusted(process);
+  looked_.insert(process);
+}
+
+void LastLooks::after_end(pid_t process) {
+  if (looked_.erase(process) == 0 && why_untrusted_.empty()) {
+    why_untrusted_ = fmt::format("process {} has ended before spile could look at its user", process);
+  }
+}
+
+void LastLooks::after_release(pid_t process) {
+  if (why_untrusted_.empty()) why_untrusted_ = fmt::format("process {} was let go, and may have changed its user", process);
 }
 
 }  // namespace spile::session

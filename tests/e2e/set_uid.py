@@ -34,3 +34,11 @@ for command, shared in [(f"{installed('cat')} /proc/self/maps", True), (f"{show}
     result = spile("-e", LIBRARY, "-c", f"{' '.join(become)} {command}")
     expect("spile-arena" in result.out, shared, f"memory of the session in {command}\n{result}")
     expect("has rights of its own" in result.err, not shared, f"a warning of {command}\n{result}")
+
+# Processes of several users share the session's memory: this is said, once, and not where they are of one user.
+server = program("server")
+SHARED = f'global n probe process("{server}").function("work") {{ n++ }} probe end {{ println(n > 0) }}'
+for second, wanted in [(f"{' '.join(become)} {server} 2", 1), (f"{server} 2", 0)]:
+    result = spile("-e", SHARED, "-c", f"sh -c '{server} 2 & {second} & wait'")
+    expect(len(re.findall(r"^WARNING: process \d+ of user \d+ and process \d+ of user \d+ share the memory of this session", result.err, re.M)), wanted,
+           f"warnings\n{result}")

@@ -34,5 +34,10 @@ become = f"setpriv --reuid={nobody} --regid={nobody} --clear-groups {program('se
 spile("-e", MADE.replace("process.", f'process("{program("server")}").'), "-c", become).expect(
     status=1, err_match=r"^ERROR: system\(\) at <input>:1:\d+: .*process \d+ belongs to user")
 expect(made.exists(), False, "the command was run")
+# Nor one that has ended before anybody looked at its user; the next line is that of a process of spile's user, and is believed.
+LATE = f'probe process.function("work") {{ if (int_arg(1) < 0) system(sprintf("touch %s", "x")) }} probe timer.s(2) {{ exit() }}'
+result = spile("-e", LATE, "-c", f"{program('forger')} dying {1 << 20} touch\\ {made}", "-s", "1")
+expect(made.exists(), False, f"a command of a worker that gave up its rights was run\n{result}")
+expect_match(r"^ERROR: system\(\) at <input>:1:\d+: .*process \d+ ", result.err, "the error")
 expect_untouched(target.pid)
 finish(target)
