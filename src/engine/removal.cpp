@@ -65,10 +65,24 @@ bool evacuate(AddressSpace& space) {
   return outside;
 }
 
-bool in_code(const ClientSpace& client, Address address) {
-  return std::any_of(client.code.begin(), client.code.end(),
-                     [&](const AddressRange& range) { return range.contains(address); });
-}
+// Which client's code an address is in. Regions are many where a process says so.
+class CodeOfClients {
+ public:
+  explicit CodeOfClients(const AddressSpace& space) {
+    for (auto& [id, client] : space.clients) {
+      auto& ranges = ranges_[id] = client.code;
+      std::ranges::sort(ranges, {}, &AddressRange::begin);
+    }
+  }
+  bool contains(ClientId client, Address address) const {
+    auto& ranges = ranges_.at(client);
+    auto after = std::ranges::upper_bound(ranges, address, {}, &AddressRange::begin);
+    return after != ranges.begin() && std::prev(after)->contains(address);
+  }
+
+ private:
+  std::map<ClientId, std::vector<AddressRange>> ranges_;
+};
 
 }  // namespace
 
@@ -297,56 +311,98 @@ namespace {
 // calls, the newest first, and alternate between clients 16 times at most.
 constexpr int kMostPasses = 64;
 constexpr size_t kMostOfOneSlot = 1 << 15;
+constexpr uint64_t kMostLooks = uint64_t{1} << 25;  // at frames, by one call beyond the first look at each
 
-std::map<uint64_t, std::vector<PendingReturn*>> by_stack_slot(std::vector<PendingReturn>& pending) {
-  std::map<uint64_t, std::vector<PendingReturn*>> slots;
-  for (PendingReturn& each : pending) slots[each.frame.stack_slot].push_back(&each);
-  return slots;
+// Calls `use` with the frames of each stack slot in turn, in the order in which they were read. There may be millions.
+template <typename Use>
+void for_each_slot(std::vector<PendingReturn>& pending, Use use) {
+  std::vector<PendingReturn*> sorted;
+  sorted.reserve(pending.size());
+  for (PendingReturn& each : pending) sorted.push_back(&each);
+  std::ranges::sort(sorted, {}, [](const PendingReturn* each) { return std::pair(each->frame.stack_slot, each); });
+  for (size_t begin = 0, end = 0; begin < sorted.size(); begin = end) {
+    uint64_t slot = sorted[begin]->frame.stack_slot;
+    while (end < sorted.size() && sorted[end]->frame.stack_slot == slot) end++;
+    use(slot, std::span(sorted).subspan(begin, end - begin));
+  }
 }
+
+// Reads words in the order of their addresses, a page at a time.
+class WordsInOrder {
+ public:
+  explicit WordsInOrder(const TargetMemory& memory) : memory_(memory) {}
+  std::optional<uint64_t> read(uint64_t at) {
+    uint64_t page = at / sizeof page_ * sizeof page_;
+    if (page != begin_) {
+      begin_ = page;
+      readable_ = memory_.read(Address(page), {reinterpret_cast<uint8_t*>(page_), sizeof page_}).ok();
+    }
+    uint64_t offset = at - page, word = 0;
+    if (!readable_ || offset > sizeof page_ - sizeof word) {
+      auto alone = memory_.read_value<uint64_t>(Address(at));
+      return alone.ok() ? std::optional(*alone) : std::nullopt;
+    }
+    memcpy(&word, page_ + offset, sizeof word);
+    return word;
+  }
+
+ private:
+  const TargetMemory& memory_;
+  uint64_t begin_ = 1;
+  bool readable_ = false;
+  char page_[4096];
+};
 
 }  // namespace
 
 // Frames may share a stack slot: each one's return address leads into the code of the one before it, whosever that is.
 void resolve_pending_returns(const AddressSpace& space, std::optional<uint64_t> only_thread, const TargetMemory& to) {
   std::vector<PendingReturn> pending = read_pending(space, only_thread);
-  for (auto& [slot, frames] : by_stack_slot(pending)) {
-    auto read = to.read_value<uint64_t>(Address(slot));
-    if (!read.ok()) continue;
+  WordsInOrder words(to);
+  CodeOfClients code(space);
+  uint64_t looks = pending.size() + kMostLooks;
+  for_each_slot(pending, [&](uint64_t slot, std::span<PendingReturn*> frames) {
+    auto read = words.read(slot);
+    if (!read) return;
     uint64_t present = *read;
     bool found = true;
-    for (int pass = 0; found && pass < kMostPasses; pass++) {
+    for (int pass = 0; found && pass < kMostPasses && frames.size() <= looks; pass++) {
       found = false;
+      looks -= frames.size();
       for (PendingReturn* each : frames) {
-        if (each->done || !in_code(space.clients.at(each->client), Address(present))) continue;
+        if (each->done || !code.contains(each->client, Address(present))) continue;
         present = each->frame.return_address;
         each->done = found = true;
       }
     }
     if (present != *read) (void)to.write_value(Address(slot), present);
-  }
+  });
 }
 
 void resolve_pending_returns(const AddressSpace& space, ClientId client) {
   auto mine = space.clients.find(client);
   if (mine == space.clients.end() || mine->second.geometry.shadow_capacity == 0) return;
   std::vector<PendingReturn> pending = read_pending(space, {});
-  for (auto& [slot, frames] : by_stack_slot(pending)) {
-    if (frames.size() > kMostOfOneSlot) continue;
+  CodeOfClients code(space);
+  uint64_t looks = pending.size() + kMostLooks;
+  for_each_slot(pending, [&](uint64_t slot, std::span<PendingReturn*> frames) {
+    if (frames.size() > kMostOfOneSlot) return;
     for (PendingReturn* each : frames) {
-      if (each->client != client) continue;
+      if (each->client != client || frames.size() > looks) continue;
       auto present = space.memory.read_value<uint64_t>(Address(slot));
-      if (present.ok() && in_code(mine->second, Address(*present))) {
+      if (present.ok() && code.contains(client, Address(*present))) {
         (void)space.memory.write_value(Address(slot), each->frame.return_address);
         continue;
       }
+      looks -= frames.size();
       auto other = std::find_if(frames.begin(), frames.end(), [&](const PendingReturn* frame) {
-        return frame->client != client && in_code(mine->second, Address(frame->frame.return_address));
+        return frame->client != client && code.contains(client, Address(frame->frame.return_address));
       });
       if (other == frames.end()) continue;
       (*other)->frame.return_address = each->frame.return_address;
       (void)space.memory.write_value((*other)->at + offsetof(abi::ShadowFrame, return_address), each->frame.return_address);
     }
-  }
+  });
 }
 
 Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms) {
