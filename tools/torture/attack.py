@@ -199,7 +199,8 @@ class Spile:
     def judge(self):
         status = self.process.returncode
         errors = self.errors()
-        if status not in (0, 1):
+        # The attacker may have ended before spile had begun: Ctrl-C ends it as it is then.
+        if status not in (0, 1, -signal.SIGINT):
             raise Failure(f"spile's status is {status}")
         if TROUBLE.search(errors):
             raise Failure("spile reports a fault of its own")
