@@ -247,7 +247,7 @@ class Round:
         if options.actions:
             command.append(options.actions)
         self.target = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=theirs,
-                                       user=NOBODY, group=NOBODY, extra_groups=[])
+                                       user=NOBODY, group=NOBODY, extra_groups=[], start_new_session=True)
         if self.target.stdout.readline() != b"ready\n":
             raise Failure("the attacker did not begin")
         for number, name in enumerate(names):
@@ -280,6 +280,11 @@ class Round:
         for one in self.spiles:
             one.end()
         if self.target:
+            # Children that stand at locks of the dead, too: they have its output open.
+            try:
+                os.killpg(self.target.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
             self.target.kill()
             said = self.target.stdout.read()
             self.target.wait()
