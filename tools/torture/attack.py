@@ -192,8 +192,11 @@ class Spile:
             time.sleep(0.01)
         stacks = ""
         if shutil.which("gdb"):
-            stacks = subprocess.run(["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 25"], capture_output=True,
-                                    timeout=120, stdin=subprocess.DEVNULL).stdout.decode(errors="replace")
+            try:
+                stacks = subprocess.run(["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt 25"], capture_output=True,
+                                        timeout=120, stdin=subprocess.DEVNULL).stdout.decode(errors="replace")
+            except subprocess.TimeoutExpired:
+                stacks = "gdb did not end within 120 s either"
         raise Failure(f"spile did not end within {limit} s\n{stacks[-6000:]}")
 
     def judge(self):
@@ -225,7 +228,7 @@ class Round:
     def __init__(self, campaign, seed):
         self.campaign, self.seed = campaign, seed
         self.chance = random.Random(seed)
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="spile-attack-"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="attack-"))
         self.cache = campaign.cache
         self.spiles = []
         self.target = None
@@ -299,7 +302,7 @@ class Campaign:
         self.options = options
         self.spile = pathlib.Path(options.spile).resolve()
         self.attacker = pathlib.Path(options.attacker).resolve()
-        self.cache = pathlib.Path(tempfile.mkdtemp(prefix="spile-attack-cache-"))
+        self.cache = pathlib.Path(tempfile.mkdtemp(prefix="attack-cache-"))
         self.failed = []
         self.names = options.script.split(",") if options.script else sorted(SCRIPTS)
 
