@@ -28,6 +28,9 @@ struct OpenOptions {
   // Put in front of every path that is opened: "/proc/4711/root" for a process in another mount namespace. Debug files
   // are looked for there first, then without it.
   std::string root;
+  // Read instead of root + path: "/proc/4711/exe" for what has been deleted. mapped_file.h finds what to say here.
+  std::string file = {};
+  std::string place_of(const std::string& path) const { return file.empty() ? root + path : file; }
   // Where separate debug files are: DIR/.build-id/ab/cdef.debug, and DIR/path/of/file/NAME by .gnu_debuglink.
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};
   bool use_cache = true;

@@ -275,7 +275,7 @@ Result<CodePlaces> ElfModule::calls(FileAddress function) {
 }  // namespace
 
 Result<std::shared_ptr<Module>> Module::open(const std::string& path, const OpenOptions& options) {
-  TRY(auto image, ElfImage::open(path, options.root + path));
+  TRY(auto image, ElfImage::open(path, options.place_of(path)));
   return std::shared_ptr<Module>(std::make_shared<ElfModule>(path, options, std::move(image)));
 }
 

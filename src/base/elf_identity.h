@@ -1,0 +1,24 @@
+#pragma once
+// What tells an ELF file from others that have its name: its build-id or, where it has none, a hash of its headers, by which
+// two builds differ in practice (they hold the file's size, the sizes of its segments and the entry point). Read from a file
+// or from the memory of a process that has loaded it, with the same answer.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace spile {
+
+// Reads `size` bytes at `at`; false where they can't be read.
+using ByteReader = std::function<bool(uint64_t at, void* into, uint64_t size)>;
+
+// "" where it is not a 64-bit ELF file, or can't be read.
+std::string elf_identity_of_file(const std::string& path);
+// start: where the first byte of the file is mapped.
+std::string elf_identity_in_memory(const ByteReader& read, uint64_t start);
+
+// The path without " (deleted)", which /proc puts behind those that nobody can open any more, if that is no part of the
+// file's name. inode: the file's.
+std::string without_deleted(const std::string& path, uint64_t inode);
+
+}  // namespace spile

@@ -1,0 +1,29 @@
+#pragma once
+// The file that a process has mapped under a path, which may not be the one that the path leads to: it has been deleted or
+// replaced since, or the process has another root or mount namespace. What is opened is what runs.
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "debuginfo/debuginfo.h"
+
+namespace spile::debuginfo {
+
+struct MappedFile {
+  pid_t pid = 0;
+  std::string path;         // as /proc/PID/maps shows it, without " (deleted)"
+  bool is_program = false;  // what the process executes
+  uint64_t device = 0, inode = 0;
+  uint64_t begin = 0, end = 0;  // of one of its mappings
+  uint64_t start = 0;           // where its first byte is mapped; 0: nowhere
+};
+
+// Files that the process has mapped executable, each once, in the order of their addresses. Empty where it can't be read.
+std::vector<MappedFile> mapped_files(pid_t pid);
+
+// What opens that very file. An error: nothing does.
+Result<OpenOptions> options_for(const MappedFile& file);
+
+}  // namespace spile::debuginfo
