@@ -9,7 +9,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <unordered_map>
 
 #include "base/unique_fd.h"
@@ -19,13 +22,38 @@ namespace spile::engine {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kLowest = 1 << 20;  // well above vm.mmap_min_addr
+constexpr uint64_t kLowest = 1 << 20;
 constexpr uint64_t kHighest = uint64_t{1} << 47;
 constexpr uint64_t kHeapRoom = uint64_t{512} << 20;  // left free above a program's data, where brk grows
+constexpr uint64_t kStackRoom = uint64_t{256} << 20;  // likewise below a stack
 constexpr uint64_t kGap = 16 * kPage;                // between us and any neighbour, which may grow
 // What a program says about itself in its memory; beyond, it is not looked at.
 constexpr int kMostHeaders = 4096;
 constexpr uint64_t kMostNotes = 64 << 10;
+
+// Nothing can be mapped below vm.mmap_min_addr.
+uint64_t lowest_address() {
+  static const uint64_t lowest = [] {
+    uint64_t least = 0;
+    std::ifstream("/proc/sys/vm/mmap_min_addr") >> least;
+    return std::max((least + kPage - 1) / kPage * kPage, kLowest);
+  }();
+  return lowest;
+}
+
+// Where the heap of a process begins, also before there is one (proc(5): the number 47 of /proc/PID/stat). 0: not known.
+uint64_t heap_start(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(file, text);
+  size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream rest(text.substr(name_end + 1));
+  std::string word;
+  constexpr int kFirstBehindName = 3, kStartOfHeap = 47;
+  for (int n = kFirstBehindName; n <= kStartOfHeap; n++) rest >> word;
+  return strtoull(word.c_str(), nullptr, 10);
+}
 
 uint64_t take_number(std::string_view& text, int base, char until) {
   uint64_t value = 0;
@@ -109,11 +137,12 @@ Result<MemoryMap> MemoryMap::read(pid_t pid) {
     used += static_cast<size_t>(n);
   }
   text.resize(used);
-  return parse(text);
+  return parse(text, heap_start(pid));
 }
 
-MemoryMap MemoryMap::parse(std::string_view text) {
+MemoryMap MemoryMap::parse(std::string_view text, uint64_t heap) {
   MemoryMap map;
+  map.heap_ = heap;
   while (!text.empty()) {
     size_t end = std::min(text.find('\n'), text.size());
     if (end > 0) map.all_.push_back(parse_line(text.substr(0, end)));
@@ -138,18 +167,33 @@ const Mapping* MemoryMap::find_named(std::string_view path) const {
   return nullptr;
 }
 
+// data_end: where the program's data ends, which is where a heap may begin that nothing is known of; 0: nowhere.
+std::vector<MemoryMap::Taken> MemoryMap::taken(uint64_t data_end) const {
+  std::vector<Taken> found;
+  bool has_heap = find_named("[heap]") || heap_ != 0;
+  if (heap_ != 0) found.push_back({heap_ - std::min(heap_, kGap), heap_ + kHeapRoom, true});
+  for (const Mapping& mapping : all_) {
+    // The stack grows downwards, the vdso and others are packed against it.
+    uint64_t below = mapping.path == "[stack]" ? kStackRoom : kGap;
+    bool grows = mapping.path == "[heap]" || (!has_heap && mapping.end == data_end);
+    found.push_back({mapping.begin - std::min(mapping.begin, below), mapping.end + (grows ? kHeapRoom : kGap), grows});
+  }
+  std::sort(found.begin(), found.end(), [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
+  return found;
+}
+
 std::optional<uint64_t> MemoryMap::find_room(uint64_t low, uint64_t high, uint64_t size, uint64_t reach) const {
   if (high - low >= reach) return {};
   // A region at [at, at + size) reaches everything if at >= high - reach and at + size <= low + reach.
-  uint64_t lowest = std::max(high > reach ? high - reach : 0, kLowest);
-  uint64_t highest = std::min(low + reach, kHighest);
+  uint64_t lowest = std::max(high > reach ? high - reach : 0, lowest_address());
+  uint64_t highest = std::min(low + reach, kHighest - kGap);
   std::optional<uint64_t> best;
   uint64_t best_distance = ~uint64_t{0};
-  auto consider = [&](uint64_t gap_begin, uint64_t gap_end) {
+  auto consider = [&](uint64_t gap_begin, uint64_t gap_end, bool above_heap) {
     uint64_t from = std::max(gap_begin, lowest), to = std::min(gap_end, highest);
     if (from >= to || to - from < size) return;
-    // The end of the gap that is nearer to the module.
-    uint64_t at = gap_begin >= high ? from : to - size;
+    // The end of the gap that is nearer to the module; but what is mapped above a heap is where it ends one day.
+    uint64_t at = gap_begin >= high && !above_heap ? from : to - size;
     at = at / kPage * kPage;
     if (at < from) return;
     uint64_t distance = at >= high ? at - high : low - std::min(low, at + size);
@@ -161,15 +205,14 @@ std::optional<uint64_t> MemoryMap::find_room(uint64_t low, uint64_t high, uint64
     }
   };
   uint64_t previous = 0;
-  for (const Mapping& mapping : all_) {
-    uint64_t room_end = mapping.begin;
-    // The stack grows downwards, the vdso and others are packed against it.
-    uint64_t gap_above = mapping.path == "[stack]" ? uint64_t{256} << 20 : kGap;
-    if (room_end > previous + gap_above) consider(previous, room_end - gap_above);
-    bool may_grow = mapping.path == "[heap]" || (mapping.end == high && !find_named("[heap]"));
-    previous = mapping.end + (may_grow ? kHeapRoom : kGap);
+  bool above_heap = false;
+  for (const Taken& each : taken(high)) {
+    if (each.begin > previous) consider(previous, each.begin, above_heap);
+    if (each.end <= previous) continue;
+    previous = each.end;
+    above_heap = each.grows;
   }
-  consider(previous, kHighest - kGap);
+  consider(previous, kHighest - kGap, above_heap);
   return best;
 }
 
@@ -187,16 +230,17 @@ std::optional<uint64_t> MemoryMap::find_hole(uint64_t size, uint64_t apart) cons
 }
 
 bool MemoryMap::is_free_page(uint64_t page) const {
-  if (page < kLowest || page + kPage > kHighest - kGap) return false;
+  if (page < lowest_address() || page + kPage > kHighest - kGap) return false;
+  if (heap_ != 0 && page + kPage + kGap > heap_ && page < heap_ + kHeapRoom) return false;
   auto after = std::upper_bound(all_.begin(), all_.end(), page,
                                 [](uint64_t value, const Mapping& mapping) { return value < mapping.begin; });
   if (after != all_.end()) {
-    uint64_t gap = after->path == "[stack]" ? uint64_t{256} << 20 : kGap;
+    uint64_t gap = after->path == "[stack]" ? kStackRoom : kGap;
     if (page + kPage + gap > after->begin) return false;
   }
   if (after == all_.begin()) return true;
   const Mapping& below = *std::prev(after);
-  bool may_grow = below.path == "[heap]" || (below.writable && !find_named("[heap]"));
+  bool may_grow = below.path == "[heap]" || (below.writable && heap_ == 0 && !find_named("[heap]"));
   return page >= below.end + (may_grow ? kHeapRoom : kGap);
 }
 

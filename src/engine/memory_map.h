@@ -28,15 +28,16 @@ struct Mapping {
 class MemoryMap {
  public:
   static Result<MemoryMap> read(pid_t pid);
-  // For tests, and for what read() does: the text of a maps file.
-  static MemoryMap parse(std::string_view text);
+  // For tests, and for what read() does: the text of a maps file. heap: where the heap begins, also before there is one; 0:
+  // not known.
+  static MemoryMap parse(std::string_view text, uint64_t heap = 0);
 
   const std::vector<Mapping>& all() const { return all_; }
   const Mapping* find(uint64_t address) const;
   const Mapping* find_named(std::string_view path) const;
 
   // Room for `size` bytes all of which are within `reach` of every byte of [low, high): below it if possible, since
-  // heaps grow upwards. Leaves room for brk to grow and keeps away from the stack.
+  // heaps grow upwards; above the heap only as far from it as possible. Keeps away from the stack.
   std::optional<uint64_t> find_room(uint64_t low, uint64_t high, uint64_t size, uint64_t reach) const;
   // Anywhere, far from what is mapped above, which grows downwards, by up to `apart` bytes: the highest such place.
   std::optional<uint64_t> find_hole(uint64_t size, uint64_t apart) const;
@@ -44,7 +45,15 @@ class MemoryMap {
   bool is_free_page(uint64_t page) const;
 
  private:
+  // Where nothing of ours may be, by address: what is mapped, and where it may grow to.
+  struct Taken {
+    uint64_t begin, end;
+    bool grows;  // upwards, further than `end`: a heap
+  };
+  std::vector<Taken> taken(uint64_t data_end) const;
+
   std::vector<Mapping> all_;  // by address
+  uint64_t heap_ = 0;
 };
 
 // Files mapped executable, with the load bias that their program headers (read from the target's memory) give.

@@ -51,6 +51,30 @@ TEST(MemoryMap, KeepsAwayFromTheHeapOfAProgramAtALowAddress) {
   EXPECT_LT(*room, 0x400000u);
 }
 
+TEST(MemoryMap, LeavesTheHeapAllThatItMayEverHave) {
+  // As `setarch -R` has it: the heap begins where the data ends.
+  const char* text =
+      "00400000-00500000 r-xp 00000000 fe:00 1 /bin/program\n"
+      "00600000-00700000 rw-p 00000000 00:00 0 [heap]\n"
+      "7ffff7000000-7ffff8000000 r-xp 00000000 fe:00 2 /lib/libc.so\n";
+  auto room = MemoryMap::parse(text).find_room(0x400000, 0x500000, 64 * kMegabyte, kReach);
+  ASSERT_TRUE(room);
+  EXPECT_GT(*room + 65 * kMegabyte, 0x400000 + kReach) << "as far above the heap as it reaches";
+}
+
+TEST(MemoryMap, KnowsWhereTheHeapWillBe) {
+  const char* text =
+      "00400000-00500000 r-xp 00000000 fe:00 1 /bin/program\n"
+      "7ffff7000000-7ffff8000000 r-xp 00000000 fe:00 2 /lib/libc.so\n";
+  constexpr uint64_t kHeap = 600 * kMegabyte;
+  MemoryMap map = MemoryMap::parse(text, kHeap);
+  auto room = map.find_room(0x400000, 0x500000, 64 * kMegabyte, kReach);
+  ASSERT_TRUE(room);
+  EXPECT_LT(*room + 64 * kMegabyte, kHeap);
+  EXPECT_TRUE(map.is_free_page(kHeap / 2));
+  EXPECT_FALSE(map.is_free_page(kHeap + kMegabyte));
+}
+
 TEST(MemoryMap, FindsNothingWhereNothingReaches) {
   MemoryMap map = MemoryMap::parse("100000000-300000000 rw-p 00000000 00:00 0 \n");
   EXPECT_FALSE(map.find_room(0x1f0000000, 0x200000000, kMegabyte, kReach));

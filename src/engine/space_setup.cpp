@@ -333,6 +333,12 @@ Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& 
   }
   uint64_t most_sites = std::max(sites + sites / 2, kLeastSites);
   uint64_t most_room = std::max(code_room + code_room / 2, kLeastCodeRoom);
+  TRY(MemoryMap now, MemoryMap::read(space.users.front()->pid));
+  if (!now.find_room(low.value, high.value, Region::size_for(most_sites, most_room, context.image), reach)) {
+    // Below 4 MiB, say, if the program's data takes all that can be reached above it.
+    most_sites = sites;
+    most_room = code_room;
+  }
   TRY(auto region, Region::create(most_sites, most_room, context.image));
   TRY(Thread * thread, borrow_thread(context.tracer, space));
   BorrowedThread guard(context.tracer, *thread);
