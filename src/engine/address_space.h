@@ -156,7 +156,7 @@ struct AddressSpace {
   std::set<Address> reentries;
   // By the begins of sites: the first leads into the second, or has a byte of it.
   std::multimap<Address, Address> foundations;
-  std::map<std::string, LoadedModule> modules;
+  std::map<std::string, LoadedModule> modules;  // by device, inode and address
   Address linker_trap;  // the int3 that announces changes of the list of libraries; 0: none
   bool linker_sought = false;
   Address linker_site;  // where the patch is that leads to it

@@ -226,9 +226,11 @@ bool Arming::has_ended(pid_t pid) const {
 void Arming::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module> present) {
   std::map<std::string, LoadedModule> now;
   for (Module& module : present) {
-    auto known = space.modules.find(module.path);
-    bool same = known != space.modules.end() && known->second.module.bias == module.bias &&
-                known->second.module.inode == module.inode;
+    // Its path may have changed: the file was renamed, or deleted.
+    std::string key = fmt::format("{:x}:{:x}:{:x}", module.device, module.inode, module.lowest.value);
+    auto known = space.modules.find(key);
+    bool same = known != space.modules.end() && known->second.module.bias == module.bias;
+    if (same) module.path = known->second.module.path;
     for (auto& [id, client] : clients_) {
       if (!client->resolve_module || !follows(*client, space)) continue;
       if (!client->resolved.insert({module.device, module.inode}).second) continue;
@@ -236,15 +238,14 @@ void Arming::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module>
       if (auto added = add_requests(*client, more); !added.ok()) note_trouble(pid, added.error(), client.get());
     }
     if (!same) tell_(nullptr, {.kind = Event::Kind::kModuleLoaded, .pid = pid, .path = module.path});
-    std::string path = module.path;
     LoadedModule loaded{std::move(module), {}};
     if (same) loaded.lists_done = known->second.lists_done;
-    now.emplace(std::move(path), std::move(loaded));
+    now.emplace(std::move(key), std::move(loaded));
   }
-  for (auto& [path, old] : space.modules) {
-    auto left = now.find(path);
+  for (auto& [key, old] : space.modules) {
+    auto left = now.find(key);
     if (left != now.end() && left->second.module.bias == old.module.bias) continue;
-    tell_(nullptr, {.kind = Event::Kind::kModuleUnloaded, .pid = pid, .path = path});
+    tell_(nullptr, {.kind = Event::Kind::kModuleUnloaded, .pid = pid, .path = old.module.path});
     auto was_there = [&](Address at) { return at >= old.module.lowest && at < old.module.highest; };
     std::erase_if(space.sites, [&](const PatchedSite& site) { return was_there(site.begin); });
     std::erase_if(space.retired, [&](const PatchedSite& site) { return was_there(site.begin); });
@@ -437,6 +438,39 @@ Result<void> Arming::build(AddressSpace& space, pid_t pid, const Module& module,
   return {};
 }
 
+namespace {
+
+// Why a module that is `identity` is not what a request is for; "": it is. Where code was looked for in another file, there is
+// other code here.
+std::string other_file(const std::string& identity, const SiteRequest& request) {
+  if (request.module_identity.empty() || request.module_identity == identity) return "";
+  return fmt::format("the process has another file of that name (its build-id is {}, that of the file looked at is {})",
+                     identity.empty() ? "not known" : identity, request.module_identity);
+}
+
+}  // namespace
+
+// The requests that are for this very file; the others are refused.
+RequestList Arming::leave_out_other_files(AddressSpace& space, pid_t pid, const Client& client, const Module& module, RequestList list,
+                                          Work& work) {
+  auto checked = [](const SiteRequest& request) { return !request.module_identity.empty(); };
+  if (module.is_vdso() || std::none_of(list->begin(), list->end(), checked)) return list;
+  const std::string identity = identity_of(module, space.memory);
+  std::vector<SiteRequest> fitting;
+  std::vector<SiteOutcome> refused;
+  for (const SiteRequest& request : *list) {
+    std::string why = other_file(identity, request);
+    if (why.empty()) {
+      fitting.push_back(request);
+    } else {
+      refused.push_back({.site_id = request.site_id, .pid = pid, .mechanism = Mechanism::kRefused, .reason = std::move(why)});
+    }
+  }
+  if (refused.empty()) return list;
+  for (SiteOutcome& outcome : refused) work.told.push_back({client.id, std::move(outcome)});
+  return std::make_shared<const std::vector<SiteRequest>>(std::move(fitting));
+}
+
 Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& loaded, Work& work) {
   Module& module = loaded.module;
   for (Client* client : clients_in(space)) {
@@ -462,6 +496,7 @@ Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& lo
     std::vector<SiteUse> fresh;
     for (; done < wanted->second.size(); done++) {
       RequestList list = wanted->second[done];
+      list = leave_out_other_files(space, pid, *client, module, std::move(list), work);
       bool calls = !list->empty() && list->back().kind == abi::SiteKind::kSystemCall;
       if (calls && !space.call_restriction.empty()) continue;
       for (const SiteRequest& request : *list) {
@@ -527,8 +562,8 @@ bool Arming::lacks_sites(const AddressSpace& space) const {
   if (space.refused) return false;
   for (Client* client : clients_in(space)) {
     if (space.modules.empty()) return true;  // it has not been looked at yet
-    for (auto& [path, loaded] : space.modules) {
-      auto wanted = client->requests.find(path);
+    for (auto& [key, loaded] : space.modules) {
+      auto wanted = client->requests.find(loaded.module.path);
       auto done = loaded.lists_done.find(client->id);
       if (wanted != client->requests.end() && wanted->second.size() > (done == loaded.lists_done.end() ? 0 : done->second)) {
         return true;

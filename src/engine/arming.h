@@ -79,6 +79,7 @@ class Arming {
   void watch_linker(AddressSpace& space, pid_t pid, std::vector<PatchedSite>& sites);
   bool watches_tracing(const AddressSpace& space);
   Result<void> build_and_apply(AddressSpace& space, Reports& reports);
+  RequestList leave_out_other_files(AddressSpace& space, pid_t pid, const Client& client, const Module& module, RequestList list, Work& work);
   Result<void> arm_module(AddressSpace& space, pid_t pid, LoadedModule& loaded, Work& work);
   Result<void> build(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> uses, size_t fresh_from,
                      std::span<const PatchedSite> leaving, Work& work, ClientId without = ~kOwnClient);

@@ -47,7 +47,8 @@ namespace spile::engine {
 // served in the order given, each once.
 struct SiteRequest {
   uint32_t site_id = 0;     // at most 2^31-1; what handlers get and reports name
-  std::string module_path;  // as /proc/PID/maps shows it (an absolute path without symbolic links)
+  std::string module_path;  // as /proc/PID/maps shows it (an absolute path without symbolic links), without " (deleted)"
+  std::string module_identity = {};  // base/elf_identity.h: a module of that path that is another file is not touched; "": any is
   FileAddress address;      // the function's entry, or (kInstruction) the instruction, as the ELF file states it
   uint64_t size = 0;        // from `address` to the function's end, in bytes; 0: unknown
   // kInstruction: the entry of the function (not of the inlined one) in which it lies. 0: unknown, and then only such
@@ -115,7 +116,7 @@ struct ArmReport {
 
 // What a process has mapped from one ELF file.
 struct Module {
-  std::string path;   // as in /proc/PID/maps
+  std::string path;   // as in /proc/PID/maps when it was first met, without " (deleted)"
   uint64_t bias = 0;  // run-time address = file address + bias
   uint64_t inode = 0;
   uint64_t device = 0;

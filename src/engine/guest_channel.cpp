@@ -64,12 +64,12 @@ std::vector<std::string> names_of_tracer(pid_t tid) {
 
 // A field that is added does not fit these bindings: it goes here too, both ways.
 void MessageWriter::add(const SiteRequest& request) {
-  auto& [id, path, address, size, function, kind, no_returns, flags, enter, exit, entry, landing, semaphore, goroutines, enabled, touches, in_turn] = request;
-  put(id, path, address, size, function, kind, no_returns, flags, enter, exit, entry, landing, semaphore, goroutines, enabled, touches, in_turn);
+  auto& [id, path, identity, address, size, function, kind, no_returns, flags, enter, exit, entry, landing, semaphore, goroutines, enabled, touches, in_turn] = request;
+  put(id, path, identity, address, size, function, kind, no_returns, flags, enter, exit, entry, landing, semaphore, goroutines, enabled, touches, in_turn);
 }
 void MessageReader::read(SiteRequest& request) {
-  auto& [id, path, address, size, function, kind, no_returns, flags, enter, exit, entry, landing, semaphore, goroutines, enabled, touches, in_turn] = request;
-  take(id, path, address, size, function, kind, no_returns, flags, enter, exit, entry, landing, semaphore, goroutines, enabled, touches, in_turn);
+  auto& [id, path, identity, address, size, function, kind, no_returns, flags, enter, exit, entry, landing, semaphore, goroutines, enabled, touches, in_turn] = request;
+  take(id, path, identity, address, size, function, kind, no_returns, flags, enter, exit, entry, landing, semaphore, goroutines, enabled, touches, in_turn);
 }
 void MessageWriter::add(const Module& module) {
   auto& [path, bias, inode, device, text, lowest, highest, main, go, goroutines, goroutine] = module;

@@ -12,9 +12,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <sstream>
-#include <unordered_map>
 
+#include "base/elf_identity.h"
 #include "base/unique_fd.h"
 #include "engine/target_memory.h"
 
@@ -84,19 +85,26 @@ Mapping parse_line(std::string_view line) {
   return mapping;
 }
 
-// The bias of a file whose start is mapped at `begin`, from the first PT_LOAD.
-std::optional<uint64_t> load_bias(const TargetMemory& memory, uint64_t begin) {
+// Where a file whose start is mapped at `begin` is loaded, by its PT_LOADs.
+struct LoadPlace {
+  uint64_t bias = 0;
+  uint64_t end = 0;
+};
+std::optional<LoadPlace> load_place(const TargetMemory& memory, uint64_t begin) {
   auto header = memory.read_value<Elf64_Ehdr>(Address(begin));
   if (!header.ok() || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
       header->e_phentsize != sizeof(Elf64_Phdr)) {
     return {};
   }
+  std::optional<LoadPlace> place;
   for (int i = 0; i < std::min<int>(header->e_phnum, kMostHeaders); i++) {
     auto program = memory.read_value<Elf64_Phdr>(Address(begin + header->e_phoff + i * sizeof(Elf64_Phdr)));
     if (!program.ok()) return {};
-    if (program->p_type == PT_LOAD) return begin - (program->p_vaddr - program->p_offset);
+    if (program->p_type != PT_LOAD) continue;
+    if (!place) place = {begin - (program->p_vaddr - program->p_offset), 0};
+    place->end = std::max(place->end, program->p_vaddr + place->bias + program->p_memsz);
   }
-  return {};
+  return place;
 }
 
 // A note of Go's linker (.note.go.buildid) among the program headers of a file that is mapped at `begin`.
@@ -246,46 +254,66 @@ bool MemoryMap::is_free_page(uint64_t page) const {
 
 std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMemory& memory) {
   std::vector<Module> modules;
-  std::unordered_map<std::string, size_t> by_path;
+  struct Loaded {
+    size_t module;
+    uint64_t end;  // beyond it, mappings of the file are none of the dynamic linker's
+  };
+  std::map<std::pair<uint64_t, uint64_t>, Loaded> by_file;  // device and inode: that met last
   char executable[4096];
   ssize_t length = readlink(fmt::format("/proc/{}/exe", pid).c_str(), executable, sizeof executable);
   std::string main_path(executable, length > 0 ? static_cast<size_t>(length) : 0);
 
   Module* last = nullptr;
+  uint64_t last_end = 0;
   for (const Mapping& mapping : map.all()) {
     // A module's zeroed data is anonymous memory right behind its file's. What is huge no trampoline can reach anyway.
     if (mapping.inode == 0 && mapping.path.empty() && last && last->highest.value == mapping.begin &&
         mapping.end - last->lowest.value < kHeapRoom) {
       last->highest = Address(mapping.end);
     }
+    // Some programs move their code to large pages, which have no file, at the same addresses.
+    if (mapping.inode == 0 && mapping.path.empty() && mapping.executable && last && mapping.begin < last_end) {
+      last->highest = std::max(last->highest, Address(mapping.end));
+      last->text.push_back({Address(mapping.begin), Address(mapping.end), mapping.begin - last->lowest.value});
+    }
     if (mapping.inode == 0 || mapping.path.empty() || mapping.path[0] != '/') continue;
     if (mapping.path.starts_with("/memfd:spile-")) continue;
-    auto known = by_path.find(mapping.path);
-    if (mapping.offset == 0 && known == by_path.end()) {
-      auto bias = load_bias(memory, mapping.begin);
-      if (!bias) continue;
+    auto known = by_file.find({mapping.device, mapping.inode});
+    bool belongs = known != by_file.end() && mapping.begin < known->second.end;
+    if (mapping.offset == 0 && !belongs) {
+      auto place = load_place(memory, mapping.begin);
+      if (!place) continue;
       Module module;
-      module.path = mapping.path;
-      module.bias = *bias;
+      module.path = without_deleted(mapping.path, mapping.inode);
+      module.bias = place->bias;
       module.inode = mapping.inode;
       module.device = mapping.device;
       module.lowest = Address(mapping.begin);
       module.main_executable = mapping.path == main_path;
-      module.go = is_go(memory, mapping.begin, *bias);
-      known = by_path.emplace(mapping.path, modules.size()).first;
+      module.go = is_go(memory, mapping.begin, place->bias);
+      known = by_file.insert_or_assign({mapping.device, mapping.inode}, Loaded{modules.size(), place->end}).first;
       modules.push_back(std::move(module));
+      belongs = true;
       last = nullptr;
     }
-    if (known == by_path.end()) continue;
-    Module& module = modules[known->second];
-    module.highest = Address(mapping.end);
+    if (!belongs) continue;
+    Module& module = modules[known->second.module];
+    module.highest = std::max(module.highest, Address(mapping.end));
     last = &module;
+    last_end = known->second.end;
     if (mapping.executable) {
       module.text.push_back({Address(mapping.begin), Address(mapping.end), mapping.offset});
     }
   }
   std::erase_if(modules, [](const Module& module) { return module.text.empty(); });
   return modules;
+}
+
+std::string identity_of(const Module& module, const TargetMemory& memory) {
+  auto read = [&](uint64_t at, void* into, uint64_t size) {
+    return memory.read(Address(at), {static_cast<uint8_t*>(into), size}).ok();
+  };
+  return elf_identity_in_memory(read, module.lowest.value);
 }
 
 }  // namespace spile::engine

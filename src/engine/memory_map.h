@@ -57,6 +57,9 @@ class MemoryMap {
 };
 
 // Files mapped executable, with the load bias that their program headers (read from the target's memory) give.
+// A file that is loaded twice (dlmopen) is two modules; what else a process maps of it is none.
 std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMemory& memory);
+// What the module is, as base/elf_identity.h says.
+std::string identity_of(const Module& module, const TargetMemory& memory);
 
 }  // namespace spile::engine
