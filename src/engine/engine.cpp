@@ -36,14 +36,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kTransferLimitMs = 10'000;
 constexpr auto kTakeOverLimit = std::chrono::seconds(10);
 
-// The thread that traces it; 0: none.
-pid_t tracer_of(pid_t pid) { return atoi(process_status(pid, "TracerPid").c_str()); }
-
-bool has_ended(pid_t pid) {
-  std::string state = process_status(pid, "State");
-  return state.empty() || state[0] == 'Z' || state[0] == 'X';
-}
-
 // Its memory and files are gone already, and what it traces is still its.
 bool is_ending(pid_t tid) {
   char path[1];
@@ -159,7 +151,10 @@ Result<void> SharingEngine::attach(pid_t pid) {
     bool is_over = false;
     auto attached = attach_with(pid, tracer, is_over);
     if (attached.ok() || Clock::now() > deadline) return attached;
-    if (!is_over && tracer_of(pid) == tracer) return attached;
+    pid_t tracer_now = tracer_of(pid);
+    // A process that sleeps uninterruptibly can't be let go again before it wakes.
+    bool is_ours = tracer_now == gettid();
+    if (is_ours || (!is_over && tracer_now == tracer)) return attached;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }

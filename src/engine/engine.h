@@ -211,6 +211,10 @@ struct ThreadChange {
 
 using ThreadWatcher = std::function<void(const ThreadChange&)>;
 
+// Asked several times a second while the engine waits for a process whose threads can't be stopped now; `state` says why
+// not. False: it gives up.
+using KeepWaiting = std::function<bool(pid_t pid, const std::string& state)>;
+
 struct EngineOptions {
   // Called from within the other functions, whenever such a thing happens. May be empty.
   ThreadWatcher watch_threads;
@@ -221,6 +225,9 @@ struct EngineOptions {
   ModuleDescriber describe_modules;  // may be empty
   StackOwnership owns_stacks;        // may be empty
   uint64_t stop_patience_ms = 2000;  // for a thread that doesn't stop (uninterruptible sleep)
+  // For a process to be armed first, of which no thread can be stopped.
+  uint64_t sleep_patience_ms = 10'000;
+  KeepWaiting keep_waiting;  // may be empty: it waits
 };
 
 class Engine {

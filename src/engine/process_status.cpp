@@ -1,14 +1,44 @@
 #include "engine/process_status.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
 
 #include "base/unique_fd.h"
 
 namespace spile::engine {
+
+std::vector<pid_t> threads_of(pid_t pid) {
+  std::vector<pid_t> tids;
+  DIR* directory = opendir(fmt::format("/proc/{}/task", pid).c_str());
+  if (!directory) return tids;
+  while (dirent* entry = readdir(directory)) {
+    if (pid_t tid = atoi(entry->d_name)) tids.push_back(tid);
+  }
+  closedir(directory);
+  return tids;
+}
+
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> children;
+  for (pid_t tid : threads_of(pid)) {
+    std::ifstream file(fmt::format("/proc/{}/task/{}/children", pid, tid));
+    for (pid_t child; file >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+bool has_ended(pid_t tid) {
+  std::string state = process_status(tid, "State");
+  return state.empty() || state[0] == 'Z' || state[0] == 'X';
+}
+
+pid_t tracer_of(pid_t tid) { return atoi(process_status(tid, "TracerPid").c_str()); }
 
 ProcessStatus ProcessStatus::read(pid_t tid) {
   ProcessStatus status;

@@ -5,8 +5,17 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace spile::engine {
+
+// What /proc lists now; empty for a process that has ended.
+std::vector<pid_t> threads_of(pid_t pid);
+std::vector<pid_t> children_of(pid_t pid);
+// True also for a zombie.
+bool has_ended(pid_t tid);
+// The thread that traces it; 0: none does.
+pid_t tracer_of(pid_t tid);
 
 class ProcessStatus {
  public:

@@ -134,10 +134,10 @@ void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status)
   }
 }
 
-Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
-  for (Process* process : space.users) {
-    if (is_frozen(process->pid)) return Error{fmt::format("process {} is frozen by its control group", process->pid), "thaw it first"};
-  }
+namespace {
+
+// Null: none can be stopped now.
+Thread* find_servant(Tracer& tracer, AddressSpace& space) {
   // Rather one whose calls nothing judges: they are sure to do no harm.
   for (bool filtered : {false, true}) {
     for (Process* process : space.users) {
@@ -148,9 +148,12 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
       }
     }
   }
-  for (Process* process : space.users) {
-    // By pid and tid: waiting may end any of them.
-    pid_t pid = process->pid;
+  // By pid and tid: waiting may end any of them.
+  std::vector<pid_t> pids;
+  for (Process* process : space.users) pids.push_back(process->pid);
+  for (pid_t pid : pids) {
+    Process* process = tracer.find_process(pid);
+    if (!process) continue;
     std::vector<pid_t> tids;
     for (auto& [tid, thread] : process->threads) tids.push_back(tid);
     std::vector<pid_t> filtered;
@@ -171,9 +174,24 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
       if (!thread->gone && !thread->running && can_serve(*thread)) return thread;
       tracer.unhold(*thread);
     }
-    if (!tracer.find_process(pid)) return Error{fmt::format("process {} has ended", pid), ""};
   }
-  return Error{"no thread of the process can be stopped", "is it stuck in the kernel (state D)?"};
+  return nullptr;
+}
+
+}  // namespace
+
+Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
+  for (Process* process : space.users) {
+    if (is_frozen(process->pid)) return Error{fmt::format("process {} is frozen by its control group", process->pid), "thaw it first"};
+  }
+  auto since = Tracer::Clock::now();
+  pid_t pid = 0;
+  while (!space.users.empty()) {
+    pid = space.users.front()->pid;
+    if (Thread* servant = find_servant(tracer, space)) return servant;
+    if (!space.users.empty()) TRY_DO(tracer.wait_for_sleeper(space.users.front()->pid, since));
+  }
+  return Error{fmt::format("process {} has ended", pid), ""};
 }
 
 Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thread) {

@@ -1,6 +1,5 @@
 #include "engine/tracer.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fmt/format.h>
 #include <linux/kcmp.h>
@@ -16,7 +15,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <thread>
 
 #include "engine/refusal.h"
@@ -31,32 +29,10 @@ constexpr std::chrono::milliseconds kPatienceForEach(10);  // thread that is to 
 
 constexpr int kSystemCallStop = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
 
-std::vector<pid_t> threads_of(pid_t pid) {
-  std::vector<pid_t> tids;
-  DIR* directory = opendir(fmt::format("/proc/{}/task", pid).c_str());
-  if (!directory) return tids;
-  while (dirent* entry = readdir(directory)) {
-    if (pid_t tid = atoi(entry->d_name)) tids.push_back(tid);
-  }
-  closedir(directory);
-  return tids;
-}
-
-bool share_memory(pid_t a, pid_t b, int event) {
-  long same = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
-  if (same < 0) return event == PTRACE_EVENT_VFORK;  // no CONFIG_KCMP
-  return same == 0;
-}
-
 // In uninterruptible sleep, or ended (an end that someone else's wait has taken included).
 bool is_out_of_user_space(pid_t tid) {
   std::string state = process_status(tid, "State");
   return state.empty() || state[0] == 'D' || state[0] == 'Z' || state[0] == 'X';
-}
-
-bool has_ended(pid_t tid) {
-  std::string state = process_status(tid, "State");
-  return state.empty() || state[0] == 'Z' || state[0] == 'X';
 }
 
 void undo_stop_interruption(pid_t tid) {
@@ -72,13 +48,10 @@ bool is_stop_signal(int signal) {
 
 }  // namespace
 
-std::vector<pid_t> children_of(pid_t pid) {
-  std::vector<pid_t> children;
-  for (pid_t tid : threads_of(pid)) {
-    std::ifstream file(fmt::format("/proc/{}/task/{}/children", pid, tid));
-    for (pid_t child; file >> child;) children.push_back(child);
-  }
-  return children;
+bool share_memory(pid_t a, pid_t b, int event) {
+  long same = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
+  if (same < 0) return event == PTRACE_EVENT_VFORK;  // no CONFIG_KCMP
+  return same == 0;
 }
 
 Result<std::unique_ptr<Tracer>> Tracer::create(TraceListener& listener, TraceWishes wishes) {
@@ -153,7 +126,7 @@ Result<void> Tracer::seize_threads(Process& process) {
         // Threads that are ending can't be seized. One born to a seized thread between the listing and now is ours
         // already, and its birth not yet received.
         if (error == ESRCH || has_ended(tid)) continue;
-        if (process_status(tid, "TracerPid") == std::to_string(gettid())) continue;
+        if (tracer_of(tid) == gettid()) continue;
         return explain_refusal(process.pid, error);
       }
       add_thread(process, tid);
@@ -548,6 +521,20 @@ Result<void> Tracer::keep_still(const std::vector<Process*>& processes, uint64_t
     // Threads born while we wait start stopped; those that a listener resumed before the interrupt came are asked
     // again.
   }
+}
+
+Result<void> Tracer::wait_for_sleeper(pid_t pid, Clock::time_point since) {
+  constexpr std::chrono::milliseconds kNotWorthTelling(500);
+  auto waited = Clock::now() - since;
+  std::string state = process_status(pid, "State").starts_with("D") ? "is in uninterruptible sleep (state D)" : "has no thread that stops";
+  if (waited > std::chrono::milliseconds(patience_.most_ms)) {
+    return Error{fmt::format("process {} {} and could not be stopped for {:.0f} s", pid, state, std::chrono::duration<double>(waited).count()),
+                 fmt::format("/proc/{}/wchan may name what it waits for; try again when that is over", pid)};
+  }
+  bool goes_on = waited < kNotWorthTelling || !patience_.keep_waiting || patience_.keep_waiting(pid, state);
+  if (!goes_on) return Error{fmt::format("process {} {}, and the wait for it was interrupted", pid, state), ""};
+  pump(20);
+  return {};
 }
 
 void Tracer::let_go(const std::vector<Process*>& processes) {

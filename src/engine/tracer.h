@@ -25,6 +25,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "engine/arch/architecture.h"
+#include "engine/engine.h"
 #include "engine/process_status.h"
 #include "engine/signal_actions.h"
 
@@ -91,12 +92,13 @@ struct Process {
   std::string judged;          // why its calls, and those of what it executes, must not have sites; empty: they may
 };
 
+// Whether both run in one memory. Where the kernel can't say (no CONFIG_KCMP), only children of vfork do: event is that of
+// PTRACE_EVENT_* at which one bore the other; 0: none.
+bool share_memory(pid_t a, pid_t b, int event);
+
 // Of every traced thread.
 inline constexpr long kTraceOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
                                       PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEVFORKDONE;
-
-// Of all threads of a process.
-std::vector<pid_t> children_of(pid_t pid);
 
 class TraceListener {
  public:
@@ -125,6 +127,12 @@ class TraceListener {
 struct TraceWishes {
   bool ends = false;
   bool system_calls = false;
+};
+
+// With a process of which no thread can be stopped: its threads sleep uninterruptibly (state D), say.
+struct Patience {
+  uint64_t most_ms = 10'000;
+  KeepWaiting keep_waiting;  // may be empty: it waits
 };
 
 class Tracer {
@@ -158,6 +166,10 @@ class Tracer {
   // to stop before they run user code again; they come back with pc_unchecked set.
   Result<void> keep_still(const std::vector<Process*>& processes, uint64_t patience_ms);
   void let_go(const std::vector<Process*>& processes);
+
+  void be_patient(Patience patience) { patience_ = std::move(patience); }
+  // Pumps for an instant, or says why there is nothing more to wait for. since: when the waiting began.
+  Result<void> wait_for_sleeper(pid_t pid, Clock::time_point since);
 
   void hold(Thread& thread) { thread.holds++; }
   void unhold(Thread& thread);
@@ -211,6 +223,7 @@ class Tracer {
 
   TraceListener& listener_;
   TraceWishes wishes_;
+  Patience patience_;
   UniqueFd signal_fd_, sweep_timer_;
   UniqueFd wait_fd_;  // both
   std::array<pid_t, 8> likely_{};  // have been received from last

@@ -152,6 +152,7 @@ TracingPartImpl::~TracingPartImpl() {
 
 Result<void> TracingPartImpl::start() {
   TRY(tracer_, Tracer::create(*this, {.ends = static_cast<bool>(options_.watch_threads), .system_calls = options_.watch_system_calls}));
+  tracer_->be_patient({options_.sleep_patience_ms, options_.keep_waiting});
   auto tell_event = [this](const Client* client, Event event) { tell(client, std::move(event)); };
   calls_ = std::make_unique<CallWatch>(*tracer_, options_.stop_patience_ms, options_.call_probes,
                                        [this](Event event) { tell(own_, std::move(event)); });
@@ -403,7 +404,8 @@ Result<void> TracingPartImpl::let_all_go() {
     auto still = tracer_->keep_still({process}, options_.stop_patience_ms);
     process = tracer_->find_process(pid);
     if (still.ok() && process) tracer_->release(*process);
-    if (!still.ok() && disarmed.ok()) disarmed = std::move(still).error();
+    // A process that ends while we leave it is left.
+    if (!still.ok() && process && disarmed.ok()) disarmed = std::move(still).error();
   }
   // Their arenas are let go first: guests see the end of the connection, and go on by themselves.
   arming_->forget_guests();
