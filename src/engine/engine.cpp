@@ -73,6 +73,7 @@ class SharingEngine final : public Engine {
     return own_->launch(options);
   }
   Result<void> attach(pid_t pid) override;
+  Descendants attach_descendants() override { return part().attach_descendants(); }
   void resume_all() override { own_->resume_all(); }
   std::vector<pid_t> processes() const override { return part().processes(); }
   Result<std::vector<Module>> modules(pid_t pid) override { return part().modules(pid); }
@@ -161,6 +162,12 @@ Result<void> SharingEngine::attach(pid_t pid) {
 
 // is_over: it failed because the tracer was ending.
 Result<void> SharingEngine::attach_with(pid_t pid, pid_t tracer, bool& is_over) {
+  if (guest_ && tracer == guest_->tracer()) return guest_->attach(pid);
+  if (guest_) {
+    return Error{fmt::format("attach {}: another spile (process {}) traces {}, and not this one", pid, guest_->tracer(),
+                             guest_->processes().empty() ? 0 : guest_->processes().front()),
+                 "end the other one first, or run a spile for each"};
+  }
   if (tracer != 0 && std::to_string(getpid()) != process_status(tracer, "Tgid")) {
     auto channel = connect_to_tracer(tracer, kTransferLimitMs);
     if (channel.ok() && channel->is_open()) return be_guest(pid, tracer, std::move(channel).value(), is_over);

@@ -211,6 +211,12 @@ struct ThreadChange {
 
 using ThreadWatcher = std::function<void(const ThreadChange&)>;
 
+// What became of the processes that descend from those attached to.
+struct Descendants {
+  std::vector<pid_t> traced;
+  std::vector<Error> refused;  // one for each that can't be traced, and why
+};
+
 // Asked several times a second while the engine waits for a process whose threads can't be stopped now; `state` says why
 // not. False: it gives up.
 using KeepWaiting = std::function<bool(pid_t pid, const std::string& state)>;
@@ -247,6 +253,9 @@ class Engine {
   // Traces all threads of a running process and of nothing else; it goes on running. Cleans up what a killed
   // controller left in it.
   virtual Result<void> attach(pid_t pid) = 0;
+  // Attaches to the children that the traced processes have now, theirs, and so on. What they fork from here on is traced from
+  // its birth. A child whose parent ends before it is attached to is nobody's descendant any more.
+  virtual Descendants attach_descendants() = 0;
   virtual void resume_all() = 0;
 
   virtual std::vector<pid_t> processes() const = 0;

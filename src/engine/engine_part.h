@@ -13,6 +13,7 @@ class EnginePart {
   // arena: of the geometry's size.
   virtual Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) = 0;
   virtual Result<void> attach(pid_t pid) = 0;
+  virtual Descendants attach_descendants() = 0;
   virtual std::vector<pid_t> processes() const = 0;
   virtual Result<std::vector<Module>> modules(pid_t pid) = 0;
   virtual Result<ArmReport> arm(std::span<const SiteRequest> sites) = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/descendants.h"
 #include "engine/memory_map.h"
 #include "engine/process_status.h"
 #include "engine/target_memory.h"
@@ -134,6 +135,18 @@ Result<void> GuestPart::attach(pid_t pid) {
   if (followed != std::vector<pid_t>{pid}) return Error{"the spile that traces it says nonsense", ""};
   processes_.insert(pid);
   return {};
+}
+
+// Of those that are children of processes which the other spile traces, it traces all, or was told not to.
+Descendants GuestPart::attach_descendants() {
+  return attach_to_descendants({
+      .traced = [this] { return processes(); },
+      .is_traced = [this](pid_t pid) { return processes_.contains(pid); },
+      .attach = [this](pid_t pid) -> Result<void> {
+        if (tracer_of(pid) == tracer_) return attach(pid);
+        return Error{fmt::format("attach {}: the spile that traces its parent (process {}) does not trace it", pid, tracer_), ""};
+      },
+  });
 }
 
 Result<std::vector<Module>> GuestPart::modules(pid_t pid) {

@@ -22,6 +22,7 @@ class GuestPart final : public EnginePart {
 
   Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) override;
   Result<void> attach(pid_t pid) override;
+  Descendants attach_descendants() override;
   std::vector<pid_t> processes() const override { return {processes_.begin(), processes_.end()}; }
   Result<std::vector<Module>> modules(pid_t pid) override;
   Result<ArmReport> arm(std::span<const SiteRequest> sites) override;

@@ -24,6 +24,7 @@
 #include "engine/arming.h"
 #include "engine/call_restriction.h"
 #include "engine/call_watch.h"
+#include "engine/descendants.h"
 #include "engine/guest_host.h"
 #include "engine/launcher.h"
 #include "engine/memory_map.h"
@@ -61,6 +62,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) override;
   Result<pid_t> launch(const LaunchOptions& options) override;
   Result<void> attach(pid_t pid) override;
+  Descendants attach_descendants() override;
   void resume_all() override;
   void probe_system_calls(const SystemCallHandlers& handlers) override {
     calls_->probe(handlers);
@@ -109,6 +111,7 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   Result<void> change_all(const std::function<Result<void>(AddressSpace&)>& change);
   Result<void> let_all_go();
   void perform_works(size_t most = SIZE_MAX);
+  bool join_space(Process& process);
   void leave_space(Process& process);
   void finish_fork(const Work& work);
   void finish_exec(const Work& work);
@@ -243,11 +246,40 @@ Result<pid_t> TracingPartImpl::launch(const LaunchOptions& options) {
   return pid;
 }
 
+// That of a traced process in whose memory it runs: not its parent's always (CLONE_PARENT). False: there is none.
+bool TracingPartImpl::join_space(Process& process) {
+  for (auto& [pid, other] : tracer_->processes()) {
+    if (other.get() == &process || !other->space || !share_memory(process.pid, pid, 0)) continue;
+    process.space = other->space;
+    process.space->users.push_back(&process);
+    count_borrowers(*process.space);
+    if (calls_->sharers_changed(*process.space)) works_.push_back({Work::kSharers, process.pid, 0});
+    return true;
+  }
+  return false;
+}
+
+Descendants TracingPartImpl::attach_descendants() {
+  return attach_to_descendants({
+      .traced = [this] {
+        tracer_->pump(0);
+        perform_works();
+        return processes();
+      },
+      .is_traced = [this](pid_t pid) { return tracer_->find_process(pid) || tracer_of(pid) == gettid(); },
+      .attach = [this](pid_t pid) { return attach(pid); },
+  });
+}
+
 Result<void> TracingPartImpl::attach(pid_t pid) {
   // Whoever finds that we trace it finds somebody who serves.
   start_hosting();
   // A killed controller's trace is found before ours is laid.
   TRY(Process * process, tracer_->seize(pid));
+  if (join_space(*process)) {
+    for (Process* sharer : tracer_->seize_sharers(*process)) join_space(*sharer);
+    return {};
+  }
   auto space = std::make_shared<AddressSpace>();
   space->users = {process};
   process->space = space;
