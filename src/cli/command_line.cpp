@@ -135,7 +135,7 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
     }
   }
   options.arguments = std::move(words);
-  if (!options.command.empty() && options.target != 0) return Error{"-c and -x exclude each other", {}};
+  if (!options.command.empty() && !options.targets.empty()) return Error{"-c and -x exclude each other", {}};
   if (options.suppress_time_limits && !options.guru) return Error{"--suppress-time-limits needs guru mode (-g)", {}};
   if (options.privilege != "stapdev" && options.guru) {
     return Error{fmt::format("-g needs the privileges of stapdev, not {}", options.privilege), {}};

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -107,7 +108,8 @@ Result<void> take_global(Reading& reading, const std::string& value) {
 Result<void> take_process(Reading& reading, const std::string& value) {
   auto pid = number(value, 1, INT32_MAX, "process ID");
   if (!pid.ok()) return Error{fmt::format("invalid target process ID number '{}'", value), {}};
-  reading.options.target = static_cast<pid_t>(*pid);
+  std::vector<pid_t>& targets = reading.options.targets;
+  if (std::find(targets.begin(), targets.end(), *pid) == targets.end()) targets.push_back(static_cast<pid_t>(*pid));
   return {};
 }
 
@@ -204,6 +206,12 @@ Result<void> take_color(Reading& reading, const std::string& value) {
   return {};
 }
 
+Result<void> take_children(Reading& reading, const std::string& value) {
+  if (!value.empty() && value != "yes" && value != "no") return Error{fmt::format("invalid argument '{}' for --children", value), "yes or no"};
+  reading.options.children = value != "no";
+  return {};
+}
+
 Result<void> take_prologue(Reading&, const std::string& value) {
   if (value.empty() || value == "never" || value == "always" || value == "auto") return {};
   return Error{fmt::format("invalid argument '{}' for --prologue-searching", value), "never, always or auto"};
@@ -281,7 +289,9 @@ constexpr OptionSpec kOptions[] = {
      take_listing<Listing::kProbeAliases>},
     {0, "dump-functions", Takes::kNothing, "", "list the functions of the library", take_listing<Listing::kFunctions>},
     {'c', nullptr, Takes::kValue, "COMMAND", "run COMMAND, probe it, and leave when it ends", take<&Options::command>, true},
-    {'x', nullptr, Takes::kValue, "PID", "probe the running process PID; target() is its number", take_process},
+    {'x', nullptr, Takes::kValue, "PID", "probe the running process PID; target() is the first one's number", take_process},
+    {0, "children", Takes::kMaybe, "WHETHER", "-x takes the children that run already, too: yes (the default) or no", take_children},
+    {0, "no-children", Takes::kNothing, "", "the same as --children=no", set<&Options::children, false>},
     {'T', nullptr, Takes::kValue, "SECONDS", "leave after SECONDS", take_seconds},
     {'I', nullptr, Takes::kValue, "FOLDER", "look for tapset scripts in FOLDER too", take_folder},
     {'D', nullptr, Takes::kValue, "NAME=VALUE", "set a limit, such as MAXACTION, MAXSTRINGLEN, MAXMAPENTRIES", take_limit},

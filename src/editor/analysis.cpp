@@ -13,7 +13,7 @@ namespace {
 Result<std::unique_ptr<probes::World>> open_world(const session::Options& options) {
   probes::WorldOptions world;
   world.program = options.command.substr(0, options.command.find(' '));
-  world.process = options.target;
+  world.processes = options.targets;
   world.runtime = options.runtime == session::Runtime::kBpf         ? probes::Runtime::kBpf
                   : options.runtime == session::Runtime::kInProcess ? probes::Runtime::kInProcess
                                                                     : probes::Runtime::kAuto;

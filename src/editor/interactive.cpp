@@ -383,9 +383,9 @@ void Interactive::set(const std::string& words) {
   bool is_number = read_number(value, number) && number >= 0;
   if (name == "c") {
     options_.command = value;
-    options_.target = 0;
+    options_.targets.clear();
   } else if (name == "x" && is_number) {
-    options_.target = static_cast<pid_t>(number);
+    options_.targets = {static_cast<pid_t>(number)};
     options_.command.clear();
   } else if (name == "T" && is_number) {
     options_.time_limit_ns = number * 1'000'000'000;
@@ -400,7 +400,7 @@ void Interactive::set(const std::string& words) {
 }
 
 void Interactive::show(const std::string&) {
-  print_to(stdout, "c {}\nx {}\nT {}\nguru {}\nverbose {}\n", options_.command, options_.target,
+  print_to(stdout, "c {}\nx {}\nT {}\nguru {}\nverbose {}\n", options_.command, options_.target(),
              options_.time_limit_ns / 1'000'000'000, options_.guru ? 1 : 0, options_.verbosity);
 }
 

@@ -263,7 +263,7 @@ Result<void> Arming::seek_stack_owner(AddressSpace& space, pid_t pid) {
   if (!owns_stacks || !space.no_returns.empty() || std::none_of(clients_.begin(), clients_.end(), wants_returns)) return {};
   for (auto& [path, loaded] : space.modules) {
     if (loaded.module.is_vdso()) continue;
-    space.no_returns = owns_stacks(loaded.module);
+    space.no_returns = owns_stacks(pid, loaded.module);
     if (!space.no_returns.empty()) break;
   }
   bool armed = std::any_of(space.sites.begin(), space.sites.end(), [](const PatchedSite& site) { return site.returns; });

@@ -189,7 +189,7 @@ using ModuleDescriber = std::function<uint64_t(pid_t pid, std::span<const Module
 
 // Why the returns of no function may be probed in a process that has the module; empty: they may, as far as this module is
 // concerned. Asked about each module of processes for which there are return probes.
-using StackOwnership = std::function<std::string(const Module& module)>;
+using StackOwnership = std::function<std::string(pid_t pid, const Module& module)>;
 
 // Something in the life of a thread or process; the thread stands still while the watcher looks at it, but for the two
 // that have ended.

@@ -1,11 +1,13 @@
 #pragma once
 // The traced world as elaboration sees it: all probe point families over debug information. session makes one per run.
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "debuginfo/debuginfo.h"
 #include "sema/target_info.h"
 
 namespace spile::probes {
@@ -14,7 +16,7 @@ enum class Runtime : uint8_t { kAuto, kInProcess, kBpf };  // --runtime
 
 struct WorldOptions {
   std::string program;  // -c: the command's first word, looked up in PATH; -x: empty (the pid tells)
-  pid_t process = 0;    // -x
+  std::vector<pid_t> processes = {};  // -x
   Runtime runtime = Runtime::kAuto;
   bool only_lists = false;  // nothing runs: what only one runtime can do is there, too
 };
@@ -22,8 +24,23 @@ struct WorldOptions {
 // The shapes of all probe points, sorted: "process(string).mark(string)".
 std::vector<std::string> probe_types();
 
+// What the answers about a module are from: how it was opened, and what the file is (base/elf_identity.h; "": not known).
+struct ModuleFile {
+  debuginfo::OpenOptions options;
+  std::string identity;
+};
+using ModuleFiles = std::map<std::string, ModuleFile>;  // by path
+inline ModuleFile file_of(const ModuleFiles& files, const std::string& path) {
+  auto found = files.find(path);
+  return found == files.end() ? ModuleFile() : found->second;
+}
+
 class World : public sema::TargetInfo {
  public:
+  // Of all modules that were asked about so far.
+  virtual ModuleFiles module_files() const = 0;
+  // Where a point was found in some of its programs and libraries only, a sentence each.
+  virtual std::vector<std::string> left_out() const = 0;
   // Errors: the program does not exist or is no executable, the process does not exist.
   static Result<std::unique_ptr<World>> open(const WorldOptions& options);
 

@@ -61,7 +61,7 @@ class ProbesTest : public testing::Test {
   static std::string path(const std::string& name) { return std::filesystem::canonical(directory->path("")) / name; }
 
   static std::unique_ptr<World> world_of(const std::string& program, Runtime runtime = Runtime::kAuto) {
-    auto world = World::open({.program = program, .process = 0, .runtime = runtime});
+    auto world = World::open({.program = program, .runtime = runtime});
     EXPECT_TRUE(world.ok()) << world.error().message;
     return std::move(*world);
   }
@@ -160,7 +160,7 @@ TEST_F(ProbesTest, FindsLibrariesOfARunningProcess) {
     exe = std::filesystem::read_symlink("/proc/" + std::to_string(child) + "/exe", ignored);
   }
   usleep(100'000);
-  auto world = World::open({.program = "", .process = child, .runtime = Runtime::kAuto});
+  auto world = World::open({.program = "", .processes = {child}, .runtime = Runtime::kAuto});
   ASSERT_TRUE(world.ok()) << world.error().message;
   auto made = elaborate(std::move(*world),
                         "probe process.library(\"libsample*\").function(\"*\"), process.function(\"foo\"),"
@@ -275,7 +275,7 @@ TEST_F(ProbesTest, RefusesFunctionsThatAreNotThere) {
 TEST_F(ProbesTest, RefusesPrograms) {
   EXPECT_THAT(World::open({.program = "no-such-program-here"}).error().message, HasSubstr("not found in PATH"));
   EXPECT_THAT(World::open({.program = "/no/such/program"}).error().message, HasSubstr("No such file or directory"));
-  EXPECT_THAT(World::open({.program = "", .process = 4194304}).error().message,
+  EXPECT_THAT(World::open({.program = "", .processes = {4194304}}).error().message,
               HasSubstr("there is no process 4194304"));
   expect_error("probe process(\"" + path("text") + "\").function(\"x\") { next }", "t.stp:1:7: error: ");
   expect_error("probe process(\"/no/such\").function(\"x\") { next }", "process \"/no/such\": No such file");

@@ -42,17 +42,21 @@ Result<std::vector<std::string>> programs_of(TracedWorld& world, const ProcessPa
   const syntax::PointComponent& process = *part.process;
   if (process.number) {
     int64_t pid = *process.number;
-    if (world.has_target() && world.options().process == pid) return std::vector<std::string>{world.program()};
+    const std::vector<pid_t>& given = world.options().processes;
+    if (std::find(given.begin(), given.end(), pid) != given.end()) {
+      TRY(std::string program, world.program_of_process(static_cast<pid_t>(pid)));
+      return std::vector<std::string>{std::move(program)};
+    }
     if (world.process_domain() == Domain::kTarget) {
       return Error{fmt::format("process({}) is not the process that is traced", pid),
                    fmt::format("run spile with -x {}", pid)};
     }
-    TracedWorld other({.program = "", .process = static_cast<pid_t>(pid), .runtime = world.options().runtime});
+    TracedWorld other({.program = "", .processes = {static_cast<pid_t>(pid)}, .runtime = world.options().runtime});
     TRY_DO(other.find_program());
     return std::vector<std::string>{other.program()};
   }
   if (!process.text) {
-    if (world.has_target()) return std::vector<std::string>{world.program()};
+    if (world.has_target()) return world.programs();
     return Error{"'process' without a path needs a program to trace", "use -c COMMAND, -x PID, or process(\"PATH\")"};
   }
   if (is_pattern(*process.text)) {
@@ -156,10 +160,13 @@ Result<Points> resolve_in_modules(TracedWorld& world, const ProcessPart& part, c
   Points all;
   bool found = false;
   Error failure;
+  std::vector<std::string> left_out;
   for (const std::string& path : paths) {
     Result<std::shared_ptr<debuginfo::Module>> module = world.module(path);
     Result<Points> points = module.ok() ? resolve_in(**module) : Result<Points>(module.error());
     if (!points.ok()) {
+      // A pattern need not match everywhere; a file that can't be read may be where it would.
+      if (!module.ok() || !part.process->text) left_out.push_back(points.error().message);
       if (failure.message.empty()) failure = std::move(points).error();
       continue;
     }
@@ -168,6 +175,9 @@ Result<Points> resolve_in_modules(TracedWorld& world, const ProcessPart& part, c
   }
   // A pattern over several libraries needs to be found in one of them.
   if (!found) return failure;
+  if (!part.library) {
+    for (std::string& why : left_out) world.leave_out(std::move(why));
+  }
   return all;
 }
 

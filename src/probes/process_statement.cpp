@@ -67,8 +67,8 @@ Result<Request> parse(const syntax::ProbePoint& point) {
 // Where the process has the module mapped; nothing where that can't be known before it runs.
 std::optional<uint64_t> bias_of(const TracedWorld& world, const debuginfo::Module& module) {
   if (!module.position_independent()) return 0;
-  if (world.options().process <= 0) return std::nullopt;
-  std::ifstream maps(fmt::format("/proc/{}/maps", world.options().process));
+  if (world.process() == 0) return std::nullopt;
+  std::ifstream maps(fmt::format("/proc/{}/maps", world.process()));
   for (std::string line; std::getline(maps, line);) {
     // 7f0e64a28000-7f0e64b7d000 r-xp 00028000 fe:01 1311001      /usr/lib/x86_64-linux-gnu/libc.so.6
     if (!line.ends_with(" " + module.path())) continue;

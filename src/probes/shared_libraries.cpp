@@ -155,22 +155,6 @@ std::string find_library(const std::string& name, const std::vector<std::string>
 
 }  // namespace
 
-std::vector<std::string> mapped_files(pid_t process, const std::string& program) {
-  std::vector<std::string> files;
-  std::set<std::string> seen = {program};
-  std::ifstream maps(fmt::format("/proc/{}/maps", process));
-  for (std::string line; std::getline(maps, line);) {
-    // 7f0e64a28000-7f0e64b7d000 r-xp 00028000 fe:01 1311001      /usr/lib/x86_64-linux-gnu/libc.so.6
-    size_t slash = line.find('/');
-    size_t space = line.find(' ');
-    if (slash == std::string::npos || space == std::string::npos || line.size() < space + 4 || line[space + 3] != 'x')
-      continue;
-    std::string path = line.substr(slash);
-    if (seen.insert(path).second && !path.ends_with(" (deleted)")) files.push_back(path);
-  }
-  return files;
-}
-
 std::vector<std::string> linked_libraries(const std::string& program) {
   struct Pending {
     std::string path;

@@ -107,8 +107,8 @@ bool has_name(const StackOwner& owner, std::string_view path) {
 
 std::span<const StackOwner> stack_owners() { return kOwners; }
 
-FileOwners::FileOwners(const std::string& path) {
-  std::set<std::string_view> symbols = debuginfo::defined_symbols(path, all_symbols());
+FileOwners::FileOwners(const std::string& path, const std::string& opened) {
+  std::set<std::string_view> symbols = debuginfo::defined_symbols(opened.empty() ? path : opened, all_symbols());
   for (const StackOwner& owner : kOwners) {
     bool anywhere = owner.file.empty() && owner.symbol.empty();
     if (anywhere || has_name(owner, path) || symbols.contains(owner.symbol)) rows_.push_back(&owner);
@@ -122,9 +122,9 @@ const StackOwner* FileOwners::of(std::string_view function) const {
   return nullptr;
 }
 
-const StackOwner* process_owner(const std::string& path, bool main_executable) {
+const StackOwner* process_owner(const std::string& path, bool main_executable, const std::string& opened) {
   std::set<std::string_view> symbols;
-  if (main_executable) symbols = debuginfo::defined_symbols(path, all_symbols());
+  if (main_executable) symbols = debuginfo::defined_symbols(opened.empty() ? path : opened, all_symbols());
   for (const StackOwner& owner : kOwners) {
     if (owner.part == OwnedPart::kProcess && (has_name(owner, path) || symbols.contains(owner.symbol))) return &owner;
   }

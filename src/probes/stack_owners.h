@@ -36,7 +36,8 @@ std::span<const StackOwner> stack_owners();
 // What is known of one file.
 class FileOwners {
  public:
-  explicit FileOwners(const std::string& path);
+  // opened: what is read instead, where the path no longer leads to the file (debuginfo/mapped_file.h).
+  explicit FileOwners(const std::string& path, const std::string& opened = {});
 
   // Who owns the stacks on which the function runs; null: it does.
   const StackOwner* of(std::string_view function) const;
@@ -46,6 +47,6 @@ class FileOwners {
 };
 
 // The row with kProcess that holds for processes with this file, or null. Symbols are looked for in programs only.
-const StackOwner* process_owner(const std::string& path, bool main_executable);
+const StackOwner* process_owner(const std::string& path, bool main_executable, const std::string& opened = {});
 
 }  // namespace spile::probes

@@ -1,19 +1,25 @@
 #include "probes/traced_world.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <glob.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "base/elf_identity.h"
 #include "base/tracefs.h"
+#include "base/unique_fd.h"
 #include "probes/shared_libraries.h"
 
 namespace spile::probes {
@@ -75,32 +81,60 @@ bool needs_kernel(const syntax::ProbePoint& point) {
 }  // namespace
 
 Result<void> TracedWorld::find_program() {
-  if (options_.process > 0) {
-    TRY(program_, program_of_process());
-  } else if (!options_.program.empty()) {
-    TRY(program_, find_executable(options_.program));
+  for (pid_t pid : options_.processes) {
+    TRY(std::string program, program_of_process(pid));
+    std::vector<debuginfo::MappedFile> mapped = debuginfo::mapped_files(pid);
+    mapped_.insert(mapped_.end(), std::make_move_iterator(mapped.begin()), std::make_move_iterator(mapped.end()));
+    if (std::find(programs_.begin(), programs_.end(), program) == programs_.end()) programs_.push_back(std::move(program));
+  }
+  if (options_.processes.empty() && !options_.program.empty()) {
+    TRY(std::string program, find_executable(options_.program));
+    programs_ = {std::move(program)};
   }
   return {};
 }
 
-Result<std::string> TracedWorld::program_of_process() const {
-  std::string directory = fmt::format("/proc/{}", options_.process);
+Result<std::string> TracedWorld::program_of_process(pid_t pid) const {
+  std::string directory = fmt::format("/proc/{}", pid);
   struct stat info;
-  if (stat(directory.c_str(), &info) != 0) return Error{fmt::format("there is no process {}", options_.process), ""};
+  if (stat(directory.c_str(), &info) != 0) return Error{fmt::format("there is no process {}", pid), ""};
   char buffer[PATH_MAX];
   ssize_t length = readlink((directory + "/exe").c_str(), buffer, sizeof buffer);
   if (length < 0) {
     int failure = errno;
-    std::string who = fmt::format("process {}", options_.process);
+    std::string who = fmt::format("process {}", pid);
     if (failure == ENOENT) return Error{who + " has no program: it is a kernel thread, or a zombie", ""};
     return Error::from_errno(fmt::format("{} (owned by uid {})", who, info.st_uid), failure,
                              "run spile as that user, or as root");
   }
-  std::string path(buffer, static_cast<size_t>(length));
-  constexpr std::string_view kDeleted = " (deleted)";
-  // Replaced on disk since it was started: the old file is still there under this name.
-  if (path.ends_with(kDeleted) && !is_file(path)) return directory + "/exe";
-  return path;
+  struct stat program;
+  bool known = stat((directory + "/exe").c_str(), &program) == 0;
+  return without_deleted(std::string(buffer, static_cast<size_t>(length)), known ? program.st_ino : 0);
+}
+
+const debuginfo::MappedFile* TracedWorld::find_mapped(const std::string& path) const {
+  auto found = std::find_if(mapped_.begin(), mapped_.end(), [&](const debuginfo::MappedFile& file) { return file.path == path; });
+  return found == mapped_.end() ? nullptr : &*found;
+}
+
+// Looked up as the process does: from its root directory, in its mount namespace. The kernel names what was opened as it
+// names what is mapped.
+TracedWorld::PathInProcess TracedWorld::path_in_process(const std::string& name) const {
+  if (process() == 0 || name.empty() || name[0] != '/') return {};
+  UniqueFd root(open(fmt::format("/proc/{}/root", process()).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC;
+  how.resolve = RESOLVE_IN_ROOT;
+  UniqueFd file(root ? static_cast<int>(syscall(SYS_openat2, root.get(), name.c_str(), &how, sizeof how)) : -1);
+  struct stat info;
+  if (!file || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
+  char path[PATH_MAX];
+  ssize_t length = readlink(fmt::format("/proc/self/fd/{}", file.get()).c_str(), path, sizeof path);
+  if (length <= 0) return {};
+  PathInProcess found{.path = std::string(path, static_cast<size_t>(length)), .is_executable = (info.st_mode & 0111) != 0};
+  struct stat ours;
+  found.is_ours = stat(found.path.c_str(), &ours) == 0 && ours.st_dev == info.st_dev && ours.st_ino == info.st_ino;
+  return found;
 }
 
 void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& points) {
@@ -126,22 +160,24 @@ Result<void> TracedWorld::require_kernel(const char* what) const {
   return Error{fmt::format("'{}' runs in the kernel, and --runtime=inproc was asked for", what), "use --runtime=bpf"};
 }
 
-std::string TracedWorld::root_for(const std::string& path) const {
-  if (options_.process <= 0) return {};
-  std::string root = fmt::format("/proc/{}/root", options_.process);
-  struct stat ours, theirs;
-  if (stat((root + path).c_str(), &theirs) != 0) return {};
-  bool same = stat(path.c_str(), &ours) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
-  return same ? std::string() : root;
-}
-
 Result<std::shared_ptr<debuginfo::Module>> TracedWorld::module(const std::string& path) {
   auto known = modules_.find(path);
   if (known != modules_.end()) return known->second;
   debuginfo::OpenOptions options;
-  options.root = root_for(path);
+  if (const debuginfo::MappedFile* mapped = find_mapped(path)) {
+    TRY(options, debuginfo::options_for(*mapped));
+  } else if (process() != 0) {
+    // Not loaded yet: the process would find it in its own root directory.
+    std::string root = fmt::format("/proc/{}/root", process());
+    struct stat ours, theirs;
+    bool there = stat((root + path).c_str(), &theirs) == 0;
+    bool same = there && stat(path.c_str(), &ours) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+    if (there && !same) options.root = root;
+  }
   TRY(std::shared_ptr<debuginfo::Module> opened, debuginfo::Module::open(path, options));
   modules_.emplace(path, opened);
+  std::string identity = elf_identity_of_file(options.place_of(path));
+  module_files_[path] = {std::move(options), std::move(identity)};
   return opened;
 }
 
@@ -183,7 +219,10 @@ std::string TracedWorld::program_pattern(const std::string& pattern) const {
   size_t slash = pattern.rfind('/', pattern.find_first_of("*?["));
   if (slash == std::string::npos) return "*/" + pattern;
   std::string directory = slash == 0 ? "" : pattern.substr(0, slash);
-  if (directory.empty() || (options_.process > 0 && !root_for(directory).empty())) return pattern;
+  struct stat ours, theirs;
+  bool differs = process() != 0 && stat(fmt::format("/proc/{}/root{}", process(), directory).c_str(), &theirs) == 0 &&
+                 !(stat(directory.c_str(), &ours) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino);
+  if (directory.empty() || differs) return pattern;
   std::string real = real_path(directory);
   return real.empty() ? pattern : (real == "/" ? "" : real) + pattern.substr(slash);
 }
@@ -191,8 +230,14 @@ std::string TracedWorld::program_pattern(const std::string& pattern) const {
 Result<std::string> TracedWorld::find_executable(const std::string& name) const {
   std::string found;
   if (name.find('/') != std::string::npos) {
-    if (options_.process > 0 && !root_for(name).empty()) return name;
-    if (is_file(name)) found = real_path(name);
+    PathInProcess theirs = path_in_process(name);
+    if (!theirs.path.empty() && !theirs.is_ours) return theirs.path;
+    found = theirs.path;
+    if (found.empty() && is_file(name)) found = real_path(name);
+    // Deleted since the process has mapped it.
+    std::error_code ignored;
+    std::string whole = std::filesystem::weakly_canonical(name, ignored);
+    if (found.empty() && find_mapped(whole)) return whole;
     if (found.empty()) {
       struct stat info;
       bool exists = stat(name.c_str(), &info) == 0;
@@ -201,6 +246,9 @@ Result<std::string> TracedWorld::find_executable(const std::string& name) const 
   } else {
     for (const std::string& directory : path_directories()) {
       std::string candidate = directory + "/" + name;
+      PathInProcess theirs = found.empty() ? path_in_process(candidate) : PathInProcess();
+      if (!theirs.path.empty() && !theirs.is_ours && theirs.is_executable) return theirs.path;
+      if (theirs.is_executable) found = theirs.path;
       if (found.empty() && is_file(candidate) && access(candidate.c_str(), X_OK) == 0) found = real_path(candidate);
     }
     if (found.empty() && is_file(name)) found = real_path(name);
@@ -214,12 +262,20 @@ Result<std::string> TracedWorld::find_executable(const std::string& name) const 
 const std::vector<std::string>& TracedWorld::libraries(const std::string& program) {
   auto [known, added] = libraries_.try_emplace(program);
   if (!added) return known->second;
-  if (options_.process > 0 && program == program_) {
-    known->second = mapped_files(options_.process, program);
-  } else {
-    known->second = linked_libraries(program);
+  std::vector<std::string>& paths = known->second;
+  std::set<pid_t> running;
+  for (const debuginfo::MappedFile& file : mapped_) {
+    if (file.is_program && file.path == program) running.insert(file.pid);
   }
-  return known->second;
+  if (running.empty()) {
+    paths = linked_libraries(program);
+    return paths;
+  }
+  for (const debuginfo::MappedFile& file : mapped_) {
+    bool is_library = running.contains(file.pid) && file.path != program;
+    if (is_library && std::find(paths.begin(), paths.end(), file.path) == paths.end()) paths.push_back(file.path);
+  }
+  return paths;
 }
 
 }  // namespace spile::probes

@@ -5,9 +5,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "debuginfo/debuginfo.h"
+#include "debuginfo/mapped_file.h"
 #include "probes/probes.h"
 #include "probes/tracepoint_format.h"
 
@@ -25,9 +27,15 @@ class TracedWorld {
   void choose_runtime(const std::vector<const syntax::ProbePoint*>& points);
 
   const WorldOptions& options() const { return options_; }
-  // The executable of -c or -x, symbolic links resolved as /proc/PID/maps shows it; empty when there is neither.
-  const std::string& program() const { return program_; }
-  bool has_target() const { return !program_.empty(); }
+  // The executables of -c or of -x's processes, each once, symbolic links resolved as /proc/PID/maps shows them; none when
+  // there is neither.
+  const std::vector<std::string>& programs() const { return programs_; }
+  // The first of them.
+  const std::string& program() const { return programs_.front(); }
+  bool has_target() const { return !programs_.empty(); }
+  Result<std::string> program_of_process(pid_t pid) const;
+  // The first of -x's processes; 0: none.
+  pid_t process() const { return options_.processes.empty() ? 0 : options_.processes.front(); }
   // Where a probe on a process runs.
   sema::Domain process_domain() const { return domain_; }
   // An error where `what` can only run in the kernel and --runtime=inproc was asked for.
@@ -35,6 +43,10 @@ class TracedWorld {
 
   // The ELF file at a path, opened once. Paths are those of find_executable and libraries.
   Result<std::shared_ptr<debuginfo::Module>> module(const std::string& path);
+  const ModuleFiles& module_files() const { return module_files_; }
+  // As World::left_out.
+  void leave_out(std::string why) { left_out_.insert(std::move(why)); }
+  const std::set<std::string>& left_out() const { return left_out_; }
   // The fields of "sched:sched_switch", read once. Valid as long as the world.
   Result<const std::vector<TracepointField>*> tracepoint_fields(const std::string& tracepoint);
   // "redis-server" by PATH, "./calls", "/bin/ls": to the real path. A script (#!) is its interpreter.
@@ -48,14 +60,22 @@ class TracedWorld {
   const std::vector<std::string>& libraries(const std::string& program);
 
  private:
-  Result<std::string> program_of_process() const;
-  // "/proc/PID/root" where the process sees another file under that path than we do; else "".
-  std::string root_for(const std::string& path) const;
+  struct PathInProcess {
+    std::string path;      // as its maps show it, symbolic links resolved; "": there is no such file
+    bool is_ours = false;  // that path leads us to the same file
+    bool is_executable = false;
+  };
+  PathInProcess path_in_process(const std::string& name) const;
+  // What -x's processes have mapped under a path; null: nothing.
+  const debuginfo::MappedFile* find_mapped(const std::string& path) const;
 
   WorldOptions options_;
-  std::string program_;
+  std::vector<std::string> programs_;
+  std::vector<debuginfo::MappedFile> mapped_;  // of all processes
   sema::Domain domain_ = sema::Domain::kTarget;
   std::map<std::string, std::shared_ptr<debuginfo::Module>> modules_;
+  ModuleFiles module_files_;
+  std::set<std::string> left_out_;
   std::map<std::string, std::vector<std::string>> libraries_;
   std::map<std::string, std::vector<TracepointField>> tracepoints_;
 };

@@ -32,6 +32,9 @@ class RealWorld : public World {
 
   void choose_runtime(const std::vector<const syntax::ProbePoint*>& points) override { world_.choose_runtime(points); }
 
+  ModuleFiles module_files() const override { return world_.module_files(); }
+  std::vector<std::string> left_out() const override { return {world_.left_out().begin(), world_.left_out().end()}; }
+
   Result<Points> resolve(const syntax::ProbePoint& point) override {
     for (const Family* family : families()) {
       if (family->takes(point)) return family->resolve(world_, point);

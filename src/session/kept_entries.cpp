@@ -16,8 +16,9 @@ namespace {
 // One ELF file's functions and their code.
 class ModuleCode {
  public:
-  explicit ModuleCode(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    auto module = debuginfo::Module::open(path);
+  ModuleCode(const std::string& path, const debuginfo::OpenOptions& options)
+      : file_(open(options.place_of(path).c_str(), O_RDONLY | O_CLOEXEC)) {
+    auto module = debuginfo::Module::open(path, options);
     if (!module.ok()) return;
     module_ = *module;
     functions_ = module_->all_functions();
@@ -59,12 +60,13 @@ class ModuleCode {
 
 }  // namespace
 
-KeptEntries kept_entries(const sema::Program& program, const codegen::TargetCode& code) {
+KeptEntries kept_entries(const sema::Program& program, const codegen::TargetCode& code, const probes::ModuleFiles& files) {
   KeptEntries entries;
   std::map<std::string, ModuleCode> modules;
   for (size_t i = 0; i < program.kept_functions.size(); ++i) {
     const sema::KeptFunction& kept = program.kept_functions[i];
-    const ModuleCode& module = modules.try_emplace(kept.module, kept.module).first->second;
+    const probes::ModuleFile& file = probes::file_of(files, kept.module);
+    const ModuleCode& module = modules.try_emplace(kept.module, kept.module, file.options).first->second;
     if (!module.is_entered_from_outside(kept.address)) {
       entries.unclear.push_back(i);
       continue;
@@ -72,6 +74,7 @@ KeptEntries kept_entries(const sema::Program& program, const codegen::TargetCode
     engine::SiteRequest site;
     site.site_id = program.kept_site_id(i);
     site.module_path = kept.module;
+    site.module_identity = file.identity;
     site.address = kept.address;
     site.size = module.size_from(kept.address);
     site.flags = code.keep_entry_flags;

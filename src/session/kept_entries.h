@@ -6,6 +6,7 @@
 
 #include "codegen/codegen.h"
 #include "engine/engine.h"
+#include "probes/probes.h"
 #include "sema/program.h"
 
 namespace spile::session {
@@ -16,6 +17,6 @@ struct KeptEntries {
   // is come to is an entry; or it can't be read.
   std::vector<size_t> unclear;
 };
-KeptEntries kept_entries(const sema::Program& program, const codegen::TargetCode& code);
+KeptEntries kept_entries(const sema::Program& program, const codegen::TargetCode& code, const probes::ModuleFiles& files);
 
 }  // namespace spile::session

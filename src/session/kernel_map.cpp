@@ -54,11 +54,16 @@ bpf::MapSpec map_spec(const codegen::KernelMap& map) {
   return spec;
 }
 
-bpf::ProgramSpec program_spec(const sema::Program& program, const codegen::KernelProgram& entry, pid_t process) {
+bpf::ProgramSpec program_spec(const sema::Program& program, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process) {
   bpf::ProgramSpec spec{entry.section, {}};
   const sema::Probe& probe = program.probes[static_cast<size_t>(entry.probe)];
   for (size_t i = 0; i < probe.points.size(); ++i) {
     bpf::AttachPoint point = attach_point(probe.points[i], codegen::kernel_cookie(probe, i), process);
+    if (!point.path.empty()) {
+      // The file that was looked at: it may have been deleted, or be another process's.
+      const debuginfo::OpenOptions& opened = probes::file_of(files, point.path).options;
+      point.path = opened.file.empty() ? opened.root + point.path : opened.file;
+    }
     // A return probe with values saved at the entry has a program for each side.
     if (probe.kind == sema::ProbeKind::kFunctionReturn && !entry.exit_side)
       point.kind = bpf::AttachPoint::Kind::kUprobe;

@@ -13,14 +13,14 @@ namespace spile::session {
 
 Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program,
                                                      const codegen::CompiledScript& script, const Options& options,
-                                                     pid_t process) {
+                                                     const probes::ModuleFiles& files, pid_t process) {
   TRY_DO(bpf::check_privilege());
   std::unique_ptr<KernelSide> side(new KernelSide(program, script, options));
   bpf::ObjectSpec spec;
   spec.object = script.kernel.object;
   for (const codegen::KernelMap& map : script.kernel.maps) spec.maps.push_back(map_spec(map));
   for (const codegen::KernelProgram& entry : script.kernel.programs) {
-    spec.programs.push_back(program_spec(program, entry, process));
+    spec.programs.push_back(program_spec(program, entry, files, process));
   }
   spec.data.push_back({abi::kKernelConstantsSymbol, kernel_constants(process)});
   spec.verbosity = options.verbosity;

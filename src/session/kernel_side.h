@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "bpf/bpf.h"
 #include "codegen/codegen.h"
+#include "probes/probes.h"
 #include "sema/program.h"
 #include "session/controller.h"
 #include "session/options.h"
@@ -20,7 +21,7 @@ class KernelSide {
   // Loads programs and creates maps; nothing is attached. process: what -c or -x name, 0 for none (uprobes and
   // timer.profile are limited to it).
   static Result<std::unique_ptr<KernelSide>> load(const sema::Program& program, const codegen::CompiledScript& script,
-                                                  const Options& options, pid_t process);
+                                                  const Options& options, const probes::ModuleFiles& files, pid_t process);
 
   Result<void> attach();
   void detach();

@@ -7,7 +7,7 @@ namespace spile::session {
 Result<std::unique_ptr<probes::World>> open_world(const Options& options) {
   probes::WorldOptions world;
   if (!options.command.empty()) world.program = command_words(options.command).front();
-  world.process = options.target;
+  world.processes = options.targets;
   world.runtime = options.runtime == Runtime::kBpf         ? probes::Runtime::kBpf
                   : options.runtime == Runtime::kInProcess ? probes::Runtime::kInProcess
                                                            : probes::Runtime::kAuto;

@@ -47,7 +47,9 @@ struct Options {
 
   // What is traced.
   std::string command;                         // -c
-  pid_t target = 0;                            // -x
+  std::vector<pid_t> targets;                  // -x, each once
+  bool children = true;                        // --no-children: of -x's processes those that run already are left alone
+  pid_t target() const { return targets.empty() ? 0 : targets.front(); }
   Runtime runtime = Runtime::kAuto;
   int64_t time_limit_ns = 0;                   // -T
 

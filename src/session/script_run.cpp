@@ -13,6 +13,7 @@
 #include <map>
 
 #include "base/print.h"
+#include "engine/process_status.h"
 #include "session/arena.h"
 #include "session/controller.h"
 #include "session/flight_recorder.h"
@@ -49,10 +50,11 @@ constexpr int64_t kThawPatienceNs = 10'000'000'000;
 
 class ScriptRun {
  public:
-  ScriptRun(const sema::Program& program, const codegen::CompiledScript& script, const Options& options)
+  ScriptRun(const sema::Program& program, const codegen::CompiledScript& script, const Options& options, const probes::ModuleFiles& files)
       : program_(program),
         script_(script),
         options_(options),
+        files_(files),
         watch_(program, [this](int probe, size_t, const abi::Subject& subject) { run_about(probe, subject); }),
         sampler_(
             program, [this](int probe, const abi::Subject& subject, std::span<const char> stack) { run_sample(probe, subject, stack); },
@@ -71,6 +73,7 @@ class ScriptRun {
   bool exit_requested() const;
   bool failed() const { return output_->errors() > static_cast<uint64_t>(program_.limits.max_errors) || gave_up_; }
 
+  void warn_of_children() const;
   Result<void> run_probes(sema::ProbeKind kind);
   Result<void> run_controller_probe(int probe);
   void switch_conditions();
@@ -90,6 +93,7 @@ class ScriptRun {
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
   const Options& options_;
+  const probes::ModuleFiles& files_;
 
   // ORDER: later ones use earlier ones until they are destroyed.
   Signals signals_;
@@ -121,12 +125,15 @@ Result<void> ScriptRun::prepare() {
   if (options_.bulk && has_kernel_probes()) {
     return Error{"-b: records of kernel probes come through one ring, in order already; there are no streams to keep apart", "leave out -b"};
   }
-  bool follows = !options_.command.empty() || options_.target != 0;
+  if (has_kernel_probes() && options_.targets.size() > 1) {
+    return Error{"several -x: probes that run in the kernel are for one process, or for all", "leave out -x, and compare pid() in the script"};
+  }
+  bool follows = !options_.command.empty() || !options_.targets.empty();
   if (!follows && (watch_.watches_processes() || sampler_.samples())) {
     return Error{"probes on processes follow those of a command or a process, and none was given", "use -c COMMAND or -x PID"};
   }
   if (has_target_probes() || follows) {
-    TRY(target_, TargetSide::create(program_, script_, options_, &watch_, &sampler_));
+    TRY(target_, TargetSide::create(program_, script_, options_, files_, &watch_, &sampler_, [this] { return signals_.stop_is_pending(); }));
   }
   std::span<uint8_t> shared;
   if (has_target_probes()) shared = target_->arena_memory();
@@ -147,9 +154,28 @@ Result<void> ScriptRun::prepare() {
   }
   arena_->header().target_pid = process;
   if (has_kernel_probes()) {
-    TRY(kernel_, KernelSide::load(program_, script_, options_, process));
+    TRY(kernel_, KernelSide::load(program_, script_, options_, files_, process));
+    warn_of_children();
   }
   return {};
+}
+
+// A uprobe of one process is not its children's.
+void ScriptRun::warn_of_children() const {
+  auto is_uprobe = [](const sema::Probe& probe) {
+    return probe.domain == sema::Domain::kKernel && std::any_of(probe.points.begin(), probe.points.end(), [](const auto& point) { return !point.site.module.empty(); });
+  };
+  if (options_.targets.empty() || !options_.children || options_.suppress_warnings ||
+      std::none_of(program_.probes.begin(), program_.probes.end(), is_uprobe)) {
+    return;
+  }
+  std::vector<pid_t> family = {options_.target()};
+  for (size_t i = 0; i < family.size(); ++i) {
+    for (pid_t child : engine::children_of(family[i])) family.push_back(child);
+  }
+  if (family.size() == 1) return;
+  print_to(stderr, "WARNING: {} of process {} {} not probed: the kernel's probes are of one process, or of all without -x\n",
+             family.size() == 2 ? "a child" : fmt::format("{} children", family.size() - 1), options_.target(), family.size() == 2 ? "is" : "are");
 }
 
 // Who empties the rings must not be the last to run on a busy machine. Where we may not, things are as they are; children
@@ -525,6 +551,7 @@ void ScriptRun::warn_end_probes() {
 int ScriptRun::finish() {
   output_->finish_streams(*arena_);
   output_->commands().wait_all(signals_.fd());
+  if (target_) target_->tell_never_loaded();
   int status = failed() || output_->write_failed() ? 1 : 0;
   if (!options_.suppress_warnings) {
     print_to(stderr, "{}", count_skips(*arena_).text());
@@ -560,8 +587,8 @@ int ScriptRun::finish() {
 }  // namespace
 
 Result<int> run_script(const sema::Program& program, const codegen::CompiledScript& script, const Options& options,
-                       const std::function<void()>& started) {
-  ScriptRun run(program, script, options);
+                       const probes::ModuleFiles& files, const std::function<void()>& started) {
+  ScriptRun run(program, script, options, files);
   TRY_DO(run.prepare());
   TRY_DO(run.start());
   started();

@@ -115,7 +115,7 @@ syntax::ParseOptions parse_settings(const Options& options) {
   if (!options.compatible.empty()) settings.systemtap_version = options.compatible;
   // As SystemTap calls them: where handlers run, as far as it is known before the script's probes are.
   bool in_process = options.runtime == Runtime::kInProcess ||
-                    (options.runtime == Runtime::kAuto && (options.target > 0 || !options.command.empty()));
+                    (options.runtime == Runtime::kAuto && (!options.targets.empty() || !options.command.empty()));
   settings.runtime = in_process ? "dyninst" : "kernel";
   settings.must_declare = options.additional_texts.empty();
   utsname system;

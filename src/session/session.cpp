@@ -77,10 +77,10 @@ std::string counted(size_t number, const char* what) { return fmt::format("{} {}
 
 // Pass 5.
 int run_and_tell(const sema::Program& program, const codegen::CompiledScript& script, const Options& options,
-                 const std::function<void()>& started) {
+                 const probes::ModuleFiles& files, const std::function<void()>& started) {
   if (options.verbosity > 0) print_to(stderr, "Pass 5: starting run.\n");
   PassTimer timer(kRun, options.verbosity);
-  Result<int> status = run_script(program, script, options, started);
+  Result<int> status = run_script(program, script, options, files, started);
   timer.done("run completed");
   int result = status.ok() ? *status : refuse(status.error());
   if (result != 0) print_to(stderr, "Pass 5: run failed.\n");
@@ -118,6 +118,7 @@ Result<int> run_passes(const Options& options) {
   Diagnostics findings;
   warn_missing_modules(options, findings);
   std::vector<sema::PassTiming> timings = sema::elaborate(program, *world, findings, options.print_after);
+  for (const std::string& why : world->left_out()) findings.warning({}, "left out: " + why);
   if (tell(findings, options, kElaborate, "analysis")) return 1;
   size_t functions = program.functions.size(), globals = program.globals.size(), places = 0;
   for (const sema::Probe& probe : program.probes) places += probe.points.size();
@@ -149,7 +150,9 @@ Result<int> run_passes(const Options& options) {
   codegen_options.layout.ring_size = std::bit_ceil(options.ring_megabytes) << 20;
   codegen_options.emit_ir_only = options.last_pass == kTranslate;
   codegen_options.print_after = options.print_after;
-  if (options.target != 0) codegen_options.untrusted_target = why_untrusted(options.target);
+  for (pid_t pid : options.targets) {
+    if (codegen_options.untrusted_target.empty()) codegen_options.untrusted_target = why_untrusted(pid);
+  }
   if (std::string folder = debuginfo::AnswerCache::default_directory(); !folder.empty()) {
     codegen_options.cache_directory = folder + "/code";
   }
@@ -173,8 +176,9 @@ Result<int> run_passes(const Options& options) {
   compiled_in_time();
   if (options.last_pass == kBuild) return 0;
 
-  if (!options.flight_recorder) return run_and_tell(program, script, options, [] {});
-  return run_in_background([&](std::function<void()> started) { return run_and_tell(program, script, options, started); });
+  const probes::ModuleFiles modules = world->module_files();
+  if (!options.flight_recorder) return run_and_tell(program, script, options, modules, [] {});
+  return run_in_background([&](std::function<void()> started) { return run_and_tell(program, script, options, modules, started); });
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <sys/signalfd.h>
 
+#include <utility>
+
 namespace spile::session {
 
 namespace {
@@ -47,11 +49,16 @@ void Signals::stand_still() {
 
 Signals::Taken Signals::take() {
   signalfd_siginfo info;
-  Taken taken;
+  Taken taken = std::exchange(early_, {});
   while (read(fd_.get(), &info, sizeof info) == sizeof info) {
     (info.ssi_signo == SIGUSR2 ? taken.next_file : taken.stop) = true;
   }
   return taken;
+}
+
+bool Signals::stop_is_pending() {
+  early_ = take();
+  return early_.stop;
 }
 
 }  // namespace spile::session

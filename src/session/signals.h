@@ -26,9 +26,13 @@ class Signals {
   // orphaned process group).
   void stand_still();
 
+  // A signal to stop has come; take() says so too.
+  bool stop_is_pending();
+
  private:
   UniqueFd fd_;
   UniqueFd stop_fd_;
+  Taken early_;  // taken off by stop_is_pending
 };
 
 }  // namespace spile::session

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "abi/record.h"
 #include "base/print.h"
 #include "sema/intrinsics.h"
+#include "session/mapped_module.h"
 
 namespace spile::session {
 
@@ -182,13 +182,7 @@ const StackTables::LoadedFile& StackTables::file_of(pid_t pid, const engine::Mod
   LoadedFile& file = known->second;
   if (!added) return file;
   file.path = module.path;
-  // In another mount namespace, or replaced, the path means another file to us.
-  debuginfo::OpenOptions options;
-  std::string root = fmt::format("/proc/{}/root", pid);
-  struct stat ours, theirs;
-  bool is_same = stat(module.path.c_str(), &ours) == 0 && ours.st_ino == module.inode;
-  if (!is_same && stat((root + module.path).c_str(), &theirs) == 0) options.root = root;
-  if (auto opened = debuginfo::Module::open(module.path, options); opened.ok()) file.module = *opened;
+  if (auto opened = open_mapped(pid, module); opened.ok()) file.module = opened->module;
   file.table = write_table(file);
   return file;
 }

@@ -12,6 +12,7 @@
 #include "base/print.h"
 #include "debuginfo/debuginfo.h"
 #include "probes/stack_owners.h"
+#include "session/mapped_module.h"
 #include "session/unwind_sites.h"
 
 namespace spile::session {
@@ -22,8 +23,9 @@ constexpr uint32_t kFirstSlots = 4;  // the controller's, the shared one, those 
 
 Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& program,
                                                        const codegen::CompiledScript& script, const Options& options,
-                                                       ProcessWatch* watch, ThreadSampler* sampler) {
-  std::unique_ptr<TargetSide> side(new TargetSide(program, script, options));
+                                                       const probes::ModuleFiles& files, ProcessWatch* watch, ThreadSampler* sampler,
+                                                       std::function<bool()> interrupted) {
+  std::unique_ptr<TargetSide> side(new TargetSide(program, script, options, files));
   side->find_switched_groups();
   engine::EngineOptions engine_options;
   side->follows_ = watch->watches_processes() || sampler->samples();
@@ -40,15 +42,21 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
     engine_options.watch_system_calls = watch->watches_system_calls();
     engine_options.call_probes = [watch](pid_t pid) { return watch->call_probes_of(pid); };
   }
+  engine_options.keep_waiting = [side = side.get(), interrupted = std::move(interrupted)](pid_t pid, const std::string& state) {
+    side->tell_waiting(pid, state);
+    return !interrupted();
+  };
   if (side->has_return_probes()) {
-    engine_options.owns_stacks = [known = std::map<std::string, std::string>()](const engine::Module& module) mutable {
+    engine_options.owns_stacks = [known = std::map<std::string, std::string>()](pid_t pid, const engine::Module& module) mutable {
       auto [found, fresh] = known.try_emplace(module.path);
-      const probes::StackOwner* owner = fresh ? probes::process_owner(module.path, module.main_executable) : nullptr;
-      if (owner) found->second = owner->reason;
+      if (!fresh) return found->second;
+      auto options = options_for(pid, module);
+      std::string opened = options.ok() ? options->place_of(module.path) : module.path;
+      if (const probes::StackOwner* owner = probes::process_owner(module.path, module.main_executable, opened)) found->second = owner->reason;
       return found->second;
     };
-    engine_options.resolve_module = [side = side.get()](pid_t, const engine::Module& module) {
-      return side->unwind_requests(module);
+    engine_options.resolve_module = [side = side.get()](pid_t pid, const engine::Module& module) {
+      return side->unwind_requests(pid, module);
     };
   }
   if (script.layout.tables_size != 0) {
@@ -83,20 +91,61 @@ void TargetSide::take_last_look(const engine::ThreadChange& change) {
 Result<pid_t> TargetSide::acquire() {
   if (!options_.command.empty()) {
     TRY(pid_, engine_->launch({.arguments = command_words(options_.command), .environment = {}, .user = {}, .group = {}}));
-  } else if (options_.target != 0) {
-    if (follows_ || !script_.target.image.bytes.empty()) {
-      TRY_DO(engine_->attach(options_.target));
-    }
-    pid_ = options_.target;
+    given_ = {pid_};
+  } else if (!options_.targets.empty()) {
+    pid_ = options_.target();
+    given_ = {options_.targets.begin(), options_.targets.end()};
+    if (follows_ || !script_.target.image.bytes.empty()) TRY_DO(attach_all());
   }
   return pid_;
 }
 
 namespace {
 
+// "4712 4713 4714"; some of them where there are many.
+std::string numbers_of(const std::vector<pid_t>& pids) {
+  constexpr size_t kMost = 20;
+  std::string text;
+  for (size_t i = 0; i < std::min(pids.size(), kMost); ++i) text += fmt::format("{}{}", i ? " " : "", pids[i]);
+  return pids.size() > kMost ? text + " ..." : text;
+}
+
+}  // namespace
+
+Result<void> TargetSide::attach_all() {
+  for (pid_t pid : options_.targets) {
+    // Of processes that share their memory, all are attached to with the first.
+    std::vector<pid_t> traced = engine_->processes();
+    if (std::find(traced.begin(), traced.end(), pid) == traced.end()) TRY_DO(engine_->attach(pid));
+  }
+  if (!options_.children) return {};
+  engine::Descendants found = engine_->attach_descendants();
+  if (options_.verbosity > 0 && !found.traced.empty()) {
+    print_to(stderr, "{} {} of {} {} traced, too: {}\n", found.traced.size(), found.traced.size() == 1 ? "child" : "children",
+               options_.targets.size() == 1 ? fmt::format("process {}", pid_) : "the processes",
+               found.traced.size() == 1 ? "is" : "are", numbers_of(found.traced));
+  }
+  if (!found.refused.empty() && !options_.suppress_warnings) {
+    const Error& first = found.refused.front();
+    print_to(stderr, "WARNING: {} of {} children {} not traced: {}{}\n", found.refused.size(), found.refused.size() + found.traced.size(),
+               found.refused.size() == 1 ? "is" : "are", first.message, first.hint.empty() ? "" : fmt::format(" ({})", first.hint));
+    for (size_t i = 1; i < found.refused.size() && options_.verbosity > 0; ++i) {
+      print_to(stderr, "WARNING: {}\n", found.refused[i].message);
+    }
+  }
+  return {};
+}
+
+void TargetSide::tell_waiting(pid_t pid, const std::string& state) {
+  if (std::exchange(waited_for_, pid) == pid) return;
+  print_to(stderr, "Process {} {}; waiting for it, 10 s at most (Ctrl-C gives up).\n", pid, state);
+}
+
+namespace {
+
 // Of a Go program; 0: it has no symbols.
-FileAddress find_goroutine_list(const std::string& module_path) {
-  auto module = debuginfo::Module::open(module_path);
+FileAddress find_goroutine_list(const std::string& module_path, const debuginfo::OpenOptions& options) {
+  auto module = debuginfo::Module::open(module_path, options);
   return module.ok() ? (*module)->data_symbol("runtime.allgs").value_or(FileAddress()) : FileAddress();
 }
 
@@ -106,13 +155,16 @@ std::vector<engine::SiteRequest> TargetSide::site_requests(std::map<size_t, std:
   std::map<std::string, FileAddress> lists;
   auto goroutine_list = [&](const std::string& module_path) {
     auto [known, fresh] = lists.try_emplace(module_path);
-    if (fresh) known->second = find_goroutine_list(module_path);
+    if (fresh) known->second = find_goroutine_list(module_path, probes::file_of(files_, module_path).options);
     return known->second;
   };
   std::map<std::string, probes::FileOwners> owners;
   auto owner_of = [&](const sema::Site& site) {
     auto known = owners.find(site.module);
-    if (known == owners.end()) known = owners.emplace(site.module, probes::FileOwners(site.module)).first;
+    if (known == owners.end()) {
+      std::string opened = probes::file_of(files_, site.module).options.place_of(site.module);
+      known = owners.emplace(site.module, probes::FileOwners(site.module, opened)).first;
+    }
     return known->second.of(site.function);
   };
   std::vector<engine::SiteRequest> requests;
@@ -129,6 +181,7 @@ std::vector<engine::SiteRequest> TargetSide::site_requests(std::map<size_t, std:
     engine::SiteRequest request;
     request.site_id = static_cast<uint32_t>(id);
     request.module_path = armed.site.module;
+    request.module_identity = probes::file_of(files_, armed.site.module).identity;
     request.address = armed.site.address;
     request.size = armed.site.size;
     request.function = armed.site.around;
@@ -208,8 +261,8 @@ bool TargetSide::has_return_probes() const {
   return false;
 }
 
-std::vector<engine::SiteRequest> TargetSide::unwind_requests(const engine::Module& module) const {
-  return unwind_sites(module.path, module.main_executable, program_.unwind_site_id(), script_.target);
+std::vector<engine::SiteRequest> TargetSide::unwind_requests(pid_t pid, const engine::Module& module) const {
+  return unwind_sites(pid, module, program_.unwind_site_id(), script_.target);
 }
 
 void TargetSide::tell_unclear_entries(const KeptEntries& kept) const {
@@ -228,12 +281,12 @@ Result<void> TargetSide::arm() {
     for (pid_t pid : engine_->processes()) {
       TRY(std::vector<engine::Module> modules, engine_->modules(pid));
       for (const engine::Module& module : modules) {
-        std::vector<engine::SiteRequest> more = unwind_requests(module);
+        std::vector<engine::SiteRequest> more = unwind_requests(pid, module);
         requests.insert(requests.end(), more.begin(), more.end());
       }
     }
   }
-  KeptEntries kept = kept_entries(program_, script_.target);
+  KeptEntries kept = kept_entries(program_, script_.target, files_);
   requests.insert(requests.end(), kept.sites.begin(), kept.sites.end());
   if (options_.verbosity > 0) tell_unclear_entries(kept);
   std::map<size_t, std::string> unprobed;
@@ -248,7 +301,9 @@ Result<void> TargetSide::arm() {
   for (auto& [id, reason] : unprobed) {
     report.outcomes.push_back({static_cast<uint32_t>(id), pid_, engine::Mechanism::kRefused, std::move(reason), false});
   }
+  was_armed_ = true;
   if (!report.outcomes.empty()) tell(report, true);
+  if (options_.command.empty()) warn(placed_.without_places(given_));
   TRY_DO(require_named_returns(report));
   if (options_.verbosity > 0) tell_conditions();
   // Sites in libraries not loaded yet have no outcome so far; if there were outcomes and all are refusals, nothing would
@@ -361,7 +416,13 @@ void TargetSide::tell_refused_returns(const engine::ArmReport& report) {
   }
 }
 
+void TargetSide::warn(const std::vector<std::string>& warnings) const {
+  if (options_.suppress_warnings) return;
+  for (const std::string& warning : warnings) print_to(stderr, "WARNING: {}\n", warning);
+}
+
 void TargetSide::tell(const engine::ArmReport& report, bool initial) {
+  placed_.note(report);
   constexpr uint64_t kRefusalsTold = 10;
   std::map<std::string, size_t> by_mechanism;
   uint64_t refused = 0;
@@ -431,8 +492,8 @@ Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
       case engine::Event::Kind::kProcessExited:
       case engine::Event::Kind::kOtherExited:
         arena.release_slots_of(event.pid);
-        if (event.pid != pid_) break;
-        finished_ = true;
+        if (given_.erase(event.pid) == 0) break;
+        finished_ = given_.empty();
         if (!options_.command.empty()) command_status_ = event.status;
         break;
       case engine::Event::Kind::kArmed:
@@ -452,14 +513,18 @@ Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
         last_looks_.after_release(event.pid);
         if (options_.verbosity > 0) print_to(stderr, "pid {}: let go: {}; its hits from here on are not counted.\n", event.pid, event.message);
         break;
-      case engine::Event::Kind::kProcessStarted:
       case engine::Event::Kind::kProcessExecuted:
+        placed_.note_exec(event.pid, event.path);
+        if (!event.report.outcomes.empty()) tell(event.report, false);
+        [[fallthrough]];
+      case engine::Event::Kind::kProcessStarted:
       case engine::Event::Kind::kModuleLoaded:
       case engine::Event::Kind::kModuleUnloaded:
         if (options_.verbosity > 2) print_to(stderr, "process {}: {}\n", event.pid, event.path);
         break;
     }
   }
+  warn(placed_.left_by_exec(given_));
   return {};
 }
 

@@ -5,14 +5,17 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "base/result.h"
 #include "codegen/codegen.h"
 #include "engine/engine.h"
+#include "probes/probes.h"
 #include "sema/program.h"
 #include "session/arena.h"
 #include "session/kept_entries.h"
 #include "session/options.h"
+#include "session/placed_sites.h"
 #include "session/process_watch.h"
 #include "session/thread_sampler.h"
 #include "session/stack_tables.h"
@@ -23,9 +26,10 @@ namespace spile::session {
 class TargetSide {
  public:
   // Creates the engine and, for a script with target probes, the arena that processes share.
-  // watch, sampler: must outlive this.
+  // watch, sampler: must outlive this. interrupted: whether the user wants to end it; asked while it waits for a process.
   static Result<std::unique_ptr<TargetSide>> create(const sema::Program& program, const codegen::CompiledScript& script,
-                                                    const Options& options, ProcessWatch* watch, ThreadSampler* sampler);
+                                                    const Options& options, const probes::ModuleFiles& files, ProcessWatch* watch, ThreadSampler* sampler,
+                                                    std::function<bool()> interrupted);
   // The arena that tables for stacks are put into, and where the controller's handlers look for theirs; before acquire().
   void make_stacks(std::span<uint8_t> arena, abi::ControllerState& state);
   // By which a process's addresses are named and its stacks walked; 0: none are wanted.
@@ -38,7 +42,8 @@ class TargetSide {
   // Names of addresses; null for a script that asks for none.
   StackTables* stacks() { return stacks_.get(); }
 
-  // Starts -c's command, standing still, or attaches to -x's process. The process, or 0 where neither was asked for.
+  // Starts -c's command, standing still, or attaches to -x's processes and their children. The first process, or 0 where
+  // none was asked for.
   Result<pid_t> acquire();
   // Switches sites on and off whose conditions have become true or false; `holds` is asked of probes that are `switched`.
   // Before arm() too: it is armed switched off then.
@@ -63,7 +68,11 @@ class TargetSide {
   // Handles what happened to the processes.
   Result<void> poll(Arena& arena, int timeout_ms);
 
-  // The process of -c or -x has gone. Its wait status (-c), once it has.
+  // Tells of what the script probes and no process had. When all has been taken out.
+  void tell_never_loaded() const {
+    if (was_armed_) warn(placed_.never_loaded());
+  }
+  // The process of -c has gone, or all of -x. Its wait status (-c), once it has.
   bool finished() const { return finished_; }
   std::optional<int> command_status() const { return command_status_; }
   // Why what a process has said cannot be trusted though it is gone, or empty. Of scripts that make commands in processes, without -g.
@@ -72,19 +81,22 @@ class TargetSide {
   uint64_t handed_over() const { return handed_over_; }
 
  private:
-  TargetSide(const sema::Program& program, const codegen::CompiledScript& script, const Options& options)
-      : program_(program), script_(script), options_(options) {}
+  TargetSide(const sema::Program& program, const codegen::CompiledScript& script, const Options& options, const probes::ModuleFiles& files)
+      : program_(program), script_(script), options_(options), files_(files), placed_(program) {}
   // unprobed: why those that are not requested are not, by site.
   std::vector<engine::SiteRequest> site_requests(std::map<size_t, std::string>& unprobed) const;
   bool names_return(const sema::ArmedSite& armed) const;  // rather than by a pattern that the function fits
   bool has_return_probes() const;
   bool has_entries(size_t site_id) const;  // something but return probes
-  std::vector<engine::SiteRequest> unwind_requests(const engine::Module& module) const;
+  std::vector<engine::SiteRequest> unwind_requests(pid_t pid, const engine::Module& module) const;
   void tell_kept(const engine::SiteOutcome& outcome) const;
   void tell_unclear_entries(const KeptEntries& kept) const;
   void tell(const engine::ArmReport& report, bool initial);
   void tell_refused_returns(const engine::ArmReport& report);
   Result<void> require_named_returns(const engine::ArmReport& report) const;
+  Result<void> attach_all();
+  void warn(const std::vector<std::string>& warnings) const;
+  void tell_waiting(pid_t pid, const std::string& state);
   void kill_unstarted();
   void find_switched_groups();
   void take_last_look(const engine::ThreadChange& change);
@@ -93,6 +105,7 @@ class TargetSide {
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
   const Options& options_;
+  const probes::ModuleFiles& files_;
   bool follows_ = false;  // processes are traced whether or not handlers run in them
   bool judges_ends_ = false;  // what handlers in them say may become a command
   LastLooks last_looks_;
@@ -107,11 +120,15 @@ class TargetSide {
   abi::ControllerState* controller_state_ = nullptr;  // where there are stacks
   std::unique_ptr<engine::Engine> engine_;
   pid_t pid_ = 0;
+  std::set<pid_t> given_;        // -c's process, or -x's: those that live
+  pid_t waited_for_ = 0;         // has been told of
   bool resumed_ = false;
   bool finished_ = false;
   std::optional<int> command_status_;
   uint64_t refusals_told_ = 0;
   uint64_t handed_over_ = 0;
+  PlacedSites placed_;
+  bool was_armed_ = false;
   struct SwitchedGroup {
     int group;
     std::vector<uint32_t> sites = {};

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "debuginfo/debuginfo.h"
+#include "session/mapped_module.h"
 
 namespace spile::session {
 
@@ -25,21 +26,22 @@ bool may_have_unwinder(const std::string& path, bool main_executable) {
 
 }  // namespace
 
-std::vector<engine::SiteRequest> unwind_sites(const std::string& module_path, bool main_executable, uint32_t site_id,
-                                              const codegen::TargetCode& code) {
+std::vector<engine::SiteRequest> unwind_sites(pid_t pid, const engine::Module& mapped, uint32_t site_id, const codegen::TargetCode& code) {
   std::vector<engine::SiteRequest> sites;
-  if (!may_have_unwinder(module_path, main_executable)) return sites;
-  auto module = debuginfo::Module::open(module_path);
-  if (!module.ok()) return sites;
+  if (mapped.is_vdso() || !may_have_unwinder(mapped.path, mapped.main_executable)) return sites;
+  auto file = open_mapped(pid, mapped);
+  if (!file.ok()) return sites;
+  debuginfo::Module& module = *file->module;
   std::set<std::pair<uint64_t, uint32_t>> known;  // addresses, of which some have two of the names, and handlers
   auto add = [&](const char* entry, uint32_t enter_offset, uint32_t landing_offset, uint32_t exit_offset = 0) {
-    auto functions = (*module)->functions({.name = entry, .file = {}});
+    auto functions = module.functions({.name = entry, .file = {}});
     if (!functions.ok()) return;
     for (const debuginfo::Function& function : *functions) {
       if (!known.insert({function.address.value, enter_offset}).second) continue;
       engine::SiteRequest site;
       site.site_id = site_id;
-      site.module_path = module_path;
+      site.module_path = mapped.path;
+      site.module_identity = file->identity;
       site.address = function.address;
       site.size = function.size;
       site.enter_offset = enter_offset;

@@ -15,7 +15,6 @@ namespace spile::session {
 //
 // Entries in one module: libgcc_s, libunwind, or a program that has them linked in. Empty where there are none.
 // site_id: for all of them.
-std::vector<engine::SiteRequest> unwind_sites(const std::string& module_path, bool main_executable, uint32_t site_id,
-                                              const codegen::TargetCode& code);
+std::vector<engine::SiteRequest> unwind_sites(pid_t pid, const engine::Module& mapped, uint32_t site_id, const codegen::TargetCode& code);
 
 }  // namespace spile::session

@@ -1,0 +1,73 @@
+#include "session/placed_sites.h"
+
+#include <fmt/format.h>
+
+namespace spile::session {
+
+namespace {
+
+// "a, b and 3 more".
+std::string names_of(const std::map<std::string, size_t>& files) {
+  constexpr size_t kMost = 3;
+  std::string text;
+  size_t count = 0;
+  for (const auto& [path, sites] : files) {
+    if (count < kMost) text += (text.empty() ? "" : ", ") + path;
+    ++count;
+  }
+  return count > kMost ? text + fmt::format(" and {} more", count - kMost) : text;
+}
+
+}  // namespace
+
+void PlacedSites::note(const engine::ArmReport& report) {
+  for (const engine::SiteOutcome& outcome : report.outcomes) {
+    if (outcome.site_id >= program_.sites.size()) continue;
+    met_.insert(program_.sites[outcome.site_id].site.module);
+    placed_.insert(outcome.pid);
+    executed_.erase(outcome.pid);
+  }
+}
+
+void PlacedSites::note_exec(pid_t pid, const std::string& path) {
+  if (placed_.erase(pid) > 0) executed_[pid] = path;
+}
+
+std::map<std::string, size_t> PlacedSites::wanted() const {
+  std::map<std::string, size_t> files;
+  for (const sema::ArmedSite& armed : program_.sites) {
+    if (!armed.site.module.empty()) ++files[armed.site.module];
+  }
+  return files;
+}
+
+std::vector<std::string> PlacedSites::without_places(const std::set<pid_t>& processes) const {
+  std::vector<std::string> warnings;
+  const std::map<std::string, size_t> files = wanted();
+  if (files.empty()) return warnings;
+  for (pid_t pid : processes) {
+    if (placed_.contains(pid)) continue;
+    warnings.push_back(fmt::format("process {} has not loaded what the script probes ({}); it is probed if that comes", pid, names_of(files)));
+  }
+  return warnings;
+}
+
+std::vector<std::string> PlacedSites::left_by_exec(const std::set<pid_t>& processes) {
+  std::vector<std::string> warnings;
+  for (const auto& [pid, path] : std::exchange(executed_, {})) {
+    if (processes.contains(pid)) warnings.push_back(fmt::format("process {} executes {} now, in which the script probes nothing", pid, path));
+  }
+  return warnings;
+}
+
+std::vector<std::string> PlacedSites::never_loaded() const {
+  std::vector<std::string> warnings;
+  for (const auto& [path, sites] : wanted()) {
+    if (met_.contains(path)) continue;
+    warnings.push_back(fmt::format("{} was never loaded by a traced process: {} of the script's {} probed {} never in place", path, sites,
+                                   program_.sites.size(), sites == 1 ? "place was" : "places were"));
+  }
+  return warnings;
+}
+
+}  // namespace spile::session

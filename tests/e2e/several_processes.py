@@ -1,0 +1,26 @@
+# Several -x: all are traced, target() is the first, the session ends when all have gone; each program has its own functions.
+from spiletest import *
+
+first, second, other = server(), server(), server()
+SCRIPT = """global n probe process.function("work") { n[pid()]++ }
+probe end { foreach (p+ in n) if (n[p] > 0) printf("%d ", p) println(target()) }"""
+session = Session("-v", "-e", SCRIPT, "-x", second.pid, "-x", first.pid, "-x", second.pid).attached(first.pid).attached(second.pid)
+time.sleep(0.2)
+finish(second)
+time.sleep(0.3)
+expect(session.process.poll(), None, "one of them still runs: the session's end")
+finish(first)
+lowest, highest = sorted([first.pid, second.pid])
+session.wait().expect(out=f"{lowest} {highest} {second.pid}\n", status=0)
+
+# Two programs: process.function() is of both.
+sleeper = start(program("sleeper"), 100, ready="ready", stdin=subprocess.PIPE)
+session = Session("-v", "-e", 'global n probe process.function("work") { n[execname()]++ } '
+                  r'probe end { printf("%d %d\n", n["sleeper"], n["server"] > 10) }', "-x", sleeper.pid, "-x", other.pid).attached(other.pid)
+sleeper.stdin.write(b"\n\n")
+sleeper.stdin.flush()
+expect(sleeper.stdout.readline(), b"sum 14950\n")
+session.stop().expect(out="100 1\n", status=0)
+expect_untouched(other.pid)
+spile("-e", 'probe process.function("work") { }', "-x", other.pid, "-x", 4194304).expect(status=1, err_match="there is no process 4194304")
+expect_untouched(other.pid)
