@@ -430,7 +430,8 @@ TEST_F(ProbesTest, RuntimeFollowsTheScript) {
     return made.program.probes.at(0).domain;
   };
   EXPECT_EQ(domain(world_of(path("sample")), ""), sema::Domain::kTarget);
-  EXPECT_EQ(domain(world_of(path("sample")), "probe timer.profile { next }"), sema::Domain::kKernel);
+  EXPECT_EQ(domain(world_of(path("sample")), "probe timer.profile { next }"), sema::Domain::kTarget);
+  EXPECT_EQ(domain(world_of(path("sample"), Runtime::kBpf), "probe timer.profile { next }"), sema::Domain::kKernel);
   EXPECT_EQ(domain(world_of(""), ""), sema::Domain::kKernel);
   EXPECT_EQ(domain(world_of(path("sample"), Runtime::kBpf), ""), sema::Domain::kKernel);
   expect_error("probe kernel.trace(\"a:b\") { next }", "--runtime=inproc was asked for",

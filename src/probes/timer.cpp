@@ -1,5 +1,5 @@
 // timer.s(N), ms, us, ns, jiffies, hz, each with .randomize(M): handlers of the controller, at intervals.
-// timer.profile: on every CPU at a fixed rate, in the kernel.
+// timer.profile: on every CPU at a fixed rate, in the kernel; with -c or -x, of the traced threads.
 
 #include <fmt/format.h>
 
@@ -48,7 +48,8 @@ Result<Points> resolve_profile(TracedWorld& world, const syntax::ProbePoint& poi
   made.kind = sema::ProbeKind::kProfile;
   made.domain = sema::Domain::kKernel;
   // Of the traced processes' threads only, sampled by the kernel for us.
-  if (world.options().runtime == Runtime::kInProcess) made.domain = sema::Domain::kController;
+  bool of_processes = world.process_domain() == sema::Domain::kTarget && (world.has_target() || world.options().runtime == Runtime::kInProcess);
+  if (of_processes) made.domain = sema::Domain::kController;
   made.text = text_of(point);
   return Points{made};
 }

@@ -74,8 +74,12 @@ bool needs_kernel(const syntax::ProbePoint& point) {
   for (const auto& part : parts) {
     if (parts[0].name == "perf" && part.name == "counter") return false;  // read in processes
   }
-  return kernel_families.count(parts[0].name) ||
-         (parts.size() > 1 && parts[0].name == "timer" && parts[1].name == "profile");
+  return kernel_families.count(parts[0].name) > 0;
+}
+
+bool is_profile(const syntax::ProbePoint& point) {
+  const auto& parts = point.components;
+  return parts.size() > 1 && parts[0].name == "timer" && parts[1].name == "profile";
 }
 
 }  // namespace
@@ -149,9 +153,11 @@ void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& p
       break;
   }
   // Handlers that share a global share memory: one kernel probe, and all run there. Without -c and -x there is no one
-  // process to enter: uprobes see all.
+  // process to enter: uprobes see all. timer.profile can be sampled either way; the threads of a process, with their stacks.
   bool kernel = !has_target() && !options_.only_lists;
-  for (const syntax::ProbePoint* point : points) kernel |= !options_.only_lists && needs_kernel(*point);
+  for (const syntax::ProbePoint* point : points) {
+    kernel |= !options_.only_lists && (needs_kernel(*point) || (is_profile(*point) && !has_target()));
+  }
   domain_ = kernel ? sema::Domain::kKernel : sema::Domain::kTarget;
 }
 

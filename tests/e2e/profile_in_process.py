@@ -25,3 +25,8 @@ for share, wanted, near in zip(shares, [70, 20, 10], [18, 16, 12]):
     expect_true(abs(100 * share / n - wanted) <= near, f"{wanted} %: {result}")
 each = sorted(map(int, got[5].split()))
 expect_true(len(each) >= 3 and each[-3] >= n / 5, f"three threads, a third each: {result}")
+
+# With -x, and without being told where: the process's own stacks.
+target = start(program("watched"), 1, 2000000000)
+spile("-e", 'global hot probe timer.profile { hot[usymname(uaddr())]++; if (hot["hot"] > 2) { print_ubacktrace() exit() } }', "-x", target.pid,
+      timeout=20).expect(status=0, out_match=r"^ 0x[0-9a-f]+ : hot\+.*\n 0x[0-9a-f]+ : caller\+")
