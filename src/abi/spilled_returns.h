@@ -27,8 +27,9 @@ struct InheritedState {
   uint64_t slots;           // so many of the arena are mapped; the controller writes it
   uint64_t slots_are_all;   // 1: the controller can't map more
   uint64_t spills_returns;  // 1: entries put their frames here rather than into their threads' stacks; for good
-  uint64_t pad[5];
+  uint64_t pad[13];
 };
+static_assert(sizeof(InheritedState) == 128);  // frames that belong together lie in a pair of cache lines
 inline constexpr uint64_t kSpilledBusy = 1, kSpilledNewer = 2;
 inline constexpr uint32_t kSpilledOrderShift = 48;
 inline constexpr uint64_t kSpilledFirst = uint64_t{1024} << kSpilledOrderShift;  // the order of one that is alone

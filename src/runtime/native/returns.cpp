@@ -298,7 +298,7 @@ SPILE_INLINE inline ThreadSlot* slot_by_header(abi::ArenaHeader* header, uint64_
 }
 
 // Where frames are spilled, mostly: the slot's place is free, and nothing of the same slot is elsewhere.
-SPILE_COLD uint64_t* enter_quickly(ThreadSlot* slot, uint64_t stack_slot, uint64_t site_id, bool complete) {
+SPILE_INLINE inline uint64_t* enter_quickly(ThreadSlot* slot, uint64_t stack_slot, uint64_t site_id, bool complete) {
   SpilledFrame* frame = spilled_at(spilled_place(stack_slot));
   bool apart = (stack_slot & ~abi::kSpilledKeyMask) == 0 && slot->shadow_depth == 0 && load_relaxed(&frame->reach) == 0;
   uint64_t tag = stack_slot | abi::kSpilledFirst | abi::kSpilledBusy;
@@ -334,7 +334,12 @@ SPILE_COLD uint64_t* enter_slowly(ThreadSlot* slot, uint64_t stack_slot, uint64_
   return saves_of(frame);
 }
 
-SPILE_INLINE inline uint64_t* enter_elsewhere(ThreadSlot* slot, uint64_t stack_slot, uint64_t site_id, bool complete) {
+// In one number, since a call of few arguments leaves entries that don't come here more registers.
+constexpr uint64_t kComplete = uint64_t{1} << 32;
+
+SPILE_COLD uint64_t* enter_elsewhere(ThreadSlot* slot, uint64_t stack_slot, uint64_t site_and_complete) {
+  uint64_t site_id = site_and_complete & ~kComplete;
+  bool complete = site_and_complete & kComplete;
   uint64_t* saves = spills() ? enter_quickly(slot, stack_slot, site_id, complete) : nullptr;
   return saves ? saves : enter_slowly(slot, stack_slot, site_id, complete);
 }
@@ -558,19 +563,22 @@ SPILE_INLINE uint64_t* spile_rt_return_enter(Context* context, uint64_t cfa, uin
     count_skip(slot, abi::kSkipNoSlot);
     return nullptr;
   }
-  if (unlikely(spills())) return enter_elsewhere(slot, stack_slot, site_id, complete);
+  uint64_t site_and_complete = complete ? site_id | kComplete : site_id;
+  if (unlikely(spills())) return enter_elsewhere(slot, stack_slot, site_and_complete);
   uint32_t index = push_depth(slot);
   ShadowFrame* frame = frame_at(slot, index);
   if (unlikely(index >= spile_rt_shadow_capacity)) {
     pop_depth(slot);
     frame = sweep(slot);
-    if (!frame) return enter_elsewhere(slot, stack_slot, site_id, complete);
+    if (!frame) return enter_elsewhere(slot, stack_slot, site_and_complete);
   }
   frame->return_address = *reinterpret_cast<uint64_t*>(stack_slot);
   frame->site_id = site_id;
   compiler_barrier();
   if (complete) frame->stack_slot = stack_slot;
-  return saves_of(frame);
+  uint64_t* saves = saves_of(frame);
+  __builtin_assume(saves != nullptr);
+  return saves;
 }
 
 SPILE_INLINE void spile_rt_return_entered(Context*, uint64_t cfa, uint64_t* saves) {
@@ -601,7 +609,7 @@ SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t*
     return;
   }
   uint64_t distance = distance_from(spilled_at(0), frame);
-  if (likely(is_spilled(frame))) return free_spilled(within<SpilledFrame>(spilled_at(0), distance));
+  if (unlikely(is_spilled(frame))) return free_spilled(within<SpilledFrame>(spilled_at(0), distance));
   free_elsewhere(slot, frame);
 }
 
