@@ -61,13 +61,13 @@ std::vector<std::string> PlacedSites::left_by_exec(const std::set<pid_t>& proces
 }
 
 std::vector<std::string> PlacedSites::never_loaded() const {
-  std::vector<std::string> warnings;
-  for (const auto& [path, sites] : wanted()) {
-    if (met_.contains(path)) continue;
-    warnings.push_back(fmt::format("{} was never loaded by a traced process: {} of the script's {} probed {} never in place", path, sites,
-                                   program_.sites.size(), sites == 1 ? "place was" : "places were"));
-  }
-  return warnings;
+  std::map<std::string, size_t> files = wanted();
+  std::erase_if(files, [&](const auto& file) { return met_.contains(file.first); });
+  if (files.empty()) return {};
+  size_t places = 0;
+  for (const auto& [path, sites] : files) places += sites;
+  return {fmt::format("{} {} never loaded by a traced process: {} of the script's {} probed {} never in place", names_of(files),
+                      files.size() == 1 ? "was" : "were", places, program_.sites.size(), places == 1 ? "place was" : "places were")};
 }
 
 }  // namespace spile::session

@@ -26,7 +26,7 @@ class PlacedSites {
   std::vector<std::string> without_places(const std::set<pid_t>& processes) const;
   // A warning about each of these processes that had places and has executed something without any, since asked last.
   std::vector<std::string> left_by_exec(const std::set<pid_t>& processes);
-  // A warning about each file that no process has loaded.
+  // One warning about all files that no process has loaded; none where there are none.
   std::vector<std::string> never_loaded() const;
 
  private:

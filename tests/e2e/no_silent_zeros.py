@@ -6,12 +6,16 @@ WORK = 'global n probe process("%s").function("work") { n++ } probe end { printl
 if VARIANT == "never_loaded":
     spile("-e", WORK % program("server"), "-c", "true").expect(
         out="0\n", status=0, err_match=r"^WARNING: \S*/server was never loaded by a traced process: 1 of the script's 1 probed place was never in place$")
+    # One warning, however many files a pattern names.
+    pattern = f"{pathlib.Path(program('server')).parent}/*"
+    result = spile("-e", f'probe process("{pattern}").function("work") {{ }}', "-c", "true")
+    expect(len(re.findall("never loaded", result.err)), 1, str(result))
     result = spile("-e", WORK % program("server"), "-c", f"{program('server')} 1")
     result.expect(status=0, out_match="^1$")
     expect_true("never loaded" not in result.err, f"nothing to say: {result}")
 elif VARIANT == "nothing_there":
     process = server()
-    spile("-e", WORK % program("family"), "-T", "0.5", "-x", process.pid).expect(
+    spile("-e", WORK % program("family") + " probe timer.ms(300) { exit() }", "-x", process.pid).expect(
         out="0\n", status=0, err_match=rf"^WARNING: process {process.pid} has not loaded what the script probes \(\S*/family\)")
     expect_untouched(process.pid)
 elif VARIANT == "exec":
