@@ -37,25 +37,6 @@ std::optional<Mark> read_mark(std::string_view description, const ElfImage::Sect
   return mark;
 }
 
-// Slots of the global offset table by the symbols that they are for.
-std::unordered_map<uint64_t, std::string_view> imported_slots(const ElfImage& image) {
-  std::unordered_map<uint64_t, std::string_view> slots;
-  for (const ElfImage::Section& section : image.sections()) {
-    if (section.type != SHT_RELA || section.link >= image.sections().size()) continue;
-    const ElfImage::Section& symbol_section = image.sections()[section.link];
-    const auto symbols = image.symbols(symbol_section);
-    const std::string_view strings = image.strings_of(symbol_section);
-    const std::string_view bytes = image.contents(section);
-    for (uint64_t at = 0; auto rela = value_at<Elf64_Rela>(bytes, at); at += sizeof(Elf64_Rela)) {
-      const uint64_t type = ELF64_R_TYPE(rela->r_info), symbol = ELF64_R_SYM(rela->r_info);
-      if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) || symbol >= symbols.size()) continue;
-      const std::string_view name = ElfImage::string_at(strings, symbols[symbol].st_name);
-      if (!name.empty()) slots.emplace(rela->r_offset, name);
-    }
-  }
-  return slots;
-}
-
 // An entry ends in "ff 25 rel32": jmp *slot(%rip). Before it may stand endbr64 and a bnd prefix.
 constexpr uint64_t kEntrySize = 16, kShortEntrySize = 8, kJumpSize = 6;
 
@@ -162,6 +143,24 @@ std::vector<Mark> read_marks(const ElfImage& image) {
     if (mark.semaphore.value != 0 && !is_semaphore(image, mark)) mark.semaphore = kNoSuchSemaphore;
   }
   return marks;
+}
+
+std::unordered_map<uint64_t, std::string_view> imported_slots(const ElfImage& image) {
+  std::unordered_map<uint64_t, std::string_view> slots;
+  for (const ElfImage::Section& section : image.sections()) {
+    if (section.type != SHT_RELA || section.link >= image.sections().size()) continue;
+    const ElfImage::Section& symbol_section = image.sections()[section.link];
+    const auto symbols = image.symbols(symbol_section);
+    const std::string_view strings = image.strings_of(symbol_section);
+    const std::string_view bytes = image.contents(section);
+    for (uint64_t at = 0; auto rela = value_at<Elf64_Rela>(bytes, at); at += sizeof(Elf64_Rela)) {
+      const uint64_t type = ELF64_R_TYPE(rela->r_info), symbol = ELF64_R_SYM(rela->r_info);
+      if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) || symbol >= symbols.size()) continue;
+      const std::string_view name = ElfImage::string_at(strings, symbols[symbol].st_name);
+      if (!name.empty()) slots.emplace(rela->r_offset, name);
+    }
+  }
+  return slots;
 }
 
 std::vector<PltEntry> read_plt(const ElfImage& image) {

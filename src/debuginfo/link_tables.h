@@ -2,6 +2,8 @@
 // What linkers and <sys/sdt.h> leave in an ELF file: SDT marks in notes, the entries of the procedure linkage table, and
 // where threads have the module's thread-local variables.
 
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "debuginfo/debuginfo.h"
@@ -11,6 +13,8 @@ namespace spile::debuginfo {
 
 std::vector<Mark> read_marks(const ElfImage& image);
 std::vector<PltEntry> read_plt(const ElfImage& image);
+// Words of the global offset table by their addresses, with the symbols that they are for.
+std::unordered_map<uint64_t, std::string_view> imported_slots(const ElfImage& image);
 
 // Operations that leave the address at which a thread has the first thread-local variable of the module (ELF Handling
 // For Thread-Local Storage, variant II). An executable's are at a fixed distance below the thread pointer. For a library

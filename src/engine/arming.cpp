@@ -510,7 +510,7 @@ Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& lo
         list = std::make_shared<const std::vector<SiteRequest>>(std::move(placed->sites));
         for (SiteOutcome& refused : placed->refused) work.told.push_back({client->id, std::move(refused)});
       };
-      take(refuse_returns(space, pid, module, *list));
+      take(refuse_returns(space, pid, module, *list, clients_.at(kOwnClient)->return_readers));
       take(place_exits(space, pid, module, *list));
       uint32_t number = static_cast<uint32_t>(space.placed.size());
       space.placed.push_back({client->id, list});

@@ -23,6 +23,7 @@ struct Client {
   ModuleDescriber describe_modules;
   ThreadWatcher watch_threads;
   StackOwnership owns_stacks;  // our own has one for all
+  ReturnReaderFinder return_readers;  // likewise
 
   std::map<std::string, std::vector<RequestList>> requests;  // by module path
   std::set<std::pair<uint64_t, uint64_t>> resolved;          // device and inode of modules asked about

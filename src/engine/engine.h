@@ -40,6 +40,7 @@
 #include "abi/trampoline.h"
 #include "base/address.h"
 #include "base/result.h"
+#include "engine/return_readers.h"
 
 namespace spile::engine {
 
@@ -230,6 +231,7 @@ struct EngineOptions {
   ModuleResolver resolve_module;     // may be empty
   ModuleDescriber describe_modules;  // may be empty
   StackOwnership owns_stacks;        // may be empty
+  ReturnReaderFinder return_readers;  // may be empty
   uint64_t stop_patience_ms = 2000;  // for a thread that doesn't stop (uninterruptible sleep)
   // For a process to be armed first, of which no thread can be stopped.
   uint64_t sleep_patience_ms = 10'000;

@@ -2,6 +2,7 @@
 
 #include "engine/arch/x86_64/relocator.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -190,11 +191,18 @@ TEST(BranchScan, FindsBranchesFromAfar) {
 TEST(ReturnSafety, FindsFunctionsThatUseTheirReturnAddress) {
   auto obstacle = [](std::string_view hex) {
     std::vector<uint8_t> bytes = bytes_of(hex);
-    return return_obstacle(Address(0x1000), [&](Address at, uint64_t length) {
+    auto text = [&](Address at, uint64_t length) {
       if (at.value < 0x1000 || at.value >= 0x1000 + bytes.size()) return std::span<const uint8_t>();
       auto rest = std::span<const uint8_t>(bytes).subspan(at.value - 0x1000);
       return rest.first(std::min<uint64_t>(length, rest.size()));
-    });
+    };
+    // The only table is at 0x1000, and says where a case begins.
+    auto read = [&](Address, std::span<uint8_t> into) {
+      const std::vector<uint8_t> table = bytes_of("0e 10 00 00 00 00 00 00");
+      std::copy(table.begin(), table.end(), into.begin());
+      return table.size();
+    };
+    return return_obstacle(Address(0x1000), text, read, {});
   };
   const char* takes = "it takes its own return address off the stack";
   const char* looks = "it looks at its own return address";
@@ -208,6 +216,32 @@ TEST(ReturnSafety, FindsFunctionsThatUseTheirReturnAddress) {
   EXPECT_EQ(obstacle("48 8d 44 24 08 c3"), "");                                   // its address only
   EXPECT_EQ(obstacle("f0 48 83 0c 24 00 c3"), "");                                // lock orq $0, (%rsp): a barrier
   EXPECT_EQ(obstacle("f0 48 83 0c 24 01 c3"), looks);
+  EXPECT_EQ(obstacle("85 ff 75 01 c3 48 8b 04 24 c3"), looks);                    // behind a return
+  // A case of a switch, at offset 14.
+  EXPECT_EQ(obstacle("53 83 ff 05 77 0f ff 24 c5 00 10 00 00 90 48 8b 44 24 08 5b c3 5b c3"), looks);
+  EXPECT_EQ(obstacle("55 48 89 e5 ff d0 48 89 c4 48 8b 45 08 c9 c3"), looks);     // mov %rax, %rsp; mov 8(%rbp), %rax
+  EXPECT_EQ(obstacle("55 48 89 e5 48 83 e4 f0 c9 5a 52 c3"), takes);              // behind and $-16, %rsp; leave
+  // lea -0x4000(%rsp), %r11; a page at a time: sub, orq $0, (%rsp), cmp, jne; sub $0xe20, %rsp
+  const std::string probes = "53 4c 8d 9c 24 00 c0 ff ff 48 81 ec 00 10 00 00 48 83 0c 24 00 4c 39 dc 75 ef 48 81 ec 20 0e 00 00 ";
+  EXPECT_EQ(obstacle(probes + "48 81 c4 20 4e 00 00 5b c3"), "");
+  EXPECT_EQ(obstacle(probes + "48 8b 84 24 28 4e 00 00 48 81 c4 20 4e 00 00 5b c3"), looks);
+}
+
+TEST(ReturnSafety, FindsCallsOfFunctionsThatUseReturnAddresses) {
+  auto obstacle = [](std::string_view hex, const ReturnReaders& readers) {
+    std::vector<uint8_t> bytes = bytes_of(hex);
+    auto text = [&](Address at, uint64_t length) {
+      return at == Address(0x1000) ? std::span<const uint8_t>(bytes).first(std::min<uint64_t>(length, bytes.size())) : std::span<const uint8_t>();
+    };
+    return return_obstacle(Address(0x1000), text, [](Address, std::span<uint8_t>) { return size_t{0}; }, readers);
+  };
+  using testing::HasSubstr;
+  const ReturnReaders dlsym{.own = {0x2000}, .callers = {}}, mcount{.own = {}, .callers = {0x2000}};
+  for (const char* tail : {"e9 fb 0f 00 00", "ff 25 fa 0f 00 00"}) EXPECT_THAT(obstacle(tail, dlsym), HasSubstr("ends with a call")) << tail;
+  for (const char* call : {"e8 fb 0f 00 00 c3", "ff 15 fa 0f 00 00 c3"}) {
+    EXPECT_EQ(obstacle(call, dlsym), "") << call;
+    EXPECT_THAT(obstacle(call, mcount), HasSubstr("-pg")) << call;
+  }
 }
 
 TEST(FunctionExits, LieBeforeReturnsAndWhereUnwindersLand) {

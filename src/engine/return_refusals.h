@@ -8,6 +8,6 @@ namespace spile::engine {
 
 // Nothing where all of them stand as they are.
 std::optional<PlacedSites> refuse_returns(const AddressSpace& space, pid_t pid, const Module& module,
-                                          std::span<const SiteRequest> requests);
+                                          std::span<const SiteRequest> requests, const ReturnReaderFinder& return_readers);
 
 }  // namespace spile::engine

@@ -165,6 +165,7 @@ Result<void> TracingPartImpl::start() {
   own_->describe_modules = options_.describe_modules;
   own_->watch_threads = options_.watch_threads;
   own_->owns_stacks = options_.owns_stacks;
+  own_->return_readers = options_.return_readers;
   return {};
 }
 

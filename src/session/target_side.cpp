@@ -13,6 +13,7 @@
 #include "debuginfo/debuginfo.h"
 #include "probes/stack_owners.h"
 #include "session/mapped_module.h"
+#include "session/return_readers.h"
 #include "session/unwind_sites.h"
 
 namespace spile::session {
@@ -53,6 +54,13 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
       auto options = options_for(pid, module);
       std::string opened = options.ok() ? options->place_of(module.path) : module.path;
       if (const probes::StackOwner* owner = probes::process_owner(module.path, module.main_executable, opened)) found->second = owner->reason;
+      return found->second;
+    };
+    engine_options.return_readers = [known = std::map<std::string, engine::ReturnReaders>()](pid_t pid, const engine::Module& module) mutable {
+      auto [found, fresh] = known.try_emplace(module.path);
+      if (!fresh) return found->second;
+      auto options = options_for(pid, module);
+      found->second = return_readers_in(options.ok() ? options->place_of(module.path) : module.path);
       return found->second;
     };
     engine_options.resolve_module = [side = side.get()](pid_t pid, const engine::Module& module) {

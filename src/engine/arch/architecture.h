@@ -92,6 +92,8 @@ struct FunctionFlow {
   bool known = true;              // false: it may branch to other places of its own than `targets`
   bool by_table = false;          // some of `targets` are a guess
   std::vector<uint32_t> targets;  // offsets from entry that its own branches lead to, sorted
+  std::vector<uint32_t> cases;    // those among them that only tables lead to, or both
+  int table_jumps = 0;            // jumps that may be through tables; tail calls by a register are counted too
   // Padding of at least 5 bytes that is never executed, in the function or right behind it.
   std::vector<std::pair<Address, uint64_t>> islands;
 
@@ -244,14 +246,15 @@ class Architecture {
   virtual std::optional<Address> first_branch_out(std::span<const uint8_t> code, Address at) const = 0;
   // A jump through a word at a fixed distance, as in a PLT.
   virtual bool is_stub(std::span<const uint8_t> text) const = 0;
-  // Bytes of an instruction at the start of `text` that marks the landing of indirect branches and does nothing.
-  virtual uint64_t landing_mark(std::span<const uint8_t> text) const = 0;
+  // Bytes at the start of a function that do nothing and are left alone: the mark of a landing of indirect branches, and
+  // what XRay writes over. 0 if a branch leads behind them.
+  virtual uint64_t landing_mark(std::span<const uint8_t> function) const = 0;
   // A jump from `at` to anywhere; keeps all registers and flags.
   virtual std::vector<uint8_t> emit_stub(Address at, Address target) const = 0;
   // Whether `offset` is where an instruction begins that the plan displaces.
   virtual bool is_boundary(const SitePlan& plan, std::span<const uint8_t> original, uint64_t offset) const = 0;
-  // Why the function's return address can't be replaced; empty if it can.
-  virtual std::string return_obstacle(Address entry, const TextSource& text) const = 0;
+  // Why the function's return address can't be replaced; empty if it can. readers: in run-time addresses.
+  virtual std::string return_obstacle(Address entry, const TextSource& text, const MemoryReader& read, const ReturnReaders& readers) const = 0;
   // What looks like direct branches in `text` and leads to bytes which are marked in `covered` (of text's size).
   virtual std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text,
                                                      const std::vector<bool>& covered) const = 0;

@@ -82,6 +82,16 @@ Instruction describe(const ZydisDecodedInstruction& raw) {
   return result;
 }
 
+// Whether a look at the operands can tell more: registers 4 and 5 are rsp and rbp unless they are extended.
+bool may_use_stack(const ZydisDecodedInstruction& raw) {
+  auto is_either = [](unsigned number) { return (number & 6) == 4; };
+  if ((raw.attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0) return true;
+  const auto& modrm = raw.raw.modrm;
+  if (is_either(modrm.reg)) return true;
+  if (modrm.mod == 3 || modrm.rm != 4) return is_either(modrm.rm);
+  return is_either(raw.raw.sib.base);
+}
+
 }  // namespace
 
 std::optional<Instruction> decode(std::span<const uint8_t> bytes) {
@@ -93,11 +103,12 @@ std::optional<Instruction> decode(std::span<const uint8_t> bytes) {
 std::optional<StackUse> decode_stack_use(std::span<const uint8_t> bytes) {
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder(), bytes.data(), bytes.size(), &raw, operands))) {
-    return {};
-  }
+  ZydisDecoderContext context;
+  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder(), &context, bytes.data(), bytes.size(), &raw))) return {};
   StackUse use;
   use.instruction = describe(raw);
+  if (!may_use_stack(raw)) return use;
+  if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder(), &context, &raw, operands, raw.operand_count))) return {};
   const ZydisDecodedOperand& first = operands[0];
   // lock or $0, (%rsp): a memory barrier, which touches nothing.
   bool barrier = (raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 && raw.operand_count_visible == 2 &&
@@ -132,19 +143,30 @@ std::optional<StackUse> decode_stack_use(std::span<const uint8_t> bytes) {
       if (constant)
         use.change = raw.mnemonic == ZYDIS_MNEMONIC_ADD ? operands[1].imm.value.s : -operands[1].imm.value.s;
       break;
-    case ZYDIS_MNEMONIC_LEA:
-      if (!writes_register(ZYDIS_REGISTER_RSP)) break;
-      use.unknown_change = operands[1].mem.base != ZYDIS_REGISTER_RSP || operands[1].mem.index != ZYDIS_REGISTER_NONE;
+    case ZYDIS_MNEMONIC_LEA: {
+      bool plain = operands[1].mem.index == ZYDIS_REGISTER_NONE;
+      if (!writes_register(ZYDIS_REGISTER_RSP)) {
+        if (plain && operands[1].mem.base == ZYDIS_REGISTER_RSP) use.limit = operands[1].mem.disp.value;
+        break;
+      }
+      use.unknown_change = operands[1].mem.base != ZYDIS_REGISTER_RSP || !plain;
       use.change = operands[1].mem.disp.value;
+      if (plain && operands[1].mem.base == ZYDIS_REGISTER_RBP) use.from_frame = operands[1].mem.disp.value;
       break;
+    }
     case ZYDIS_MNEMONIC_MOV:
       use.frame_set = writes_register(ZYDIS_REGISTER_RBP) && operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
                       operands[1].reg.value == ZYDIS_REGISTER_RSP;
       [[fallthrough]];
     default:
       use.unknown_change = writes_register(ZYDIS_REGISTER_RSP) || raw.mnemonic == ZYDIS_MNEMONIC_LEAVE;
+      if (raw.mnemonic == ZYDIS_MNEMONIC_LEAVE) use.from_frame = 8;
+      if (raw.mnemonic == ZYDIS_MNEMONIC_MOV && use.unknown_change && operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+          operands[1].reg.value == ZYDIS_REGISTER_RBP) {
+        use.from_frame = 0;
+      }
   }
-  use.frame_lost = !use.frame_set && writes_register(ZYDIS_REGISTER_RBP);
+  use.frame_lost = !use.frame_set && (writes_register(ZYDIS_REGISTER_RBP) || raw.mnemonic == ZYDIS_MNEMONIC_LEAVE);
   return use;
 }
 

@@ -44,6 +44,8 @@ struct StackUse {
   bool unknown_change = false;           // rsp gets a value that can't be told from here
   bool frame_set = false;                // mov %rsp, %rbp
   bool frame_lost = false;               // rbp gets another value
+  std::optional<int64_t> from_frame;     // unknown_change: rsp gets rbp and this
+  std::optional<int64_t> limit;          // lea disp(%rsp), another register: where a loop that probes the stack ends
   std::optional<int64_t> stack_operand;  // a memory operand disp(%rsp), without index
   std::optional<int64_t> frame_operand;  // disp(%rbp), without index
 };

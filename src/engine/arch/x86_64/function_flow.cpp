@@ -20,14 +20,13 @@ constexpr uint64_t kLeastIsland = 5;
 
 struct Tables {
   std::vector<Address> bases;
-  bool needed = false;
 };
 
 void add_table_targets(FunctionFlow& flow, const Tables& tables, const MemoryReader& read) {
   bool found = false;
   auto add = [&](uint64_t target) {
     if (target - flow.entry.value >= flow.size) return;
-    flow.targets.push_back(static_cast<uint32_t>(target - flow.entry.value));
+    flow.cases.push_back(static_cast<uint32_t>(target - flow.entry.value));
     found = true;
   };
   std::vector<uint8_t> bytes(kMostTable);
@@ -44,6 +43,7 @@ void add_table_targets(FunctionFlow& flow, const Tables& tables, const MemoryRea
       add(target);
     }
   }
+  flow.targets.insert(flow.targets.end(), flow.cases.begin(), flow.cases.end());
   flow.known = found;
 }
 
@@ -90,12 +90,12 @@ FunctionFlow analyse_function(std::span<const uint8_t> text, Address entry, uint
       std::memcpy(&base, &text[at + instruction->absolute_displacement], 4);
       tables.bases.push_back(Address(static_cast<uint64_t>(static_cast<int64_t>(base))));
     }
-    tables.needed |= instruction->indirect_jump && instruction->by_table;
+    flow.table_jumps += instruction->indirect_jump && instruction->by_table;
     if (instruction->flow == Flow::kLeaves || instruction->flow == Flow::kJump) find_island(flow, text, next);
     at = next;
   }
-  flow.by_table = tables.needed;
-  if (tables.needed) add_table_targets(flow, tables, read);
+  flow.by_table = flow.table_jumps != 0;
+  if (flow.by_table) add_table_targets(flow, tables, read);
   std::sort(flow.targets.begin(), flow.targets.end());
   flow.targets.erase(std::unique(flow.targets.begin(), flow.targets.end()), flow.targets.end());
   return flow;

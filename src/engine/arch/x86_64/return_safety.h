@@ -9,8 +9,8 @@
 
 namespace spile::engine::x86_64 {
 
-// Why the function can't have a return probe; empty if it can. Follows the code from the entry in a straight line,
-// over conditional branches, and into tail jumps.
-std::string return_obstacle(Address entry, const TextSource& text);
+// Why the function can't have a return probe; empty if it can. Follows the function's paths, and tail jumps into others.
+// text ends where the function ends; read: for the tables of switches; readers: in run-time addresses.
+std::string return_obstacle(Address entry, const TextSource& text, const MemoryReader& read, const ReturnReaders& readers);
 
 }  // namespace spile::engine::x86_64

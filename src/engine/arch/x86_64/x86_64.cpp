@@ -88,13 +88,13 @@ class X86_64 final : public Architecture {
   SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) const override {
     return x86_64::plan_single(text, at, most);
   }
-  uint64_t landing_mark(std::span<const uint8_t> text) const override { return x86_64::landing_mark(text); }
+  uint64_t landing_mark(std::span<const uint8_t> function) const override { return x86_64::landing_mark(function); }
   std::vector<uint8_t> emit_stub(Address at, Address target) const override { return x86_64::emit_stub(at, target); }
   bool is_boundary(const SitePlan& plan, std::span<const uint8_t> original, uint64_t offset) const override {
     return offset < plan.displaced && x86_64::is_instruction(original, offset);
   }
-  std::string return_obstacle(Address entry, const TextSource& text) const override {
-    return x86_64::return_obstacle(entry, text);
+  std::string return_obstacle(Address entry, const TextSource& text, const MemoryReader& read, const ReturnReaders& readers) const override {
+    return x86_64::return_obstacle(entry, text, read, readers);
   }
   std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text,
                                              const std::vector<bool>& covered) const override {

@@ -1,0 +1,13 @@
+#pragma once
+// Which functions look at return addresses, by their names: those of the C library that need to know who has called them.
+
+#include <string>
+
+#include "engine/return_readers.h"
+
+namespace spile::session {
+
+// How the code of a file comes to them.
+engine::ReturnReaders return_readers_in(const std::string& path);
+
+}  // namespace spile::session
