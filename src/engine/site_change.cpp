@@ -13,7 +13,7 @@ namespace spile::engine {
 namespace {
 
 constexpr int64_t kLongestWindow = 32;  // a jump, and what is left of the instruction that it ends in
-constexpr int64_t kLandingMark = 4;     // endbr64, behind which a function's site begins
+constexpr int64_t kLandingMark = 15;    // endbr64 and what XRay writes over, behind which a function's site begins
 
 Address end_of(const PatchedSite& site) { return site.begin + std::max(site.window, site.overwritten); }
 

@@ -36,8 +36,8 @@ std::vector<Group> group_by_place(const Module& module, std::span<const SiteRequ
   const Architecture& machine = native_architecture();
   std::vector<uint8_t> marks(requests.size());
   for (size_t i = 0; i < requests.size(); i++) {
-    marks[i] = static_cast<uint8_t>(
-        machine.landing_mark(text.at(Address(requests[i].address.value + module.bias), machine.lookahead())));
+    auto function = text.at(Address(requests[i].address.value + module.bias), std::max(machine.lookahead(), requests[i].size));
+    marks[i] = static_cast<uint8_t>(machine.landing_mark(function));
   }
   auto place = [&](uint32_t i) { return requests[i].address.value + module.bias + marks[i]; };
   std::vector<uint32_t> order(requests.size());

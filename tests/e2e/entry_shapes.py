@@ -5,7 +5,7 @@ import re
 from spiletest import *
 
 ROUNDS = 1000
-each = {name: ROUNDS for name in ["to_second", "call_first", "call_second", "indirect_call_first", "branch_first", "jrcxz_first",
+each = {name: ROUNDS for name in ["to_second", "marked_loop", "call_first", "call_second", "indirect_call_first", "branch_first", "jrcxz_first",
                                   "loop_first", "rep_first", "tail", "relative", "one_byte"]}
 # Its loop leads to its entry: passed three times a call. The tail call is a call of it.
 each |= {"to_entry": 3 * ROUNDS, "marked": 2 * ROUNDS, "recurse": 10001}

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 // Each takes a number of at least 1. In order: a loop to the entry (which is passed 3 times a call), one to the second byte, calls
-// and branches first, a string instruction, an indirect branch target's mark, a tail jump into another of them, an address relative
+// and branches first, a string instruction, an indirect branch target's mark, one with a loop to what is behind it, a tail jump into another of them, an address relative
 // to the instruction, and a single byte.
 long to_entry(long), to_second(long), call_first(long), call_second(long), indirect_call_first(long), branch_first(long),
-    jrcxz_first(long), loop_first(long), rep_first(long), marked(long), tail(long), relative(long), one_byte(long);
+    jrcxz_first(long), loop_first(long), rep_first(long), marked(long), marked_loop(long), tail(long), relative(long), one_byte(long);
 #define FUNCTION(name, code) ".p2align 4\n.globl " #name "\n.type " #name ", @function\n" #name ": " code "\n.size " #name ", .-" #name "\n"
 __asm__(
     ".text\n"
@@ -22,6 +22,7 @@ __asm__(
     FUNCTION(loop_first, "loop 1f\n mov $1, %eax\n ret\n1: mov $2, %eax\n ret")
     FUNCTION(rep_first, "rep lodsb\n mov $4, %eax\n ret")
     FUNCTION(marked, "endbr64\n mov %rdi, %rax\n ret")
+    FUNCTION(marked_loop, "endbr64\n1: dec %rdi\n jg 1b\n lea 7(%rdi), %rax\n ret")
     FUNCTION(tail, "inc %rdi\n jmp marked")
     FUNCTION(relative, "mov value(%rip), %eax\n ret")
     FUNCTION(one_byte, "ret")
@@ -38,7 +39,7 @@ __attribute__((noinline, noclone)) long recurse(long n) {
 
 int main(int argc, char** argv) {
   long n = argc > 1 ? atol(argv[1]) : 100, sum = 0;
-  long (*const functions[])(long) = {to_second,   call_first, call_second, indirect_call_first, branch_first, jrcxz_first,
+  long (*const functions[])(long) = {to_second, marked_loop, call_first, call_second, indirect_call_first, branch_first, jrcxz_first,
                                      loop_first,  rep_first,  marked,      tail,                relative};
   for (long i = 0; i < n; i++) {
     for (unsigned f = 0; f < sizeof functions / sizeof *functions; f++) sum += call(functions[f], 3, "text", (i & 1) + 1);

@@ -5,6 +5,7 @@
 #include "engine/arch/x86_64/site_planner.h"
 
 #include <algorithm>
+#include <array>
 
 #include "engine/arch/x86_64/branch_scan.h"
 #include "engine/arch/x86_64/decoder.h"
@@ -107,11 +108,11 @@ bool plan_short_jump(std::span<const uint8_t> text, uint64_t size, SitePlan& pla
 }  // namespace
 
 SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) {
-  if (auto first = decode(text); first && first->end_branch) {
-    text = text.subspan(first->length);
-    entry = entry + first->length;
-    if (size != 0 && size <= first->length) return SitePlan::refused("too short for a jump");
-    if (size != 0) size -= first->length;
+  if (uint64_t mark = landing_mark(size == 0 ? text : text.first(std::min<uint64_t>(size, text.size()))); mark != 0) {
+    if (size != 0 && size <= mark) return SitePlan::refused("too short for a jump");
+    text = text.subspan(mark);
+    entry = entry + static_cast<int64_t>(mark);
+    if (size != 0) size -= mark;
   }
   size_t limit = size == 0 ? text.size() : std::min<uint64_t>(size, text.size());
 
@@ -229,9 +230,22 @@ SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) {
   return plan;
 }
 
-uint64_t landing_mark(std::span<const uint8_t> text) {
-  auto first = decode(text);
-  return first && first->end_branch ? first->length : 0;
+// LLVM's XRay has 11 bytes at a function's begin (compiler-rt/lib/xray/xray_x86_64.cpp): a jump over a nop, which it replaces by a call
+// when it is turned on:
+//
+//     eb 09                              jmp  behind
+//     66 0f 1f 84 00 00 02 00 00         nopw 0x200(%rax,%rax)
+static uint64_t xray_sled(std::span<const uint8_t> text) {
+  constexpr std::array<uint8_t, 11> kSled = {0xeb, 0x09, 0x66, 0x0f, 0x1f, 0x84, 0, 0, 0x02, 0, 0};
+  return text.size() >= kSled.size() && std::equal(kSled.begin(), kSled.end(), text.begin()) ? kSled.size() : 0;
+}
+
+uint64_t landing_mark(std::span<const uint8_t> function) {
+  auto first = decode(function);
+  uint64_t mark = first && first->end_branch ? first->length : 0;
+  if (mark < function.size()) mark += xray_sled(function.subspan(mark));
+  // A loop may lead to what is behind it.
+  return mark != 0 && mark < function.size() && branches_into(function.subspan(mark), 0, 0) ? 0 : mark;
 }
 
 }  // namespace spile::engine::x86_64

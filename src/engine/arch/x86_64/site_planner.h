@@ -17,6 +17,6 @@ void land_by_next_byte(SitePlan& plan, uint8_t second);
 SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room);
 std::span<const uint8_t> leads();
 SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most);
-uint64_t landing_mark(std::span<const uint8_t> text);
+uint64_t landing_mark(std::span<const uint8_t> function);
 
 }  // namespace spile::engine::x86_64
