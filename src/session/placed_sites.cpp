@@ -30,7 +30,9 @@ void PlacedSites::note(const engine::ArmReport& report) {
 }
 
 void PlacedSites::note_exec(pid_t pid, const std::string& path) {
-  if (placed_.erase(pid) > 0) executed_[pid] = path;
+  // Of a command, the exec that began it is told after its sites.
+  if (wanted().contains(path)) return;
+  if (placed_.erase(pid) > 0) executed_[pid] = {path, Clock::now()};
 }
 
 std::map<std::string, size_t> PlacedSites::wanted() const {
@@ -52,11 +54,14 @@ std::vector<std::string> PlacedSites::without_places(const std::set<pid_t>& proc
   return warnings;
 }
 
-std::vector<std::string> PlacedSites::left_by_exec(const std::set<pid_t>& processes) {
+std::vector<std::string> PlacedSites::left_by_exec(Clock::duration since) {
   std::vector<std::string> warnings;
-  for (const auto& [pid, path] : std::exchange(executed_, {})) {
-    if (processes.contains(pid)) warnings.push_back(fmt::format("process {} executes {} now, in which the script probes nothing", pid, path));
-  }
+  std::erase_if(executed_, [&](const auto& process) {
+    auto& [pid, executed] = process;
+    if (Clock::now() - executed.at < since) return false;
+    warnings.push_back(fmt::format("process {} executes {} now, in which the script probes nothing", pid, executed.path));
+    return true;
+  });
   return warnings;
 }
 

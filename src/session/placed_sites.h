@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <map>
 #include <set>
 #include <string>
@@ -15,6 +16,7 @@ namespace spile::session {
 
 class PlacedSites {
  public:
+  using Clock = std::chrono::steady_clock;
   explicit PlacedSites(const sema::Program& program) : program_(program) {}
 
   // Whatever became of the sites: refusals are told elsewhere.
@@ -24,8 +26,9 @@ class PlacedSites {
 
   // A warning about each of these processes that has no place of the script's so far.
   std::vector<std::string> without_places(const std::set<pid_t>& processes) const;
-  // A warning about each of these processes that had places and has executed something without any, since asked last.
-  std::vector<std::string> left_by_exec(const std::set<pid_t>& processes);
+  // A warning, once, about each process that had places, has executed something else, and has had none there for `since`: libraries
+  // with places may come some time after the exec.
+  std::vector<std::string> left_by_exec(Clock::duration since);
   // One warning about all files that no process has loaded; none where there are none.
   std::vector<std::string> never_loaded() const;
 
@@ -36,7 +39,11 @@ class PlacedSites {
   const sema::Program& program_;
   std::set<std::string> met_;  // files
   std::set<pid_t> placed_;
-  std::map<pid_t, std::string> executed_;  // of those that had places
+  struct Executed {
+    std::string path;
+    Clock::time_point at;
+  };
+  std::map<pid_t, Executed> executed_;  // of those that had places
 };
 
 }  // namespace spile::session

@@ -501,6 +501,7 @@ Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
       case engine::Event::Kind::kOtherExited:
         arena.release_slots_of(event.pid);
         if (given_.erase(event.pid) == 0) break;
+        warn(placed_.left_by_exec({}));
         finished_ = given_.empty();
         if (!options_.command.empty()) command_status_ = event.status;
         break;
@@ -522,7 +523,7 @@ Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
         if (options_.verbosity > 0) print_to(stderr, "pid {}: let go: {}; its hits from here on are not counted.\n", event.pid, event.message);
         break;
       case engine::Event::Kind::kProcessExecuted:
-        placed_.note_exec(event.pid, event.path);
+        if (given_.contains(event.pid)) placed_.note_exec(event.pid, event.path);
         if (!event.report.outcomes.empty()) tell(event.report, false);
         [[fallthrough]];
       case engine::Event::Kind::kProcessStarted:
@@ -532,7 +533,7 @@ Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
         break;
     }
   }
-  warn(placed_.left_by_exec(given_));
+  warn(placed_.left_by_exec(std::chrono::milliseconds(500)));
   return {};
 }
 
