@@ -56,6 +56,8 @@ enum SkipReason : uint32_t {
 struct Subject {
   uint64_t active;  // 0: the handler is about nobody
   int64_t pid, tid, ppid, uid, euid, gid, egid;
+  int64_t inner_pid, inner_tid;  // in its own namespace; 0: not known
+  uint64_t is_past;  // 1: it has ended, or runs another program now: /proc does not say any more what it was
   char execname[16];
   uint64_t registers[19];  // Registers of trampoline.h; site_id is the system call's number
   uint64_t frame_kind;     // FrameKind (stack_tables.h): whether registers tell where the thread is

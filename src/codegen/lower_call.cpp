@@ -184,6 +184,10 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
       raise_if(failed, syntax_call.range, "no module has the address %p near '" + syntax_call.name + "'", {arguments[1]});
       return out;
     }
+    if (name == "spile_fn_cmdline_args" || name == "spile_fn_env_var") {
+      raise_if(failed, syntax_call.range, "the process has ended, or can't be looked at, near '" + syntax_call.name + "'", {});
+      return out;
+    }
     bool writes = name.starts_with("spile_fn_set_");
     std::string text = std::string(syntax_call.name.starts_with("kernel_") ? "kernel read fault" : writes ? "write fault" : "read fault") + std::string(has_address ? " at %p" : "") + " near '" + syntax_call.name + "'";
     raise_if(failed, syntax_call.range, text, has_address ? llvm::ArrayRef<llvm::Value*>(arguments[1]) : llvm::ArrayRef<llvm::Value*>());

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,8 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 
 #include "abi/stack_tables.h"
+#include "base/elf_identity.h"
 
 namespace spile::session {
 
@@ -53,8 +56,11 @@ bool changes_identity(uint64_t number) {
 
 std::string program_of(pid_t pid) {
   char path[4096];
-  ssize_t length = readlink(fmt::format("/proc/{}/exe", pid).c_str(), path, sizeof path);
-  return length > 0 ? std::string(path, static_cast<size_t>(length)) : "";
+  std::string link = fmt::format("/proc/{}/exe", pid);
+  ssize_t length = readlink(link.c_str(), path, sizeof path);
+  struct stat program;
+  if (length <= 0) return "";
+  return without_deleted(std::string(path, static_cast<size_t>(length)), stat(link.c_str(), &program) == 0 ? program.st_ino : 0);
 }
 
 std::set<pid_t> other_threads(pid_t pid) {
@@ -93,7 +99,13 @@ void describe_thread(abi::Subject& subject, pid_t pid, pid_t tid) {
     } else if (field == "Gid") {
       subject.gid = std::strtol(value, &rest, 10);
       subject.egid = std::strtol(rest, nullptr, 10);
-      return;
+    } else if (field == "NStgid" || field == "NSpid") {
+      // From the outermost namespace to its own.
+      int64_t number = 0;
+      for (std::istringstream numbers(value); numbers >> number;) {
+      }
+      (field == "NSpid" ? subject.inner_tid : subject.inner_pid) = number;
+      if (field == "NSpid") return;
     }
   }
 }
@@ -166,8 +178,15 @@ void ProcessWatch::end_threads(Known& known) {
   for (pid_t tid : std::exchange(known.threads, {})) {
     abi::Subject subject = known.subject;
     subject.tid = tid;
+    subject.is_past = 1;
     run(ProbeKind::kThreadEnd, known, subject);
   }
+}
+
+void ProcessWatch::run_end(const Known& known) {
+  abi::Subject subject = known.subject;
+  subject.is_past = 1;
+  run(ProbeKind::kProcessEnd, known, subject);
 }
 
 void ProcessWatch::on_change(const engine::ThreadChange& change) {
@@ -183,7 +202,7 @@ void ProcessWatch::on_change(const engine::ThreadChange& change) {
       return;
     case Kind::kExecuted:
       end_threads(known);
-      run(ProbeKind::kProcessEnd, known, known.subject);
+      run_end(known);
       return add(change.pid);
     case Kind::kThreadBorn:
       if (!known.threads.insert(change.tid).second) return;
@@ -195,11 +214,12 @@ void ProcessWatch::on_change(const engine::ThreadChange& change) {
       [[fallthrough]];
     case Kind::kThreadEnded:
       subject.tid = change.tid;
+      if (change.kind == Kind::kThreadEnded) subject.is_past = 1;
       if (known.threads.erase(change.tid) > 0) run(ProbeKind::kThreadEnd, known, subject);
       return;
     case Kind::kProcessEnded:
       end_threads(known);
-      run(ProbeKind::kProcessEnd, known, known.subject);
+      run_end(known);
       known_.erase(change.pid);
       return;
     case Kind::kSystemCall:

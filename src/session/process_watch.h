@@ -50,6 +50,7 @@ class ProcessWatch {
   static bool is_for(const Point& point, pid_t pid, const std::string& program);
   void add(pid_t pid);
   void end_threads(Known& known);
+  void run_end(const Known& known);
   void run(sema::ProbeKind kind, const Known& known, const abi::Subject& subject);
 
   std::vector<Point> points_;

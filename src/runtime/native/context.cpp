@@ -49,6 +49,8 @@ SPILE_COLD int64_t system_clock_ns(long clock) {
   return now.seconds * 1'000'000'000 + now.nanoseconds;
 }
 
+int64_t processor_of(const abi::Subject* subject);  // script_process.cpp
+
 extern "C" {
 
 SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
@@ -99,7 +101,8 @@ SPILE_INLINE int64_t spile_rt_uid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->uid;
   return may_call_system() ? system_call(kSysGetuid) : -1;
 }
-SPILE_INLINE int64_t spile_rt_cpu(Context*) {
+SPILE_INLINE int64_t spile_rt_cpu(Context* context) {
+  if (const abi::Subject* subject = subject_of(context)) return processor_of(subject);
   return current_cpu();
 }
 SPILE_INLINE int64_t spile_rt_target(Context* context) {
