@@ -98,6 +98,16 @@ Result<void> TracedWorld::find_program() {
   return {};
 }
 
+namespace {
+
+bool has_other_threads(pid_t pid) {
+  std::error_code error;
+  std::filesystem::directory_iterator threads(fmt::format("/proc/{}/task", pid), error);
+  return !error && std::distance(begin(threads), end(threads)) > 1;
+}
+
+}  // namespace
+
 Result<std::string> TracedWorld::program_of_process(pid_t pid) const {
   std::string directory = fmt::format("/proc/{}", pid);
   struct stat info;
@@ -107,6 +117,9 @@ Result<std::string> TracedWorld::program_of_process(pid_t pid) const {
   if (length < 0) {
     int failure = errno;
     std::string who = fmt::format("process {}", pid);
+    if (failure == ENOENT && has_other_threads(pid)) {
+      return Error{who + " can't be traced: its first thread has ended, and others go on", "start it with -c instead"};
+    }
     if (failure == ENOENT) return Error{who + " has no program: it is a kernel thread, or a zombie", ""};
     return Error::from_errno(fmt::format("{} (owned by uid {})", who, info.st_uid), failure,
                              "run spile as that user, or as root");

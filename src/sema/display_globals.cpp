@@ -157,6 +157,7 @@ void display_globals(Elaboration& e) {
     auto traffic = e.traffic.find(global);
     if (!e.is_user_text(global->range) || traffic == e.traffic.end()) continue;
     if (traffic->second.read || !traffic->second.written) continue;
+    if (global->name.starts_with("__spile_")) continue;  // the session's own: $value of procfs probes
     if (!probe.body) {
       probe.range = global->range;
       probe.body = std::make_unique<Block>(global->range);

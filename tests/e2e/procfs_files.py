@@ -76,3 +76,5 @@ wait_until(lambda: "procfs files are in" in session.read(session.err), 20, "the 
 expect(name in [f.name for f in folder.parent.iterdir()], False, "the killed run's folder is left")
 (folder.parent / (name + "b") / "stop").write_text("now")
 session.wait().expect(status=0)
+# What a handler only writes is shown at the end, but for $value.
+spile("-e", 'global w probe procfs("x").read { $value = "a"; w = 3 } probe begin { w = 1; exit() }').expect(out="w=1\n", status=0)
