@@ -122,6 +122,7 @@ class Module {
 
   // ---- the file
   virtual const std::string& path() const = 0;      // without options.root
+  virtual const std::string& soname() const = 0;    // as programs name the library that they need; "" for none
   virtual const std::string& build_id() const = 0;  // hexadecimal; "" for none
   virtual bool position_independent() const = 0;    // PIE or shared library: loaded with a bias
   virtual bool is_executable() const = 0;           // a program (has PT_INTERP, or a fixed address, or is a static PIE)

@@ -121,6 +121,7 @@ void ElfImage::read_needed() {
   for (uint64_t offset = 0; auto entry = read_at<Elf64_Dyn>(bytes, offset); offset += sizeof(Elf64_Dyn)) {
     if (entry->d_tag == DT_NULL) return;
     if (entry->d_tag == DT_NEEDED) needed_.push_back(string_at(names, entry->d_un.d_val));
+    if (entry->d_tag == DT_SONAME) soname_ = string_at(names, entry->d_un.d_val);
   }
 }
 

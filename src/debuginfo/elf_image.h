@@ -58,6 +58,7 @@ class ElfImage {
   bool has_interpreter() const { return has_interpreter_; }
   bool has_dynamic_flag_pie() const { return flag_pie_; }
   bool has_soname() const { return has_soname_; }
+  const std::string& soname() const { return soname_; }  // DT_SONAME; "" where there is none, or no section headers
   const std::string& build_id() const { return build_id_; }
   bool is_made_by_go() const { return made_by_go_; }  // a note of Go's linker (.note.go.buildid)
 
@@ -99,6 +100,7 @@ class ElfImage {
   bool has_interpreter_ = false;
   bool flag_pie_ = false;
   bool has_soname_ = false;
+  std::string soname_;
 };
 
 // The CRC-32 that .gnu_debuglink uses.

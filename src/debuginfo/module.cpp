@@ -26,6 +26,7 @@ class ElfModule final : public Module {
   ~ElfModule() override { save_cache(); }
 
   const std::string& path() const override { return path_; }
+  const std::string& soname() const override { return image_->soname(); }
   const std::string& build_id() const override { return image_->build_id(); }
   bool position_independent() const override { return image_->type() == ET_DYN; }
   bool is_executable() const override {

@@ -74,7 +74,7 @@ Result<std::vector<std::string>> programs_of(TracedWorld& world, const ProcessPa
   // A shared library may go by its name alone: process("libc.so.6").
   if (process.text->find('/') == std::string::npos && world.has_target()) {
     for (const std::string& library : world.libraries(world.program())) {
-      if (std::filesystem::path(library).filename() == *process.text) return std::vector<std::string>{library};
+      if (world.is_named(library, *process.text)) return std::vector<std::string>{library};
     }
   }
   return std::move(path).error();
@@ -108,8 +108,7 @@ Result<std::vector<std::string>> modules_of(TracedWorld& world, const ProcessPar
     for (const std::string& library : world.libraries(program)) {
       std::string name = std::filesystem::path(library).filename();
       names.push_back(name);
-      bool matches = fnmatch(wanted.c_str(), library.c_str(), 0) == 0 || fnmatch(wanted.c_str(), name.c_str(), 0) == 0 ||
-                     links.contains(library);
+      bool matches = fnmatch(wanted.c_str(), library.c_str(), 0) == 0 || links.contains(library) || world.is_named(library, wanted);
       if (matches && std::find(found.begin(), found.end(), library) == found.end()) found.push_back(library);
     }
   }

@@ -75,7 +75,7 @@ Result<std::string> find_module(TracedWorld& world, const std::string& name) {
   if (name.find('/') == std::string::npos && world.has_target()) {
     if (std::filesystem::path(world.program()).filename() == name) return world.program();
     for (const std::string& library : world.libraries(world.program())) {
-      if (std::filesystem::path(library).filename() == name) return library;
+      if (world.is_named(library, name)) return library;
     }
   }
   return world.find_executable(name);

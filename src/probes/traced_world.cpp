@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fnmatch.h>
 #include <glob.h>
 #include <limits.h>
 #include <linux/openat2.h>
@@ -276,6 +277,12 @@ Result<std::string> TracedWorld::find_executable(const std::string& name) const 
   }
   std::string interpreter = interpreter_of(found);
   return interpreter.empty() || interpreter == name ? Result<std::string>(found) : find_executable(interpreter);
+}
+
+bool TracedWorld::is_named(const std::string& library, const std::string& pattern) {
+  if (fnmatch(pattern.c_str(), std::filesystem::path(library).filename().c_str(), 0) == 0) return true;
+  Result<std::shared_ptr<debuginfo::Module>> opened = module(library);
+  return opened.ok() && !(*opened)->soname().empty() && fnmatch(pattern.c_str(), (*opened)->soname().c_str(), 0) == 0;
 }
 
 const std::vector<std::string>& TracedWorld::libraries(const std::string& program) {

@@ -58,6 +58,9 @@ class TracedWorld {
   std::string program_pattern(const std::string& pattern) const;
   // Shared libraries of the traced process (those it has mapped) or of a program file (those that it is linked to).
   const std::vector<std::string>& libraries(const std::string& program);
+  // Whether a library goes by a name, or a pattern of fnmatch(3): its file's, or the one that programs need it by (DT_SONAME), which is
+  // that of a link mostly: libevent-2.1.so.7 for libevent-2.1.so.7.0.1.
+  bool is_named(const std::string& library, const std::string& pattern);
 
  private:
   struct PathInProcess {
