@@ -11,7 +11,7 @@ constexpr const char* kTexts[abi::kSkipReasons] = {
     "skipped probes, hit inside another probe's handler (reentrant)",
     "skipped probes, a global's lock was not to be had in time",
     "return probes missed, more threads than thread slots",
-    "return probes missed, recursion deeper than the shadow stack",
+    "return probes missed, more pending returns than there is room for (deep recursion, many coroutines)",
     "records lost, output ring full (raise -s, or print less)",
     "updates lost, array full (raise -DMAXMAPENTRIES)",
     "handlers that did nothing, the controller had gone",
