@@ -80,9 +80,10 @@ struct ArenaHeader {
   uint32_t exit_requested;
   // Flipped by the controller before it merges sharded maps and aggregates; handlers of the old epoch are then waited for.
   uint32_t epoch;
-  // Session state seen by handlers: 1 = run, 0 = return at once.
+  // Session state seen by handlers: 1 = run, 0 = return at once. Cleared by the controller at the end, and by the handler in a process
+  // whose error is one more than MAXERRORS.
   uint32_t enabled;
-  uint32_t pad;
+  uint32_t errors;  // that handlers in processes have recorded
   // ns since the epoch = clock_base_ns + ((rdtsc - clock_base_tsc) * clock_mult >> clock_shift); written by the
   // controller before arming and refreshed under clock_sequence (odd while being written).
   uint32_t clock_sequence;

@@ -41,7 +41,12 @@ void Lowering::raise_text(llvm::Value* text) {
 }
 
 void Lowering::to_message_or_record(const std::function<void(llvm::Value*)>& message,
-                                    const std::function<void()>& record) {
+                                    const std::function<void()>& put) {
+  auto record = [&] {
+    put();
+    if (unit.place.domain() != sema::Domain::kTarget) return;
+    call("spile_rt_note_error", unit.module.none(), {context, number(unit.program.limits.max_errors)});
+  };
   if (handlers_.back().message) return message(handlers_.back().message);
   // There is no `try` in the kernel (refuse_for_kernel.cpp).
   if (!script_function_ || unit.place.domain() == sema::Domain::kKernel) return record();

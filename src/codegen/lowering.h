@@ -242,7 +242,7 @@ class Lowering {
   void raise(SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments);
   void raise_text(llvm::Value* text);    // error("...")
   void write_message(llvm::Value* out, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments);
-  void to_message_or_record(const std::function<void(llvm::Value*)>& message, const std::function<void()>& record);
+  void to_message_or_record(const std::function<void(llvm::Value*)>& message, const std::function<void()>& put);
   void propagate(llvm::Value* status);
   llvm::BasicBlock* aborted();           // where abort() goes
 

@@ -397,7 +397,7 @@ TEST(InstalledPrograms, LargeLibrariesAreSearchedQuickly) {
   EXPECT_GT(names(*open_module(kPath), "*Pass*").size(), 1000u);
   const auto took = std::chrono::steady_clock::now() - start;
   // 30 ms on an idle machine; generous, since tests run beside others and with sanitizers.
-  EXPECT_LT(std::chrono::duration_cast<std::chrono::milliseconds>(took).count(), 1500);
+  EXPECT_LT(std::chrono::duration_cast<std::chrono::milliseconds>(took).count(), 5000);
 }
 
 TEST(ThreadLocals, AreFoundByTheThreadPointer) {

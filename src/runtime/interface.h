@@ -147,6 +147,7 @@ char* spile_rt_record_put_string(char* at, const char*, uint32_t length);
 char* spile_rt_record_put_bytes(char* at, const void*, uint32_t length);  // length a multiple of 8
 void spile_rt_record_end(Context*, char* record, char* end);              // record: what begin returned
 void spile_rt_exit_session(Context*);                                     // exit()
+void spile_rt_note_error(Context*, uint64_t most);  // native: an error was recorded; stops all handlers of processes after more than `most`
 bool spile_rt_exiting(Context*);                                              // native: whether exit() was called
 
 // -- strings

@@ -91,7 +91,7 @@ TEST(Elaborate, ThousandsOfPointsShareOneProbeQuickly) {
   EXPECT_EQ(made.program.sites.size(), 2001u);
   EXPECT_EQ(made.program.site_groups.size(), 1u);
   EXPECT_EQ(made.program.sites[7].points, std::vector<int>{7});
-  EXPECT_LT(spent, std::chrono::milliseconds(500));
+  EXPECT_LT(spent, std::chrono::milliseconds(2500));  // 60 on an idle machine
 }
 
 TEST(Elaborate, PointsWithOtherBindingsAreOtherProbes) {

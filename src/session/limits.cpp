@@ -107,7 +107,7 @@ Result<void> apply_settings(const Options& options, sema::Program& program) {
     program.limits.max_action = INT32_MAX;
     program.limits.max_action_interruptible = INT32_MAX;
   }
-  if (options.suppress_handler_errors) program.limits.max_skipped = 0;
+  if (options.suppress_handler_errors) program.limits.max_skipped = 0, program.limits.max_errors = INT32_MAX;
   return {};
 }
 

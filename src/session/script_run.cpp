@@ -71,7 +71,7 @@ class ScriptRun {
   bool has_target_probes() const { return !script_.target.image.bytes.empty(); }
   bool has_kernel_probes() const { return !script_.kernel.object.empty(); }
   bool exit_requested() const;
-  bool failed() const { return output_->errors() > static_cast<uint64_t>(program_.limits.max_errors) || gave_up_; }
+  bool failed() const;
 
   void warn_of_children() const;
   Result<void> run_probes(sema::ProbeKind kind);
@@ -421,6 +421,14 @@ void ScriptRun::housekeeping(int64_t now) {
     print_to(stderr, "ERROR: Skipped too many probes ({}), check MAXSKIPPED (-DMAXSKIPPED=0 to allow any number).\n", skipped);
     gave_up_ = true;
   }
+}
+
+// Handlers in processes have stopped by themselves when there are more errors than that, also where a record of them was lost.
+bool ScriptRun::failed() const {
+  auto most = static_cast<uint64_t>(program_.limits.max_errors);
+  // Any traced process can write this word: it counts where the script's handlers there can.
+  bool may_fail = script_.target_records & (abi::record_kind_bit(abi::kError) | abi::record_kind_bit(abi::kErrorText));
+  return output_->errors() > most || gave_up_ || (may_fail && std::atomic_ref<uint32_t>(arena_->header().errors).load() > most);
 }
 
 bool ScriptRun::exit_requested() const {

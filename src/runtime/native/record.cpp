@@ -157,6 +157,13 @@ SPILE_INLINE void spile_rt_exit_session(Context* context) {
   if (char* record = spile_rt_record_begin(context, abi::kExit, 0, 0)) spile_rt_record_end(context, record, record);
 }
 
+// Handlers that run already go on; the controller ends the session when it comes to the record.
+SPILE_INLINE void spile_rt_note_error(Context* context, uint64_t most) {
+  if (spile_rt_in_controller) return;
+  uint32_t errors = __atomic_add_fetch(&context->arena->errors, 1u, __ATOMIC_RELAXED);
+  if (errors > most) store_relaxed(&context->arena->enabled, 0u);
+}
+
 SPILE_INLINE bool spile_rt_exiting(Context* context) {
   return load_relaxed(&context->arena->exit_requested) != 0;
 }

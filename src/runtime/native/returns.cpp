@@ -476,7 +476,7 @@ SPILE_COLD void drop_holes_below(ThreadSlot* slot) {
 SPILE_INLINE inline uint64_t* stack_word(uint64_t address) {
   char* here = static_cast<char*>(__builtin_frame_address(0));
   asm volatile("" : "+r"(here));
-  uint64_t distance = address - reinterpret_cast<uint64_t>(here);
+  int64_t distance = static_cast<int64_t>(address - reinterpret_cast<uint64_t>(here));
   asm volatile("" : "+r"(distance));
   return reinterpret_cast<uint64_t*>(here + distance);
 }
