@@ -279,6 +279,9 @@ TEST(Target, RunsAllProbesOfASiteEachToItsOwnEnd) {
   EXPECT_TRUE(output.starts_with("ERROR: division by 0")) << output;
   EXPECT_TRUE(output.ends_with("\nc")) << output;
   enter(runner.enter_of(0), {2});
+  EXPECT_EQ(runner.output(), "") << "nothing begins after the error that ends the session";
+  runner.header()->enabled = 1;
+  enter(runner.enter_of(0), {2});
   EXPECT_TRUE(runner.output().starts_with("aERROR"));
 }
 
