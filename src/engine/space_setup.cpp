@@ -178,6 +178,19 @@ Thread* find_servant(Tracer& tracer, AddressSpace& space) {
   return nullptr;
 }
 
+constexpr std::chrono::milliseconds kWaitForEnd(300);
+
+// Whether any thread may still run: of a process that has been killed, whose end was not received yet, none does.
+bool any_lives(const AddressSpace& space) {
+  for (const Process* process : space.users) {
+    for (auto& [tid, thread] : process->threads) {
+      std::string state = process_status(tid, "State");
+      if (!state.empty() && state[0] != 'Z' && state[0] != 'X') return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
@@ -189,6 +202,7 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
   while (!space.users.empty()) {
     pid = space.users.front()->pid;
     if (Thread* servant = find_servant(tracer, space)) return servant;
+    if (Tracer::Clock::now() - since > kWaitForEnd && !any_lives(space)) break;
     if (!space.users.empty()) TRY_DO(tracer.wait_for_sleeper(space.users.front()->pid, since));
   }
   return Error{fmt::format("process {} has ended", pid), ""};
