@@ -61,7 +61,7 @@ std::string identity(const ByteReader& read, uint64_t start, const Place& place)
   if (!headers) return {};
   const std::vector<Elf64_Phdr>& programs = headers->programs;
   for (const Elf64_Phdr& note : programs) {
-    // One that is not loaded can't be found in memory.
+    // A note outside the loaded segments can't be found in memory.
     auto holds = [&](const Elf64_Phdr& load) {
       return load.p_type == PT_LOAD && note.p_offset >= load.p_offset && note.p_offset + note.p_filesz <= load.p_offset + load.p_filesz;
     };

@@ -17,7 +17,7 @@ std::string elf_identity_of_file(const std::string& path);
 // start: where the first byte of the file is mapped.
 std::string elf_identity_in_memory(const ByteReader& read, uint64_t start);
 
-// The path without " (deleted)", which /proc puts behind those that nobody can open any more, if that is no part of the
+// Removes the " (deleted)" that /proc appends to the path of an unlinked file; keeps it where it is a part of the
 // file's name. inode: the file's.
 std::string without_deleted(const std::string& path, uint64_t inode);
 

@@ -182,8 +182,8 @@ class GuestChannel {
 
 // The socket on which the calling thread serves guests, or on which the tracer `tid` does.
 Result<UniqueFd> listen_for_guests();
-// Closed: the tracer does not listen, it is no spile. An error: it is one of another user than root's and ours, or did not take the
-// connection within the limit, as others keep it busy.
+// Closed: the tracer does not listen, so it is not a spile. An error: the tracer is a spile of another user than root and ours, or did not
+// take the connection within the limit, as other processes keep it busy.
 Result<GuestChannel> connect_to_tracer(pid_t tid, int limit_ms);
 
 }  // namespace spile::engine

@@ -233,7 +233,7 @@ TEST(GuestHost, IsFoundBesideNamesThatOthersTook) {
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
   auto found = connect_to_tracer(tracer, 2000);
   EXPECT_TRUE(found.ok() && found->is_open());
-  // A process that traces and is no spile has no name, but busy ones of others.
+  // A process that is not a spile has no name of its own, but other processes may take busy ones for it.
   auto none = connect_to_tracer(other, 100);
   EXPECT_TRUE(none.ok() && !none->is_open());
   ::close(over[1]);

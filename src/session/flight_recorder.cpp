@@ -98,7 +98,7 @@ int dump_flight_recorder(pid_t recorder) {
   sockaddr_un address;
   socklen_t length = socket_address(recorder, address);
   if (!fd || connect(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
-    print_to(stderr, "spile: process {} is no flight recorder: {}\n  hint: spile -F without -o prints the number of one\n", recorder,
+    print_to(stderr, "spile: process {} is not a flight recorder: {}\n  hint: spile -F without -o prints the number of one\n", recorder,
                strerror(errno));
     return 1;
   }
@@ -106,7 +106,7 @@ int dump_flight_recorder(pid_t recorder) {
   ucred peer{};
   socklen_t peer_size = sizeof peer;
   if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0 || peer.pid != recorder) {
-    print_to(stderr, "spile: process {} is no flight recorder: process {} answers in its place\n", recorder, peer.pid);
+    print_to(stderr, "spile: process {} is not a flight recorder: process {} answers in its place\n", recorder, peer.pid);
     return 1;
   }
   char bytes[65536];

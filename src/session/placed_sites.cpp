@@ -30,7 +30,7 @@ void PlacedSites::note(const engine::ArmReport& report) {
 }
 
 void PlacedSites::note_exec(pid_t pid, const std::string& path) {
-  // Of a command, the exec that began it is told after its sites.
+  // The exec that begins a command is reported after the command's sites.
   if (wanted().contains(path)) return;
   if (placed_.erase(pid) > 0) executed_[pid] = {path, Clock::now()};
 }

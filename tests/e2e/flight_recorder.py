@@ -33,7 +33,7 @@ expect(dumped, list(range(dumped[0], dumped[0] + len(dumped))), "the numbers kep
 expect(1900 <= len(dumped) <= 2100, True, f"a MiB of them, not {len(dumped)}")
 end(pid)
 expect_untouched(target.pid)
-spile("--flight-dump", pid).expect(status=1, out="", err_match="no flight recorder")
+spile("--flight-dump", pid).expect(status=1, out="", err_match="is not a flight recorder")
 
 # With -o and -S: files; SIGUSR2 begins the next. Killed, its files stay readable and the target goes on.
 pid = record("-o", directory / "f", "-S", "1,3", "-x", target.pid, "-e", r'probe timer.ms(5) { println("tick") }')

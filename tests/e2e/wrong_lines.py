@@ -49,7 +49,7 @@ LINES = [
     (["-l"], "'-l' needs a value"), (["-l", "begin", "-l", "end"], "only one of -l"), (["-l", "nosuch"], "unknown probe point"),
     (["-L", 'process("/nope").function("*")'], "No such file"), (["-l", "begin", "-e", "x"], "can't be given together"),
     (["--merge"], "needs the files"), (["--merge", "/nope"], "open /nope"), (["--merge", ok], "not a stream"),
-    (["--flight-dump", "x"], "process ID 'x'"), (["--flight-dump", "2147483647"], "no flight recorder"),
+    (["--flight-dump", "x"], "process ID 'x'"), (["--flight-dump", "2147483647"], "is not a flight recorder"),
     (["-F", "-c", "true", ok], "-F and -c"), (["-e", "probe end {}", "-e", "probe end {}"], "only one script"),
 ]
 for line, message in LINES:

@@ -58,7 +58,7 @@ Value add(const Value& a, const Value& b, bool subtract) {
   if (is_base(a) && is_base(b)) return value_of(Kind::kNumber);  // a distance
   if (is_base(a)) return value_of(a.kind);
   if (is_base(b)) return value_of(subtract ? Kind::kNumber : b.kind);
-  // A number less something is no address, whichever the two are: a length less where a text begins.
+  // A number minus a loaded value is not an address: a length minus the position at which a text begins.
   if (subtract && a.kind == Kind::kNumber && b.kind == Kind::kLoaded) return value_of(Kind::kNumber);
   if (a.kind == Kind::kMixed || b.kind == Kind::kMixed) return value_of(Kind::kMixed);
   auto strange = [](const Value& value) { return value.kind == Kind::kTraced || value.kind == Kind::kUnused; };
