@@ -9,6 +9,8 @@
 
 namespace spile::abi {
 
+inline constexpr uint32_t kNoDepth = ~uint32_t{0};  // of a stack of pending returns
+
 // One per running handler, on its stack; arena, slot and kernel_context are filled by enter, the rest by the lowering.
 struct Context {
   ArenaHeader* arena;        // native; null in bpf
@@ -20,9 +22,10 @@ struct Context {
   int32_t actions_left;      // MAXACTION, counted down by the lowering in loops and calls
   int32_t nesting_left;      // MAXNESTING
   uint16_t epoch;            // native: whose shards this handler writes
-  uint16_t overflow;         // native: 1 where the slot is the overflow slot, held by its lock until leave
+  uint8_t overflow;          // native: 1 where the slot is the overflow slot
+  uint8_t held;              // native: 1 where its lock is held until leave
   uint32_t frame_kind;       // native: FrameKind (abi/stack_tables.h); the rest is valid unless it is kNoFrame
-  uint32_t pad;
+  uint32_t pending;          // native: the slot's shadow_depth when a return's frame was found on top; else kNoDepth. bpf: frame_top_of
   uint64_t user_pc, user_sp, user_fp;  // of the probed place: rip, rsp, rbp
   uint64_t call_number;      // native: of the system call that is probed
 };

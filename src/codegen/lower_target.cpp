@@ -295,13 +295,14 @@ void Handler::lower_return_enter() {
   llvm::BasicBlock* from = b_.GetInsertBlock();
   b_.CreateCondBr(entry.ok, push, leave);
   b_.SetInsertPoint(push);
-  llvm::Value* place = unit_.module.call_runtime(b_, "spile_rt_return_enter", unit_.module.ptr(),
-                                                 {context_, site_.cfa, site_.site_id, b_.getInt1(entry.saves.empty())});
+  bool saves = !entry.saves.empty();
+  llvm::Value* place = unit_.module.call_runtime(b_, saves ? "spile_rt_return_enter" : "spile_rt_return_push",
+                                                 saves ? unit_.module.ptr() : unit_.module.i1(), {context_, site_.cfa, site_.site_id});
   llvm::BasicBlock* from_push = b_.GetInsertBlock();
   b_.CreateCondBr(b_.CreateIsNull(place), leave, pushed, llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 100000));
   b_.SetInsertPoint(pushed);
   store_saves(entry.saves, place);
-  if (!entry.saves.empty()) unit_.module.call_runtime(b_, "spile_rt_return_entered", unit_.module.none(), {context_, site_.cfa, place});
+  if (saves) unit_.module.call_runtime(b_, "spile_rt_return_entered", unit_.module.none(), {context_, site_.cfa, place});
   llvm::BasicBlock* from_pushed = b_.GetInsertBlock();
   b_.CreateBr(leave);
   b_.SetInsertPoint(leave);
@@ -331,7 +332,8 @@ void Handler::lower_return_exit() {
   b_.CreateBr(give_back);
   b_.SetInsertPoint(give_back);
   unit_.module.call_runtime(b_, "spile_rt_return_exit", unit_.module.none(), {context_, cfa, saves});
-  b_.CreateCondBr(entered, leave, end);
+  if (light_) b_.CreateBr(leave);
+  else b_.CreateCondBr(entered, leave, end);
   b_.SetInsertPoint(leave);
   leave_handler();
   b_.CreateBr(end);
@@ -475,17 +477,12 @@ void lower_unwind(Unit& unit, const std::string& name, const char* runtime, cons
     return;
   }
   llvm::Value* context = b.CreateAlloca(llvm::ArrayType::get(b.getInt64Ty(), sizeof(abi::Context) / 8), nullptr, "context");
-  auto *leave = llvm::BasicBlock::Create(b.getContext(), "leave", function), *end = llvm::BasicBlock::Create(b.getContext(), "end", function);
   // Refused or not, the thread's slot is known then.
-  llvm::Value* entered = unit.module.call_runtime(b, "spile_rt_enter_light", unit.module.i1(), {context});
+  unit.module.call_runtime(b, "spile_rt_enter_light", unit.module.i1(), {context});
   std::vector<llvm::Value*> arguments = {context};
   if (landing) arguments.push_back(landing(b, function));
   unit.module.call_runtime(b, runtime, unit.module.none(), arguments);
-  b.CreateCondBr(entered, leave, end);
-  b.SetInsertPoint(leave);
   unit.module.call_runtime(b, "spile_rt_leave_light", unit.module.none(), {context});
-  b.CreateBr(end);
-  b.SetInsertPoint(end);
   b.CreateRetVoid();
 }
 
@@ -508,25 +505,20 @@ class StepHandlers {
     b().SetInsertPoint(refused);
     b().CreateRet(b().getInt64(0));
     b().SetInsertPoint(push);
-    llvm::Value* place = call("spile_rt_return_enter", unit_.module.ptr(), {cfa, site_id, b().getTrue()});
+    llvm::Value* pushed = call("spile_rt_return_push", unit_.module.i1(), {cfa, site_id});
     call("spile_rt_leave_light", unit_.module.none(), {});
-    finish(b().CreateZExt(b().CreateIsNotNull(place), unit_.module.i64()));
+    finish(b().CreateZExt(pushed, unit_.module.i64()));
   }
 
   void lower_exit() {
     begin("step.exit", unit_.module.none(), 2);
     if (unit_.layout.arena.shadow_capacity == 0) return finish(nullptr);
     llvm::Value* cfa = word(abi::kReturnExitCfaOffset);
-    llvm::Value* entered = call("spile_rt_enter_light", unit_.module.i1(), {});
+    call("spile_rt_enter_light", unit_.module.i1(), {});
     llvm::Value* saves = call("spile_rt_return_find", unit_.module.ptr(), {cfa});
     call("spile_rt_rewind", unit_.module.none(), {b().getInt64(0)});
     call("spile_rt_return_exit", unit_.module.none(), {cfa, saves});
-    auto *leave = block("leave"), *end = block("end");
-    b().CreateCondBr(entered, leave, end);
-    b().SetInsertPoint(leave);
     call("spile_rt_leave_light", unit_.module.none(), {});
-    b().CreateBr(end);
-    b().SetInsertPoint(end);
     finish(nullptr);
   }
 

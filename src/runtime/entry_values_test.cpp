@@ -70,12 +70,12 @@ TEST_F(EntryValues, AreFoundBehindReturnsThatArePending) {
   test_cells.returned_begin = 0x1000;
   test_cells.returned_end = 0x2000;
   keep(100, 11);
-  ASSERT_TRUE(spile_rt_return_enter(&context_, cfa(100), 1, true));
+  ASSERT_TRUE(spile_rt_return_push(&context_, cfa(100), 1));
   stack_[100] = 0x1008;
   EXPECT_EQ(value(100), 11);
   // Jumped to from there, with a return of its own pending.
   keep(100, 12, 0, kOtherSite);
-  ASSERT_TRUE(spile_rt_return_enter(&context_, cfa(100), 2, true));
+  ASSERT_TRUE(spile_rt_return_push(&context_, cfa(100), 2));
   stack_[100] = 0x1010;
   EXPECT_EQ(value(100, 0, kOtherSite), 12);
 }

@@ -60,7 +60,7 @@ extern const uint32_t spile_rt_max_backtrace;  // MAXBACKTRACE: frames
 bool spile_rt_enter(Context*);
 void spile_rt_leave(Context*);
 // A handler that only adds to sharded scalars needs no guard: the slot alone. False: refused, counted.
-// For the overflow slot it takes the slot's lock; leave_light gives it back.
+// For the overflow slot it takes the slot's lock; leave_light gives it back, and may also be called where enter_light refused.
 bool spile_rt_enter_light(Context*);
 void spile_rt_leave_light(Context*);
 // Locks of globals that need one, taken in ascending order of their index. False: timed out (counted).
@@ -77,10 +77,12 @@ bool spile_rt_call_enter(Context*, const void* registers);
 bool spile_rt_call_exit(Context*, const void* registers);
 
 // -- return probes (native). enter: a frame for the return address slot at cfa - 8; the place for its saved entry values,
-// or null (counted). It is pending at once where it is `complete`, else from entered on. find: that frame on the way out,
+// or null (counted). It is pending from entered on. push: the same for one that nothing is saved in, pending at once; false: none,
+// counted. find: that frame on the way out,
 // never null while the slot holds our address; nobody else finds it from then on. exit: frees the frame and stores the real
 // return address into the slot.
-uint64_t* spile_rt_return_enter(Context*, uint64_t cfa, uint64_t site_id, bool complete);
+uint64_t* spile_rt_return_enter(Context*, uint64_t cfa, uint64_t site_id);
+bool spile_rt_return_push(Context*, uint64_t cfa, uint64_t site_id);
 void spile_rt_return_entered(Context*, uint64_t cfa, uint64_t* saves);
 uint64_t* spile_rt_return_find(Context*, uint64_t cfa);  // sets context->site_id
 void spile_rt_return_exit(Context*, uint64_t cfa, uint64_t* saves);

@@ -27,7 +27,7 @@ class Returns : public testing::Test {
   uint64_t& word(int depth, int stack = 0) { return stacks_[stack][1000 - depth]; }
   bool call(int depth, int stack = 0) {
     word(depth, stack) = real(depth, stack);
-    uint64_t* saves = spile_rt_return_enter(&context_, cfa(depth, stack), 7, false);
+    uint64_t* saves = spile_rt_return_enter(&context_, cfa(depth, stack), 7);
     if (!saves) return false;
     saves[0] = static_cast<uint64_t>(depth + 10000 * stack);
     spile_rt_return_entered(&context_, cfa(depth, stack), saves);
@@ -93,8 +93,9 @@ TEST_F(Returns, NewEntryReplacesAStaleOneOfTheSameStackSlot) {
 // f tail-jumps to g: g's return address is f's `returned`.
 TEST_F(Returns, TailCallsShareAStackSlot) {
   ASSERT_TRUE(call(0));
-  uint64_t* saves = spile_rt_return_enter(&context_, cfa(0), 8, true);
+  uint64_t* saves = spile_rt_return_enter(&context_, cfa(0), 8);
   ASSERT_NE(saves, nullptr);
+  spile_rt_return_entered(&context_, cfa(0), saves);
   word(0) = kReturned + 16;
   for (int depth = 1; depth < static_cast<int>(kTestShadowCapacity) - 1; ++depth) ASSERT_TRUE(call(depth));
   word(62) = 0;  // left by longjmp; the stack is full now, so the next call sweeps it and nothing else
@@ -115,7 +116,7 @@ TEST_F(Returns, DeepRecursionIsCounted) {
   int depth = 0;
   for (; depth < kMost; ++depth) {
     word_of(depth) = 0x400000;
-    if (!spile_rt_return_enter(&context_, cfa_of(depth), 7, true)) break;
+    if (!spile_rt_return_push(&context_, cfa_of(depth), 7)) break;
     word_of(depth) = kReturned + 8;
   }
   EXPECT_GT(depth, 40'000);
@@ -130,7 +131,7 @@ TEST_F(Returns, DeepRecursionIsCounted) {
 TEST_F(Returns, SweptFramesWhoseStackIsGoneDoNotFault) {
   char* gone = static_cast<char*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   for (uint32_t i = 0; i < kTestShadowCapacity; ++i) {
-    ASSERT_NE(spile_rt_return_enter(&context_, reinterpret_cast<uint64_t>(gone) + 8 + 8 * i, 1, true), nullptr);
+    ASSERT_TRUE(spile_rt_return_push(&context_, reinterpret_cast<uint64_t>(gone) + 8 + 8 * i, 1));
   }
   munmap(gone, 4096);
   ASSERT_TRUE(call(0));
@@ -147,7 +148,7 @@ class Coroutines : public Returns {
   static uint64_t real(int stack, int depth) { return 0x400000 + static_cast<uint64_t>(stack) * 64 + static_cast<uint64_t>(depth); }
   bool call(int stack, int depth, Context& context) {
     word(stack, depth) = real(stack, depth);
-    uint64_t* saves = spile_rt_return_enter(&context, cfa(stack, depth), 7, false);
+    uint64_t* saves = spile_rt_return_enter(&context, cfa(stack, depth), 7);
     if (!saves) return false;
     saves[0] = static_cast<uint64_t>(stack);
     spile_rt_return_entered(&context, cfa(stack, depth), saves);
@@ -211,12 +212,10 @@ TEST_F(Coroutines, LeaveNothingBehindThatMatters) {
 
 TEST_F(Coroutines, TailCallsShareAStackSlot) {
   for (int stack : {0, 1, 2, 3}) ASSERT_TRUE(call(stack, 0, context_));
-  uint64_t* oldest = spile_rt_return_enter(&context_, cfa(3, 0), 8, true);  // 3 tail-calls, still in the thread's stack
-  ASSERT_NE(oldest, nullptr);
+  ASSERT_TRUE(spile_rt_return_push(&context_, cfa(3, 0), 8));  // 3 tail-calls, still in the thread's stack
   word(3, 0) = kReturned + 16;
   leave(0, 0, context_);
-  uint64_t* newest = spile_rt_return_enter(&context_, cfa(3, 0), 9, true);
-  ASSERT_NE(newest, nullptr);
+  ASSERT_TRUE(spile_rt_return_push(&context_, cfa(3, 0), 9));
   word(3, 0) = kReturned + 24;
   leave(1, 0, context_);
   for (uint64_t site : {9u, 8u}) {
@@ -236,7 +235,7 @@ TEST_F(Coroutines, UnwindersFindTheirOwnStack) {
   auto cfa_of = [&](int depth) { return reinterpret_cast<uint64_t>(&stack[7 - depth]) + 8; };
   for (int depth = 0; depth < 4; ++depth) {
     stack[7 - depth] = real(0, depth);
-    ASSERT_NE(spile_rt_return_enter(&context_, cfa_of(depth), 7, true), nullptr);
+    ASSERT_TRUE(spile_rt_return_push(&context_, cfa_of(depth), 7));
     stack[7 - depth] = kReturned + 8;
   }
   EXPECT_EQ(context_.slot->shadow_depth, 0u);
@@ -274,7 +273,7 @@ TEST_F(Returns, RewindTakesBackWhatTheExceptionHasNotLeft) {
   auto cfa_of = [&](int depth) { return reinterpret_cast<uint64_t>(&stack[7 - depth]) + 8; };
   for (int depth = 0; depth < 4; ++depth) {
     stack[7 - depth] = real(depth, 0);
-    ASSERT_NE(spile_rt_return_enter(&context_, cfa_of(depth), 7, true), nullptr);
+    ASSERT_TRUE(spile_rt_return_push(&context_, cfa_of(depth), 7));
     stack[7 - depth] = kReturned + 8;
   }
   spile_rt_unwind(&context_);
@@ -347,8 +346,9 @@ TEST_F(Returns, ForkedChildLeavesItsParentsFrame) {
 
 TEST_F(Returns, OverflowSlotHasNoReturns) {
   context_.overflow = 1;
-  EXPECT_EQ(spile_rt_return_enter(&context_, cfa(0), 1, true), nullptr);
-  EXPECT_EQ(context_.slot->skipped[abi::kSkipNoSlot], 1u);
+  EXPECT_EQ(spile_rt_return_enter(&context_, cfa(0), 1), nullptr);
+  EXPECT_FALSE(spile_rt_return_push(&context_, cfa(0), 1));
+  EXPECT_EQ(context_.slot->skipped[abi::kSkipNoSlot], 2u);
   context_.overflow = 0;
 }
 

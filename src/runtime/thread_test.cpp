@@ -270,7 +270,7 @@ TEST(Thread, FreedSlotIsCleanForItsNextOwner) {
   Context context{};
   uint64_t word = 5;
   ASSERT_TRUE(spile_rt_enter(&context));
-  ASSERT_NE(spile_rt_return_enter(&context, reinterpret_cast<uint64_t>(&word) + 8, 1, true), nullptr);
+  ASSERT_TRUE(spile_rt_return_push(&context, reinterpret_cast<uint64_t>(&word) + 8, 1));
   abi::ThreadSlot* slot = context.slot;
   arena.header()->taken[0] = 0;  // as the controller frees it
   slot->busy = 0;

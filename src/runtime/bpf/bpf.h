@@ -94,8 +94,8 @@ SPILE_INLINE inline char*& scratch_of(Context* context) {
 SPILE_INLINE inline uint16_t& shard_of(Context* context) {
   return context->epoch;
 }
-SPILE_INLINE inline uint16_t& frame_top_of(Context* context) {
-  return context->overflow;
+SPILE_INLINE inline uint32_t& frame_top_of(Context* context) {
+  return context->pending;
 }  // in 16 bytes
 
 // This handler's element of a per-CPU array with one for each shard; null only where the verifier believes so.

@@ -75,6 +75,12 @@ template <typename T>
 SPILE_INLINE inline T load_acquire(const T* p) {
   return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
+// A word that is only compared with something: unlike an atomic load, this one becomes part of the comparing instruction.
+template <typename T>
+SPILE_INLINE inline T load_to_compare(const T* p) {
+  compiler_barrier();
+  return *p;
+}
 template <typename T>
 SPILE_INLINE inline void store_relaxed(T* p, T value) {
   __atomic_store_n(p, value, __ATOMIC_RELAXED);

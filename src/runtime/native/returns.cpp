@@ -81,7 +81,7 @@ bool is_pending(const ShadowFrame* frame) {
   return load_word<8>(frame->stack_slot, &word) && is_returned(word);
 }
 
-SPILE_INLINE inline bool spills() { return load_relaxed(&process_table()->spills_returns) != 0; }
+SPILE_INLINE inline bool spills() { return load_to_compare(&process_table()->spills_returns) != 0; }
 
 }  // namespace
 
@@ -272,6 +272,15 @@ void begin_spilling(ThreadSlot* slot) {
   spill(slot);
 }
 
+// The index of a free frame on top of the thread's stack. False: there is none, or none may be taken.
+SPILE_INLINE inline bool push_own(ThreadSlot* slot, uint32_t* index) {
+  if (unlikely(spills())) return false;
+  *index = push_depth(slot);
+  if (likely(*index < spile_rt_shadow_capacity)) return true;
+  pop_depth(slot);
+  return false;
+}
+
 // The stack is full: frees what is not pending any more. A frame that was free or has become so; null: all are pending.
 SPILE_COLD ShadowFrame* sweep(ThreadSlot* slot) {
   ShadowFrame* found = nullptr;
@@ -310,7 +319,16 @@ SPILE_INLINE inline uint64_t* enter_quickly(ThreadSlot* slot, uint64_t stack_slo
   return reinterpret_cast<uint64_t*>(frame + 1);
 }
 
-// Where frames are spilled, or the stack is full. complete: nothing will be saved in it.
+// complete: nothing will be saved in it.
+SPILE_INLINE inline uint64_t* fill(ShadowFrame* frame, uint64_t stack_slot, uint64_t site_id, bool complete) {
+  frame->return_address = *reinterpret_cast<uint64_t*>(stack_slot);
+  frame->site_id = site_id;
+  compiler_barrier();
+  if (complete) frame->stack_slot = stack_slot;
+  return saves_of(frame);
+}
+
+// Where frames are spilled, or the stack is full.
 SPILE_COLD uint64_t* enter_slowly(ThreadSlot* slot, uint64_t stack_slot, uint64_t site_id, bool complete) {
   uint64_t return_address = *reinterpret_cast<uint64_t*>(stack_slot);
   if (!spills()) begin_spilling(slot);
@@ -326,22 +344,23 @@ SPILE_COLD uint64_t* enter_slowly(ThreadSlot* slot, uint64_t stack_slot, uint64_
     count_skip(slot, abi::kSkipShadowFull);
     return nullptr;
   }
-  ShadowFrame* frame = frame_at(slot, index);
-  frame->return_address = return_address;
-  frame->site_id = site_id;
-  compiler_barrier();
-  if (complete) frame->stack_slot = stack_slot;
-  return saves_of(frame);
+  return fill(frame_at(slot, index), stack_slot, site_id, complete);
 }
 
-// In one number, since a call of few arguments leaves entries that don't come here more registers.
-constexpr uint64_t kComplete = uint64_t{1} << 32;
-
-SPILE_COLD uint64_t* enter_elsewhere(ThreadSlot* slot, uint64_t stack_slot, uint64_t site_and_complete) {
-  uint64_t site_id = site_and_complete & ~kComplete;
-  bool complete = site_and_complete & kComplete;
-  uint64_t* saves = spills() ? enter_quickly(slot, stack_slot, site_id, complete) : nullptr;
-  return saves ? saves : enter_slowly(slot, stack_slot, site_id, complete);
+SPILE_COLD uint64_t* enter_elsewhere(ThreadSlot* slot, uint64_t stack_slot, uint64_t site_id, bool complete) {
+  if (spills()) {
+    if (uint64_t* saves = enter_quickly(slot, stack_slot, site_id, complete)) return saves;
+  } else if (ShadowFrame* swept = sweep(slot)) {
+    return fill(swept, stack_slot, site_id, complete);
+  }
+  return enter_slowly(slot, stack_slot, site_id, complete);
+}
+// Functions of their own, since a call of few arguments leaves entries that don't come here more registers.
+SPILE_COLD uint64_t* enter_elsewhere_later(ThreadSlot* slot, uint64_t stack_slot, uint64_t site_id) {
+  return enter_elsewhere(slot, stack_slot, site_id, false);
+}
+SPILE_COLD bool push_elsewhere(ThreadSlot* slot, uint64_t stack_slot, uint64_t site_id) {
+  return enter_elsewhere(slot, stack_slot, site_id, true) != nullptr;
 }
 
 // Where frames are spilled, mostly: the frame is where it belongs, alone.
@@ -425,8 +444,9 @@ SPILE_COLD ShadowFrame* find_elsewhere(ThreadSlot* own, uint64_t stack_slot) {
   return take_from_others(own, stack_slot, false);
 }
 
-SPILE_INLINE inline ShadowFrame* find_frame(ThreadSlot* slot, uint64_t stack_slot) {
-  uint32_t depth = slot->shadow_depth;
+// pending: as in Context.
+SPILE_INLINE inline ShadowFrame* find_frame(ThreadSlot* slot, uint64_t stack_slot, uint32_t* pending) {
+  uint32_t depth = *pending = slot->shadow_depth;
   if (likely(depth != 0)) {
     ShadowFrame* top = frame_at(slot, depth - 1);
     if (likely(top->stack_slot == stack_slot)) {
@@ -435,6 +455,7 @@ SPILE_INLINE inline ShadowFrame* find_frame(ThreadSlot* slot, uint64_t stack_slo
       return top;
     }
   }
+  *pending = abi::kNoDepth;
   if (spills()) {
     if (ShadowFrame* spilled = find_quickly(stack_slot)) return spilled;
   }
@@ -556,29 +577,21 @@ SPILE_COLD void give_up_spilled(ThreadSlot* slot) {
 
 extern "C" {
 
-SPILE_INLINE uint64_t* spile_rt_return_enter(Context* context, uint64_t cfa, uint64_t site_id, bool complete) {
+SPILE_INLINE uint64_t* spile_rt_return_enter(Context* context, uint64_t cfa, uint64_t site_id) {
   ThreadSlot* slot = context->slot;
-  uint64_t stack_slot = cfa - 8;
-  if (unlikely(context->overflow)) {
-    count_skip(slot, abi::kSkipNoSlot);
-    return nullptr;
-  }
-  uint64_t site_and_complete = complete ? site_id | kComplete : site_id;
-  if (unlikely(spills())) return enter_elsewhere(slot, stack_slot, site_and_complete);
-  uint32_t index = push_depth(slot);
-  ShadowFrame* frame = frame_at(slot, index);
-  if (unlikely(index >= spile_rt_shadow_capacity)) {
-    pop_depth(slot);
-    frame = sweep(slot);
-    if (!frame) return enter_elsewhere(slot, stack_slot, site_and_complete);
-  }
-  frame->return_address = *reinterpret_cast<uint64_t*>(stack_slot);
-  frame->site_id = site_id;
-  compiler_barrier();
-  if (complete) frame->stack_slot = stack_slot;
-  uint64_t* saves = saves_of(frame);
-  __builtin_assume(saves != nullptr);
-  return saves;
+  uint32_t index;
+  if (unlikely(context->overflow)) return count_skip(slot, abi::kSkipNoSlot), nullptr;
+  if (unlikely(!push_own(slot, &index))) return enter_elsewhere_later(slot, cfa - 8, site_id);
+  return fill(frame_at(slot, index), cfa - 8, site_id, false);
+}
+
+SPILE_INLINE bool spile_rt_return_push(Context* context, uint64_t cfa, uint64_t site_id) {
+  ThreadSlot* slot = context->slot;
+  uint32_t index;
+  if (unlikely(context->overflow)) return count_skip(slot, abi::kSkipNoSlot), false;
+  if (unlikely(!push_own(slot, &index))) return push_elsewhere(slot, cfa - 8, site_id);
+  fill(frame_at(slot, index), cfa - 8, site_id, true);
+  return true;
 }
 
 SPILE_INLINE void spile_rt_return_entered(Context*, uint64_t cfa, uint64_t* saves) {
@@ -589,7 +602,7 @@ SPILE_INLINE void spile_rt_return_entered(Context*, uint64_t cfa, uint64_t* save
 }
 
 SPILE_INLINE uint64_t* spile_rt_return_find(Context* context, uint64_t cfa) {
-  ShadowFrame* frame = find_frame(context->slot, cfa - 8);
+  ShadowFrame* frame = find_frame(context->slot, cfa - 8, &context->pending);
   // Without a frame the address to go on at is lost: a program that returns twice from one call. It would crash anyway.
   if (unlikely(!frame)) __builtin_trap();
   context->site_id = static_cast<uint32_t>(frame->site_id);
@@ -600,8 +613,9 @@ SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t*
   ThreadSlot* slot = context->slot;
   ShadowFrame* frame = frame_of(saves);
   *reinterpret_cast<uint64_t*>(cfa - 8) = frame->return_address;
-  uint32_t depth = slot->shadow_depth;
-  if (likely(depth != 0 && frame == frame_at(slot, depth - 1))) {
+  // Found on top, and still there: whatever a signal handler has pushed meanwhile is gone.
+  uint32_t depth = context->pending;
+  if (likely(load_to_compare(&slot->shadow_depth) == depth)) {
     compiler_barrier();
     slot->shadow_depth = depth - 1;
     ShadowFrame* below = frame_at(slot, depth - 2);

@@ -170,7 +170,7 @@ SPILE_COLD abi::ThreadSlot* find_slot() {
 
 // The lock's value is the holder's tid: a signal handler that interrupted the holder does not wait for itself, and the
 // lock of a thread that was killed is taken over.
-SPILE_COLD bool hold_overflow_slot(abi::ThreadSlot* slot) {
+SPILE_COLD bool lock_overflow_slot(abi::ThreadSlot* slot) {
   bool may_ask = may_call_system();
   uint32_t value = may_ask ? static_cast<uint32_t>(system_call(kSysGettid)) : ~0u;
   if (may_ask && load_relaxed(&slot->lock) == value) {
@@ -188,28 +188,33 @@ SPILE_COLD bool hold_overflow_slot(abi::ThreadSlot* slot) {
   return false;
 }
 
+SPILE_INLINE inline bool hold_overflow_slot(Context* context) {
+  return context->held = lock_overflow_slot(context->slot);
+}
+
 // Fills the context's arena, slot and overflow mark. Inlined: one compare where the table's first place is ours.
 SPILE_INLINE inline void find_thread(Context* context) {
   abi::ArenaHeader* header = arena_header();
   context->arena = header;
-  context->overflow = 0;
+  context->overflow = context->held = 0;
   if (spile_rt_in_controller) {
     context->slot = slot_at(header, abi::kControllerSlot);
     return;
   }
   abi::ProcessTable* table = process_table();
-  if (likely(load_relaxed(&table->self_pointers) == kSelfHolds)) {
+  if (likely(load_to_compare(&table->self_pointers) == kSelfHolds)) {
     uint64_t base;
     if (likely(load_word_at_fs(&base))) {
       abi::ThreadTableEntry* entry = &table->entries[abi::thread_table_index(base)];
-      if (likely(load_acquire(&entry->thread_pointer) == base + 1)) {
+      if (likely(load_to_compare(&entry->thread_pointer) == base + 1)) {
+        compiler_barrier();
         context->slot = reinterpret_cast<abi::ThreadSlot*>(bytes_of(header) + entry->slot_offset);
         return;
       }
     }
   }
   context->slot = find_slot();
-  context->overflow = static_cast<uint16_t>(load_relaxed(&context->slot->shared));
+  context->overflow = load_relaxed(&context->slot->shared) != 0;
 }
 
 // The controller flips the epoch, makes all CPUs fence (membarrier) and then looks for slots that are busy in the old
@@ -235,13 +240,13 @@ SPILE_INLINE bool spile_rt_enter(Context* context) {
     context->epoch = 0;
     return true;
   }
-  if (unlikely(!load_relaxed(&context->arena->enabled))) return false;
+  if (unlikely(!load_to_compare(&context->arena->enabled))) return false;
   // Nobody would read what it does; the light ones cost less than looking here.
   if (controller_gone(context->arena)) {
     count_skip(context->slot, abi::kSkipControllerGone);
     return false;
   }
-  if (unlikely(context->overflow) && !hold_overflow_slot(context->slot)) return false;
+  if (unlikely(context->overflow) && !hold_overflow_slot(context)) return false;
   // A signal handler that runs here leaves `busy` as it found it. The overflow slot is only ever left busy by a thread
   // that died in a handler, and its lock has been given to us since.
   if (unlikely(load_relaxed(&context->slot->busy)) && !context->overflow) {
@@ -255,20 +260,20 @@ SPILE_INLINE bool spile_rt_enter(Context* context) {
 SPILE_INLINE void spile_rt_leave(Context* context) {
   if (spile_rt_in_controller) return;
   store_release(&context->slot->busy, 0u);
-  if (unlikely(context->overflow)) give_lock(&context->slot->lock);
+  if (unlikely(context->held)) give_lock(&context->slot->lock);
 }
 
 SPILE_INLINE bool spile_rt_enter_light(Context* context) {
   find_thread(context);
   context->epoch = 0;
   if (spile_rt_in_controller) return true;
-  if (unlikely(!load_relaxed(&context->arena->enabled))) return false;
-  if (unlikely(context->overflow)) return hold_overflow_slot(context->slot);
+  if (unlikely(!load_to_compare(&context->arena->enabled))) return false;
+  if (unlikely(context->overflow)) return hold_overflow_slot(context);
   return true;
 }
 
 SPILE_INLINE void spile_rt_leave_light(Context* context) {
-  if (unlikely(context->overflow)) give_lock(&context->slot->lock);
+  if (unlikely(context->held)) give_lock(&context->slot->lock);
 }
 
 }  // extern "C"
