@@ -566,6 +566,10 @@ int ScriptRun::finish() {
     print_to(stderr, "{}", output_->refusals_text());
     if (kernel_) print_to(stderr, "{}", kernel_->skips_text());
     if (sampler_.lost() > 0) print_to(stderr, "WARNING: {} samples were lost: they came faster than they could be taken\n", sampler_.lost());
+    if (const auto& profile = sampler_.profile(); profile.threads > 0 && profile.samples == 0) {
+      print_to(stderr, "WARNING: timer.profile took no sample: {} thread{} used {:.1f} ms of processor time in all, and samples are {:g} ms apart\n",
+               profile.threads, profile.threads == 1 ? "" : "s", static_cast<double>(profile.unseen_ns) / 1e6, static_cast<double>(profile.period_ns) / 1e6);
+    }
     if (target_ && target_->handed_over() > 0) {
       print_to(stderr, "WARNING: {} process{} let go before something else traced {} (-v tells): later hits there were not counted\n",
                  target_->handed_over(), target_->handed_over() == 1 ? " was" : "es were", target_->handed_over() == 1 ? "it" : "them");

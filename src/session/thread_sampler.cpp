@@ -1,6 +1,5 @@
 #include "session/thread_sampler.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fmt/format.h>
 #include <linux/hw_breakpoint.h>
@@ -11,11 +10,11 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 
 #include "abi/stack_tables.h"
 #include "base/print.h"
+#include "engine/process_status.h"
 #include "sema/intrinsics.h"
 
 namespace spile::session {
@@ -31,17 +30,6 @@ constexpr size_t kRingPages[] = {512, 64, 16, 8};  // what a user without privil
 // ds es fs gs) r8 ... r15. To words of abi::Registers.
 constexpr uint64_t kRegisterBits = 0x3ff | 0xff0000;
 constexpr size_t kRegisterWords[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 8, 9, 10, 11, 12, 13, 14, 15};
-
-std::vector<pid_t> threads_of(pid_t pid) {
-  std::vector<pid_t> threads;
-  DIR* directory = opendir(fmt::format("/proc/{}/task", pid).c_str());
-  if (!directory) return threads;
-  while (dirent* entry = readdir(directory)) {
-    if (pid_t tid = atoi(entry->d_name); tid > 0) threads.push_back(tid);
-  }
-  closedir(directory);
-  return threads;
-}
 
 // Takes a sample's fields one by one.
 class Fields {
@@ -75,6 +63,8 @@ class Fields {
 
 struct ThreadSampler::Ring {
   int probe = 0;
+  uint64_t period = 0;  // of timer.profile; 0: the first sample has been taken, and others come by themselves
+  bool is_profile = false;
   bool counts_all = false;  // the event's own count is that of the samples that there should be
   uint64_t taken = 0;
   UniqueFd fd;
@@ -107,10 +97,14 @@ Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wis
   if (wants_stack_) attributes.sample_stack_user = wish.kind == sema::ProbeKind::kProfile ? kProfileStack : kAccessStack;
   attributes.exclude_kernel = attributes.exclude_hv = 1;
   const char* what = "sample";
+  uint64_t period = 0;
   if (wish.kind == sema::ProbeKind::kProfile) {
     attributes.type = PERF_TYPE_SOFTWARE;
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
-    attributes.sample_period = static_cast<uint64_t>(wish.interval_ns > 0 ? wish.interval_ns : kDefaultInterval);
+    period = static_cast<uint64_t>(wish.interval_ns > 0 ? wish.interval_ns : kDefaultInterval);
+    // A thread that uses less than a period is seen with the probability that it deserves.
+    attributes.sample_period = 1 + random_() % period;
+    attributes.disabled = 1;
   } else {
     what = "set a watchpoint in";
     uint64_t address = locate_(pid, wish.site);
@@ -125,6 +119,8 @@ Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wis
   }
   auto ring = std::make_unique<Ring>();
   ring->probe = wish.probe;
+  ring->period = period;
+  ring->is_profile = wish.kind == sema::ProbeKind::kProfile;
   ring->counts_all = wish.kind == sema::ProbeKind::kDataAccess;
   ring->fd = UniqueFd(static_cast<int>(syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC)));
   if (!ring->fd) {
@@ -137,6 +133,7 @@ Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wis
     void* memory = mmap(nullptr, ring->size + abi::kPageSize, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd.get(), 0);
     if (memory == MAP_FAILED) continue;
     ring->page = static_cast<perf_event_mmap_page*>(memory);
+    if (period && ioctl(ring->fd.get(), PERF_EVENT_IOC_REFRESH, 1) != 0) return Error::from_errno(fmt::format("sample thread {}", tid), errno);
     return ring;
   }
   return Error::from_errno(fmt::format("map samples of thread {}", tid), errno, "see kernel.perf_event_mlock_kb");
@@ -160,7 +157,7 @@ Result<void> ThreadSampler::start(const std::vector<pid_t>& processes) {
   if (wishes_.empty()) return {};
   running_ = true;
   for (pid_t pid : processes) {
-    for (pid_t tid : threads_of(pid)) add_thread(pid, tid);
+    for (pid_t tid : engine::threads_of(pid)) add_thread(pid, tid);
   }
   for (const auto& [tid, rings] : rings_) {
     if (!rings.empty()) return {};
@@ -171,7 +168,7 @@ Result<void> ThreadSampler::start(const std::vector<pid_t>& processes) {
 void ThreadSampler::catch_up(const std::vector<pid_t>& processes) {
   if (!running_) return;
   for (pid_t pid : processes) {
-    for (pid_t tid : threads_of(pid)) {
+    for (pid_t tid : engine::threads_of(pid)) {
       if (!rings_.contains(tid)) add_thread(pid, tid);
     }
   }
@@ -259,13 +256,25 @@ void ThreadSampler::finish(Ring& ring) {
   ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
   drain(ring);
   uint64_t count = 0;
-  if (!ring.counts_all || read(ring.fd.get(), &count, sizeof count) != sizeof count) return;
-  if (count > ring.taken) lost_ += count - ring.taken;
+  if (read(ring.fd.get(), &count, sizeof count) != sizeof count) return;
+  if (ring.counts_all && count > ring.taken) lost_ += count - ring.taken;
+  if (!ring.is_profile) return;
+  profile_.samples += ring.taken;
+  ++profile_.threads;
+  profile_.period_ns = ring.period;
+  profile_.unseen_ns += ring.taken ? 0 : count;
 }
 
 void ThreadSampler::drain() {
   for (auto& [tid, rings] : rings_) {
-    for (auto& ring : rings) drain(*ring);
+    for (auto& ring : rings) {
+      drain(*ring);
+      if (ring->period && ring->taken > 0) {
+        ioctl(ring->fd.get(), PERF_EVENT_IOC_PERIOD, &ring->period);
+        ioctl(ring->fd.get(), PERF_EVENT_IOC_ENABLE, 0);
+        ring->period = 0;
+      }
+    }
   }
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 // Samples of running threads, taken by the kernel (perf_event_open(2)): timer.profile's, by a clock of the thread's own CPU
-// time in user space, and those of hardware watchpoints, at every access. Each thread has events and a ring of its own;
+// time in user space, of which the first period is a random part of the others, and those of hardware watchpoints, at every access. Each thread has events and a ring of its own;
 // the program is neither stopped nor sent any signal, and its handlers run here a little later, about the registers and
 // the stack as they were. What does not fit into a ring is counted by the kernel, and told. One thread.
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <random>
 #include <vector>
 
 #include "abi/arena.h"
@@ -36,6 +37,12 @@ class ThreadSampler {
   void drain();
   void stop();
   uint64_t lost() const { return lost_; }
+  // Of timer.profile, after stop().
+  struct Profile {
+    uint64_t samples = 0, threads = 0, period_ns = 0;
+    uint64_t unseen_ns = 0;  // of processor time, the kernel's included, that threads without a sample have used
+  };
+  const Profile& profile() const { return profile_; }
 
  private:
   struct Wish {
@@ -59,6 +66,8 @@ class ThreadSampler {
   bool running_ = false;
   bool told_ = false;
   uint64_t lost_ = 0;
+  Profile profile_;
+  std::mt19937_64 random_{std::random_device{}()};
   std::map<pid_t, std::vector<std::unique_ptr<Ring>>> rings_;  // by tid
 };
 

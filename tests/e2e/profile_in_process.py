@@ -26,6 +26,19 @@ for share, wanted, near in zip(shares, [70, 20, 10], [18, 16, 12]):
 each = sorted(map(int, got[5].split()))
 expect_true(len(each) >= 3 and each[-3] >= n / 5, f"three threads, a third each: {result}")
 
+# Processes that end before the 10 ms are over have their share, as if all were one.
+burner = "i=0; while [ $i -lt 1500 ]; do i=$((i+1)); done"
+result = spile("-e", "global n, pids probe timer.profile { n++; pids[pid()]++ } probe end { foreach (p in pids) m++ println(n, \" \", m) }",
+               "-c", f"i=0; while [ $i -lt 300 ]; do sh -c '{burner}'; i=$((i+1)); done", timeout=60)
+before = os.times()
+for _ in range(300):
+    subprocess.run(["sh", "-c", burner], check=True)
+share = (os.times().children_user - before.children_user) / 0.01
+n, pids = map(int, result.out.split())
+expect_true(share / 3 <= n <= 3 * share and pids >= n / 3, f"{share} periods: {result}")
+idle = spile("-e", "probe timer.profile { println(1) }", "-c", "true")
+expect_match(r"^1$" if idle.out else r"took no sample: 1 thread used \d+\.\d ms of processor time in all, and samples are 10 ms apart", idle.out or idle.err)
+
 # With -x, and without being told where: the process's own stacks.
 target = start(program("watched"), 1, 2000000000)
 spile("-e", 'global hot probe timer.profile { hot[usymname(uaddr())]++; if (hot["hot"] > 2) { print_ubacktrace() exit() } }', "-x", target.pid,
