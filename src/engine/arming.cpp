@@ -121,8 +121,11 @@ void Arming::add_slots(AddressSpace& space, pid_t pid, ClientId id) {
   if (!client || !client->arena_fd) return;
   SetupContext setup = context(*client);
   auto grown = grow_arena(setup, space);
-  if (grown.ok() || has_ended(pid)) return;
-  note_trouble(pid, std::move(grown).error().within("threads that come now have no returns"), client);
+  if (!grown.ok()) note_failure(space, pid, std::move(grown).error().within("threads that come now have no returns"), client);
+}
+
+void Arming::note_failure(const AddressSpace& space, pid_t pid, const Result<void>& done, const Client* client) {
+  if (!done.ok() && !has_left(space, pid)) note_trouble(pid, done.error(), client);
 }
 
 void Arming::note_trouble(pid_t pid, const Error& error, const Client* client) {
@@ -214,8 +217,9 @@ Result<void> Arming::ensure_own_arena() {
 }
 
 // Its memory is gone before we hear of its end.
-bool Arming::has_ended(pid_t pid) const {
-  if (!tracer_.find_process(pid)) return true;
+bool Arming::has_left(const AddressSpace& space, pid_t pid) const {
+  Process* process = tracer_.find_process(pid);
+  if (!process || process->space.get() != &space || is_at_end(space)) return true;
   auto map = MemoryMap::read(pid);
   return !map.ok() || map->all().empty();
 }
@@ -313,8 +317,8 @@ void Arming::watch_linker(AddressSpace& space, pid_t pid, std::vector<PatchedSit
     sites.push_back(site);
     return {};
   };
-  if (auto watched = watch(); !watched.ok() && !has_ended(pid)) {
-    note_trouble(pid, std::move(watched).error().within("libraries loaded later will not be probed"));
+  if (auto watched = watch(); !watched.ok()) {
+    note_failure(space, pid, std::move(watched).error().within("libraries loaded later will not be probed"));
   }
 }
 
@@ -613,8 +617,8 @@ Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
 
   Work work;
   watch_linker(space, pid, work.change.coming);
-  if (auto added = rivals_.add_traps(own, space, work.change.coming); !added.ok() && !has_ended(pid)) {
-    note_trouble(pid, std::move(added).error().within("it can't be let go when something else is about to trace it"));
+  if (auto added = rivals_.add_traps(own, space, work.change.coming); !added.ok()) {
+    note_failure(space, pid, std::move(added).error().within("it can't be let go when something else is about to trace it"));
   }
   // Without room for it, faults are the tracer's alone.
   if (may_fault()) (void)prepare_fault_guard(own, space);

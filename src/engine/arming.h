@@ -58,8 +58,11 @@ class Arming {
   void write_module_maps(AddressSpace& space);
   // After a thread has rung for slots of the client's arena.
   void add_slots(AddressSpace& space, pid_t pid, ClientId client);
-  bool has_ended(pid_t pid) const;
+  // The process has ended, is at its end, or executes another program.
+  bool has_left(const AddressSpace& space, pid_t pid) const;
   void note_trouble(pid_t pid, const Error& error, const Client* client = nullptr);
+  // Of what was done in a space for a process: an error is trouble, unless the process has left it.
+  void note_failure(const AddressSpace& space, pid_t pid, const Result<void>& done, const Client* client = nullptr);
 
  private:
   struct Told {

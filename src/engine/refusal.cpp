@@ -87,9 +87,13 @@ Result<void> check_attachable(pid_t pid) {
   }
   UniqueFd fd(open(fmt::format("/proc/{}/exe", pid).c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) {
-    if (errno == ENOENT)
+    // A process at its end has none either. Before Linux 6.10 status does not say which it is; threads of the kernel are kthreadd's.
+    int error = errno;
+    std::string kernel = process_status(pid, "Kthread");
+    if (error == ENOENT && (kernel == "1" || (kernel.empty() && (pid == 2 || process_status(pid, "PPid") == "2"))))
       return Error{fmt::format("attach {}: a kernel thread", pid), "probe the kernel with --runtime=bpf"};
-    return explain_refusal(pid, errno == EACCES ? EPERM : errno);
+    if (error == ENOENT) return Error{fmt::format("attach {}: the process has ended", pid), ""};
+    return explain_refusal(pid, error == EACCES ? EPERM : error);
   }
   if (is_32_bit(pid)) {
     return Error{fmt::format("attach {}: a 32-bit program", pid), "only 64-bit programs can be probed in process"};

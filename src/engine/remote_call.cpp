@@ -15,11 +15,11 @@
 
 namespace spile::engine {
 
-
 Result<RemoteCalls> RemoteCalls::begin(Tracer& tracer, Thread& thread, const SystemCallText& text,
                                        const TargetMemory& memory) {
-  TRY_DO(tracer.settle(thread));
   RemoteCalls calls(tracer, thread, text, memory);
+  TRY_DO(tracer.settle(thread));
+  TRY_DO(calls.check_program());
   TRY_DO(calls.suspend_seccomp());
   if (is_dispatched(thread.tid, memory, text.call)) {
     return Error{fmt::format("thread {} gets a signal for each system call where it stands now (PR_SET_SYSCALL_USER_DISPATCH), also for "
@@ -73,6 +73,7 @@ RemoteCalls::RemoteCalls(RemoteCalls&& other) noexcept
       thread_(other.thread_),
       text_(other.text_),
       memory_(other.memory_),
+      executed_(other.executed_),
       frame_(std::move(other.frame_)),
       below_stack_(std::move(other.below_stack_)),
       saved_(other.saved_),
@@ -86,6 +87,19 @@ RemoteCalls::~RemoteCalls() {
   if (active_) (void)finish();
 }
 
+// What was saved of the thread is another program's.
+Result<void> RemoteCalls::check_program() {
+  if (thread_->gone || thread_->process->executed == executed_) return {};
+  active_ = thread_->makes_our_calls = false;
+  return Error{fmt::format("process {} executes another program now", thread_->process->pid), ""};
+}
+
+// Whether it stands where it is because of its own instruction: the kernel's codes are positive (sigaction(2)).
+bool has_faulted(pid_t tid) {
+  siginfo_t info{};
+  return ptrace(PTRACE_GETSIGINFO, tid, 0, &info) == 0 && info.si_code > 0;
+}
+
 Result<void> RemoteCalls::next_stop() {
   for (;;) {
     if (ptrace(PTRACE_SYSCALL, thread_->tid, 0, 0) != 0 && errno != ESRCH) {
@@ -93,7 +107,12 @@ Result<void> RemoteCalls::next_stop() {
     }
     thread_->running = true;
     TRY_DO(tracer_->await_stop(*thread_));
+    TRY_DO(check_program());
     if (thread_->kind == StopKind::kSystemCall) return {};
+    // The text of the call has gone.
+    if (thread_->kind == StopKind::kSignal && has_faulted(thread_->tid)) {
+      return Error{fmt::format("thread {} gets {} where it is to make a system call for us", thread_->tid, sigabbrev_np(std::exchange(thread_->signal, 0))), ""};
+    }
     if (thread_->kind == StopKind::kSignal) deferred_.push_back(std::exchange(thread_->signal, 0));
   }
 }

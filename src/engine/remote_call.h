@@ -26,7 +26,8 @@ namespace spile::engine {
 
 class RemoteCalls {
  public:
-  // Settles the thread and makes it ready. REQUIRES: the thread is kept still or held; memory is its process's.
+  // Settles the thread and makes it ready. REQUIRES: the thread is kept still or held; memory is its process's. An error also
+  // where the process executes another program meanwhile, which is left as it is.
   static Result<RemoteCalls> begin(Tracer& tracer, Thread& thread, const SystemCallText& text,
                                    const TargetMemory& memory);
   RemoteCalls(RemoteCalls&& other) noexcept;
@@ -41,15 +42,17 @@ class RemoteCalls {
 
  private:
   RemoteCalls(Tracer& tracer, Thread& thread, const SystemCallText& text, const TargetMemory& memory)
-      : tracer_(&tracer), thread_(&thread), text_(text), memory_(&memory) {}
+      : tracer_(&tracer), thread_(&thread), text_(text), memory_(&memory), executed_(thread.process->executed) {}
   Result<void> suspend_seccomp();
   void spread_net();
+  Result<void> check_program();
   Result<void> next_stop();
 
   Tracer* tracer_;
   Thread* thread_;
   SystemCallText text_;
   const TargetMemory* memory_;
+  uint32_t executed_ = 0;             // of the process, at begin()
   RecoveryFrame frame_;               // at 0: there is none
   std::vector<uint8_t> below_stack_;  // what stood where the frame stands
   ThreadRegisters saved_;

@@ -117,7 +117,7 @@ bool has_seccomp_filter(pid_t tid) { return ProcessStatus::read(tid).has_seccomp
 
 // Whether it can be brought to a stop in user space: not while it waits for a vfork child, nor at its end.
 bool can_serve(const Thread& thread) {
-  return thread.event != PTRACE_EVENT_VFORK && thread.event != PTRACE_EVENT_EXIT;
+  return thread.event != PTRACE_EVENT_VFORK && !thread.is_at_end();
 }
 
 }  // namespace
@@ -193,19 +193,22 @@ bool any_lives(const AddressSpace& space) {
 
 }  // namespace
 
+bool is_at_end(const AddressSpace& space) {
+  auto ends = [](const auto& thread) { return thread.second->is_at_end(); };
+  return std::ranges::all_of(space.users, [&](const Process* process) { return std::ranges::all_of(process->threads, ends); });
+}
+
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
   for (Process* process : space.users) {
     if (is_frozen(process->pid)) return Error{fmt::format("process {} is frozen by its control group", process->pid), "thaw it first"};
   }
   auto since = Tracer::Clock::now();
-  pid_t pid = 0;
-  while (!space.users.empty()) {
-    pid = space.users.front()->pid;
+  while (!is_at_end(space)) {
     if (Thread* servant = find_servant(tracer, space)) return servant;
     if (Tracer::Clock::now() - since > kWaitForEnd && !any_lives(space)) break;
     if (!space.users.empty()) TRY_DO(tracer.wait_for_sleeper(space.users.front()->pid, since));
   }
-  return Error{fmt::format("process {} has ended", pid), ""};
+  return Error{"no thread is left that could make system calls for us", ""};
 }
 
 Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thread) {

@@ -18,6 +18,9 @@ struct SetupContext {
   ClientId client = kOwnClient;  // for whose handlers
 };
 
+// Nothing runs in it any more: all threads have left it, or are at their ends.
+bool is_at_end(const AddressSpace& space);
+
 // A thread that can carry out system calls for us, stopped and with a hold on it (the caller's to take off).
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space);
 

@@ -80,6 +80,8 @@ Tracer::~Tracer() {
   pthread_sigmask(SIG_SETMASK, &original_mask_, nullptr);
 }
 
+bool Thread::is_at_end() const { return event == PTRACE_EVENT_EXIT; }
+
 Process* Tracer::find_process(pid_t pid) {
   auto found = processes_.find(pid);
   return found == processes_.end() ? nullptr : found->second.get();
@@ -407,6 +409,7 @@ void Tracer::receive_exec(Thread& thread) {
     node.mapped()->running = false;
     graveyard_.push_back(std::move(node.mapped()));
   }
+  ++process.executed;
   listener_.process_executed(process);
 }
 

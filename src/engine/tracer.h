@@ -71,6 +71,7 @@ struct Thread {
   Address left_call, left_for;   // it was moved from the first to the second for a signal's handler; 0: it was not
   bool call_is_told = false;     // likewise, and its return will be, both by a handler in the process
   bool may_be_told = false;      // perhaps; it stood in a handler when somebody else began to tell
+  bool is_at_end() const;        // it is in its last system call, and runs nothing of its program any more
   std::vector<ShownFault> shown_faults;  // the newest last; its system calls are watched while there are any
   bool introduced = false;       // thread_identities.h
   uint64_t thread_pointer = 0;   // by which tables know it; 0: they don't
@@ -89,6 +90,7 @@ struct Process {
   int keep_still = 0;  // its threads are not resumed while positive
   bool stops_at_calls = true;  // with TraceWishes::system_calls
   bool gained_rights = false;  // more than those have who share the arena with it: it, or a parent, executed a set-uid program
+  uint32_t executed = 0;       // so many programs since it is traced
   std::string judged;          // why its calls, and those of what it executes, must not have sites; empty: they may
 };
 

@@ -306,6 +306,8 @@ Result<void> TracingPartImpl::attach(pid_t pid) {
     return {};
   };
   auto prepared = prepare();
+  // It executes another program, in which it is armed by the work that is queued.
+  if (Process* now = tracer_->find_process(pid); !prepared.ok() && now && now->space != space) return {};
   if (!prepared.ok() && tracer_->keep_still(space->users, options_.stop_patience_ms).ok()) {
     for (Process* user : std::vector(space->users)) tracer_->release(*user);
   }
@@ -359,8 +361,8 @@ Result<ArmReport> TracingPartImpl::arm_client(Client& client) {
     if (!arming_->follows(client, *space)) continue;
     Reports reports;
     auto armed = arming_->arm_space(*space, reports);
-    // A process that ended meanwhile is no failure of arming.
-    if (arming_->has_ended(pid)) continue;
+    // A process that ended meanwhile is no failure of arming, nor one that executes another program, in which it is armed anew.
+    if (arming_->has_left(*space, pid)) continue;
     ArmReport mine = std::move(reports[client.id]);
     reports.erase(client.id);
     tell_armed(pid, reports);
@@ -400,7 +402,7 @@ Result<void> TracingPartImpl::change_all(const std::function<Result<void>(Addres
     if (!process->space || !process->space->memory.is_open()) continue;
     std::shared_ptr<AddressSpace> space = process->space;
     auto changed = change(*space);
-    if (!changed.ok() && tracer_->find_process(pid)) {
+    if (!changed.ok() && !arming_->has_left(*space, pid)) {
       result = std::move(changed).error().within(fmt::format("process {}", pid));
       left_behind = pid;
     }
@@ -550,7 +552,7 @@ void TracingPartImpl::finish_fork(const Work& work) {
     };
     auto armed = arm();
     tell_armed(work.pid, reports);
-    if (!armed.ok() && !arming_->has_ended(work.pid)) arming_->note_trouble(work.pid, armed.error());
+    arming_->note_failure(*space, work.pid, armed);
   }
   release_hold(work.tid);
 }
@@ -579,14 +581,14 @@ void TracingPartImpl::finish_exec(const Work& work) {
   if (process) {
     Event executed{.kind = Event::Kind::kProcessExecuted, .pid = work.pid};
     Reports reports;
+    std::shared_ptr<AddressSpace> space = process->space;
     auto arm_anew = [&]() -> Result<void> {
-      TRY(process->space->memory, TargetMemory::open(work.pid));
+      TRY(space->memory, TargetMemory::open(work.pid));
       watch(ThreadChange::Kind::kExecuted, work.pid, work.pid);
       TRY(auto present, modules(work.pid));
       for (const Module& module : present) {
         if (module.main_executable) executed.path = module.path;
       }
-      std::shared_ptr<AddressSpace> space = process->space;
       // Whoever else has the arena mapped could take it over.
       bool gains = !waiting_.contains(work.pid) && has_gained_rights(work.pid);
       process->gained_rights |= gains;
@@ -608,7 +610,7 @@ void TracingPartImpl::finish_exec(const Work& work) {
     executed.report = std::exchange(reports[kOwnClient], {});
     tell(nullptr, std::move(executed));
     tell_armed(work.pid, reports);
-    if (!armed.ok() && !arming_->has_ended(work.pid)) arming_->note_trouble(work.pid, armed.error());
+    arming_->note_failure(*space, work.pid, armed);
   }
   if (!waiting_.contains(work.pid)) release_hold(work.tid);
 }
@@ -625,7 +627,7 @@ void TracingPartImpl::finish_libraries(const Work& work) {
     std::shared_ptr<AddressSpace> space = process->space;
     auto armed = arming_->arm_space(*space, reports);
     tell_armed(work.pid, reports);
-    if (!armed.ok() && !arming_->has_ended(work.pid)) arming_->note_trouble(work.pid, armed.error());
+    arming_->note_failure(*space, work.pid, armed);
   }
   release_hold(work.tid);
 }
@@ -652,7 +654,7 @@ void TracingPartImpl::hand_over(pid_t pid, const std::string& reason) {
     space->changing++;
     auto removed = remove_all(*tracer_, *space, options_.stop_patience_ms);
     space->changing--;
-    if (!removed.ok() && !arming_->has_ended(pid)) arming_->note_trouble(pid, removed.error());
+    arming_->note_failure(*space, pid, removed);
   }
   process = tracer_->find_process(pid);
   if (!process) return;
@@ -697,8 +699,8 @@ void TracingPartImpl::finish_signal(const Work& work) {
 
 void TracingPartImpl::mend(Thread& thread, int signal) {
   pid_t pid = thread.process->pid;
-  auto mended = mend_signal_action(*tracer_, thread, signal);
-  if (!mended.ok() && !arming_->has_ended(pid)) arming_->note_trouble(pid, mended.error());
+  std::shared_ptr<AddressSpace> space = thread.process->space;
+  arming_->note_failure(*space, pid, mend_signal_action(*tracer_, thread, signal));
 }
 
 // The thread stands before a call that makes memory executable, or after which it matters where calls come from.
@@ -719,7 +721,7 @@ void TracingPartImpl::finish_watched_call(const Work& work) {
       if (Thread* thread = tracer_->find_thread(work.tid)) thread->call_is_told = true;
     }
     if (changed.ok() && !restriction.empty()) changed = arming_->leave_calls(*space, work.at_call ? 0 : work.tid);
-    if (!changed.ok() && !arming_->has_ended(work.pid)) arming_->note_trouble(work.pid, changed.error(), own_);
+    arming_->note_failure(*space, work.pid, changed, own_);
   }
   release_hold(work.tid);
 }
