@@ -17,6 +17,7 @@ namespace spile::engine {
 
 Result<RemoteCalls> RemoteCalls::begin(Tracer& tracer, Thread& thread, const SystemCallText& text,
                                        const TargetMemory& memory) {
+  if (thread.gone) return Error{fmt::format("thread {} has ended", thread.tid), ""};
   RemoteCalls calls(tracer, thread, text, memory);
   TRY_DO(tracer.settle(thread));
   TRY_DO(calls.check_program());
