@@ -11,6 +11,7 @@
 #include "abi/trampoline.h"
 #include "base/print.h"
 #include "debuginfo/debuginfo.h"
+#include "engine/process_status.h"
 #include "probes/stack_owners.h"
 #include "session/mapped_module.h"
 #include "session/return_readers.h"
@@ -122,9 +123,13 @@ std::string numbers_of(const std::vector<pid_t>& pids) {
 
 Result<void> TargetSide::attach_all() {
   for (pid_t pid : options_.targets) {
+    bool stopped = engine::process_status(pid, "State").starts_with("T");
     // Of processes that share their memory, all are attached to with the first.
     std::vector<pid_t> traced = engine_->processes();
     if (std::find(traced.begin(), traced.end(), pid) == traced.end()) TRY_DO(engine_->attach(pid));
+    if (stopped && !options_.suppress_warnings) {
+      print_to(stderr, "WARNING: process {} is stopped (state T): nothing is hit in it until it goes on (kill -CONT {})\n", pid, pid);
+    }
   }
   if (!options_.children) return {};
   engine::Descendants found = engine_->attach_descendants();
