@@ -3,7 +3,7 @@
 // a call that is under way by one of ours; such a runtime reads it there and does not know it. So the returns of what it
 // may find on a stack are not probed. Entries are. docs/decisions/027 has the table for people.
 //
-// Go is not in the table: its functions are told by a note in the file, and probed at their return instructions
+// Go is not in the table: its functions are recognized by a note in the file, and probed at their return instructions
 // (abi::kReturnsInPlace).
 
 #include <span>

@@ -123,7 +123,7 @@ Result<std::string> TracedWorld::program_of_process(pid_t pid) const {
     }
     if (failure == ENOENT) return Error{who + " has no program: it is a kernel thread, or a zombie", ""};
     return Error::from_errno(fmt::format("{} (owned by uid {})", who, info.st_uid), failure,
-                             "run spile as that user, or as root");
+                             geteuid() == 0 ? "root needs CAP_SYS_PTRACE for it, which a container may lack" : "run spile as that user, or as root");
   }
   struct stat program;
   bool known = stat((directory + "/exe").c_str(), &program) == 0;

@@ -45,7 +45,8 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
     if (parts[0].name != later.first) continue;
     if (later.second && (parts.size() <= second || parts[second].name != later.second)) continue;
     std::string family = later.second ? fmt::format("{}.{}", later.first, later.second) : later.first;
-    return Error{fmt::format("probe points '{}' are not available in this version", family), ""};
+    return Error{fmt::format("probe points '{}' are not available in this version", family),
+                 family == "syscall" ? "process.syscall, with -c or -x, sees the calls of these processes; $syscall is the number" : ""};
   }
   std::vector<std::string> known;
   for (const Family* family : families()) known.emplace_back(family->name);
