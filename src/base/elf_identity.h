@@ -1,5 +1,5 @@
 #pragma once
-// What tells an ELF file from others that have its name: its build-id or, where it has none, a hash of its headers, by which
+// The identity of an ELF file among others of its name: its build-id or, where it has none, a hash of its headers, by which
 // two builds differ in practice (they hold the file's size, the sizes of its segments and the entry point). Read from a file
 // or from the memory of a process that has loaded it, with the same answer.
 

@@ -26,7 +26,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int l
   return made;
 }
 
-// Runs passes over functions of ordinary size. Those that put variables into registers take time by the product of a
+// Runs passes over functions of ordinary size. Passes that put variables into registers take time by the product of a
 // function's variables and blocks: a handler of thousands of statements is compiled as it stands. (In spile itself only: it
 // has a large stack frame then.)
 struct WhereItPays : llvm::PassInfoMixin<WhereItPays> {

@@ -1,6 +1,6 @@
 #pragma once
 // The file that a process has mapped under a path, which may not be the one that the path leads to: it has been deleted or
-// replaced since, or the process has another root or mount namespace. What is opened is what runs.
+// replaced since, or the process has another root or mount namespace. The file that runs is opened.
 
 #include <sys/types.h>
 

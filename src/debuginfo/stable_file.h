@@ -1,5 +1,5 @@
 #pragma once
-// A regular file as it was when it was opened. Whoever can write to a file that is mapped can make it shorter (SIGBUS in the reader) or change
+// A regular file as it was when it was opened. A user who may write to a mapped file can make it shorter (SIGBUS in the reader) or change
 // it between two looks at it, and libdw looks twice. So a file that somebody else than root and our user can write to is copied
 // before anything of it is believed; all others are used as they are.
 //

@@ -13,7 +13,7 @@ namespace spile::engine {
 
 struct DescendantSearch {
   std::function<std::vector<pid_t>()> traced;       // processes, now
-  std::function<bool(pid_t)> is_traced;             // also one whose birth has not been told yet
+  std::function<bool(pid_t)> is_traced;             // also one whose birth has not been reported yet
   std::function<Result<void>(pid_t)> attach;
 };
 

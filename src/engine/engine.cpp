@@ -122,7 +122,7 @@ class SharingEngine final : public Engine {
   UniqueFd both_;  // readable when either part is; while there is a guest's
   std::map<pid_t, uint64_t> suspended_;  // processes, and when each had started (a number may be another process's later)
   std::set<pid_t> untraced_;             // children of theirs then that were not traced
-  std::vector<Event> pending_;           // told by the next poll()
+  std::vector<Event> pending_;           // reported by the next poll()
 };
 
 Result<void> SharingEngine::set_image(abi::CodeImage image, const ArenaGeometry& geometry) {

@@ -118,7 +118,7 @@ bool GuestHost::take_message(Guest& guest) {
 void GuestHost::serve() {
   size_t served = 0;
   auto has_kept = [](const auto& guest) { return !guest->inbox.empty(); };
-  // What is left in a socket makes wait_fd() readable again; what has been kept does not.
+  // Bytes left in a socket make wait_fd() readable again; kept messages do not.
   while (served < kMostMessages || std::ranges::any_of(guests_, has_kept)) {
     served++;
     size_t before = guests_.size();

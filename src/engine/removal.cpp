@@ -226,7 +226,7 @@ struct PendingReturn {
   bool done = false;
 };
 
-// Those that are not free, the last first. begin: of the first one.
+// Ranges that are not free, the last first. begin: of the first one.
 template <typename Use>
 void read_frames(const TargetMemory& memory, const ArenaGeometry& geometry, Address begin, uint32_t depth, Use use) {
   constexpr uint64_t kAtOnce = 1 << 20;  // bytes

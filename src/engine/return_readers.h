@@ -1,5 +1,5 @@
 #pragma once
-// Functions that look at return addresses, as far as a module calls them. Whoever replaces a return address leaves the
+// Functions that look at return addresses, as far as a module calls them. Return probes replace return addresses, and leave the
 // functions alone whose return address such a function would find.
 
 #include <sys/types.h>

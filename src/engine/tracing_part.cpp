@@ -589,7 +589,7 @@ void TracingPartImpl::finish_exec(const Work& work) {
       for (const Module& module : present) {
         if (module.main_executable) executed.path = module.path;
       }
-      // Whoever else has the arena mapped could take it over.
+      // Other processes that have the arena mapped could take it over.
       bool gains = !waiting_.contains(work.pid) && has_gained_rights(work.pid);
       process->gained_rights |= gains;
       space->refused = process->gained_rights;

@@ -68,7 +68,7 @@ class ResolvedCheck {
   void tell(const void* entity, const SourceRange& range, std::string message) {
     // One body may stand in many probes.
     bool first = told_.insert(entity).second && places_.insert({range.file, range.begin}).second;
-    if (first) e_.diagnostics.error(range, std::move(message)).hint("nothing tells whether it is a number or a string");
+    if (first) e_.diagnostics.error(range, std::move(message)).hint("nothing determines whether it is a number or a string");
   }
 
   void default_the_rest() {

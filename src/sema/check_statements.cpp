@@ -180,7 +180,7 @@ class StatementChecker {
   void check_value(const Expression& x) {
     if (auto* call = as<Call>(x); call && x.type == ValueType::kUnknown) {
       error(x.range, fmt::format("unresolved type of what function '{}' returns", call->name))
-          .hint("nothing tells whether it is a number or a string");
+          .hint("nothing determines whether it is a number or a string");
     } else if (x.kind == ExpressionKind::kHistogram) {
       error(x.range, "a histogram can only be printed, looped over, or subscripted");
       return;

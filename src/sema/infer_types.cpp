@@ -1,6 +1,6 @@
 // infer-types: every global, key, local, parameter, function result and expression is a long, a string or an aggregate.
 // Types flow in both directions (from a literal into a variable, from %s into the variable printed), so a body is walked
-// again whenever the type of something that it uses has been decided, until nothing changes. What is never determined is left unknown: check-resolved refuses it, unless nothing needs
+// again whenever the type of something that it uses has been decided, until nothing changes. A type that is never determined is left unknown: check-resolved refuses it, unless nothing needs
 // it. A conflict is told with both places.
 
 #include <fmt/format.h>

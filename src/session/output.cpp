@@ -283,7 +283,7 @@ void Output::write_warning(std::string_view text, Origin origin) {
   fprintf(stderr, "WARNING: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
-// An error is told once, and at the end how often it came: many threads may meet it before they are stopped.
+// An error is printed once, and at the end how often it came: many threads may meet it before they are stopped.
 void Output::write_error(std::string text) {
   if (options_.suppress_handler_errors) {
     ++suppressed_errors_;

@@ -19,7 +19,7 @@ class PlacedSites {
   using Clock = std::chrono::steady_clock;
   explicit PlacedSites(const sema::Program& program) : program_(program) {}
 
-  // Whatever became of the sites: refusals are told elsewhere.
+  // Whatever became of the sites: refusals are reported elsewhere.
   void note(const engine::ArmReport& report);
   // A process runs another program now.
   void note_exec(pid_t pid, const std::string& path);

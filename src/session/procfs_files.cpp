@@ -20,7 +20,7 @@ namespace spile::session {
 namespace {
 
 constexpr fuse_ino_t kFirstFile = 2;
-// What is read of an open file is kept until it is closed, and everybody may open it.
+// Results read from an open file are kept until it is closed, and everybody may open it.
 constexpr size_t kMostOpenBytes = 64 << 20, kMostOpen = 4096;
 
 ProcfsFiles& files_of(fuse_req_t request) { return *static_cast<ProcfsFiles*>(fuse_req_userdata(request)); }

@@ -504,7 +504,7 @@ void ScriptRun::run_sample(int probe, const abi::Subject& sample, std::span<cons
   run_about(probe, subject);
 }
 
-// What is frozen can't be left as it was: mappings are undone by system calls of its own.
+// A frozen process can't be left as it was: mappings are undone by system calls of its own.
 void ScriptRun::await_thaw() {
   std::vector<pid_t> frozen = target_->frozen();
   if (frozen.empty()) return;
@@ -545,7 +545,7 @@ Result<void> ScriptRun::stop() {
   return detached;
 }
 
-// As in SystemTap, `probe error` runs instead of `probe end` after errors: who has only the latter is told.
+// As in SystemTap, `probe error` runs instead of `probe end` after errors: a script that has only the latter is warned of.
 void ScriptRun::warn_end_probes() {
   auto has = [&](sema::ProbeKind kind) {
     return std::any_of(program_.probes.begin(), program_.probes.end(),
@@ -571,7 +571,7 @@ int ScriptRun::finish() {
                profile.threads, profile.threads == 1 ? "" : "s", static_cast<double>(profile.unseen_ns) / 1e6, static_cast<double>(profile.period_ns) / 1e6);
     }
     if (target_ && target_->handed_over() > 0) {
-      print_to(stderr, "WARNING: {} process{} let go before something else traced {} (-v tells): later hits there were not counted\n",
+      print_to(stderr, "WARNING: {} process{} let go before something else traced {} (see -v): later hits there were not counted\n",
                  target_->handed_over(), target_->handed_over() == 1 ? " was" : "es were", target_->handed_over() == 1 ? "it" : "them");
     }
     if (controller_->lost_elements() > 0) {

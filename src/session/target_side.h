@@ -121,7 +121,7 @@ class TargetSide {
   std::unique_ptr<engine::Engine> engine_;
   pid_t pid_ = 0;
   std::set<pid_t> given_;        // -c's process, or -x's: those that live
-  pid_t waited_for_ = 0;         // has been told of
+  pid_t waited_for_ = 0;         // a message was printed of
   bool resumed_ = false;
   bool finished_ = false;
   std::optional<int> command_status_;

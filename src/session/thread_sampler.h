@@ -31,7 +31,7 @@ class ThreadSampler {
   // All threads of these processes, and later those that on_change() tells of. An error: none could be sampled.
   Result<void> start(const std::vector<pid_t>& processes);
   void on_change(const engine::ThreadChange& change);
-  // Threads of these processes that on_change() has not told of.
+  // Threads of these processes that on_change() has not reported.
   void catch_up(const std::vector<pid_t>& processes);
   // Runs handlers for what has been sampled since.
   void drain();

@@ -256,7 +256,7 @@ ExpressionPtr Parser::parse_in(ExpressionPtr left) {
   return parse_container(std::move(node));
 }
 
-// What is after 'in': an array, or a histogram, whose buckets are tested.
+// The operand after 'in': an array, or a histogram, whose buckets are tested.
 ExpressionPtr Parser::parse_container(std::unique_ptr<In> node) {
   if (peek().text == "@hist_log" || peek().text == "@hist_linear") {
     if (node->indexes.size() != 1 || !node->indexes[0]) {

@@ -4,7 +4,7 @@
 //
 // All threads of the process use it, without locks. A frame belongs to whoever runs on the stack that its slot is in, so only
 // one thread at a time enters or leaves frames of one slot; threads compete for free places only, which a compare-and-swap
-// of the tag settles. Frames of one slot (tail calls) are told apart by their order.
+// of the tag settles. Frames of one slot (tail calls) are distinguished by their order.
 
 #include "runtime/native/native.h"
 
