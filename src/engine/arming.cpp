@@ -103,7 +103,7 @@ bool Arming::can_arm(const AddressSpace& space) { return !clients_in(space).empt
 // Although nobody has probes in it, if it may trace what we trace.
 bool Arming::watches_tracing(const AddressSpace& space) {
   if (space.users.empty() || !space.memory.is_open()) return false;
-  pid_t pid = space.users.front()->pid;
+  pid_t pid = pid_of(space);
   auto map = MemoryMap::read(pid);
   if (!map.ok()) return false;
   for (const Module& module : find_modules(pid, *map, space.memory)) {
@@ -591,7 +591,7 @@ Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
   std::vector<Client*> here = clients_in(space);
   if (here.empty() && !watches_tracing(space)) return {};
   auto start = Clock::now();
-  pid_t pid = space.users.front()->pid;
+  pid_t pid = pid_of(space);
   TRY(MemoryMap map, MemoryMap::read(pid));
   std::vector<Module> present = find_modules(pid, map, space.memory);
   Client& ours = *clients_.at(kOwnClient);
@@ -723,7 +723,7 @@ Result<void> Arming::leave_calls(AddressSpace& space, pid_t sparing) {
 // without: this client's regions are about to go.
 Result<void> Arming::rebuild_without(AddressSpace& space, const std::function<bool(SiteUse)>& goes, const ClientSpace* region_of,
                                      ClientId without) {
-  pid_t pid = space.users.front()->pid;
+  pid_t pid = pid_of(space);
   std::map<const Module*, std::vector<PatchedSite>> by_module;
   for (PatchedSite& site : find_sites(space, goes, region_of)) {
     if (const Module* module = module_at(space, site.begin)) by_module[module].push_back(std::move(site));

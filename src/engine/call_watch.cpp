@@ -14,6 +14,7 @@
 #include "abi/watched_calls.h"
 #include "engine/call_restriction.h"
 #include "engine/function_table.h"
+#include "engine/space_setup.h"
 #include "engine/thread_identities.h"
 
 namespace spile::engine {
@@ -140,13 +141,13 @@ std::vector<SiteRequest> CallWatch::requests_for(const AddressSpace& space, cons
 
 bool CallWatch::probes_differ(const AddressSpace& space) const {
   return std::any_of(space.users.begin(), space.users.end(), [&](const Process* process) {
-    return probes_of(process->pid) != probes_of(space.users.front()->pid);
+    return probes_of(process->pid) != probes_of(pid_of(space));
   });
 }
 
 // Why not all system calls of the processes pass sites; empty: they do.
 std::string CallWatch::gap(const AddressSpace& space) const {
-  pid_t pid = space.users.front()->pid;
+  pid_t pid = pid_of(space);
   auto map = MemoryMap::read(pid);
   if (!map.ok()) return map.error().message;
   if (probes_differ(space)) return "another process, which other probes are for, runs in its memory";
@@ -187,7 +188,7 @@ void CallWatch::settle(AddressSpace& space, std::vector<SiteOutcome>& outcomes) 
     return true;
   });
   if (space.users.empty()) return;
-  pid_t pid = space.users.front()->pid;
+  pid_t pid = pid_of(space);
   auto map = MemoryMap::read(pid);
   if (!map.ok() || map->all().empty()) return;  // it has ended
   std::string found = gap(space);
@@ -209,7 +210,7 @@ Result<void> CallWatch::hand_over(AddressSpace& space, std::string found) {
   if (space.users.empty()) return {};
   TRY_DO(tracer_.keep_still(space.users, patience_ms_));
   if (space.users.empty()) return {};
-  pid_t pid = space.users.front()->pid;
+  pid_t pid = pid_of(space);
   // Nobody adds anything now; while they ran, somebody may have.
   if (found.empty()) found = adds_code(space.users) ? "it makes memory executable" : gap(space);
   bool traced = !found.empty(), concerns_nobody = found == kNobodysCalls;

@@ -98,7 +98,7 @@ TEST(Relocator, CallsPushTheOriginalReturnAddress) {
 
 TEST(Relocator, RefusesWhatCannotMove) {
   EXPECT_EQ(moved("cc"), "a breakpoint is set there");
-  EXPECT_EQ(moved("c7 f8 00 00 00 00"), "an instruction that works at its own address only");    // xbegin
+  EXPECT_EQ(moved("c7 f8 00 00 00 00"), "the instruction depends on its own address and can't be moved");    // xbegin
   EXPECT_EQ(moved("ff 54 24 08"), "an indirect call through the stack pointer can't be moved");  // call *8(%rsp)
   EXPECT_EQ(moved("48 8d 05 00 00 00 00", 0x1000, 0x7f0000000000), "an operand is out of reach of a trampoline");
 }

@@ -193,6 +193,8 @@ bool any_lives(const AddressSpace& space) {
 
 }  // namespace
 
+pid_t pid_of(const AddressSpace& space) { return space.users.empty() ? 0 : space.users.front()->pid; }
+
 bool is_at_end(const AddressSpace& space) {
   auto ends = [](const auto& thread) { return thread.second->is_at_end(); };
   return std::ranges::all_of(space.users, [&](const Process* process) { return std::ranges::all_of(process->threads, ends); });
@@ -206,7 +208,7 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
   while (!is_at_end(space)) {
     if (Thread* servant = find_servant(tracer, space)) return servant;
     if (Tracer::Clock::now() - since > kWaitForEnd && !any_lives(space)) break;
-    if (!space.users.empty()) TRY_DO(tracer.wait_for_sleeper(space.users.front()->pid, since));
+    if (pid_t pid = pid_of(space)) TRY_DO(tracer.wait_for_sleeper(pid, since));
   }
   return Error{"no thread is left that could make system calls for us", ""};
 }
@@ -264,7 +266,7 @@ void leave_out_of_cores(RemoteCalls& calls, const AddressRange& range) {
 Result<void> set_up_table(SetupContext& context, RemoteCalls& calls, AddressSpace& space, pid_t pid) {
   ClientSpace& client = space.clients[context.client];
   TRY_DO(map_table(calls, client, pid, context.geometry));
-  TRY_DO(introduce_process(space, client, space.users.front()->pid));
+  TRY_DO(introduce_process(space, client, pid_of(space)));
   for (Process* process : space.users) {
     for (auto& [tid, user] : process->threads) note_seccomp_filter(space, ProcessStatus::read(tid));
   }
@@ -311,7 +313,7 @@ Result<uint64_t> measure_arena(AddressSpace& space, ClientSpace& client) {
   TRY(auto told, space.memory.read_value<abi::InheritedState>(client.process_table.begin + abi::kInheritedOffset));
   uint64_t present = (client.arena.size() - geometry.slots_offset) / geometry.slot_stride;
   if (told.slots == present) return present;
-  TRY(MemoryMap map, MemoryMap::read(space.users.front()->pid));
+  TRY(MemoryMap map, MemoryMap::read(pid_of(space)));
   uint64_t end = client.arena.begin.value;
   for (const Mapping* mapping; (mapping = map.find(end)) && mapping->path.starts_with("/memfd:spile-arena");) end = mapping->end;
   end = std::min(end, client.arena.begin.value + geometry.size);
@@ -368,7 +370,7 @@ Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& 
   }
   uint64_t most_sites = std::max(sites + sites / 2, kLeastSites);
   uint64_t most_room = std::max(code_room + code_room / 2, kLeastCodeRoom);
-  TRY(MemoryMap now, MemoryMap::read(space.users.front()->pid));
+  TRY(MemoryMap now, MemoryMap::read(pid_of(space)));
   if (!now.find_room(low.value, high.value, Region::size_for(most_sites, most_room, context.image), reach)) {
     // Below 4 MiB, say, if the program's data takes all that can be reached above it.
     most_sites = sites;
@@ -453,7 +455,7 @@ std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space,
   uint64_t mapped = 0;
   for (const Region::StubPage& page : region.stub_pages()) mapped += page.mapped.size();
   if (mapped >= kMostStubPages) return {};
-  auto map = MemoryMap::read(space.users.front()->pid);
+  auto map = MemoryMap::read(pid_of(space));
   if (!map.ok()) return {};
   for (const PunRange& range : ranges) {
     uint64_t step = std::max<uint64_t>(range.count / kMostTries / kPage * kPage, std::min(range.count, kPage));

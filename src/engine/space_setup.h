@@ -21,6 +21,9 @@ struct SetupContext {
 // Nothing runs in it any more: all threads have left it, or are at their ends.
 bool is_at_end(const AddressSpace& space);
 
+// One of its processes; 0: all have left it, which every wait for a thread may bring about.
+pid_t pid_of(const AddressSpace& space);
+
 // A thread that can carry out system calls for us, stopped and with a hold on it (the caller's to take off).
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space);
 

@@ -794,7 +794,7 @@ void TracingPartImpl::leave_space(Process& process) {
   AddressSpace& space = *process.space;
   std::erase(space.users, &process);
   count_borrowers(space);
-  if (!space.users.empty() && calls_->sharers_changed(space)) works_.push_back({Work::kSharers, space.users.front()->pid, 0});
+  if (!space.users.empty() && calls_->sharers_changed(space)) works_.push_back({Work::kSharers, pid_of(space), 0});
 }
 
 void TracingPartImpl::thread_born(Thread& parent, Thread& thread, const ProcessStatus& status) {

@@ -62,7 +62,7 @@ Result<void> relocate(const Instruction& instruction, std::span<const uint8_t> b
     case Flow::kBreakpoint:
       return Error{"a breakpoint is set there", "another debugger or tracer is at work on this code"};
     case Flow::kUnmovable:
-      return Error{"an instruction that works at its own address only", ""};
+      return Error{"the instruction depends on its own address and can't be moved", ""};
   }
   if (out.out_of_reach()) return Error{"an operand is out of reach of a trampoline", ""};
   return {};
