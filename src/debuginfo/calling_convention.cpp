@@ -59,11 +59,10 @@ void classify(const Type& type, uint64_t offset, Classes& classes, int depth);
 
 void classify_float(const Type& type, uint64_t offset, Classes& classes) {
   const uint64_t size = type.size();
-  const std::string name = type.name();
-  if (name.find("long double") != name.npos || size > 16 || size == 0) return classes.merge(0, Class::kMemory);
+  if (type.is_extended() || (type.is_complex() && size > 16) || size == 0) return classes.merge(0, Class::kMemory);
   classes.merge(offset / 8, Class::kSse);
-  // _Complex double takes two registers; __float128 and vectors of 16 bytes take one as a whole.
-  if (size == 16) classes.merge(offset / 8 + 1, name.find("omplex") != name.npos ? Class::kSse : Class::kNone);
+  // _Complex double takes two registers; __float128 and vectors take one as a whole, of 16 bytes or, with AVX, up to 64.
+  if (size == 16) classes.merge(offset / 8 + 1, type.is_complex() ? Class::kSse : Class::kNone);
 }
 
 void classify_members(const Type& type, uint64_t offset, Classes& classes, int depth) {
@@ -100,6 +99,7 @@ void classify(const Type& type, uint64_t offset, Classes& classes, int depth) {
       return classify_members(type, offset, classes, depth);
     case TypeKind::kArray: {
       const uint64_t stride = type.target().size();
+      if (!type.count()) return;  // a flexible member, which is not passed
       if (type.size() > 16) return classes.merge(0, Class::kMemory);
       for (uint64_t i = 0; i < std::min(type.count().value_or(0), kMostElements); ++i)
         classify(type.target(), offset + i * stride, classes, depth + 1);

@@ -36,7 +36,7 @@ class CallingConvention : public testing::Test {
   Type made(TypeNode node) { return Type(source_, source_->add(std::move(node))); }
   Type integer(uint64_t size) { return made({.kind = TypeKind::kInteger, .name = "integer", .size = size}); }
   Type real(uint64_t size, const char* name = "double") {
-    return made({.kind = TypeKind::kFloat, .name = name, .size = size});
+    return made({.kind = TypeKind::kFloat, .name = name, .size = size, .is_extended = std::string(name) == "long double"});
   }
   // Members one behind the other, without padding.
   Type structure(const std::vector<Type>& members, TypeNode more = {}) {

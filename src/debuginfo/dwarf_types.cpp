@@ -35,11 +35,14 @@ void read_base_type(Dwarf_Die& die, TypeNode& node) {
     case DW_ATE_unsigned_fixed:
     case DW_ATE_address:
       break;
-    case DW_ATE_float:
     case DW_ATE_complex_float:
+      node.is_complex = true;
+      [[fallthrough]];
+    case DW_ATE_float:
     case DW_ATE_imaginary_float:
     case DW_ATE_decimal_float:
       node.kind = TypeKind::kFloat;
+      node.is_extended = node.name.find("long double") != std::string::npos;
       break;
     default:
       node.kind = TypeKind::kUnknown;
@@ -172,7 +175,101 @@ void read_array(DwarfFile& file, Dwarf_Die& die, uint64_t id, TypeNode& node) {
   node.count = dimensions[dimension].count;
   const bool innermost = dimension + 1 == dimensions.size();
   node.target = innermost ? type_id_of(file, die) : id + (uint64_t{1} << kDimensionShift);
-  if (die_flag(die, DW_AT_GNU_vector)) node.is_boolean = false, node.kind = TypeKind::kFloat;  // lives in xmm registers
+  if (die_flag(die, DW_AT_GNU_vector)) {  // lives in xmm registers
+    node.kind = TypeKind::kFloat;
+    if (node.size == 0) node.size = node.count * read_type_size(file, type_id_of(file, die));
+  }
+}
+
+bool is_in_cpp(Dwarf_Die& die) {
+  Dwarf_Die unit;
+  if (!dwarf_diecu(&die, &unit, nullptr, nullptr)) return false;
+  switch (dwarf_srclang(&unit)) {
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The class or union itself, without const and the like, or the elements' one of an array.
+std::optional<Dwarf_Die> class_of(DwarfFile& file, Dwarf_Die& member) {
+  constexpr int kMostAliases = 64;
+  uint64_t id = type_id_of(file, member);
+  for (int i = 0; i < kMostAliases; ++i) {
+    auto die = id > kVoidType ? file.die_of(id & ~(kMostDimensions << kDimensionShift)) : std::nullopt;
+    if (!die) return std::nullopt;
+    switch (dwarf_tag(&*die)) {
+      case DW_TAG_structure_type:
+      case DW_TAG_class_type:
+      case DW_TAG_union_type:
+        return die;
+      case DW_TAG_typedef:
+      case DW_TAG_const_type:
+      case DW_TAG_volatile_type:
+      case DW_TAG_array_type:
+        id = type_id_of(file, *die);
+        break;
+      default:
+        return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+// Its one parameter behind `this` is a reference to its class.
+bool copies_or_moves(DwarfFile& file, Dwarf_Die& constructor, Dwarf_Die& owner) {
+  int parameters = 0;
+  bool takes_own = false;
+  for (ChildDies children(constructor); children.valid(); children.next()) {
+    if (children.tag() != DW_TAG_formal_parameter || die_flag(children.die(), DW_AT_artificial)) continue;
+    Dwarf_Attribute attribute;
+    Dwarf_Die type;
+    if (++parameters > 1 || !dwarf_formref_die(dwarf_attr_integrate(&children.die(), DW_AT_type, &attribute), &type)) return false;
+    int tag = dwarf_tag(&type);
+    if (tag != DW_TAG_reference_type && tag != DW_TAG_rvalue_reference_type) return false;
+    auto target = class_of(file, type);
+    takes_own = target && dwarf_dieoffset(&*target) == dwarf_dieoffset(&owner);
+  }
+  return takes_own;
+}
+
+// A class that its compiler (g++) does not say how it passes: by hidden reference where a copy or move constructor or the
+// destructor does something, or all of the constructors are deleted (Itanium C++ ABI, 3.1.1 and "non-trivial for the purposes of calls").
+bool is_nontrivial(DwarfFile& file, Dwarf_Die& die, int depth) {
+  constexpr int kDeepest = 8;
+  if (depth > kDeepest || (depth == 0 && !is_in_cpp(die))) return false;
+  std::string name = die_name(die);
+  name.resize(std::min(name.find('<'), name.size()));
+  bool deleted = false, kept = false;
+  for (ChildDies children(die); children.valid(); children.next()) {
+    Dwarf_Die& child = children.die();
+    const int tag = children.tag();
+    if (tag == DW_TAG_member || tag == DW_TAG_inheritance) {
+      if (die_flag(child, DW_AT_external) || die_flag(child, DW_AT_declaration)) continue;
+      if (die_number(child, DW_AT_virtuality).value_or(0) != 0 || die_name(child).starts_with("_vptr")) return true;
+      auto part = class_of(file, child);
+      if (!part) continue;
+      auto convention = die_number(*part, DW_AT_calling_convention);
+      if (convention ? *convention == DW_CC_pass_by_reference : is_nontrivial(file, *part, depth + 1)) return true;
+    }
+    if (tag != DW_TAG_subprogram) continue;
+    if (die_number(child, DW_AT_virtuality).value_or(0) != 0) return true;
+    const std::string function = die_name(child);
+    const bool destroys = function.starts_with("~");
+    if (!destroys && (function != name || !copies_or_moves(file, child, die))) continue;
+    if (!destroys && die_flag(child, DW_AT_deleted)) {
+      deleted = true;
+      continue;
+    }
+    kept |= !destroys;
+    const bool is_implicit = die_flag(child, DW_AT_artificial) || die_number(child, DW_AT_defaulted).value_or(0) == DW_DEFAULTED_in_class;
+    if (!is_implicit) return true;
+  }
+  return deleted && !kept;
 }
 
 const char* tag_keyword(int tag) {
@@ -204,7 +301,8 @@ void read_tagged(DwarfFile& file, Dwarf_Die& die, int tag, TypeNode& node) {
     return;
   }
   node.kind = tag == DW_TAG_union_type ? TypeKind::kUnion : TypeKind::kStruct;
-  node.passed_by_reference = die_number(die, DW_AT_calling_convention).value_or(0) == DW_CC_pass_by_reference;
+  auto convention = die_number(die, DW_AT_calling_convention);
+  node.passed_by_reference = convention ? *convention == DW_CC_pass_by_reference : is_nontrivial(file, die, 0);
   read_members(file, die, node);
 }
 
@@ -359,12 +457,14 @@ TypeNode read_type(DwarfFile& file, uint64_t id) {
       node.kind = TypeKind::kFunction;
       node.target = type_id_of(file, die);
       break;
-    case DW_TAG_ptr_to_member_type:  // to data: an offset; to a function: 16 bytes, which nobody can use as a number
+    case DW_TAG_ptr_to_member_type: {  // to data: an offset; to a function: 16 bytes, which nobody can use as a number
+      constexpr uint64_t kData = 8, kFunction = 16;
       node.name = "member pointer";
       node.kind = TypeKind::kInteger;
       node.is_signed = true;
-      node.size = node.size ? node.size : 8;
+      if (node.size == 0) node.size = read_type(file, type_id_of(file, die)).kind == TypeKind::kFunction ? kFunction : kData;
       break;
+    }
     case DW_TAG_typedef:
     case DW_TAG_const_type:
     case DW_TAG_volatile_type:

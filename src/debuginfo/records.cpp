@@ -119,7 +119,7 @@ std::string to_bytes(const TypeNode& node) {
   out.number(node.size);
   out.number(node.target);
   for (bool flag : {node.is_signed, node.is_boolean, node.is_character, node.is_reference, node.is_declaration,
-                    node.passed_by_reference, node.has_count})
+                    node.passed_by_reference, node.has_count, node.is_complex, node.is_extended})
     out.number(flag);
   out.number(node.count);
   out.number(node.alignment);
@@ -147,7 +147,7 @@ std::optional<TypeNode> type_from_bytes(std::string_view bytes) {
   node.size = in.number();
   node.target = in.number();
   for (bool* flag : {&node.is_signed, &node.is_boolean, &node.is_character, &node.is_reference, &node.is_declaration,
-                     &node.passed_by_reference, &node.has_count})
+                     &node.passed_by_reference, &node.has_count, &node.is_complex, &node.is_extended})
     *flag = in.number();
   node.count = in.number();
   node.alignment = in.number();

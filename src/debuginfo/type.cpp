@@ -135,6 +135,12 @@ bool Type::is_reference() const {
 uint64_t Type::stated_alignment() const {
   return complete().alignment;
 }
+bool Type::is_complex() const {
+  return node().is_complex;
+}
+bool Type::is_extended() const {
+  return node().is_extended;
+}
 bool Type::passed_by_reference() const {
   return complete().passed_by_reference;
 }

@@ -60,6 +60,8 @@ class Type {
       const;  // of a struct or union, base classes first; a declaration's definition is sought
   std::vector<Enumerator> enumerators() const;
   uint64_t stated_alignment() const;  // bytes, by alignas or the like; 0 where it has its natural one
+  bool is_complex() const;
+  bool is_extended() const;  // long double, alone or complex
   bool passed_by_reference() const;   // a C++ class that the ABI passes by hidden reference
 
   // A member by name, also one inside anonymous members and base classes; its offset is from the start of this type.

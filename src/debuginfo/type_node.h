@@ -37,6 +37,8 @@ struct TypeNode {
   bool is_declaration = false;
   bool passed_by_reference = false;
   bool has_count = false;
+  bool is_complex = false;   // a float of two parts
+  bool is_extended = false;  // long double: a float of the x87
   uint64_t count = 0;
   uint64_t alignment = 0;  // where stated (alignas), else 0
   std::vector<MemberNode> members{};
