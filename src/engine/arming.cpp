@@ -578,7 +578,7 @@ bool Arming::lacks_sites(const AddressSpace& space) const {
 }
 
 Result<void> Arming::arm_space(AddressSpace& space, Reports& reports) {
-  if (space.users.empty()) return {};
+  if (leaving_ || space.users.empty()) return {};
   space.changing++;
   auto armed = build_and_apply(space, reports);
   space.changing--;

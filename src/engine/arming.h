@@ -26,6 +26,9 @@ class Arming {
   Arming(Tracer& tracer, CallWatch& calls, uint64_t stop_patience_ms, Tell tell)
       : tracer_(tracer), calls_(calls), patience_ms_(stop_patience_ms), tell_(std::move(tell)) {}
 
+  // While spile lets go of all processes, nothing that happens in them is an occasion to arm.
+  void set_leaving(bool leaving) { leaving_ = leaving; }
+
   // Our own has kOwnClient.
   Client& add_client();
   Client* find_client(ClientId id);
@@ -94,6 +97,7 @@ class Arming {
   Result<void> apply(AddressSpace& space, Work& work);
   std::pair<Result<void>, std::set<Address>> apply_portion(AddressSpace& space, SiteChange change, Work& work);
 
+  bool leaving_ = false;
   Tracer& tracer_;
   CallWatch& calls_;
   uint64_t patience_ms_;

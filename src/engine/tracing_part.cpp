@@ -415,6 +415,7 @@ Result<void> TracingPartImpl::change_all(const std::function<Result<void>(Addres
 
 Result<void> TracingPartImpl::suspend() {
   auto gone = let_all_go();
+  arming_->set_leaving(false);
   // Modules are asked about anew, as what was armed for them is forgotten with the rest.
   own_->resolve_module = options_.resolve_module;
   own_->probes_calls = calls_->is_on();
@@ -430,6 +431,7 @@ Result<void> TracingPartImpl::detach() { return let_all_go(); }
 
 Result<void> TracingPartImpl::let_all_go() {
   if (host_) host_->tell_ending();
+  arming_->set_leaving(true);
   auto disarmed = disarm();
   resume_all();
   uint64_t seen = 0;
