@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cinttypes>
 #include <fstream>
 #include <map>
@@ -99,8 +100,18 @@ bool step_out(Tracer& tracer, AddressSpace& space, Thread& thread) {
   for (int steps = 0; steps < kMostSteps && !thread.gone; steps++) {
     if (!machine.read_registers(thread.tid, registers).ok()) break;
     outside = !space.in_code(machine.pc(registers));
-    if (outside || !tracer.step(thread).ok()) break;
+    if (outside) break;
+    std::array<uint8_t, 2> instruction{};
+    size_t size = space.memory.read_some(machine.pc(registers), instruction);
+    auto flags = machine.pushed_flags(registers, std::span(instruction).first(size));
+    if (!tracer.step(thread).ok()) break;
+    Address before = machine.sp(registers);
+    if (!machine.read_registers(thread.tid, registers).ok()) break;
+    bool stepped = machine.sp(registers) != before;  // not where another stop came first
+    if (flags && stepped) (void)space.memory.write_value(machine.sp(registers), *flags);
   }
+  bool leaked = !thread.gone && !thread.running && machine.read_registers(thread.tid, registers).ok() && machine.clear_trap_flag(registers);
+  if (leaked) (void)machine.write_registers(thread.tid, registers);
   // A thread that ended meanwhile needs nothing more.
   if (!thread.gone) (void)tracer.settle(thread);
   return outside || thread.gone;

@@ -326,6 +326,12 @@ class Architecture {
   virtual void find_system_call(std::span<const uint8_t> text, Address at, SystemCallText& found) const = 0;
   // Whether the instructions are still there.
   virtual bool is_intact(const SystemCallText& found, const TextSource& text) const = 0;
+  // What the instruction at the program counter pushes if it saves the flags: under a single step it saves the trap flag with them
+  // (pushf), and the thread would go on by single steps when it restores them. None: it does not save them.
+  virtual std::optional<uint64_t> pushed_flags(const ThreadRegisters& registers, std::span<const uint8_t> instruction) const = 0;
+  // Clears the trap flag, and says whether it was set. The kernel leaves it to a thread whose single step onto an instruction that
+  // restores the flags (popf) was interrupted.
+  virtual bool clear_trap_flag(ThreadRegisters& registers) const = 0;
   // Offsets in a thread's stack memory where a signal frame keeps the interrupted program counter.
   virtual std::vector<uint64_t> find_signal_frames(std::span<const uint8_t> stack) const = 0;
 };

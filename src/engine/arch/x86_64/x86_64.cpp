@@ -174,6 +174,21 @@ class X86_64 final : public Architecture {
            (result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand || result == kRestartBlock);
   }
 
+  std::optional<uint64_t> pushed_flags(const ThreadRegisters& registers, std::span<const uint8_t> instruction) const override {
+    constexpr uint8_t kPushf = 0x9c, kRexW = 0x48;
+    constexpr uint64_t kNotPushed = 0x30000;  // RF and VM
+    size_t at = !instruction.empty() && instruction[0] == kRexW ? 1 : 0;
+    if (instruction.size() <= at || instruction[at] != kPushf) return std::nullopt;
+    return raw(registers).eflags & ~kNotPushed;  // ptrace(2) hides the trap flag of a step
+  }
+
+  bool clear_trap_flag(ThreadRegisters& registers) const override {
+    constexpr uint64_t kTrapFlag = 0x100;
+    bool was_set = raw(registers).eflags & kTrapFlag;
+    raw(registers).eflags &= ~kTrapFlag;
+    return was_set;
+  }
+
   bool undo_stop_interruption(ThreadRegisters& registers) const override {
     user_regs_struct& r = raw(registers);
     if (static_cast<int64_t>(r.rax) != -EINTR) return false;
