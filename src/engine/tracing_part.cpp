@@ -415,7 +415,6 @@ Result<void> TracingPartImpl::change_all(const std::function<Result<void>(Addres
 
 Result<void> TracingPartImpl::suspend() {
   auto gone = let_all_go();
-  arming_->set_leaving(false);
   // Modules are asked about anew, as what was armed for them is forgotten with the rest.
   own_->resolve_module = options_.resolve_module;
   own_->probes_calls = calls_->is_on();
@@ -447,6 +446,7 @@ Result<void> TracingPartImpl::let_all_go() {
   // Their arenas are let go first: guests see the end of the connection, and go on by themselves.
   arming_->forget_guests();
   host_.reset();
+  arming_->set_leaving(false);
   return disarmed;
 }
 
