@@ -2,15 +2,30 @@
 # leaves, and a thread that is led out of a handler step by step keeps no trap flag (it would die of SIGTRAP).
 from spiletest import *
 
-target = start("/usr/bin/python3", "-c", """import ctypes, _ctypes, time
-print("ready", flush=True)
-end = time.time() + 120
-while time.time() < end:
-    _ctypes.dlclose(ctypes.CDLL("libutil.so.1")._handle)
-    time.sleep(0.003)
-""", ready="ready")
-for turn in range(4):
-    for point in ["process.syscall", 'process.library("libc.so.6").function("read").return']:
+folder = temporary_directory()
+(folder / "library.c").write_text("int in_library(void) { return 1; }\n")
+(folder / "loads.c").write_text(r"""
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+__attribute__((noinline)) void loaded(void) { __asm__ volatile(""); }
+int main(void) {
+  puts("ready"), fflush(stdout);
+  for (int i = 0; i < 2000000; i++) {
+    void *library = dlopen("./library.so", RTLD_NOW);
+    loaded();
+    dlclose(library);
+    if (i % 4 == 0) usleep(100);
+  }
+}
+""")
+subprocess.run("gcc -shared -fPIC -o library.so library.c && gcc -O1 -o loads loads.c", shell=True, check=True, cwd=folder)
+target = start(folder / "loads", ready="ready", cwd=folder, start_new_session=True)
+for turn in range(6):
+    for point in ["process.syscall", 'process.function("loaded").return']:
         spile("-e", f"global n probe {point} {{ n++ }} probe timer.ms(300) {{ exit() }} probe end {{ println(n) }}", "-x", target.pid).expect(status=0, out_match=r"^\d+$")
         expect_true(target.poll() is None, f"{point}: the program goes on, and is not {target.poll()}")
+        target.send_signal(signal.SIGSTOP)  # what is mapped must not go while it is read
+        wait_until(lambda: "\nState:\tT" in pathlib.Path(f"/proc/{target.pid}/status").read_text(), 30, "the stop")
         expect_untouched(target.pid)
+        target.send_signal(signal.SIGCONT)
