@@ -568,6 +568,15 @@ bool Tracer::receive_ends(pid_t pid, pid_t but) {
   return any;
 }
 
+// The end of a process's first thread is reported after those of all others, some of which may be kept still at their ends.
+void Tracer::let_others_end(Process& process) {
+  auto is_kept = [](const auto& thread) { return !thread.second->running && thread.second->is_at_end(); };
+  if (std::ranges::none_of(process.threads, is_kept) || !has_ended(process.pid)) return;
+  for (auto& [tid, thread] : process.threads) {
+    if (!thread->running && thread->is_at_end()) resume(*thread);
+  }
+}
+
 Result<void> Tracer::await_stop(Thread& thread) {
   pid_t tid = thread.tid, pid = thread.process->pid;
   constexpr int kSelves = 32;  // so often it alone is asked, where all others are many
@@ -584,6 +593,7 @@ Result<void> Tracer::await_stop(Thread& thread) {
       std::this_thread::sleep_for(std::chrono::microseconds(tries < kSelves ? 10 : 100));
       continue;
     }
+    if (tid == pid) let_others_end(*thread.process);
     siginfo_t next{};
     if (waitid(P_ALL, 0, &next, WEXITED | WSTOPPED | WNOWAIT | __WALL) != 0 || next.si_pid == tid) continue;
     // Something of another thread: it has to wait, unless it is an end that ours waits for.

@@ -207,6 +207,7 @@ class Tracer {
   bool receive_likely();
   void note_likely(pid_t tid);
   bool receive_ends(pid_t pid, pid_t but);
+  void let_others_end(Process& process);
   bool receive_stops(const std::vector<Process*>& processes);
   explicit Tracer(TraceListener& listener) : listener_(listener) {}
   Thread& add_thread(Process& process, pid_t tid);
