@@ -18,6 +18,7 @@
 #include "engine/return_refusals.h"
 #include "engine/site_builder.h"
 #include "engine/text_relocations.h"
+#include "engine/thread_identities.h"
 
 namespace spile::engine {
 namespace {
@@ -118,14 +119,21 @@ SetupContext Arming::context(const Client& client) {
 
 void Arming::add_slots(AddressSpace& space, pid_t pid, ClientId id) {
   Client* client = find_client(id);
-  if (!client || !client->arena_fd) return;
+  if (!client || !client->arena_fd || !space.clients.contains(id)) return;  // it has executed another program since
   SetupContext setup = context(*client);
   auto grown = grow_arena(setup, space);
   if (!grown.ok()) note_failure(space, pid, std::move(grown).error().within("threads that come now have no returns"), client);
 }
 
+void Arming::vacate_slots(const AddressSpace& space, pid_t pid) const {
+  for (auto& [id, used] : space.clients) {
+    auto client = clients_.find(id);
+    if (client != clients_.end() && client->second->arena_fd) engine::vacate_slots(used, client->second->arena_fd.get(), pid);
+  }
+}
+
 void Arming::note_failure(const AddressSpace& space, pid_t pid, const Result<void>& done, const Client* client) {
-  if (!done.ok() && !has_left(space, pid)) note_trouble(pid, done.error(), client);
+  if (!done.ok() && !is_leaving(space, pid)) note_trouble(pid, done.error(), client);
 }
 
 void Arming::note_trouble(pid_t pid, const Error& error, const Client* client) {
@@ -220,11 +228,18 @@ Result<void> Arming::ensure_own_arena() {
 bool Arming::has_left(const AddressSpace& space, pid_t pid) const {
   Process* process = tracer_.find_process(pid);
   if (!process || process->space.get() != &space || is_at_end(space)) return true;
-  auto map = MemoryMap::read(pid);
-  return !map.ok() || map->all().empty();
+  return space.memory.has_gone();
 }
 
 // --- Modules ---
+
+// Its threads end before its memory goes. Where all stand we know.
+bool Arming::is_leaving(const AddressSpace& space, pid_t pid) {
+  if (has_left(space, pid)) return true;
+  std::vector<Process*> users = space.users;
+  if (tracer_.keep_still(users, patience_ms_).ok()) tracer_.let_go(space.users);
+  return has_left(space, pid);
+}
 
 // Brings what we know of the modules up to date, asking for sites in those that a client has not seen before.
 void Arming::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module> present) {

@@ -43,6 +43,8 @@ class Arming {
   Result<void> add_requests(Client& client, std::span<const SiteRequest> sites);
   // Somebody has something to arm, or may have.
   bool can_arm(const AddressSpace& space);
+  // It may trace what we trace, or ask to be traced by others.
+  bool watches_tracing(const AddressSpace& space);
 
   // Some handler has loads that may raise signals.
   bool may_fault() const;
@@ -61,8 +63,12 @@ class Arming {
   void write_module_maps(AddressSpace& space);
   // After a thread has rung for slots of the client's arena.
   void add_slots(AddressSpace& space, pid_t pid, ClientId client);
+  // Of the space of a process that has executed another program: what its threads had of arenas is others'.
+  void vacate_slots(const AddressSpace& space, pid_t pid) const;
   // The process has ended, is at its end, or executes another program.
   bool has_left(const AddressSpace& space, pid_t pid) const;
+  // The same after something has failed there: it may have been in the middle of that.
+  bool is_leaving(const AddressSpace& space, pid_t pid);
   void note_trouble(pid_t pid, const Error& error, const Client* client = nullptr);
   // Of what was done in a space for a process: an error is trouble, unless the process has left it.
   void note_failure(const AddressSpace& space, pid_t pid, const Result<void>& done, const Client* client = nullptr);
@@ -83,7 +89,6 @@ class Arming {
   Result<void> seek_stack_owner(AddressSpace& space, pid_t pid);
   void describe_modules(AddressSpace& space, pid_t pid);
   void watch_linker(AddressSpace& space, pid_t pid, std::vector<PatchedSite>& sites);
-  bool watches_tracing(const AddressSpace& space);
   Result<void> build_and_apply(AddressSpace& space, Reports& reports);
   RequestList leave_out_other_files(AddressSpace& space, pid_t pid, const Client& client, const Module& module, RequestList list, Work& work);
   Result<void> arm_module(AddressSpace& space, pid_t pid, LoadedModule& loaded, Work& work);

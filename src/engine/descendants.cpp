@@ -1,6 +1,5 @@
 #include "engine/descendants.h"
 
-#include <errno.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,16 +20,10 @@ bool is_spile(pid_t pid) {
                              theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino);
 }
 
-// A thread that has no program any more is about to end.
-bool ends(pid_t tid) {
-  struct stat program;
-  return has_ended(tid) || (stat(fmt::format("/proc/{}/exe", tid).c_str(), &program) != 0 && errno == ENOENT);
-}
-
 // Of a process whose first thread has ended, others may run.
 bool has_no_thread(pid_t pid) {
   std::vector<pid_t> threads = threads_of(pid);
-  return std::all_of(threads.begin(), threads.end(), ends);
+  return std::all_of(threads.begin(), threads.end(), is_ending);
 }
 
 }  // namespace

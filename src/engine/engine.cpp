@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <map>
 #include <set>
 #include <thread>
@@ -35,22 +34,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kTransferLimitMs = 10'000;
 constexpr auto kTakeOverLimit = std::chrono::seconds(10);
-
-// Its memory and files are gone already, and what it traces is still its.
-bool is_ending(pid_t tid) {
-  char path[1];
-  return readlink(fmt::format("/proc/{}/exe", tid).c_str(), path, sizeof path) < 0 && errno == ENOENT;
-}
-
-// In clock ticks since the machine has started; 0: it is not there. proc(5): the 22nd field; the 2nd may have blanks and brackets.
-uint64_t start_time(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  std::getline(file, line);
-  size_t at = line.rfind(')');
-  for (int field = 2; field < 22 && at != std::string::npos; field++) at = line.find(' ', at + 1);
-  return at == std::string::npos ? 0 : strtoull(line.c_str() + at + 1, nullptr, 10);
-}
 
 class SharingEngine final : public Engine {
  public:

@@ -1,6 +1,7 @@
 #include "engine/process_status.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -38,7 +39,42 @@ bool has_ended(pid_t tid) {
   return state.empty() || state[0] == 'Z' || state[0] == 'X';
 }
 
+bool is_ending(pid_t tid) {
+  char path[1];
+  return has_ended(tid) || (readlink(fmt::format("/proc/{}/exe", tid).c_str(), path, sizeof path) < 0 && errno == ENOENT);
+}
+
 pid_t tracer_of(pid_t tid) { return atoi(process_status(tid, "TracerPid").c_str()); }
+
+namespace {
+
+// A field of /proc/PID/stat, as proc(5) counts them from 1; the second one may have blanks and brackets. Empty: it is not there.
+std::string stat_field(pid_t pid, int number) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line);
+  size_t at = line.rfind(')');
+  for (int field = 2; field < number && at != std::string::npos; field++) at = line.find(' ', at + 1);
+  return at == std::string::npos ? "" : line.substr(at + 1, line.find(' ', at + 1) - at - 1);
+}
+
+}  // namespace
+
+uint64_t start_time(pid_t pid) { return strtoull(stat_field(pid, 22).c_str(), nullptr, 10); }
+
+ProgramRun ProgramRun::of(pid_t pid) {
+  ProgramRun run;
+  run.code_ = stat_field(pid, 26);
+  run.stack_ = stat_field(pid, 28);
+  return run;
+}
+
+bool ProgramRun::has_changed(pid_t pid) const {
+  std::vector<pid_t> threads = threads_of(pid);
+  if (std::all_of(threads.begin(), threads.end(), has_ended)) return false;
+  ProgramRun now = of(pid);
+  return has_ended(pid) || now.code_ != code_ || now.stack_ != stack_;
+}
 
 ProcessStatus ProcessStatus::read(pid_t tid) {
   ProcessStatus status;

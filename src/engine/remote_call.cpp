@@ -61,7 +61,7 @@ void RemoteCalls::spread_net() {
 Result<void> RemoteCalls::suspend_seccomp() {
   std::string mode = process_status(thread_->tid, "Seccomp");
   if (mode.empty() || mode == "0") return {};
-  seccomp_suspended_ = ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, tracer_->options() | PTRACE_O_SUSPEND_SECCOMP) == 0;
+  seccomp_suspended_ = ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, tracer_->options(*thread_) | PTRACE_O_SUSPEND_SECCOMP) == 0;
   // A filter that has been inherited from whoever started both lets pass what it lets us do ourselves.
   if (seccomp_suspended_ || (mode == "2" && is_filtered_as_we_are(thread_->tid))) return {};
   return Error{fmt::format("thread {} runs under a seccomp filter, which may kill it for a system call made on our behalf",
@@ -119,6 +119,7 @@ Result<void> RemoteCalls::next_stop() {
 }
 
 Result<uint64_t> RemoteCalls::call(const char* what, uint64_t number, std::initializer_list<uint64_t> arguments) {
+  TRY_DO(check_program());
   const Architecture& machine = native_architecture();
   ThreadRegisters registers = saved_;
   machine.set_system_call(registers, text_.call, frame_.at, number, {arguments.begin(), arguments.size()});
@@ -134,10 +135,11 @@ Result<uint64_t> RemoteCalls::call(const char* what, uint64_t number, std::initi
 }
 
 Result<void> RemoteCalls::finish() {
+  TRY_DO(check_program());
   if (!std::exchange(active_, false) || thread_->gone) return {};
   // In this order: until the registers are its own again, the thread goes through the net.
   ptrace(PTRACE_SETSIGMASK, thread_->tid, sizeof saved_mask_, &saved_mask_);
-  if (seccomp_suspended_) ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, tracer_->options());
+  if (seccomp_suspended_) ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, tracer_->options(*thread_));
   TRY_DO(native_architecture().write_registers(thread_->tid, saved_));
   if (frame_.at != Address()) TRY_DO(memory_->write(frame_.at, below_stack_));
   // settle() interrupts and lets it run up to the brink of user space.

@@ -8,8 +8,10 @@
 #include <array>
 #include <cinttypes>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "abi/arena.h"
 #include "abi/spilled_returns.h"
@@ -416,22 +418,36 @@ void resolve_pending_returns(const AddressSpace& space, ClientId client) {
   });
 }
 
-Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms) {
+Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms, AfterRemoval after) {
   if (space.empty()) return {};
   TRY_DO(tracer.keep_still(space.users, patience_ms));
   settle_breakpoints(tracer, space);
   std::set<pid_t> unseen = leave_landings(space, space.sites);
-  write_patches(space.memory, space.sites, PatchDirection::kRestore, [](size_t) {});
+  // As long as it runs and is ours, it must not ask for another tracer unseen.
+  std::vector<PatchedSite> sites = space.sites, traps;
+  for (const TracingTrap& trap : space.tracing_traps) {
+    std::ranges::copy_if(sites, std::back_inserter(traps), [&](const PatchedSite& site) { return site.begin == trap.site; });
+    std::erase_if(sites, [&](const PatchedSite& site) { return site.begin == trap.site; });
+  }
+  std::ranges::sort(traps, {}, &PatchedSite::begin);
+  auto restore = [&](std::span<const PatchedSite> from) { write_patches(space.memory, from, PatchDirection::kRestore, [](size_t) {}); };
+  restore(sites);
   count_semaphores(space.memory, space.sites, {}, PatchDirection::kRestore);
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
   std::chrono::milliseconds run(1);
   for (;;) {
     resolve_pending_returns(space, {}, space.memory);
-    if (evacuate(space)) break;
+    bool outside = evacuate(space);
+    if (outside && !traps.empty()) {
+      restore(std::exchange(traps, {}));
+      outside = evacuate(space);
+    }
+    if (outside) break;
     step_out_of_stop(tracer, space);
     bool late = Tracer::Clock::now() > deadline;
     tracer.let_go(space.users);
     if (late) {
+      restore(traps);
       return Error{"a thread does not leave our code: handlers stay mapped, all functions are restored",
                    "is the process stopped (SIGSTOP)?"};
     }
@@ -443,7 +459,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
     }
     run = std::min(2 * run, std::chrono::milliseconds(64));
     if (space.users.empty()) return {};
-    TRY_DO(tracer.keep_still(space.users, patience_ms));
+    if (auto still = tracer.keep_still(space.users, patience_ms); !still.ok()) return restore(traps), still;
     settle_breakpoints(tracer, space);
     if (!unseen.empty()) unseen = leave_landings(space, space.sites, &unseen);
   }
@@ -463,7 +479,11 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) thread->left_for = Address();
   }
-  tracer.let_go(space.users);
+  if (after == AfterRemoval::kRelease) {
+    for (Process* process : std::vector(space.users)) tracer.release(*process);
+  } else {
+    tracer.let_go(space.users);
+  }
   return unmapped;
 }
 

@@ -9,10 +9,15 @@
 
 namespace spile::engine {
 
+enum class AfterRemoval : uint8_t {
+  kGoOn,     // traced
+  kRelease,  // without having run a step since the last of it has gone
+};
+
 // Restores the text, gives pending returns their real addresses, and waits (at most patience_ms, letting threads run
 // meanwhile) until no thread is in our code; then unmaps. An error says what was left in place; the text is restored
 // in any case.
-Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms);
+Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms, AfterRemoval after = AfterRemoval::kGoOn);
 
 // A thread that stands where a short jump of one of these sites leads to goes on in its trampoline. Before the text there is
 // what it was; afterwards threads may be at that place for its own sake. only: of these threads. Those that don't stand still.

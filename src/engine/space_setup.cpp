@@ -171,7 +171,9 @@ Thread* find_servant(Tracer& tracer, AddressSpace& space) {
       ptrace(PTRACE_INTERRUPT, tid, 0, 0);
       auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(500);
       while (thread->running && !thread->gone && Tracer::Clock::now() < deadline) tracer.pump(20);
-      if (!thread->gone && !thread->running && can_serve(*thread)) return thread;
+      // It may execute another program meanwhile, as may one that takes its number.
+      bool is_there = !thread->gone && thread->process->space.get() == &space;
+      if (is_there && !thread->running && can_serve(*thread)) return thread;
       tracer.unhold(*thread);
     }
   }

@@ -15,6 +15,12 @@ Result<TargetMemory> TargetMemory::open(pid_t pid) {
   return memory;
 }
 
+// Memory that is there says EIO where nothing is mapped; what has none, that it is at its end.
+bool TargetMemory::has_gone() const {
+  char byte;
+  return is_open() && pread64(fd_.get(), &byte, 1, 0) == 0;
+}
+
 size_t TargetMemory::read_some(Address from, std::span<uint8_t> into) const {
   size_t done = 0;
   while (done < into.size()) {

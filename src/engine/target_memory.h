@@ -21,6 +21,9 @@ class TargetMemory {
 
   bool is_open() const { return static_cast<bool>(fd_); }
 
+  // Whether nobody has it any more: the process has ended, or has executed another program.
+  bool has_gone() const;
+
   // All or nothing.
   Result<void> read(Address from, std::span<uint8_t> into) const;
   Result<void> write(Address to, std::span<const uint8_t> bytes) const;

@@ -1,5 +1,7 @@
 #include "engine/thread_identities.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -177,6 +179,26 @@ void bury_thread(AddressSpace& space, const Thread& thread) {
   put_down_everywhere(space, identity_offset(known->second.index), abi::ThreadIdentity{.thread_pointer = abi::kGoneEntry, .tid = 0});
   space.known_thread_indices.erase(known->second.index);
   space.known_threads.erase(known);
+}
+
+// The memory in which the program had the arena mapped has gone. All slots are looked at that were: a thread may have been ended
+// between its claim and the header's note of it.
+void vacate_slots(const ClientSpace& client, int arena_fd, pid_t pid) {
+  if (!client.header || client.geometry.slot_stride == 0) return;
+  uint64_t mapped = client.arena.size() < client.geometry.slots_offset ? 0 : (client.arena.size() - client.geometry.slots_offset) / client.geometry.slot_stride;
+  for (uint64_t index = abi::kFirstSlot; index < mapped; index++) {
+    auto at = static_cast<off64_t>(client.geometry.slots_offset + index * client.geometry.slot_stride);
+    abi::ThreadSlot slot;
+    if (pread64(arena_fd, &slot, sizeof slot, at) != sizeof slot) continue;
+    if (slot.shared || slot.owner >> 32 != static_cast<uint64_t>(pid)) continue;
+    uint32_t idle = 0;
+    uint64_t nobody = 0;
+    (void)!pwrite64(arena_fd, &idle, sizeof idle, at + static_cast<off64_t>(offsetof(abi::ThreadSlot, busy)));
+    uint64_t used = slot.thread_pointer != 0 ? slot.thread_pointer : abi::kGoneEntry;  // if ended before it said who it is
+    (void)!pwrite64(arena_fd, &used, sizeof used, at + static_cast<off64_t>(offsetof(abi::ThreadSlot, thread_pointer)));
+    client.header->give_back(index);
+    (void)!pwrite64(arena_fd, &nobody, sizeof nobody, at + static_cast<off64_t>(offsetof(abi::ThreadSlot, owner)));
+  }
 }
 
 void count_borrowers(const AddressSpace& space) {

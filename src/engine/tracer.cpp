@@ -128,7 +128,18 @@ Result<void> Tracer::seize_threads(Process& process) {
         // Threads that are ending can't be seized. One born to a seized thread between the listing and now is ours
         // already, and its birth not yet received.
         if (error == ESRCH || has_ended(tid)) continue;
-        if (tracer_of(tid) == gettid()) continue;
+        if (tracer_of(tid) == gettid()) {
+          if (tid != process.pid || process.threads.empty()) continue;
+          // One that was seized has executed a program, and has the first one's number now.
+          for (auto& [former, thread] : process.threads) {
+            threads_.erase(former);
+            if (!process_status(former, "State").empty()) departed_.insert(former);
+          }
+          process.threads.clear();
+          add_thread(process, tid);
+          found = true;
+          continue;
+        }
         return explain_refusal(process.pid, error);
       }
       add_thread(process, tid);
@@ -266,10 +277,11 @@ void Tracer::receive(pid_t tid, int status) {
     early_[tid] = status;
     return;
   }
+  int event = status >> 16, signal = WSTOPSIG(status);
+  if (event != PTRACE_EVENT_EXEC && !keep_number(*thread)) return (void)receive_one(tid);
   thread->running = thread->listening = false;
   thread->signal = 0;
   thread->event = 0;
-  int event = status >> 16, signal = WSTOPSIG(status);
   if (event == PTRACE_EVENT_STOP) {
     thread->kind = is_stop_signal(signal) ? StopKind::kGroupStop : StopKind::kTrap;
     thread->in_vfork = false;
@@ -357,7 +369,7 @@ void Tracer::receive_event(Thread& thread, int event) {
       receive_exec(thread);
       break;
     case PTRACE_EVENT_EXIT:
-      listener_.thread_ending(thread);
+      if (wishes_.ends) listener_.thread_ending(thread);
       break;
     default:
       break;
@@ -410,12 +422,27 @@ void Tracer::receive_exec(Thread& thread) {
     graveyard_.push_back(std::move(node.mapped()));
   }
   ++process.executed;
+  thread.keeps_number = false;
+  process.keep_still = 0;  // whoever keeps it means the program that it was, and has the address space's others let go
   listener_.process_executed(process);
 }
 
 void Tracer::resume_unless_kept(Thread& thread) {
-  if (thread.gone || thread.running || thread.holds > 0 || thread.process->keep_still > 0) return;
-  resume(thread);
+  if (thread.gone || thread.running) return;
+  // One at its end is never kept: others wait for that, of which we may be waiting for one.
+  bool kept = (thread.holds > 0 || thread.process->keep_still > 0) && !thread.is_at_end();
+  if (!kept) resume(thread);
+}
+
+// A thread other than the first that executes a program takes the first one's number, and whoever writes registers meets the new
+// program. From its first stop on the first thread is made to stop again before it ends, without which the other one can't go on
+// (ptrace(2), execve(2) under ptrace). False: it was too late, and what has been received is not this program's.
+bool Tracer::keep_number(Thread& thread) {
+  if (thread.keeps_number || thread.tid != thread.process->pid || thread.process->threads.size() == 1) return true;
+  constexpr int kExecuted = SIGTRAP | PTRACE_EVENT_EXEC << 8;
+  thread.keeps_number = ptrace(PTRACE_SETOPTIONS, thread.tid, 0, options() | PTRACE_O_TRACEEXIT) == 0;
+  siginfo_t stop{};
+  return ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &stop) != 0 || stop.si_code != kExecuted;
 }
 
 void Tracer::resume(Thread& thread) {
@@ -451,7 +478,7 @@ void Tracer::tell_ends(uint64_t patience_ms) {
     process = find_process(pid);
     if (!still || !process) continue;
     for (auto& [tid, thread] : process->threads) {
-      if (!thread->running) ptrace(PTRACE_SETOPTIONS, tid, 0, options());
+      if (!thread->running) ptrace(PTRACE_SETOPTIONS, tid, 0, options(*thread));
     }
     let_go({process});
   }
@@ -460,7 +487,7 @@ void Tracer::tell_ends(uint64_t patience_ms) {
 bool Tracer::all_still(const std::vector<Process*>& processes, bool allow_blocked) {
   for (Process* process : processes) {
     for (auto& [tid, thread] : process->threads) {
-      if (!thread->running) continue;
+      if (!thread->running || thread->is_at_end()) continue;
       if (!thread->in_vfork && !(allow_blocked && is_out_of_user_space(tid))) return false;
       // The interrupt stays pending and stops it before it returns to user space.
       thread->pc_unchecked = true;
@@ -542,8 +569,7 @@ Result<void> Tracer::wait_for_sleeper(pid_t pid, Clock::time_point since) {
 
 void Tracer::let_go(const std::vector<Process*>& processes) {
   for (Process* process : processes) {
-    CHECK(process->keep_still > 0);
-    process->keep_still--;
+    if (process->keep_still > 0) process->keep_still--;  // not where it has executed another program since
     for (auto& [tid, thread] : process->threads) resume_unless_kept(*thread);
   }
 }
@@ -568,15 +594,6 @@ bool Tracer::receive_ends(pid_t pid, pid_t but) {
   return any;
 }
 
-// The end of a process's first thread is reported after those of all others, some of which may be kept still at their ends.
-void Tracer::let_others_end(Process& process) {
-  auto is_kept = [](const auto& thread) { return !thread.second->running && thread.second->is_at_end(); };
-  if (std::ranges::none_of(process.threads, is_kept) || !has_ended(process.pid)) return;
-  for (auto& [tid, thread] : process.threads) {
-    if (!thread->running && thread->is_at_end()) resume(*thread);
-  }
-}
-
 Result<void> Tracer::await_stop(Thread& thread) {
   pid_t tid = thread.tid, pid = thread.process->pid;
   constexpr int kSelves = 32;  // so often it alone is asked, where all others are many
@@ -593,7 +610,6 @@ Result<void> Tracer::await_stop(Thread& thread) {
       std::this_thread::sleep_for(std::chrono::microseconds(tries < kSelves ? 10 : 100));
       continue;
     }
-    if (tid == pid) let_others_end(*thread.process);
     siginfo_t next{};
     if (waitid(P_ALL, 0, &next, WEXITED | WSTOPPED | WNOWAIT | __WALL) != 0 || next.si_pid == tid) continue;
     // Something of another thread: it has to wait, unless it is an end that ours waits for.

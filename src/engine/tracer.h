@@ -72,6 +72,7 @@ struct Thread {
   bool call_is_told = false;     // likewise, and its return will be, both by a handler in the process
   bool may_be_told = false;      // perhaps; it stood in a handler when somebody else began to tell
   bool is_at_end() const;        // it is in its last system call, and runs nothing of its program any more
+  bool keeps_number = false;     // Tracer::keep_number
   std::vector<ShownFault> shown_faults;  // the newest last; its system calls are watched while there are any
   bool introduced = false;       // thread_identities.h
   uint64_t thread_pointer = 0;   // by which tables know it; 0: they don't
@@ -197,8 +198,7 @@ class Tracer {
 
   // From now on threads stop at their ends, as with TraceWishes::ends; those that can't be stopped now don't.
   void tell_ends(uint64_t patience_ms);
-  // Of every traced thread.
-  long options() const { return kTraceOptions | (wishes_.ends ? PTRACE_O_TRACEEXIT : 0); }
+  long options(const Thread& thread) const { return options() | (thread.keeps_number ? PTRACE_O_TRACEEXIT : 0); }
 
  private:
   bool are_many() const { return threads_.size() > 256; }
@@ -207,7 +207,6 @@ class Tracer {
   bool receive_likely();
   void note_likely(pid_t tid);
   bool receive_ends(pid_t pid, pid_t but);
-  void let_others_end(Process& process);
   bool receive_stops(const std::vector<Process*>& processes);
   explicit Tracer(TraceListener& listener) : listener_(listener) {}
   Thread& add_thread(Process& process, pid_t tid);
@@ -220,7 +219,9 @@ class Tracer {
   void receive_event(Thread& thread, int event);
   void receive_birth(Thread& parent, int event);
   void receive_exec(Thread& thread);
+  long options() const { return kTraceOptions | (wishes_.ends ? PTRACE_O_TRACEEXIT : 0); }
   void resume_unless_kept(Thread& thread);
+  bool keep_number(Thread& thread);
   void resume(Thread& thread);
   bool all_still(const std::vector<Process*>& processes, bool allow_blocked);
 

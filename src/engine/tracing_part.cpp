@@ -32,6 +32,7 @@
 #include "engine/removal.h"
 #include "engine/shown_faults.h"
 #include "engine/space_setup.h"
+#include "engine/stopped_calls.h"
 #include "engine/text_patcher.h"
 #include "engine/thread_identities.h"
 #include "engine/tracer.h"
@@ -104,14 +105,15 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   void shown_fault_ends(Thread& thread) override {
     if (thread.process->space) return_from_shown_fault(*thread.process->space, thread);
   }
-  bool enter_call(Thread& thread, const ThreadChange& change);
-  bool leave_call(Thread& thread, const ThreadRegisters& registers, ThreadChange& change);
   void watch(ThreadChange::Kind kind, pid_t pid, pid_t tid);
 
   Result<void> change_all(const std::function<Result<void>(AddressSpace&)>& change);
   Result<void> let_all_go();
+  Result<void> disarm_all(AfterRemoval after);
   void perform_works(size_t most = SIZE_MAX);
   bool join_space(Process& process);
+  Result<void> attach_now(pid_t pid);
+  Result<void> prepare_space(AddressSpace& space, pid_t pid);
   void leave_space(Process& process);
   void finish_fork(const Work& work);
   void finish_exec(const Work& work);
@@ -275,7 +277,16 @@ Descendants TracingPartImpl::attach_descendants() {
 Result<void> TracingPartImpl::attach(pid_t pid) {
   // Whoever finds that we trace it finds somebody who serves.
   start_hosting();
-  // A killed controller's trace is found before ours is laid.
+  auto deadline = Tracer::Clock::now() + std::chrono::seconds(2);
+  for (;;) {
+    ProgramRun before = ProgramRun::of(pid);
+    auto attached = attach_now(pid);
+    if (attached.ok() || tracer_->find_process(pid) || Tracer::Clock::now() > deadline || !before.has_changed(pid)) return attached;
+    tracer_->pump(2);
+  }
+}
+
+Result<void> TracingPartImpl::attach_now(pid_t pid) {
   TRY(Process * process, tracer_->seize(pid));
   if (join_space(*process)) {
     for (Process* sharer : tracer_->seize_sharers(*process)) join_space(*sharer);
@@ -288,30 +299,46 @@ Result<void> TracingPartImpl::attach(pid_t pid) {
     sharer->space = space;
     space->users.push_back(sharer);
   }
-  auto prepare = [&]() -> Result<void> {
-    TRY(space->memory, TargetMemory::open(pid));
-    TRY(AddressSpace remains, find_remains(pid));
-    if (!remains.empty()) {
-      space->inherit(remains);
-      space->changing++;
-      auto removed = remove_all(*tracer_, *space, options_.stop_patience_ms);
-      space->changing--;
-      TRY_DO(removed);
-    }
-    if (arming_->can_arm(*space)) {
-      Reports reports;
-      TRY_DO(arming_->arm_space(*space, reports));
-      tell_armed(pid, reports);
-    }
-    return {};
+  // Where all stand we know whether it executes another program, which is armed by the work that is queued then.
+  TRY_DO(tracer_->keep_still(space->users, options_.stop_patience_ms));
+  auto has_executed = [&] {
+    Process* now = tracer_->find_process(pid);
+    return now && now->space != space;
   };
-  auto prepared = prepare();
-  // It executes another program, in which it is armed by the work that is queued.
-  if (Process* now = tracer_->find_process(pid); !prepared.ok() && now && now->space != space) return {};
-  if (!prepared.ok() && tracer_->keep_still(space->users, options_.stop_patience_ms).ok()) {
+  if (has_executed()) return tracer_->let_go(space->users), Result<void>();
+  auto prepared = prepare_space(*space, pid);
+  if (prepared.ok() || has_executed()) return {};
+  if (tracer_->keep_still(space->users, options_.stop_patience_ms).ok()) {
+    if (has_executed()) return tracer_->let_go(space->users), Result<void>();
     for (Process* user : std::vector(space->users)) tracer_->release(*user);
   }
-  if (!prepared.ok()) return std::move(prepared).error().within(fmt::format("attach {}", pid));
+  return std::move(prepared).error().within(fmt::format("attach {}", pid));
+}
+
+// REQUIRES: it is kept still. It goes on.
+Result<void> TracingPartImpl::prepare_space(AddressSpace& space, pid_t pid) {
+  auto open = [&]() -> Result<AddressSpace> {
+    TRY(space.memory, TargetMemory::open(pid));
+    return find_remains(pid);
+  };
+  auto remains = open();
+  // One that is about to be traced by something else, its parent say, must not ask for that before it is seen.
+  bool stands = remains.ok() && remains->empty() && arming_->watches_tracing(space);
+  if (!stands) tracer_->let_go(space.users);
+  if (!remains.ok()) return std::move(remains).error();
+  // A killed controller's trace is found before ours is laid.
+  if (!remains->empty()) {
+    space.inherit(*remains);
+    space.changing++;
+    auto removed = remove_all(*tracer_, space, options_.stop_patience_ms);
+    space.changing--;
+    TRY_DO(removed);
+  }
+  Reports reports;
+  auto armed = arming_->can_arm(space) ? arming_->arm_space(space, reports) : Result<void>();
+  if (stands) tracer_->let_go(space.users);
+  TRY_DO(armed);
+  tell_armed(pid, reports);
   return {};
 }
 
@@ -361,7 +388,8 @@ Result<ArmReport> TracingPartImpl::arm_client(Client& client) {
     if (!arming_->follows(client, *space)) continue;
     Reports reports;
     auto armed = arming_->arm_space(*space, reports);
-    // A process that ended meanwhile is no failure of arming, nor one that executes another program, in which it is armed anew.
+    // A process that ended meanwhile is no failure of arming. Nor is one that executes another program: that one is armed
+    // by the work that is queued for it.
     if (arming_->has_left(*space, pid)) continue;
     ArmReport mine = std::move(reports[client.id]);
     reports.erase(client.id);
@@ -370,7 +398,7 @@ Result<ArmReport> TracingPartImpl::arm_client(Client& client) {
     report.prepare_ns += mine.prepare_ns;
     report.pause_ns = std::max(report.pause_ns, mine.pause_ns);
     report.total_pause_ns += mine.total_pause_ns;
-    if (!armed.ok()) {
+    if (!armed.ok() && !arming_->is_leaving(*space, pid)) {
       arming_->note_trouble(pid, armed.error(), &client);
       failure = std::move(armed).error();
     }
@@ -383,12 +411,14 @@ void TracingPartImpl::switch_sites(std::span<const uint32_t> site_ids, bool on) 
 
 // --- Removing ---
 
-Result<void> TracingPartImpl::disarm() {
+Result<void> TracingPartImpl::disarm() { return disarm_all(AfterRemoval::kGoOn); }
+
+Result<void> TracingPartImpl::disarm_all(AfterRemoval after) {
   own_->requests.clear();
   own_->resolve_module = nullptr;
   own_->probes_calls = false;
   perform_works();
-  return change_all([&](AddressSpace& space) { return remove_all(*tracer_, space, options_.stop_patience_ms); });
+  return change_all([&](AddressSpace& space) { return remove_all(*tracer_, space, options_.stop_patience_ms, after); });
 }
 
 // What has ended meanwhile needs no change. The last of several errors.
@@ -402,7 +432,7 @@ Result<void> TracingPartImpl::change_all(const std::function<Result<void>(Addres
     if (!process->space || !process->space->memory.is_open()) continue;
     std::shared_ptr<AddressSpace> space = process->space;
     auto changed = change(*space);
-    if (!changed.ok() && !arming_->has_left(*space, pid)) {
+    if (!changed.ok() && !arming_->is_leaving(*space, pid)) {
       result = std::move(changed).error().within(fmt::format("process {}", pid));
       left_behind = pid;
     }
@@ -431,7 +461,7 @@ Result<void> TracingPartImpl::detach() { return let_all_go(); }
 Result<void> TracingPartImpl::let_all_go() {
   if (host_) host_->tell_ending();
   arming_->set_leaving(true);
-  auto disarmed = disarm();
+  auto disarmed = disarm_all(AfterRemoval::kRelease);
   resume_all();
   uint64_t seen = 0;
   while (Process* process = tracer_->next_process(seen)) {
@@ -562,6 +592,7 @@ void TracingPartImpl::finish_fork(const Work& work) {
 void TracingPartImpl::process_executed(Process& process) {
   bool ours = waiting_.contains(process.pid);
   bool told_by_handler = !std::exchange(process.stops_at_calls, true);  // one that is no more
+  if (process.space) arming_->vacate_slots(*process.space, process.pid);
   leave_space(process);
   process.space = std::make_shared<AddressSpace>();
   Thread& survivor = *process.threads.at(process.pid);
@@ -915,54 +946,6 @@ void TracingPartImpl::system_call_stopped(Thread& thread) {
   }
   bool told = enters ? enter_call(thread, change) : leave_call(thread, registers, change);
   if (told) options_.watch_threads(change);
-}
-
-// A call that the kernel makes again, because a stop of ours or a signal came in between, is one call. False: it is not to
-// be told of, or is by a handler in the process.
-bool TracingPartImpl::enter_call(Thread& thread, const ThreadChange& change) {
-  const abi::Registers& call = change.registers;
-  thread.call_number = call.site_id;
-  thread.in_call = false;
-  bool may_be_told = std::exchange(thread.may_be_told, false);
-  if (call.site_id == SYS_rt_sigreturn && thread.process->space) CallWatch::return_to_call(*thread.process->space, thread, call.rsp);
-  if (std::exchange(thread.call_is_told, false)) return false;
-  auto same = std::find_if(thread.interrupted.begin(), thread.interrupted.end(), [&](const InterruptedCall& each) {
-    return each.stack_pointer == call.rsp && (each.number == call.site_id || call.site_id == SYS_restart_syscall);
-  });
-  thread.in_call = same != thread.interrupted.end() || thread.process->stops_at_calls;
-  if (same == thread.interrupted.end()) {
-    bool concerns = thread.process->space && thread.process->space->calls_gap != kNobodysCalls;
-    bool told = may_be_told && concerns && CallWatch::told_by_handler(*thread.process->space, thread, call);
-    if (!may_be_told || !concerns) return thread.in_call;
-    // Where its site has gone meanwhile, no handler tells of its return.
-    thread.in_call = !told || !thread.process->space->in_code(Address(call.rip));
-    return !told;
-  }
-  thread.call_number = same->number;
-  thread.interrupted.erase(same, thread.interrupted.end());
-  return false;
-}
-
-bool TracingPartImpl::leave_call(Thread& thread, const ThreadRegisters& registers, ThreadChange& change) {
-  change.kind = ThreadChange::Kind::kSystemCallReturn;
-  bool in_call = std::exchange(thread.in_call, false);
-  if (std::exchange(thread.call_number, 0) == SYS_rt_sigreturn) {
-    // What it returns is that of the call which the signal has interrupted.
-    const abi::Registers& returned = change.registers;
-    if (thread.interrupted.empty() || thread.interrupted.back().stack_pointer != returned.rsp ||
-        static_cast<int64_t>(returned.rax) != -EINTR) {
-      return false;
-    }
-    change.registers.site_id = thread.interrupted.back().number;
-    thread.interrupted.pop_back();
-    return true;
-  }
-  if (!in_call) return false;  // what it was in when it was attached or born
-  if (!native_architecture().restarts_system_call(registers)) return true;
-  // What a handler jumps out of is never made again.
-  if (thread.interrupted.size() == kMostInterrupted) thread.interrupted.erase(thread.interrupted.begin());
-  thread.interrupted.push_back({change.registers.rsp, change.registers.site_id});
-  return false;
 }
 
 void TracingPartImpl::thread_stopped(Thread& thread) {

@@ -13,10 +13,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include "base/elf_identity.h"
 #include "base/tracefs.h"
@@ -114,7 +116,14 @@ Result<std::string> TracedWorld::program_of_process(pid_t pid) const {
   struct stat info;
   if (stat(directory.c_str(), &info) != 0) return Error{fmt::format("there is no process {}", pid), ""};
   char buffer[PATH_MAX];
-  ssize_t length = readlink((directory + "/exe").c_str(), buffer, sizeof buffer);
+  auto read_program = [&] { return readlink((directory + "/exe").c_str(), buffer, sizeof buffer); };
+  ssize_t length = read_program();
+  // For an instant there is none while a thread other than the first executes another program.
+  constexpr int kTries = 50;
+  for (int i = 0; length < 0 && errno == ENOENT && i < kTries; i++) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    length = read_program();
+  }
   if (length < 0) {
     int failure = errno;
     std::string who = fmt::format("process {}", pid);

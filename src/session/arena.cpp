@@ -203,6 +203,7 @@ void Arena::release_slots_of(pid_t process) {
     if (slot.shared || i == abi::kControllerSlot || slot.owner >> 32 != static_cast<uint64_t>(process)) return;
     slot.busy = 0;
     slot.scratch_top = 0;
+    if (slot.thread_pointer == 0) slot.thread_pointer = abi::kGoneEntry;  // ended before it said who it is; the slot is used all the same
     std::atomic_ref<uint64_t>(header().taken[i / 64]).fetch_and(~(uint64_t{1} << i % 64), std::memory_order_relaxed);
     std::atomic_ref<uint64_t>(slot.owner).store(0, std::memory_order_release);
   });

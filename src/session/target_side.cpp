@@ -292,8 +292,11 @@ Result<void> TargetSide::arm() {
   if (has_return_probes()) {
     // First, so that no return is pending before an unwinder is ready for it. Modules that come later are resolved then.
     for (pid_t pid : engine_->processes()) {
-      TRY(std::vector<engine::Module> modules, engine_->modules(pid));
-      for (const engine::Module& module : modules) {
+      auto modules = engine_->modules(pid);
+      // One that ends is told of by an event.
+      if (!modules.ok() && engine::is_ending(pid)) continue;
+      if (!modules.ok()) return std::move(modules).error();
+      for (const engine::Module& module : *modules) {
         std::vector<engine::SiteRequest> more = unwind_requests(pid, module);
         requests.insert(requests.end(), more.begin(), more.end());
       }
