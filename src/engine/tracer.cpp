@@ -15,9 +15,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include "engine/refusal.h"
+#include "engine/thread_seizure.h"
 
 namespace spile::engine {
 namespace {
@@ -118,13 +120,27 @@ Thread& Tracer::add_thread(Process& process, pid_t tid) {
 }
 
 Result<void> Tracer::seize_threads(Process& process) {
+  pid_t pid = process.pid;
+  std::optional<ThreadSeizure> seizure;
+  auto seize_one = [&](pid_t tid) {
+    if (process.threads.empty()) return ptrace(PTRACE_SEIZE, tid, 0, options()) == 0 ? 0 : errno;
+    if (!seizure) seizure.emplace();
+    return seizure->seize(tid, options(), kPatienceForEach);
+  };
+  auto since = Clock::now();
   // Threads may start others until all are seized; those that seized threads start are traced from birth.
   for (bool found = true; found;) {
     found = false;
     for (pid_t tid : threads_of(process.pid)) {
       if (process.threads.contains(tid)) continue;
-      if (ptrace(PTRACE_SEIZE, tid, 0, options()) != 0) {
-        int error = errno;
+      int error = seize_one(tid);
+      if (error == ETIMEDOUT) {
+        TRY_DO(wait_for_sleeper(pid, since));
+        if (!find_process(pid)) return explain_refusal(pid, ESRCH);
+        found = true;
+        break;
+      }
+      if (error != 0) {
         // Threads that are ending can't be seized. One born to a seized thread between the listing and now is ours
         // already, and its birth not yet received.
         if (error == ESRCH || has_ended(tid)) continue;
@@ -156,7 +172,8 @@ Result<Process*> Tracer::seize(pid_t pid) {
   Process& process = add_process(pid);
   if (auto seized = seize_threads(process); !seized.ok()) {
     // Seized threads can only be let go while stopped.
-    if (!process.threads.empty() && keep_still({&process}, 1000).ok()) release(process);
+    Process* left = find_process(pid);
+    if (left && !left->threads.empty() && keep_still({left}, 1000).ok() && find_process(pid)) release(*left);
     processes_.erase(pid);
     return std::move(seized).error();
   }

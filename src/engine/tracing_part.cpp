@@ -288,6 +288,7 @@ Result<void> TracingPartImpl::attach(pid_t pid) {
 
 Result<void> TracingPartImpl::attach_now(pid_t pid) {
   TRY(Process * process, tracer_->seize(pid));
+  if (process->space) return {};  // it has executed a program meanwhile
   if (join_space(*process)) {
     for (Process* sharer : tracer_->seize_sharers(*process)) join_space(*sharer);
     return {};
