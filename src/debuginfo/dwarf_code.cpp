@@ -130,7 +130,11 @@ SourcePlace declared_at(DwarfFile& file, Dwarf_Die& die, DwarfFile::Unit& unit) 
   SourcePlace place;
   Dwarf_Attribute attribute;
   Dwarf_Word number;
-  if (dwarf_formudata(dwarf_attr_integrate(&die, DW_AT_decl_file, &attribute), &number) != 0) return place;
+  if (dwarf_formudata(dwarf_attr_integrate(&die, DW_AT_decl_file, &attribute), &number) != 0) {
+    // GCC leaves it out for lambdas and for what the compiler adds to a class: it is where their class is.
+    auto declaring = file.class_of(die);
+    return declaring ? declared_at(file, *declaring, unit) : place;
+  }
   place.line = static_cast<int>(die_number(die, DW_AT_decl_line).value_or(0));
   // The unit that the number belongs to: an inline function's may be another one.
   place.file = file.file_name(attribute.cu, number);

@@ -17,7 +17,7 @@ namespace {
 enum Section : uint64_t { kInfo, kTypes, kAlternate, kAlternateTypes, kSplit, kSplitTypes };
 constexpr int kUnitShift = 32, kSectionShift = 59;
 constexpr uint64_t kUnitLimit = 1 << 22;
-constexpr int kDeepest = 64;  // nesting of namespaces and classes
+constexpr int kDeepest = 200;  // nesting of namespaces, classes, functions and blocks
 
 // Type units of DWARF 4 have a section, and so offsets, of their own.
 bool in_types_section(Dwarf_CU* cu) {
@@ -31,22 +31,33 @@ bool has_contents(Dwarf_Die& die) {
   return die.addr != nullptr && dwarf_tag(&die) != 0;
 }
 
-void visit_functions(Dwarf_Die& parent, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit, int depth) {
+using FunctionVisitor = std::function<void(Dwarf_Die& function, bool only_declared, Dwarf_Die* member_of)>;
+
+// Calls with each function that is described below `parent`. Functions are also in functions: lambdas and methods of local
+// classes, where GCC describes them; nested ones of GNU C, Fortran and Ada.
+void visit_functions(Dwarf_Die& parent, Dwarf_Die* member_of, const FunctionVisitor& visit, int depth = 0) {
   if (depth > kDeepest) return;
   for (ChildDies children(parent); children.valid(); children.next()) {
     Dwarf_Die& die = children.die();
     switch (children.tag()) {
       case DW_TAG_subprogram: {
-        Dwarf_Addr base, start, end;
-        for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&die, offset, &base, &start, &end)) > 0;)
-          if (start < end) visit(start, end - start, die);
+        // As most methods are in their class. Nothing but parameters is inside.
+        const bool only_declared = dwarf_hasattr(&die, DW_AT_declaration);
+        visit(die, only_declared, member_of);
+        if (!only_declared && dwarf_haschildren(&die) == 1) visit_functions(die, nullptr, visit, depth + 1);
         break;
       }
       case DW_TAG_namespace:
       case DW_TAG_module:
+      case DW_TAG_lexical_block:
+      case DW_TAG_try_block:
+      case DW_TAG_catch_block:
+        visit_functions(die, nullptr, visit, depth + 1);
+        break;
       case DW_TAG_structure_type:
       case DW_TAG_class_type:
-        visit_functions(die, visit, depth + 1);
+      case DW_TAG_union_type:
+        visit_functions(die, &die, visit, depth + 1);
         break;
       default:
         break;
@@ -204,7 +215,27 @@ bool DwarfFile::frame_address(FileAddress pc, Dwarf_Op** operations, size_t* cou
 }
 
 void DwarfFile::each_function(Unit& unit, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit) {
-  visit_functions(unit.die, visit, 0);
+  visit_functions(unit.die, nullptr, [&](Dwarf_Die& die, bool only_declared, Dwarf_Die*) {
+    if (only_declared) return;
+    Dwarf_Addr base, start, end;
+    for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&die, offset, &base, &start, &end)) > 0;)
+      if (start < end) visit(start, end - start, die);
+  });
+}
+
+std::optional<Dwarf_Die> DwarfFile::class_of(Dwarf_Die& function) {
+  Dwarf_Die described = function;
+  for (unsigned attribute : {DW_AT_abstract_origin, DW_AT_specification})
+    if (auto origin = die_reference(described, attribute)) described = *origin;
+  auto [entry, is_new] = classes_.try_emplace(described.cu);
+  Dwarf_Die unit;
+  if (is_new && dwarf_diecu(&described, &unit, nullptr, nullptr))
+    visit_functions(unit, nullptr, [&](Dwarf_Die& die, bool, Dwarf_Die* member_of) {
+      if (member_of && !dwarf_hasattr(&die, DW_AT_decl_line)) entry->second.emplace(die.addr, *member_of);
+    });
+  auto found = entry->second.find(described.addr);
+  if (found == entry->second.end()) return std::nullopt;
+  return found->second;
 }
 
 std::string DwarfFile::missing_split_file(Unit& unit) {

@@ -59,6 +59,8 @@ class DwarfFile {
 
   // The function DIE (with code) that starts at the address.
   std::optional<Dwarf_Die> function_die(FileAddress function, Unit* unit);
+  // The class that a function is a member of, of functions that don't say where they are declared themselves.
+  std::optional<Dwarf_Die> class_of(Dwarf_Die& function);
   // Calls with first address, size and DIE of each contiguous part of each function with code.
   void each_function(Unit& unit, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit);
 
@@ -68,6 +70,8 @@ class DwarfFile {
 
   // Functions of one unit by their first addresses.
   using FunctionIndex = std::unordered_map<uint64_t, Dwarf_Die>;
+  // Classes of one unit by their functions' DIEs.
+  using FunctionClasses = std::unordered_map<void*, Dwarf_Die>;
   void index_ranges();
 
   struct ElfCloser {
@@ -97,6 +101,7 @@ class DwarfFile {
   std::optional<std::vector<Unit>> units_;
   std::optional<std::vector<Range>> ranges_;                        // of units without .debug_aranges
   std::unordered_map<void*, FunctionIndex> functions_;              // by unit DIE
+  std::unordered_map<Dwarf_CU*, FunctionClasses> classes_;
   std::unordered_map<void*, std::vector<std::string>> file_names_;  // by unit
   std::unordered_map<Dwarf*, LineSections> line_sections_;
   std::unordered_map<Dwarf*, size_t> split_units_;  // a .dwo file's Dwarf -> index in units_
