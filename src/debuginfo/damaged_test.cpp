@@ -31,6 +31,36 @@ TEST(DamagedFiles, AreRefusedWithTheirName) {
   EXPECT_THAT(open_error(directory.write("b32", elf)), HasSubstr("another machine"));
 }
 
+TEST(DamagedFiles, WithoutSectionHeadersHaveTheirDynamicSymbols) {
+  TestDirectory directory;
+  directory.write("a.c", "int exported(int a) { return a; }\nstatic int own(int a) { return a; }\nint (*volatile p)(int) = own;");
+  for (const char* style : {"gnu", "sysv"}) {
+    ASSERT_TRUE(directory.run(std::string("gcc -g -fPIC -shared -Wl,-soname,its.so -Wl,--hash-style=") + style + " a.c -o whole"));
+    std::string bytes = directory.read("whole");
+    auto whole = Module::open(directory.path("whole"), without_cache());
+    ASSERT_TRUE(whole.ok());
+    EXPECT_EQ((*whole)->truncation(), "");
+    directory.write("cut", bytes.substr(0, bytes.size() - 100));
+    bytes.replace(40, 8, 8, '\0');  // e_shoff
+    directory.write("headless", bytes);
+    for (const char* name : {"cut", "headless"}) {
+      auto module = Module::open(directory.path(name), without_cache());
+      ASSERT_TRUE(module.ok()) << name;
+      auto found = (*module)->functions({.name = "*", .file = {}});
+      ASSERT_TRUE(found.ok());
+      std::vector<std::string> names;
+      for (const Function& function : *found) names.push_back(function.linkage_name);
+      EXPECT_THAT(names, testing::ElementsAre("exported")) << style << " " << name;
+      EXPECT_EQ((*module)->soname(), "its.so");
+      auto of_file = (*module)->functions({.name = "*", .file = "a.c"});
+      ASSERT_FALSE(of_file.ok());
+      const std::string wanted = name == std::string("cut") ? "the file is truncated: its section headers should be at byte" : "install";
+      EXPECT_THAT(of_file.error().hint, HasSubstr(wanted));
+      EXPECT_EQ((*module)->truncation().empty(), name != std::string("cut"));
+    }
+  }
+}
+
 // Asks everything there is to ask.
 void ask_everything(const std::string& path) {
   auto opened = Module::open(path, without_cache());

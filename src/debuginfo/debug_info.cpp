@@ -48,8 +48,10 @@ Result<DwarfReader*> DebugInfo::reader() {
   if (!with_dwarf_)
     return Error{
         fmt::format("{}: has no debug information", path_),
-        "install its debug symbols (package NAME-dbgsym or NAME-dbg), or build it with -g; without them, function "
-        "arguments can be read by number: int_arg(1), pointer_arg(2)"};
+        !image_->truncation().empty()
+            ? image_->truncation()
+            : "install its debug symbols (package NAME-dbgsym or NAME-dbg), or build it with -g; without them, function "
+              "arguments can be read by number: int_arg(1), pointer_arg(2)"};
   opened_ = true;
   const ElfImage::Section* link = with_dwarf_->section(".gnu_debugaltlink");
   const std::string alternate(link ? ElfImage::string_at(with_dwarf_->contents(*link), 0) : "");

@@ -128,6 +128,8 @@ class Module {
   virtual bool is_executable() const = 0;           // a program (has PT_INTERP, or a fixed address, or is a static PIE)
   virtual bool is_made_by_go() const = 0;           // linked by Go's linker
   virtual FileAddress entry_point() const = 0;
+  // Why symbols and debug information are missing that the file once had, as a sentence; "" for a whole file.
+  virtual const std::string& truncation() const = 0;
   virtual const std::vector<Segment>& segments() const = 0;
   std::optional<uint64_t> file_offset(FileAddress address) const;
   std::optional<FileAddress> address_of(uint64_t file_offset) const;

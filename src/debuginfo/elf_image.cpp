@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <unordered_map>
 
 #include "debuginfo/stable_file.h"
 
@@ -71,28 +73,33 @@ Result<void> ElfImage::read_headers(const std::string& path) {
     else if (segment->p_type == PT_INTERP)
       has_interpreter_ = true;
     else if (segment->p_type == PT_DYNAMIC)
-      read_dynamic(range(segment->p_offset, segment->p_filesz));
+      read_dynamic(dynamic_ = range(segment->p_offset, segment->p_filesz));
     else if (segment->p_type == PT_NOTE)
       read_notes(range(segment->p_offset, segment->p_filesz), segment->p_align);
   }
-  read_sections(header);
+  if (!read_sections(header)) make_sections_of_dynamic();
   read_needed();
   return {};
 }
 
 // Sections are a convenience of linkers: a program without them, or with damaged ones, still runs and still has a name.
-void ElfImage::read_sections(const Elf64_Ehdr& header) {
-  if (header.e_shoff == 0 || header.e_shentsize != sizeof(Elf64_Shdr)) return;
+// False: there are none, or they can't be read.
+bool ElfImage::read_sections(const Elf64_Ehdr& header) {
+  if (header.e_shoff == 0 || header.e_shentsize != sizeof(Elf64_Shdr)) return false;
+  auto cut_off = [&] {
+    truncation_ = fmt::format("the file is truncated: its section headers should be at byte {}, and it ends at byte {}", header.e_shoff, size_);
+    return false;
+  };
   auto first = read_at<Elf64_Shdr>(file(), header.e_shoff);
-  if (!first) return;
+  if (!first) return cut_off();
   // More than 0xff00 sections: the true numbers are in section 0.
   const uint64_t count = header.e_shnum ? header.e_shnum : first->sh_size;
   const uint64_t names_index = header.e_shstrndx == SHN_XINDEX ? first->sh_link : header.e_shstrndx;
-  if (count > kMaxSections) return;
+  if (count > kMaxSections) return false;
   std::vector<Elf64_Shdr> headers;
   for (uint64_t i = 0; i < count; ++i) {
     auto section = read_at<Elf64_Shdr>(file(), header.e_shoff + i * sizeof(Elf64_Shdr));
-    if (!section) return;
+    if (!section) return cut_off();
     headers.push_back(*section);
   }
   std::string_view names;
@@ -104,6 +111,54 @@ void ElfImage::read_sections(const Elf64_Ehdr& header) {
   if (build_id_.empty())
     for (const Section& s : sections_)
       if (s.type == SHT_NOTE) read_notes(contents(s), 4);
+  return !sections_.empty();
+}
+
+// What the dynamic linker goes by, with the names that linkers give it.
+void ElfImage::make_sections_of_dynamic() {
+  std::unordered_map<int64_t, uint64_t> values;
+  for (uint64_t offset = 0; auto entry = read_at<Elf64_Dyn>(dynamic_, offset); offset += sizeof(Elf64_Dyn)) {
+    if (entry->d_tag == DT_NULL) break;
+    values.try_emplace(entry->d_tag, entry->d_un.d_val);
+  }
+  constexpr uint32_t kStrings = 0, kSymbols = 1;  // indices in sections_
+  auto add = [&](std::string_view name, uint32_t type, uint64_t address, uint64_t size, uint32_t link) {
+    uint64_t offset = 0;
+    const uint64_t most = from_address(address, &offset).size();
+    sections_.push_back({name, type, SHF_ALLOC, address, offset, std::min(size, most), link});
+  };
+  if (!values.contains(DT_SYMTAB) || !values.contains(DT_STRTAB)) return;
+  add(".dynstr", SHT_STRTAB, values[DT_STRTAB], values[DT_STRSZ], 0);
+  add(".dynsym", SHT_DYNSYM, values[DT_SYMTAB], count_dynamic_symbols(values[DT_HASH], values[DT_GNU_HASH]) * sizeof(Elf64_Sym), kStrings);
+  add(".rela.dyn", SHT_RELA, values[DT_RELA], values[DT_RELASZ], kSymbols);
+  add(".rela.plt", SHT_RELA, values[DT_JMPREL], values[DT_PLTRELSZ], kSymbols);
+  sections_.push_back({".dynamic", SHT_DYNAMIC, SHF_ALLOC, 0, static_cast<uint64_t>(dynamic_.data() - bytes_), dynamic_.size(), kStrings});
+}
+
+// Nothing says how many there are but the hash tables through which they are found. 0 for an address: there is no such table.
+// DT_HASH is in the System V gABI, chapter 5; DT_GNU_HASH has four words, a Bloom filter of 64-bit words, the buckets (each the first
+// symbol of a chain), and for each symbol from `first` on a word whose lowest bit ends the chain.
+uint64_t ElfImage::count_dynamic_symbols(uint64_t hash, uint64_t gnu_hash) const {
+  constexpr uint64_t kWord = sizeof(uint32_t);
+  if (hash != 0)
+    if (auto count = read_at<uint32_t>(from_address(hash), kWord)) return *count;
+  if (gnu_hash == 0) return 0;
+  const std::string_view table = from_address(gnu_hash);
+  auto word = [&](uint64_t index) { return read_at<uint32_t>(table, index * kWord); };
+  auto buckets = word(0), first = word(1), filter = word(2);
+  if (!buckets || !first || !filter) return 0;
+  const uint64_t first_bucket = 4 + uint64_t{*filter} * 2, chains = first_bucket + *buckets;
+  uint64_t last = 0;
+  for (uint64_t i = 0; i < *buckets; ++i) {
+    auto symbol = word(first_bucket + i);
+    if (!symbol) return 0;
+    last = std::max<uint64_t>(last, *symbol);
+  }
+  if (last < *first) return *first;  // none that others could look for
+  for (;; ++last) {
+    auto chain = word(chains + last - *first);
+    if (!chain || (*chain & 1)) return last + 1;
+  }
 }
 
 void ElfImage::read_dynamic(std::string_view dynamic) {
@@ -143,6 +198,17 @@ void ElfImage::read_notes(std::string_view notes, uint64_t alignment) {
 std::string_view ElfImage::range(uint64_t offset, uint64_t size) const {
   if (offset > size_ || size_ - offset < size) return {};
   return {bytes_ + offset, size};
+}
+
+std::string_view ElfImage::from_address(uint64_t address, uint64_t* offset) const {
+  for (const Segment& s : segments_) {
+    if (address < s.address.value || address - s.address.value >= s.file_size) continue;
+    const uint64_t inside = address - s.address.value, start = s.offset + inside;
+    if (start < s.offset || start >= size_) return {};
+    if (offset) *offset = start;
+    return {bytes_ + start, std::min(s.file_size - inside, size_ - start)};
+  }
+  return {};
 }
 
 const ElfImage::Section* ElfImage::section(std::string_view name) const {

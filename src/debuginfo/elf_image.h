@@ -42,7 +42,10 @@ class ElfImage {
   uint16_t type() const { return type_; }
   FileAddress entry_point() const { return entry_point_; }
   const std::vector<Segment>& segments() const { return segments_; }
+  // Where the section headers can't be read, those that PT_DYNAMIC knows: .dynamic, .dynsym, .dynstr and .rela ones.
   const std::vector<Section>& sections() const { return sections_; }
+  // Of a file that is cut off: what is missing, as a sentence for people; else "".
+  const std::string& truncation() const { return truncation_; }
   const Section* section(std::string_view name) const;
   // Empty for a section without bytes in the file (SHT_NOBITS) or one that reaches beyond the file's end.
   std::string_view contents(const Section& section) const;
@@ -58,7 +61,7 @@ class ElfImage {
   bool has_interpreter() const { return has_interpreter_; }
   bool has_dynamic_flag_pie() const { return flag_pie_; }
   bool has_soname() const { return has_soname_; }
-  const std::string& soname() const { return soname_; }  // DT_SONAME; "" where there is none, or no section headers
+  const std::string& soname() const { return soname_; }  // DT_SONAME; "" where there is none
   const std::string& build_id() const { return build_id_; }
   bool is_made_by_go() const { return made_by_go_; }  // a note of Go's linker (.note.go.buildid)
 
@@ -78,12 +81,16 @@ class ElfImage {
  private:
   ElfImage() = default;
   Result<void> read_headers(const std::string& path);
-  void read_sections(const Elf64_Ehdr& header);
+  bool read_sections(const Elf64_Ehdr& header);
+  void make_sections_of_dynamic();
+  uint64_t count_dynamic_symbols(uint64_t hash, uint64_t gnu_hash) const;
   void read_needed();
   void read_dynamic(std::string_view dynamic);
   void read_notes(std::string_view notes, uint64_t alignment);
   // [offset, offset + size) of the file, or empty.
   std::string_view range(uint64_t offset, uint64_t size) const;
+  // The file's bytes from that address to the end of its segment, and where they are in the file.
+  std::string_view from_address(uint64_t address, uint64_t* offset = nullptr) const;
 
   const char* bytes_ = nullptr;
   size_t size_ = 0;
@@ -95,6 +102,8 @@ class ElfImage {
   std::optional<ThreadLocals> thread_locals_;
   std::vector<std::string_view> needed_;
   std::vector<Section> sections_;
+  std::string_view dynamic_;  // PT_DYNAMIC
+  std::string truncation_;
   std::string build_id_;
   bool made_by_go_ = false;
   bool has_interpreter_ = false;

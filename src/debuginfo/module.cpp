@@ -36,6 +36,7 @@ class ElfModule final : public Module {
   }
   bool is_made_by_go() const override { return image_->is_made_by_go(); }
   FileAddress entry_point() const override { return image_->entry_point(); }
+  const std::string& truncation() const override { return image_->truncation(); }
   const std::vector<Segment>& segments() const override { return image_->segments(); }
 
   Result<std::vector<Function>> functions(const FunctionPattern& pattern) override;
@@ -93,6 +94,8 @@ class ElfModule final : public Module {
 
  private:
   SymbolTable& symbols();
+  // The hint of an error that says that something is missing.
+  std::string missing_because(const std::string& else_hint) const { return truncation().empty() ? else_hint : truncation(); }
   bool find_branch(CodePlace& place);
   bool begins_function(FileAddress address);
   DebugInfo& info();
@@ -165,7 +168,7 @@ Result<std::vector<Function>> ElfModule::functions(const FunctionPattern& patter
   if (pattern.file.empty()) return found;
   if (!has_debug_info())
     return Error{fmt::format("{}: has no debug information, so functions cannot be chosen by source file", path_),
-                 "leave out the part from '@', or install its debug symbols"};
+                 missing_because("leave out the part from '@', or install its debug symbols")};
   std::vector<Function> of_file;
   for (Function& function : found) {
     auto place = info().declaration(function.address);
@@ -194,7 +197,7 @@ Result<CodePlaces> ElfModule::labels(const FunctionPattern& pattern, const std::
 Result<CodePlaces> ElfModule::statements(const std::string& file) {
   if (!has_debug_info())
     return Error{fmt::format("{}: has no debug information, so its source lines are not known", path_),
-                 "install its debug symbols, or build it with -g"};
+                 missing_because("install its debug symbols, or build it with -g")};
   TRY(CodePlaces all, info().statements(file));
   // A line has many rows where its parts were moved about; the one of lowest address is where it begins.
   using Key = std::tuple<std::string, int, uint64_t, uint64_t>;

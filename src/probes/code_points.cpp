@@ -94,15 +94,16 @@ bool refuses_return(const std::string& name) {
 }
 
 Error no_function(debuginfo::Module& module, const SourceSpec& spec) {
+  const std::string& truncation = module.truncation();
   if (module.function_count() == 0) {
     return {fmt::format("{} has no symbols: its functions are not known", module.path()),
-            "install its debug symbols, or a build that is not stripped"};
+            truncation.empty() ? "install its debug symbols, or a build that is not stripped" : truncation};
   }
   std::string near = nearest_name(spec.name, module.function_names(spec.name));
   std::string where = spec.file.empty() ? "" : fmt::format(" of file '{}'", spec.file);
   return {fmt::format("no function '{}'{} in {} ({} functions known)", spec.name, where, module.path(),
                       thousands(module.function_count())),
-          near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+          !truncation.empty() ? truncation : near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
 }
 
 }  // namespace spile::probes
