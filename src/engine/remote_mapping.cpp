@@ -46,9 +46,7 @@ Result<Address> map_unlocked(RemoteCalls& calls, const MemoryRequest& request, A
   return std::move(grown).error();
 }
 
-}  // namespace
-
-Result<Address> map_memory(RemoteCalls& calls, pid_t pid, const MemoryRequest& request) {
+Result<Address> map_within_limits(RemoteCalls& calls, pid_t pid, const MemoryRequest& request) {
   TRY(bool locks, locks_new_memory(calls, pid));
   if (!locks) return map_as_it_is(calls, request, request.where, request.size);
   if (request.where != Address()) return map_unlocked(calls, request, request.where);
@@ -63,19 +61,35 @@ Result<Address> map_memory(RemoteCalls& calls, pid_t pid, const MemoryRequest& r
   return mapped;
 }
 
-Error explain_limits(Error error, pid_t pid, uint64_t size) {
-  constexpr uint64_t kMiB = 1 << 20;
+// Adds whether the process's own limits are the reason of the failure, and what to do.
+Error explain_limits(Error error, pid_t pid, const MemoryRequest& request) {
   rlimit limit{};
-  uint64_t taken = strtoull(ProcessStatus::read(pid).field("VmSize").c_str(), nullptr, 10) * 1024;
-  if (prlimit(pid, RLIMIT_AS, nullptr, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && taken + size > limit.rlim_cur) {
-    error.hint = fmt::format("its address space is limited to {} MiB (RLIMIT_AS), of which it has {}; {} more are wanted: raise the limit "
-                             "(prlimit --pid {} --as=BYTES, ulimit -v), use fewer or smaller arrays, or a smaller -s",
-                             limit.rlim_cur / kMiB, taken / kMiB, (size + kMiB - 1) / kMiB, pid);
-  } else if (locked_kib(pid) != 0 && prlimit(pid, RLIMIT_MEMLOCK, nullptr, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+  auto limited = [&](auto resource) { return prlimit(pid, resource, nullptr, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY; };
+  auto taken = [&](const char* field) { return strtoull(ProcessStatus::read(pid).field(field).c_str(), nullptr, 10) * 1024; };
+  auto explain = [&](const char* what, const char* name, const char* option, const char* shell, uint64_t has) {
+    auto mib = [](uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+    error.hint = fmt::format("its {} is limited to {:.1f} MiB ({}), of which it has {:.1f}; {:.1f} more are wanted: raise the limit "
+                             "(prlimit --pid {} --{}=BYTES, ulimit -{}), use fewer or smaller arrays, or a smaller -s",
+                             what, mib(limit.rlim_cur), name, mib(has), mib(request.size), pid, option, shell);
+  };
+  const bool is_data = request.fd < 0 && (request.protection & PROT_WRITE) != 0;  // getrlimit(2)
+  if (uint64_t has = taken("VmSize"); limited(RLIMIT_AS) && has + request.size > limit.rlim_cur) {
+    explain("address space", "RLIMIT_AS", "as", "v", has);
+  } else if (has = taken("VmData"); is_data && limited(RLIMIT_DATA) && has + request.size > limit.rlim_cur) {
+    explain("private writable memory", "RLIMIT_DATA", "data", "d", has);
+  } else if (locked_kib(pid) != 0 && limited(RLIMIT_MEMLOCK)) {
     error.hint = fmt::format("it locks its memory (mlockall), of which it may have {} KiB: raise the limit (prlimit --pid {} --memlock=BYTES)",
                              limit.rlim_cur / 1024, pid);
   }
   return error;
+}
+
+}  // namespace
+
+Result<Address> map_memory(RemoteCalls& calls, pid_t pid, const MemoryRequest& request) {
+  auto mapped = map_within_limits(calls, pid, request);
+  if (!mapped.ok()) return explain_limits(std::move(mapped).error(), pid, request);
+  return mapped;
 }
 
 }  // namespace spile::engine

@@ -19,9 +19,7 @@ struct MemoryRequest {
   uint64_t offset = 0;   // in the file
   Address where = {};    // exactly there, or nowhere; 0: any place
 };
+// Where the process's own limits (RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK) forbid it, the error's hint says so.
 Result<Address> map_memory(RemoteCalls& calls, pid_t pid, const MemoryRequest& request);
-
-// Behind what such a failure says: whether the process's own limits are the reason, and what to do. size: of what was to be mapped.
-Error explain_limits(Error error, pid_t pid, uint64_t size);
 
 }  // namespace spile::engine

@@ -74,9 +74,8 @@ class BorrowedThread {
 // A forked child has a copy of the spilled returns, since its stacks are copies.
 Result<void> map_table(RemoteCalls& calls, ClientSpace& client, pid_t pid, const ArenaGeometry& geometry) {
   uint64_t size = table_size(geometry);
-  auto mapped = map_memory(calls, pid, {.what = "map the process table", .size = size, .protection = PROT_READ | PROT_WRITE});
-  if (!mapped.ok()) return explain_limits(std::move(mapped).error(), pid, size);
-  uint64_t at = mapped->value;
+  TRY(Address mapped, map_memory(calls, pid, {.what = "map the process table", .size = size, .protection = PROT_READ | PROT_WRITE}));
+  uint64_t at = mapped.value;
   client.process_table = {Address(at), Address(at + size)};
   TRY_DO(calls.call("madvise", SYS_madvise, {at, abi::kInheritedOffset, MADV_WIPEONFORK}));
   // Lets the controller order its stores with handlers in all processes by one call (MEMBARRIER_CMD_GLOBAL_EXPEDITED).
@@ -300,7 +299,7 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
     slots = least;
     mapped = map_at(Address());
   }
-  if (!mapped.ok()) return explain_limits(std::move(mapped).error(), pid, size);
+  if (!mapped.ok()) return std::move(mapped).error();
   client.arena = {*mapped, *mapped + static_cast<int64_t>(size)};
   client.geometry = geometry;
   leave_out_of_cores(calls, client.arena);
@@ -342,7 +341,7 @@ Result<void> grow_arena(SetupContext& context, AddressSpace& space) {
     AddressRange more{client.arena.end, client.arena.begin + static_cast<int64_t>(size)};
     auto mapped = map_descriptor(calls, space, thread->process->pid, "map more of the arena", context.arena_fd, more.size(),
                                  PROT_READ | PROT_WRITE, more.begin, client.arena.size());
-    if (!mapped.ok()) return explain_limits(std::move(mapped).error(), thread->process->pid, more.size());
+    if (!mapped.ok()) return std::move(mapped).error();
     leave_out_of_cores(calls, more);
     client.arena.end = more.end;
     TRY_DO(tell_slots(space, client, slots));
