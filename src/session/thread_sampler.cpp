@@ -124,6 +124,7 @@ Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wis
   ring->counts_all = wish.kind == sema::ProbeKind::kDataAccess;
   ring->fd = UniqueFd(static_cast<int>(syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC)));
   if (!ring->fd) {
+    if (errno == ESRCH) return std::unique_ptr<Ring>();
     const char* hint = errno == ENOSPC ? "the processor has four watchpoints for a thread"
                        : errno == EACCES ? "see kernel.perf_event_paranoid" : "";
     return Error::from_errno(fmt::format("{} thread {}", what, tid), errno, hint);
@@ -133,7 +134,10 @@ Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wis
     void* memory = mmap(nullptr, ring->size + abi::kPageSize, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd.get(), 0);
     if (memory == MAP_FAILED) continue;
     ring->page = static_cast<perf_event_mmap_page*>(memory);
-    if (period && ioctl(ring->fd.get(), PERF_EVENT_IOC_REFRESH, 1) != 0) return Error::from_errno(fmt::format("sample thread {}", tid), errno);
+    if (period && ioctl(ring->fd.get(), PERF_EVENT_IOC_REFRESH, 1) != 0) {
+      if (errno == ESRCH) return std::unique_ptr<Ring>();
+      return Error::from_errno(fmt::format("sample thread {}", tid), errno);
+    }
     return ring;
   }
   return Error::from_errno(fmt::format("map samples of thread {}", tid), errno, "see kernel.perf_event_mlock_kb");
@@ -145,7 +149,7 @@ void ThreadSampler::add_thread(pid_t pid, pid_t tid) {
   for (const Wish& wish : wishes_) {
     auto ring = open(wish, pid, tid);
     if (ring.ok()) {
-      rings.push_back(std::move(*ring));
+      if (*ring) rings.push_back(std::move(*ring));
     } else if (!std::exchange(told_, true)) {
       print_to(stderr, "WARNING: {}{}\n", ring.error().message,
                  ring.error().hint.empty() ? "" : fmt::format(" ({})", ring.error().hint));
@@ -162,7 +166,7 @@ Result<void> ThreadSampler::start(const std::vector<pid_t>& processes) {
   for (const auto& [tid, rings] : rings_) {
     if (!rings.empty()) return {};
   }
-  return processes.empty() ? Result<void>{} : Error{"no thread can be sampled", "see the warning above"};
+  return told_ ? Error{"no thread can be sampled", "see the warning above"} : Result<void>{};
 }
 
 void ThreadSampler::catch_up(const std::vector<pid_t>& processes) {
