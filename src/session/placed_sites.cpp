@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 namespace spile::session {
 
 namespace {
@@ -26,6 +30,8 @@ void PlacedSites::note(const engine::ArmReport& report) {
     met_.insert(program_.sites[outcome.site_id].site.module);
     placed_.insert(outcome.pid);
     executed_.erase(outcome.pid);
+    without_places_.erase(outcome.pid);
+    if (!named_.contains(outcome.pid)) without_places_.clear();
   }
 }
 
@@ -43,14 +49,19 @@ std::map<std::string, size_t> PlacedSites::wanted() const {
   return files;
 }
 
-std::vector<std::string> PlacedSites::without_places(const std::set<pid_t>& processes) const {
+void PlacedSites::expect_places_in(const std::set<pid_t>& processes) {
+  expected_since_ = Clock::now();
+  named_ = processes;
+  if (wanted().empty() || std::ranges::any_of(placed_, [&](pid_t pid) { return !processes.contains(pid); })) return;
+  std::ranges::set_difference(processes, placed_, std::inserter(without_places_, without_places_.end()));
+}
+
+std::vector<std::string> PlacedSites::still_without_places(Clock::duration since) {
   std::vector<std::string> warnings;
-  const std::map<std::string, size_t> files = wanted();
-  if (files.empty()) return warnings;
-  for (pid_t pid : processes) {
-    if (placed_.contains(pid)) continue;
-    warnings.push_back(fmt::format("process {} has not loaded what the script probes ({}); it is probed if that comes", pid, names_of(files)));
-  }
+  if (without_places_.empty() || Clock::now() - expected_since_ < since) return warnings;
+  const std::string files = names_of(wanted());
+  for (pid_t pid : std::exchange(without_places_, {}))
+    warnings.push_back(fmt::format("process {} has not loaded what the script probes ({}); it is probed if that comes", pid, files));
   return warnings;
 }
 

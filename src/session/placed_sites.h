@@ -24,8 +24,13 @@ class PlacedSites {
   // A process runs another program now.
   void note_exec(pid_t pid, const std::string& path);
 
-  // A warning about each of these processes that has no place of the script's so far.
-  std::vector<std::string> without_places(const std::set<pid_t>& processes) const;
+  // From here on these processes, which the user has named, should have places of the script's. One may be between two programs that
+  // it executes in turn, or only start those that have them.
+  void expect_places_in(const std::set<pid_t>& processes);
+  // It need not have any more.
+  void note_end(pid_t pid) { without_places_.erase(pid); }
+  // A warning, once, about each of those that has had none for `since`, nor any process that it may have started.
+  std::vector<std::string> still_without_places(Clock::duration since);
   // A warning, once, about each process that had places, has executed something else, and has had none there for `since`: libraries
   // with places may come some time after the exec.
   std::vector<std::string> left_by_exec(Clock::duration since);
@@ -39,6 +44,8 @@ class PlacedSites {
   const sema::Program& program_;
   std::set<std::string> met_;  // files
   std::set<pid_t> placed_;
+  std::set<pid_t> named_, without_places_;
+  Clock::time_point expected_since_;
   struct Executed {
     std::string path;
     Clock::time_point at;

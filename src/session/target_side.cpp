@@ -20,6 +20,7 @@
 namespace spile::session {
 
 namespace {
+constexpr std::chrono::milliseconds kLoadingTime(500);  // which a program may take to load its libraries
 constexpr uint32_t kFirstSlots = 4;  // the controller's, the shared one, those of two threads
 }
 
@@ -319,7 +320,7 @@ Result<void> TargetSide::arm() {
   }
   was_armed_ = true;
   if (!report.outcomes.empty()) tell(report, true);
-  if (options_.command.empty()) warn(placed_.without_places(given_));
+  if (options_.command.empty()) placed_.expect_places_in(given_);
   TRY_DO(require_named_returns(report));
   if (options_.verbosity > 0) tell_conditions();
   // Sites in libraries not loaded yet have no outcome so far; if there were outcomes and all are refusals, nothing would
@@ -509,6 +510,7 @@ Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
       case engine::Event::Kind::kOtherExited:
         arena.release_slots_of(event.pid);
         if (given_.erase(event.pid) == 0) break;
+        placed_.note_end(event.pid);
         warn(placed_.left_by_exec({}));
         finished_ = given_.empty();
         if (!options_.command.empty()) command_status_ = event.status;
@@ -541,7 +543,8 @@ Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
         break;
     }
   }
-  warn(placed_.left_by_exec(std::chrono::milliseconds(500)));
+  warn(placed_.left_by_exec(kLoadingTime));
+  warn(placed_.still_without_places(kLoadingTime));
   return {};
 }
 

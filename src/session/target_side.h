@@ -69,7 +69,8 @@ class TargetSide {
   Result<void> poll(Arena& arena, int timeout_ms);
 
   // Tells of what the script probes and no process had. When all has been taken out.
-  void tell_never_loaded() const {
+  void tell_never_loaded() {
+    warn(placed_.still_without_places({}));
     if (was_armed_) warn(placed_.never_loaded());
   }
   // The process of -c has gone, or all of -x. Its wait status (-c), once it has.
