@@ -408,7 +408,8 @@ void ScriptRun::warn_of_users(int64_t now) {
   std::string who = different_users(target_->processes());
   if (who.empty()) return;
   warned_of_users_ = true;
-  print_to(stderr, "WARNING: {} share the memory of this session: whoever controls one of them could take over the other by it\n", who);
+  print_to(stderr, "WARNING: {} share memory while spile traces both: an attacker who controls one of them can use it to take over the other. "
+             "Where that matters, end spile, and trace the processes of each user by a spile of its own (-x PID)\n", who);
 }
 
 void ScriptRun::housekeeping(int64_t now) {
