@@ -73,7 +73,7 @@ void ObjectCache::keep(const std::string& key, std::string_view object) const {
   }
   ::mkdir(directory_.c_str(), 0700);
   if (!is_ours()) return;
-  drop_oldest();
+  drop_oldest(static_cast<off_t>(object.size()));
   std::string temporary = directory_ + "/new.XXXXXX";
   UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return;
@@ -84,18 +84,31 @@ void ObjectCache::keep(const std::string& key, std::string_view object) const {
 }
 
 // A quarter of them at once, so that it's rarely done. Files that a killed writer left are among them.
-void ObjectCache::drop_oldest() const {
+void ObjectCache::drop_oldest(off_t coming) const {
   DIR* folder = ::opendir(directory_.c_str());
   if (!folder) return;
-  std::vector<std::pair<int64_t, std::string>> entries;
+  struct Entry {
+    int64_t used;
+    std::string name;
+    off_t size;
+  };
+  std::vector<Entry> entries;
+  off_t bytes = coming;
   while (const dirent* entry = ::readdir(folder)) {
     struct stat status;
     if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode)) continue;
-    entries.emplace_back(status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec, entry->d_name);
+    entries.push_back({status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec, entry->d_name, status.st_size});
+    bytes += status.st_size;
   }
-  if (entries.size() >= kMostEntries) {
-    std::sort(entries.begin(), entries.end());
-    for (size_t i = 0; i < entries.size() - kMostEntries * 3 / 4; ++i) unlinkat(dirfd(folder), entries[i].second.c_str(), 0);
+  if (entries.size() >= kMostEntries || bytes > kMostBytesOfAll) {
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
+    size_t left = entries.size();
+    for (const Entry& oldest : entries) {
+      if (left <= kMostEntries * 3 / 4 && bytes <= kMostBytesOfAll / 4 * 3) break;
+      unlinkat(dirfd(folder), oldest.name.c_str(), 0);
+      bytes -= oldest.size;
+      --left;
+    }
   }
   ::closedir(folder);
 }

@@ -21,7 +21,9 @@ class ObjectCache {
  public:
   // The least recently used entries above these go.
   static constexpr size_t kMostEntries = 256;
-  static constexpr off_t kMostBytes = 1 << 20;  // of one; so 256 MiB at the very most, a few in practice
+  static constexpr off_t kMostBytesOfAll = 256 << 20;  // a few MiB in practice
+  // A larger object is not kept. Those of scripts with thousands of probes take a few MiB, and seconds to make.
+  static constexpr off_t kMostBytes = 32 << 20;
 
   // An empty directory: nothing is ever found or kept.
   explicit ObjectCache(std::string directory) : directory_(std::move(directory)) {}
@@ -34,7 +36,7 @@ class ObjectCache {
 
  private:
   bool is_ours() const;
-  void drop_oldest() const;
+  void drop_oldest(off_t coming) const;
 
   std::string directory_;
 };

@@ -106,6 +106,22 @@ TEST_F(ObjectCacheTest, TakesNoFileOfAnotherUserAndNoLink) {
   EXPECT_EQ(found("k"), "nothing");
 }
 
+TEST_F(ObjectCacheTest, KeepsLargeObjectsWithinItsRoom) {
+  ObjectCache cache(folder_);
+  const std::string large(12 << 20, 'x');
+  for (int i = 0; i < 30; ++i) {
+    const std::string key = std::to_string(i);
+    cache.keep(key, large);
+    timespec times[2] = {{1000 + i, 0}, {1000 + i, 0}};
+    ASSERT_EQ(utimensat(AT_FDCWD, (folder_ + "/" + key).c_str(), times, 0), 0);
+  }
+  EXPECT_EQ(cache.find("29"), large);
+  EXPECT_EQ(found("0"), "nothing");
+  EXPECT_LE(entries() * large.size(), static_cast<size_t>(ObjectCache::kMostBytesOfAll));
+  cache.keep("too large", std::string(static_cast<size_t>(ObjectCache::kMostBytes), 'x'));
+  EXPECT_EQ(found("too large"), "nothing");
+}
+
 TEST_F(ObjectCacheTest, DropsTheLeastRecentlyUsed) {
   ObjectCache cache(folder_);
   for (size_t i = 0; i < ObjectCache::kMostEntries; ++i) {

@@ -39,6 +39,8 @@ class World : public sema::TargetInfo {
  public:
   // Of all modules that were asked about so far.
   virtual ModuleFiles module_files() const = 0;
+  // Writes what was learnt from their debug information to the cache, as their end does.
+  virtual void save_answers() = 0;
   // Where a point was found in some of its programs and libraries only, a sentence each.
   virtual std::vector<std::string> left_out() const = 0;
   // Errors: the program does not exist or is no executable, the process does not exist.

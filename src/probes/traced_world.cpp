@@ -189,6 +189,10 @@ Result<void> TracedWorld::require_kernel(const char* what) const {
   return Error{fmt::format("'{}' runs in the kernel, and --runtime=inproc was asked for", what), "use --runtime=bpf"};
 }
 
+void TracedWorld::save_answers() {
+  for (auto& [path, module] : modules_) module->save_cache();
+}
+
 Result<std::shared_ptr<debuginfo::Module>> TracedWorld::module(const std::string& path) {
   auto known = modules_.find(path);
   if (known != modules_.end()) return known->second;

@@ -44,6 +44,7 @@ class TracedWorld {
   // The ELF file at a path, opened once. Paths are those of find_executable and libraries.
   Result<std::shared_ptr<debuginfo::Module>> module(const std::string& path);
   const ModuleFiles& module_files() const { return module_files_; }
+  void save_answers();
   // As World::left_out.
   void leave_out(std::string why) { left_out_.insert(std::move(why)); }
   const std::set<std::string>& left_out() const { return left_out_; }

@@ -33,6 +33,7 @@ class RealWorld : public World {
   void choose_runtime(const std::vector<const syntax::ProbePoint*>& points) override { world_.choose_runtime(points); }
 
   ModuleFiles module_files() const override { return world_.module_files(); }
+  void save_answers() override { world_.save_answers(); }
   std::vector<std::string> left_out() const override { return {world_.left_out().begin(), world_.left_out().end()}; }
 
   Result<Points> resolve(const syntax::ProbePoint& point) override {

@@ -118,6 +118,7 @@ Result<int> run_passes(const Options& options) {
   Diagnostics findings;
   warn_missing_modules(options, findings);
   std::vector<sema::PassTiming> timings = sema::elaborate(program, *world, findings, options.print_after);
+  world->save_answers();  // -T or a signal may end the program while it compiles: the next one begins here
   for (const std::string& why : world->left_out()) findings.warning({}, "left out: " + why);
   if (tell(findings, options, kElaborate, "analysis")) return 1;
   size_t functions = program.functions.size(), globals = program.globals.size(), places = 0;

@@ -1,9 +1,12 @@
 #include "session/time_limit.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <string>
 
 namespace spile::session {
 
@@ -11,9 +14,10 @@ namespace {
 
 int64_t start_ns = 0;
 
+std::string message;  // made before, as a signal handler can't
+
 void end_program(int) {
-  static const char kMessage[] = "ERROR: the time of -T was over before the script was compiled\n  hint: -T counts from the start of spile\n";
-  (void)!write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  (void)!write(STDERR_FILENO, message.data(), message.size());
   _exit(1);
 }
 
@@ -30,6 +34,10 @@ void start_time_limit(int64_t limit_ns) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   start_ns = now.tv_sec * 1'000'000'000LL + now.tv_nsec;
   if (limit_ns <= 0) return;
+  message = fmt::format(
+      "ERROR: the {:g} s of -T were over before the script was compiled\n  hint: -T counts from the start of spile, and what is compiled is kept: "
+      "give it more time once, or run the same command with -p4 first, without -T\n",
+      static_cast<double>(limit_ns) / 1e9);
   signal(SIGALRM, end_program);
   set_timer(limit_ns);
 }
