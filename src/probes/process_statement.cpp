@@ -64,11 +64,9 @@ Result<Request> parse(const syntax::ProbePoint& point) {
 
 // ---- by address
 
-// Where the process has the module mapped; nothing where that can't be known before it runs.
-std::optional<uint64_t> bias_of(const TracedWorld& world, const debuginfo::Module& module) {
-  if (!module.position_independent()) return 0;
-  if (world.process() == 0) return std::nullopt;
-  std::ifstream maps(fmt::format("/proc/{}/maps", world.process()));
+// Where the process has the module mapped; nothing where it has not.
+std::optional<uint64_t> bias_of(pid_t process, const debuginfo::Module& module) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", process));
   for (std::string line; std::getline(maps, line);) {
     // 7f0e64a28000-7f0e64b7d000 r-xp 00028000 fe:01 1311001      /usr/lib/x86_64-linux-gnu/libc.so.6
     if (!line.ends_with(" " + module.path())) continue;
@@ -79,19 +77,43 @@ std::optional<uint64_t> bias_of(const TracedWorld& world, const debuginfo::Modul
   return std::nullopt;
 }
 
+bool is_code(const debuginfo::Module& module, uint64_t address) {
+  return std::any_of(module.segments().begin(), module.segments().end(), [&](const auto& segment) {
+    return segment.executable && address >= segment.address.value && address - segment.address.value < segment.file_size;
+  });
+}
+
+// The address in the file of an address in the processes. They may have the file at different places: then the address belongs to
+// those that have its code there, and the instruction is probed in all.
+Result<uint64_t> address_in_file(const TracedWorld& world, const debuginfo::Module& module, uint64_t address) {
+  if (!module.position_independent()) return address;
+  std::map<uint64_t, pid_t> found;
+  std::optional<uint64_t> outside;
+  for (pid_t process : world.processes()) {
+    auto bias = bias_of(process, module);
+    if (!bias) continue;
+    outside = address - *bias;
+    if (is_code(module, *outside)) found.try_emplace(*outside, process);
+  }
+  if (found.size() > 1) {
+    auto [first, process] = *found.begin();
+    auto [second, other] = *std::next(found.begin());
+    return Error{fmt::format("statement({:#x}).absolute: that is {:#x} of {} in process {}, and {:#x} in process {}", address, first, module.path(),
+                             process, second, other),
+                 fmt::format("give the address in the file: statement({:#x})", first)};
+  }
+  if (found.size() == 1) return found.begin()->first;
+  if (outside) return *outside;
+  return Error{fmt::format("statement({:#x}).absolute: where {} will be loaded is not known yet", address, module.path()),
+               "attach with -x PID, or give the address in the file: statement(ADDRESS)"};
+}
+
 Result<Points> resolve_address(TracedWorld& world, const Request& request, debuginfo::Module& module) {
   uint64_t address = *request.address;
   if (request.absolute) {
-    auto bias = bias_of(world, module);
-    if (!bias)
-      return Error{fmt::format("statement({:#x}).absolute: where {} will be loaded is not known yet", address, module.path()),
-                   "attach with -x PID, or give the address in the file: statement(ADDRESS)"};
-    address -= *bias;
+    TRY(address, address_in_file(world, module, address));
   }
-  bool executable = std::any_of(module.segments().begin(), module.segments().end(), [&](const auto& segment) {
-    return segment.executable && address >= segment.address.value && address - segment.address.value < segment.file_size;
-  });
-  if (!executable) {
+  if (!is_code(module, address)) {
     return Error{fmt::format("{:#x} is not in the code of {}", *request.address, module.path()),
                  module.position_independent() && !request.absolute ? "addresses are those in the file, as objdump shows them" : ""};
   }

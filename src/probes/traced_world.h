@@ -34,7 +34,8 @@ class TracedWorld {
   const std::string& program() const { return programs_.front(); }
   bool has_target() const { return !programs_.empty(); }
   Result<std::string> program_of_process(pid_t pid) const;
-  // The first of -x's processes; 0: none.
+  const std::vector<pid_t>& processes() const { return options_.processes; }  // -x's
+  // The first of them; 0: none.
   pid_t process() const { return options_.processes.empty() ? 0 : options_.processes.front(); }
   // Where a probe on a process runs.
   sema::Domain process_domain() const { return domain_; }
