@@ -42,6 +42,7 @@ void Lowering::raise_text(llvm::Value* text) {
 
 void Lowering::to_message_or_record(const std::function<void(llvm::Value*)>& message,
                                     const std::function<void()>& put) {
+  if (handlers_.back().silent) return;
   auto record = [&] {
     put();
     if (unit.place.domain() != sema::Domain::kTarget) return;

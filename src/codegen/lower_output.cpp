@@ -23,6 +23,12 @@ FormatPart conversion(FormatPart::Kind kind) {
   return part;
 }
 
+std::vector<const syntax::Expression*> pointers_to(const std::vector<syntax::ExpressionPtr>& expressions) {
+  std::vector<const syntax::Expression*> pointers;
+  for (const auto& expression : expressions) pointers.push_back(expression.get());
+  return pointers;
+}
+
 }  // namespace
 
 // Parts of any member of the family: print and the like become formats too.
@@ -66,9 +72,9 @@ llvm::Value* Lowering::lower_print(const syntax::Print& print) {
       return number(0);
     }
   }
+  if (!print.to_stream) return lower_sprintf(print);
   std::vector<FormatPart> parts = format_of(print);
-  std::vector<const syntax::Expression*> arguments;
-  for (const auto& argument : print.arguments) arguments.push_back(argument.get());
+  std::vector<const syntax::Expression*> arguments = pointers_to(print.arguments);
   fold_constants(parts, arguments);
   std::vector<ValueType> types;
   std::vector<bool> own;
@@ -79,11 +85,9 @@ llvm::Value* Lowering::lower_print(const syntax::Print& print) {
   std::vector<llvm::Value*> values = lower_operands(arguments);
   std::vector<llvm::Value*> lengths(values.size());
   llvm::Value* mark = read_dumps(print, parts, values, lengths, types);
-  llvm::Value* text = number(0);
-  if (!print.to_stream) text = make_string(parts, values, lengths);
-  else write_record(abi::kPrintf, unit.tables.add_format(printf_format(std::move(parts), std::move(types), std::move(own))), values, lengths);
+  write_record(abi::kPrintf, unit.tables.add_format(printf_format(std::move(parts), std::move(types), std::move(own))), values, lengths);
   if (mark) call("spile_rt_frame_release", unit.module.none(), {context, mark});
-  return text;
+  return number(0);
 }
 
 namespace {
@@ -167,12 +171,74 @@ uint32_t flags_of(const FormatPart& part) {
   return (part.left ? 1u : 0) | (part.zero ? 2u : 0) | (part.plus ? 4u : 0) | (part.space ? 8u : 0) |
          (part.alternate ? 16u : 0);
 }
+
+// Of each argument: the sprintf that it is, where this one's text can be written straight into the text around it, as that
+// of a variable of $$vars$ can; else null. The order of evaluation changes, so nothing may depend on it.
+std::vector<const syntax::Print*> written_in_place(const std::vector<FormatPart>& parts,
+                                                   const std::vector<const syntax::Expression*>& arguments) {
+  std::vector<const syntax::Print*> in_place(arguments.size());
+  if (std::any_of(arguments.begin(), arguments.end(), [](const auto* argument) { return may_write(*argument); })) return in_place;
+  size_t next = 0;
+  for (const FormatPart& part : parts) {
+    if (part.kind == FormatPart::Kind::kLiteral) continue;
+    next += part.width_argument + part.precision_argument;
+    const bool is_whole = part.kind == FormatPart::Kind::kString && part.width < 0 && part.precision < 0 &&
+                          !part.width_argument && !part.precision_argument;
+    const auto* inner = syntax::as<syntax::Print>(*arguments[next]);
+    if (is_whole && inner && !inner->if_unreadable.empty()) in_place[next] = inner;
+    ++next;
+  }
+  return in_place;
+}
 }  // namespace
 
-llvm::Value* Lowering::make_string(const std::vector<FormatPart>& parts, llvm::ArrayRef<llvm::Value*> values,
-                                   llvm::ArrayRef<llvm::Value*> lengths) {
+llvm::Value* Lowering::lower_sprintf(const syntax::Print& print) {
   llvm::Value* out = temporary_string();
-  llvm::Value* at = b.getInt32(0);
+  llvm::Value* end = put_sprintf(print, out, b.getInt32(0));
+  call("spile_rt_format_end", unit.module.none(), {out, end});
+  return out;
+}
+
+llvm::Value* Lowering::put_sprintf(const syntax::Print& print, llvm::Value* out, llvm::Value* at) {
+  if (print.if_unreadable.empty()) return put_formatted(print, out, at);
+  llvm::BasicBlock *unreadable = block("unreadable"), *done = block("readable.done");
+  handlers_.push_back({unreadable, nullptr, true});
+  llvm::Value* text = put_formatted(print, out, at);
+  handlers_.pop_back();
+  llvm::BasicBlock* from_text = b.GetInsertBlock();
+  b.CreateBr(done);
+  b.SetInsertPoint(unreadable);
+  llvm::Value* instead = put_literal(print.if_unreadable, out, at);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  llvm::PHINode* end = b.CreatePHI(b.getInt32Ty(), 2);
+  end->addIncoming(text, from_text);
+  end->addIncoming(instead, unreadable);
+  return end;
+}
+
+llvm::Value* Lowering::put_literal(const std::string& text, llvm::Value* out, llvm::Value* at) {
+  return call("spile_rt_format_literal", b.getInt32Ty(),
+              {out, at, unit.module.text(text), b.getInt32(static_cast<uint32_t>(text.size()))});
+}
+
+llvm::Value* Lowering::put_formatted(const syntax::Print& print, llvm::Value* out, llvm::Value* at) {
+  Temporaries temporaries(*this);
+  std::vector<FormatPart> parts = format_of(print);
+  std::vector<const syntax::Expression*> arguments = pointers_to(print.arguments);
+  fold_constants(parts, arguments);
+  const std::vector<const syntax::Print*> in_place = written_in_place(parts, arguments);
+  std::vector<const syntax::Expression*> before;
+  std::vector<ValueType> types;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!in_place[i]) before.push_back(arguments[i]);
+    types.push_back(arguments[i]->type);
+  }
+  std::vector<llvm::Value*> values = lower_operands(before), lengths(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (in_place[i]) values.insert(values.begin() + static_cast<ptrdiff_t>(i), nullptr);
+  }
+  llvm::Value* mark = read_dumps(print, parts, values, lengths, types);
   size_t next = 0;
   auto number_or = [&](bool from_argument, int constant) -> llvm::Value* {
     if (from_argument) return b.CreateTrunc(values[next++], b.getInt32Ty());
@@ -180,15 +246,16 @@ llvm::Value* Lowering::make_string(const std::vector<FormatPart>& parts, llvm::A
   };
   for (const FormatPart& part : parts) {
     if (part.kind == FormatPart::Kind::kLiteral) {
-      at = call("spile_rt_format_literal", b.getInt32Ty(),
-                {out, at, unit.module.text(part.literal), b.getInt32(static_cast<uint32_t>(part.literal.size()))});
+      at = put_literal(part.literal, out, at);
       continue;
     }
     llvm::Value* width = number_or(part.width_argument, part.width);
     llvm::Value* precision = number_or(part.precision_argument, part.precision);
     llvm::Value* flags = b.getInt32(flags_of(part));
     llvm::Value* value = values[next++];
-    if (is_dump(part) && next <= lengths.size()) {
+    if (!value) {
+      at = put_sprintf(*in_place[next - 1], out, at);
+    } else if (is_dump(part)) {
       bool hex = part.kind == FormatPart::Kind::kMemoryHex;
       at = call("spile_rt_format_memory", b.getInt32Ty(), {out, at, value, lengths[next - 1], b.getInt1(hex), flags, width});
     } else if (value->getType()->isPointerTy()) {
@@ -198,8 +265,8 @@ llvm::Value* Lowering::make_string(const std::vector<FormatPart>& parts, llvm::A
                 {out, at, value, b.getInt32(static_cast<uint32_t>(part.kind)), flags, width, precision});
     }
   }
-  call("spile_rt_format_end", unit.module.none(), {out, at});
-  return out;
+  if (mark) call("spile_rt_frame_release", unit.module.none(), {context, mark});
+  return at;
 }
 
 }  // namespace spile::codegen

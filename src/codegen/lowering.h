@@ -88,6 +88,7 @@ class Lowering {
   struct Handler {                 // of errors, innermost last
     llvm::BasicBlock* target;
     llvm::Value* message;            // null: not inside a try of this body
+    bool silent = false;             // nobody gets the text
   };
 
   // lower_expression.cpp
@@ -157,8 +158,11 @@ class Lowering {
   std::vector<syntax::FormatPart> format_of(const syntax::Print& print);
   // lengths: of values that are bytes with their number rather than strings; others null, or none at all.
   void write_record(uint32_t kind, uint32_t id, llvm::ArrayRef<llvm::Value*> values, std::vector<llvm::Value*> lengths = {});
-  llvm::Value* make_string(const std::vector<syntax::FormatPart>& parts, llvm::ArrayRef<llvm::Value*> values,
-                           llvm::ArrayRef<llvm::Value*> lengths = {});
+  llvm::Value* lower_sprintf(const syntax::Print& print);
+  // These write from byte `at` of `out` on, and return where the text ends.
+  llvm::Value* put_sprintf(const syntax::Print& print, llvm::Value* out, llvm::Value* at);
+  llvm::Value* put_formatted(const syntax::Print& print, llvm::Value* out, llvm::Value* at);
+  llvm::Value* put_literal(const std::string& text, llvm::Value* out, llvm::Value* at);
   llvm::Value* read_dumps(const syntax::Print& print, const std::vector<syntax::FormatPart>& parts,
                           std::vector<llvm::Value*>& values, std::vector<llvm::Value*>& lengths,
                           std::vector<ValueType>& types);

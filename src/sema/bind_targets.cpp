@@ -72,6 +72,15 @@ std::optional<Binding> entry_known(const Binding& binding) {
   return known;
 }
 
+// Whether reading the value may be a script error.
+bool can_fail(const Binding& binding) {
+  using Kind = LocationOp::Kind;
+  return binding.type == ValueType::kString || std::any_of(binding.ops.begin(), binding.ops.end(), [](const LocationOp& op) {
+    return op.kind == Kind::kLoad || op.kind == Kind::kEntryValue || op.kind == Kind::kThreadBlock ||
+           op.kind == Kind::kModuleBias || op.kind == Kind::kDivide || op.kind == Kind::kModulo;
+  });
+}
+
 bool is_target(const Expression& e) {
   return e.kind == ExpressionKind::kTargetVariable || e.kind == ExpressionKind::kAtOperation;
 }
@@ -317,8 +326,10 @@ class Binder {
       return true;
     }
     for (const PrettyPart& part : *parts) sign(part);
+    const bool is_saved = is_return_ && !in_save_ && !is_read_at_return(*slot);
     slot = sprintf_of(*base, *parts, point_.domain);
-    for_each_inner_slot(*slot, [&](ExpressionPtr& child) { visit(child); });
+    if (is_saved) save_at_entry(slot, std::move(slot), false);
+    else for_each_inner_slot(*slot, [&](ExpressionPtr& child) { visit(child); });
     return true;
   }
 
@@ -387,67 +398,83 @@ class Binder {
     }
     if (!e_.target.knows_variables(point_)) warn_unknown(all);
     auto print = empty_sprintf(all.range);
+    bool is_saving = is_return_ && !in_save_;  // until the result, which comes last
     for (const std::string& name : e_.target.variables(point_, all.name)) {
-      if (in_save_ && point_.site.result_number(name) >= 0) continue;  // @entry($$vars): there is no result yet
+      const bool is_result = point_.site.result_number(name) >= 0;
+      if (in_save_ && is_result) continue;  // @entry($$vars): there is no result yet
+      if (is_result && is_saving) {
+        save_text(print);
+        is_saving = false;
+      }
       signature_ += name + ";";
       append_literal(*print, (print->parts.empty() ? "" : " ") + name.substr(1) + "=");
       auto variable = std::make_unique<TargetVariable>(all.range);
       variable->name = name;
       add_value(*print, std::move(variable), all);
     }
+    if (is_saving) save_text(print);
     slot = std::move(print);
     for_each_inner_slot(*slot, [&](ExpressionPtr& child) { visit(child); });
+  }
+
+  // Makes what a sprintf holds so far a string that is saved at the function's entry, if reading it there can fail: else
+  // its numbers are saved.
+  void save_text(std::unique_ptr<Print>& print) {
+    auto can_fail = [](const ExpressionPtr& argument) {
+      return argument->kind == ExpressionKind::kTernary || argument->kind == ExpressionKind::kPrint;
+    };
+    if (std::none_of(print->arguments.begin(), print->arguments.end(), can_fail)) return;
+    SourceRange range = print->range;
+    ExpressionPtr text = std::move(print);
+    save_at_entry(text, std::move(text), false);
+    print = empty_sprintf(range);
+    append_string(*print, std::move(text));
   }
 
   // One variable of $$vars: its value, its members where $$vars$ asks for them, or "?" where it isn't known here.
   void add_value(Print& print, std::unique_ptr<TargetVariable> variable, const TargetVariable& all) {
     bool at_entry = !(is_return_ && is_return_value(*variable));
-    if (is_pretty(all.path)) {
-      bool deep = all.path.back().kind == PathStep::Kind::kPrettyDeep;
-      auto parts = e_.target.pretty(point_, at_entry, *variable, deep);
-      if (!parts.ok()) return append_literal(print, "?");
-      for (const PrettyPart& part : *parts) sign(part);
-      ExpressionPtr question;
-      for (const PrettyPart& part : *parts) {
-        if (!question && part.has_value) question = entry_question(*variable, part.path, at_entry);
-      }
-      if (question) return add_if_known(print, std::move(question), sprintf_of(*variable, *parts, point_.domain));
-      append(print, *variable, *parts, point_.domain);
-      return;
+    if (!is_pretty(all.path)) return add_number_or_string(print, std::move(variable), at_entry);
+    bool deep = all.path.back().kind == PathStep::Kind::kPrettyDeep;
+    auto parts = e_.target.pretty(point_, at_entry, *variable, deep);
+    if (!parts.ok()) return append_literal(print, "?");
+    for (const PrettyPart& part : *parts) sign(part);
+    ExpressionPtr question;
+    for (const PrettyPart& part : *parts) {
+      if (!question && part.has_value) question = entry_question(*variable, part.path, at_entry);
     }
-    if (ExpressionPtr question = entry_question(*variable, {}, at_entry)) {
-      auto value = empty_sprintf(all.range);
-      add_number_or_string(*value, std::move(variable), at_entry);
-      return add_if_known(print, std::move(question), std::move(value));
-    }
-    add_number_or_string(print, std::move(variable), at_entry);
+    ExpressionPtr value = sprintf_of(*variable, *parts, point_.domain);
+    if (question) value = if_known(std::move(question), std::move(value));
+    append_string(print, std::move(value));
   }
 
   // "?" where the value that it depends on is not known at run time.
-  void add_if_known(Print& print, ExpressionPtr question, ExpressionPtr value) {
+  ExpressionPtr if_known(ExpressionPtr question, ExpressionPtr value) {
     auto choice = std::make_unique<Ternary>(value->range);
     choice->if_false = std::make_unique<String>(value->range, "?");
     choice->condition = std::move(question);
     choice->if_true = std::move(value);
-    FormatPart part;
-    part.kind = FormatPart::Kind::kString;
-    print.parts.push_back(part);
-    print.format += "%s";
-    print.arguments.push_back(std::move(choice));
+    return choice;
   }
 
   void add_number_or_string(Print& print, std::unique_ptr<TargetVariable> variable, bool at_entry) {
     Result<Binding> binding = ask(*variable, at_entry);
-    bool is_string = binding.ok() && binding->type == ValueType::kString;
-    append_literal(print, !binding.ok() ? "?" : is_string ? "\"" : "");
-    if (!binding.ok()) return;
+    if (!binding.ok()) return append_literal(print, "?");
+    bool is_string = binding->type == ValueType::kString;
     FormatPart part;
     part.kind = is_string ? FormatPart::Kind::kString : FormatPart::Kind::kHex;
     part.alternate = !is_string;
-    print.parts.push_back(part);
-    print.format += is_string ? "%s" : "%#x";
-    if (is_string) append_literal(print, "\"");
-    print.arguments.push_back(std::move(variable));
+    bool guarded = can_fail(*binding);
+    std::unique_ptr<Print> inner = guarded ? empty_sprintf(variable->range) : nullptr;
+    Print& into = guarded ? *inner : print;
+    if (is_string) append_literal(into, "\"");
+    into.parts.push_back(part);
+    into.format += is_string ? "%s" : "%#x";
+    into.arguments.push_back(std::move(variable));
+    if (is_string) append_literal(into, "\"");
+    if (!guarded) return;
+    inner->if_unreadable = "?";
+    append_string(print, std::move(inner));
   }
 
   void bind_node(Expression& x) {

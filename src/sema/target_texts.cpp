@@ -54,6 +54,14 @@ void append_literal(Print& print, const std::string& text) {
   for (char c : text) print.format += c == '%' ? std::string("%%") : std::string(1, c);
 }
 
+void append_string(Print& print, ExpressionPtr value) {
+  FormatPart part;
+  part.kind = FormatPart::Kind::kString;
+  print.parts.push_back(part);
+  print.format += "%s";
+  print.arguments.push_back(std::move(value));
+}
+
 ExpressionPtr reached_from(const Expression& base, const std::vector<PathStep>& path) {
   ExpressionPtr value = clone(base);
   for (const PathStep& step : path) path_of(*value)->push_back(copy(step));
@@ -96,23 +104,20 @@ void append_text(Print& print, const Expression& base, const PrettyPart& part, D
 
 }  // namespace
 
-void append(Print& print, const Expression& base, const std::vector<PrettyPart>& parts, Domain domain) {
-  for (const PrettyPart& part : parts) {
-    append_literal(print, part.literal);
-    if (!part.has_value) continue;
-    if (part.format.kind == FormatPart::Kind::kString) {
-      append_text(print, base, part, domain);
-      continue;
-    }
-    print.parts.push_back(part.format);
-    print.format += "%i";  // for dumps; the parts are what counts
-    print.arguments.push_back(reached_from(base, part.path));
-  }
-}
-
 ExpressionPtr sprintf_of(const Expression& base, const std::vector<PrettyPart>& parts, Domain domain) {
   auto print = empty_sprintf(base.range);
-  append(*print, base, parts, domain);
+  print->if_unreadable = "ERROR";
+  for (const PrettyPart& part : parts) {
+    append_literal(*print, part.literal);
+    if (!part.has_value) continue;
+    if (part.format.kind == FormatPart::Kind::kString) {
+      append_text(*print, base, part, domain);
+      continue;
+    }
+    print->parts.push_back(part.format);
+    print->format += "%i";  // for dumps; the parts are what counts
+    print->arguments.push_back(reached_from(base, part.path));
+  }
   return print;
 }
 

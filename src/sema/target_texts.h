@@ -15,11 +15,11 @@ syntax::ExpressionPtr without_pretty(const syntax::Expression& expression);
 // A copy of the expression with more steps behind it.
 syntax::ExpressionPtr reached_from(const syntax::Expression& base, const std::vector<syntax::PathStep>& path);
 
-// Appends what `parts` say to a sprintf, each value reached from `base`.
-void append(syntax::Print& print, const syntax::Expression& base, const std::vector<PrettyPart>& parts, Domain domain);
-void append_literal(syntax::Print& print, const std::string& text);
 std::unique_ptr<syntax::Print> empty_sprintf(const SourceRange& range);
+void append_literal(syntax::Print& print, const std::string& text);
+void append_string(syntax::Print& print, syntax::ExpressionPtr value);
 
+// A sprintf of what `parts` say, each value reached from `base`; of "ERROR" where one of them can't be read.
 syntax::ExpressionPtr sprintf_of(const syntax::Expression& base, const std::vector<PrettyPart>& parts, Domain domain);
 
 }  // namespace spile::sema

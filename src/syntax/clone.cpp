@@ -185,6 +185,7 @@ ExpressionPtr copy(const Print& e) {
   to->parts = e.parts;
   to->delimiter = e.delimiter;
   to->arguments = clone_all(e.arguments);
+  to->if_unreadable = e.if_unreadable;
   return to;
 }
 ExpressionPtr copy(const Statistic& e) {

@@ -294,6 +294,7 @@ struct Print : Expression {
   std::vector<FormatPart> parts;  // of the format
   std::string delimiter;
   std::vector<ExpressionPtr> arguments;  // a Histogram may stand alone here
+  std::string if_unreadable;  // what a sprintf is where one of its values can't be read; empty: that is an error
 };
 
 struct Statistic : Expression {  // @count(stats) ...
