@@ -16,12 +16,24 @@ void Lowering::raise_if(llvm::Value* bad, SourceRange range, const std::string& 
   b.SetInsertPoint(good);
 }
 
+namespace {
+
+// The text of a record (codegen::ErrorText), in which only what stands before `end` has conversions.
+std::string error_format(const std::string& text, size_t end) {
+  std::string format = text.substr(0, end);
+  for (char c : text.substr(std::min(end, text.size()))) format += c == '%' ? std::string("%%") : std::string(1, c);
+  return format;
+}
+
+}  // namespace
+
 // Ends the open block. Who catches it sees what went wrong ("division by 0"); what is printed says where, too ("... near
 // operator '/' at a.stp:3:5").
 void Lowering::raise(SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments) {
   std::string place = range.to_string();
   std::string full = place.empty() ? text : text + " at " + place;
   std::string caught = text.substr(0, text.rfind(" near "));
+  full = error_format(full, arguments.empty() ? 0 : caught.size());
   to_message_or_record(
       [&](llvm::Value* message) { write_message(message, caught, arguments); },
       [&] {

@@ -174,6 +174,7 @@ class ScriptRunner {
       std::string text = code().errors.at(record.id).text;
       if (size_t spot = text.find("%d"); spot != std::string::npos) text.replace(spot, 2, std::to_string(take_long(at)));
       if (size_t spot = text.find("%p"); spot != std::string::npos) text.replace(spot, 2, fmt::format("{:#x}", take_long(at)));
+      for (size_t spot = text.find("%%"); spot != std::string::npos; spot = text.find("%%", spot + 1)) text.erase(spot, 1);
       return "ERROR: " + text + "\n";
     }
     return record.kind == abi::kPad ? "" : "?\n";

@@ -4,7 +4,7 @@ from spiletest import *
 
 script, pattern = {
     "division": ('probe process.function("foo") {\n  println(1 / ($arg - 5))\n}', r"division by 0 .*:2:13$"),
-    "modulo": ('probe process.function("foo") {\n  println(1 % ($arg - 5))\n}', r"division by 0 .*:2:13$"),
+    "modulo": ('probe process.function("foo") {\n  println(1 % ($arg - 5))\n}', r"division by 0 near operator '%' at .*:2:13$"),
     "overflow": ('global a[10] probe process.function("foo") {\n  a[$arg] = 1\n}', r"ERROR: .*(overflow|full).*:2:\d+$"),
     "map": ('global a probe process.function("foo") {\n  a[$arg] = 1\n}', r"ERROR: .*(overflow|full).*:2:\d+$"),
     "begin": ("global z probe begin {\n  println(10 / z)\n}", r"division by 0 .*:2:14$"),
