@@ -35,6 +35,25 @@ Place out_of_reach(std::string reason, Type type) {
   return place;
 }
 
+// The `size` bytes at `offset` of an object in pieces, which lie in more than one of them.
+Place pieces_of(const Place& whole, uint64_t offset, uint64_t size, Type type) {
+  Place part;
+  part.kind = Place::Kind::kPieces;
+  part.type = std::move(type);
+  uint64_t start = 0;
+  for (const Piece& piece : whole.pieces) {
+    const uint64_t begin = std::max(offset, start), end = std::min(offset + size, start + piece.size);
+    if (begin < end) {
+      Piece& taken = part.pieces.emplace_back(piece);
+      taken.size = static_cast<uint32_t>(end - begin);
+      if (piece.kind == Piece::Kind::kMemory) append_offset(taken.operations, static_cast<int64_t>(begin - start));
+      else if (piece.kind == Piece::Kind::kValue) append_shift_right(taken.operations, begin - start);
+    }
+    start += piece.size;
+  }
+  return part;
+}
+
 // The `size` bytes at `offset` of an object as a place of their own.
 Place part_of(const Place& whole, uint64_t offset, uint64_t size, Type type) {
   Place part;
@@ -63,6 +82,9 @@ Place part_of(const Place& whole, uint64_t offset, uint64_t size, Type type) {
     }
     start += piece.size;
   }
+  const TypeKind kind = part.type.kind();
+  const bool has_members = kind == TypeKind::kStruct || kind == TypeKind::kUnion || kind == TypeKind::kArray;
+  if (has_members && offset + size <= start) return pieces_of(whole, offset, size, part.type);
   return out_of_reach("is scattered over several places", part.type);
 }
 

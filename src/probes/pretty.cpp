@@ -219,11 +219,39 @@ class Printer {
   size_t values_ = 0;
 };
 
+// Whether a value is known where a structure lies: not everything in registers is. Bytes of a string there, which has no
+// address, are fetched one by one.
+bool is_known(const StartPlace& structure, PrettyPart& part) {
+  constexpr uint64_t kMostLetters = 16;
+  std::span<const PathStep> path = part.path;
+  const bool is_text = !path.empty() && path.back().kind == PathStep::Kind::kText;
+  if (is_text) path = path.first(path.size() - 1);
+  Result<debuginfo::Place> place = walk_path(structure, path);
+  if (!place.ok() || debuginfo::load(*place).ok()) return place.ok();
+  const uint64_t count = place->type.count().value_or(0);
+  if (!is_text || count == 0 || count > kMostLetters) return false;
+  for (uint64_t i = 0; i < count; ++i) {
+    Result<debuginfo::Place> letter = debuginfo::walk(*place, std::vector{debuginfo::Step{debuginfo::Step::Kind::kIndex, "", static_cast<int64_t>(i)}});
+    if (!letter.ok() || !debuginfo::load(*letter).ok()) return false;
+  }
+  part.letters = static_cast<uint32_t>(count);
+  return true;
+}
+
 Result<std::vector<PrettyPart>> print_from(const StartPlace& start, std::span<const PathStep> path, bool deep) {
   while (!path.empty() && path.back().kind >= PathStep::Kind::kPretty) path = path.first(path.size() - 1);
   TRY(debuginfo::Place place, walk_path(start, path));
   if (!place.available()) return Error{"the value " + place.reason, ""};
-  return Printer(deep).print(place);
+  std::vector<PrettyPart> parts = Printer(deep).print(place);
+  StartPlace structure = start;
+  structure.place = std::move(place);
+  structure.is_pointee = start.is_pointee && path.empty();
+  for (PrettyPart& part : parts) {
+    if (!part.has_value || is_known(structure, part)) continue;
+    part.has_value = false;
+    part.literal += '?';
+  }
+  return parts;
 }
 
 }  // namespace

@@ -107,8 +107,9 @@ std::vector<Intrinsic> make_table() {
       {"user_string_n2", kString, {kLong, kLong, kString}, kNeedsNothing, kEverywhere, true},
       {"user_string_quoted", kString, {kLong}, kNeedsNothing, kEverywhere, true},
       {"user_string_n_quoted", kString, {kLong, kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
-      // Of $p$: text of at most so many bytes in quotes, or the address; a wide character as a letter.
+      // Of $p$: text of at most so many bytes in quotes, or the address; bytes of two words, and how many; a wide character as a letter.
       {"__pretty_string", kString, {kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
+      {"__pretty_letters", kString, {kLong, kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
       {"__pretty_letter", kString, {kLong}, kNeedsNothing, kInController | kInTarget, true},
       {"user_string_utf16", kString, {kLong}, kCanFail, kInController | kInTarget, true},
       {"user_string_utf32", kString, {kLong}, kCanFail, kInController | kInTarget, true},

@@ -187,6 +187,7 @@ struct PrettyPart {
   std::vector<syntax::PathStep> path;  // appended to the path of the variable (kMember, kElement; at the end kText where
                                        // the string itself is wanted: bind() then answers one)
   syntax::FormatPart format;           // its conversion
+  uint32_t letters = 0;                // not 0: the string has no address, and consists of so many elements (at most 16)
 };
 
 // The target of an assignment (guru mode) is bound like a read; codegen derives the place from the operations: what a

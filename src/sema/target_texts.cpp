@@ -79,6 +79,36 @@ ExpressionPtr call_of(const char* name, ExpressionPtr value, std::optional<int64
   return call;
 }
 
+// Elements `first` to `end` of an array of characters that lies in registers, the first one lowest.
+ExpressionPtr packed_letters(const Expression& array, size_t first, size_t end) {
+  auto binary = [&](Binary::Operator op, ExpressionPtr left, ExpressionPtr right) -> ExpressionPtr {
+    auto made = std::make_unique<Binary>(array.range);
+    made->op = op;
+    made->left = std::move(left);
+    made->right = std::move(right);
+    return made;
+  };
+  auto number = [&](size_t value) { return std::make_unique<Number>(array.range, static_cast<int64_t>(value)); };
+  ExpressionPtr word = number(0);
+  for (size_t i = first; i < end; ++i) {
+    std::vector<PathStep> element(1);
+    element[0].kind = PathStep::Kind::kElement;
+    element[0].number = static_cast<int64_t>(i);
+    ExpressionPtr letter = binary(Binary::Operator::kAnd, reached_from(array, element), number(0xff));
+    letter = binary(Binary::Operator::kShiftLeft, std::move(letter), number(8 * (i - first)));
+    word = binary(Binary::Operator::kOr, std::move(word), std::move(letter));
+  }
+  return word;
+}
+
+ExpressionPtr letters_of(const Expression& array, size_t count) {
+  ExpressionPtr call = call_of("__pretty_letters", packed_letters(array, 0, std::min<size_t>(count, 8)), std::nullopt);
+  auto& arguments = static_cast<Call&>(*call).arguments;
+  arguments.push_back(packed_letters(array, 8, count));
+  arguments.push_back(std::make_unique<Number>(array.range, static_cast<int64_t>(count)));
+  return call;
+}
+
 // A string in quotes, or the address where it can't be read; a wide character as a letter. Handlers in the kernel have no
 // functions for that: strings as they are, and numbers.
 void append_text(Print& print, const Expression& base, const PrettyPart& part, Domain domain) {
@@ -90,7 +120,7 @@ void append_text(Print& print, const Expression& base, const PrettyPart& part, D
   } else if (is_string) {
     int64_t most = part.path.back().number;
     path_of(*value)->pop_back();
-    value = call_of("__pretty_string", std::move(value), most);
+    value = part.letters ? letters_of(*value, part.letters) : call_of("__pretty_string", std::move(value), most);
   } else {
     value = call_of("__pretty_letter", std::move(value), std::nullopt);
   }

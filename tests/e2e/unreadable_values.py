@@ -1,6 +1,6 @@
 # A pretty-printed value that can't be read is ERROR, what $$vars can't read is "?": neither is an error of the script.
 # A value that the script asks for by itself still is one.
-# variants: pretty pretty_O0
+# variants: pretty pretty_O0 pretty_gcc
 from spiletest import *
 
 PATH = program(VARIANT)

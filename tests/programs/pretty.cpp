@@ -1,7 +1,11 @@
 // Calls functions with good, null and bad pointers and references, and with structures that are passed in registers.
 #include <cstdio>
 
+#ifdef __clang__
 #define PROBED extern "C" __attribute__((noinline, used))
+#else
+#define PROBED extern "C" __attribute__((noipa, used))
+#endif
 #define KEEP(value) __asm__ volatile("" : : "g"(value) : "memory")
 
 struct inner {
@@ -28,12 +32,29 @@ union either {
   long number;
   char text[8];
 };
+struct nested {
+  int first;
+  struct {
+    short a;
+    char tag[3];
+    int b;
+  } in;  // in both registers
+};
 
 PROBED int pointed(outer* p, int n) { KEEP(p); KEEP(n); return n; }
 PROBED int doubly(outer** p, int n) { KEEP(p); KEEP(n); return n; }
 PROBED int referred(outer& r, const int& i, int n) { KEEP(&r); KEEP(&i); KEEP(n); return n; }
 PROBED outer* result(long n) { KEEP(n); return reinterpret_cast<outer*>(n); }
-PROBED int in_registers(tagged t, letters l, either e, int n) { KEEP(n); KEEP(&t); KEEP(&l); KEEP(&e); return n; }
+PROBED int in_registers(tagged t, letters l, either e, int n) {
+  KEEP(t.a + l.text[10] + l.more + e.text[7]);
+  KEEP(l.text[0] + e.number + t.tag[3]);
+  return n;
+}
+
+PROBED nested nested_in_registers(nested s, float f, double d) {
+  KEEP(f + d);
+  return s;
+}
 
 outer* shared;
 
@@ -50,5 +71,6 @@ int main() {
     result(reinterpret_cast<long>(address));
   }
   in_registers({7, {'a', 'b', 0, 'c'}}, {"ten \"lette", -1}, {0x6162}, 4);
+  nested_in_registers({1, {2, {'x', 'y'}, 3}}, 1.5f, 2.5);
   puts("done");
 }

@@ -205,6 +205,17 @@ SPILE_INLINE void spile_fn_user_string_n2(Context* context, int64_t address, int
   if (address == 0) spile_rt_string_copy(out, "0x0");
   if (fault) put_address(out, address);
 }
+// Of bytes that have no address: those of two words, up to a NUL.
+[[gnu::noinline]] void spile_fn___pretty_letters(Context*, int64_t first, int64_t second, int64_t count, char* out) {
+  char text[16];
+  uint32_t length = 0;
+  for (; length < sizeof text && length < static_cast<uint64_t>(count); ++length) {
+    const auto word = static_cast<uint64_t>(length < 8 ? first : second);
+    text[length] = static_cast<char>(word >> (8 * (length & 7)));
+    if (text[length] == 0) break;
+  }
+  put_quoted(out, spile_rt_string_size, text, length, false);
+}
 // 'W': as char's are shown, or in UTF-8.
 [[gnu::noinline]] void spile_fn___pretty_letter(Context*, int64_t letter, char* out) {
   auto code = static_cast<uint32_t>(letter);
