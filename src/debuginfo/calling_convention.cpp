@@ -23,6 +23,7 @@ enum class Class : uint8_t { kNone, kSse, kInteger, kMemory };  // in order of w
 struct Classes {
   std::array<Class, 2> eightbytes = {Class::kNone, Class::kNone};
   bool known = true;
+  FlexibleArrays flexible;
 
   bool memory() const { return eightbytes[0] == Class::kMemory; }
   size_t count(Class c) const { return static_cast<size_t>(std::count(eightbytes.begin(), eightbytes.end(), c)); }
@@ -99,7 +100,10 @@ void classify(const Type& type, uint64_t offset, Classes& classes, int depth) {
       return classify_members(type, offset, classes, depth);
     case TypeKind::kArray: {
       const uint64_t stride = type.target().size();
-      if (!type.count()) return;  // a flexible member, which is not passed
+      if (!type.count()) {
+        if (classes.flexible == FlexibleArrays::kInMemory) classes.merge(0, Class::kMemory);
+        return;
+      }
       if (type.size() > 16) return classes.merge(0, Class::kMemory);
       for (uint64_t i = 0; i < std::min(type.count().value_or(0), kMostElements); ++i)
         classify(type.target(), offset + i * stride, classes, depth + 1);
@@ -110,8 +114,8 @@ void classify(const Type& type, uint64_t offset, Classes& classes, int depth) {
   }
 }
 
-Classes classify(const Type& type) {
-  Classes classes;
+Classes classify(const Type& type, FlexibleArrays flexible) {
+  Classes classes{.flexible = flexible};
   classify(type, 0, classes, 0);
   return classes;
 }
@@ -152,12 +156,12 @@ Place in_registers(const Type& type, const Classes& classes, NextInteger next_in
 // Hands out registers and stack in the order of the parameters.
 class Assignment {
  public:
-  explicit Assignment(bool hidden_return_pointer) : integers_(hidden_return_pointer ? 1 : 0) {}
+  Assignment(bool hidden_return_pointer, FlexibleArrays flexible) : flexible_(flexible), integers_(hidden_return_pointer ? 1 : 0) {}
 
   Place place(const PassedParameter& parameter) {
     if (lost_) return missing("is at a place that depends on a parameter of unknown type before it");
     if (parameter.by_hidden_reference) return pointer_to_object();
-    const Classes classes = classify(parameter.type);
+    const Classes classes = classify(parameter.type, flexible_);
     if (!classes.known) {
       lost_ = true;
       return missing("has a type that is not understood");
@@ -199,23 +203,25 @@ class Assignment {
     return address;
   }
 
+  FlexibleArrays flexible_;
   size_t integers_;
   size_t sse_ = 0;
   uint64_t stack_ = 0;
   bool lost_ = false;
 };
 
-bool returned_in_memory(const Type& returned) {
+bool returned_in_memory(const Type& returned, FlexibleArrays flexible) {
   if (returned.kind() == TypeKind::kVoid || returned.kind() == TypeKind::kUnknown) return false;
   // long double comes back in st(0), though it travels in memory as a parameter.
   if (returned.kind() == TypeKind::kFloat) return false;
-  return returned.passed_by_reference() || classify(returned).memory();
+  return returned.passed_by_reference() || classify(returned, flexible).memory();
 }
 
 }  // namespace
 
-std::vector<Place> parameter_places(const Type& returned, std::span<const PassedParameter> parameters) {
-  Assignment assignment(returned_in_memory(returned));
+std::vector<Place> parameter_places(const Type& returned, std::span<const PassedParameter> parameters,
+                                    FlexibleArrays flexible) {
+  Assignment assignment(returned_in_memory(returned, flexible), flexible);
   std::vector<Place> places;
   for (const PassedParameter& parameter : parameters) {
     places.push_back(assignment.place(parameter));
@@ -224,12 +230,12 @@ std::vector<Place> parameter_places(const Type& returned, std::span<const Passed
   return places;
 }
 
-Place return_place(const Type& returned) {
+Place return_place(const Type& returned, FlexibleArrays flexible) {
   Place place;
-  if (returned_in_memory(returned)) {
+  if (returned_in_memory(returned, flexible)) {
     place = in_register(kReturnRegisters[0]);
     place.kind = Place::Kind::kMemory;
-  } else if (const Classes classes = classify(returned); !classes.known) {
+  } else if (const Classes classes = classify(returned, flexible); !classes.known) {
     place = missing("has a type that is not understood");
   } else if (classes.memory()) {
     place = missing("is in a floating-point register of the x87");

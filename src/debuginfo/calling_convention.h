@@ -14,11 +14,16 @@ struct PassedParameter {
   bool by_hidden_reference = false;  // a C++ class with a non-trivial copy constructor or destructor
 };
 
+// How a structure is passed whose last member is an array without a size, on which the psABI is silent: in memory, or (gcc
+// in C, since 4.4) as if it had no such member.
+enum class FlexibleArrays : uint8_t { kInMemory, kIgnored };
+
 // Where each parameter is before the function's first instruction. Unavailable: in a floating-point register, or
 // behind a parameter whose type isn't known.
-std::vector<Place> parameter_places(const Type& returned, std::span<const PassedParameter> parameters);
+std::vector<Place> parameter_places(const Type& returned, std::span<const PassedParameter> parameters,
+                                    FlexibleArrays flexible = FlexibleArrays::kInMemory);
 
 // Where the returned value is just after the function returned. Unavailable in floating-point registers.
-Place return_place(const Type& returned);
+Place return_place(const Type& returned, FlexibleArrays flexible = FlexibleArrays::kInMemory);
 
 }  // namespace spile::debuginfo

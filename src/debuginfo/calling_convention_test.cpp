@@ -124,6 +124,18 @@ TEST_F(CallingConvention, ArraysInStructuresCountByElement) {
   EXPECT_THAT(places(void_, {structure({array(double_, 2)}), int_}), ElementsAre("xmm0:8|xmm1:8", "rdi"));
 }
 
+TEST_F(CallingConvention, FlexibleArraysPutStructuresInMemoryExceptOfGccInC) {
+  Type flexible = structure({int_, made({.kind = TypeKind::kArray, .target = int_.id()})});
+  Type empty = structure({int_, array(int_, 0)});
+  EXPECT_EQ(places(void_, {flexible, int_}), (std::vector<std::string>{"[rsp +8]", "rdi"}));
+  EXPECT_EQ(places(void_, {empty, int_}), (std::vector<std::string>{"rdi", "rsi"}));
+  EXPECT_EQ(places(flexible, {int_}), (std::vector<std::string>{"rsi"}));
+  std::vector<PassedParameter> parameters = {{flexible}, {int_}};
+  std::vector<Place> ignored = parameter_places(flexible, parameters, FlexibleArrays::kIgnored);
+  EXPECT_EQ(text(ignored[0]) + " " + text(ignored[1]), "rdi rsi");
+  EXPECT_EQ(text(return_place(flexible, FlexibleArrays::kIgnored)), "rax");
+}
+
 TEST_F(CallingConvention, AStructureThatDoesNotFitTheRegistersLeavesThemToOthers) {
   EXPECT_THAT(places(void_, {long_, long_, long_, long_, long_, structure({long_, long_}), long_}),
               ElementsAre("rdi", "rsi", "rdx", "rcx", "r8", "[rsp +8]", "r9"));

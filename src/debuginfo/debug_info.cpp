@@ -212,7 +212,7 @@ void DebugInfo::place_waiting_parameters(const FunctionRecord& record, bool stan
     passed.push_back({variables[i].place.type, by_reference});
   }
   if (!any_waits) return;
-  const std::vector<Place> places = parameter_places(Type(shared_from_this(), record.return_type), passed);
+  const std::vector<Place> places = parameter_places(Type(shared_from_this(), record.return_type), passed, record.flexible_arrays);
   size_t next_parameter = 0;
   for (size_t i = 0; i < variables.size(); ++i) {
     const bool parameter = variables[i].kind == Variable::Kind::kParameter;
@@ -330,7 +330,7 @@ Result<Place> DebugInfo::return_value(FileAddress function, const SymbolFacts& s
   TRY(FunctionRecord record, function_record(function, function, 0));
   if (record.go) return go_result(record, index);
   if (record.return_type == kVoidType) return Error{"the function returns nothing, so it has no $return", {}};
-  Place place = return_place(Type(shared_from_this(), record.return_type));
+  Place place = return_place(Type(shared_from_this(), record.return_type), record.flexible_arrays);
   if (!symbols.may_lose_result) return place;
   Place lost;
   lost.type = place.type;

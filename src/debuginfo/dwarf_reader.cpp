@@ -19,6 +19,11 @@ namespace {
 constexpr int kDeepestBlock = 200;
 constexpr size_t kMostVariables = 10'000;
 
+bool is_c(uint64_t language) {
+  constexpr uint64_t kC17 = 0x2c;  // DWARF 6
+  return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 || language == DW_LANG_C11 || language == kC17;
+}
+
 Place constant_place(Dwarf_Attribute& attribute) {
   Place place;
   place.kind = Place::Kind::kValue;
@@ -209,6 +214,8 @@ Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress p
   record.return_type = type_id_of(*file_, *inner);
   record.standard_convention =
       scope == 0 && die_number(*die, DW_AT_calling_convention).value_or(DW_CC_normal) != DW_CC_nocall;
+  const bool is_gcc = die_text(unit.die, DW_AT_producer).starts_with("GNU ");
+  if (is_gcc && is_c(die_number(unit.die, DW_AT_language).value_or(0))) record.flexible_arrays = FlexibleArrays::kIgnored;
   const FrameContext context{*file_, &*die, pc, pc == function};
   VariableCollector collector(context);
   collector.collect(*inner);

@@ -7,6 +7,7 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "debuginfo/calling_convention.h"
 #include "debuginfo/debuginfo.h"
 #include "debuginfo/type_node.h"
 
@@ -29,6 +30,7 @@ struct FunctionRecord {
   uint64_t return_type = kVoidType;
   // False where the compiler says that it changed the way parameters are passed.
   bool standard_convention = true;
+  FlexibleArrays flexible_arrays = FlexibleArrays::kInMemory;
   // Of Go: its results are among the variables. go_registers: they are returned in registers (Go 1.17 and later).
   bool go = false, go_registers = false;
   std::vector<VariableRecord> variables;  // parameters in order, then locals, innermost block first

@@ -81,6 +81,7 @@ std::string to_bytes(const FunctionRecord& record) {
   ByteWriter out;
   out.number(record.return_type);
   out.number(record.standard_convention);
+  out.number(static_cast<uint64_t>(record.flexible_arrays));
   out.number(record.go);
   out.number(record.go_registers);
   out.number(record.variables.size());
@@ -93,6 +94,7 @@ std::optional<FunctionRecord> function_from_bytes(std::string_view bytes) {
   FunctionRecord record;
   record.return_type = in.number();
   record.standard_convention = in.number();
+  record.flexible_arrays = in.number() != 0 ? FlexibleArrays::kIgnored : FlexibleArrays::kInMemory;
   record.go = in.number();
   record.go_registers = in.number();
   for (uint64_t n = in.number(); n > 0 && in.ok(); --n) record.variables.push_back(read_variable(in));
