@@ -78,17 +78,27 @@ std::vector<std::string> words_of(const std::string& text) {
 
 class Operand {
  public:
-  Operand(debuginfo::Module& module, std::string_view text, uint8_t size, bool is_signed)
-      : module_(module), text_(text), size_(size), is_signed_(is_signed) {}
+  // is_float: a floating-point number of `size` bytes, which becomes the bits of a double.
+  Operand(debuginfo::Module& module, std::string_view text, uint8_t size, bool is_signed, bool is_float)
+      : module_(module), text_(text), size_(size), is_signed_(is_signed), is_float_(is_float) {}
 
   std::optional<std::vector<LocationOp>> compile() {
+    if (!compile_value()) return std::nullopt;
+    if (is_float_ && size_ == 4) ops_.push_back({Kind::kWiden});
+    return std::move(ops_);
+  }
+
+ private:
+  bool compile_value() {
     if (text_.starts_with('$')) {
       auto number = read_number(text_.substr(1));
-      if (!number) return std::nullopt;
+      if (!number) return false;
       push(Kind::kConstant, *number);
+    } else if (auto vector = vector_register(text_)) {
+      push(Kind::kRegister, *vector);
     } else if (text_.starts_with('%') && text_.find_first_of("(:") == std::string_view::npos) {
       auto found = registers().find(text_.substr(1));
-      if (found == registers().end()) return std::nullopt;
+      if (found == registers().end()) return false;
       push(Kind::kRegister, found->second.number);
       if (found->second.high) {
         push(Kind::kConstant, 8);
@@ -96,15 +106,23 @@ class Operand {
       }
       size_ = std::min(size_, found->second.size);
     } else {
-      if (!compile_address()) return std::nullopt;
+      if (!compile_address()) return false;
       ops_.push_back({Kind::kLoad, 0, size_, is_signed_});
-      return std::move(ops_);
+      return true;
     }
     if (size_ < 8) ops_.push_back({Kind::kExtend, 0, size_, is_signed_});
-    return std::move(ops_);
+    return true;
   }
 
- private:
+  // "%xmm3", of which the low 8 bytes can be read: its number in DWARF.
+  static std::optional<int64_t> vector_register(std::string_view name) {
+    constexpr int64_t kXmm0 = 17, kLast = 15;
+    if (!name.starts_with("%xmm")) return std::nullopt;
+    auto number = read_number(name.substr(4));
+    if (!number || *number < 0 || *number > kLast) return std::nullopt;
+    return kXmm0 + *number;
+  }
+
   void push(Kind kind, int64_t value = 0) { ops_.push_back({kind, value}); }
   void add() { push(Kind::kAdd); }
 
@@ -172,6 +190,7 @@ class Operand {
   std::string_view text_;
   uint8_t size_;
   bool is_signed_;
+  bool is_float_;
   std::vector<LocationOp> ops_;
 };
 
@@ -195,13 +214,15 @@ Result<Binding> bind_in_mark(TracedWorld& world, const ResolvedPoint& point, con
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(point.site.module));
   size_t at = word.find('@');
   std::string_view size_text = at == std::string::npos ? std::string_view("8") : std::string_view(word).substr(0, at);
-  if (size_text.ends_with('f')) size_text.remove_suffix(1);
+  const bool is_float = size_text.ends_with('f');
+  if (is_float) size_text.remove_suffix(1);
   auto size = read_number(size_text);
   uint64_t bytes = size ? static_cast<uint64_t>(*size < 0 ? -*size : *size) : 0;
   Error unreadable{fmt::format("'{}' can't be read: its place '{}' is not understood", variable.name, word), ""};
+  if (is_float && bytes != 4 && bytes != 8) unreadable.message = fmt::format("'{}' is a floating-point number of {} bytes", variable.name, bytes);
   if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) return unreadable;
   std::string_view operand = at == std::string::npos ? std::string_view(word) : std::string_view(word).substr(at + 1);
-  auto ops = Operand(*module, operand, static_cast<uint8_t>(bytes), *size < 0).compile();
+  auto ops = Operand(*module, operand, static_cast<uint8_t>(bytes), *size < 0, is_float).compile();
   if (!ops) return unreadable;
   Binding binding;
   binding.ops = std::move(*ops);
