@@ -33,7 +33,34 @@ StatementPtr Parser::parse_statement() {
   if (at(";")) return std::make_unique<Null>(take().range);
   if (peek().kind == TokenKind::kEmbedded) return parse_embedded_statement();
   if (peek().kind == TokenKind::kKeyword) return parse_keyword_statement();
+  if (StatementPtr of_c = parse_statement_of_c()) return of_c;
   return parse_expression_statement();
+}
+
+// do, goto, and what stands in a switch: names here. Reports them where only C would go on so; null: a statement of ours.
+StatementPtr Parser::parse_statement_of_c() {
+  const Token word = peek(), next = peek(1);
+  if (word.kind != TokenKind::kIdentifier) return nullptr;
+  const bool is_name = next.kind == TokenKind::kIdentifier;
+  const bool is_literal = next.kind == TokenKind::kNumber || next.kind == TokenKind::kString;
+  if (word.text == "do" && (is_name || next.is(op("{")) || (next.kind == TokenKind::kKeyword && !next.is_keyword("in")))) {
+    error_here("the language has no 'do'").hint("while (1) { ... if (!condition) break }");
+    take();
+    parse_statement();
+    if (accept_keyword("while")) parse_condition("while");
+  } else if ((word.text == "case" && (is_name || is_literal)) || (word.text == "default" && next.is(op(":")))) {
+    error_here("the language has no 'switch'").hint("if (x == 1) { ... } else if (x == 2) { ... } else { ... }");
+    for (int depth = 0; !at_end() && (depth > 0 || !at("}"));) {
+      depth += at("{") ? 1 : at("}") ? -1 : 0;
+      take();
+    }
+  } else if (word.text == "goto" && is_name) {
+    error_here("the language has no 'goto'").hint("'break' leaves a loop, 'return' a function and 'next' a probe");
+    take(), take();
+  } else {
+    return nullptr;
+  }
+  return std::make_unique<Null>(since(word.range));
 }
 
 StatementPtr Parser::parse_keyword_statement() {

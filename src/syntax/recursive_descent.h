@@ -102,6 +102,7 @@ class Parser {
   // ---- statements (parse_statement.cpp)
   StatementPtr parse_statement();
   StatementPtr parse_keyword_statement();
+  StatementPtr parse_statement_of_c();
   std::unique_ptr<Block> parse_block();
   StatementPtr parse_if();
   bool parse_branches(If& first);
