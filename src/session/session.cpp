@@ -175,7 +175,11 @@ Result<int> run_passes(const Options& options) {
     for (const sema::PassTiming& timing : compiled.timings) print_to(stderr, "  {:<22} {:>8} us\n", timing.name, timing.real_us);
   }
   compiled_in_time();
-  if (options.last_pass == kBuild) return 0;
+  if (options.last_pass == kBuild) {
+    print_to(stdout, "controller {} bytes\nprocesses {} bytes\nkernel {} bytes\n", script.controller.image.bytes.size(),
+             script.target.image.bytes.size(), script.kernel.object.size());
+    return 0;
+  }
 
   const probes::ModuleFiles modules = world->module_files();
   if (!options.flight_recorder) return run_and_tell(program, script, options, modules, [] {});

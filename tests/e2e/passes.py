@@ -4,7 +4,8 @@ from spiletest import *
 command = f"{program('calls')} 10"
 spile("-p1", "-e", "probe begin { x = 1 + 2 }").expect(status=0, out_match=r"x = .*1.*\+.*2")
 spile("-p2", "-e", 'probe process.function("fo?") { println($arg) }', "-c", command).expect(status=0, out_match=r"foo")
-spile("-p4", "-e", 'probe process.function("foo") { }', "-c", command).expect(status=0)
+spile("-p4", "-e", 'probe process.function("foo") { }', "-c", command).expect(
+    status=0, out_match=r"\Acontroller \d+ bytes\nprocesses [1-9]\d+ bytes\nkernel 0 bytes\n\Z")
 listing = spile("-l", f'process("{program("calls")}").function("f*")').expect(status=0, out_match=r'function\("foo')
 expect_match(r'function\("fibonacci', listing.out)
 spile("-l", f'process("{program("calls")}").function("nothing*")').expect(status=1)
