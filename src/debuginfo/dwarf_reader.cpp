@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <span>
 #include <unordered_set>
 
 #include "debuginfo/dwarf_code.h"
@@ -165,14 +167,56 @@ bool each_unit_variable(Dwarf_Die& scope, Visitor& visit, int depth = 0) {
   return true;
 }
 
-// The definition of the name among a unit's variables, else a declaration of it.
+// "ns::Stack<a::b>::count" cut at its "::"; the first is "" of "::count".
+std::vector<std::string> scopes_in(std::string_view name) {
+  std::vector<std::string> scopes(1);
+  int depth = 0;
+  for (size_t i = 0; i < name.size(); ++i) {
+    depth += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
+    if (depth > 0 || !name.substr(i).starts_with("::")) {
+      scopes.back() += name[i];
+      continue;
+    }
+    scopes.emplace_back();
+    ++i;
+  }
+  return scopes;
+}
+
+// How many named scopes are around the namespaces and classes `wanted`, innermost last, that a variable must lie in.
+std::optional<size_t> scopes_around(Dwarf_Die& variable, std::span<const std::string> wanted) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die declaration = variable;  // of a class's static member: inside the class
+  if (dwarf_attr(&variable, DW_AT_specification, &attribute)) dwarf_formref_die(&attribute, &declaration);
+  Dwarf_Die* around = nullptr;
+  const int count = dwarf_getscopes_die(&declaration, &around);
+  std::vector<std::string> names;      // innermost first; of an anonymous namespace nothing
+  for (int i = 1; i < count - 1; ++i) {  // the last is the unit
+    if (std::string name = die_name(around[i]); !name.empty()) names.push_back(std::move(name));
+  }
+  free(around);
+  const bool anchored = wanted.front().empty();
+  if (anchored) wanted = wanted.subspan(1);
+  if (names.size() < wanted.size() || !std::equal(wanted.rbegin(), wanted.rend(), names.begin())) return std::nullopt;
+  const size_t more = names.size() - wanted.size();
+  return anchored && more > 0 ? std::nullopt : std::optional(more);
+}
+
+// The definition of the name among a unit's variables, else a declaration of it. Of "A::x" the one with the fewest scopes
+// around A.
 std::optional<VariableRecord> search_unit(DwarfFile& file, DwarfFile::Unit& unit, const std::string& name) {
   std::optional<VariableRecord> found;
+  std::vector<std::string> scopes = scopes_in(name);
+  const std::string last = scopes.back();
+  scopes.pop_back();
+  size_t fewest = SIZE_MAX;
   auto visit = [&](Dwarf_Die& die) {
-    if (die_name(die) != name) return true;
-    auto record = read_variable(die, Variable::Kind::kGlobal, FrameContext{file, nullptr, FileAddress(), false});
-    if (!found || found->is_declaration) found = std::move(record);
-    return found->is_declaration;
+    if (die_name(die) != last) return true;
+    const std::optional<size_t> around = scopes.empty() ? 0 : scopes_around(die, scopes);
+    if (!around || *around > fewest || (*around == fewest && found && !found->is_declaration)) return true;
+    fewest = *around;
+    found = read_variable(die, Variable::Kind::kGlobal, FrameContext{file, nullptr, FileAddress(), false});
+    return found->is_declaration || fewest > 0;
   };
   each_unit_variable(unit.die, visit);
   return found;

@@ -22,7 +22,7 @@ constexpr int64_t kPointer = -1;  // sema: the expression's own pointer
 Error no_debug_info(const std::string& path, const std::string& name) {
   bool result = name == "$return";
   return {fmt::format("'{}' is not known: {} has no debug information", name, path),
-          result ? "register(\"rax\") is what functions return integers and pointers in"
+          result ? "returnval() is it, where it is an integer or a pointer"
                  : "install its debug symbols, or use int_arg(1), pointer_arg(2) ..."};
 }
 

@@ -510,7 +510,8 @@ class Binder {
   // $$vars of a function that nothing is known of: "" would say that it has none.
   void warn_unknown(const TargetVariable& all) {
     e_.diagnostics.warning(all.range, fmt::format("'{}' is empty in functions of {}, which has no debug information", all.name, point_.site.module))
-        .hint("install its debug symbols, or use int_arg(1), pointer_arg(2) ...");
+        .hint(all.name == "$$return" ? "install its debug symbols, or use returnval()"
+                                     : "install its debug symbols, or use int_arg(1), pointer_arg(2) ...");
   }
 
   void sign(const Binding& binding) {

@@ -56,6 +56,18 @@ PROBED nested nested_in_registers(nested s, float f, double d) {
   return s;
 }
 
+struct counter {
+  static int count;
+};
+int counter::count = 1;
+namespace plane {
+struct counter {
+  static int count;
+};
+int counter::count = 2;
+static volatile int height = 3;
+}  // namespace plane
+
 outer* shared;
 
 int main() {
@@ -72,5 +84,6 @@ int main() {
   }
   in_registers({7, {'a', 'b', 0, 'c'}}, {"ten \"lette", -1}, {0x6162}, 4);
   nested_in_registers({1, {2, {'x', 'y'}, 3}}, 1.5f, 2.5);
+  if (counter::count + plane::counter::count + plane::height == 0) return 1;
   puts("done");
 }
