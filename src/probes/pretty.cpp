@@ -283,4 +283,9 @@ Result<std::vector<PrettyPart>> pretty_parts(TracedWorld& world, const sema::Tar
   return print_from(start, dereference.path, deep);
 }
 
+Result<std::vector<PrettyPart>> pretty_parts(TracedWorld& world, const syntax::AtOperation& operation, bool deep) {
+  TRY(StartPlace start, start_of(world, nullptr, operation));
+  return print_from(start, operation.path, deep);
+}
+
 }  // namespace spile::probes

@@ -13,5 +13,7 @@ Result<std::vector<sema::PrettyPart>> pretty_parts(TracedWorld& world, const sem
                                                    const syntax::Expression& expression, bool deep);
 Result<std::vector<sema::PrettyPart>> pretty_parts(TracedWorld& world, const sema::TargetType& pointer,
                                                    const syntax::Dereference& dereference, bool deep);
+// In a function, where there is no point.
+Result<std::vector<sema::PrettyPart>> pretty_parts(TracedWorld& world, const syntax::AtOperation& operation, bool deep);
 
 }  // namespace spile::probes

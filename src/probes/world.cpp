@@ -79,6 +79,10 @@ class RealWorld : public World {
     return pretty_parts(world_, pointer, dereference, deep);
   }
 
+  Result<std::vector<sema::PrettyPart>> pretty_without_point(const syntax::AtOperation& operation, bool deep) override {
+    return pretty_parts(world_, operation, deep);
+  }
+
   Result<std::string> constant_text(const ResolvedPoint& point, const std::string& name) override {
     return mark_text(point, name);
   }

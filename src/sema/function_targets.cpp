@@ -2,6 +2,7 @@
 
 #include "sema/enum_names.h"
 #include "sema/fold.h"
+#include "sema/target_texts.h"
 #include "syntax/visitor.h"
 
 namespace spile::sema {
@@ -35,6 +36,17 @@ void answer_defined(Elaboration& e, StatementPtr& body) {
   if (any) fold(body);
 }
 
+// @cast(...)->in$, @var("x", "module")$$: a sprintf of the members.
+void expand_pretty(Elaboration& e, ExpressionPtr& slot) {
+  auto* operation = as<AtOperation>(slot);
+  if (!operation || !is_pretty(operation->path)) return;
+  const bool deep = operation->path.back().kind == PathStep::Kind::kPrettyDeep;
+  ExpressionPtr base = without_pretty(*slot);
+  auto parts = e.target.pretty_without_point(static_cast<AtOperation&>(*base), deep);
+  if (parts.ok()) slot = sprintf_of(*base, *parts, Domain::kTarget);
+  else e.diagnostics.error(slot->range, parts.error().message).hint(parts.error().hint);
+}
+
 }  // namespace
 
 std::vector<Binding> bind_function(Elaboration& e, Function& function) {
@@ -44,10 +56,11 @@ std::vector<Binding> bind_function(Elaboration& e, Function& function) {
   rewrite(*function.body, [&](ExpressionPtr& slot) {
     auto named = expand_enum_name(e, nullptr, slot);
     if (!named.ok()) e.diagnostics.error(slot->range, named.error().message).hint(named.error().hint);
+    expand_pretty(e, slot);
   });
   for_each_expression(static_cast<Statement&>(*function.body), [&](Expression& x) {
     auto* operation = as<AtOperation>(x);
-    if (!operation || operation->name == "@enumname") return;
+    if (!operation || operation->name == "@enumname" || is_pretty(operation->path)) return;  // reported
     Result<Binding> binding = e.target.bind_without_point(*operation);
     if (!binding.ok()) {
       e.diagnostics.error(x.range, binding.error().message).hint(binding.error().hint);

@@ -250,6 +250,11 @@ class TargetInfo {
     return Error{"pretty-printing of structures is not available here", {}};
   }
 
+  // Of @cast and @var in a function.
+  virtual Result<std::vector<PrettyPart>> pretty_without_point(const syntax::AtOperation& operation, bool deep) {
+    return Error{"pretty-printing of structures is not available here", {}};
+  }
+
   // $$name, $$provider and whatever else a point has as a constant text.
   virtual Result<std::string> constant_text(const ResolvedPoint& point, const std::string& name) {
     return Error{"unknown set of variables '" + name + "'", "there are $$vars, $$parms, $$locals and $$return"};

@@ -56,6 +56,15 @@ ERRORreturn=ERROR return=ERROR n=0 return=ERRORERROR
 ERRORp=ERROR n=2p=ERROR n=2 return=2ERROR
 """)
 
+# In functions, too.
+expect(run("""
+function shown(p) { return @cast(p, "struct outer", "%s")$ . @cast(p, "struct outer", "%s")->in$$ . @var("shared", "%s")$ }
+probe process.function("pointed") { println(shown($p)) }""".replace("%s", str(PATH))), f"""\
+{GOOD}{{.a=2, .name="in"}}ERROR
+ERRORERRORERROR
+ERRORERRORERROR
+""")
+
 # What an index itself can't do is an error still, and so is a value without $.
 spile("-e", 'function bad(n) { error("no index") return n } probe process.function("pointed") { println($p->both[bad($n)]$) }',
       "-c", PATH).expect(status=1, err_match="ERROR: no index")
