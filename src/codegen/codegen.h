@@ -12,6 +12,7 @@
 #include "abi/arena.h"
 #include "abi/code_image.h"
 #include "abi/trampoline.h"
+#include "base/diagnostics.h"
 #include "base/result.h"
 #include "sema/program.h"
 
@@ -173,6 +174,8 @@ struct Options {
   std::string cache_directory;    // of object_cache.h; empty: none
   // Why processes that are traced must not make the text of shell commands ("process 4711 is user 33's"); empty: they may.
   std::string untrusted_target;
+  // Where all that the script asks for and code can't do is reported; null: compile()'s error is the first of it.
+  Diagnostics* diagnostics = nullptr;
 };
 struct Compiled {
   CompiledScript script;

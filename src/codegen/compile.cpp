@@ -41,6 +41,7 @@ class Compiler {
   // Makes the job's module: the runtime, with the script lowered into it by `lower`.
   template <typename Lower>
   Result<void> lower_place(Job& job, std::span<const unsigned char> bitcode, Place& place, Lower&& lower);
+  Result<void> report(const Diagnostics& refusals);
   Result<void> lower_kernel_place(Job& job);
   int effort(const Job& job) const;
   Result<void> build(Job& job);
@@ -106,7 +107,7 @@ Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitc
     unit.untrusted_target = options_.untrusted_target;
     lower(unit);
     unit.lower_functions();
-    if (unit.refusal()) return *unit.refusal();
+    TRY_DO(report(unit.refusals()));
     // Code at the top level is compiled once at least, whether something calls it or not.
     const auto& top_level = program_.scripts.front().embedded;
     if (!unit.embedded.empty() || (place.domain() == sema::Domain::kController && !top_level.empty())) {
@@ -116,6 +117,16 @@ Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitc
     }
     return job.module->finish();
   });
+}
+
+Result<void> Compiler::report(const Diagnostics& refusals) {
+  if (!refusals.has_errors()) return {};
+  if (options_.diagnostics) {
+    for (const Diagnostic& refusal : refusals.all()) options_.diagnostics->error(refusal.range, refusal.message).hint(refusal.hint_text);
+  }
+  const Diagnostic& first = refusals.all().front();
+  std::string place = first.range.to_string();
+  return Error{place.empty() ? first.message : place + ": " + first.message, first.hint_text};
 }
 
 // In a layout of its own: its globals are maps.
@@ -128,7 +139,7 @@ Result<void> Compiler::lower_kernel_place(Job& job) {
     Unit unit(program_, layout, tables_, *job.module, place);
     unit.own_text = &own_text_;
     compiled_.script.kernel = lower_kernel(unit, place);
-    if (unit.refusal()) return *unit.refusal();
+    TRY_DO(report(unit.refusals()));
     return job.module->finish();
   }));
   prepare_for_kernel(*job.module);

@@ -107,7 +107,7 @@ void Lowering::require_values(const syntax::Histogram& histogram, llvm::Value* a
 // sprint(@hist_log(s)): what does not fit into a string is cut off.
 llvm::Value* Lowering::histogram_string(const syntax::Histogram& histogram, bool with_newline) {
   if (unit.place.domain() == sema::Domain::kKernel) {
-    unit.refuse(histogram.range, "sprint of a histogram is not available in probes that run in the kernel");
+    unit.refuse(histogram.range, "sprint of a histogram is not available in a handler that runs in the kernel", "print it, or do it in a timer or end probe");
     return unit.module.text("");
   }
   llvm::Value* aggregate = aggregate_of(*histogram.stats);

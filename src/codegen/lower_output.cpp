@@ -103,7 +103,8 @@ llvm::Value* Lowering::read_dumps(const syntax::Print& print, const std::vector<
                                   std::vector<ValueType>& types) {
   if (std::none_of(parts.begin(), parts.end(), is_dump)) return nullptr;
   if (unit.place.domain() == sema::Domain::kKernel) {
-    unit.refuse(print.format_range, "%m and %M are not available in probes that run in the kernel");
+    unit.refuse(print.format_range, "%m and %M are not available in a handler that runs in the kernel",
+                "handlers in processes (-x or -c, without --runtime=bpf) have them");
     return nullptr;
   }
   needs_mark_ = true;  // an error leaves in the midst of it

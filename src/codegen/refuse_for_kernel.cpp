@@ -9,7 +9,9 @@ namespace spile::codegen {
 
 namespace {
 
-constexpr const char* kElsewhere = "in a handler that runs in the kernel; do it in a timer or end probe";
+constexpr const char* kElsewhere = "do it in a timer or end probe; handlers in processes (-x or -c, without --runtime=bpf) have it, too";
+constexpr const char* kPrintOne =
+    "print its values one by one: printf(\"%d\\n\", $x); handlers in processes (-x or -c, without --runtime=bpf) have it";
 
 class KernelCheck {
  public:
@@ -25,7 +27,8 @@ class KernelCheck {
     } else if (e.kind == syntax::ExpressionKind::kRegex) {
       refuse(e.range, "=~");
     } else if (const auto* print = syntax::as<syntax::Print>(e); print && !print->to_stream) {
-      refuse(e.range, "sprintf and its kind");
+      if (print->if_unreadable.empty() && e.range.text().starts_with("sprint")) refuse(e.range, "sprintf and its kind");
+      else refuse(e.range, "'" + std::string(e.range.text()) + "', which is a text,", kPrintOne);
     } else if (const auto* call = syntax::as<syntax::Call>(e)) {
       for (const syntax::Function* fallback : call->fallbacks) function(*fallback, call->range);
       if (call->function)
@@ -62,8 +65,8 @@ class KernelCheck {
       refuse(call.range, call.name + "() inside a function, for a probe with many places,");
     }
   }
-  void refuse(SourceRange range, const std::string& what) {
-    unit_.refuse(range, what + " is not available " + kElsewhere);
+  void refuse(SourceRange range, const std::string& what, const char* hint = kElsewhere) {
+    unit_.refuse(range, what + " is not available in a handler that runs in the kernel", hint);
   }
 
   Unit& unit_;

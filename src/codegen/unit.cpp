@@ -270,9 +270,7 @@ llvm::Function* Unit::raise_function() {
 }
 
 void Unit::refuse(SourceRange range, const std::string& what, const std::string& hint) {
-  if (refusal_) return;
-  std::string place = range.to_string();
-  refusal_ = Error{place.empty() ? what : place + ": " + what, hint};
+  refusals_.error(range, what).hint(hint);
 }
 
 }  // namespace spile::codegen

@@ -74,9 +74,9 @@ class Unit {
   EmbeddedC embedded;
   void note_embedded_globals(const std::string& code);
 
-  // What the lowering cannot compile: the first one becomes compile()'s error.
+  // What the lowering can't compile.
   void refuse(SourceRange range, const std::string& what, const std::string& hint = {});
-  const std::optional<Error>& refusal() const { return refusal_; }
+  const Diagnostics& refusals() const { return refusals_; }
 
  private:
   std::vector<llvm::Constant*> map_shapes_, aggregate_shapes_;
@@ -91,7 +91,7 @@ class Unit {
   std::optional<bool> asks_for_site_, functions_abort_, targets_exit_, remembers_matches_;
   std::set<std::pair<const syntax::Global*, bool>> accessors_;
   llvm::Function* raise_ = nullptr;
-  std::optional<Error> refusal_;
+  Diagnostics refusals_;
 
  public:
   // Set before anything is lowered.

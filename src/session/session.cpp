@@ -157,7 +157,11 @@ Result<int> run_passes(const Options& options) {
   if (std::string folder = debuginfo::AnswerCache::default_directory(); !folder.empty()) {
     codegen_options.cache_directory = folder + "/code";
   }
-  TRY(codegen::Compiled compiled, codegen::compile(program, codegen_options));
+  Diagnostics refusals;
+  codegen_options.diagnostics = &refusals;
+  Result<codegen::Compiled> translated = codegen::compile(program, codegen_options);
+  if (tell(refusals, options, kTranslate, "translation")) return 1;
+  TRY(codegen::Compiled compiled, std::move(translated));
   if (!kept.empty() && options.last_pass > kTranslate) TRY_DO(keep_code(kept, options, compiled.script));
   if (options.last_pass == kTranslate) {
     TRY_DO(keep_text(kept, "3-script.ll", compiled.ir));

@@ -16,4 +16,7 @@ for script, message in [
     (trace + "{ try { println(1) } catch { println(2) } }", r":1:\d+: .*try"),
     ("function f:long(n) { if (n > 0) return f(n - 1); return 0 } " + trace + "{ println(f(3)) }", r":1:\d+: .*recursion"),
 ]:
-    spile("-e", script).expect(status=1, err_match=message)
+    result = spile("-e", script).expect(status=1, err_match=message)
+    expect_match(r"^ +\| +\^", result.err, f"the caret under {script!r}")
+spile("--runtime=bpf", "-e", 'probe process.function("foo") { println($$parms) println($arg$) }', "-c", f"{calls} 1").expect(
+    status=1, err_match=r"(?s)'\$\$parms', which is a text, is not available.*  hint: print its values one by one: .*Pass 3: translation failed")
