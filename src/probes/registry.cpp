@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -58,6 +59,10 @@ Error unexpected_component(const syntax::ProbePoint& point, size_t index, const 
     return {fmt::format("'{}' in probe point '{}' has an unexpected parameter", component.name,
                         text_of(point)),
             ""};
+  }
+  if (component.name.find('*') != std::string::npos && !known.empty()) {
+    return {fmt::format("probe point '{}': a '*' outside of quotes stands for aliases only, not for what follows '{}'", text_of(point), before),
+            fmt::format("say which one: {}", fmt::join(known, ", "))};
   }
   std::string near = nearest_name(component.name, known);
   return {
