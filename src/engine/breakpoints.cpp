@@ -38,25 +38,22 @@ Result<void> install(SetupContext& context, AddressSpace& space, Region& region)
   SignalHandler code = native_architecture().emit_trap_handler(region.next(), kMostBreakpoints);
   if (!region.has_room(0, code.bytes.size() + kCodeRoom)) return Error{"no room for breakpoints", ""};
   Address handler = region.next();
-  TRY(Thread * thread, borrow_thread(context.tracer, space));
-  struct Guard {
-    Tracer& tracer;
-    Thread& thread;
-    ~Guard() { tracer.unhold(thread); }
-  } guard{context.tracer, *thread};
-  TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
-  TRY(SignalAction present, read_action(calls, space, SIGTRAP));
-  if (present.handler != reinterpret_cast<uint64_t>(SIG_DFL)) {
-    TRY_DO(calls.finish());
-    return Error{"only a breakpoint fits there, and the program handles SIGTRAP itself", ""};
-  }
-  region.append_code(code.bytes);
-  space.trap_table = handler + static_cast<int64_t>(code.table_offset);
-  space.trap_count = 0;
   SignalAction action{handler.value, kHandlerFlags, handler.value + code.restorer_offset, 0};
-  TRY_DO(set_action(calls, space, SIGTRAP, action));
-  thread->process->actions.known[SIGTRAP] = action;
-  return calls.finish();
+  auto set_handler = [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
+    TRY(SignalAction present, read_action(calls, space, SIGTRAP));
+    if (present.handler != reinterpret_cast<uint64_t>(SIG_DFL) && present.handler != action.handler) {
+      return Error{"only a breakpoint fits there, and the program handles SIGTRAP itself", ""};
+    }
+    if (space.trap_table == Address()) {
+      region.append_code(code.bytes);
+      space.trap_table = handler + static_cast<int64_t>(code.table_offset);
+      space.trap_count = 0;
+    }
+    TRY_DO(set_action(calls, space, SIGTRAP, action));
+    thread.process->actions.known[SIGTRAP] = action;
+    return {};
+  };
+  return make_calls(context.tracer, space, set_handler);
 }
 
 // behind: where a thread is that has met the breakpoint; where: where it goes on.

@@ -59,25 +59,14 @@ Result<SystemCallText> find_system_call(AddressSpace& space, pid_t pid) {
   return found;
 }
 
-class BorrowedThread {
- public:
-  BorrowedThread(Tracer& tracer, Thread& thread) : tracer_(tracer), thread_(thread) {}
-  ~BorrowedThread() { tracer_.unhold(thread_); }
-  BorrowedThread(const BorrowedThread&) = delete;
-  BorrowedThread& operator=(const BorrowedThread&) = delete;
-
- private:
-  Tracer& tracer_;
-  Thread& thread_;
-};
-
 // A forked child has a copy of the spilled returns, since its stacks are copies.
 Result<void> map_table(RemoteCalls& calls, ClientSpace& client, pid_t pid, const ArenaGeometry& geometry) {
-  uint64_t size = table_size(geometry);
-  TRY(Address mapped, map_memory(calls, pid, {.what = "map the process table", .size = size, .protection = PROT_READ | PROT_WRITE}));
-  uint64_t at = mapped.value;
-  client.process_table = {Address(at), Address(at + size)};
-  TRY_DO(calls.call("madvise", SYS_madvise, {at, abi::kInheritedOffset, MADV_WIPEONFORK}));
+  if (client.process_table.size() == 0) {
+    uint64_t size = table_size(geometry);
+    TRY(Address at, map_memory(calls, pid, {.what = "map the process table", .size = size, .protection = PROT_READ | PROT_WRITE}));
+    client.process_table = {at, at + static_cast<int64_t>(size)};
+  }
+  TRY_DO(calls.call("madvise", SYS_madvise, {client.process_table.begin.value, abi::kInheritedOffset, MADV_WIPEONFORK}));
   // Lets the controller order its stores with handlers in all processes by one call (MEMBARRIER_CMD_GLOBAL_EXPEDITED).
   // A kernel without it has slower ways.
   (void)calls.call("membarrier", SYS_membarrier, {MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0});
@@ -92,9 +81,9 @@ Result<Address> map_descriptor(RemoteCalls& calls, AddressSpace& space, pid_t pi
   Result<Address> mapped = Error{};
   if (remote.ok()) {
     mapped = map_memory(calls, pid, {what, size, protection, *remote, offset, where});
-    TRY_DO(calls.call("close", SYS_close, {static_cast<uint64_t>(*remote)}));
+    (void)calls.call("close", SYS_close, {static_cast<uint64_t>(*remote)});
   }
-  TRY_DO(channel.close(calls));
+  (void)channel.close(calls);  // they fail where the thread has ended, and its descriptors with it
   if (!remote.ok()) return std::move(remote).error();
   return mapped;
 }
@@ -228,6 +217,21 @@ Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thr
   return RemoteCalls::begin(tracer, thread, space.system_call, space.memory);
 }
 
+Result<void> make_calls(Tracer& tracer, AddressSpace& space, const CallsAct& act) {
+  constexpr int kMostServants = 8;
+  for (int tries = 1;; tries++) {
+    TRY(Thread * thread, borrow_thread(tracer, space));
+    auto done = [&]() -> Result<void> {
+      TRY(RemoteCalls calls, begin_calls(tracer, space, *thread));
+      TRY_DO(act(calls, *thread));
+      return calls.finish();
+    }();
+    bool has_left = thread->gone || thread->process->space.get() != &space;
+    tracer.unhold(*thread);
+    if (done.ok() || !has_left || tries == kMostServants) return done;
+  }
+}
+
 namespace {
 
 constexpr uint64_t kLargestReserve = uint64_t{64} << 30;  // of addresses behind the arena, for slots to come
@@ -281,30 +285,32 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
   if (client.arena.size() != 0) return {};
   const ArenaGeometry& geometry = context.geometry;
   TRY(client.header, ArenaHeaderView::open(context.arena_fd));
-  TRY(Thread * thread, borrow_thread(context.tracer, space));
-  BorrowedThread guard(context.tracer, *thread);
-  TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
-  pid_t pid = thread->process->pid;
-  if (client.process_table.size() == 0) TRY_DO(set_up_table(context, calls, space, pid));
-  // Others may have taken the lowest ones.
-  uint64_t least = geometry.first_slots == 0 ? geometry.slot_count : geometry.first_slots + client.header->taken_slots();
-  uint64_t slots = std::min<uint64_t>(least + count_threads(space), geometry.slot_count), size = 0;
-  auto map_at = [&](Address where) {
-    size = size_with(geometry, slots);
-    return map_descriptor(calls, space, pid, "map the arena", context.arena_fd, size, PROT_READ | PROT_WRITE, where);
-  };
-  auto mapped = map_at(out_of_the_way(pid, geometry.size));
-  if (!mapped.ok()) mapped = map_at(Address());
-  if (!mapped.ok() && least < slots) {
-    slots = least;
-    mapped = map_at(Address());
-  }
-  if (!mapped.ok()) return std::move(mapped).error();
-  client.arena = {*mapped, *mapped + static_cast<int64_t>(size)};
-  client.geometry = geometry;
-  leave_out_of_cores(calls, client.arena);
-  TRY_DO(tell_slots(space, client, slots));
-  return calls.finish();
+  bool has_table = client.process_table.size() != 0;
+  return make_calls(context.tracer, space, [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
+    pid_t pid = thread.process->pid;
+    if (!has_table) TRY_DO(set_up_table(context, calls, space, pid));
+    has_table = true;
+    // Others may have taken the lowest ones.
+    uint64_t least = geometry.first_slots == 0 ? geometry.slot_count : geometry.first_slots + client.header->taken_slots();
+    uint64_t slots = std::min<uint64_t>(least + count_threads(space), geometry.slot_count), size = 0;
+    auto map_at = [&](Address where) {
+      size = size_with(geometry, slots);
+      return map_descriptor(calls, space, pid, "map the arena", context.arena_fd, size, PROT_READ | PROT_WRITE, where);
+    };
+    if (client.arena.size() == 0) {
+      auto mapped = map_at(out_of_the_way(pid, geometry.size));
+      if (!mapped.ok()) mapped = map_at(Address());
+      if (!mapped.ok() && least < slots) {
+        slots = least;
+        mapped = map_at(Address());
+      }
+      if (!mapped.ok()) return std::move(mapped).error();
+      client.arena = {*mapped, *mapped + static_cast<int64_t>(size)};
+      client.geometry = geometry;
+    }
+    leave_out_of_cores(calls, client.arena);
+    return tell_slots(space, client, (client.arena.size() - geometry.slots_offset) / geometry.slot_stride);
+  });
 }
 
 // A child may have been forked right before more was mapped in its parent, or right after.
@@ -333,19 +339,18 @@ Result<void> grow_arena(SetupContext& context, AddressSpace& space) {
   if (present == 0 || present >= geometry.slot_count || told.slots_are_all != 0) return {};
   uint64_t taken = client.header ? client.header->taken_slots() : 0;
   if (taken + abi::kFirstSlot + 1 < present) return {};  // since another thread has rung
-  auto grow_to = [&](uint64_t slots) -> Result<void> {
-    TRY(Thread * thread, borrow_thread(context.tracer, space));
-    BorrowedThread guard(context.tracer, *thread);
-    TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
-    uint64_t size = size_with(geometry, slots);
-    AddressRange more{client.arena.end, client.arena.begin + static_cast<int64_t>(size)};
-    auto mapped = map_descriptor(calls, space, thread->process->pid, "map more of the arena", context.arena_fd, more.size(),
-                                 PROT_READ | PROT_WRITE, more.begin, client.arena.size());
-    if (!mapped.ok()) return std::move(mapped).error();
-    leave_out_of_cores(calls, more);
-    client.arena.end = more.end;
-    TRY_DO(tell_slots(space, client, slots));
-    return calls.finish();
+  auto grow_to = [&](uint64_t slots) {
+    return make_calls(context.tracer, space, [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
+      AddressRange more{client.arena.end, client.arena.begin + static_cast<int64_t>(size_with(geometry, slots))};
+      if (more.size() != 0) {
+        auto mapped = map_descriptor(calls, space, thread.process->pid, "map more of the arena", context.arena_fd, more.size(),
+                                     PROT_READ | PROT_WRITE, more.begin, client.arena.size());
+        if (!mapped.ok()) return std::move(mapped).error();
+        client.arena.end = more.end;
+        leave_out_of_cores(calls, more);
+      }
+      return tell_slots(space, client, slots);
+    });
   };
   // Of all threads that are there, each may be about to come.
   uint64_t wanted = std::max(2 * present, taken + abi::kFirstSlot + count_threads(space));
@@ -378,28 +383,26 @@ Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& 
     most_room = code_room;
   }
   TRY(auto region, Region::create(most_sites, most_room, context.image));
-  TRY(Thread * thread, borrow_thread(context.tracer, space));
-  BorrowedThread guard(context.tracer, *thread);
-  TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
-  pid_t pid = thread->process->pid;
-  Error last{fmt::format("no free addresses near {:#x} in process {}", low.value, pid), ""};
-  for (int tries = 0; tries < kPlacementTries; tries++) {
-    TRY(MemoryMap map, MemoryMap::read(pid));
-    auto room = map.find_room(low.value, high.value, region->size(), reach);
-    if (!room) return last;
-    region->place(Address(*room));
-    auto mapped = map_descriptor(calls, space, pid, "map code", region->fd(), region->size(), PROT_READ | PROT_EXEC,
-                                 region->address());
-    if (mapped.ok() && *mapped == region->address()) {
-      region->record_geometry(context.geometry);
-      add_region(space, client, region, module);
-      TRY_DO(calls.finish());
-      return region;
+  bool is_there = false;
+  auto map_region = [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
+    pid_t pid = thread.process->pid;
+    Error last{fmt::format("no free addresses near {:#x} in process {}", low.value, pid), ""};
+    for (int tries = 0; !is_there && tries < kPlacementTries; tries++) {
+      TRY(MemoryMap map, MemoryMap::read(pid));
+      auto room = map.find_room(low.value, high.value, region->size(), reach);
+      if (!room) return last;
+      region->place(Address(*room));
+      auto mapped = map_descriptor(calls, space, pid, "map code", region->fd(), region->size(), PROT_READ | PROT_EXEC, region->address());
+      is_there = mapped.ok() && *mapped == region->address();
+      // Another thread was given the place in between.
+      if (!mapped.ok()) last = std::move(mapped).error();
     }
-    // Another thread was given the place in between.
-    if (!mapped.ok()) last = std::move(mapped).error();
-  }
-  return last;
+    return is_there ? Result<void>() : last;
+  };
+  TRY_DO(make_calls(context.tracer, space, map_region));
+  region->record_geometry(context.geometry);
+  add_region(space, client, region, module);
+  return region;
 }
 
 namespace {
@@ -409,12 +412,14 @@ constexpr uint64_t kMostTries = 64;
 
 Result<void> map_stub_page(SetupContext& context, AddressSpace& space, Region& region, const Region::StubPage& page,
                            Address where) {
-  TRY(Thread * thread, borrow_thread(context.tracer, space));
-  BorrowedThread guard(context.tracer, *thread);
-  TRY(RemoteCalls calls, begin_calls(context.tracer, space, *thread));
-  TRY(Address mapped, map_descriptor(calls, space, thread->process->pid, "map a page for punned jumps", region.fd(),
-                                     kPage, PROT_READ | PROT_EXEC, where, page.offset));
-  TRY_DO(calls.finish());
+  Address mapped;
+  auto map_page = [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
+    if (mapped != Address()) return {};
+    TRY(mapped, map_descriptor(calls, space, thread.process->pid, "map a page for punned jumps", region.fd(), kPage, PROT_READ | PROT_EXEC,
+                               where, page.offset));
+    return {};
+  };
+  TRY_DO(make_calls(context.tracer, space, map_page));
   if (mapped != where) return Error{"a page for punned jumps lies elsewhere", ""};
   return {};
 }
@@ -478,12 +483,16 @@ std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space,
 
 namespace {
 
+// What has gone is struck off: others may map something there.
 Result<void> unmap(RemoteCalls& calls, ClientSpace& client) {
-  for (const AddressRange& range : client.code) {
+  while (!client.code.empty()) {
+    AddressRange range = client.code.back();
     TRY_DO(calls.call("unmap code", SYS_munmap, {range.begin.value, range.size()}));
+    client.code.pop_back();
   }
-  for (const AddressRange* range : {&client.arena, &client.process_table}) {
+  for (AddressRange* range : {&client.arena, &client.process_table}) {
     if (range->size() != 0) TRY_DO(calls.call("munmap", SYS_munmap, {range->begin.value, range->size()}));
+    *range = {};
   }
   return {};
 }
@@ -493,16 +502,12 @@ Result<void> unmap(RemoteCalls& calls, ClientSpace& client) {
 Result<void> unmap_client(Tracer& tracer, AddressSpace& space, ClientId id) {
   auto found = space.clients.find(id);
   if (found == space.clients.end()) return {};
-  TRY(Thread * thread, borrow_thread(tracer, space));
-  BorrowedThread guard(tracer, *thread);
-  TRY(RemoteCalls calls, begin_calls(tracer, space, *thread));
-  TRY_DO(unmap(calls, found->second));
-  TRY_DO(calls.finish());
-  ClientSpace gone = std::move(found->second);
+  const std::vector<AddressRange> code = found->second.code;
+  TRY_DO(make_calls(tracer, space, [&](RemoteCalls& calls, Thread&) { return unmap(calls, found->second); }));
   space.clients.erase(found);
   for (auto& [other, client] : space.clients) {
     for (auto& region : client.regions) {
-      for (const AddressRange& range : gone.code) region->unlist_region(range.begin);
+      for (const AddressRange& range : code) region->unlist_region(range.begin);
     }
   }
   return {};
@@ -510,12 +515,13 @@ Result<void> unmap_client(Tracer& tracer, AddressSpace& space, ClientId id) {
 
 Result<void> unmap_all(Tracer& tracer, AddressSpace& space) {
   if (space.empty()) return {};
-  TRY(Thread * thread, borrow_thread(tracer, space));
-  BorrowedThread guard(tracer, *thread);
-  TRY(RemoteCalls calls, begin_calls(tracer, space, *thread));
-  TRY_DO(take_back_actions(calls, *thread->process));
-  for (auto& [id, client] : space.clients) TRY_DO(unmap(calls, client));
-  TRY_DO(calls.finish());
+  bool are_ours = true;  // actions of signals
+  TRY_DO(make_calls(tracer, space, [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
+    if (are_ours) TRY_DO(take_back_actions(calls, *thread.process));
+    are_ours = false;
+    for (auto& [id, client] : space.clients) TRY_DO(unmap(calls, client));
+    return {};
+  }));
   space.clients.clear();
   space.trap_table = Address();
   space.fault_action = {};

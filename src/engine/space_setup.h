@@ -2,6 +2,8 @@
 // Maps into a target what handlers need: the ProcessTable, the arena, code regions. Done by one thread of the target,
 // while the others run.
 
+#include <functional>
+
 #include "abi/code_image.h"
 #include "engine/address_space.h"
 #include "engine/remote_call.h"
@@ -29,6 +31,11 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space);
 
 // System calls by such a thread.
 Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thread);
+
+// The same by any thread of the space. One may end meanwhile, or execute another program, while others stay (a child of vfork): then `act`
+// is done again with calls of another one. REQUIRES: what it has done already, and put down, it does not do again.
+using CallsAct = std::function<Result<void>(RemoteCalls& calls, Thread& thread)>;
+Result<void> make_calls(Tracer& tracer, AddressSpace& space, const CallsAct& act);
 
 // Of a client's ProcessTable with what lies behind it, in bytes.
 uint64_t table_size(const ArenaGeometry& geometry);
