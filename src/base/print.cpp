@@ -23,17 +23,21 @@ void print_text(std::FILE* stream, std::string_view text) noexcept {
 void open_standard_descriptors() {
   for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest free number is this one: those below it are open by now.
-    if (open("/dev/null", O_RDWR | O_CLOEXEC) != descriptor) _exit(1);
+    // The lowest free number is this one: those below it are open by now. What is written to standard output is missed, so that
+    // has to fail.
+    int access = descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR;
+    if (open("/dev/null", access | O_CLOEXEC) != descriptor) _exit(1);
   }
   signal(SIGPIPE, SIG_IGN);
 }
+
+const char* write_error(int error) { return error == EBADF ? "standard output is closed" : std::strerror(error); }
 
 int finish_standard_output(int status) {
   errno = 0;
   if (std::fflush(stdout) != 0 && output_error == 0) output_error = errno;
   if (output_error == 0 || output_error == EPIPE) return status;
-  print_to(stderr, "ERROR: write output: {}\n", std::strerror(output_error));
+  print_to(stderr, "ERROR: write output: {}\n", write_error(output_error));
   return status != 0 ? status : 1;
 }
 

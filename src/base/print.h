@@ -19,9 +19,12 @@ void print_to(std::FILE* stream, fmt::format_string<Arguments...> format, Argume
 }
 
 // Opens /dev/null in place of those of the descriptors 0 to 2 that are closed, so that no file of ours gets such a number and
-// is then read or written as standard input, output or error. Children find them closed, as their caller had them. Ignores
-// SIGPIPE. The first thing that a program does.
+// is then read or written as standard input, output or error. Writing to standard output fails then (EBADF). Children find them
+// closed, as their caller had them. Ignores SIGPIPE. The first thing that a program does.
 void open_standard_descriptors();
+
+// Why output could not be written, in words; error: of errno.
+const char* write_error(int error);
 
 // Flushes standard output at the end of the program and returns its exit status: `status`, or 1, with a message, where standard output
 // could not be written. A reader that has gone (`spile -l ... | head`) has what it wanted: no message, and `status`.

@@ -32,6 +32,10 @@ for arguments in [["-e", 'probe begin { println("x") exit() }'], ["-e", "probe b
     status, out, err = run('"$@" >/dev/full', *arguments)
     expect((arguments, status), (arguments, 1), "status with a full disk")
     expect_match("No space left on device", err, "the error")
+    status, out, err = run('"$@" >&-', *arguments)
+    expect((arguments, status), (arguments, 1), "status with standard output closed")
+    expect_match("^ERROR: write output: standard output is closed$", err, "the error")
+expect(run('"$@" >&-', "-e", "probe begin { exit() }"), (0, "", ""), "nothing to write")
 
 # A reader that goes has what it wanted: silence.
 for arguments in [["-e", "probe timer.ms(1) { for (i = 0; i < 99; i++) println(i) }"], ["--dump-functions"], ["-l", f"process(\"{program('calls')}\").function(\"*\")"]]:
