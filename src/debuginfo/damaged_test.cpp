@@ -31,6 +31,36 @@ TEST(DamagedFiles, AreRefusedWithTheirName) {
   EXPECT_THAT(open_error(directory.write("b32", elf)), HasSubstr("another machine"));
 }
 
+TEST(DamagedFiles, ThatNameAFifoAreRefused) {
+  for (const char* version : {"4", "5"}) {
+    TestDirectory directory;
+    directory.write("a.c", "int main(void) { return 0; }");
+    ASSERT_TRUE(directory.run(std::string("gcc -gsplit-dwarf -gdwarf-") + version + " a.c -o a && rm *.dwo"));
+    auto declaration = [&] {
+      auto module = Module::open(directory.path("a"), without_cache());
+      auto functions = (*module)->functions({.name = "main", .file = {}});
+      auto variables = (*module)->variables(functions->front().address, functions->front().address);
+      return variables.ok() ? "no error" : variables.error().message;
+    };
+    EXPECT_THAT(declaration(), HasSubstr("which cannot be found"));
+    ASSERT_TRUE(directory.run("mkfifo a.dwo"));
+    alarm(20);  // it would wait for ever
+    EXPECT_THAT(declaration(), HasSubstr("a.dwo, which is not a regular file"));
+    alarm(0);
+  }
+  TestDirectory directory;
+  directory.write("b.c", "int b(int x) { return x; } int main(void) { return b(1); }");
+  ASSERT_TRUE(directory.run("gcc -g b.c -o b && (printf 'common.debug\\0'; head -c 20 /dev/zero) > link && "
+                            "objcopy --add-section .gnu_debugaltlink=link b && mkfifo common.debug"));
+  auto module = Module::open(directory.path("b"), without_cache());
+  auto functions = (*module)->functions({.name = "b", .file = {}});
+  alarm(20);
+  auto variables = (*module)->variables(functions->front().address, functions->front().address);
+  alarm(0);
+  ASSERT_FALSE(variables.ok());
+  EXPECT_THAT(variables.error().message, HasSubstr("common.debug, which is not a regular file"));
+}
+
 TEST(DamagedFiles, WithoutSectionHeadersHaveTheirDynamicSymbols) {
   TestDirectory directory;
   directory.write("a.c", "int exported(int a) { return a; }\nstatic int own(int a) { return a; }\nint (*volatile p)(int) = own;");

@@ -5,6 +5,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gelf.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -65,6 +68,42 @@ void visit_functions(Dwarf_Die& parent, Dwarf_Die* member_of, const FunctionVisi
   }
 }
 
+bool blocks(const std::string& file) {
+  struct stat status;
+  return ::stat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+// Where libdw looks for a file that debug information names.
+std::vector<std::string> places_of(const std::string& name, const std::string& folder, const std::string& compiled_in) {
+  if (name.empty()) return {};
+  if (name[0] == '/') return {name};
+  std::vector<std::string> places{folder + "/" + name};
+  if (!compiled_in.empty()) places.push_back((compiled_in[0] == '/' ? compiled_in : folder + "/" + compiled_in) + "/" + name);
+  return places;
+}
+
+// A file that debug information names and that is not a regular one: libdw would open it, and wait for ever for a FIFO's writer.
+// "" where there is none.
+std::string find_blocking_file(Dwarf* dwarf, int fd, const std::string& alternate) {
+  char link[PATH_MAX];
+  const ssize_t length = readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), link, sizeof link);
+  std::string folder(link, length > 0 ? static_cast<size_t>(length) : 0);
+  folder.resize(std::min(folder.rfind('/'), folder.size()));
+  for (const std::string& place : places_of(alternate, folder, ""))
+    if (blocks(place)) return place;
+  Dwarf_CU* cu = nullptr;
+  Dwarf_Die unit;
+  // Without a place for it, the split unit is not opened.
+  while (dwarf_get_units(dwarf, cu, &cu, nullptr, nullptr, &unit, nullptr) == 0) {
+    if (!has_contents(unit)) continue;
+    std::string name = die_text(unit, DW_AT_dwo_name);
+    if (name.empty()) name = die_text(unit, DW_AT_GNU_dwo_name);
+    for (const std::string& place : places_of(name, folder, name.empty() ? "" : die_text(unit, DW_AT_comp_dir)))
+      if (blocks(place)) return place;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path, int main_fd, int debug_fd, const std::string& debug_file,
@@ -84,6 +123,8 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path, int 
   file->main_elf_.reset(elf_begin(file->main_fd_.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
   file->debug_.reset(dwarf_begin(file->debug_fd_.get(), DWARF_C_READ));
   if (!file->debug_) return failed("the debug information");
+  if (const std::string blocking = find_blocking_file(file->debug_.get(), file->debug_fd_.get(), alternate); !blocking.empty())
+    return Error{fmt::format("{}: the debug information in {} needs {}, which is not a regular file", path, debug_file, blocking), {}};
   // Half of the names and types would be missing, and the cache would remember that.
   if (!alternate.empty() && !dwarf_getalt(file->debug_.get()))
     return Error{
