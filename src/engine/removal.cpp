@@ -24,14 +24,19 @@
 namespace spile::engine {
 namespace {
 
-// Where a thread that can't be stopped now (it is in the kernel) is going to continue; nothing if it has ended.
-std::optional<Address> blocked_pc(pid_t pid, pid_t tid) {
+// Of a thread that can't be stopped now (it is in the kernel), as /proc/PID/task/TID/syscall has it (proc(5)).
+struct BlockedPlace {
+  bool is_known = true;  // not of one that has just woken up, and stops before it goes on
+  std::optional<Address> pc;  // nothing of one that has ended
+};
+
+BlockedPlace blocked_place(pid_t pid, pid_t tid) {
   std::ifstream file(fmt::format("/proc/{}/task/{}/syscall", pid, tid));
   std::string text;
   std::getline(file, text);
   size_t last = text.rfind(' ');
-  if (last == std::string::npos) return {};
-  return Address(strtoull(text.c_str() + last + 1, nullptr, 16));
+  if (last == std::string::npos) return {.is_known = text != "running", .pc = {}};
+  return {.pc = Address(strtoull(text.c_str() + last + 1, nullptr, 16))};
 }
 
 // Program counters in displaced code go back to the text; true if all threads are out of our code then.
@@ -90,8 +95,8 @@ class CodeOfClients {
 }  // namespace
 
 bool in_code_while_blocked(const AddressSpace& space, pid_t pid, pid_t tid) {
-  auto pc = blocked_pc(pid, tid);
-  return pc && space.in_code(*pc);
+  BlockedPlace place = blocked_place(pid, tid);
+  return !place.is_known || (place.pc && space.in_code(*place.pc));
 }
 
 bool step_out(Tracer& tracer, AddressSpace& space, Thread& thread) {
@@ -432,6 +437,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   std::ranges::sort(traps, {}, &PatchedSite::begin);
   auto restore = [&](std::span<const PatchedSite> from) { write_patches(space.memory, from, PatchDirection::kRestore, [](size_t) {}); };
   restore(sites);
+  space.is_restored = true;
   count_semaphores(space.memory, space.sites, {}, PatchDirection::kRestore);
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
   std::chrono::milliseconds run(1);
@@ -465,6 +471,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   }
   auto unmapped = unmap_all(tracer, space);
   space.sites.clear();
+  space.is_restored = false;
   space.retired.clear();
   space.reentries.clear();
   space.foundations.clear();

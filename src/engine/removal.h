@@ -28,7 +28,7 @@ std::set<pid_t> leave_landings(AddressSpace& space, std::span<const PatchedSite>
 void step_out_of_stop(Tracer& tracer, AddressSpace& space, pid_t sparing = 0);
 // The same for one thread, which stands still. True if it is outside.
 bool step_out(Tracer& tracer, AddressSpace& space, Thread& thread);
-// Of a thread that can't be stopped now, as it is in the kernel: it is going to continue in our code.
+// Of a thread that can't be stopped now, as it is in the kernel: it is going to continue in our code, or may.
 bool in_code_while_blocked(const AddressSpace& space, pid_t pid, pid_t tid);
 
 // Writes the real return addresses of pending calls into stacks. only_thread: of the thread with this thread pointer;

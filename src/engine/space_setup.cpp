@@ -194,6 +194,13 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
   for (Process* process : space.users) {
     if (is_frozen(process->pid)) return Error{fmt::format("process {} is frozen by its control group", process->pid), "thaw it first"};
   }
+  // Whoever stops meanwhile waits for us: the children of a program that vforks all the time are gone in no time.
+  for (Process* process : space.users) process->keep_still++;
+  struct Release {
+    Tracer& tracer;
+    AddressSpace& space;
+    ~Release() { tracer.let_go(space.users); }
+  } release{tracer, space};
   auto since = Tracer::Clock::now();
   while (!is_at_end(space)) {
     if (Thread* servant = find_servant(tracer, space)) return servant;

@@ -82,7 +82,9 @@ Tracer::~Tracer() {
   pthread_sigmask(SIG_SETMASK, &original_mask_, nullptr);
 }
 
-bool Thread::is_at_end() const { return event == PTRACE_EVENT_EXIT; }
+bool Thread::is_at_end() const {
+  return event == PTRACE_EVENT_EXIT || (kind == StopKind::kSystemCall && (call_number == SYS_exit || call_number == SYS_exit_group));
+}
 
 Process* Tracer::find_process(pid_t pid) {
   auto found = processes_.find(pid);
