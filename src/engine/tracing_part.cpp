@@ -1,6 +1,6 @@
-// The part that traces. The engine's one readable page: what happens when. The parts: tracer (stops), arming (requests and sites), space_setup
-// (mappings), site_builder (trampolines), text_patcher (text), dynamic_linker (libraries), call_watch (system calls), removal (everything
-// out again).
+// The part that traces. The engine's one readable page: what happens when. The parts: tracer (stops), arming (requests and sites),
+// space_setup (mappings), site_builder (trampolines), text_patcher (text), dynamic_linker (libraries), call_watch and stopped_calls (system
+// calls), removal (everything out again).
 
 #include "engine/engine_part.h"
 
