@@ -486,7 +486,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) thread->left_for = Address();
   }
-  if (after == AfterRemoval::kRelease) {
+  if (after == AfterRemoval::kRelease && unmapped.ok()) {
     for (Process* process : std::vector(space.users)) tracer.release(*process);
   } else {
     tracer.let_go(space.users);

@@ -11,7 +11,7 @@ namespace spile::engine {
 
 enum class AfterRemoval : uint8_t {
   kGoOn,     // traced
-  kRelease,  // without having run a step since the last of it has gone
+  kRelease,  // without having run a step since the last of it has gone; not after an error
 };
 
 // Restores the text, gives pending returns their real addresses, and waits (at most patience_ms, letting threads run

@@ -293,18 +293,20 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
   const ArenaGeometry& geometry = context.geometry;
   TRY(client.header, ArenaHeaderView::open(context.arena_fd));
   bool has_table = client.process_table.size() != 0;
+  uint64_t slots = 0;
   return make_calls(context.tracer, space, [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
     pid_t pid = thread.process->pid;
     if (!has_table) TRY_DO(set_up_table(context, calls, space, pid));
     has_table = true;
     // Others may have taken the lowest ones.
     uint64_t least = geometry.first_slots == 0 ? geometry.slot_count : geometry.first_slots + client.header->taken_slots();
-    uint64_t slots = std::min<uint64_t>(least + count_threads(space), geometry.slot_count), size = 0;
+    uint64_t size = 0;
     auto map_at = [&](Address where) {
       size = size_with(geometry, slots);
       return map_descriptor(calls, space, pid, "map the arena", context.arena_fd, size, PROT_READ | PROT_WRITE, where);
     };
     if (client.arena.size() == 0) {
+      slots = std::min<uint64_t>(least + count_threads(space), geometry.slot_count);
       auto mapped = map_at(out_of_the_way(pid, geometry.size));
       if (!mapped.ok()) mapped = map_at(Address());
       if (!mapped.ok() && least < slots) {
@@ -316,7 +318,7 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
       client.geometry = geometry;
     }
     leave_out_of_cores(calls, client.arena);
-    return tell_slots(space, client, (client.arena.size() - geometry.slots_offset) / geometry.slot_stride);
+    return tell_slots(space, client, slots);
   });
 }
 
