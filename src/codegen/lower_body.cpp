@@ -1,6 +1,6 @@
-// The life of a body: locks, condition, frame, statements, and one way out. See lowering.h for frames and errors.
+// The life of a body: locks, frame, condition, statements, and one way out. See lowering.h for frames and errors.
 //
-//   probe:     lock* -> condition -> frame -> statements -> done: release frame -> unlock*
+//   probe:     lock* -> frame -> condition -> statements -> done: release frame -> unlock*
 //   function:  nesting -> frame -> statements -> done: release frame -> return true; failed: release -> return false
 
 #include <algorithm>

@@ -14,14 +14,15 @@ struct TargetHandler {
   uint32_t flags = 0;  // abi::SiteFlags
 };
 
-// By index into Program::site_groups. Also exports "unwind".
+// By index into Program::site_groups. Also exports what codegen::TargetCode names: "unwind", "walked", "landing", "caught", "step.enter",
+// "step.exit", "keep_entry" and "call_enter", as the program asks for them.
 std::vector<TargetHandler> lower_target_handlers(Unit& unit);
 
 // Of "keep_entry", which lower_target_handlers exports where functions have to keep registers: abi::SiteFlags.
 uint32_t keep_entry_flags(const sema::Program& program);
 
-// Exports "init", "merge", "global_clear", "global_put", "global_add", "global_next", "probe.N" for every controller
-// probe, and "condition.N" for every other one that the controller switches.
+// Exports what codegen::ControllerCode names: "init", "merge", "global_clear", "global_put", "global_add", "global_next", "probe.N" for
+// every controller probe, and "condition.N" for every other one that the controller switches.
 void lower_controller(Unit& unit);
 
 llvm::Value* load_register(llvm::IRBuilder<>& builder, llvm::Value* registers, size_t offset);

@@ -13,7 +13,7 @@
 
 namespace spile::codegen {
 
-// What a handler hands down to script functions, on its stack. Mirrored by Lowering::state_field.
+// What a handler hands down to script functions, on its stack. Generated code reaches the fields by offsetof.
 struct State {
   char* message;           // where an error's text goes: the buffer of the innermost try around; null: into a record
   char* match;             // runtime's MatchMemory of the body that runs; null: nothing asks for it

@@ -1,7 +1,8 @@
 #pragma once
 // Families of probe points: begin, timer, process.function, kernel.trace ... Each has a file of its own.
 //
-// To add a family: one file that defines a Family, one line in registry.cpp, a test.
+// To add a family: one file that defines a Family, its declaration below, one line in registry.cpp, a test; and a sema::ProbeKind where none
+// of those that there are fits.
 
 #include <string>
 #include <vector>

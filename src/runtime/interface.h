@@ -227,7 +227,7 @@ void spile_rt_execname(Context*, char* out);
 // -- what the controller's code may reach (native/confine.cpp). The place, if all of it may be; else the stray page.
 void* spile_rt_confine(const void* place, uint64_t size, bool writes);
 
-// -- the controller's own (native/, exported from its image; called by session through codegen::ControllerEntry)
+// -- the controller's own (native/, linked into its image; functions of codegen::ControllerCode call them, and session calls these)
 // Formats an empty map or aggregate in place. (Memory is zero: may be nothing to do.)
 void spile_rt_map_init(Handle, const MapShape*);
 // Adds the content of a shard to the controller's copy and empties the shard. Called when no handler of the shard's

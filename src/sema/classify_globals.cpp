@@ -1,5 +1,5 @@
-// classify-globals: the cheapest way to share each global that keeps SystemTap's promise of atomic handlers (DESIGN.md,
-// "Reentrancy and locks"). Decided from all uses in the whole script, through functions as well.
+// classify-globals: the cheapest way to share each global that keeps SystemTap's promise of atomic handlers (docs/architecture.md,
+// "Pass 2"). Decided from all uses in the whole script, through functions as well.
 
 #include "sema/elaboration.h"
 #include "sema/global_uses.h"

@@ -12,7 +12,7 @@
 
 namespace spile::sema {
 
-// How the memory of a global is shared between the handlers that use it (DESIGN.md, "Reentrancy and locks"). Chosen by
+// How the memory of a global is shared between the handlers that use it (docs/architecture.md, "Pass 2"). Chosen by
 // classify-globals from all uses in the whole script.
 enum class Sharing : uint8_t {
   kUnused,

@@ -12,7 +12,7 @@
 
 namespace spile::sema {
 
-// Where a handler runs (DESIGN.md, "One compiler, three places").
+// Where a handler runs: in spile, in a traced process, in the kernel.
 enum class Domain : uint8_t { kController, kTarget, kKernel };
 
 enum class ProbeKind : uint8_t {

@@ -124,7 +124,7 @@ Result<int> run_passes(const Options& options) {
   size_t functions = program.functions.size(), globals = program.globals.size(), places = 0;
   for (const sema::Probe& probe : program.probes) places += probe.points.size();
   elaborate_timer.done(fmt::format("analyzed script: {}, {}, {}, {}", counted(places, "probe"), counted(functions, "function"),
-                                   counted(0, "embed"), counted(globals, "global")));
+                                   counted(program.scripts.front().embedded.size(), "embed"), counted(globals, "global")));
   if (options.pass_verbosity[1] > 0) {
     for (const std::string& line : program.elided) print_to(stderr, "  {}\n", line);
   }

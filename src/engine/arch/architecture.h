@@ -1,6 +1,7 @@
 #pragma once
-// What the engine must know about a processor. Everything else in engine/ is free of instruction sets.
-// To add an architecture: implement this interface in arch/NAME, and return it from native_architecture() there.
+// What the engine must know about a processor. Instructions are decoded, moved and written behind this interface only. The rest of
+// engine/ uses registers by the names of abi::Registers (abi/trampoline.h), which are x86-64's, and system calls by <sys/syscall.h>.
+// To add an architecture: implement this interface in arch/NAME, and return it from native_architecture() there; then see to abi::Registers.
 
 #include <sys/types.h>
 

@@ -43,4 +43,4 @@ out=$($kernel -e '
 check "cleared by a timer" "$out" '^30000 30000$'
 
 out=$($kernel -e 'probe process("/bin/calls").function("foo") { foreach (k in a) println(k) } global a probe begin { a[1] = 1 }' -c 'calls 1' 2>&1) && fail "foreach was not refused"
-check "refusal" "$out" ':1:[0-9]*: foreach is not available in a handler that runs in the kernel'
+check "refusal" "$out" ':1:[0-9]*: error: foreach is not available in a handler that runs in the kernel'
