@@ -109,6 +109,7 @@ std::optional<StackUse> decode_stack_use(std::span<const uint8_t> bytes) {
   use.instruction = describe(raw);
   if (!may_use_stack(raw)) return use;
   if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder(), &context, &raw, operands, raw.operand_count))) return {};
+  if (raw.operand_count == 0) operands[0] = {};
   const ZydisDecodedOperand& first = operands[0];
   // lock or $0, (%rsp): a memory barrier, which touches nothing.
   bool barrier = (raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 && raw.operand_count_visible == 2 &&
