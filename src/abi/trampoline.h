@@ -2,8 +2,8 @@
 // How a probed place reaches a handler: the contract between codegen (which compiles handlers) and engine (which emits
 // trampolines). x86-64, System V psABI 1.0 §3.2. Handlers take their arguments as C functions do, and are compiled with LLVM's
 // calling convention preserve_most and code of their own that keeps r11 (codegen/lower_target.cpp): they preserve every general
-// register (but a returned rax) and never touch vector or x87 registers. Flags are dead at a function's entry and return. `CFA` is the value of rsp just before the call that
-// entered the probed function.
+// register (but a returned rax) and never touch vector or x87 registers. Flags are dead at a function's entry and return. `CFA` is
+// the value of rsp just before the call that entered the probed function.
 //
 // SiteKind::kEntry                       handler: void enter(rdi, rsi, rdx, rcx, r8, r9)
 //

@@ -23,7 +23,7 @@ void print_to(std::FILE* stream, fmt::format_string<Arguments...> format, Argume
 // closed, as their caller had them. Ignores SIGPIPE. The first thing that a program does.
 void open_standard_descriptors();
 
-// Why output could not be written, in words; error: of errno.
+// The message for an output that could not be written. `error`: the value of errno after the write.
 const char* write_error(int error);
 
 // Flushes standard output at the end of the program and returns its exit status: `status`, or 1, with a message, where standard output

@@ -174,7 +174,7 @@ struct Options {
   std::string cache_directory;    // of object_cache.h; empty: none
   // Why processes that are traced must not make the text of shell commands ("process 4711 is user 33's"); empty: they may.
   std::string untrusted_target;
-  // Where all that the script asks for and code can't do is reported; null: compile()'s error is the first of it.
+  // Receives an error for each construct that the code generator rejects. Null: compile() returns the first of them.
   Diagnostics* diagnostics = nullptr;
 };
 struct Compiled {

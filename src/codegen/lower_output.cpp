@@ -173,8 +173,8 @@ uint32_t flags_of(const FormatPart& part) {
          (part.alternate ? 16u : 0);
 }
 
-// Of each argument: the sprintf that it is, where this one's text can be written straight into the text around it, as that
-// of a variable of $$vars$ can; else null. The order of evaluation changes, so nothing may depend on it.
+// For each argument: its sprintf, if that text can be written directly into the text around it, as the text of a variable of $$vars$
+// can; else null. This changes the order of evaluation, so arguments with side effects are excluded.
 std::vector<const syntax::Print*> written_in_place(const std::vector<FormatPart>& parts,
                                                    const std::vector<const syntax::Expression*>& arguments) {
   std::vector<const syntax::Print*> in_place(arguments.size());

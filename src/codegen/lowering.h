@@ -88,7 +88,7 @@ class Lowering {
   struct Handler {                 // of errors, innermost last
     llvm::BasicBlock* target;
     llvm::Value* message;            // null: not inside a try of this body
-    bool silent = false;             // nobody gets the text
+    bool silent = false;             // the error's text is not made
   };
 
   // lower_expression.cpp

@@ -1,6 +1,6 @@
 #pragma once
 // What differs between the places where a handler can run, as far as the runtime's functions do not hide it already.
-// The lowering of statements and expressions asks for domain() too: what a domain has no registers, locks or output for.
+// The lowering of statements and expressions also asks for domain(): some constructs need registers, locks or output that a domain does not have.
 //
 // To add a place: implement this, and give compile.cpp its handlers' prologues (lower_target.cpp is the example).
 

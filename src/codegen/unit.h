@@ -74,7 +74,7 @@ class Unit {
   EmbeddedC embedded;
   void note_embedded_globals(const std::string& code);
 
-  // What the lowering can't compile.
+  // The errors of constructs that the lowering rejects.
   void refuse(SourceRange range, const std::string& what, const std::string& hint = {});
   const Diagnostics& refusals() const { return refusals_; }
 

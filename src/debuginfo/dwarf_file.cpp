@@ -36,8 +36,8 @@ bool has_contents(Dwarf_Die& die) {
 
 using FunctionVisitor = std::function<void(Dwarf_Die& function, bool only_declared, Dwarf_Die* member_of)>;
 
-// Calls with each function that is described below `parent`. Functions are also in functions: lambdas and methods of local
-// classes, where GCC describes them; nested ones of GNU C, Fortran and Ada.
+// Calls `visit` with each function that is described below `parent`. Functions can contain functions: GCC describes lambdas
+// and methods of local classes there, and GNU C, Fortran and Ada have nested functions.
 void visit_functions(Dwarf_Die& parent, Dwarf_Die* member_of, const FunctionVisitor& visit, int depth = 0) {
   if (depth > kDeepest) return;
   for (ChildDies children(parent); children.valid(); children.next()) {
@@ -82,8 +82,8 @@ std::vector<std::string> places_of(const std::string& name, const std::string& f
   return places;
 }
 
-// A file that debug information names and that is not a regular one: libdw would open it, and wait for ever for a FIFO's writer.
-// "" where there is none.
+// The path of a file that debug information names and that is not a regular file; "" if there is none. libdw would open such a file, and
+// wait for ever for the writer of a FIFO.
 std::string find_blocking_file(Dwarf* dwarf, int fd, const std::string& alternate) {
   char link[PATH_MAX];
   const ssize_t length = readlink(fmt::format("/proc/self/fd/{}", fd).c_str(), link, sizeof link);

@@ -135,7 +135,8 @@ void ElfImage::make_sections_of_dynamic() {
   sections_.push_back({".dynamic", SHT_DYNAMIC, SHF_ALLOC, 0, static_cast<uint64_t>(dynamic_.data() - bytes_), dynamic_.size(), kStrings});
 }
 
-// Nothing says how many there are but the hash tables through which they are found. 0 for an address: there is no such table.
+// The dynamic section does not contain the number of symbols, so this counts those that the hash tables refer to. An address of 0
+// means that the file has no such table.
 // DT_HASH is in the System V gABI, chapter 5; DT_GNU_HASH has four words, a Bloom filter of 64-bit words, the buckets (each the first
 // symbol of a chain), and for each symbol from `first` on a word whose lowest bit ends the chain.
 uint64_t ElfImage::count_dynamic_symbols(uint64_t hash, uint64_t gnu_hash) const {

@@ -165,7 +165,7 @@ struct AddressSpace {
   uint64_t trap_count = 0;
   SignalAction fault_action{};  // fault_guard.h; its handler is 0 where there is none
   int changing = 0;         // positive while it is being armed
-  bool is_restored = false;  // its text is what it was, though the sites are not forgotten yet
+  bool is_restored = false;  // remove_all has restored the text of all sites, which are still listed
   bool refused = false;     // arming it has failed
   std::string no_returns;   // why no return can be probed in it (EngineOptions::owns_stacks); empty: they can
   std::string calls_gap = kNotArmed;  // why ptrace has to tell of its system calls (kNobodysCalls: nobody has); empty: handlers do

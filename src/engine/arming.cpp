@@ -119,7 +119,7 @@ SetupContext Arming::context(const Client& client) {
 
 void Arming::add_slots(AddressSpace& space, pid_t pid, ClientId id) {
   Client* client = find_client(id);
-  if (!client || !client->arena_fd || !space.clients.contains(id)) return;  // it has executed another program since
+  if (!client || !client->arena_fd || !space.clients.contains(id)) return;  // the process has executed another program
   SetupContext setup = context(*client);
   auto grown = grow_arena(setup, space);
   if (!grown.ok()) note_failure(space, pid, std::move(grown).error().within("threads that come now have no returns"), client);
@@ -233,7 +233,7 @@ bool Arming::has_left(const AddressSpace& space, pid_t pid) const {
 
 // --- Modules ---
 
-// Its threads end before its memory goes. Where all stand we know.
+// In an execve, threads end before the memory goes. When all threads stand, the execve is over or has not begun.
 bool Arming::is_leaving(const AddressSpace& space, pid_t pid) {
   if (has_left(space, pid)) return true;
   std::vector<Process*> users = space.users;

@@ -26,7 +26,7 @@ class Arming {
   Arming(Tracer& tracer, CallWatch& calls, uint64_t stop_patience_ms, Tell tell)
       : tracer_(tracer), calls_(calls), patience_ms_(stop_patience_ms), tell_(std::move(tell)) {}
 
-  // While spile lets go of all processes, nothing that happens in them is an occasion to arm.
+  // While this is set, no process is armed: spile is leaving all of them.
   void set_leaving(bool leaving) { leaving_ = leaving; }
 
   // Our own has kOwnClient.
@@ -43,7 +43,7 @@ class Arming {
   Result<void> add_requests(Client& client, std::span<const SiteRequest> sites);
   // Somebody has something to arm, or may have.
   bool can_arm(const AddressSpace& space);
-  // It may trace what we trace, or ask to be traced by others.
+  // The program can call ptrace(2), or has a leak checker that does.
   bool watches_tracing(const AddressSpace& space);
 
   // Some handler has loads that may raise signals.
@@ -63,11 +63,11 @@ class Arming {
   void write_module_maps(AddressSpace& space);
   // After a thread has rung for slots of the client's arena.
   void add_slots(AddressSpace& space, pid_t pid, ClientId client);
-  // Of the space of a process that has executed another program: what its threads had of arenas is others'.
+  // Frees the slots that threads of a process had in all clients' arenas. Called when it has executed another program.
   void vacate_slots(const AddressSpace& space, pid_t pid) const;
   // The process has ended, is at its end, or executes another program.
   bool has_left(const AddressSpace& space, pid_t pid) const;
-  // The same after something has failed there: it may have been in the middle of that.
+  // The same, for after a failure: waits until an execve that may be the reason is over.
   bool is_leaving(const AddressSpace& space, pid_t pid);
   void note_trouble(pid_t pid, const Error& error, const Client* client = nullptr);
   // Of what was done in a space for a process: an error is trouble, unless the process has left it.

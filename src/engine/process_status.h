@@ -15,7 +15,7 @@ std::vector<pid_t> threads_of(pid_t pid);
 std::vector<pid_t> children_of(pid_t pid);
 // True also for a zombie.
 bool has_ended(pid_t tid);
-// Has ended, or is about to: its memory and files are gone already, though what it traces is still its.
+// The thread has ended, or its memory and files are gone. In the latter state it still traces its tracees.
 bool is_ending(pid_t tid);
 // The thread that traces it; 0: none does.
 pid_t tracer_of(pid_t tid);
@@ -23,15 +23,16 @@ pid_t tracer_of(pid_t tid);
 // In clock ticks since the machine has started; 0: it is not there.
 uint64_t start_time(pid_t pid);
 
-// What a process runs, from one execve(2) to the next.
+// Identifies the program that a process runs: execve(2) changes it, also if the same file is executed again.
 class ProgramRun {
  public:
   static ProgramRun of(pid_t pid);
-  // It runs another program, or is about to: a thread other than the first ends all others before. Not: it has ended.
+  // True if the process runs another program now, or if its first thread has ended and others live, as in an execve of one of these.
+  // False if the process has ended.
   bool has_changed(pid_t pid) const;
 
  private:
-  std::string code_, stack_;  // where they begin
+  std::string code_, stack_;  // addresses of their first bytes
 };
 
 class ProcessStatus {

@@ -24,10 +24,10 @@
 namespace spile::engine {
 namespace {
 
-// Of a thread that can't be stopped now (it is in the kernel), as /proc/PID/task/TID/syscall has it (proc(5)).
+// The user-space program counter of a thread in the kernel, from /proc/PID/task/TID/syscall (proc(5)).
 struct BlockedPlace {
-  bool is_known = true;  // not of one that has just woken up, and stops before it goes on
-  std::optional<Address> pc;  // nothing of one that has ended
+  bool is_known = true;  // false: the thread has just woken up, and will stop before it returns to user space
+  std::optional<Address> pc;  // absent: the thread has ended
 };
 
 BlockedPlace blocked_place(pid_t pid, pid_t tid) {
@@ -428,7 +428,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   TRY_DO(tracer.keep_still(space.users, patience_ms));
   settle_breakpoints(tracer, space);
   std::set<pid_t> unseen = leave_landings(space, space.sites);
-  // As long as it runs and is ours, it must not ask for another tracer unseen.
+  // The traps on ptrace(2) stay to the end: while the process runs and is traced by us, such a call would fail.
   std::vector<PatchedSite> sites = space.sites, traps;
   for (const TracingTrap& trap : space.tracing_traps) {
     std::ranges::copy_if(sites, std::back_inserter(traps), [&](const PatchedSite& site) { return site.begin == trap.site; });

@@ -10,8 +10,8 @@
 namespace spile::engine {
 
 enum class AfterRemoval : uint8_t {
-  kGoOn,     // traced
-  kRelease,  // without having run a step since the last of it has gone; not after an error
+  kGoOn,     // the processes run on, still traced
+  kRelease,  // detaches from the processes in the stop in which the last mapping goes; after an error they stay traced
 };
 
 // Restores the text, gives pending returns their real addresses, and waits (at most patience_ms, letting threads run
@@ -28,7 +28,7 @@ std::set<pid_t> leave_landings(AddressSpace& space, std::span<const PatchedSite>
 void step_out_of_stop(Tracer& tracer, AddressSpace& space, pid_t sparing = 0);
 // The same for one thread, which stands still. True if it is outside.
 bool step_out(Tracer& tracer, AddressSpace& space, Thread& thread);
-// Of a thread that can't be stopped now, as it is in the kernel: it is going to continue in our code, or may.
+// True if a thread that is in the kernel, and so can't be stopped now, may continue in our code.
 bool in_code_while_blocked(const AddressSpace& space, pid_t pid, pid_t tid);
 
 // Writes the real return addresses of pending calls into stacks. only_thread: of the thread with this thread pointer;

@@ -83,7 +83,7 @@ Result<Address> map_descriptor(RemoteCalls& calls, AddressSpace& space, pid_t pi
     mapped = map_memory(calls, pid, {what, size, protection, *remote, offset, where});
     (void)calls.call("close", SYS_close, {static_cast<uint64_t>(*remote)});
   }
-  (void)channel.close(calls);  // they fail where the thread has ended, and its descriptors with it
+  (void)channel.close(calls);  // a failure means that the thread has ended, which closes its descriptors
   if (!remote.ok()) return std::move(remote).error();
   return mapped;
 }
@@ -159,7 +159,7 @@ Thread* find_servant(Tracer& tracer, AddressSpace& space) {
       ptrace(PTRACE_INTERRUPT, tid, 0, 0);
       auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(500);
       while (thread->running && !thread->gone && Tracer::Clock::now() < deadline) tracer.pump(20);
-      // It may execute another program meanwhile, as may one that takes its number.
+      // Meanwhile the thread may have executed another program, or another thread that did so may have taken its number.
       bool is_there = !thread->gone && thread->process->space.get() == &space;
       if (is_there && !thread->running && can_serve(*thread)) return thread;
       tracer.unhold(*thread);
@@ -194,7 +194,7 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
   for (Process* process : space.users) {
     if (is_frozen(process->pid)) return Error{fmt::format("process {} is frozen by its control group", process->pid), "thaw it first"};
   }
-  // Whoever stops meanwhile waits for us: the children of a program that vforks all the time are gone in no time.
+  // Threads that stop during the search stay stopped: the children of a program that vforks all the time would end before they are found.
   for (Process* process : space.users) process->keep_still++;
   struct Release {
     Tracer& tracer;
@@ -492,7 +492,7 @@ std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space,
 
 namespace {
 
-// What has gone is struck off: others may map something there.
+// Removes each range from the lists as soon as it is unmapped, so that a second try does not unmap what another thread has mapped there.
 Result<void> unmap(RemoteCalls& calls, ClientSpace& client) {
   while (!client.code.empty()) {
     AddressRange range = client.code.back();
@@ -524,10 +524,10 @@ Result<void> unmap_client(Tracer& tracer, AddressSpace& space, ClientId id) {
 
 Result<void> unmap_all(Tracer& tracer, AddressSpace& space) {
   if (space.empty()) return {};
-  bool are_ours = true;  // actions of signals
+  bool has_our_actions = true;  // signal actions that we have set
   TRY_DO(make_calls(tracer, space, [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
-    if (are_ours) TRY_DO(take_back_actions(calls, *thread.process));
-    are_ours = false;
+    if (has_our_actions) TRY_DO(take_back_actions(calls, *thread.process));
+    has_our_actions = false;
     for (auto& [id, client] : space.clients) TRY_DO(unmap(calls, client));
     return {};
   }));

@@ -32,8 +32,8 @@ Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space);
 // System calls by such a thread.
 Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thread);
 
-// The same by any thread of the space. One may end meanwhile, or execute another program, while others stay (a child of vfork): then `act`
-// is done again with calls of another one. REQUIRES: what it has done already, and put down, it does not do again.
+// Runs `act` with system calls made by any thread of the space. If that thread ends or executes another program while others stay in the
+// space (a child of vfork), runs `act` again with another thread. REQUIRES: `act` records each step, and skips recorded steps.
 using CallsAct = std::function<Result<void>(RemoteCalls& calls, Thread& thread)>;
 Result<void> make_calls(Tracer& tracer, AddressSpace& space, const CallsAct& act);
 

@@ -1,5 +1,5 @@
 #pragma once
-// System calls that ptrace stops at (PTRACE_SYSCALL), before and after: which of them are to be told of. A call that the kernel makes
+// System calls that ptrace stops at (PTRACE_SYSCALL), before and after: which of them are to be reported. A call that the kernel makes
 // again, because a stop of ours or a signal came in between, is one call.
 
 #include "engine/engine.h"
@@ -7,9 +7,9 @@
 
 namespace spile::engine {
 
-// Before it. False: it is not to be told of, or is by a handler in the process.
+// Before the call. False: the call is not to be reported, or a handler in the process reports it.
 bool enter_call(Thread& thread, const ThreadChange& change);
-// After it; change: what is told then, made complete.
+// After the call. Completes `change`, which the caller reports. False: the return is not to be reported.
 bool leave_call(Thread& thread, const ThreadRegisters& registers, ThreadChange& change);
 
 }  // namespace spile::engine

@@ -15,7 +15,7 @@ Result<TargetMemory> TargetMemory::open(pid_t pid) {
   return memory;
 }
 
-// Memory that is there says EIO where nothing is mapped; what has none, that it is at its end.
+// Reading an unmapped address fails with EIO while the memory exists, and returns end of file when it is gone.
 bool TargetMemory::has_gone() const {
   char byte;
   return is_open() && pread64(fd_.get(), &byte, 1, 0) == 0;

@@ -21,7 +21,7 @@ class TargetMemory {
 
   bool is_open() const { return static_cast<bool>(fd_); }
 
-  // Whether nobody has it any more: the process has ended, or has executed another program.
+  // True if no process has this memory any more: it has ended, or has executed another program.
   bool has_gone() const;
 
   // All or nothing.

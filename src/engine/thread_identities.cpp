@@ -181,8 +181,8 @@ void bury_thread(AddressSpace& space, const Thread& thread) {
   space.known_threads.erase(known);
 }
 
-// The memory in which the program had the arena mapped has gone. All slots are looked at that were: a thread may have been ended
-// between its claim and the header's note of it.
+// Goes through the arena's file, since the program's memory is gone. Looks at every slot that was mapped, not only at those that the
+// header lists as taken: a thread may have been killed after it claimed a slot and before it set the header's bit.
 void vacate_slots(const ClientSpace& client, int arena_fd, pid_t pid) {
   if (!client.header || client.geometry.slot_stride == 0) return;
   uint64_t mapped = client.arena.size() < client.geometry.slots_offset ? 0 : (client.arena.size() - client.geometry.slots_offset) / client.geometry.slot_stride;
@@ -194,7 +194,7 @@ void vacate_slots(const ClientSpace& client, int arena_fd, pid_t pid) {
     uint32_t idle = 0;
     uint64_t nobody = 0;
     (void)!pwrite64(arena_fd, &idle, sizeof idle, at + static_cast<off64_t>(offsetof(abi::ThreadSlot, busy)));
-    uint64_t used = slot.thread_pointer != 0 ? slot.thread_pointer : abi::kGoneEntry;  // if ended before it said who it is
+    uint64_t used = slot.thread_pointer != 0 ? slot.thread_pointer : abi::kGoneEntry;  // 0 if the thread was killed right after its claim
     (void)!pwrite64(arena_fd, &used, sizeof used, at + static_cast<off64_t>(offsetof(abi::ThreadSlot, thread_pointer)));
     client.header->give_back(index);
     (void)!pwrite64(arena_fd, &nobody, sizeof nobody, at + static_cast<off64_t>(offsetof(abi::ThreadSlot, owner)));

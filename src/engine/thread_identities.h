@@ -20,7 +20,7 @@ void introduce_thread(AddressSpace& space, Thread& thread);
 // need not wait for what it has locked. Its slots are others' from now on, unless returns are still pending in them.
 void bury_thread(AddressSpace& space, const Thread& thread);
 
-// Of a process that has executed another program: the slots of all threads that it had are others' from now on.
+// Frees all slots of the arena that belong to threads of the process. Called when it has executed another program.
 void vacate_slots(const ClientSpace& client, int arena_fd, pid_t pid);
 
 // The arena's slot of the thread with this thread pointer, where it is mapped in the space.

@@ -15,7 +15,7 @@ namespace {
 sigjmp_buf given_up;
 volatile sig_atomic_t waits;
 
-// The kernel would make the interrupted call again when we return (ERESTARTNOINTR).
+// Leaves the interrupted call by a jump, since the kernel would repeat it after a return (ERESTARTNOINTR).
 void give_up(int) {
   if (waits) siglongjmp(given_up, 1);
 }
@@ -48,7 +48,7 @@ ThreadSeizure::~ThreadSeizure() {
   sigaction(alarm_signal(), &before_, nullptr);
 }
 
-// It rings again and again: the first signal may come before the call waits. 0: no more.
+// Sends the signal periodically, because the first one may come before the call waits. 0 stops it.
 void ThreadSeizure::set_alarm(std::chrono::milliseconds interval) const {
   itimerspec when{};
   when.it_value.tv_sec = interval.count() / 1000;
@@ -64,7 +64,7 @@ int ThreadSeizure::seize(pid_t tid, long options, std::chrono::milliseconds pati
     set_alarm(patience);
     error = ptrace(PTRACE_SEIZE, tid, 0, options) == 0 ? 0 : errno;
   } else {
-    error = tracer_of(tid) == gettid() ? 0 : ETIMEDOUT;  // it may have been seized right before
+    error = tracer_of(tid) == gettid() ? 0 : ETIMEDOUT;  // the signal may have come right after the call succeeded
   }
   waits = 0;
   set_alarm(std::chrono::milliseconds(0));

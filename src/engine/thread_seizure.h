@@ -1,7 +1,7 @@
 #pragma once
-// PTRACE_SEIZE of a thread whose process may be executing a program. The kernel lets nobody seize a thread while another one of its process
-// is within execve(2), and lets that one go on only when all others have ended: traced ones, when their tracer has seen it. So a tracer
-// that has seized some of them must not wait for one more.
+// PTRACE_SEIZE with a time limit, for threads of a process that may be in execve(2). PTRACE_SEIZE blocks until that call is over. The call
+// waits until all other threads have ended, and a traced thread has ended only when its tracer has waited for it. So a tracer that has
+// seized one thread of the process and blocks on another one would wait for ever.
 
 #include <signal.h>
 #include <sys/types.h>
@@ -11,7 +11,7 @@
 
 namespace spile::engine {
 
-// For the threads of one process, by one thread of ours, which takes a real-time signal for as long as this lives.
+// Seizes threads of one process, from one thread of spile. Uses a real-time signal of that thread from construction to destruction.
 class ThreadSeizure {
  public:
   ThreadSeizure();
@@ -19,7 +19,7 @@ class ThreadSeizure {
   ThreadSeizure(const ThreadSeizure&) = delete;
   ThreadSeizure& operator=(const ThreadSeizure&) = delete;
 
-  // 0, or an errno. ETIMEDOUT: it waits longer than that; what other threads have to say is to be received, and it may be tried again.
+  // Returns 0 or an errno. ETIMEDOUT: the call blocked for longer than `patience`; receive the stops and ends of seized threads, then retry.
   int seize(pid_t tid, long options, std::chrono::milliseconds patience);
 
  private:

@@ -148,7 +148,7 @@ Result<void> Tracer::seize_threads(Process& process) {
         if (error == ESRCH || has_ended(tid)) continue;
         if (tracer_of(tid) == gettid()) {
           if (tid != process.pid || process.threads.empty()) continue;
-          // One that was seized has executed a program, and has the first one's number now.
+          // A seized thread has executed a program, and has taken the first thread's number.
           for (auto& [former, thread] : process.threads) {
             threads_.erase(former);
             if (!process_status(former, "State").empty()) departed_.insert(former);
@@ -442,20 +442,20 @@ void Tracer::receive_exec(Thread& thread) {
   }
   ++process.executed;
   thread.keeps_number = false;
-  process.keep_still = 0;  // whoever keeps it means the program that it was, and has the address space's others let go
+  process.keep_still = 0;  // the caller that keeps it still means the former program, and will let go only the remaining users of that address space
   listener_.process_executed(process);
 }
 
 void Tracer::resume_unless_kept(Thread& thread) {
   if (thread.gone || thread.running) return;
-  // One at its end is never kept: others wait for that, of which we may be waiting for one.
+  // A thread at its end is never kept: other threads, for which we may be waiting, can wait for its end.
   bool kept = (thread.holds > 0 || thread.process->keep_still > 0) && !thread.is_at_end();
   if (!kept) resume(thread);
 }
 
-// A thread other than the first that executes a program takes the first one's number, and whoever writes registers meets the new
-// program. From its first stop on the first thread is made to stop again before it ends, without which the other one can't go on
-// (ptrace(2), execve(2) under ptrace). False: it was too late, and what has been received is not this program's.
+// If a thread other than the first executes a program, it takes the first thread's number, and registers that we write to that number
+// reach the new program. This makes the first thread, which is stopped, stop again before it ends: until we resume it there, the other
+// thread can't take its number (ptrace(2), "execve(2) under ptrace"). False: the number has changed hands already.
 bool Tracer::keep_number(Thread& thread) {
   if (thread.keeps_number || thread.tid != thread.process->pid || thread.process->threads.size() == 1) return true;
   constexpr int kExecuted = SIGTRAP | PTRACE_EVENT_EXEC << 8;
@@ -588,7 +588,7 @@ Result<void> Tracer::wait_for_sleeper(pid_t pid, Clock::time_point since) {
 
 void Tracer::let_go(const std::vector<Process*>& processes) {
   for (Process* process : processes) {
-    if (process->keep_still > 0) process->keep_still--;  // not where it has executed another program since
+    if (process->keep_still > 0) process->keep_still--;  // 0 if it has executed another program since
     for (auto& [tid, thread] : process->threads) resume_unless_kept(*thread);
   }
 }

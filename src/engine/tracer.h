@@ -72,7 +72,7 @@ struct Thread {
   bool call_is_told = false;     // likewise, and its return will be, both by a handler in the process
   bool may_be_told = false;      // perhaps; it stood in a handler when somebody else began to tell
   bool is_at_end() const;        // it is in its last system call, and runs nothing of its program any more
-  bool keeps_number = false;     // Tracer::keep_number
+  bool keeps_number = false;     // it stops before it ends: Tracer::keep_number
   std::vector<ShownFault> shown_faults;  // the newest last; its system calls are watched while there are any
   bool introduced = false;       // thread_identities.h
   uint64_t thread_pointer = 0;   // by which tables know it; 0: they don't

@@ -323,7 +323,7 @@ Result<void> TracingPartImpl::prepare_space(AddressSpace& space, pid_t pid) {
     return find_remains(pid);
   };
   auto remains = open();
-  // One that is about to be traced by something else, its parent say, must not ask for that before it is seen.
+  // If the process can call ptrace(2), it must not run before the trap on that call is in place: the call would fail.
   bool stands = remains.ok() && remains->empty() && arming_->watches_tracing(space);
   if (!stands) tracer_->let_go(space.users);
   if (!remains.ok()) return std::move(remains).error();

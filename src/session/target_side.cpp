@@ -294,7 +294,7 @@ Result<void> TargetSide::arm() {
     // First, so that no return is pending before an unwinder is ready for it. Modules that come later are resolved then.
     for (pid_t pid : engine_->processes()) {
       auto modules = engine_->modules(pid);
-      // One that ends is told of by an event.
+      // The end of a process is reported by an event.
       if (!modules.ok() && engine::is_ending(pid)) continue;
       if (!modules.ok()) return std::move(modules).error();
       for (const engine::Module& module : *modules) {
