@@ -50,6 +50,26 @@ class Returns : public testing::Test {
   uint64_t stacks_[3][1001] = {};
 };
 
+// One multiplication has distances at which all stacks share a few places; then each return looks through its neighbours.
+TEST(SpilledReturns, HavePlacesOfTheirOwnOnStacksEquallyFarApart) {
+  constexpr uint64_t kPage = 4096, kStacks = 10'000, kFrames = abi::spilled_frames(32);
+  std::vector<uint64_t> distances = {4 * kPage + 16, 16 * kPage + 16, 2 * kPage + 64, 8 * kPage + 32};  // of malloc
+  for (uint64_t pages : {1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 16, 17, 32, 33, 64, 65, 128, 129, 256, 257, 512, 513, 2048, 2049}) {
+    distances.push_back(pages * kPage);
+  }
+  for (uint64_t distance : distances) {
+    std::vector<bool> taken(kFrames);
+    uint64_t shared = 0;
+    for (uint64_t stack = 1; stack <= kStacks; ++stack) {
+      uint64_t place = abi::spilled_index(0x7f1234560000 + stack * distance - 72, kFrames);
+      ASSERT_NE(place, abi::kNoSpilledPlace);
+      shared += taken[place];
+      taken[place] = true;
+    }
+    EXPECT_LT(shared, kStacks / 50) << distance;
+  }
+}
+
 TEST_F(Returns, NestAsCallsDo) {
   for (int depth = 0; depth < 50; ++depth) ASSERT_TRUE(call(depth));
   EXPECT_EQ(context_.slot->shadow_depth, 50u);
