@@ -18,6 +18,10 @@ set(SPILE_MAY_USE_session base abi syntax sema debuginfo probes runtime codegen 
 set(SPILE_MAY_USE_editor base syntax sema probes session)
 set(SPILE_MAY_USE_cli base session editor)
 
+# The rooms of a folder: each uses only those named before it, all but the first may be used by the files of the folder itself,
+# and the folder's main header, its API, uses the first alone.
+set(SPILE_ROOMS_engine terms arch process trace space patch change calls share)
+
 add_custom_target(unit_tests)
 
 # spile_folder(LIBS lib...)          declares the folder's library from all its *.cpp, recursively.
@@ -39,7 +43,7 @@ function(spile_folder)
 
   set(stamp ${CMAKE_CURRENT_BINARY_DIR}/includes.checked)
   add_custom_command(OUTPUT ${stamp}
-    COMMAND ${CMAKE_COMMAND} -DFOLDER=${name} "-DMAY_USE=${SPILE_MAY_USE_${name}}" "-DFOLDERS=${SPILE_FOLDERS}"
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${name} "-DMAY_USE=${SPILE_MAY_USE_${name}}" "-DFOLDERS=${SPILE_FOLDERS}" "-DROOMS=${SPILE_ROOMS_${name}}"
             -DSOURCE_DIR=${CMAKE_CURRENT_SOURCE_DIR} -P ${CMAKE_SOURCE_DIR}/cmake/check_includes.cmake
     COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
     DEPENDS ${all} ${CMAKE_SOURCE_DIR}/cmake/Layers.cmake ${CMAKE_SOURCE_DIR}/cmake/check_includes.cmake

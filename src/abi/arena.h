@@ -253,7 +253,7 @@ static_assert(sizeof(ImageCells) == 128);
 
 inline constexpr uint64_t kRegionMagic = 0x36646f632d6c7073;  // "spl-cod6"
 
-// The first bytes of a code region (engine/region.h): what a handler of another controller needs to find the pending returns
+// The first bytes of a code region (engine/space/region.h): what a handler of another controller needs to find the pending returns
 // that this one has, and a handler of signals where to go on. What is not said to be an address is an offset or a size in bytes, or a number.
 struct RegionHeader {
   uint64_t magic;

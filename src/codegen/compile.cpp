@@ -11,6 +11,7 @@
 #include "codegen/flatten.h"
 #include "codegen/lower_kernel.h"
 #include "codegen/lower_native.h"
+#include "codegen/lowering.h"
 #include "codegen/native_places.h"
 #include "codegen/object_cache.h"
 
@@ -106,7 +107,7 @@ Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitc
     unit.own_text = &own_text_;
     unit.untrusted_target = options_.untrusted_target;
     lower(unit);
-    unit.lower_functions();
+    lower_functions(unit);
     TRY_DO(report(unit.refusals()));
     // Code at the top level is compiled once at least, whether something calls it or not.
     const auto& top_level = program_.scripts.front().embedded;

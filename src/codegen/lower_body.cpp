@@ -341,10 +341,18 @@ void Lowering::lower_function(const syntax::Function& source) {
   finish(given_up, kFunctionFailed, false);
 }
 
+namespace {
+
 void lower_script_function(Unit& unit, const syntax::Function& function, llvm::Function* into) {
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(unit.module.context(), "entry", into));
   Lowering lowering(unit, builder, into->getArg(0), into->getArg(1));
   lowering.lower_function(function);
+}
+
+}  // namespace
+
+void lower_functions(Unit& unit) {
+  while (const syntax::Function* next = unit.take_pending()) lower_script_function(unit, *next, unit.function(*next));
 }
 
 }  // namespace spile::codegen

@@ -203,7 +203,7 @@ KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
     KernelHandler(unit, place, probe, section).lower_body_with_saves(map);
     code.programs.push_back({section, probe.index, true});
   }
-  unit.lower_functions();  // they may use more globals
+  lower_functions(unit);  // they may use more globals
   for (int index : place.globals()) {
     code.maps.push_back(map_of_global(unit, *unit.program.globals[static_cast<size_t>(index)]));
   }

@@ -307,7 +307,8 @@ class Lowering {
   };
 };
 
-void lower_script_function(Unit& unit, const syntax::Function& function, llvm::Function* into);
+// The bodies of all script functions that code of the unit calls.
+void lower_functions(Unit& unit);
 
 // Of an operation's text, from its operator on; the whole where that can't be told.
 SourceRange operator_range(SourceRange whole, const syntax::Expression& left, const syntax::Expression& right);

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "abi/record.h"
-#include "codegen/lowering.h"
 #include "codegen/site_texts.h"
 #include "sema/intrinsics.h"
 #include "syntax/visitor.h"
@@ -152,12 +151,11 @@ bool Unit::is_recursive(const syntax::Function& function) {
   return recursive_[static_cast<size_t>(function.index)] != 0;
 }
 
-void Unit::lower_functions() {
-  while (!pending_.empty()) {
-    const syntax::Function* next = pending_.back();
-    pending_.pop_back();
-    lower_script_function(*this, *next, function(*next));
-  }
+const syntax::Function* Unit::take_pending() {
+  if (pending_.empty()) return nullptr;
+  const syntax::Function* next = pending_.back();
+  pending_.pop_back();
+  return next;
 }
 
 const Unit::SiteTables& Unit::site_tables(const std::string& what) {

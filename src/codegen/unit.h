@@ -39,11 +39,12 @@ class Unit {
   llvm::Constant* map_shape(const syntax::Global& global);
   llvm::Constant* aggregate_shape(const syntax::Global& global);
 
-  // The LLVM function of a script function; its body is lowered by lower_functions().
+  // The LLVM function of a script function; its body is lowered by lower_functions() (lowering.h).
   //   FunctionStatus(Context*, State*, arguments..., result*)
   llvm::Function* function(const syntax::Function& function);
   bool is_recursive(const syntax::Function& function);
-  void lower_functions();
+  // One whose function was asked for and whose body has not been lowered; null: none is left. lower_functions() takes all of them.
+  const syntax::Function* take_pending();
 
   // Tables of site_texts.h, and whether a probe is a return probe, by probe index.
   struct SiteTables { llvm::Constant *blob, *offsets, *base, *mask; };

@@ -11,29 +11,13 @@
 #include <string_view>
 #include <vector>
 
+#include "debuginfo/type_kind.h"
+
 namespace spile::debuginfo {
 
 class TypeSource;
 struct TypeNode;
 struct Member;
-
-enum class TypeKind : uint8_t {
-  kUnknown,  // no type given, or one that we can't read
-  kVoid,
-  kInteger,  // also characters and booleans
-  kFloat,
-  kPointer,  // also C++ references
-  kStruct,   // also classes
-  kUnion,
-  kArray,  // one dimension; int[2][3] is an array of 2 arrays
-  kEnum,
-  kFunction,
-};
-
-struct Enumerator {
-  std::string name;
-  int64_t value;
-};
 
 class Type {
  public:

@@ -2,10 +2,11 @@
 // What a Type handle stands for, inside this folder: one node per type of the traced program, naming others by id. A
 // TypeSource makes nodes when asked, from DWARF or from the cache, and keeps them; tests make them by hand.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "debuginfo/type.h"
+#include "debuginfo/type_kind.h"
 
 namespace spile::debuginfo {
 

@@ -8,17 +8,20 @@
 #include <tuple>
 
 #include "abi/arena.h"
-#include "engine/breakpoints.h"
-#include "engine/dynamic_linker.h"
-#include "engine/exit_sites.h"
-#include "engine/fault_guard.h"
-#include "engine/memory_map.h"
-#include "engine/refusal.h"
-#include "engine/removal.h"
-#include "engine/return_refusals.h"
-#include "engine/site_builder.h"
-#include "engine/text_relocations.h"
-#include "engine/thread_identities.h"
+#include "engine/change/removal.h"
+#include "engine/patch/dynamic_linker.h"
+#include "engine/patch/exit_sites.h"
+#include "engine/patch/return_refusals.h"
+#include "engine/patch/site_builder.h"
+#include "engine/patch/text_relocations.h"
+#include "engine/process/memory_map.h"
+#include "engine/process/refusal.h"
+#include "engine/space/breakpoints.h"
+#include "engine/space/fault_guard.h"
+#include "engine/space/goroutines.h"
+#include "engine/space/signal_actions.h"
+#include "engine/space/space_calls.h"
+#include "engine/space/thread_identities.h"
 
 namespace spile::engine {
 namespace {

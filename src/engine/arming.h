@@ -6,13 +6,14 @@
 #include <map>
 #include <memory>
 
-#include "engine/call_watch.h"
-#include "engine/client.h"
-#include "engine/place_check.h"
+#include "engine/calls/call_watch.h"
+#include "engine/change/site_change.h"
+#include "engine/patch/place_check.h"
+#include "engine/patch/site_builder.h"
 #include "engine/rival_tracers.h"
-#include "engine/site_change.h"
-#include "engine/space_setup.h"
-#include "engine/tracer.h"
+#include "engine/share/client.h"
+#include "engine/space/space_setup.h"
+#include "engine/trace/tracer.h"
 
 namespace spile::engine {
 

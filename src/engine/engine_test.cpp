@@ -1,6 +1,7 @@
 // The engine on live programs: exact counts, values untouched, nothing left behind.
 
-#include "engine/engine.h"
+#include "engine/terms/event.h"
+#include "engine/terms/site_request.h"
 
 #include "engine/test_fixture.h"
 

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "engine/breakpoints.h"
-#include "engine/dynamic_linker.h"
-#include "engine/process_status.h"
+#include "engine/patch/dynamic_linker.h"
+#include "engine/process/process_status.h"
+#include "engine/space/breakpoints.h"
 
 namespace spile::engine {
 namespace {

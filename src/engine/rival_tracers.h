@@ -11,9 +11,9 @@
 #include <set>
 #include <string>
 
-#include "engine/address_space.h"
-#include "engine/space_setup.h"
-#include "engine/tracer.h"
+#include "engine/space/address_space.h"
+#include "engine/space/space_setup.h"
+#include "engine/trace/tracer.h"
 
 namespace spile::engine {
 

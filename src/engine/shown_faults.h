@@ -10,8 +10,8 @@
 //
 // If we are killed while the program's handler runs, the place shown stands.
 
-#include "engine/address_space.h"
-#include "engine/tracer.h"
+#include "engine/space/address_space.h"
+#include "engine/trace/tracer.h"
 
 namespace spile::engine {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/address_space.h"
-#include "engine/call_watch.h"
+#include "engine/calls/call_watch.h"
+#include "engine/space/address_space.h"
 
 namespace spile::engine {
 

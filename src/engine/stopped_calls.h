@@ -2,8 +2,8 @@
 // System calls that ptrace stops at (PTRACE_SYSCALL), before and after: which of them are to be reported. A call that the kernel makes
 // again, because a stop of ours or a signal came in between, is one call.
 
-#include "engine/engine.h"
-#include "engine/tracer.h"
+#include "engine/terms/event.h"
+#include "engine/trace/tracer.h"
 
 namespace spile::engine {
 

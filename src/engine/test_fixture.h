@@ -23,7 +23,7 @@
 
 #include "abi/arena.h"
 #include "engine/engine.h"
-#include "engine/memory_map.h"
+#include "engine/process/memory_map.h"
 
 namespace spile::engine::test {
 

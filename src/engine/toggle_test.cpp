@@ -8,7 +8,9 @@
 #include <climits>
 #include <cstdlib>
 
-#include "engine/engine.h"
+#include "engine/terms/event.h"
+#include "engine/terms/options.h"
+#include "engine/terms/site_request.h"
 #include "engine/test_fixture.h"
 
 namespace spile::engine::test {

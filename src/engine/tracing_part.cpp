@@ -2,7 +2,7 @@
 // space_setup (mappings), site_builder (trampolines), text_patcher (text), dynamic_linker (libraries), call_watch and stopped_calls (system
 // calls), removal (everything out again).
 
-#include "engine/engine_part.h"
+#include "engine/tracing_part.h"
 
 #include <errno.h>
 #include <fmt/format.h>
@@ -20,22 +20,24 @@
 
 #include "abi/arena.h"
 #include "abi/watched_calls.h"
-#include "engine/address_space.h"
 #include "engine/arming.h"
-#include "engine/call_restriction.h"
-#include "engine/call_watch.h"
-#include "engine/descendants.h"
-#include "engine/guest_host.h"
-#include "engine/launcher.h"
-#include "engine/memory_map.h"
-#include "engine/refusal.h"
-#include "engine/removal.h"
+#include "engine/calls/call_watch.h"
+#include "engine/change/removal.h"
+#include "engine/change/text_patcher.h"
+#include "engine/process/call_restriction.h"
+#include "engine/process/descendants.h"
+#include "engine/process/memory_map.h"
+#include "engine/process/refusal.h"
+#include "engine/share/guest_host.h"
 #include "engine/shown_faults.h"
-#include "engine/space_setup.h"
+#include "engine/space/address_space.h"
+#include "engine/space/signal_actions.h"
+#include "engine/space/space_calls.h"
+#include "engine/space/space_setup.h"
+#include "engine/space/thread_identities.h"
 #include "engine/stopped_calls.h"
-#include "engine/text_patcher.h"
-#include "engine/thread_identities.h"
-#include "engine/tracer.h"
+#include "engine/trace/launcher.h"
+#include "engine/trace/tracer.h"
 
 namespace spile::engine {
 namespace {

@@ -5,9 +5,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
+
+#include "regex/mistake.h"
 
 namespace spile::regex {
 
@@ -15,11 +16,6 @@ struct Compiled {
   std::vector<uint8_t> table;    // program.h, Table; empty: it would be too large
   std::vector<uint8_t> program;  // Program
   uint32_t groups = 1;           // with the whole match
-};
-
-struct Mistake {
-  size_t offset = 0, length = 1;  // in the pattern
-  std::string message, hint;
 };
 
 // Either the result or what is wrong with the pattern.

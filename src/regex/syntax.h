@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "regex/regex.h"
+#include "regex/mistake.h"
 
 namespace spile::regex {
 

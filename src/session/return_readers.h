@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine/return_readers.h"
+#include "engine/terms/module.h"
 
 namespace spile::session {
 

@@ -3,6 +3,7 @@
 // has been read is kept here; what is taken is copied first and checked then, so that nothing changes after it was checked.
 // One thread.
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

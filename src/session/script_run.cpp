@@ -13,7 +13,7 @@
 #include <map>
 
 #include "base/print.h"
-#include "engine/process_status.h"
+#include "engine/process/process_status.h"
 #include "session/arena.h"
 #include "session/controller.h"
 #include "session/flight_recorder.h"

@@ -11,7 +11,7 @@
 #include "abi/trampoline.h"
 #include "base/print.h"
 #include "debuginfo/debuginfo.h"
-#include "engine/process_status.h"
+#include "engine/process/process_status.h"
 #include "probes/stack_owners.h"
 #include "session/mapped_module.h"
 #include "session/return_readers.h"

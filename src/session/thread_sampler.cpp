@@ -14,7 +14,7 @@
 
 #include "abi/stack_tables.h"
 #include "base/print.h"
-#include "engine/process_status.h"
+#include "engine/process/process_status.h"
 #include "sema/intrinsics.h"
 
 namespace spile::session {

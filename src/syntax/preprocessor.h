@@ -17,7 +17,7 @@
 
 #include "base/diagnostics.h"
 #include "syntax/lexer.h"
-#include "syntax/parser.h"
+#include "syntax/parse_options.h"
 
 namespace spile::syntax {
 

@@ -15,12 +15,16 @@
 #include <utility>
 #include <vector>
 
+#include "abi/code_image.h"
 #include "abi/trampoline.h"
 #include "base/address.h"
 #include "base/result.h"
-#include "engine/engine.h"
+#include "engine/terms/arm_report.h"
+#include "engine/terms/module.h"
 
 namespace spile::engine {
+
+inline constexpr uint8_t kMaxPatch = 16;  // bytes of a site that change, at most
 
 // A place where displaced code can be entered or left: `original` bytes from the window's begin is the same point of
 // the program as `relocated` bytes from the trampoline's begin.

@@ -4,7 +4,7 @@
 // it, and a new thread, which has none pending.
 //
 // What makes memory executable is told to the controller, as code may lie there that nobody has probed, and so is what makes it
-// matter where calls come from: a load from an address that is never mapped stops the thread (engine/call_watch.h).
+// matter where calls come from: a load from an address that is never mapped stops the thread (engine/calls/call_watch.h).
 
 #include "abi/watched_calls.h"
 #include "runtime/native/load.h"

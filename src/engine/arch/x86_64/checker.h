@@ -19,6 +19,7 @@
 // way out take it is the action budget's matter. With -g, stores that have a fix-up may go to the program, and images
 // that contain a guru's C code are not checked at all (CodeImage::unchecked).
 
+#include "abi/code_image.h"
 #include "engine/arch/architecture.h"
 
 namespace spile::engine::x86_64 {

@@ -9,7 +9,6 @@
 
 #include "engine/arch/x86_64/branch_scan.h"
 #include "engine/arch/x86_64/decoder.h"
-#include "engine/region.h"
 
 namespace spile::engine::x86_64 {
 namespace {

@@ -1,0 +1,250 @@
+#include "engine/change/site_change.h"
+
+#include <algorithm>
+
+#include "engine/change/removal.h"
+#include "engine/change/text_patcher.h"
+#include "engine/space/breakpoints.h"
+#include "engine/space/goroutines.h"
+#include "engine/space/space_setup.h"
+#include "engine/space/thread_identities.h"
+
+namespace spile::engine {
+namespace {
+
+constexpr int64_t kLongestWindow = 32;  // a jump, and what is left of the instruction that it ends in
+constexpr int64_t kLandingMark = 15;    // endbr64 and what XRay writes over, behind which a function's site begins
+
+Address end_of(const PatchedSite& site) { return site.begin + std::max(site.window, site.overwritten); }
+
+std::vector<PatchedSite> with_foundations(const AddressSpace& space, std::set<Address> begins) {
+  std::vector<PatchedSite> found;
+  // What rests on them, and what they rest on, was built together.
+  for (size_t before = 0; before != begins.size();) {
+    before = begins.size();
+    for (auto& [site, foundation] : space.foundations) {
+      if (begins.contains(site)) begins.insert(foundation);
+      if (begins.contains(foundation)) begins.insert(site);
+    }
+  }
+  for (const PatchedSite& site : space.sites) {
+    if (begins.contains(site.begin)) found.push_back(site);
+  }
+  return found;
+}
+
+std::set<Address> begins_of(std::span<const PatchedSite> sites) {
+  std::set<Address> begins;
+  for (const PatchedSite& site : sites) begins.insert(site.begin);
+  return begins;
+}
+
+bool lies_in(const PatchedSite& site, const ClientSpace* client) {
+  return client && std::any_of(client->code.begin(), client->code.end(), [&](const AddressRange& range) {
+    return range.contains(site.trampoline) || range.contains(site.body);
+  });
+}
+
+void take_out(Tracer& tracer, AddressSpace& space, std::span<const PatchedSite> leaving) {
+  if (leaving.empty()) return;
+  settle_breakpoints(tracer, space);
+  (void)leave_landings(space, leaving);
+  std::set<Address> untouched;
+  write_patches(space.memory, leaving, PatchDirection::kRestore,
+                [&](size_t index) { untouched.insert(leaving[index].begin); });
+  count_semaphores(space.memory, leaving, untouched, PatchDirection::kRestore);
+  std::map<Address, Address> struck;
+  for (const PatchedSite& site : leaving) {
+    struck[site.begin] = site.trampoline;
+    space.foundations.erase(site.begin);
+    if (site.is_landing) continue;
+    space.retired.push_back(site);
+    if (site.falls_through) space.reentries.insert(site.begin + site.window);
+  }
+  for (auto& [id, client] : space.clients) {
+    for (auto& region : client.regions) region->strike_from_journal(struck);
+  }
+}
+
+// Where a thread goes on that is in the displaced instructions of a trampoline that nothing leads to any more.
+std::optional<Address> out_of_retired(const AddressSpace& space, Address pc) {
+  for (const PatchedSite& site : space.retired) {
+    if (pc < site.body || pc >= site.body + site.trampoline_size) continue;
+    for (size_t i = 0; i < site.boundary_count; i++) {
+      if (site.body + site.boundaries[i].relocated != pc) continue;
+      Address original = site.begin + site.boundaries[i].original;
+      const PatchedSite* now = site_at(space.sites, original);
+      if (!now || original == now->begin + now->window) return original;
+      // Handlers for this very place have been called; in the middle of another window they would be once more.
+      if (now->begin != site.begin) return {};
+      return now->relocated(original);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<PatchedSite> find_conflicts(const AddressSpace& space, const Module& module,
+                                        std::span<const SiteRequest> requests) {
+  std::set<Address> begins;
+  if (space.sites.empty()) return {};
+  for (const SiteRequest& request : requests) {
+    Address at(request.address.value + module.bias);
+    auto site = std::lower_bound(space.sites.begin(), space.sites.end(), at - kLongestWindow,
+                                 [](const PatchedSite& each, Address value) { return each.begin < value; });
+    for (; site != space.sites.end() && site->begin < at + kLandingMark + kMaxPatch; ++site) {
+      if (!space.is_trap_site(site->begin) && !site->is_landing && end_of(*site) > at) begins.insert(site->begin);
+    }
+  }
+  return with_foundations(space, std::move(begins));
+}
+
+std::vector<PatchedSite> find_sites(const AddressSpace& space, const std::function<bool(SiteUse)>& which,
+                                    const ClientSpace* region_of) {
+  std::set<Address> begins;
+  for (const PatchedSite& site : space.sites) {
+    auto uses = space.uses_of(site);
+    if (std::any_of(uses.begin(), uses.end(), which) || lies_in(site, region_of)) begins.insert(site.begin);
+  }
+  return with_foundations(space, std::move(begins));
+}
+
+Result<ChangeOutcome> apply_change(Tracer& tracer, AddressSpace& space, SiteChange change, uint64_t patience_ms) {
+  std::vector<PatchedSite> staying = space.sites;
+  if (!change.leaving.empty()) {
+    std::set<Address> gone = begins_of(change.leaving);
+    std::erase_if(staying, [&](const PatchedSite& site) { return gone.contains(site.begin); });
+  }
+  std::vector<PatchedSite> merged;
+  auto start = Tracer::Clock::now();
+  TRY_DO(tracer.keep_still(space.users, patience_ms));
+  take_out(tracer, space, change.leaving);
+  ChangeOutcome outcome{.left_alone = find_interrupted(space, change.coming)};
+  std::erase_if(change.coming, [&](const PatchedSite& site) { return outcome.left_alone.contains(site.begin); });
+  std::merge(staying.begin(), staying.end(), change.coming.begin(), change.coming.end(), std::back_inserter(merged),
+             [](const PatchedSite& a, const PatchedSite& b) { return a.begin < b.begin; });
+  space.sites = std::move(merged);
+  // Before the text changes: if we are killed in between, the threads go on in trampolines, which do the same.
+  for (Process* process : space.users) {
+    for (auto& [tid, thread] : process->threads) {
+      thread->pc_unchecked = thread->running;  // the listener's thread_stopped will see to it
+      if (thread->running) continue;
+      introduce_thread(space, *thread);
+      move_program_counters(space, *thread,
+                            [&](Address pc, bool restarting) { return pc_out_of_window(change.coming, pc, restarting); });
+    }
+  }
+  for (const PatchedSite& site : change.coming) {
+    if (!site.takes_stub) continue;
+    std::vector<uint8_t> code = native_architecture().emit_stub(site.stub, site.trampoline);
+    for (auto& [id, client] : space.clients) {
+      for (auto& region : client.regions) region->rewrite_stub(site.stub, code);
+    }
+  }
+  write_patches(space.memory, change.coming, PatchDirection::kApply,
+                [&](size_t index) { outcome.left_alone.insert(change.coming[index].begin); });
+  count_semaphores(space.memory, change.coming, outcome.left_alone, PatchDirection::kApply);
+  tracer.let_go(space.users);
+  outcome.pause_ns = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Tracer::Clock::now() - start).count());
+  if (!outcome.left_alone.empty()) {
+    std::erase_if(space.sites, [&](const PatchedSite& site) { return outcome.left_alone.contains(site.begin); });
+  }
+  return outcome;
+}
+
+namespace {
+
+// It has made its call, but for those that the kernel makes again.
+bool is_behind_call(const AddressSpace& space, Address pc) {
+  return std::any_of(space.retired.begin(), space.retired.end(),
+                     [&](const PatchedSite& site) { return pc == site.waiting_place() && site.call != 0; });
+}
+
+struct LeadOut {
+  std::optional<ClientId> returns;  // those of this client get their real addresses
+  pid_t sparing = 0;                // stays where it is
+};
+
+// Leaves them standing still.
+Result<void> lead_out(Tracer& tracer, AddressSpace& space, const LeadOut& wanted, uint64_t patience_ms) {
+  // A thread that has been seen outside does not come back to what nothing leads to.
+  constexpr int kPatientTries = 3;
+  std::set<pid_t> outside = {wanted.sparing};
+  int tries = 0;
+  TRY_DO(tracer.keep_still(space.users, patience_ms));
+  auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
+  for (std::chrono::milliseconds run(1);; run = std::min(2 * run, std::chrono::milliseconds(64))) {
+    if (wanted.returns) resolve_pending_returns(space, *wanted.returns);
+    // Where handlers run most of the time, none is met outside by chance.
+    bool lead = ++tries > kPatientTries;
+    bool all = true;
+    std::vector<Thread*> leading;
+    for (Process* process : space.users) {
+      for (auto& [tid, thread] : process->threads) {
+        if (outside.contains(tid)) continue;
+        bool inside = false;
+        if (thread->running) {
+          inside = in_code_while_blocked(space, process->pid, tid);
+        } else {
+          move_program_counters(space, *thread, [&](Address pc, bool restarting) -> std::optional<Address> {
+            if (!space.in_code(pc)) return {};
+            bool entering = thread->kind == StopKind::kSystemCall && native_architecture().enters_system_call(tid);
+            if (!wanted.returns && !restarting && !entering && is_behind_call(space, pc)) return {};
+            // It has not been judged yet. What is told of its return is told by us then.
+            if (entering && is_behind_call(space, pc)) thread->in_call = space.calls_gap != kNobodysCalls;
+            auto moved = out_of_retired(space, pc);
+            if (!moved || space.in_code(*moved)) inside = true;
+            return moved;
+          });
+        }
+        if (inside && lead && !thread->running) leading.push_back(thread.get());
+        if (inside) all = false;
+        else outside.insert(tid);
+      }
+    }
+    if (all) return {};
+    for (Thread* thread : leading) {
+      if (step_out(tracer, space, *thread)) outside.insert(thread->tid);
+    }
+    step_out_of_stop(tracer, space, wanted.sparing);
+    bool late = Tracer::Clock::now() > deadline;
+    tracer.let_go(space.users);
+    if (late) return Error{"a thread does not leave our code: handlers stay mapped, and are not called", "is the process stopped (SIGSTOP)?"};
+    auto until = Tracer::Clock::now() + run;
+    for (auto left = run; left.count() > 0 && !space.users.empty();
+         left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Tracer::Clock::now())) {
+      tracer.pump(static_cast<int>(left.count()));
+    }
+    if (space.users.empty()) return {};
+    TRY_DO(tracer.keep_still(space.users, patience_ms));
+  }
+}
+
+}  // namespace
+
+Result<void> drain_client(Tracer& tracer, AddressSpace& space, ClientId client, uint64_t patience_ms) {
+  TRY_DO(lead_out(tracer, space, {.returns = client}, patience_ms));
+  tracer.let_go(space.users);
+  return {};
+}
+
+Result<void> drain_calls(Tracer& tracer, AddressSpace& space, pid_t sparing, uint64_t patience_ms) {
+  TRY_DO(lead_out(tracer, space, {.returns = {}, .sparing = sparing}, patience_ms));
+  tracer.let_go(space.users);
+  return {};
+}
+
+Result<void> remove_client(Tracer& tracer, AddressSpace& space, ClientId client, uint64_t patience_ms) {
+  TRY_DO(lead_out(tracer, space, {.returns = client}, patience_ms));
+  if (space.users.empty()) return {};
+  if (auto mine = space.clients.find(client); mine != space.clients.end()) {
+    std::erase_if(space.retired, [&](const PatchedSite& site) { return lies_in(site, &mine->second); });
+  }
+  auto unmapped = unmap_client(tracer, space, client);
+  tracer.let_go(space.users);
+  return unmapped;
+}
+
+}  // namespace spile::engine

@@ -1,0 +1,90 @@
+#include "engine/change/text_patcher.h"
+
+#include <string.h>
+
+#include <algorithm>
+
+namespace spile::engine {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr size_t kStackScan = 32 * 1024;  // a signal frame lies that near to the stack pointer, or is not looked for
+
+}  // namespace
+
+void write_patches(const TargetMemory& memory, std::span<const PatchedSite> sites, PatchDirection direction,
+                   const std::function<void(size_t)>& untouched) {
+  bool apply = direction == PatchDirection::kApply;
+  std::vector<uint8_t> bytes;
+  for (size_t first = 0; first < sites.size();) {
+    // Sites that begin in one page are read, changed and written together.
+    size_t end = first + 1;
+    uint64_t page = sites[first].begin.value / kPage;
+    while (end < sites.size() && sites[end].begin.value / kPage == page) end++;
+    Address from = sites[first].begin;
+    size_t length = 0;
+    for (size_t i = first; i < end; i++) {
+      length = std::max(length, static_cast<size_t>(sites[i].begin - from) + sites[i].overwritten);
+    }
+    bytes.resize(length);
+    bool readable = memory.read(from, bytes).ok();
+    bool changed = false;
+    std::vector<size_t> done;
+    for (size_t i = first; i < end; i++) {
+      const PatchedSite& site = sites[i];
+      uint8_t* place = bytes.data() + (site.begin - from);
+      if (!readable || memcmp(place, apply ? site.original : site.patched, site.overwritten) != 0) {
+        untouched(i);
+        continue;
+      }
+      memcpy(place, apply ? site.patched : site.original, site.overwritten);
+      changed = true;
+      done.push_back(i);
+    }
+    if (changed && !memory.write(from, bytes).ok()) {
+      for (size_t i : done) untouched(i);
+    }
+    first = end;
+  }
+}
+
+void count_semaphores(const TargetMemory& memory, std::span<const PatchedSite> sites, const std::set<Address>& except,
+                      PatchDirection direction) {
+  for (const PatchedSite& site : sites) {
+    if (site.semaphore == Address() || except.contains(site.begin)) continue;
+    auto value = memory.read_value<uint16_t>(site.semaphore);
+    if (!value.ok() || (direction == PatchDirection::kRestore && *value == 0)) continue;
+    uint16_t changed = static_cast<uint16_t>(direction == PatchDirection::kApply ? *value + 1 : *value - 1);
+    (void)memory.write_value(site.semaphore, changed);
+  }
+}
+
+void move_program_counters(AddressSpace& space, Thread& thread, const PcMove& move) {
+  const Architecture& machine = native_architecture();
+  ThreadRegisters registers;
+  if (!machine.read_registers(thread.tid, registers).ok()) return;
+  if (auto pc = move(machine.pc(registers), machine.restarts_system_call(registers))) {
+    machine.set_pc(registers, *pc);
+    (void)machine.write_registers(thread.tid, registers);
+  }
+  std::vector<uint8_t> stack(kStackScan);
+  Address sp = machine.sp(registers);
+  sp.value &= ~uint64_t{7};
+  stack.resize(space.memory.read_some(sp, stack));
+  for (uint64_t offset : machine.find_signal_frames(stack)) {
+    uint64_t interrupted;
+    memcpy(&interrupted, &stack[offset], 8);
+    // A failing write means that the thread is being killed.
+    if (auto pc = move(Address(interrupted), false)) (void)space.memory.write_value(sp + offset, pc->value);
+  }
+}
+
+std::optional<Address> pc_out_of_window(std::span<const PatchedSite> sites, Address pc, bool restarting) {
+  const PatchedSite* site = site_at(sites, pc);
+  if (!site || pc == site->begin) return {};
+  // At the window's end the text is as it always was, unless the kernel is going to step back into the window.
+  if (pc == site->begin + site->window && !restarting) return {};
+  return site->relocated(pc);
+}
+
+}  // namespace spile::engine

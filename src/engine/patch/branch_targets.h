@@ -1,0 +1,28 @@
+#pragma once
+// Where branches from anywhere in a module's text lead.
+
+#include <functional>
+#include <vector>
+
+#include "engine/patch/site_group.h"
+#include "engine/patch/text_image.h"
+
+namespace spile::engine {
+
+// Called with a function that marks [begin, end).
+using TargetMarker = std::function<void(const std::function<void(Address begin, Address end)>& mark)>;
+
+// Targets of near branches (call, jmp, jcc with 32-bit distances) among the bytes that are marked. In no order.
+std::vector<Address> far_branch_targets(const std::vector<Group>& groups, const TextImage& text, const TargetMarker& marker);
+
+struct Branch {
+  Address from, to;
+};
+// Whether a short branch leads into [begin, end) from code outside of [function, function + size).
+bool has_short_branch_into(const std::vector<Group>& groups, const TextImage& text, Address begin, Address end,
+                           Address function, uint64_t size);
+
+// All that looks like a short branch in [begin, end).
+std::vector<Branch> short_branches(const TextImage& text, Address begin, Address end);
+
+}  // namespace spile::engine

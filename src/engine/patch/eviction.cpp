@@ -1,0 +1,292 @@
+#include "engine/patch/eviction.h"
+
+#include <cstdlib>
+#include <optional>
+#include <tuple>
+
+#include "engine/patch/branch_targets.h"
+
+namespace spile::engine {
+namespace {
+
+constexpr int64_t kReach = 160;  // of a short jump, and what is displaced there
+constexpr uint64_t kMostDisassembled = uint64_t{64} << 10;
+constexpr int kMostExtents = 64;  // that begin before a place and may reach it
+constexpr uint8_t kJumpSize = 5, kShortJumpSize = 2;
+
+// A known function.
+struct Extent {
+  Address begin, end;
+  bool contains(Address at) const { return at >= begin && at < end; }
+};
+
+// A breakpoint, or a punned jump to a place that may well not be free.
+bool needs_better(const SitePlan& plan) {
+  auto narrow = [](const PunRange& range) { return range.count <= 256; };
+  return plan.mechanism == Mechanism::kInt3 ||
+         (plan.mechanism == Mechanism::kPunned && std::all_of(plan.puns.begin(), plan.puns.end(), narrow));
+}
+bool may_host(const Group& group) {
+  return group.plan.mechanism == Mechanism::kJump && !group.is_absorbed && group.absorbed == 0 && group.size != 0;
+}
+uint8_t jump_size(const SitePlan& plan) {
+  return plan.lead == 0 ? kJumpSize : kJumpSize + 1;
+}
+// Bytes from the group's begin that are not what they were.
+uint8_t extent_of(const Group& group) {
+  uint8_t end = jump_size(group.plan);
+  for (uint8_t landing : group.landings) end = std::max<uint8_t>(end, landing + kLandingSize);
+  return end;
+}
+
+class Eviction {
+ public:
+  Eviction(std::vector<Group>& groups, const TextImage& text, Flows& flows, Taken& taken)
+      : groups_(groups), text_(text), flows_(flows), taken_(taken) {}
+
+  void run() {
+    std::vector<Group*> guests;
+    for (Group& group : groups_) {
+      if (needs_better(group.plan) && !group.is_absorbed && group.absorbed == 0) guests.push_back(&group);
+    }
+    if (guests.empty()) return;
+    find_extents();
+    find_targets(guests);
+    // Those that have least choice first.
+    std::stable_partition(guests.begin(), guests.end(), [](const Group* guest) { return guest->plan.window < kShortJumpSize; });
+    for (Group* guest : guests) {
+      uint64_t span = patch_span(guest->plan);
+      taken_.remove(guest->entry, span);
+      if (!seat_by_two_bytes(*guest) && !seat_by_one_byte(*guest)) taken_.add(guest->entry, span);
+    }
+    for (auto& [begin, group] : evicted_) groups_.push_back(std::move(group));
+    std::sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) { return a.entry < b.entry; });
+  }
+
+ private:
+  void find_extents() {
+    for (const Group& group : groups_) {
+      Address begin = group.instruction ? group.function : group.entry;
+      Address end = group.entry + static_cast<int64_t>(group.size);
+      if (group.size == 0 || begin == Address() || begin > group.entry) continue;
+      extents_.push_back({begin, end});
+    }
+    std::sort(extents_.begin(), extents_.end(),
+              [](const Extent& a, const Extent& b) { return std::tie(a.begin, b.end) < std::tie(b.begin, a.end); });
+    auto same = [](const Extent& a, const Extent& b) { return a.begin == b.begin; };
+    extents_.erase(std::unique(extents_.begin(), extents_.end(), same), extents_.end());
+  }
+  // Those that have bytes in [from, to), the nearest to `to` first.
+  std::vector<Extent> extents_in(Address from, Address to) const {
+    auto after = std::lower_bound(extents_.begin(), extents_.end(), to,
+                                  [](const Extent& extent, Address value) { return extent.begin < value; });
+    std::vector<Extent> found;
+    for (int i = 0; i < kMostExtents && after != extents_.begin(); i++) {
+      if ((--after)->end > from) found.push_back(*after);
+    }
+    return found;
+  }
+  // Where its instructions begin.
+  const std::vector<Address>& instructions_of(const Extent& extent) {
+    auto [place, fresh] = instructions_.try_emplace(extent.begin);
+    if (!fresh) return place->second;
+    uint64_t size = std::min(static_cast<uint64_t>(extent.end - extent.begin), kMostDisassembled);
+    const Architecture& machine = native_architecture();
+    auto bytes = text_.at(extent.begin, size + machine.lookahead());
+    for (uint64_t at = 0; at < std::min<uint64_t>(size, bytes.size());) {
+      place->second.push_back(extent.begin + static_cast<int64_t>(at));
+      at += std::max<uint64_t>(machine.instruction_length(bytes.subspan(at)), 1);
+    }
+    return place->second;
+  }
+  bool is_middle(Address at) {
+    bool middle = false;
+    for (const Extent& extent : extents_in(at, at + 1)) {
+      const std::vector<Address>& begins = instructions_of(extent);
+      if (std::binary_search(begins.begin(), begins.end(), at)) return false;
+      middle |= !begins.empty() && at < begins.back();
+    }
+    return middle;
+  }
+  void find_targets(const std::vector<Group*>& guests) {
+    targets_ = far_branch_targets(groups_, text_, [&](const auto& mark) {
+      for (const Group* guest : guests) mark(guest->entry + -kReach, guest->entry + kReach);
+    });
+    std::set<Address> seen;
+    for (const Group* guest : guests) {
+      for (const Branch& branch : short_branches(text_, guest->entry + -2 * kReach, guest->entry + 2 * kReach)) {
+        if (seen.insert(branch.from).second && !is_middle(branch.from)) targets_.push_back(branch.to);
+      }
+    }
+    std::sort(targets_.begin(), targets_.end());
+  }
+  // Whether control may come to a place in (begin, end) otherwise than from the instruction above.
+  bool is_entered(Address begin, Address end) {
+    auto target = std::upper_bound(targets_.begin(), targets_.end(), begin);
+    if (target != targets_.end() && *target < end) return true;
+    auto entry = std::upper_bound(groups_.begin(), groups_.end(), begin,
+                                  [](Address value, const Group& group) { return value < group.entry; });
+    if (entry != groups_.end() && entry->entry < end) return true;
+    auto evicted = evicted_.upper_bound(begin);
+    if (evicted != evicted_.end() && evicted->first < end) return true;
+    std::vector<Extent> extents = extents_in(begin, begin + 1);
+    for (const Extent& extent : extents) {
+      uint64_t size = static_cast<uint64_t>(extent.end - extent.begin), first = static_cast<uint64_t>(begin - extent.begin);
+      if (size > kMostDisassembled) return true;
+      const FunctionFlow& flow = flows_.of(extent.begin, size);
+      if (!flow.known || flow.by_table) return true;
+      if (flow.leads_into(first + 1, first + static_cast<uint64_t>(end - begin) - 1)) return true;
+    }
+    return extents.empty();
+  }
+  Group* group_at(Address at) {
+    auto evicted = evicted_.find(at);
+    if (evicted != evicted_.end()) return &evicted->second;
+    Group* group = group_before(groups_, at);
+    return group && group->entry == at ? group : nullptr;
+  }
+
+  // Another shape for a group that jumps: with this lead, and `room` bytes of which the jump needs only the first.
+  bool reshape(Group& group, uint8_t room, uint8_t lead, bool is_new) {
+    const Architecture& machine = native_architecture();
+    if (room > kMaxPatch) return false;
+    auto bytes = text_.at(group.entry, machine.lookahead());
+    SitePlan plan = machine.plan_displacement(bytes, group.entry, group.size, room);
+    if (plan.mechanism == Mechanism::kRefused) return false;
+    size_t boundaries = 1;
+    for (size_t at = 0; at < plan.displaced; at += machine.instruction_length(bytes.subspan(at))) boundaries++;
+    Address end = group.entry + plan.window;
+    if (boundaries > kMaxBoundaries || is_entered(group.entry, end)) return false;
+    uint8_t before = is_new ? 0 : extent_of(group);
+    if (group.entry + before < end && !taken_.is_free(group.entry + before, end)) return false;
+    plan.lead = lead;
+    plan.overwritten = jump_size(plan);
+    group.plan = plan;
+    if (!is_new) taken_.remove(group.entry, before);
+    taken_.add(group.entry, room);
+    return true;
+  }
+  // Makes a jump at `host`, and room for another one at `landing`; guest: what must not be displaced for it.
+  bool make_landing(Address host, const Extent& within, Address landing, const Extent& guest) {
+    Group* group = group_at(host);
+    Group fresh;
+    if (!group) {
+      fresh.entry = host;
+      fresh.size = static_cast<uint64_t>(within.end - host);
+      fresh.plan.mechanism = Mechanism::kJump;
+    } else if (!may_host(*group)) {
+      return false;
+    }
+    Group& made = group ? *group : fresh;
+    int64_t offset = landing - host;
+    if (offset < jump_size(made.plan) || offset + kLandingSize > kMaxPatch) return false;
+    for (uint8_t other : made.landings) {
+      if (std::abs(other - offset) < kLandingSize) return false;
+    }
+    uint8_t room = std::max(group ? extent_of(made) : uint8_t{0}, static_cast<uint8_t>(offset + kLandingSize));
+    if (overlaps(made, room, guest) || !reshape(made, room, made.plan.lead, group == nullptr)) return false;
+    made.landings.push_back(static_cast<uint8_t>(offset));
+    if (!group) evicted_.emplace(host, std::move(fresh));
+    return true;
+  }
+  bool overlaps(const Group& group, uint8_t room, const Extent& guest) const {
+    const Architecture& machine = native_architecture();
+    SitePlan plan =
+        machine.plan_displacement(text_.at(group.entry, machine.lookahead()), group.entry, group.size, room);
+    return group.entry < guest.end && guest.begin < group.entry + plan.window;
+  }
+  // A landing at a place that `accepts` likes, in the given distance behind what is displaced there. Those that jump anyway
+  // come first: they lose nothing.
+  template <typename Take>
+  bool find_host(Address from, Address to, Take take) {
+    for (bool probed : {true, false}) {
+      for (const Extent& extent : extents_in(from, to)) {
+        const std::vector<Address>& begins = instructions_of(extent);
+        for (auto at = std::lower_bound(begins.begin(), begins.end(), from); at != begins.end() && *at < to; ++at) {
+          if ((group_at(*at) != nullptr) == probed && take(*at, extent)) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  bool seat_by_two_bytes(Group& guest) {
+    const Architecture& machine = native_architecture();
+    SitePlan plan = guest.plan;
+    if (plan.displaced < kShortJumpSize) {
+      plan = machine.plan_displacement(text_.at(guest.entry, machine.lookahead()), guest.entry, guest.size, kShortJumpSize);
+      if (plan.mechanism == Mechanism::kRefused || is_entered(guest.entry, guest.entry + plan.window)) return false;
+    }
+    if (!taken_.is_free(guest.entry, guest.entry + plan.window)) return false;
+    Extent displaced{guest.entry, guest.entry + plan.window};
+    return find_host(guest.entry + -kReach, guest.entry + kReach, [&](Address host, const Extent& within) {
+      const Group* present = group_at(host);
+      Address landing = host + (present ? extent_of(*present) : kJumpSize);
+      SitePlan landed = plan;
+      if (!machine.land_nearby(landed, landing) || !make_landing(host, within, landing, displaced)) return false;
+      guest.plan = landed;
+      guest.host = host;
+      taken_.add(guest.entry, landed.overwritten);
+      return true;
+    });
+  }
+
+  bool seat_by_one_byte(Group& guest) {
+    const Architecture& machine = native_architecture();
+    Address second = guest.entry + 1;
+    Group* next = group_at(second);
+    if (next && may_host(*next)) {
+      for (uint8_t lead : machine.leads()) {
+        if (seat_with(guest, machine.first_byte(lead), next, lead)) return true;
+      }
+      return false;
+    }
+    auto bytes = text_.at(second, 1);
+    if (bytes.empty() || !taken_.is_free(guest.entry, second + 1) || !seat_with(guest, bytes[0], nullptr, 0)) return false;
+    taken_.add(second, 1);  // stays as it is
+    return true;
+  }
+  bool seat_with(Group& guest, uint8_t second_byte, Group* next, uint8_t lead) {
+    if (next && (lead != next->plan.lead && !next->landings.empty())) return false;
+    SitePlan plan = guest.plan;
+    native_architecture().land_by_next_byte(plan, second_byte);
+    Extent displaced{guest.entry, guest.entry + guest.plan.window};
+    // The patch behind must be able to begin like that, before anything else is changed for it.
+    std::optional<Group> before;
+    if (next) {
+      before = *next;
+      if (lead != next->plan.lead && !reshape(*next, kJumpSize + (lead != 0), lead, false)) return false;
+    }
+    bool found = find_host(plan.landing + -int64_t{kMaxPatch - kLandingSize}, plan.landing + -int64_t{kJumpSize} + 1,
+                           [&](Address host, const Extent& within) {
+                             return make_landing(host, within, plan.landing, displaced) && (guest.host = host, true);
+                           });
+    if (!found && next) {
+      taken_.remove(next->entry, extent_of(*next));
+      *next = *before;
+      taken_.add(next->entry, extent_of(*next));
+    }
+    if (!found) return false;
+    guest.plan = plan;
+    if (next) guest.second_byte_from = next->entry;
+    taken_.add(guest.entry, 1);
+    return true;
+  }
+
+  std::vector<Group>& groups_;
+  const TextImage& text_;
+  Flows& flows_;
+  Taken& taken_;
+  std::vector<Extent> extents_;    // by begin, the longest of those with the same
+  std::vector<Address> targets_;   // sorted
+  std::map<Address, std::vector<Address>> instructions_;
+  std::map<Address, Group> evicted_;  // new groups
+};
+
+}  // namespace
+
+void evict_neighbours(std::vector<Group>& groups, const TextImage& text, Flows& flows, Taken& taken) {
+  Eviction(groups, text, flows, taken).run();
+}
+
+}  // namespace spile::engine

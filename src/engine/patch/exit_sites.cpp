@@ -1,0 +1,128 @@
+#include "engine/patch/exit_sites.h"
+
+#include <algorithm>
+
+#include "engine/arch/architecture.h"
+
+namespace spile::engine {
+namespace {
+
+constexpr uint64_t kLargestFunction = uint64_t{1} << 20;
+constexpr uint64_t kJumpRoom = 8;     // more than an entry's patch displaces of a short body
+constexpr uint64_t kLargestRoom = 20;
+
+bool wants_exits(const SiteRequest& request) { return request.landing_offset != 0; }
+bool returns_in_place(const SiteRequest& request) {
+  return request.kind == abi::SiteKind::kReturn && (request.flags & abi::kReturnsInPlace);
+}
+
+std::vector<uint8_t> text_of(const AddressSpace& space, const Module& module, const SiteRequest& request) {
+  std::vector<uint8_t> text(std::min(request.size, kLargestFunction));
+  text.resize(space.memory.read_some(Address(request.address.value + module.bias), text));
+  return text;
+}
+
+SiteRequest inside(const SiteRequest& request, uint64_t offset, abi::SiteKind kind) {
+  SiteRequest site = request;
+  site.kind = kind;
+  site.function = request.address;
+  site.address = FileAddress(request.address.value + offset);
+  site.size = request.size - offset;
+  site.landing_offset = 0;
+  return site;
+}
+
+void add_exits(const AddressSpace& space, const Module& module, const SiteRequest& request, std::vector<SiteRequest>& placed) {
+  for (const FunctionExit& exit : native_architecture().find_exits(text_of(space, module, request))) {
+    SiteRequest site = inside(request, exit.offset, abi::SiteKind::kInstruction);
+    if (exit.lands) site.enter_offset = request.landing_offset;
+    placed.push_back(site);
+  }
+}
+
+// A goroutine whose stack has to grow, or that is asked to give way, begins its function again after that.
+void add_entry(std::span<const uint8_t> text, const SiteRequest& request, std::vector<SiteRequest>& placed) {
+  placed.push_back(inside(request, native_architecture().behind_stack_check(text), abi::SiteKind::kEntry));
+}
+
+// Why not; empty if it could be done. Then the entry may be among `placed` all the same.
+std::string add_returns(const AddressSpace& space, const Module& module, const SiteRequest& request, std::vector<SiteRequest>& placed) {
+  const Architecture& machine = native_architecture();
+  std::vector<uint8_t> text = text_of(space, module, request);
+  auto read = [&](Address from, std::span<uint8_t> into) { return space.memory.read_some(from, into); };
+  FunctionFlow flow = machine.analyse_function(text, Address(request.address.value + module.bias), text.size(), read);
+  FunctionReturns found = machine.find_returns(text, flow);
+  uint64_t entry = 0;
+  if (!found.obstacle.empty()) {
+    if (request.entry_offset != 0) add_entry(text, entry_alone(request), placed);
+    return found.obstacle;
+  }
+  if (request.enter_offset != 0) {
+    add_entry(text, request, placed);
+    entry = placed.back().address.value - request.address.value;
+  }
+  for (const ReturnSite& at : found.sites) {
+    SiteRequest exit = inside(request, at.offset, abi::SiteKind::kExit);
+    exit.enter_offset = request.exit_offset;
+    exit.semaphore = FileAddress();
+    // A body so short that the patch of its entry is in the way: one for both.
+    uint64_t begin = at.straight;
+    if (request.enter_offset != 0 && at.first <= entry && entry < begin && begin < entry + kJumpRoom && at.end < entry + kLargestRoom) {
+      begin = entry;
+    }
+    if (begin != at.offset) {
+      SiteRequest room = exit;
+      room.kind = abi::SiteKind::kRoom;
+      room.address = FileAddress(request.address.value + begin);
+      room.size = at.end - begin;
+      placed.push_back(room);
+    }
+    placed.push_back(exit);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<PlacedSites> place_exits(const AddressSpace& space, pid_t pid, const Module& module,
+                                       std::span<const SiteRequest> requests) {
+  // Its handler is not for a goroutine's stack, and the thread's can't be found.
+  auto has_no_stack = [&](const SiteRequest& request) {
+    return module.go && module.goroutine == 0 && (request.flags & abi::kWantsRegisters);
+  };
+  auto moves = [&](const SiteRequest& request) {
+    return has_no_stack(request) || wants_exits(request) || returns_in_place(request) || (module.go && request.kind == abi::SiteKind::kEntry);
+  };
+  if (std::none_of(requests.begin(), requests.end(), moves)) return {};
+  PlacedSites placed;
+  placed.sites.reserve(requests.size());
+  for (const SiteRequest& request : requests) {
+    std::string obstacle;
+    if (has_no_stack(request)) {
+      obstacle = "where the program keeps its goroutines is not known: only counting is possible";
+    } else if (wants_exits(request)) {
+      add_exits(space, module, request, placed.sites);
+    } else if (returns_in_place(request)) {
+      obstacle = add_returns(space, module, request, placed.sites);
+    } else if (moves(request)) {
+      add_entry(text_of(space, module, request), request, placed.sites);
+    } else {
+      placed.sites.push_back(request);
+    }
+    bool only_returns = returns_in_place(request) && !has_no_stack(request);
+    if (!obstacle.empty()) placed.refused.push_back({request.site_id, pid, Mechanism::kRefused, obstacle, only_returns});
+  }
+  return placed;
+}
+
+SiteRequest entry_alone(const SiteRequest& request) {
+  SiteRequest entry = request;
+  entry.kind = abi::SiteKind::kEntry;
+  entry.flags &= ~static_cast<uint32_t>(abi::kReturnsInPlace);
+  entry.enter_offset = request.entry_offset;
+  entry.exit_offset = entry.entry_offset = 0;
+  entry.no_returns.clear();
+  return entry;
+}
+
+}  // namespace spile::engine

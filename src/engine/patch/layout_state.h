@@ -1,0 +1,82 @@
+#pragma once
+// What site_layout and eviction know of a module's text while they decide which patch goes where.
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "engine/patch/site_group.h"
+#include "engine/patch/text_image.h"
+#include "engine/space/address_space.h"
+
+namespace spile::engine {
+
+// Which range a punned jump gets is not decided yet.
+inline uint64_t patch_span(const SitePlan& plan) {
+  return plan.mechanism == Mechanism::kPunned ? plan.puns.back().overwritten : plan.overwritten;
+}
+
+// What is, or is going to be, changed in the text.
+class Taken {
+ public:
+  explicit Taken(std::span<const PatchedSite> standing) : standing_(standing) {}
+
+  void add(Address begin, uint64_t length) { ranges_.insert({begin, begin + static_cast<int64_t>(length)}); }
+  void remove(Address begin, uint64_t length) { ranges_.erase({begin, begin + static_cast<int64_t>(length)}); }
+  bool older_covers(Address at) const { return overlaps_older(at, at + 1); }
+  bool is_free(Address begin, Address end) const {
+    auto next = ranges_.lower_bound({begin, Address()});
+    if (next != ranges_.end() && next->first < end) return false;
+    if (next != ranges_.begin() && std::prev(next)->second > begin) return false;
+    return !overlaps_older(begin, end);
+  }
+
+ private:
+  bool overlaps_older(Address begin, Address end) const {
+    auto after = std::lower_bound(standing_.begin(), standing_.end(), end,
+                                  [](const PatchedSite& site, Address value) { return site.begin < value; });
+    // Patches are short: no more than a few can begin within reach.
+    for (int i = 0; i < kMaxPatch && after != standing_.begin(); i++) {
+      const PatchedSite& site = *--after;
+      if (site.begin + site.overwritten > begin) return true;
+    }
+    return false;
+  }
+  std::span<const PatchedSite> standing_;
+  std::set<std::pair<Address, Address>> ranges_;
+};
+
+// What is known of functions, each looked at once.
+class Flows {
+ public:
+  Flows(const AddressSpace& space, const TextImage& text) : space_(space), text_(text) {}
+
+  const FunctionFlow& of(Address function, uint64_t size) {
+    auto found = flows_.find(function);
+    if (found != flows_.end() && found->second.size >= size) return found->second;
+    const Architecture& machine = native_architecture();
+    auto read = [&](Address from, std::span<uint8_t> into) { return space_.memory.read_some(from, into); };
+    auto bytes = text_.at(function, size + machine.lookahead());
+    return flows_.insert_or_assign(function, machine.analyse_function(bytes, function, size, read)).first->second;
+  }
+  // Of the function that the group is the entry of, or lies in.
+  const FunctionFlow* of(const Group& group) {
+    if (group.size == 0) return nullptr;
+    if (!group.instruction) return &of(group.entry, group.size);
+    if (group.function == Address() || group.function > group.entry) return nullptr;
+    return &of(group.function, static_cast<uint64_t>(group.entry - group.function) + group.size);
+  }
+  const FunctionFlow* before(Address at) const {
+    auto after = flows_.lower_bound(at);
+    return after == flows_.begin() ? nullptr : &std::prev(after)->second;
+  }
+
+ private:
+  const AddressSpace& space_;
+  const TextImage& text_;
+  std::map<Address, FunctionFlow> flows_;
+};
+
+}  // namespace spile::engine

@@ -1,0 +1,51 @@
+#pragma once
+// From requests to patches that are ready to be written: reads the module's text, plans each site, emits trampolines
+// into a region. Everything here happens while the target runs.
+
+#include <functional>
+#include <map>
+
+#include "engine/patch/site_layout.h"
+#include "engine/space/address_space.h"
+
+namespace spile::engine {
+
+struct BuiltOutcome : SiteOutcome {
+  uint32_t request;  // index
+};
+
+struct BuiltSites {
+  std::vector<PatchedSite> sites;       // by begin; not in the text yet
+  std::vector<uint32_t> first_outcome;  // for each site: its first outcome ...
+  std::vector<uint32_t> outcome_count;  // ... and how many requests share it
+  std::vector<BuiltOutcome> outcomes;   // for every request; kRefused ones are final
+  // By the begins of sites: the first leads into the second, and must not be in the text without it.
+  std::multimap<Address, Address> foundations;
+};
+
+// Finds or maps memory for a stub that jumps to `target`, in one of the ranges; writes it. The chosen range and where.
+using StubSource = std::function<std::optional<PlacedStub>(ClientId client, Region& region, std::span<const PunRange> ranges,
+                                                           Address target)>;
+
+// Finds or maps a region of the client's for so many sites and bytes of trampolines.
+using RegionSource = std::function<Result<std::shared_ptr<Region>>(ClientId client, uint64_t sites, uint64_t code_room)>;
+
+// What is to be armed in one module: requests, each client's in the order in which they were made, and whose they are.
+struct BuildOrder {
+  std::span<const SiteRequest> requests;
+  std::span<const ClientId> clients;  // parallel to requests; empty: all are the `first`'s
+  ClientId first = kOwnClient;
+
+  ClientId client(uint32_t request) const { return clients.empty() ? first : clients[request]; }
+};
+
+// A place at which several clients have requests gets a trampoline in a region of each, one leading to the next, by their
+// ids; the last has the displaced instructions. PatchedSite::first_use and use_count count in `outcomes`.
+Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Module& module, const BuildOrder& order,
+                               const Surroundings& around, const RegionSource& region_source, const StubSource& stub_source);
+
+// A site as it is kept while its patch is in the text.
+Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> original, const Trampoline& trampoline,
+                               Address at, uint32_t prefix);
+
+}  // namespace spile::engine

@@ -1,0 +1,56 @@
+#pragma once
+// A module's executable memory as it is now, read once.
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "engine/process/target_memory.h"
+#include "engine/terms/module.h"
+
+namespace spile::engine {
+
+class TextImage {
+ public:
+  // What lies in [low, high).
+  TextImage(const TargetMemory& memory, const Module& module, Address low, Address high) {
+    for (const Module::Range& range : module.text) {
+      Address from = std::max(range.begin, low), to = std::min(range.end, high);
+      if (from >= to) continue;
+      Piece piece{from, std::vector<uint8_t>(static_cast<size_t>(to - from))};
+      piece.bytes.resize(memory.read_some(from, piece.bytes));
+      pieces_.push_back(std::move(piece));
+    }
+  }
+  // As if these bytes were there.
+  void overlay(Address at, std::span<const uint8_t> bytes) {
+    for (Piece& piece : pieces_) {
+      Address end = piece.begin + static_cast<int64_t>(piece.bytes.size());
+      if (at < piece.begin || at + static_cast<int64_t>(bytes.size()) > end) continue;
+      std::copy(bytes.begin(), bytes.end(), piece.bytes.begin() + (at - piece.begin));
+    }
+  }
+  // The pieces, for a look at everything.
+  template <typename Visitor>
+  void each(Visitor visit) const {
+    for (const Piece& piece : pieces_) visit(piece.begin, std::span<const uint8_t>(piece.bytes));
+  }
+  // Up to `length` bytes from `at`; empty if that is not executable.
+  std::span<const uint8_t> at(Address at, uint64_t length) const {
+    for (const Piece& piece : pieces_) {
+      if (at < piece.begin || at >= piece.begin + static_cast<int64_t>(piece.bytes.size())) continue;
+      std::span<const uint8_t> rest = std::span(piece.bytes).subspan(static_cast<size_t>(at - piece.begin));
+      return rest.first(std::min<uint64_t>(length, rest.size()));
+    }
+    return {};
+  }
+
+ private:
+  struct Piece {
+    Address begin;
+    std::vector<uint8_t> bytes;
+  };
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace spile::engine

@@ -1,0 +1,46 @@
+#pragma once
+// Where functions lie, as a module's unwind information says it in the target's memory: .eh_frame_hdr's sorted table (Linux Standard
+// Base, "Exception Frames") in the forms that linkers write; static programs have no such table, but the descriptions that it would be of.
+// Go's compiler writes a table of its own, .gopclntab (from Go 1.18 on; in the sources src/internal/abi/symtab.go, src/runtime/symtab.go).
+// What has none of them, or another form, has no functions here.
+
+#include <cstring>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/process/target_memory.h"
+#include "engine/terms/module.h"
+
+namespace spile::engine {
+
+class FunctionTable {
+ public:
+  FunctionTable(const TargetMemory& memory, const Module& module);
+  // [begin, end) of the function with the greatest begin that is not behind `at`; `at` may lie behind its end.
+  std::optional<std::pair<Address, Address>> before(Address at) const;
+  // The function that has the byte at `at`, and where the next one begins (at its end, if none does).
+  struct Function {
+    Address begin, end, next;
+  };
+  std::optional<Function> containing(Address at) const;
+
+ private:
+  void find_descriptions(Address at, const std::vector<uint8_t>& bytes);
+  void find_go_functions(const Module& module, Address at, const std::vector<uint8_t>& bytes);
+
+  struct Entry {
+    int32_t function, description;  // from the table's begin; or one of the constants
+  };
+  // Descriptions of neighbours lie near each other.
+  template <typename T>
+  std::optional<T> read_near(Address at) const;
+
+  const TargetMemory& memory_;
+  Address table_;
+  std::vector<Entry> entries_;
+  mutable std::map<uint64_t, std::vector<uint8_t>> pieces_;  // by address / kPiece
+};
+
+}  // namespace spile::engine

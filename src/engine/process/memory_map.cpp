@@ -1,0 +1,319 @@
+#include "engine/process/memory_map.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "base/elf_identity.h"
+#include "base/unique_fd.h"
+#include "engine/process/target_memory.h"
+
+namespace spile::engine {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kLowest = 1 << 20;
+constexpr uint64_t kHighest = uint64_t{1} << 47;
+constexpr uint64_t kHeapRoom = uint64_t{512} << 20;  // left free above a program's data, where brk grows
+constexpr uint64_t kStackRoom = uint64_t{256} << 20;  // likewise below a stack
+constexpr uint64_t kGap = 16 * kPage;                // between us and any neighbour, which may grow
+// What a program says about itself in its memory; beyond, it is not looked at.
+constexpr int kMostHeaders = 4096;
+constexpr uint64_t kMostNotes = 64 << 10;
+
+// Nothing can be mapped below vm.mmap_min_addr.
+uint64_t lowest_address() {
+  static const uint64_t lowest = [] {
+    uint64_t least = 0;
+    std::ifstream("/proc/sys/vm/mmap_min_addr") >> least;
+    return std::max((least + kPage - 1) / kPage * kPage, kLowest);
+  }();
+  return lowest;
+}
+
+// Where the heap of a process begins, also before there is one (proc(5): the number 47 of /proc/PID/stat). 0: not known.
+uint64_t heap_start(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(file, text);
+  size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return 0;
+  std::istringstream rest(text.substr(name_end + 1));
+  std::string word;
+  constexpr int kFirstBehindName = 3, kStartOfHeap = 47;
+  for (int n = kFirstBehindName; n <= kStartOfHeap; n++) rest >> word;
+  return strtoull(word.c_str(), nullptr, 10);
+}
+
+uint64_t take_number(std::string_view& text, int base, char until) {
+  uint64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  if (!text.empty() && text.front() == until) text.remove_prefix(1);
+  return value;
+}
+
+// "7f179cecf000-7f179d025000 r-xp 00026000 fe:00 332835    /usr/lib/x86_64-linux-gnu/libc.so.6"
+Mapping parse_line(std::string_view line) {
+  Mapping mapping;
+  mapping.begin = take_number(line, 16, '-');
+  mapping.end = take_number(line, 16, ' ');
+  if (line.size() < 5) return mapping;
+  mapping.readable = line[0] == 'r';
+  mapping.writable = line[1] == 'w';
+  mapping.executable = line[2] == 'x';
+  mapping.shared = line[3] == 's';
+  line.remove_prefix(5);
+  mapping.offset = take_number(line, 16, ' ');
+  uint64_t major_number = take_number(line, 16, ':');
+  uint64_t minor_number = take_number(line, 16, ' ');
+  mapping.device = makedev(static_cast<unsigned>(major_number), static_cast<unsigned>(minor_number));
+  mapping.inode = take_number(line, 10, ' ');
+  size_t path = line.find_first_not_of(' ');
+  if (path != std::string_view::npos) mapping.path = line.substr(path);
+  return mapping;
+}
+
+// Where a file whose start is mapped at `begin` is loaded, by its PT_LOADs.
+struct LoadPlace {
+  uint64_t bias = 0;
+  uint64_t end = 0;
+};
+std::optional<LoadPlace> load_place(const TargetMemory& memory, uint64_t begin) {
+  auto header = memory.read_value<Elf64_Ehdr>(Address(begin));
+  if (!header.ok() || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+      header->e_phentsize != sizeof(Elf64_Phdr)) {
+    return {};
+  }
+  std::optional<LoadPlace> place;
+  for (int i = 0; i < std::min<int>(header->e_phnum, kMostHeaders); i++) {
+    auto program = memory.read_value<Elf64_Phdr>(Address(begin + header->e_phoff + i * sizeof(Elf64_Phdr)));
+    if (!program.ok()) return {};
+    if (program->p_type != PT_LOAD) continue;
+    if (!place) place = {begin - (program->p_vaddr - program->p_offset), 0};
+    place->end = std::max(place->end, program->p_vaddr + place->bias + program->p_memsz);
+  }
+  return place;
+}
+
+// A note of Go's linker (.note.go.buildid) among the program headers of a file that is mapped at `begin`.
+bool is_go(const TargetMemory& memory, uint64_t begin, uint64_t bias) {
+  auto header = memory.read_value<Elf64_Ehdr>(Address(begin));
+  if (!header.ok()) return false;
+  for (int i = 0; i < std::min<int>(header->e_phnum, kMostHeaders); i++) {
+    auto program = memory.read_value<Elf64_Phdr>(Address(begin + header->e_phoff + i * sizeof(Elf64_Phdr)));
+    if (!program.ok() || program->p_type != PT_NOTE) continue;
+    struct {
+      Elf64_Nhdr header;
+      char name[4];
+    } note;
+    for (uint64_t at = 0; at + sizeof note <= std::min(program->p_memsz, kMostNotes);) {
+      if (!memory.read(Address(program->p_vaddr + bias + at), {reinterpret_cast<uint8_t*>(&note), sizeof note}).ok())
+        break;
+      if (note.header.n_namesz == 4 && std::memcmp(note.name, "Go\0\0", 4) == 0) return true;
+      at += sizeof note.header + (uint64_t{note.header.n_namesz} + 3) / 4 * 4 +
+            (uint64_t{note.header.n_descsz} + 3) / 4 * 4;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<MemoryMap> MemoryMap::read(pid_t pid) {
+  std::string path = fmt::format("/proc/{}/maps", pid);
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return Error::from_errno("open " + path, errno);
+  std::string text;
+  size_t used = 0;
+  for (;;) {
+    text.resize(used + 65536);
+    ssize_t n = ::read(fd.get(), text.data() + used, 65536);
+    if (n < 0) return Error::from_errno("read " + path, errno);
+    if (n == 0) break;
+    used += static_cast<size_t>(n);
+  }
+  text.resize(used);
+  return parse(text, heap_start(pid));
+}
+
+MemoryMap MemoryMap::parse(std::string_view text, uint64_t heap) {
+  MemoryMap map;
+  map.heap_ = heap;
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    if (end > 0) map.all_.push_back(parse_line(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  std::sort(map.all_.begin(), map.all_.end(), [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; });
+  return map;
+}
+
+const Mapping* MemoryMap::find(uint64_t address) const {
+  auto after = std::upper_bound(all_.begin(), all_.end(), address,
+                                [](uint64_t value, const Mapping& mapping) { return value < mapping.begin; });
+  if (after == all_.begin()) return nullptr;
+  const Mapping& candidate = *std::prev(after);
+  return address < candidate.end ? &candidate : nullptr;
+}
+
+const Mapping* MemoryMap::find_named(std::string_view path) const {
+  for (const Mapping& mapping : all_) {
+    if (mapping.path == path) return &mapping;
+  }
+  return nullptr;
+}
+
+// data_end: where the program's data ends, which is where a heap may begin that nothing is known of; 0: nowhere.
+std::vector<MemoryMap::Taken> MemoryMap::taken(uint64_t data_end) const {
+  std::vector<Taken> found;
+  bool has_heap = find_named("[heap]") || heap_ != 0;
+  if (heap_ != 0) found.push_back({heap_ - std::min(heap_, kGap), heap_ + kHeapRoom, true});
+  for (const Mapping& mapping : all_) {
+    // The stack grows downwards, the vdso and others are packed against it.
+    uint64_t below = mapping.path == "[stack]" ? kStackRoom : kGap;
+    bool grows = mapping.path == "[heap]" || (!has_heap && mapping.end == data_end);
+    found.push_back({mapping.begin - std::min(mapping.begin, below), mapping.end + (grows ? kHeapRoom : kGap), grows});
+  }
+  std::sort(found.begin(), found.end(), [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
+  return found;
+}
+
+std::optional<uint64_t> MemoryMap::find_room(uint64_t low, uint64_t high, uint64_t size, uint64_t reach) const {
+  if (high - low >= reach) return {};
+  // A region at [at, at + size) reaches everything if at >= high - reach and at + size <= low + reach.
+  uint64_t lowest = std::max(high > reach ? high - reach : 0, lowest_address());
+  uint64_t highest = std::min(low + reach, kHighest - kGap);
+  std::optional<uint64_t> best;
+  uint64_t best_distance = ~uint64_t{0};
+  auto consider = [&](uint64_t gap_begin, uint64_t gap_end, bool above_heap) {
+    uint64_t from = std::max(gap_begin, lowest), to = std::min(gap_end, highest);
+    if (from >= to || to - from < size) return;
+    // The end of the gap that is nearer to the module; but what is mapped above a heap is where it ends one day.
+    uint64_t at = gap_begin >= high && !above_heap ? from : to - size;
+    at = at / kPage * kPage;
+    if (at < from) return;
+    uint64_t distance = at >= high ? at - high : low - std::min(low, at + size);
+    // Below is preferred to above.
+    if (at >= high) distance += reach;
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = at;
+    }
+  };
+  uint64_t previous = 0;
+  bool above_heap = false;
+  for (const Taken& each : taken(high)) {
+    if (each.begin > previous) consider(previous, each.begin, above_heap);
+    if (each.end <= previous) continue;
+    previous = each.end;
+    above_heap = each.grows;
+  }
+  consider(previous, kHighest - kGap, above_heap);
+  return best;
+}
+
+std::optional<uint64_t> MemoryMap::find_hole(uint64_t size, uint64_t apart) const {
+  uint64_t end = kHighest;
+  for (auto mapping = all_.rbegin();; ++mapping) {
+    bool last = mapping == all_.rend();
+    uint64_t begin = last ? kLowest : mapping->end + (mapping->path == "[heap]" ? kHeapRoom : kGap);
+    uint64_t room = end > begin + kGap ? end - begin - kGap : 0;
+    bool above_stack = !last && mapping->path == "[stack]";
+    if (room >= size + apart && !above_stack) return (end - kGap - apart - size) / kPage * kPage;
+    if (last) return {};
+    end = std::min(end, mapping->path == "[stack]" ? mapping->begin - std::min(mapping->begin, uint64_t{256} << 20) : mapping->begin);
+  }
+}
+
+bool MemoryMap::is_free_page(uint64_t page) const {
+  if (page < lowest_address() || page + kPage > kHighest - kGap) return false;
+  if (heap_ != 0 && page + kPage + kGap > heap_ && page < heap_ + kHeapRoom) return false;
+  auto after = std::upper_bound(all_.begin(), all_.end(), page,
+                                [](uint64_t value, const Mapping& mapping) { return value < mapping.begin; });
+  if (after != all_.end()) {
+    uint64_t gap = after->path == "[stack]" ? kStackRoom : kGap;
+    if (page + kPage + gap > after->begin) return false;
+  }
+  if (after == all_.begin()) return true;
+  const Mapping& below = *std::prev(after);
+  bool may_grow = below.path == "[heap]" || (below.writable && heap_ == 0 && !find_named("[heap]"));
+  return page >= below.end + (may_grow ? kHeapRoom : kGap);
+}
+
+std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMemory& memory) {
+  std::vector<Module> modules;
+  struct Loaded {
+    size_t module;
+    uint64_t end;  // beyond it, mappings of the file are none of the dynamic linker's
+  };
+  std::map<std::pair<uint64_t, uint64_t>, Loaded> by_file;  // device and inode: that met last
+  char executable[4096];
+  ssize_t length = readlink(fmt::format("/proc/{}/exe", pid).c_str(), executable, sizeof executable);
+  std::string main_path(executable, length > 0 ? static_cast<size_t>(length) : 0);
+
+  Module* last = nullptr;
+  uint64_t last_end = 0;
+  for (const Mapping& mapping : map.all()) {
+    // A module's zeroed data is anonymous memory right behind its file's. What is huge no trampoline can reach anyway.
+    if (mapping.inode == 0 && mapping.path.empty() && last && last->highest.value == mapping.begin &&
+        mapping.end - last->lowest.value < kHeapRoom) {
+      last->highest = Address(mapping.end);
+    }
+    // Some programs move their code to large pages, which have no file, at the same addresses.
+    if (mapping.inode == 0 && mapping.path.empty() && mapping.executable && last && mapping.begin < last_end) {
+      last->highest = std::max(last->highest, Address(mapping.end));
+      last->text.push_back({Address(mapping.begin), Address(mapping.end), mapping.begin - last->lowest.value});
+    }
+    if (mapping.inode == 0 || mapping.path.empty() || mapping.path[0] != '/') continue;
+    if (mapping.path.starts_with("/memfd:spile-")) continue;
+    auto known = by_file.find({mapping.device, mapping.inode});
+    bool belongs = known != by_file.end() && mapping.begin < known->second.end;
+    if (mapping.offset == 0 && !belongs) {
+      auto place = load_place(memory, mapping.begin);
+      if (!place) continue;
+      Module module;
+      module.path = without_deleted(mapping.path, mapping.inode);
+      module.bias = place->bias;
+      module.inode = mapping.inode;
+      module.device = mapping.device;
+      module.lowest = Address(mapping.begin);
+      module.main_executable = mapping.path == main_path;
+      module.go = is_go(memory, mapping.begin, place->bias);
+      known = by_file.insert_or_assign({mapping.device, mapping.inode}, Loaded{modules.size(), place->end}).first;
+      modules.push_back(std::move(module));
+      belongs = true;
+      last = nullptr;
+    }
+    if (!belongs) continue;
+    Module& module = modules[known->second.module];
+    module.highest = std::max(module.highest, Address(mapping.end));
+    last = &module;
+    last_end = known->second.end;
+    if (mapping.executable) {
+      module.text.push_back({Address(mapping.begin), Address(mapping.end), mapping.offset});
+    }
+  }
+  std::erase_if(modules, [](const Module& module) { return module.text.empty(); });
+  return modules;
+}
+
+std::string identity_of(const Module& module, const TargetMemory& memory) {
+  auto read = [&](uint64_t at, void* into, uint64_t size) {
+    return memory.read(Address(at), {static_cast<uint8_t*>(into), size}).ok();
+  };
+  return elf_identity_in_memory(read, module.lowest.value);
+}
+
+}  // namespace spile::engine

@@ -1,0 +1,42 @@
+#pragma once
+// Whose handlers the engine arms: this controller's own, or a guest's, which is another controller that found the
+// process traced by us. Each has handlers, an arena and requests of its own; text, stops and sites are shared.
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "abi/code_image.h"
+#include "engine/space/address_space.h"
+#include "engine/space/arena_hold.h"
+
+namespace spile::engine {
+
+struct Client {
+  ClientId id = kOwnClient;
+  abi::CodeImage image;
+  ArenaGeometry geometry;
+  UniqueFd arena_fd;
+  ArenaHold hold;  // of a guest's arena, and of one that nobody else has
+  ModuleResolver resolve_module;
+  ModuleDescriber describe_modules;
+  ThreadWatcher watch_threads;
+  StackOwnership owns_stacks;  // our own has one for all
+  ReturnReaderFinder return_readers;  // likewise
+
+  std::map<std::string, std::vector<RequestList>> requests;  // by module path
+  std::set<std::pair<uint64_t, uint64_t>> resolved;          // device and inode of modules asked about
+  std::set<std::pair<uint32_t, bool>> checked;               // handlers: offset, and whether it takes registers
+  std::set<uint32_t> switched_off;                           // sites, by switch_sites or from the start
+  bool walks_by_steps = false;                               // has handlers for the steps of libunwind
+  uint64_t handler_stack = 0;                                // bytes that the deepest of these takes
+  bool wants_returns = false;                                // has return probes of a script's
+  bool probes_calls = false;                                 // has handlers for all system calls (call_watch.h)
+  std::set<pid_t> follows;                                   // of a guest; our own are all that we trace
+
+  bool can_arm() const { return arena_fd && (!requests.empty() || resolve_module || probes_calls); }
+};
+
+}  // namespace spile::engine

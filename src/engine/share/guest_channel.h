@@ -1,0 +1,193 @@
+#pragma once
+// Messages between the spile that traces a process and its guests (guest_host.h, guest_part.h): over a stream socket of the
+// abstract name "spile-engine-TID-NUMBER", where TID is the tracing thread as /proc/PID/status names it (TracerPid), and the random
+// number keeps others from taking the name before; /proc/net/unix lists it. Both are processes of one machine and one build of spile: numbers are as they are in memory.
+//
+// Neither end believes the other (docs/security.md): each asks the kernel who the peer is (peer.h), every field is checked when it is read,
+// and a whole message must come, or be taken, within the channel's limit.
+//
+//   Header, then `size` bytes, the fields of the message one after the other; strings and lists with their length in front
+//   (a 64-bit number). One descriptor may come with a message (SCM_RIGHTS).
+
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "abi/code_image.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "engine/terms/arm_report.h"
+#include "engine/terms/event.h"
+#include "engine/terms/module.h"
+#include "engine/terms/site_request.h"
+
+namespace spile::engine {
+
+inline constexpr uint32_t kGuestProtocol = 3;  // raised with every change of a message
+
+// What is asked for has one answer, kDone or kFailed, or the one named.
+enum class GuestMessage : uint32_t {
+  kHello,      // guest: protocol, whether it resolves, whether it describes, whether it watches
+  kImage,      // guest: CodeImage, ArenaGeometry, and the arena's descriptor
+  kFollow,     // guest: pid; the answer has the list of its processes
+  kArm,        // guest: list of SiteRequest; the answer has an ArmReport
+  kSwitch,     // guest: list of site ids, on; no answer
+  kLeave,      // guest: takes all of its probes out
+  kDone,       // host
+  kFailed,     // host: message, hint
+  kEvent,      // host: Event; no answer
+  kResolve,    // host: pid, Module; kResolved with a list of SiteRequest. The process stands still
+  kResolved,
+  kDescribe,   // host: pid, list of Module; kDescribed with an offset. The same
+  kDescribed,
+  kEnding,     // host: a time of the steady clock, which is one for all processes; all probes are taken out from now on, and the connection ends then
+  kChange,     // host: ThreadChange; kSeen with nothing. The thread stands still
+  kSeen,
+};
+
+class MessageWriter {
+ public:
+  template <typename... T>
+  void put(const T&... values) {
+    (add(values), ...);
+  }
+  std::vector<uint8_t> bytes;
+
+ private:
+  void add(const std::string& text) {
+    add(uint64_t{text.size()});
+    bytes.insert(bytes.end(), text.begin(), text.end());
+  }
+  template <typename T>
+  void add(const std::vector<T>& list) {
+    add(uint64_t{list.size()});
+    for (const T& each : list) add(each);
+  }
+  template <typename T>
+    requires std::is_trivially_copyable_v<T>
+  void add(const T& value) {
+    auto* from = reinterpret_cast<const uint8_t*>(&value);
+    bytes.insert(bytes.end(), from, from + sizeof value);
+  }
+  void add(const SiteRequest& request);
+  void add(const Module& module);
+  void add(const abi::CodeImage& image);
+  void add(const SiteOutcome& outcome);
+  void add(const ArmReport& report);
+  void add(const Event& event);
+  void add(const ThreadChange& change);
+};
+
+// Every read is checked: sizes against what has come, enumerations and truth values against what there is. After a failed one the rest are
+// zero, and ok() is false.
+class MessageReader {
+ public:
+  explicit MessageReader(std::span<const uint8_t> bytes) : left_(bytes) {}
+  template <typename... T>
+  bool take(T&... values) {
+    (read(values), ...);
+    return ok_;
+  }
+  bool ok() const { return ok_; }
+
+ private:
+  void read(std::string& text) {
+    uint64_t size = 0;
+    read(size);
+    if (size > left_.size()) return fail();
+    text.assign(reinterpret_cast<const char*>(left_.data()), size);
+    left_ = left_.subspan(size);
+  }
+  template <typename T>
+  void read(std::vector<T>& list) {
+    uint64_t count = 0;
+    read(count);
+    if (count > left_.size()) return fail();  // each takes a byte at least
+    // As many as have been read: what a count says costs nobody memory.
+    list.clear();
+    while (ok_ && list.size() < count) read(list.emplace_back());
+    if (!ok_) list.clear();
+  }
+  template <typename T>
+    requires(std::is_trivially_copyable_v<T> && !std::is_enum_v<T>)
+  void read(T& value) {
+    if (sizeof value > left_.size()) return fail();
+    memcpy(&value, left_.data(), sizeof value);
+    left_ = left_.subspan(sizeof value);
+  }
+  void read(bool& value) {
+    uint8_t byte = 0;
+    read(byte);
+    if (byte > 1) return fail();
+    value = byte != 0;
+  }
+  template <typename T>
+    requires std::is_enum_v<T>
+  void read(T& value) {
+    std::underlying_type_t<T> number{};
+    read(number);
+    if (number < 0 || number > static_cast<std::underlying_type_t<T>>(last_of(T{}))) return fail();
+    value = static_cast<T>(number);
+  }
+  static constexpr abi::SiteKind last_of(abi::SiteKind) { return abi::SiteKind::kRoom; }
+  static constexpr Mechanism last_of(Mechanism) { return Mechanism::kRefused; }
+  static constexpr Event::Kind last_of(Event::Kind) { return Event::Kind::kCallsTraced; }
+  static constexpr ThreadChange::Kind last_of(ThreadChange::Kind) { return ThreadChange::Kind::kSystemCallReturn; }
+  void read(ThreadChange& change);
+  void read(SiteRequest& request);
+  void read(Module& module);
+  void read(abi::CodeImage& image);
+  void read(SiteOutcome& outcome);
+  void read(ArmReport& report);
+  void read(Event& event);
+  void fail() {
+    ok_ = false;
+    left_ = {};
+  }
+  std::span<const uint8_t> left_;
+  bool ok_ = true;
+};
+
+struct ReceivedMessage {
+  GuestMessage type{};
+  std::vector<uint8_t> bytes;
+  UniqueFd descriptor;
+};
+
+// One end. Nothing here waits for the other end longer than the limit given, for a whole message.
+class GuestChannel {
+ public:
+  GuestChannel() = default;
+  GuestChannel(UniqueFd socket, int limit_ms) : socket_(std::move(socket)), limit_(limit_ms) {}
+
+  int fd() const { return socket_.get(); }
+  bool is_open() const { return static_cast<bool>(socket_); }
+  void close() { socket_ = UniqueFd(); }
+
+  // The other end is gone, or does not take it: false, and closed.
+  bool send(GuestMessage type, std::span<const uint8_t> bytes = {}, int descriptor = -1);
+  // Something can be received, or the other end has gone. Waits at most so long.
+  bool is_readable(int timeout_ms) const;
+  // Nothing, and closed: the other end is gone, or says nonsense, or stops in the middle.
+  std::optional<ReceivedMessage> receive();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool wait_for(short what, Clock::time_point deadline) const;
+  bool send_all(std::span<const uint8_t> bytes, int descriptor, Clock::time_point deadline);
+  bool receive_all(std::span<uint8_t> bytes, UniqueFd* descriptor, Clock::time_point deadline);
+  UniqueFd socket_;
+  std::chrono::milliseconds limit_{};
+};
+
+// The socket on which the calling thread serves guests, or on which the tracer `tid` does.
+Result<UniqueFd> listen_for_guests();
+// Closed: the tracer does not listen, so it is not a spile. An error: the tracer is a spile of another user than root and ours, or did not
+// take the connection within the limit, as other processes keep it busy.
+Result<GuestChannel> connect_to_tracer(pid_t tid, int limit_ms);
+
+}  // namespace spile::engine

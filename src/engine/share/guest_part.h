@@ -1,0 +1,57 @@
+#pragma once
+// Probes in processes that another spile traces, which does the work (guest_host.h).
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "engine/share/guest_channel.h"
+#include "engine/terms/engine_part.h"
+
+namespace spile::engine {
+
+class GuestPart final : public EnginePart {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // channel: to the tracer, as TracerPid names it.
+  GuestPart(const EngineOptions& options, pid_t tracer, GuestChannel channel)
+      : options_(options), tracer_(tracer), channel_(std::move(channel)) {}
+  // First. An error: it does not serve us.
+  Result<void> introduce();
+
+  Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) override;
+  Result<void> attach(pid_t pid) override;
+  Descendants attach_descendants() override;
+  std::vector<pid_t> processes() const override { return {processes_.begin(), processes_.end()}; }
+  Result<std::vector<Module>> modules(pid_t pid) override;
+  Result<ArmReport> arm(std::span<const SiteRequest> sites) override;
+  void switch_sites(std::span<const uint32_t> site_ids, bool on) override;
+  Result<void> disarm() override;
+  Result<void> detach() override { return disarm(); }
+  int wait_fd() const override { return channel_.fd(); }
+  Result<std::vector<Event>> poll(int timeout_ms) override;
+
+  // The tracing spile has ended, or has dropped us.
+  bool is_lost() const { return !channel_.is_open(); }
+  pid_t tracer() const { return tracer_; }
+  // Since when it takes all probes out; nothing: it has been killed, or has not ended.
+  std::optional<Clock::time_point> ending_since() const { return ending_since_; }
+
+ private:
+  // The answer's fields.
+  Result<std::vector<uint8_t>> ask(GuestMessage question, const MessageWriter& what, int descriptor = -1);
+  void take(ReceivedMessage message);
+  void take_event(Event event);
+  // What the kernel says: the tracer can tell us only of processes that it traces, whatever it says.
+  bool is_traced_there(pid_t pid) const;
+
+  const EngineOptions& options_;
+  pid_t tracer_;
+  GuestChannel channel_;
+  std::set<pid_t> processes_;
+  std::vector<Event> events_;
+  std::optional<Clock::time_point> ending_since_;
+};
+
+}  // namespace spile::engine

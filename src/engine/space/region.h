@@ -1,0 +1,160 @@
+#pragma once
+// A code region: one memfd "spile-code", mapped readable and executable in a target within reach of the module it
+// serves, and writable only in the controller. Forked children share it, at the same address.
+//
+//   0                 RegionHeader, then a CodeRegionList (abi/arena.h) at kRegionListOffset
+//   journal_offset    JournalEntry[journal_capacity]   what is patched, and what stood there before
+//   image_offset      the CodeImage: ImageCells, handlers, constants     (0: none)
+//   fixups_offset     FaultFixup[fixup_count]          of the image
+//   code_offset       trampolines, growing upwards
+//   ...               pages of stubs for punned jumps, growing downwards; these are mapped once more wherever in the
+//                     target such jumps lead to
+//
+// The journal is written before the text is, so that whoever comes after a killed controller can restore every byte
+// and finish every pending return by reading this region from the target.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "abi/arena.h"
+#include "abi/code_image.h"
+#include "base/address.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "engine/arch/architecture.h"
+#include "engine/terms/options.h"
+
+namespace spile::engine {
+
+inline constexpr const char* kCodeName = "spile-code";
+inline constexpr const char* kArenaName = "spile-arena";
+inline constexpr uint64_t kRegionListOffset = 1024;
+
+struct JournalEntry {
+  uint64_t address;
+  uint8_t original[kMaxPatch];
+  uint8_t patched[kMaxPatch];
+  uint32_t length;
+  uint32_t trampoline_offset;  // from the region's start
+  uint64_t semaphore;          // run-time address of a counter that the site has raised; 0: none
+  uint64_t landing;            // where its short jump leads; 0: none
+  uint64_t body;               // where its displaced instructions are
+  // Where threads wait in a system call: Trampoline::call_original, call, behind_call. call 0: nowhere.
+  uint16_t call_original, call, behind_call, pad;
+};
+static_assert(sizeof(JournalEntry) == 80);
+
+using abi::kRegionMagic;
+using abi::RegionHeader;
+static_assert(sizeof(RegionHeader) <= kRegionListOffset);
+
+// Where a stub was put, and for which of the ranges.
+struct PlacedStub {
+  PunRange range;
+  Address at;
+};
+
+class Region {
+ public:
+  // Memory for `sites` trampolines of `code_room` bytes in all; to be mapped at `address` in the target.
+  static Result<std::shared_ptr<Region>> create(uint64_t sites, uint64_t code_room, const abi::CodeImage& image);
+  ~Region();
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+  static uint64_t size_for(uint64_t sites, uint64_t code_room, const abi::CodeImage& image);
+
+  // Where it will be, or is, in the target. Set before anything is emitted into it.
+  void place(Address address) { address_ = address; }
+  Address address() const { return address_; }
+  Address end() const { return address_ + static_cast<int64_t>(size_); }
+  uint64_t size() const { return size_; }
+  int fd() const { return fd_.get(); }
+  Address image() const { return address_ + static_cast<int64_t>(header().image_offset); }
+  bool contains(Address address) const { return address >= address_ && address < end(); }
+
+  // As the controller has written it; what the memory says now is not asked.
+  const RegionHeader& header() const { return header_; }
+  std::span<const JournalEntry> journal() const { return journal_; }
+
+  bool has_room(uint64_t sites, uint64_t code_room) const;
+  // Where the next trampoline is going to be.
+  Address next() const { return address_ + static_cast<int64_t>(next_); }
+  // REQUIRES: has_room.
+  Address append_code(std::span<const uint8_t> code);
+  // One store into what lies at `at`, which is aligned. Threads of targets may be running there.
+  void put_word(Address at, uint64_t word);
+  uint64_t word_at(Address at) const;
+  void append_journal(const JournalEntry& entry);
+  // Sites, by their begin, that no longer lead to these trampolines.
+  void strike_from_journal(const std::map<Address, Address>& trampolines);
+
+  // Memory for stubs: a page of it may be mapped at several addresses of the target, as long as what is used of it there
+  // does not overlap.
+  struct StubPage {
+    uint64_t offset;               // in the region
+    std::vector<Address> mapped;   // where
+    std::vector<bool> used;        // bytes
+    bool is_free(uint64_t at, uint64_t length) const;
+  };
+  std::vector<StubPage>& stub_pages() { return stub_pages_; }
+  // A new one, not yet mapped; nullptr if the region is full.
+  StubPage* add_stub_page();
+  void put_stub(StubPage& page, uint64_t at, std::span<const uint8_t> code);
+  // Over one that is there, if it is in one of this region's pages. REQUIRES: no thread is in the middle of it.
+  bool rewrite_stub(Address at, std::span<const uint8_t> code);
+
+  // Where a site's fragment is switched. One site may have several.
+  struct Switch {
+    Address word;
+    uint64_t on, off;
+  };
+  void add_switch(uint32_t client, uint32_t site_id, const Switch& gate) {
+    switches_[switch_key(client, site_id)].push_back(gate);
+  }
+  void switch_site(uint32_t client, uint32_t site_id, bool on);
+
+  // Where a client's arena has what: for the header.
+  void record_geometry(const ArenaGeometry& geometry);
+  // Fills the image's cells once the target's addresses are known. bias: of the module that the region serves.
+  void fill_cells(Address arena, Address process_table, uint64_t bias, int32_t goroutine);
+  uint64_t bias() const { return bias_; }
+  // Tells handlers of the region [begin, end). foreign: of another client.
+  void list_region(Address begin, Address end, bool foreign);
+  // That list, in the target.
+  Address list() const { return address_ + static_cast<int64_t>(kRegionListOffset); }
+  // What begins there is unmapped. REQUIRES: all threads of the target are still.
+  void unlist_region(Address begin);
+
+ private:
+  Region() = default;
+
+  abi::CodeRegionList* shared_list() const { return reinterpret_cast<abi::CodeRegionList*>(view_ + kRegionListOffset); }
+  JournalEntry* shared_journal() const { return reinterpret_cast<JournalEntry*>(view_ + header_.journal_offset); }
+  void publish_header();
+  void publish_range(uint64_t index);
+
+  UniqueFd fd_;
+  uint8_t* view_ = nullptr;  // written, and never read for a count, an offset or an address
+  RegionHeader header_{};
+  abi::CodeRegionList list_{};
+  std::vector<JournalEntry> journal_;
+  uint64_t size_ = 0;
+  uint64_t next_ = 0;
+  uint64_t limit_ = 0;  // where the stubs begin
+  uint64_t bias_ = 0;
+  Address address_;
+  static uint64_t switch_key(uint32_t client, uint32_t site_id) { return uint64_t{client} << 32 | site_id; }
+  std::unordered_map<uint64_t, std::vector<Switch>> switches_;
+  std::vector<StubPage> stub_pages_;
+};
+
+// A memfd that can be mapped executable, whatever vm.memfd_noexec says, or not at all executable. Nobody can make it smaller, so that no
+// access to a mapping of it fails (SIGBUS), and nobody but its user can open it again through /proc.
+Result<UniqueFd> create_memory(const char* name, uint64_t size, bool executable);
+
+}  // namespace spile::engine

@@ -1,0 +1,384 @@
+#include "engine/space/space_setup.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <linux/membarrier.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+
+#include "abi/arena.h"
+#include "abi/spilled_returns.h"
+#include "engine/process/memory_map.h"
+#include "engine/space/remote_mapping.h"
+#include "engine/space/signal_actions.h"
+#include "engine/space/space_calls.h"
+#include "engine/space/thread_identities.h"
+#include "engine/trace/descriptor_channel.h"
+#include "engine/trace/remote_call.h"
+
+namespace spile::engine {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+static_assert(abi::kInheritedOffset - sizeof(abi::ProcessTable) >= 256);  // AddressSpace::scratch
+constexpr uint64_t kLeastSites = 4096;  // memory that is not touched costs nothing, but where a program locks all it has
+constexpr uint64_t kLeastCodeRoom = uint64_t{1} << 20;
+constexpr int kPlacementTries = 64;  // a program that starts threads all the time maps their stacks where there is room
+
+// A forked child has a copy of the spilled returns, since its stacks are copies.
+Result<void> map_table(RemoteCalls& calls, ClientSpace& client, pid_t pid, const ArenaGeometry& geometry) {
+  if (client.process_table.size() == 0) {
+    uint64_t size = table_size(geometry);
+    TRY(Address at, map_memory(calls, pid, {.what = "map the process table", .size = size, .protection = PROT_READ | PROT_WRITE}));
+    client.process_table = {at, at + static_cast<int64_t>(size)};
+  }
+  TRY_DO(calls.call("madvise", SYS_madvise, {client.process_table.begin.value, abi::kInheritedOffset, MADV_WIPEONFORK}));
+  // Lets the controller order its stores with handlers in all processes by one call (MEMBARRIER_CMD_GLOBAL_EXPEDITED).
+  // A kernel without it has slower ways.
+  (void)calls.call("membarrier", SYS_membarrier, {MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0});
+  return {};
+}
+
+// Maps the memory behind `fd` of ours into the target. where: 0 for any place.
+Result<Address> map_descriptor(RemoteCalls& calls, AddressSpace& space, pid_t pid, const char* what, int fd,
+                               uint64_t size, uint64_t protection, Address where, uint64_t offset = 0) {
+  TRY(DescriptorChannel channel, DescriptorChannel::open(calls, space.memory, pid, space.scratch()));
+  auto remote = channel.send(calls, fd);
+  Result<Address> mapped = Error{};
+  if (remote.ok()) {
+    mapped = map_memory(calls, pid, {what, size, protection, *remote, offset, where});
+    (void)calls.call("close", SYS_close, {static_cast<uint64_t>(*remote)});
+  }
+  (void)channel.close(calls);  // a failure means that the thread has ended, which closes its descriptors
+  if (!remote.ok()) return std::move(remote).error();
+  return mapped;
+}
+
+// Makes it and all others known to each other, and to the handlers in them.
+void add_region(AddressSpace& space, ClientSpace& client, const std::shared_ptr<Region>& region, const Module& module) {
+  region->fill_cells(client.arena.begin, client.process_table.begin, module.bias, module.goroutine);
+  for (auto& [id, each] : space.clients) {
+    for (const AddressRange& range : each.code) region->list_region(range.begin, range.end, &each != &client);
+  }
+  client.regions.push_back(region);
+  client.code.push_back({region->address(), region->end()});
+  for (auto& [id, each] : space.clients) {
+    for (auto& other : each.regions) other->list_region(region->address(), region->end(), &each != &client);
+  }
+}
+
+}  // namespace
+
+uint64_t table_size(const ArenaGeometry& geometry) {
+  return abi::kInheritedOffset + abi::inherited_size(geometry.shadow_stride, geometry.shadow_capacity);
+}
+
+void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status) {
+  if (!status.has_seccomp_filter()) return;
+  for (auto& [id, client] : space.clients) {
+    if (client.process_table.size() == 0) continue;
+    (void)space.memory.write_value(client.process_table.begin + offsetof(abi::ProcessTable, no_system_calls), uint32_t{1});
+  }
+}
+
+namespace {
+
+constexpr uint64_t kLargestReserve = uint64_t{64} << 30;  // of addresses behind the arena, for slots to come
+constexpr uint64_t kApart = uint64_t{64} << 30;           // from what the program maps
+
+// The arena may lie anywhere, so it leaves the addresses to code that reaches only so far. Where addresses aren't
+// randomised, those right below the dynamic linker, which the kernel gives first, are all that is near it.
+Address out_of_the_way(pid_t pid, uint64_t size) {
+  auto map = MemoryMap::read(pid);
+  if (!map.ok()) return Address();
+  uint64_t reserve = std::min(size, kLargestReserve);
+  auto hole = map->find_hole(std::max(size, reserve), 2 * native_architecture().reach() + kApart);
+  if (!hole) hole = map->find_hole(reserve, 0);
+  return hole ? Address(*hole) : Address();
+}
+
+uint64_t size_with(const ArenaGeometry& geometry, uint64_t slots) {
+  return slots >= geometry.slot_count ? geometry.size : geometry.slots_offset + slots * geometry.slot_stride;
+}
+
+Result<void> tell_slots(const AddressSpace& space, const ClientSpace& client, uint64_t slots) {
+  Address at = client.process_table.begin + abi::kInheritedOffset + offsetof(abi::InheritedState, slots);
+  return space.memory.write_value(at, slots);
+}
+
+uint64_t count_threads(const AddressSpace& space) {
+  uint64_t count = 0;
+  for (const Process* process : space.users) count += process->threads.size();
+  return count;
+}
+
+// Mostly untouched gigabytes, which a core file would have to account for.
+void leave_out_of_cores(RemoteCalls& calls, const AddressRange& range) {
+  (void)calls.call("madvise", SYS_madvise, {range.begin.value, range.size(), MADV_DONTDUMP});
+}
+
+Result<void> set_up_table(SetupContext& context, RemoteCalls& calls, AddressSpace& space, pid_t pid) {
+  ClientSpace& client = space.clients[context.client];
+  TRY_DO(map_table(calls, client, pid, context.geometry));
+  TRY_DO(introduce_process(space, client, pid_of(space)));
+  for (Process* process : space.users) {
+    for (auto& [tid, user] : process->threads) note_seccomp_filter(space, ProcessStatus::read(tid));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> map_arena(SetupContext& context, AddressSpace& space) {
+  ClientSpace& client = space.clients[context.client];
+  if (client.arena.size() != 0) return {};
+  const ArenaGeometry& geometry = context.geometry;
+  TRY(client.header, ArenaHeaderView::open(context.arena_fd));
+  bool has_table = client.process_table.size() != 0;
+  uint64_t slots = 0;
+  return make_calls(context.tracer, space, [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
+    pid_t pid = thread.process->pid;
+    if (!has_table) TRY_DO(set_up_table(context, calls, space, pid));
+    has_table = true;
+    // Others may have taken the lowest ones.
+    uint64_t least = geometry.first_slots == 0 ? geometry.slot_count : geometry.first_slots + client.header->taken_slots();
+    uint64_t size = 0;
+    auto map_at = [&](Address where) {
+      size = size_with(geometry, slots);
+      return map_descriptor(calls, space, pid, "map the arena", context.arena_fd, size, PROT_READ | PROT_WRITE, where);
+    };
+    if (client.arena.size() == 0) {
+      slots = std::min<uint64_t>(least + count_threads(space), geometry.slot_count);
+      auto mapped = map_at(out_of_the_way(pid, geometry.size));
+      if (!mapped.ok()) mapped = map_at(Address());
+      if (!mapped.ok() && least < slots) {
+        slots = least;
+        mapped = map_at(Address());
+      }
+      if (!mapped.ok()) return std::move(mapped).error();
+      client.arena = {*mapped, *mapped + static_cast<int64_t>(size)};
+      client.geometry = geometry;
+    }
+    leave_out_of_cores(calls, client.arena);
+    return tell_slots(space, client, slots);
+  });
+}
+
+// A child may have been forked right before more was mapped in its parent, or right after.
+Result<uint64_t> measure_arena(AddressSpace& space, ClientSpace& client) {
+  const ArenaGeometry& geometry = client.geometry;
+  if (client.arena.size() == 0 || geometry.slot_stride == 0 || space.users.empty()) return uint64_t{0};
+  TRY(auto told, space.memory.read_value<abi::InheritedState>(client.process_table.begin + abi::kInheritedOffset));
+  uint64_t present = (client.arena.size() - geometry.slots_offset) / geometry.slot_stride;
+  if (told.slots == present) return present;
+  TRY(MemoryMap map, MemoryMap::read(pid_of(space)));
+  uint64_t end = client.arena.begin.value;
+  for (const Mapping* mapping; (mapping = map.find(end)) && mapping->path.starts_with("/memfd:spile-arena");) end = mapping->end;
+  end = std::min(end, client.arena.begin.value + geometry.size);
+  if (end < client.arena.begin.value + geometry.slots_offset) return Error{"the arena is not mapped any more", ""};
+  client.arena.end = Address(end);
+  present = (client.arena.size() - geometry.slots_offset) / geometry.slot_stride;
+  TRY_DO(tell_slots(space, client, present));
+  return present;
+}
+
+Result<void> grow_arena(SetupContext& context, AddressSpace& space) {
+  ClientSpace& client = space.clients[context.client];
+  const ArenaGeometry& geometry = client.geometry;
+  TRY(uint64_t present, measure_arena(space, client));
+  TRY(auto told, space.memory.read_value<abi::InheritedState>(client.process_table.begin + abi::kInheritedOffset));
+  if (present == 0 || present >= geometry.slot_count || told.slots_are_all != 0) return {};
+  uint64_t taken = client.header ? client.header->taken_slots() : 0;
+  if (taken + abi::kFirstSlot + 1 < present) return {};  // since another thread has rung
+  auto grow_to = [&](uint64_t slots) {
+    return make_calls(context.tracer, space, [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
+      AddressRange more{client.arena.end, client.arena.begin + static_cast<int64_t>(size_with(geometry, slots))};
+      if (more.size() != 0) {
+        auto mapped = map_descriptor(calls, space, thread.process->pid, "map more of the arena", context.arena_fd, more.size(),
+                                     PROT_READ | PROT_WRITE, more.begin, client.arena.size());
+        if (!mapped.ok()) return std::move(mapped).error();
+        client.arena.end = more.end;
+        leave_out_of_cores(calls, more);
+      }
+      return tell_slots(space, client, slots);
+    });
+  };
+  // Of all threads that are there, each may be about to come.
+  uint64_t wanted = std::max(2 * present, taken + abi::kFirstSlot + count_threads(space));
+  auto grown = grow_to(std::min<uint64_t>(wanted, geometry.slot_count));
+  if (!grown.ok() && wanted > present + 1) grown = grow_to(present + 1);
+  if (grown.ok()) return {};
+  Address all = client.process_table.begin + abi::kInheritedOffset + offsetof(abi::InheritedState, slots_are_all);
+  (void)space.memory.write_value(all, uint64_t{1});
+  return std::move(grown).error();
+}
+
+Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& space, const Module& module,
+                                           uint64_t sites, uint64_t code_room) {
+  Address low = module.lowest, high = module.highest;
+  uint64_t reach = native_architecture().reach();
+  auto reaches = [&](Address begin, Address end) {
+    return begin.value + reach >= high.value && low.value + reach >= end.value;
+  };
+  ClientSpace& client = space.clients[context.client];
+  for (auto& region : client.regions) {
+    bool serves = region->bias() == module.bias && reaches(region->address(), region->end());
+    if (serves && region->has_room(sites, code_room)) return region;
+  }
+  uint64_t most_sites = std::max(sites + sites / 2, kLeastSites);
+  uint64_t most_room = std::max(code_room + code_room / 2, kLeastCodeRoom);
+  TRY(MemoryMap now, MemoryMap::read(pid_of(space)));
+  if (!now.find_room(low.value, high.value, Region::size_for(most_sites, most_room, context.image), reach)) {
+    // Below 4 MiB, say, if the program's data takes all that can be reached above it.
+    most_sites = sites;
+    most_room = code_room;
+  }
+  TRY(auto region, Region::create(most_sites, most_room, context.image));
+  bool is_there = false;
+  auto map_region = [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
+    pid_t pid = thread.process->pid;
+    Error last{fmt::format("no free addresses near {:#x} in process {}", low.value, pid), ""};
+    for (int tries = 0; !is_there && tries < kPlacementTries; tries++) {
+      TRY(MemoryMap map, MemoryMap::read(pid));
+      auto room = map.find_room(low.value, high.value, region->size(), reach);
+      if (!room) return last;
+      region->place(Address(*room));
+      auto mapped = map_descriptor(calls, space, pid, "map code", region->fd(), region->size(), PROT_READ | PROT_EXEC, region->address());
+      is_there = mapped.ok() && *mapped == region->address();
+      // Another thread was given the place in between.
+      if (!mapped.ok()) last = std::move(mapped).error();
+    }
+    return is_there ? Result<void>() : last;
+  };
+  TRY_DO(make_calls(context.tracer, space, map_region));
+  region->record_geometry(context.geometry);
+  add_region(space, client, region, module);
+  return region;
+}
+
+namespace {
+
+constexpr uint64_t kMostStubPages = 512;  // mappings are a limited resource of the target (vm.max_map_count)
+constexpr uint64_t kMostTries = 64;
+
+Result<void> map_stub_page(SetupContext& context, AddressSpace& space, Region& region, const Region::StubPage& page,
+                           Address where) {
+  Address mapped;
+  auto map_page = [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
+    if (mapped != Address()) return {};
+    TRY(mapped, map_descriptor(calls, space, thread.process->pid, "map a page for punned jumps", region.fd(), kPage, PROT_READ | PROT_EXEC,
+                               where, page.offset));
+    return {};
+  };
+  TRY_DO(make_calls(context.tracer, space, map_page));
+  if (mapped != where) return Error{"a page for punned jumps lies elsewhere", ""};
+  return {};
+}
+
+// A stub in a page that is mapped already.
+std::optional<PlacedStub> use_mapped_page(Region& region, std::span<const PunRange> ranges, Address target) {
+  for (Region::StubPage& page : region.stub_pages()) {
+    for (Address base : page.mapped) {
+      for (const PunRange& range : ranges) {
+        Address from = std::max(base, range.low), to = std::min(base + kPage, range.low + static_cast<int64_t>(range.count));
+        for (Address at = from; at < to; at = at + 1) {
+          std::vector<uint8_t> code = native_architecture().emit_stub(at, target);
+          uint64_t offset = static_cast<uint64_t>(at - base);
+          if (!page.is_free(offset, code.size())) continue;
+          region.put_stub(page, offset, code);
+          return PlacedStub{range, at};
+        }
+      }
+    }
+  }
+  return {};
+}
+
+// Free bytes for a stub at `at` in a page that can be mapped there.
+Region::StubPage* page_for(Region& region, uint64_t offset, uint64_t length) {
+  for (Region::StubPage& page : region.stub_pages()) {
+    if (page.is_free(offset, length)) return &page;
+  }
+  Region::StubPage* page = region.add_stub_page();
+  return page && page->is_free(offset, length) ? page : nullptr;
+}
+
+}  // namespace
+
+std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space, Region& region,
+                                     std::span<const PunRange> ranges, Address target) {
+  if (space.users.empty()) return {};
+  if (auto placed = use_mapped_page(region, ranges, target)) return placed;
+  uint64_t mapped = 0;
+  for (const Region::StubPage& page : region.stub_pages()) mapped += page.mapped.size();
+  if (mapped >= kMostStubPages) return {};
+  auto map = MemoryMap::read(pid_of(space));
+  if (!map.ok()) return {};
+  for (const PunRange& range : ranges) {
+    uint64_t step = std::max<uint64_t>(range.count / kMostTries / kPage * kPage, std::min(range.count, kPage));
+    for (uint64_t skip = 0; skip < range.count; skip += step) {
+      Address at = range.low + static_cast<int64_t>(skip);
+      uint64_t base = at.value / kPage * kPage;
+      std::vector<uint8_t> code = native_architecture().emit_stub(at, target);
+      if (at.value - base + code.size() > kPage || !map->is_free_page(base)) continue;
+      Region::StubPage* page = page_for(region, at.value - base, code.size());
+      if (!page || !map_stub_page(context, space, region, *page, Address(base)).ok()) continue;
+      region.put_stub(*page, at.value - base, code);
+      page->mapped.push_back(Address(base));
+      space.clients[context.client].code.push_back({Address(base), Address(base + kPage)});
+      return PlacedStub{range, at};
+    }
+  }
+  return {};
+}
+
+namespace {
+
+// Removes each range from the lists as soon as it is unmapped, so that a second try does not unmap what another thread has mapped there.
+Result<void> unmap(RemoteCalls& calls, ClientSpace& client) {
+  while (!client.code.empty()) {
+    AddressRange range = client.code.back();
+    TRY_DO(calls.call("unmap code", SYS_munmap, {range.begin.value, range.size()}));
+    client.code.pop_back();
+  }
+  for (AddressRange* range : {&client.arena, &client.process_table}) {
+    if (range->size() != 0) TRY_DO(calls.call("munmap", SYS_munmap, {range->begin.value, range->size()}));
+    *range = {};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> unmap_client(Tracer& tracer, AddressSpace& space, ClientId id) {
+  auto found = space.clients.find(id);
+  if (found == space.clients.end()) return {};
+  const std::vector<AddressRange> code = found->second.code;
+  TRY_DO(make_calls(tracer, space, [&](RemoteCalls& calls, Thread&) { return unmap(calls, found->second); }));
+  space.clients.erase(found);
+  for (auto& [other, client] : space.clients) {
+    for (auto& region : client.regions) {
+      for (const AddressRange& range : code) region->unlist_region(range.begin);
+    }
+  }
+  return {};
+}
+
+Result<void> unmap_all(Tracer& tracer, AddressSpace& space) {
+  if (space.empty()) return {};
+  bool has_our_actions = true;  // signal actions that we have set
+  TRY_DO(make_calls(tracer, space, [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
+    if (has_our_actions) TRY_DO(take_back_actions(calls, *thread.process));
+    has_our_actions = false;
+    for (auto& [id, client] : space.clients) TRY_DO(unmap(calls, client));
+    return {};
+  }));
+  space.clients.clear();
+  space.trap_table = Address();
+  space.fault_action = {};
+  return {};
+}
+
+}  // namespace spile::engine

@@ -1,0 +1,40 @@
+#pragma once
+// How sites were armed, or why not.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace spile::engine {
+
+// How a site was armed. ORDER MECHANISM (mechanism_name)
+enum class Mechanism : uint8_t {
+  kJump,       // 5-byte jump over displaced instructions
+  kNop,        // 5-byte jump over a nop: nothing displaced
+  kShortJump,  // 2-byte jump to a 5-byte jump nearby, in padding or in the place of displaced instructions
+  kPunned,     // a jump whose displacement shares bytes with the following instructions
+  kInt3,       // breakpoint
+  kRefused,    // see SiteOutcome::reason
+};
+const char* mechanism_name(Mechanism mechanism);
+
+struct SiteOutcome {
+  uint32_t site_id = 0;
+  pid_t pid = 0;
+  Mechanism mechanism = Mechanism::kRefused;
+  std::string reason;  // why refused; empty otherwise
+  bool only_returns = false;  // kRefused: of the returns alone; another outcome says how its entry fares
+};
+
+struct ArmReport {
+  std::vector<SiteOutcome> outcomes;  // one for each request and process that has its module loaded
+  uint64_t prepare_ns = 0;            // while the targets ran: reading, decoding, building trampolines
+  uint64_t pause_ns = 0;              // the longest time for which all threads of one process stood still
+  uint64_t total_pause_ns = 0;
+
+  size_t armed() const;
+};
+
+}  // namespace spile::engine

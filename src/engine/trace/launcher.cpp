@@ -1,0 +1,133 @@
+#include "engine/trace/launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace spile::engine {
+namespace {
+
+bool is_program(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
+}
+
+// As execvp looks it up; the name itself if it is nowhere, for exec to fail on.
+std::string find_program(const std::string& name) {
+  const char* path = getenv("PATH");
+  if (name.find('/') != std::string::npos || !path) return name;
+  std::string_view rest = path;
+  for (;;) {
+    size_t end = rest.find(':');
+    std::string candidate = std::string(rest.substr(0, end));
+    candidate = (candidate.empty() ? "." : candidate) + "/" + name;
+    if (is_program(candidate)) return candidate;
+    if (end == std::string_view::npos) return name;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (const std::string& string : strings) result.push_back(const_cast<char*>(string.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+struct ChildPlan {
+  const char* program;
+  char* const* arguments;
+  char* const* environment;
+  const sigset_t* mask;
+  int gate, report;
+  std::optional<uid_t> user;
+  std::optional<gid_t> group;
+};
+
+// As spile's own caller has set it: the session blocks the signals that end it before there is an engine.
+const sigset_t kMaskAtStart = [] {
+  sigset_t mask;
+  sigprocmask(SIG_BLOCK, nullptr, &mask);
+  return mask;
+}();
+
+// Between fork and exec: system calls only, as the controller may have threads.
+[[noreturn]] void run_child(const ChildPlan& plan) {
+  char byte;
+  while (read(plan.gate, &byte, 1) < 0 && errno == EINTR) {
+  }
+  bool ready = (!plan.group || (setgroups(0, nullptr) == 0 && setgid(*plan.group) == 0)) &&
+               (!plan.user || setuid(*plan.user) == 0);
+  if (ready) {
+    sigprocmask(SIG_SETMASK, plan.mask, nullptr);
+    signal(SIGPIPE, SIG_DFL);  // the session ignores it, and what is ignored stays so across exec
+    execve(plan.program, plan.arguments, plan.environment);
+  }
+  int error = errno;
+  (void)!write(plan.report, &error, sizeof error);
+  _exit(127);
+}
+
+}  // namespace
+
+Result<Launcher> Launcher::start(const LaunchOptions& options) {
+  if (options.arguments.empty()) return Error{"launch: no program given", ""};
+  Launcher launcher;
+  launcher.program_ = find_program(options.arguments[0]);
+  int gate[2], report[2];
+  if (pipe2(gate, O_CLOEXEC) != 0) return Error::from_errno("pipe", errno);
+  UniqueFd gate_read(gate[0]);
+  launcher.gate_ = UniqueFd(gate[1]);
+  if (pipe2(report, O_CLOEXEC) != 0) return Error::from_errno("pipe", errno);
+  launcher.report_ = UniqueFd(report[0]);
+  UniqueFd report_write(report[1]);
+
+  std::optional<gid_t> group = options.group;
+  if (options.user && !group) {
+    const passwd* entry = getpwuid(*options.user);
+    if (!entry) return Error{fmt::format("there is no user {}", *options.user), ""};
+    group = entry->pw_gid;
+  }
+  std::vector<char*> arguments = pointers(options.arguments);
+  std::vector<char*> environment;
+  if (options.environment) environment = pointers(*options.environment);
+  ChildPlan plan{launcher.program_.c_str(),
+                 arguments.data(),
+                 options.environment ? environment.data() : environ,
+                 &kMaskAtStart,
+                 gate_read.get(),
+                 report_write.get(),
+                 options.user,
+                 group};
+  launcher.pid_ = fork();
+  if (launcher.pid_ < 0) return Error::from_errno("fork", errno);
+  if (launcher.pid_ == 0) {
+    // The gate opens when its last writer closes it: the child must not be one.
+    close(gate[1]);
+    run_child(plan);
+  }
+  return launcher;
+}
+
+void Launcher::go() {
+  gate_.reset();
+}
+
+std::optional<Error> Launcher::failure() {
+  int error = 0;
+  ssize_t n;
+  while ((n = read(report_.get(), &error, sizeof error)) < 0 && errno == EINTR) {
+  }
+  if (n != sizeof error) return {};
+  return Error::from_errno("run " + program_, error, error == ENOENT ? "is it installed, and in PATH?" : "");
+}
+
+}  // namespace spile::engine

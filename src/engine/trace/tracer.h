@@ -1,0 +1,247 @@
+#pragma once
+// ptrace bookkeeping: which threads of which processes are traced, what stopped them, and how they are let go so that
+// they don't notice. All waiting for children of any kind goes through here.
+//
+//   running --PTRACE_INTERRUPT, signal, event--> stopped --resume()--> running
+//                                                   \--resume() of a group-stop--> listening (PTRACE_LISTEN)
+//
+// Receiving a status does the bookkeeping and tells the listener at once; unless the thread's process is being kept
+// still, or the listener put a hold on the thread, it goes on immediately. What needs more than that (arming, system
+// calls in the target) is queued by the listener and done at the engine's top level, while the hold keeps the thread.
+
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/types.h>
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "engine/arch/architecture.h"
+#include "engine/process/known_actions.h"
+#include "engine/process/process_status.h"
+#include "engine/terms/options.h"
+
+namespace spile::engine {
+
+struct AddressSpace;
+struct Process;
+
+enum class StopKind : uint8_t {
+  kTrap,        // PTRACE_EVENT_STOP: interrupted, or newly born; nothing to deliver
+  kGroupStop,   // the process is stopped by SIGSTOP, SIGTSTP, SIGTTIN or SIGTTOU
+  kSignal,      // `signal` is about to be delivered
+  kEvent,       // within fork, clone, exec: the system call has not returned yet
+  kSystemCall,  // PTRACE_SYSCALL
+};
+
+// A call that has been told of and will be made again, or end with EINTR after a signal's handler.
+struct InterruptedCall {
+  uint64_t stack_pointer, number;
+};
+inline constexpr size_t kMostInterrupted = 4;
+
+// Where a thread that has the program's handler running was shown to be (shown_faults.h), and its stack pointer there.
+struct ShownFault {
+  Address place, stack_pointer;
+};
+
+struct Thread {
+  pid_t tid = 0;
+  Process* process = nullptr;
+  bool running = true;  // or listening
+  bool listening = false;
+  bool gone = false;  // its end has been received while somebody held a pointer to it
+  StopKind kind = StopKind::kTrap;
+  int signal = 0;             // to be delivered when resumed
+  int event = 0;              // PTRACE_EVENT_* of kEvent
+  bool in_vfork = false;      // waits in the kernel for a vfork child, and can't be stopped
+  bool pc_unchecked = false;  // patches were made while it could not be looked at
+  bool makes_our_calls = false;  // its system calls are ours, not its program's
+  bool in_call = false;          // its system call's begin has been told of
+  uint64_t call_number = 0;      // of the call whose begin ptrace has stopped at
+  std::vector<InterruptedCall> interrupted;  // the newest last
+  Address left_call, left_for;   // it was moved from the first to the second for a signal's handler; 0: it was not
+  bool call_is_told = false;     // likewise, and its return will be, both by a handler in the process
+  bool may_be_told = false;      // perhaps; it stood in a handler when somebody else began to tell
+  bool is_at_end() const;        // it is in its last system call, and runs nothing of its program any more
+  bool keeps_number = false;     // it stops before it ends: Tracer::keep_number
+  std::vector<ShownFault> shown_faults;  // the newest last; its system calls are watched while there are any
+  bool introduced = false;       // thread_identities.h
+  uint64_t thread_pointer = 0;   // by which tables know it; 0: they don't
+  uint64_t parents_pointer = 0;  // the thread pointer of the thread that it was born of; 0 of those that were seized
+  int holds = 0;              // not resumed while positive
+};
+
+struct Process {
+  pid_t pid = 0;
+  uint64_t serial = 0;  // counts the processes that a Tracer has met, from 1
+  pid_t parent = 0;  // the traced process that forked it; 0 if launched or attached
+  bool launched = false;
+  std::map<pid_t, std::unique_ptr<Thread>> threads;
+  std::shared_ptr<AddressSpace> space;
+  SignalActions actions;
+  int keep_still = 0;  // its threads are not resumed while positive
+  bool stops_at_calls = true;  // with TraceWishes::system_calls
+  bool gained_rights = false;  // more than those have who share the arena with it: it, or a parent, executed a set-uid program
+  uint32_t executed = 0;       // so many programs since it is traced
+  std::string judged;          // why its calls, and those of what it executes, must not have sites; empty: they may
+};
+
+// Whether both run in one memory. Where the kernel can't say (no CONFIG_KCMP), only children of vfork do: event is that of
+// PTRACE_EVENT_* at which one bore the other; 0: none.
+bool share_memory(pid_t a, pid_t b, int event);
+
+// Of every traced thread.
+inline constexpr long kTraceOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+                                      PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEVFORKDONE;
+
+class TraceListener {
+ public:
+  virtual ~TraceListener() = default;
+  // child: new, its first thread waits for its first stop. status: that thread's.
+  virtual void process_forked(Thread& parent, Process& child, const ProcessStatus& status, bool shares_memory) = 0;
+  virtual void process_executed(Process& process) = 0;
+  // The Process is deleted afterwards.
+  virtual void process_exited(Process& process, int status) = 0;
+  virtual void stranger_exited(pid_t pid, int status) = 0;
+  // thread.signal is about to be delivered; the listener may change it, and registers.
+  virtual void signal_arrived(Thread& thread) = 0;
+  virtual void thread_stopped(Thread& thread) = 0;
+  // Of threads other than a process's first: born, not yet run; and gone.
+  virtual void thread_born(Thread& /*parent*/, Thread&, const ProcessStatus&) {}
+  virtual void thread_ended(Thread&) {}
+  // With TraceWishes::ends: it stands at its very end (any thread).
+  virtual void thread_ending(Thread&) {}
+  // With TraceWishes::system_calls: before or after a call of the program's own.
+  virtual void system_call_stopped(Thread&) {}
+  // At a system call of a thread that has shown_faults.
+  virtual void shown_fault_ends(Thread&) {}
+};
+
+// What threads shall stop at, beside what the engine needs.
+struct TraceWishes {
+  bool ends = false;
+  bool system_calls = false;
+};
+
+// With a process of which no thread can be stopped: its threads sleep uninterruptibly (state D), say.
+struct Patience {
+  uint64_t most_ms = 10'000;
+  KeepWaiting keep_waiting;  // may be empty: it waits
+};
+
+class Tracer {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  static Result<std::unique_ptr<Tracer>> create(TraceListener& listener, TraceWishes wishes = {});
+  ~Tracer();
+
+  // All threads of a running process; they go on running.
+  Result<Process*> seize(pid_t pid);
+  // Its children that run in its memory (vforked before it was seized), theirs and so on. They go on running. One that
+  // can't be seized is left out.
+  std::vector<Process*> seize_sharers(Process& process);
+  // A child of ours that waits to exec: stops there, with one hold.
+  Result<Process*> seize_child(pid_t pid);
+
+  const std::map<pid_t, std::unique_ptr<Process>>& processes() const { return processes_; }
+  Process* find_process(pid_t pid);
+  // For going through all of them while any of them may end, or give birth to more: parents come before their children.
+  // Of those that came after the first `after`; nullptr when none is left.
+  Process* next_process(uint64_t after);
+  Thread* find_thread(pid_t tid);
+
+  int wait_fd() const { return wait_fd_.get(); }
+  // Receives what is there, though not for much longer than 20 ms; waits for the first up to timeout_ms (-1: for ever). True
+  // if something was received.
+  bool pump(int timeout_ms);
+
+  // Keeps all threads of the processes still until let_go. Threads in uninterruptible sleep or in vfork are only sure
+  // to stop before they run user code again; they come back with pc_unchecked set.
+  Result<void> keep_still(const std::vector<Process*>& processes, uint64_t patience_ms);
+  void let_go(const std::vector<Process*>& processes);
+
+  void be_patient(Patience patience) { patience_ = std::move(patience); }
+  // Pumps for an instant, or says why there is nothing more to wait for. since: when the waiting began.
+  Result<void> wait_for_sleeper(pid_t pid, Clock::time_point since);
+
+  void hold(Thread& thread) { thread.holds++; }
+  void unhold(Thread& thread);
+
+  // Brings a stopped thread to kTrap or kGroupStop, where its registers are those of user space and system calls can
+  // be injected: delivers a pending signal, finishes an event's system call. It executes no instruction of its own.
+  // REQUIRES: the thread is kept still or held.
+  Result<void> settle(Thread& thread);
+  // Waits for the thread's next stop, of whatever kind. REQUIRES: as settle.
+  Result<void> await_stop(Thread& thread);
+
+  // Runs one instruction; a signal that arrives instead is delivered. REQUIRES: as settle.
+  Result<void> step(Thread& thread);
+
+  // PTRACE_DETACH, delivering what is pending. A thread that can't be let go now (it waits in vfork, or sleeps
+  // uninterruptibly) is let go at its next stop: pump() until all_released(). REQUIRES: the process is kept still.
+  void release(Process& process);
+  // True if nothing that was released is still ours.
+  bool all_released() const { return leaving_.empty(); }
+
+  // Ended threads are kept until here, since callers may point to them. REQUIRES: nobody does.
+  void forget_ended_threads() { graveyard_.clear(); }
+
+  // From now on threads stop at their ends, as with TraceWishes::ends; those that can't be stopped now don't.
+  void tell_ends(uint64_t patience_ms);
+  long options(const Thread& thread) const { return options() | (thread.keeps_number ? PTRACE_O_TRACEEXIT : 0); }
+
+ private:
+  bool are_many() const { return threads_.size() > 256; }
+  bool sweep();
+  bool receive_one(pid_t tid);
+  bool receive_likely();
+  void note_likely(pid_t tid);
+  bool receive_ends(pid_t pid, pid_t but);
+  bool receive_stops(const std::vector<Process*>& processes);
+  explicit Tracer(TraceListener& listener) : listener_(listener) {}
+  Thread& add_thread(Process& process, pid_t tid);
+  Process& add_process(pid_t pid);
+  Result<void> seize_threads(Process& process);
+  void receive(pid_t tid, int status);
+  void receive_exit(pid_t tid, int status);
+  void receive_leaving(pid_t tid, int status);
+  void let_leave(pid_t tid, int status);
+  void receive_event(Thread& thread, int event);
+  void receive_birth(Thread& parent, int event);
+  void receive_exec(Thread& thread);
+  long options() const { return kTraceOptions | (wishes_.ends ? PTRACE_O_TRACEEXIT : 0); }
+  void resume_unless_kept(Thread& thread);
+  bool keep_number(Thread& thread);
+  void resume(Thread& thread);
+  bool all_still(const std::vector<Process*>& processes, bool allow_blocked);
+
+  TraceListener& listener_;
+  TraceWishes wishes_;
+  Patience patience_;
+  UniqueFd signal_fd_, sweep_timer_;
+  UniqueFd wait_fd_;  // both
+  std::array<pid_t, 8> likely_{};  // have been received from last
+  size_t next_likely_ = 0;
+  bool owes_sweep_ = false;        // since something was to be received
+  Clock::time_point next_sweep_;   // of all threads, where they are many
+  sigset_t original_mask_;
+  std::map<pid_t, std::unique_ptr<Process>> processes_;
+  uint64_t met_ = 0;  // processes
+  std::unordered_map<pid_t, Thread*> threads_;
+  std::vector<std::unique_ptr<Thread>> graveyard_;  // ended threads that callers may still point to
+  std::unordered_map<pid_t, int> early_;            // first stops of children whose birth is not yet reported
+  std::set<pid_t> leaving_;                         // released threads that only their next stop lets go
+  std::set<pid_t> departed_;                        // threads ended by an exec, whose end is still to be reported
+};
+
+}  // namespace spile::engine
