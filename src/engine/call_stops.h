@@ -1,0 +1,35 @@
+#pragma once
+// System calls that ptrace stops at (PTRACE_SYSCALL), before and after: which of them are to be reported. A call that the kernel makes
+// again, because a stop of ours or a signal came in between, is one call. And what calls of the program change for the probes on
+// calls: executable memory, restrictions, processes that share memory.
+
+#include "engine/tracing_context.h"
+
+namespace spile::engine {
+
+class CallStops {
+ public:
+  explicit CallStops(const TracingContext& context)
+      : options_(context.options), tracer_(context.tracer), calls_(context.calls), arming_(context.arming), own_(context.own),
+        works_(context.works) {}
+
+  // As in TraceListener.
+  void system_call_stopped(Thread& thread);
+
+  // The thread stands before a call that makes memory executable, or after which it matters where calls come from.
+  void finish_watched_call(const DeferredWork& work);
+  // Other processes share the memory of this one now, or no longer.
+  void finish_sharers(const DeferredWork& work);
+  // A thread has rung for slots of the arena (abi::kSlotBell).
+  void finish_slots(const DeferredWork& work);
+
+ private:
+  const EngineOptions& options_;
+  Tracer& tracer_;
+  CallWatch& calls_;
+  Arming& arming_;
+  Client& own_;
+  WorkQueue& works_;
+};
+
+}  // namespace spile::engine

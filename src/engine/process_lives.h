@@ -1,0 +1,57 @@
+#pragma once
+// Lives of processes: how they come to be traced (launch, attach, birth, execve), what their threads are born with, and how they end or
+// are handed over to another tracer.
+
+#include <set>
+
+#include "engine/tracing_context.h"
+
+namespace spile::engine {
+
+class ProcessLives {
+ public:
+  explicit ProcessLives(const TracingContext& context)
+      : options_(context.options), tracer_(context.tracer), calls_(context.calls), arming_(context.arming), reports_(context.reports),
+        works_(context.works) {}
+
+  // As in Engine.
+  Result<pid_t> launch(const LaunchOptions& options);
+  Result<void> attach(pid_t pid);
+  Descendants attach_descendants();
+  void resume_all();
+  std::vector<pid_t> processes() const;
+  Result<std::vector<Module>> modules(pid_t pid);
+
+  // As in TraceListener.
+  void process_forked(Thread& parent, Process& child, const ProcessStatus& status, bool shares_memory);
+  void process_executed(Process& process);
+  void process_exited(Process& process, int status);
+  void thread_born(Thread& parent, Thread& thread, const ProcessStatus& status);
+  void thread_ending(Thread& thread);
+
+  void finish_fork(const DeferredWork& work);
+  void finish_exec(const DeferredWork& work);
+  // Lets go of a process that something else is about to trace; reason: of the event. It is freed of all that we have put into it, if
+  // its memory is its own: one that runs in the memory of others (vfork) soon executes another program.
+  void hand_over(pid_t pid, const std::string& reason);
+  // Reports the ends of such processes, which nobody reports to us.
+  void look_after_handed_over();
+
+ private:
+  bool join_space(Process& process);
+  void leave_space(Process& process);
+  Result<void> attach_now(pid_t pid);
+  Result<void> prepare_space(AddressSpace& space, pid_t pid);
+
+  const EngineOptions& options_;
+  Tracer& tracer_;
+  CallWatch& calls_;
+  Arming& arming_;
+  EventReports& reports_;
+  WorkQueue& works_;
+  std::set<pid_t> waiting_;                  // launched, until resume_all
+  std::set<pid_t> handed_over_;              // traced by something else now, and not our children
+  Tracer::Clock::time_point looked_after_;  // when they were
+};
+
+}  // namespace spile::engine

@@ -1,0 +1,143 @@
+#include "engine/signal_stops.h"
+
+#include <sys/ptrace.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/shown_faults.h"
+#include "engine/space/signal_actions.h"
+
+namespace spile::engine {
+namespace {
+
+// At a signal of ours. If we are killed before the thread goes on without it, it is delivered: the handler finds it marked.
+bool move_on(Thread& thread, ThreadRegisters& registers, Address pc, siginfo_t& info) {
+  info.si_errno = kMovedOn;
+  if (ptrace(PTRACE_SETSIGINFO, thread.tid, 0, &info) != 0) return false;
+  native_architecture().set_pc(registers, pc);
+  return native_architecture().write_registers(thread.tid, registers).ok();
+}
+
+}  // namespace
+
+void SignalStops::finish_libraries(const DeferredWork& work) {
+  // If we are killed while it is at the signal's stop, the signal is delivered.
+  if (Thread* thread = tracer_.find_thread(work.tid)) {
+    (void)tracer_.settle(*thread);
+    if (should_mend_action(*thread, SIGTRAP)) mend(*thread, SIGTRAP);
+  }
+  Process* process = tracer_.find_process(work.pid);
+  if (process && arming_.can_arm(*process->space)) {
+    Reports reports;
+    std::shared_ptr<AddressSpace> space = process->space;
+    auto armed = arming_.arm_space(*space, reports);
+    reports_.report_armed(work.pid, reports);
+    arming_.note_failure(*space, work.pid, armed);
+  }
+  works_.release_hold(work.tid);
+}
+
+void SignalStops::finish_tracing(const DeferredWork& work) {
+  if (Thread* thread = tracer_.find_thread(work.tid)) {
+    (void)tracer_.settle(*thread);
+    if (should_mend_action(*thread, SIGTRAP)) mend(*thread, SIGTRAP);
+  }
+  if (Thread* thread = tracer_.find_thread(work.tid)) {
+    TraceAttempt attempt = read_attempt(tracer_, *thread, work.tracing);
+    if (attempt.whom != 0) lives_.hand_over(attempt.whom, attempt.reason);
+  }
+  works_.release_hold(work.tid);
+}
+
+void SignalStops::finish_signal(const DeferredWork& work) {
+  Thread* thread = tracer_.find_thread(work.tid);
+  if (thread && work.kind == DeferredWork::kResetAction) mend(*thread, work.signal);
+  // It is newly born, and has not come to its first stop perhaps.
+  if (thread && work.kind == DeferredWork::kActions && (!thread->running || tracer_.await_stop(*thread).ok())) {
+    // Another birth may have been the occasion since.
+    bool still = should_learn_actions(*thread->process, ProcessStatus::read(work.tid));
+    if (still) (void)learn_signal_actions(tracer_, *thread->process, *thread);
+  }
+  works_.release_hold(work.tid);
+}
+
+void SignalStops::mend(Thread& thread, int signal) {
+  pid_t pid = thread.process->pid;
+  std::shared_ptr<AddressSpace> space = thread.process->space;
+  arming_.note_failure(*space, pid, mend_signal_action(tracer_, thread, signal));
+}
+
+// A load of traced memory in a handler has faulted: the handler goes on where its fix-up says, and the target's own
+// handling of the signal never learns of it.
+std::optional<ClientId> SignalStops::redirect_fault(Thread& thread) {
+  siginfo_t info;
+  if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0 || info.si_code <= 0) return {};
+  const Architecture& machine = native_architecture();
+  ThreadRegisters registers;
+  if (!machine.read_registers(thread.tid, registers).ok()) return {};
+  Address pc = machine.pc(registers);
+  for (auto& [id, used] : thread.process->space->clients) {
+    for (auto& region : used.regions) {
+      if (!region->contains(pc)) continue;
+      Client* client = arming_.find_client(id);
+      if (!client) return {};
+      const std::vector<abi::FaultFixup>& fixups = client->image.fixups;
+      int64_t offset = pc - region->image();
+      auto fixup = std::lower_bound(fixups.begin(), fixups.end(), offset,
+                                    [](const abi::FaultFixup& a, int64_t value) { return a.fault_offset < value; });
+      if (fixup == fixups.end() || fixup->fault_offset != offset) return {};
+      if (!move_on(thread, registers, region->image() + fixup->resume_offset, info)) return {};
+      return id;
+    }
+  }
+  return {};
+}
+
+// Not to be delivered; but if the thread blocks or ignores it, its arrival alone has done harm.
+void SignalStops::signal_is_ours(Thread& thread) {
+  int signal = std::exchange(thread.signal, 0);
+  Process& process = *thread.process;
+  if (should_mend_action(thread, signal)) {
+    works_.hold_for({.kind = DeferredWork::kResetAction, .pid = process.pid, .tid = thread.tid, .signal = signal}, thread);
+  }
+}
+
+void SignalStops::signal_arrived(Thread& thread) {
+  AddressSpace* space = thread.process->space.get();
+  if (!space || !space->has_code()) return;
+  if (thread.signal == SIGSEGV || thread.signal == SIGBUS) {
+    auto registers = calls_.is_on() ? CallWatch::rings(thread.tid) : std::nullopt;
+    bool rings = CallWatch::rings_for_slots(thread.tid);
+    auto client = redirect_fault(thread);
+    if (!client) return show_fault(*space, thread);
+    signal_is_ours(thread);
+    if (rings) return works_.hold_for({.kind = DeferredWork::kSlots, .pid = thread.process->pid, .tid = thread.tid, .client = *client}, thread);
+    auto call = registers ? CallWatch::read_call(*space, *registers) : std::nullopt;
+    if (call) works_.hold_for({.kind = DeferredWork::kWatchedCall, .pid = thread.process->pid, .tid = thread.tid, .call = *call}, thread);
+  } else if (thread.signal == SIGFPE || thread.signal == SIGILL) {
+    show_fault(*space, thread);
+  } else if (calls_.is_on() && CallWatch::is_cancellation(thread.signal)) {
+    CallWatch::leave_call(*space, thread);
+  } else if (thread.signal == SIGTRAP) {
+    ThreadRegisters registers;
+    if (!native_architecture().read_registers(thread.tid, registers).ok()) return;
+    Address pc = native_architecture().pc(registers);
+    if (const PatchedSite* site = space->breakpoint_at(pc - 1)) {
+      siginfo_t info;
+      if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0) return;
+      if (move_on(thread, registers, site->trampoline, info)) signal_is_ours(thread);
+      return;
+    }
+    for (const TracingTrap& trap : space->tracing_traps) {
+      if (pc != trap.trap + 1) continue;
+      thread.signal = 0;
+      return works_.hold_for({.kind = DeferredWork::kTracing, .pid = thread.process->pid, .tid = thread.tid, .tracing = trap.call}, thread);
+    }
+    if (space->linker_trap == Address() || pc != space->linker_trap + 1) return;
+    thread.signal = 0;
+    works_.hold_for({DeferredWork::kLibraries, thread.process->pid, thread.tid}, thread);
+  }
+}
+
+}  // namespace spile::engine

@@ -1,0 +1,43 @@
+#pragma once
+// Stops of threads at signals: those that our code raises (breakpoints, traps, loads of bad pointers in handlers), which the program
+// never sees, and faults of the program's own in our code (shown_faults.h).
+
+#include <signal.h>
+
+#include <optional>
+
+#include "engine/process_lives.h"
+#include "engine/tracing_context.h"
+
+namespace spile::engine {
+
+class SignalStops {
+ public:
+  SignalStops(const TracingContext& context, ProcessLives& lives)
+      : tracer_(context.tracer), calls_(context.calls), arming_(context.arming), reports_(context.reports), works_(context.works),
+        lives_(lives) {}
+
+  // As in TraceListener.
+  void signal_arrived(Thread& thread);
+
+  // The dynamic linker has changed its list of libraries.
+  void finish_libraries(const DeferredWork& work);
+  // The thread is about to trace, or to be traced.
+  void finish_tracing(const DeferredWork& work);
+  // Learns or puts back the program's actions for signals of ours.
+  void finish_signal(const DeferredWork& work);
+
+ private:
+  void mend(Thread& thread, int signal);
+  std::optional<ClientId> redirect_fault(Thread& thread);
+  void signal_is_ours(Thread& thread);
+
+  Tracer& tracer_;
+  CallWatch& calls_;
+  Arming& arming_;
+  EventReports& reports_;
+  WorkQueue& works_;
+  ProcessLives& lives_;
+};
+
+}  // namespace spile::engine

@@ -1,0 +1,89 @@
+#pragma once
+// What the objects of a tracing part (tracing_part.cpp) share. All belong to the engine's thread.
+
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "engine/arming.h"
+#include "engine/calls/call_watch.h"
+#include "engine/share/guest_host.h"
+#include "engine/terms/options.h"
+#include "engine/trace/tracer.h"
+
+namespace spile::engine {
+
+// Events on their way to the engine's user, and to the guests that follow their processes.
+class EventReports {
+ public:
+  // Before the first report. Both outlive this.
+  void begin(Arming& arming, const Client& own);
+  // Null: there are no guests.
+  void set_host(GuestHost* host) { host_ = host; }
+
+  // client: whom it is for; null: the engine's user, and all guests that follow the process.
+  void report(const Client* client, Event event);
+  // What was armed for each client.
+  void report_armed(pid_t pid, Reports& reports);
+  // Calls the thread watchers of all clients that follow the process.
+  void watch(ThreadChange::Kind kind, pid_t pid, pid_t tid) const;
+
+  bool empty() const { return events_.empty(); }
+  // Those for the engine's user, in order.
+  std::vector<Event> take() { return std::exchange(events_, {}); }
+  // Drops the events of a process that never ran its program.
+  void forget(pid_t pid);
+
+ private:
+  Arming* arming_ = nullptr;
+  const Client* own_ = nullptr;
+  GuestHost* host_ = nullptr;
+  std::vector<Event> events_;
+};
+
+// Something that a stop asks for and that needs more than the stopped thread's registers: done at the engine's top level, while a
+// hold keeps the thread.
+struct DeferredWork {
+  enum Kind { kExec, kFork, kLibraries, kWatchedCall, kActions, kResetAction, kSharers, kTracing, kSlots } kind;
+  pid_t pid;  // of the process (kFork: of the child)
+  pid_t tid;  // the held thread
+  bool anew = false;  // kFork: its copy of what we put into its parent may be part of it
+  int signal = 0;     // kResetAction
+  abi::Registers call{};   // kWatchedCall
+  TracingTrap::Call tracing = {};  // kTracing
+  bool at_call = false;    // kWatchedCall: it stands at the call itself rather than in its handler
+  ClientId client = 0;     // kSlots
+};
+
+class WorkQueue {
+ public:
+  using Perform = std::function<void(const DeferredWork& work)>;
+  WorkQueue(Tracer& tracer, Perform perform) : tracer_(tracer), perform_(std::move(perform)) {}
+
+  void add(DeferredWork work) { works_.push_back(work); }
+  // Holds the thread until the work has been performed.
+  void hold_for(DeferredWork work, Thread& thread);
+  // Takes that hold off, unless the thread has ended.
+  void release_hold(pid_t tid);
+  // Performs what is queued, and what that adds, in order; at most so many.
+  void perform(size_t most = SIZE_MAX);
+  size_t size() const { return works_.size(); }
+  bool contains(DeferredWork::Kind kind, pid_t pid) const;
+
+ private:
+  Tracer& tracer_;
+  Perform perform_;
+  std::deque<DeferredWork> works_;
+};
+
+struct TracingContext {
+  const EngineOptions& options;
+  Tracer& tracer;
+  CallWatch& calls;
+  Arming& arming;
+  Client& own;
+  EventReports& reports;
+  WorkQueue& works;
+};
+
+}  // namespace spile::engine
