@@ -51,22 +51,22 @@ const Module* module_at(const AddressSpace& space, Address address) {
 // What is built for one address space and not written yet.
 struct Arming::Work {
   SiteChange change;
-  std::vector<Told> told;
-  std::map<Address, std::pair<size_t, size_t>> told_of;  // of a coming site: first in `told`, and how many
+  std::vector<Reported> reported;
+  std::map<Address, std::pair<size_t, size_t>> reported_of;  // of a coming site: first in `reported`, and how many
   std::multimap<Address, Address> foundations;           // as AddressSpace has them
   uint64_t prepare_ns = 0, pause_ns = 0, total_pause_ns = 0;
 
   void leave_alone(Address begin) {
-    auto found = told_of.find(begin);
-    if (found == told_of.end()) return;
+    auto found = reported_of.find(begin);
+    if (found == reported_of.end()) return;
     for (size_t i = 0; i < found->second.second; i++) {
-      SiteOutcome& outcome = told[found->second.first + i].outcome;
+      SiteOutcome& outcome = reported[found->second.first + i].outcome;
       outcome.mechanism = Mechanism::kRefused;
       outcome.reason = "its text changed while it was being armed, or a goroutine stands in it; try again";
     }
   }
   void distribute(Reports& reports) {
-    for (Told& each : told) reports[each.client].outcomes.push_back(std::move(each.outcome));
+    for (Reported& each : reported) reports[each.client].outcomes.push_back(std::move(each.outcome));
     for (auto& [client, report] : reports) {
       report.prepare_ns += prepare_ns;
       report.pause_ns = std::max(report.pause_ns, pause_ns);
@@ -365,33 +365,41 @@ Result<void> Arming::guard(AddressSpace& space, const Module& module, BuiltSites
   return {};
 }
 
-// uses: all that are to be served by what is built; those from fresh_from on are new, and told of. leaving: taken out when
-// it is written. An error, and nothing is built, where a use that is not new would be refused.
-Result<void> Arming::build(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> uses,
-                           size_t fresh_from, std::span<const PatchedSite> leaving, Work& work, ClientId without) {
-  // Mostly all are one list's, as it is; else they are copied, each client's in its order.
+namespace {
+
+// The requests of a rebuild as build_sites takes them: mostly one client's list as it is, else copies, each client's in its order.
+struct OrderedRequests {
   std::vector<SiteRequest> requests;
   std::vector<ClientId> clients;
-  std::vector<uint32_t> order;
+  std::vector<uint32_t> order;  // of each request: its index among the uses; empty: as they are
   BuildOrder wanted;
+
+  uint32_t use_of(uint32_t request) const { return order.empty() ? request : order[request]; }
+};
+
+std::unique_ptr<OrderedRequests> order_requests(const AddressSpace& space, std::span<const SiteUse> uses, bool all_fresh) {
+  auto ordered = std::make_unique<OrderedRequests>();
   const std::vector<SiteRequest>& first = *space.placed[uses.front().list].list;
-  bool whole = fresh_from == 0 && uses.size() == first.size() &&
+  bool whole = all_fresh && uses.size() == first.size() &&
                std::all_of(uses.begin(), uses.end(), [&](SiteUse use) { return use.list == uses.front().list; });
   if (whole) {
-    wanted = {first, {}, space.client_of(uses.front())};
-  } else {
-    for (uint32_t i = 0; i < uses.size(); i++) order.push_back(i);
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return std::tuple(space.client_of(uses[a]), uses[a]) < std::tuple(space.client_of(uses[b]), uses[b]);
-    });
-    for (uint32_t i : order) {
-      requests.push_back(space.request(uses[i]));
-      clients.push_back(space.client_of(uses[i]));
-    }
-    wanted = {requests, clients, kOwnClient};
+    ordered->wanted = {first, {}, space.client_of(uses.front())};
+    return ordered;
   }
-  auto use_of = [&](uint32_t request) { return whole ? request : order[request]; };
+  for (uint32_t i = 0; i < uses.size(); i++) ordered->order.push_back(i);
+  std::sort(ordered->order.begin(), ordered->order.end(), [&](uint32_t a, uint32_t b) {
+    return std::tuple(space.client_of(uses[a]), uses[a]) < std::tuple(space.client_of(uses[b]), uses[b]);
+  });
+  for (uint32_t i : ordered->order) {
+    ordered->requests.push_back(space.request(uses[i]));
+    ordered->clients.push_back(space.client_of(uses[i]));
+  }
+  ordered->wanted = {ordered->requests, ordered->clients, kOwnClient};
+  return ordered;
+}
 
+// The sites that leave. Stubs in regions that other processes use, or that are about to go, are not used again.
+std::vector<PatchedSite> former_sites(const AddressSpace& space, std::span<const PatchedSite> leaving, ClientId without) {
   std::vector<PatchedSite> former(leaving.begin(), leaving.end());
   for (PatchedSite& site : former) {
     for (auto& [id, client] : space.clients) {
@@ -400,63 +408,84 @@ Result<void> Arming::build(AddressSpace& space, pid_t pid, const Module& module,
       }
     }
   }
-  std::vector<PatchedSite> rest;
-  std::span<const PatchedSite> standing = space.sites;
-  if (!leaving.empty()) {
-    std::set<Address> gone;
-    for (const PatchedSite& site : leaving) gone.insert(site.begin);
-    rest = space.sites;
-    std::erase_if(rest, [&](const PatchedSite& site) { return gone.contains(site.begin); });
-    standing = rest;
+  return former;
+}
+
+std::vector<PatchedSite> sites_without(const AddressSpace& space, std::span<const PatchedSite> leaving) {
+  std::set<Address> gone;
+  for (const PatchedSite& site : leaving) gone.insert(site.begin);
+  std::vector<PatchedSite> rest = space.sites;
+  std::erase_if(rest, [&](const PatchedSite& site) { return gone.contains(site.begin); });
+  return rest;
+}
+
+// What was built is not going to be written.
+void strike_built(AddressSpace& space, const BuiltSites& built) {
+  std::map<Address, Address> never;
+  for (const PatchedSite& site : built.sites) never[site.begin] = site.trampoline;
+  for (auto& [id, client] : space.clients) {
+    for (auto& region : client.regions) region->strike_from_journal(never);
   }
-  auto source = [&](ClientId client, uint64_t count, uint64_t room) {
-    SetupContext setup = context(*clients_.at(client));
-    return region_for(setup, space, module, count, room);
-  };
-  auto stubs = [&](ClientId client, Region& region, std::span<const PunRange> ranges, Address target) {
-    SetupContext setup = context(*clients_.at(client));
-    return place_stub(setup, space, region, ranges, target);
-  };
-  TRY(BuiltSites built, build_sites(space, pid, module, wanted, {standing, former, space.reentries}, source, stubs));
+}
+
+}  // namespace
+
+// In regions that are new, perhaps.
+void Arming::switch_off_sites(AddressSpace& space) {
   for (auto& [id, client] : clients_) {
-    auto mine = space.clients.find(id);
-    if (mine == space.clients.end()) continue;
+    if (!space.clients.contains(id)) continue;
     for (uint32_t site : client->switched_off) {
       for (auto& [other, each] : space.clients) {
         for (auto& region : each.regions) region->switch_site(id, site, false);
       }
     }
   }
-  TRY_DO(guard(space, module, built));
+}
+
+Result<void> Arming::build(const Rebuild& rebuild, Work& work) {
+  AddressSpace& space = rebuild.space;
+  auto ordered = order_requests(space, rebuild.uses, rebuild.fresh_from == 0);
+  std::vector<PatchedSite> former = former_sites(space, rebuild.leaving, rebuild.without), rest;
+  if (!rebuild.leaving.empty()) rest = sites_without(space, rebuild.leaving);
+  std::span<const PatchedSite> standing = rebuild.leaving.empty() ? space.sites : rest;
+  auto regions = [&](ClientId client, uint64_t count, uint64_t room) {
+    SetupContext setup = context(*clients_.at(client));
+    return region_for(setup, space, rebuild.module, count, room);
+  };
+  auto stubs = [&](ClientId client, Region& region, std::span<const PunRange> ranges, Address target) {
+    SetupContext setup = context(*clients_.at(client));
+    return place_stub(setup, space, region, ranges, target);
+  };
+  TRY(BuiltSites built,
+      build_sites(space, rebuild.pid, rebuild.module, ordered->wanted, {standing, former, space.reentries}, regions, stubs));
+  switch_off_sites(space);
+  TRY_DO(guard(space, rebuild.module, built));
+  auto is_fresh = [&](const BuiltOutcome& outcome) { return ordered->use_of(outcome.request) >= rebuild.fresh_from; };
   for (const BuiltOutcome& outcome : built.outcomes) {
-    if (outcome.mechanism != Mechanism::kRefused || use_of(outcome.request) >= fresh_from) continue;
-    std::map<Address, Address> never;
-    for (const PatchedSite& site : built.sites) never[site.begin] = site.trampoline;
-    for (auto& [id, client] : space.clients) {
-      for (auto& region : client.regions) region->strike_from_journal(never);
-    }
+    if (outcome.mechanism != Mechanism::kRefused || is_fresh(outcome)) continue;
+    strike_built(space, built);
     return Error{"there is no room beside the probes of others", ""};
   }
 
   uint32_t first_use = static_cast<uint32_t>(space.uses.size());
-  size_t first_told = work.told.size();
-  std::vector<size_t> told_before;  // fresh ones among the outcomes before each
+  size_t first_report = work.reported.size();
+  std::vector<size_t> reported_before;  // of each outcome: how many of those before it are reported
   for (const BuiltOutcome& outcome : built.outcomes) {
-    SiteUse use = uses[use_of(outcome.request)];
-    told_before.push_back(work.told.size() - first_told);
+    SiteUse use = rebuild.uses[ordered->use_of(outcome.request)];
+    reported_before.push_back(work.reported.size() - first_report);
     space.uses.push_back(use);
-    bool told = use_of(outcome.request) >= fresh_from && space.request(use).kind != abi::SiteKind::kRoom;
-    if (told) work.told.push_back({space.client_of(use), outcome});
+    bool is_reported = is_fresh(outcome) && space.request(use).kind != abi::SiteKind::kRoom;
+    if (is_reported) work.reported.push_back({space.client_of(use), outcome});
   }
-  told_before.push_back(work.told.size() - first_told);
+  reported_before.push_back(work.reported.size() - first_report);
   for (PatchedSite& site : built.sites) {
-    size_t from = told_before[site.first_use], to = told_before[site.first_use + site.use_count];
-    work.told_of[site.begin] = {first_told + from, to - from};
+    size_t from = reported_before[site.first_use], to = reported_before[site.first_use + site.use_count];
+    work.reported_of[site.begin] = {first_report + from, to - from};
     site.first_use += first_use;
     work.change.coming.push_back(site);
   }
   work.foundations.merge(built.foundations);
-  work.change.leaving.insert(work.change.leaving.end(), leaving.begin(), leaving.end());
+  work.change.leaving.insert(work.change.leaving.end(), rebuild.leaving.begin(), rebuild.leaving.end());
   return {};
 }
 
@@ -489,8 +518,55 @@ RequestList Arming::leave_out_other_files(AddressSpace& space, pid_t pid, const 
     }
   }
   if (refused.empty()) return list;
-  for (SiteOutcome& outcome : refused) work.told.push_back({client.id, std::move(outcome)});
+  for (SiteOutcome& outcome : refused) work.reported.push_back({client.id, std::move(outcome)});
   return std::make_shared<const std::vector<SiteRequest>>(std::move(fitting));
+}
+
+// Requests that have no place in the module are refused; the others are placed in the space.
+std::vector<SiteUse> Arming::place_requests(AddressSpace& space, pid_t pid, const Client& client, Module& module, RequestList list,
+                                            Work& work) {
+  list = leave_out_other_files(space, pid, client, module, std::move(list), work);
+  bool calls = !list->empty() && list->back().kind == abi::SiteKind::kSystemCall;
+  if (calls && !space.call_restriction.empty()) return {};
+  for (const SiteRequest& request : *list) {
+    if (request.goroutine_list != FileAddress()) module.goroutines = Address(request.goroutine_list.value + module.bias);
+  }
+  const CheckedRequests& checked = places_.check(space, module, list);
+  for (auto& [site_id, reason] : checked.refused) work.reported.push_back({client.id, {site_id, pid, Mechanism::kRefused, reason}});
+  list = checked.list;
+  auto take = [&](std::optional<PlacedSites> placed) {
+    if (!placed) return;
+    list = std::make_shared<const std::vector<SiteRequest>>(std::move(placed->sites));
+    for (SiteOutcome& refused : placed->refused) work.reported.push_back({client.id, std::move(refused)});
+  };
+  take(refuse_returns(space, pid, module, *list, clients_.at(kOwnClient)->return_readers));
+  take(place_exits(space, pid, module, *list));
+  uint32_t number = static_cast<uint32_t>(space.placed.size());
+  space.placed.push_back({client.id, list});
+  std::vector<SiteUse> uses;
+  for (uint32_t i = 0; i < list->size(); i++) uses.push_back({number, i});
+  return uses;
+}
+
+// What other clients have at these places, or this one has armed before, is built anew together with them.
+Result<void> Arming::build_beside_others(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> fresh, Work& work) {
+  std::vector<PatchedSite> leaving;
+  if (!space.sites.empty()) {
+    std::vector<SiteRequest> requests;
+    for (SiteUse use : fresh) requests.push_back(space.request(use));
+    leaving = find_conflicts(space, module, requests);
+  }
+  if (!leaving.empty()) {
+    std::set<SiteUse> present;
+    for (const PatchedSite& site : leaving) {
+      for (SiteUse use : space.uses_of(site)) present.insert(use);
+    }
+    std::vector<SiteUse> all(present.begin(), present.end());
+    all.insert(all.end(), fresh.begin(), fresh.end());
+    // Written together with what other modules get: unwinders are ready when the first return is pending.
+    if (build({space, pid, module, all, present.size(), leaving}, work).ok()) return {};
+  }
+  return build({space, pid, module, fresh}, work);
 }
 
 Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& loaded, Work& work) {
@@ -503,63 +579,23 @@ Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& lo
       if (module.main_executable && space.linker_trap != Address()) continue;
       for (size_t& done = loaded.lists_done[client->id]; done < wanted->second.size(); done++) {
         for (const SiteRequest& request : *wanted->second[done]) {
-          work.told.push_back({client->id, {request.site_id, pid, Mechanism::kRefused, kTextRelocations}});
+          work.reported.push_back({client->id, {request.site_id, pid, Mechanism::kRefused, kTextRelocations}});
         }
       }
       continue;
     }
-    // It sees what the one before gets there.
+    // A client sees what the one before it gets there.
     bool others = std::any_of(work.change.coming.begin(), work.change.coming.end(), [&](const PatchedSite& site) {
       return site.begin >= module.lowest && site.begin < module.highest && !space.is_trap_site(site.begin);
     });
     if (others) TRY_DO(apply(space, work));
     if (module.goroutine == 0) module.goroutine = find_goroutine_offset(space, module);
-    size_t& done = loaded.lists_done[client->id];
     std::vector<SiteUse> fresh;
-    for (; done < wanted->second.size(); done++) {
-      RequestList list = wanted->second[done];
-      list = leave_out_other_files(space, pid, *client, module, std::move(list), work);
-      bool calls = !list->empty() && list->back().kind == abi::SiteKind::kSystemCall;
-      if (calls && !space.call_restriction.empty()) continue;
-      for (const SiteRequest& request : *list) {
-        if (request.goroutine_list != FileAddress()) module.goroutines = Address(request.goroutine_list.value + module.bias);
-      }
-      const CheckedRequests& checked = places_.check(space, module, list);
-      for (auto& [site_id, reason] : checked.refused) work.told.push_back({client->id, {site_id, pid, Mechanism::kRefused, reason}});
-      list = checked.list;
-      auto take = [&](std::optional<PlacedSites> placed) {
-        if (!placed) return;
-        list = std::make_shared<const std::vector<SiteRequest>>(std::move(placed->sites));
-        for (SiteOutcome& refused : placed->refused) work.told.push_back({client->id, std::move(refused)});
-      };
-      take(refuse_returns(space, pid, module, *list, clients_.at(kOwnClient)->return_readers));
-      take(place_exits(space, pid, module, *list));
-      uint32_t number = static_cast<uint32_t>(space.placed.size());
-      space.placed.push_back({client->id, list});
-      for (uint32_t i = 0; i < list->size(); i++) fresh.push_back({number, i});
+    for (size_t& done = loaded.lists_done[client->id]; done < wanted->second.size(); done++) {
+      std::vector<SiteUse> uses = place_requests(space, pid, *client, module, wanted->second[done], work);
+      fresh.insert(fresh.end(), uses.begin(), uses.end());
     }
-    if (fresh.empty()) continue;
-    // What other clients have there, or this one has armed before, is built anew together with it.
-    std::vector<PatchedSite> leaving;
-    if (!space.sites.empty()) {
-      std::vector<SiteRequest> requests;
-      for (SiteUse use : fresh) requests.push_back(space.request(use));
-      leaving = find_conflicts(space, module, requests);
-    }
-    if (leaving.empty()) {
-      TRY_DO(build(space, pid, module, fresh, 0, {}, work));
-      continue;
-    }
-    std::set<SiteUse> present;
-    for (const PatchedSite& site : leaving) {
-      for (SiteUse use : space.uses_of(site)) present.insert(use);
-    }
-    std::vector<SiteUse> all(present.begin(), present.end());
-    all.insert(all.end(), fresh.begin(), fresh.end());
-    // Written together with what other modules get: unwinders are ready when the first return is pending.
-    if (!build(space, pid, module, all, present.size(), leaving, work).ok()) {
-      TRY_DO(build(space, pid, module, fresh, 0, {}, work));
-    }
+    if (!fresh.empty()) TRY_DO(build_beside_others(space, pid, module, fresh, work));
   }
   return {};
 }
@@ -756,7 +792,7 @@ Result<void> Arming::rebuild_without(AddressSpace& space, const std::function<bo
       }
     }
     std::vector<SiteUse> staying(others.begin(), others.end());
-    auto built = staying.empty() ? Result<void>() : build(space, pid, *module, staying, staying.size(), leaving, work, without);
+    auto built = staying.empty() ? Result<void>() : build({space, pid, *module, staying, staying.size(), leaving, without}, work);
     if (staying.empty()) work.change.leaving.insert(work.change.leaving.end(), leaving.begin(), leaving.end());
     if (!built.ok()) result = std::move(built).error();
   }

@@ -75,9 +75,19 @@ class Arming {
   void note_failure(const AddressSpace& space, pid_t pid, const Result<void>& done, const Client* client = nullptr);
 
  private:
-  struct Told {
+  struct Reported {
     ClientId client;
     SiteOutcome outcome;
+  };
+  // What is to be built in one module.
+  struct Rebuild {
+    AddressSpace& space;
+    pid_t pid;
+    const Module& module;
+    std::span<const SiteUse> uses;         // all that what is built has to serve
+    size_t fresh_from = 0;                 // uses from here on are new, and reported
+    std::span<const PatchedSite> leaving = {};  // sites that are taken out when what is built is written
+    ClientId without = ~kOwnClient;        // this client's regions are about to go
   };
   struct Work;
 
@@ -92,9 +102,12 @@ class Arming {
   void watch_linker(AddressSpace& space, pid_t pid, std::vector<PatchedSite>& sites);
   Result<void> build_and_apply(AddressSpace& space, Reports& reports);
   RequestList leave_out_other_files(AddressSpace& space, pid_t pid, const Client& client, const Module& module, RequestList list, Work& work);
+  std::vector<SiteUse> place_requests(AddressSpace& space, pid_t pid, const Client& client, Module& module, RequestList list, Work& work);
+  Result<void> build_beside_others(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> fresh, Work& work);
   Result<void> arm_module(AddressSpace& space, pid_t pid, LoadedModule& loaded, Work& work);
-  Result<void> build(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> uses, size_t fresh_from,
-                     std::span<const PatchedSite> leaving, Work& work, ClientId without = ~kOwnClient);
+  // Fails, and builds nothing, where a use that is not new would be refused.
+  Result<void> build(const Rebuild& rebuild, Work& work);
+  void switch_off_sites(AddressSpace& space);
   Result<void> learn_actions(AddressSpace& space);
   Result<void> guard(AddressSpace& space, const Module& module, BuiltSites& built);
   Result<void> rebuild_without(AddressSpace& space, Client& client, bool in_turn);

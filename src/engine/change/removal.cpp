@@ -18,6 +18,7 @@
 #include "engine/change/text_patcher.h"
 #include "engine/process/memory_map.h"
 #include "engine/space/breakpoints.h"
+#include "engine/space/space_calls.h"
 #include "engine/space/space_setup.h"
 #include "engine/space/thread_identities.h"
 
@@ -429,12 +430,11 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   settle_breakpoints(tracer, space);
   std::set<pid_t> unseen = leave_landings(space, space.sites);
   // The traps on ptrace(2) stay to the end: while the process runs and is traced by us, such a call would fail.
-  std::vector<PatchedSite> sites = space.sites, traps;
-  for (const TracingTrap& trap : space.tracing_traps) {
-    std::ranges::copy_if(sites, std::back_inserter(traps), [&](const PatchedSite& site) { return site.begin == trap.site; });
-    std::erase_if(sites, [&](const PatchedSite& site) { return site.begin == trap.site; });
+  std::vector<PatchedSite> sites, traps;
+  for (const PatchedSite& site : space.sites) {
+    bool is_trap = std::ranges::any_of(space.tracing_traps, [&](const TracingTrap& trap) { return trap.site == site.begin; });
+    (is_trap ? traps : sites).push_back(site);
   }
-  std::ranges::sort(traps, {}, &PatchedSite::begin);
   auto restore = [&](std::span<const PatchedSite> from) { write_patches(space.memory, from, PatchDirection::kRestore, [](size_t) {}); };
   restore(sites);
   space.is_restored = true;
@@ -458,11 +458,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
                    "is the process stopped (SIGSTOP)?"};
     }
     // Longer each time: on a busy machine a thread gets no processor at all within a millisecond.
-    auto until = Tracer::Clock::now() + run;
-    for (auto left = run; left.count() > 0 && !space.users.empty();
-         left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Tracer::Clock::now())) {
-      tracer.pump(static_cast<int>(left.count()));
-    }
+    let_run(tracer, space, run);
     run = std::min(2 * run, std::chrono::milliseconds(64));
     if (space.users.empty()) return {};
     if (auto still = tracer.keep_still(space.users, patience_ms); !still.ok()) return restore(traps), still;
@@ -470,19 +466,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
     if (!unseen.empty()) unseen = leave_landings(space, space.sites, &unseen);
   }
   auto unmapped = unmap_all(tracer, space);
-  space.sites.clear();
-  space.is_restored = false;
-  space.retired.clear();
-  space.reentries.clear();
-  space.foundations.clear();
-  space.uses.clear();
-  space.placed.clear();
-  space.modules.clear();
-  space.linker_trap = Address();
-  space.tracing_traps.clear();
-  space.linker_sought = false;
-  space.calls_gap = kNotArmed;
-  space.call_refusal.clear();
+  space.forget_sites();
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) thread->left_for = Address();
   }

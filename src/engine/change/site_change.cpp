@@ -6,6 +6,7 @@
 #include "engine/change/text_patcher.h"
 #include "engine/space/breakpoints.h"
 #include "engine/space/goroutines.h"
+#include "engine/space/space_calls.h"
 #include "engine/space/space_setup.h"
 #include "engine/space/thread_identities.h"
 
@@ -212,11 +213,7 @@ Result<void> lead_out(Tracer& tracer, AddressSpace& space, const LeadOut& wanted
     bool late = Tracer::Clock::now() > deadline;
     tracer.let_go(space.users);
     if (late) return Error{"a thread does not leave our code: handlers stay mapped, and are not called", "is the process stopped (SIGSTOP)?"};
-    auto until = Tracer::Clock::now() + run;
-    for (auto left = run; left.count() > 0 && !space.users.empty();
-         left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Tracer::Clock::now())) {
-      tracer.pump(static_cast<int>(left.count()));
-    }
+    let_run(tracer, space, run);
     if (space.users.empty()) return {};
     TRY_DO(tracer.keep_still(space.users, patience_ms));
   }

@@ -113,6 +113,22 @@ bool AddressSpace::empty() const {
   });
 }
 
+void AddressSpace::forget_sites() {
+  sites.clear();
+  is_restored = false;
+  retired.clear();
+  reentries.clear();
+  foundations.clear();
+  uses.clear();
+  placed.clear();
+  modules.clear();
+  linker_trap = Address();
+  linker_sought = false;
+  tracing_traps.clear();
+  calls_gap = kNotArmed;
+  call_refusal.clear();
+}
+
 const PatchedSite* AddressSpace::breakpoint_at(Address address) const {
   auto found = std::lower_bound(sites.begin(), sites.end(), address,
                                 [](const PatchedSite& site, Address value) { return site.begin < value; });

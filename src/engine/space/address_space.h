@@ -178,6 +178,8 @@ struct AddressSpace {
 
   // What a forked child is copied with.
   void inherit(const AddressSpace& parent);
+  // All sites have been taken out: what is known of modules and requests goes with them.
+  void forget_sites();
   // By Mechanism::kInt3: what begins at `address`, or nullptr.
   const PatchedSite* breakpoint_at(Address address) const;
   bool in_code(Address address) const;

@@ -116,6 +116,14 @@ bool is_at_end(const AddressSpace& space) {
   return std::ranges::all_of(space.users, [&](const Process* process) { return std::ranges::all_of(process->threads, ends); });
 }
 
+void let_run(Tracer& tracer, const AddressSpace& space, std::chrono::milliseconds time) {
+  auto until = Tracer::Clock::now() + time;
+  for (auto left = time; left.count() > 0 && !space.users.empty();
+       left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Tracer::Clock::now())) {
+    tracer.pump(static_cast<int>(left.count()));
+  }
+}
+
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space) {
   for (Process* process : space.users) {
     if (is_frozen(process->pid)) return Error{fmt::format("process {} is frozen by its control group", process->pid), "thaw it first"};

@@ -1,6 +1,7 @@
 #pragma once
-// System calls that a thread of an address space makes for us (trace/remote_call.h).
+// The threads of an address space: whether any runs, and system calls that one of them makes for us (trace/remote_call.h).
 
+#include <chrono>
 #include <functional>
 
 #include "engine/space/address_space.h"
@@ -14,6 +15,10 @@ bool is_at_end(const AddressSpace& space);
 
 // One of its processes; 0: all have left it, which every wait for a thread may bring about.
 pid_t pid_of(const AddressSpace& space);
+
+// Lets the processes of the space run for a while, receiving what stops them. Ends early when all have left it.
+// REQUIRES: nobody keeps them still.
+void let_run(Tracer& tracer, const AddressSpace& space, std::chrono::milliseconds time);
 
 // A thread that can carry out system calls for us, stopped and with a hold on it (the caller's to take off).
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space);
