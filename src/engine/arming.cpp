@@ -140,7 +140,7 @@ void Arming::note_failure(const AddressSpace& space, pid_t pid, const Result<voi
 }
 
 void Arming::note_trouble(pid_t pid, const Error& error, const Client* client) {
-  tell_(client, {.kind = Event::Kind::kTrouble,
+  report_(client, {.kind = Event::Kind::kTrouble,
                  .pid = pid,
                  .message = error.hint.empty() ? error.message : error.message + " (" + error.hint + ")"});
 }
@@ -259,7 +259,7 @@ void Arming::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module>
       std::vector<SiteRequest> more = client->resolve_module(pid, module);
       if (auto added = add_requests(*client, more); !added.ok()) note_trouble(pid, added.error(), client.get());
     }
-    if (!same) tell_(nullptr, {.kind = Event::Kind::kModuleLoaded, .pid = pid, .path = module.path});
+    if (!same) report_(nullptr, {.kind = Event::Kind::kModuleLoaded, .pid = pid, .path = module.path});
     LoadedModule loaded{std::move(module), {}};
     if (same) loaded.lists_done = known->second.lists_done;
     now.emplace(std::move(key), std::move(loaded));
@@ -267,7 +267,7 @@ void Arming::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module>
   for (auto& [key, old] : space.modules) {
     auto left = now.find(key);
     if (left != now.end() && left->second.module.bias == old.module.bias) continue;
-    tell_(nullptr, {.kind = Event::Kind::kModuleUnloaded, .pid = pid, .path = old.module.path});
+    report_(nullptr, {.kind = Event::Kind::kModuleUnloaded, .pid = pid, .path = old.module.path});
     auto was_there = [&](Address at) { return at >= old.module.lowest && at < old.module.highest; };
     std::erase_if(space.sites, [&](const PatchedSite& site) { return was_there(site.begin); });
     std::erase_if(space.retired, [&](const PatchedSite& site) { return was_there(site.begin); });

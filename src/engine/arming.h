@@ -21,11 +21,11 @@ using Reports = std::map<ClientId, ArmReport>;
 
 class Arming {
  public:
-  // tell: of an event, whom it concerns; nullptr: all that follow its process.
-  using Tell = std::function<void(const Client* client, Event event)>;
+  // Reports an event to a client; null: to all that follow its process.
+  using Report = std::function<void(const Client* client, Event event)>;
   // calls: outlives this.
-  Arming(Tracer& tracer, CallWatch& calls, uint64_t stop_patience_ms, Tell tell)
-      : tracer_(tracer), calls_(calls), patience_ms_(stop_patience_ms), tell_(std::move(tell)) {}
+  Arming(Tracer& tracer, CallWatch& calls, uint64_t stop_patience_ms, Report report)
+      : tracer_(tracer), calls_(calls), patience_ms_(stop_patience_ms), report_(std::move(report)) {}
 
   // While this is set, no process is armed: spile is leaving all of them.
   void set_leaving(bool leaving) { leaving_ = leaving; }
@@ -120,7 +120,7 @@ class Arming {
   Tracer& tracer_;
   CallWatch& calls_;
   uint64_t patience_ms_;
-  Tell tell_;
+  Report report_;
   std::map<ClientId, std::unique_ptr<Client>> clients_;
   ClientId next_client_ = kOwnClient;
   PlaceCheck places_;

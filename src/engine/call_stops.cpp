@@ -15,48 +15,51 @@ namespace {
 // Before the call. False: the call is not to be reported, or a handler in the process reports it.
 bool enter_call(Thread& thread, const ThreadChange& change) {
   const abi::Registers& call = change.registers;
-  thread.call_number = call.site_id;
-  thread.in_call = false;
-  bool may_be_told = std::exchange(thread.may_be_told, false);
-  if (call.site_id == SYS_rt_sigreturn && thread.process->space) CallWatch::return_to_call(*thread.process->space, thread, call.rsp);
-  if (std::exchange(thread.call_is_told, false)) return false;
-  auto same = std::find_if(thread.interrupted.begin(), thread.interrupted.end(), [&](const InterruptedCall& each) {
+  CallState& state = thread.calls;
+  AddressSpace* space = thread.process->space.get();
+  state.number = call.site_id;
+  state.is_open = false;
+  bool handler_may_report = std::exchange(state.handler_may_report, false);
+  if (call.site_id == SYS_rt_sigreturn && space) CallWatch::return_to_call(*space, thread, call.rsp);
+  if (std::exchange(state.handler_reports, false)) return false;
+  auto same = std::ranges::find_if(state.interrupted, [&](const InterruptedCall& each) {
     return each.stack_pointer == call.rsp && (each.number == call.site_id || call.site_id == SYS_restart_syscall);
   });
-  thread.in_call = same != thread.interrupted.end() || thread.process->stops_at_calls;
-  if (same == thread.interrupted.end()) {
-    bool concerns = thread.process->space && thread.process->space->calls_gap != kNobodysCalls;
-    bool told = may_be_told && concerns && CallWatch::told_by_handler(*thread.process->space, thread, call);
-    if (!may_be_told || !concerns) return thread.in_call;
-    // Where its site has gone meanwhile, no handler tells of its return.
-    thread.in_call = !told || !thread.process->space->in_code(Address(call.rip));
-    return !told;
+  if (same != state.interrupted.end()) {
+    state.is_open = true;
+    state.number = same->number;
+    state.interrupted.erase(same, state.interrupted.end());
+    return false;
   }
-  thread.call_number = same->number;
-  thread.interrupted.erase(same, thread.interrupted.end());
-  return false;
+  state.is_open = thread.process->stops_at_calls;
+  if (!handler_may_report || !space || space->calls_gap == kNobodysCalls) return state.is_open;
+  bool handler_reports = CallWatch::handler_has_reported(*space, thread, call);
+  // Where its site has gone meanwhile, no handler reports its return.
+  state.is_open = !handler_reports || !space->in_code(Address(call.rip));
+  return !handler_reports;
 }
 
 // After the call. Completes `change`, which the caller reports. False: the return is not to be reported.
 bool leave_call(Thread& thread, const ThreadRegisters& registers, ThreadChange& change) {
   change.kind = ThreadChange::Kind::kSystemCallReturn;
-  bool in_call = std::exchange(thread.in_call, false);
-  if (std::exchange(thread.call_number, 0) == SYS_rt_sigreturn) {
-    // What it returns is that of the call which the signal has interrupted.
+  CallState& state = thread.calls;
+  bool was_open = std::exchange(state.is_open, false);
+  if (std::exchange(state.number, 0) == SYS_rt_sigreturn) {
+    // Its result is that of the call which the signal has interrupted.
     const abi::Registers& returned = change.registers;
-    if (thread.interrupted.empty() || thread.interrupted.back().stack_pointer != returned.rsp ||
+    if (state.interrupted.empty() || state.interrupted.back().stack_pointer != returned.rsp ||
         static_cast<int64_t>(returned.rax) != -EINTR) {
       return false;
     }
-    change.registers.site_id = thread.interrupted.back().number;
-    thread.interrupted.pop_back();
+    change.registers.site_id = state.interrupted.back().number;
+    state.interrupted.pop_back();
     return true;
   }
-  if (!in_call) return false;  // what it was in when it was attached or born
+  if (!was_open) return false;  // the thread was in the call when it was attached or born
   if (!native_architecture().restarts_system_call(registers)) return true;
-  // What a handler jumps out of is never made again.
-  if (thread.interrupted.size() == kMostInterrupted) thread.interrupted.erase(thread.interrupted.begin());
-  thread.interrupted.push_back({change.registers.rsp, change.registers.site_id});
+  // A call that a signal's handler jumps out of is never made again.
+  if (state.interrupted.size() == kMostInterrupted) state.interrupted.erase(state.interrupted.begin());
+  state.interrupted.push_back({change.registers.rsp, change.registers.site_id});
   return false;
 }
 
@@ -76,7 +79,7 @@ void CallStops::finish_watched_call(const DeferredWork& work) {
     }
     if (in_process && (!restriction.empty() || abi::adds_executable_memory(work.call.site_id, work.call))) {
       changed = calls_.trace(*space, restriction.empty() ? "it makes memory executable" : restriction);
-      if (Thread* thread = tracer_.find_thread(work.tid)) thread->call_is_told = true;
+      if (Thread* thread = tracer_.find_thread(work.tid)) thread->calls.handler_reports = true;
     }
     if (changed.ok() && !restriction.empty()) changed = arming_.leave_calls(*space, work.at_call ? 0 : work.tid);
     arming_.note_failure(*space, work.pid, changed, &own_);
@@ -114,8 +117,8 @@ void CallStops::system_call_stopped(Thread& thread) {
   if (restricts && space && space->is_mapped() && space->call_restriction.empty()) {  // of code without a site
     works_.hold_for({.kind = DeferredWork::kWatchedCall, .pid = change.pid, .tid = change.tid, .call = change.registers, .at_call = true}, thread);
   }
-  bool told = enters ? enter_call(thread, change) : leave_call(thread, registers, change);
-  if (told) options_.watch_threads(change);
+  bool is_reported = enters ? enter_call(thread, change) : leave_call(thread, registers, change);
+  if (is_reported) options_.watch_threads(change);
 }
 
 }  // namespace spile::engine

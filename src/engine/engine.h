@@ -46,7 +46,7 @@ bool jumps_to(std::span<const uint8_t> code, FileAddress at, FileAddress target)
 class Engine {
  public:
   static Result<std::unique_ptr<Engine>> create(EngineOptions options);
-  // Detaches as detach() does, without telling what went wrong.
+  // Detaches as detach() does, without reporting what went wrong.
   virtual ~Engine() = default;
 
   // The handlers, and the arena's shape: creates the arena, all zero. Once, before the first arm().
@@ -73,8 +73,8 @@ class Engine {
   // Arms in all traced processes that have the module loaded now, and remembers the sites for those that load it
   // later. A site that can't be armed is an outcome, not an error; an error means that nothing was armed.
   virtual Result<ArmReport> arm(std::span<const SiteRequest> sites) = 0;
-  // With watch_system_calls: from the next arm() on, calls are told by these handlers where that is exact, and by
-  // watch_threads elsewhere, each once. An exec's return is always told by watch_threads.
+  // With watch_system_calls: from the next arm() on, these handlers report calls where that is exact, and watch_threads elsewhere, each
+  // once. watch_threads always reports the return of an execve.
   virtual void probe_system_calls(const SystemCallHandlers& handlers) = 0;
   // Switches sites that were requested with kSwitchable on or off, everywhere and from now on, while the targets run: a
   // store each. A hit of a switched-off site costs about a nanosecond. Ids that nothing is known of are remembered.

@@ -227,13 +227,13 @@ void ProcessLives::process_executed(Process& process) {
   process.space = std::make_shared<AddressSpace>();
   Thread& survivor = *process.threads.at(process.pid);
   survivor.introduced = false;
-  if (ours || told_by_handler) survivor.in_call = told_by_handler && !ours;
+  if (ours || told_by_handler) survivor.calls.is_open = told_by_handler && !ours;
   process.actions = {};
   process.space->call_restriction = process.judged;
   survivor.parents_pointer = 0;
-  survivor.interrupted.clear();
+  survivor.calls.interrupted.clear();
   survivor.shown_faults.clear();
-  survivor.left_for = Address();
+  survivor.calls.moved_to = Address();
   process.space->users = {&process};
   tracer_.hold(*process.threads.at(process.pid));
   works_.add({DeferredWork::kExec, process.pid, process.pid});

@@ -165,7 +165,7 @@ Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel chann
   std::string what = fmt::format("attach {}", pid);
   bool was_held = is_held_;
   if (options_.watch_system_calls) {
-    return Error{fmt::format("{}: another spile (process {}) traces it, and system calls are told to that one only", what, tracer),
+    return Error{fmt::format("{}: another spile (process {}) traces it, and system calls are reported to that one only", what, tracer),
                  "leave out process.syscall, or end the other one first"};
   }
   if (!own_->processes().empty()) {

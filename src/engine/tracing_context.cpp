@@ -13,12 +13,12 @@ void EventReports::begin(Arming& arming, const Client& own) {
 // Our own client hears of all that is not for a guest alone; guests, of the processes that they follow.
 void EventReports::report(const Client* client, Event event) {
   if (client && client != own_) {
-    if (host_) host_->tell(*client, event);
+    if (host_) host_->report(*client, event);
     return;
   }
   for (auto& [id, guest] : arming_->clients()) {
     bool concerned = guest->follows.contains(event.pid) || (event.parent != 0 && guest->follows.contains(event.parent));
-    if (!client && host_ && concerned) host_->tell(*guest, event);
+    if (!client && host_ && concerned) host_->report(*guest, event);
   }
   events_.push_back(std::move(event));
 }

@@ -50,26 +50,26 @@ bool reads_imply_execution(pid_t pid) {
   return value & READ_IMPLIES_EXEC;
 }
 
-// A thread that ptrace has told of is about to make memory executable.
+// Whether a thread whose call ptrace has reported is about to make memory executable.
 bool adds_code(const std::vector<Process*>& users) {
   const Architecture& machine = native_architecture();
   for (const Process* process : users) {
     for (auto& [tid, thread] : process->threads) {
       ThreadRegisters registers;
-      if (!thread->in_call || thread->in_vfork) continue;
+      if (!thread->calls.is_open || thread->in_vfork) continue;
       if (thread->running || !machine.read_registers(tid, registers).ok()) return true;
-      abi::Registers told = machine.script_registers(registers);
-      if (abi::adds_executable_memory(told.site_id, told)) return true;
+      abi::Registers call = machine.script_registers(registers);
+      if (abi::adds_executable_memory(call.site_id, call)) return true;
     }
   }
   return false;
 }
 
-// It may stand between what its handler has told of and the call itself.
+// The thread may stand between the handler that has reported the call and the call itself.
 void note_handler(const AddressSpace& space, Thread& thread) {
   ThreadRegisters registers;
   if (thread.running || !native_architecture().read_registers(thread.tid, registers).ok()) return;
-  thread.may_be_told = space.in_code(native_architecture().pc(registers));
+  thread.calls.handler_may_report = space.in_code(native_architecture().pc(registers));
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ std::vector<SiteRequest> CallWatch::requests_for(const AddressSpace& space, cons
         scan.unclear = fmt::format("what {} does is unclear", place_in(module, call.at));
         continue;
       }
-      if (module.go && call.ends_thread) {  // runtime.exitThread has told others that its stack is free
+      if (module.go && call.ends_thread) {  // runtime.exitThread has released its stack to others
         scan.ends.push_back(FileAddress(call.at.value - module.bias));
         continue;
       }
@@ -197,7 +197,7 @@ void CallWatch::settle(AddressSpace& space, std::vector<SiteOutcome>& outcomes) 
   if (found == space.calls_gap) return;
   if (auto changed = hand_over(space, std::move(found)); !changed.ok()) {
     Error error = std::move(changed).error().within(kMayBeMissed);
-    tell_({.kind = Event::Kind::kTrouble, .pid = pid, .message = std::move(error.message)});
+    report_({.kind = Event::Kind::kTrouble, .pid = pid, .message = std::move(error.message)});
   }
 }
 
@@ -223,7 +223,7 @@ Result<void> CallWatch::hand_over(AddressSpace& space, std::string found) {
   tracer_.let_go(space.users);
   space.calls_gap = found;
   if (concerns_nobody) return {};
-  tell_({.kind = traced ? Event::Kind::kCallsTraced : Event::Kind::kCallsInProcess, .pid = pid, .message = std::move(found)});
+  report_({.kind = traced ? Event::Kind::kCallsTraced : Event::Kind::kCallsInProcess, .pid = pid, .message = std::move(found)});
   return {};
 }
 
@@ -247,7 +247,7 @@ void CallWatch::begin_child(AddressSpace& space, Process& child) const {
 }
 
 // The handlers' record is older than their report of the call, which nothing keeps apart any more.
-bool CallWatch::told_by_handler(const AddressSpace& space, const Thread& thread, const abi::Registers& call) {
+bool CallWatch::handler_has_reported(const AddressSpace& space, const Thread& thread, const abi::Registers& call) {
   if (call.site_id == SYS_rt_sigreturn || call.site_id == SYS_exit || call.site_id == SYS_exit_group) return !thread.process->stops_at_calls;
   auto own = space.clients.find(kOwnClient);
   ThreadRegisters registers;
@@ -312,8 +312,8 @@ void CallWatch::leave_call(const AddressSpace& space, Thread& thread) {
       if (!restored) continue;
       native_architecture().set_pc(registers, *restored);
       if (!native_architecture().write_registers(thread.tid, registers).ok()) return;
-      thread.left_call = pc;
-      thread.left_for = *restored;
+      thread.calls.moved_from = pc;
+      thread.calls.moved_to = *restored;
       return;
     }
   }
@@ -321,15 +321,15 @@ void CallWatch::leave_call(const AddressSpace& space, Thread& thread) {
 
 // Mostly it does not return, as the thread is cancelled. Where it was moved to, other instructions may be.
 void CallWatch::return_to_call(const AddressSpace& space, Thread& thread, uint64_t frame) {
-  if (thread.left_for == Address()) return;
+  if (thread.calls.moved_to == Address()) return;
   Address place(frame + offsetof(ucontext_t, uc_mcontext.gregs) + REG_RIP * sizeof(greg_t));
   auto interrupted = space.memory.read_value<uint64_t>(place);
   if (!interrupted.ok()) return;
   // To make its call again, or behind it.
-  int64_t before = thread.left_for - Address(*interrupted);
+  int64_t before = thread.calls.moved_to - Address(*interrupted);
   if (before != 0 && before != kCallSize) return;
-  (void)space.memory.write_value(place, thread.left_call.value - static_cast<uint64_t>(before));
-  thread.left_for = Address();
+  (void)space.memory.write_value(place, thread.calls.moved_from.value - static_cast<uint64_t>(before));
+  thread.calls.moved_to = Address();
 }
 
 std::optional<abi::Registers> CallWatch::last_call(const AddressSpace& space, const Thread& thread) const {

@@ -1,6 +1,6 @@
 #pragma once
 // Probes on system calls within a process: each of its system call instructions is a site. That is only exact where all of them
-// are known. So a process's calls are first told by ptrace, which sees every one, and by the sites as soon as, and as long as,
+// are known. So a process's calls are first reported by ptrace, which sees every one, and by the sites as soon as, and as long as,
 // everything executable in it has been looked through: libraries that appear are, when the dynamic linker says that they are
 // there; what the program makes executable by itself can't be. The handler of a call that does that stops for us
 // (abi::kCallBell) before it is carried out, and so does one after which it matters where calls come from (call_restriction.h).
@@ -20,8 +20,8 @@ namespace spile::engine {
 class CallWatch {
  public:
   // probes: EngineOptions::call_probes.
-  CallWatch(Tracer& tracer, uint64_t stop_patience_ms, std::function<CallProbes(pid_t)> probes, std::function<void(Event)> tell)
-      : tracer_(tracer), patience_ms_(stop_patience_ms), probes_(std::move(probes)), tell_(std::move(tell)) {}
+  CallWatch(Tracer& tracer, uint64_t stop_patience_ms, std::function<CallProbes(pid_t)> probes, std::function<void(Event)> report)
+      : tracer_(tracer), patience_ms_(stop_patience_ms), probes_(std::move(probes)), report_(std::move(report)) {}
 
   void probe(const SystemCallHandlers& handlers) { handlers_ = handlers; }
   bool is_on() const { return handlers_.has_value(); }
@@ -35,17 +35,17 @@ class CallWatch {
   // Before something is armed in the space for the first time: AddressSpace::call_restriction.
   Result<void> seek_restriction(AddressSpace& space);
 
-  // After something has been armed in the space, or that has failed: decides who tells of its system calls. Takes the
+  // After something has been armed in the space, or that has failed: decides who reports its system calls. Takes the
   // outcomes for their sites out of the report.
   void settle(AddressSpace& space, std::vector<SiteOutcome>& outcomes);
-  // Has ptrace tell of them from now on. A call that ptrace has told the begin of ends there too, and likewise for handlers.
+  // Has ptrace report them from now on. Who has reported the begin of a call reports its return, too.
   Result<void> trace(AddressSpace& space, std::string reason);
   // A child that has just been forked, with memory of its own, has got its parent's handlers; perhaps they are not for it.
   void begin_child(AddressSpace& space, Process& child) const;
-  // One that runs in the memory of others has come or gone; true: who tells of their calls is to be settled anew.
+  // One that runs in the memory of others has come or gone; true: who reports their calls is to be settled anew.
   bool sharers_changed(const AddressSpace& space) const { return is_on() && probes_differ(space) != space.calls_differ; }
-  // Of a thread that Thread::may_be_told: whether its handler has told of the call that it is about to make.
-  static bool told_by_handler(const AddressSpace& space, const Thread& thread, const abi::Registers& call);
+  // Whether a handler has reported the call that the thread is about to make. REQUIRES: CallState::handler_may_report.
+  static bool handler_has_reported(const AddressSpace& space, const Thread& thread, const abi::Registers& call);
 
   // Where the registers are with which the thread is about to make a call of abi/watched_calls.h, if the signal that it has
   // stopped at is the bell.
@@ -59,7 +59,7 @@ class CallWatch {
   static void leave_call(const AddressSpace& space, Thread& thread);
   // The thread is about to return from a signal's handler. frame: its stack pointer at rt_sigreturn.
   static void return_to_call(const AddressSpace& space, Thread& thread, uint64_t frame);
-  // Of a thread that has come to its end in a process whose calls handlers tell: its registers if it has made a call for that which
+  // Of a thread that has come to its end in a process whose calls handlers report: its registers if it has made a call for that which
   // has no site.
   std::optional<abi::Registers> last_call(const AddressSpace& space, const Thread& thread) const;
   // Rather than of a handler, which may ask who runs.
@@ -83,7 +83,7 @@ class CallWatch {
   Tracer& tracer_;
   uint64_t patience_ms_;
   std::function<CallProbes(pid_t)> probes_;
-  std::function<void(Event)> tell_;
+  std::function<void(Event)> report_;
   std::optional<SystemCallHandlers> handlers_;
   std::map<FileId, Scan> scanned_;  // by device and inode
 };

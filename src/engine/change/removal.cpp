@@ -468,7 +468,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   auto unmapped = unmap_all(tracer, space);
   space.forget_sites();
   for (Process* process : space.users) {
-    for (auto& [tid, thread] : process->threads) thread->left_for = Address();
+    for (auto& [tid, thread] : process->threads) thread->calls.moved_to = Address();
   }
   if (after == AfterRemoval::kRelease && unmapped.ok()) {
     for (Process* process : std::vector(space.users)) tracer.release(*process);

@@ -193,8 +193,8 @@ Result<void> lead_out(Tracer& tracer, AddressSpace& space, const LeadOut& wanted
             if (!space.in_code(pc)) return {};
             bool entering = thread->kind == StopKind::kSystemCall && native_architecture().enters_system_call(tid);
             if (!wanted.returns && !restarting && !entering && is_behind_call(space, pc)) return {};
-            // It has not been judged yet. What is told of its return is told by us then.
-            if (entering && is_behind_call(space, pc)) thread->in_call = space.calls_gap != kNobodysCalls;
+            // The call has not been judged yet, so ptrace reports its return.
+            if (entering && is_behind_call(space, pc)) thread->calls.is_open = space.calls_gap != kNobodysCalls;
             auto moved = out_of_retired(space, pc);
             if (!moved || space.in_code(*moved)) inside = true;
             return moved;

@@ -12,7 +12,7 @@ namespace spile::engine {
 enum class PatchDirection { kApply, kRestore };
 
 // Page by page. A site whose bytes are not as expected (someone else has changed them, the module has gone) is left
-// alone and told by its index to `untouched`. sites: by begin.
+// alone, and `untouched` is called with its index. sites: by begin.
 void write_patches(const TargetMemory& memory, std::span<const PatchedSite> sites, PatchDirection direction,
                    const std::function<void(size_t)>& untouched);
 

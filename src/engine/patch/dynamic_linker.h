@@ -28,7 +28,7 @@ struct DynamicNames {
 Result<DynamicNames> read_dynamic_names(const TargetMemory& memory, const Module& module);
 
 // A patch for the function (_dl_debug_state, and those of rival_tracers.h) that stops the thread with SIGTRAP while the controller is alive, and does nothing when
-// it has died (the controller's robust futex in the arena tells). *trap: address of the int3; the thread stops behind
+// it has died (it looks at the controller's robust futex in the arena). *trap: address of the int3; the thread stops behind
 // it.
 // only_for: values of the function's first argument, with which alone it stops; empty: with any.
 Result<PatchedSite> build_trap(const AddressSpace& space, Address function, Region& region, std::span<const uint32_t> only_for, Address* trap);

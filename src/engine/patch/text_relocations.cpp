@@ -101,7 +101,7 @@ bool awaits_text_relocations(pid_t pid, const TargetMemory& memory, const Module
       continue;
     }
     if (!file.read(each.r_offset, before) || present != original) return false;
-    any_as_in_file = true;  // perhaps a weak symbol's that nobody defines; others tell
+    any_as_in_file = true;  // perhaps a weak symbol's that nobody defines; other words decide
   }
   return any_as_in_file;
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Whether it matters where a process's system calls come from. Those with a site come from a trampoline: a seccomp filter that looks at
 // the instruction pointer (seccomp(2)) would take them for others, and syscall user dispatch (prctl(2)) make signals of them. Such a
-// process must not have these sites, and is told of by ptrace, which sees calls after the one and behind the other.
+// process must not have these sites, and ptrace reports its calls: it sees them after the one and behind the other.
 
 #include <sys/types.h>
 
@@ -12,7 +12,7 @@
 
 namespace spile::engine {
 
-// Of a thread that stands still: why it must not have them; empty: it may. Syscall user dispatch is only told by Linux 6.4 and later.
+// Of a thread that stands still: why it must not have them; empty: it may. Only Linux 6.4 and later report syscall user dispatch.
 // Filters can be read with CAP_SYS_ADMIN; those that a thread has in common with spile itself are taken for harmless otherwise.
 std::string call_restriction(pid_t tid);
 // Why a process must not have them after this call, which is about to be made; empty: it may.

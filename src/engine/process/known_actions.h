@@ -14,7 +14,7 @@ struct SignalAction {
 // What is known of one process.
 struct SignalActions {
   std::map<int, SignalAction> known;  // of signals that have a handler or are ignored
-  uint64_t lost = 0;                  // those whose loss has been told
+  uint64_t lost = 0;                  // signals whose lost actions have been reported
   uint64_t handled = 0;               // those of ours that had a handler or were ignored at the last look
   uint64_t read_ns = 0;               // when that was, CLOCK_MONOTONIC
   uint64_t took_ns = 0;               // and what it took

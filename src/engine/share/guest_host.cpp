@@ -265,7 +265,7 @@ std::optional<ReceivedMessage> GuestHost::ask(Guest& guest, GuestMessage questio
   }
 }
 
-void GuestHost::tell(const Client& client, const Event& event) {
+void GuestHost::report(const Client& client, const Event& event) {
   MessageWriter writer;
   writer.put(event);
   for (auto& guest : guests_) {

@@ -38,7 +38,7 @@ class GuestHost {
   // Does what guests ask for. Not from within a call of the service.
   void serve();
   // From anywhere. client: a guest's.
-  void tell(const Client& client, const Event& event);
+  void report(const Client& client, const Event& event);
   // All of them: what follows takes their probes out.
   void tell_ending();
   // wait_fd() becomes readable with this one too.

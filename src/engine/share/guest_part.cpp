@@ -137,7 +137,7 @@ Result<void> GuestPart::attach(pid_t pid) {
   return {};
 }
 
-// Of those that are children of processes which the other spile traces, it traces all, or was told not to.
+// The other spile traces all children of the processes that it traces, unless its user asked for none.
 Descendants GuestPart::attach_descendants() {
   return attach_to_descendants({
       .traced = [this] { return processes(); },

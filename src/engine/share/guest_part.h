@@ -43,7 +43,7 @@ class GuestPart final : public EnginePart {
   Result<std::vector<uint8_t>> ask(GuestMessage question, const MessageWriter& what, int descriptor = -1);
   void take(ReceivedMessage message);
   void take_event(Event event);
-  // What the kernel says: the tracer can tell us only of processes that it traces, whatever it says.
+  // Asks the kernel: what the tracer claims is believed only for processes that it traces.
   bool is_traced_there(pid_t pid) const;
 
   const EngineOptions& options_;

@@ -170,7 +170,7 @@ struct AddressSpace {
   bool is_restored = false;  // remove_all has restored the text of all sites, which are still listed
   bool refused = false;     // arming it has failed
   std::string no_returns;   // why no return can be probed in it (EngineOptions::owns_stacks); empty: they can
-  std::string calls_gap = kNotArmed;  // why ptrace has to tell of its system calls (kNobodysCalls: nobody has); empty: handlers do
+  std::string calls_gap = kNotArmed;  // why ptrace has to report its system calls (kNobodysCalls: nobody has); empty: handlers do
   bool calls_differ = false;  // its users are for different probes on system calls
   std::string call_restriction;  // why no system call may have a site (call_restriction.h); empty: they may, as far as is known
   bool restriction_sought = false;

@@ -1,7 +1,7 @@
 #pragma once
 // A program's actions for the signals that our code raises in it: SIGSEGV and SIGBUS where a handler meets a bad pointer,
 // SIGTRAP at breakpoints. The program never sees these signals. But if the thread blocks or ignores one, the kernel has set
-// the action to SIG_DFL and unblocked the signal before anybody is told (force_sig_info_to_task in kernel/signal.c): then
+// the action to SIG_DFL and unblocked the signal before any tracer sees it (force_sig_info_to_task in kernel/signal.c): then
 // both are put back. So the actions are read while all is well: when a process is armed, a thread is born or a handler meets
 // a bad pointer. One that was set since is not known: then its predecessor's return is the best there is. Of a signal that is ignored it can't be known whether it was blocked, too: it stays unblocked.
 

@@ -103,7 +103,7 @@ uint64_t size_with(const ArenaGeometry& geometry, uint64_t slots) {
   return slots >= geometry.slot_count ? geometry.size : geometry.slots_offset + slots * geometry.slot_stride;
 }
 
-Result<void> tell_slots(const AddressSpace& space, const ClientSpace& client, uint64_t slots) {
+Result<void> write_slots(const AddressSpace& space, const ClientSpace& client, uint64_t slots) {
   Address at = client.process_table.begin + abi::kInheritedOffset + offsetof(abi::InheritedState, slots);
   return space.memory.write_value(at, slots);
 }
@@ -162,7 +162,7 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
       client.geometry = geometry;
     }
     leave_out_of_cores(calls, client.arena);
-    return tell_slots(space, client, slots);
+    return write_slots(space, client, slots);
   });
 }
 
@@ -170,9 +170,9 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
 Result<uint64_t> measure_arena(AddressSpace& space, ClientSpace& client) {
   const ArenaGeometry& geometry = client.geometry;
   if (client.arena.size() == 0 || geometry.slot_stride == 0 || space.users.empty()) return uint64_t{0};
-  TRY(auto told, space.memory.read_value<abi::InheritedState>(client.process_table.begin + abi::kInheritedOffset));
+  TRY(auto inherited, space.memory.read_value<abi::InheritedState>(client.process_table.begin + abi::kInheritedOffset));
   uint64_t present = (client.arena.size() - geometry.slots_offset) / geometry.slot_stride;
-  if (told.slots == present) return present;
+  if (inherited.slots == present) return present;
   TRY(MemoryMap map, MemoryMap::read(pid_of(space)));
   uint64_t end = client.arena.begin.value;
   for (const Mapping* mapping; (mapping = map.find(end)) && mapping->path.starts_with("/memfd:spile-arena");) end = mapping->end;
@@ -180,7 +180,7 @@ Result<uint64_t> measure_arena(AddressSpace& space, ClientSpace& client) {
   if (end < client.arena.begin.value + geometry.slots_offset) return Error{"the arena is not mapped any more", ""};
   client.arena.end = Address(end);
   present = (client.arena.size() - geometry.slots_offset) / geometry.slot_stride;
-  TRY_DO(tell_slots(space, client, present));
+  TRY_DO(write_slots(space, client, present));
   return present;
 }
 
@@ -188,8 +188,8 @@ Result<void> grow_arena(SetupContext& context, AddressSpace& space) {
   ClientSpace& client = space.clients[context.client];
   const ArenaGeometry& geometry = client.geometry;
   TRY(uint64_t present, measure_arena(space, client));
-  TRY(auto told, space.memory.read_value<abi::InheritedState>(client.process_table.begin + abi::kInheritedOffset));
-  if (present == 0 || present >= geometry.slot_count || told.slots_are_all != 0) return {};
+  TRY(auto inherited, space.memory.read_value<abi::InheritedState>(client.process_table.begin + abi::kInheritedOffset));
+  if (present == 0 || present >= geometry.slot_count || inherited.slots_are_all != 0) return {};
   uint64_t taken = client.header ? client.header->taken_slots() : 0;
   if (taken + abi::kFirstSlot + 1 < present) return {};  // since another thread has rung
   auto grow_to = [&](uint64_t slots) {
@@ -202,7 +202,7 @@ Result<void> grow_arena(SetupContext& context, AddressSpace& space) {
         client.arena.end = more.end;
         leave_out_of_cores(calls, more);
       }
-      return tell_slots(space, client, slots);
+      return write_slots(space, client, slots);
     });
   };
   // Of all threads that are there, each may be about to come.

@@ -22,7 +22,7 @@ struct SetupContext {
 uint64_t table_size(const ArenaGeometry& geometry);
 
 // A filter may kill a process for a system call it did not expect: if the thread runs under one, handlers of the whole
-// process are told to make none.
+// process make none from now on.
 void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status);
 
 // Maps table and arena, if they are not yet there.

@@ -23,8 +23,8 @@ struct Event {
     kArmed,            // report: sites armed on behalf of an exec or a late module
     kOtherExited,      // a child of the controller that is none of the engine's: status as of waitpid
     kTrouble,          // message: something that went wrong for pid only
-    kCallsInProcess,   // system calls of pid are told by handlers in it from now on
-    kCallsTraced,      // they are told by watch_threads; message: why
+    kCallsInProcess,   // handlers in pid report its system calls from now on
+    kCallsTraced,      // watch_threads reports them; message: why
     kReleased,         // pid is traced no longer, as something else is about to trace it; message: what
   };
   Kind kind;
@@ -43,10 +43,10 @@ struct ThreadChange {
     kProcessBorn,   // by fork or vfork; it has run nothing yet
     kExecuted,      // the new program has run nothing yet
     kThreadBorn,
-    kThreadEnding,  // of any thread, the first too; not told of those that are killed in some ways
+    kThreadEnding,  // of any thread, the first too; not reported of threads that are killed in some ways
     kThreadEnded,   // of threads but a process's first
     kProcessEnded,
-    kSystemCall,        // before the call; only with watch_system_calls, and where no handlers in the process are told
+    kSystemCall,        // before the call; only with watch_system_calls, and where no handlers in the process report it
     kSystemCallReturn,  // after it
   };
   Kind kind;

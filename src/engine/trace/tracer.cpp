@@ -83,7 +83,7 @@ Tracer::~Tracer() {
 }
 
 bool Thread::is_at_end() const {
-  return event == PTRACE_EVENT_EXIT || (kind == StopKind::kSystemCall && (call_number == SYS_exit || call_number == SYS_exit_group));
+  return event == PTRACE_EVENT_EXIT || (kind == StopKind::kSystemCall && (calls.number == SYS_exit || calls.number == SYS_exit_group));
 }
 
 Process* Tracer::find_process(pid_t pid) {
@@ -472,7 +472,7 @@ void Tracer::resume(Thread& thread) {
   } else {
     if (thread.kind == StopKind::kTrap) undo_stop_interruption(thread.tid);
     bool to_call = wishes_.system_calls && !thread.makes_our_calls && 
-                   (thread.process->stops_at_calls || thread.in_call || thread.may_be_told || !thread.interrupted.empty() || thread.left_for != Address());
+                   (thread.process->stops_at_calls || thread.calls.is_open || thread.calls.handler_may_report || !thread.calls.interrupted.empty() || thread.calls.moved_to != Address());
     if (!thread.shown_faults.empty() && !thread.makes_our_calls) to_call = true;
     ptrace(to_call ? PTRACE_SYSCALL : PTRACE_CONT, thread.tid, 0, static_cast<long>(thread.signal));
   }

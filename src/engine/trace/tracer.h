@@ -5,7 +5,7 @@
 //   running --PTRACE_INTERRUPT, signal, event--> stopped --resume()--> running
 //                                                   \--resume() of a group-stop--> listening (PTRACE_LISTEN)
 //
-// Receiving a status does the bookkeeping and tells the listener at once; unless the thread's process is being kept
+// Receiving a status does the bookkeeping and calls the listener at once; unless the thread's process is being kept
 // still, or the listener put a hold on the thread, it goes on immediately. What needs more than that (arming, system
 // calls in the target) is queued by the listener and done at the engine's top level, while the hold keeps the thread.
 
@@ -42,11 +42,22 @@ enum class StopKind : uint8_t {
   kSystemCall,  // PTRACE_SYSCALL
 };
 
-// A call that has been told of and will be made again, or end with EINTR after a signal's handler.
+// A call that has been reported and will be made again, or end with EINTR after a signal's handler.
 struct InterruptedCall {
   uint64_t stack_pointer, number;
 };
 inline constexpr size_t kMostInterrupted = 4;
+
+// What is known of a thread's system call, for probes on calls.
+struct CallState {
+  bool is_open = false;      // its begin has been reported, its return has not
+  uint64_t number = 0;       // of the call whose begin ptrace has stopped at
+  std::vector<InterruptedCall> interrupted;  // the newest last
+  Address moved_from, moved_to;  // the thread was moved from its call to the second for a signal's handler; 0: it was not
+  // A handler in the process has reported the begin, and will report the return.
+  bool handler_reports = false;
+  bool handler_may_report = false;  // perhaps: the thread stood in a handler when ptrace began to report
+};
 
 // Where a thread that has the program's handler running was shown to be (shown_faults.h), and its stack pointer there.
 struct ShownFault {
@@ -65,12 +76,7 @@ struct Thread {
   bool in_vfork = false;      // waits in the kernel for a vfork child, and can't be stopped
   bool pc_unchecked = false;  // patches were made while it could not be looked at
   bool makes_our_calls = false;  // its system calls are ours, not its program's
-  bool in_call = false;          // its system call's begin has been told of
-  uint64_t call_number = 0;      // of the call whose begin ptrace has stopped at
-  std::vector<InterruptedCall> interrupted;  // the newest last
-  Address left_call, left_for;   // it was moved from the first to the second for a signal's handler; 0: it was not
-  bool call_is_told = false;     // likewise, and its return will be, both by a handler in the process
-  bool may_be_told = false;      // perhaps; it stood in a handler when somebody else began to tell
+  CallState calls;
   bool is_at_end() const;        // it is in its last system call, and runs nothing of its program any more
   bool keeps_number = false;     // it stops before it ends: Tracer::keep_number
   std::vector<ShownFault> shown_faults;  // the newest last; its system calls are watched while there are any

@@ -16,7 +16,7 @@ bool branches_into(std::span<const uint8_t> code, uint32_t first, uint32_t last)
 
 // Bytes anywhere in `text` that could be a direct branch to a byte marked in `covered` (of the same size; the bytes
 // that jumps are going to lie over): a cold part of a function lies far from it. A few of what is found are no branches
-// but happen to look like one; is_instruction tells.
+// but happen to look like one; is_instruction distinguishes them.
 std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text, const std::vector<bool>& covered);
 // Short branches, wherever they lead, and what looks like one.
 std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text);

@@ -82,7 +82,7 @@ Instruction describe(const ZydisDecodedInstruction& raw) {
   return result;
 }
 
-// Whether a look at the operands can tell more: registers 4 and 5 are rsp and rbp unless they are extended.
+// Whether the operands determine more: registers 4 and 5 are rsp and rbp unless they are extended.
 bool may_use_stack(const ZydisDecodedInstruction& raw) {
   auto is_either = [](unsigned number) { return (number & 6) == 4; };
   if ((raw.attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0) return true;

@@ -41,7 +41,7 @@ std::optional<Instruction> decode(std::span<const uint8_t> bytes);
 struct StackUse {
   Instruction instruction;
   int64_t change = 0;                    // added to rsp
-  bool unknown_change = false;           // rsp gets a value that can't be told from here
+  bool unknown_change = false;           // rsp gets a value that the instruction alone does not determine
   bool frame_set = false;                // mov %rsp, %rbp
   bool frame_lost = false;               // rbp gets another value
   std::optional<int64_t> from_frame;     // unknown_change: rsp gets rbp and this
