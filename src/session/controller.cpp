@@ -9,7 +9,7 @@
 
 namespace spile::session {
 
-Result<std::unique_ptr<Controller>> Controller::place(const codegen::ControllerCode& code, Arena& arena,
+Result<std::unique_ptr<Controller>> Controller::place(const codegen::ControllerCode& code, ArenaView& arena,
                                                       std::function<void()> drain) {
   std::unique_ptr<Controller> controller(new Controller(code, arena, std::move(drain)));
   size_t size = (code.image.bytes.size() + abi::kPageSize - 1) & ~size_t{abi::kPageSize - 1};

@@ -8,14 +8,14 @@
 
 #include "base/result.h"
 #include "codegen/codegen.h"
-#include "session/arena.h"
+#include "session/arena_view.h"
 
 namespace spile::session {
 
 class Controller {
  public:
   // drain is called from inside a handler when its output ring is full: it must empty slot 0's ring.
-  static Result<std::unique_ptr<Controller>> place(const codegen::ControllerCode& code, Arena& arena,
+  static Result<std::unique_ptr<Controller>> place(const codegen::ControllerCode& code, ArenaView& arena,
                                                    std::function<void()> drain);
   ~Controller();
   Controller(const Controller&) = delete;
@@ -43,7 +43,7 @@ class Controller {
   // The code reaches nothing of spile's but the arena: what it is given is copied there. The value's place.
   char* hand_over(std::span<const char> key, std::span<const uint8_t> value);
   char* exchanged_key() const { return arena_.exchange() + codegen::kExchangeHead; }
-  Controller(const codegen::ControllerCode& code, Arena& arena, std::function<void()> drain)
+  Controller(const codegen::ControllerCode& code, ArenaView& arena, std::function<void()> drain)
       : code_(code), arena_(arena), drain_(std::move(drain)) {}
   // Calls the code at an offset of the image, as a function of this type. The code may use the stack below this frame.
   template <typename Function, typename... Arguments>
@@ -53,7 +53,7 @@ class Controller {
   }
 
   const codegen::ControllerCode& code_;
-  Arena& arena_;
+  ArenaView& arena_;
   std::function<void()> drain_;
   char* text_ = nullptr;
   size_t text_size_ = 0;

@@ -40,7 +40,7 @@ Result<std::unique_ptr<Output>> Output::open(const Options& options, const codeg
 
 Output::~Output() { file_->flush(); }
 
-bool Output::collect(Arena& arena) {
+bool Output::collect(ArenaView& arena) {
   // Whatever carries a time up to the last collection's start has been published by now, unless its thread was caught
   // between reading the clock and publishing for the whole time between two collections.
   horizon_ = next_horizon_;
@@ -53,7 +53,7 @@ bool Output::collect(Arena& arena) {
   return any;
 }
 
-void Output::collect_controller(Arena& arena) {
+void Output::collect_controller(ArenaView& arena) {
   if (!take_ring(arena, abi::kControllerSlot)) return;
   write_pending(true);
 }
@@ -79,7 +79,7 @@ void Output::report_damage(uint32_t ring) {
   }
 }
 
-bool Output::take_ring(Arena& arena, uint32_t index) {
+bool Output::take_ring(ArenaView& arena, uint32_t index) {
   if (!rings_) rings_ = std::make_unique<RingReader>(arena.layout().slot_count, arena.layout().ring_size);
   const Origin origin = index == abi::kControllerSlot ? Origin::kController : Origin::kTarget;
   const size_t run = pending_.size();
@@ -122,7 +122,7 @@ void Output::stream_text(abi::RecordHeader header, const std::string& text) {
   stream_bytes_.insert(stream_bytes_.end(), payload.begin(), payload.end());
 }
 
-void Output::append_stream(Arena& arena, uint32_t index) {
+void Output::append_stream(ArenaView& arena, uint32_t index) {
   Result<void> written = streams_->append(arena, index, stream_bytes_);
   stream_bytes_.clear();
   if (!written.ok()) stream_failed(written.error());
@@ -133,7 +133,7 @@ void Output::stream_failed(const Error& error) {
   stream_usable_ = false;
 }
 
-void Output::finish_streams(Arena& arena) {
+void Output::finish_streams(ArenaView& arena) {
   if (!streams_) return;
   arena.for_each_used_slot([&](uint32_t i) {
     uint64_t lost = arena.slot(i).skipped[abi::kSkipOutputFull];

@@ -19,13 +19,13 @@
 #include "abi/record.h"
 #include "base/result.h"
 #include "codegen/codegen.h"
-#include "session/arena.h"
+#include "session/arena_view.h"
 #include "session/output_file.h"
 #include "session/printf_text.h"
 #include "session/ring_reader.h"
 #include "session/shell_commands.h"
 #include "session/stream_file.h"
-#include "session/stack_tables.h"
+#include "session/user_stacks.h"
 
 namespace spile::session {
 
@@ -40,12 +40,12 @@ class Output {
   // goes on "system(): ... and "), or "".
   void trust_processes_by(std::function<std::string()> why_not) { why_untrusted_ = std::move(why_not); }
   // Who names addresses; may be null. Must outlive this.
-  void name_addresses_by(StackTables* stacks) { stacks_ = stacks; }
+  void name_addresses_by(UserStacks* stacks) { stacks_ = stacks; }
 
   // Takes what the rings hold now. True if there was anything.
-  bool collect(Arena& arena);
+  bool collect(ArenaView& arena);
   // Takes what the controller's own ring holds and writes it at once, after all that is older.
-  void collect_controller(Arena& arena);
+  void collect_controller(ArenaView& arena);
   // A record from elsewhere (the kernel's ring buffer).
   void add(abi::RecordHeader header, std::span<const char> payload);
   // Writes what is old enough (or everything), and flushes the stream.
@@ -67,7 +67,7 @@ class Output {
   // Output was lost; a reader that has gone (`spile ... | head`) has what it wanted.
   bool write_failed() const { return file_->failed() || !stream_usable_; }
   // -b: what each stream has lost is written to it. The last thing.
-  void finish_streams(Arena& arena);
+  void finish_streams(ArenaView& arena);
   OutputFile& file() { return *file_; }
   ShellCommands& commands() { return commands_; }
 
@@ -89,14 +89,14 @@ class Output {
 
   Output(const Options& options, const codegen::CompiledScript& script, std::unique_ptr<OutputFile> file)
       : options_(options), script_(script), file_(std::move(file)) {}
-  bool take_ring(Arena& arena, uint32_t slot);
+  bool take_ring(ArenaView& arena, uint32_t slot);
   // Whether a record counts, coming from a ring that traced processes can write to.
   bool is_believed(const abi::RecordHeader& header);
   void report_damage(uint32_t ring);
   void sort_pending();
   std::string name_addresses(const abi::RecordHeader& header, const char* payload, size_t size);
   void stream_text(abi::RecordHeader header, const std::string& text);
-  void append_stream(Arena& arena, uint32_t index);
+  void append_stream(ArenaView& arena, uint32_t index);
   void stream_failed(const Error& error);
   void write_record(const abi::RecordHeader& header, const char* payload, size_t size, Origin origin);
   bool may_switch_file();
@@ -122,7 +122,7 @@ class Output {
   uint64_t actions_dropped_ = 0;
   uint64_t switches_ = 0;          // by processes
   int64_t first_switch_ = 0;       // seconds
-  StackTables* stacks_ = nullptr;
+  UserStacks* stacks_ = nullptr;
   std::map<std::string, uint64_t> times_told_;  // by error
   uint64_t errors_not_printed_ = 0;
   uint64_t errors_ = 0;

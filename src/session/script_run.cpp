@@ -14,7 +14,7 @@
 
 #include "base/print.h"
 #include "engine/process/process_status.h"
-#include "session/arena.h"
+#include "session/arena_view.h"
 #include "session/controller.h"
 #include "session/flight_recorder.h"
 #include "session/http_files.h"
@@ -100,7 +100,7 @@ class ScriptRun {
   ProcessWatch watch_;
   ThreadSampler sampler_;
   std::unique_ptr<TargetSide> target_;
-  std::unique_ptr<Arena> arena_;
+  std::unique_ptr<ArenaView> arena_;
   std::unique_ptr<Output> output_;
   std::unique_ptr<Controller> controller_;
   std::unique_ptr<KernelSide> kernel_;
@@ -137,7 +137,7 @@ Result<void> ScriptRun::prepare() {
   }
   std::span<uint8_t> shared;
   if (has_target_probes()) shared = target_->arena_memory();
-  TRY(arena_, Arena::create(script_.layout, shared));
+  TRY(arena_, ArenaView::create(script_.layout, shared));
   TRY(output_, Output::open(options_, script_));
   if (!program_.guru) output_->trust_processes_by([this] { return why_processes_untrusted(); });
   if (options_.flight_recorder && options_.output_file.empty()) {
@@ -243,21 +243,27 @@ Result<void> ScriptRun::wait_and_collect() {
   if (options_.time_limit_ns > 0) until = std::min(until, time_limit_start() + options_.time_limit_ns);
   int64_t wait = std::max<int64_t>(until - now, 0);
 
-  pollfd descriptors[7] = {{signals_.fd(), POLLIN, 0}, {-1, POLLIN, 0}, {-1, POLLIN, 0}, {flight_.fd(), POLLIN, 0},
-                           {procfs_ ? procfs_->fd() : -1, POLLIN, 0}, {http_ ? http_->fd() : -1, POLLIN, 0},
-                           {signals_.stop_fd(), POLLIN, 0}};
-  if (target_) descriptors[1].fd = target_->wait_fd();
-  if (kernel_) descriptors[2].fd = kernel_->poll_fd();
+  // In this order; -1: there is no such thing. The kernel's rings are looked at in any case.
+  struct Source {
+    int fd;
+    std::function<Result<void>()> take;
+  };
+  auto done = [](auto act) { return [act]() -> Result<void> { return act(), Result<void>(); }; };
+  const Source sources[] = {
+      {signals_.fd(), done([this] { take_signals(); })},
+      {signals_.stop_fd(), done([this] { pause_signal_ = true; })},
+      {procfs_ ? procfs_->fd() : -1, done([this] { procfs_->serve(); })},
+      {http_ ? http_->fd() : -1, done([this] { http_->serve(); })},
+      {flight_.fd(), done([this] { flight_.serve(output_->file()); })},
+      {target_ ? target_->wait_fd() : -1, [this] { return target_->poll(*arena_, 0); }},
+      {kernel_ ? kernel_->poll_fd() : -1, done([] {})},
+  };
+  pollfd descriptors[std::size(sources)];
+  for (size_t i = 0; i < std::size(sources); i++) descriptors[i] = {sources[i].fd, POLLIN, 0};
   timespec timeout{wait / 1'000'000'000, wait % 1'000'000'000};
-  ppoll(descriptors, 7, &timeout, nullptr);
-
-  if (descriptors[0].revents != 0) take_signals();
-  if (descriptors[6].revents != 0) pause_signal_ = true;
-  if (descriptors[4].revents != 0) procfs_->serve();
-  if (descriptors[5].revents != 0) http_->serve();
-  if (descriptors[3].revents != 0) flight_.serve(output_->file());
-  if (target_ && descriptors[1].revents != 0) {
-    TRY_DO(target_->poll(*arena_, 0));
+  ppoll(descriptors, std::size(descriptors), &timeout, nullptr);
+  for (size_t i = 0; i < std::size(sources); i++) {
+    if (descriptors[i].revents != 0) TRY_DO(sources[i].take());
   }
   if (kernel_) {
     TRY([[maybe_unused]] size_t count, kernel_->consume(*output_));

@@ -33,7 +33,7 @@ std::string Skips::text() const {
   return out;
 }
 
-Skips count_skips(Arena& arena) {
+Skips count_skips(ArenaView& arena) {
   Skips skips;
   arena.for_each_used_slot([&](uint32_t i) {
     for (uint32_t reason = 0; reason < abi::kSkipReasons; ++reason) skips.by_reason[reason] += arena.slot(i).skipped[reason];

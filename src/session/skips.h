@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "session/arena.h"
+#include "session/arena_view.h"
 
 namespace spile::session {
 
@@ -17,6 +17,6 @@ struct Skips {
   // "WARNING: ..." lines, or empty.
   std::string text() const;
 };
-Skips count_skips(Arena& arena);
+Skips count_skips(ArenaView& arena);
 
 }  // namespace spile::session

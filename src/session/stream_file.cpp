@@ -152,13 +152,13 @@ Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& 
 StreamFiles::StreamFiles(std::string base, const codegen::CompiledScript& script)
     : base_(std::move(base)), json_(formats_to_json(script.formats)) {}
 
-Result<int> StreamFiles::file_of(Arena& arena, uint32_t stream) {
+Result<int> StreamFiles::file_of(ArenaView& arena, uint32_t stream) {
   UniqueFd& fd = files_[stream];
   if (fd) return fd.get();
   std::string path = fmt::format("{}_{}", base_, stream);
   fd.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_APPEND, 0666));
   if (!fd) return Error::from_errno("open output file " + path, errno);
-  const Arena::Clock& clock = arena.clock();
+  const ArenaView::Clock& clock = arena.clock();
   StreamHeader header{{'S', 'P', 'I', 'L', 'E', 'S', 'T', 'R'}, kStreamVersion, stream, clock.base_tsc, clock.base_ns,
                       clock.mult, clock.shift, static_cast<uint32_t>(json_.size())};
   TRY_DO(write_all(fd.get(), {reinterpret_cast<const char*>(&header), sizeof header}, "write output"));
@@ -166,12 +166,12 @@ Result<int> StreamFiles::file_of(Arena& arena, uint32_t stream) {
   return fd.get();
 }
 
-Result<void> StreamFiles::append(Arena& arena, uint32_t stream, std::span<const char> records) {
+Result<void> StreamFiles::append(ArenaView& arena, uint32_t stream, std::span<const char> records) {
   TRY(int fd, file_of(arena, stream));
   return write_all(fd, records, "write output");
 }
 
-Result<void> StreamFiles::append_lost(Arena& arena, uint32_t stream, uint64_t lost) {
+Result<void> StreamFiles::append_lost(ArenaView& arena, uint32_t stream, uint64_t lost) {
   struct {
     abi::RecordHeader header;
     uint64_t lost;

@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "codegen/codegen.h"
-#include "session/arena.h"
+#include "session/arena_view.h"
 
 namespace spile::session {
 
@@ -40,11 +40,11 @@ class StreamFiles {
   StreamFiles(std::string base, const codegen::CompiledScript& script);
 
   // Whole records, as they are in a ring.
-  Result<void> append(Arena& arena, uint32_t stream, std::span<const char> records);
-  Result<void> append_lost(Arena& arena, uint32_t stream, uint64_t lost);
+  Result<void> append(ArenaView& arena, uint32_t stream, std::span<const char> records);
+  Result<void> append_lost(ArenaView& arena, uint32_t stream, uint64_t lost);
 
  private:
-  Result<int> file_of(Arena& arena, uint32_t stream);
+  Result<int> file_of(ArenaView& arena, uint32_t stream);
   std::string base_;
   std::string json_;
   std::map<uint32_t, UniqueFd> files_;

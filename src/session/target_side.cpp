@@ -340,7 +340,7 @@ Result<void> TargetSide::arm() {
 
 void TargetSide::make_stacks(std::span<uint8_t> arena, abi::ControllerState& state) {
   if (script_.layout.tables_size == 0) return;
-  stacks_ = std::make_unique<StackTables>(arena, script_.layout, program_.needs);
+  stacks_ = std::make_unique<UserStacks>(arena, script_.layout, program_.needs);
   controller_state_ = &state;
 }
 
@@ -502,7 +502,7 @@ Result<void> TargetSide::detach() {
   return engine_->detach();
 }
 
-Result<void> TargetSide::poll(Arena& arena, int timeout_ms) {
+Result<void> TargetSide::poll(ArenaView& arena, int timeout_ms) {
   TRY(std::vector<engine::Event> events, engine_->poll(timeout_ms));
   for (engine::Event& event : events) {
     switch (event.kind) {

@@ -12,14 +12,14 @@
 #include "engine/engine.h"
 #include "probes/probes.h"
 #include "sema/program.h"
-#include "session/arena.h"
+#include "session/arena_view.h"
 #include "session/kept_entries.h"
 #include "session/options.h"
 #include "session/placed_sites.h"
 #include "session/process_watch.h"
 #include "session/thread_sampler.h"
-#include "session/stack_tables.h"
 #include "session/trust.h"
+#include "session/user_stacks.h"
 
 namespace spile::session {
 
@@ -40,7 +40,7 @@ class TargetSide {
   // The shared arena's memory; empty for a script without target probes.
   std::span<uint8_t> arena_memory() { return engine_->arena(); }
   // Names of addresses; null for a script that asks for none.
-  StackTables* stacks() { return stacks_.get(); }
+  UserStacks* stacks() { return stacks_.get(); }
 
   // Starts -c's command, standing still, or attaches to -x's processes and their children. The first process, or 0 where
   // none was asked for.
@@ -66,7 +66,7 @@ class TargetSide {
 
   int wait_fd() const { return engine_->wait_fd(); }
   // Handles what happened to the processes.
-  Result<void> poll(Arena& arena, int timeout_ms);
+  Result<void> poll(ArenaView& arena, int timeout_ms);
 
   // Tells of what the script probes and no process had. When all has been taken out.
   void tell_never_loaded() {
@@ -117,7 +117,7 @@ class TargetSide {
   std::map<pid_t, Described> described_;
   uint64_t describe_modules(pid_t pid, std::span<const engine::Module> modules);
 
-  std::unique_ptr<StackTables> stacks_;
+  std::unique_ptr<UserStacks> stacks_;
   abi::ControllerState* controller_state_ = nullptr;  // where there are stacks
   std::unique_ptr<engine::Engine> engine_;
   pid_t pid_ = 0;

@@ -1,4 +1,4 @@
-#include "session/arena.h"
+#include "session/arena_view.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -82,15 +82,15 @@ void measure_clock_factors(uint64_t& mult, uint32_t& shift) {
   mult = static_cast<uint64_t>((elapsed_ns << shift) / (now.tsc - kProgramStart.tsc));
 }
 
-uint64_t clock_at(const Arena::Clock& clock, uint64_t tsc) {
+uint64_t clock_at(const ArenaView::Clock& clock, uint64_t tsc) {
   auto elapsed = static_cast<unsigned __int128>(tsc - clock.base_tsc) * clock.mult;
   return clock.base_ns + static_cast<uint64_t>(elapsed >> clock.shift);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Arena>> Arena::create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory) {
-  std::unique_ptr<Arena> arena(new Arena(layout));
+Result<std::unique_ptr<ArenaView>> ArenaView::create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory) {
+  std::unique_ptr<ArenaView> arena(new ArenaView(layout));
   if (memory.empty()) {
     void* base = mmap(nullptr, layout.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) return Error::from_errno("map the arena", errno, "use fewer or smaller arrays, or a smaller -s");
@@ -120,7 +120,7 @@ Result<std::unique_ptr<Arena>> Arena::create(const codegen::ArenaLayout& layout,
 }
 
 // Whatever processes write to the file at these places is never seen here, nor do they see what is written here.
-Result<void> Arena::cover_private() {
+Result<void> ArenaView::cover_private() {
   uint64_t size = layout_.slots_offset + layout_.slot_stride - layout_.private_offset;
   void* place = base_ + layout_.private_offset;
   void* covered = mmap(place, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -128,18 +128,18 @@ Result<void> Arena::cover_private() {
   return {};
 }
 
-uint64_t Arena::keep_stack(std::span<const char> stack) {
+uint64_t ArenaView::keep_stack(std::span<const char> stack) {
   size_t size = std::min<size_t>(stack.size(), abi::kStackCopySize);
   char* copy = reinterpret_cast<char*>(&controller_state()) - abi::kStrayPageSize - abi::kStackCopySize;
   if (size > 0) std::memcpy(copy, stack.data(), size);
   return size;
 }
 
-Arena::~Arena() {
+ArenaView::~ArenaView() {
   if (mapped_here_) munmap(base_, layout_.size);
 }
 
-void Arena::start_clock() {
+void ArenaView::start_clock() {
   if (!kernel_clock_factors(clock_.mult, clock_.shift)) measure_clock_factors(clock_.mult, clock_.shift);
   ClockPair now = read_clock_pair(CLOCK_REALTIME);
   clock_.base_tsc = now.tsc;
@@ -147,7 +147,7 @@ void Arena::start_clock() {
   publish_clock();
 }
 
-void Arena::publish_clock() const {
+void ArenaView::publish_clock() const {
   abi::ArenaHeader& header = this->header();
   std::atomic_ref<uint32_t> sequence(header.clock_sequence);
   sequence.fetch_or(1, std::memory_order_acq_rel);
@@ -158,7 +158,7 @@ void Arena::publish_clock() const {
   sequence.fetch_add(1, std::memory_order_release);
 }
 
-void Arena::refresh_clock() {
+void ArenaView::refresh_clock() {
   ClockPair now = read_clock_pair(CLOCK_REALTIME);
   uint64_t elapsed = now.tsc - clock_.base_tsc;
   if (elapsed < 100'000'000) return;  // some tens of ms
@@ -179,7 +179,7 @@ void Arena::refresh_clock() {
   publish_clock();
 }
 
-uint32_t Arena::advance_epoch() {
+uint32_t ArenaView::advance_epoch() {
   abi::ArenaHeader& header = this->header();
   std::atomic_ref<uint32_t> epoch(header.epoch);
   uint32_t old = std::exchange(epoch_, 1 - epoch_);
@@ -197,7 +197,7 @@ uint32_t Arena::advance_epoch() {
   return old;
 }
 
-void Arena::release_slots_of(pid_t process) {
+void ArenaView::release_slots_of(pid_t process) {
   for_each_used_slot([&](uint32_t i) {
     abi::ThreadSlot& slot = this->slot(i);
     if (slot.shared || i == abi::kControllerSlot || slot.owner >> 32 != static_cast<uint64_t>(process)) return;

@@ -10,13 +10,13 @@
 
 namespace spile::session {
 
-class Arena {
+class ArenaView {
  public:
   // memory: the engine's mapping of the arena, all zero, which must outlive this; empty: no process shares it.
-  static Result<std::unique_ptr<Arena>> create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory);
-  ~Arena();
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
+  static Result<std::unique_ptr<ArenaView>> create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory);
+  ~ArenaView();
+  ArenaView(const ArenaView&) = delete;
+  ArenaView& operator=(const ArenaView&) = delete;
 
   const codegen::ArenaLayout& layout() const { return layout_; }
   char* base() const { return base_; }
@@ -64,7 +64,7 @@ class Arena {
   void release_slots_of(pid_t process);
 
  private:
-  explicit Arena(const codegen::ArenaLayout& layout) : layout_(layout) {}
+  explicit ArenaView(const codegen::ArenaLayout& layout) : layout_(layout) {}
   void start_clock();
   void publish_clock() const;
   Result<void> cover_private();

@@ -1,4 +1,4 @@
-#include "session/stack_tables.h"
+#include "session/user_stacks.h"
 
 #include <fmt/format.h>
 #include <sys/auxv.h>
@@ -116,10 +116,10 @@ void add_lines(debuginfo::Module& module, TableContent& table) {
 
 }  // namespace
 
-StackTables::StackTables(std::span<uint8_t> arena, const codegen::ArenaLayout& layout, uint32_t needs)
+UserStacks::UserStacks(std::span<uint8_t> arena, const codegen::ArenaLayout& layout, uint32_t needs)
     : arena_(arena), next_(layout.tables_offset), end_(layout.tables_offset + layout.tables_size), needs_(needs) {}
 
-uint64_t StackTables::allocate(uint64_t bytes) {
+uint64_t UserStacks::allocate(uint64_t bytes) {
   uint64_t at = (next_ + kAlignment - 1) / kAlignment * kAlignment;
   if (at > end_ || bytes > end_ - at) {
     if (!std::exchange(told_full_, true)) {
@@ -131,7 +131,7 @@ uint64_t StackTables::allocate(uint64_t bytes) {
   return at;
 }
 
-uint64_t StackTables::write_table(const LoadedFile& file) {
+uint64_t UserStacks::write_table(const LoadedFile& file) {
   TableContent table;
   abi::ModuleTable& header = table.header;
   header.path = table.text.add(file.path);
@@ -174,7 +174,7 @@ uint64_t StackTables::write_table(const LoadedFile& file) {
   return at;
 }
 
-const StackTables::LoadedFile& StackTables::file_of(pid_t pid, const engine::Module& module) {
+const UserStacks::LoadedFile& UserStacks::file_of(pid_t pid, const engine::Module& module) {
   // A process can map as many files as it likes, one after the other.
   constexpr size_t kMostFiles = 8192;
   if (files_.size() >= kMostFiles && !files_.contains({module.device, module.inode, module.path})) return too_many_;
@@ -188,7 +188,7 @@ const StackTables::LoadedFile& StackTables::file_of(pid_t pid, const engine::Mod
 }
 
 // The same in all processes; read from our own.
-const StackTables::LoadedFile* StackTables::vdso_file() {
+const UserStacks::LoadedFile* UserStacks::vdso_file() {
   if (vdso_) return vdso_.get();
   vdso_ = std::make_unique<LoadedFile>();
   vdso_->path = kVdsoName;
@@ -206,14 +206,14 @@ const StackTables::LoadedFile* StackTables::vdso_file() {
   return vdso_.get();
 }
 
-void StackTables::add_vdso(pid_t pid, std::vector<MappedFile>& mapped) {
+void UserStacks::add_vdso(pid_t pid, std::vector<MappedFile>& mapped) {
   AddressRange range = find_vdso(std::to_string(pid));
   if (range.end == 0) return;
   const LoadedFile* file = vdso_file();
   mapped.push_back({{range.begin, range.end, range.begin, range.begin, range.end - range.begin, file->table}, file});
 }
 
-uint64_t StackTables::describe(pid_t pid, std::span<const engine::Module> modules) {
+uint64_t UserStacks::describe(pid_t pid, std::span<const engine::Module> modules) {
   std::vector<MappedFile> mapped;
   for (const engine::Module& module : modules) {
     const LoadedFile& file = file_of(pid, module);
@@ -247,7 +247,7 @@ uint64_t StackTables::describe(pid_t pid, std::span<const engine::Module> module
 }
 
 // The addresses come from records that any traced process can write, the names from its files: neither is kept without bound.
-const StackTables::Name& StackTables::name_at(const LoadedFile& file, uint64_t file_address) {
+const UserStacks::Name& UserStacks::name_at(const LoadedFile& file, uint64_t file_address) {
   constexpr size_t kMostNames = 100'000, kLongestName = 4096;
   if (names_.size() >= kMostNames) names_.clear();
   auto [known, added] = names_.try_emplace({&file, file_address});
@@ -261,7 +261,7 @@ const StackTables::Name& StackTables::name_at(const LoadedFile& file, uint64_t f
   return name;
 }
 
-void StackTables::append_line(std::string& text, uint32_t style, uint64_t map, uint64_t address, uint64_t lookup) {
+void UserStacks::append_line(std::string& text, uint32_t style, uint64_t map, uint64_t address, uint64_t lookup) {
   const MappedFile* found = nullptr;
   if (auto known = maps_.find(map); known != maps_.end()) {
     auto after = std::upper_bound(known->second.begin(), known->second.end(), lookup,
@@ -282,7 +282,7 @@ void StackTables::append_line(std::string& text, uint32_t style, uint64_t map, u
   }
 }
 
-std::string StackTables::backtrace_text(uint32_t style, size_t count, PayloadReader& payload) {
+std::string UserStacks::backtrace_text(uint32_t style, size_t count, PayloadReader& payload) {
   auto map = static_cast<uint64_t>(payload.next_long());
   std::string text;
   count = std::min<size_t>(count, abi::kMostFrames);
@@ -295,7 +295,7 @@ std::string StackTables::backtrace_text(uint32_t style, size_t count, PayloadRea
   return text.empty() ? "<no user backtrace>\n" : text;
 }
 
-std::string StackTables::symbols_text(uint32_t style, PayloadReader& payload) {
+std::string UserStacks::symbols_text(uint32_t style, PayloadReader& payload) {
   auto map = static_cast<uint64_t>(payload.next_long());
   std::string_view addresses = payload.next_string();
   std::string text;

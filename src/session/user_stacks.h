@@ -21,10 +21,10 @@
 
 namespace spile::session {
 
-class StackTables {
+class UserStacks {
  public:
   // arena: must outlive this. needs: sema::Program::needs.
-  StackTables(std::span<uint8_t> arena, const codegen::ArenaLayout& layout, uint32_t needs);
+  UserStacks(std::span<uint8_t> arena, const codegen::ArenaLayout& layout, uint32_t needs);
 
   // What is to become ProcessTable::module_map of a process that has these modules.
   uint64_t describe(pid_t pid, std::span<const engine::Module> modules);
