@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/elf_header.h"
 #include "base/unique_fd.h"
 
 namespace spile {
@@ -27,8 +28,7 @@ struct Headers {
 std::optional<Headers> read_headers(const ByteReader& read, uint64_t start) {
   Headers headers;
   Elf64_Ehdr& file = headers.file;
-  if (!read(start, &file, sizeof file) || memcmp(file.e_ident, ELFMAG, SELFMAG) != 0 || file.e_ident[EI_CLASS] != ELFCLASS64 ||
-      file.e_phentsize != sizeof(Elf64_Phdr) || file.e_phnum > kMostHeaders) {
+  if (!read(start, &file, sizeof file) || !is_elf64(file) || file.e_phentsize != sizeof(Elf64_Phdr) || file.e_phnum > kMostHeaders) {
     return {};
   }
   headers.programs.resize(file.e_phnum);

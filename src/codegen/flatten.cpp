@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "abi/arena.h"
+#include "base/elf_header.h"
 
 namespace spile::codegen {
 
@@ -158,7 +159,7 @@ void Flattener::collect_symbols() {
 
 Result<FlatObject> Flattener::run() {
   auto headers = table<Elf64_Ehdr>(0, sizeof(Elf64_Ehdr));
-  if (headers.empty() || std::memcmp(headers[0].e_ident, ELFMAG, SELFMAG) != 0 || headers[0].e_machine != EM_X86_64) {
+  if (headers.empty() || !is_native_elf(headers[0])) {
     return internal("the code generator made no x86-64 object");
   }
   header_ = &headers[0];

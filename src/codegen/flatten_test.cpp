@@ -71,6 +71,8 @@ class ObjectMaker {
     body.resize((body.size() + 15) / 16 * 16);
     Elf64_Ehdr elf{};
     std::memcpy(elf.e_ident, ELFMAG, SELFMAG);
+    elf.e_ident[EI_CLASS] = ELFCLASS64;
+    elf.e_ident[EI_DATA] = ELFDATA2LSB;
     elf.e_machine = EM_X86_64;
     elf.e_shoff = body.size();
     elf.e_shnum = static_cast<uint16_t>(headers.size());

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "base/elf_header.h"
 #include "debuginfo/stable_file.h"
 
 namespace spile::debuginfo {
@@ -52,8 +53,8 @@ ElfImage::~ElfImage() {
 
 Result<void> ElfImage::read_headers(const std::string& path) {
   const Elf64_Ehdr header = *read_at<Elf64_Ehdr>(file(), 0);
-  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return refused(path, "not an ELF file");
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != EM_X86_64)
+  if (!is_elf(header)) return refused(path, "not an ELF file");
+  if (!is_native_elf(header))
     return refused(path, fmt::format("an ELF file for another machine (class {}, machine {}); only x86-64 is supported",
                                      header.e_ident[EI_CLASS], header.e_machine));
   if (header.e_type != ET_EXEC && header.e_type != ET_DYN)

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "base/elf_identity.h"
+#include "base/proc.h"
 #include "base/unique_fd.h"
 
 namespace spile::debuginfo {
@@ -46,28 +47,19 @@ bool has_identity(const std::string& path, const MappedFile& file) {
 std::vector<MappedFile> mapped_files(pid_t pid) {
   std::vector<MappedFile> files;
   const std::string program = link_of(fmt::format("/proc/{}/exe", pid));
-  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  auto mappings = read_mappings(pid);
+  if (!mappings.ok()) return files;
   MappedFile first;  // whose first byte was met last
-  for (std::string line; std::getline(maps, line);) {
-    // 7f0e64a28000-7f0e64b7d000 r-xp 00028000 fe:01 1311001      /usr/lib/x86_64-linux-gnu/libc.so.6
-    unsigned long long begin = 0, end = 0, offset = 0, inode = 0;
-    unsigned major_number = 0, minor_number = 0;
-    char protection[8] = {};
-    int path_at = 0;
-    if (sscanf(line.c_str(), "%llx-%llx %7s %llx %x:%x %llu %n", &begin, &end, protection, &offset, &major_number, &minor_number, &inode,
-               &path_at) < 7) {
-      continue;
-    }
-    std::string path = line.substr(static_cast<size_t>(path_at));
-    if (inode == 0 || path.empty() || path[0] != '/' || path.starts_with("/memfd:spile-")) continue;
-    MappedFile file{.pid = pid, .path = without_deleted(path, inode), .is_program = path == program,
-                    .device = makedev(major_number, minor_number), .inode = inode, .begin = begin, .end = end};
-    if (offset == 0) first = file;
-    if (first.inode == inode && first.device == file.device) file.start = first.begin;
+  for (const Mapping& mapping : *mappings) {
+    if (mapping.inode == 0 || !mapping.path.starts_with('/') || mapping.path.starts_with("/memfd:spile-")) continue;
+    MappedFile file{.pid = pid, .path = without_deleted(mapping.path, mapping.inode), .is_program = mapping.path == program,
+                    .device = mapping.device, .inode = mapping.inode, .begin = mapping.begin, .end = mapping.end};
+    if (mapping.offset == 0) first = file;
+    if (first.inode == file.inode && first.device == file.device) file.start = first.begin;
     auto known = std::find_if(files.begin(), files.end(), [&](const MappedFile& other) {
       return other.inode == file.inode && other.device == file.device;
     });
-    if (protection[2] == 'x' && known == files.end()) files.push_back(std::move(file));
+    if (mapping.executable && known == files.end()) files.push_back(std::move(file));
   }
   return files;
 }

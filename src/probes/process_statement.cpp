@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/diagnostics.h"
+#include "base/proc.h"
 #include "probes/code_points.h"
 
 namespace spile::probes {
@@ -66,13 +67,11 @@ Result<Request> parse(const syntax::ProbePoint& point) {
 
 // Where the process has the module mapped; nothing where it has not.
 std::optional<uint64_t> bias_of(pid_t process, const debuginfo::Module& module) {
-  std::ifstream maps(fmt::format("/proc/{}/maps", process));
-  for (std::string line; std::getline(maps, line);) {
-    // 7f0e64a28000-7f0e64b7d000 r-xp 00028000 fe:01 1311001      /usr/lib/x86_64-linux-gnu/libc.so.6
-    if (!line.ends_with(" " + module.path())) continue;
-    unsigned long long begin = 0, offset = 0;
-    if (sscanf(line.c_str(), "%llx-%*x %*s %llx", &begin, &offset) != 2) continue;
-    if (auto address = module.address_of(offset)) return begin - address->value;
+  auto mappings = read_mappings(process);
+  if (!mappings.ok()) return std::nullopt;
+  for (const Mapping& mapping : *mappings) {
+    if (mapping.path != module.path()) continue;
+    if (auto address = module.address_of(mapping.offset)) return mapping.begin - address->value;
   }
   return std::nullopt;
 }

@@ -13,6 +13,8 @@
 #include <set>
 #include <sstream>
 
+#include "base/elf_header.h"
+
 namespace spile::probes {
 
 namespace {
@@ -50,8 +52,7 @@ Dynamic read_dynamic(const std::string& path) {
   Dynamic dynamic;
   ElfBytes file(path);
   Elf64_Ehdr header{};
-  if (!file.read(0, header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
-    return dynamic;
+  if (!file.read(0, header) || !is_elf64(header)) return dynamic;
 
   std::vector<Elf64_Phdr> loads;
   Elf64_Phdr table{};
@@ -140,8 +141,7 @@ const std::vector<std::string>& system_directories() {
 bool is_shared_library(const std::string& path) {
   ElfBytes file(path);
   Elf64_Ehdr header{};
-  return file.read(0, header) && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-         header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == EM_X86_64;
+  return file.read(0, header) && is_native_elf(header);
 }
 
 std::string find_library(const std::string& name, const std::vector<std::string>& directories) {

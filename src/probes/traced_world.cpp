@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "base/elf_identity.h"
+#include "base/proc.h"
 #include "base/tracefs.h"
 #include "base/unique_fd.h"
 #include "probes/shared_libraries.h"
@@ -101,16 +102,6 @@ Result<void> TracedWorld::find_program() {
   return {};
 }
 
-namespace {
-
-bool has_other_threads(pid_t pid) {
-  std::error_code error;
-  std::filesystem::directory_iterator threads(fmt::format("/proc/{}/task", pid), error);
-  return !error && std::distance(begin(threads), end(threads)) > 1;
-}
-
-}  // namespace
-
 Result<std::string> TracedWorld::program_of_process(pid_t pid) const {
   std::string directory = fmt::format("/proc/{}", pid);
   struct stat info;
@@ -127,7 +118,7 @@ Result<std::string> TracedWorld::program_of_process(pid_t pid) const {
   if (length < 0) {
     int failure = errno;
     std::string who = fmt::format("process {}", pid);
-    if (failure == ENOENT && has_other_threads(pid)) {
+    if (failure == ENOENT && threads_of(pid).size() > 1) {
       return Error{who + " can't be traced: its first thread has ended, and others go on", "start it with -c instead"};
     }
     if (failure == ENOENT) return Error{who + " has no program: it is a kernel thread, or a zombie", ""};

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/clock.h"
 #include "base/unique_fd.h"
 #include "session/socket_owner.h"
 
@@ -47,11 +48,7 @@ struct Connection {
 };
 constexpr uint32_t kUnknownClient = ~uint32_t{0};
 
-int64_t milliseconds() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
-}
+int64_t milliseconds() { return monotonic_ns() / 1'000'000; }
 
 Result<sockaddr_in> parse_place(const std::string& where) {
   size_t colon = where.rfind(':');

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/clock.h"
 #include "session/printf_text.h"
 
 namespace spile::session {
@@ -246,10 +247,9 @@ std::string_view Output::script_string(PayloadReader& arguments) const {
 
 // Each switch may make a file.
 bool Output::may_switch_file() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  if (switches_ == 0) first_switch_ = now.tv_sec;
-  uint64_t allowed = kSwitchesAtOnce + kSwitchesPerSecond * static_cast<uint64_t>(now.tv_sec - first_switch_);
+  int64_t now = monotonic_ns() / 1'000'000'000;
+  if (switches_ == 0) first_switch_ = now;
+  uint64_t allowed = kSwitchesAtOnce + kSwitchesPerSecond * static_cast<uint64_t>(now - first_switch_);
   if (switches_ >= allowed) return ++actions_dropped_, false;
   return ++switches_, true;
 }

@@ -5,17 +5,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/print.h"
 
 namespace spile::session {
 
 namespace {
 
-int64_t real_us() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * 1'000'000LL + time.tv_nsec / 1000;
-}
+int64_t real_us() { return monotonic_ns() / 1000; }
 
 int64_t in_us(const timeval& time) { return time.tv_sec * 1'000'000LL + time.tv_usec; }
 

@@ -15,6 +15,7 @@
 
 #include "abi/stack_tables.h"
 #include "base/elf_identity.h"
+#include "base/proc.h"
 
 namespace spile::session {
 
@@ -61,18 +62,6 @@ std::string program_of(pid_t pid) {
   struct stat program;
   if (length <= 0) return "";
   return without_deleted(std::string(path, static_cast<size_t>(length)), stat(link.c_str(), &program) == 0 ? program.st_ino : 0);
-}
-
-std::set<pid_t> other_threads(pid_t pid) {
-  std::set<pid_t> threads;
-  DIR* directory = opendir(fmt::format("/proc/{}/task", pid).c_str());
-  if (!directory) return threads;
-  while (dirent* entry = readdir(directory)) {
-    pid_t tid = atoi(entry->d_name);
-    if (tid > 0 && tid != pid) threads.insert(tid);
-  }
-  closedir(directory);
-  return threads;
 }
 
 }  // namespace
@@ -165,7 +154,8 @@ void ProcessWatch::start(const std::vector<pid_t>& processes) {
   for (pid_t pid : processes) {
     add(pid);
     Known& known = known_[pid];
-    for (pid_t tid : other_threads(pid)) {
+    for (pid_t tid : threads_of(pid)) {
+      if (tid == pid) continue;
       if (!known.threads.insert(tid).second) continue;
       abi::Subject subject = known.subject;
       describe_thread(subject, pid, tid);

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 
+#include "base/clock.h"
 #include "base/print.h"
 #include "engine/process/process_status.h"
 #include "session/arena_view.h"
@@ -33,12 +34,6 @@
 namespace spile::session {
 
 namespace {
-
-int64_t monotonic_ns() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
-}
 
 // How often output rings are looked at: handlers make no system calls, so nobody tells us. While records come, often
 // enough that a ring of 1 MiB outlasts a million records a second.

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "abi/trampoline.h"
+#include "base/clock.h"
 #include "base/print.h"
 #include "debuginfo/debuginfo.h"
 #include "engine/process/process_status.h"
@@ -348,9 +349,7 @@ void TargetSide::make_stacks(std::span<uint8_t> arena, abi::ControllerState& sta
 uint64_t TargetSide::module_map_of(pid_t pid) {
   if (!stacks_) return 0;
   constexpr int64_t kFreshNs = 200'000'000;
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  int64_t now = time.tv_sec * 1'000'000'000LL + time.tv_nsec;
+  int64_t now = monotonic_ns();
   Described& known = described_[pid];
   if (known.map != 0 && now - known.time_ns < kFreshNs) return known.map;
   if (auto modules = engine_->modules(pid); modules.ok()) known = {describe_modules(pid, *modules), now};

@@ -14,6 +14,7 @@
 
 #include "abi/stack_tables.h"
 #include "base/print.h"
+#include "base/proc.h"
 #include "engine/process/process_status.h"
 #include "sema/intrinsics.h"
 
@@ -161,7 +162,7 @@ Result<void> ThreadSampler::start(const std::vector<pid_t>& processes) {
   if (wishes_.empty()) return {};
   running_ = true;
   for (pid_t pid : processes) {
-    for (pid_t tid : engine::threads_of(pid)) add_thread(pid, tid);
+    for (pid_t tid : threads_of(pid)) add_thread(pid, tid);
   }
   for (const auto& [tid, rings] : rings_) {
     if (!rings.empty()) return {};
@@ -172,7 +173,7 @@ Result<void> ThreadSampler::start(const std::vector<pid_t>& processes) {
 void ThreadSampler::catch_up(const std::vector<pid_t>& processes) {
   if (!running_) return;
   for (pid_t pid : processes) {
-    for (pid_t tid : engine::threads_of(pid)) {
+    for (pid_t tid : threads_of(pid)) {
       if (!rings_.contains(tid)) add_thread(pid, tid);
     }
   }

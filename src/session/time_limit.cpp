@@ -8,6 +8,8 @@
 
 #include <string>
 
+#include "base/clock.h"
+
 namespace spile::session {
 
 namespace {
@@ -30,9 +32,7 @@ void set_timer(int64_t ns) {
 }  // namespace
 
 void start_time_limit(int64_t limit_ns) {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  start_ns = now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+  start_ns = monotonic_ns();
   if (limit_ns <= 0) return;
   message = fmt::format(
       "ERROR: the {:g} s of -T were over before the script was compiled\n  hint: -T counts from the start of spile, and what is compiled is kept: "

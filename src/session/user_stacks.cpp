@@ -12,6 +12,7 @@
 
 #include "abi/record.h"
 #include "base/print.h"
+#include "base/proc.h"
 #include "sema/intrinsics.h"
 #include "session/mapped_module.h"
 
@@ -22,22 +23,12 @@ namespace {
 constexpr uint64_t kAlignment = 64;
 constexpr const char* kVdsoName = "[vdso]";
 
-struct AddressRange {
-  uint64_t begin = 0, end = 0;
-};
-// Where a process has its vdso.
-AddressRange find_vdso(const std::string& process) {
-  std::ifstream maps("/proc/" + process + "/maps");
-  for (std::string line; std::getline(maps, line);) {
-    if (!line.ends_with(kVdsoName)) continue;
-    AddressRange range;
-    const char* end = line.data() + line.size();
-    auto [dash, error] = std::from_chars(line.data(), end, range.begin, 16);
-    if (error != std::errc() || dash == end) return {};
-    std::from_chars(dash + 1, end, range.end, 16);
-    return range;
-  }
-  return {};
+// Where a process has its vdso; pid 0: this one; empty: nowhere.
+Mapping find_vdso(pid_t pid) {
+  auto mappings = read_mappings(pid);
+  if (!mappings.ok()) return {};
+  auto vdso = std::ranges::find(*mappings, kVdsoName, &Mapping::path);
+  return vdso == mappings->end() ? Mapping() : *vdso;
 }
 
 // The text of one table in the making.
@@ -192,7 +183,7 @@ const UserStacks::LoadedFile* UserStacks::vdso_file() {
   if (vdso_) return vdso_.get();
   vdso_ = std::make_unique<LoadedFile>();
   vdso_->path = kVdsoName;
-  AddressRange own = find_vdso("self");
+  Mapping own = find_vdso(0);
   vdso_fd_ = UniqueFd(memfd_create("spile-vdso", MFD_CLOEXEC));
   auto size = static_cast<ssize_t>(own.end - own.begin);
   if (own.end == 0 || !vdso_fd_ || write(vdso_fd_.get(), reinterpret_cast<const void*>(own.begin), static_cast<size_t>(size)) != size) {
@@ -207,7 +198,7 @@ const UserStacks::LoadedFile* UserStacks::vdso_file() {
 }
 
 void UserStacks::add_vdso(pid_t pid, std::vector<MappedFile>& mapped) {
-  AddressRange range = find_vdso(std::to_string(pid));
+  Mapping range = find_vdso(pid);
   if (range.end == 0) return;
   const LoadedFile* file = vdso_file();
   mapped.push_back({{range.begin, range.end, range.begin, range.begin, range.end - range.begin, file->table}, file});

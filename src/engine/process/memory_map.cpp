@@ -1,22 +1,17 @@
 #include "engine/process/memory_map.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <sstream>
 
+#include "base/elf_header.h"
 #include "base/elf_identity.h"
-#include "base/unique_fd.h"
 #include "engine/process/target_memory.h"
 
 namespace spile::engine {
@@ -56,35 +51,6 @@ uint64_t heap_start(pid_t pid) {
   return strtoull(word.c_str(), nullptr, 10);
 }
 
-uint64_t take_number(std::string_view& text, int base, char until) {
-  uint64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  text.remove_prefix(static_cast<size_t>(end - text.data()));
-  if (!text.empty() && text.front() == until) text.remove_prefix(1);
-  return value;
-}
-
-// "7f179cecf000-7f179d025000 r-xp 00026000 fe:00 332835    /usr/lib/x86_64-linux-gnu/libc.so.6"
-Mapping parse_line(std::string_view line) {
-  Mapping mapping;
-  mapping.begin = take_number(line, 16, '-');
-  mapping.end = take_number(line, 16, ' ');
-  if (line.size() < 5) return mapping;
-  mapping.readable = line[0] == 'r';
-  mapping.writable = line[1] == 'w';
-  mapping.executable = line[2] == 'x';
-  mapping.shared = line[3] == 's';
-  line.remove_prefix(5);
-  mapping.offset = take_number(line, 16, ' ');
-  uint64_t major_number = take_number(line, 16, ':');
-  uint64_t minor_number = take_number(line, 16, ' ');
-  mapping.device = makedev(static_cast<unsigned>(major_number), static_cast<unsigned>(minor_number));
-  mapping.inode = take_number(line, 10, ' ');
-  size_t path = line.find_first_not_of(' ');
-  if (path != std::string_view::npos) mapping.path = line.substr(path);
-  return mapping;
-}
-
 // Where a file whose start is mapped at `begin` is loaded, by its PT_LOADs.
 struct LoadPlace {
   uint64_t bias = 0;
@@ -92,8 +58,7 @@ struct LoadPlace {
 };
 std::optional<LoadPlace> load_place(const TargetMemory& memory, uint64_t begin) {
   auto header = memory.read_value<Elf64_Ehdr>(Address(begin));
-  if (!header.ok() || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-      header->e_phentsize != sizeof(Elf64_Phdr)) {
+  if (!header.ok() || !is_elf64(*header) || header->e_phentsize != sizeof(Elf64_Phdr)) {
     return {};
   }
   std::optional<LoadPlace> place;
@@ -132,32 +97,12 @@ bool is_go(const TargetMemory& memory, uint64_t begin, uint64_t bias) {
 }  // namespace
 
 Result<MemoryMap> MemoryMap::read(pid_t pid) {
-  std::string path = fmt::format("/proc/{}/maps", pid);
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return Error::from_errno("open " + path, errno);
-  std::string text;
-  size_t used = 0;
-  for (;;) {
-    text.resize(used + 65536);
-    ssize_t n = ::read(fd.get(), text.data() + used, 65536);
-    if (n < 0) return Error::from_errno("read " + path, errno);
-    if (n == 0) break;
-    used += static_cast<size_t>(n);
-  }
-  text.resize(used);
-  return parse(text, heap_start(pid));
+  TRY(std::vector<Mapping> mappings, read_mappings(pid));
+  return MemoryMap(std::move(mappings), heap_start(pid));
 }
 
-MemoryMap MemoryMap::parse(std::string_view text, uint64_t heap) {
-  MemoryMap map;
-  map.heap_ = heap;
-  while (!text.empty()) {
-    size_t end = std::min(text.find('\n'), text.size());
-    if (end > 0) map.all_.push_back(parse_line(text.substr(0, end)));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  std::sort(map.all_.begin(), map.all_.end(), [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; });
-  return map;
+MemoryMap::MemoryMap(std::vector<Mapping> mappings, uint64_t heap) : all_(std::move(mappings)), heap_(heap) {
+  std::sort(all_.begin(), all_.end(), [](const Mapping& a, const Mapping& b) { return a.begin < b.begin; });
 }
 
 const Mapping* MemoryMap::find(uint64_t address) const {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/proc.h"
 #include "base/result.h"
 #include "engine/terms/module.h"
 
@@ -16,22 +17,11 @@ namespace spile::engine {
 
 class TargetMemory;
 
-struct Mapping {
-  uint64_t begin = 0, end = 0;
-  bool readable = false, writable = false, executable = false, shared = false;
-  uint64_t offset = 0;
-  uint64_t device = 0, inode = 0;
-  std::string path;  // "[heap]", "/memfd:spile-code (deleted)", ""
-
-  uint64_t size() const { return end - begin; }
-};
-
 class MemoryMap {
  public:
   static Result<MemoryMap> read(pid_t pid);
-  // For tests, and for what read() does: the text of a maps file. heap: where the heap begins, also before there is one; 0:
-  // not known.
-  static MemoryMap parse(std::string_view text, uint64_t heap = 0);
+  // In any order. heap: where the heap begins, also before there is one; 0: not known.
+  explicit MemoryMap(std::vector<Mapping> mappings, uint64_t heap = 0);
 
   const std::vector<Mapping>& all() const { return all_; }
   const Mapping* find(uint64_t address) const;

@@ -1,6 +1,5 @@
 #include "engine/process/process_status.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,20 +9,10 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/proc.h"
 #include "base/unique_fd.h"
 
 namespace spile::engine {
-
-std::vector<pid_t> threads_of(pid_t pid) {
-  std::vector<pid_t> tids;
-  DIR* directory = opendir(fmt::format("/proc/{}/task", pid).c_str());
-  if (!directory) return tids;
-  while (dirent* entry = readdir(directory)) {
-    if (pid_t tid = atoi(entry->d_name)) tids.push_back(tid);
-  }
-  closedir(directory);
-  return tids;
-}
 
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> children;

@@ -11,7 +11,6 @@
 namespace spile::engine {
 
 // What /proc lists now; empty for a process that has ended.
-std::vector<pid_t> threads_of(pid_t pid);
 std::vector<pid_t> children_of(pid_t pid);
 // True also for a zombie.
 bool has_ended(pid_t tid);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/clock.h"
 #include "engine/space/space_calls.h"
 #include "engine/trace/remote_call.h"
 
@@ -32,11 +33,7 @@ std::optional<uint64_t> handled_signals(const ProcessStatus& status) {
   return (strtoull(caught.c_str(), nullptr, 16) | strtoull(status.field("SigIgn").c_str(), nullptr, 16)) & kOurBits;
 }
 
-uint64_t now_ns() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
+uint64_t now_ns() { return static_cast<uint64_t>(monotonic_ns()); }
 
 bool is_default(const SignalAction& action) { return action.handler == reinterpret_cast<uint64_t>(SIG_DFL); }
 bool is_ignored(const SignalAction& action) { return action.handler == reinterpret_cast<uint64_t>(SIG_IGN); }
