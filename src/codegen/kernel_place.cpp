@@ -12,11 +12,6 @@ constexpr int64_t kRsp = 7, kRip = 16;
 // Offsets of struct pt_regs (arch/x86/include/uapi/asm/ptrace.h), by DWARF number.
 constexpr int64_t kPtRegs[] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128};
 
-bool is_function(const sema::Probe& probe) {
-  return probe.kind == sema::ProbeKind::kFunctionEntry || probe.kind == sema::ProbeKind::kFunctionReturn ||
-         probe.kind == sema::ProbeKind::kStatement;
-}
-
 }  // namespace
 
 llvm::GlobalVariable* map_symbol(ScriptModule& module, const std::string& name) {
@@ -49,7 +44,7 @@ llvm::Value* KernelPlace::register_at(Lowering& lowering, int64_t offset) {
 
 // In script functions too: they are inlined, and only what a probed function's handler calls asks for registers.
 llvm::Value* KernelPlace::machine_register(Lowering& lowering, int64_t number) {
-  if (lowering.probe && !is_function(*lowering.probe)) return nullptr;
+  if (lowering.probe && !sema::info(lowering.probe->kind).in_function) return nullptr;
   if (number < 0 || number >= static_cast<int64_t>(std::size(kPtRegs))) return nullptr;
   if (at_return_ && number > 1 && number != kRsp) return nullptr;
   return register_at(lowering, kPtRegs[number]);

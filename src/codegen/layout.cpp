@@ -225,7 +225,7 @@ uint64_t place_tables(const sema::Program& program, Layout& layout, bool has_tar
   }
   constexpr uint32_t kStacks = sema::kNeedsStack | sema::kNeedsModules | sema::kNeedsSymbols | sema::kNeedsLines;
   bool has_subjects = std::ranges::any_of(program.probes, [](const sema::Probe& p) {
-    return p.domain == sema::Domain::kController && p.kind >= sema::ProbeKind::kProfile;
+    return p.domain == sema::Domain::kController && sema::info(p.kind).has_subject;
   });
   if ((has_targets || has_subjects) && program.needs & kStacks) {
     arena.tables_offset = at;

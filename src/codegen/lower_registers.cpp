@@ -69,9 +69,7 @@ bool Unit::asks_for_site() {
 SiteKnowledge Lowering::site_knowledge() const {
   if (unit.place.domain() == sema::Domain::kController || !probe) return kKnowsNothing;
   if (site.returns) return kKnowsReturned;
-  bool in_function = probe->kind == sema::ProbeKind::kFunctionEntry || probe->kind == sema::ProbeKind::kFunctionReturn ||
-                     probe->kind == sema::ProbeKind::kStatement;
-  return in_function ? kKnowsArguments : kKnowsNothing;
+  return sema::info(probe->kind).in_function ? kKnowsArguments : kKnowsNothing;
 }
 
 void Lowering::store_site() {

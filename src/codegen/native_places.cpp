@@ -13,7 +13,7 @@ constexpr int64_t kArgumentNumbers[] = {5, 4, 1, 2, 8, 9};  // rdi, rsi, rdx, rc
 
 bool is_call_number(const Lowering& lowering, int64_t number) {
   if (number != kCallNumber || !lowering.probe) return false;
-  return lowering.probe->kind == sema::ProbeKind::kSystemCall || lowering.probe->kind == sema::ProbeKind::kSystemCallReturn;
+  return sema::is_system_call(lowering.probe->kind);
 }
 
 // A handler has no instruction that writes to a vector register, so they are what they were at the probed place.

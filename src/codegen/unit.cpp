@@ -186,7 +186,7 @@ const Unit::SiteTables& Unit::site_callers() {
 llvm::Constant* Unit::return_flags() {
   if (!return_flags_) {
     std::vector<uint32_t> flags;
-    for (const sema::Probe& probe : program.probes) flags.push_back(probe.kind == sema::ProbeKind::kFunctionReturn || probe.kind == sema::ProbeKind::kSystemCallReturn);
+    for (const sema::Probe& probe : program.probes) flags.push_back(sema::info(probe.kind).at_return);
     return_flags_ = module.words("return_flags", flags);
   }
   return return_flags_;

@@ -139,9 +139,7 @@ class RealWorld : public World {
       for (std::string& name : typed) name += ":long";
       return typed;
     }
-    bool in_process = point.kind == ProbeKind::kFunctionEntry || point.kind == ProbeKind::kFunctionReturn ||
-                      point.kind == ProbeKind::kStatement;
-    return in_process ? typed_function_variables(world_, point) : std::vector<std::string>{};
+    return sema::info(point.kind).in_function ? typed_function_variables(world_, point) : std::vector<std::string>{};
   }
 
   TracedWorld world_;

@@ -85,31 +85,6 @@ bool is_target(const Expression& e) {
   return e.kind == ExpressionKind::kTargetVariable || e.kind == ExpressionKind::kAtOperation;
 }
 
-const char* kind_name(ProbeKind kind) {
-  switch (kind) {
-    case ProbeKind::kBegin:
-      return "a begin";
-    case ProbeKind::kEnd:
-      return "an end";
-    case ProbeKind::kError:
-      return "an error";
-    case ProbeKind::kNever:
-      return "a never";
-    case ProbeKind::kTimer:
-      return "a timer";
-    case ProbeKind::kProfile:
-      return "a timer.profile";
-    default:
-      return "this";
-  }
-}
-
-bool has_variables(ProbeKind kind) {
-  return kind == ProbeKind::kSystemCall || kind == ProbeKind::kSystemCallReturn ||
-         kind == ProbeKind::kFunctionEntry || kind == ProbeKind::kFunctionReturn ||
-         kind == ProbeKind::kStatement || kind == ProbeKind::kTracepoint;
-}
-
 // Binds one body at one point.
 class Binder {
  public:
@@ -186,7 +161,7 @@ class Binder {
     for_each_expression(operand, [&](Expression& x) {
       if (!is_target(x)) return;
       bool at_entry = !(is_return_ && is_read_at_return(x));
-      all &= (has_variables(point_.kind) || x.kind == ExpressionKind::kAtOperation) && ask(x, at_entry).ok();
+      all &= (info(point_.kind).has_variables || x.kind == ExpressionKind::kAtOperation) && ask(x, at_entry).ok();
     });
     signature_ += all ? 'y' : 'n';
     return all;
@@ -203,7 +178,7 @@ class Binder {
       return e_.target.bind(point_, at_entry, *variable);
     }
     auto& operation = static_cast<const AtOperation&>(x);
-    return has_variables(point_.kind) ? e_.target.bind(point_, at_entry, operation)
+    return info(point_.kind).has_variables ? e_.target.bind(point_, at_entry, operation)
                                       : e_.target.bind_without_point(operation);
   }
 
@@ -229,7 +204,7 @@ class Binder {
 
   // --skip-badvars: names that nothing here has.
   bool is_bad(const Expression& x) {
-    if (!has_variables(point_.kind)) return x.kind == ExpressionKind::kTargetVariable;
+    if (!info(point_.kind).has_variables) return x.kind == ExpressionKind::kTargetVariable;
     return !ask(x, !is_return_ || in_save_).ok();
   }
 
@@ -313,8 +288,8 @@ class Binder {
     auto* operation = as<AtOperation>(slot);
     const std::vector<PathStep>* path = variable ? &variable->path : operation ? &operation->path : nullptr;
     if (!path || !is_pretty(*path)) return false;
-    if (!has_variables(point_.kind) && variable) {
-      problem(*slot, fmt::format("{} probe has no variables of a traced program", kind_name(point_.kind)), {});
+    if (!info(point_.kind).has_variables && variable) {
+      problem(*slot, fmt::format("{} probe has no variables of a traced program", info(point_.kind).article), {});
       return true;
     }
     bool deep = path->back().kind == PathStep::Kind::kPrettyDeep;
@@ -335,7 +310,7 @@ class Binder {
 
   // @enumname(value, "type"): a call.
   bool name_constant(ExpressionPtr& slot) {
-    auto named = expand_enum_name(e_, has_variables(point_.kind) ? &point_ : nullptr, slot);
+    auto named = expand_enum_name(e_, info(point_.kind).has_variables ? &point_ : nullptr, slot);
     if (!named.ok()) problem(*slot, named.error().message, named.error().hint);
     if (!named.ok() || !*named) return !named.ok();
     signature_ += as<Call>(slot)->name;
@@ -385,8 +360,8 @@ class Binder {
   // $$vars, $$parms, $$locals, $$return: "a=0x1 b=0x2", as a sprintf.
   void expand_all(ExpressionPtr& slot) {
     auto& all = static_cast<TargetVariable&>(*slot);
-    if (!has_variables(point_.kind)) {
-      problem(all, fmt::format("{} probe has no variables of a traced program", kind_name(point_.kind)), {});
+    if (!info(point_.kind).has_variables) {
+      problem(all, fmt::format("{} probe has no variables of a traced program", info(point_.kind).article), {});
       return;
     }
     if (all.name != "$$vars" && all.name != "$$parms" && all.name != "$$locals" && all.name != "$$return") {
@@ -478,8 +453,8 @@ class Binder {
   }
 
   void bind_node(Expression& x) {
-    if (!has_variables(point_.kind) && x.kind == ExpressionKind::kTargetVariable) {
-      problem(x, fmt::format("{} probe has no variables of a traced program", kind_name(point_.kind)), {});
+    if (!info(point_.kind).has_variables && x.kind == ExpressionKind::kTargetVariable) {
+      problem(x, fmt::format("{} probe has no variables of a traced program", info(point_.kind).article), {});
       return;
     }
     Result<Binding> binding = ask(x, !is_return_ || in_save_);
@@ -611,7 +586,7 @@ void add_probe(Elaboration& e, const Draft& draft, ResolvedPoint point, Bound bo
 
 bool is_system_call(const ResolvedPoint& point) {
   return point.domain == Domain::kController &&
-         (point.kind == ProbeKind::kSystemCall || point.kind == ProbeKind::kSystemCallReturn);
+         is_system_call(point.kind);
 }
 
 // Handlers in the kernel have memory of their own.

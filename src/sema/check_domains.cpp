@@ -69,9 +69,7 @@ class DomainChecker {
     uint32_t domain = probe_->domain == Domain::kController ? kInController
                       : probe_->domain == Domain::kTarget   ? kInTarget
                                                             : kInKernel;
-    if (probe_->kind == ProbeKind::kProfile && domain == kInController) domain |= kInTarget;
-    // In the controller, but about a process that stands still: its memory can be read.
-    if (probe_->kind >= ProbeKind::kProcessBegin && probe_->kind <= ProbeKind::kDataAccess) domain |= kInTarget;
+    if (info(probe_->kind).reads_subject && domain == kInController) domain |= kInTarget;
     return domain;
   }
 
@@ -99,8 +97,7 @@ class DomainChecker {
     }
     // Elsewhere what is not known is an error of the run, which the script may catch.
     if (domain != kInKernel) return;
-    bool in_function = probe_->kind == ProbeKind::kFunctionEntry || probe_->kind == ProbeKind::kFunctionReturn ||
-                       probe_->kind == ProbeKind::kStatement;
+    bool in_function = info(probe_->kind).in_function;
     if ((intrinsic.needs & (kNeedsArguments | kNeedsRegisters)) && !in_function) {
       error(call, from, fmt::format("'{}' needs a probe on a function", call.name), {});
     } else if ((intrinsic.needs & kNeedsArguments) && at_return_) {
@@ -122,20 +119,7 @@ class DomainChecker {
     }
   }
 
-  const char* article() const {
-    switch (probe_->kind) {
-      case ProbeKind::kBegin:
-        return "a begin";
-      case ProbeKind::kEnd:
-        return "an end";
-      case ProbeKind::kError:
-        return "an error";
-      case ProbeKind::kTimer:
-        return "a timer";
-      default:
-        return "this";
-    }
-  }
+  const char* article() const { return info(probe_->kind).article; }
 
   void error(const Expression& where, const Call* from, std::string message, std::string hint) {
     if (!told_.insert({where.range.file, where.range.begin, message}).second) return;

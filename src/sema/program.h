@@ -60,7 +60,7 @@ struct Probe {
 // A process.syscall probe is compiled twice: for the controller, and this for the process itself where all of its system call
 // instructions are known. Which one runs is decided for each process when it is armed.
 inline bool is_call_in_target(const Probe& probe) {
-  return probe.domain == Domain::kTarget && (probe.kind == ProbeKind::kSystemCall || probe.kind == ProbeKind::kSystemCallReturn);
+  return probe.domain == Domain::kTarget && is_system_call(probe.kind);
 }
 
 // All probes at one place in one traced program: one trampoline, one compiled handler for entry and one for return.

@@ -451,10 +451,8 @@ class SymbolResolver {
     } else if (probe_ && call.name == "is_return") {
       slot = std::make_unique<Number>(call.range, probe_->kind == ProbeKind::kFunctionReturn);
     } else if (probe_ && call.name == "user_mode") {
-      bool user = probe_->kind == ProbeKind::kFunctionEntry || probe_->kind == ProbeKind::kFunctionReturn ||
-                  probe_->kind == ProbeKind::kStatement;
       // timer.profile interrupts either; nobody knows before it does.
-      if (probe_->kind != ProbeKind::kProfile) slot = std::make_unique<Number>(call.range, user);
+      if (probe_->kind != ProbeKind::kProfile) slot = std::make_unique<Number>(call.range, info(probe_->kind).in_function);
     }
   }
 

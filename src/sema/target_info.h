@@ -8,34 +8,13 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "sema/probe_kind.h"
 #include "syntax/tree.h"
 
 namespace spile::sema {
 
 // Where a handler runs: in spile, in a traced process, in the kernel.
 enum class Domain : uint8_t { kController, kTarget, kKernel };
-
-enum class ProbeKind : uint8_t {
-  kBegin,
-  kEnd,
-  kError,
-  kNever,
-  kTimer,  // controller
-  kProcfsRead,
-  kProcfsWrite,
-  kFunctionEntry,
-  kFunctionReturn,  // process.*: target, or uprobes in the kernel
-  kStatement,       // any instruction in a process: statements, inlined functions, marks, labels, calls of callees
-  kTracepoint,      // kernel.trace("system:event")
-  kProfile,         // timer.profile
-  kProcessBegin,    // controller, while the process stands still
-  kProcessEnd,
-  kThreadBegin,
-  kThreadEnd,
-  kSystemCall,
-  kSystemCallReturn,
-  kDataAccess,  // process.data: controller, a little after it; size bytes at address; sequence: 1 where reads count too
-};
 
 // An SDT mark, as its note describes it.
 struct MarkInfo {

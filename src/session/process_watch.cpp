@@ -111,7 +111,7 @@ ProcessWatch::ProcessWatch(const sema::Program& program, Run run) : run_(std::mo
 
 bool ProcessWatch::watches_system_calls() const {
   for (const Point& point : points_) {
-    if (point.kind == ProbeKind::kSystemCall || point.kind == ProbeKind::kSystemCallReturn) return true;
+    if (sema::is_system_call(point.kind)) return true;
   }
   return false;
 }
@@ -125,7 +125,7 @@ engine::CallProbes ProcessWatch::call_probes_of(pid_t pid) const {
   std::string program = program_of(pid);
   size_t of_calls = 0, concerned = 0;
   for (const Point& point : points_) {
-    if (point.kind != ProbeKind::kSystemCall && point.kind != ProbeKind::kSystemCallReturn) continue;
+    if (!sema::is_system_call(point.kind)) continue;
     of_calls++;
     concerned += is_for(point, pid, program);
   }
