@@ -1,7 +1,7 @@
 #pragma once
 // What the engine must know about a processor. Instructions are decoded, moved and written behind this interface only. The rest of
 // engine/ uses registers by the names of abi::Registers (abi/trampoline.h), which are x86-64's, and system calls by <sys/syscall.h>.
-// To add an architecture: implement this interface in arch/NAME, and return it from native_architecture() there; then see to abi::Registers.
+// README.md lists what a new processor needs.
 
 #include <sys/types.h>
 
@@ -197,9 +197,34 @@ struct RecoveryFrame {
   std::vector<uint8_t> bytes;  // to be written there
 };
 
+// What only processors have whose instructions differ in length: a patch may need more bytes than the instruction at its place has, and
+// less room does with jumps that reach less far (patch/eviction.h).
+class VariableLengthPatching {
+ public:
+  virtual ~VariableLengthPatching() = default;
+
+  // Turns such a plan, or one of plan_displacement, into a kShortJump to `landing` if a short jump fits and reaches; says whether.
+  virtual bool land_nearby(SitePlan& plan, Address landing) const = 0;
+  // The same where only the first byte of a short jump fits: the byte behind it, `second`, stays and says where it leads.
+  virtual void land_by_next_byte(SitePlan& plan, uint8_t second) const = 0;
+  // A jump over whole instructions, of which none but the last is a call, that take at least `room` bytes (with padding that
+  // is not executed), so that what a 5-byte jump leaves of them can be used otherwise; kRefused if they can't be moved.
+  // Whether branches lead into them is for the caller to know. text: from `at`, with lookahead. left: bytes to the function's end.
+  virtual SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room) const = 0;
+  // What a kJump may begin with: 0 (its opcode comes first), or bytes for SitePlan::lead, by which it is one byte longer.
+  virtual std::span<const uint8_t> leads() const = 0;
+  // The first byte of a kJump with this lead.
+  virtual uint8_t first_byte(uint8_t lead) const = 0;
+  // What looks like short branches, wherever these lead.
+  virtual std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text) const = 0;
+};
+
 class Architecture {
  public:
   virtual ~Architecture() = default;
+
+  // Null: all instructions have one length, so that a jump takes the place of one, or nothing does.
+  virtual const VariableLengthPatching* variable_length() const = 0;
 
   // --- Code ---
 
@@ -230,18 +255,6 @@ class Architecture {
   // else kInt3 (the tracer moves the thread on). text: from there, with lookahead. most: bytes from `at` that may be part
   // of the patch.
   virtual SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) const = 0;
-  // Turns such a plan, or one of plan_displacement, into a kShortJump to `landing` if a short jump fits and reaches; says whether.
-  virtual bool land_nearby(SitePlan& plan, Address landing) const = 0;
-  // The same where only the first byte of a short jump fits: the byte behind it, `second`, stays and says where it leads.
-  virtual void land_by_next_byte(SitePlan& plan, uint8_t second) const = 0;
-  // A jump over whole instructions, of which none but the last is a call, that take at least `room` bytes (with padding that
-  // is not executed), so that what a 5-byte jump leaves of them can be used otherwise; kRefused if they can't be moved.
-  // Whether branches lead into them is for the caller to know. text: from `at`, with lookahead. left: bytes to the function's end.
-  virtual SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room) const = 0;
-  // What a kJump may begin with: 0 (its opcode comes first), or bytes for SitePlan::lead, by which it is one byte longer.
-  virtual std::span<const uint8_t> leads() const = 0;
-  // The first byte of a kJump with this lead.
-  virtual uint8_t first_byte(uint8_t lead) const = 0;
   virtual bool is_breakpoint(std::span<const uint8_t> patch) const = 0;
   // 0 if it is none.
   virtual uint64_t instruction_length(std::span<const uint8_t> text) const = 0;
@@ -263,8 +276,6 @@ class Architecture {
   // What looks like direct branches in `text` and leads to bytes which are marked in `covered` (of text's size).
   virtual std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text,
                                                      const std::vector<bool>& covered) const = 0;
-  // What looks like short branches, wherever these lead.
-  virtual std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text) const = 0;
   // Whether disassembly of `text` from its begin meets an instruction at `offset`.
   virtual bool is_instruction(std::span<const uint8_t> text, uint64_t offset) const = 0;
   // Of code that lies at `at`, from its first instruction on.

@@ -69,11 +69,13 @@ std::vector<Address> far_branch_targets(const std::vector<Group>& groups, const 
 
 std::vector<Branch> short_branches(const TextImage& text, Address begin, Address end) {
   std::vector<Branch> found;
+  const VariableLengthPatching* patching = native_architecture().variable_length();
+  if (!patching) return found;
   text.each([&](Address piece, std::span<const uint8_t> bytes) {
     Address low = std::max(begin, piece), high = std::min(end, piece + static_cast<int64_t>(bytes.size()));
     if (low >= high) return;
     auto near = bytes.subspan(static_cast<size_t>(low - piece), static_cast<size_t>(high - low));
-    for (TextBranch branch : native_architecture().find_short_branches(near)) {
+    for (TextBranch branch : patching->find_short_branches(near)) {
       found.push_back({low + static_cast<int64_t>(branch.from), low + static_cast<int64_t>(branch.to)});
     }
   });

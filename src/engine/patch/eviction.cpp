@@ -41,8 +41,8 @@ uint8_t extent_of(const Group& group) {
 
 class Eviction {
  public:
-  Eviction(std::vector<Group>& groups, const TextImage& text, Flows& flows, Taken& taken)
-      : groups_(groups), text_(text), flows_(flows), taken_(taken) {}
+  Eviction(const VariableLengthPatching& patching, std::vector<Group>& groups, const TextImage& text, Flows& flows, Taken& taken)
+      : patching_(patching), groups_(groups), text_(text), flows_(flows), taken_(taken) {}
 
   void run() {
     std::vector<Group*> guests;
@@ -151,7 +151,7 @@ class Eviction {
     const Architecture& machine = native_architecture();
     if (room > kMaxPatch) return false;
     auto bytes = text_.at(group.entry, machine.lookahead());
-    SitePlan plan = machine.plan_displacement(bytes, group.entry, group.size, room);
+    SitePlan plan = patching_.plan_displacement(bytes, group.entry, group.size, room);
     if (plan.mechanism == Mechanism::kRefused) return false;
     size_t boundaries = 1;
     for (size_t at = 0; at < plan.displaced; at += machine.instruction_length(bytes.subspan(at))) boundaries++;
@@ -192,7 +192,7 @@ class Eviction {
   bool overlaps(const Group& group, uint8_t room, const Extent& guest) const {
     const Architecture& machine = native_architecture();
     SitePlan plan =
-        machine.plan_displacement(text_.at(group.entry, machine.lookahead()), group.entry, group.size, room);
+        patching_.plan_displacement(text_.at(group.entry, machine.lookahead()), group.entry, group.size, room);
     return group.entry < guest.end && guest.begin < group.entry + plan.window;
   }
   // A landing at a place that `accepts` likes, in the given distance behind what is displaced there. Those that jump anyway
@@ -214,7 +214,7 @@ class Eviction {
     const Architecture& machine = native_architecture();
     SitePlan plan = guest.plan;
     if (plan.displaced < kShortJumpSize) {
-      plan = machine.plan_displacement(text_.at(guest.entry, machine.lookahead()), guest.entry, guest.size, kShortJumpSize);
+      plan = patching_.plan_displacement(text_.at(guest.entry, machine.lookahead()), guest.entry, guest.size, kShortJumpSize);
       if (plan.mechanism == Mechanism::kRefused || is_entered(guest.entry, guest.entry + plan.window)) return false;
     }
     if (!taken_.is_free(guest.entry, guest.entry + plan.window)) return false;
@@ -223,7 +223,7 @@ class Eviction {
       const Group* present = group_at(host);
       Address landing = host + (present ? extent_of(*present) : kJumpSize);
       SitePlan landed = plan;
-      if (!machine.land_nearby(landed, landing) || !make_landing(host, within, landing, displaced)) return false;
+      if (!patching_.land_nearby(landed, landing) || !make_landing(host, within, landing, displaced)) return false;
       guest.plan = landed;
       guest.host = host;
       taken_.add(guest.entry, landed.overwritten);
@@ -232,12 +232,11 @@ class Eviction {
   }
 
   bool seat_by_one_byte(Group& guest) {
-    const Architecture& machine = native_architecture();
     Address second = guest.entry + 1;
     Group* next = group_at(second);
     if (next && may_host(*next)) {
-      for (uint8_t lead : machine.leads()) {
-        if (seat_with(guest, machine.first_byte(lead), next, lead)) return true;
+      for (uint8_t lead : patching_.leads()) {
+        if (seat_with(guest, patching_.first_byte(lead), next, lead)) return true;
       }
       return false;
     }
@@ -249,7 +248,7 @@ class Eviction {
   bool seat_with(Group& guest, uint8_t second_byte, Group* next, uint8_t lead) {
     if (next && (lead != next->plan.lead && !next->landings.empty())) return false;
     SitePlan plan = guest.plan;
-    native_architecture().land_by_next_byte(plan, second_byte);
+    patching_.land_by_next_byte(plan, second_byte);
     Extent displaced{guest.entry, guest.entry + guest.plan.window};
     // The patch behind must be able to begin like that, before anything else is changed for it.
     std::optional<Group> before;
@@ -273,6 +272,7 @@ class Eviction {
     return true;
   }
 
+  const VariableLengthPatching& patching_;
   std::vector<Group>& groups_;
   const TextImage& text_;
   Flows& flows_;
@@ -286,7 +286,7 @@ class Eviction {
 }  // namespace
 
 void evict_neighbours(std::vector<Group>& groups, const TextImage& text, Flows& flows, Taken& taken) {
-  Eviction(groups, text, flows, taken).run();
+  if (auto* patching = native_architecture().variable_length()) Eviction(*patching, groups, text, flows, taken).run();
 }
 
 }  // namespace spile::engine

@@ -189,6 +189,8 @@ class Layout {
   }
   // A short jump to a near one in padding nearby, where there is some.
   void land_on_island(Group& group) {
+    const VariableLengthPatching* patching = native_architecture().variable_length();
+    if (!patching) return;
     const FunctionFlow* own = flows_.of(group);
     // Neighbours' padding too, as far as they have been looked at.
     for (const FunctionFlow* flow : {own, flows_.before(group.entry)}) {
@@ -196,7 +198,7 @@ class Layout {
       for (auto [begin, length] : flow->islands) {
         for (Address at = begin; at + kLandingSize <= begin + static_cast<int64_t>(length); at = at + 1) {
           if (holds_entry(at, at + kLandingSize)) continue;
-          if (taken_.is_free(at, at + kLandingSize) && native_architecture().land_nearby(group.plan, at)) return;
+          if (taken_.is_free(at, at + kLandingSize) && patching->land_nearby(group.plan, at)) return;
         }
       }
     }

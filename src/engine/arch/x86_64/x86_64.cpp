@@ -37,8 +37,23 @@ const user_regs_struct& raw(const ThreadRegisters& registers) {
 // Results by which the kernel marks an interrupted system call that it is going to restart (include/linux/errno.h).
 constexpr int64_t kRestartSys = 512, kRestartNoIntr = 513, kRestartNoHand = 514, kRestartBlock = 516;
 
+class ShortJumps final : public VariableLengthPatching {
+ public:
+  bool land_nearby(SitePlan& plan, Address landing) const override { return x86_64::land_nearby(plan, landing); }
+  void land_by_next_byte(SitePlan& plan, uint8_t second) const override { x86_64::land_by_next_byte(plan, second); }
+  SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room) const override {
+    return x86_64::plan_displacement(text, at, left, room);
+  }
+  std::span<const uint8_t> leads() const override { return x86_64::leads(); }
+  uint8_t first_byte(uint8_t lead) const override { return lead == 0 ? 0xe9 : lead; }
+  std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text) const override {
+    return x86_64::find_short_branches(text);
+  }
+};
+
 class X86_64 final : public Architecture {
  public:
+  const VariableLengthPatching* variable_length() const override { return &short_jumps_; }
   uint64_t lookahead() const override { return 64; }
   SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const override {
     return x86_64::plan_entry(text, entry, size);
@@ -66,13 +81,6 @@ class X86_64 final : public Architecture {
   int32_t find_goroutine_offset(std::span<const uint8_t> text) const override {
     return x86_64::find_goroutine_offset(text);
   }
-  bool land_nearby(SitePlan& plan, Address landing) const override { return x86_64::land_nearby(plan, landing); }
-  void land_by_next_byte(SitePlan& plan, uint8_t second) const override { x86_64::land_by_next_byte(plan, second); }
-  SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room) const override {
-    return x86_64::plan_displacement(text, at, left, room);
-  }
-  std::span<const uint8_t> leads() const override { return x86_64::leads(); }
-  uint8_t first_byte(uint8_t lead) const override { return lead == 0 ? 0xe9 : lead; }
   bool is_breakpoint(std::span<const uint8_t> patch) const override { return patch[0] == 0xcc; }
   void find_called(std::span<const uint8_t> text, Address at, std::vector<Address>& called) const override {
     x86_64::find_called(text, at, called);
@@ -99,9 +107,6 @@ class X86_64 final : public Architecture {
   std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text,
                                              const std::vector<bool>& covered) const override {
     return x86_64::find_branches_into(text, covered);
-  }
-  std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text) const override {
-    return x86_64::find_short_branches(text);
   }
   bool is_instruction(std::span<const uint8_t> text, uint64_t offset) const override {
     return x86_64::is_instruction(text, offset);
@@ -255,6 +260,9 @@ class X86_64 final : public Architecture {
     }
     return found;
   }
+
+ private:
+  ShortJumps short_jumps_;
 };
 
 }  // namespace
