@@ -20,7 +20,7 @@ namespace spile::cli {
 
 namespace {
 
-constexpr const char* kVersion = "0.1.0";
+constexpr const char* kVersion = SPILE_VERSION;  // of project() in CMakeLists.txt
 // Codes of long options, by their place in the tables; beyond every letter.
 constexpr int kFirstLong = 1000, kFirstRefused = 2000;
 
