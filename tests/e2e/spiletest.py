@@ -9,6 +9,7 @@ import difflib
 import os
 import pathlib
 import pwd
+import random
 import re
 import shutil
 import signal
@@ -366,3 +367,10 @@ def _end_all():
 
 atexit.register(_end_all)
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+
+
+def chosen_seed(seed):
+    """The seed given, or another one each time; printed, so that a failure can be repeated."""
+    seed = random.SystemRandom().randrange(1 << 24) if seed is None else seed
+    print(f"seed {seed}", flush=True)
+    return seed

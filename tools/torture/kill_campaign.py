@@ -92,7 +92,8 @@ def round_of(chance, kind):
         st.expect_true(result.status == 1 or "c " in result.out, f"what spile tells of a killed target\n{result}")
 
 
-def campaign(kills, seed=1):
+def campaign(kills, seed=None):
+    seed = st.chosen_seed(seed)
     chance = random.Random(seed)
     before = leftovers()
     kinds = ["spile", "target", "thread", "spile", "both"]
@@ -111,8 +112,9 @@ def campaign(kills, seed=1):
     print(f"{kills} kills, every survivor unharmed:", " ".join(f"{kind} {n}" for kind, n in done.items()))
 
 
-def bad_pointers(kills, spiles=1, seed=1):
+def bad_pointers(kills, spiles=1, seed=None):
     """One program as long as it lives, else the next; says how many were harmed."""
+    seed = st.chosen_seed(seed)
     chance = random.Random(seed)
     harmed = 0
     target = st.server(seconds=3600, threads=3)

@@ -88,7 +88,8 @@ def round_of(chance):
     st.expect(target.returncode, 0, "the program's status")
 
 
-def campaign(rounds, seed=1):
+def campaign(rounds, seed=None):
+    seed = st.chosen_seed(seed)
     for number in range(rounds):
         try:
             round_of(random.Random(seed + number))

@@ -26,7 +26,8 @@ probe process("%s").function("work") {
 probe end { foreach (p in total) printf("calls of %%d %%d\\n", p, total[p]) printf("all %%d\\n", last) }"""
 
 
-def campaign(kills, seed=1):
+def campaign(kills, seed=None):
+    seed = st.chosen_seed(seed)
     chance = random.Random(seed)
     waits = " ".join(f"{chance.uniform(0.01, 0.08):.3f}" for _ in range(kills))
     server = st.program("server")
