@@ -38,7 +38,7 @@ inline constexpr uint32_t kPageSize = 4096;
 inline constexpr uint32_t kMostSlots = 16384;
 inline constexpr uint32_t kControllerSlot = 0, kOverflowSlot = 1, kFirstSlot = 2;
 
-// Why a handler did not run, or ran and could not finish its work; each counted per slot, told at the end.
+// Why a handler did not run, or ran and could not finish its work; each counted per slot, reported at the end.
 // ORDER SKIP_REASON (session/skips.cpp has the texts)
 enum SkipReason : uint32_t {
   kSkipReentrant,     // hit while this thread was already in a handler
@@ -60,7 +60,7 @@ struct Subject {
   uint64_t is_past;  // 1: it has ended, or runs another program now: /proc does not say any more what it was
   char execname[16];
   uint64_t registers[19];  // Registers of trampoline.h; site_id is the system call's number
-  uint64_t frame_kind;     // FrameKind (stack_tables.h): whether registers tell where the thread is
+  uint64_t frame_kind;     // FrameKind (stack_tables.h): whether registers say where the thread is
   // The stack from stack_begin on as it was: its copy is stack_size bytes before the stray page; 0: read the process's own.
   uint64_t stack_begin, stack_size;
   uint64_t module_map;
@@ -113,7 +113,7 @@ static_assert(sizeof(ControllerState) <= kPageSize);
 inline constexpr uint32_t kStrayPageSize = kPageSize;
 inline constexpr uint32_t kStackCopySize = 64 << 10;
 
-// A system call that has been told of and has not returned yet, found again by the stack pointer that it was made with.
+// A system call that has been reported and has not returned yet, found again by the stack pointer that it was made with.
 struct PendingCall {
   uint64_t stack_pointer;  // 0: free
   uint64_t number;
@@ -225,7 +225,7 @@ struct ProcessTable {
   // Offset of the process's ModuleMap (abi/stack_tables.h) in the arena; 0: there is none. The controller writes it.
   uint64_t module_map;
   uint64_t tsc_faults;  // how often a thread could not read the time-stamp counter
-  // 1: the controller tells of system calls, by ptrace; handlers of theirs say nothing. The controller writes it.
+  // 1: the controller reports system calls, by ptrace; handlers of system calls do not. The controller writes it.
   uint32_t calls_are_traced;
   uint32_t pad;
   uint64_t life;  // from when the process is armed until it is not: another number each time, also in a forked child

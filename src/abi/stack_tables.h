@@ -3,7 +3,7 @@
 // part (ArenaLayout::tables_offset). Every offset called "table" or "map" counts from the arena's start, those inside a
 // ModuleTable from the table's start.
 //
-//   ModuleMap      what one process image has mapped: StackModule[count], by `begin`. ProcessTable::module_map tells
+//   ModuleMap      what one process image has mapped: StackModule[count], by `begin`. ProcessTable::module_map says
 //                  which one a process uses; maps and tables are never changed once they are published, nor removed.
 //   ModuleTable    one ELF file, shared by all processes that map it:
 //

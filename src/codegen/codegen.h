@@ -137,7 +137,7 @@ struct KernelProgram {
   bool exit_side = false;   // to be attached at the function's return (a uretprobe). A return probe with entry values
                             // has two programs: one at the entry, one at the return
 };
-// To be given to the attachment of a probe's n-th point: the handler tells its places apart by it, and computes the
+// To be given to the attachment of a probe's n-th point: the handler distinguishes its places by it, and computes the
 // module's load bias.
 inline constexpr int kCookieIndexShift = 48;
 inline constexpr uint64_t kCookieAddressMask = (uint64_t{1} << kCookieIndexShift) - 1;

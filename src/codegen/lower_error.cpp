@@ -1,5 +1,5 @@
 // Script errors. Inside try the text is made on the spot, into the try's buffer; elsewhere a record is written and the
-// body ends. A script function can't know statically whether one of its callers is inside a try: State::message tells.
+// body ends. A script function can't know statically whether one of its callers is inside a try: State::message says so.
 
 #include "abi/record.h"
 #include "codegen/lowering.h"

@@ -16,7 +16,7 @@ void refuse_for_kernel(Unit& unit, const sema::Probe& probe);
 // Exports a function for each program. KernelCode::object stays empty.
 KernelCode lower_kernel(Unit& unit, KernelPlace& place);
 
-// After ScriptModule::finish: what LLVM has to be told for eBPF before it optimises.
+// After ScriptModule::finish: makes known to LLVM what eBPF needs, before it optimizes.
 void prepare_for_kernel(ScriptModule& module);
 
 }  // namespace spile::codegen

@@ -1,6 +1,6 @@
 // int_arg(n), register("rax"), returnval() and their kind: the probed place's registers. In a probe's body they are
 // mostly known when it is compiled. In a script function, which may be called from anywhere, and for names and numbers
-// that the script computes, the handler leaves in State what it has, and an error tells what is not there.
+// that the script computes, the handler leaves in State what it has, and an error names what is not there.
 
 #include "abi/trampoline.h"
 #include "codegen/lowering.h"

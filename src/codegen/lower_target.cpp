@@ -197,7 +197,7 @@ void Handler::lower_entry() {
   llvm::Value *cfa, *id = nullptr;
   bool any_entry = std::any_of(group_.entry_probes.begin(), group_.entry_probes.end(),
                                [&](int index) { return probe(index).kind == sema::ProbeKind::kFunctionEntry; });
-  if (group_.inside_function && !any_entry) {  // where the CFA is, only unwind information tells
+  if (group_.inside_function && !any_entry) {  // only unwind information says where the CFA is
     cfa = b_.getInt64(0);
     if (wants_id) {
       id = registers_ ? load_register(b_, registers_, offsetof(abi::Registers, site_id))
@@ -565,7 +565,7 @@ uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group,
       std::all_of(group.return_probes.begin(), group.return_probes.end(), is_switched)) {
     flags |= abi::kSwitchable;
   }
-  // A function's entry where somebody probes its first instruction as such: only the registers tell both what they need.
+  // A function's entry where somebody probes its first instruction as such: both find what they need in the registers only.
   bool any_entry = std::any_of(group.entry_probes.begin(), group.entry_probes.end(), [&](int index) {
     return program.probes[static_cast<size_t>(index)].kind == sema::ProbeKind::kFunctionEntry;
   });
@@ -630,7 +630,7 @@ std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
     }
     handlers.push_back(std::move(made));
   }
-  // Who is told of returns only has to know which call it is that returns.
+  // A handler of returns only has to know which call returns.
   static const sema::SiteGroup nobody{.entry_probes = {}, .return_probes = {}, .system_call = sema::SiteGroup::kCall};
   if (any_of_kind(sema::SiteGroup::kReturnOfCall) && !any_of_kind(sema::SiteGroup::kCall)) {
     Handler(unit, nobody, abi::kWantsRegisters, "call_enter", unit.module.none(), 6).lower_entry();

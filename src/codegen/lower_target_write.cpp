@@ -1,4 +1,4 @@
-// Writing to traced data (guru mode). The target is bound as for reading, and sema/written_place.h tells where it lies: in
+// Writing to traced data (guru mode). The target is bound as for reading, and sema/written_place.h says where it lies: in
 // memory, or in one of the saved block of registers that the trampoline restores from.
 
 #include "codegen/lowering.h"

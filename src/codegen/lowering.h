@@ -310,7 +310,7 @@ class Lowering {
 // The bodies of all script functions that code of the unit calls.
 void lower_functions(Unit& unit);
 
-// Of an operation's text, from its operator on; the whole where that can't be told.
+// Of an operation's text, from its operator on; the whole range where the operator's place is not known.
 SourceRange operator_range(SourceRange whole, const syntax::Expression& left, const syntax::Expression& right);
 
 // Whether evaluating it can change storage that another operand's value points into.

@@ -3,7 +3,7 @@
 // once, to calls of these functions; three places implement them, compiled by clang to LLVM bitcode, linked into the
 // script's module and inlined:
 //
-//   native/  target and controller (the constant spile_rt_in_controller tells which; code for the other folds away)
+//   native/  target and controller (the constant spile_rt_in_controller says which; code for the other folds away)
 //   bpf/     the kernel: helpers and maps
 //
 // Freestanding C++20 without exceptions, RTTI, static constructors, writable statics or libc. General registers only.

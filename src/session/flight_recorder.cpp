@@ -37,7 +37,7 @@ void point_at_null(std::initializer_list<int> descriptors) {
 Result<int> run_in_background(const std::function<int(std::function<void()>)>& run) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Error::from_errno("make a pipe", errno);
-  UniqueFd ready(ends[0]), tell(ends[1]);
+  UniqueFd ready(ends[0]), signal(ends[1]);
   fflush(nullptr);
   pid_t child = fork();
   if (child < 0) return Error::from_errno("go to the background", errno);
@@ -47,12 +47,12 @@ Result<int> run_in_background(const std::function<int(std::function<void()>)>& r
     point_at_null({0});
     int status = run([&] {
       point_at_null({1, 2});
-      if (write(tell.get(), "k", 1) == 1) tell.reset();
+      if (write(signal.get(), "k", 1) == 1) signal.reset();
     });
     fflush(nullptr);
     _exit(status);
   }
-  tell.reset();
+  signal.reset();
   char byte;
   if (read(ready.get(), &byte, 1) == 1) {
     print_to(stdout, "{}\n", child);

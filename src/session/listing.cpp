@@ -70,7 +70,7 @@ Lines lines_of(const sema::Program& program, probes::World& world, const SourceF
   return lines;
 }
 
-// The bodies of aliases tell variables, but are no reason not to list a point: where they don't fit, they are left out.
+// The bodies of aliases say which variables there are, but are no reason not to list a point: where they don't fit, they are left out.
 void drop_bodies(sema::Program& program) {
   for (syntax::Script& script : program.scripts) {
     for (auto& alias : script.aliases) alias->body.reset();

@@ -45,7 +45,7 @@ class StreamReader {
   uint64_t lost() const { return lost_; }
   const std::string& path() const { return path_; }
   bool cut_off() const { return cut_off_; }
-  // Nobody can tell any more whose text it is.
+  // It is not known any more whose text it is.
   void append_text(std::string& out, TerminalText* terminal) const {
     append_record_text(out, formats_, header_, payload_.data(), payload_.size(), {true, terminal, nullptr});
   }

@@ -273,7 +273,7 @@ void Output::run_command(const abi::RecordHeader& header, PayloadReader& argumen
   commands_.run(is_made ? std::string(script_string(arguments)) : script_.commands.texts[header.id]);
 }
 
-// A warning is told once: a handler that warns may be hit a million times.
+// A warning is printed once: a handler that warns may be hit a million times.
 void Output::write_warning(std::string_view text, Origin origin) {
   if (options_.suppress_warnings || warned_.contains(text)) return;
   if (origin == Origin::kTarget && ++target_warnings_ > kMostWarnings) return;

@@ -84,7 +84,7 @@ class Output {
   static constexpr uint64_t kMostWarnings = 1000;      // of processes, in a session
   static constexpr uint64_t kMostErrors = 1000;        // printed, in a session
   static constexpr uint64_t kMostActions = 1000;       // waiting to be done
-  static constexpr uint64_t kMostDamaged = 10;         // told
+  static constexpr uint64_t kMostDamaged = 10;         // reported
   static constexpr uint64_t kSwitchesAtOnce = 100, kSwitchesPerSecond = 10;  // of files, by processes
 
   Output(const Options& options, const codegen::CompiledScript& script, std::unique_ptr<OutputFile> file)
@@ -114,7 +114,7 @@ class Output {
   bool stream_usable_ = true;
   std::unique_ptr<RingReader> rings_;
   std::function<std::string()> why_untrusted_;
-  std::set<std::string, std::less<>> warned_;  // each warning is told once
+  std::set<std::string, std::less<>> warned_;  // each warning is printed once
   uint64_t target_warnings_ = 0;
   uint64_t damaged_ = 0;
   uint64_t disbelieved_ = 0;       // records of kinds that no handler writes

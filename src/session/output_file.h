@@ -34,7 +34,7 @@ class OutputFile {
   std::string_view held() const;
   // Goes to the next of -S's files now (SIGUSR2); without -S the file is opened anew, for those who moved it away.
   void next_file();
-  // False once the reader of our output has gone (EPIPE) or the disk is full: told once on standard error.
+  // False once the reader of our output has gone (EPIPE) or the disk is full: reported once on standard error.
   bool usable() const { return usable_; }
   // Output could not be written for another reason than that its reader has gone: the exit status says so.
   bool failed() const { return !usable_ && !reader_gone_; }

@@ -35,7 +35,7 @@ namespace spile::session {
 
 namespace {
 
-// How often output rings are looked at: handlers make no system calls, so nobody tells us. While records come, often
+// How often output rings are looked at: handlers make no system calls, so nothing wakes us. While records come, often
 // enough that a ring of 1 MiB outlasts a million records a second.
 constexpr int64_t kBusyPollNs = 2'000'000;
 constexpr int64_t kIdlePollNs = 10'000'000;
@@ -541,7 +541,7 @@ Result<void> ScriptRun::stop() {
   if (target_) detached = target_->detach();
   output_->collect(*arena_);
   output_->write_pending(true);
-  // What has been counted is told, whatever became of taking the probes out.
+  // What has been counted is reported, whatever became of taking the probes out.
   if (failed()) warn_end_probes();
   TRY_DO(run_probes(failed() ? sema::ProbeKind::kError : sema::ProbeKind::kEnd));
   return detached;

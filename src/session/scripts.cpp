@@ -93,7 +93,7 @@ void warn_missing_config(Diagnostics& diagnostics) {
       .hint("it would be /proc/config.gz or /boot/config-RELEASE");
 }
 
-// Arguments that neither $1, @1 nor what tells of all of them refers to.
+// Arguments that the script does not refer to: not by $1 or @1, nor by $# or the like.
 void warn_unused_arguments(const std::vector<syntax::Script>& scripts, const Options& options, const std::set<size_t>& used,
                            Diagnostics& diagnostics) {
   bool asks_for_all = used.contains(0);

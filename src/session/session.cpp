@@ -50,7 +50,7 @@ bool wants_color(const Options& options) {
 }
 
 // Prints what was diagnosed. True if the script can't go on.
-bool tell(const Diagnostics& diagnostics, const Options& options, int pass, const char* what) {
+bool report(const Diagnostics& diagnostics, const Options& options, int pass, const char* what) {
   print_to(stderr, "{}", diagnostics.render(!options.suppress_warnings, wants_color(options)));
   size_t warnings = options.suppress_warnings ? 0 : diagnostics.all().size() - diagnostics.errors();
   if (!diagnostics.has_errors() && (warnings == 0 || !options.warnings_are_errors)) return false;
@@ -94,7 +94,7 @@ Result<int> run_passes(const Options& options) {
   PassTimer parse_timer(kParse, options.pass_verbosity[0]);
   TRY(LoadedScripts loaded, load_scripts(options, files, diagnostics));
   std::vector<syntax::Script>& scripts = loaded.scripts;
-  if (tell(diagnostics, options, kParse, "parse")) return 1;
+  if (report(diagnostics, options, kParse, "parse")) return 1;
   TRY(std::string kept, make_kept_folder(options));
   TRY_DO(keep_text(kept, "1-tree.stp", syntax::to_source(scripts.front())));
   parse_timer.done(fmt::format("parsed user script and {} library scripts", scripts.size() - 1));
@@ -120,7 +120,7 @@ Result<int> run_passes(const Options& options) {
   std::vector<sema::PassTiming> timings = sema::elaborate(program, *world, findings, options.print_after);
   world->save_answers();  // -T or a signal may end the program while it compiles: the next one begins here
   for (const std::string& why : world->left_out()) findings.warning({}, "left out: " + why);
-  if (tell(findings, options, kElaborate, "analysis")) return 1;
+  if (report(findings, options, kElaborate, "analysis")) return 1;
   size_t functions = program.functions.size(), globals = program.globals.size(), places = 0;
   for (const sema::Probe& probe : program.probes) places += probe.points.size();
   elaborate_timer.done(fmt::format("analyzed script: {}, {}, {}, {}", counted(places, "probe"), counted(functions, "function"),
@@ -160,7 +160,7 @@ Result<int> run_passes(const Options& options) {
   Diagnostics refusals;
   codegen_options.diagnostics = &refusals;
   Result<codegen::Compiled> translated = codegen::compile(program, codegen_options);
-  if (tell(refusals, options, kTranslate, "translation")) return 1;
+  if (report(refusals, options, kTranslate, "translation")) return 1;
   TRY(codegen::Compiled compiled, std::move(translated));
   if (!kept.empty() && options.last_pass > kTranslate) TRY_DO(keep_code(kept, options, compiled.script));
   if (options.last_pass == kTranslate) {

@@ -1,5 +1,5 @@
 #pragma once
-// What handlers had to leave out, by reason, told at the end as SystemTap does.
+// What handlers had to leave out, by reason, reported at the end as SystemTap does.
 
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace spile::session {
 
 struct Skips {
   std::array<uint64_t, abi::kSkipReasons> by_reason{};
-  // Handler runs that did not happen: what MAXSKIPPED limits. Lost records and elements are told, not limited.
+  // Handler runs that did not happen: what MAXSKIPPED limits. Lost records and elements are reported, not limited.
   uint64_t skipped_probes() const;
   uint64_t lost_records() const { return by_reason[abi::kSkipOutputFull]; }
   // "WARNING: ..." lines, or empty.

@@ -1,6 +1,6 @@
 #pragma once
 // -d MODULE. Symbols of every object are read where they are needed, so nothing has to be loaded; but a name of what does
-// not exist is a mistake, which is told.
+// not exist is a mistake, which is reported.
 
 #include "base/diagnostics.h"
 #include "session/options.h"

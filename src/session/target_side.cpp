@@ -320,7 +320,7 @@ Result<void> TargetSide::arm() {
     report.outcomes.push_back({static_cast<uint32_t>(id), pid_, engine::Mechanism::kRefused, std::move(reason), false});
   }
   was_armed_ = true;
-  if (!report.outcomes.empty()) tell(report, true);
+  if (!report.outcomes.empty()) print_report(report, true);
   if (options_.command.empty()) placed_.expect_places_in(given_);
   TRY_DO(require_named_returns(report));
   if (options_.verbosity > 0) tell_conditions();
@@ -437,7 +437,7 @@ void TargetSide::warn(const std::vector<std::string>& warnings) const {
   for (const std::string& warning : warnings) print_to(stderr, "WARNING: {}\n", warning);
 }
 
-void TargetSide::tell(const engine::ArmReport& report, bool initial) {
+void TargetSide::print_report(const engine::ArmReport& report, bool initial) {
   placed_.note(report);
   constexpr uint64_t kRefusalsTold = 10;
   std::map<std::string, size_t> by_mechanism;
@@ -515,7 +515,7 @@ Result<void> TargetSide::poll(ArenaView& arena, int timeout_ms) {
         if (!options_.command.empty()) command_status_ = event.status;
         break;
       case engine::Event::Kind::kArmed:
-        tell(event.report, false);
+        print_report(event.report, false);
         break;
       case engine::Event::Kind::kTrouble:
         print_to(stderr, "WARNING: process {}: {}\n", event.pid, event.message);
@@ -533,7 +533,7 @@ Result<void> TargetSide::poll(ArenaView& arena, int timeout_ms) {
         break;
       case engine::Event::Kind::kProcessExecuted:
         if (given_.contains(event.pid)) placed_.note_exec(event.pid, event.path);
-        if (!event.report.outcomes.empty()) tell(event.report, false);
+        if (!event.report.outcomes.empty()) print_report(event.report, false);
         [[fallthrough]];
       case engine::Event::Kind::kProcessStarted:
       case engine::Event::Kind::kModuleLoaded:

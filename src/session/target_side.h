@@ -48,7 +48,7 @@ class TargetSide {
   // Switches sites on and off whose conditions have become true or false; `holds` is asked of probes that are `switched`.
   // Before arm() too: it is armed switched off then.
   void switch_conditions(const std::function<bool(int probe)>& holds);
-  // Arms all sites; tells refusals on standard error, and each site's mechanism with -v.
+  // Arms all sites; prints refusals on standard error, and each site's mechanism with -v.
   Result<void> arm();
   std::vector<pid_t> processes() const { return engine_->processes(); }
   // Lets -c's command run.
@@ -92,7 +92,7 @@ class TargetSide {
   std::vector<engine::SiteRequest> unwind_requests(pid_t pid, const engine::Module& module) const;
   void tell_kept(const engine::SiteOutcome& outcome) const;
   void tell_unclear_entries(const KeptEntries& kept) const;
-  void tell(const engine::ArmReport& report, bool initial);
+  void print_report(const engine::ArmReport& report, bool initial);
   void tell_refused_returns(const engine::ArmReport& report);
   Result<void> require_named_returns(const engine::ArmReport& report) const;
   Result<void> attach_all();
@@ -136,7 +136,7 @@ class TargetSide {
     bool on = true;
   };
   std::vector<SwitchedGroup> switched_;  // those armed with kSwitchable
-  std::map<int, bool> conditions_;       // of probes that are `switched`, by index: as last told
+  std::map<int, bool> conditions_;       // of probes that are `switched`, by index: as last switched
 };
 
 // A command line as -c takes it: split into words when it needs no shell, else {"/bin/sh", "-c", command}.

@@ -256,7 +256,7 @@ void ThreadSampler::drain(Ring& ring) {
   tail_word.store(tail, std::memory_order_release);
 }
 
-// A loss shows in the ring only when there is room again: what an event has counted tells it at the end.
+// A loss shows in the ring only when there is room again: the event's own count shows it at the end.
 void ThreadSampler::finish(Ring& ring) {
   ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
   drain(ring);

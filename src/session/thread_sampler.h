@@ -2,7 +2,7 @@
 // Samples of running threads, taken by the kernel (perf_event_open(2)): timer.profile's, by a clock of the thread's own CPU
 // time in user space, of which the first period is a random part of the others, and those of hardware watchpoints, at every access. Each thread has events and a ring of its own;
 // the program is neither stopped nor sent any signal, and its handlers run here a little later, about the registers and
-// the stack as they were. What does not fit into a ring is counted by the kernel, and told. One thread.
+// the stack as they were. What does not fit into a ring is counted by the kernel, and reported. One thread.
 
 #include <functional>
 #include <map>
@@ -28,7 +28,7 @@ class ThreadSampler {
   ~ThreadSampler();
 
   bool samples() const { return !wishes_.empty(); }
-  // All threads of these processes, and later those that on_change() tells of. An error: none could be sampled.
+  // All threads of these processes, and later those that on_change() announces. An error: none could be sampled.
   Result<void> start(const std::vector<pid_t>& processes);
   void on_change(const engine::ThreadChange& change);
   // Threads of these processes that on_change() has not reported.

@@ -51,7 +51,7 @@ class UserStacks {
   const LoadedFile* vdso_file();
   void add_vdso(pid_t pid, std::vector<MappedFile>& mapped);
   uint64_t write_table(const LoadedFile& file);
-  // Room for so many bytes in the tables; 0: there is none left (told once).
+  // Room for so many bytes in the tables; 0: there is none left (reported once).
   uint64_t allocate(uint64_t bytes);
   void append_line(std::string& text, uint32_t style, uint64_t map, uint64_t address, uint64_t lookup);
   const Name& name_at(const LoadedFile& file, uint64_t file_address);

@@ -1,5 +1,5 @@
 #pragma once
-// One load that may fault (load.cpp tells who catches it).
+// One load that may fault (load.cpp says who catches it).
 
 #include "runtime/native/native.h"
 

@@ -64,7 +64,7 @@ extern "C" {
 SPILE_INLINE bool spile_rt_lock(Context* context, uint64_t lock_offset) {
   abi::ArenaHeader* header = context->arena;
   uint32_t* lock = reinterpret_cast<uint32_t*>(bytes_of(header) + lock_offset);
-  // A lock tells its holder's slot, so that the controller can free it when that thread has died.
+  // A lock holds the number of its holder's slot, so that the controller can free it when that thread has died.
   uint32_t slot_index = static_cast<uint32_t>(slot_index_of(header, context->slot));
   if (!spile_rt_in_controller && controller_gone(header)) {
     count_skip(context->slot, abi::kSkipControllerGone);

@@ -144,7 +144,7 @@ SPILE_INLINE inline const abi::Subject* subject_of(Context* context) {
 #else
 #define SPILE_FIXUPS "spile_fixups"  // a name for which the linker makes __start_ and __stop_ symbols
 #endif
-// Within assembly: where to go on if the instruction at label FAULTING faults (load.cpp tells who catches it).
+// Within assembly: where to go on if the instruction at label FAULTING faults (load.cpp says who catches it).
 #define SPILE_FIXUP(FAULTING, RESUME)                                    \
   ".pushsection " SPILE_FIXUPS ",\"a\",@progbits\n.balign 4\n"            \
   ".long " #FAULTING " - .\n.long " #RESUME " - .\n.popsection"

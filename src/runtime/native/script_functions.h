@@ -43,7 +43,7 @@ struct TextBuffer {
   void end() { out[at] = 0; }
 };
 
-// "text" with escapes in at most `limit` bytes with the NUL; what does not fit is told by ... after the quote.
+// "text" with escapes in at most `limit` bytes with the NUL; "..." behind the quote stands for what does not fit.
 class QuotedText {
  public:
   QuotedText(char* out, uint32_t limit) : out_(out), limit_(limit < kLeast ? kLeast : limit) { out_[at_++] = '"'; }

@@ -1,9 +1,9 @@
 // System calls of the program, at their `syscall` instructions (abi/trampoline.h, kSystemCall). Registers keep their values over
 // a call but rax, rcx and r11, so its number has to be remembered; nothing may lie on the program's stack meanwhile (clone, vfork,
-// rt_sigreturn). It is found again by the stack pointer, which tells apart a call, the calls of a signal handler that interrupts
+// rt_sigreturn). It is found again by the stack pointer, which distinguishes a call, the calls of a signal handler that interrupts
 // it, and a new thread, which has none pending.
 //
-// What makes memory executable is told to the controller, as code may lie there that nobody has probed, and so is what makes it
+// A call that makes memory executable is reported to the controller, as code may lie there that nobody has probed, and so is what makes it
 // matter where calls come from: a load from an address that is never mapped stops the thread (engine/calls/call_watch.h).
 
 #include "abi/watched_calls.h"
