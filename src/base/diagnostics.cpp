@@ -40,7 +40,7 @@ void render_place(std::string& out, const SourceRange& range, std::string_view k
   out.append(colors.caret).append("^").append(length - 1, '~').append(colors.off).append("\n");
 }
 
-// Levenshtein distance with swaps of neighbours counted as one, capped by the caller's interest.
+// Levenshtein distance with swaps of neighbors counted as one, capped by the caller's interest.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;

@@ -121,7 +121,7 @@ TEST(Verifier, ReasonIsTheLineThatIsNoTrace) {
 TEST(Verifier, LogIsShownWhenAskedFor) {
   std::string log = "3: (95) exit\nR0 !read_ok\nprocessed 4 insns\n";
   EXPECT_EQ(verifier_error("timer.profile", 13, log, 0).message,
-            "the kernel refused the handler of timer.profile: R0 !read_ok");
+            "the kernel rejected the handler of timer.profile: R0 !read_ok");
   EXPECT_NE(verifier_error("timer.profile", 13, log, 2).message.find("3: (95) exit"), std::string::npos);
 }
 

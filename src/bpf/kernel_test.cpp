@@ -244,7 +244,7 @@ TEST_F(KernelTest, RefusedHandlerIsNamedWithTheReason) {
   loaded.spec.programs = {{"wrong", {point}}};
   auto kernel = load(loaded.spec);
   ASSERT_FALSE(kernel);
-  EXPECT_NE(kernel.error().message.find("the kernel refused the handler of kernel.trace(\"sched:sched_switch\"): "),
+  EXPECT_NE(kernel.error().message.find("the kernel rejected the handler of kernel.trace(\"sched:sched_switch\"): "),
             std::string::npos)
       << kernel.error().message;
   EXPECT_NE(kernel.error().message.find("map_value_or_null"), std::string::npos) << kernel.error().message;

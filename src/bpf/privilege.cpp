@@ -17,7 +17,7 @@ bool is_privilege_error(int error) {
 Error privilege_error(const std::string& what, int errnum) {
   std::string hint = geteuid() == 0
                          ? "CAP_BPF and CAP_PERFMON are missing (a container?), or the kernel is locked down"
-                         : "run as root (or with CAP_BPF and CAP_PERFMON); your own processes can be traced without, "
+                         : "run as root (or with CAP_BPF and CAP_PERFMON); your own processes can be traced without these, "
                            "with -x or -c and --runtime=inproc";
   return Error::from_errno(what, errnum, hint);
 }

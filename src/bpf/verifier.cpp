@@ -42,12 +42,12 @@ Error verifier_error(const std::string& point, int errnum, const std::string& lo
   std::string reason = verifier_reason(log);
   if (reason.empty()) reason = std::strerror(errnum);
   Error error;
-  error.message = fmt::format("the kernel refused the handler of {}: {}", point, reason);
+  error.message = fmt::format("the kernel rejected the handler of {}: {}", point, reason);
   if (errnum == E2BIG || reason.find("too large") != std::string::npos ||
       reason.find("too complex") != std::string::npos) {
     error.hint = "the handler is too long for the kernel's verifier: use fewer loops and strings, or split the probe";
   } else {
-    error.hint = "-vv shows the verifier's log";
+    error.hint = "-vv prints the verifier's log";
   }
   if (verbosity > 1) {
     error.hint.clear();

@@ -59,7 +59,7 @@ const Spec* find(std::span<const Spec> table, int code, int first) {
 std::string name_of(char letter, const char* name) { return letter ? fmt::format("-{}", letter) : fmt::format("--{}", name); }
 
 void print_help() {
-  print_to(stdout, "Finds out what running programs and kernels are doing.\n"
+  print_to(stdout, "Traces running programs and the Linux kernel.\n"
              "Scripts are written in the SystemTap language; see spile(1).\n\n"
              "Usage: spile [OPTIONS] SCRIPT-FILE [ARGUMENTS]     (\"-\": standard input)\n"
              "       spile [OPTIONS] -e 'SCRIPT' [ARGUMENTS]\n"
@@ -95,17 +95,17 @@ Result<void> apply_options(std::vector<char*>& argv, Reading& reading) {
       (void)at;
       if (optopt >= kFirstLong) return Error{fmt::format("option '{}' takes no value", word), {}};
       if (std::string matches = beginning_with(word); !matches.empty()) {
-        return Error{fmt::format("option '{}' can be any of{}", word, matches), {}};
+        return Error{fmt::format("option '{}' is ambiguous; possibilities:{}", word, matches), {}};
       }
-      return Error{fmt::format("unknown option '{}'", word), "see spile --help; after -- everything is an argument of the script"};
+      return Error{fmt::format("unknown option '{}'", word), "see spile --help; put -- before arguments of the script"};
     }
     if (const RefusedOption* refused = find(refused_options(), code, kFirstRefused)) {
-      return Error{fmt::format("{} is refused: {}", name_of(refused->letter, refused->name), refused->why), {}};
+      return Error{fmt::format("{} is not supported: {}", name_of(refused->letter, refused->name), refused->why), {}};
     }
     const OptionSpec* spec = find(option_table(), code, kFirstLong);
     CHECK(spec);
     if (spec->takes == Takes::kValue && spec->must_say && std::string_view(optarg).find_first_not_of(" \t\n") == std::string_view::npos) {
-      return Error{fmt::format("option '{}' needs a value, not an empty one", name_of(spec->letter, spec->name)), {}};
+      return Error{fmt::format("the value of option '{}' is empty", name_of(spec->letter, spec->name)), {}};
     }
     TRY_DO(spec->apply(reading, optarg ? optarg : ""));
   }
@@ -119,7 +119,7 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
   bool lists_points = options.listing == session::Listing::kPoints || options.listing == session::Listing::kPointsAndVariables;
   if (listing && (has_text || (!options.additional_texts.empty() && !lists_points))) {
     return Error{has_text ? "a script can't be given together with -l, -L or --dump-..." : "-E can't be given together with --dump-...",
-                 has_text && lists_points ? "-E SCRIPT: its aliases are listed, too" : ""};
+                 has_text && lists_points ? "to list a script's own aliases, too, give it with -E" : ""};
   }
   if (!listing && !has_text) {
     bool may_lack = reading.interactive || reading.language_server;
@@ -135,16 +135,16 @@ Result<void> check_options(Reading& reading, std::vector<std::string> words) {
     }
   }
   options.arguments = std::move(words);
-  if (!options.command.empty() && !options.targets.empty()) return Error{"-c and -x exclude each other", {}};
+  if (!options.command.empty() && !options.targets.empty()) return Error{"-c and -x can't be used together", {}};
   if (options.suppress_time_limits && !options.guru) return Error{"--suppress-time-limits needs guru mode (-g)", {}};
   if (options.privilege != "stapdev" && options.guru) {
-    return Error{fmt::format("-g needs the privileges of stapdev, not {}", options.privilege), {}};
+    return Error{fmt::format("-g needs --privilege=stapdev, but it is {}", options.privilege), {}};
   }
   if (options.flight_recorder && !options.command.empty()) {
-    return Error{"-F and -c exclude each other: a flight recorder runs in the background", "start the program, then use -F -x PID"};
+    return Error{"-F and -c can't be used together: a flight recorder runs in the background", "start the program, then use -F -x PID"};
   }
-  if (options.bulk && options.flight_recorder && options.output_file.empty()) return Error{"-b with -F needs -o", {}};
-  if (options.bulk && options.rotate_bytes > 0) return Error{"-b and -S exclude each other", "-S is for the text of -o"};
+  if (options.bulk && options.flight_recorder && options.output_file.empty()) return Error{"-b together with -F needs -o", "add -o FILE"};
+  if (options.bulk && options.rotate_bytes > 0) return Error{"-b and -S can't be used together", "-S limits the size of text files of -o"};
   if (options.rotate_bytes > 0 && options.output_file.empty()) return Error{"-S needs -o", "-S limits the size of -o's files"};
   options.verbosity = options.pass_verbosity[4];
   return {};
@@ -154,7 +154,7 @@ Result<int> do_other(Reading& reading, const std::vector<std::string>& words) {
   if (reading.help) {
     print_help();
   } else if (reading.version) {
-    print_to(stdout, "spile {} (the language of SystemTap 5.2)\nCopyright the authors of spile. MIT licence: there is NO WARRANTY.\n", kVersion);
+    print_to(stdout, "spile {} (the language of SystemTap 5.2)\nCopyright the authors of spile. MIT license: there is NO WARRANTY.\n", kVersion);
   } else if (reading.merge) {
     if (words.empty()) return Error{"--merge needs the files that -b wrote", {}};
     return session::merge_streams(words, reading.options.output_file);

@@ -67,7 +67,7 @@ Result<void> take_script(Reading& reading, const std::string& value) {
 template <Listing Kind>
 Result<void> take_listing(Reading& reading, const std::string& value) {
   if (reading.options.listing != Listing::kNone) {
-    return Error{"only one of -l, -L and --dump-... can be given, and once", {}};
+    return Error{"only one of -l, -L and --dump-... can be given, and only once", {}};
   }
   reading.options.listing = Kind;
   reading.options.listing_point = value;
@@ -87,7 +87,7 @@ Result<void> more_verbose(Reading& reading, const std::string&) {
 
 Result<void> take_verbosities(Reading& reading, const std::string& value) {
   if (value.empty() || value.size() > 5 || value.find_first_not_of("0123456789") != std::string::npos) {
-    return Error{fmt::format("invalid --vp argument '{}'", value), "a digit for each pass, up to five: --vp 00001"};
+    return Error{fmt::format("invalid --vp argument '{}'", value), "give one digit for each pass, at most five: --vp 00001"};
   }
   for (size_t i = 0; i < value.size(); ++i) reading.options.pass_verbosity[i] += value[i] - '0';
   return {};
@@ -135,7 +135,7 @@ Result<void> take_seconds(Reading& reading, const std::string& value) {
   char* end = nullptr;
   double seconds = strtod(value.c_str(), &end);
   if (value.empty() || *end != '\0' || !(seconds > 0) || seconds > 1e9) {
-    return Error{fmt::format("invalid timeout '{}'", value), "-T SECONDS, more than 0"};
+    return Error{fmt::format("invalid timeout '{}'", value), "-T SECONDS, greater than 0"};
   }
   reading.options.time_limit_ns = std::llround(seconds * 1e9);
   return {};
@@ -165,7 +165,7 @@ Result<void> take_release(Reading&, const std::string& value) {
   utsname system;
   uname(&system);
   if (value == system.release) return {};
-  return Error{fmt::format("-r {}: spile probes the running kernel only, which is {}", value, system.release), {}};
+  return Error{fmt::format("-r {}: spile probes only the running kernel, which is {}", value, system.release), {}};
 }
 
 Result<void> take_module_name(Reading& reading, const std::string& value) {
@@ -279,41 +279,41 @@ Result<void> ask(Reading& reading, const std::string&) {
 constexpr OptionSpec kOptions[] = {
     {'h', "help", Takes::kNothing, "", "show this summary", ask<&Reading::help>},
     {'V', "version", Takes::kNothing, "", "show the version", ask<&Reading::version>},
-    {'e', nullptr, Takes::kValue, "SCRIPT", "run SCRIPT, given here", take_script},
+    {'e', nullptr, Takes::kValue, "SCRIPT", "run SCRIPT, the text of a script", take_script},
     {'E', nullptr, Takes::kValue, "SCRIPT", "run SCRIPT in addition to the main one", take_text},
-    {'l', nullptr, Takes::kValue, "PROBE", "list the probe points that PROBE stands for", take_listing<Listing::kPoints>},
-    {'L', nullptr, Takes::kValue, "PROBE", "list them with the variables available there",
+    {'l', nullptr, Takes::kValue, "PROBE", "list the probe points that match PROBE", take_listing<Listing::kPoints>},
+    {'L', nullptr, Takes::kValue, "PROBE", "list them with the variables available at each",
      take_listing<Listing::kPointsAndVariables>},
     {0, "dump-probe-types", Takes::kNothing, "", "list the kinds of probe points", take_listing<Listing::kProbeTypes>},
     {0, "dump-probe-aliases", Takes::kNothing, "", "list the probe aliases of the library",
      take_listing<Listing::kProbeAliases>},
     {0, "dump-functions", Takes::kNothing, "", "list the functions of the library", take_listing<Listing::kFunctions>},
-    {'c', nullptr, Takes::kValue, "COMMAND", "run COMMAND, probe it, and leave when it ends", take<&Options::command>, true},
-    {'x', nullptr, Takes::kValue, "PID", "probe the running process PID; target() is the first one's number", take_process},
-    {0, "children", Takes::kMaybe, "WHETHER", "-x takes the children that run already, too: yes (the default) or no", take_children},
+    {'c', nullptr, Takes::kValue, "COMMAND", "run COMMAND, probe it, and exit when it ends", take<&Options::command>, true},
+    {'x', nullptr, Takes::kValue, "PID", "probe the running process PID; target() returns the first PID", take_process},
+    {0, "children", Takes::kMaybe, "WHETHER", "with -x, also probe children that are already running: yes (the default) or no", take_children},
     {0, "no-children", Takes::kNothing, "", "the same as --children=no", set<&Options::children, false>},
-    {'T', nullptr, Takes::kValue, "SECONDS", "leave after SECONDS", take_seconds},
+    {'T', nullptr, Takes::kValue, "SECONDS", "exit after SECONDS", take_seconds},
     {'I', nullptr, Takes::kValue, "FOLDER", "look for tapset scripts in FOLDER too", take_folder},
     {'D', nullptr, Takes::kValue, "NAME=VALUE", "set a limit, such as MAXACTION, MAXSTRINGLEN, MAXMAPENTRIES", take_limit},
     {'G', nullptr, Takes::kValue, "NAME=VALUE", "set the initial value of a global variable", take_global},
     {'g', nullptr, Takes::kNothing, "", "guru mode: allow embedded C and writing to the target", set<&Options::guru>},
-    {'u', nullptr, Takes::kNothing, "", "do not leave out unused code", set<&Options::unoptimised>},
-    {'w', nullptr, Takes::kNothing, "", "no warnings", set<&Options::suppress_warnings>},
-    {'W', nullptr, Takes::kNothing, "", "warnings are errors", set<&Options::warnings_are_errors>},
+    {'u', nullptr, Takes::kNothing, "", "keep unused code", set<&Options::unoptimised>},
+    {'w', nullptr, Takes::kNothing, "", "suppress warnings", set<&Options::suppress_warnings>},
+    {'W', nullptr, Takes::kNothing, "", "treat warnings as errors", set<&Options::warnings_are_errors>},
     {'p', nullptr, Takes::kValue, "PASS", "stop after pass: 1 parse, 2 elaborate, 3 translate, 4 compile, 5 run", take_pass},
-    {'v', nullptr, Takes::kNothing, "", "say more, once more for each -v", more_verbose},
-    {0, "vp", Takes::kValue, "DIGITS", "the same pass by pass, as in --vp 00012", take_verbosities},
-    {'t', nullptr, Takes::kNothing, "", "tell at the end how often each probe was hit and how long it took",
+    {'v', nullptr, Takes::kNothing, "", "print more about each pass; may be repeated", more_verbose},
+    {0, "vp", Takes::kValue, "DIGITS", "the verbosity of each pass, as in --vp 00012", take_verbosities},
+    {'t', nullptr, Takes::kNothing, "", "report at the end how often each probe was hit and how long it took",
      set<&Options::time_probes>},
-    {'k', nullptr, Takes::kNothing, "", "keep what the passes made in a temporary folder", set<&Options::keep_folder>},
-    {0, "tmpdir", Takes::kValue, "FOLDER", "the folder for -k", take<&Options::folder>, true},
-    {'m', nullptr, Takes::kValue, "NAME", "the session's name: module_name(), and the files of -k", take_module_name},
-    {'o', nullptr, Takes::kValue, "FILE", "write the output to FILE; strftime(3)'s % are replaced",
+    {'k', nullptr, Takes::kNothing, "", "keep the files of the passes, in a temporary folder", set<&Options::keep_folder>},
+    {0, "tmpdir", Takes::kValue, "FOLDER", "put the files of -k into FOLDER", take<&Options::folder>, true},
+    {'m', nullptr, Takes::kValue, "NAME", "set the session's name, for module_name() and the files of -k", take_module_name},
+    {'o', nullptr, Takes::kValue, "FILE", "write the output to FILE; % conversions of strftime(3) are replaced",
      take<&Options::output_file>, true},
-    {'S', nullptr, Takes::kValue, "MIB[,N]", "begin a new file after MIB; keep the last N", take_rotation},
-    {'s', nullptr, Takes::kValue, "MIB", "output buffer of each thread", take_buffer},
-    {'b', nullptr, Takes::kNothing, "", "bulk mode: a binary file for each thread, see --merge", set<&Options::bulk>},
-    {0, "merge", Takes::kNothing, "", "the FILEs of -b as text, in order", ask<&Reading::merge>},
+    {'S', nullptr, Takes::kValue, "MIB[,N]", "start a new file after MIB; keep the last N files", take_rotation},
+    {'s', nullptr, Takes::kValue, "MIB", "the size of each thread's output buffer", take_buffer},
+    {'b', nullptr, Takes::kNothing, "", "bulk mode: write a binary file for each thread; see --merge", set<&Options::bulk>},
+    {0, "merge", Takes::kNothing, "", "print the FILEs written by -b as text, in order of time", ask<&Reading::merge>},
     {0, "http", Takes::kValue, "[ADDR:]PORT", "serve procfs files over HTTP, on the loopback interface", take<&Options::http>, true},
     {'F', nullptr, Takes::kNothing, "", "flight recorder: run in the background, keep the last output",
      set<&Options::flight_recorder>},
@@ -322,22 +322,22 @@ constexpr OptionSpec kOptions[] = {
      take_runtime},
     {0, "dyninst", Takes::kNothing, "", "the same as --runtime=inproc", [](Reading& r, const std::string&) { return take_runtime(r, "inproc"); }},
     {0, "bpf", Takes::kNothing, "", "the same as --runtime=bpf", [](Reading& r, const std::string&) { return take_runtime(r, "bpf"); }},
-    {'d', nullptr, Takes::kValue, "MODULE", "name addresses in MODULE (spile names those of all)", take_symbols},
-    {0, "ldd", Takes::kNothing, "", "the same for libraries of the traced programs: no effect", always},
-    {0, "all-modules", Takes::kNothing, "", "the same for all kernel modules: no effect", always},
+    {'d', nullptr, Takes::kValue, "MODULE", "name addresses in MODULE; spile does so for all modules", take_symbols},
+    {0, "ldd", Takes::kNothing, "", "name addresses in libraries of the traced programs; no effect, always on", always},
+    {0, "all-modules", Takes::kNothing, "", "name addresses in all kernel modules; no effect, always on", always},
     {0, "skip-badvars", Takes::kNothing, "", "variables that can't be found are 0", set<&Options::skip_bad_variables>},
-    {'P', nullptr, Takes::kNothing, "", "parameters after a function's prologue; no effect", always},
-    {0, "prologue-searching", Takes::kMaybe, "WHEN", "the same: never, always or auto; no effect", take_prologue},
-    {0, "no-global-var-display", Takes::kNothing, "", "do not show unread globals at the end",
+    {'P', nullptr, Takes::kNothing, "", "read parameters after a function's prologue; no effect", always},
+    {0, "prologue-searching", Takes::kMaybe, "WHEN", "as -P, but never, always or auto; no effect", take_prologue},
+    {0, "no-global-var-display", Takes::kNothing, "", "do not print unread globals at the end",
      set<&Options::display_globals, false>},
-    {0, "suppress-handler-errors", Takes::kNothing, "", "a script error ends only its handler",
+    {0, "suppress-handler-errors", Takes::kNothing, "", "continue after run-time errors; each ends only its handler",
      set<&Options::suppress_handler_errors>},
-    {0, "suppress-time-limits", Takes::kNothing, "", "no MAXACTION (needs -g)", set<&Options::suppress_time_limits>},
+    {0, "suppress-time-limits", Takes::kNothing, "", "lift the limit MAXACTION (needs -g)", set<&Options::suppress_time_limits>},
     {0, "compatible", Takes::kValue, "VERSION", "read scripts as SystemTap VERSION did", take_compatible},
-    {0, "check-version", Takes::kNothing, "", "taken without effect: there is one version of the language", always},
-    {0, "privilege", Takes::kValue, "LEVEL", "allow what stapusr, stapsys or stapdev may", take_privilege},
+    {0, "check-version", Takes::kNothing, "", "accepted without effect: there is one version of the language", always},
+    {0, "privilege", Takes::kValue, "LEVEL", "allow only what members of stapusr, stapsys or stapdev may do", take_privilege},
     {0, "unprivileged", Takes::kNothing, "", "the same as --privilege=stapusr", be_unprivileged},
-    {0, "color", Takes::kMaybe, "WHEN", "colour messages: auto, always, never", take_color},
+    {0, "color", Takes::kMaybe, "WHEN", "color messages: auto, always, never", take_color},
     {0, "colour", Takes::kMaybe, "WHEN", "the same as --color", take_color},
     {0, "download-debuginfo", Takes::kMaybe, "WHEN", "ask debuginfod servers: yes, no, or a timeout", take_debuginfo},
     {0, "disable-cache", Takes::kNothing, "", "do not use ~/.cache/spile", disable_cache},
@@ -346,15 +346,15 @@ constexpr OptionSpec kOptions[] = {
      ask<&Reading::interactive>},
     {0, "language-server", Takes::kNothing, "", "serve an editor (LSP) on standard input and output",
      ask<&Reading::language_server>},
-    {0, "clean-cache", Takes::kNothing, "", "empty ~/.cache/spile and leave", ask<&Reading::clean_cache>},
-    {'a', nullptr, Takes::kValue, "ARCH", "the architecture: must be this machine's", take_architecture},
-    {'r', nullptr, Takes::kValue, "RELEASE", "the kernel's release: must be that of the running one", take_release},
-    {0, "rlimit-as", Takes::kValue, "BYTES", "limit of spile's own memory", limit<RLIMIT_AS>},
-    {0, "rlimit-cpu", Takes::kValue, "SECONDS", "limit of its processor time", limit<RLIMIT_CPU>},
-    {0, "rlimit-nproc", Takes::kValue, "NUMBER", "limit of its user's processes", limit<RLIMIT_NPROC>},
-    {0, "rlimit-stack", Takes::kValue, "BYTES", "limit of its stack", limit<RLIMIT_STACK>},
-    {0, "rlimit-fsize", Takes::kValue, "BYTES", "limit of the files that it writes", limit<RLIMIT_FSIZE>},
-    {0, "print-after", Takes::kValue, "NAME", "print the program after a part of a pass", take<&Options::print_after>},
+    {0, "clean-cache", Takes::kNothing, "", "empty ~/.cache/spile and exit", ask<&Reading::clean_cache>},
+    {'a', nullptr, Takes::kValue, "ARCH", "the architecture; must be that of this machine", take_architecture},
+    {'r', nullptr, Takes::kValue, "RELEASE", "the kernel release; must be that of the running kernel", take_release},
+    {0, "rlimit-as", Takes::kValue, "BYTES", "limit spile's own memory", limit<RLIMIT_AS>},
+    {0, "rlimit-cpu", Takes::kValue, "SECONDS", "limit spile's processor time", limit<RLIMIT_CPU>},
+    {0, "rlimit-nproc", Takes::kValue, "NUMBER", "limit the number of processes of spile's user", limit<RLIMIT_NPROC>},
+    {0, "rlimit-stack", Takes::kValue, "BYTES", "limit spile's stack", limit<RLIMIT_STACK>},
+    {0, "rlimit-fsize", Takes::kValue, "BYTES", "limit the size of files that spile writes", limit<RLIMIT_FSIZE>},
+    {0, "print-after", Takes::kValue, "NAME", "print the program after the step NAME of a pass", take<&Options::print_after>},
 };
 
 constexpr const char* kNoServer = "spile compiles in milliseconds where it runs; there is no compile server";
@@ -376,12 +376,12 @@ constexpr RefusedOption kRefused[] = {
     {0, "sysenv", true, "spile traces the system that it runs on"},
     {0, "kelf", false, "the kernel's symbols are read from /proc/kallsyms"},
     {0, "kmap", true, "the kernel's symbols are read from /proc/kallsyms"},
-    {0, "benchmark-sdt-loops", true, "bench/ of the sources has the benchmarks"},
-    {0, "benchmark-sdt-threads", true, "bench/ of the sources has the benchmarks"},
+    {0, "benchmark-sdt-loops", true, "the benchmarks are in bench/ of the sources"},
+    {0, "benchmark-sdt-threads", true, "the benchmarks are in bench/ of the sources"},
     {0, "example", true, "the scripts are in share/doc/spile/examples: name one by its path"},
     {0, "monitor", true, "there is no monitor screen; a timer.s(1) probe with ansi_clear_screen() shows values as they change"},
     {'B', nullptr, true, "spile runs no kernel build"},
-    {'R', nullptr, true, "the runtime is inside spile"},
+    {'R', nullptr, true, "the runtime is built into spile"},
     {'q', nullptr, false, "spile makes no compatibility builds"},
 };
 

@@ -40,7 +40,7 @@ struct WhereItPays : llvm::PassInfoMixin<WhereItPays> {
   llvm::FunctionPassManager passes;
 };
 
-// The runtime has been optimised when it was compiled, so what is left to do is to inline it and to clean up after that.
+// The runtime has been optimized when it was compiled, so what is left to do is to inline it and to clean up after that.
 // LLVM's own O2 pipeline does three times the work for the same code.
 llvm::ModulePassManager make_pipeline() {
   llvm::ModulePassManager passes;
@@ -68,7 +68,7 @@ llvm::ModulePassManager make_pipeline() {
 }
 
 // Small functions of the runtime are inlined where they fold away or cost less than their call; large ones, that fold
-// in full optimisation, are called.
+// in full optimization, are called.
 llvm::ModulePassManager make_quick_pipeline(llvm::Module& module) {
   constexpr unsigned kWorthCalling = 24;
   for (llvm::Function& function : module) {

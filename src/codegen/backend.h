@@ -1,5 +1,5 @@
 #pragma once
-// From a complete module to an object: LLVM's optimiser and code generator, for x86-64 and for BPF.
+// From a complete module to an object: LLVM's optimizer and code generator, for x86-64 and for BPF.
 
 #include "base/result.h"
 #include "codegen/script_module.h"
@@ -14,7 +14,7 @@ void initialise_machines();
 // runs of it, so that is for code that runs a few times, and for more code than anybody would wait for.
 inline constexpr int kQuick = -1;
 
-// What names the object that a complete module, not yet optimised, will become: a hash of the module and of all else that
+// What names the object that a complete module, not yet optimized, will become: a hash of the module and of all else that
 // it depends on, this build of spile among them (object_cache.h). Empty where that is not known.
 std::string module_key(const ScriptModule& script, Machine machine, int level);
 // Inlines the runtime; what isn't exported and not used any more goes.

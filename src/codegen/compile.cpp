@@ -147,12 +147,12 @@ Result<void> Compiler::lower_kernel_place(Job& job) {
   return {};
 }
 
-// The optimiser pays where code runs often. What runs in the controller can't, as far as its budget of actions goes.
+// The optimizer pays where code runs often. What runs in the controller can't, as far as its budget of actions goes.
 int Compiler::effort(const Job& job) const {
-  // eBPF never without the optimiser: the verifier needs registers where unoptimised code has memory.
+  // eBPF never without the optimizer: the verifier needs registers where unoptimized code has memory.
   if (job.machine == Machine::kBpf) return std::max(options_.optimisation, 2);
   constexpr int64_t kManyActions = 100'000;
-  constexpr unsigned kMuchCode = 5'000;  // instructions before inlining; about half a second of full optimisation
+  constexpr unsigned kMuchCode = 5'000;  // instructions before inlining; about half a second of full optimization
   const sema::Limits& limits = program_.limits;
   bool runs_long = limits.max_action > kManyActions || limits.max_action_interruptible > kManyActions;
   bool is_hot = job.name == "target" || runs_long;
@@ -182,10 +182,10 @@ Result<void> Compiler::build(Job& job) {
     return found && flatten_job(job).ok();
   });
   if (job.from_cache) return {};
-  TRY_DO(timed(job.timings, "optimise-" + job.name, [&] { return optimise(*job.module, job.machine, level); }));
+  TRY_DO(timed(job.timings, "optimize-" + job.name, [&] { return optimise(*job.module, job.machine, level); }));
   // C code of a guru is free to reach what it likes.
   if (job.name == "controller" && !job.has_embedded) confine_accesses(*job.module);
-  print_after("optimise-");
+  print_after("optimize-");
   TRY(job.object, timed(job.timings, "emit-" + job.name, [&] { return emit_object(*job.module, job.machine, level); }));
   TRY_DO(flatten_job(job));
   cache.keep(key, job.object);

@@ -5,9 +5,9 @@
 
 namespace spile::codegen {
 
-// In an optimised module of the controller: has every load, store and copy whose place is not certain here go through
+// In an optimized module of the controller: has every load, store and copy whose place is not certain here go through
 // spile_rt_confine (runtime/native/confine.cpp). Certain is a constant offset within a variable of the function's own, of the
-// module, or of all callers. REQUIRES: the module has spile_rt_confine. Nothing may be optimised after it that could move
+// module, or of all callers. REQUIRES: the module has spile_rt_confine. Nothing may be optimized after it that could move
 // or repeat loads.
 void confine_accesses(ScriptModule& script);
 

@@ -75,7 +75,7 @@ int run_compiler(const std::string& compiler, const std::string& source, const s
 
 Result<std::string> compile_c(const std::string& source) {
   TemporaryFile input(".c"), output(".bc"), messages(".txt");
-  if (!input.made() || !output.made() || !messages.made()) return Error{"compile embedded C: no temporary file can be made", "see TMPDIR"};
+  if (!input.made() || !output.made() || !messages.made()) return Error{"compile embedded C: can't make a temporary file", "see TMPDIR"};
   std::ofstream(input.path(), std::ios::binary) << source;
   std::vector<std::string> compilers{"clang-19", "clang"};
   if (const char* chosen = getenv("CLANG"); chosen && *chosen) compilers = {chosen};
@@ -181,10 +181,10 @@ std::optional<Error> find_impossible(const llvm::Module& c, const llvm::Module& 
     }
     if (name.starts_with("llvm.")) continue;
     if (variable.isDeclaration() && !variable.use_empty() && !module.getNamedGlobal(name)) {
-      return Error{"embedded C uses the variable '" + name + "', which nobody defines", ""};
+      return Error{"embedded C uses the variable '" + name + "', which is not defined", ""};
     }
     if (!variable.isDeclaration() && !variable.isConstant()) {
-      return Error{"embedded C has the writable variable '" + name + "': handlers' memory is the script's",
+      return Error{"embedded C has the writable variable '" + name + "': handlers can keep data only in the script's globals",
                    "use a global of the script: STAP_GLOBAL_GET_x(), STAP_GLOBAL_SET_x(value), with /* pragma:write:x */"};
     }
   }
@@ -192,8 +192,8 @@ std::optional<Error> find_impossible(const llvm::Module& c, const llvm::Module& 
     if (!function.isDeclaration() || function.isIntrinsic() || function.use_empty()) continue;
     std::string name = function.getName().str();
     if (!module.getFunction(name)) {
-      return Error{"embedded C calls '" + name + "()', which handlers don't have",
-                   "they run without a C library; there are strlen, strlcpy, strcmp, snprintf, memcpy and their like, STAP_PRINTF"};
+      return Error{"embedded C calls '" + name + "()', which is not available in handlers",
+                   "handlers run without a C library; they have strlen, strlcpy, strcmp, snprintf, memcpy and their like, STAP_PRINTF"};
     }
   }
   return std::nullopt;

@@ -39,7 +39,7 @@ Result<Layout> make_kernel_layout(const sema::Program& program) {
     layout.globals.push_back(global);
   }
   if (program.globals.size() >= abi::kKernelLocks) {
-    return Error{"lay out the script's globals: more than the kernel's handlers can lock", "use fewer globals"};
+    return Error{"lay out the script's globals: more than handlers in the kernel can lock", "use fewer globals"};
   }
   place_saves(program, layout);
   return layout;

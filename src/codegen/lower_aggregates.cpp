@@ -43,7 +43,7 @@ llvm::Value* Lowering::aggregate_storage(const syntax::Global& global, SourceRan
   llvm::Value* handle = unit.place.global(*this, global);
   if (unit.place.domain() != sema::Domain::kKernel) return handle;
   llvm::Value* aggregate = call("spile_rt_aggregate_get", unit.module.ptr(), {context, handle});
-  raise_if(b.CreateIsNull(aggregate), range, "aggregate '" + global.name + "' is out of reach");
+  raise_if(b.CreateIsNull(aggregate), range, "aggregate '" + global.name + "' can't be found in its kernel map");
   return aggregate;
 }
 

@@ -17,7 +17,7 @@ llvm::Value* Lowering::lower_binding(int binding, const syntax::Expression& node
   };
   const std::vector<sema::Binding>* bindings = current_bindings();
   if (!bindings || binding < 0 || static_cast<size_t>(binding) >= bindings->size()) {
-    return fail("this has no place in the traced program here");
+    return fail("this has no location in the traced program here");
   }
   const sema::Binding& program = (*bindings)[static_cast<size_t>(binding)];
   std::vector<llvm::Value*> stack;
@@ -25,7 +25,7 @@ llvm::Value* Lowering::lower_binding(int binding, const syntax::Expression& node
   const sema::Binding* outer = std::exchange(binding_, &program);
   const bool known = run_location(program.ops, node, path, base, stack);
   binding_ = outer;
-  if (!known) return fail("this value's place is not known here");
+  if (!known) return fail("the location of this value is not known here");
   if (program.type != ValueType::kString) return stack.back();
   if (!program.string_in_context) return load_traced_string(stack.back(), program.string_limit, node.range);
   llvm::Value* text = unit.place.context_string(*this, stack.back());
@@ -241,7 +241,7 @@ llvm::Value* Lowering::entry_value(const LocationOp& op, llvm::Value* cfa, Sourc
   llvm::Value* known = call("spile_rt_entry_value", b.getInt1Ty(), {context, cfa, b.getInt64(site_id), b.getInt32(index), value});
   if (op.kind == LocationOp::Kind::kEntryKnown) return b.CreateZExt(known, b.getInt64Ty());
   raise_if(b.CreateNot(known), range,
-           "the value at the function's entry, which '" + std::string(range.text()) + "' is here, was not seen near '" + std::string(range.text()) + "'");
+           "the value at the function's entry, needed for '" + std::string(range.text()) + "' here, was not recorded near '" + std::string(range.text()) + "'");
   return b.CreateLoad(b.getInt64Ty(), value);
 }
 

@@ -127,8 +127,8 @@ llvm::Value* Lowering::lower_system(const syntax::Call& call) {
   }
   const std::string& untrusted = unit.program.guru ? std::string() : unit.untrusted_target;
   if (!untrusted.empty()) {
-    unit.refuse(call.range, "system(): the command is made in a handler that runs in a process, and " + untrusted + ": it could have any command run",
-                "spell the command out, or call system() in a begin, end or timer probe; -g allows it all the same");
+    unit.refuse(call.range, "system(): the command is computed in a handler that runs in a process, and " + untrusted + ": that process could have any command run",
+                "use a literal command, or call system() in a begin, end or timer probe; -g allows it anyway");
     return number(0);
   }
   if (unit.tables.commands.made_at.empty()) unit.tables.commands.made_at = call.range.to_string();
@@ -185,7 +185,7 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
       return out;
     }
     if (name == "spile_fn_cmdline_args" || name == "spile_fn_env_var") {
-      raise_if(failed, syntax_call.range, "the process has ended, or can't be looked at, near '" + syntax_call.name + "'", {});
+      raise_if(failed, syntax_call.range, "the process has ended, or can't be read, near '" + syntax_call.name + "'", {});
       return out;
     }
     bool writes = name.starts_with("spile_fn_set_");

@@ -295,7 +295,7 @@ void lower_global_next(Unit& unit) {
 }  // namespace
 
 void lower_controller(Unit& unit) {
-  // For accesses that only exist after optimisation (confine.h).
+  // For accesses that only exist after optimization (confine.h).
   llvm::Function* confine = unit.module.module().getFunction("spile_rt_confine");
   CHECK(confine != nullptr);
   unit.module.export_function(confine);

@@ -82,7 +82,7 @@ void Unit::note_embedded_globals(const std::string& code) {
 llvm::Value* Lowering::run_embedded(EmbeddedC::Piece piece, llvm::ArrayRef<llvm::Value*> arguments, llvm::Value* result) {
   SourceRange range = piece.range;
   if (unit.place.domain() == sema::Domain::kKernel) {
-    unit.refuse(range, "embedded C is not available in a handler that runs in the kernel", "do it in a timer or end probe");
+    unit.refuse(range, "embedded C is not available in handlers that run in the kernel", "do it in a timer or end probe");
     return result ? result : number(0);
   }
   unit.note_embedded_globals(piece.code);

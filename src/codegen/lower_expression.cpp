@@ -57,9 +57,9 @@ llvm::Value* Lowering::lower(const syntax::Expression& e) {
     case ExpressionKind::kEntryValue: return lower_entry_value(*syntax::as<syntax::EntryValue>(e));
     case ExpressionKind::kEmbedded: return lower_embedded(*syntax::as<syntax::Embedded>(e));
     case ExpressionKind::kPerf: return lower_counter(*syntax::as<syntax::Perf>(e));
-    case ExpressionKind::kHistogram: unit.refuse(e.range, "a histogram may only be printed, indexed or iterated"); break;
+    case ExpressionKind::kHistogram: unit.refuse(e.range, "a histogram can only be printed, iterated or subscripted"); break;
     case ExpressionKind::kDefined: unit.refuse(e.range, "@defined was not resolved"); break;
-    case ExpressionKind::kEntry: unit.refuse(e.range, "@entry may only stand in return probes"); break;
+    case ExpressionKind::kEntry: unit.refuse(e.range, "@entry is only possible in return probes"); break;
   }
   return e.type == ValueType::kString ? static_cast<llvm::Value*>(unit.module.text("")) : number(0);
 }

@@ -129,7 +129,7 @@ llvm::Value* Lowering::read_dump(llvm::Value* address, llvm::Value* wanted, llvm
   SourceRange range = print.range;
   const char* name = print.to_stream ? "printf" : "sprintf";
   constexpr int64_t kMostBytes = 8192;
-  raise_if(b.CreateICmpSGT(wanted, number(kMostBytes)), range, "cannot print %d bytes of memory at once: at most 8192", {wanted});
+  raise_if(b.CreateICmpSGT(wanted, number(kMostBytes)), range, "can't print %d bytes of memory at once: at most 8192", {wanted});
   llvm::Value* room = b.CreateAnd(b.CreateAdd(length, b.getInt32(15)), b.getInt32(~15u));
   llvm::Value* bytes = call("spile_rt_frame", unit.module.ptr(), {context, room});
   raise_if(b.CreateIsNull(bytes), range, "no scratch memory is left to print memory");

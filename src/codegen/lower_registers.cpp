@@ -112,7 +112,7 @@ llvm::Value* Lowering::lower_argument(const syntax::Call& syntax_call) {
   if (unit.place.domain() == sema::Domain::kKernel) {
     value = kernel_argument(index ? index->value : 0, syntax_call.range);
     if (!value) {
-      unit.refuse(syntax_call.range, name + "() is only known at a function's entry, and its argument a number from 1");
+      unit.refuse(syntax_call.range, name + "() is only available at a function's entry, and its argument must be a number from 1");
       return number(0);
     }
   } else {

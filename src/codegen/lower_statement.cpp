@@ -51,7 +51,7 @@ void Lowering::lower(const syntax::Statement& s) {
       b.CreateBr(fall_through_ ? fall_through_ : next_);
       return;
     case StatementKind::kBreak: case StatementKind::kContinue:
-      if (loops_.empty()) return unit.refuse(s.range, "this may only stand in a loop");
+      if (loops_.empty()) return unit.refuse(s.range, "this is only possible in a loop");
       leave_tries(loops_.back().tries);
       b.CreateBr(s.kind == StatementKind::kBreak ? loops_.back().on_break : loops_.back().on_continue);
       return;

@@ -35,11 +35,11 @@ void Lowering::write_target(const syntax::Expression& node, llvm::Value* value) 
     return unit.refuse(node.range, "only probes that run in the process can write to its variables");
   }
   if (!bindings || target.binding < 0 || static_cast<size_t>(target.binding) >= bindings->size()) {
-    return unit.refuse(node.range, "this has no place in the traced program here");
+    return unit.refuse(node.range, "this has no location in the traced program here");
   }
   const sema::Binding& binding = (*bindings)[static_cast<size_t>(target.binding)];
   auto place = sema::written_place(binding.ops);
-  if (!place || binding.type != ValueType::kLong) return unit.refuse(node.range, "this can't be written to: its value is computed, and lies nowhere");
+  if (!place || binding.type != ValueType::kLong) return unit.refuse(node.range, "this can't be written to: its value is computed, so there is no storage to write to");
   if (place->is_float) value = call("spile_rt_narrow_float", b.getInt64Ty(), {value});
   auto merged = [&](llvm::Value* old, uint32_t bits) {
     uint64_t mask = (place->bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << place->bits) - 1) << place->shift;
@@ -59,7 +59,7 @@ void Lowering::write_target(const syntax::Expression& node, llvm::Value* value) 
   std::vector<llvm::Value*> stack;
   const sema::Binding* outer = std::exchange(binding_, &binding);
   if (!run_location(llvm::ArrayRef(place->address.data(), place->address.size()), node, *target.path, target.base, stack)) {
-    return unit.refuse(node.range, "this value's place is not known here");
+    return unit.refuse(node.range, "the location of this value is not known here");
   }
   binding_ = outer;
   llvm::Value* address = stack.back();

@@ -1,5 +1,5 @@
 #pragma once
-// Objects that the code generator has made, kept on disk: a script that is run again is not optimised and emitted again.
+// Objects that the code generator has made, kept on disk: a script that is run again is not optimized and emitted again.
 //
 // The key is a hash of all that the object is made of: the module as it is after lowering, with the parts of the runtime that
 // it uses, the machine, the effort, and the build of spile. So an entry can't be out of date: what changes with the

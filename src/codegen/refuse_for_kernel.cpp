@@ -28,7 +28,7 @@ class KernelCheck {
       refuse(e.range, "=~");
     } else if (const auto* print = syntax::as<syntax::Print>(e); print && !print->to_stream) {
       if (print->if_unreadable.empty() && e.range.text().starts_with("sprint")) refuse(e.range, "sprintf and its kind");
-      else refuse(e.range, "'" + std::string(e.range.text()) + "', which is a text,", kPrintOne);
+      else refuse(e.range, "'" + std::string(e.range.text()) + "', which is a string,", kPrintOne);
     } else if (const auto* call = syntax::as<syntax::Call>(e)) {
       for (const syntax::Function* fallback : call->fallbacks) function(*fallback, call->range);
       if (call->function)

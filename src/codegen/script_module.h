@@ -51,7 +51,7 @@ class ScriptModule {
   const std::vector<std::string>& exports() const { return exports_; }
 
   // Reads in the runtime functions that are used, drops the rest, gives all one set of attributes. After it: a complete
-  // module, not yet optimised.
+  // module, not yet optimized.
   Result<void> finish();
   std::string print() const;
 

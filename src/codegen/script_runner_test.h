@@ -203,7 +203,7 @@ class ScriptRunner {
   std::unique_ptr<PlacedImage> controller_, target_;
 };
 
-// What a script of begin probes prints. The level is by default the one at which everything is optimised.
+// What a script of begin probes prints. The level is by default the one at which everything is optimized.
 inline std::string output_of(const std::string& text, sema::Program options = {}, int level = 3) {
   ScriptRunner runner(text, std::move(options), 1 << 20, level);
   if (!runner.error().empty()) return "refused: " + runner.error();

@@ -175,7 +175,7 @@ TEST(Target, SaysWhereNoEntryWasSeen) {
   EXPECT_NE(runner.code().layout.entries_offset, 0u);
   enter(runner.keep_entry(), {77}, runner.program().kept_site_id(0));
   enter(runner.enter_of(0));
-  EXPECT_EQ(runner.output(), "the value at the function's entry, which '$kept' is here, was not seen\nkept=?\n");
+  EXPECT_EQ(runner.output(), "the value at the function's entry, needed for '$kept' here, was not recorded\nkept=?\n");
 }
 
 TEST(Target, CountsOnSeveralThreads) {

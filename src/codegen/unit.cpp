@@ -121,7 +121,7 @@ llvm::Constant* Unit::map_shape(const syntax::Global& global) {
 llvm::Constant* Unit::aggregate_shape(const syntax::Global& global) {
   llvm::Constant*& shape = aggregate_shapes_[static_cast<size_t>(global.index)];
   if (!shape) {
-    // A typed struct, as loads of its 64-bit fields fold only where the initialiser has that shape.
+    // A typed struct, as loads of its 64-bit fields fold only where the initializer has that shape.
     const abi::AggregateShape& s = layout_of(global).aggregate;
     auto word = [&](uint32_t v) { return llvm::ConstantInt::get(module.i32(), v); };
     auto quad = [&](int64_t v) { return llvm::ConstantInt::get(module.i64(), static_cast<uint64_t>(v)); };

@@ -14,7 +14,7 @@
 namespace spile::debuginfo {
 namespace {
 
-constexpr std::string_view kFormat = "spile answers 11\n";
+constexpr std::string_view kFormat = "spile answers 12\n";
 constexpr off_t kMostBytes = 256 << 20;
 
 // FNV-1a: against accidents (a full disk, a bad block), not against malice: the directory is the user's own.

@@ -159,12 +159,12 @@ class Assignment {
   Assignment(bool hidden_return_pointer, FlexibleArrays flexible) : flexible_(flexible), integers_(hidden_return_pointer ? 1 : 0) {}
 
   Place place(const PassedParameter& parameter) {
-    if (lost_) return missing("is at a place that depends on a parameter of unknown type before it");
+    if (lost_) return missing("is at a location that depends on a parameter of unknown type before it");
     if (parameter.by_hidden_reference) return pointer_to_object();
     const Classes classes = classify(parameter.type, flexible_);
     if (!classes.known) {
       lost_ = true;
-      return missing("has a type that is not understood");
+      return missing("has a type that is not supported");
     }
     const size_t integers = classes.count(Class::kInteger), sse = classes.count(Class::kSse);
     if (classes.memory() || integers_ + integers > kParameterRegisters.size() || sse_ + sse > kSseRegisters)
@@ -236,9 +236,9 @@ Place return_place(const Type& returned, FlexibleArrays flexible) {
     place = in_register(kReturnRegisters[0]);
     place.kind = Place::Kind::kMemory;
   } else if (const Classes classes = classify(returned, flexible); !classes.known) {
-    place = missing("has a type that is not understood");
+    place = missing("has a type that is not supported");
   } else if (classes.memory()) {
-    place = missing("is in a floating-point register of the x87");
+    place = missing("is in an x87 floating-point register");
   } else {
     size_t used = 0;
     int vector = kXmm0;

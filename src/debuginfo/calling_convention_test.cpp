@@ -161,14 +161,14 @@ TEST_F(CallingConvention, ResultsAreInRaxAndRdx) {
   EXPECT_EQ(text(return_place(structure({double_, long_}))), "xmm0:8|rax:8");
   EXPECT_EQ(text(return_place(double_)), "xmm0");
   EXPECT_EQ(text(return_place(structure({double_, double_}))), "xmm0:8|xmm1:8");
-  EXPECT_EQ(text(return_place(long_double_)), "is in a floating-point register of the x87");
+  EXPECT_EQ(text(return_place(long_double_)), "is in an x87 floating-point register");
 }
 
 TEST_F(CallingConvention, AnUnknownTypeHidesWhatComesBehindIt) {
   auto all = places(void_, {int_, Type(source_, kUnknownType), int_});
   EXPECT_EQ(all[0], "rdi");
-  EXPECT_EQ(all[1], "has a type that is not understood");
-  EXPECT_EQ(all[2], "is at a place that depends on a parameter of unknown type before it");
+  EXPECT_EQ(all[1], "has a type that is not supported");
+  EXPECT_EQ(all[2], "is at a location that depends on a parameter of unknown type before it");
 }
 
 TEST_F(CallingConvention, EmptyClassesTakeNothing) {

@@ -223,7 +223,7 @@ void DebugInfo::place_waiting_parameters(const FunctionRecord& record, bool stan
     if (!parameter)
       replaced.reason = "has no value yet at the function's entry";
     else if (!standard_convention)
-      replaced.reason = "is passed in a way of the compiler's own";
+      replaced.reason = "is passed in a compiler-specific way";
     else
       replaced = places[number];
     variables[i].place = std::move(replaced);
@@ -334,7 +334,7 @@ Result<Place> DebugInfo::return_value(FileAddress function, const SymbolFacts& s
   if (!symbols.may_lose_result) return place;
   Place lost;
   lost.type = place.type;
-  lost.reason = "may be optimised out of this clone of the function";
+  lost.reason = "may be optimized out of this clone of the function";
   return lost;
 }
 

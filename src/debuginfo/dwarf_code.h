@@ -34,7 +34,7 @@ void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& place
 void add_labels(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places);
 // Rows of the line table that begin a statement, of source files that match the pattern.
 void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& file_pattern, CodePlaces& places);
-// Calls that the function makes, but tail calls; the address is the one behind the call instruction. Unoptimised code
+// Calls that the function makes, but tail calls; the address is the one behind the call instruction. Unoptimized code
 // has none.
 void add_calls(DwarfFile& file, DwarfFile::Unit& unit, FileAddress function, CodePlaces& places);
 

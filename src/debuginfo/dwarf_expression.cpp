@@ -16,7 +16,7 @@ constexpr size_t kMostOperations = 256;
 // prologue has pushed rbp and copied rsp to it, rbp is the CFA - 16.
 constexpr int64_t kCfaFromEntryRsp = 8;
 constexpr int64_t kFutureRbpFromEntryRsp = -8;
-constexpr const char* kNoFrameYet = "has no place before the function has made its stack frame";
+constexpr const char* kNoFrameYet = "has no location before the function has set up its stack frame";
 
 // rdi, rsi, rdx, rcx, r8, r9, xmm0 to xmm7.
 bool passes_parameters(int64_t number) {
@@ -102,7 +102,7 @@ class Compiler {
   bool push_register(int64_t number, int64_t by) {
     const bool vector = number >= kXmm0 && number <= kXmm15 && is_value_;  // no address is in one
     if (!vector && (number < 0 || number >= kRegisters))
-      return fail(fmt::format("is in a register that is not kept (DWARF number {})", number));
+      return fail(fmt::format("is in a register that is not saved (DWARF number {})", number));
     reads_frame_register_ |= !passes_parameters(number);
     push(Opcode::kRegister, number);
     return offset(by);
@@ -158,7 +158,7 @@ bool Compiler::push_cfa() {
   Dwarf_Op* operations;
   size_t count;
   if (depth_ >= kDeepest || !context_.file.frame_address(context_.pc, &operations, &count))
-    return fail("is in the stack frame, and there is no unwind information to find that");
+    return fail("is in the stack frame, and there is no unwind information to find the frame");
   Place cfa = Compiler(nullptr, context_, depth_ + 1).compile(operations, count);
   if (cfa.kind != Place::Kind::kMemory && cfa.kind != Place::Kind::kValue) return fail(cfa.reason);
   code_.insert(code_.end(), cfa.operations.begin(), cfa.operations.end());
@@ -171,7 +171,7 @@ bool Compiler::push_frame_base(int64_t by) {
   size_t count;
   if (!context_.function || depth_ >= kDeepest || !dwarf_attr_integrate(context_.function, DW_AT_frame_base, &base) ||
       dwarf_getlocation_addr(&base, context_.pc.value, &operations, &count, 1) != 1 || count == 0)
-    return fail("is in the stack frame, whose place is not described here");
+    return fail("is in the stack frame, whose location is not described here");
   // Clang's frame base is the frame pointer that the prologue makes; before that, it is where that will be.
   if (context_.at_entry && count == 1 && operations[0].atom == DW_OP_reg0 + kRbp) {
     push(Opcode::kRegister, kRsp);
@@ -190,26 +190,26 @@ bool Compiler::push_attribute_of(const Dwarf_Op& op, bool is_address) {
   Dwarf_Attribute indirect;
   Dwarf_Addr address;
   if (!attribute_ || dwarf_getlocation_attr(attribute_, &op, &indirect) != 0)
-    return fail("is described in a damaged way");
+    return fail("has a damaged description");
   if (is_address)
     return dwarf_formaddr(&indirect, &address) == 0 ? push(Opcode::kAddress, static_cast<int64_t>(address))
-                                                    : fail("is at an address that cannot be read");
+                                                    : fail("is at an address that can't be read");
   Dwarf_Word constant;
   // .debug_addr entries for DW_OP_constx are addresses by form.
   if (dwarf_formaddr(&indirect, &address) == 0) return push(Opcode::kConstant, static_cast<int64_t>(address));
   if (dwarf_formudata(&indirect, &constant) == 0) return push(Opcode::kConstant, static_cast<int64_t>(constant));
-  return fail("is a constant that cannot be read");
+  return fail("is a constant that can't be read");
 }
 
 // A frame is known by its CFA. rsp at the entry would follow from that; no compiler asks for it so.
 bool Compiler::push_register_at_entry(const Dwarf_Op* operations, size_t count) {
   const bool is_register = count == 1 && ((operations[0].atom >= DW_OP_reg0 && operations[0].atom <= DW_OP_reg31) ||
                                           operations[0].atom == DW_OP_regx);
-  if (!is_register) return fail("is optimised out here (only something computed at the function's entry would tell)");
+  if (!is_register) return fail("is optimized out here (it is only known from an expression at the function's entry)");
   const int64_t number = operations[0].atom == DW_OP_regx ? static_cast<int64_t>(operations[0].number)
                                                           : operations[0].atom - DW_OP_reg0;
   if (number < 0 || number >= kRegisters || number == kRsp)
-    return fail(fmt::format("was in a register at the function's entry that is not kept (DWARF number {})", number));
+    return fail(fmt::format("was in a register at the function's entry that is not saved (DWARF number {})", number));
   return push_cfa() && push(Opcode::kEntryValue, number);
 }
 
@@ -219,7 +219,7 @@ bool Compiler::compile_entry_value(const Dwarf_Op& op) {
   size_t count;
   if (!attribute_ || depth_ >= kDeepest || dwarf_getlocation_attr(attribute_, &op, &inner) != 0 ||
       dwarf_getlocation(&inner, &operations, &count) != 0)
-    return fail("is described in a damaged way");
+    return fail("has a damaged description");
   if (!context_.at_entry) return push_register_at_entry(operations, count);
   Place value = Compiler(&inner, context_, depth_ + 1).compile(operations, count);
   if (value.kind != Place::Kind::kMemory && value.kind != Place::Kind::kValue) return fail(value.reason);
@@ -243,7 +243,7 @@ bool Compiler::compile_variable_data(const Dwarf_Op& op) {
       Dwarf_Block block;
       uint64_t value = 0;
       if (!attribute_ || dwarf_getlocation_implicit_value(attribute_, &op, &block) != 0)
-        return fail("is described in a damaged way");
+        return fail("has a damaged description");
       if (block.length > sizeof value) return fail("is a constant longer than 8 bytes");
       memcpy(&value, block.data, block.length);
       is_value_ = true;
@@ -251,19 +251,19 @@ bool Compiler::compile_variable_data(const Dwarf_Op& op) {
     }
     case DW_OP_implicit_pointer:
     case DW_OP_GNU_implicit_pointer:
-      return fail("is optimised out (it points to something that has no address)");
+      return fail("is optimized out (it points to something that has no address)");
     case DW_OP_GNU_parameter_ref:
-      return fail("is optimised out here (only the caller knows its value)");
+      return fail("is optimized out here (only the caller knows its value)");
     case DW_OP_form_tls_address:
     case DW_OP_GNU_push_tls_address:
       // Old compilers wrote the offset as an address.
-      if (code_.empty()) return fail("is described in a damaged way");
+      if (code_.empty()) return fail("has a damaged description");
       if (code_.back().opcode == Opcode::kAddress) code_.back().opcode = Opcode::kConstant;
       return push(Opcode::kThreadLocal);
     case DW_OP_deref:
     case DW_OP_deref_size: {
       const auto size = static_cast<uint8_t>(op.atom == DW_OP_deref ? 8 : op.number);
-      if (size != 1 && size != 2 && size != 4 && size != 8) return fail("is described in a damaged way");
+      if (size != 1 && size != 2 && size != 4 && size != 8) return fail("has a damaged description");
       code_.push_back({.opcode = Opcode::kDeref, .size = size});
       return true;
     }
@@ -289,17 +289,17 @@ bool Compiler::compile_typed(const Dwarf_Op& op) {
     case DW_OP_deref_type:
     case DW_OP_GNU_deref_type: {
       if (!attribute_ || dwarf_getlocation_die(attribute_, &op, &type) != 0)
-        return fail("is described in a damaged way");
+        return fail("has a damaged description");
       const auto bytes = die_number(type, DW_AT_byte_size).value_or(0);
       const auto encoding = die_number(type, DW_AT_encoding).value_or(0);
       if (encoding == DW_ATE_float || (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8))
-        return fail("is computed with a type other than integers");
+        return fail("is computed with a type that is not an integer");
       size = static_cast<uint8_t>(bytes);
       is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
       break;
     }
     default:
-      return fail(fmt::format("is described by a DWARF operation that is not understood (0x{:x})", op.atom));
+      return fail(fmt::format("is described by an unsupported DWARF operation (0x{:x})", op.atom));
   }
   if (op.atom == DW_OP_deref_type || op.atom == DW_OP_GNU_deref_type) {
     code_.push_back({.opcode = Opcode::kDeref, .is_signed = is_signed, .size = size});
@@ -313,8 +313,8 @@ bool Compiler::compile_typed(const Dwarf_Op& op) {
 }
 
 bool Compiler::finish_piece(uint64_t size) {
-  if (size > 1 << 20) return fail("is described in a damaged way");
-  if (!code_.empty() && !well_formed(code_)) return fail("is described in a damaged way");
+  if (size > 1 << 20) return fail("has a damaged description");
+  if (!code_.empty() && !well_formed(code_)) return fail("has a damaged description");
   Piece piece;
   piece.size = static_cast<uint32_t>(size);
   if (!code_.empty()) piece.kind = kind();
@@ -329,7 +329,7 @@ bool Compiler::compile_one(const Dwarf_Op& op) {
   const auto number = static_cast<int64_t>(op.number);
   const int atom = op.atom;
   if (is_value_ && atom != DW_OP_piece && atom != DW_OP_bit_piece && atom != DW_OP_nop)
-    return fail("is described in a damaged way");
+    return fail("has a damaged description");
   if (auto plain = plain_opcode(atom)) return push(*plain);
   if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) return push(Opcode::kConstant, atom - DW_OP_lit0);
   if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31) {
@@ -374,11 +374,11 @@ bool Compiler::compile_one(const Dwarf_Op& op) {
     case DW_OP_piece:
       return finish_piece(op.number);
     case DW_OP_bit_piece:
-      if (op.number % 8 != 0 || op.number2 != 0) return fail("is scattered over bits");
+      if (op.number % 8 != 0 || op.number2 != 0) return fail("is scattered over single bits");
       return finish_piece(op.number / 8);
     case DW_OP_skip:
     case DW_OP_bra:
-      return fail("is described by a program with branches");
+      return fail("is described by a DWARF expression with branches");
     default:
       return compile_variable_data(op);
   }
@@ -386,9 +386,9 @@ bool Compiler::compile_one(const Dwarf_Op& op) {
 
 Place Compiler::compile(Dwarf_Op* operations, size_t count) {
   Place place;
-  place.reason = "is optimised out";
+  place.reason = "is optimized out";
   if (count == 0) return place;
-  if (count > kMostOperations) return unavailable("is described by too long a program");
+  if (count > kMostOperations) return unavailable("is described by too long a DWARF expression");
   for (size_t i = 0; i < count; ++i) {
     if (compile_one(operations[i])) continue;
     // A part in a register that we can't read (xmm0) leaves the other parts readable.
@@ -397,12 +397,12 @@ Place Compiler::compile(Dwarf_Op* operations, size_t count) {
   }
   place.reason.clear();
   if (!pieces_.empty()) {
-    if (!code_.empty()) return unavailable("is described in a damaged way");
+    if (!code_.empty()) return unavailable("has a damaged description");
     place.kind = Place::Kind::kPieces;
     place.pieces = std::move(pieces_);
     return place;
   }
-  if (!well_formed(code_)) return unavailable("is described in a damaged way");
+  if (!well_formed(code_)) return unavailable("has a damaged description");
   place.kind = is_value_ ? Place::Kind::kValue : Place::Kind::kMemory;
   place.operations = std::move(code_);
   return place;
@@ -434,7 +434,7 @@ LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& co
     found = dwarf_getlocation(&attribute, &operations, &count) == 0 ? 1 : -1;
   LocatedValue value;
   if (found <= 0) {
-    value.place = unavailable(found < 0 ? "has a damaged description" : "is optimised out here");
+    value.place = unavailable(found < 0 ? "has a damaged description" : "is optimized out here");
     return value;
   }
   Compiler compiler(&attribute, context, 0);
@@ -449,7 +449,7 @@ LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& co
     value.in_future_frame = (compiler.reads_frame_register() && is_for_whole_function(attribute)) ||
                             is_below_cfa_at_entry(code, code.size() - (ends_in_load ? 1 : 0));
     value.by_reference = value.in_future_frame && ends_in_load;
-  } else if (value.place.kind == Place::Kind::kValue) {  // "register int x", unoptimised
+  } else if (value.place.kind == Place::Kind::kValue) {  // "register int x", unoptimized
     value.in_future_frame = compiler.reads_frame_register() && is_for_whole_function(attribute);
   }
   return value;

@@ -17,7 +17,7 @@ struct FrameContext {
 struct LocatedValue {
   Place place;  // Place::type is left to the caller
   // At a function's entry: the place is in the frame that the function has yet to make, and holds nothing now. Either
-  // it is below the CFA, or a location for the whole function (as unoptimised code has) needs a register that passes no
+  // it is below the CFA, or a location for the whole function (as unoptimized code has) needs a register that passes no
   // parameter.
   bool in_future_frame = false;
   bool by_reference = false;  // and will hold the address of the object rather than itself

@@ -111,7 +111,7 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path, int 
   static const unsigned version = elf_version(EV_CURRENT);  // libelf refuses to work before it is asked
   auto failed = [&](const char* what) {
     const char* why = dwarf_errmsg(-1);
-    return Error{fmt::format("{}: cannot read {} of {}: {}", path, what, debug_file, why ? why : "unknown error"), {}};
+    return Error{fmt::format("{}: can't read {} of {}: {}", path, what, debug_file, why ? why : "unknown error"), {}};
   };
   if (version == EV_NONE) return failed("ELF");
   auto file = std::make_unique<DwarfFile>();
@@ -128,7 +128,7 @@ Result<std::unique_ptr<DwarfFile>> DwarfFile::open(const std::string& path, int 
   // Half of the names and types would be missing, and the cache would remember that.
   if (!alternate.empty() && !dwarf_getalt(file->debug_.get()))
     return Error{
-        fmt::format("{}: the debug information in {} needs {}, which cannot be found", path, debug_file, alternate),
+        fmt::format("{}: the debug information in {} needs {}, which can't be found", path, debug_file, alternate),
         "install the rest of its debug symbols"};
   return file;
 }

@@ -39,7 +39,7 @@ Place constant_place(Dwarf_Attribute& attribute) {
     number = 0;
     memcpy(&number, block.data, block.length);
   } else {
-    return unavailable("is a constant that cannot be read");
+    return unavailable("is a constant that can't be read");
   }
   place.operations.push_back({.opcode = Opcode::kConstant, .value = number});
   return place;
@@ -60,7 +60,7 @@ VariableRecord read_variable(Dwarf_Die& die, Variable::Kind kind, const FrameCon
     record.place = constant_place(attribute);
   } else {
     record.is_declaration = die_flag(die, DW_AT_declaration) || die_flag(die, DW_AT_external);
-    record.place = unavailable(record.is_declaration ? "is only declared here" : "is optimised out");
+    record.place = unavailable(record.is_declaration ? "is only declared here" : "is optimized out");
   }
   record.is_result = die_flag(die, DW_AT_variable_parameter);
   return record;
@@ -114,7 +114,7 @@ class VariableCollector {
           break;
       }
     }
-    // A copy of a function that is also inlined, or of a block of it: what it doesn't mention is optimised out of it, or,
+    // A copy of a function that is also inlined, or of a block of it: what it doesn't mention is optimized out of it, or,
     // as static variables, the same for all copies.
     if (auto origin = die_reference(scope, DW_AT_abstract_origin)) inherit(*origin, level);
   }
@@ -240,9 +240,9 @@ Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress p
   if (!die) {
     const std::string missing = unit.die.addr ? file_->missing_split_file(unit) : "";
     if (!missing.empty())
-      return Error{fmt::format("{}: the debug information of the function at 0x{:x} is in {}, which cannot be found",
+      return Error{fmt::format("{}: the debug information of the function at 0x{:x} is in {}, which can't be found",
                                path_, function.value, missing),
-                   "-gsplit-dwarf leaves it beside the object files"};
+                   "copy it there: -gsplit-dwarf leaves it beside the object files"};
     return Error{
         fmt::format("{}: the debug information does not describe the function at 0x{:x}", path_, function.value),
         "the file that defines it was compiled without -g"};

@@ -76,10 +76,10 @@ std::optional<ThreadSlot> find_thread_slot(const ElfImage& image, uint64_t wante
 
 Result<Operations> thread_block(const ElfImage& image, bool is_executable) {
   const auto& tls = image.thread_locals();
-  if (!tls) return Error{"is thread-local in a module that has no such variables", {}};
+  if (!tls) return Error{"is thread-local in a module without thread-local storage", {}};
   auto negative = [](uint64_t value) { return static_cast<int64_t>(0 - value); };
   if (is_executable) {
-    if ((tls->alignment & (tls->alignment - 1)) != 0) return Error{"is described in a damaged way", {}};
+    if ((tls->alignment & (tls->alignment - 1)) != 0) return Error{"has a damaged description", {}};
     const uint64_t padding = (0 - tls->address - tls->memory_size) & (tls->alignment - 1);
     return Operations{{.opcode = Opcode::kThreadPointer},
                       {.opcode = Opcode::kOffset, .value = negative(tls->memory_size + padding)}};
@@ -95,10 +95,10 @@ Result<Operations> thread_block(const ElfImage& image, bool is_executable) {
                       {.opcode = Opcode::kOffset, .value = negative(by_offset->offset)}};
   }
   if (!by_number)
-    return Error{"is thread-local, and its library says nowhere by which number it was loaded (it was built with -mtls-dialect=gnu2, or no code uses it)", {}};
+    return Error{"is thread-local, and its library does not record its module number (it was built with -mtls-dialect=gnu2, or no code uses it)", {}};
   for (std::string_view library : image.needed()) {
     if (library == "libc.so" || library.find("musl") != library.npos)
-      return Error{"is thread-local in a library for musl, which keeps its tables of such variables in another way than glibc", {}};
+      return Error{"is thread-local in a library for musl, which is laid out differently from glibc", {}};
   }
   return Operations{{.opcode = Opcode::kAddress, .value = static_cast<int64_t>(by_number->address)},
                     {.opcode = Opcode::kThreadBlock}};

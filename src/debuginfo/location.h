@@ -69,7 +69,7 @@ struct Piece {
 // Where an object is at one program counter. Registers are those of that moment.
 struct Place {
   enum class Kind : uint8_t {
-    kUnavailable,  // reason says why, as a phrase behind the variable's name: "is optimised out"
+    kUnavailable,  // reason says why, as a phrase behind the variable's name: "is optimized out"
     kMemory,       // operations leave the object's address
     kValue,   // operations leave the object itself in the low bytes (the upper ones are garbage); it has no address
     kPieces,  // each of pieces, in order of their bytes in the object

@@ -79,8 +79,8 @@ Result<OpenOptions> options_for(const MappedFile& file) {
   if (has_identity(options.root + file.path, file)) return options;
   options.root.clear();
   if (has_identity(file.path, file)) return options;
-  return Error{fmt::format("{} is not the file any more that process {} has mapped, and that one can't be opened", file.path, file.pid),
-               "run spile as root, or start the program anew"};
+  return Error{fmt::format("{} was replaced after process {} mapped it, and the mapped file can't be opened", file.path, file.pid),
+               "run spile as root, or restart the program"};
 }
 
 }  // namespace spile::debuginfo

@@ -167,7 +167,7 @@ Result<std::vector<Function>> ElfModule::functions(const FunctionPattern& patter
   std::vector<Function> found = symbols().matching(NamePattern(pattern.name), has_debug_info());
   if (pattern.file.empty()) return found;
   if (!has_debug_info())
-    return Error{fmt::format("{}: has no debug information, so functions cannot be chosen by source file", path_),
+    return Error{fmt::format("{}: has no debug information, so functions can't be chosen by source file", path_),
                  missing_because("leave out the part from '@', or install its debug symbols")};
   std::vector<Function> of_file;
   for (Function& function : found) {

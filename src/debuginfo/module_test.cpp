@@ -269,7 +269,7 @@ TEST_F(SeparateDebug, IsMissedByName) {
   const FileAddress main_address = module->functions({.name = "main", .file = {}})->front().address;
   auto variables = module->variables(main_address, main_address);
   ASSERT_FALSE(variables.ok());
-  EXPECT_THAT(variables.error().message, testing::AllOf(HasSubstr("a.dwo"), HasSubstr("cannot be found")));
+  EXPECT_THAT(variables.error().message, testing::AllOf(HasSubstr("a.dwo"), HasSubstr("can't be found")));
 }
 
 TEST_F(SeparateDebug, IsMissedWhereDwzMovedPartOfIt) {
@@ -278,7 +278,7 @@ TEST_F(SeparateDebug, IsMissedWhereDwzMovedPartOfIt) {
   auto module = open_module(directory_.path("a"));
   auto variable = module->variable(module->functions({.name = "quiet", .file = {}})->front().address, {}, "a");
   ASSERT_FALSE(variable.ok());
-  EXPECT_THAT(variable.error().message, HasSubstr("needs common.debug, which cannot be found"));
+  EXPECT_THAT(variable.error().message, HasSubstr("needs common.debug, which can't be found"));
 }
 
 class Cache : public SeparateDebug {
@@ -419,7 +419,7 @@ TEST(ThreadLocals, AreFoundByTheThreadPointer) {
   EXPECT_THAT(place("program", "outside"), testing::MatchesRegex("fs -[0-9]+"));
   EXPECT_THAT(place("late.so", "c"), testing::MatchesRegex("&0x[0-9a-f]+ block( \\+[0-9]+)?"));
   EXPECT_THAT(place("early.so", "c"), testing::MatchesRegex("fs &0x[0-9a-f]+ load8 add( [-+][0-9]+)?"));
-  EXPECT_THAT(place("described.so", "c"), testing::HasSubstr("says nowhere by which number"));
+  EXPECT_THAT(place("described.so", "c"), testing::HasSubstr("does not record its module number"));
   EXPECT_EQ(place("late.so", "outside"), "is defined in another module");
 }
 

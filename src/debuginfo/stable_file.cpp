@@ -32,7 +32,7 @@ int64_t most_copied() {
 
 Result<UniqueFd> copy(const std::string& path, int from, int64_t size) {
   if (size > kLargestCopy) {
-    return Error{fmt::format("{}: larger than {} GiB, and others than root and you may write to it", path, kLargestCopy >> 30), {}};
+    return Error{fmt::format("{}: larger than {} GiB, and users other than root and you can write to it", path, kLargestCopy >> 30), {}};
   }
   UniqueFd memory(memfd_create("spile-file", MFD_CLOEXEC));
   if (!memory) return Error::from_errno(fmt::format("copy {}", path), errno);
@@ -52,7 +52,7 @@ Result<UniqueFd> copy(const std::string& path, int from, int64_t size) {
       if (got == 0) return memory;
       done += got;
       if ((g_copied += got) > most_copied()) {
-        return Error{fmt::format("{}: others than root and you may write to it, and {} MiB of such files have been copied", path, most_copied() >> 20), {}};
+        return Error{fmt::format("{}: users other than root and you can write to it, and {} MiB of such files have been copied", path, most_copied() >> 20), {}};
       }
     }
   }

@@ -1,5 +1,5 @@
 // The places that debug information gives, against the values that are really there: programs built by both compilers,
-// with and without optimisation, are run under ptrace to a function's first instruction, to a marked one inside, and to
+// with and without optimization, are run under ptrace to a function's first instruction, to a marked one inside, and to
 // its return.
 #include <gmock/gmock.h>
 
@@ -234,7 +234,7 @@ TEST_P(Values, OfStructuresPassedByValue) {
   EXPECT_EQ(value("b", {member("a"), at(3)}), 8);
   EXPECT_EQ(value("m", {member("n")}), 10);
   EXPECT_EQ(value("last"), 77);
-  // In vector registers, as bits. Optimisers drop what is not used.
+  // In vector registers, as bits. Optimizers drop what is not used.
   auto expect_real = [&](double wanted, const char* name, std::vector<Step> path) {
     if (GetParam().optimised && error(name, path) != "no error") return;
     EXPECT_EQ(value(name, path), std::bit_cast<int64_t>(wanted)) << name;
@@ -252,7 +252,7 @@ TEST_P(Values, OfReturns) {
     EXPECT_EQ(value("m"), 2);
   } else {
     EXPECT_TRUE(GetParam().optimised);
-    EXPECT_EQ(error("n"), "is optimised out");
+    EXPECT_EQ(error("n"), "is optimized out");
   }
   ASSERT_TRUE(program_->run_to_return());
   EXPECT_EQ(returned({member("a"), at(2)}), 3);

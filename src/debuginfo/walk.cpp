@@ -74,7 +74,7 @@ Place part_of(const Place& whole, uint64_t offset, uint64_t size, Type type) {
   for (const Piece& piece : whole.pieces) {
     if (offset >= start && offset + size <= start + piece.size) {
       if (piece.kind == Piece::Kind::kMissing)
-        return out_of_reach("is optimised out", part.type);
+        return out_of_reach("is optimized out", part.type);
       Place inner;
       inner.kind = piece.kind == Piece::Kind::kMemory ? Place::Kind::kMemory : Place::Kind::kValue;
       inner.operations = piece.operations;
@@ -114,7 +114,7 @@ Result<Place> walk_member(const Place& from, const std::string& name) {
   }
   const Type& type = object.type;
   if (type.kind() != TypeKind::kStruct && type.kind() != TypeKind::kUnion)
-    return Error{fmt::format("'{}' has no member '{}': it is no struct or union", from.type.name(), name), {}};
+    return Error{fmt::format("'{}' has no member '{}': it is not a struct or union", from.type.name(), name), {}};
   auto member = type.member(name);
   if (!member) {  // a base class by its name: its members may have namesakes in ours
     for (const Member& base : type.members()) {
@@ -145,11 +145,11 @@ Result<Place> walk_index(const Place& from, const Step& step) {
   TRY(Place object, without_reference(from));
   const TypeKind kind = object.type.kind();
   if (kind != TypeKind::kArray && kind != TypeKind::kPointer)
-    return Error{fmt::format("'{}' cannot be indexed: it is neither an array nor a pointer", from.type.name()), {}};
+    return Error{fmt::format("'{}' can't be indexed: it is neither an array nor a pointer", from.type.name()), {}};
   const Type element = object.type.target();
   const uint64_t stride = element.size();
   if (stride == 0)
-    return Error{fmt::format("'{}' cannot be indexed: the size of its elements is unknown", from.type.name()), {}};
+    return Error{fmt::format("'{}' can't be indexed: the size of its elements is unknown", from.type.name()), {}};
   if (kind == TypeKind::kPointer) {
     TRY(object, dereferenced(object));
   }
@@ -159,7 +159,7 @@ Result<Place> walk_index(const Place& from, const Step& step) {
     return part_of(object, offset, stride, element);
   }
   if (object.kind != Place::Kind::kMemory)
-    return unreadable("is in an array that is kept in registers, where only constant indices reach");
+    return unreadable("is in an array that is kept in registers, which only constant indices can reach");
   object.operations.push_back({.opcode = Opcode::kIndex, .value = step.index});
   if (stride != 1) {
     object.operations.push_back({.opcode = Opcode::kConstant, .value = static_cast<int64_t>(stride)});
@@ -219,7 +219,7 @@ Result<Place> walk(const Place& start, std::span<const Step> steps) {
           break;
         }
         if (object.type.kind() != TypeKind::kPointer)
-          return Error{fmt::format("'{}' cannot be dereferenced: it is no pointer", place.type.name()), {}};
+          return Error{fmt::format("'{}' can't be dereferenced: it is not a pointer", place.type.name()), {}};
         TRY(place, dereferenced(object));
         break;
       }

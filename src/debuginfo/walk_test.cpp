@@ -128,16 +128,16 @@ TEST(Walk, SuggestsMembers) {
               HasSubstr("it has: next, value, inside, bits"));
   EXPECT_THAT(walk_error(in_register(kOpaquePointer), {member("x")}).message, HasSubstr("only declared"));
   EXPECT_THAT(walk_error(in_register(kInt), {member("x")}).message,
-              HasSubstr("'int' has no member 'x': it is no struct"));
+              HasSubstr("'int' has no member 'x': it is not a struct"));
 }
 
 TEST(Walk, RefusesWhatHasNoMeaning) {
-  EXPECT_THAT(walk_error(in_register(kInt), {at(0)}).message, HasSubstr("cannot be indexed"));
+  EXPECT_THAT(walk_error(in_register(kInt), {at(0)}).message, HasSubstr("can't be indexed"));
   EXPECT_THAT(walk_error(in_register(kVoidPointer), {at(0)}).message, HasSubstr("size of its elements is unknown"));
-  EXPECT_THAT(walk_error(in_register(kInt), {kStar}).message, HasSubstr("no pointer"));
+  EXPECT_THAT(walk_error(in_register(kInt), {kStar}).message, HasSubstr("not a pointer"));
   Place gone;
-  gone.reason = "is optimised out";
-  EXPECT_EQ(walk_error(gone, {member("x")}).message, "the value is optimised out");
+  gone.reason = "is optimized out";
+  EXPECT_EQ(walk_error(gone, {member("x")}).message, "the value is optimized out");
 }
 
 TEST(Load, RefusesWhatIsNoNumber) {
@@ -171,7 +171,7 @@ TEST(Parts, OfObjectsInRegisters) {
   EXPECT_EQ(loaded(pair, {member("value")}), "rsi ext4s");
   EXPECT_EQ(loaded(pair, {member("inside")}), "rsi 32 shr ext4s");
   EXPECT_EQ(loaded(pair, {member("next"), member("value")}), "rdi +8 load4s");
-  EXPECT_THAT(loaded(pair, {member("bits")}), HasSubstr("optimised out"));
+  EXPECT_THAT(loaded(pair, {member("bits")}), HasSubstr("optimized out"));
 }
 
 TEST(TypeName, IsWrittenAsInC) {

@@ -134,18 +134,18 @@ struct Command {
 };
 
 constexpr std::array<Command, 12> kCommands = {{
-    {"add", "LINE", "add a line to the script; a line that is no command is added too", &Interactive::add},
+    {"add", "LINE", "add a line to the script; a line that is not a command is added, too", &Interactive::add},
     {"delete", "[LINE[-LINE]]", "delete lines of the script; all, without numbers", &Interactive::remove},
     {"edit", "", "edit the script with $EDITOR", &Interactive::edit},
-    {"help", "", "this list", &Interactive::help},
+    {"help", "", "show this list", &Interactive::help},
     {"list", "", "show the script with its line numbers", &Interactive::list},
-    {"load", "FILE", "replace the script by a file's", &Interactive::load},
-    {"quit", "", "leave (Ctrl-D too)", &Interactive::quit},
+    {"load", "FILE", "replace the script with that of a file", &Interactive::load},
+    {"quit", "", "exit (Ctrl-D does, too)", &Interactive::quit},
     {"run", "[ARGUMENT ...]", "run the script; Ctrl-C ends the run", &Interactive::run_script},
     {"sample", "[NAME]", "list the examples that come with spile; load one", &Interactive::sample},
     {"save", "FILE", "write the script to a file", &Interactive::save},
     {"set", "OPTION VALUE", "set an option of runs: c x T guru verbose", &Interactive::set},
-    {"show", "", "show these options", &Interactive::show},
+    {"show", "", "show the options of runs", &Interactive::show},
 }};
 
 std::string Interactive::script() const {
@@ -194,14 +194,14 @@ int Interactive::run() {
     if (!line) break;
     if (!pending_.empty() && trimmed(*line).empty()) {
       // An empty line gives up on what is open, so that nobody is caught in it.
-      print_to(stderr, "not complete, and dropped:\n{}", pending_);
+      print_to(stderr, "incomplete, dropped:\n{}", pending_);
       pending_.clear();
     } else if (!pending_.empty() || !do_command(*line)) {
       enter(*line);
     }
     fflush(stdout);
   }
-  if (!pending_.empty()) print_to(stderr, "not complete, and dropped:\n{}", pending_);
+  if (!pending_.empty()) print_to(stderr, "incomplete, dropped:\n{}", pending_);
   return 0;
 }
 
@@ -279,8 +279,8 @@ void Interactive::help(const std::string&) {
   for (const Command& command : kCommands) {
     print_to(stdout, "  {:<24} {}\n", fmt::format("{} {}", command.name, command.arguments), command.help);
   }
-  print_to(stdout, "Declarations (probe, global, function ...) are added to the script. Anything else is a statement and is\n"
-             "done at once. Lines go on until their brackets are closed; an empty line gives up.\n");
+  print_to(stdout, "Declarations (probe, global, function ...) are added to the script. Anything else is a statement, which is\n"
+             "run at once. Lines are read until their brackets are closed; an empty line drops them.\n");
 }
 
 void Interactive::list(const std::string&) {
@@ -324,7 +324,7 @@ void Interactive::remove(const std::string& words) {
     last = first;
     if (dash != std::string::npos) ok = ok && read_number(words.substr(dash + 1), last);
     if (!ok || first < 1 || first > last || last > lines_.size()) {
-      print_to(stderr, "no such lines: '{}'; the script has {}\n", words, lines_.size());
+      print_to(stderr, "no such lines: '{}'; the script has {} lines\n", words, lines_.size());
       return;
     }
   }
@@ -333,7 +333,7 @@ void Interactive::remove(const std::string& words) {
 }
 
 void Interactive::save(const std::string& path) {
-  if (path.empty()) return print_to(stderr, "save needs a file's name\n");
+  if (path.empty()) return print_to(stderr, "save needs a file name\n");
   auto written = write_file(path, script());
   if (!written.ok()) return tell(written.error());
   is_saved_ = true;
@@ -355,7 +355,7 @@ void Interactive::sample(const std::string& name) {
     if (entry.path().filename() == name || entry.path().stem() == name) return load(entry.path());
     found.insert(entry.path());
   }
-  if (!name.empty()) return print_to(stderr, "no example '{}'; sample alone lists them\n", name);
+  if (!name.empty()) return print_to(stderr, "no example '{}'; sample without a name lists the examples\n", name);
   if (found.empty()) return print_to(stderr, "no examples are installed\n");
   for (const std::filesystem::path& path : found) {
     std::string what;
@@ -367,10 +367,10 @@ void Interactive::sample(const std::string& name) {
 }
 
 void Interactive::load(const std::string& path) {
-  if (path.empty()) return print_to(stderr, "load needs a file's name\n");
+  if (path.empty()) return print_to(stderr, "load needs a file name\n");
   auto text = read_file(path);
   if (!text.ok()) return tell(text.error());
-  if (!is_saved_) print_to(stderr, "the script was not saved, and is replaced\n");
+  if (!is_saved_) print_to(stderr, "the script was not saved, and has been replaced\n");
   replace(*text);
   is_saved_ = true;
 }

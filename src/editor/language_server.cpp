@@ -165,7 +165,7 @@ class Server {
 
   void handle(const std::string& text) {
     Json message = Json::parse(text, nullptr, false);
-    if (message.is_discarded()) return refuse(nullptr, {kParseError, "the message is no JSON"});
+    if (message.is_discarded()) return refuse(nullptr, {kParseError, "the message is not JSON"});
     if (!message.is_object() || !message.contains("method") || !message["method"].is_string()) {
       if (message.is_object() && message.contains("result")) return;  // an answer to nothing that we asked
       return refuse(nullptr, {kInvalidRequest, "the message has no method"});

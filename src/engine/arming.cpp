@@ -29,7 +29,7 @@ namespace {
 using Clock = Tracer::Clock;
 
 constexpr const char* kTextRelocations =
-    "its text is relocated when it has been loaded (-z notext), which is not done yet; attach with -x when the program runs";
+    "its code is relocated at load time (-z notext), which has not happened yet; attach with -x when the program runs";
 
 // What a trampoline itself takes at most: registers, a red zone, and in front of a handler of another controller's as much again.
 constexpr uint64_t kTrampolineStack = 512;
@@ -125,7 +125,7 @@ void Arming::add_slots(AddressSpace& space, pid_t pid, ClientId id) {
   if (!client || !client->arena_fd || !space.clients.contains(id)) return;  // the process has executed another program
   SetupContext setup = context(*client);
   auto grown = grow_arena(setup, space);
-  if (!grown.ok()) note_failure(space, pid, std::move(grown).error().within("threads that come now have no returns"), client);
+  if (!grown.ok()) note_failure(space, pid, std::move(grown).error().within("return probes miss new threads"), client);
 }
 
 void Arming::vacate_slots(const AddressSpace& space, pid_t pid) const {
@@ -145,7 +145,7 @@ void Arming::note_trouble(pid_t pid, const Error& error, const Client* client) {
                  .message = error.hint.empty() ? error.message : error.message + " (" + error.hint + ")"});
 }
 
-// Nothing is armed that has not been looked through, each handler once.
+// Nothing is armed that has not been scanned, each handler once.
 Result<void> Arming::check_handlers(Client& client, std::span<const SiteRequest> sites) {
   if (client.image.unchecked) return {};
   std::vector<HandlerEntry> fresh;
@@ -186,8 +186,8 @@ Result<void> Arming::add_requests(Client& client, std::span<const SiteRequest> s
   if (auto step = std::find_if(sites.begin(), sites.end(), steps); step != sites.end()) {
     for (auto& [id, other] : clients_) {
       if (other.get() != &client && other->walks_by_steps) {
-        return Error{fmt::format("{} walks stacks by the steps of libunwind: only one spile can have return probes in such a program, and "
-                                 "another one has", step->module_path),
+        return Error{fmt::format("{} walks stacks with libunwind: only one spile can have return probes in such a program, and "
+                                 "another spile has", step->module_path),
                      "leave out .return, or end the other one first"};
       }
     }
@@ -290,7 +290,7 @@ Result<void> Arming::seek_stack_owner(AddressSpace& space, pid_t pid) {
   }
   bool armed = std::any_of(space.sites.begin(), space.sites.end(), [](const PatchedSite& site) { return site.returns; });
   if (space.no_returns.empty() || !armed) return {};
-  note_trouble(pid, Error{fmt::format("its returns are probed no longer: {}", space.no_returns), ""});
+  note_trouble(pid, Error{fmt::format("its returns are not probed any more: {}", space.no_returns), ""});
   TRY_DO(remove_all(tracer_, space, patience_ms_));
   TRY(MemoryMap map, MemoryMap::read(pid));
   refresh_modules(space, pid, find_modules(pid, map, space.memory));
@@ -464,7 +464,7 @@ Result<void> Arming::build(const Rebuild& rebuild, Work& work) {
   for (const BuiltOutcome& outcome : built.outcomes) {
     if (outcome.mechanism != Mechanism::kRefused || is_fresh(outcome)) continue;
     strike_built(space, built);
-    return Error{"there is no room beside the probes of others", ""};
+    return Error{"there is no room beside the probes of other spiles", ""};
   }
 
   uint32_t first_use = static_cast<uint32_t>(space.uses.size());
@@ -495,7 +495,7 @@ namespace {
 // other code here.
 std::string other_file(const std::string& identity, const SiteRequest& request) {
   if (request.module_identity.empty() || request.module_identity == identity) return "";
-  return fmt::format("the process has another file of that name (its build-id is {}, that of the file looked at is {})",
+  return fmt::format("the process has mapped another file of that name (its build-id is {}, that of the file analyzed is {})",
                      identity.empty() ? "not known" : identity, request.module_identity);
 }
 
@@ -672,7 +672,7 @@ Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
   Work work;
   watch_linker(space, pid, work.change.coming);
   if (auto added = rivals_.add_traps(own, space, work.change.coming); !added.ok()) {
-    note_failure(space, pid, std::move(added).error().within("it can't be let go when something else is about to trace it"));
+    note_failure(space, pid, std::move(added).error().within("it can't be released when another tracer attaches"));
   }
   // Without room for it, faults are the tracer's alone.
   if (may_fault()) (void)prepare_fault_guard(own, space);

@@ -257,7 +257,7 @@ void ProcessLives::finish_exec(const DeferredWork& work) {
       process->gained_rights |= gains;
       space->refused = process->gained_rights;
       if (!arming_.can_arm(*space)) return {};
-      if (gains) return Error{executed.path + " has rights of its own (set-uid, set-gid or capabilities): neither it nor what it starts is probed", ""};
+      if (gains) return Error{executed.path + " has privileges of its own (set-uid, set-gid or capabilities): neither it nor what it starts is probed", ""};
       if (space->refused) return {};
       if (is_32_bit(work.pid)) {
         space->refused = true;
@@ -267,7 +267,7 @@ void ProcessLives::finish_exec(const DeferredWork& work) {
     };
     auto armed = arm_anew();
     if (lacks_file_rights(work.pid)) {
-      arming_.note_trouble(work.pid, Error{executed.path + " is set-uid or set-gid, and runs without those rights while it is traced",
+      arming_.note_trouble(work.pid, Error{executed.path + " is set-uid or set-gid, and runs without those privileges while it is traced",
                                             "run spile as root"});
     }
     executed.report = std::exchange(reports[kOwnClient], {});

@@ -169,7 +169,7 @@ Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel chann
                  "leave out process.syscall, or end the other one first"};
   }
   if (!own_->processes().empty()) {
-    return Error{fmt::format("{}: another spile (process {}) traces it, and we trace others", what, tracer), ""};
+    return Error{fmt::format("{}: another spile (process {}) traces it, and this spile traces other processes", what, tracer), ""};
   }
   guest_ = std::make_unique<GuestPart>(options_, tracer, std::move(channel));
   both_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));

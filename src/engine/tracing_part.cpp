@@ -252,7 +252,7 @@ Result<void> TracingPartImpl::change_all(const std::function<Result<void>(Addres
   }
   if (result.ok()) return result;
   return Error{result.error().message,
-               fmt::format("what is left in it does nothing; later this takes it out: spile -x {} -e 'probe process.begin {{ exit() }}'", left_behind)};
+               fmt::format("the code left in it does nothing; to remove it later, run: spile -x {} -e 'probe process.begin {{ exit() }}'", left_behind)};
 }
 
 Result<void> TracingPartImpl::suspend() {
@@ -264,7 +264,7 @@ Result<void> TracingPartImpl::suspend() {
   // What could not be let go at once (a thread waits for its vfork child) is at its next stop, for which we must be there.
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(options_.stop_patience_ms);
   while (!tracer_->all_released() && Tracer::Clock::now() < deadline) tracer_->pump(10);
-  if (gone.ok() && !tracer_->all_released()) return Error{"a thread waits in the kernel, and can't be let go now", "try again later"};
+  if (gone.ok() && !tracer_->all_released()) return Error{"a thread waits in the kernel, and can't be released now", "try again later"};
   return gone;
 }
 

@@ -32,7 +32,7 @@ sema::TargetType type_behind(const std::string& module, const debuginfo::Place& 
 
 // The string itself, of a char* or char[].
 Result<Binding> bind_string(const StartPlace& start, const debuginfo::Place& place, Moment moment, FileAddress function) {
-  if (!place.type.is_string()) return Error{fmt::format("'{}' is no string", start.name), ""};
+  if (!place.type.is_string()) return Error{fmt::format("'{}' is not a string", start.name), ""};
   Binding binding;
   binding.type = ValueType::kString;
   TRY(debuginfo::Operations operations, debuginfo::load(place));
@@ -102,7 +102,7 @@ Result<Binding> bind_enum(TracedWorld& world, const ResolvedPoint* point, const 
   }
   bool probed = point && !point->site.module.empty();
   if (!probed && !world.has_target()) {
-    return Error{"@enum needs a module here: there is no probed one", "@enum(\"NAME\", \"/bin/program\")"};
+    return Error{"@enum needs a module here, as this probe is not on one", "@enum(\"NAME\", \"/bin/program\")"};
   }
   return bind_enumerator(world, probed ? point->site.module : world.program(), name->value);
 }
@@ -154,8 +154,8 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
   if (operation.name == "@uderef" || operation.name == "@uregister") return bind_raw(operation);
   if (operation.name == "@enum") return bind_enum(world, &point, operation);
   if (operation.name == "@kderef" || operation.name == "@kregister") {
-    return Error{fmt::format("'{}' reads what belongs to the kernel, and this probe is on a process", operation.name),
-                 fmt::format("'@u{}' reads the process's", operation.name.substr(2))};
+    return Error{fmt::format("'{}' reads memory or registers of the kernel, but this probe is on a process", operation.name),
+                 fmt::format("'@u{}' reads those of the process", operation.name.substr(2))};
   }
   TRY(StartPlace start, start_of(world, &point, operation));
   if (is_plain_cast(operation)) return bind_plain_cast(start);

@@ -200,7 +200,7 @@ Result<Binding> bind_in_mark(TracedWorld& world, const ResolvedPoint& point, con
   std::vector<std::string> words = words_of(point.site.mark->arguments);
   auto number = variable.name.starts_with("$arg") ? read_number(std::string_view(variable.name).substr(4)) : std::nullopt;
   bool is_plt = point.site.mark->provider.empty();
-  if (is_plt) return Error{fmt::format("'{}' is not known: PLT entries are described by no debug information", variable.name), "$$name is the entry's name; int_arg(1), pointer_arg(2) ... are arguments"};
+  if (is_plt) return Error{fmt::format("'{}' is not known: debug information does not describe PLT entries", variable.name), "$$name is the entry's name; int_arg(1), pointer_arg(2) ... are arguments"};
   if (!number || *number < 1 || static_cast<size_t>(*number) > words.size()) {
     return Error{fmt::format("no variable '{}' is visible here", variable.name),
                  words.empty() ? fmt::format("mark '{}' has no arguments", point.site.mark->name)
@@ -208,7 +208,7 @@ Result<Binding> bind_in_mark(TracedWorld& world, const ResolvedPoint& point, con
                                              words.size() > 1 ? fmt::format(" to $arg{}", words.size()) : "")};
   }
   if (!variable.path.empty() || variable.address_of)
-    return Error{fmt::format("'{}' is a plain number: its note tells no type", variable.name),
+    return Error{fmt::format("'{}' is a plain number: the mark's note does not name its type", variable.name),
                  fmt::format("@cast({}, \"struct node\")->next", variable.name)};
   const std::string& word = words[static_cast<size_t>(*number - 1)];
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(point.site.module));
@@ -218,7 +218,7 @@ Result<Binding> bind_in_mark(TracedWorld& world, const ResolvedPoint& point, con
   if (is_float) size_text.remove_suffix(1);
   auto size = read_number(size_text);
   uint64_t bytes = size ? static_cast<uint64_t>(*size < 0 ? -*size : *size) : 0;
-  Error unreadable{fmt::format("'{}' can't be read: its place '{}' is not understood", variable.name, word), ""};
+  Error unreadable{fmt::format("'{}' can't be read: its location '{}' is not supported", variable.name, word), ""};
   if (is_float && bytes != 4 && bytes != 8) unreadable.message = fmt::format("'{}' is a floating-point number of {} bytes", variable.name, bytes);
   if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) return unreadable;
   std::string_view operand = at == std::string::npos ? std::string_view(word) : std::string_view(word).substr(at + 1);

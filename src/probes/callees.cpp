@@ -114,7 +114,7 @@ class CallGraph {
     nodes_.clear();
     add_node(words, function.address.value, levels);
     if (words.size() > kMostWords) {
-      return Error{fmt::format("callees({}): '{}' is called in too many ways to tell them apart", request_.levels, function.name()),
+      return Error{fmt::format("callees({}): '{}' is called in too many ways to distinguish them", request_.levels, function.name()),
                    "ask for fewer levels"};
     }
     return std::make_shared<const std::vector<uint64_t>>(std::move(words));
@@ -218,7 +218,7 @@ Result<Points> find_calls(TracedWorld& world, const CalleeRequest& request, debu
 
 Result<Points> find_callees(TracedWorld& world, const CalleeRequest& request, debuginfo::Module& module) {
   if ((request.levels > 1 || request.is_return) && world.process_domain() == sema::Domain::kKernel) {
-    return Error{"only in the process itself can calls be told by their callers, which takes a look at the stack",
+    return Error{"calls can be chosen by their callers only in the process itself, since that needs the stack",
                  "run spile with -x or -c; the kernel can probe .callee(\"NAME\") and .callees"};
   }
   CallGraph graph(module, request);
@@ -228,7 +228,7 @@ Result<Points> find_callees(TracedWorld& world, const CalleeRequest& request, de
   std::string near = nearest_name(request.callee, graph.names());
   return Error{fmt::format("no call of '{}' in function '{}' of {} is known", request.callee, request.callers.name, module.path()),
                !near.empty()            ? fmt::format("did you mean '{}'?", near)
-               : graph.names().empty() ? "calls are described by the debug information of optimised code (-g -O2) only"
+               : graph.names().empty() ? "only the debug information of optimized code (-g -O2) describes calls"
                                         : ""};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // process.function("NAME").callee("NAME"), .callees, .callees(N): the calls that a function makes, and those that the functions
-// make that it calls, N levels deep, as the debug information of optimised code describes them. A hit counts only where the
+// make that it calls, N levels deep, as the debug information of optimized code describes them. A hit counts only where the
 // chain of calls leads back to the function.
 
 #include <string>

@@ -110,7 +110,7 @@ Result<Binding> bind_element(const TracepointField& field, const syntax::TargetV
   const syntax::PathStep& step = variable.path[0];
   if (variable.path.size() > 1 || step.kind != syntax::PathStep::Kind::kElement) {
     return Error{
-        fmt::format("'{}' is an array of numbers: only its elements by constant subscripts can be read", variable.name),
+        fmt::format("'{}' is an array of numbers: only its elements can be read, with constant subscripts", variable.name),
         ""};
   }
   int64_t count = field.size / field.element_size;

@@ -73,7 +73,7 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
   std::optional<PerfEvent> event = event_of(*parts[1].number, *parts[2].number);
   if (!event) {
     return Error{fmt::format("the counter of '{}' can't be read inside a process", text_of(point)),
-                 "those that can are perf.sw.task_clock, cpu_clock, page_faults, page_faults_min, page_faults_maj and context_switches"};
+                 "counters that can: perf.sw.task_clock, cpu_clock, page_faults, page_faults_min, page_faults_maj and context_switches"};
   }
   sema::ResolvedPoint made;
   made.kind = sema::ProbeKind::kNever;

@@ -42,7 +42,7 @@ Result<Request> parse(const syntax::ProbePoint& point) {
     }
   }
   if (!request.is_write && !request.is_rw) {
-    return Error{fmt::format("'{}' does not say which accesses are meant", text_of(point)), "end it by .write or .rw"};
+    return Error{fmt::format("'{}' names no kind of access", text_of(point)), "add .write or .rw"};
   }
   return request;
 }
@@ -55,14 +55,14 @@ Result<uint64_t> check_length(const syntax::ProbePoint& point, uint64_t address,
   bool possible = size == 1 || size == 2 || size == 4 || size == 8;
   if (possible && address % size == 0) return size;
   return Error{fmt::format("'{}': {} bytes at {:#x} can't be watched", text_of(point), size, address),
-               "the processor watches 1, 2, 4 or 8 bytes at a multiple of that: say which by .length(n)"};
+               "the processor can watch 1, 2, 4 or 8 bytes, at a multiple of that number: choose it with .length(n)"};
 }
 
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   const auto& parts = point.components;
   TRY(Request request, parse(point));
   const syntax::PointComponent& data = parts[1];
-  if (parts[0].number) return Error{"process(PID).data is the process of -x: write process.data", ""};
+  if (parts[0].number) return Error{"process(PID).data is not supported", "write process.data, and name the process with -x"};
   ResolvedPoint made;
   made.kind = ProbeKind::kDataAccess;
   made.domain = sema::Domain::kController;
@@ -77,7 +77,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
       TRY(made.site.module, world.find_executable(*parts[0].text));
     }
     if (made.site.module.empty()) {
-      return Error{fmt::format("'{}' does not say whose variable is meant", text_of(point)), "use -c COMMAND, -x PID or process(\"PATH\")"};
+      return Error{fmt::format("'{}' names no program to take the variable from", text_of(point)), "use -c COMMAND, -x PID or process(\"PATH\")"};
     }
     TRY(auto module, world.module(made.site.module));
     auto address = module->data_symbol(*data.text, &symbol_size);

@@ -77,7 +77,7 @@ Result<bool> parse_suffix(const syntax::PointComponent& part, Request& request) 
   } else if (part.name == "callees" && !part.text && whole && !request.only_exported) {
     request.levels = part.number.value_or(1);
     if (request.levels < 1 || request.levels > sema::kMostCallers)
-      return Error{fmt::format("callees({}): the number of levels is from 1 to {}", request.levels, sema::kMostCallers), ""};
+      return Error{fmt::format("callees({}): the number of levels must be from 1 to {}", request.levels, sema::kMostCallers), ""};
     request.callees = true;
   } else if (part.name == "label" && part.text && whole && !request.only_calls && !request.only_exported) {
     request.label = &*part.text;
@@ -107,7 +107,7 @@ Result<Request> parse(const syntax::ProbePoint& point) {
   if (function.text) {
     TRY(request.spec, parse_source_spec(*function.text));
   } else if (request.callees || request.label || request.only_exported) {
-    return Error{"a function that is given by its address can only be probed itself, or its return", "give its name"};
+    return Error{"a function given by its address can only be probed at its entry or its return", "give its name"};
   }
   return request;
 }
@@ -176,9 +176,9 @@ Result<Found> find_functions(TracedWorld& world, const Request& request, debugin
     if (request.address && function.address != *request.address) continue;
     if (!filter.matches(function.address, 0, function.declared.line)) continue;
     if (function.is_ifunc) {
-      found.reason = "only chooses the implementation at load time (IFUNC): calls don't go through it";
+      found.reason = "only selects an implementation at load time (IFUNC): calls don't go through it";
     } else if (request.is_return && module.is_made_by_go() && world.process_domain() == sema::Domain::kKernel) {
-      found.reason = "can't be probed at its return by the kernel, which replaces return addresses: Go's runtime would not stand it";
+      found.reason = "can't be probed at its return by the kernel, which replaces return addresses: Go's runtime would crash";
     } else if (request.is_return && refuses_return(function.name())) {
       found.reason =
           "can't be probed at its return: it has no caller to return to, returns twice, or looks at its return address";
@@ -226,7 +226,7 @@ Result<Request> by_name(Request request, debuginfo::Module& module) {
   if (!request.address) return request;
   auto function = module.function_at(*request.address);
   if (!function) {
-    return Error{fmt::format("{:#x} is in no function of {} that has a name", request.address->value, module.path()),
+    return Error{fmt::format("{:#x} is not in a named function of {}", request.address->value, module.path()),
                  fmt::format("process.statement({:#x}) probes an instruction", request.address->value)};
   }
   request.address = function->address;

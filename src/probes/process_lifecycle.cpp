@@ -40,9 +40,9 @@ Result<ProbeKind> kind_of(const syntax::ProbePoint& point) {
     if (parts[i].text || parts[i].number) return unexpected_component(point, i, components(point, i));
   }
   if (is(1, "insn")) {
-    return Error{fmt::format("'{}' is refused: stopping at every instruction makes a program ten thousand times slower",
+    return Error{fmt::format("'{}' is not supported: stopping at every instruction makes a program ten thousand times slower",
                              text_of(point)),
-                 "process.statement(\"function@file:line\") is hit at one place, at nanoseconds a hit"};
+                 "process.statement(\"function@file:line\") probes one place, at nanoseconds per hit"};
   }
   size_t length = is(1, "thread") || is(2, "return") ? 3 : 2;
   if (parts.size() > length) return unexpected_component(point, length, components(point, length));
@@ -53,7 +53,7 @@ Result<ProbeKind> kind_of(const syntax::ProbePoint& point) {
   if (is(1, "thread") && is(2, "begin")) return ProbeKind::kThreadBegin;
   if (is(1, "thread") && is(2, "end")) return ProbeKind::kThreadEnd;
   if (parts.size() < length)
-    return Error{fmt::format("'{}' is not a whole probe point", text_of(point)), "process.thread.begin or process.thread.end"};
+    return Error{fmt::format("'{}' is incomplete", text_of(point)), "write process.thread.begin or process.thread.end"};
   return unexpected_component(point, length - 1, components(point, length - 1));
 }
 

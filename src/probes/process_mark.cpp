@@ -100,7 +100,7 @@ Result<Points> resolve_in(TracedWorld& world, const Request& request, debuginfo:
     points.push_back(std::move(point));
   }
   if (points.empty() && needs_semaphore)
-    return Error{fmt::format("mark '{}' of {} has a semaphore, which is raised in one process at a time", request.mark, module.path()),
+    return Error{fmt::format("mark '{}' of {} has a semaphore, which can only be set in a given process", request.mark, module.path()),
                  "use -c COMMAND or -x PID"};
   if (points.empty()) return no_mark(module, request);
   return points;

@@ -35,7 +35,7 @@ Result<std::string> file_with(TracedWorld& world, const std::string& build_id) {
     if (module.ok() && (*module)->build_id() == build_id) return path;
   }
   return Error{fmt::format("process \"{}\": no program or library of the traced process has this build-id", build_id),
-               "'readelf -n FILE' shows what a file has"};
+               "'readelf -n FILE' prints the build-id of a file"};
 }
 
 Result<std::vector<std::string>> programs_of(TracedWorld& world, const ProcessPart& part) {
@@ -48,7 +48,7 @@ Result<std::vector<std::string>> programs_of(TracedWorld& world, const ProcessPa
       return std::vector<std::string>{std::move(program)};
     }
     if (world.process_domain() == Domain::kTarget) {
-      return Error{fmt::format("process({}) is not the process that is traced", pid),
+      return Error{fmt::format("process({}) is not the traced process", pid),
                    fmt::format("run spile with -x {}", pid)};
     }
     TracedWorld other({.program = "", .processes = {static_cast<pid_t>(pid)}, .runtime = world.options().runtime});

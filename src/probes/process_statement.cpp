@@ -97,13 +97,13 @@ Result<uint64_t> address_in_file(const TracedWorld& world, const debuginfo::Modu
   if (found.size() > 1) {
     auto [first, process] = *found.begin();
     auto [second, other] = *std::next(found.begin());
-    return Error{fmt::format("statement({:#x}).absolute: that is {:#x} of {} in process {}, and {:#x} in process {}", address, first, module.path(),
+    return Error{fmt::format("statement({:#x}).absolute is ambiguous: it is {:#x} of {} in process {}, but {:#x} in process {}", address, first, module.path(),
                              process, second, other),
                  fmt::format("give the address in the file: statement({:#x})", first)};
   }
   if (found.size() == 1) return found.begin()->first;
   if (outside) return *outside;
-  return Error{fmt::format("statement({:#x}).absolute: where {} will be loaded is not known yet", address, module.path()),
+  return Error{fmt::format("statement({:#x}).absolute: the load address of {} is not known yet", address, module.path()),
                "attach with -x PID, or give the address in the file: statement(ADDRESS)"};
 }
 
@@ -153,7 +153,7 @@ Error no_line(const debuginfo::Module& module, const Request& request, const std
   int wanted = spec.ranges.empty() ? 0 : spec.ranges[0].first;
   if (lines.empty()) {
     return {fmt::format("no code of function '{}' of file '{}' in {}", spec.name, spec.file, module.path()),
-            "the file's name is matched as the compiler was given it: \"*@*file.c:12\" finds it in any directory"};
+            "the pattern is matched with the file name that the compiler was given: \"*@*file.c:12\" finds it in any directory"};
   }
   if (spec.lines == SourceSpec::Lines::kRelative)
     return {fmt::format("no code {} lines after the declaration of '{}' in {}", wanted, spec.name, module.path()), ""};

@@ -37,8 +37,8 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
   made.text = text_of(point);
   made.procfs_name = parts[0].text.value_or("command");
   if (!is_file_name(made.procfs_name)) {
-    return Error{fmt::format("'{}' is no name of a file for '{}'", made.procfs_name, made.text),
-                 "names, with '/' between those of folders"};
+    return Error{fmt::format("'{}' is not a valid file name for '{}'", made.procfs_name, made.text),
+                 "use names separated by '/'"};
   }
   bool has_kind = false;
   for (size_t i = 1; i < parts.size(); ++i) {

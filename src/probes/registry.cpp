@@ -61,12 +61,12 @@ Error unexpected_component(const syntax::ProbePoint& point, size_t index, const 
             ""};
   }
   if (component.name.find('*') != std::string::npos && !known.empty()) {
-    return {fmt::format("probe point '{}': a '*' outside of quotes stands for aliases only, not for what follows '{}'", text_of(point), before),
-            fmt::format("say which one: {}", fmt::join(known, ", "))};
+    return {fmt::format("probe point '{}': a '*' outside of quotes matches only aliases, not what follows '{}'", text_of(point), before),
+            fmt::format("choose one of: {}", fmt::join(known, ", "))};
   }
   std::string near = nearest_name(component.name, known);
   return {
-      fmt::format("unknown probe point '{}': nothing called '{}' follows '{}'", text_of(point), component.name, before),
+      fmt::format("unknown probe point '{}': '{}' can't follow '{}'", text_of(point), component.name, before),
       near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
 }
 

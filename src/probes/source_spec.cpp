@@ -46,7 +46,7 @@ Result<SourceSpec> parse_source_spec(const std::string& text) {
   spec.name = text.substr(0, separator);
   if (spec.name.empty()) {
     return Error{separator == std::string::npos ? "function needs a name" : "function needs a name before '@'",
-                 "'*' stands for all: \"*@file.c:12\""};
+                 "'*' matches all functions: \"*@file.c:12\""};
   }
   if (separator == std::string::npos) return spec;
   spec.file = text.substr(separator + 1);

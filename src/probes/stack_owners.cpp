@@ -44,10 +44,10 @@ bool is_luajit(std::string_view name) { return begins_with_any(name, {"lj_BC_", 
 bool is_dart(std::string_view name) { return begins_with_any(name, {"Precompiled_", "stub "}); }
 
 constexpr const char* kOcaml = "OCaml's collector and exceptions find frames by their return addresses";
-constexpr const char* kGhc = "Haskell code is entered by jumps, and no return address is on the stack then";
-constexpr const char* kMono = "Mono finds frames by the return addresses of what its generated code calls";
+constexpr const char* kGhc = "Haskell code is entered by jumps, with no return address on the stack";
+constexpr const char* kMono = "Mono finds frames by the return addresses of calls in its generated code";
 constexpr const char* kDotnet = "the .NET runtime finds frames by their return addresses, and replaces them itself";
-constexpr const char* kContinuations = "continuations are copies of the stack, and return by the same call more than once";
+constexpr const char* kContinuations = "continuations are copies of the stack, in which one call can return more than once";
 constexpr const char* kGreenlet = "greenlets are parts of the stack that are copied out of it and back";
 
 // A row fits by file or by symbol. Symbols are those of the runtime itself where it is linked into the program.
@@ -74,11 +74,11 @@ constexpr StackOwner kOwners[] = {
     {"greenlet", OwnedPart::kProcess, "_greenlet.", "", nullptr, kGreenlet},
     {"PyPy", OwnedPart::kProcess, "libpypy", "pypy_main_startup", nullptr, kGreenlet},
     {"SBCL", OwnedPart::kProcess, "", "alien_linkage_table_n_prelinked", nullptr,
-     "SBCL's collector keeps code where it is by the return addresses that it finds on the stack"},
+     "SBCL's collector does not move code whose return addresses it finds on the stack"},
     {"V8, node", OwnedPart::kFunctions, "", "", is_v8, "V8 finds frames by their return addresses"},
     {"HotSpot", OwnedPart::kFile, "libjvm.so", "", nullptr, "the Java virtual machine finds frames by their return addresses"},
     {"JavaScriptCore", OwnedPart::kFile, "libjavascriptcoregtk-", "", nullptr,
-     "JavaScriptCore's collector keeps generated code by the return addresses that it finds on the stack"},
+     "JavaScriptCore's collector keeps generated code whose return addresses it finds on the stack"},
     {"Mono", OwnedPart::kProcess, "libmono", "mono_jit_init", nullptr, kMono},
     {"Mono", OwnedPart::kProcess, "mono-sgen", "", nullptr, kMono},
     {".NET", OwnedPart::kProcess, "libcoreclr.so", "RhpReversePInvokeReturn", nullptr, kDotnet},
@@ -86,7 +86,7 @@ constexpr StackOwner kOwners[] = {
     {"Dart", OwnedPart::kFunctions, "", "_kDartIsolateSnapshotInstructions", is_dart, "Dart finds frames by their return addresses"},
     {"LuaJIT", OwnedPart::kFunctions, "", "lj_vm_call", is_luajit, "LuaJIT's interpreter is entered by jumps, and keeps frames of its own"},
     {"QEMU", OwnedPart::kFile, "", "tcg_qemu_tb_exec", nullptr,
-     "QEMU finds the guest's instruction by the address to which what translated code calls returns"},
+     "QEMU finds the guest's instruction by the return addresses of calls in translated code"},
 };
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }

@@ -22,7 +22,7 @@ constexpr int64_t kPointer = -1;  // sema: the expression's own pointer
 Error no_debug_info(const std::string& path, const std::string& name) {
   bool result = name == "$return";
   return {fmt::format("'{}' is not known: {} has no debug information", name, path),
-          result ? "returnval() is it, where it is an integer or a pointer"
+          result ? "use returnval() if it is an integer or a pointer"
                  : "install its debug symbols, or use int_arg(1), pointer_arg(2) ..."};
 }
 
@@ -41,9 +41,9 @@ Result<StartPlace> if_reachable(TracedWorld& world, const debuginfo::Module& mod
   using debuginfo::Opcode;
   if (has_entry_value(start.place)) {
     if (module.is_made_by_go())
-      return Error{fmt::format("'{}' is optimised out here (only its value at the function's entry would tell)", start.name), ""};
+      return Error{fmt::format("'{}' is optimized out here (it is only known from a value at the function's entry)", start.name), ""};
     if (world.process_domain() == sema::Domain::kKernel)
-      return Error{fmt::format("'{}' is optimised out here: only its value at the function's entry tells, which handlers in the kernel don't remember", start.name),
+      return Error{fmt::format("'{}' is optimized out here: it is only known from a value at the function's entry, which handlers in the kernel don't record", start.name),
                    "run spile with -x or -c, so that the handler runs in the process (--runtime=inproc)"};
   }
   bool thread_local_one = std::any_of(start.place.operations.begin(), start.place.operations.end(), [](const debuginfo::Operation& op) {
@@ -147,7 +147,7 @@ Result<StartPlace> start_of_cast(TracedWorld& world, const ResolvedPoint* point,
     return Error{"@cast needs a pointer and a type's name as a literal", "@cast(pointer, \"struct node\")->next"};
   }
   if (!modules && (!point || point->site.module.empty()) && !world.has_target())
-    return Error{"@cast needs a module here: there is no probed one to take the type from", "@cast(pointer, \"struct node\", \"/bin/program\")"};
+    return Error{"@cast needs a module here, as this probe is not on one", "@cast(pointer, \"struct node\", \"/bin/program\")"};
   std::string own = point && !point->site.module.empty() ? point->site.module : world.program();
   return cast_start(world, *name, modules ? *modules : own);
 }
@@ -164,9 +164,9 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
   const bool probed = point && !point->site.module.empty();
   const bool in_kernel = world.process_domain() == sema::Domain::kKernel;
   if (!probed && in_kernel)
-    return Error{"@var is not known here: handlers in the kernel only know where the module of their own probe was loaded", "read it in a probe of the module"};
+    return Error{"@var can't be read here: handlers in the kernel only know the load address of their own probe's module", "read it in a probe of the module"};
   if (!probed && !module_name && !world.has_target())
-    return Error{"@var needs a module here: there is no probed one", "@var(\"name@file.c\", \"/bin/program\")"};
+    return Error{"@var needs a module here, as this probe is not on one", "@var(\"name@file.c\", \"/bin/program\")"};
   if (!module_name) return global_in(world, point, *name, probed ? point->site.module : world.program());
   // "a:b": the first one that has the variable.
   Error failure;
@@ -185,7 +185,7 @@ Result<StartPlace> global_in(TracedWorld& world, const ResolvedPoint* point, con
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
   const bool elsewhere = !probed || path != point->site.module;
   if (elsewhere && module->position_independent() && in_kernel)
-    return Error{fmt::format("@var of {} is not known in a probe on {}: handlers in the kernel only know where the latter was loaded", path, point->site.module),
+    return Error{fmt::format("@var of {} can't be read in a probe on {}: handlers in the kernel only know the load address of the latter", path, point->site.module),
                  "read it in a probe of its own module, or run spile with -x or -c"};
   if (!module->has_debug_info()) return no_debug_info(module->path(), name);
   size_t at = name.find('@');
@@ -258,7 +258,7 @@ Result<debuginfo::Place> walk_path(const StartPlace& start, std::span<const synt
     // An index on the pointer itself.
     if (i == 0 && is_index && start.is_pointee && place.type.kind() != debuginfo::TypeKind::kArray) {
       auto size = static_cast<int64_t>(place.type.size());
-      if (size == 0) return Error{fmt::format("'{}' cannot be indexed: the size of its elements is unknown", place.type.name()), ""};
+      if (size == 0) return Error{fmt::format("'{}' can't be indexed: the size of its elements is unknown", place.type.name()), ""};
       using debuginfo::Opcode;
       if (step.kind == PathStep::Kind::kElement) {
         debuginfo::append_offset(place.operations, size * step.number);
@@ -283,7 +283,7 @@ Result<debuginfo::Place> walk_path(const StartPlace& start, std::span<const synt
       case PathStep::Kind::kPretty:
       case PathStep::Kind::kPrettyDeep:
       case PathStep::Kind::kText:
-        return Error{"'$' at the end of a path prints a structure: it makes a string", ""};
+        return Error{"'$' at the end of a path prints a structure: the result is a string", ""};
     }
   }
   return debuginfo::walk(place, steps);

@@ -56,7 +56,7 @@ Result<Points> resolve_profile(TracedWorld& world, const syntax::ProbePoint& poi
 
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   const auto& parts = point.components;
-  if (parts.size() < 2) return Error{"'timer' alone is no probe point", "timer.s(1), timer.ms(100), timer.profile ..."};
+  if (parts.size() < 2) return Error{"'timer' alone is not a probe point", "timer.s(1), timer.ms(100), timer.profile ..."};
   const syntax::PointComponent& kind = parts[1];
   if (kind.name == "profile" && !kind.number && !kind.text) return resolve_profile(world, point);
 

@@ -119,7 +119,7 @@ Result<std::string> TracedWorld::program_of_process(pid_t pid) const {
     int failure = errno;
     std::string who = fmt::format("process {}", pid);
     if (failure == ENOENT && threads_of(pid).size() > 1) {
-      return Error{who + " can't be traced: its first thread has ended, and others go on", "start it with -c instead"};
+      return Error{who + " can't be traced: its main thread has ended, while others still run", "start it with -c instead"};
     }
     if (failure == ENOENT) return Error{who + " has no program: it is a kernel thread, or a zombie", ""};
     return Error::from_errno(fmt::format("{} (owned by uid {})", who, info.st_uid), failure,
@@ -177,7 +177,7 @@ void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& p
 
 Result<void> TracedWorld::require_kernel(const char* what) const {
   if (options_.runtime != Runtime::kInProcess) return {};
-  return Error{fmt::format("'{}' runs in the kernel, and --runtime=inproc was asked for", what), "use --runtime=bpf"};
+  return Error{fmt::format("'{}' runs in the kernel, but --runtime=inproc was given", what), "use --runtime=bpf"};
 }
 
 void TracedWorld::save_answers() {

@@ -70,13 +70,13 @@ Result<std::vector<TracepointField>> parse_tracepoint_format(std::string_view te
     TracepointField field;
     uint32_t is_signed = 0;
     if (!value_of(line, "offset:", field.offset) || !value_of(line, "size:", field.size))
-      return Error{"a tracepoint's format without offsets", ""};
+      return Error{"the tracepoint's format file has no field offsets", ""};
     field.is_signed = value_of(line, "signed:", is_signed) && is_signed;
     if (!parse_declaration(declaration, field)) continue;
     field.common = field.name.starts_with("common_");
     fields.push_back(std::move(field));
   }
-  if (fields.empty()) return Error{"a tracepoint's format without fields", ""};
+  if (fields.empty()) return Error{"the tracepoint's format file has no fields", ""};
   return fields;
 }
 

@@ -32,7 +32,7 @@ class Parser {
   bool run() {
     tree_.root = choice(0);
     if (failed_) return false;
-    if (at_ < text_.size()) return fail(at_, 1, "')' closes nothing", "write \\\\) for a parenthesis itself"), false;
+    if (at_ < text_.size()) return fail(at_, 1, "there is no '(' for this ')'", "write \\\\) for a parenthesis itself"), false;
     return true;
   }
 
@@ -98,12 +98,12 @@ class Parser {
     node.most = node.least;
     if (accept(',')) {
       node.most = number();
-      if (node.least < 0) fail(open, at_ - open, "a number is expected after '{'", "{n}, {n,} or {n,m}");
+      if (node.least < 0) fail(open, at_ - open, "expected a number after '{'", "{n}, {n,} or {n,m}");
     }
-    if (node.least < 0) fail(open, 1, "a number is expected after '{'", "{n}, {n,} or {n,m}; write \\\\{ for a brace itself");
+    if (node.least < 0) fail(open, 1, "expected a number after '{'", "{n}, {n,} or {n,m}; write \\\\{ for a brace itself");
     else if (!accept('}')) fail(open, at_ - open, "'{' is never closed", "write \\\\{ for a brace itself");
     else if (node.most >= 0 && node.most < node.least) fail(open, at_ - open, "the first number is larger than the second");
-    else if (std::max(node.least, node.most) > kMaxRepeat) fail(open, at_ - open, "at most 255 repetitions are possible");
+    else if (std::max(node.least, node.most) > kMaxRepeat) fail(open, at_ - open, "more than 255 repetitions");
   }
 
   int atom(int depth) {
@@ -138,7 +138,7 @@ class Parser {
   int escape(size_t begin) {
     if (!more()) return fail(begin, 1, "the pattern ends in a backslash");
     char c = text_[at_++];
-    if (c >= '1' && c <= '9') return fail(begin, 2, "references to groups can't be matched");
+    if (c >= '1' && c <= '9') return fail(begin, 2, "back-references are not supported");
     ByteSet bytes;
     for (int i = 1; i < 256; ++i) {
       bool word = i < 128 && (isalnum(i) || i == '_');
@@ -174,7 +174,7 @@ class Parser {
         to = bracket_byte(begin);
       }
       if (failed_) return 0;
-      if (to < from) return fail(from_at, at_ - from_at, "the range is upside down");
+      if (to < from) return fail(from_at, at_ - from_at, "the range ends before it starts");
       for (int i = from; i <= to; ++i) bytes.set(static_cast<size_t>(i));
     }
     return set(negated ? ~bytes : bytes);
@@ -186,7 +186,7 @@ class Parser {
     if (next_is('[') && at_ + 1 < text_.size() && (text_[at_ + 1] == '.' || text_[at_ + 1] == '=')) {
       char mark = text_[at_ + 1];
       if (at_ + 4 >= text_.size() || text_[at_ + 3] != mark || text_[at_ + 4] != ']') {
-        return fail(at_, 2, "collating symbols have one character here");
+        return fail(at_, 2, "a collating symbol must be a single character");
       }
       at_ += 5;
       return static_cast<unsigned char>(text_[at_ - 3]);
@@ -202,7 +202,7 @@ class Parser {
     at_ = close + 2;
     auto found = std::ranges::find(kClasses, name, &NamedClass::name);
     if (found == std::end(kClasses)) {
-      return fail(begin, at_ - begin, "no class of characters is called '" + std::string(name) + "'",
+      return fail(begin, at_ - begin, "unknown character class '" + std::string(name) + "'",
                   "alpha digit alnum upper lower space blank punct print graph cntrl xdigit"), false;
     }
     for (int i = 1; i < 256; ++i) {

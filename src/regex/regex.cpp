@@ -255,7 +255,7 @@ Outcome compile(std::string_view pattern) {
   if (!parse(pattern, tree, outcome.mistake)) return outcome;
   Emitter automaton(tree);
   if (!automaton.run()) {
-    outcome.mistake = {0, pattern.size(), "the pattern is too large", "repetitions {n,m} count as so many copies"};
+    outcome.mistake = {0, pattern.size(), "the pattern is too large", "a repetition {n,m} counts as m copies"};
     return outcome;
   }
   Compiled compiled;

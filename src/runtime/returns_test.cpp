@@ -50,7 +50,7 @@ class Returns : public testing::Test {
   uint64_t stacks_[3][1001] = {};
 };
 
-// One multiplication has distances at which all stacks share a few places; then each return looks through its neighbours.
+// One multiplication has distances at which all stacks share a few places; then each return looks through its neighbors.
 TEST(SpilledReturns, HavePlacesOfTheirOwnOnStacksEquallyFarApart) {
   constexpr uint64_t kPage = 4096, kStacks = 10'000, kFrames = abi::spilled_frames(32);
   std::vector<uint64_t> distances = {4 * kPage + 16, 16 * kPage + 16, 2 * kPage + 64, 8 * kPage + 32};  // of malloc

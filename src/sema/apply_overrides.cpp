@@ -39,12 +39,12 @@ void apply_overrides(Elaboration& e) {
     }
     if (!found) {
       std::string near = nearest_name(name, known);
-      auto& warning = e.diagnostics.warning({}, "-G " + name + "=" + text + ": the script has no global '" + name + "', and nothing is set");
+      auto& warning = e.diagnostics.warning({}, "-G " + name + "=" + text + ": the script has no global '" + name + "'; the option is ignored");
       if (!near.empty()) warning.hint("did you mean '" + near + "'?");
       continue;
     }
     if (found->declared_array) {
-      e.diagnostics.error(found->range, "-G " + name + "=" + text + ": '" + name + "' is an array");
+      e.diagnostics.error(found->range, "-G " + name + "=" + text + ": '" + name + "' is an array; only scalars can be set");
       continue;
     }
     int64_t value = 0;
@@ -53,7 +53,7 @@ void apply_overrides(Elaboration& e) {
       found->initial = std::make_unique<Number>(found->range, value);
     } else if (as<Number>(found->initial)) {
       e.diagnostics.error(found->range,
-                          "-G " + name + "=" + text + ": '" + name + "' is a number, and '" + text + "' is none");
+                          "-G " + name + "=" + text + ": '" + name + "' is a number, but '" + text + "' is not one");
     } else {
       found->initial = std::make_unique<String>(found->range, text);
     }

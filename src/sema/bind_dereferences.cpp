@@ -223,8 +223,8 @@ class PointerFlow {
   }
 
   void unknown(const Dereference& dereference) {
-    report(dereference, "'->' needs a pointer of the traced program, and nothing tells what this one points to",
-           "say it with @cast(pointer, \"type\", \"module\")->member");
+    report(dereference, "'->' needs a pointer of known type, and the type this value points to is unknown",
+           "name the type: @cast(pointer, \"type\", \"module\")->member");
   }
 
   void report(const Dereference& dereference, std::string message, std::string hint) {

@@ -188,7 +188,7 @@ class Binder {
     variable.name.erase(0, kEntryKnown.size());
     TRY(Binding binding, e_.target.bind(point_, at_entry, variable));
     auto known = entry_known(binding);
-    if (!known) return Error{"'" + variable.name + "' is no value of the function's entry", ""};
+    if (!known) return Error{"'" + variable.name + "' is not a value of the function's entry", ""};
     return *known;
   }
 
@@ -258,7 +258,7 @@ class Binder {
     if (!e_.program.guru && e_.is_user_text(target->range)) {
       problem(*target, "writing to variables of the traced program needs guru mode", "run spile with -g");
     } else if (is_return_ && target->kind == ExpressionKind::kTargetVariable && !is_return_value(*target)) {
-      problem(*target, "'" + to_source(*target) + "' is gone when the function returns: it can't be written to", {});
+      problem(*target, "'" + to_source(*target) + "' can't be written to: it is gone when the function returns", {});
     } else {
       return false;
     }
@@ -337,7 +337,7 @@ class Binder {
       return;
     }
     if (in_save_) {
-      problem(*operand, "@entry in @entry", {});
+      problem(*operand, "@entry can't contain another @entry", {});
       slot = std::move(operand);
       return;
     }

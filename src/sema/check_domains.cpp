@@ -75,7 +75,7 @@ class DomainChecker {
 
   void check_variable(const AtOperation& variable, const Call* from) {
     if (domains() != kInController) return;
-    error(variable, from, fmt::format("'@var' needs a traced program, and {} probe runs in none", article()), {});
+    error(variable, from, fmt::format("'@var' needs a traced program, and {} probe does not run in one", article()), {});
   }
 
   void check_call(const Call& call, const Call* from) {
@@ -83,7 +83,7 @@ class DomainChecker {
     const uint32_t domain = domains();
     if (!(intrinsic.domains & domain)) {
       if (domain == kInController) {
-        error(call, from, fmt::format("'{}' needs a traced program, and {} probe runs in none", call.name, article()),
+        error(call, from, fmt::format("'{}' needs a traced program, and {} probe does not run in one", call.name, article()),
               {});
       } else {
         error(call, from, fmt::format("'{}' is not available in probes that run in the kernel", call.name),
@@ -92,7 +92,7 @@ class DomainChecker {
       return;
     }
     if ((intrinsic.needs & kNeedsGuru) && !e_.program.guru) {
-      error(call, from, fmt::format("'{}' changes the traced program: only in guru mode", call.name), "run with -g");
+      error(call, from, fmt::format("'{}' changes the traced program, which needs guru mode", call.name), "run spile with -g");
       return;
     }
     // Elsewhere what is not known is an error of the run, which the script may catch.
@@ -114,7 +114,7 @@ class DomainChecker {
       if (!name) {
         error(call, from, fmt::format("'{}' needs the register's name as a literal", call.name), {});
       } else if (!is_register_name(name->value)) {
-        error(call, from, fmt::format("unknown register '{}'", name->value), "registers are called rax, edi, r8 ...");
+        error(call, from, fmt::format("unknown register '{}'", name->value), "register names are rax, edi, r8 ...");
       }
     }
   }
@@ -143,8 +143,8 @@ void check_watchpoints(Elaboration& e) {
     if (probe.kind != ProbeKind::kDataAccess) continue;
     count += probe.points.size();
     if (count <= kMost) continue;
-    e.diagnostics.error(probe.range, fmt::format("more than {} watchpoints: the processor has no more for a thread", kMost))
-        .hint("watch fewer variables at once; those of a structure of up to 8 bytes take one, by .length(8)");
+    e.diagnostics.error(probe.range, fmt::format("more than {0} watchpoints: the processor has {0} for each thread", kMost))
+        .hint("watch fewer variables at once; one watchpoint covers a structure of up to 8 bytes, with .length(8)");
     return;
   }
 }

@@ -44,14 +44,14 @@ class ResolvedCheck {
     auto* variable = as<Variable>(x);
     if (!variable) return;
     if (variable->local && variable->local->type == ValueType::kUnknown) {
-      tell(variable->local, x.range, fmt::format("unresolved type of '{}'", variable->name));
+      tell(variable->local, x.range, fmt::format("can't infer the type of '{}'", variable->name));
     } else if (Global* global = variable->global) {
       if (global->type == ValueType::kUnknown) {
-        tell(global, x.range, fmt::format("unresolved type of {} '{}'", global->is_array ? "array" : "global", global->name));
+        tell(global, x.range, fmt::format("can't infer the type of {} '{}'", global->is_array ? "array" : "global", global->name));
       }
       for (size_t i = 0; i < global->key_types.size(); ++i) {
         if (global->key_types[i] != ValueType::kUnknown) continue;
-        tell(global, x.range, fmt::format("unresolved type of subscript {} of '{}'", i + 1, global->name));
+        tell(global, x.range, fmt::format("can't infer the type of subscript {} of '{}'", i + 1, global->name));
       }
     }
   }
@@ -60,7 +60,7 @@ class ResolvedCheck {
   void check_parameters(const Function& function) {
     for (const auto& parameter : function.parameters) {
       if (parameter->type == ValueType::kUnknown) {
-        tell(parameter.get(), parameter->range, fmt::format("unresolved type of '{}'", parameter->name));
+        tell(parameter.get(), parameter->range, fmt::format("can't infer the type of '{}'", parameter->name));
       }
     }
   }

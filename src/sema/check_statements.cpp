@@ -81,7 +81,7 @@ class StatementChecker {
       case StatementKind::kNext:
         return;
       case StatementKind::kReturn:
-        if (!in_function_) error(s.range, "'return' in a probe: only functions have it").hint("use 'next'");
+        if (!in_function_) error(s.range, "'return' is only possible in a function").hint("use 'next' to leave a probe");
         if (auto& value = static_cast<const Return&>(s).value) check_value(*value);
         return;
       case StatementKind::kBreak:
@@ -135,14 +135,15 @@ class StatementChecker {
     if (loop.array) {
       const Global& array = *loop.array->global;
       if (loop.sort_by && array.type != ValueType::kStats) {
-        error(loop.array->range, fmt::format("sorted by a statistic, but '{}' holds no aggregates", array.name));
+        error(loop.array->range, fmt::format("can't sort '{}' by a statistic: it holds no aggregates", array.name));
       }
       if (!loop.slice.empty() && loop.slice.size() != array.key_types.size()) {
-        error(loop.array->range, fmt::format("array '{}' has {} subscripts, and the slice {}", array.name,
+        error(loop.array->range, fmt::format("array '{}' has {} subscripts, but the slice has {}", array.name,
                                              array.key_types.size(), loop.slice.size()));
       }
       if (loop.sort_column > static_cast<int>(loop.keys.size()))
-        error(loop.array->range, "sorted by a key that isn't there");
+        error(loop.array->range, fmt::format("sort key {} out of range: the array has {} key{}", loop.sort_column, loop.keys.size(),
+                                             loop.keys.size() == 1 ? "" : "s"));
     }
     for (const auto& key : loop.keys) check_target(*key);
     if (loop.value) check_target(*loop.value);
@@ -179,7 +180,7 @@ class StatementChecker {
 
   void check_value(const Expression& x) {
     if (auto* call = as<Call>(x); call && x.type == ValueType::kUnknown) {
-      error(x.range, fmt::format("unresolved type of what function '{}' returns", call->name))
+      error(x.range, fmt::format("can't infer the return type of function '{}'", call->name))
           .hint("nothing determines whether it is a number or a string");
     } else if (x.kind == ExpressionKind::kHistogram) {
       error(x.range, "a histogram can only be printed, looped over, or subscripted");
@@ -257,7 +258,7 @@ class StatementChecker {
       if (key) {
         check_value(*key);
       } else {
-        error(index.range, "'*' as a subscript is only possible in delete, in and foreach");
+        error(index.range, "'*' as a subscript is only possible in 'delete', 'in' and 'foreach'");
       }
     }
   }
@@ -312,7 +313,7 @@ class StatementChecker {
                 first.width == histogram.width;
     if (!added && !same) {
       error(histogram.range, fmt::format("aggregate '{}' can't keep two different histograms", global->name))
-          .note(first.range, "the other one");
+          .note(first.range, "the other histogram");
     }
   }
 

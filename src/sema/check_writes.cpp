@@ -45,11 +45,11 @@ class WriteCheck {
     if (probe && probe->domain == Domain::kKernel) {
       return error(target, fmt::format("'{}' can't be written to by a probe that runs in the kernel", text), "");
     }
-    if (binding.type != ValueType::kLong) return error(target, fmt::format("'{}' is no number: it can't be written to", text), "");
+    if (binding.type != ValueType::kLong) return error(target, fmt::format("'{}' can't be written to: it is not a number", text), "");
     auto place = written_place(binding.ops);
     if (!place) {
-      return error(target, fmt::format("'{}' can't be written to: its value is computed here, and lies nowhere", text),
-                   "elsewhere in the function, or in a program built with less optimisation, it may have a place");
+      return error(target, fmt::format("'{}' can't be written to: its value is computed, so there is no storage to write to", text),
+                   "it may have storage elsewhere in the function, or in a build with less optimization");
     }
     if (!place->in_register) return;
     bool is_kept = probe && probe->domain == Domain::kTarget && place->number != kStackPointer && place->number <= kLastGeneral;

@@ -71,7 +71,7 @@ class TypeInference {
       return;
     }
     if (!reported_.insert(&entity).second) return;
-    auto& error = e_.diagnostics.error(where, fmt::format("type mismatch: '{}' is used as {} here, and as {} elsewhere",
+    auto& error = e_.diagnostics.error(where, fmt::format("type mismatch: '{}' is used as {} here, but as {} elsewhere",
                                                           name, phrase(type), phrase(entity)));
     if (auto first = decided_.find(&entity); first != decided_.end()) {
       error.note(first->second, fmt::format("used as {} here", phrase(entity)));
@@ -84,7 +84,7 @@ class TypeInference {
   Type expect(const Expression& x, Type actual, Type wanted) {
     if (wanted != Type::kUnknown && actual != Type::kUnknown && wanted != actual && reported_.insert(&x).second) {
       e_.diagnostics.error(
-          x.range, fmt::format("type mismatch: {} is needed here, and this is {}", phrase(wanted), phrase(actual)));
+          x.range, fmt::format("type mismatch: {} is expected here, but this is {}", phrase(wanted), phrase(actual)));
     }
     return actual;
   }
@@ -288,7 +288,7 @@ class TypeInference {
     if (reported_.insert(&array.key_types).second) {
       size_t known = array.key_types.size();
       e_.diagnostics
-          .error(range, fmt::format("array '{}' has {} subscript{} here, and {} elsewhere", array.name, count,
+          .error(range, fmt::format("array '{}' has {} subscript{} here, but {} elsewhere", array.name, count,
                                     count == 1 ? "" : "s", known))
           .note(keys_decided_[&array], fmt::format("{} here", known));
     }

@@ -43,7 +43,7 @@ TEST(Refusals, Names) {
   expect_error("global counts probe begin { count[1]++ }", "did you mean 'counts'?");
   expect_error("probe begin { foreach (k in zzz) println(k) }", "unresolved array 'zzz'");
   expect_error("probe begin { zzz <<< 1 }", "unresolved aggregate 'zzz'");
-  expect_error("probe begin { delete zzz }", "unresolved type of 'zzz'");
+  expect_error("probe begin { delete zzz }", "can't infer the type of 'zzz'");
   expect_error("global a, a probe begin { a = 1 }", "duplicate global 'a'");
   expect_error("function f() { return 1 } function f() { return 2 } probe begin { println(f()) }",
                "duplicate function 'f'");
@@ -63,45 +63,45 @@ TEST(Refusals, Calls) {
 }
 
 TEST(Refusals, UnresolvedTypes) {
-  expect_error("probe begin { println(x) }", "t.stp:1:23: error: unresolved type of 'x'");
-  expect_error("global g probe begin { g = h() println(g) } function h() { return g }", "unresolved type of what function 'h' returns");
-  expect_error("global a probe begin { if (1 in a) exit() }", "unresolved type of array 'a'");
-  expect_error("global a probe begin { foreach (k in a) println(\"x\") }", "unresolved type of array 'a'");
+  expect_error("probe begin { println(x) }", "t.stp:1:23: error: can't infer the type of 'x'");
+  expect_error("global g probe begin { g = h() println(g) } function h() { return g }", "can't infer the return type of function 'h'");
+  expect_error("global a probe begin { if (1 in a) exit() }", "can't infer the type of array 'a'");
+  expect_error("global a probe begin { foreach (k in a) println(\"x\") }", "can't infer the type of array 'a'");
 }
 
 TEST(Refusals, Types) {
   expect_error("global g probe begin { g = 1 } probe end { g = \"x\" }",
-               "'g' is used as a string here, and as a number elsewhere");
+               "'g' is used as a string here, but as a number elsewhere");
   expect_error("global g probe begin { g = 1 } probe end { g = \"x\" }", "note: used as a number here");
   expect_error("global a probe begin { a[1] = 2; a[\"x\"] = 3 }", "'subscript 1 of a' is used as a string here");
-  expect_error("global a probe begin { a[1] = 2; a[1, 2] = 3 }", "array 'a' has 2 subscripts here, and 1 elsewhere");
+  expect_error("global a probe begin { a[1] = 2; a[1, 2] = 3 }", "array 'a' has 2 subscripts here, but 1 elsewhere");
   expect_error("global a probe begin { a[1,2,3,4,5,6,7,8,9,10,11] = 1 }", "array 'a' has 11 subscripts; at most 10 are possible");
   expect_error("probe begin { println(1 + \"x\") }",
-               "t.stp:1:27: error: type mismatch: a number is needed here, and this is a string");
-  expect_error("probe begin { println(1 . \"x\") }", "a string is needed here, and this is a number");
-  expect_error("probe begin { if (1 == \"x\") exit() }", "a number is needed here, and this is a string");
-  expect_error("probe begin { if (\"x\") exit() }", "a number is needed here");
-  expect_error("probe begin { printf(\"%d\", \"x\") }", "a number is needed here");
-  expect_error("probe begin { printf(\"%s\", 1) }", "a string is needed here");
-  expect_error("probe begin { println(strlen(5)) }", "a string is needed here");
+               "t.stp:1:27: error: type mismatch: a number is expected here, but this is a string");
+  expect_error("probe begin { println(1 . \"x\") }", "a string is expected here, but this is a number");
+  expect_error("probe begin { if (1 == \"x\") exit() }", "a number is expected here, but this is a string");
+  expect_error("probe begin { if (\"x\") exit() }", "a number is expected here");
+  expect_error("probe begin { printf(\"%d\", \"x\") }", "a number is expected here");
+  expect_error("probe begin { printf(\"%s\", 1) }", "a string is expected here");
+  expect_error("probe begin { println(strlen(5)) }", "a string is expected here");
   expect_error("function f(s:string) { return strlen(s) } probe begin { println(f(5)) }",
-               "'s' is used as a number here, and as a string elsewhere");
+               "'s' is used as a number here, but as a string elsewhere");
   expect_error("function f:string() { return 5 } probe begin { println(f()) }",
-               "'f' is used as a number here, and as a string elsewhere");
+               "'f' is used as a number here, but as a string elsewhere");
   expect_error("probe begin { x = 1; x .= \"a\" }", "'x' is used as a string here");
-  expect_error(entry("println($s + 1)"), "a number is needed here");
-  expect_error("probe begin { println(pid() ? 2 : \"x\") } ", "a number is needed here, and this is a string");
+  expect_error(entry("println($s + 1)"), "a number is expected here");
+  expect_error("probe begin { println(pid() ? 2 : \"x\") } ", "a number is expected here, but this is a string");
 }
 
 TEST(Refusals, Aggregates) {
   expect_error("global s probe begin { s <<< 1; println(s) }", "'s' is an aggregate, and can't be used as a value");
   expect_error("global s probe begin { s <<< 1; x = s; println(x) }", "'s' is an aggregate");
   expect_error("global s probe begin { s <<< 1; s = 5 }",
-               "'s' is used as a number here, and as an aggregate elsewhere");
+               "'s' is used as a number here, but as an aggregate elsewhere");
   expect_error("global s probe begin { s <<< 1; s++ }", "as an aggregate elsewhere");
   expect_error("global n probe begin { n = 1; println(@count(n)) }",
-               "'n' is used as an aggregate here, and as a number elsewhere");
-  expect_error("global s probe begin { s <<< \"x\" }", "a number is needed here");
+               "'n' is used as an aggregate here, but as a number elsewhere");
+  expect_error("global s probe begin { s <<< \"x\" }", "a number is expected here");
   expect_error("global a probe begin { a[1] <<< 1; foreach (v = k in a) println(k) }",
                "are aggregates, which a variable can't hold");
   expect_error("global s probe begin { s <<< 1; print(@hist_linear(s, 0, 1000000, 1)) }", "more than 1024 buckets");
@@ -124,7 +124,7 @@ TEST(Refusals, Arrays) {
 TEST(Refusals, Jumps) {
   expect_error("probe begin { break }", "'break' outside of a loop");
   expect_error("probe begin { continue }", "'continue' outside of a loop");
-  expect_error("probe begin { return 1 }", "'return' in a probe");
+  expect_error("probe begin { return 1 }", "'return' is only possible in a function");
 }
 
 TEST(Refusals, TargetVariables) {
@@ -134,9 +134,9 @@ TEST(Refusals, TargetVariables) {
   expect_error(entry("$x = 1"), "needs guru mode");
   expect_error(entry("$x++"), "needs guru mode");
   expect_error(entry("println(@entry($x))"), "@entry needs a .return probe");
-  expect_error(leaving("println(@entry(@entry($x)))"), "@entry in @entry");
+  expect_error(leaving("println(@entry(@entry($x)))"), "@entry can't contain another @entry");
   expect_error(leaving("y = 1; println(@entry(y))"), "local variable 'y' has no value at the function's entry");
-  expect_error("function f() { return $x } " + entry("println(f())"), "'$x' in a function");
+  expect_error("function f() { return $x } " + entry("println(f())"), "'$x' can't be used in a function");
   expect_error(entry("println($$nope)"), "unknown set of variables '$$nope'");
 }
 
@@ -156,7 +156,7 @@ TEST(Refusals, Domains) {
 
 TEST(Refusals, WhatLaterVersionsBring) {
   expect_error("probe begin { if (execname() =~ \"x(\") exit() }", "regular expression: '(' is never closed");
-  expect_error("probe begin { println(@perf(\"x\")) }", "no perf counter is called 'x'");
+  expect_error("probe begin { println(@perf(\"x\")) }", "unknown perf counter 'x'");
 }
 
 TEST(Refusals, Overrides) {

@@ -38,7 +38,7 @@ class Refuser {
         if (in_probe_) return;
         e_.diagnostics
             .error(x.range,
-                   "'" + to_source(x) + "' in a function: variables of the traced program are only known in probes")
+                   "'" + to_source(x) + "' can't be used in a function: variables of the traced program are only known in probes")
             .hint("pass the value as an argument");
         return;
       default:
@@ -51,13 +51,13 @@ class Refuser {
       std::vector<std::string> known;
       for (const auto& [name, event] : e_.program.perf_counters) known.push_back(name);
       std::string near = nearest_name(x.counter, known);
-      e_.diagnostics.error(x.range, "no perf counter is called '" + x.counter + "'")
+      e_.diagnostics.error(x.range, "unknown perf counter '" + x.counter + "'")
           .hint(near.empty() ? "declare it: probe perf.sw.task_clock.counter(\"" + x.counter + "\") {}" : "did you mean '" + near + "'?");
     } else if (!probe_) {
-      e_.diagnostics.error(x.range, "'" + to_source(x) + "' in a function: counters are only read in probes of processes")
+      e_.diagnostics.error(x.range, "'" + to_source(x) + "' can't be used in a function: counters can only be read in probes on processes")
           .hint("pass the value as an argument");
     } else if (probe_->domain != Domain::kTarget) {
-      e_.diagnostics.error(x.range, "'" + to_source(x) + "' in a probe that runs in no process: a counter is that of the thread that is probed");
+      e_.diagnostics.error(x.range, "'" + to_source(x) + "' can't be read here: a counter belongs to the probed thread, and this probe does not run in a process");
     }
   }
 
@@ -73,7 +73,7 @@ void refuse_unavailable(Elaboration& e) {
     for (const ResolvedPoint& point : probe.points) {
       if (point.counter.empty()) continue;
       bool added = e.program.perf_counters.emplace(point.counter, point.counter_event).second;
-      if (!added) e.diagnostics.error(probe.range, "there is already a perf counter called '" + point.counter + "'");
+      if (!added) e.diagnostics.error(probe.range, "duplicate perf counter '" + point.counter + "'");
     }
   }
   Refuser in_functions(e, nullptr);

@@ -22,7 +22,7 @@ class Resolver {
                                      : resolve_list(node, may_fail || node.is_pattern, name);
       if (found == 0 && node.is_pattern && !may_fail) {
         e_.diagnostics.error(node.point.range, "no match for probe point '" + written(node.point) + "'")
-            .hint("it names aliases of points that don't exist here");
+            .hint("it matches aliases, but their probe points don't exist here");
       }
       total += found;
       if (found > 0 && node.point.sufficient) break;

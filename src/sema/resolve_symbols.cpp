@@ -144,7 +144,7 @@ class SymbolResolver {
     if (!function) return;
     e_.diagnostics.error(traffic.first_use, fmt::format("function '{}' is used as a variable", traffic.local->name))
         .note(function->range, "defined here")
-        .hint(fmt::format("a call is written {}(...)", traffic.local->name));
+        .hint(fmt::format("to call it, write {}(...)", traffic.local->name));
   }
 
   // The names that the body assigns to.
@@ -355,7 +355,7 @@ class SymbolResolver {
       for (Function* function : found.functions) want(function);
       // Of the library, in script text: they have no row in the table of intrinsics that says so.
       if (call.function->from_library && !e_.program.guru && (call.name.starts_with("set_kernel_") || call.name == "panic"))
-        e_.diagnostics.error(name_of(call), fmt::format("'{}' changes the kernel: only in guru mode", call.name)).hint("run with -g");
+        e_.diagnostics.error(name_of(call), fmt::format("'{}' changes the kernel, which needs guru mode", call.name)).hint("run spile with -g");
       return true;
     }
     if (find_intrinsic(call.name) >= 0) return false;

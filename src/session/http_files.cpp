@@ -61,11 +61,11 @@ Result<sockaddr_in> parse_place(const std::string& where) {
   auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
   bool is_port = !port.empty() && error == std::errc() && end == port.data() + port.size();
   if (!is_port || inet_pton(AF_INET, address.c_str(), &place.sin_addr) != 1) {
-    return Error{fmt::format("--http={}: no address and port", where), "--http=9100 or --http=127.0.0.1:9100"};
+    return Error{fmt::format("--http={}: expected [ADDRESS:]PORT", where), "--http=9100 or --http=127.0.0.1:9100"};
   }
   if (ntohl(place.sin_addr.s_addr) >> 24 != 127) {
-    return Error{fmt::format("--http={}: only the loopback interface is served, 127.0.0.1", where),
-                 "let a proxy or ssh carry it further"};
+    return Error{fmt::format("--http={}: only the loopback interface (127.0.0.1) can be used", where),
+                 "use a proxy or ssh for access from elsewhere"};
   }
   place.sin_port = htons(number);
   return place;
@@ -197,7 +197,7 @@ struct HttpFiles::State {
   std::string answer(const std::string& request) {
     bool head = request.starts_with("HEAD /");
     if (!head && !request.starts_with("GET /")) return reply_of("405 Method Not Allowed", "text/plain", "only GET and HEAD\n", true);
-    if (!names_this_host(header(request, "Host:"))) return reply_of("403 Forbidden", "text/plain", "not a name of this host\n", !head);
+    if (!names_this_host(header(request, "Host:"))) return reply_of("403 Forbidden", "text/plain", "not the name of this host\n", !head);
     size_t begin = head ? 6 : 5;
     std::string path = request.substr(begin, request.find_first_of(" ?\r", begin) - begin);
     if (path.empty()) {
@@ -225,7 +225,7 @@ Result<std::unique_ptr<HttpFiles>> HttpFiles::listen(const std::string& where, c
     }
   }
   if (state->probes.empty()) {
-    return Error{"--http: the script has nothing to serve", "procfs read probes, prometheus and json_data are served"};
+    return Error{"--http: the script has nothing to serve", "it serves procfs read probes, prometheus and json_data"};
   }
   state->read = std::move(read);
   state->listener = UniqueFd(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -238,7 +238,7 @@ Result<std::unique_ptr<HttpFiles>> HttpFiles::listen(const std::string& where, c
   if (bind(state->listener.get(), address, size) != 0 || ::listen(state->listener.get(), SOMAXCONN) != 0 ||
       getsockname(state->listener.get(), address, &size) != 0 ||
       epoll_ctl(state->events.get(), EPOLL_CTL_ADD, state->listener.get(), &event) != 0) {
-    return Error::from_errno(fmt::format("--http: listen at {}", where), errno, "another port, or 0 for any that is free");
+    return Error::from_errno(fmt::format("--http: listen at {}", where), errno, "choose another port, or 0 for any free one");
   }
   return std::unique_ptr<HttpFiles>(new HttpFiles(std::move(state)));
 }

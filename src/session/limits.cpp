@@ -78,7 +78,7 @@ Result<void> apply_limit(const std::string& setting, sema::Program& program, boo
   std::string near = nearest_name(name, names);
   if (!near.empty()) return Error{fmt::format("-D {}: unknown limit '{}'", setting, name), fmt::format("did you mean {}?", near)};
   // A C macro for the module that SystemTap makes: scripts' command lines have them. Embedded C (-g) sees it.
-  if (!quiet && !program.guru) print_to(stderr, "warning: -D {}: no such limit, nothing reads it\n", setting);
+  if (!quiet && !program.guru) print_to(stderr, "warning: -D {}: unknown limit, which has no effect\n", setting);
   return {};
 }
 

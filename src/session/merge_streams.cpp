@@ -27,12 +27,12 @@ class StreamReader {
     StreamHeader header{};
     if (!reader->file_) return Error::from_errno("open " + path, errno);
     if (!reader->file_.read(reinterpret_cast<char*>(&header), sizeof header) || std::memcmp(header.magic, "SPILESTR", 8) != 0) {
-      return Error{path + ": not a stream of spile -b", {}};
+      return Error{path + ": not written by spile -b", {}};
     }
-    if (header.version != kStreamVersion) return Error{fmt::format("{}: version {} is not known here", path, header.version), {}};
+    if (header.version != kStreamVersion) return Error{fmt::format("{}: format version {} is not supported", path, header.version), {}};
     constexpr uint32_t kMostJson = 64 << 20;
     std::string json(std::min(header.json_length, kMostJson), '\0');
-    if (!reader->file_.read(json.data(), static_cast<std::streamsize>(json.size()))) return Error{path + ": cut off in its header", {}};
+    if (!reader->file_.read(json.data(), static_cast<std::streamsize>(json.size()))) return Error{path + ": truncated in its header", {}};
     auto formats = formats_from_json(json);
     if (!formats.ok()) return std::move(formats).error().within(path);
     reader->formats_ = std::move(*formats);
@@ -102,10 +102,10 @@ Result<void> merge(const std::vector<std::string>& files, const std::string& out
   }
   output->flush();
   for (const auto& reader : readers) {
-    if (reader->cut_off()) print_to(stderr, "WARNING: {}: the last record is cut off\n", reader->path());
+    if (reader->cut_off()) print_to(stderr, "WARNING: {}: the last record is truncated\n", reader->path());
     if (reader->lost() > 0) print_to(stderr, "WARNING: {}: {} records lost\n", reader->path(), reader->lost());
   }
-  return !output->failed() ? Result<void>() : Error{"not all was written", {}};
+  return !output->failed() ? Result<void>() : Error{"a part of the output was not written", {}};
 }
 
 }  // namespace

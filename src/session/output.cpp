@@ -154,7 +154,7 @@ void Output::add(abi::RecordHeader header, std::span<const char> payload) {
   pending_.push_back({header.time, offset, header.size, Origin::kKernel});
 }
 
-// Each run is in order by itself: neighbours are merged, in rounds, until one is left.
+// Each run is in order by itself: neighbors are merged, in rounds, until one is left.
 void Output::sort_pending() {
   if (runs_.empty() || runs_.front() != 0) runs_.insert(runs_.begin(), 0);
   runs_.erase(std::unique(runs_.begin(), runs_.end()), runs_.end());
@@ -261,8 +261,8 @@ void Output::run_command(const abi::RecordHeader& header, PayloadReader& argumen
   if (is_made && from_target) {
     if (script_.commands.made_at.empty()) return void(++disbelieved_);
     if (std::string why = why_untrusted_ ? why_untrusted_() : std::string(); !why.empty()) {
-      write_error(fmt::format("system() at {}: the command is made in a handler that runs in a process, and {}: it could have any command run. "
-                              "Spell the command out, or call system() in a begin, end or timer probe; -g allows it all the same",
+      write_error(fmt::format("system() at {}: the command is computed in a handler that runs in a process, and {}: that process could have any command run.  "
+                              "Use a literal command, or call system() in a begin, end or timer probe; -g allows it anyway",
                               script_.commands.made_at, why));
       return;
     }
@@ -310,8 +310,8 @@ std::string Output::refusals_text() const {
     if (number > 0) text += fmt::format("WARNING: {} {}\n", number, what);
   };
   add(damaged_ > kMostDamaged ? damaged_ - kMostDamaged : 0, "more times, an output ring was damaged");
-  add(disbelieved_, "records dropped that no handler of the script writes: a traced process has written to spile's memory");
-  add(actions_dropped_ + commands_.refused(), "calls of system() or switch_file() not obeyed: too many at once");
+  add(disbelieved_, "records dropped that no handler of the script can have written: a traced process has written to spile's memory");
+  add(actions_dropped_ + commands_.refused(), "calls of system() or switch_file() ignored: too many at once");
   add(target_warnings_ > kMostWarnings ? target_warnings_ - kMostWarnings : 0, "more warnings not printed");
   add(errors_not_printed_, "more errors not printed");
   return text;

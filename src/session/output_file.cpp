@@ -69,7 +69,7 @@ Result<void> OutputFile::open_file(bool truncate) {
   if (!owned_) return Error::from_errno("open output file " + path, errno);
   struct stat status {};
   if (in_row && (fstat(owned_.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink != 1)) {
-    return Error{fmt::format("open output file {}: not a regular file with one name", path), "remove it, or choose another name for -o"};
+    return Error{fmt::format("open output file {}: not a regular file, or it has other hard links", path), "remove it, or choose another name for -o"};
   }
   if (in_row && truncate && ftruncate(owned_.get(), 0) != 0) return Error::from_errno("open output file " + path, errno);
   fd_ = owned_.get();

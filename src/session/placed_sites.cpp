@@ -61,7 +61,7 @@ std::vector<std::string> PlacedSites::still_without_places(Clock::duration since
   if (without_places_.empty() || Clock::now() - expected_since_ < since) return warnings;
   const std::string files = names_of(wanted());
   for (pid_t pid : std::exchange(without_places_, {}))
-    warnings.push_back(fmt::format("process {} has not loaded what the script probes ({}); it is probed if that comes", pid, files));
+    warnings.push_back(fmt::format("process {} has not loaded {}, which the script probes; hits are counted once that is loaded", pid, files));
   return warnings;
 }
 
@@ -70,7 +70,7 @@ std::vector<std::string> PlacedSites::left_by_exec(Clock::duration since) {
   std::erase_if(executed_, [&](const auto& process) {
     auto& [pid, executed] = process;
     if (Clock::now() - executed.at < since) return false;
-    warnings.push_back(fmt::format("process {} executes {} now, in which the script probes nothing", pid, executed.path));
+    warnings.push_back(fmt::format("process {} now executes {}, which the script does not probe", pid, executed.path));
     return true;
   });
   return warnings;

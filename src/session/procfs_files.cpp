@@ -196,7 +196,7 @@ Result<void> ProcfsFiles::add(const sema::Probe& probe, const sema::ResolvedPoin
   if (!reads && !writes) return {};
   TRY(File * file, file_named(point.procfs_name));
   int& slot = reads ? file->read_probe : file->write_probe;
-  if (slot >= 0) return Error{fmt::format("{}: another probe does the same", point.text), "give each its own name"};
+  if (slot >= 0) return Error{fmt::format("{}: duplicate probe of this file", point.text), "give each probe a file of its own"};
   slot = probe.index;
   if (point.procfs_maxsize > 0) (reads ? file->read_most : file->write_most) = static_cast<size_t>(point.procfs_maxsize);
   file->mode |= (reads ? 0444 : 0222) & ~static_cast<int>(point.procfs_umask);
@@ -211,7 +211,7 @@ Result<std::unique_ptr<ProcfsFiles>> ProcfsFiles::mount(const sema::Program& pro
   }
 
   if (access("/dev/fuse", R_OK | W_OK) != 0) {
-    return Error::from_errno("serve procfs files: open /dev/fuse", errno, "procfs probes need FUSE: the fuse module, and rights to it");
+    return Error::from_errno("serve procfs files: open /dev/fuse", errno, "procfs probes need FUSE: load the fuse module, and run as a user who may open /dev/fuse");
   }
   std::string base = run_time_folder();
   ::mkdir(base.c_str(), 0755);
@@ -229,7 +229,7 @@ Result<std::unique_ptr<ProcfsFiles>> ProcfsFiles::mount(const sema::Program& pro
   char* arguments[] = {words[0].data(), words[1].data(), words[2].data()};
   fuse_args args = FUSE_ARGS_INIT(3, arguments);
   made->session_ = fuse_session_new(&args, &kOperations, sizeof kOperations, made.get());
-  if (!made->session_) return Error{"serve procfs files: libfuse refuses its options", {}};
+  if (!made->session_) return Error{"serve procfs files: libfuse rejects its options", {}};
   if (fuse_session_mount(made->session_, made->folder_.c_str()) != 0) {
     int why = errno;
     fuse_session_destroy(made->session_);

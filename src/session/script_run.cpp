@@ -118,14 +118,14 @@ class ScriptRun {
 Result<void> ScriptRun::prepare() {
   TRY(signals_, Signals::block());
   if (options_.bulk && has_kernel_probes()) {
-    return Error{"-b: records of kernel probes come through one ring, in order already; there are no streams to keep apart", "leave out -b"};
+    return Error{"-b can't be used with kernel probes: their records come through one buffer, in order already", "leave out -b"};
   }
   if (has_kernel_probes() && options_.targets.size() > 1) {
-    return Error{"several -x: probes that run in the kernel are for one process, or for all", "leave out -x, and compare pid() in the script"};
+    return Error{"several -x can't be used with probes that run in the kernel: such probes are for one process, or for all", "leave out -x, and compare pid() in the script"};
   }
   bool follows = !options_.command.empty() || !options_.targets.empty();
   if (!follows && (watch_.watches_processes() || sampler_.samples())) {
-    return Error{"probes on processes follow those of a command or a process, and none was given", "use -c COMMAND or -x PID"};
+    return Error{"probes on processes need a command or a process to trace", "use -c COMMAND or -x PID"};
   }
   if (has_target_probes() || follows) {
     TRY(target_, TargetSide::create(program_, script_, options_, files_, &watch_, &sampler_, [this] { return signals_.stop_is_pending(); }));
@@ -169,7 +169,7 @@ void ScriptRun::warn_of_children() const {
     for (pid_t child : engine::children_of(family[i])) family.push_back(child);
   }
   if (family.size() == 1) return;
-  print_to(stderr, "WARNING: {} of process {} {} not probed: the kernel's probes are of one process, or of all without -x\n",
+  print_to(stderr, "WARNING: {} of process {} {} not probed: probes that run in the kernel are for one process, or for all without -x\n",
              family.size() == 2 ? "a child" : fmt::format("{} children", family.size() - 1), options_.target(), family.size() == 2 ? "is" : "are");
 }
 
@@ -396,7 +396,7 @@ void ScriptRun::stand_still() {
   std::vector<pid_t> now = target_->processes();
   auto is_new = [&](pid_t pid) { return std::find(before.begin(), before.end(), pid) == before.end(); };
   print_to(stderr, "WARNING: {}: hits of {} process{} were not counted for {:.2f} s; {} came and {} ended meanwhile\n",
-             suspended.ok() ? "spile was stopped" : fmt::format("spile does not stop, as {}", suspended.error().message), before.size(),
+             suspended.ok() ? "spile was stopped" : fmt::format("spile did not stop: {}", suspended.error().message), before.size(),
              before.size() == 1 ? "" : "es", static_cast<double>(monotonic_ns() - since) / 1e9,
              std::count_if(now.begin(), now.end(), is_new),
              static_cast<int64_t>(before.size()) - std::count_if(now.begin(), now.end(), [&](pid_t pid) { return !is_new(pid); }));
@@ -410,7 +410,7 @@ void ScriptRun::warn_of_users(int64_t now) {
   if (who.empty()) return;
   warned_of_users_ = true;
   print_to(stderr, "WARNING: {} share memory while spile traces both: an attacker who controls one of them can use it to take over the other. "
-             "Where that matters, end spile, and trace the processes of each user by a spile of its own (-x PID)\n", who);
+             "To prevent that, end spile, and trace the processes of each user with a separate spile (-x PID)\n", who);
 }
 
 void ScriptRun::housekeeping(int64_t now) {
@@ -511,7 +511,7 @@ void ScriptRun::await_thaw() {
   std::vector<pid_t> frozen = target_->frozen();
   if (frozen.empty()) return;
   (void)signals_.take();  // what has ended the session
-  print_to(stderr, "WARNING: process {} is frozen by its control group: waiting for {} s until it is thawed, to leave it as it was (Ctrl-C: no longer)\n",
+  print_to(stderr, "WARNING: process {} is frozen by its control group: waiting up to {} s for it to be thawed, to restore its code (Ctrl-C stops waiting)\n",
              frozen.front(), kThawPatienceNs / 1'000'000'000);
   int64_t until = monotonic_ns() + kThawPatienceNs;
   pollfd signal{signals_.fd(), POLLIN, 0};
@@ -554,8 +554,8 @@ void ScriptRun::warn_end_probes() {
                        [&](const sema::Probe& probe) { return probe.kind == kind && !probe.is_report; });
   };
   if (options_.suppress_warnings || !has(sema::ProbeKind::kEnd) || has(sema::ProbeKind::kError)) return;
-  print_to(stderr, "WARNING: the end probes did not run, because of the errors\n"
-           "  hint: `probe end, error {{ ... }}` runs then, too; --suppress-handler-errors goes on after errors\n");
+  print_to(stderr, "WARNING: the end probes were not run because of the errors\n"
+           "  hint: `probe end, error {{ ... }}` runs after errors, too; --suppress-handler-errors continues after errors\n");
 }
 
 int ScriptRun::finish() {
@@ -573,11 +573,11 @@ int ScriptRun::finish() {
                profile.threads, profile.threads == 1 ? "" : "s", static_cast<double>(profile.unseen_ns) / 1e6, static_cast<double>(profile.period_ns) / 1e6);
     }
     if (target_ && target_->handed_over() > 0) {
-      print_to(stderr, "WARNING: {} process{} let go before something else traced {} (see -v): later hits there were not counted\n",
+      print_to(stderr, "WARNING: {} process{} released before another tracer attached to {} (see -v): later hits there were not counted\n",
                  target_->handed_over(), target_->handed_over() == 1 ? " was" : "es were", target_->handed_over() == 1 ? "it" : "them");
     }
     if (controller_->lost_elements() > 0) {
-      print_to(stderr, "WARNING: {} array elements found no room (raise -DMAXMAPENTRIES)\n", controller_->lost_elements());
+      print_to(stderr, "WARNING: {} array elements lost, array full (raise -DMAXMAPENTRIES)\n", controller_->lost_elements());
     }
   }
   uint64_t skipped = count_skips(*arena_).skipped_probes(), errors = output_->errors() + output_->suppressed_errors();

@@ -89,8 +89,8 @@ std::function<std::string(std::string_view)> kernel_config(const std::string& re
 
 void warn_missing_config(Diagnostics& diagnostics) {
   if (!running_config().is_missing()) return;
-  diagnostics.warning({}, "the running kernel's configuration can't be read: CONFIG_ conditions take all options for unset")
-      .hint("it would be /proc/config.gz or /boot/config-RELEASE");
+  diagnostics.warning({}, "the running kernel's configuration can't be read: CONFIG_ conditions treat all options as unset")
+      .hint("spile looks for /proc/config.gz and /boot/config-RELEASE");
 }
 
 // Arguments that the script does not refer to: not by $1 or @1, nor by $# or the like.
@@ -131,7 +131,7 @@ Result<LoadedScripts> load_scripts(const Options& options, SourceFiles& files, D
   syntax::ParseOptions parse_options = parse_settings(options);
   TRY(Library library, Library::open(options, parse_options, files));
   if (tapset_folder().empty()) {
-    diagnostics.warning({}, "the library of functions is missing: there is no share/spile/tapset beside the program's bin, of the same owner")
+    diagnostics.warning({}, "the tapset library is missing: there is no share/spile/tapset, of the same owner, beside the program's bin folder")
         .hint("install spile's package, or run the program where it was built");
   }
   parse_options.macros = &library.macros();

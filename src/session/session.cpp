@@ -54,7 +54,7 @@ bool report(const Diagnostics& diagnostics, const Options& options, int pass, co
   print_to(stderr, "{}", diagnostics.render(!options.suppress_warnings, wants_color(options)));
   size_t warnings = options.suppress_warnings ? 0 : diagnostics.all().size() - diagnostics.errors();
   if (!diagnostics.has_errors() && (warnings == 0 || !options.warnings_are_errors)) return false;
-  if (!diagnostics.has_errors()) print_to(stderr, "spile: {} warning{}, which -W takes for errors\n", warnings, warnings == 1 ? "" : "s");
+  if (!diagnostics.has_errors()) print_to(stderr, "spile: {} warning{} treated as errors (-W)\n", warnings, warnings == 1 ? "" : "s");
   print_to(stderr, "Pass {}: {} failed.\n", pass, what);
   return true;
 }
@@ -69,8 +69,8 @@ Result<void> check_print_after(const std::string& name, const std::vector<sema::
   }
   if (std::find(names.begin(), names.end(), name) != names.end()) return {};
   std::string near = nearest_name(name, names);
-  return Error{fmt::format("--print-after: no part of the passes run is called '{}'", name),
-               near.empty() ? "-vv shows the names" : fmt::format("did you mean '{}'?", near)};
+  return Error{fmt::format("--print-after: unknown step '{}' of the passes", name),
+               near.empty() ? "-vv prints the names" : fmt::format("did you mean '{}'?", near)};
 }
 
 std::string counted(size_t number, const char* what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }

@@ -9,13 +9,13 @@ namespace {
 // ORDER SKIP_REASON (abi/arena.h)
 constexpr const char* kTexts[abi::kSkipReasons] = {
     "skipped probes, hit inside another probe's handler (reentrant)",
-    "skipped probes, a global's lock was not to be had in time",
+    "skipped probes, a global's lock could not be taken in time",
     "return probes missed, more threads than thread slots",
     "return probes missed, more pending returns than there is room for (deep recursion, many coroutines)",
     "records lost, output ring full (raise -s, or print less)",
     "updates lost, array full (raise -DMAXMAPENTRIES)",
-    "handlers that did nothing, the controller had gone",
-    "return probes missed, an exception or thread exit passed them by",
+    "handlers that did nothing, spile had ended",
+    "return probes missed, an exception or thread exit skipped them",
 };
 
 }  // namespace

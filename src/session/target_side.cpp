@@ -130,7 +130,7 @@ Result<void> TargetSide::attach_all() {
     std::vector<pid_t> traced = engine_->processes();
     if (std::find(traced.begin(), traced.end(), pid) == traced.end()) TRY_DO(engine_->attach(pid));
     if (stopped && !options_.suppress_warnings) {
-      print_to(stderr, "WARNING: process {} is stopped (state T): nothing is hit in it until it goes on (kill -CONT {})\n", pid, pid);
+      print_to(stderr, "WARNING: process {} is stopped (state T): it hits no probes until it continues (kill -CONT {})\n", pid, pid);
     }
   }
   if (!options_.children) return {};
@@ -153,7 +153,7 @@ Result<void> TargetSide::attach_all() {
 
 void TargetSide::tell_waiting(pid_t pid, const std::string& state) {
   if (std::exchange(waited_for_, pid) == pid) return;
-  print_to(stderr, "Process {} {}; waiting for it, 10 s at most (Ctrl-C gives up).\n", pid, state);
+  print_to(stderr, "Process {} {}; waiting for it, 10 s at most (Ctrl-C stops waiting).\n", pid, state);
 }
 
 namespace {
@@ -334,7 +334,7 @@ Result<void> TargetSide::arm() {
   }
   size_t wanted = script_sites.size() + unprobed.size();
   if (wanted != 0 && answered >= wanted && armed == 0) {
-    return Error{fmt::format("none of the {} sites could be armed", wanted), "see the warnings above"};
+    return Error{fmt::format("none of the {} places could be probed", wanted), "see the warnings above"};
   }
   return {};
 }
@@ -382,7 +382,7 @@ void TargetSide::tell_kept(const engine::SiteOutcome& outcome) const {
   const sema::KeptFunction& function = program_.kept_functions[index];
   const bool refused = outcome.mechanism == engine::Mechanism::kRefused;
   if (refused && !options_.suppress_warnings) {
-    print_to(stderr, "WARNING: variables that depend on what was in a register at the entry of the function at {:#x} in {} can't be read: {}\n",
+    print_to(stderr, "WARNING: variables that depend on a register's value at the entry of the function at {:#x} in {} can't be read: {}\n",
                function.address.value, function.module, outcome.reason);
   } else if (!refused && options_.verbosity > 1) {
     print_to(stderr, "pid {}: registers are kept at the entry {}+{:#x}: {}\n", outcome.pid, function.module, function.address.value,
@@ -407,7 +407,7 @@ Result<void> TargetSide::require_named_returns(const engine::ArmReport& report) 
     const sema::ArmedSite& armed = program_.sites[outcome.site_id];
     if (!names_return(armed) || has_entries(outcome.site_id)) continue;
     return Error{fmt::format("function '{}' of {} can't be probed at its return: {}", armed.site.function, armed.site.module, outcome.reason),
-                 "leave out '.return', or name it by a pattern"};
+                 "leave out '.return', or use a pattern, which skips such functions"};
   }
   return {};
 }
@@ -529,7 +529,7 @@ Result<void> TargetSide::poll(ArenaView& arena, int timeout_ms) {
       case engine::Event::Kind::kReleased:
         ++handed_over_;
         last_looks_.after_release(event.pid);
-        if (options_.verbosity > 0) print_to(stderr, "pid {}: let go: {}; its hits from here on are not counted.\n", event.pid, event.message);
+        if (options_.verbosity > 0) print_to(stderr, "pid {}: released: {}; its hits from here on are not counted.\n", event.pid, event.message);
         break;
       case engine::Event::Kind::kProcessExecuted:
         if (given_.contains(event.pid)) placed_.note_exec(event.pid, event.path);

@@ -111,7 +111,7 @@ Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wis
     uint64_t address = locate_(pid, wish.site);
     if (address == 0)
       return Error{fmt::format("{} is not mapped in process {}", wish.site.module, pid),
-                   "a library can be watched once it is there: attach with -x"};
+                   "a library can be watched once it is loaded: attach with -x"};
     attributes.type = PERF_TYPE_BREAKPOINT;
     attributes.bp_type = wish.reads_too ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W;
     attributes.bp_addr = address;

@@ -35,8 +35,8 @@ void start_time_limit(int64_t limit_ns) {
   start_ns = monotonic_ns();
   if (limit_ns <= 0) return;
   message = fmt::format(
-      "ERROR: the {:g} s of -T were over before the script was compiled\n  hint: -T counts from the start of spile, and what is compiled is kept: "
-      "give it more time once, or run the same command with -p4 first, without -T\n",
+      "ERROR: the {:g} s of -T ended before the script was compiled\n  hint: -T counts from the start of spile, and compiled code is cached: "
+      "use a longer -T once, or run the same command with -p4 first, without -T\n",
       static_cast<double>(limit_ns) / 1e9);
   signal(SIGALRM, end_program);
   set_timer(limit_ns);

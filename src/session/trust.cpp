@@ -51,7 +51,7 @@ std::optional<Rights> rights_of(const std::string& process) {
 std::string why_untrusted(pid_t process) {
   std::optional<Rights> its = rights_of(std::to_string(process)), ours = rights_of("self");
   if (!its) return {};
-  if (!ours) return "spile can't read /proc/self/status to learn what it may do itself";
+  if (!ours) return "spile can't read /proc/self/status to learn its own privileges";
   for (uint64_t user : its->users) {
     if (user != geteuid()) return fmt::format("process {} belongs to user {}", process, user);
   }
@@ -92,7 +92,7 @@ void LastLooks::after_end(pid_t process) {
 }
 
 void LastLooks::after_release(pid_t process) {
-  if (why_untrusted_.empty()) why_untrusted_ = fmt::format("process {} was let go, and may have changed its user", process);
+  if (why_untrusted_.empty()) why_untrusted_ = fmt::format("process {} was released, and may have changed its user", process);
 }
 
 }  // namespace spile::session

@@ -114,7 +114,7 @@ uint64_t UserStacks::allocate(uint64_t bytes) {
   uint64_t at = (next_ + kAlignment - 1) / kAlignment * kAlignment;
   if (at > end_ || bytes > end_ - at) {
     if (!std::exchange(told_full_, true)) {
-      print_to(stderr, "WARNING: no room is left for unwind information: some stacks will be cut short\n");
+      print_to(stderr, "WARNING: no room is left for unwind information: some stacks will be truncated\n");
     }
     return 0;
   }

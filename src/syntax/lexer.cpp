@@ -143,7 +143,7 @@ void Lexer::read_number(Token& token) {
     ++position_;
     while (is_digit(at(0)) || is_letter(at(0))) ++position_;
     token.fail("the language has no floating-point numbers",
-               "use a smaller unit and integers; strings are joined by ' . ' with spaces around");
+               "use a smaller unit and integers; to join strings, put spaces around the '.'");
     return;
   }
 
@@ -163,7 +163,7 @@ void Lexer::read_number(Token& token) {
   } else if (status != std::errc() || end != digits.data() + digits.size()) {
     bool octal_digit = base == 8 && std::all_of(digits.begin(), digits.end(), is_digit);
     token.fail("not a number: " + written, octal_digit  ? "a number that starts with 0 is octal, with digits 0 to 7"
-                                           : base == 10 ? "numbers carry no unit; names don't start with a digit"
+                                           : base == 10 ? "numbers have no unit suffix; names can't start with a digit"
                                            : written.starts_with("0b") ? "write binary numbers in hexadecimal"
                                                                        : "");
   } else {
@@ -188,7 +188,7 @@ void Lexer::read_string(Token& token) {
       bool is_nul = token.value.size() > length && token.value[length] == '\0';
       if (is_nul) nul = std::min(nul, length);
     } else if (c == '\0') {
-      token.fail("a string cannot hold a NUL byte");
+      token.fail("a string can't hold a NUL byte");
     } else {
       token.value += c;
     }
@@ -246,7 +246,7 @@ void Lexer::read_escape(Token& token) {
         break;
       }
       token.warn(std::string("'\\") + (static_cast<unsigned char>(c) < 0x20 ? '?' : c) +
-                     "' is no escape; the backslash is dropped",
+                     "' is not an escape sequence; the backslash is dropped",
                  "write \\\\ for a backslash");
       code = static_cast<unsigned char>(c);
   }
@@ -260,10 +260,10 @@ void Lexer::read_quoted_character(Token& token) {
   if (end == std::string_view::npos || text_[end] == '\n') {
     ++position_;
     token.kind = TokenKind::kInvalid;
-    return token.fail("strings take double quotes");
+    return token.fail("strings need double quotes");
   }
   token.value = text_.substr(position_ + 1, end - position_ - 1);
-  token.fail("strings take double quotes", "write \"" + token.value.substr(0, 40) + "\"");
+  token.fail("strings need double quotes", "write \"" + token.value.substr(0, 40) + "\"");
   position_ = end + 1;
 }
 
@@ -331,7 +331,7 @@ void Lexer::read_invalid(Token& token) {
   char first = text_[position_++];
   if (static_cast<unsigned char>(first) > 0x20 && static_cast<unsigned char>(first) < 0x7f) {
     return token.fail(std::string("unexpected character '") + first + "'",
-                      first == '\\' ? "lines need no continuation mark" : "");
+                      first == '\\' ? "lines need no continuation character" : "");
   }
   while (!ended() && is_invalid(text_[position_])) ++position_;
   std::string byte;

@@ -55,7 +55,7 @@ TEST(Lexer, ReplacesEscapes) {
 }
 
 TEST(Lexer, WarnsOfEscapesThatAreNone) {
-  EXPECT_EQ(tokens(R"("a\.b")"), "'a.b'<'\\.' is no escape; the backslash is dropped>");
+  EXPECT_EQ(tokens(R"("a\.b")"), "'a.b'<'\\.' is not an escape sequence; the backslash is dropped>");
 }
 
 TEST(Lexer, RefusesBadStrings) {
@@ -65,9 +65,9 @@ TEST(Lexer, RefusesBadStrings) {
   EXPECT_EQ(tokens(R"("a\0")"), "'a'<a string ends at its first NUL byte>");
   EXPECT_EQ(tokens(R"("\400")"), "''<octal escape out of range>");
   EXPECT_EQ(tokens(R"("\xg")"), "'g'<\\x needs hexadecimal digits after it>");
-  EXPECT_EQ(tokens(std::string("\"a\0b\"", 5)), "'ab'<a string cannot hold a NUL byte>");
-  EXPECT_EQ(tokens("'x'"), "'x'<strings take double quotes>");
-  EXPECT_EQ(tokens("'x"), "'<strings take double quotes> x");
+  EXPECT_EQ(tokens(std::string("\"a\0b\"", 5)), "'ab'<a string can't hold a NUL byte>");
+  EXPECT_EQ(tokens("'x'"), "'x'<strings need double quotes>");
+  EXPECT_EQ(tokens("'x"), "'<strings need double quotes> x");
 }
 
 TEST(Lexer, PassesComments) {

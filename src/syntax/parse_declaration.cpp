@@ -6,7 +6,7 @@ namespace spile::syntax {
 
 namespace {
 
-constexpr std::string_view kEmbeddedHint = "run as guru: spile -g";
+constexpr std::string_view kEmbeddedHint = "run spile with -g";
 // SystemTap's, which refuses more while it parses.
 constexpr int64_t kMaximumArraySize = 100'000'000;
 
@@ -30,7 +30,7 @@ void Parser::parse_declaration() {
   if (peek().kind == TokenKind::kEmbedded) {
     Token code = take();
     if (!options_.guru && !options_.is_library)
-      tokens_.error(code, "embedded code needs -g").hint(std::string(kEmbeddedHint));
+      tokens_.error(code, "embedded code needs guru mode").hint(std::string(kEmbeddedHint));
     script_.embedded.push_back({code.range, std::move(code.value)});
   } else if (accept_keyword("probe")) {
     ok = parse_probe();
@@ -42,7 +42,7 @@ void Parser::parse_declaration() {
     if (accept_keyword("function")) {
       ok = parse_function(true);
     } else if (at_keyword("probe")) {
-      error_here("probes cannot be private").hint("'private' stands before 'global' and 'function'");
+      error_here("a probe can't be private").hint("'private' is only possible before 'global' and 'function'");
       ok = false;
     } else {
       accept_keyword("global");
@@ -60,13 +60,13 @@ void Parser::report_unknown_declaration() {
   Diagnostic& diagnostic = error_expected("'probe', 'global', 'private' or 'function'");
   const Token& token = peek();
   if (token.is(op("}"))) {
-    diagnostic.hint("this '}' closes nothing");
+    diagnostic.hint("there is no '{' for this '}'");
   } else if (token.kind == TokenKind::kIdentifier) {
     std::string near = nearest_name(token.text, {"probe", "global", "private", "function"});
-    diagnostic.hint(near.empty() ? "statements stand inside a probe: probe begin { ... }"
+    diagnostic.hint(near.empty() ? "statements belong inside a probe: probe begin { ... }"
                                  : "did you mean '" + near + "'?");
   } else if (token.kind == TokenKind::kKeyword) {
-    diagnostic.hint("statements stand inside a probe: probe begin { ... }");
+    diagnostic.hint("statements belong inside a probe: probe begin { ... }");
   }
 }
 
@@ -124,14 +124,14 @@ bool Parser::parse_array_size(Global& global) {
   global.declared_size = size.number;
   if (!expect("]", "after the array's size", &open)) return false;
   if (!at("[")) return true;
-  error_here("an array has one size")
+  error_here("an array can have only one size")
       .hint("it bounds the number of elements; several subscripts need no declaration: a[k1, k2]");
   return false;
 }
 
 bool Parser::parse_initial_value(Global& global) {
   if (global.declared_array) {
-    error_here("an array cannot be initialised").hint("assign its elements in a begin probe");
+    error_here("an array can't have an initial value").hint("assign its elements in a begin probe");
     return false;
   }
   take();
@@ -185,7 +185,7 @@ bool Parser::parse_function(bool is_private) {
     if (peek().kind != TokenKind::kNumber) {
       Diagnostic& diagnostic = error_expected("the function's priority, a number");
       if (at_keyword("long") || at_keyword("string"))
-        diagnostic.hint("the type of the result stands before the parameters: function " + function->name + ":" +
+        diagnostic.hint("write the type of the result before the parameters: function " + function->name + ":" +
                         std::string(peek().text) + " (...)");
       return false;
     }
@@ -222,14 +222,14 @@ bool Parser::parse_parameter(Function& function) {
   for (const auto& other : function.parameters) {
     if (other->name != parameter->name) continue;
     tokens_.error(parameter->range, "function '" + function.name + "' has two parameters '" + parameter->name + "'")
-        .note(other->range, "the first");
+        .note(other->range, "first declared here");
     return false;
   }
   if (accept(":") && !parse_type(parameter->type)) return false;
   ExpressionPtr initial;
   if (accept("=") && !(initial = parse_expression())) return false;
   if (initial && !is_constant(*initial)) {
-    tokens_.error(initial->range, "a parameter's default is a constant").hint("numbers, strings and operators on them");
+    tokens_.error(initial->range, "a parameter's default must be a constant").hint("numbers, strings and operators on them");
     return false;
   }
   if (!initial && !function.defaults.empty() && function.defaults.back()) {
@@ -247,7 +247,7 @@ bool Parser::parse_parameter(Function& function) {
 std::unique_ptr<Block> Parser::parse_block_after(std::string_view what) {
   if (at("{")) return parse_block();
   Diagnostic& diagnostic = error_expected("'{' and " + std::string(what));
-  if (peek().kind == TokenKind::kEmbedded) diagnostic.hint("embedded code stands in braces here: { %{ ... %} }");
+  if (peek().kind == TokenKind::kEmbedded) diagnostic.hint("embedded code needs braces here: { %{ ... %} }");
   return nullptr;
 }
 
@@ -270,7 +270,7 @@ bool Parser::parse_probe() {
   Token equals = take();
   for (const ProbePoint& name : points) {
     if (!name.optional && !name.sufficient && !name.condition) continue;
-    tokens_.error(name.range, "an alias's name takes no '?', '!' or condition");
+    tokens_.error(name.range, "an alias's name can't have '?', '!' or a condition");
     return false;
   }
   auto alias = std::make_unique<Alias>();
@@ -283,7 +283,7 @@ bool Parser::parse_probe() {
   if (!alias->body) return false;
   if (at(",")) {
     if (is_epilogue) {
-      error_here("an alias with '+=' has one body, its epilogue").hint("probe name = point { prologue }, { epilogue }");
+      error_here("an alias with '+=' has only one body, its epilogue").hint("probe name = point { prologue }, { epilogue }");
       return false;
     }
     take();

@@ -158,7 +158,7 @@ ExpressionPtr Parser::parse_assignment(ExpressionPtr target) {
   }
   Token token = take();
   if (!is_assignable(*target)) {
-    Diagnostic& diagnostic = tokens_.error(target->range, "this cannot be assigned to: it is no variable");
+    Diagnostic& diagnostic = tokens_.error(target->range, "can't assign to this: it is not a variable");
     if (token.is(op("="))) diagnostic.hint("== compares");
     return nullptr;
   }
@@ -179,7 +179,7 @@ ExpressionPtr Parser::parse_ternary() {
   auto node = std::make_unique<Ternary>(condition->range);
   node->condition = std::move(condition);
   node->if_true = parse_expression();
-  if (!node->if_true || !expect(":", "and what the expression is otherwise", &question)) return nullptr;
+  if (!node->if_true || !expect(":", "and the value for a false condition", &question)) return nullptr;
   node->if_false = parse_expression();
   if (!node->if_false) return nullptr;
   node->range = node->condition->range.through(node->if_false->range);
@@ -219,7 +219,7 @@ ExpressionPtr Parser::make_binary(const Token& operation, ExpressionPtr left, Ex
     bool is_path = as<TargetVariable>(left) || as<AtOperation>(left) || as<Dereference>(left);
     if (is_path && !operation.space_before && as<Variable>(right)) {
       diagnostics_.warning(operation.range, "'.' joins strings here")
-          .hint("members are reached by '->', also those of embedded structures");
+          .hint("members are accessed with '->', also in nested structures");
     }
     return finish(with_sides<Concatenation>(std::move(left), std::move(right)));
   }
@@ -236,7 +236,7 @@ ExpressionPtr Parser::make_binary(const Token& operation, ExpressionPtr left, Ex
 ExpressionPtr Parser::parse_regex(const Token& operation, ExpressionPtr subject) {
   if (peek().kind != TokenKind::kString) {
     error_expected("a pattern, a string literal, after '" + std::string(operation.text) + "'")
-        .hint("patterns are compiled with the script and cannot come from a variable");
+        .hint("patterns are compiled with the script and can't come from a variable");
     return nullptr;
   }
   auto node = std::make_unique<Regex>(subject->range);
@@ -357,8 +357,8 @@ ExpressionPtr Parser::parse_address_of() {
   } else if (in_parentheses && !as<Number>(operand) && !as<String>(operand) && !as<Histogram>(operand)) {
     return operand;  // &(p): the address of what p points to, which is p
   } else {
-    tokens_.error(operand->range, "'&' takes the address of traced data only")
-        .hint("&$variable->member; bitwise and has two sides");
+    tokens_.error(operand->range, "'&' can only take the address of traced data")
+        .hint("&$variable->member; bitwise '&' needs an operand on each side");
     return nullptr;
   }
   operand->range = since(ampersand.range);

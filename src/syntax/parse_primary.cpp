@@ -31,7 +31,7 @@ ExpressionPtr Parser::parse_primary() {
     case TokenKind::kEmbedded: {
       Token code = take();
       if (!options_.guru && !options_.is_library) {
-        tokens_.error(code, "embedded code needs -g").hint("run as guru: spile -g");
+        tokens_.error(code, "embedded code needs guru mode").hint("run spile with -g");
       }
       auto node = std::make_unique<Embedded>(code.range);
       node->code = std::move(code.value);
@@ -63,7 +63,7 @@ void Parser::report_no_expression() {
   if (next.is(op("*")) || next.is(op("%"))) diagnostic.hint("this operator needs a value on both sides");
   if (next.kind == TokenKind::kKeyword) {
     diagnostic.hint(next.line_start ? "the expression before it is not complete"
-                                    : "'" + std::string(next.text) + "' is a keyword and cannot name a variable");
+                                    : "'" + std::string(next.text) + "' is a keyword and can't name a variable");
   }
 }
 
@@ -105,7 +105,7 @@ std::unique_ptr<Index> Parser::parse_index(Token name) {
     return nullptr;
   }
   if (at("[")) {
-    error_here("an array has one pair of brackets")
+    error_here("an array takes only one pair of brackets")
         .hint("several subscripts are separated by commas: " + index->array->name + "[k1, k2]");
     return nullptr;
   }

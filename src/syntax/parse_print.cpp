@@ -105,7 +105,7 @@ bool Parser::check_print_arguments(const Print& print, const Token& name) {
                                 [](const ExpressionPtr& a) { return as<Histogram>(a); });
   if (histogram != print.arguments.end() &&
       (given != 1 || print.with_format || print.with_delimiter || print.is_char)) {
-    tokens_.error((*histogram)->range, "a histogram is printed alone").hint("print(@hist_log(stats))");
+    tokens_.error((*histogram)->range, "a histogram can't be printed together with other values, or with a format").hint("print(@hist_log(stats))");
     return false;
   }
   if (print.with_format) return true;  // whether arguments and format agree is for pass 2 to say

@@ -56,7 +56,7 @@ bool Parser::parse_marks(std::vector<ProbePoint>& points, size_t from) {
     points[i].sufficient |= sufficient;
     if (condition && points[i].condition) {
       tokens_.error(condition->range, "this probe point has a condition already")
-          .note(points[i].condition->range, "the first");
+          .note(points[i].condition->range, "the first condition");
       return false;
     }
     if (condition) points[i].condition = clone(*condition);
@@ -80,7 +80,7 @@ bool Parser::parse_components(std::vector<ProbePoint>& points) {
     }
     for (const ProbePoint& head : heads) {
       if (!head.optional && !head.sufficient && !head.condition) continue;
-      tokens_.error(since(begin), "'?', '!' and conditions stand after the last component only")
+      tokens_.error(since(begin), "'?', '!' and conditions are only possible after the last component")
           .hint("split the probe point: a.b ?, c.b");
       return false;
     }
@@ -131,8 +131,8 @@ bool Parser::parse_component(PointComponent& component) {
   if (!is_part(peek())) {
     Diagnostic& diagnostic = error_expected("the name of a probe point");
     if (peek().kind == TokenKind::kString)
-      diagnostic.hint("names stand without quotes; a parameter stands in parentheses: function(\"main\")");
-    if (at(".")) diagnostic.hint("one dot is between two names");
+      diagnostic.hint("names are written without quotes, parameters in parentheses: function(\"main\")");
+    if (at(".")) diagnostic.hint("write one dot between two names");
     return false;
   }
   component.range = peek().range;

@@ -81,11 +81,11 @@ StatementPtr Parser::parse_keyword_statement() {
   if (word == "long" || word == "string")
     diagnostic.hint("variables are used without a declaration; types are inferred");
   if (word == "limit" || word == "in")
-    diagnostic.hint("'" + std::string(word) + "' is a keyword and cannot name a variable");
+    diagnostic.hint("'" + std::string(word) + "' is a keyword and can't name a variable");
   if (word == "global" || word == "private")
-    diagnostic.hint("globals are declared outside of probes; other variables are local without a declaration");
+    diagnostic.hint("declare globals outside of probes; other variables are local without a declaration");
   if (word == "probe" || word == "function")
-    diagnostic.hint("probes and functions stand outside of others; is a '}' missing before it?");
+    diagnostic.hint("probes and functions can't be nested; is a '}' missing before it?");
   take();
   return nullptr;
 }
@@ -100,7 +100,7 @@ StatementPtr Parser::parse_simple() {
 StatementPtr Parser::parse_embedded_statement() {
   Token code = take();
   if (!options_.guru && !options_.is_library) {
-    tokens_.error(code, "embedded code needs -g").hint("run as guru: spile -g");
+    tokens_.error(code, "embedded code needs guru mode").hint("run spile with -g");
   }
   auto statement = std::make_unique<EmbeddedStatement>(code.range);
   statement->code = std::move(code.value);
@@ -132,7 +132,7 @@ void Parser::hint_at_statement(const Expression& expression) {
                        next.kind == TokenKind::kIdentifier || next.kind == TokenKind::kDollar;
   if (!value_follows || next.line_start) return;
   if (is_print_name(variable->name)) {
-    tokens_.error(variable->range, "'" + variable->name + "' needs parentheses round what it prints")
+    tokens_.error(variable->range, "'" + variable->name + "' needs parentheses around its arguments")
         .hint(variable->name + "(" + std::string(next.text.substr(0, 40)) + ")");
   } else if (next.kind == TokenKind::kIdentifier) {
     bool is_type = variable->name == "int" || variable->name == "char" || variable->name == "var" ||
@@ -146,7 +146,7 @@ void Parser::hint_at_statement(const Expression& expression) {
 
 StatementPtr Parser::parse_return() {
   auto statement = std::make_unique<Return>(take().range);
-  if (!function_) tokens_.error(statement->range, "'return' in a probe: only functions have it").hint("use 'next'");
+  if (!function_) tokens_.error(statement->range, "'return' is only possible in a function").hint("use 'next' to leave a probe");
   static constexpr std::string_view kNoValue[] = {";", "}"};
   bool ends = std::any_of(std::begin(kNoValue), std::end(kNoValue), [&](std::string_view text) { return at(text); });
   if (!ends && peek().kind != TokenKind::kKeyword && !at_end()) {
@@ -250,7 +250,7 @@ StatementPtr Parser::parse_for() {
 bool Parser::parse_for_head(For& loop, const Token& open) {
   if (!at(";") && !(loop.init = parse_sequence())) return false;
   if (as<In>(loop.init) && at(")")) {
-    tokens_.error(loop.init->range, "'for' does not go over arrays").hint("use foreach (key in array)");
+    tokens_.error(loop.init->range, "'for' can't iterate over an array").hint("use foreach (key in array)");
     return false;
   }
   if (!at(";") && as<Variable>(loop.init) && peek().kind == TokenKind::kIdentifier) {
@@ -296,7 +296,7 @@ StatementPtr Parser::parse_try() {
 std::unique_ptr<Variable> Parser::parse_variable(std::string_view what) {
   if (peek().kind != TokenKind::kIdentifier) {
     Diagnostic& diagnostic = error_expected(what);
-    if (peek().kind == TokenKind::kKeyword) diagnostic.hint("keywords cannot be names");
+    if (peek().kind == TokenKind::kKeyword) diagnostic.hint("a keyword can't be a name");
     return nullptr;
   }
   Token name = take();
@@ -362,7 +362,7 @@ bool Parser::parse_sort(Foreach& loop, int column, SourceRange& sorted) {
   if (!at("+") && !at("-")) return true;
   Token mark = take();
   if (sorted) {
-    tokens_.error(mark, "foreach sorts by one column only").note(sorted, "already sorted by this one");
+    tokens_.error(mark, "foreach can sort by one column only").note(sorted, "it sorts by this one already");
     return false;
   }
   sorted = mark.range;
@@ -387,7 +387,7 @@ bool Parser::parse_foreach_source(Foreach& loop, SourceRange& sorted) {
     Token open = take();
     if (!parse_indexes(loop.slice) || !expect("]", "after the slice", &open)) return false;
     if (loop.slice.size() != loop.keys.size()) {
-      tokens_.error(since(open.range), "the slice has " + std::to_string(loop.slice.size()) + " subscripts, foreach " +
+      tokens_.error(since(open.range), "the slice has " + std::to_string(loop.slice.size()) + " subscripts, but foreach has " +
                                            std::to_string(loop.keys.size()) + " variables");
       return false;
     }

@@ -75,7 +75,7 @@ ExpressionPtr Parser::parse_target_variable() {
   if (auto mark = take_pretty_mark(node->name)) {
     node->path.push_back(pretty_step(*mark, token.range));
   } else if (node->name.ends_with('$')) {
-    tokens_.error(token, "too many '$' after the name").hint("$x$ prints a structure, $x$$ what its members hold too");
+    tokens_.error(token, "too many '$' after the name").hint("$x$ prints a structure, $x$$ also prints nested structures");
     return nullptr;
   } else if (!parse_path(node->path)) {
     return nullptr;
@@ -213,9 +213,9 @@ void Parser::report_unknown_at(const Token& name) {
   std::vector<std::string> known = tokens_.macro_names();
   known.insert(known.end(), at_operators().begin(), at_operators().end());
   std::string near = nearest_name(name.text.substr(1), known);
-  tokens_.error(name, "no operator or macro is called '" + std::string(name.text) + "'")
+  tokens_.error(name, "unknown operator or macro '" + std::string(name.text) + "'")
       .hint(near.empty()
-                ? "a macro is defined before its first use: @define " + std::string(name.text.substr(1)) + " %( ... %)"
+                ? "define a macro before its first use: @define " + std::string(name.text.substr(1)) + " %( ... %)"
                 : "did you mean '@" + near + "'?");
 }
 
@@ -236,7 +236,7 @@ bool Parser::parse_constant(int64_t& value, std::string_view what) {
 ExpressionPtr Parser::parse_statistic_operand() {
   ExpressionPtr stats = parse_expression();
   if (!stats || as<Variable>(stats) || as<Index>(stats)) return stats;
-  tokens_.error(stats->range, "statistics are taken of a global, or of an element of an array")
+  tokens_.error(stats->range, "statistics need a global or an element of an array")
       .hint("collect values first: stats <<< value");
   return nullptr;
 }
@@ -298,7 +298,7 @@ ExpressionPtr Parser::parse_histogram_expression() {
 }
 
 void Parser::report_histogram(const Expression& histogram) {
-  tokens_.error(histogram.range, "a histogram is no value: it can be printed, iterated or subscripted")
+  tokens_.error(histogram.range, "a histogram is not a value: it can be printed, iterated or subscripted")
       .hint("print(@hist_log(stats)), foreach (bucket in @hist_log(stats)) or @hist_log(stats)[bucket]");
 }
 

@@ -214,7 +214,7 @@ Script Parser::parse_script() {
 
 MacroLibrary Parser::parse_macro_file() {
   if (!at_end())
-    error_here("only macros (@define) may stand in a file of macros").hint("probes and functions go into a .stp file");
+    error_here("a file of macros (.stpm) can hold only macros (@define)").hint("probes and functions go into a .stp file");
   return tokens_.take_macros();
 }
 

@@ -163,8 +163,8 @@ TEST(Formats, RefuseWhatCannotBePrinted) {
   EXPECT_EQ(in_probe("printd(\",\")"), "'printd' takes at least two values after the delimiter, not 0");
   EXPECT_EQ(in_probe("print()"), "'print' takes at least one value, not 0");
   EXPECT_EQ(in_probe("print_char(1, 2)"), "'print_char' takes one value, not 2");
-  EXPECT_EQ(in_probe("printf(\"%s\", @hist_log(x))"), "a histogram is printed alone");
-  EXPECT_EQ(in_probe("x = sprint(1, @hist_log(x))"), "a histogram is printed alone");
+  EXPECT_EQ(in_probe("printf(\"%s\", @hist_log(x))"), "a histogram can't be printed together with other values, or with a format");
+  EXPECT_EQ(in_probe("x = sprint(1, @hist_log(x))"), "a histogram can't be printed together with other values, or with a format");
 }
 
 TEST(Expressions, RefuseWhatIsNone) {
@@ -175,9 +175,9 @@ TEST(Expressions, RefuseWhatIsNone) {
   EXPECT_EQ(in_probe("x = f(1 2);"), "expected ')' after the arguments of 'f', found '2'");
   EXPECT_EQ(in_probe("x = a[];"), "expected a subscript, found ']'");
   EXPECT_EQ(in_probe("x = a[1;"), "expected ']' after the subscript, found ';'");
-  EXPECT_EQ(in_probe("x = a ? b;"), "expected ':' and what the expression is otherwise, found ';'");
+  EXPECT_EQ(in_probe("x = a ? b;"), "expected ':' and the value for a false condition, found ';'");
   EXPECT_EQ(in_probe("x = limit;"), "expected an expression, found the keyword 'limit'");
-  EXPECT_EQ(in_probe("x = a[1][2];"), "an array has one pair of brackets");
+  EXPECT_EQ(in_probe("x = a[1][2];"), "an array takes only one pair of brackets");
   EXPECT_EQ(in_probe("x = a[*];"),
             "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
   EXPECT_EQ(in_probe("delete a[b[*]];"),
@@ -188,19 +188,19 @@ TEST(Expressions, RefuseWhatIsNone) {
 }
 
 TEST(Expressions, RefuseToAssignToValues) {
-  EXPECT_EQ(in_probe("3 = x;"), "this cannot be assigned to: it is no variable");
-  EXPECT_EQ(in_probe("a + b = c;"), "this cannot be assigned to: it is no variable");
-  EXPECT_EQ(in_probe("f() += 1;"), "this cannot be assigned to: it is no variable");
+  EXPECT_EQ(in_probe("3 = x;"), "can't assign to this: it is not a variable");
+  EXPECT_EQ(in_probe("a + b = c;"), "can't assign to this: it is not a variable");
+  EXPECT_EQ(in_probe("f() += 1;"), "can't assign to this: it is not a variable");
   EXPECT_EQ(in_probe("++f();"), "'++' needs a variable");
   EXPECT_EQ(in_probe("--3;"), "'--' needs a variable");
-  EXPECT_EQ(in_probe("if (f() = 3) x"), "this cannot be assigned to: it is no variable");
+  EXPECT_EQ(in_probe("if (f() = 3) x"), "can't assign to this: it is not a variable");
 }
 
 TEST(Expressions, RefuseBadTargets) {
   EXPECT_EQ(in_probe("$x->3;"), "expected the name of a member after '->', found '3'");
   EXPECT_EQ(in_probe("$x[1;"), "expected ']' after the index, found ';'");
   EXPECT_EQ(in_probe("$x$$$;"), "too many '$' after the name");
-  EXPECT_EQ(in_probe("&x;"), "'&' takes the address of traced data only");
+  EXPECT_EQ(in_probe("&x;"), "'&' can only take the address of traced data");
   EXPECT_EQ(in_probe("@var(x);"), "this argument of @var must be a string literal");
   EXPECT_EQ(in_probe("@cast(p);"), "@cast takes 2 or 3 arguments, not 1");
   EXPECT_EQ(in_probe("@cast(p, t);"), "this argument of @cast must be a string literal");
@@ -208,18 +208,18 @@ TEST(Expressions, RefuseBadTargets) {
   EXPECT_EQ(in_probe("@var;"), "expected '(' after '@var', found ';'");
   EXPECT_EQ(in_probe("@defined();"), "expected an expression, found ')'");
   EXPECT_EQ(in_probe("@perf(x);"), "expected the counter's name, a string, found 'x'");
-  EXPECT_EQ(in_probe("@cuont(x);"), "no operator or macro is called '@cuont'");
+  EXPECT_EQ(in_probe("@cuont(x);"), "unknown operator or macro '@cuont'");
   EXPECT_EQ(hint_of("@cuont(x);"), "did you mean '@count'?");
 }
 
 TEST(Expressions, RefuseBadStatistics) {
-  EXPECT_EQ(in_probe("@count(1);"), "statistics are taken of a global, or of an element of an array");
-  EXPECT_EQ(in_probe("@count(a + b);"), "statistics are taken of a global, or of an element of an array");
+  EXPECT_EQ(in_probe("@count(1);"), "statistics need a global or an element of an array");
+  EXPECT_EQ(in_probe("@count(a + b);"), "statistics need a global or an element of an array");
   EXPECT_EQ(in_probe("@sum(a, 1);"), "expected ')' after the operand of '@sum', found ','");
   EXPECT_EQ(in_probe("@variance(a, b);"), "expected the number of bits to shift by, found 'b'");
-  EXPECT_EQ(in_probe("x = @hist_log(a);"), "a histogram is no value: it can be printed, iterated or subscripted");
-  EXPECT_EQ(in_probe("x = @hist_log(a) + 1;"), "a histogram is no value: it can be printed, iterated or subscripted");
-  EXPECT_EQ(in_probe("f(@hist_log(a));"), "a histogram is no value: it can be printed, iterated or subscripted");
+  EXPECT_EQ(in_probe("x = @hist_log(a);"), "a histogram is not a value: it can be printed, iterated or subscripted");
+  EXPECT_EQ(in_probe("x = @hist_log(a) + 1;"), "a histogram is not a value: it can be printed, iterated or subscripted");
+  EXPECT_EQ(in_probe("f(@hist_log(a));"), "a histogram is not a value: it can be printed, iterated or subscripted");
   EXPECT_EQ(in_probe("@hist_linear(a);"),
             "expected ',' and the lower bound: @hist_linear(stats, low, high, width), found ')'");
   EXPECT_EQ(in_probe("print(@hist_linear(a, b, 0, 1))"), "expected the lower bound, a number, found 'b'");
@@ -270,16 +270,16 @@ TEST(Statements, RefuseWrongLoops) {
   EXPECT_EQ(in_probe("foreach (k) ;"), "expected 'in' and the array, found ')'");
   EXPECT_EQ(in_probe("foreach (k in) ;"), "expected the array, found ')'");
   EXPECT_EQ(in_probe("foreach ([a b] in c) ;"), "expected ']' after foreach's variables, found 'b'");
-  EXPECT_EQ(in_probe("foreach ([a+, b-] in c) ;"), "foreach sorts by one column only");
-  EXPECT_EQ(in_probe("foreach (a+ in c-) ;"), "foreach sorts by one column only");
-  EXPECT_EQ(in_probe("foreach ([a, b] in c[*]) ;"), "the slice has 1 subscripts, foreach 2 variables");
+  EXPECT_EQ(in_probe("foreach ([a+, b-] in c) ;"), "foreach can sort by one column only");
+  EXPECT_EQ(in_probe("foreach (a+ in c-) ;"), "foreach can sort by one column only");
+  EXPECT_EQ(in_probe("foreach ([a, b] in c[*]) ;"), "the slice has 1 subscripts, but foreach has 2 variables");
   EXPECT_EQ(in_probe("foreach (k in a @sum) ;"), "expected '+' or '-' after @sum, found ')'");
   EXPECT_EQ(in_probe("foreach (k in a @log -) ;"), "expected @count, @sum, @min, @max, @avg or @variance to sort by");
   EXPECT_EQ(in_probe("foreach (3 in a) ;"), "expected a variable for a subscript, found '3'");
   EXPECT_EQ(in_probe("foreach (k in a limit) ;"), "expected an expression, found ')'");
   EXPECT_EQ(in_probe("foreach ([a, b] in @hist_log(x)) ;"),
             "the buckets of a histogram have one subscript and one order");
-  EXPECT_EQ(in_probe("for (k in a) ;"), "'for' does not go over arrays");
+  EXPECT_EQ(in_probe("for (k in a) ;"), "'for' can't iterate over an array");
   EXPECT_EQ(in_probe("for (a; b) ;"), "expected ';' after the condition of 'for', found ')'");
   EXPECT_EQ(in_probe("while a < 3 { }"), "expected '(' after 'while', found 'a'");
 }
@@ -296,10 +296,10 @@ TEST(Statements, RefuseWhatIsNone) {
             "a slice with '*' can be deleted, iterated (foreach) or tested ([k, *] in array), not read");
   EXPECT_EQ(in_probe("string x = \"a\""), "expected a statement, found the keyword 'string'");
   EXPECT_EQ(in_probe("int x = 3"), "variables are used without a declaration");
-  EXPECT_EQ(in_probe("print \"hello\""), "'print' needs parentheses round what it prints");
-  EXPECT_EQ(in_probe("%{ x %}"), "embedded code needs -g");
-  EXPECT_EQ(in_probe("x = %{ x %};"), "embedded code needs -g");
-  EXPECT_EQ(in_probe("x = 'a';"), "strings take double quotes");
+  EXPECT_EQ(in_probe("print \"hello\""), "'print' needs parentheses around its arguments");
+  EXPECT_EQ(in_probe("%{ x %}"), "embedded code needs guru mode");
+  EXPECT_EQ(in_probe("x = %{ x %};"), "embedded code needs guru mode");
+  EXPECT_EQ(in_probe("x = 'a';"), "strings need double quotes");
 }
 
 TEST(Statements, EmbedCodeForGurus) {
@@ -330,8 +330,8 @@ TEST(Globals, RefuseWrongDeclarations) {
   EXPECT_EQ(errors("global a = b"), "1:12: expected an initial value, a number or a string, found 'b'");
   EXPECT_EQ(errors("global a[0]"), "1:10: an array's size is between 1 and 100000000");
   EXPECT_EQ(errors("global a[n]"), "1:10: expected the array's size, a number, found 'n'");
-  EXPECT_EQ(errors("global a[3][4]"), "1:12: an array has one size");
-  EXPECT_EQ(errors("global a[3] = 4"), "1:13: an array cannot be initialised");
+  EXPECT_EQ(errors("global a[3][4]"), "1:12: an array can have only one size");
+  EXPECT_EQ(errors("global a[3] = 4"), "1:13: an array can't have an initial value");
   EXPECT_EQ(errors("global a:long"), "1:9: globals are declared without a type");
   EXPECT_EQ(errors("global a[9999999999999999999999]"),
             "1:10: number out of range: 9999999999999999999999\n1:10: an array's size is between 1 and 100000000");
@@ -354,7 +354,7 @@ TEST(Functions, RefuseWrongDeclarations) {
   EXPECT_EQ(errors("function f(3) { }"), "1:12: expected the name of a parameter, found '3'");
   EXPECT_EQ(errors("function f() return 1"),
             "1:14: expected '{' and the body of function 'f', found the keyword 'return'");
-  EXPECT_EQ(errors("function f() %{ %}"), "1:14: embedded code needs -g");
+  EXPECT_EQ(errors("function f() %{ %}"), "1:14: embedded code needs guru mode");
 }
 
 TEST(Probes, HavePointsOfAllForms) {
@@ -396,7 +396,7 @@ TEST(Probes, RefuseWrongPoints) {
   EXPECT_EQ(errors("probe a, { }"), "1:12: expected the name of a probe point, found '}'");
   EXPECT_EQ(errors("probe a?? { }"), "1:9: expected '{' and the probe's body, found '?'");
   EXPECT_EQ(errors("probe a if x { }"), "1:12: expected '(' after 'if', found 'x'");
-  EXPECT_EQ(errors("probe a? = b { }"), "1:7: an alias's name takes no '?', '!' or condition");
+  EXPECT_EQ(errors("probe a? = b { }"), "1:7: an alias's name can't have '?', '!' or a condition");
   EXPECT_EQ(errors("probe a.{b, { }"), "1:15: expected the name of a probe point, found '}'");
 }
 
@@ -414,7 +414,7 @@ TEST(Declarations, RefuseWhatIsNone) {
   EXPECT_NE(rendered("fucntion f() { }").find("did you mean 'function'?"), std::string::npos);
   EXPECT_EQ(errors("x = 3"), "1:1: expected 'probe', 'global', 'private' or 'function', found 'x'");
   EXPECT_EQ(errors("probe begin { } }"), "1:17: expected 'probe', 'global', 'private' or 'function', found '}'");
-  EXPECT_EQ(errors("%{ x %}"), "1:1: embedded code needs -g");
+  EXPECT_EQ(errors("%{ x %}"), "1:1: embedded code needs guru mode");
   EXPECT_EQ(errors(""), "");
   EXPECT_EQ(errors(" # nothing\n"), "");
 }

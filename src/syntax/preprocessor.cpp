@@ -78,7 +78,7 @@ void Preprocessor::leave_frame() {
   size_t outer = frames_.back().conditions;
   frames_.pop_back();
   while (conditions_.size() > outer) {
-    error(conditions_.back().open, "this %( is not closed where its text ends").hint("close it with %)");
+    error(conditions_.back().open, "this %( is not closed before the end of the macro or argument").hint("close it with %)");
     conditions_.pop_back();
   }
 }
@@ -166,7 +166,7 @@ bool Preprocessor::expand_argument(Token& token) {
   auto number = static_cast<size_t>(token.number);
   if (number == 0) return false;  // reported
   if (options_.is_library) {
-    error(token, "a library cannot use the arguments of scripts").hint("pass it to a function or macro as a parameter");
+    error(token, "a library can't use script arguments").hint("pass it to a function or macro as a parameter");
     return false;
   }
   if (number > given) {
@@ -179,7 +179,7 @@ bool Preprocessor::expand_argument(Token& token) {
   const std::string& text = options_.arguments[number - 1];
   if (is_string) {
     token.value = text;
-    if (text.find('\0') != std::string::npos) error(token, "a string cannot hold a NUL byte");
+    if (text.find('\0') != std::string::npos) error(token, "a string can't hold a NUL byte");
     return false;
   }
   std::vector<Token> tokens;
@@ -311,7 +311,7 @@ void Preprocessor::define(const Token& at) {
   if (!read_definition(macro, at)) return skip_definition();
   SourceRange range = macro.range;
   if (is_at_operator(macro.name)) {
-    diagnostics_.warning(range, "this macro takes the place of the language's operator @" + macro.name);
+    diagnostics_.warning(range, "this macro replaces the language's operator @" + macro.name);
   }
   auto [place, is_new] = own_.macros.emplace(macro.name, std::move(macro));
   if (!is_new) {
@@ -386,7 +386,7 @@ bool Preprocessor::read_body(Macro& macro, const Token& at) {
     if (token.is(op("%("))) ++depth;
     if (token.is(op("%)")) && --depth == 0) return true;
     if (token.kind == TokenKind::kAt && token.text == "@define") {
-      error(token, "a macro cannot define a macro");
+      error(token, "a macro can't define a macro");
       continue;
     }
     if (token.kind != TokenKind::kInvalid) macro.body.push_back(std::move(token));

@@ -203,7 +203,7 @@ bool Preprocessor::compare(const Token& comparison, Operand left, Operand right,
   bool is_equality = with == op("==") || with == op("!=");
   if (right.is_flag || (left.is_flag && !is_equality)) {
     ok = false;
-    error(comparison, right.is_flag ? "the name stands on the left of a comparison, the number on the right"
+    error(comparison, right.is_flag ? "write the name on the left of the comparison, and the number on the right"
                                     : "this name can only be compared with == and !=");
     return false;
   }
@@ -217,7 +217,7 @@ bool Preprocessor::compare(const Token& comparison, Operand left, Operand right,
   }
   if ((left.kind == Kind::kNumber) != (right.kind == Kind::kNumber)) {
     ok = false;
-    error(comparison, "a string cannot be compared with a number");
+    error(comparison, "a string can't be compared with a number");
     return false;
   }
   if (left.kind == Kind::kNumber) {
@@ -225,7 +225,7 @@ bool Preprocessor::compare(const Token& comparison, Operand left, Operand right,
   }
   if (right.kind == Kind::kVersion || right.kind == Kind::kPattern) {
     ok = left.kind != Kind::kText;
-    if (!ok) error(comparison, "the name stands on the left of a comparison, the string on the right");
+    if (!ok) error(comparison, "write the name on the left of the comparison, and the string on the right");
   }
   if (left.kind == Kind::kText) return holds(with, left.text.compare(right.text));
   if (is_equality) {

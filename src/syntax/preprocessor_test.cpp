@@ -83,13 +83,13 @@ TEST(Conditions, HideMistakesInWhatTheyExclude) {
 TEST(Conditions, RefuseWhatIsNone) {
   EXPECT_EQ(with_error("%( kernelv == \"1\" %? %)"), "1:4: unknown name 'kernelv' in the condition");
   EXPECT_EQ(with_error("%( arch < \"x\" %? %)"), "1:9: this name can only be compared with == and !=");
-  EXPECT_EQ(with_error("%( 1 == \"x\" %? %)"), "1:6: a string cannot be compared with a number");
-  EXPECT_EQ(with_error("%( guru_mode == \"x\" %? %)"), "1:14: a string cannot be compared with a number");
+  EXPECT_EQ(with_error("%( 1 == \"x\" %? %)"), "1:6: a string can't be compared with a number");
+  EXPECT_EQ(with_error("%( guru_mode == \"x\" %? %)"), "1:14: a string can't be compared with a number");
   EXPECT_EQ(with_error("%( 1 == 1 %)"), "1:11: expected '%?' after the condition");
   EXPECT_EQ(with_error("%( 1 %? %)"), "1:6: expected a comparison (== != < > <= >=) in the condition");
   EXPECT_EQ(with_error("%( %? %)"), "1:4: expected a name, a string or a number in the condition");
   EXPECT_EQ(with_error("%( \"6\" == kernel_v %? %)"),
-            "1:8: the name stands on the left of a comparison, the string on the right");
+            "1:8: write the name on the left of the comparison, and the string on the right");
   EXPECT_EQ(with_error("%( 1 == 1 && %? %)"), "1:14: expected a name, a string or a number in the condition");
 }
 
@@ -137,7 +137,7 @@ TEST(Arguments, ReportTheirMistakesAtTheUse) {
 TEST(Arguments, AreNotForLibraries) {
   ParseOptions library = options();
   library.is_library = true;
-  EXPECT_EQ(errors("probe begin { x = $1 }", library), "1:19: a library cannot use the arguments of scripts");
+  EXPECT_EQ(errors("probe begin { x = $1 }", library), "1:19: a library can't use script arguments");
 }
 
 TEST(Arguments, ThatPasteThemselvesEnd) {
@@ -161,7 +161,7 @@ TEST(Macros, SeeOnlyTheirOwnParameters) {
             "(= y (+ (* 3 2) 1))");
   EXPECT_EQ(statement_shape("@define m(x) %( @x %) y = @m(@m(@m(5)))"), "(= y 5)");
   EXPECT_EQ(errors("@define in %( @x %) @define out(x) %( @in %) probe begin { y = @out(1) }"),
-            "1:64: no operator or macro is called '@x'");
+            "1:64: unknown operator or macro '@x'");
 }
 
 TEST(Macros, DecideConditionsWhereTheyAreUsed) {
@@ -179,7 +179,7 @@ TEST(Macros, RefuseWrongUse) {
   EXPECT_EQ(errors("@define m(a) %( 1 %) probe begin { @m(1"),
             "1:36: the arguments of macro @m are never closed\n"
             "1:40: expected '}' at the end of the block, found the end of the script");
-  EXPECT_EQ(errors("probe begin { @nosuch(1) }"), "1:15: no operator or macro is called '@nosuch'");
+  EXPECT_EQ(errors("probe begin { @nosuch(1) }"), "1:15: unknown operator or macro '@nosuch'");
 }
 
 TEST(Macros, RefuseWrongDefinitions) {
@@ -190,7 +190,7 @@ TEST(Macros, RefuseWrongDefinitions) {
   EXPECT_EQ(errors("@define m(a, a) %( %)"), "1:14: macro @m has two parameters 'a'");
   EXPECT_EQ(errors("@define m %( 1 %) @define m %( 2 %)"), "1:27: macro @m is defined twice");
   EXPECT_EQ(errors("@define cast %( 1 %)"), "");  // a warning
-  EXPECT_EQ(errors("@define m %( @define n %( %) %)"), "1:14: a macro cannot define a macro");
+  EXPECT_EQ(errors("@define m %( @define n %( %) %)"), "1:14: a macro can't define a macro");
 }
 
 TEST(Macros, DoNotExpandForEver) {
@@ -235,7 +235,7 @@ TEST(MacroLibraries, HoldNothingElse) {
   parse_macros(file, {}, diagnostics, library);
   parse_macros(again, {}, diagnostics, library);
   std::string out = diagnostics.render();
-  EXPECT_NE(out.find("lib.stpm:1:19: error: only macros (@define)"), std::string::npos) << out;
+  EXPECT_NE(out.find("lib.stpm:1:19: error: a file of macros (.stpm) can hold only macros (@define)"), std::string::npos) << out;
   EXPECT_NE(out.find("again.stpm:1:9: error: macro @v is defined twice"), std::string::npos) << out;
 }
 

@@ -8,7 +8,7 @@ probe end { println("never") }"""
 result = spile("-e", script, "-c", f"{program('calls')} 1000").expect(status=1, err_match="^ERROR: division by 0")
 expect_match("^printed$", result.out, "what was printed before the error")
 expect_match("^kept @count=", result.out, "what was collected")
-expect_match("WARNING: the end probes did not run", result.err, "what became of the end probe")
+expect_match("WARNING: the end probes were not run", result.err, "what became of the end probe")
 expect_true(result.err.count("division by 0") <= 2, f"equal errors are told once\n{result.err}")
 spile("-e", script + " probe error { println(n) }", "-c", f"{program('calls')} 1000").expect(status=1, out_match=r"^\d{3,4}$")
 

@@ -25,10 +25,10 @@ expect(sorted(following.values()), [300000, 300000], "records of each thread")
 # Cut off, damaged, something else, nothing.
 cut = directory / "cut"
 cut.write_bytes(streams[1].read_bytes()[:-5])
-spile("--merge", cut).expect(status=0, err_match="last record is cut off", out_match=r"^ä% ")
+spile("--merge", cut).expect(status=0, err_match="last record is truncated", out_match=r"^ä% ")
 cut.write_bytes(b"SPILESTR" + bytes(20))
-spile("--merge", cut).expect(status=1, out="", err_match="not a stream")
-spile("--merge", __file__).expect(status=1, out="", err_match="not a stream")
+spile("--merge", cut).expect(status=1, out="", err_match="not written by spile -b")
+spile("--merge", __file__).expect(status=1, out="", err_match="not written by spile -b")
 spile("--merge", directory / "none").expect(status=1, out="", err_match="No such file")
 spile("--merge").expect(status=1, err_match="needs the files")
 spile("-b", "-S", "1", "-o", base, "-e", script).expect(status=1, err_match="-b and -S")

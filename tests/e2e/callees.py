@@ -43,9 +43,9 @@ probe process.function("jumps").callee("jumped") { c++; sum += $x - last }
 probe end { println(c, " ", sum) }""", "-c", f"{PROGRAM} {N}")
 expect(result.out, f"{own}{3 * N} 0\n", f"{result}")
 
-for point, message in [('callees(0)', "the number of levels is from 1 to 16"), ('callees(17)', "from 1 to 16"),
+for point, message in [('callees(0)', "the number of levels must be from 1 to 16"), ('callees(17)', "from 1 to 16"),
                        ('callee("leaf")', "no call of 'leaf' in function 'first'"),
                        ('callee("midle")', "did you mean 'middle'?"), ('callee("middle").inline', "inline")]:
     spile("-p2", "-e", f'probe process.function("first").{point} {{ next }}', "-c", f"{PROGRAM} 1").expect(status=1, err_match=message)
 spile("--runtime=bpf", "-p2", "-e", 'probe process.function("first").callees(2) { next }', "-c", f"{PROGRAM} 1").expect(
-    status=1, err_match="only in the process itself can calls be told by their callers")
+    status=1, err_match="calls can be chosen by their callers only in the process itself")

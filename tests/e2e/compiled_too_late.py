@@ -22,5 +22,5 @@ analysis, compiling = (int(re.search(rf"^Pass {n}: .*/(\d+)real ms", first.err, 
 spile(*COMMAND).expect(out="1\n", err_match="^Pass 4: took from the cache")
 kept = cold()
 limit = round(analysis + compiling / 2, 3)
-spile(*COMMAND, "-T", limit).expect(status=1, out="", err_match=f"the {limit:g} s of -T were over before the script was compiled\n  hint: .*-p4")
+spile(*COMMAND, "-T", limit).expect(status=1, out="", err_match=f"the {limit:g} s of -T ended before the script was compiled\n  hint: .*-p4")
 expect_true(list(kept.glob("*.answers")), "what the analysis has learnt is kept")

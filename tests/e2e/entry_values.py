@@ -41,10 +41,10 @@ for i in range(N):
     expected += ["a 4 1000", "b 3 1000", "a 2 1000", "b 1 1000"]
     expected += [f"early {i} {i + 1} {'xyz'[i % 3:]} {i % 256} {7 * i} {short(-i)} {t + 100}" for t in range(4)]
 expected += ["early -1 -2 q 3 -4 -5 -6"]
-expected += ["loops n=?", "the value at the function's entry, which '$n' is here, was not seen"]
+expected += ["loops n=?", "the value at the function's entry, needed for '$n' here, was not recorded"]
 # The child has no record of calls that its parent has made.
 expected += [f"forks n={N:#x} m=0xc", str(12 * N)]
-expected += ["forks n=? m=?", "the value at the function's entry, which '$n' is here, was not seen"]
+expected += ["forks n=? m=?", "the value at the function's entry, needed for '$n' here, was not recorded"]
 expected += ["recursion 10003 0"]
 
 
@@ -62,8 +62,8 @@ probe {at('lasting', 'still_in')} {{ println($$parms); try {{ println($n) }} cat
 probe {at('dies_early', 'after_clobber')} {{ if ($g != $a * 2 || $b != -$a || $e != $a << 40) error("wrong"); if (n++ > 20) exit() }}"""
 result = spile("-x", server.pid, "-e", script).expect(status=0)
 expect_true("n=? seconds=" in result.out, str(result))
-expect_true("the value at the function's entry, which '$n' is here, was not seen" in result.out, str(result))
+expect_true("the value at the function's entry, needed for '$n' here, was not recorded" in result.out, str(result))
 result = spile("-x", server.pid, "-e", f"probe {at('lasting', 'still_in')} {{ println($n) }}")
 expect(result.status, 1, str(result))
-expect_true("near '$n'" in result.err and "was not seen" in result.err, str(result))
+expect_true("near '$n'" in result.err and "was not recorded" in result.err, str(result))
 server.kill()

@@ -20,4 +20,4 @@ shell.stdin.flush()
 session.wait().expect(err="")
 process = server()
 spile("-e", SCRIPT + " probe timer.s(1) { exit() }", "-x", process.pid).expect(
-    err_match=rf"^WARNING: process {process.pid} has not loaded what the script probes")
+    err_match=rf"^WARNING: process {process.pid} has not loaded ")

@@ -17,7 +17,7 @@ function half() { return returnval() / 2 }
 probe process.function("bar").return { printf("half of it is %d\n", half()) }
 """
 command = f"{program('calls')} 1"
-spile("-e", script, "-c", command).expect(status=1, err_match="'set_user_long' changes the traced program: only in guru mode")
+spile("-e", script, "-c", command).expect(status=1, err_match="'set_user_long' changes the traced program, which needs guru mode")
 result = spile("-g", "-e", script, "-c", command, "-o", "/dev/stderr").expect(status=0, out_match=r"^bar 1015$")
 expect(result.err, """10 10
 write fault at 0x8

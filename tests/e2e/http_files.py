@@ -49,8 +49,8 @@ expect(get("/")[0], 200)
 spile(f"--http={port}", "-e", SCRIPT).expect(status=1, out="", err_match=r"listen at \d+: Address already in use")
 session.process.send_signal(signal.SIGINT)
 session.wait().expect(status=0)
-for place, message in [("8.8.8.8:80", "only the loopback"), ("0.0.0.0:0", "only the loopback"), ("x", "no address and port"),
-                       ("70000", "no address and port"), ("", "needs a value")]:
+for place, message in [("8.8.8.8:80", "only the loopback"), ("0.0.0.0:0", "only the loopback"), ("x", "expected .ADDRESS:.PORT"),
+                       ("70000", "expected .ADDRESS:.PORT"), ("", "value of option .--http. is empty")]:
     spile(f"--http={place}", "-e", SCRIPT).expect(status=1, out="", err_match=message)
 spile("--http=0", "-e", "probe begin { exit() }").expect(status=0)
 spile("--http=0", "-e", "probe timer.s(100) { exit() }").expect(status=1, err_match="nothing to serve")

@@ -48,7 +48,7 @@ out, err = session("global a, a", "probe begin { x = }", "list", "probe begin {"
 expect(out, "")
 expect_match("duplicate global 'a'", err)
 expect_match("not added", err)
-expect(err.count("not complete"), 2)
+expect(err.count("incomplete, dropped"), 2)
 out, err = session("help")
 for name in ("add", "delete", "edit", "help", "list", "load", "quit", "run", "sample", "save"):
     expect_match(f"^  {name} ", out)

@@ -19,4 +19,4 @@ for script, message in [
     result = spile("-e", script).expect(status=1, err_match=message)
     expect_match(r"^ +\| +\^", result.err, f"the caret under {script!r}")
 spile("--runtime=bpf", "-e", 'probe process.function("foo") { println($$parms) println($arg$) }', "-c", f"{calls} 1").expect(
-    status=1, err_match=r"(?s)'\$\$parms', which is a text, is not available.*  hint: print its values one by one: .*Pass 3: translation failed")
+    status=1, err_match=r"(?s)'\$\$parms', which is a string, is not available.*  hint: print its values one by one: .*Pass 3: translation failed")

@@ -61,7 +61,7 @@ expect(spile("-e", f"probe begin {{ {which} }}", "-c", "true", "-o", "/dev/stder
 (directory / "aliases.stp").write_text('probe foo.bar = begin { x = 1 }  probe foo.baz = end { }  probe begin { foo() }  function foo() { }')
 spile("-l", "foo.*", "-E", (directory / "aliases.stp").read_text()).expect(out="foo.bar\nfoo.baz\n", status=0)
 spile("-L", "foo.bar", "-E", (directory / "aliases.stp").read_text()).expect(out="foo.bar x:long\n", status=0)
-spile("-l", "foo.*", "-e", "probe begin {}").expect(status=1, err_match="-E SCRIPT")
+spile("-l", "foo.*", "-e", "probe begin {}").expect(status=1, err_match="give it with -E")
 # A function that returns nothing is 0 (or an empty string), and its effects stay.
 begin('println(1 + 0 * f()); x = f(); println(x); (x) ? f() : g(1); (!x) ? f() : g(2); println(0 && f(), f() && 0, f() - f(), f() == f())',
       "f 1\nf 0\ng1 f f f f f f 0001\n", before='function f() { print("f ") } function g(x) { print("g", x, " ") }')

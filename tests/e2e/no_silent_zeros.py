@@ -16,7 +16,7 @@ if VARIANT == "never_loaded":
 elif VARIANT == "nothing_there":
     process = server()
     spile("-e", WORK % program("family") + " probe timer.ms(300) { exit() }", "-x", process.pid).expect(
-        out="0\n", status=0, err_match=rf"^WARNING: process {process.pid} has not loaded what the script probes \(\S*/family\)")
+        out="0\n", status=0, err_match=rf"^WARNING: process {process.pid} has not loaded \S*/family, which the script probes")
     expect_untouched(process.pid)
 elif VARIANT == "exec":
     shell = installed("bash")
@@ -25,7 +25,7 @@ elif VARIANT == "exec":
     session.attached(process.pid)
     process.stdin.write(b"\n")
     process.stdin.flush()
-    session.wait().expect(out_match=r"^\d+$", status=0, err_match=rf"^WARNING: process {process.pid} executes \S*sleep now, in which the script probes nothing")
+    session.wait().expect(out_match=r"^\d+$", status=0, err_match=rf"^WARNING: process {process.pid} now executes \S*sleep, which the script does not probe")
 elif VARIANT == "no_proc":
     if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
         skip("needs root, and leave to make a mount namespace")

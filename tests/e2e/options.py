@@ -20,7 +20,7 @@ spile("--no-such-option").expect(status=1, out="", err_match="no-such-option")
 
 # A wrong line is told and refused.
 for line, message in [(["-p9", "-e", ""], "pass number '9'"), (["-e", "a", "-e", "b"], "only one script"),
-                      (["-c", "true", "-x", "1", script], "-c and -x"), (["-B", "X=1", script], "-B is refused"),
+                      (["-c", "true", "-x", "1", script], "-c and -x"), (["-B", "X=1", script], "-B is not supported"),
                       (["-r", "0.99", script], "running kernel"), (["-S", "1", script], "-S needs -o"),
                       (["-D", "MAXACTIN=1", script, 1, 2], "did you mean MAXACTION"), (["-l", "begin", "-e", "x"], "-l")]:
     spile(*line).expect(status=1, out="", err_match=message)
@@ -37,7 +37,7 @@ expect(sorted(f.name for f in kept.iterdir()), ["1-tree.stp", "2-program.txt", "
 unused = "global never_used probe oneshot { println(1) }"
 spile("-e", unused).expect(status=0, out="1\n", err_match="warning")
 spile("-w", "-e", unused).expect(status=0, out="1\n", err="")
-spile("-W", "-e", unused).expect(status=1, out="", err_match="1 warning, which -W takes for errors")
+spile("-W", "-e", unused).expect(status=1, out="", err_match="1 warning treated as errors")
 spile("--vp", "01", "-e", "global g function f() { return 1 } probe oneshot { if (1) next; unread = f(); println(3) }").expect(
     status=0, out="", err_match=r"eliding unused variable 'g': <input>:1:8\n(.|\n)*eliding statement that is never reached: ")
 spile("--vp", "01", "-u", "-e", "global g probe oneshot { }").expect(status=0, err_match=r"^((?!eliding)(.|\n))*$")

@@ -17,8 +17,8 @@ probe process.function("visit").return { if (@entry($a) > 0) next; h = @entry($n
 expect(done.err, "10 2 2 10 2\n2\n2\n", "what was reached")
 
 for script, message in [
-    ("p = $a; println(p->value)", "nothing tells what this one points to"),
-    ("p = 5; println(p->value)", "nothing tells what this one points to"),
+    ("p = $a; println(p->value)", "the type this value points to is unknown"),
+    ("p = 5; println(p->value)", "the type this value points to is unknown"),
     ("p = $n; println(p->vlaue)", "did you mean 'value'"),
 ]:
     spile("-e", 'probe process.function("visit") { %s }' % script, "-c", program("values")).expect(status=1, err_match=message)

@@ -1,8 +1,8 @@
 # procfs probes: files that run a handler when they are read or written.
 from spiletest import *
 
-for point, message in [('procfs("x")', "needs .read or .write"), ('procfs("a/../b").read', "no name of a file"),
-                       ('procfs("/a").read', "no name of a file"), ('procfs("x").maxsize(0).read', "out of range"),
+for point, message in [('procfs("x")', "needs .read or .write"), ('procfs("a/../b").read', "not a valid file name"),
+                       ('procfs("/a").read', "not a valid file name"), ('procfs("x").maxsize(0).read', "out of range"),
                        ('procfs("x").reed', "did you mean 'read'"), ('procfs("x").read.umask(1)', "read"),
                        ("procfs(5).read", "procfs")]:
     spile("-e", f"probe {point} {{ }}").expect(status=1, out="", err_match=message)

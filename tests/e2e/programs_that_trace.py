@@ -5,7 +5,7 @@ from spiletest import *
 
 calls = program("calls")
 COUNT = f'global c probe process("{calls}").function("foo") {{ c++ }} probe end {{ printf("c %d\\n", c) }}'
-RELEASED = r"^WARNING: (\d+) process(es were| was) let go before something else traced"
+RELEASED = r"^WARNING: (\d+) process(es were| was) released before another tracer attached to"
 
 
 def same(command, script=COUNT, hits=r"c \d+\n", released=True, plain=lambda text: text):

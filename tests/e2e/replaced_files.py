@@ -45,7 +45,7 @@ elif VARIANT in ("library", "unreadable"):
     script = 'global n probe process.library("libc.so.6").function("usleep") { if (++n > 20) exit() } probe end { println(n > 10) }'
     result = spile("-e", script, "-T", "30", "-x", process.pid, user=user)
     if user:
-        result.expect(status=1, err_match=r"libc.so.6 is not the file any more that process \d+ has mapped, and that one can't be opened")
+        result.expect(status=1, err_match=r"libc.so.6 was replaced after process \d+ mapped it, and the mapped file can't be opened")
     else:
         result.expect(out="1\n", status=0)
     unharmed(process)
@@ -75,5 +75,5 @@ else:
         skip("needs root, and leave to make a mount namespace")
     script = f'global n probe process("{copy}").function("work") {{ n++ }} probe end {{ println(n) }}'
     result = spile("-e", script, "-c", f"unshare -m --propagation private sh -c 'mount --bind {program('family')} {copy} || exit 9; (sleep 2; kill -USR1 $$) & exec {copy} 3'")
-    result.expect(out_match="^members ", status=0, err_match="has another file of that name")
+    result.expect(out_match="^members ", status=0, err_match="has mapped another file of that name")
     expect_match("^0$", result.out)

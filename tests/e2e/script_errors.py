@@ -10,7 +10,7 @@ for script, pattern in [
     ('global a probe begin { a["x"] = 1; a[1] = 2 }', r":1:\d+: error:"),
     ("probe begin { nonsense(1) }", r":1:\d+: error:.*nonsense"),
     ("probe begin { println(99999999999999999999) }", r":1:\d+: error:.*(range|large|big)"),
-    ('probe process("/bin/true").fun*("f") { }', r":1:7: error: .*a '\*' outside of quotes stands for aliases only(.*\n)*  hint: say which one: .*function"),
+    ('probe process("/bin/true").fun*("f") { }', r":1:7: error: .*a '\*' outside of quotes matches only aliases(.*\n)*  hint: choose one of: .*function"),
     ("probe nonsense { }", r":1:\d+: error:.*nonsense"),
     ("probe begin { println($x) }", r":1:\d+: error:"),
     ("probe begin {\n  y = 1\n  break\n}", r":3:\d+: error:"),

@@ -16,7 +16,7 @@ SCRIPT = 'global n probe process.begin { n++ } probe end { println(n) }'
 
 result = spile("-e", SCRIPT, "-c", f"{program_file} -u", user="nobody")
 expect(result.out, f"{nobody}\n1\n", f"who it is, and how many\n{result}")
-expect_match("set-uid or set-gid, and runs without those rights", result.err)
+expect_match("set-uid or set-gid, and runs without those privileges", result.err)
 result = spile("-e", SCRIPT, "-c", f"{' '.join(become)} {program_file} -u")
 expect(result.out, f"{untraced}2\n", f"who it is, and how many\n{result}")
 expect_true("set-uid" not in result.err or untraced.strip() != "0", f"nothing to warn of\n{result}")
@@ -33,7 +33,7 @@ for command, shared in [(f"{installed('cat')} /proc/self/maps", True), (f"{show}
                         (f"{change} --reuid=0 {installed('cat')} /proc/self/maps", False)]:
     result = spile("-e", LIBRARY, "-c", f"{' '.join(become)} {command}")
     expect("spile-arena" in result.out, shared, f"memory of the session in {command}\n{result}")
-    expect("has rights of its own" in result.err, not shared, f"a warning of {command}\n{result}")
+    expect("has privileges of its own" in result.err, not shared, f"a warning of {command}\n{result}")
 
 # Processes of several users share the session's memory: this is said, once, and not where they are of one user.
 server = program("server")

@@ -159,7 +159,7 @@ def stacks():
         for session, script in zip(sessions, (first, second)):
             # The shell has none of the script's places; its child has, perhaps before that is a warning's worth.
             result = session.wait().expect(status=0)
-            expect_true(result.err in ("", f"WARNING: process {shell.pid} has not loaded what the script probes ({path}); it is probed if that comes\n"), result)
+            expect_true(result.err in ("", f"WARNING: process {shell.pid} has not loaded {path}, which the script probes; hits are counted once that is loaded\n"), result)
             if walks in script:
                 expect(names(result.out), alone, f"stacks\n{result}")
             if returns in script:

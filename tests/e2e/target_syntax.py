@@ -40,12 +40,12 @@ sum 369 result 107 counter 132
 """, err="")
 
 for script, message in [("$n->vlaue", "did you mean 'value'"), ("$m", r"no variable '\$m' is visible here"),
-                        ("$n->in", "a whole 'struct inner'"), ("$a->x", "no struct or union"),
-                        ("$n->value[1]", "cannot be indexed"), ('@cast($n, "struct nod")->x', "has no type 'struct nod'"),
+                        ("$n->in", "a whole 'struct inner'"), ("$a->x", "not a struct or union"),
+                        ("$n->value[1]", "can't be indexed"), ('@cast($n, "struct nod")->x', "has no type 'struct nod'"),
                         ('@cast($n, "struct tm", "<tiem.h>")->x', "'tiem.h' file not found"),
                         ('@cast($n, "struct timeva", "<time.h>")->x', "no type 'struct timeva' in <time.h>"),
                         ('@var("couter")', "no global variable 'couter'"), ("@uderef(3, $n)", "must be 1, 2, 4 or 8"),
-                        ("@kderef(4, $n)", "belongs to the kernel"), ("@uregister(77)", "0 to 15"),
+                        ("@kderef(4, $n)", "of the kernel"), ("@uregister(77)", "0 to 15"),
                         ("$n->value = 3", "needs guru mode"), ("$return", "only known in .return probes")]:
     spile("-p2", "-e", f'probe process.function("visit") {{ x = {script}; println(x) }}', "-c", values).expect(
         status=1, err_match=message)

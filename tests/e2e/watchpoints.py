@@ -14,9 +14,9 @@ if "set a watchpoint" in result.err:
     skip("no hardware watchpoints here")
 result.expect(out="190\nwrites 20 all 40 small 20\nfirst from main: 20\n")
 for probe, message in [('process.data("nothing").write', "no variable 'nothing'"),
-                       ('process.data("counter")', "does not say which accesses"),
+                       ('process.data("counter")', "names no kind of access"),
                        ('process.data("counter").length(3).write', "3 bytes at .* can't be watched"),
-                       ('process.data("counter").execute', "nothing called 'execute'"),
+                       ('process.data("counter").execute', "'execute' can't follow"),
                        ('process.data.write', "needs an address or the name")]:
     spile("-p2", "-e", f"probe {probe} {{ exit() }}", "-c", path).expect(status=1, err_match=message)
 
@@ -26,7 +26,7 @@ points = "".join(f' probe process.data("{name}").write {{ n["{name}"]++ }}' for 
 spile("-e", "global n" + points + ' probe end { foreach (k+ in n) printf("%s %d\\n", k, n[k]) }', "-c", f"{program('profiled')} 0"
       ).expect(out="done 40000\nhidden 40000\nshared 40000\ntick 40000\nwide 40000\n")
 spile("-e", "global n" + points + ' probe process.data("fifth").rw { n["fifth"]++ }', "-c", program("profiled")).expect(
-    status=1, err_match="more than 4 watchpoints: the processor has no more for a thread")
+    status=1, err_match="more than 4 watchpoints: the processor has 4 for each thread")
 # A library's variable, in a process that has mapped it.
 target = server(20)
 libc = next(path for _, _, _, path in executable_mappings(target.pid) if "/libc.so" in path)

@@ -1,4 +1,4 @@
-# Guru mode: parameters and results that an optimised program keeps in registers, and arrays written by embedded C.
+# Guru mode: parameters and results that an optimized program keeps in registers, and arrays written by embedded C.
 from spiletest import *
 
 command = f"{program('calls')} 10"  # -O2

@@ -43,15 +43,15 @@ GDB_SCRIPT = textwrap.dedent(r"""
         if type.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
             return "reference"  # what it refers to may not have been written yet
         if type.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_ARRAY):
-            if value.is_optimized_out: return "optimised out"
+            if value.is_optimized_out: return "optimized out"
             place = address_of(value)
             return "not in memory" if place is None else place
         if type.code == gdb.TYPE_CODE_FLT:
             if type.sizeof not in (4, 8): return "wide"
-            if value.is_optimized_out: return "optimised out"
+            if value.is_optimized_out: return "optimized out"
             return int.from_bytes(value.bytes if hasattr(value, "bytes") else bits_of(value, type), "little")
         if type.sizeof > 8: return "wide"
-        if value.is_optimized_out: return "optimised out"
+        if value.is_optimized_out: return "optimized out"
         return int(value) & (1 << 64) - 1
 
     def bits_of(value, type):

@@ -151,7 +151,7 @@ std::string CallWatch::gap(const AddressSpace& space) const {
   pid_t pid = pid_of(space);
   auto map = MemoryMap::read(pid);
   if (!map.ok()) return map.error().message;
-  if (probes_differ(space)) return "another process, which other probes are for, runs in its memory";
+  if (probes_differ(space)) return "another process, with other probes, shares its memory";
   CallProbes probes = probes_of(pid);
   if (probes == CallProbes::kNone) return kNobodysCalls;
   if (probes == CallProbes::kSome) return "not all probes on system calls are for this program";
@@ -170,7 +170,7 @@ std::string CallWatch::gap(const AddressSpace& space) const {
     if (of == space.modules.end()) return where + " is executable and belongs to no library";
     const Module& module = of->second.module;
     const Scan* scan = scan_of(module);
-    if (!scan) return where + " has not been looked through";
+    if (!scan) return where + " has not been scanned";
     if (!scan->unclear.empty()) return scan->unclear;
     for (FileAddress call : scan->calls) {
       Address at(call.value + module.bias);

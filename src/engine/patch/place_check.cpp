@@ -87,7 +87,7 @@ class ModuleCheck {
     }
     auto function = table_.containing(at);
     if (!function) return check_without_table(request, at);
-    if (static_cast<uint64_t>(at - function->begin) > kLargestFunction) return "the unwind tables give its function no believable size";
+    if (static_cast<uint64_t>(at - function->begin) > kLargestFunction) return "the unwind tables give its function an implausible size";
     if (!meets(function->begin, at)) return kInsideInstruction;
     uint64_t claimed = request.size, least = static_cast<uint64_t>(function->end - at);
     if (claimed != 0 || at == function->begin) request.size = std::clamp(claimed, least, std::max(least, static_cast<uint64_t>(function->next - at)));
@@ -98,7 +98,7 @@ class ModuleCheck {
     }
     if (at == function->begin || request.landing_offset != 0 || is_called(at) || native_architecture().is_stub(text_.at(at))) return {};
     if (request.kind == abi::SiteKind::kReturn) {
-      return "its address is in the midst of the function that unwind tables know there, and nothing calls it: only its entry can be probed";
+      return "its address is in the middle of a function of the unwind tables, and nothing calls it: only its entry can be probed";
     }
     request.kind = abi::SiteKind::kInstruction;
     request.function = FileAddress(function->begin.value - module_.bias);

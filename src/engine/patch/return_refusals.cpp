@@ -26,7 +26,7 @@ std::string obstacle_of(const AddressSpace& space, const Module& module, const S
   if (!request.no_returns.empty()) return request.no_returns;
   if (!space.no_returns.empty()) return space.no_returns;
   if (request.flags & abi::kReturnsInPlace) return {};
-  if (module.go) return "Go's runtime moves stacks and walks them, and the file that was looked at was no Go program";
+  if (module.go) return "Go's runtime moves stacks and walks them, and the file that was analyzed is not a Go program";
   // Behind a function that ends with a call that does not return, another begins.
   Address begin(request.address.value + module.bias), end = begin + static_cast<int64_t>(request.size);
   const Architecture& machine = native_architecture();

@@ -115,7 +115,7 @@ Error explain_refusal(pid_t pid, int errnum) {
                  "run as root, start the program with -c, or set kernel.yama.ptrace_scope to 0"};
   }
   return Error{what + ": Operation not permitted",
-               "the program is not dumpable (set-uid, or it said so) or runs with more rights: run as root"};
+               "the program is not dumpable (set-uid, or by prctl) or has more privileges: run as root"};
 }
 
 }  // namespace spile::engine

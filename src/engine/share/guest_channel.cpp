@@ -221,7 +221,7 @@ Result<GuestChannel> connect_to_tracer(pid_t tid, int limit_ms) {
       TRY(Peer peer, Peer::of(socket.get()));
       if (std::to_string(peer.pid()) != process_status(tid, "Tgid")) continue;
       if (!peer.is_ours()) {
-        return Error{fmt::format("a spile of another user's (process {} of user {}) traces it, and is not trusted", peer.pid(), peer.uid()),
+        return Error{fmt::format("a spile of another user (process {} of user {}) traces it, which is not trusted", peer.pid(), peer.uid()),
                      "end that one first"};
       }
       return GuestChannel(std::move(socket), limit_ms);

@@ -87,7 +87,7 @@ void GuestHost::accept_guest() {
   guest->channel = GuestChannel(std::move(socket), kGuestPatienceMs);
   guest->peer = std::move(peer).value();
   if (!guest->peer.is_ours()) {
-    return failed(*guest, {fmt::format("the spile that traces it (process {}) serves its own user only", getpid()), ""});
+    return failed(*guest, {fmt::format("the spile that traces it (process {}) serves only its own user", getpid()), ""});
   }
   if (guests_.size() >= kMostGuests) {
     return failed(*guest, {fmt::format("the spile that traces it (process {}) serves {} others already", getpid(), guests_.size()), ""});

@@ -130,9 +130,9 @@ Result<void> GuestPart::attach(pid_t pid) {
   what.put(pid);
   TRY(auto answer, ask(GuestMessage::kFollow, what));
   std::vector<pid_t> followed;
-  if (!MessageReader(answer).take(followed)) return Error{"the spile that traces it says nonsense", ""};
+  if (!MessageReader(answer).take(followed)) return Error{"the tracing spile sent a malformed reply", ""};
   // Nobody but the one that was asked for, whom ptrace has given to the tracer.
-  if (followed != std::vector<pid_t>{pid}) return Error{"the spile that traces it says nonsense", ""};
+  if (followed != std::vector<pid_t>{pid}) return Error{"the tracing spile sent a malformed reply", ""};
   processes_.insert(pid);
   return {};
 }
@@ -161,7 +161,7 @@ Result<ArmReport> GuestPart::arm(std::span<const SiteRequest> sites) {
   what.put(std::vector<SiteRequest>(sites.begin(), sites.end()));
   TRY(auto answer, ask(GuestMessage::kArm, what));
   ArmReport report;
-  if (!MessageReader(answer).take(report)) return Error{"the spile that traces it says nonsense", ""};
+  if (!MessageReader(answer).take(report)) return Error{"the tracing spile sent a malformed reply", ""};
   for (SiteOutcome& outcome : report.outcomes) outcome.reason = printable(outcome.reason);
   return report;
 }

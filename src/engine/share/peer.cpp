@@ -68,7 +68,7 @@ Result<Peer> Peer::of(int socket) {
   socklen_t size = sizeof credentials;
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return Error::from_errno("SO_PEERCRED", errno);
   // 0: of another pid namespace, where we can't look it up.
-  if (credentials.pid <= 0) return Error{"the other end is no process that can be seen here", ""};
+  if (credentials.pid <= 0) return Error{"the other end of the socket is not a process visible here", ""};
   peer.pid_ = credentials.pid;
   peer.uid_ = credentials.uid;
   int process = -1;

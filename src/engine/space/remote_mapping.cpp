@@ -30,7 +30,7 @@ Result<Address> map_as_it_is(RemoteCalls& calls, const MemoryRequest& request, A
                               {where.value, size, request.protection, flags, static_cast<uint64_t>(int64_t{request.fd}), request.offset}));
   if (where == Address() || at == where.value) return Address(at);
   (void)calls.call("munmap", SYS_munmap, {at, size});  // a kernel before 4.17 takes it for a wish
-  return Error{std::string(request.what) + ": there is something at its place", ""};
+  return Error{std::string(request.what) + ": its place is already in use", ""};
 }
 
 Result<Address> map_unlocked(RemoteCalls& calls, const MemoryRequest& request, Address where) {
@@ -68,7 +68,7 @@ Error explain_limits(Error error, pid_t pid, const MemoryRequest& request) {
   auto taken = [&](const char* field) { return strtoull(ProcessStatus::read(pid).field(field).c_str(), nullptr, 10) * 1024; };
   auto explain = [&](const char* what, const char* name, const char* option, const char* shell, uint64_t has) {
     auto mib = [](uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
-    error.hint = fmt::format("its {} is limited to {:.1f} MiB ({}), of which it has {:.1f}; {:.1f} more are wanted: raise the limit "
+    error.hint = fmt::format("its {} is limited to {:.1f} MiB ({}), of which it uses {:.1f}; {:.1f} more are needed: raise the limit "
                              "(prlimit --pid {} --{}=BYTES, ulimit -{}), use fewer or smaller arrays, or a smaller -s",
                              what, mib(limit.rlim_cur), name, mib(has), mib(request.size), pid, option, shell);
   };

@@ -22,7 +22,7 @@ namespace spile::rt {
 extern "C" {
 // Maps, created by the loader.
 extern char spile_map_state, spile_map_scratch, spile_map_ring;
-// Data of the object. Volatile: the controller writes them behind the optimiser's back.
+// Data of the object. Volatile: the controller writes them behind the optimizer's back.
 [[gnu::section(".rodata.constants")]] extern const volatile abi::KernelConstants spile_kernel_constants;
 [[gnu::section(".data.control")]] extern volatile abi::KernelControl spile_kernel_control;
 }
@@ -77,7 +77,7 @@ SPILE_INLINE inline uint32_t current_cpu() {
   return helper<uint32_t (*)()>(BPF_FUNC_get_smp_processor_id)();
 }
 
-// The optimiser may not carry what it knows of `value` across: it would drop checks that the verifier needs.
+// The optimizer may not carry what it knows of `value` across: it would drop checks that the verifier needs.
 template <typename T>
 SPILE_INLINE inline T opaque(T value) {
   asm volatile("" : "+r"(value));

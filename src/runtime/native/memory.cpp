@@ -1,5 +1,5 @@
 // Copying, filling and comparing memory without libc. LLVM itself emits calls of memcpy, memmove, memset and memcmp, so
-// the bitcode defines them; the loops of these functions are assembly, or LLVM would recognise them and call
+// the bitcode defines them; the loops of these functions are assembly, or LLVM would recognize them and call
 // themselves.
 
 #include "runtime/native/native.h"

@@ -18,7 +18,7 @@
 namespace spile::rt {
 
 extern "C" {
-// The image's first bytes. Volatile: the engine writes them after compilation, behind the optimiser's back.
+// The image's first bytes. Volatile: the engine writes them after compilation, behind the optimizer's back.
 SPILE_HIDDEN extern volatile abi::ImageCells spile_cells;
 }
 

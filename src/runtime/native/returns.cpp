@@ -24,7 +24,7 @@
 // nothing is left (SiteRequest::in_turn).
 //
 // Frames that never return (longjmp) stay until the stack is full, or the unwinder comes by; then whatever no longer lies
-// on a stack is recognised by the word at stack_slot, which is no `returned` address any more. That is no missed return,
+// on a stack is recognized by the word at stack_slot, which is no `returned` address any more. That is no missed return,
 // unless an unwinder has put the address back and its end was not seen.
 
 #include "runtime/native/load.h"
@@ -300,7 +300,7 @@ SPILE_COLD ShadowFrame* sweep(ThreadSlot* slot) {
   return found;
 }
 
-// By the header, not by constants: of those the optimiser makes one slot's address from another's, in which the checker does
+// By the header, not by constants: of those the optimizer makes one slot's address from another's, in which the checker does
 // not see the arena's any more.
 SPILE_INLINE inline ThreadSlot* slot_by_header(abi::ArenaHeader* header, uint64_t index) {
   return reinterpret_cast<ThreadSlot*>(bytes_of(header) + header->slots_offset + index * header->slot_stride);

@@ -114,7 +114,7 @@ class Checker {
   bool follow(uint32_t at, State state) {
     zero_ = Zero::kUnknown;
     for (;;) {
-      if (!in_code(at)) return refuse(at, "control runs out of the code");
+      if (!in_code(at)) return refuse(at, "control flow leaves the end of the code");
       const CheckedInstruction* found = code_.at(at);
       if (!found) return refuse(at, "no instruction");
       CheckedInstruction instruction = *found;
@@ -208,7 +208,7 @@ class Checker {
       ends_.push_back(block_of(at));
       const Value& rsp = state.registers[kRsp];
       bool whole = rsp.kind == Kind::kFrame && rsp.exact && rsp.number == 0;
-      return whole || refuse(at, "a return that does not find its address");
+      return whole || refuse(at, "a return with a misplaced stack pointer");
     }
     auto value = [](Value given) {
       bool exact = given.exact && given.kind == Kind::kNumber;
@@ -307,7 +307,7 @@ class Checker {
     if (!as_listed) return refuse(at, "a system call that is not allowed with such arguments");
     bool ours = (listed->writes < 0 || argument(listed->writes).is_ours()) &&
                 (!listed->writes_indirectly || argument(1).is_ours());
-    return ours || refuse(at, "a system call that writes to what is not ours");
+    return ours || refuse(at, "a system call that writes to memory of others");
   }
 
   bool check_access(uint32_t at, const CheckedInstruction& instruction, const CheckedOperand& operand,
@@ -318,7 +318,7 @@ class Checker {
       int64_t target = int64_t{at} + instruction.length + operand.value;
       bool inside = target >= 0 && target + operand.size / 8 <= static_cast<int64_t>(image_.bytes.size());
       if (operand.writes) return refuse(at, "a store to the image");
-      return inside ? true : refuse(at, "a load beside the image");
+      return inside ? true : refuse(at, "a load outside the image");
     }
     Value address = address_of(at, instruction, operand, state);
     if (address.kind == Kind::kFrame && address.exact && operand.writes && !operand.hidden)
@@ -507,7 +507,7 @@ class Checker {
       }
     }
     for (auto& [at, state] : states_) {
-      if (!ending.contains(at)) return refuse(at, "a loop that nothing leaves");
+      if (!ending.contains(at)) return refuse(at, "a loop without an exit");
     }
     return true;
   }

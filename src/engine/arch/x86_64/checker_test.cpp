@@ -67,7 +67,7 @@ TEST(Checker, RefusesStoresThroughWhatTheProgramChose) {
 TEST(Checker, RefusesLoadsThatMayFault) {
   EXPECT_EQ(checked("48 8b 07 c3"), "a load that may fault and has no fix-up");
   EXPECT_EQ(checked("48 8b 07 c3", false, {{kCode, kCode + 3}}), "");
-  EXPECT_EQ(checked("48 8b 05 00 10 00 00 c3"), "a load beside the image");
+  EXPECT_EQ(checked("48 8b 05 00 10 00 00 c3"), "a load outside the image");
 }
 
 TEST(Checker, RefusesControlThatLeaves) {
@@ -77,9 +77,9 @@ TEST(Checker, RefusesControlThatLeaves) {
   EXPECT_EQ(checked("ff e0"), "an indirect jump");
   EXPECT_EQ(checked("ff d0 c3"), "an indirect call");
   EXPECT_EQ(checked("ff 25 00 00 00 00"), "an indirect jump");
-  EXPECT_EQ(checked("90 90"), "control runs out of the code");
+  EXPECT_EQ(checked("90 90"), "control flow leaves the end of the code");
   EXPECT_EQ(checked("74 01 b8 c3 00 00 00 c3"), "a branch leads into an instruction");
-  EXPECT_EQ(checked("50 c3"), "a return that does not find its address");
+  EXPECT_EQ(checked("50 c3"), "a return with a misplaced stack pointer");
   EXPECT_EQ(checked("48 89 fc c3"), "a load that may fault and has no fix-up");  // mov %rdi, %rsp
 }
 
@@ -111,8 +111,8 @@ TEST(Checker, RefusesWhatMayBeAnAddressOfTheProgramOnOnePath) {
 }
 
 TEST(Checker, RefusesLoopsWithoutEndAndDeepStacks) {
-  EXPECT_EQ(checked("eb fe"), "a loop that nothing leaves");
-  EXPECT_EQ(checked("48 85 ff 74 02 eb fe c3"), "a loop that nothing leaves");
+  EXPECT_EQ(checked("eb fe"), "a loop without an exit");
+  EXPECT_EQ(checked("48 85 ff 74 02 eb fe c3"), "a loop without an exit");
   EXPECT_EQ(checked("ff c9 75 fc c3"), "");
   EXPECT_EQ(checked("48 81 ec 00 00 10 00 48 81 c4 00 00 10 00 c3"), "a stack of 1048576 bytes");
   EXPECT_EQ(checked("48 29 fc e8 00 00 00 00 c3"), "a call with a stack of unknown depth");  // sub %rdi, %rsp; call
@@ -120,7 +120,7 @@ TEST(Checker, RefusesLoopsWithoutEndAndDeepStacks) {
 
 TEST(Checker, RefusesSystemCallsThatWriteElsewhere) {
   // mov $228, %eax; syscall: clock_gettime, into what rsi points to
-  EXPECT_EQ(checked("b8 e4 00 00 00 0f 05 c3"), "a system call that writes to what is not ours");
+  EXPECT_EQ(checked("b8 e4 00 00 00 0f 05 c3"), "a system call that writes to memory of others");
   EXPECT_EQ(checked("48 83 ec 10 b8 e4 00 00 00 48 89 e6 0f 05 48 83 c4 10 c3"), "");
   EXPECT_EQ(checked("b8 01 01 00 00 ba 02 00 00 00 0f 05 c3"),
             "a system call that is not allowed with such arguments");                  // O_RDWR

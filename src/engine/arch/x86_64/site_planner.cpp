@@ -48,7 +48,7 @@ Window measure(std::span<const uint8_t> text, size_t limit, size_t wanted) {
   while (window.length < wanted && !window.leaves) {
     auto instruction = decode(text.subspan(window.length, std::min<size_t>(text.size() - window.length, 15)));
     if (!instruction) {
-      window.problem = "its first bytes are no instructions";
+      window.problem = "its first bytes are not valid instructions";
     } else if (window.length + instruction->length > limit) {
       window.problem = "too short for a jump";
     } else if (instruction->flow == Flow::kBreakpoint) {
@@ -75,7 +75,7 @@ const char* plan_near_jump(std::span<const uint8_t> text, size_t limit, uint64_t
   if (window.length < kNearJump) {
     // Code behind the known end belongs to someone else, unless it is padding. Code within the function that control
     // doesn't reach from above is a branch target.
-    if (size != 0 && window.length < size) return "its code goes on within the jump's 5 bytes";
+    if (size != 0 && window.length < size) return "its code continues within the jump's 5 bytes";
     size_t padding = padding_behind(text, window.length, plan.begin);
     if (window.length + padding < kNearJump) return "too short for a jump, and no padding behind it";
     window.length = kNearJump;
@@ -132,7 +132,7 @@ SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size)
 
 SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t left, const FunctionFlow* flow) {
   auto first = decode(text);
-  if (!first) return SitePlan::refused("its bytes are no instruction");
+  if (!first) return SitePlan::refused("its bytes are not a valid instruction");
   SitePlan plan;
   plan.begin = at;
   plan.overwritten = kNearJump;
@@ -147,14 +147,14 @@ SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t le
   if (window.inner_return != 0) return SitePlan::refused("a call within its first 5 bytes would return into the jump");
   plan.displaced = window.length;
   if (window.length < kNearJump) {
-    if (left == 0 || window.length < left) return SitePlan::refused("its code goes on within the jump's 5 bytes");
+    if (left == 0 || window.length < left) return SitePlan::refused("its code continues within the jump's 5 bytes");
     if (window.length + padding_behind(text, window.length, at) < kNearJump) {
       return SitePlan::refused("too short for a jump, and no padding behind it");
     }
     window.length = kNearJump;
   }
   if (first->length < kNearJump) {
-    if (!flow) return SitePlan::refused("shorter than a jump, and nothing is known of the code around it");
+    if (!flow) return SitePlan::refused("shorter than a jump, and the code around it is unknown");
     uint64_t begin = static_cast<uint64_t>(at - flow->entry);
     if (!flow->known) return SitePlan::refused("a jump table may lead into its first 5 bytes");
     if (flow->leads_into(begin + 1, begin + kNearJump - 1)) return SitePlan::refused("a branch leads into its first 5 bytes");
@@ -190,7 +190,7 @@ SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t l
   if (window.length < room) {
     bool ends = window.leaves || window.length == left;
     if (!ends || window.length + padding_behind(text, window.length, at) < room) {
-      return SitePlan::refused("its code goes on within the room wanted");
+      return SitePlan::refused("its code continues within the needed room");
     }
     window.length = room;
   }
