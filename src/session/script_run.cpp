@@ -59,6 +59,7 @@ class ScriptRun {
   Result<void> prepare();
   Result<void> start();
   Result<void> run();
+  void warn_short_run();
   Result<void> stop();
   int finish();
 
@@ -558,6 +559,16 @@ void ScriptRun::warn_end_probes() {
            "  hint: `probe end, error {{ ... }}` runs after errors, too; --suppress-handler-errors continues after errors\n");
 }
 
+// A script whose compilation took nearly all of -T is likely to print nothing, or 0, for that reason alone.
+void ScriptRun::warn_short_run() {
+  int64_t limit = options_.time_limit_ns, over = monotonic_ns() - time_limit_start();
+  if (options_.suppress_warnings || exit_requested() || failed() || limit <= 0 || over < limit - limit / 10) return;
+  print_to(stderr,
+           "WARNING: {:.1f} s of the {:g} s of -T were over when the probes were armed\n"
+           "  hint: -T counts from the start of spile; the script is compiled now, so the same command has more time when it is run again\n",
+           static_cast<double>(over) / 1e9, static_cast<double>(limit) / 1e9);
+}
+
 int ScriptRun::finish() {
   output_->finish_streams(*arena_);
   output_->commands().wait_all(signals_.fd());
@@ -606,6 +617,7 @@ Result<int> run_script(const sema::Program& program, const codegen::CompiledScri
   TRY_DO(run.prepare());
   TRY_DO(run.start());
   started();
+  run.warn_short_run();
   TRY_DO(run.run());
   TRY_DO(run.stop());
   return run.finish();

@@ -24,3 +24,11 @@ kept = cold()
 limit = round(analysis + compiling / 2, 3)
 spile(*COMMAND, "-T", limit).expect(status=1, out="", err_match=f"the {limit:g} s of -T ended before the script was compiled\n  hint: .*-p4")
 expect_true(list(kept.glob("*.answers")), "what the analysis has learnt is kept")
+
+# Where nearly all of -T is over when the probes are armed, a warning says so. Here `probe begin` takes it.
+for spare in (0.1, 0.2, 0.3):
+    script = f'probe begin {{ t = gettimeofday_ms(); while (gettimeofday_ms() - t < {4000 - 1000 * spare:.0f}) {{}} }} probe timer.s(9) {{}}'
+    result = spile("-g", "--suppress-time-limits", "-T", 4, "-e", script).expect()
+    if "-T were over" in result.err:
+        break
+expect_match(r"^WARNING: [34]\.\d s of the 4 s of -T were over when the probes were armed\n  hint: ", result.err, "the warning")
