@@ -34,7 +34,7 @@ if VARIANT == "settings":
     prints("probe begin { println(1) exit() }", "1\n", "-G", "nothing=3", err_match="warning: -G nothing=3: the script has no global")
     prints("probe begin { println(argc) exit() }", "7\n", "-G", "argc=7")
     prints("function f:long() %{ STAP_RETVALUE = ANSWER + 1; %} probe begin { println(f()) exit() }", "42\n", "-g", "-D", "ANSWER=41")
-    prints("@define min(a, b) %( (@a < @b ? @a : @b) %) probe begin { println(@min(4, 3)) exit() }", "3\n", err_match="warning: this macro takes")
+    prints("@define min(a, b) %( (@a < @b ? @a : @b) %) probe begin { println(@min(4, 3)) exit() }", "3\n", err_match="warning: this macro replaces")
     prints('probe begin { printf("%hd %hhx %lld %zu\\n", 1, 255, 3, 4) exit() }', "1 ff 3 4\n")
     prints("global a[3000000] probe begin { a[7] = 1 println(a[7]) exit() }", "1\n")
     prints("probe v = begin { x = 1 }, { println(@probewrite(x)) } probe v { println(x) } probe v { x = 2 } probe begin(1) { exit() }",

@@ -19,7 +19,7 @@ if VARIANT == "process":
 77\|776f726c6400\|      776f\|776f      \|   776f\|\|
 776f72 wor 776f72 5
 77
-cannot print 9000 bytes of memory at once: at most 8192
+can't print 9000 bytes of memory at once: at most 8192
 read fault at 0x1
 read fault at 0x10
 ERROR: read fault at 0x3 near 'printf' at <input>:12:7$""")

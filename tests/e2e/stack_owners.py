@@ -94,7 +94,7 @@ elif VARIANT == "ruby":
     result, counts = unharmed(f'global n, r probe {point}.call {{ n++ }} probe {point}.return {{ r++ }} '
                               'probe end { println("# n ", n > 10000, " ", r > 1000 && r < n) }', ruby, "-W0", script("again.rb", text))
     expect(counts, {"n": ["1", "1"]}, str(result))
-    expect_match("returns are probed no longer: continuations are copies of the stack", result.err)
+    expect_match("returns are not probed any more: continuations are copies of the stack", result.err)
 else:
     python = "/usr/bin/python3.11"
     if subprocess.run([python, "-c", "import greenlet"], stderr=subprocess.DEVNULL).returncode != 0:
@@ -131,4 +131,4 @@ print(len(out), sorted(out))
     result, counts = unharmed(f'global n, r probe {point}.call {{ n++ }} probe {point}.return {{ r++ }} probe end {{ println("# n ", n > 10000, " ", r > 100) }}',
                               python, script("greenlets.py", text))
     expect(counts, {"n": ["1", "1"]}, str(result))
-    expect_match("returns are probed no longer: greenlets are parts of the stack", result.err)
+    expect_match("returns are not probed any more: greenlets are parts of the stack", result.err)

@@ -14,7 +14,7 @@ for point, hits in [('function("foo")', 1000), ('function("foo").return', 1000),
 
 script = f'global c probe process("{library}").function("plugin_step") {{ c++ }} probe end {{ printf("c %d\\n", c) }}'
 spile("-e", script, "-c", f"{program('loads')} {library} 1000").expect(
-    status=0, out="sums 504500 504500\nc 0\n", err_match="plugin_step in .* can't be probed: its text is relocated")
+    status=0, out="sums 504500 504500\nc 0\n", err_match="plugin_step in .* can't be probed: its code is relocated at load time")
 
 # Where it is there from the start it is counted from the start; in a process that runs, at once.
 script = f'global c probe process("{library}").function("plugin_step") {{ c++ }} probe end {{ printf("c %d\\n", c) }}'

@@ -60,6 +60,8 @@ ProgramRun ProgramRun::of(pid_t pid) {
 
 bool ProgramRun::has_changed(pid_t pid) const {
   std::vector<pid_t> threads = threads_of(pid);
+  // The first thread again, last: one that executes a program takes its number, and has none of its own any more.
+  threads.push_back(pid);
   if (std::all_of(threads.begin(), threads.end(), has_ended)) return false;
   ProgramRun now = of(pid);
   return has_ended(pid) || now.code_ != code_ || now.stack_ != stack_;
