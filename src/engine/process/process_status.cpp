@@ -58,13 +58,28 @@ ProgramRun ProgramRun::of(pid_t pid) {
   return run;
 }
 
+namespace {
+
+// Not while a thread other than the first executes a program: until that thread has the first one's number, the first is a zombie, but
+// not alone. A look takes time in which such a program can come to its next execve, so one look is not enough.
+bool has_process_ended(pid_t pid) {
+  constexpr int kLooks = 4;
+  for (int look = 0; look < kLooks; look++) {
+    if (!has_ended(pid)) return false;
+    std::vector<pid_t> threads = threads_of(pid);
+    if (std::any_of(threads.begin(), threads.end(), [&](pid_t tid) { return tid != pid; })) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool ProgramRun::has_changed(pid_t pid) const {
-  std::vector<pid_t> threads = threads_of(pid);
-  // The first thread again, last: one that executes a program takes its number, and has none of its own any more.
-  threads.push_back(pid);
-  if (std::all_of(threads.begin(), threads.end(), has_ended)) return false;
+  if (has_process_ended(pid)) return false;
+  // A first thread that has ended has no memory, and so no addresses.
   ProgramRun now = of(pid);
-  return has_ended(pid) || now.code_ != code_ || now.stack_ != stack_;
+  bool unknown = now.code_.empty() || now.code_ == "0";
+  return unknown || now.code_ != code_ || now.stack_ != stack_;
 }
 
 ProcessStatus ProcessStatus::read(pid_t tid) {
