@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with a script (the first of the three kinds of error): collected while a pass runs, printed with the
+// Diagnostics: the mistakes in a script (the first of the three kinds of error): collected while a pass runs, printed with the
 // source line and a caret, like a modern compiler's. One thread.
 //
 //   latency.stp:3:12: error: unresolved function 'prnt'

@@ -1,5 +1,5 @@
 #pragma once
-// What several folders read from /proc/PID (proc(5)).
+// Reads facts about processes from /proc/PID (proc(5)), for several folders.
 
 #include <sys/types.h>
 

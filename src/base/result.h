@@ -16,7 +16,7 @@ struct Error {
 
   // "what: strerror(errnum)"
   static Error from_errno(std::string what, int errnum, std::string hint = {});
-  // The same error, with "context: " in front of its message.
+  // Returns the error with "context: " in front of its message.
   Error within(const std::string& context) &&;
 };
 

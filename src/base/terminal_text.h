@@ -1,7 +1,7 @@
 #pragma once
 // Text from elsewhere on its way to a terminal: a traced program's strings, names of files, symbols and processes. A terminal
 // obeys control characters (it can be made to change its title, its settings, what was printed before, even its input), so
-// they are shown as \ooo, as C writes them in octal. Newline, tab and UTF-8 stay; bytes that are not UTF-8 are shown likewise,
+// they are shown as \ooo, as C writes them in octal. Newline, tab and UTF-8 stay; bytes that are not UTF-8 are shown in octal, too,
 // since 0x80 to 0x9f are control characters to terminals that do not use it.
 
 #include <cstdio>
@@ -14,7 +14,7 @@ class TerminalText {
  public:
   // Appends `text`. A character of which bytes are still to come is held back until the next call of either function.
   void append(std::string& out, std::string_view text);
-  // Nothing comes that could end the character that is held back.
+  // Ends the text: appends the bytes of a character that is held back, in octal.
   void finish(std::string& out);
 
  private:

@@ -116,7 +116,7 @@ class Kernel {
   // Sums over all CPUs of KernelState::skipped, by abi::SkipReason; kSkipOutputFull counts the records lost.
   virtual Result<std::vector<uint64_t>> skipped() = 0;
 
-  // What was attached, for -v: (text of the point, mechanism).
+  // Returns the attached points, for -v: (text of the point, mechanism).
   virtual std::vector<std::pair<std::string, std::string>> attached() const = 0;
 };
 

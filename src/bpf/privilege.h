@@ -1,5 +1,5 @@
 #pragma once
-// What the kernel says when it does not let us: one wording, one hint.
+// The error for operations that the kernel does not permit: one wording, one hint.
 
 #include <cstdlib>
 #include <string>

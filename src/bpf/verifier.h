@@ -1,5 +1,5 @@
 #pragma once
-// What to say when the kernel's verifier refuses a handler.
+// Makes an error message of the log of a kernel verifier that rejects a handler.
 
 #include <string>
 

@@ -7,8 +7,8 @@
 
 namespace spile::cli {
 
-// What to do after reading: run with these options, or leave at once with this status (--help, --version, an error
-// that has been told, or something else that was asked for and has been done).
+// The outcome of reading the command line: run with these options, or exit at once with this status (--help, --version, an error
+// that has been reported, or something else that was asked for and has been done).
 struct CommandLine {
   session::Options options;
   std::optional<int> leave;

@@ -13,7 +13,7 @@
 
 namespace spile::cli {
 
-// What reading collects beside the options themselves.
+// The results of reading the command line, beside the options themselves.
 struct Reading {
   session::Options options;
   bool help = false, version = false, merge = false, clean_cache = false;

@@ -10,7 +10,7 @@
 
 namespace spile::cli {
 
-// None where there is no file.
+// Returns an empty list if there is no file.
 Result<std::vector<std::string>> read_rc_file();
 Result<std::vector<std::string>> split_words(const std::string& text);
 

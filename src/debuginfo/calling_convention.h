@@ -1,6 +1,6 @@
 #pragma once
 // How x86-64 functions pass parameters and return values: System V psABI, section 3.2.3. Needed where debug information
-// tells where a parameter will be (the stack slot of unoptimized code), and not where it is at the function's entry.
+// describes where a parameter will be (the stack slot of unoptimized code), and not where it is at the function's entry.
 
 #include <span>
 #include <vector>

@@ -26,7 +26,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Result<SourcePlace> declaration(FileAddress function);
   Result<SourcePlace> source_line(FileAddress pc);
   LineRows line_rows();
-  // What symbol tables know and debug information doesn't.
+  // Facts from symbol tables that debug information does not contain.
   struct SymbolFacts {
     // The address of a data symbol, for variables that are only declared.
     std::function<std::optional<FileAddress>(const std::string&)> address_of;

@@ -1,11 +1,11 @@
 #pragma once
-// What one ELF file (executable or shared library) and its debug information tell: which functions there are, and where
+// Describes one ELF file (executable or shared library) from its tables and debug information: which functions there are, and where
 // each variable lives. Nothing is read before it is asked for; functions are found by symbol tables alone, and DWARF is
 // opened only for questions about variables, types and source files. Answers that took DWARF are remembered by build-id
 // under ${XDG_CACHE_HOME:-~/.cache}/spile/, so that the same questions of a later run don't open it at all.
 //
 // Thread rule: one thread at a time for a Module and all the Types that came from it; different Modules are
-// independent. Errors say which file, and why; a damaged file is an error, or has less to tell, and is never fatal.
+// independent. Errors say which file, and why; a damaged file is an error, or yields fewer answers, and is never fatal.
 
 #include <cstdint>
 #include <memory>
@@ -70,7 +70,7 @@ struct Mark {
   std::string provider, name;
   std::string arguments;  // "-4@%eax 8@-8(%rbp)": size (negative: signed) and operand of each, in the assembler's syntax
   FileAddress address;
-  // Of a 16-bit counter that says how many want the mark; 0: none; kNoSuchSemaphore: the note's is not one.
+  // The address of a 16-bit counter of the tracers that use the mark; 0: absent; kNoSuchSemaphore: the note's is not one.
   FileAddress semaphore;
 };
 
@@ -97,7 +97,7 @@ struct LineRows {
   std::vector<std::string> files;
 };
 
-// What functions() looks for.
+// The criteria by which functions() searches.
 struct FunctionPattern {
   // Glob (* ? [...]) over names. "foo" also finds foo.isra.0 and foo.constprop.0, and where there is debug information
   // foo.part.0; fragments (foo.cold) are never found. C++: "bar" finds ns::Foo::bar, as do "Foo::bar", "ns::*";
@@ -202,7 +202,7 @@ class Module {
 
   // Writes what was learnt to the cache; also done by the destructor. Failure is silent: it only costs time.
   virtual void save_cache() = 0;
-  // True once DWARF had to be opened: tests and -v tell a cached answer by it.
+  // True once DWARF had to be opened: tests and -v use it to recognize cached answers.
   virtual bool opened_dwarf() const = 0;
 };
 

@@ -7,7 +7,7 @@
 
 namespace spile::debuginfo {
 
-// Those of the names that the file defines as symbols of whatever kind (.symtab, .dynsym); none where it can't be read.
+// Returns the names that the file defines as symbols of any kind (.symtab, .dynsym); none if it can't be read.
 std::set<std::string_view> defined_symbols(const std::string& path, const std::set<std::string_view>& names);
 
 // Addresses by which code in the file comes to functions of these names: entries of its procedure linkage table, words of its

@@ -23,7 +23,7 @@ struct LocatedValue {
   bool by_reference = false;  // and will hold the address of the object rather than itself
 };
 
-// What an attribute (DW_AT_location) gives at context.pc.
+// Evaluates an attribute (DW_AT_location) at context.pc.
 LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& context);
 
 Place unavailable(std::string reason);

@@ -14,7 +14,7 @@
 namespace spile::debuginfo {
 
 struct VariableRecord {
-  // What a place of a parameter or local means at the function's entry, when the compiler gave it a stack slot.
+  // Translates the place of a parameter or local to the function's entry, when the compiler gave it a stack slot.
   enum class Slot : uint8_t { kReady, kNotThereYet, kNotThereYetByReference };
 
   std::string name;  // "" for a parameter without one, which still takes a register

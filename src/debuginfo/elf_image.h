@@ -37,14 +37,14 @@ class ElfImage {
   ElfImage& operator=(const ElfImage&) = delete;
 
   const std::string& opened_path() const { return opened_path_; }
-  // Of what this shows, for as long as this lives: the path may lead elsewhere meanwhile.
+  // A descriptor of the file that is shown, valid as long as this object: the path may lead to another file by then.
   int fd() const { return fd_.get(); }
   uint16_t type() const { return type_; }
   FileAddress entry_point() const { return entry_point_; }
   const std::vector<Segment>& segments() const { return segments_; }
   // Where the section headers can't be read, those that PT_DYNAMIC knows: .dynamic, .dynsym, .dynstr and .rela ones.
   const std::vector<Section>& sections() const { return sections_; }
-  // Of a file that is cut off: what is missing, as a sentence for people; else "".
+  // For a truncated file: a sentence that says what is missing; else "".
   const std::string& truncation() const { return truncation_; }
   const Section* section(std::string_view name) const;
   // Empty for a section without bytes in the file (SHT_NOBITS) or one that reaches beyond the file's end.

@@ -1,6 +1,6 @@
 #pragma once
-// The file names of a line number table's header (DWARF 5, section 6.2.4; DWARF 4 likewise). libdw would decode the
-// whole line program to tell them: 100 ms for SQLite, of which a question for one function's source file needs nothing.
+// The file names of a line number table's header (DWARF 5, section 6.2.4; DWARF 4 has the same content). libdw would decode the
+// whole line program to find them: 100 ms for SQLite, of which a question for one function's source file needs nothing.
 
 #include <cstdint>
 #include <string>

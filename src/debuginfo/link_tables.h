@@ -1,5 +1,5 @@
 #pragma once
-// What linkers and <sys/sdt.h> leave in an ELF file: SDT marks in notes, the entries of the procedure linkage table, and
+// Reads the tables that linkers and <sys/sdt.h> write into an ELF file: SDT marks in notes, the entries of the procedure linkage table, and
 // where threads have the module's thread-local variables.
 
 #include <string_view>

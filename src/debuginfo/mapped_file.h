@@ -23,7 +23,7 @@ struct MappedFile {
 // Files that the process has mapped executable, each once, in the order of their addresses. Empty where it can't be read.
 std::vector<MappedFile> mapped_files(pid_t pid);
 
-// What opens that very file. An error: nothing does.
+// Returns a path that opens that very file, or an error if there is none.
 Result<OpenOptions> options_for(const MappedFile& file);
 
 }  // namespace spile::debuginfo

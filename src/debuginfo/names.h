@@ -31,7 +31,7 @@ CloneName clone_name(std::string_view symbol);
 std::vector<std::string> scopes_of(std::string_view mangled_base);
 
 // A symbol's name as people would write it, with at most `count` scopes (at least 1) and without template arguments:
-// "Foo::bar". "" for one that can't be demangled, or is no function's.
+// "Foo::bar". "" for one that can't be demangled, or is not the name of a function.
 std::string last_scopes(std::string_view symbol, size_t count);
 
 // FunctionPattern::name, prepared to be matched against many symbols.

@@ -29,7 +29,7 @@ class SymbolTable {
   std::vector<std::string> names(size_t scopes);
   size_t count();
   std::optional<FileAddress> data_symbol(std::string_view name, uint64_t* size = nullptr) const;
-  // Of a thread-local variable: its offset in the module's.
+  // For a thread-local variable: its offset in the module's thread-local storage.
   std::optional<uint64_t> thread_local_symbol(std::string_view name) const;
   bool has_static_symbols() const { return has_static_symbols_; }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a Type handle stands for, inside this folder: one node per type of the traced program, naming others by id. A
+// The nodes behind Type handles, used only inside this folder: one node per type of the traced program, naming others by id. A
 // TypeSource makes nodes when asked, from DWARF or from the cache, and keeps them; tests make them by hand.
 
 #include <cstdint>

@@ -23,10 +23,10 @@ struct Analysis {
 // Parses, and elaborates what parses, with the library of the options and against their -c or -x.
 Analysis analyse(const session::Options& options, std::string name, std::string text);
 
-// What the library declares, with its documentation. The files keep what the entries' places point into.
+// The declarations of the library, with their documentation. The files keep what the entries' places point into.
 Catalogue library_catalogue(const session::Options& options, SourceFiles& files);
 
-// What the traced world of the options answers. Opened at the first question.
+// The traced world that the options describe. It is opened at the first question.
 WorldQueries world_queries(const session::Options& options);
 
 }  // namespace spile::editor

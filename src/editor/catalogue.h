@@ -1,5 +1,5 @@
 #pragma once
-// What a script may name: functions, probe aliases, globals and macros of scripts and of the library, each with its
+// A catalogue of the names that a script can use: functions, probe aliases, globals and macros of scripts and of the library, each with its
 // signature, the place of its declaration and the comment above it; and the language's own words. What completion,
 // hovering and "go to definition" look into. One thread.
 
@@ -32,7 +32,7 @@ class Catalogue {
 
   // All of that name, in the order added. A probe point's name without parameters counts too: "timer.ms".
   std::vector<const Entry*> find(std::string_view name) const;
-  // Those whose name begins with the text.
+  // Returns the entries whose name begins with the text.
   std::vector<const Entry*> beginning_with(std::string_view prefix) const;
 
  private:

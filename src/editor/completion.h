@@ -1,5 +1,5 @@
 #pragma once
-// What may stand at a place of a script that is being written, and is perhaps wrong or not complete: found from the
+// Completion: the words that are possible at a position of a script, which may be wrong or incomplete. They are found from the
 // tokens before the place, not from a tree. One thread.
 
 #include <functional>
@@ -17,7 +17,7 @@ struct Context {
     kDeclaration,  // outside of all
     kPoint,        // in the list of probe points
     kCode,         // in a body
-    kNothing       // in a comment or a string that is no probe point's
+    kNothing       // in a comment, or in a string outside of a probe point
   } kind = Kind::kDeclaration;
   size_t begin = 0;           // of the word, or the probe point, that ends at the place
   std::string word;           // from there to the place

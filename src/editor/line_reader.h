@@ -24,7 +24,7 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  // Nothing: the end of the input.
+  // Reads a line; returns std::nullopt at the end of the input.
   std::optional<std::string> read(const std::string& prompt);
   bool is_terminal() const { return is_terminal_; }
 

@@ -19,9 +19,9 @@ using Points = std::vector<sema::ResolvedPoint>;
 
 struct Family {
   const char* name;  // first component of its points: "process"
-  // Whether the point is one of the family, as far as its shape tells. The first family that says yes resolves it.
+  // Reports whether the point belongs to the family, judged by its shape. The first family that accepts a point resolves it.
   bool (*takes)(const syntax::ProbePoint& point);
-  // What it stands for. Empty is possible only for patterns that match nothing in a place that has others.
+  // Resolves the point. An empty result is possible only for patterns that match nothing in a place that has others.
   Result<Points> (*resolve)(TracedWorld& world, const syntax::ProbePoint& point);
   // Names that may follow the first component, for did-you-mean; by component index from 1.
   std::vector<std::string> (*components)(const syntax::ProbePoint& point, size_t index);

@@ -15,7 +15,7 @@ namespace spile::probes {
 enum class Runtime : uint8_t { kAuto, kInProcess, kBpf };  // --runtime
 
 struct WorldOptions {
-  std::string program;  // -c: the command's first word, looked up in PATH; -x: empty (the pid tells)
+  std::string program;  // -c: the command's first word, looked up in PATH; -x: empty (the pid is used)
   std::vector<pid_t> processes = {};  // -x
   Runtime runtime = Runtime::kAuto;
   bool only_lists = false;  // nothing runs: what only one runtime can do is there, too
@@ -43,7 +43,7 @@ class World : public sema::TargetInfo {
   virtual void save_answers() = 0;
   // Where a point was found in some of its programs and libraries only, a sentence each.
   virtual std::vector<std::string> left_out() const = 0;
-  // Errors: the program does not exist or is no executable, the process does not exist.
+  // Errors: the program does not exist or is not an executable, the process does not exist.
   static Result<std::unique_ptr<World>> open(const WorldOptions& options);
 
   // Before elaboration: the script's probe points decide what kAuto means (any kernel probe: everything in the kernel).

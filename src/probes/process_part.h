@@ -32,7 +32,7 @@ Result<Points> resolve_in_modules(TracedWorld& world, const ProcessPart& part, c
 sema::ResolvedPoint point_at(const TracedWorld& world, const ProcessPart& part, debuginfo::Module& module,
                              FileAddress address, sema::ProbeKind kind);
 
-// What may follow process and library.
+// The components that can follow process and library.
 const std::vector<std::string>& after_process();
 
 }  // namespace spile::probes

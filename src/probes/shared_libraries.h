@@ -6,7 +6,7 @@
 
 namespace spile::probes {
 
-// What the dynamic linker loads for a program: DT_NEEDED, recursively, looked for as ld.so(8) says: RPATH,
+// Finds the libraries that the dynamic linker loads for a program: DT_NEEDED, recursively, looked for as ld.so(8) says: RPATH,
 // LD_LIBRARY_PATH, RUNPATH, the directories of /etc/ld.so.conf, the system's. Real paths; what isn't found is left out.
 // Libraries that the program opens by itself (dlopen) are not among them.
 std::vector<std::string> linked_libraries(const std::string& program);

@@ -33,13 +33,13 @@ struct StackOwner {
 
 std::span<const StackOwner> stack_owners();
 
-// What is known of one file.
+// The facts that are known about one file.
 class FileOwners {
  public:
   // opened: what is read instead, where the path no longer leads to the file (debuginfo/mapped_file.h).
   explicit FileOwners(const std::string& path, const std::string& opened = {});
 
-  // Who owns the stacks on which the function runs; null: it does.
+  // Returns the owner of the stacks on which the function runs; null: they are ordinary stacks.
   const StackOwner* of(std::string_view function) const;
 
  private:

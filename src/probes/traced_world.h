@@ -1,5 +1,5 @@
 #pragma once
-// What all families share: the program or process that spile was told to trace, the ELF files opened so far, and where
+// The state that all families share: the program or process that spile traces, the ELF files opened so far, and where
 // probes on processes run.
 
 #include <map>
@@ -53,7 +53,7 @@ class TracedWorld {
   Result<const std::vector<TracepointField>*> tracepoint_fields(const std::string& tracepoint);
   // "redis-server" by PATH, "./calls", "/bin/ls": to the real path. A script (#!) is its interpreter.
   Result<std::string> find_executable(const std::string& name) const;
-  // Those that a glob(7) pattern matches now, each once; one without a slash by PATH, and in this directory.
+  // Returns the files that a glob(7) pattern matches now, each once; a pattern without a slash is searched in PATH and here.
   std::vector<std::string> find_executables(const std::string& pattern) const;
   // For fnmatch(3) with what find_executable gives: the directories before the first wildcard are real ones, and a pattern
   // without a slash matches in all.
@@ -71,7 +71,7 @@ class TracedWorld {
     bool is_executable = false;
   };
   PathInProcess path_in_process(const std::string& name) const;
-  // What -x's processes have mapped under a path; null: nothing.
+  // The file that the processes of -x have mapped under a path; null: absent.
   const debuginfo::MappedFile* find_mapped(const std::string& path) const;
 
   WorldOptions options_;

@@ -23,7 +23,7 @@ struct TracepointField {
     kNumber,            // of 1, 2, 4 or 8 bytes; pointers too
     kCharacters,        // a char array in the record: a string
     kDataLocation,      // a u32: the low 16 bits are the offset of a string in the record
-    kRelativeLocation,  // likewise, from the end of this field
+    kRelativeLocation,  // as above, but relative to the end of this field
     kArray,             // of numbers
     kOther,             // nothing that a script could hold
   };

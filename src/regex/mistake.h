@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with a pattern, and where.
+// An error in a pattern, with its position.
 
 #include <cstddef>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// What names mean in which file: the globals and functions of all scripts, private ones visible in their own file only.
+// Looks up names as each file sees them: the globals and functions of all scripts, private ones visible in their own file only.
 // The library does not see what the user declares: its names mean the same in every script.
 
 #include <string>
@@ -28,7 +28,7 @@ class Declarations {
     // order of the scripts.
     std::vector<syntax::Function*> functions;
     const syntax::Function* other_arity = nullptr;  // a visible one of that name, where none takes the arguments
-    const syntax::Function* hidden = nullptr;       // one private to another file, likewise
+    const syntax::Function* hidden = nullptr;       // one private to another file; null: absent
   };
   Found find_functions(const std::string& name, size_t arguments, const SourceRange& from, const SourceRange& home) const;
 
@@ -50,7 +50,7 @@ class Declarations {
 
   Elaboration& e_;
   std::vector<Names> names_;      // parallel to program.scripts
-  std::vector<bool> is_library_;  // likewise
+  std::vector<bool> is_library_;  // parallel to program.scripts
 };
 
 // Whether the function's body has a `next`, which makes the call go on with the next overload.

@@ -1,5 +1,5 @@
 #pragma once
-// What the passes of pass 2 share, and the passes themselves. Only elaborate.cpp calls them; no pass calls a pass.
+// The state that the passes of pass 2 share, and the passes themselves. Only elaborate.cpp calls them; no pass calls a pass.
 // Each one REQUIRES what the ones before it in elaborate.cpp establish.
 
 #include <set>
@@ -72,7 +72,7 @@ struct Elaboration {
   bool calls_in_targets = false;                                     // bind-targets: process.syscall is compiled for targets too
   std::unordered_map<const syntax::Function*, std::vector<Binding>> function_bindings;  // resolve-symbols
 
-  // Those of the library are needed only as far as something refers to them.
+  // Declarations of the library are needed only if something refers to them.
   static bool is_user_script(const syntax::Script& script);
   static bool is_library_script(const syntax::Script& script);
   bool is_user_text(const SourceRange& range) const;

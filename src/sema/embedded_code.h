@@ -1,5 +1,5 @@
 #pragma once
-// What a piece of embedded C says about itself in comments, as SystemTap's manual lists them ("EMBEDDED C"): the
+// Reads the comments by which embedded C describes itself, as SystemTap's manual lists them ("EMBEDDED C"): the
 // compiler for it can be asked later, elaboration goes by these.
 
 #include <string>

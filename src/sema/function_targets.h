@@ -1,5 +1,5 @@
 #pragma once
-// What a function says of traced programs without standing at any point: @cast, @var and @const with their module, and
+// Binds the operations on traced programs that need no probe point, in functions: @cast, @var and @const with their module, and
 // @defined of these.
 
 #include "sema/elaboration.h"

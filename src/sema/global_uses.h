@@ -21,7 +21,7 @@ class GlobalUses {
  public:
   // Everything that a run of the probe may touch, through the functions it calls too.
   Touches of(const Probe& probe);
-  // The library functions (indexes into intrinsics()) that it may call, likewise.
+  // The library functions (indexes into intrinsics()) that it may call, directly or through others.
   std::set<int> intrinsics_of(const Probe& probe);
   // The globals that the value of an expression depends on.
   std::vector<syntax::Global*> read_by(const syntax::Expression& x);

@@ -34,9 +34,9 @@ struct Intrinsic {
 };
 
 const std::vector<Intrinsic>& intrinsics();
-// Index into intrinsics(), or -1.
+// Returns an index into intrinsics(), or -1.
 int find_intrinsic(std::string_view name);
-// The same for a call with so many arguments: user_string(address, default) is the row user_string2, and so on.
+// Returns the index for a call with that number of arguments: user_string(address, default) is the row user_string2, and so on.
 int find_intrinsic(std::string_view name, size_t arguments);
 
 }  // namespace spile::sema

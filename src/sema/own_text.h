@@ -17,7 +17,7 @@ class OwnText {
 
   // Whether a string is the script's own, computed in a handler whose memory nobody else can write to; or an argument of %c.
   bool is_own(const syntax::Expression& expression) const;
-  // The text of a literal, or of a global that nothing ever changes; null: neither.
+  // The text of a literal, or of a global that nothing ever changes; null for other expressions.
   const std::string* constant(const syntax::Expression& expression) const;
   // All string literals of the script.
   const std::set<std::string>& literals() const { return literals_; }

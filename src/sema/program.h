@@ -49,7 +49,7 @@ struct Probe {
   // when one of them has run; handlers see the result, and sites that nobody wants are switched off.
   bool switched = false;
   bool needs_site_id = false;     // ppfunc(), pp() and the like with more than one point
-  bool needs_stack = false;       // walks the user-space stack, or tells where it is
+  bool needs_stack = false;       // walks the user-space stack, or reads its address
   bool needs_registers = false;   // more registers than the six of arguments (or rax, rdx at a return)
   uint8_t returned_bytes = 8;     // of returnval() at these sites, as debug information says, and whether it has a sign
   bool returned_signed = false;

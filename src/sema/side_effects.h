@@ -1,5 +1,5 @@
 #pragma once
-// What can be left out without anybody noticing: functions that change nothing, and statements behind one that leaves.
+// Finds code that can be removed without effect: functions that change nothing, and statements behind one that leaves.
 // For after resolve-symbols: calls know their functions.
 
 #include <unordered_map>

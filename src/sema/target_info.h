@@ -1,5 +1,5 @@
 #pragma once
-// What elaboration asks of the traced world. probes implements it on debug info; tests fake it. One thread.
+// The questions that elaboration asks about the traced world. probes implements them on debug info; tests fake them. One thread.
 
 #include <cstdint>
 #include <memory>
@@ -43,7 +43,7 @@ struct Site {
   bool tail_call = false;      // and it is a jump: the stack is already as the callee will find it
   FileAddress semaphore;       // of a mark: raised while armed; 0: none
   std::shared_ptr<const MarkInfo> mark;
-  // Who must have called the function, and who that one, for a hit to count; null: whoever. A tree of words: the most
+  // The callers that the function, and in turn its callers, must have for a hit to count; null: any caller. A tree of words: the most
   // frames to look at; then nodes, each the number of its entries and these: a return address (in the file, ascending),
   // and the index of the node for the next frame (0: it is enough). The first node is word 1.
   std::shared_ptr<const std::vector<uint64_t>> callers;
@@ -64,7 +64,7 @@ struct Site {
   }
 };
 
-// What @perf reads: a number that the kernel keeps for each thread.
+// The counter that @perf reads: a number that the kernel keeps for each thread.
 enum class PerfEvent : uint8_t { kTaskClock, kPageFaults, kContextSwitches, kMinorFaults, kMajorFaults };  // ORDER PERF_EVENT
 
 // A probe point as it is after resolution: what, where, and how pp() names it.
@@ -100,7 +100,7 @@ struct LocationOp {
     kEntryValue,     // pop the CFA; push what register `size` held when the function that has the frame, at `value` in the
                      // module's file, was entered; a script error where that is not known: the function was entered
                      // before it was probed
-    kEntryKnown,     // likewise; push 1 where it is known, else 0
+    kEntryKnown,     // operands as above; push 1 if the value is known, else 0
     kThreadPointer,  // push the fs base of the thread
     kThreadBlock,    // pop the address of a word with a module's number; push the address of the thread's thread-local
                      // variables of that module; a script error where it has none yet
@@ -113,7 +113,7 @@ struct LocationOp {
     kShiftRight,
     kShiftRightArithmetic,
     kDivide,  // signed; pop b, a; push a / b; a script error where b is 0
-    kModulo,  // unsigned; likewise
+    kModulo,  // unsigned; a script error where b is 0
     kXor,
     kEqual,
     kNotEqual,
@@ -159,7 +159,7 @@ struct TargetType {
   bool operator==(const TargetType&) const = default;
 };
 
-// What stands for $x$ or $x->y$$: a sprintf of literal texts and of values reached from $x by further steps.
+// The replacement of $x$ or $x->y$$: a sprintf of literal texts and of values reached from $x by further steps.
 struct PrettyPart {
   std::string literal;                 // printed first, as it is
   bool has_value = false;              // then this one:
@@ -197,7 +197,7 @@ class TargetInfo {
   virtual Result<std::vector<ResolvedPoint>> resolve(const syntax::ProbePoint& point) = 0;
 
   // $name with its path, $return, or @var/@cast at a point. For kFunctionReturn points everything but $return has
-  // been moved to the entry already: `at_entry` tells at which side the expression runs.
+  // been moved to the entry already: `at_entry` says at which side the expression runs.
   virtual Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) = 0;
   virtual Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) = 0;
 
@@ -242,7 +242,7 @@ class TargetInfo {
   // $$vars, $$parms, $$locals, $$return: the variables to print, as names ("$a", "$b").
   virtual std::vector<std::string> variables(const ResolvedPoint& point, const std::string& which) = 0;
 
-  // Whether variables() can tell: false where the probed module has no debug information.
+  // Reports whether variables() can answer: false if the probed module has no debug information.
   virtual bool knows_variables(const ResolvedPoint& point) { return true; }
 
   // Fills in what is only for showing and costs time to find: the source line of a function, in site and text.

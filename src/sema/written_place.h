@@ -1,6 +1,6 @@
 #pragma once
 // Where a value of the traced program lies, for a script that writes to it (guru mode). A binding only says how to compute
-// the value; its last operations tell the place: a load is one in memory, a register is itself, and a bit-field or an
+// the value; its last operations determine the place: a load is one in memory, a register is itself, and a bit-field or an
 // extension says which bits of it. Values that are computed lie nowhere.
 
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 // Which names a script's text declares, found without parsing it: the library is hundreds of files, of which a script
-// needs a few. A scan costs about a nanosecond a byte. It reads all branches of conditions %( %) and so may tell more
-// than the parser will find, never less; of broken text it tells what it can.
+// needs a few. A scan costs about a nanosecond a byte. It reads all branches of conditions %( %) and so may report more names
+// than the parser will find, never less; of broken text it reports the names that it recognizes.
 
 #include <string_view>
 #include <vector>

@@ -37,7 +37,7 @@ constexpr uint32_t op(std::string_view text) {
 
 struct Macro;
 
-// What is wrong with a token.
+// An error in a token.
 struct Problem {
   std::string message;
   std::string hint;

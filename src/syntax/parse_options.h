@@ -1,5 +1,5 @@
 #pragma once
-// What a script is parsed with: its arguments, and what its conditions and macros may ask.
+// The settings with which a script is parsed: its arguments, and the facts that its conditions and macros can ask for.
 
 #include <cstddef>
 #include <functional>

@@ -130,7 +130,7 @@ class Preprocessor {
   Diagnostic ignored_;
 };
 
-// Whether @name is an operator of the language: such names cannot be macros.
+// Reports whether @name is an operator of the language: such names can't be macros.
 bool is_at_operator(std::string_view name);
 const std::vector<std::string>& at_operators();
 

@@ -2,7 +2,7 @@
 // The parser's inside: one class, a function for each rule of the grammar, its definitions spread over the
 // parse_*.cpp by what they parse.
 //
-// Rules: a function that cannot go on reports one error and returns null (or false), and its callers return null too,
+// Rules: a function that can't continue reports one error and returns null (or false), and its callers return null too,
 // up to the statement or declaration around, which skips to a place where parsing can go on. Binary operators climb
 // precedences rather than recurse through one function for each, every way to nest counts against kMaximumDepth, and
 // every way to chain against kMaximumNesting, so that no script overflows the stack, here or in a later pass.

@@ -16,7 +16,7 @@
 
 namespace spile {
 
-// What a value is. kUnknown only before infer-types has finished.
+// The type of a value. kUnknown only before infer-types has finished.
 enum class ValueType : uint8_t { kUnknown, kLong, kString, kStats };
 const char* to_string(ValueType type);  // "long", "string", "stats", "unknown"
 

@@ -1,5 +1,5 @@
 #pragma once
-// For tests: parses a text, and shows a tree as a fully bracketed line, so that a wrong shape cannot hide behind
+// For tests: parses a text, and shows a tree as a fully bracketed line, so that a wrong shape can't hide behind
 // right-looking source: "a + b * c" is (+ a (* b c)).
 
 #include <string>

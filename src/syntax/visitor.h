@@ -1,6 +1,6 @@
 #pragma once
 // Walks over the tree, for passes. What can be replaced is a slot, an ExpressionPtr& or StatementPtr& inside its
-// parent; what cannot (the array of an Index, the keys of a Foreach: always Variables) is visited as a node only.
+// parent; a child that can't be replaced (the array of an Index, the keys of a Foreach: always Variables) is visited as a node only.
 //
 //   for_each_slot(node, f)         f(ExpressionPtr&) for the direct, present slots of an expression or statement
 //   for_each_child(node, f)        f(Expression&) for all direct child expressions, Variables of arrays and keys too
@@ -14,7 +14,7 @@
 // the walk does not descend into what f put there. The const forms give const nodes. Recursion is bounded by
 // kMaximumNesting.
 //
-// as<T>(node) is the node as a T, or null where it is of another kind; as<T>(slot) likewise.
+// as<T>(node) is the node as a T, or null where it is of another kind; as<T>(slot) does so for a slot.
 
 #include <type_traits>
 
@@ -313,7 +313,7 @@ void for_each_expression(const Statement& s, F&& f) {
 
 template <typename F>
 void rewrite(ExpressionPtr& slot, F&& f) {
-  // Histograms and arrays are no slots themselves, but hold some.
+  // Histograms and arrays are not slots themselves, but contain slots.
   walk::expression_children(*slot, [&f](auto& child) {
     if constexpr (std::is_same_v<decltype(child), ExpressionPtr&>) {
       rewrite(child, f);
