@@ -10,7 +10,7 @@
 
 namespace spile::cli {
 
-// Returns an empty list if there is no file.
+// Returns the words of the file, or an empty list if the file does not exist.
 Result<std::vector<std::string>> read_rc_file();
 Result<std::vector<std::string>> split_words(const std::string& text);
 

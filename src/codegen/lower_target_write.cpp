@@ -39,7 +39,7 @@ void Lowering::write_target(const syntax::Expression& node, llvm::Value* value) 
   }
   const sema::Binding& binding = (*bindings)[static_cast<size_t>(target.binding)];
   auto place = sema::written_place(binding.ops);
-  if (!place || binding.type != ValueType::kLong) return unit.refuse(node.range, "this can't be written to: its value is computed, so there is no storage to write to");
+  if (!place || binding.type != ValueType::kLong) return unit.refuse(node.range, "the variable can't be written to: its value is computed, not stored");
   if (place->is_float) value = call("spile_rt_narrow_float", b.getInt64Ty(), {value});
   auto merged = [&](llvm::Value* old, uint32_t bits) {
     uint64_t mask = (place->bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << place->bits) - 1) << place->shift;

@@ -158,7 +158,7 @@ bool Compiler::push_cfa() {
   Dwarf_Op* operations;
   size_t count;
   if (depth_ >= kDeepest || !context_.file.frame_address(context_.pc, &operations, &count))
-    return fail("is in the stack frame, and there is no unwind information to find the frame");
+    return fail("is in the stack frame, but the file lacks the unwind information that locates the frame");
   Place cfa = Compiler(nullptr, context_, depth_ + 1).compile(operations, count);
   if (cfa.kind != Place::Kind::kMemory && cfa.kind != Place::Kind::kValue) return fail(cfa.reason);
   code_.insert(code_.end(), cfa.operations.begin(), cfa.operations.end());

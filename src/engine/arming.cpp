@@ -464,7 +464,7 @@ Result<void> Arming::build(const Rebuild& rebuild, Work& work) {
   for (const BuiltOutcome& outcome : built.outcomes) {
     if (outcome.mechanism != Mechanism::kRefused || is_fresh(outcome)) continue;
     strike_built(space, built);
-    return Error{"there is no room beside the probes of other spiles", ""};
+    return Error{"the probes of other spiles leave too little room for this one", ""};
   }
 
   uint32_t first_use = static_cast<uint32_t>(space.uses.size());

@@ -42,7 +42,7 @@ class CallWatch {
   Result<void> trace(AddressSpace& space, std::string reason);
   // A child that has just been forked, with memory of its own, has got its parent's handlers; perhaps they are not for it.
   void begin_child(AddressSpace& space, Process& child) const;
-  // One that runs in the memory of others has come or gone; true: who reports their calls is to be settled anew.
+  // To be asked when a process that shares this memory has come or gone. Returns true if settle() must decide again who reports calls.
   bool sharers_changed(const AddressSpace& space) const { return is_on() && probes_differ(space) != space.calls_differ; }
   // Whether a handler has reported the call that the thread is about to make. REQUIRES: CallState::handler_may_report.
   static bool handler_has_reported(const AddressSpace& space, const Thread& thread, const abi::Registers& call);
