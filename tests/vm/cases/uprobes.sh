@@ -1,4 +1,5 @@
 # uprobes: functions of one process and of every process, counted and timed in the kernel.
+# seconds: 180
 . /guest.sh
 kernel="spile --runtime=bpf"
 
