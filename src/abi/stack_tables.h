@@ -21,20 +21,20 @@ namespace spile::abi {
 enum UnwindKind : uint8_t {
   kUnwindUnknown,   // no rule: the walk ends here, unless frame pointers lead on
   kUnwindEnd,       // the outermost frame
-  kUnwindRsp,       // CFA = rsp + offset
-  kUnwindRbp,       // CFA = rbp + offset
-  kUnwindRspLoad,   // CFA = [rsp + offset] + addend
-  kUnwindRbpLoad,   // CFA = [rbp + offset] + addend
-  kUnwindPlt,       // CFA = rsp + 8, and 8 more from byte `offset` of each 16-byte entry on
-  kUnwindSignal,    // rsp points to the kernel's ucontext
+  kUnwindStack,      // CFA = stack pointer + offset
+  kUnwindFrame,      // CFA = frame pointer + offset
+  kUnwindStackLoad,  // CFA = [stack pointer + offset] + addend
+  kUnwindFrameLoad,  // CFA = [frame pointer + offset] + addend
+  kUnwindPlt,        // x86-64: CFA = stack pointer + 8, and 8 more from byte `offset` of each 16-byte entry on
+  kUnwindSignal,     // the stack pointer points to the kernel's ucontext
 };
 enum UnwindFrame : uint8_t {
-  kFrameSame,    // rbp is the caller's
-  kFrameAtCfa,   // the caller's rbp is at [CFA + frame_offset]
-  kFrameAtRbp,   // ... at [rbp + frame_offset]
+  kFrameSame,     // the frame pointer is the caller's
+  kFrameAtCfa,    // the caller's frame pointer is at [CFA + frame_offset]
+  kFrameAtFrame,  // the caller's frame pointer is at [frame pointer + frame_offset]
 };
 
-// The return address is at [CFA - 8], but for kUnwindSignal.
+// The return address is at [CFA + Convention::return_slot], but for kUnwindSignal.
 struct UnwindRule {
   UnwindKind kind;
   UnwindFrame frame;
@@ -83,7 +83,7 @@ inline constexpr uint32_t kMostFrames = 1024;
 // A return probe's site, an entry, or the middle of a function: what Context::frame_kind says of `user_pc`.
 enum FrameKind : uint32_t {
   kNoFrame,      // the handler has no registers: nothing to walk
-  kFrameEntry,   // at a function's first instruction: the return address is at [rsp]
+  kFrameEntry,   // at a function's first instruction: the CFA is at Convention::entry_cfa above the stack pointer
   kFrameInside,  // anywhere else
 };
 

@@ -2,17 +2,12 @@
 
 #include <bit>
 
+#include "abi/machine.h"
 #include "codegen/lowering.h"
 
 namespace spile::codegen {
 
-namespace {
-
-constexpr int64_t kRsp = 7, kRip = 16;
-// Offsets of struct pt_regs (arch/x86/include/uapi/asm/ptrace.h), by DWARF number.
-constexpr int64_t kPtRegs[] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0, 128};
-
-}  // namespace
+using abi::kConvention;
 
 llvm::GlobalVariable* map_symbol(ScriptModule& module, const std::string& name) {
   if (llvm::GlobalVariable* known = module.module().getNamedGlobal(name)) return known;
@@ -45,22 +40,22 @@ llvm::Value* KernelPlace::register_at(Lowering& lowering, int64_t offset) {
 // In script functions too: they are inlined, and only what a probed function's handler calls asks for registers.
 llvm::Value* KernelPlace::machine_register(Lowering& lowering, int64_t number) {
   if (lowering.probe && !sema::info(lowering.probe->kind).in_function) return nullptr;
-  if (number < 0 || number >= static_cast<int64_t>(std::size(kPtRegs))) return nullptr;
-  if (at_return_ && number > 1 && number != kRsp) return nullptr;
-  return register_at(lowering, kPtRegs[number]);
+  if (number < 0 || number > kConvention.program_counter) return nullptr;
+  if (at_return_ && !kConvention.result_registers.has(number) && number != kConvention.stack_pointer) return nullptr;
+  return register_at(lowering, abi::kKernelLayout.pt_regs[number]);
 }
 
 // At the entry the return address is on top of the stack; at the return it is gone already.
 llvm::Value* KernelPlace::cfa(Lowering& lowering) {
-  llvm::Value* rsp = machine_register(lowering, kRsp);
-  if (!rsp || at_return_) return rsp;
-  return lowering.b.CreateAdd(rsp, lowering.number(8));
+  llvm::Value* stack_pointer = machine_register(lowering, kConvention.stack_pointer);
+  if (!stack_pointer || at_return_) return stack_pointer;
+  return lowering.b.CreateAdd(stack_pointer, lowering.number(kConvention.entry_cfa));
 }
 
 llvm::Value* KernelPlace::load_bias(Lowering& lowering) {
   if (!lowering.probe || at_return_) return nullptr;
-  llvm::Value* rip = machine_register(lowering, kRip);
-  if (!rip) return nullptr;
+  llvm::Value* pc = machine_register(lowering, kConvention.program_counter);
+  if (!pc) return nullptr;
   llvm::Value* address = nullptr;
   if (lowering.probe->points.size() == 1) {
     address = lowering.number(static_cast<int64_t>(kernel_cookie(*lowering.probe, 0) & kCookieAddressMask));
@@ -68,7 +63,7 @@ llvm::Value* KernelPlace::load_bias(Lowering& lowering) {
     llvm::Value* cookie = lowering.call("spile_rt_kernel_cookie", lowering.b.getInt64Ty(), {lowering.context});
     address = lowering.b.CreateAnd(cookie, lowering.number(static_cast<int64_t>(kCookieAddressMask)));
   }
-  return lowering.b.CreateSub(rip, address);
+  return lowering.b.CreateSub(pc, address);
 }
 
 llvm::Value* KernelPlace::context_address(Lowering& lowering, int64_t offset) {

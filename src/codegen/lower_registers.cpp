@@ -2,6 +2,7 @@
 // mostly known when it is compiled. In a script function, which may be called from anywhere, and for names and numbers
 // that the script computes, the handler leaves in State what it has, and an error names what is not there.
 
+#include "abi/machine.h"
 #include "abi/trampoline.h"
 #include "codegen/lowering.h"
 #include "sema/intrinsics.h"
@@ -11,28 +12,7 @@ namespace spile::codegen {
 
 namespace {
 
-// Of a register's name: DWARF number (17: the flags), bits, and where in the register they begin; -1: no such register.
-// SystemTap's manual has "ax" for all of "rax", and so on. ORDER REGISTER_NAMES (runtime/native/registers.cpp)
-struct NamedRegister { int number; uint32_t bits, shift; };
-NamedRegister find_register(std::string name) {
-  if (!name.empty() && name[0] == '%') name.erase(0, 1);
-  constexpr std::string_view k64[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip", "rflags"};
-  constexpr std::string_view kPlain[] = {"ax", "dx", "cx", "bx", "si", "di", "bp", "sp", "", "", "", "", "", "", "", "", "ip"};
-  constexpr std::string_view k32[] = {"eax", "edx", "ecx", "ebx", "esi", "edi", "ebp", "esp", "r8d", "r9d", "r10d", "r11d", "r12d", "r13d", "r14d", "r15d", "eip", "eflags"};
-  constexpr std::string_view k16[] = {"", "", "", "", "", "", "", "", "r8w", "r9w", "r10w", "r11w", "r12w", "r13w", "r14w", "r15w"};
-  constexpr std::string_view k8[] = {"al", "dl", "cl", "bl", "sil", "dil", "bpl", "spl", "r8b", "r9b", "r10b", "r11b", "r12b", "r13b", "r14b", "r15b"};
-  constexpr std::string_view kHigh[] = {"ah", "dh", "ch", "bh"};
-  if (name.empty()) return {-1, 0, 0};
-  if (name == "flags") return {17, 32, 0};
-  auto in = [&](const auto& names, uint32_t bits, uint32_t shift) -> NamedRegister {
-    auto found = std::find(std::begin(names), std::end(names), name);
-    return {found == std::end(names) ? -1 : static_cast<int>(found - std::begin(names)), bits, shift};
-  };
-  for (NamedRegister found : {in(k64, 64, 0), in(kPlain, 64, 0), in(k32, 32, 0), in(k16, 16, 0), in(k8, 8, 0), in(kHigh, 8, 8)}) {
-    if (found.number >= 0) return found;
-  }
-  return {-1, 0, 0};
-}
+using abi::kConvention;
 
 // Whether the call asks for something that is only known when it runs.
 bool is_computed(const syntax::Call& call) {
@@ -79,11 +59,10 @@ void Lowering::store_site() {
   put(number(known), offsetof(State, knowledge));
   put(registers(), offsetof(State, registers));
   if (known == kKnowsReturned) {
-    if (llvm::Value* value = unit.place.machine_register(*this, 0)) put(returned_part(value), offsetof(State, returned));
+    if (llvm::Value* value = unit.place.machine_register(*this, kConvention.result_registers[0])) put(returned_part(value), offsetof(State, returned));
   } else if (known == kKnowsArguments) {
-    constexpr int64_t kDwarfNumbers[] = {5, 4, 1, 2, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
-    for (size_t i = 0; i < std::size(kDwarfNumbers); ++i) {
-      if (llvm::Value* value = unit.place.machine_register(*this, kDwarfNumbers[i])) put(value, offsetof(State, arguments) + 8 * i);
+    for (size_t i = 0; i < kConvention.argument_registers.size(); ++i) {
+      if (llvm::Value* value = unit.place.machine_register(*this, kConvention.argument_registers[i])) put(value, offsetof(State, arguments) + 8 * i);
     }
   }
 }
@@ -102,7 +81,7 @@ void Lowering::require_knowledge(SiteKnowledge wanted, SourceRange range, const 
   raise_if(b.CreateICmpNE(known, number(wanted)), range, text);
 }
 
-// By their names' types; from the seventh on they lie above the return address.
+// By their names' types; those for which no register is left lie on the stack.
 llvm::Value* Lowering::lower_argument(const syntax::Call& syntax_call) {
   const std::string& name = syntax_call.name;
   bool is_32 = name == "int_arg" || name == "uint_arg" || name == "s32_arg" || name == "u32_arg";
@@ -124,35 +103,35 @@ llvm::Value* Lowering::lower_argument(const syntax::Call& syntax_call) {
 }
 
 llvm::Value* Lowering::kernel_argument(int64_t index, SourceRange range) {
-  constexpr int64_t kDwarfNumbers[] = {5, 4, 1, 2, 8, 9};
   if (index < 1 || index > 1000) return nullptr;
-  if (index <= 6) return unit.place.machine_register(*this, kDwarfNumbers[index - 1]);
+  const auto place = static_cast<size_t>(index - 1);
+  if (place < kConvention.argument_registers.size()) return unit.place.machine_register(*this, kConvention.argument_registers[place]);
   llvm::Value* cfa = unit.place.cfa(*this);
-  return cfa ? load_traced(b.CreateAdd(cfa, number(8 * (index - 7))), 8, false, range) : nullptr;
+  return cfa ? load_traced(b.CreateAdd(cfa, number(kConvention.stack_argument(index - 1))), 8, false, range) : nullptr;
 }
 
 llvm::Value* Lowering::native_argument(llvm::Value* index, SourceRange range) {
-  constexpr int64_t kDwarfNumbers[] = {5, 4, 1, 2, 8, 9};
+  constexpr auto kInRegisters = static_cast<int64_t>(kConvention.argument_registers.size());
   auto on_stack = [&]() -> llvm::Value* {
     llvm::Value* cfa = unit.place.cfa(*this);
     if (!cfa) cfa = number(0);
-    llvm::Value* offset = b.CreateShl(b.CreateSub(index, number(7)), 3);
+    llvm::Value* offset = b.CreateShl(b.CreateSub(index, number(kInRegisters + 1)), 3);
     return load_traced(b.CreateAdd(cfa, offset), 8, false, range);
   };
   raise_if(b.CreateICmpUGE(b.CreateSub(index, number(1)), number(1000)), range, "arguments are numbered from 1, not %d", {index});
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(index)) {
     int64_t n = constant->getSExtValue();
     if (n < 1 || n > 1000) return number(0);
-    if (n > 6) return on_stack();
+    if (n > kInRegisters) return on_stack();
     if (!script_function_) {
-      llvm::Value* value = unit.place.machine_register(*this, kDwarfNumbers[n - 1]);
+      llvm::Value* value = unit.place.machine_register(*this, kConvention.argument_registers[static_cast<size_t>(n - 1)]);
       return value ? value : number(0);
     }
   }
   if (!state) return number(0);  // of code that is never run
   llvm::BasicBlock *in_register = block("argument.register"), *in_memory = block("argument.stack"), *done = block("argument");
   llvm::Value* result = entry_alloca(b.getInt64Ty(), "argument");
-  b.CreateCondBr(b.CreateICmpSLE(index, number(6)), in_register, in_memory);
+  b.CreateCondBr(b.CreateICmpSLE(index, number(kInRegisters)), in_register, in_memory);
   b.SetInsertPoint(in_register);
   llvm::Value* place = b.CreateGEP(b.getInt64Ty(), at_offset(state, offsetof(State, arguments)), b.CreateSub(index, number(1)));
   b.CreateStore(b.CreateLoad(b.getInt64Ty(), place), result);
@@ -171,34 +150,32 @@ llvm::Value* Lowering::returned_part(llvm::Value* whole) {
 
 llvm::Value* Lowering::lower_returned(const syntax::Call& syntax_call) {
   if (unit.place.domain() == sema::Domain::kKernel) {
-    llvm::Value* value = unit.place.machine_register(*this, 0);
+    llvm::Value* value = unit.place.machine_register(*this, kConvention.result_registers[0]);
     return value ? returned_part(value) : number(0);
   }
   require_knowledge(kKnowsReturned, syntax_call.range, "the returned value is only known in .return probes near 'returnval'");
   if (script_function_) return b.CreateLoad(b.getInt64Ty(), at_offset(state, offsetof(State, returned)));
-  llvm::Value* value = site_knowledge() == kKnowsReturned ? unit.place.machine_register(*this, 0) : nullptr;
+  llvm::Value* value = site_knowledge() == kKnowsReturned ? unit.place.machine_register(*this, kConvention.result_registers[0]) : nullptr;
   return value ? returned_part(value) : number(0);
 }
 
 llvm::Value* Lowering::lower_register(const syntax::Call& syntax_call) {
   bool is_signed = syntax_call.name == "register";
   const auto* text = syntax::as<syntax::String>(syntax_call.arguments[0]);
-  NamedRegister found = text ? find_register(text->value) : NamedRegister{-1, 0, 0};
-  auto part = [&](llvm::Value* value) { return found.bits == 64 ? value : extend(b.CreateLShr(value, found.shift), found.bits, is_signed); };
+  const abi::RegisterName* found = text ? abi::find_register(text->value.c_str()) : nullptr;
+  auto part = [&](llvm::Value* value) { return found->bits == 64 ? value : extend(b.CreateLShr(value, found->shift), found->bits, is_signed); };
   bool in_kernel = unit.place.domain() == sema::Domain::kKernel;
-  if (found.number >= 0 && (in_kernel || (!script_function_ && site.registers && found.number < 17))) {
-    if (llvm::Value* value = unit.place.machine_register(*this, found.number)) return part(value);
+  if (found && (in_kernel || (!script_function_ && site.registers && found->number <= kConvention.program_counter))) {
+    if (llvm::Value* value = unit.place.machine_register(*this, found->number)) return part(value);
   }
   if (in_kernel) {
     unit.refuse(syntax_call.range, "register() needs the name of a register that is known here");
     return number(0);
   }
-  llvm::Value* name = found.number < 0 ? lower(*syntax_call.arguments[0]) : nullptr;
+  llvm::Value* name = found ? nullptr : lower(*syntax_call.arguments[0]);
   llvm::Value* all = registers();
   raise_if(b.CreateIsNull(all), syntax_call.range, kNoRegisters + syntax_call.name + "'");
-  if (found.number >= 0) {
-    return part(b.CreateLoad(b.getInt64Ty(), at_offset(all, 8 * found.number)));
-  }
+  if (found) return part(b.CreateLoad(b.getInt64Ty(), at_offset(all, 8 * found->number)));
   return register_by_name(name, all, is_signed);
 }
 

@@ -429,8 +429,6 @@ void Handler::lower_exit_in_place() {
   b_.CreateRetVoid();
 }
 
-constexpr int64_t kArgumentNumbers[] = {5, 4, 1, 2, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
-
 // Of the entries of functions whose registers handlers within them ask for. It has no guard, and takes no part in what handlers
 // share: each entry has to be seen, also those that a handler's own thread makes.
 void lower_keep_entry(Unit& unit) {
@@ -457,8 +455,7 @@ void lower_keep_entry(Unit& unit) {
     if (flags & abi::kWantsRegisters) {
       value = load_register(b, function->getArg(0), 8u * kept[i]);
     } else {
-      auto number = std::find(std::begin(kArgumentNumbers), std::end(kArgumentNumbers), kept[i]);
-      value = function->getArg(static_cast<unsigned>(number - std::begin(kArgumentNumbers)));
+      value = function->getArg(static_cast<unsigned>(abi::kConvention.argument_registers.find(kept[i])));
     }
     b.CreateStore(value, b.CreateConstGEP1_64(b.getInt64Ty(), values, i));
   }
@@ -590,7 +587,7 @@ uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group,
 
 uint32_t keep_entry_flags(const sema::Program& program) {
   bool only_arguments = std::all_of(program.kept_registers.begin(), program.kept_registers.end(), [](uint8_t number) {
-    return std::find(std::begin(kArgumentNumbers), std::end(kArgumentNumbers), number) != std::end(kArgumentNumbers);
+    return abi::kConvention.argument_registers.has(number);
   });
   return only_arguments ? abi::kWantsSiteId : abi::kWantsSiteId | abi::kWantsRegisters;
 }

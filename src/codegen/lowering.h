@@ -9,6 +9,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "abi/machine.h"
 #include "codegen/unit.h"
 
 namespace spile::codegen {
@@ -19,16 +20,16 @@ struct State {
   char* match;             // runtime's MatchMemory of the body that runs; null: nothing asks for it
   // The probed place, where Unit::asks_for_site():
   uint64_t knowledge;      // SiteKnowledge: which of the next two hold something
-  uint64_t arguments[6];   // argument registers
-  uint64_t returned;       // rax at a return
+  uint64_t arguments[abi::kConvention.argument_registers.size()];  // argument registers
+  uint64_t returned;       // the result register at a return
   uint64_t registers;      // the address of abi::Registers, or 0
 };
 enum SiteKnowledge : uint64_t { kKnowsNothing, kKnowsArguments, kKnowsReturned };
 
 // Where a handler was hit: values of its function that bindings start from.
 struct SiteValues {
-  std::vector<llvm::Value*> arguments;   // rdi, rsi, rdx, rcx, r8, r9; empty where not known
-  std::vector<llvm::Value*> returned;    // rax, rdx
+  std::vector<llvm::Value*> arguments;   // of Convention::argument_registers; empty where not known
+  std::vector<llvm::Value*> returned;    // of Convention::result_registers
   llvm::Value* registers = nullptr;      // abi::Registers*
   llvm::Value* cfa = nullptr;
   llvm::Value* site_id = nullptr;

@@ -1,15 +1,16 @@
 #include "codegen/native_places.h"
 
+#include "abi/machine.h"
 #include "abi/trampoline.h"
 #include "codegen/lowering.h"
 
 namespace spile::codegen {
 
 namespace {
-constexpr int64_t kRsp = 7;
-constexpr int64_t kRegisters = 17;  // of abi::Registers, in DWARF's numbering
+using abi::kConvention;
+
+constexpr int64_t kRegisters = kConvention.program_counter + 1;  // of abi::Registers, in DWARF's numbering
 constexpr int64_t kCallNumber = 18;  // at system calls; elsewhere it is a vector register
-constexpr int64_t kArgumentNumbers[] = {5, 4, 1, 2, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
 
 bool is_call_number(const Lowering& lowering, int64_t number) {
   if (number != kCallNumber || !lowering.probe) return false;
@@ -31,21 +32,19 @@ llvm::Value* NativePlace::machine_register(Lowering& lowering, int64_t number) {
   if (is_call_number(lowering, number)) {
     return lowering.b.CreateLoad(lowering.b.getInt64Ty(), lowering.context_field(offsetof(abi::Context, call_number)));
   }
-  constexpr int64_t kXmm0 = 17, kXmm15 = 32;
-  if (number >= kXmm0 && number <= kXmm15 && lowering.probe) return read_vector_register(lowering.b, number - kXmm0);
+  if (abi::is_vector_register(number) && lowering.probe) return read_vector_register(lowering.b, number - kConvention.first_vector);
   if (number < 0 || number >= kRegisters) return nullptr;
   if (site.registers) {
     return lowering.b.CreateLoad(lowering.b.getInt64Ty(), lowering.at_offset(site.registers, 8 * number));
   }
   if (!site.returned.empty()) {
-    if (number < 2) return site.returned[static_cast<size_t>(number)];
-    return number == kRsp ? site.cfa : nullptr;
+    size_t place = kConvention.result_registers.find(number);
+    if (place < site.returned.size()) return site.returned[place];
+    return number == kConvention.stack_pointer ? site.cfa : nullptr;
   }
-  if (number == kRsp && site.cfa) return lowering.b.CreateSub(site.cfa, lowering.number(8));
-  for (size_t i = 0; i < site.arguments.size(); ++i) {
-    if (kArgumentNumbers[i] == number) return site.arguments[i];
-  }
-  return nullptr;
+  if (number == kConvention.stack_pointer && site.cfa) return lowering.b.CreateSub(site.cfa, lowering.number(kConvention.entry_cfa));
+  size_t place = kConvention.argument_registers.find(number);
+  return place < site.arguments.size() ? site.arguments[place] : nullptr;
 }
 
 llvm::Value* NativePlace::cfa(Lowering& lowering) {

@@ -129,8 +129,7 @@ namespace {
 TestCall call_of(void* enter, std::array<uint64_t, 6> arguments = {}, uint64_t site_id = 0) {
   TestCall call{};
   for (uint64_t i = 0; i < 16; ++i) call.in[i] = 0x1111111111111111 * (i + 1) & 0x7fffffffffffffff;
-  constexpr int kNumbers[] = {5, 4, 1, 2, 8, 9};
-  for (size_t i = 0; i < 6; ++i) call.in[kNumbers[i]] = arguments[i];
+  for (size_t i = 0; i < arguments.size(); ++i) call.in[abi::kConvention.argument_registers.numbers[i]] = arguments[i];
   call.enter = enter;
   call.site_id = site_id;
   return call;

@@ -4,16 +4,13 @@
 #include <array>
 #include <optional>
 
+#include "abi/machine.h"
+
 namespace spile::debuginfo {
 namespace {
 
-// DWARF numbers of rdi rsi rdx rcx r8 r9; rax rdx.
-constexpr std::array<int, 6> kParameterRegisters = {5, 4, 1, 2, 8, 9};
-constexpr std::array<int, 2> kReturnRegisters = {0, 1};
-constexpr int kXmm0 = 17;
-constexpr int kRsp = 7;
-constexpr size_t kSseRegisters = 8;
-constexpr int64_t kFirstStackParameter = 8;  // above rsp at the entry: the return address is at 0
+using abi::kConvention;
+
 constexpr int kDeepestNesting = 16;
 constexpr uint64_t kMostElements = 16;  // of an array that fits two eightbytes
 
@@ -120,7 +117,7 @@ Classes classify(const Type& type, FlexibleArrays flexible) {
   return classes;
 }
 
-Place in_register(int number) {
+Place in_register(int64_t number) {
   Place place;
   place.kind = Place::Kind::kValue;
   place.operations = {{.opcode = Opcode::kRegister, .value = number}};
@@ -167,19 +164,19 @@ class Assignment {
       return missing("has a type that is not supported");
     }
     const size_t integers = classes.count(Class::kInteger), sse = classes.count(Class::kSse);
-    if (classes.memory() || integers_ + integers > kParameterRegisters.size() || sse_ + sse > kSseRegisters)
+    if (classes.memory() || integers_ + integers > kConvention.argument_registers.size() || sse_ + sse > kConvention.vector_arguments)
       return on_stack(parameter.type);
     return in_registers(
-        parameter.type, classes, [&] { return kParameterRegisters[integers_++]; },
-        [&] { return kXmm0 + static_cast<int>(sse_++); });
+        parameter.type, classes, [&] { return kConvention.argument_registers[integers_++]; },
+        [&] { return kConvention.first_vector + static_cast<int64_t>(sse_++); });
   }
 
  private:
   Place pointer_to_object() {
     Place place;
     place.kind = Place::Kind::kMemory;
-    if (integers_ < kParameterRegisters.size()) {
-      place.operations = {{.opcode = Opcode::kRegister, .value = kParameterRegisters[integers_++]}};
+    if (integers_ < kConvention.argument_registers.size()) {
+      place.operations = {{.opcode = Opcode::kRegister, .value = kConvention.argument_registers[integers_++]}};
       return place;
     }
     place.operations = stack_address(8, 8);
@@ -197,8 +194,8 @@ class Assignment {
   Operations stack_address(uint64_t size, uint64_t alignment) {
     alignment = std::max<uint64_t>(alignment, 8);
     stack_ = (stack_ + alignment - 1) / alignment * alignment;
-    Operations address = {{.opcode = Opcode::kRegister, .value = kRsp},
-                          {.opcode = Opcode::kOffset, .value = kFirstStackParameter + static_cast<int64_t>(stack_)}};
+    Operations address = {{.opcode = Opcode::kRegister, .value = kConvention.stack_pointer},
+                          {.opcode = Opcode::kOffset, .value = kConvention.entry_cfa + static_cast<int64_t>(stack_)}};
     stack_ += (size + 7) / 8 * 8;
     return address;
   }
@@ -233,7 +230,7 @@ std::vector<Place> parameter_places(const Type& returned, std::span<const Passed
 Place return_place(const Type& returned, FlexibleArrays flexible) {
   Place place;
   if (returned_in_memory(returned, flexible)) {
-    place = in_register(kReturnRegisters[0]);
+    place = in_register(kConvention.result_registers[0]);
     place.kind = Place::Kind::kMemory;
   } else if (const Classes classes = classify(returned, flexible); !classes.known) {
     place = missing("has a type that is not supported");
@@ -241,9 +238,9 @@ Place return_place(const Type& returned, FlexibleArrays flexible) {
     place = missing("is in an x87 floating-point register");
   } else {
     size_t used = 0;
-    int vector = kXmm0;
+    int64_t vector = kConvention.first_vector;
     place = in_registers(
-        returned, classes, [&] { return kReturnRegisters[used++]; }, [&] { return vector++; });
+        returned, classes, [&] { return kConvention.result_registers[used++]; }, [&] { return vector++; });
   }
   place.type = returned;
   return place;

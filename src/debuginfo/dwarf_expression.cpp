@@ -5,23 +5,22 @@
 
 #include <cstring>
 
+#include "abi/machine.h"
+
 namespace spile::debuginfo {
 namespace {
 
-constexpr int kRbp = 6, kRsp = 7, kRegisters = 16;
-constexpr int kXmm0 = 17, kXmm15 = 32;
+using abi::kConvention;
+
 constexpr int kDeepest = 4;  // frame base -> CFA -> ...
 constexpr size_t kMostOperations = 256;
-// "call" pushed the return address: the CFA, rsp before the call, is 8 above rsp at the first instruction. And when the
-// prologue has pushed rbp and copied rsp to it, rbp is the CFA - 16.
-constexpr int64_t kCfaFromEntryRsp = 8;
-constexpr int64_t kFutureRbpFromEntryRsp = -8;
+// Where the frame pointer will point once the prologue has made it, relative to the stack pointer at the first instruction.
+constexpr int64_t kFutureFrame = kConvention.entry_cfa + kConvention.saved_frame;
 constexpr const char* kNoFrameYet = "has no location before the function has set up its stack frame";
 
-// rdi, rsi, rdx, rcx, r8, r9, xmm0 to xmm7.
 bool passes_parameters(int64_t number) {
-  return number == 1 || number == 2 || number == 4 || number == 5 || number == 8 || number == 9 ||
-         (number >= kXmm0 && number < kXmm0 + 8);
+  return kConvention.argument_registers.has(number) ||
+         (abi::is_vector_register(number) && number < kConvention.first_vector + kConvention.vector_arguments);
 }
 
 // For the whole function, as opposed to a location list's entry for some addresses.
@@ -69,9 +68,9 @@ class Compiler {
       : attribute_(attribute), context_(context), depth_(depth) {}
 
   Place compile(Dwarf_Op* operations, size_t count);
-  // A register was read that says nothing of the function at its entry, and may have a frame's address later (rbp, rbx,
-  // rsp, and rax with GCC's address sanitizer). The CFA is not meant: at the entry that is computed from the entry's
-  // rsp.
+  // A register was read that says nothing of the function at its entry, and may have a frame's address later (the frame
+  // pointer, the stack pointer, others; on x86-64 rax with GCC's address sanitizer). The CFA is not meant: at the entry that
+  // is computed from the entry's stack pointer.
   bool reads_frame_register() const { return reads_frame_register_; }
 
  private:
@@ -100,8 +99,8 @@ class Compiler {
     return true;
   }
   bool push_register(int64_t number, int64_t by) {
-    const bool vector = number >= kXmm0 && number <= kXmm15 && is_value_;  // no address is in one
-    if (!vector && (number < 0 || number >= kRegisters))
+    const bool vector = abi::is_vector_register(number) && is_value_;  // no address is in one
+    if (!vector && (number < 0 || number >= kConvention.general_registers))
       return fail(fmt::format("is in a register that is not saved (DWARF number {})", number));
     reads_frame_register_ |= !passes_parameters(number);
     push(Opcode::kRegister, number);
@@ -152,8 +151,8 @@ std::optional<Opcode> plain_opcode(int atom) {
 
 bool Compiler::push_cfa() {
   if (context_.at_entry) {
-    push(Opcode::kRegister, kRsp);
-    return offset(kCfaFromEntryRsp);
+    push(Opcode::kRegister, kConvention.stack_pointer);
+    return offset(kConvention.entry_cfa);
   }
   Dwarf_Op* operations;
   size_t count;
@@ -173,11 +172,11 @@ bool Compiler::push_frame_base(int64_t by) {
       dwarf_getlocation_addr(&base, context_.pc.value, &operations, &count, 1) != 1 || count == 0)
     return fail("is in the stack frame, whose location is not described here");
   // Clang's frame base is the frame pointer that the prologue makes; before that, it is where that will be.
-  if (context_.at_entry && count == 1 && operations[0].atom == DW_OP_reg0 + kRbp) {
-    push(Opcode::kRegister, kRsp);
-    return offset(kFutureRbpFromEntryRsp) && offset(by);
+  if (context_.at_entry && count == 1 && operations[0].atom == DW_OP_reg0 + kConvention.frame_pointer) {
+    push(Opcode::kRegister, kConvention.stack_pointer);
+    return offset(kFutureFrame) && offset(by);
   }
-  if (context_.at_entry && count == 1 && operations[0].atom == DW_OP_reg0 + kRsp) return fail(kNoFrameYet);
+  if (context_.at_entry && count == 1 && operations[0].atom == DW_OP_reg0 + kConvention.stack_pointer) return fail(kNoFrameYet);
   Compiler compiler(&base, context_, depth_ + 1);
   Place frame = compiler.compile(operations, count);
   reads_frame_register_ |= compiler.reads_frame_register() && is_for_whole_function(base);
@@ -201,14 +200,14 @@ bool Compiler::push_attribute_of(const Dwarf_Op& op, bool is_address) {
   return fail("is a constant that can't be read");
 }
 
-// A frame is known by its CFA. rsp at the entry would follow from that; no compiler asks for it so.
+// A frame is known by its CFA. The stack pointer at the entry would follow from that; no compiler asks for it so.
 bool Compiler::push_register_at_entry(const Dwarf_Op* operations, size_t count) {
   const bool is_register = count == 1 && ((operations[0].atom >= DW_OP_reg0 && operations[0].atom <= DW_OP_reg31) ||
                                           operations[0].atom == DW_OP_regx);
   if (!is_register) return fail("is optimized out here (it is only known from an expression at the function's entry)");
   const int64_t number = operations[0].atom == DW_OP_regx ? static_cast<int64_t>(operations[0].number)
                                                           : operations[0].atom - DW_OP_reg0;
-  if (number < 0 || number >= kRegisters || number == kRsp)
+  if (number < 0 || number >= kConvention.general_registers || number == kConvention.stack_pointer)
     return fail(fmt::format("was in a register at the function's entry that is not saved (DWARF number {})", number));
   return push_cfa() && push(Opcode::kEntryValue, number);
 }
@@ -410,9 +409,9 @@ Place Compiler::compile(Dwarf_Op* operations, size_t count) {
 
 // count: of the operations to look at.
 bool is_below_cfa_at_entry(const Operations& operations, size_t count) {
-  if (count == 0 || count > 2 || operations[0] != Operation{.opcode = Opcode::kRegister, .value = kRsp}) return false;
+  if (count == 0 || count > 2 || operations[0] != Operation{.opcode = Opcode::kRegister, .value = kConvention.stack_pointer}) return false;
   if (count == 2 && operations[1].opcode != Opcode::kOffset) return false;
-  return (count == 2 ? operations[1].value : 0) < kCfaFromEntryRsp;
+  return (count == 2 ? operations[1].value : 0) < kConvention.entry_cfa;
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "debuginfo/go_convention.h"
 
-#include <array>
+#include "abi/machine.h"
 
 namespace spile::debuginfo {
 namespace {
 
-constexpr std::array<int, 9> kIntegers = {0, 3, 2, 5, 4, 8, 9, 10, 11};  // DWARF: rax rbx rcx rdi rsi r8 r9 r10 r11
-constexpr size_t kFloats = 15;
+using abi::kConvention;
+
 constexpr int kDeepestNesting = 16;
 
 // One result being given registers.
@@ -21,12 +21,12 @@ struct Assignment {
     Piece piece;
     piece.size = static_cast<uint32_t>(size);
     if (is_float) {
-      fits &= floats++ < kFloats;
-    } else if (integers >= kIntegers.size()) {
+      fits &= floats++ < kConvention.go_vector_results;
+    } else if (integers >= kConvention.go_results.size()) {
       fits = false;
     } else {
       piece.kind = Piece::Kind::kValue;
-      piece.operations = {{.opcode = Opcode::kRegister, .value = kIntegers[integers++]}};
+      piece.operations = {{.opcode = Opcode::kRegister, .value = kConvention.go_results[integers++]}};
     }
     pieces.push_back(std::move(piece));
     end = offset + size;

@@ -4,13 +4,16 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "abi/machine.h"
+
 namespace spile::debuginfo {
 namespace {
 
 using abi::UnwindRule;
 
 // DWARF's numbers of the registers that rules here may name.
-constexpr uint64_t kRbp = 6, kRsp = 7, kReturnAddress = 16;
+constexpr uint64_t kFramePointer = abi::kConvention.frame_pointer, kStackPointer = abi::kConvention.stack_pointer,
+                   kReturnAddress = abi::kConvention.program_counter;
 
 // Reads little-endian values; past the end it delivers zeros and says so.
 class Reader {
@@ -101,8 +104,8 @@ struct Cie {
 // What one row of the table says, before it is put into an UnwindRule.
 struct State {
   UnwindRule rule{};
-  uint64_t cfa_register = kRsp;
-  int64_t cfa_offset = 8;
+  uint64_t cfa_register = kStackPointer;
+  int64_t cfa_offset = abi::kConvention.entry_cfa;
   bool cfa_is_expression = false;
   UnwindRule expression{};
   bool return_undefined = false;
@@ -128,9 +131,9 @@ UnwindRule rule_of(const State& state, bool signal) {
     rule.offset = state.expression.offset;
     rule.addend = state.expression.addend;
   } else {
-    rule.kind = state.cfa_register == kRsp ? abi::kUnwindRsp : abi::kUnwindRbp;
+    rule.kind = state.cfa_register == kStackPointer ? abi::kUnwindStack : abi::kUnwindFrame;
     rule.offset = static_cast<int16_t>(state.cfa_offset);
-    unknown |= (state.cfa_register != kRsp && state.cfa_register != kRbp);
+    unknown |= (state.cfa_register != kStackPointer && state.cfa_register != kFramePointer);
     // Frames of more than 32 KiB count in units of 16: a large buffer on the stack, whose CFA is aligned.
     unknown |= !fits(state.cfa_offset);
   }
@@ -142,22 +145,22 @@ UnwindRule expression_rule(std::string_view expression) {
   Reader in(expression, 0);
   UnwindRule rule{};
   auto op = in.fixed<uint8_t>();
-  if (op != 0x70 + kRsp && op != 0x70 + kRbp) return {};  // DW_OP_bregN
+  if (op != 0x70 + kStackPointer && op != 0x70 + kFramePointer) return {};  // DW_OP_bregN
   int64_t offset = in.sleb();
   if (!fits(offset) || in.failed()) return {};
   rule.offset = static_cast<int16_t>(offset);
-  rule.kind = op == 0x70 + kRsp ? abi::kUnwindRsp : abi::kUnwindRbp;
+  rule.kind = op == 0x70 + kStackPointer ? abi::kUnwindStack : abi::kUnwindFrame;
   if (in.done()) return rule;
   std::string_view rest = expression.substr(in.offset());
   // breg16 0, lit15, and, litN, ge, lit3, shl, plus: the procedure linkage table's
-  if (op == 0x70 + kRsp && offset == 8 && rest.size() == 9 && rest.substr(0, 4) == std::string_view("\x80\x00\x3f\x1a", 4) &&
+  if (op == 0x70 + kStackPointer && offset == 8 && rest.size() == 9 && rest.substr(0, 4) == std::string_view("\x80\x00\x3f\x1a", 4) &&
       rest.substr(5) == "\x2a\x33\x24\x22") {
     rule.kind = abi::kUnwindPlt;
     rule.offset = static_cast<int16_t>(static_cast<uint8_t>(rest[4]) - 0x30);
     return rule;
   }
   if (in.fixed<uint8_t>() != 0x06) return {};  // DW_OP_deref
-  rule.kind = op == 0x70 + kRsp ? abi::kUnwindRspLoad : abi::kUnwindRbpLoad;
+  rule.kind = op == 0x70 + kStackPointer ? abi::kUnwindStackLoad : abi::kUnwindFrameLoad;
   if (in.done()) return rule;
   if (in.fixed<uint8_t>() != 0x23) return {};  // DW_OP_plus_uconst
   uint64_t addend = in.uleb();
@@ -193,16 +196,16 @@ class Interpreter {
     pc_ += delta * cie_.code_factor;
   }
   void set_saved(uint64_t reg, int64_t offset) {
-    if (reg == kRbp) {
+    if (reg == kFramePointer) {
       state_.rule.frame = fits(offset) ? abi::kFrameAtCfa : abi::kFrameSame;
       state_.rule.frame_offset = static_cast<int16_t>(offset);
     } else if (reg == kReturnAddress) {
       state_.return_undefined = false;
-      state_.return_elsewhere = offset != -8;
+      state_.return_elsewhere = offset != abi::kConvention.return_slot;
     }
   }
   void restore(uint64_t reg) {
-    if (reg == kRbp) {
+    if (reg == kFramePointer) {
       state_.rule.frame = initial_.rule.frame;
       state_.rule.frame_offset = initial_.rule.frame_offset;
     } else if (reg == kReturnAddress) {
@@ -211,14 +214,14 @@ class Interpreter {
     }
   }
   void set_same(uint64_t reg, bool undefined) {
-    if (reg == kRbp) state_.rule.frame = abi::kFrameSame;
+    if (reg == kFramePointer) state_.rule.frame = abi::kFrameSame;
     if (reg == kReturnAddress) state_.return_undefined = undefined;
   }
   void set_expression(uint64_t reg, std::string_view expression) {
     if (reg == kReturnAddress) state_.return_elsewhere = true;
-    if (reg != kRbp) return;
+    if (reg != kFramePointer) return;
     UnwindRule rule = expression_rule(expression);
-    state_.rule.frame = rule.kind == abi::kUnwindRbp ? abi::kFrameAtRbp : abi::kFrameSame;
+    state_.rule.frame = rule.kind == abi::kUnwindFrame ? abi::kFrameAtFrame : abi::kFrameSame;
     state_.rule.frame_offset = rule.offset;
   }
   void define_cfa(uint64_t reg, int64_t offset) {

@@ -45,7 +45,7 @@ TEST_F(UnwindRows, EveryEntryHasItsReturnAddressOnTop) {
     auto module = build(flags);
     for (const char* name : {"leaf", "framed", "main"}) {
       abi::UnwindRule rule = at(address_of(*module, name));
-      EXPECT_EQ(rule.kind, abi::kUnwindRsp) << flags << " " << name;
+      EXPECT_EQ(rule.kind, abi::kUnwindStack) << flags << " " << name;
       EXPECT_EQ(rule.offset, 8) << flags << " " << name;
     }
   }
@@ -57,7 +57,7 @@ TEST_F(UnwindRows, FrameOfVariableSizeIsFoundByItsFramePointer) {
   bool found = false;
   for (const UnwindRow& row : rows_) {
     if (row.address.value < begin.value || row.address.value > begin.value + 64) continue;
-    found |= row.rule.kind == abi::kUnwindRbp && row.rule.offset == 16 && row.rule.frame == abi::kFrameAtCfa &&
+    found |= row.rule.kind == abi::kUnwindFrame && row.rule.offset == 16 && row.rule.frame == abi::kFrameAtCfa &&
              row.rule.frame_offset == -16;
   }
   EXPECT_TRUE(found);

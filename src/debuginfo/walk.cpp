@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "abi/machine.h"
 #include "base/diagnostics.h"
 #include "debuginfo/debuginfo.h"
 
@@ -277,10 +278,9 @@ Result<Operations> address(const Place& place) {
 }
 
 static std::string register_name(int64_t number) {
-  static constexpr const char* kNames[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
-                                           "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
-  if (number >= 17 && number <= 32) return fmt::format("xmm{}", number - 17);
-  return number >= 0 && number < 16 ? kNames[number] : fmt::format("r?{}", number);
+  using abi::kConvention;
+  if (abi::is_vector_register(number)) return fmt::format("{}{}", abi::machine::kVectorName, number - kConvention.first_vector);
+  return number >= 0 && number < kConvention.general_registers ? abi::register_name(number) : fmt::format("r?{}", number);
 }
 
 std::string to_string(const Operations& operations) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "abi/machine.h"
 #include "base/diagnostics.h"
 #include "probes/start_place.h"
 #include "probes/translate_location.h"
@@ -112,8 +113,12 @@ Result<Binding> bind_raw(const syntax::AtOperation& operation) {
   auto* number = syntax::as<syntax::Number>(operation.arguments[0]);
   Binding binding;
   if (operation.name == "@uregister") {
-    if (!number || number->value < 0 || number->value > 15)
-      return Error{"@uregister needs a register's number in DWARF, 0 to 15", "0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp, 8 r8 ..."};
+    const int64_t most = abi::kConvention.general_registers - 1;
+    if (!number || number->value < 0 || number->value > most) {
+      std::vector<std::string> names;
+      for (int64_t n = 0; n <= most; ++n) names.push_back(fmt::format("{} {}", n, abi::register_name(n)));
+      return Error{fmt::format("@uregister needs a register's number in DWARF, 0 to {}", most), fmt::format("{}", fmt::join(names, ", "))};
+    }
     binding.ops = {{LocationOp::Kind::kRegister, number->value}};
     return binding;
   }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "abi/machine.h"
 #include "probes/family.h"
 #include "probes/process_lifecycle.h"
 #include "probes/traced_world.h"
@@ -72,9 +73,6 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   return Points{made};
 }
 
-// System V psABI x86-64, A.2.1: where the kernel takes arguments from, in DWARF's numbers.
-constexpr int64_t kArguments[] = {5, 4, 1, 10, 8, 9};  // rdi, rsi, rdx, r10, r8, r9
-constexpr int64_t kResult = 0;                         // rax
 constexpr int64_t kNumber = 18;                        // Registers::site_id holds the call's number
 
 }  // namespace
@@ -90,8 +88,8 @@ Result<sema::Binding> bind_in_system_call(const ResolvedPoint& point, const synt
   std::string name = variable.name.starts_with("$") ? variable.name.substr(1) : variable.name;
   if (!variable.path.empty()) return Error{fmt::format("'${}' is a number here, and has no members", name), ""};
   if (name == "syscall") return from(kNumber);
-  if (name == "return" && at_return) return from(kResult);
-  if (name.size() == 4 && name.starts_with("arg") && name[3] >= '1' && name[3] <= '6') return from(kArguments[name[3] - '1']);
+  if (name == "return" && at_return) return from(abi::kConvention.system_call_result);
+  if (name.size() == 4 && name.starts_with("arg") && name[3] >= '1' && name[3] <= '6') return from(abi::kConvention.system_call_arguments[static_cast<size_t>(name[3] - '1')]);
   return Error{fmt::format("unknown variable '${}' at a system call", name), "known here: " + known};
 }
 

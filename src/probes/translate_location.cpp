@@ -1,5 +1,6 @@
 #include "probes/translate_location.h"
 
+#include "abi/machine.h"
 #include "base/check.h"
 
 namespace spile::probes {
@@ -9,8 +10,6 @@ namespace {
 using debuginfo::Opcode;
 using sema::LocationOp;
 using Kind = LocationOp::Kind;
-
-constexpr int64_t kStackPointer = 7;  // DWARF's number of rsp
 
 // One operation of debug information as operations of a binding. Both are stack machines, and nearly the same one.
 class Translator {
@@ -150,14 +149,14 @@ class Translator {
 
   // The stack pointer follows from the CFA on both sides of a function: nothing needs saving for it.
   void add_register(int64_t number) {
-    if (number != kStackPointer) {
+    if (number != abi::kConvention.stack_pointer) {
       push(Kind::kRegister, number);
       return;
     }
     if (moment_ == Moment::kInside || moment_ == Moment::kCall) push(Kind::kRegister, number);
     else push(Kind::kCfa);
     // The call that is about to be made will push the return address.
-    if (moment_ == Moment::kEntry || moment_ == Moment::kCall) add_constant(-8);
+    if (moment_ == Moment::kEntry || moment_ == Moment::kCall) add_constant(-abi::kConvention.entry_cfa);
   }
 
   void add_constant(int64_t value) {

@@ -13,7 +13,7 @@ namespace spile::probes {
 enum class Moment : uint8_t {
   kEntry,   // of a function, whose return address is on the stack
   kReturn,  // the return address is gone
-  kInside,  // any instruction: rsp is a register like others
+  kInside,  // any instruction: the stack pointer is a register like others
   kCall,    // a call instruction, for what the callee finds at its entry
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "abi/machine.h"
 #include "sema/elaboration.h"
 #include "sema/global_uses.h"
 #include "sema/intrinsics.h"
@@ -124,15 +125,15 @@ class PlainCheck {
   const Probe& probe_;
 };
 
-// At an entry the six argument registers are at hand, at a return rax and rdx. Anything else the trampoline must save.
+// At an entry the argument registers are at hand, at a return those of results. Anything else the trampoline must save.
 bool reads_other_registers(const Binding& binding, bool at_return) {
+  using abi::kConvention;
   for (const LocationOp& op : binding.ops) {
     if (op.kind != LocationOp::Kind::kRegister) continue;
-    bool is_result = op.value == 0 || op.value == 1;
-    bool is_argument =
-        op.value == 1 || op.value == 2 || op.value == 4 || op.value == 5 || op.value == 8 || op.value == 9;
-    if (op.value == 7) continue;   // rsp follows from the CFA
-    if (op.value >= 17) continue;  // handlers leave vector registers as they are
+    bool is_result = kConvention.result_registers.has(op.value);
+    bool is_argument = kConvention.argument_registers.has(op.value);
+    if (op.value == kConvention.stack_pointer) continue;  // it follows from the CFA
+    if (op.value >= kConvention.first_vector) continue;   // handlers leave vector registers as they are
     if (at_return ? !is_result && !is_argument : !is_argument) return true;
   }
   return false;

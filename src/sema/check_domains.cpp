@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "abi/machine.h"
 #include "sema/elaboration.h"
 #include "sema/intrinsics.h"
 #include "syntax/visitor.h"
@@ -15,24 +16,6 @@ namespace spile::sema {
 namespace {
 
 using namespace syntax;
-
-// Register names that register() knows: DWARF numbers 0 to 15 in their four widths, and rip.
-bool is_register_name(const std::string& name) {
-  static const std::set<std::string> names = [] {
-    std::set<std::string> all = {"rip", "rflags", "eflags"};
-    for (const char* base : {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"}) {
-      all.insert(base);
-      all.insert(std::string("r") + base);
-      all.insert(std::string("e") + base);
-    }
-    for (const char* low : {"al", "bl", "cl", "dl", "sil", "dil", "bpl", "spl"}) all.insert(low);
-    for (int n = 8; n < 16; ++n) {
-      for (const char* width : {"", "d", "w", "b"}) all.insert(fmt::format("r{}{}", n, width));
-    }
-    return all;
-  }();
-  return names.count(name) > 0;
-}
 
 class DomainChecker {
  public:
@@ -113,7 +96,7 @@ class DomainChecker {
       auto* name = as<String>(call.arguments[0]);
       if (!name) {
         error(call, from, fmt::format("'{}' needs the register's name as a literal", call.name), {});
-      } else if (!is_register_name(name->value)) {
+      } else if (!abi::find_register(name->value.c_str())) {
         error(call, from, fmt::format("unknown register '{}'", name->value), "register names are rax, edi, r8 ...");
       }
     }
@@ -135,9 +118,9 @@ class DomainChecker {
   std::set<std::tuple<const SourceFile*, uint32_t, std::string>> told_;
 };
 
-// Each thread has four debug registers (Intel SDM vol. 3, 18.2); a fifth watchpoint would see nothing.
+// One more watchpoint than a thread can have would see nothing.
 void check_watchpoints(Elaboration& e) {
-  constexpr size_t kMost = 4;
+  constexpr size_t kMost = abi::kKernelLayout.watchpoints;
   size_t count = 0;
   for (const Probe& probe : e.program.probes) {
     if (probe.kind != ProbeKind::kDataAccess) continue;

@@ -50,7 +50,7 @@ struct Probe {
   bool switched = false;
   bool needs_site_id = false;     // ppfunc(), pp() and the like with more than one point
   bool needs_stack = false;       // walks the user-space stack, or reads its address
-  bool needs_registers = false;   // more registers than the six of arguments (or rax, rdx at a return)
+  bool needs_registers = false;   // more registers than those of arguments (or, at a return, of results)
   uint8_t returned_bytes = 8;     // of returnval() at these sites, as debug information says, and whether it has a sign
   bool returned_signed = false;
   bool is_report = false;         // what spile itself prints at the end: no MAXACTION

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "abi/machine.h"
 #include "abi/stack_tables.h"
 #include "base/print.h"
 #include "base/proc.h"
@@ -26,11 +27,6 @@ constexpr int64_t kDefaultInterval = 10'000'000;  // 100 samples a second of CPU
 // Of the stack, copied with each sample where the script walks it; watchpoints may be hit often.
 constexpr uint32_t kProfileStack = 16384, kAccessStack = 4096;
 constexpr size_t kRingPages[] = {512, 64, 16, 8};  // what a user without privileges may lock is little
-
-// Bits of sample_regs_user in arch/x86/include/uapi/asm/perf_regs.h, in their order: ax bx cx dx si di bp sp ip flags (cs ss
-// ds es fs gs) r8 ... r15. To words of abi::Registers.
-constexpr uint64_t kRegisterBits = 0x3ff | 0xff0000;
-constexpr size_t kRegisterWords[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 8, 9, 10, 11, 12, 13, 14, 15};
 
 // Takes a sample's fields one by one.
 class Fields {
@@ -94,7 +90,7 @@ Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wis
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
   attributes.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_REGS_USER | (wants_stack_ ? PERF_SAMPLE_STACK_USER : 0);
-  attributes.sample_regs_user = kRegisterBits;
+  attributes.sample_regs_user = abi::kKernelLayout.sampled_bits;
   if (wants_stack_) attributes.sample_stack_user = wish.kind == sema::ProbeKind::kProfile ? kProfileStack : kAccessStack;
   attributes.exclude_kernel = attributes.exclude_hv = 1;
   const char* what = "sample";
@@ -209,13 +205,13 @@ void ThreadSampler::run_sample(const Ring& ring, const char* record, size_t size
   subject.pid = fields.next<uint32_t>();
   subject.tid = fields.next<uint32_t>();
   if (fields.next<uint64_t>() == PERF_SAMPLE_REGS_ABI_64) {
-    for (size_t word : kRegisterWords) subject.registers[word] = fields.next<uint64_t>();
+    for (size_t word : abi::kKernelLayout.sampled) subject.registers[word] = fields.next<uint64_t>();
     subject.frame_kind = abi::kFrameInside;
     auto copied = wants_stack_ ? fields.next<uint64_t>() : 0;
     const char* stack = fields.take(copied);
     auto used = copied > 0 ? fields.next<uint64_t>() : 0;
     if (stack && used <= copied) {
-      subject.stack_begin = subject.registers[7];
+      subject.stack_begin = subject.registers[abi::kConvention.stack_pointer];
       stack_copy = {stack, used};
     }
   }

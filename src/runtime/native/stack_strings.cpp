@@ -1,6 +1,7 @@
 // Script functions about the user-space stack and the names of addresses. The print forms only write addresses into a
 // record, which the controller turns into text.
 
+#include "abi/machine.h"
 #include "abi/record.h"
 #include "runtime/native/script_functions.h"
 #include "runtime/native/unwind.h"
@@ -187,7 +188,7 @@ extern "C" {
 }
 SPILE_INLINE int64_t spile_fn_uaddr(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) {
-    return subject->frame_kind == abi::kNoFrame ? 0 : static_cast<int64_t>(subject->registers[16]);
+    return subject->frame_kind == abi::kNoFrame ? 0 : static_cast<int64_t>(subject->registers[abi::kConvention.program_counter]);
   }
   return spile_rt_in_controller || context->frame_kind == abi::kNoFrame ? 0 : static_cast<int64_t>(context->user_pc);
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/native/unwind.h"
 
+#include "abi/machine.h"
 #include "abi/record.h"
 #include "runtime/native/load.h"
 
@@ -19,9 +20,6 @@ struct Walk {
 };
 
 inline constexpr uint64_t kMostLooked = 1 << 20;  // pending returns of a process, for one return address
-
-// ucontext_t, as the kernel puts it on the stack (arch/x86/include/uapi/asm/sigcontext.h).
-inline constexpr uint64_t kUcontextRbp = 120, kUcontextRsp = 160, kUcontextRip = 168;
 
 // A word of the walked stack: the calling thread's own, or, in the controller, that of the handler's subject.
 SPILE_INLINE inline bool load_stack(Context* context, uint64_t address, uint64_t* word) {
@@ -96,8 +94,8 @@ SPILE_INLINE inline abi::UnwindRule find_rule(Context* context, const abi::Stack
 
 bool step_out_of_signal(Context* context, Walk* walk) {
   uint64_t pc, sp, fp;
-  if (!load_stack(context, walk->sp + kUcontextRip, &pc) || !load_stack(context, walk->sp + kUcontextRsp, &sp) ||
-      !load_stack(context, walk->sp + kUcontextRbp, &fp))
+  if (!load_stack(context, walk->sp + abi::kKernelLayout.signal_program_counter, &pc) || !load_stack(context, walk->sp + abi::kKernelLayout.signal_stack_pointer, &sp) ||
+      !load_stack(context, walk->sp + abi::kKernelLayout.signal_frame_pointer, &fp))
     return false;
   walk->pc = pc;
   walk->sp = sp;
@@ -124,8 +122,9 @@ SPILE_COLD bool step_by_frame_pointer(Context* context, Walk* walk) {
 SPILE_INLINE inline bool return_to(Context* context, Walk* walk, uint64_t cfa) {
   uint64_t word;
   if (cfa <= walk->sp && !walk->exact) return false;
-  if (!load_stack(context, cfa - 8, &word)) return false;
-  uint64_t pc = return_address(context, cfa - 8, word, &walk->shadow);
+  const uint64_t slot = cfa + static_cast<uint64_t>(int64_t{abi::kConvention.return_slot});
+  if (!load_stack(context, slot, &word)) return false;
+  uint64_t pc = return_address(context, slot, word, &walk->shadow);
   walk->pc = pc;
   walk->sp = cfa;
   walk->exact = false;
@@ -138,15 +137,15 @@ bool step(Context* context, Walk* walk) {
   if (likely(module)) rule = find_rule(context, module, walk->exact ? walk->pc : walk->pc - 1);
   uint64_t cfa;
   switch (rule.kind) {
-    case abi::kUnwindRsp:
+    case abi::kUnwindStack:
       cfa = walk->sp + static_cast<uint64_t>(static_cast<int64_t>(rule.offset));
       break;
-    case abi::kUnwindRbp:
+    case abi::kUnwindFrame:
       cfa = walk->fp + static_cast<uint64_t>(static_cast<int64_t>(rule.offset));
       break;
-    case abi::kUnwindRspLoad:
-    case abi::kUnwindRbpLoad: {
-      uint64_t base = rule.kind == abi::kUnwindRspLoad ? walk->sp : walk->fp;
+    case abi::kUnwindStackLoad:
+    case abi::kUnwindFrameLoad: {
+      uint64_t base = rule.kind == abi::kUnwindStackLoad ? walk->sp : walk->fp;
       if (!load_stack(context, base + static_cast<uint64_t>(static_cast<int64_t>(rule.offset)), &cfa)) return false;
       cfa += static_cast<uint64_t>(static_cast<int64_t>(rule.addend));
       break;
@@ -220,13 +219,16 @@ extern "C" bool spile_rt_module_bias(Context* context, const char* path, const c
   uint64_t kind = subject ? subject->frame_kind : spile_rt_in_controller ? abi::kNoFrame : context->frame_kind;
   if (kind == abi::kNoFrame || most == 0) return 0;
   Walk walk = {context->user_pc, context->user_sp, context->user_fp, true, ~0u};
-  if (subject) walk = {subject->registers[16], subject->registers[7], subject->registers[6], true, ~0u};
+  if (subject) {
+    walk = {subject->registers[abi::kConvention.program_counter], subject->registers[abi::kConvention.stack_pointer],
+            subject->registers[abi::kConvention.frame_pointer], true, ~0u};
+  }
   addresses[0] = walk.pc | abi::kExactAddress;
   uint32_t count = 1;
   // Nobody would catch a fault.
   if (!subject && controller_gone(context->arena)) return count;
   if (count < most && kind == abi::kFrameEntry) {
-    if (!return_to(context, &walk, walk.sp + 8)) return count;
+    if (!return_to(context, &walk, walk.sp + static_cast<uint64_t>(int64_t{abi::kConvention.entry_cfa}))) return count;
     addresses[count++] = walk.pc;
   }
   while (count < most && step(context, &walk)) {

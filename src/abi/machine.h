@@ -1,0 +1,43 @@
+#pragma once
+// The machine that spile is built for, as data: which registers have arguments, where a return address lies, what registers are
+// called. Every folder reads these tables; none has a copy. Freestanding.
+
+#if defined(__x86_64__)
+#include "abi/x86_64/convention.h"
+#else
+#error "engine/arch/README.md says what another machine needs"
+#endif
+
+namespace spile::abi {
+
+#if defined(__x86_64__)
+namespace machine = x86_64;
+#endif
+
+inline constexpr const Convention& kConvention = machine::kConvention;
+inline constexpr const KernelLayout& kKernelLayout = machine::kKernelLayout;
+
+constexpr bool is_vector_register(int64_t number) {
+  return number >= kConvention.first_vector && number < kConvention.first_vector + kConvention.vectors;
+}
+
+// The register or part of one that `text` names, with or without '%' in front; null: none is called so.
+constexpr const RegisterName* find_register(const char* text) {
+  if (*text == '%') ++text;
+  for (const RegisterName& known : machine::kRegisterNames) {
+    size_t at = 0;
+    while (text[at] && text[at] == known.text[at]) ++at;
+    if (text[at] == known.text[at]) return &known;
+  }
+  return nullptr;
+}
+
+// What listings call a general register or the program counter.
+constexpr const char* register_name(int64_t number) {
+  for (const RegisterName& known : machine::kRegisterNames) {
+    if (known.number == number) return known.text;
+  }
+  return nullptr;
+}
+
+}  // namespace spile::abi
