@@ -30,6 +30,8 @@
 
 #include <stdint.h>
 
+#include "abi/machine.h"
+
 namespace spile::abi {
 
 inline constexpr uint64_t kArenaMagic = 0x656c697073ULL;  // "spile"
@@ -59,8 +61,8 @@ struct Subject {
   int64_t inner_pid, inner_tid;  // in its own namespace; 0: not known
   uint64_t is_past;  // 1: it has ended, or runs another program now: /proc does not say any more what it was
   char execname[16];
-  uint64_t registers[19];  // Registers of trampoline.h; site_id is the system call's number
-  uint64_t frame_kind;     // FrameKind (stack_tables.h): whether registers say where the thread is
+  uint64_t registers[kConvention.flags + 2];  // as Registers of trampoline.h; site_id is the system call's number
+  uint64_t frame_kind;  // FrameKind (stack_tables.h): whether registers say where the thread is
   // The stack from stack_begin on as it was: its copy is stack_size bytes before the stray page; 0: read the process's own.
   uint64_t stack_begin, stack_size;
   uint64_t module_map;
@@ -190,19 +192,21 @@ constexpr uint64_t entry_set_stride(uint32_t registers) {
 }
 
 // Memory private to one process, anonymous and MADV_WIPEONFORK (so a forked child starts with an empty one and its
-// threads claim slots of their own): finds a thread's slot by its fs base.
-//   index = (fs base >> 12 ^ fs base >> 6) & (kThreadTableEntries - 1), then linear probing.
+// threads claim slots of their own): finds a thread's slot by its thread pointer.
+//   index = (thread pointer >> 12 ^ thread pointer >> 6) & (kThreadTableEntries - 1), then linear probing.
 // All zero is an empty table. Only the process's own threads write the entries (runtime/native/thread.cpp), only the
 // controller all else but self_pointers and tsc_faults.
 inline constexpr uint32_t kThreadTableEntries = 32768;
-constexpr uint64_t thread_table_index(uint64_t fs_base) { return (fs_base >> 12 ^ fs_base >> 6) & (kThreadTableEntries - 1); }
+constexpr uint64_t thread_table_index(uint64_t thread_pointer) {
+  return (thread_pointer >> 12 ^ thread_pointer >> 6) & (kThreadTableEntries - 1);
+}
 struct ThreadTableEntry {
-  uint64_t thread_pointer;  // thread_table_key() of the fs base; 0: empty; 1: being filled; kGoneEntry
+  uint64_t thread_pointer;  // thread_table_key(); 0: empty; 1: being filled; kGoneEntry
   uint64_t slot_offset;     // from the arena's start
 };
-// A thread whose fs base is 0 (its C library has not set up yet) has a key too. With the top bit, the entry of a thread
+// A thread whose thread pointer is 0 (its C library has not set up yet) has a key too. With the top bit, the entry of a thread
 // that found no slot of its own.
-constexpr uint64_t thread_table_key(uint64_t fs_base) { return fs_base ? fs_base + 1 : 2; }
+constexpr uint64_t thread_table_key(uint64_t thread_pointer) { return thread_pointer ? thread_pointer + 1 : 2; }
 inline constexpr uint64_t kOverflowEntry = uint64_t{1} << 63;
 // Of a thread that has ended: may be taken by another one. Only the controller writes it.
 inline constexpr uint64_t kGoneEntry = kOverflowEntry | 1;
@@ -210,7 +214,7 @@ inline constexpr uint64_t kGoneEntry = kOverflowEntry | 1;
 // sites are armed, and when a thread is born. Found by linear probing, as above; the last one is the process's first
 // thread's, in case that its thread pointer was set after its birth.
 struct ThreadIdentity {
-  uint64_t thread_pointer;  // thread_table_key() of the fs base; 0: empty; kGoneEntry
+  uint64_t thread_pointer;  // thread_table_key(); 0: empty; kGoneEntry
   uint64_t tid;             // 0: several threads have this thread pointer
 };
 inline constexpr uint32_t kFirstThread = kThreadTableEntries;

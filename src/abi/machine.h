@@ -21,6 +21,11 @@ constexpr bool is_vector_register(int64_t number) {
   return number >= kConvention.first_vector && number < kConvention.first_vector + kConvention.vectors;
 }
 
+// Whether a handler that is given all registers may change this one for the program (abi/trampoline.h).
+constexpr bool may_be_written(int64_t number) {
+  return number >= 0 && number < kConvention.general_registers && number != kConvention.stack_pointer;
+}
+
 // The register or part of one that `text` names, with or without '%' in front; null: none is called so.
 constexpr const RegisterName* find_register(const char* text) {
   if (*text == '%') ++text;

@@ -1,103 +1,64 @@
 #pragma once
 // How a probed place reaches a handler: the contract between codegen (which compiles handlers) and engine (which emits
-// trampolines). x86-64, System V psABI 1.0 §3.2. Handlers take their arguments as C functions do, and are compiled with LLVM's
-// calling convention preserve_most and code of their own that keeps r11 (codegen/lower_target.cpp): they preserve every general
-// register (but a returned rax) and never touch vector or x87 registers. Flags are dead at a function's entry and return. `CFA` is
-// the value of rsp just before the call that entered the probed function.
+// trampolines), as far as it is the same on every machine. The machine's own file (x86_64/trampoline.h) shows the instructions.
 //
-// SiteKind::kEntry                       handler: void enter(rdi, rsi, rdx, rcx, r8, r9)
+// Handlers take arguments as the machine's C functions do, and keep every register but that of their own result: a trampoline
+// saves only what the pictures show. `CFA` is the value of the stack pointer just before the call that entered the probed
+// function. With kWantsSiteId the site id lies on the stack at kSiteIdOffset.
 //
-//     site:        jmp  trampoline            ; 5 bytes, after an endbr64 if there is one
-//     trampoline:  call enter                 ; CFA = rsp on entry of `enter` + 16
-//                  <displaced instructions>
-//                  jmp  site + n
+// SiteKind::kEntry                       handler: void enter(argument registers)
 //
-//   with kWantsSiteId:
-//     trampoline:  push $site_id              ; sign-extended 32 bits; at rsp + 8 on entry of `enter`
-//                  call enter                 ; CFA = rsp + 24
-//                  lea  8(%rsp), %rsp
-//                  ...
+//   The site jumps to the trampoline, which calls `enter` before it carries out the displaced instructions.
 //
-// SiteKind::kReturn (call-in-place)      handlers: uint64_t enter(rdi, ..., r9); void exit(rax, rdx)
+// SiteKind::kReturn (call-in-place)      handlers: uint64_t enter(argument registers); void exit(result registers)
 //
-//     trampoline:  push %rax                  ; al counts vector arguments of a variadic call
-//                  push $site_id              ; always
-//                  call enter                 ; CFA = rsp + 32; site id at rsp + 8; the real return address at rsp + 24.
-//                  test %eax, %eax            ; 1: enter has pushed a ShadowFrame for stack slot CFA - 8; 0: skip
-//                  lea  8(%rsp), %rsp
-//                  pop  %rax
-//                  jz   body
-//                  lea  8(%rsp), %rsp         ; the real return address comes off ...
-//                  call body                  ; ... and ours takes its place: arguments on the stack don't move
-//     returned:    lea  -8(%rsp), %rsp        ; the slot again, as it is; exit stores the real return address into it
-//                  push %rdi ; push %rsi      ; gcc's -fipa-ra callers may count on these
-//                  mov  %rax, %rdi ; mov %rdx, %rsi
-//                  call exit                  ; CFA = rsp + 32; the slot at rsp + 24
-//                  pop  %rsi ; pop %rdi
-//                  ret
-//     body:        <displaced instructions>
-//                  jmp  site + n
+//   The trampoline calls `enter`, always with the site id. If that returns 1, it has pushed a ShadowFrame for the stack slot of
+//   the return address: the trampoline then calls the function in place, with arguments on the stack where they were, and
+//   `exit` when that has returned. 0: the function runs as if it were not probed.
 //
-// SiteKind::kInstruction (statement, SDT mark, inlined function: any instruction)     handler: void enter(rdi, ..., r9)
+// SiteKind::kInstruction (statement, SDT mark, inlined function: any instruction)     handler: void enter(argument registers)
 //
-//   All registers and the flags are live, the direction flag may be set, and the 128 bytes below rsp (psABI 3.2.2, the red
-//   zone) belong to the function. The six registers hold what they hold there, which only DWARF can interpret; there is
-//   no CFA, and rsp has any alignment. Runs before the instruction at its address.
+//   All registers and the flags are live. The argument registers hold what they hold there, which only DWARF can interpret;
+//   there is no CFA. Runs before the instruction at its address.
 //
-//     trampoline:  lea  -128(%rsp), %rsp
-//                  pushfq
-//                  cld
-//                  [push $site_id]            ; with kWantsSiteId: at rsp + 8 on entry of `enter`
-//                  call enter
-//                  [lea  8(%rsp), %rsp]
-//                  popfq
-//                  lea  128(%rsp), %rsp
-//                  <displaced instructions>
-//                  jmp  site + n
-//
-// SiteKind::kSystemCall (a `syscall` instruction)         handlers: void enter(Registers*), void exit(Registers*)
+// SiteKind::kSystemCall (a system call instruction)       handlers: void enter(Registers*), void exit(Registers*)
 //
 //   kWantsRegisters always. The stack pointer at the call is the program's own, so clone, vfork and rt_sigreturn work, and the
-//   return address that the kernel keeps is that of a `syscall` instruction, so that interrupted calls are made again. In a
+//   return address that the kernel keeps is that of a system call instruction, so that interrupted calls are made again. In a
 //   child that clone, fork or vfork has made, exit is called too, and finds that nothing is pending.
-//
-//     trampoline:  <call of enter, as kInstruction's>
-//                  syscall                    ; a thread that waits in the kernel is here
-//                  <call of exit, as kInstruction's>
-//                  jmp  behind
-//                  syscall                    ; made again, of a thread that was in its call when the site was armed
-//     behind:      <other displaced instructions>
-//                  jmp  site + n
 //
 // SiteKind::kExit (in place of a return instruction; never requested as such)     handler: void exit()
 //
-//   As kEntry, right before a `ret`: rsp points to the return address, so CFA = Registers::rsp, as in exit of kReturn.
+//   Runs right before the return instruction.
 //
 // kReturnsInPlace (kReturn): the function's body is not called; enter, where there is one, is that of a kEntry site, and
 // exit one of kExit sites at the function's return instructions. For programs that walk, copy and check their stacks, and so
 // must find no return address of ours: Go. There, with kWantsRegisters, handlers run on the stack of the thread rather than
-// the goroutine's, which may have no more than a few hundred bytes left (engine/arch/x86_64/goroutine_stack.h).
+// the goroutine's, which may have no more than a few hundred bytes left (goroutine_stack.h in the engine's arch/).
 //
-// kWantsRegisters (any kind): before calling enter or exit the trampoline saves a Registers block on the stack and
-// passes its address in rdi, nothing else; the registers are restored from it afterwards. enter of a kReturn site
-// returns its verdict in rax as above. In exit, Registers::rsp is CFA and the return address slot is CFA - 8; at an entry
-// CFA is Registers::rsp + 8. Registers::rip is the probed instruction.
+// kWantsRegisters (any kind): before calling enter or exit the trampoline saves a Registers block on the stack and passes its
+// address, nothing else; the registers are restored from it afterwards. enter of a kReturn site returns its verdict as above.
+// At an entry the CFA is Convention::entry_cfa above the block's stack pointer; in exit it is the stack pointer itself. The
+// program counter is that of the probed instruction.
 //
-// kSwitchable (any kind): before all else the fragment has a 5-byte gate within one aligned 8-byte word, a nop while the
-// fragment is on and a jump over it while it is off; the controller writes the word in one store, at any time, while
-// threads run. Returns that are pending then still come to exit.
+// kSwitchable (any kind): before all else the fragment has a gate within one aligned 8-byte word, a nop while the fragment is
+// on and a jump over it while it is off; the controller writes the word in one store, at any time, while threads run. Returns
+// that are pending then still come to exit.
 //
 // kTouchesStack (any kind): before all else the trampoline reads the stack where its handlers are going to be, and faults there
-// if it has no room for them: with all registers as they are at the site, but for rsp. For programs whose handler for SIGSEGV
-// decides by the place of the fault what has happened (engine/shown_faults.h).
+// if it has no room for them: with all registers as they are at the site, but for the stack pointer. For programs whose handler
+// for SIGSEGV decides by the place of the fault what has happened (engine/shown_faults.h).
 //
-//     test %eax, -N(%rsp)                        ; at a site where flags are dead; else
-//     lea  -128(%rsp),%rsp ; push -N(%rsp) ; lea 136(%rsp),%rsp
-//
-// Writing to the block (guru: `$a = 3` where $a is in a register, `$return = 5` in exit's rax) takes effect for all
-// registers but rsp and rip; for flags at kInstruction sites only.
+// Writing to the block (guru: `$a = 3` where $a is in a register, `$return = 5` in exit) takes effect for all registers but
+// the stack pointer and the program counter; for flags at kInstruction sites only.
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "abi/machine.h"
+#if defined(__x86_64__)
+#include "abi/x86_64/trampoline.h"
+#endif
 
 namespace spile::abi {
 
@@ -113,16 +74,33 @@ enum SiteFlags : uint32_t {
   kTouchesStack = 16,
 };
 
-// As the probed instruction would see them. In DWARF's numbering for x86-64 registers 0..16.
-struct Registers {
-  uint64_t rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip;
-  uint64_t flags;
-  uint64_t site_id;
-};
+using machine::kEntryCfaOffset;
+using machine::kEntrySiteIdCfaOffset;
+using machine::kReturnEnterCfaOffset;
+using machine::kReturnExitCfaOffset;
+using machine::kSiteIdOffset;
 
-inline constexpr int64_t kEntryCfaOffset = 16;
-inline constexpr int64_t kEntrySiteIdCfaOffset = 24;
-inline constexpr int64_t kReturnEnterCfaOffset = 32;
-inline constexpr int64_t kReturnExitCfaOffset = 32;
+// As the probed instruction would see them: a word for each number of the machine's registers, up to the flags, then the site
+// id. In a stop at a system call, site_id is the call's number.
+using machine::Registers;
+
+constexpr size_t register_offset(size_t number) { return sizeof(uint64_t) * number; }
+static_assert(sizeof(Registers) == register_offset(kConvention.flags) + 16);
+static_assert(offsetof(Registers, site_id) == register_offset(kConvention.flags) + 8);
+
+inline uint64_t register_by_number(const Registers& registers, size_t number) {
+  uint64_t value;
+  __builtin_memcpy(&value, reinterpret_cast<const char*>(&registers) + register_offset(number), sizeof value);
+  return value;
+}
+inline uint64_t stack_pointer(const Registers& registers) { return register_by_number(registers, kConvention.stack_pointer); }
+inline uint64_t program_counter(const Registers& registers) { return register_by_number(registers, kConvention.program_counter); }
+
+// At a system call instruction, `place` from 0; behind it, the result.
+inline uint64_t system_call_number(const Registers& registers) { return register_by_number(registers, kConvention.system_call_number); }
+inline uint64_t system_call_argument(const Registers& registers, size_t place) {
+  return register_by_number(registers, kConvention.system_call_arguments.numbers[place]);
+}
+inline uint64_t system_call_result(const Registers& registers) { return register_by_number(registers, kConvention.system_call_result); }
 
 }  // namespace spile::abi

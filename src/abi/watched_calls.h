@@ -1,7 +1,9 @@
 #pragma once
-// System calls of x86-64 Linux that change where handlers of system calls may run: those that may bring executable memory into
+// System calls that change where handlers of system calls may run: those that may bring executable memory into
 // a process, in which nobody has looked for system call instructions yet, and those after which it matters where a call comes from.
 // Their handlers stop for the controller (kCallBell in abi/arena.h).
+
+#include <asm/unistd.h>
 
 #include "abi/trampoline.h"
 
@@ -9,25 +11,26 @@ namespace spile::abi {
 
 // registers: as the program has set them for the call.
 inline bool adds_executable_memory(uint64_t number, const Registers& registers) {
-  enum : uint64_t { kMmap = 9, kMprotect = 10, kShmat = 30, kPersonality = 135, kPkeyMprotect = 329 };
   constexpr uint64_t kExecutable = 4, kSharedExecutable = 0100000, kReadImpliesExec = 0x0400000, kOnlyAsk = 0xffffffff;
-  if (number == kMmap || number == kMprotect || number == kPkeyMprotect) return registers.rdx & kExecutable;
-  if (number == kShmat) return registers.rdx & kSharedExecutable;
-  return number == kPersonality && (registers.rdi & kReadImpliesExec) && registers.rdi != kOnlyAsk;
+  const uint64_t first = system_call_argument(registers, 0), third = system_call_argument(registers, 2);
+  if (number == __NR_mmap || number == __NR_mprotect || number == __NR_pkey_mprotect) return third & kExecutable;
+  if (number == __NR_shmat) return third & kSharedExecutable;
+  return number == __NR_personality && (first & kReadImpliesExec) && first != kOnlyAsk;
 }
 
 // Syscall user dispatch (prctl(2), PR_SET_SYSCALL_USER_DISPATCH).
 inline bool sets_user_dispatch(uint64_t number, const Registers& registers) {
-  constexpr uint64_t kPrctl = 157, kSetSyscallUserDispatch = 59;
-  return number == kPrctl && registers.rdi == kSetSyscallUserDispatch && registers.rsi != 0;
+  constexpr uint64_t kSetSyscallUserDispatch = 59;
+  return number == __NR_prctl && system_call_argument(registers, 0) == kSetSyscallUserDispatch && system_call_argument(registers, 1) != 0;
 }
 
 // The address of the struct sock_fprog of a seccomp filter that the call puts on; 0: it puts none on.
 inline uint64_t added_filter(uint64_t number, const Registers& registers) {
-  enum : uint64_t { kPrctl = 157, kSeccomp = 317, kSetSeccomp = 22, kModeFilter = 2, kSetModeFilter = 1 };
-  bool by_prctl = number == kPrctl && registers.rdi == kSetSeccomp && registers.rsi == kModeFilter;
-  bool by_seccomp = number == kSeccomp && static_cast<uint32_t>(registers.rdi) == kSetModeFilter;
-  return by_prctl || by_seccomp ? registers.rdx : 0;
+  enum : uint64_t { kSetSeccomp = 22, kModeFilter = 2, kSetModeFilter = 1 };
+  const uint64_t first = system_call_argument(registers, 0);
+  bool by_prctl = number == __NR_prctl && first == kSetSeccomp && system_call_argument(registers, 1) == kModeFilter;
+  bool by_seccomp = number == __NR_seccomp && static_cast<uint32_t>(first) == kSetModeFilter;
+  return by_prctl || by_seccomp ? system_call_argument(registers, 2) : 0;
 }
 
 inline bool may_judge_places(uint64_t number, const Registers& registers) {

@@ -16,6 +16,16 @@ namespace spile::codegen {
 
 namespace {
 
+using abi::kConvention;
+
+constexpr size_t kArguments = kConvention.argument_registers.size(), kResults = kConvention.result_registers.size();
+
+// Of a handler that is given an abi::Registers at the entry of the probed function.
+llvm::Value* cfa_at_entry(llvm::IRBuilder<>& b, llvm::Value* registers) {
+  llvm::Value* stack_pointer = load_register(b, registers, abi::register_offset(kConvention.stack_pointer));
+  return b.CreateAdd(stack_pointer, b.getInt64(kConvention.entry_cfa));
+}
+
 // One handler being made.
 class Handler {
  public:
@@ -139,17 +149,17 @@ void Handler::set_frame(uint32_t kind) {
   bool wanted = wants_stack(group_.entry_probes) || wants_stack(group_.return_probes);
   put(b_.getInt32(wanted ? kind : static_cast<uint32_t>(abi::kNoFrame)), offsetof(abi::Context, frame_kind));
   if (!wanted) return;
-  llvm::Value* pc = load_register(b_, registers_, offsetof(abi::Registers, rip));
+  llvm::Value* pc = load_register(b_, registers_, abi::register_offset(kConvention.program_counter));
   if (site_.returns && group_.go) {
-    llvm::Value* slot = b_.CreateIntToPtr(b_.CreateSub(site_.cfa, b_.getInt64(8)), unit_.module.ptr());
+    llvm::Value* slot = b_.CreateIntToPtr(b_.CreateAdd(site_.cfa, b_.getInt64(kConvention.return_slot)), unit_.module.ptr());
     pc = b_.CreateLoad(b_.getInt64Ty(), slot);
   } else if (site_.saves) {
     int64_t back = static_cast<int64_t>(offsetof(abi::ShadowFrame, return_address)) - static_cast<int64_t>(sizeof(abi::ShadowFrame));
     pc = b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt8Ty(), site_.saves, static_cast<uint64_t>(back)));
   }
   put(pc, offsetof(abi::Context, user_pc));
-  put(load_register(b_, registers_, offsetof(abi::Registers, rsp)), offsetof(abi::Context, user_sp));
-  put(load_register(b_, registers_, offsetof(abi::Registers, rbp)), offsetof(abi::Context, user_fp));
+  put(load_register(b_, registers_, abi::register_offset(kConvention.stack_pointer)), offsetof(abi::Context, user_sp));
+  put(load_register(b_, registers_, abi::register_offset(kConvention.frame_pointer)), offsetof(abi::Context, user_fp));
 }
 
 void Handler::lower_bodies(const std::vector<int>& probes) {
@@ -201,14 +211,14 @@ void Handler::lower_entry() {
     cfa = b_.getInt64(0);
     if (wants_id) {
       id = registers_ ? load_register(b_, registers_, offsetof(abi::Registers, site_id))
-                      : b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(8));
+                      : b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(abi::kSiteIdOffset));
     }
   } else if (registers_) {
-    cfa = b_.CreateAdd(load_register(b_, registers_, offsetof(abi::Registers, rsp)), b_.getInt64(8));
+    cfa = cfa_at_entry(b_, registers_);
     if (wants_id) id = load_register(b_, registers_, offsetof(abi::Registers, site_id));
   } else {
     cfa = b_.CreatePtrToInt(word_above_return_address(wants_id ? abi::kEntrySiteIdCfaOffset : abi::kEntryCfaOffset), b_.getInt64Ty());
-    if (wants_id) id = b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(8));
+    if (wants_id) id = b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(abi::kSiteIdOffset));
   }
   set_site(cfa, id);
   set_frame(group_.inside_function && !any_entry ? abi::kFrameInside : abi::kFrameEntry);
@@ -285,11 +295,11 @@ void Handler::lower_return_enter() {
 
   b_.SetInsertPoint(run);
   if (registers_) {
-    set_site(b_.CreateAdd(load_register(b_, registers_, offsetof(abi::Registers, rsp)), b_.getInt64(8)),
+    set_site(cfa_at_entry(b_, registers_),
              load_register(b_, registers_, offsetof(abi::Registers, site_id)));
   } else {
     set_site(b_.CreatePtrToInt(word_above_return_address(abi::kReturnEnterCfaOffset), b_.getInt64Ty()),
-             b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(8)));
+             b_.CreateLoad(b_.getInt64Ty(), word_above_return_address(abi::kSiteIdOffset)));
   }
   EntrySide entry = lower_entry_side();
   llvm::BasicBlock* from = b_.GetInsertBlock();
@@ -318,7 +328,7 @@ void Handler::lower_return_enter() {
 void Handler::lower_return_exit() {
   site_.returned = arguments_;
   site_.returns = true;
-  llvm::Value* cfa = registers_ ? load_register(b_, registers_, offsetof(abi::Registers, rsp))
+  llvm::Value* cfa = registers_ ? load_register(b_, registers_, abi::register_offset(kConvention.stack_pointer))
                                 : b_.CreatePtrToInt(word_above_return_address(abi::kReturnExitCfaOffset), b_.getInt64Ty());
   llvm::Value* entered = enter();
   llvm::Value* saves = unit_.module.call_runtime(b_, "spile_rt_return_find", unit_.module.ptr(), {context_, cfa});
@@ -344,7 +354,7 @@ void Handler::lower_return_exit() {
 // A call that is not taken down must not find what another one left.
 void Handler::lower_enter_in_place() {
   llvm::BasicBlock *run = block("run"), *refused = block("refused"), *push = block("push"), *pushed = block("pushed"), *leave = block("leave");
-  llvm::Value* cfa = b_.CreateAdd(load_register(b_, registers_, offsetof(abi::Registers, rsp)), b_.getInt64(8));
+  llvm::Value* cfa = cfa_at_entry(b_, registers_);
   llvm::Value* id = load_register(b_, registers_, offsetof(abi::Registers, site_id));
   auto forget = [&] {
     llvm::BasicBlock *found = block("found"), *done = block("done");
@@ -388,7 +398,7 @@ void Handler::lower_exit_in_place() {
     return lower_light_probes(group_.return_probes);
   }
   llvm::BasicBlock *run = block("run"), *end = block("end");
-  llvm::Value* cfa = load_register(b_, registers_, offsetof(abi::Registers, rsp));
+  llvm::Value* cfa = load_register(b_, registers_, abi::register_offset(kConvention.stack_pointer));
   llvm::Value* id = load_register(b_, registers_, offsetof(abi::Registers, site_id));
   b_.CreateCondBr(enter(), run, end, llvm::MDBuilder(b_.getContext()).createBranchWeights(100000, 1));
   b_.SetInsertPoint(run);
@@ -433,7 +443,7 @@ void Handler::lower_exit_in_place() {
 // share: each entry has to be seen, also those that a handler's own thread makes.
 void lower_keep_entry(Unit& unit) {
   const uint32_t flags = keep_entry_flags(unit.program);
-  llvm::Function* function = make_function(unit, "keep_entry", unit.module.none(), flags & abi::kWantsRegisters, 6);
+  llvm::Function* function = make_function(unit, "keep_entry", unit.module.none(), flags & abi::kWantsRegisters, kArguments);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(unit.module.context(), "entry", function));
   const std::vector<uint8_t>& kept = unit.program.kept_registers;
   llvm::Value* values = b.CreateAlloca(llvm::ArrayType::get(b.getInt64Ty(), kept.size()), nullptr, "values");
@@ -444,18 +454,18 @@ void lower_keep_entry(Unit& unit) {
   };
   if (flags & abi::kWantsRegisters) {
     llvm::Value* registers = function->getArg(0);
-    cfa = b.CreateAdd(load_register(b, registers, offsetof(abi::Registers, rsp)), b.getInt64(8));
+    cfa = cfa_at_entry(b, registers);
     site_id = load_register(b, registers, offsetof(abi::Registers, site_id));
   } else {
     cfa = b.CreatePtrToInt(above(abi::kEntrySiteIdCfaOffset), b.getInt64Ty());
-    site_id = b.CreateLoad(b.getInt64Ty(), above(8));
+    site_id = b.CreateLoad(b.getInt64Ty(), above(abi::kSiteIdOffset));
   }
   for (size_t i = 0; i < kept.size(); ++i) {
     llvm::Value* value;
     if (flags & abi::kWantsRegisters) {
-      value = load_register(b, function->getArg(0), 8u * kept[i]);
+      value = load_register(b, function->getArg(0), abi::register_offset(kept[i]));
     } else {
-      value = function->getArg(static_cast<unsigned>(abi::kConvention.argument_registers.find(kept[i])));
+      value = function->getArg(static_cast<unsigned>(kConvention.argument_registers.find(kept[i])));
     }
     b.CreateStore(value, b.CreateConstGEP1_64(b.getInt64Ty(), values, i));
   }
@@ -467,7 +477,7 @@ void lower_keep_entry(Unit& unit) {
 // there is one, a stack pointer made from the handler's arguments.
 using LandingOf = std::function<llvm::Value*(llvm::IRBuilder<>&, llvm::Function*)>;
 void lower_unwind(Unit& unit, const std::string& name, const char* runtime, const LandingOf& landing) {
-  llvm::Function* function = make_function(unit, name, unit.module.none(), false, 6);
+  llvm::Function* function = make_function(unit, name, unit.module.none(), false, kArguments);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(unit.module.context(), "entry", function));
   if (unit.layout.arena.shadow_capacity == 0) {  // no return probes
     b.CreateRetVoid();
@@ -491,10 +501,10 @@ class StepHandlers {
   explicit StepHandlers(Unit& unit) : unit_(unit) {}
 
   void lower_enter() {
-    begin("step.enter", unit_.module.i64(), 6);
+    begin("step.enter", unit_.module.i64(), kArguments);
     if (unit_.layout.arena.shadow_capacity == 0) return finish(b().getInt64(0));
     llvm::Value* cfa = word(abi::kReturnEnterCfaOffset);
-    llvm::Value* site_id = b().CreateLoad(unit_.module.i64(), b().CreateIntToPtr(word(8), unit_.module.ptr()));
+    llvm::Value* site_id = b().CreateLoad(unit_.module.i64(), b().CreateIntToPtr(word(abi::kSiteIdOffset), unit_.module.ptr()));
     llvm::Value* entered = call("spile_rt_enter_light", unit_.module.i1(), {});
     call("spile_rt_unwind", unit_.module.none(), {});
     auto *push = block("push"), *refused = block("refused");
@@ -508,7 +518,7 @@ class StepHandlers {
   }
 
   void lower_exit() {
-    begin("step.exit", unit_.module.none(), 2);
+    begin("step.exit", unit_.module.none(), kResults);
     if (unit_.layout.arena.shadow_capacity == 0) return finish(nullptr);
     llvm::Value* cfa = word(abi::kReturnExitCfaOffset);
     call("spile_rt_enter_light", unit_.module.i1(), {});
@@ -587,7 +597,7 @@ uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group,
 
 uint32_t keep_entry_flags(const sema::Program& program) {
   bool only_arguments = std::all_of(program.kept_registers.begin(), program.kept_registers.end(), [](uint8_t number) {
-    return abi::kConvention.argument_registers.has(number);
+    return kConvention.argument_registers.has(number);
   });
   return only_arguments ? abi::kWantsSiteId : abi::kWantsSiteId | abi::kWantsRegisters;
 }
@@ -605,32 +615,32 @@ std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
     made.enter = "group." + std::to_string(i) + ".enter";
     if (!group.return_probes.empty() && !group.entry_probes.empty()) {
       made.entry = "group." + std::to_string(i) + ".entry";
-      Handler(unit, group, made.flags, made.entry, unit.module.none(), 6).lower_entry();
+      Handler(unit, group, made.flags, made.entry, unit.module.none(), kArguments).lower_entry();
     }
     if (group.return_probes.empty()) {
-      Handler(unit, group, made.flags, made.enter, unit.module.none(), 6).lower_entry();
+      Handler(unit, group, made.flags, made.enter, unit.module.none(), kArguments).lower_entry();
     } else if (group.go) {
       made.exit = "group." + std::to_string(i) + ".exit";
       auto keeps = [&](int index) { return !unit.program.probes[static_cast<size_t>(index)].entry_saves.empty(); };
       if (std::any_of(group.return_probes.begin(), group.return_probes.end(), keeps)) {
-        Handler(unit, group, made.flags, made.enter, unit.module.none(), 6).lower_enter_in_place();
+        Handler(unit, group, made.flags, made.enter, unit.module.none(), kArguments).lower_enter_in_place();
       } else if (!group.entry_probes.empty()) {
-        Handler(unit, group, made.flags, made.enter, unit.module.none(), 6).lower_entry();
+        Handler(unit, group, made.flags, made.enter, unit.module.none(), kArguments).lower_entry();
       } else {
         made.enter.clear();
       }
-      Handler(unit, group, made.flags, made.exit, unit.module.none(), 6).lower_exit_in_place();
+      Handler(unit, group, made.flags, made.exit, unit.module.none(), kArguments).lower_exit_in_place();
     } else {
       made.exit = "group." + std::to_string(i) + ".exit";
-      Handler(unit, group, made.flags, made.enter, unit.module.i64(), 6).lower_return_enter();
-      Handler(unit, group, made.flags, made.exit, unit.module.none(), 2).lower_return_exit();
+      Handler(unit, group, made.flags, made.enter, unit.module.i64(), kArguments).lower_return_enter();
+      Handler(unit, group, made.flags, made.exit, unit.module.none(), kResults).lower_return_exit();
     }
     handlers.push_back(std::move(made));
   }
   // A handler of returns only has to know which call returns.
   static const sema::SiteGroup nobody{.entry_probes = {}, .return_probes = {}, .system_call = sema::SiteGroup::kCall};
   if (any_of_kind(sema::SiteGroup::kReturnOfCall) && !any_of_kind(sema::SiteGroup::kCall)) {
-    Handler(unit, nobody, abi::kWantsRegisters, "call_enter", unit.module.none(), 6).lower_entry();
+    Handler(unit, nobody, abi::kWantsRegisters, "call_enter", unit.module.none(), kArguments).lower_entry();
   }
   if (!unit.program.kept_functions.empty()) lower_keep_entry(unit);
   lower_unwind(unit, "unwind", "spile_rt_unwind", {});

@@ -1,6 +1,7 @@
 // Writing to traced data (guru mode). The target is bound as for reading, and sema/written_place.h says where it lies: in
 // memory, or in one of the saved block of registers that the trampoline restores from.
 
+#include "abi/machine.h"
 #include "codegen/lowering.h"
 #include "sema/written_place.h"
 #include "syntax/visitor.h"
@@ -48,8 +49,7 @@ void Lowering::write_target(const syntax::Expression& node, llvm::Value* value) 
     return b.CreateOr(kept, b.CreateAnd(b.CreateShl(value, b.getInt64(place->shift)), b.getInt64(mask)));
   };
   if (place->in_register) {
-    constexpr int64_t kStackPointer = 7, kLastGeneral = 15;
-    if (!site.registers || place->number == kStackPointer || place->number > kLastGeneral) return unit.refuse(node.range, "this register can't be written to here");
+    if (!site.registers || !abi::may_be_written(place->number)) return unit.refuse(node.range, "this register can't be written to here");
     llvm::Value* slot = at_offset(site.registers, 8 * place->number);
     // As an instruction does that writes to the lower half: the upper one is 0.
     if (place->shift == 0 && place->bits == 32) b.CreateStore(extend(value, 32, false), slot);

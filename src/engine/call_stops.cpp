@@ -20,10 +20,10 @@ bool enter_call(Thread& thread, const ThreadChange& change) {
   state.number = call.site_id;
   state.is_open = false;
   bool handler_may_report = std::exchange(state.handler_may_report, false);
-  if (call.site_id == SYS_rt_sigreturn && space) CallWatch::return_to_call(*space, thread, call.rsp);
+  if (call.site_id == SYS_rt_sigreturn && space) CallWatch::return_to_call(*space, thread, abi::stack_pointer(call));
   if (std::exchange(state.handler_reports, false)) return false;
   auto same = std::ranges::find_if(state.interrupted, [&](const InterruptedCall& each) {
-    return each.stack_pointer == call.rsp && (each.number == call.site_id || call.site_id == SYS_restart_syscall);
+    return each.stack_pointer == abi::stack_pointer(call) && (each.number == call.site_id || call.site_id == SYS_restart_syscall);
   });
   if (same != state.interrupted.end()) {
     state.is_open = true;
@@ -35,7 +35,7 @@ bool enter_call(Thread& thread, const ThreadChange& change) {
   if (!handler_may_report || !space || space->calls_gap == kNobodysCalls) return state.is_open;
   bool handler_reports = CallWatch::handler_has_reported(*space, thread, call);
   // Where its site has gone meanwhile, no handler reports its return.
-  state.is_open = !handler_reports || !space->in_code(Address(call.rip));
+  state.is_open = !handler_reports || !space->in_code(Address(abi::program_counter(call)));
   return !handler_reports;
 }
 
@@ -47,8 +47,8 @@ bool leave_call(Thread& thread, const ThreadRegisters& registers, ThreadChange& 
   if (std::exchange(state.number, 0) == SYS_rt_sigreturn) {
     // Its result is that of the call which the signal has interrupted.
     const abi::Registers& returned = change.registers;
-    if (state.interrupted.empty() || state.interrupted.back().stack_pointer != returned.rsp ||
-        static_cast<int64_t>(returned.rax) != -EINTR) {
+    if (state.interrupted.empty() || state.interrupted.back().stack_pointer != abi::stack_pointer(returned) ||
+        static_cast<int64_t>(abi::system_call_result(returned)) != -EINTR) {
       return false;
     }
     change.registers.site_id = state.interrupted.back().number;
@@ -59,7 +59,7 @@ bool leave_call(Thread& thread, const ThreadRegisters& registers, ThreadChange& 
   if (!native_architecture().restarts_system_call(registers)) return true;
   // A call that a signal's handler jumps out of is never made again.
   if (state.interrupted.size() == kMostInterrupted) state.interrupted.erase(state.interrupted.begin());
-  state.interrupted.push_back({change.registers.rsp, change.registers.site_id});
+  state.interrupted.push_back({abi::stack_pointer(change.registers), change.registers.site_id});
   return false;
 }
 

@@ -115,13 +115,13 @@ TraceAttempt read_attempt(Tracer& tracer, const Thread& thread, TracingTrap::Cal
   ThreadRegisters registers;
   if (!native_architecture().read_registers(thread.tid, registers).ok()) return {};
   abi::Registers arguments = native_architecture().script_registers(registers);
-  int request = static_cast<int>(arguments.rdi);
+  int request = static_cast<int>(abi::system_call_argument(arguments, 0));
   if (request == PTRACE_TRACEME) {
     pid_t parent = atoi(process_status(pid, "PPid").c_str());
     return {pid, fmt::format("process {} ({}) traces it", parent, name_of(parent))};
   }
   if (request != PTRACE_ATTACH && request != PTRACE_SEIZE) return {};
-  Thread* target = find_named(tracer, thread.tid, static_cast<pid_t>(arguments.rsi));
+  Thread* target = find_named(tracer, thread.tid, static_cast<pid_t>(abi::system_call_argument(arguments, 1)));
   if (!target) return {};
   return {target->process->pid, fmt::format("process {} ({}) traces it", pid, name_of(pid))};
 }

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "abi/machine.h"
 #include "sema/elaboration.h"
 #include "sema/written_place.h"
 #include "syntax/visitor.h"
@@ -14,8 +15,6 @@ namespace spile::sema {
 namespace {
 
 using namespace syntax;
-
-constexpr int64_t kStackPointer = 7, kLastGeneral = 15;
 
 int binding_of(const Expression& target) {
   if (auto* variable = as<TargetVariable>(target)) return variable->binding;
@@ -52,7 +51,7 @@ class WriteCheck {
                    "it may have storage elsewhere in the function, or in a build with less optimization");
     }
     if (!place->in_register) return;
-    bool is_kept = probe && probe->domain == Domain::kTarget && place->number != kStackPointer && place->number <= kLastGeneral;
+    bool is_kept = probe && probe->domain == Domain::kTarget && abi::may_be_written(place->number);
     if (!is_kept) error(target, fmt::format("'{}' is in a register that can't be written to here", text), "");
   }
 

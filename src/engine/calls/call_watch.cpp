@@ -257,7 +257,7 @@ bool CallWatch::handler_has_reported(const AddressSpace& space, const Thread& th
   std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(pending), sizeof pending);
   if (!slot || !space.memory.read(*slot + offsetof(abi::ThreadSlot, calls), bytes).ok()) return false;
   return std::any_of(std::begin(pending), std::end(pending), [&](const abi::PendingCall& each) {
-    return each.stack_pointer == call.rsp && (each.number == call.site_id || call.site_id == SYS_restart_syscall);
+    return each.stack_pointer == abi::stack_pointer(call) && (each.number == call.site_id || call.site_id == SYS_restart_syscall);
   });
 }
 
@@ -277,8 +277,8 @@ bool CallWatch::rings_for_slots(pid_t tid) {
 std::optional<abi::Registers> CallWatch::read_call(const AddressSpace& space, Address registers) {
   auto call = space.memory.read_value<abi::Registers>(registers);
   if (!call.ok()) return {};
-  call->site_id = call->rax;
-  bool watched = abi::adds_executable_memory(call->rax, *call) || abi::may_judge_places(call->rax, *call);
+  call->site_id = abi::system_call_number(*call);
+  bool watched = abi::adds_executable_memory(call->site_id, *call) || abi::may_judge_places(call->site_id, *call);
   return watched ? std::optional(*call) : std::nullopt;
 }
 
@@ -340,7 +340,7 @@ std::optional<abi::Registers> CallWatch::last_call(const AddressSpace& space, co
   for (auto& [path, loaded] : space.modules) {
     const Scan* scan = scan_of(loaded.module);
     if (!scan) continue;
-    FileAddress at(call.rip - static_cast<uint64_t>(kCallSize) - loaded.module.bias);
+    FileAddress at(abi::program_counter(call) - static_cast<uint64_t>(kCallSize) - loaded.module.bias);
     if (std::find(scan->ends.begin(), scan->ends.end(), at) != scan->ends.end()) return call;
   }
   return {};

@@ -26,10 +26,10 @@ SPILE_INLINE inline bool returns_twice(uint64_t number) {
 // The thread that comes back from arch_prctl(ARCH_SET_FS) is known by another slot than before.
 SPILE_INLINE inline bool has_moved_thread_pointer(const abi::Registers* registers) {
   constexpr uint64_t kSetFs = 0x1002;
-  if (likely(registers->rdi != kSetFs) || registers->rax != 0) return false;
+  if (likely(abi::system_call_argument(*registers, 0) != kSetFs) || abi::system_call_result(*registers) != 0) return false;
   uint64_t base;
   asm volatile("rdfsbase %0" : "=r"(base));
-  return base == registers->rsi;
+  return base == abi::system_call_argument(*registers, 1);
 }
 
 SPILE_INLINE inline abi::PendingCall* find_call(abi::ThreadSlot* slot, uint64_t stack_pointer) {
@@ -61,7 +61,7 @@ SPILE_COLD void ring(const abi::Registers* registers) {
 
 // Also where the probes themselves say nothing now: what that code calls would be missed later.
 SPILE_INLINE inline void ring_for_watched(const abi::Registers* registers) {
-  uint64_t number = registers->rax;
+  uint64_t number = abi::system_call_number(*registers);
   if (unlikely(abi::adds_executable_memory(number, *registers) || abi::may_judge_places(number, *registers))) ring(registers);
 }
 
@@ -72,15 +72,15 @@ extern "C" {
 SPILE_INLINE bool spile_rt_call_enter(Context* context, const void* block) {
   const abi::Registers* registers = static_cast<const abi::Registers*>(block);
   if (load_relaxed(&process_table()->calls_are_traced)) {
-    if (unlikely(abi::may_judge_places(registers->rax, *registers))) ring(registers);
+    if (unlikely(abi::may_judge_places(abi::system_call_number(*registers), *registers))) ring(registers);
     return false;
   }
   if (!spile_rt_enter(context)) {
     ring_for_watched(registers);
     return false;
   }
-  uint64_t number = registers->rax;
-  if (!never_returns(number)) remember_call(context->slot, registers->rsp, number);
+  uint64_t number = abi::system_call_number(*registers);
+  if (!never_returns(number)) remember_call(context->slot, abi::stack_pointer(*registers), number);
   context->call_number = number;
   ring_for_watched(registers);
   return true;
@@ -90,9 +90,9 @@ SPILE_INLINE bool spile_rt_call_exit(Context* context, const void* block) {
   const abi::Registers* registers = static_cast<const abi::Registers*>(block);
   // Without a guard first: a new thread may still have the thread pointer of the one that made it.
   if (!spile_rt_enter_light(context)) return false;
-  abi::PendingCall* call = find_call(context->slot, registers->rsp);
+  abi::PendingCall* call = find_call(context->slot, abi::stack_pointer(*registers));
   uint64_t number = call ? call->number : 0;
-  bool pending = call && !(registers->rax == 0 && returns_twice(number));
+  bool pending = call && !(abi::system_call_result(*registers) == 0 && returns_twice(number));
   if (pending) call->stack_pointer = 0;
   if (!call && has_moved_thread_pointer(registers) && !load_relaxed(&process_table()->calls_are_traced)) {
     pending = true;
