@@ -12,16 +12,6 @@ namespace {
 using abi::Aggregate;
 using abi::AggregateShape;
 
-// a * b / c in 128 bits, saturated.
-uint64_t multiply_divide(uint64_t a, uint64_t b, uint64_t c) {
-  uint64_t low, high;
-  asm("mulq %3" : "=a"(low), "=d"(high) : "a"(a), "r"(b) : "cc");
-  if (high >= c) return ~uint64_t{0};
-  uint64_t quotient, rest;
-  asm("divq %4" : "=a"(quotient), "=d"(rest) : "a"(low), "d"(high), "r"(c) : "cc");
-  return quotient;
-}
-
 [[gnu::noinline]] void merge_variance(Aggregate* to, const Aggregate* shard) {
   uint64_t a = to->count, b = shard->count;
   int64_t delta =

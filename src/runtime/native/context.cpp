@@ -7,12 +7,10 @@ namespace spile::rt {
 
 namespace {
 
-// The low 64 bits of the 128-bit product, shifted right.
+// The low 64 bits of the 128-bit product, shifted right. REQUIRES: shift < 64
 SPILE_INLINE inline uint64_t multiply_shift(uint64_t a, uint64_t b, uint32_t shift) {
   unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
-  uint64_t low = static_cast<uint64_t>(product), high = static_cast<uint64_t>(product >> 64);
-  asm("shrdq %b2, %1, %0" : "+r"(low) : "r"(high), "c"(shift) : "cc");  // REQUIRES: shift < 64
-  return low;
+  return shift_right_wide(static_cast<uint64_t>(product >> 64), static_cast<uint64_t>(product), shift);
 }
 
 // Of the slot's thread; null where only the kernel knows. The overflow slot is nobody's.
@@ -24,18 +22,18 @@ SPILE_INLINE inline const abi::ThreadIdentity* identity_of(Context* context) {
 }
 
 SPILE_COLD int64_t ask_pid(Context* context) {
-  if (may_call_system()) return system_call(kSysGetpid);
+  if (may_call_system()) return system_call(__NR_getpid);
   return context->overflow ? -1 : static_cast<int32_t>(context->slot->owner >> 32);
 }
 SPILE_COLD int64_t ask_tid(Context* context) {
-  if (may_call_system()) return system_call(kSysGettid);
+  if (may_call_system()) return system_call(__NR_gettid);
   return context->overflow ? -1 : static_cast<int32_t>(context->slot->owner);
 }
 
 }  // namespace
 
 // The counter when the controller last looked, and since then about what the faults have taken.
-SPILE_COLD uint64_t estimate_tsc() {
+SPILE_COLD uint64_t estimate_counter() {
   constexpr uint64_t kCyclesOfAFault = 40'000;
   uint64_t faults = __atomic_add_fetch(&process_table()->tsc_faults, 1, __ATOMIC_RELAXED);
   return load_relaxed(&arena_header()->clock_base_tsc) + faults * kCyclesOfAFault;
@@ -45,7 +43,7 @@ SPILE_COLD int64_t system_clock_ns(long clock) {
   struct {
     int64_t seconds, nanoseconds;
   } now = {0, 0};
-  if (may_call_system()) system_call(kSysClockGettime, clock, reinterpret_cast<long>(&now));
+  if (may_call_system()) system_call(__NR_clock_gettime, clock, reinterpret_cast<long>(&now));
   return now.seconds * 1'000'000'000 + now.nanoseconds;
 }
 
@@ -60,7 +58,7 @@ SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
   for (uint64_t waits_since = 0, tries = 0;; ++tries) {
     bool gives_up = false;
     if (unlikely(tries > 0)) {
-      uint64_t now = read_tsc();
+      uint64_t now = time_counter();
       if (tries == 1) waits_since = now;
       gives_up = now - waits_since > kLongestWait;
     }
@@ -70,7 +68,7 @@ SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
     uint64_t base_tsc = load_relaxed(&header->clock_base_tsc);
     uint64_t base_ns = load_relaxed(&header->clock_base_ns);
     if (unlikely(mult == 0 || gives_up)) return system_clock_ns(0 /* CLOCK_REALTIME */);
-    uint64_t passed = read_tsc() - base_tsc;
+    uint64_t passed = time_counter() - base_tsc;
     compiler_barrier();
     if (likely(!(sequence & 1) && load_relaxed(&header->clock_sequence) == sequence)) {
       // A CPU whose counter is a little behind the one that set the base.
@@ -83,7 +81,7 @@ SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
 }
 
 SPILE_INLINE int64_t spile_rt_cycles(Context*) {
-  return static_cast<int64_t>(read_tsc());
+  return static_cast<int64_t>(time_counter());
 }
 
 SPILE_INLINE int64_t spile_rt_pid(Context* context) {
@@ -99,7 +97,7 @@ SPILE_INLINE int64_t spile_rt_tid(Context* context) {
 }
 SPILE_INLINE int64_t spile_rt_uid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->uid;
-  return may_call_system() ? system_call(kSysGetuid) : -1;
+  return may_call_system() ? system_call(__NR_getuid) : -1;
 }
 SPILE_INLINE int64_t spile_rt_cpu(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return processor_of(subject);
@@ -114,7 +112,7 @@ SPILE_INLINE int64_t spile_rt_target(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) {
     copy_bytes(name, subject->execname, sizeof(name));
   } else if (may_call_system()) {
-    system_call(kSysPrctl, 16 /* PR_GET_NAME */, reinterpret_cast<long>(name));
+    system_call(__NR_prctl, 16 /* PR_GET_NAME */, reinterpret_cast<long>(name));
   }
   name[15] = 0;
   spile_rt_string_copy(out, name);

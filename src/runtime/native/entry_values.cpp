@@ -7,7 +7,6 @@
 // Any thread may take over any record, while its owner reads it or a signal handler interrupts the filling: a record is
 // filled while its tag is odd, and each filling makes another tag, by which a reader knows that what it has read was whole.
 
-#include "runtime/native/load.h"
 #include "runtime/native/native.h"
 
 namespace spile::rt {

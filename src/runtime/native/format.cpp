@@ -2,7 +2,6 @@
 
 #include "runtime/format.h"
 
-#include "runtime/native/load.h"
 #include "runtime/native/native.h"
 
 namespace spile::rt {

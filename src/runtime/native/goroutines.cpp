@@ -11,7 +11,6 @@
 // Calls that a panic or runtime.Goexit has ended leave their frames behind. The next call at the same depth takes such a
 // frame over; in a set that is full, so does any call that is less deep.
 
-#include "runtime/native/load.h"
 #include "runtime/native/native.h"
 
 namespace spile::rt {
@@ -34,7 +33,7 @@ struct FrameSet {
 bool current_call(Context* context, uint64_t cfa, CallKey* key) {
   uint64_t offset = spile_cells.goroutine;
   uint64_t goroutine = 0, low, high;
-  uint64_t base = fs_base();
+  uint64_t base = read_thread_pointer();
   key->process = context->slot->owner >> 32;
   key->depth = cfa;
   if (base && offset && !load_word<8>(base + offset, &goroutine)) return false;

@@ -6,7 +6,7 @@
 // Where nobody would catch the fault (the controller, where such addresses mean nothing; or when the controller has
 // died) no load is done.
 
-#include "runtime/native/load.h"
+#include "runtime/native/native.h"
 
 namespace spile::rt {
 
@@ -39,15 +39,7 @@ SPILE_COLD uint64_t read_subject(const abi::Subject* subject, uint64_t address, 
     uint64_t size;
   } local = {out, size}, remote = {reinterpret_cast<void*>(address), size};
   if (!may_access(out, size, true)) return 0;
-  long result;
-  register long flags asm("r9") = 0;
-  register void* theirs asm("r10") = &remote;
-  register long one asm("r8") = 1;
-  constexpr long kProcessVmReadv = 310;
-  asm volatile("syscall"
-               : "=a"(result)
-               : "a"(kProcessVmReadv), "D"(subject->tid), "S"(&local), "d"(1L), "r"(theirs), "r"(one), "r"(flags)
-               : "rcx", "r11", "memory");
+  long result = system_call(__NR_process_vm_readv, subject->tid, reinterpret_cast<long>(&local), 1, reinterpret_cast<long>(&remote), 1, 0);
   return result < 0 ? 0 : static_cast<uint64_t>(result);
 }
 

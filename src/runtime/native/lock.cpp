@@ -12,13 +12,13 @@ inline constexpr uint64_t kControllerPatience = 6'000'000'000;  // the controlle
 }  // namespace
 
 [[gnu::noinline]] bool take_lock(uint32_t* lock, uint32_t value) {
-  uint64_t start = read_tsc();
+  uint64_t start = time_counter();
   do {
     for (int spin = 0; spin < 16; ++spin) {
       if (!load_relaxed(lock) && compare_and_swap(lock, 0u, value)) return true;
       pause_cpu();
     }
-  } while (read_tsc() - start <= kTargetPatience);
+  } while (time_counter() - start <= kTargetPatience);
   return false;
 }
 
@@ -37,7 +37,7 @@ SPILE_COLD bool wait_for_lock(abi::ThreadSlot* slot, uint32_t* lock, uint32_t va
   abi::ArenaHeader* header = arena_header();
   uint32_t holder = load_acquire(lock);
   if (holder == value) return true;  // of the slot's holder before us: nobody takes a lock twice
-  uint64_t start = read_tsc(), stale_since = start;
+  uint64_t start = time_counter(), stale_since = start;
   for (uint32_t round = 1;; ++round) {
     bool stale = true;
     for (int spin = 0; spin < 16; ++spin) {
@@ -47,11 +47,11 @@ SPILE_COLD bool wait_for_lock(abi::ThreadSlot* slot, uint32_t* lock, uint32_t va
       stale = stale && now == holder;
       holder = now;
     }
-    uint64_t time = read_tsc();
+    uint64_t time = time_counter();
     if (!stale || !may_be_dead(header, holder)) stale_since = time;
     if (time - stale_since > kStaleTime && compare_and_swap(lock, holder, value)) return true;
     if (time - start > (spile_rt_in_controller ? kControllerPatience : kTargetPatience)) break;
-    if (spile_rt_in_controller && round % 16 == 0) system_call(kSysSchedYield);
+    if (spile_rt_in_controller && round % 16 == 0) system_call(__NR_sched_yield);
   }
   count_skip(slot, abi::kSkipLockTimeout);
   return false;

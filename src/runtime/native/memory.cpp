@@ -20,21 +20,13 @@ SPILE_INLINE inline void set_word(void* p, uint64_t value) {
 }
 
 inline constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
-inline constexpr uint64_t kRepThreshold = 256;  // below it `rep movsb` starts slower than a loop of words
-
-SPILE_INLINE inline void repeat_copy(char* to, const char* from, uint64_t count) {
-  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
-}
-SPILE_INLINE inline void repeat_fill(char* to, uint8_t byte, uint64_t count) {
-  asm volatile("rep stosb" : "+D"(to), "+c"(count) : "a"(byte) : "memory");
-}
 
 }  // namespace
 
 void copy_bytes(void* to, const void* from, uint64_t count) {
   char* out = static_cast<char*>(to);
   const char* in = static_cast<const char*>(from);
-  if (count >= kRepThreshold) {
+  if (count >= kRepeatThreshold) {
     if (may_access(out, count, true) && may_access(in, count, false)) repeat_copy(out, in, count);
     return;
   }
@@ -57,7 +49,7 @@ void copy_bytes(void* to, const void* from, uint64_t count) {
 
 void zero_bytes(void* to, uint64_t count) {
   char* out = static_cast<char*>(to);
-  if (count >= kRepThreshold) {
+  if (count >= kRepeatThreshold) {
     if (may_access(out, count, true)) repeat_fill(out, 0, count);
     return;
   }

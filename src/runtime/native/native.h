@@ -1,19 +1,17 @@
 #pragma once
 // What the files of native/ share: the image's cells, the calling thread's slot, counting of skips, system calls.
 //
-// All of native/ is one translation unit of the bitcode (module.cpp). Functions on the hit path are always_inline, so
-// that they fold into the script's handlers; what they need rarely is SPILE_COLD: out of line with the preserve_most
-// convention, so that a handler that could call it, but does not, saves no register for it.
+// All of native/ is one translation unit of the bitcode (module.cpp).
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include <asm/unistd.h>
+
 #include "abi/spilled_returns.h"
 #include "runtime/interface.h"
-
-#define SPILE_INLINE [[gnu::always_inline]]
-#define SPILE_COLD [[gnu::noinline, gnu::cold, clang::preserve_most]]
-#define SPILE_HIDDEN [[gnu::visibility("hidden")]]
+#include "runtime/native/arch.h"
+#include "runtime/native/attributes.h"
 
 namespace spile::rt {
 
@@ -36,6 +34,12 @@ SPILE_INLINE inline bool unlikely(T condition) {
 // Orders memory accesses as a signal handler of this thread sees them; no instruction.
 SPILE_INLINE inline void compiler_barrier() {
   asm volatile("" ::: "memory");
+}
+// The value, of which the optimizer does not know any more how it was computed; no instruction.
+template <typename T>
+SPILE_INLINE inline T opaque(T value) {
+  asm volatile("" : "+r"(value));
+  return value;
 }
 
 SPILE_INLINE inline abi::ArenaHeader* arena_header() {
@@ -94,11 +98,6 @@ SPILE_INLINE inline bool compare_and_swap(T* p, T expected, T desired) {
   return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-// One instruction: a signal handler of this thread comes before or after it.
-SPILE_INLINE inline void add_in_place(uint64_t* p, uint64_t value) {
-  asm volatile("addq %1, %0" : "+m"(*p) : "er"(value) : "cc");
-}
-
 SPILE_INLINE inline void count_skip(abi::ThreadSlot* slot, abi::SkipReason reason) {
   add_in_place(&slot->skipped[reason], 1);
 }
@@ -108,14 +107,6 @@ SPILE_INLINE inline bool controller_gone(const abi::ArenaHeader* header) {
   return unlikely(load_relaxed(&header->controller_futex[0]) & kOwnerDied);
 }
 
-inline constexpr long kSysSchedYield = 24, kSysNanosleep = 35, kSysGetpid = 39, kSysKill = 62, kSysGetuid = 102, kSysPrctl = 157,
-                      kSysGettid = 186, kSysClockGettime = 228;
-
-SPILE_INLINE inline long system_call(long number, long a = 0, long b = 0, long c = 0) {
-  long result;
-  asm volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
-  return result;
-}
 SPILE_INLINE inline bool may_call_system() {
   return spile_rt_in_controller || !process_table()->no_system_calls;
 }
@@ -139,42 +130,13 @@ SPILE_INLINE inline const abi::Subject* subject_of(Context* context) {
   return subject->active ? subject : nullptr;
 }
 
-#ifdef SPILE_BITCODE
-#define SPILE_FIXUPS ".spile.fixups"
-#else
-#define SPILE_FIXUPS "spile_fixups"  // a name for which the linker makes __start_ and __stop_ symbols
-#endif
-// Within assembly: where to go on if the instruction at label FAULTING faults (load.cpp says who catches it).
-#define SPILE_FIXUP(FAULTING, RESUME)                                    \
-  ".pushsection " SPILE_FIXUPS ",\"a\",@progbits\n.balign 4\n"            \
-  ".long " #FAULTING " - .\n.long " #RESUME " - .\n.popsection"
-
 // For a thread that may not read the counter (prctl PR_SET_TSC, strict seccomp mode).
-SPILE_COLD uint64_t estimate_tsc();
-
-SPILE_INLINE inline uint64_t fs_base() {
-  uint64_t base;
-  asm volatile("rdfsbase %0" : "=r"(base));
-  return base;
-}
+SPILE_COLD uint64_t estimate_counter();
 
 // Never the same twice in a thread, so that what waits until it has grown comes to an end.
-SPILE_INLINE inline uint64_t read_tsc() {
-  uint32_t low, high;
-  asm goto("1: rdtsc\n" SPILE_FIXUP(1b, %l[fault]) : "=a"(low), "=d"(high) : : : fault);
-  return static_cast<uint64_t>(high) << 32 | low;
-fault:
-  return estimate_tsc();
-}
-// The number of the CPU, as the vDSO's getcpu finds it: the limit of a segment that Linux sets up for each CPU.
-SPILE_INLINE inline uint16_t current_cpu() {
-  uint32_t limit;
-  asm volatile("lsl %1, %0" : "=r"(limit) : "r"(0x7bu) : "cc");
-  return static_cast<uint16_t>(limit & 0xfff);
-}
-
-SPILE_INLINE inline void pause_cpu() {
-  asm volatile("pause" ::: "memory");
+SPILE_INLINE inline uint64_t time_counter() {
+  uint64_t value;
+  return read_counter(&value) ? value : estimate_counter();
 }
 
 // By a system call; 0 where none may be made.

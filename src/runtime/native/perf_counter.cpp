@@ -6,7 +6,6 @@ namespace spile::rt {
 
 namespace {
 
-inline constexpr long kSysGetrusage = 98;
 inline constexpr long kUsageOfThread = 1;   // RUSAGE_THREAD
 inline constexpr long kThreadCpuClock = 3;  // CLOCK_THREAD_CPUTIME_ID
 
@@ -29,7 +28,7 @@ extern "C" {
   if (!may_call_system()) return -1;
   if (event == kTaskClock) return system_clock_ns(kThreadCpuClock);
   Usage usage;
-  if (system_call(kSysGetrusage, kUsageOfThread, reinterpret_cast<long>(&usage)) < 0) return -1;
+  if (system_call(__NR_getrusage, kUsageOfThread, reinterpret_cast<long>(&usage)) < 0) return -1;
   switch (event) {
     case kPageFaults:
       return usage.minor_faults + usage.major_faults;

@@ -34,15 +34,15 @@ SPILE_INLINE inline bool wait_for_room(abi::ThreadSlot* slot, uint64_t needed) {
   if (spile_rt_in_controller || !may_call_system()) return false;
   uint64_t tail = load_acquire(&slot->ring_tail);
   if (slot->ring_waited == tail + 1) return false;
-  uint64_t start = read_tsc();
+  uint64_t start = time_counter();
   while (slot->ring_head + needed - tail > spile_rt_ring_size) {
     struct { long seconds, ns; } nap = {0, kNapNs};
-    system_call(kSysNanosleep, reinterpret_cast<long>(&nap), 0);
+    system_call(__NR_nanosleep, reinterpret_cast<long>(&nap), 0);
     uint64_t now = load_acquire(&slot->ring_tail);
     if (now != tail) {
       tail = now;
-      start = read_tsc();
-    } else if (read_tsc() - start > kPatience || controller_gone(arena_header())) {
+      start = time_counter();
+    } else if (time_counter() - start > kPatience || controller_gone(arena_header())) {
       slot->ring_waited = tail + 1;
       return false;
     }
@@ -116,7 +116,7 @@ SPILE_INLINE char* spile_rt_record_begin(Context* context, uint32_t kind, uint32
   record->cpu = current_cpu();
   record->id = id;
   record->probe = context->probe;
-  record->time = read_tsc();
+  record->time = time_counter();
   return reinterpret_cast<char*>(record + 1);
 }
 

@@ -27,7 +27,6 @@
 // on a stack is recognized by the word at stack_slot, which is no `returned` address any more. That is no missed return,
 // unless an unwinder has put the address back and its end was not seen.
 
-#include "runtime/native/load.h"
 #include "runtime/native/native.h"
 #include "runtime/native/spilled_returns.h"
 
@@ -142,7 +141,7 @@ bool ForeignReturns::find(uint64_t region) {
   bool known = capacity != 0 && stride >= sizeof(SpilledFrame) && load_word<8>(spilled_at + offsetof(abi::InheritedState, spills_returns), &in_use);
   spilled = known && in_use ? spilled_at + sizeof(abi::InheritedState) : 0;
   depth = 0;
-  uint64_t base = fs_base(), index = abi::thread_table_index(base);
+  uint64_t base = read_thread_pointer(), index = abi::thread_table_index(base);
   for (uint32_t probe = 0; probe < kMostProbes; ++probe, index = (index + 1) & (abi::kThreadTableEntries - 1)) {
     uint64_t entry = table + offsetof(abi::ProcessTable, entries) + index * sizeof(abi::ThreadTableEntry), key, slot;
     if (!load_word<8>(entry + offsetof(abi::ThreadTableEntry, thread_pointer), &key) || key == 0) return spilled != 0;
@@ -221,14 +220,8 @@ void note_given_up(ThreadSlot* slot, SpilledFrame* frame, uint64_t returned) {
 }
 
 // Takes the frame at shadow_depth in one instruction, so that nested entries of a signal handler lie above it.
-SPILE_INLINE inline uint32_t push_depth(ThreadSlot* slot) {
-  uint32_t depth = 1;
-  asm volatile("xaddl %0, %1" : "+r"(depth), "+m"(slot->shadow_depth) : : "cc", "memory");
-  return depth;
-}
-SPILE_INLINE inline void pop_depth(ThreadSlot* slot) {
-  asm volatile("decl %0" : "+m"(slot->shadow_depth) : : "cc", "memory");
-}
+SPILE_INLINE inline uint32_t push_depth(ThreadSlot* slot) { return fetch_and_increment(&slot->shadow_depth); }
+SPILE_INLINE inline void pop_depth(ThreadSlot* slot) { decrement_in_place(&slot->shadow_depth); }
 
 // Moves all pending frames of the thread's stack to the process's table, the newest first: of those at one stack slot the
 // older ones go beneath. Other threads may take frames meanwhile, which coroutines have carried to them; a signal handler may
@@ -466,8 +459,7 @@ SPILE_INLINE inline ShadowFrame* find_frame(ThreadSlot* slot, uint64_t stack_slo
 // ways it has come by (engine's checker of handlers).
 template <typename Frame>
 SPILE_INLINE inline Frame* within(const void* memory, uint64_t distance) {
-  asm volatile("" : "+r"(distance));
-  return reinterpret_cast<Frame*>(bytes_of(memory) + distance);
+  return reinterpret_cast<Frame*>(bytes_of(memory) + opaque(distance));
 }
 SPILE_INLINE inline uint64_t distance_from(const void* memory, const ShadowFrame* frame) {
   return static_cast<uint64_t>(bytes_of(frame) - bytes_of(memory));
@@ -495,11 +487,9 @@ SPILE_COLD void drop_holes_below(ThreadSlot* slot) {
 // The address of a word of a stack, made from that of the stack that runs: what is stored to by it is seen not to be just any
 // address (engine's checker of handlers).
 SPILE_INLINE inline uint64_t* stack_word(uint64_t address) {
-  char* here = static_cast<char*>(__builtin_frame_address(0));
-  asm volatile("" : "+r"(here));
+  char* here = opaque(static_cast<char*>(__builtin_frame_address(0)));
   int64_t distance = static_cast<int64_t>(address - reinterpret_cast<uint64_t>(here));
-  asm volatile("" : "+r"(distance));
-  return reinterpret_cast<uint64_t*>(here + distance);
+  return reinterpret_cast<uint64_t*>(here + opaque(distance));
 }
 
 enum class Rewound { kWaits, kLeft, kPending };

@@ -1,6 +1,6 @@
 // The library's functions that read the traced program's memory. `fault` is set where it can't be read.
 
-#include "runtime/native/load.h"
+#include "runtime/native/native.h"
 #include "runtime/native/script_functions.h"
 
 namespace spile::rt {

@@ -9,8 +9,6 @@ namespace spile::rt {
 
 namespace {
 
-inline constexpr long kSysRead = 0, kSysClose = 3, kSysGetgid = 104, kSysGeteuid = 107, kSysGetegid = 108,
-                      kSysGetppid = 110, kSysGetpgid = 121, kSysGetsid = 124, kSysOpenat = 257;
 inline constexpr long kHere = -100;                  // AT_FDCWD
 inline constexpr long kReadCloseOnExec = 02000000;   // O_RDONLY | O_CLOEXEC
 
@@ -19,26 +17,19 @@ SPILE_INLINE inline int64_t ask_system(long number) {
   return may_call_system() ? system_call(number) : -1;
 }
 
-long system_call4(long number, long a, long b, long c, long d) {
-  long result;
-  register long r10 asm("r10") = d;
-  asm volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10) : "rcx", "r11", "memory");
-  return result;
-}
-
 // A file of /proc, read from its start in pieces.
 class ProcFile {
  public:
   explicit ProcFile(const char* path)
       : descriptor_(may_call_system()
-                        ? system_call4(kSysOpenat, kHere, reinterpret_cast<long>(path), kReadCloseOnExec, 0)
+                        ? system_call(__NR_openat, kHere, reinterpret_cast<long>(path), kReadCloseOnExec, 0)
                         : -1) {}
   ~ProcFile() {
-    if (descriptor_ >= 0) system_call(kSysClose, descriptor_);
+    if (descriptor_ >= 0) system_call(__NR_close, descriptor_);
   }
   // 0 or less at its end, or where it can't be read.
   int64_t read(char* to, uint64_t size) {
-    return descriptor_ < 0 ? -1 : system_call(kSysRead, descriptor_, reinterpret_cast<long>(to), static_cast<long>(size));
+    return descriptor_ < 0 ? -1 : system_call(__NR_read, descriptor_, reinterpret_cast<long>(to), static_cast<long>(size));
   }
 
  private:
@@ -238,28 +229,28 @@ extern "C" {
 
 SPILE_INLINE int64_t spile_fn_ppid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->ppid;
-  return ask_system(kSysGetppid);
+  return ask_system(__NR_getppid);
 }
 SPILE_INLINE int64_t spile_fn_euid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->euid;
-  return ask_system(kSysGeteuid);
+  return ask_system(__NR_geteuid);
 }
 SPILE_INLINE int64_t spile_fn_gid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->gid;
-  return ask_system(kSysGetgid);
+  return ask_system(__NR_getgid);
 }
 SPILE_INLINE int64_t spile_fn_egid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->egid;
-  return ask_system(kSysGetegid);
+  return ask_system(__NR_getegid);
 }
 // -1: not known.
 [[gnu::noinline]] int64_t spile_fn___pgrp(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return number_of(path_of(subject, subject->pid, "/stat").text, 1, 2);
-  return ask_system(kSysGetpgid);
+  return ask_system(__NR_getpgid);
 }
 [[gnu::noinline]] int64_t spile_fn___sid(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return number_of(path_of(subject, subject->pid, "/stat").text, 1, 3);
-  return ask_system(kSysGetsid);
+  return ask_system(__NR_getsid);
 }
 // What the process is called in its own namespaces. -1: not known.
 #define SPILE_NAMESPACE_NUMBER(NAME, WHAT, CALL)                                                  \
@@ -267,15 +258,15 @@ SPILE_INLINE int64_t spile_fn_egid(Context* context) {
     if (const abi::Subject* subject = subject_of(context)) return subjects_number(subject, WHAT); \
     return ask_system(CALL);                                                                      \
   }
-SPILE_NAMESPACE_NUMBER(pid, kPid, kSysGetpid)
-SPILE_NAMESPACE_NUMBER(tid, kTid, kSysGettid)
-SPILE_NAMESPACE_NUMBER(ppid, kParent, kSysGetppid)
-SPILE_NAMESPACE_NUMBER(pgrp, kGroup, kSysGetpgid)
-SPILE_NAMESPACE_NUMBER(sid, kSession, kSysGetsid)
-SPILE_NAMESPACE_NUMBER(uid, kUser, kSysGetuid)
-SPILE_NAMESPACE_NUMBER(euid, kEffectiveUser, kSysGeteuid)
-SPILE_NAMESPACE_NUMBER(gid, kUserGroup, kSysGetgid)
-SPILE_NAMESPACE_NUMBER(egid, kEffectiveGroup, kSysGetegid)
+SPILE_NAMESPACE_NUMBER(pid, kPid, __NR_getpid)
+SPILE_NAMESPACE_NUMBER(tid, kTid, __NR_gettid)
+SPILE_NAMESPACE_NUMBER(ppid, kParent, __NR_getppid)
+SPILE_NAMESPACE_NUMBER(pgrp, kGroup, __NR_getpgid)
+SPILE_NAMESPACE_NUMBER(sid, kSession, __NR_getsid)
+SPILE_NAMESPACE_NUMBER(uid, kUser, __NR_getuid)
+SPILE_NAMESPACE_NUMBER(euid, kEffectiveUser, __NR_geteuid)
+SPILE_NAMESPACE_NUMBER(gid, kUserGroup, __NR_getgid)
+SPILE_NAMESPACE_NUMBER(egid, kEffectiveGroup, __NR_getegid)
 #undef SPILE_NAMESPACE_NUMBER
 
 // The name of a process, as execname() has it; "" where there is none.
@@ -302,13 +293,12 @@ SPILE_NAMESPACE_NUMBER(egid, kEffectiveGroup, kSysGetegid)
 
 // To the current thread.
 [[gnu::noinline]] void spile_fn_raise(Context* context, int64_t signal) {
-  constexpr long kSysTgkill = 234;
   if (!may_call_system()) return;
   if (const abi::Subject* subject = subject_of(context)) {
-    if (!subject->is_past) system_call(kSysTgkill, subject->pid, subject->tid, signal);
+    if (!subject->is_past) system_call(__NR_tgkill, subject->pid, subject->tid, signal);
     return;
   }
-  system_call(kSysTgkill, system_call(kSysGetpid), system_call(kSysGettid), signal);
+  system_call(__NR_tgkill, system_call(__NR_getpid), system_call(__NR_gettid), signal);
 }
 
 // Words first to last (-1: all) of this process's command line, with a delimiter between them.

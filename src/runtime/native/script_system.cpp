@@ -218,7 +218,7 @@ SPILE_INLINE void spile_fn_ctime_now(Context* context, char* out) {
 // From 0 below n. The counter's low bits, well mixed (splitmix64): good enough to sample by.
 SPILE_INLINE int64_t spile_fn_randint(Context* context, int64_t n) {
   if (n <= 0) return 0;
-  uint64_t x = read_tsc() + reinterpret_cast<uint64_t>(context->slot);
+  uint64_t x = time_counter() + reinterpret_cast<uint64_t>(context->slot);
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
   x = (x ^ x >> 27) * 0x94d049bb133111eb;
   return static_cast<int64_t>((x ^ x >> 31) % static_cast<uint64_t>(n));

@@ -1,6 +1,6 @@
 #include "runtime/native/spilled_returns.h"
 
-#include "runtime/native/load.h"
+#include "runtime/native/native.h"
 
 namespace spile::rt {
 

@@ -1,5 +1,5 @@
-// System calls of the program, at their `syscall` instructions (abi/trampoline.h, kSystemCall). Registers keep their values over
-// a call but rax, rcx and r11, so its number has to be remembered; nothing may lie on the program's stack meanwhile (clone, vfork,
+// System calls of the program, at their instructions (abi/trampoline.h, kSystemCall). The register of a call's number has its
+// result afterwards, so the number has to be remembered; nothing may lie on the program's stack meanwhile (clone, vfork,
 // rt_sigreturn). It is found again by the stack pointer, which distinguishes a call, the calls of a signal handler that interrupts
 // it, and a new thread, which has none pending.
 //
@@ -7,29 +7,19 @@
 // matter where calls come from: a load from an address that is never mapped stops the thread (engine/calls/call_watch.h).
 
 #include "abi/watched_calls.h"
-#include "runtime/native/load.h"
 #include "runtime/native/native.h"
 
 namespace spile::rt {
 
 namespace {
 
-enum : uint64_t {
-  kSigreturn = 15, kClone = 56, kFork = 57, kVfork = 58, kExit = 60, kArchPrctl = 158, kExitGroup = 231, kClone3 = 435
-};
-
 // In the child too, with 0, unless it has memory of its own.
 SPILE_INLINE inline bool returns_twice(uint64_t number) {
-  return number == kClone || number == kFork || number == kVfork || number == kClone3;
-}
-
-// The thread that comes back from arch_prctl(ARCH_SET_FS) is known by another slot than before.
-SPILE_INLINE inline bool has_moved_thread_pointer(const abi::Registers* registers) {
-  constexpr uint64_t kSetFs = 0x1002;
-  if (likely(abi::system_call_argument(*registers, 0) != kSetFs) || abi::system_call_result(*registers) != 0) return false;
-  uint64_t base;
-  asm volatile("rdfsbase %0" : "=r"(base));
-  return base == abi::system_call_argument(*registers, 1);
+  #if defined(__NR_fork)
+  return number == __NR_clone || number == __NR_fork || number == __NR_vfork || number == __NR_clone3;
+#else
+  return number == __NR_clone || number == __NR_clone3;
+#endif
 }
 
 SPILE_INLINE inline abi::PendingCall* find_call(abi::ThreadSlot* slot, uint64_t stack_pointer) {
@@ -40,7 +30,7 @@ SPILE_INLINE inline abi::PendingCall* find_call(abi::ThreadSlot* slot, uint64_t 
 }
 
 SPILE_INLINE inline bool never_returns(uint64_t number) {
-  return number == kSigreturn || number == kExit || number == kExitGroup;
+  return number == __NR_rt_sigreturn || number == __NR_exit || number == __NR_exit_group;
 }
 
 // The newest first. What is left behind by calls that don't return all the same (a signal handler jumps out of one, a child of
@@ -94,9 +84,10 @@ SPILE_INLINE bool spile_rt_call_exit(Context* context, const void* block) {
   uint64_t number = call ? call->number : 0;
   bool pending = call && !(abi::system_call_result(*registers) == 0 && returns_twice(number));
   if (pending) call->stack_pointer = 0;
-  if (!call && has_moved_thread_pointer(registers) && !load_relaxed(&process_table()->calls_are_traced)) {
+  // The thread that comes back from such a call is known by another slot than before.
+  if (!call && has_moved_thread_pointer(*registers) && !load_relaxed(&process_table()->calls_are_traced)) {
     pending = true;
-    number = kArchPrctl;
+    number = kThreadPointerCall;
   }
   spile_rt_leave_light(context);
   if (!pending || !spile_rt_enter(context)) return false;

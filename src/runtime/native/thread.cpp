@@ -1,19 +1,18 @@
 // The calling thread's slot, and a handler's life in it.
 //
-// A slot is found by the thread pointer (fs base), read by an instruction: no TLS, no system call. Threads of one
+// A slot is found by the thread pointer, read by an instruction: no TLS, no system call. Threads of one
 // process have different ones; a new thread that gets a dead one's thread pointer goes on in its slot, so nothing about
 // the thread is kept there but sums. (Exception: `owner`'s tid, as it was at the claim.) Who the thread is says its
 // ThreadIdentity, which the controller keeps right.
 //
 // The process's table (abi/arena.h) has an entry for each thread. When a thread has ended, the controller marks its entry as
-// gone and gives its slot back, unless returns are still pending in it. Keys are `fs base + 1`, since 0 means an empty entry;
+// gone and gives its slot back, unless returns are still pending in it. Keys are `thread pointer + 1`, since 0 means an empty entry;
 // a key with kOverflowEntry, of a thread that must use the overflow slot, never matches on the inlined path.
 //
-// rdfsbase takes 2.5 ns. By the psABI (TLS variant II) the word at fs:0 is the fs base too, and takes nothing. So once
-// a thread was seen where that holds, the inlined path reads fs:0; its result is only used when it is a key in the
-// table. A process in which it does not hold for some thread (Go without cgo) stays with rdfsbase for good.
+// Reading the thread pointer itself may take long (arch_x86_64.h: 2.5 ns). By the psABI a word of memory has it too, and takes
+// nothing. So once a thread was seen where that holds, the inlined path loads the word; it is only used when it is a key in the
+// table. A process in which it does not hold for some thread (Go without cgo) stays with the thread pointer itself for good.
 
-#include "runtime/native/load.h"
 #include "runtime/native/native.h"
 #include "runtime/native/spilled_returns.h"
 
@@ -25,7 +24,7 @@ inline constexpr uint64_t kReserved = 1;  // an entry that is being filled
 inline constexpr uint32_t kMaxProbes = 256;
 enum : uint32_t { kSelfUnknown, kSelfHolds, kSelfBroken };  // ProcessTable::self_pointers
 
-// Decides for the process whether fs:0 may stand for rdfsbase, at the first hit of each thread.
+// Decides for the process whether load_self_pointer() may stand for read_thread_pointer(), at the first hit of each thread.
 void check_self_pointer(abi::ArenaHeader* header, abi::ProcessTable* table, uint64_t base) {
   if (base == 0 || load_relaxed(&table->self_pointers) == kSelfBroken || controller_gone(header)) return;
   uint64_t word;
@@ -42,7 +41,7 @@ Caller unknown_caller(abi::ProcessTable* table) {
   constexpr uint64_t kFirst = abi::kFirstThread + 1;
   uint64_t pid = load_relaxed(&table->pid);
   if (!may_call_system()) return pid ? Caller{pid, pid, kFirst} : Caller{~0u, ~0u, 0};
-  uint64_t tid = static_cast<uint64_t>(system_call(kSysGettid)), own = static_cast<uint64_t>(system_call(kSysGetpid));
+  uint64_t tid = static_cast<uint64_t>(system_call(__NR_gettid)), own = static_cast<uint64_t>(system_call(__NR_getpid));
   if (pid == 0) return {own, tid, 0};
   // Threads are introduced with their thread pointers at birth, but that the first may set its own later.
   bool first = tid == own && load_relaxed(&table->borrowers) == 0;
@@ -145,7 +144,7 @@ SPILE_COLD abi::ThreadSlot* find_slot() {
   abi::ArenaHeader* header = arena_header();
   abi::ProcessTable* table = process_table();
   char* arena = bytes_of(header);
-  uint64_t base = fs_base();
+  uint64_t base = read_thread_pointer();
   uint64_t key = abi::thread_table_key(base);
   for (int tries = 0; tries < kMostTries; ++tries) {
     uint64_t found;
@@ -172,7 +171,7 @@ SPILE_COLD abi::ThreadSlot* find_slot() {
 // lock of a thread that was killed is taken over.
 SPILE_COLD bool lock_overflow_slot(abi::ThreadSlot* slot) {
   bool may_ask = may_call_system();
-  uint32_t value = may_ask ? static_cast<uint32_t>(system_call(kSysGettid)) : ~0u;
+  uint32_t value = may_ask ? static_cast<uint32_t>(system_call(__NR_gettid)) : ~0u;
   if (may_ask && load_relaxed(&slot->lock) == value) {
     __atomic_fetch_add(&slot->skipped[abi::kSkipReentrant], 1, __ATOMIC_RELAXED);
     return false;
@@ -180,7 +179,7 @@ SPILE_COLD bool lock_overflow_slot(abi::ThreadSlot* slot) {
   if (take_lock(&slot->lock, value)) return true;
   uint32_t holder = load_relaxed(&slot->lock);
   constexpr long kNoSuchProcess = -3;
-  if (may_ask && holder != ~0u && system_call(kSysKill, static_cast<int32_t>(holder), 0) == kNoSuchProcess &&
+  if (may_ask && holder != ~0u && system_call(__NR_kill, static_cast<int32_t>(holder), 0) == kNoSuchProcess &&
       compare_and_swap(&slot->lock, holder, value)) {
     return true;
   }
@@ -204,7 +203,7 @@ SPILE_INLINE inline void find_thread(Context* context) {
   abi::ProcessTable* table = process_table();
   if (likely(load_to_compare(&table->self_pointers) == kSelfHolds)) {
     uint64_t base;
-    if (likely(load_word_at_fs(&base))) {
+    if (likely(load_self_pointer(&base))) {
       abi::ThreadTableEntry* entry = &table->entries[abi::thread_table_index(base)];
       if (likely(load_to_compare(&entry->thread_pointer) == base + 1)) {
         compiler_barrier();

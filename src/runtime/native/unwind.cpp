@@ -7,7 +7,7 @@
 
 #include "abi/machine.h"
 #include "abi/record.h"
-#include "runtime/native/load.h"
+#include "runtime/native/native.h"
 
 namespace spile::rt {
 
@@ -68,10 +68,11 @@ SPILE_INLINE inline uint64_t return_address(Context* context, uint64_t stack_slo
   return real_return_address(context->slot, stack_slot, word, from);
 }
 
-// mov $15, %rax; syscall: rt_sigreturn, to which signal handlers return.
+// Whether signal handlers return to this code.
 SPILE_COLD bool is_sigreturn(Context* context, uint64_t pc) {
-  uint64_t first, last;
-  return load_stack(context, pc, &first) && first == 0x0f0000000fc0c748 && load_stack(context, pc + 1, &last) && last >> 56 == 0x05;
+  uint64_t word;
+  return load_stack(context, pc, &word) && word == kSigreturnFirst &&
+         load_stack(context, pc + kSigreturnSize - sizeof word, &word) && word == kSigreturnLast;
 }
 
 SPILE_INLINE inline abi::UnwindRule find_rule(Context* context, const abi::StackModule* module, uint64_t pc) {
