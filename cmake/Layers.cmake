@@ -3,7 +3,7 @@
 
 set(SPILE_FOLDERS base abi regex syntax sema debuginfo probes runtime codegen engine bpf session editor cli)
 
-set(SPILE_MAY_USE_base)
+set(SPILE_MAY_USE_base abi)
 set(SPILE_MAY_USE_abi)
 set(SPILE_MAY_USE_regex)
 set(SPILE_MAY_USE_syntax base)

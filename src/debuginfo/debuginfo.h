@@ -116,7 +116,7 @@ struct Variable {
 
 class Module {
  public:
-  // Errors: can't be opened or read, not an ELF file, not for x86-64, neither executable nor shared library, damaged.
+  // Errors: can't be opened or read, not an ELF file, not for this machine, neither executable nor shared library, damaged.
   static Result<std::shared_ptr<Module>> open(const std::string& path, const OpenOptions& options = {});
   virtual ~Module() = default;
 

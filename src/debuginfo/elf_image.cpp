@@ -55,8 +55,8 @@ Result<void> ElfImage::read_headers(const std::string& path) {
   const Elf64_Ehdr header = *read_at<Elf64_Ehdr>(file(), 0);
   if (!is_elf(header)) return refused(path, "not an ELF file");
   if (!is_native_elf(header))
-    return refused(path, fmt::format("an ELF file for another machine (class {}, machine {}); only x86-64 is supported",
-                                     header.e_ident[EI_CLASS], header.e_machine));
+    return refused(path, fmt::format("an ELF file for another machine (class {}, machine {}); only {} is supported",
+                                     header.e_ident[EI_CLASS], header.e_machine, abi::kElf.name));
   if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
     return refused(path, "neither an executable nor a shared library");
   type_ = header.e_type;

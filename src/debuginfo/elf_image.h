@@ -1,6 +1,6 @@
 #pragma once
 // One ELF file mapped into memory, with every offset in it checked before use: the file may be damaged, truncated or
-// made by somebody who wants us to crash. Only x86-64 little-endian executables and shared libraries (and their debug
+// made by somebody who wants us to crash. Only 64-bit little-endian executables of this machine and shared libraries (and their debug
 // files). Immutable once open; views point into the mapping and live as long as the image.
 
 #include <elf.h>

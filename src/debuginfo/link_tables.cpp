@@ -3,6 +3,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "abi/native_elf.h"
+
 namespace spile::debuginfo {
 namespace {
 
@@ -84,7 +86,7 @@ Result<Operations> thread_block(const ElfImage& image, bool is_executable) {
     return Operations{{.opcode = Opcode::kThreadPointer},
                       {.opcode = Opcode::kOffset, .value = negative(tls->memory_size + padding)}};
   }
-  auto by_offset = find_thread_slot(image, R_X86_64_TPOFF64), by_number = find_thread_slot(image, R_X86_64_DTPMOD64);
+  auto by_offset = find_thread_slot(image, abi::kElf.thread_offset), by_number = find_thread_slot(image, abi::kElf.thread_module);
   // A variable that another module has as well may be the other's: then only numbers that are surely our own help.
   if (by_offset && by_number && by_number->own && !by_offset->own) by_offset.reset();
   if (by_offset) {
@@ -155,7 +157,7 @@ std::unordered_map<uint64_t, std::string_view> imported_slots(const ElfImage& im
     const std::string_view bytes = image.contents(section);
     for (uint64_t at = 0; auto rela = value_at<Elf64_Rela>(bytes, at); at += sizeof(Elf64_Rela)) {
       const uint64_t type = ELF64_R_TYPE(rela->r_info), symbol = ELF64_R_SYM(rela->r_info);
-      if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) || symbol >= symbols.size()) continue;
+      if ((type != abi::kElf.jump_slot && type != abi::kElf.global_data) || symbol >= symbols.size()) continue;
       const std::string_view name = ElfImage::string_at(strings, symbols[symbol].st_name);
       if (!name.empty()) slots.emplace(rela->r_offset, name);
     }

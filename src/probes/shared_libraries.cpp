@@ -13,6 +13,7 @@
 #include <set>
 #include <sstream>
 
+#include "abi/native_elf.h"
 #include "base/elf_header.h"
 
 namespace spile::probes {
@@ -100,7 +101,7 @@ void add_directories(const std::string& list, const std::string& origin, std::ve
       size_t at = directory.find(variable);
       if (at == std::string::npos) continue;
       directory.replace(at, variable.size(),
-                        variable.find("ORIGIN") != std::string_view::npos ? origin : "lib/x86_64-linux-gnu");
+                        variable.find("ORIGIN") != std::string_view::npos ? origin : fmt::format("lib/{}", abi::kElf.libraries));
     }
     if (!directory.empty()) out.push_back(directory);
   }
@@ -129,10 +130,8 @@ const std::vector<std::string>& system_directories() {
   static const std::vector<std::string> directories = [] {
     std::vector<std::string> all;
     add_configured("/etc/ld.so.conf", all, 0);
-    for (const char* directory :
-         {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"}) {
-      all.emplace_back(directory);
-    }
+    for (const char* parent : {"/lib/", "/usr/lib/"}) all.push_back(std::string(parent) + abi::kElf.libraries);
+    for (const char* directory : {"/lib64", "/usr/lib64", "/lib", "/usr/lib"}) all.emplace_back(directory);
     return all;
   }();
   return directories;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "abi/native_elf.h"
 #include "base/unique_fd.h"
 
 namespace spile::engine {
@@ -91,11 +92,11 @@ bool awaits_text_relocations(pid_t pid, const TargetMemory& memory, const Module
     auto in_text = [&](const Module::Range& range) { return at >= range.begin && at < range.end; };
     if (std::none_of(module.text.begin(), module.text.end(), in_text)) continue;
     uint64_t present = 0, original = 0;
-    bool whole = ELF64_R_TYPE(each.r_info) == R_X86_64_RELATIVE || ELF64_R_TYPE(each.r_info) == R_X86_64_64;
+    bool whole = ELF64_R_TYPE(each.r_info) == abi::kElf.relative || ELF64_R_TYPE(each.r_info) == abi::kElf.absolute;
     size_t size = whole ? sizeof present : sizeof present / 2;
     std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(&present), size), before(reinterpret_cast<uint8_t*>(&original), size);
     if (!memory.read(at, bytes).ok()) return true;
-    if (ELF64_R_TYPE(each.r_info) == R_X86_64_RELATIVE) {
+    if (ELF64_R_TYPE(each.r_info) == abi::kElf.relative) {
       if (present != module.bias + static_cast<uint64_t>(each.r_addend)) return true;
       if (module.bias != 0) return false;
       continue;

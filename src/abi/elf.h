@@ -1,0 +1,21 @@
+#pragma once
+// The shape of what describes a machine's ELF files; native_elf.h says which values hold here.
+
+#include <stdint.h>
+
+namespace spile::abi {
+
+struct ElfKinds {
+  uint16_t machine;  // Elf64_Ehdr::e_machine
+  // Types of relocations that the dynamic linker applies to a word:
+  uint32_t relative;       // load bias + addend
+  uint32_t absolute;       // the address of a symbol
+  uint32_t jump_slot;      // the same, in the procedure linkage table's part of the global offset table
+  uint32_t global_data;    // the same, elsewhere in it
+  uint32_t thread_offset;  // where a thread-local variable is, from the thread pointer
+  uint32_t thread_module;  // the number of a module that has thread-local variables
+  char name[16];           // for messages
+  char libraries[32];      // the folder of the machine's libraries in /lib and /usr/lib
+};
+
+}  // namespace spile::abi
