@@ -86,7 +86,7 @@ struct ArenaHeader {
   // whose error is one more than MAXERRORS.
   uint32_t enabled;
   uint32_t errors;  // that handlers in processes have recorded
-  // ns since the epoch = clock_base_ns + ((rdtsc - clock_base_tsc) * clock_mult >> clock_shift); written by the
+  // ns since the epoch = clock_base_ns + ((time_counter() - clock_base_tsc) * clock_mult >> clock_shift); written by the
   // controller before arming and refreshed under clock_sequence (odd while being written).
   uint32_t clock_sequence;
   uint32_t clock_shift;
@@ -130,7 +130,7 @@ inline constexpr uint64_t kSlotBell = 0xffff'f000'0000'0000;
 // Written by the owning thread, read by the controller; owner also by the controller, when the owner has died.
 struct ThreadSlot {
   uint64_t owner;           // 0: free; else pid << 32 | tid as the claimer's process sees them; claimed by compare-and-swap
-  uint64_t thread_pointer;  // thread_table_key() of the owner's fs base; 0: the slot was never used
+  uint64_t thread_pointer;  // thread_table_key() of the owner; 0: the slot was never used
   uint32_t busy;            // 1 + epoch while the owner runs a handler; 0 otherwise
   uint32_t shared;          // 1: the overflow slot; `lock` guards it
   uint32_t lock;
@@ -225,10 +225,10 @@ struct ProcessTable {
   uint64_t borrowers;        // so many other processes run in this memory now (vfork): the kernel must be asked
   uint32_t no_system_calls;  // the process runs under a seccomp filter: claim without getpid and gettid
   uint32_t spills_returns;   // as in InheritedState, for a quick look
-  uint32_t self_pointers;    // 1: the word at fs:0 is the fs base, as the psABI says; 2: a thread was met where it is not
+  uint32_t self_pointers;    // 1: the thread pointer points to itself, as the psABI says; 2: a thread was met where it does not
   // Offset of the process's ModuleMap (abi/stack_tables.h) in the arena; 0: there is none. The controller writes it.
   uint64_t module_map;
-  uint64_t tsc_faults;  // how often a thread could not read the time-stamp counter
+  uint64_t tsc_faults;  // how often a thread could not read the time counter
   // 1: the controller reports system calls, by ptrace; handlers of system calls do not. The controller writes it.
   uint32_t calls_are_traced;
   uint32_t pad;
@@ -250,7 +250,7 @@ struct ImageCells {
   uint64_t returned_begin; // [begin, end): the code region of this copy, in which `returned` addresses (trampoline.h) lie
   uint64_t returned_end;
   uint64_t code_regions;   // run-time address of a CodeRegionList; 0: there is no other region
-  uint64_t goroutine;      // where a thread of a Go program keeps its goroutine: fs base plus this; 0: no Go program
+  uint64_t goroutine;      // where a thread of a Go program keeps its goroutine: thread pointer plus this; 0: no Go program
   uint64_t pad[7];
 };
 static_assert(sizeof(ImageCells) == 128);

@@ -26,7 +26,7 @@ struct Context {
   uint8_t held;              // native: 1 where its lock is held until leave
   uint32_t frame_kind;       // native: FrameKind (abi/stack_tables.h); the rest is valid unless it is kNoFrame
   uint32_t pending;          // native: the slot's shadow_depth when a return's frame was found on top; else kNoDepth. bpf: frame_top_of
-  uint64_t user_pc, user_sp, user_fp;  // of the probed place: rip, rsp, rbp
+  uint64_t user_pc, user_sp, user_fp;  // of the probed place: program counter, stack and frame pointer
   uint64_t call_number;      // native: of the system call that is probed
 };
 static_assert(sizeof(Context) == 96);

@@ -44,7 +44,7 @@ struct RecordHeader {
   uint16_t cpu;
   uint32_t id;
   uint32_t probe;  // index of the probe that wrote it
-  uint64_t time;   // orders records between threads: rdtsc in processes, ktime ns in the kernel
+  uint64_t time;   // orders records between threads: time_counter() in processes, ktime ns in the kernel
 };
 static_assert(sizeof(RecordHeader) == 24);
 

@@ -20,12 +20,12 @@ class Place {
   virtual sema::Domain domain() const = 0;
   // The runtime's Handle of a global's storage, as handlers of this place read and write it.
   virtual llvm::Value* global(Lowering& lowering, const syntax::Global& global) = 0;
-  // Register `number` in DWARF's numbering, as it was at the probed place (at a return: 0 and 1 are the returned
-  // values); null where it isn't known.
+  // Register `number` in DWARF's numbering, as it was at the probed place (at a return: those of
+  // Convention::result_registers are the returned values); null where it isn't known.
   virtual llvm::Value* machine_register(Lowering& lowering, int64_t number) = 0;
   virtual llvm::Value* cfa(Lowering& lowering) = 0;
   virtual llvm::Value* load_bias(Lowering& lowering) = 0;
-  // The thread's fs base; null where handlers can't know it.
+  // The thread pointer; null where handlers can't know it.
   virtual llvm::Value* thread_pointer(Lowering&) { return nullptr; }
   // Of a tracepoint's record: the address of the byte at `offset`; null where there is none.
   virtual llvm::Value* context_address(Lowering& lowering, int64_t offset) = 0;

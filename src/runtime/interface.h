@@ -190,7 +190,7 @@ bool spile_rt_load_bytes(Context*, uint64_t address, char* out, uint32_t count);
 // Copies a C string of at most `limit` bytes (limit <= string_size); its length, or -1 if the address can't be read.
 int64_t spile_rt_load_string(Context*, uint64_t address, char* out, uint32_t limit);
 
-// -- thread-local variables (native, in targets). The fs base of the calling thread.
+// -- thread-local variables (native, in targets). The thread pointer of the calling thread.
 uint64_t spile_rt_thread_pointer();
 // Where the thread has those of the module whose number is at `slot`, in a program with glibc; 0: nowhere yet.
 uint64_t spile_rt_thread_block(Context*, uint64_t slot);

@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "abi/time_counter.h"
 #include "base/unique_fd.h"
 
 namespace spile::session {
@@ -27,7 +27,7 @@ int64_t now_ns(clockid_t clock) {
   return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
 }
 
-// A pair of TSC and wall-clock readings taken as close together as can be.
+// A pair of time counter and wall-clock readings taken as close together as can be.
 struct ClockPair {
   uint64_t tsc;
   int64_t ns;
@@ -36,9 +36,9 @@ ClockPair read_clock_pair(clockid_t clock) {
   ClockPair best{};
   uint64_t best_gap = UINT64_MAX;
   for (int i = 0; i < 5; ++i) {
-    uint64_t before = __rdtsc();
+    uint64_t before = abi::time_counter();
     int64_t ns = now_ns(clock);
-    uint64_t after = __rdtsc();
+    uint64_t after = abi::time_counter();
     if (after - before < best_gap) {
       best_gap = after - before;
       best = {before + best_gap / 2, ns};

@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <time.h>
 #include <fmt/format.h>
-#include <x86intrin.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
+#include "abi/time_counter.h"
 #include "base/clock.h"
 #include "session/printf_text.h"
 
@@ -45,7 +45,7 @@ bool Output::collect(ArenaView& arena) {
   // Whatever carries a time up to the last collection's start has been published by now, unless its thread was caught
   // between reading the clock and publishing for the whole time between two collections.
   horizon_ = next_horizon_;
-  next_horizon_ = __rdtsc();
+  next_horizon_ = abi::time_counter();
   bool any = false;
   arena.for_each_used_slot([&](uint32_t i) {
     any |= take_ring(arena, i);

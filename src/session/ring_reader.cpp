@@ -1,10 +1,11 @@
 #include "session/ring_reader.h"
 
-#include <x86intrin.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+
+#include "abi/time_counter.h"
 
 namespace spile::session {
 
@@ -23,7 +24,7 @@ RingReader::Taken RingReader::copy(abi::ThreadSlot& slot, const char* ring, uint
   }
   // From here on, the compiler too takes what was copied from the copy.
   asm volatile("" ::: "memory");
-  now_ = __rdtsc();
+  now_ = abi::time_counter();
   // Not something a handler of ours wrote: go on where the writer is.
   tail = sound ? head : head & ~uint64_t{7};
   std::atomic_ref<uint64_t>(slot.ring_tail).store(tail, std::memory_order_release);
