@@ -22,6 +22,10 @@ set(SPILE_MAY_USE_cli base session editor)
 # and the folder's main header, its API, uses the first alone.
 set(SPILE_ROOMS_engine terms arch process trace space patch change calls share)
 
+# Processors that have files of their own, in folders of their name (engine/arch/x86_64, codegen/x86_64): of these folders, a build
+# compiles that of its own processor. src/engine/arch/README.md says what a new one needs.
+set(SPILE_MACHINES x86_64)
+
 add_custom_target(unit_tests)
 
 # spile_folder(LIBS lib...)          declares the folder's library from all its *.cpp, recursively.
@@ -31,6 +35,11 @@ function(spile_folder)
   cmake_parse_arguments(ARG "" "" "LIBS;TEST_LIBS;EXCLUDE" ${ARGN})
   get_filename_component(name ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
+  foreach(machine IN LISTS SPILE_MACHINES)
+    if(NOT machine STREQUAL CMAKE_SYSTEM_PROCESSOR)
+      list(FILTER all EXCLUDE REGEX "/${machine}/")
+    endif()
+  endforeach()
   foreach(pattern IN LISTS ARG_EXCLUDE)
     list(FILTER all EXCLUDE REGEX ${pattern})
   endforeach()

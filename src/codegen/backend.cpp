@@ -5,13 +5,15 @@
 
 #include <cstring>
 
+#include "codegen/native_target.h"
+
 namespace spile::codegen {
 
 namespace {
 
 // Functions carry their own cpu and features, from the runtime's bitcode: general registers only.
 Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int level) {
-  std::string triple = machine == Machine::kX86 ? "x86_64-unknown-linux-gnu" : "bpfel";
+  std::string triple = machine == Machine::kNative ? kNativeTarget.triple : "bpfel";
   std::string complaint;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, complaint);
   if (!target) return Error{"compile: " + complaint, ""};
@@ -21,7 +23,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int l
                       : level == 1 ? llvm::CodeGenOptLevel::Less
                                    : llvm::CodeGenOptLevel::Default;
   std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(
-      triple, machine == Machine::kX86 ? "x86-64" : "v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, optimisation));
+      triple, machine == Machine::kNative ? kNativeTarget.processor : "v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, optimisation));
   if (!made) return Error{"compile: LLVM has no code generator for " + triple, ""};
   return made;
 }
@@ -115,11 +117,7 @@ std::string own_build_id() {
 
 void initialise_machines() {
   static const bool done = [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    LLVMInitializeX86AsmParser();  // the runtime has inline assembly
+    initialize_native_target();
     LLVMInitializeBPFTargetInfo();
     LLVMInitializeBPFTarget();
     LLVMInitializeBPFTargetMC();

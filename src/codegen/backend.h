@@ -1,12 +1,12 @@
 #pragma once
-// From a complete module to an object: LLVM's optimizer and code generator, for x86-64 and for BPF.
+// From a complete module to an object: LLVM's optimizer and code generator, for this machine (native_target.h) and for BPF.
 
 #include "base/result.h"
 #include "codegen/script_module.h"
 
 namespace spile::codegen {
 
-enum class Machine { kX86, kBpf };
+enum class Machine { kNative, kBpf };
 
 // Once before the first use; from one thread.
 void initialise_machines();

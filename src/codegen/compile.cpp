@@ -22,10 +22,10 @@ namespace {
 // What is made of one place's module after lowering; jobs of different places run at the same time.
 struct Job {
   std::string name;
-  Machine machine = Machine::kX86;
+  Machine machine = Machine::kNative;
   std::unique_ptr<ScriptModule> module;
   std::vector<sema::PassTiming> timings;
-  FlatObject flat;                      // kX86
+  FlatObject flat;                      // kNative
   std::string object;
   std::optional<Error> error;
   bool has_embedded = false;            // C code of a guru

@@ -1,4 +1,4 @@
-// ELF for x86-64: System V psABI 1.0, chapter 4.4 "Relocation". The image's layout:
+// The image's layout:
 //
 //   0            .spile.cells
 //   code_begin   .text sections
@@ -16,6 +16,7 @@
 
 #include "abi/arena.h"
 #include "base/elf_header.h"
+#include "codegen/relocation.h"
 
 namespace spile::codegen {
 
@@ -61,7 +62,7 @@ void Flattener::place(size_t index) {
   const Elf64_Shdr& section = sections_[index];
   std::vector<uint8_t>& bytes = flat_.image.bytes;
   uint64_t alignment = std::max<uint64_t>(section.sh_addralign, 1);
-  bytes.resize((bytes.size() + alignment - 1) / alignment * alignment, is_code(section) ? 0xcc : 0);
+  bytes.resize((bytes.size() + alignment - 1) / alignment * alignment, is_code(section) ? kCodePadding : 0);
   offsets_[index] = static_cast<int64_t>(bytes.size());
   const char* from = object_.data() + section.sh_offset;
   if (section.sh_type == SHT_NOBITS) bytes.resize(bytes.size() + section.sh_size);
@@ -105,18 +106,14 @@ Result<void> Flattener::relocate_one(const Elf64_Rela& relocation, size_t sectio
   TRY(uint64_t target, address_of(static_cast<uint32_t>(ELF64_R_SYM(relocation.r_info))));
   int64_t value = static_cast<int64_t>(target + static_cast<uint64_t>(relocation.r_addend) - place);
   uint8_t* at = flat_.image.bytes.data() + place;
-  switch (ELF64_R_TYPE(relocation.r_info)) {
-    case R_X86_64_PC32: case R_X86_64_PLT32: {
-      int32_t narrow = static_cast<int32_t>(value);
-      if (narrow != value) return internal("the image is too large for 32-bit references");
-      std::memcpy(at, &narrow, 4);
-      return {};
-    }
-    case R_X86_64_PC64: std::memcpy(at, &value, 8); return {};
-    default:
+  switch (apply_relocation(ELF64_R_TYPE(relocation.r_info), value, at)) {
+    case Relocated::kDone: return {};
+    case Relocated::kTooFar: return internal("the image is too large for its references");
+    case Relocated::kUnknown:
       return internal("relocation of type " + std::to_string(ELF64_R_TYPE(relocation.r_info)) + " against " +
                       (names_ + symbols_[ELF64_R_SYM(relocation.r_info)].st_name) + " in " + name_of(sections_[section]));
   }
+  CHECK(false);
 }
 
 Result<void> Flattener::relocate(const Elf64_Shdr& relocations) {
@@ -160,7 +157,7 @@ void Flattener::collect_symbols() {
 Result<FlatObject> Flattener::run() {
   auto headers = table<Elf64_Ehdr>(0, sizeof(Elf64_Ehdr));
   if (headers.empty() || !is_native_elf(headers[0])) {
-    return internal("the code generator made no x86-64 object");
+    return internal("the code generator made an object for another machine");
   }
   header_ = &headers[0];
   sections_ = table<Elf64_Shdr>(header_->e_shoff, sizeof(Elf64_Shdr) * header_->e_shnum);

@@ -1,5 +1,5 @@
 #pragma once
-// A relocatable x86-64 ELF object as one position-independent block (abi/code_image.h): cells, then code, then read-only
+// A relocatable ELF object of this machine as one position-independent block (abi/code_image.h): cells, then code, then read-only
 // data, every reference resolved. Pure: bytes in, bytes out; no LLVM.
 
 #include <map>

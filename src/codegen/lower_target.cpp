@@ -11,6 +11,7 @@
 #include "codegen/lower_native.h"
 #include "abi/stack_tables.h"
 #include "codegen/lowering.h"
+#include "codegen/native_target.h"
 
 namespace spile::codegen {
 
@@ -83,28 +84,12 @@ llvm::Function* make_function(Unit& unit, const std::string& name, llvm::Type* r
   std::vector<llvm::Type*> types(registers ? 1 : arguments, unit.module.i64());
   if (registers) types[0] = unit.module.ptr();
   llvm::Function* function = unit.module.add_function(name, llvm::FunctionType::get(result, types, false));
-  // The trampoline saves nothing, so the handler keeps every register: preserve_most does that, all but r11, on which
-  // keep_r11() sees. ("no_caller_saved_registers" would not keep those of arguments.)
+  // The trampoline saves nothing, so the handler keeps every register: preserve_most does that, but for what
+  // keep_all_registers() sees to. ("no_caller_saved_registers" would not keep those of arguments.)
   function->setCallingConv(llvm::CallingConv::PreserveMost);
   function->addFnAttr(llvm::Attribute::NoRedZone);
   unit.module.export_function(function);
   return function;
-}
-
-// r11 is dead at a call by the psABI, but a caller that sees its callee's code may count on it (gcc -fipa-ra). It is read
-// before anything else and put back before every return; mostly it just stays where it is.
-void keep_r11(llvm::Function& function) {
-  llvm::LLVMContext& context = function.getContext();
-  llvm::Type* word = llvm::Type::getInt64Ty(context);
-  llvm::BasicBlock& entry = function.getEntryBlock();
-  llvm::IRBuilder<> b(&entry, entry.getFirstNonPHIOrDbgOrAlloca());
-  auto* read = llvm::InlineAsm::get(llvm::FunctionType::get(word, {}, false), "", "={r11}", true);
-  auto* write = llvm::InlineAsm::get(llvm::FunctionType::get(llvm::Type::getVoidTy(context), {word}, false), "", "{r11}", true);
-  llvm::Value* kept = b.CreateCall(read);
-  for (llvm::BasicBlock& block : function) {
-    if (!llvm::isa<llvm::ReturnInst>(block.getTerminator())) continue;
-    llvm::IRBuilder<>(block.getTerminator()).CreateCall(write, {kept});
-  }
 }
 
 Handler::Handler(Unit& unit, const sema::SiteGroup& group, uint32_t flags, const std::string& name, llvm::Type* result,
@@ -649,7 +634,7 @@ std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
   lower_unwind(unit, "landing", "spile_rt_rewind", [](llvm::IRBuilder<>&, llvm::Function* function) { return function->getArg(3); });
   StepHandlers(unit).lower_enter();
   StepHandlers(unit).lower_exit();
-  for (const std::string& name : unit.module.exports()) keep_r11(*unit.module.module().getFunction(name));
+  for (const std::string& name : unit.module.exports()) keep_all_registers(*unit.module.module().getFunction(name));
   return handlers;
 }
 

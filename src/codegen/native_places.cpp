@@ -3,6 +3,7 @@
 #include "abi/machine.h"
 #include "abi/trampoline.h"
 #include "codegen/lowering.h"
+#include "codegen/native_target.h"
 
 namespace spile::codegen {
 
@@ -15,14 +16,6 @@ constexpr int64_t kCallNumber = 18;  // at system calls; elsewhere it is a vecto
 bool is_call_number(const Lowering& lowering, int64_t number) {
   if (number != kCallNumber || !lowering.probe) return false;
   return sema::is_system_call(lowering.probe->kind);
-}
-
-// A handler has no instruction that writes to a vector register, so they are what they were at the probed place.
-llvm::Value* read_vector_register(llvm::IRBuilder<>& b, int64_t number) {
-  // 66 48 0f 7e c0   movq %xmm0, %rax: as bytes, since the compiler is not to use such registers
-  std::string code = ".byte 0x66, " + std::to_string(number < 8 ? 0x48 : 0x4c) + ", 0x0f, 0x7e, " + std::to_string(0xc0 | (number & 7) << 3);
-  auto* read = llvm::InlineAsm::get(llvm::FunctionType::get(b.getInt64Ty(), {}, false), code, "={rax}", true);
-  return b.CreateCall(read);
 }
 
 }  // namespace
