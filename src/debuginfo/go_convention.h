@@ -1,7 +1,7 @@
 #pragma once
-// How functions made by Go's compiler (1.17 and later) return values on x86-64: "Go internal ABI specification"
-// (cmd/compile/abi-internal.md in Go's sources). The parts of each result, in order, take one of nine general registers or of
-// fifteen vector registers each; a result for which they don't suffice, or that has an array of several elements in it, lies on
+// How functions made by Go's compiler (1.17 and later) return values: "Go internal ABI specification"
+// (cmd/compile/abi-internal.md in Go's sources). The parts of each result, in order, take one of Convention::go_results
+// or of the vector registers each; a result for which they don't suffice, or that has an array of several elements in it, lies on
 // the stack as a whole.
 
 #include <span>

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "abi/machine.h"
 #include "sema/elaboration.h"
 #include "sema/enum_names.h"
 #include "sema/fold.h"
@@ -479,7 +480,7 @@ class Binder {
   void warn_late(const Expression& x, const Binding& binding) {
     if (std::ranges::none_of(binding.ops, [](const LocationOp& op) { return op.kind == LocationOp::Kind::kLoad; })) return;
     e_.diagnostics.warning(x.range, "the value is read some time after the access, when it may have changed again")
-        .hint("registers and stacks are those of the access: print_ubacktrace(), register(\"rax\")");
+        .hint(fmt::format("registers and stacks are those of the access: print_ubacktrace(), register(\"{}\")", abi::register_name(0)));
   }
 
   // $$vars of a function that nothing is known of: "" would say that it has none.

@@ -97,7 +97,8 @@ class DomainChecker {
       if (!name) {
         error(call, from, fmt::format("'{}' needs the register's name as a literal", call.name), {});
       } else if (!abi::find_register(name->value.c_str())) {
-        error(call, from, fmt::format("unknown register '{}'", name->value), "register names are rax, edi, r8 ...");
+        error(call, from, fmt::format("unknown register '{}'", name->value),
+              fmt::format("register names are {}, {}, {} ...", abi::machine::kRegisterNames[0].text, abi::machine::kRegisterNames[1].text, abi::register_name(8)));
       }
     }
   }

@@ -81,11 +81,11 @@ SPILE_INLINE inline uint32_t find_way(const EntrySet& set, FrameKey key, uint64_
 // put another in its place; and at the entry of a function that was jumped to it may have been such a one already.
 SPILE_INLINE inline bool returns_to(Context* context, uint64_t cfa, uint64_t address) {
   uint64_t word;
-  if (!load_word<8>(cfa - 8, &word)) return false;
+  if (!load_word<8>(return_slot_of(cfa), &word)) return false;
   if (likely(word == address)) return true;
   uint32_t now = ~0u, then = ~0u;
-  uint64_t real = real_return_address(context->slot, cfa - 8, word, &now);
-  return real && real == real_return_address(context->slot, cfa - 8, address, &then);
+  uint64_t real = real_return_address(context->slot, return_slot_of(cfa), word, &now);
+  return real && real == real_return_address(context->slot, return_slot_of(cfa), address, &then);
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ SPILE_INLINE void spile_rt_entry_keep(uint64_t cfa, uint64_t site_id, const uint
   EntryRecord* record = record_in(set, way);
   store_relaxed(&record->cfa, key.cfa);
   store_relaxed(&record->life, key.life);
-  store_relaxed(&record->return_address, *reinterpret_cast<const uint64_t*>(cfa - 8));
+  store_relaxed(&record->return_address, *reinterpret_cast<const uint64_t*>(return_slot_of(cfa)));
   store_relaxed(&record->site_id, site_id);
   auto* kept = reinterpret_cast<uint64_t*>(record + 1);
   for (uint32_t i = 0; i < spile_rt_entry_registers; ++i) store_relaxed(&kept[i], values[i]);

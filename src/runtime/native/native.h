@@ -142,6 +142,11 @@ SPILE_INLINE inline uint64_t time_counter() {
 // By a system call; 0 where none may be made.
 SPILE_COLD int64_t system_clock_ns(long clock);
 
+// Where the return address of the function with this CFA lies.
+SPILE_INLINE inline uint64_t return_slot_of(uint64_t cfa) {
+  return cfa + static_cast<uint64_t>(int64_t{abi::kConvention.return_slot});
+}
+
 // Takes the overflow slot's spin lock. False: not to be had within ~10 ms.
 bool take_lock(uint32_t* lock, uint32_t value);
 SPILE_INLINE inline void give_lock(uint32_t* lock) {

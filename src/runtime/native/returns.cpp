@@ -571,16 +571,16 @@ SPILE_INLINE uint64_t* spile_rt_return_enter(Context* context, uint64_t cfa, uin
   ThreadSlot* slot = context->slot;
   uint32_t index;
   if (unlikely(context->overflow)) return count_skip(slot, abi::kSkipNoSlot), nullptr;
-  if (unlikely(!push_own(slot, &index))) return enter_elsewhere_later(slot, cfa - 8, site_id);
-  return fill(frame_at(slot, index), cfa - 8, site_id, false);
+  if (unlikely(!push_own(slot, &index))) return enter_elsewhere_later(slot, return_slot_of(cfa), site_id);
+  return fill(frame_at(slot, index), return_slot_of(cfa), site_id, false);
 }
 
 SPILE_INLINE bool spile_rt_return_push(Context* context, uint64_t cfa, uint64_t site_id) {
   ThreadSlot* slot = context->slot;
   uint32_t index;
   if (unlikely(context->overflow)) return count_skip(slot, abi::kSkipNoSlot), false;
-  if (unlikely(!push_own(slot, &index))) return push_elsewhere(slot, cfa - 8, site_id);
-  fill(frame_at(slot, index), cfa - 8, site_id, true);
+  if (unlikely(!push_own(slot, &index))) return push_elsewhere(slot, return_slot_of(cfa), site_id);
+  fill(frame_at(slot, index), return_slot_of(cfa), site_id, true);
   return true;
 }
 
@@ -588,11 +588,11 @@ SPILE_INLINE void spile_rt_return_entered(Context*, uint64_t cfa, uint64_t* save
   compiler_barrier();
   ShadowFrame* frame = frame_of(saves);
   if (unlikely(frame->stack_slot != 0)) publish_spilled(reinterpret_cast<SpilledFrame*>(frame));
-  else frame->stack_slot = cfa - 8;
+  else frame->stack_slot = return_slot_of(cfa);
 }
 
 SPILE_INLINE uint64_t* spile_rt_return_find(Context* context, uint64_t cfa) {
-  ShadowFrame* frame = find_frame(context->slot, cfa - 8, &context->pending);
+  ShadowFrame* frame = find_frame(context->slot, return_slot_of(cfa), &context->pending);
   // Without a frame the address to go on at is lost: a program that returns twice from one call. It would crash anyway.
   if (unlikely(!frame)) __builtin_trap();
   context->site_id = static_cast<uint32_t>(frame->site_id);
@@ -602,7 +602,7 @@ SPILE_INLINE uint64_t* spile_rt_return_find(Context* context, uint64_t cfa) {
 SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t* saves) {
   ThreadSlot* slot = context->slot;
   ShadowFrame* frame = frame_of(saves);
-  *reinterpret_cast<uint64_t*>(cfa - 8) = frame->return_address;
+  *reinterpret_cast<uint64_t*>(return_slot_of(cfa)) = frame->return_address;
   // Found on top, and still there: whatever a signal handler has pushed meanwhile is gone.
   uint32_t depth = context->pending;
   if (likely(load_to_compare(&slot->shadow_depth) == depth)) {

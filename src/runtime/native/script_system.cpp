@@ -11,7 +11,7 @@ inline constexpr char kMonths[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun"
                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 inline constexpr char kDays[7][4] = {"Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"};  // 1 January 1970 was a Thursday
 
-// Linux's numbers on x86-64, include/uapi/asm-generic/errno.h; 41 and 58 are not in use.
+// Linux's numbers, the same on all machines that use include/uapi/asm-generic/errno.h; 41 and 58 are not in use.
 inline constexpr char kErrors[][16] = {"",
                                        "EPERM",
                                        "ENOENT",

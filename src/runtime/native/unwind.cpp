@@ -95,8 +95,9 @@ SPILE_INLINE inline abi::UnwindRule find_rule(Context* context, const abi::Stack
 
 bool step_out_of_signal(Context* context, Walk* walk) {
   uint64_t pc, sp, fp;
-  if (!load_stack(context, walk->sp + abi::kKernelLayout.signal_program_counter, &pc) || !load_stack(context, walk->sp + abi::kKernelLayout.signal_stack_pointer, &sp) ||
-      !load_stack(context, walk->sp + abi::kKernelLayout.signal_frame_pointer, &fp))
+  constexpr const abi::KernelLayout& kLayout = abi::kKernelLayout;
+  if (!load_stack(context, walk->sp + kLayout.signal_program_counter, &pc) ||
+      !load_stack(context, walk->sp + kLayout.signal_stack_pointer, &sp) || !load_stack(context, walk->sp + kLayout.signal_frame_pointer, &fp))
     return false;
   walk->pc = pc;
   walk->sp = sp;
@@ -109,10 +110,11 @@ bool step_out_of_signal(Context* context, Walk* walk) {
 SPILE_COLD bool step_by_frame_pointer(Context* context, Walk* walk) {
   uint64_t fp, word;
   if ((walk->fp & 7) || walk->fp < walk->sp || walk->fp - walk->sp > (8u << 20)) return false;
-  if (!load_stack(context, walk->fp, &fp) || !load_stack(context, walk->fp + 8, &word)) return false;
-  uint64_t pc = return_address(context, walk->fp + 8, word, &walk->shadow);
+  const uint64_t cfa = walk->fp - static_cast<uint64_t>(int64_t{abi::kConvention.saved_frame}), slot = return_slot_of(cfa);
+  if (!load_stack(context, walk->fp, &fp) || !load_stack(context, slot, &word)) return false;
+  uint64_t pc = return_address(context, slot, word, &walk->shadow);
   if (!pc || !find_module(context, pc - 1)) return false;
-  walk->sp = walk->fp + 16;
+  walk->sp = cfa;
   walk->fp = fp;
   walk->pc = pc;
   walk->exact = false;
@@ -123,7 +125,7 @@ SPILE_COLD bool step_by_frame_pointer(Context* context, Walk* walk) {
 SPILE_INLINE inline bool return_to(Context* context, Walk* walk, uint64_t cfa) {
   uint64_t word;
   if (cfa <= walk->sp && !walk->exact) return false;
-  const uint64_t slot = cfa + static_cast<uint64_t>(int64_t{abi::kConvention.return_slot});
+  const uint64_t slot = return_slot_of(cfa);
   if (!load_stack(context, slot, &word)) return false;
   uint64_t pc = return_address(context, slot, word, &walk->shadow);
   walk->pc = pc;
