@@ -1,6 +1,6 @@
 #pragma once
 // What the engine must know about a processor. Instructions are decoded, moved and written behind this interface only. The rest of
-// engine/ uses registers by the names of abi::Registers (abi/trampoline.h), which are x86-64's, and system calls by <sys/syscall.h>.
+// engine/ uses registers by what they are for (abi/trampoline.h, abi/machine.h), and system calls by <sys/syscall.h>.
 // README.md lists what a new processor needs.
 
 #include <sys/types.h>
