@@ -154,6 +154,15 @@ TEST(Refusals, Domains) {
   EXPECT_TRUE(elaborate_text(leaving("println(@entry(int_arg(1)))")).ok());
 }
 
+TEST(Refusals, RegisterNamesInKernelHandlersAreThoseOfProcesses) {
+  FakeTarget target;
+  target.process_domain = Domain::kKernel;
+  EXPECT_TRUE(elaborate_scripts({entry("println(register(\"rbx\"), register(\"ah\"), register(\"%eip\"))")}, target).ok());
+  auto refused = elaborate_scripts({entry("println(register(\"r16\"))")}, target);
+  EXPECT_THAT(refused.messages(), HasSubstr("unknown register 'r16'"));
+  EXPECT_THAT(refused.messages(), HasSubstr("register names are rax, eax, r8 ..."));
+}
+
 TEST(Refusals, WhatLaterVersionsBring) {
   expect_error("probe begin { if (execname() =~ \"x(\") exit() }", "regular expression: '(' is never closed");
   expect_error("probe begin { println(@perf(\"x\")) }", "unknown perf counter 'x'");
