@@ -149,15 +149,11 @@ void Arming::note_trouble(pid_t pid, const Error& error, const Client* client) {
 Result<void> Arming::check_handlers(Client& client, std::span<const SiteRequest> sites) {
   if (client.image.unchecked) return {};
   std::vector<HandlerEntry> fresh;
-  auto want = [&](uint32_t offset, bool registers) {
-    if (offset != 0 && client.checked.insert({offset, registers}).second) fresh.push_back({offset, registers});
-  };
   for (const SiteRequest& site : sites) {
     bool registers = site.flags & abi::kWantsRegisters;
-    want(site.enter_offset, registers);
-    want(site.entry_offset, registers);
-    bool exits = site.kind == abi::SiteKind::kReturn || site.kind == abi::SiteKind::kSystemCall;
-    if (exits) want(site.exit_offset, registers);
+    site.each_handler([&](uint32_t offset) {
+      if (client.checked.insert({offset, registers}).second) fresh.push_back({offset, registers});
+    });
   }
   if (fresh.empty()) return {};
   TRY(uint64_t stack, native_architecture().check_handlers(client.image, fresh));
@@ -172,7 +168,7 @@ void Arming::keep_requests(Client& client, std::span<const SiteRequest> sites) {
     if (site.flags & abi::kTouchesStack) {
       by_module[site.module_path].back().touches = static_cast<uint32_t>(client.image.unchecked ? kUnknownStack : client.handler_stack + kTrampolineStack);
     }
-    client.wants_returns |= site.kind == abi::SiteKind::kReturn && !site.in_turn;
+    client.wants_returns |= site.is<ReturnProbe>() && !site.moves_returns;
     if ((site.flags & abi::kSwitchable) && !site.enabled) client.switched_off.insert(site.site_id);
   }
   for (auto& [path, list] : by_module) {
@@ -182,7 +178,7 @@ void Arming::keep_requests(Client& client, std::span<const SiteRequest> sites) {
 
 Result<void> Arming::add_requests(Client& client, std::span<const SiteRequest> sites) {
   // Steps of an unwinder (unwind_sites.h in session) can't take turns: their two handlers frame a call.
-  auto steps = [](const SiteRequest& site) { return site.in_turn && site.kind == abi::SiteKind::kReturn; };
+  auto steps = [](const SiteRequest& site) { return site.moves_returns && site.is<ReturnProbe>(); };
   if (auto step = std::find_if(sites.begin(), sites.end(), steps); step != sites.end()) {
     for (auto& [id, other] : clients_) {
       if (other.get() != &client && other->walks_by_steps) {
@@ -474,7 +470,7 @@ Result<void> Arming::build(const Rebuild& rebuild, Work& work) {
     SiteUse use = rebuild.uses[ordered->use_of(outcome.request)];
     reported_before.push_back(work.reported.size() - first_report);
     space.uses.push_back(use);
-    bool is_reported = is_fresh(outcome) && space.request(use).kind != abi::SiteKind::kRoom;
+    bool is_reported = is_fresh(outcome) && !space.request(use).is<PatchRoom>();
     if (is_reported) work.reported.push_back({space.client_of(use), outcome});
   }
   reported_before.push_back(work.reported.size() - first_report);
@@ -526,7 +522,7 @@ RequestList Arming::leave_out_other_files(AddressSpace& space, pid_t pid, const 
 std::vector<SiteUse> Arming::place_requests(AddressSpace& space, pid_t pid, const Client& client, Module& module, RequestList list,
                                             Work& work) {
   list = leave_out_other_files(space, pid, client, module, std::move(list), work);
-  bool calls = !list->empty() && list->back().kind == abi::SiteKind::kSystemCall;
+  bool calls = !list->empty() && list->back().is<SystemCallProbe>();
   if (calls && !space.call_restriction.empty()) return {};
   for (const SiteRequest& request : *list) {
     if (request.goroutine_list != FileAddress()) module.goroutines = Address(request.goroutine_list.value + module.bias);
@@ -758,16 +754,16 @@ Result<void> Arming::drop_client(AddressSpace& space, Client& client) {
   return dropped;
 }
 
-// Sites that serve the client, all or only those not called in turn, are built anew for the others that they serve.
-Result<void> Arming::rebuild_without(AddressSpace& space, Client& client, bool in_turn) {
-  auto goes = [&](SiteUse use) { return space.client_of(use) == client.id && (in_turn || !space.request(use).in_turn); };
-  return rebuild_without(space, goes, in_turn ? &space.clients.at(client.id) : nullptr, client.id);
+// Builds the sites that serve the client anew for the other clients. last: all of its sites; else only those that move no returns.
+Result<void> Arming::rebuild_without(AddressSpace& space, Client& client, bool last) {
+  auto goes = [&](SiteUse use) { return space.client_of(use) == client.id && (last || !space.request(use).moves_returns); };
+  return rebuild_without(space, goes, last ? &space.clients.at(client.id) : nullptr, client.id);
 }
 
 Result<void> Arming::leave_calls(AddressSpace& space, pid_t sparing) {
   if (space.users.empty()) return {};
   space.changing++;
-  auto is_call = [&](SiteUse use) { return space.request(use).kind == abi::SiteKind::kSystemCall; };
+  auto is_call = [&](SiteUse use) { return space.request(use).is<SystemCallProbe>(); };
   auto left = rebuild_without(space, is_call, nullptr, ~kOwnClient);
   if (left.ok() && !space.users.empty()) left = drain_calls(tracer_, space, sparing, patience_ms_);
   space.changing--;

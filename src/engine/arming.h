@@ -110,7 +110,7 @@ class Arming {
   void switch_off_sites(AddressSpace& space);
   Result<void> learn_actions(AddressSpace& space);
   Result<void> guard(AddressSpace& space, const Module& module, BuiltSites& built);
-  Result<void> rebuild_without(AddressSpace& space, Client& client, bool in_turn);
+  Result<void> rebuild_without(AddressSpace& space, Client& client, bool last);
   Result<void> rebuild_without(AddressSpace& space, const std::function<bool(SiteUse)>& goes, const ClientSpace* region_of,
                                ClientId without);
   Result<void> apply(AddressSpace& space, Work& work);

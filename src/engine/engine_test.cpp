@@ -67,10 +67,8 @@ TEST_F(EngineTest, HandlersSeeAndKeepRegisters) {
   attach(victim.pid());
   SiteRequest first = base(kVictim, "leaf", 1), second = base(kVictim, "many", 2);
   first.flags = second.flags = abi::kWantsRegisters;
-  first.enter_offset = handlers_.offset("count_registers");
-  second.kind = abi::SiteKind::kReturn;
-  second.enter_offset = handlers_.offset("enter_return_registers");
-  second.exit_offset = handlers_.offset("exit_return_registers");
+  first.probe = EntryProbe{handlers_.offset("count_registers")};
+  second.probe = ReturnProbe{.enter = handlers_.offset("enter_return_registers"), .exit = handlers_.offset("exit_return_registers")};
   arm({first, second});
   EXPECT_EQ(victim.ask("calls 100", engine_.get()), "done");
   EXPECT_EQ(counts(1).entered, 400u);
@@ -151,7 +149,7 @@ TEST_F(EngineTest, RefusesWithReasons) {
   nowhere.site_id = 1;
   nowhere.module_path = std::filesystem::canonical(kVictim);
   nowhere.address = FileAddress(0x10);
-  nowhere.enter_offset = handlers_.offset("count_first");
+  nowhere.probe = EntryProbe{handlers_.offset("count_first")};
   auto report = engine_->arm(std::vector{nowhere});
   ASSERT_TRUE(report.ok());
   ASSERT_EQ(report->outcomes.size(), 1u);

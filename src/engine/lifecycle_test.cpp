@@ -220,7 +220,7 @@ TEST_F(LifecycleTest, FaultsInHandlersAreFixedAndOthersAreNot) {
   victim.answer();
   attach(victim.pid());
   SiteRequest reader = base(kVictim, "pointer_taker", 1);
-  reader.enter_offset = handlers_.offset("read_memory");
+  reader.probe = EntryProbe{handlers_.offset("read_memory")};
   arm({reader});
   EXPECT_EQ(victim.ask("pointer 0", engine_.get()), "pointer");
   EXPECT_EQ(counts(0).sum, 42u);

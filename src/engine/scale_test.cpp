@@ -21,12 +21,10 @@ class ScaleTest : public EngineFixture {
       request.address = FileAddress(symbol.address);
       request.size = symbol.size;
       if (with_returns) {
-        request.kind = abi::SiteKind::kReturn;
-        request.enter_offset = handlers_.offset("enter_return");
-        request.exit_offset = handlers_.offset("exit_return");
+        request.probe = ReturnProbe{.enter = handlers_.offset("enter_return"), .exit = handlers_.offset("exit_return")};
       } else {
         request.flags = abi::kWantsSiteId;
-        request.enter_offset = handlers_.offset("count_by_id");
+        request.probe = EntryProbe{handlers_.offset("count_by_id")};
       }
       sites.push_back(request);
     }
@@ -60,7 +58,7 @@ class ScaleTest : public EngineFixture {
         request.address = FileAddress(at + static_cast<uint64_t>(static_cast<int64_t>(word(pair))));
         request.size = static_cast<uint32_t>(word(frame + 12));
         request.flags = abi::kWantsSiteId;
-        request.enter_offset = handler;
+        request.probe = EntryProbe{handler};
         sites.push_back(request);
       }
     }

@@ -240,15 +240,13 @@ class EngineFixture : public ::testing::Test {
 
   SiteRequest entry(const std::string& path, const std::string& function, uint32_t site) {
     SiteRequest request = base(path, function, site);
-    request.enter_offset = handlers_.offset("count_by_id");
+    request.probe = EntryProbe{handlers_.offset("count_by_id")};
     request.flags = abi::kWantsSiteId;
     return request;
   }
   SiteRequest returns(const std::string& path, const std::string& function, uint32_t site) {
     SiteRequest request = base(path, function, site);
-    request.kind = abi::SiteKind::kReturn;
-    request.enter_offset = handlers_.offset("enter_return");
-    request.exit_offset = handlers_.offset("exit_return");
+    request.probe = ReturnProbe{.enter = handlers_.offset("enter_return"), .exit = handlers_.offset("exit_return")};
     return request;
   }
   SiteRequest base(const std::string& path, const std::string& function, uint32_t site) {

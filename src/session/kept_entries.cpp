@@ -78,7 +78,7 @@ KeptEntries kept_entries(const sema::Program& program, const codegen::TargetCode
     site.address = kept.address;
     site.size = module.size_from(kept.address);
     site.flags = code.keep_entry_flags;
-    site.enter_offset = code.keep_entry;
+    site.probe = engine::EntryProbe{code.keep_entry};
     entries.sites.push_back(std::move(site));
   }
   return entries;

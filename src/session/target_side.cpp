@@ -203,12 +203,14 @@ std::vector<engine::SiteRequest> TargetSide::site_requests(std::map<size_t, std:
     request.semaphore = armed.site.semaphore;
     if (armed.site.go) request.goroutine_list = goroutine_list(armed.site.module);
     bool inside = program_.site_groups[static_cast<size_t>(armed.group)].inside_function;
-    request.kind = entry.exit != 0 ? abi::SiteKind::kReturn : inside ? abi::SiteKind::kInstruction : abi::SiteKind::kEntry;
-    if (entry.exit != 0 && owner) request.no_returns = owner->reason;
+    if (entry.exit != 0) {
+      request.probe = engine::ReturnProbe{entry.enter, entry.exit, entry.entry, owner ? owner->reason : std::string()};
+    } else if (inside) {
+      request.probe = engine::InstructionProbe{entry.enter};
+    } else {
+      request.probe = engine::EntryProbe{entry.enter};
+    }
     request.flags = entry.flags | (owner && owner->judges_faults ? abi::kTouchesStack : 0u);
-    request.enter_offset = entry.enter;
-    request.exit_offset = entry.exit;
-    request.entry_offset = entry.entry;
     requests.push_back(request);
   }
   return requests;

@@ -33,31 +33,28 @@ std::vector<engine::SiteRequest> unwind_sites(pid_t pid, const engine::Module& m
   if (!file.ok()) return sites;
   debuginfo::Module& module = *file->module;
   std::set<std::pair<uint64_t, uint32_t>> known;  // addresses, of which some have two of the names, and handlers
-  auto add = [&](const char* entry, uint32_t enter_offset, uint32_t landing_offset, uint32_t exit_offset = 0) {
+  auto add = [&](const char* entry, uint32_t handler, const engine::Probe& probe) {
     auto functions = module.functions({.name = entry, .file = {}});
     if (!functions.ok()) return;
     for (const debuginfo::Function& function : *functions) {
-      if (!known.insert({function.address.value, enter_offset}).second) continue;
+      if (!known.insert({function.address.value, handler}).second) continue;
       engine::SiteRequest site;
       site.site_id = site_id;
       site.module_path = mapped.path;
       site.module_identity = file->identity;
       site.address = function.address;
       site.size = function.size;
-      site.enter_offset = enter_offset;
-      site.landing_offset = landing_offset;
-      site.exit_offset = exit_offset;
-      site.in_turn = true;
-      if (exit_offset != 0) site.kind = abi::SiteKind::kReturn;
+      site.probe = probe;
+      site.moves_returns = true;
       sites.push_back(site);
     }
   };
   for (const char* entry : kEntries) {
-    add(entry, code.unwind, 0);
-    add(entry, code.walked, code.landing);
+    add(entry, code.unwind, engine::EntryProbe{code.unwind});
+    add(entry, code.walked, engine::FunctionEndsProbe{.before_return = code.walked, .before_transfer = code.landing});
   }
-  for (const char* entry : kSteps) add(entry, code.step_enter, 0, code.step_exit);
-  add(kCaught, code.caught, 0);
+  for (const char* entry : kSteps) add(entry, code.step_enter, engine::ReturnProbe{.enter = code.step_enter, .exit = code.step_exit});
+  add(kCaught, code.caught, engine::EntryProbe{code.caught});
   return sites;
 }
 

@@ -65,7 +65,7 @@ void add_instructions(const std::vector<uint8_t>& file, const debuginfo::Module&
   }
   if (offset == 0 || offset + function.size > file.size()) return;
   std::span<const uint8_t> text = std::span(file).subspan(offset, function.size);
-  request.kind = abi::SiteKind::kInstruction;
+  request.probe = engine::InstructionProbe{sizeof(abi::ImageCells)};
   request.function = function.address;
   uint64_t n = 0;
   for (size_t at = 0; at < text.size();) {
@@ -97,14 +97,13 @@ Result<Probes> probes_of(const std::string& path, const Options& options) {
     request.module_path = path;
     request.address = function.address;
     request.size = function.size;
-    request.enter_offset = sizeof(abi::ImageCells);
+    request.probe = engine::EntryProbe{sizeof(abi::ImageCells)};
     if (options.every != 0) {
       add_instructions(file, *module, function, options.every, request, probes);
       continue;
     }
     if (options.returns) {
-      request.kind = abi::SiteKind::kReturn;
-      request.enter_offset = request.exit_offset = sizeof(abi::ImageCells) + 4;
+      request.probe = engine::ReturnProbe{.enter = sizeof(abi::ImageCells) + 4, .exit = sizeof(abi::ImageCells) + 4};
     }
     probes.names.push_back(function.linkage_name);
     probes.requests.push_back(request);

@@ -122,14 +122,12 @@ std::vector<SiteRequest> CallWatch::requests_for(const AddressSpace& space, cons
       request.address = FileAddress(call.at.value - module.bias);
       request.function = FileAddress(call.before.value - module.bias);
       request.size = call.behind;
-      request.kind = abi::SiteKind::kSystemCall;
       request.flags = abi::kWantsRegisters;
-      request.enter_offset = handlers_->enter_offset;
-      request.exit_offset = handlers_->exit_offset;
+      request.probe = SystemCallProbe{handlers_->enter_offset, handlers_->exit_offset};
       scan.calls.push_back(request.address);
       if (module.go && call.returning != 0) {  // runtime.sigreturn: behind it no instruction follows, and no jump fits
         SiteRequest room = request;
-        room.kind = abi::SiteKind::kRoom;
+        room.probe = PatchRoom{};
         room.address = FileAddress(request.address.value - call.returning);
         room.size = call.returning + static_cast<uint64_t>(kCallSize);
         requests.push_back(room);

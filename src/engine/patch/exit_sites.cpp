@@ -11,10 +11,7 @@ constexpr uint64_t kLargestFunction = uint64_t{1} << 20;
 constexpr uint64_t kJumpRoom = 8;     // more than an entry's patch displaces of a short body
 constexpr uint64_t kLargestRoom = 20;
 
-bool wants_exits(const SiteRequest& request) { return request.landing_offset != 0; }
-bool returns_in_place(const SiteRequest& request) {
-  return request.kind == abi::SiteKind::kReturn && (request.flags & abi::kReturnsInPlace);
-}
+bool returns_in_place(const SiteRequest& request) { return request.is<ReturnProbe>() && (request.flags & abi::kReturnsInPlace); }
 
 std::vector<uint8_t> text_of(const AddressSpace& space, const Module& module, const SiteRequest& request) {
   std::vector<uint8_t> text(std::min(request.size, kLargestFunction));
@@ -22,57 +19,55 @@ std::vector<uint8_t> text_of(const AddressSpace& space, const Module& module, co
   return text;
 }
 
-SiteRequest inside(const SiteRequest& request, uint64_t offset, abi::SiteKind kind) {
+SiteRequest inside(const SiteRequest& request, uint64_t offset, Probe probe) {
   SiteRequest site = request;
-  site.kind = kind;
+  site.probe = std::move(probe);
   site.function = request.address;
   site.address = FileAddress(request.address.value + offset);
   site.size = request.size - offset;
-  site.landing_offset = 0;
   return site;
 }
 
 void add_exits(const AddressSpace& space, const Module& module, const SiteRequest& request, std::vector<SiteRequest>& placed) {
+  const auto& ends = std::get<FunctionEndsProbe>(request.probe);
   for (const FunctionExit& exit : native_architecture().find_exits(text_of(space, module, request))) {
-    SiteRequest site = inside(request, exit.offset, abi::SiteKind::kInstruction);
-    if (exit.lands) site.enter_offset = request.landing_offset;
-    placed.push_back(site);
+    placed.push_back(inside(request, exit.offset, InstructionProbe{exit.lands ? ends.before_transfer : ends.before_return}));
   }
 }
 
 // A goroutine whose stack has to grow, or that is asked to give way, begins its function again after that.
-void add_entry(std::span<const uint8_t> text, const SiteRequest& request, std::vector<SiteRequest>& placed) {
-  placed.push_back(inside(request, native_architecture().behind_stack_check(text), abi::SiteKind::kEntry));
+void add_entry(std::span<const uint8_t> text, const SiteRequest& request, uint32_t enter, std::vector<SiteRequest>& placed) {
+  placed.push_back(inside(request, native_architecture().behind_stack_check(text), EntryProbe{enter}));
 }
 
 // Why not; empty if it could be done. Then the entry may be among `placed` all the same.
 std::string add_returns(const AddressSpace& space, const Module& module, const SiteRequest& request, std::vector<SiteRequest>& placed) {
   const Architecture& machine = native_architecture();
+  const auto& returns = std::get<ReturnProbe>(request.probe);
   std::vector<uint8_t> text = text_of(space, module, request);
   auto read = [&](Address from, std::span<uint8_t> into) { return space.memory.read_some(from, into); };
   FunctionFlow flow = machine.analyse_function(text, Address(request.address.value + module.bias), text.size(), read);
   FunctionReturns found = machine.find_returns(text, flow);
   uint64_t entry = 0;
   if (!found.obstacle.empty()) {
-    if (request.entry_offset != 0) add_entry(text, entry_alone(request), placed);
+    if (returns.entry_alone != 0) add_entry(text, entry_alone(request), returns.entry_alone, placed);
     return found.obstacle;
   }
-  if (request.enter_offset != 0) {
-    add_entry(text, request, placed);
+  if (returns.enter != 0) {
+    add_entry(text, request, returns.enter, placed);
     entry = placed.back().address.value - request.address.value;
   }
   for (const ReturnSite& at : found.sites) {
-    SiteRequest exit = inside(request, at.offset, abi::SiteKind::kExit);
-    exit.enter_offset = request.exit_offset;
+    SiteRequest exit = inside(request, at.offset, ReturnInstructionProbe{returns.exit});
     exit.semaphore = FileAddress();
     // A body so short that the patch of its entry is in the way: one for both.
     uint64_t begin = at.straight;
-    if (request.enter_offset != 0 && at.first <= entry && entry < begin && begin < entry + kJumpRoom && at.end < entry + kLargestRoom) {
+    if (returns.enter != 0 && at.first <= entry && entry < begin && begin < entry + kJumpRoom && at.end < entry + kLargestRoom) {
       begin = entry;
     }
     if (begin != at.offset) {
       SiteRequest room = exit;
-      room.kind = abi::SiteKind::kRoom;
+      room.probe = PatchRoom{};
       room.address = FileAddress(request.address.value + begin);
       room.size = at.end - begin;
       placed.push_back(room);
@@ -91,7 +86,7 @@ std::optional<PlacedSites> place_exits(const AddressSpace& space, pid_t pid, con
     return module.go && module.goroutine == 0 && (request.flags & abi::kWantsRegisters);
   };
   auto moves = [&](const SiteRequest& request) {
-    return has_no_stack(request) || wants_exits(request) || returns_in_place(request) || (module.go && request.kind == abi::SiteKind::kEntry);
+    return has_no_stack(request) || request.is<FunctionEndsProbe>() || returns_in_place(request) || (module.go && request.is<EntryProbe>());
   };
   if (std::none_of(requests.begin(), requests.end(), moves)) return {};
   PlacedSites placed;
@@ -100,12 +95,12 @@ std::optional<PlacedSites> place_exits(const AddressSpace& space, pid_t pid, con
     std::string obstacle;
     if (has_no_stack(request)) {
       obstacle = "where the program keeps its goroutines is not known: only counting is possible";
-    } else if (wants_exits(request)) {
+    } else if (request.is<FunctionEndsProbe>()) {
       add_exits(space, module, request, placed.sites);
     } else if (returns_in_place(request)) {
       obstacle = add_returns(space, module, request, placed.sites);
     } else if (moves(request)) {
-      add_entry(text_of(space, module, request), request, placed.sites);
+      add_entry(text_of(space, module, request), request, std::get<EntryProbe>(request.probe).enter, placed.sites);
     } else {
       placed.sites.push_back(request);
     }
@@ -117,11 +112,8 @@ std::optional<PlacedSites> place_exits(const AddressSpace& space, pid_t pid, con
 
 SiteRequest entry_alone(const SiteRequest& request) {
   SiteRequest entry = request;
-  entry.kind = abi::SiteKind::kEntry;
+  entry.probe = EntryProbe{std::get<ReturnProbe>(request.probe).entry_alone};
   entry.flags &= ~static_cast<uint32_t>(abi::kReturnsInPlace);
-  entry.enter_offset = request.entry_offset;
-  entry.exit_offset = entry.entry_offset = 0;
-  entry.no_returns.clear();
   return entry;
 }
 

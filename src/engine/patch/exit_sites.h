@@ -1,6 +1,6 @@
 #pragma once
-// Requests for a function's ends become requests for places: the unwinders' (SiteRequest::landing_offset), and those of
-// functions that Go's compiler made (abi::kReturnsInPlace), whose entries are put behind the check of their stack.
+// Makes requests for single instructions of requests for the ends of functions: those for unwinders (FunctionEndsProbe), and those for
+// functions that Go's compiler made (abi::kReturnsInPlace). Entries of the latter are put behind the check of their stack.
 
 #include <vector>
 
@@ -16,11 +16,12 @@ struct PlacedSites {
   std::vector<SiteOutcome> refused;    // requests that have no place
 };
 
-// Nothing where all of them already are places.
+// Empty if all of `requests` already are for single instructions.
 std::optional<PlacedSites> place_exits(const AddressSpace& space, pid_t pid, const Module& module,
                                        std::span<const SiteRequest> requests);
 
-// What is left of a request for entry and return where the return can't be probed. REQUIRES: it has an entry_offset.
+// Makes the request for the entry that remains of `request` where its returns can't be probed. REQUIRES: `request` has a ReturnProbe whose
+// entry_alone is not 0.
 SiteRequest entry_alone(const SiteRequest& request);
 
 }  // namespace spile::engine

@@ -91,16 +91,15 @@ class ModuleCheck {
     if (!meets(function->begin, at)) return kInsideInstruction;
     uint64_t claimed = request.size, least = static_cast<uint64_t>(function->end - at);
     if (claimed != 0 || at == function->begin) request.size = std::clamp(claimed, least, std::max(least, static_cast<uint64_t>(function->next - at)));
-    bool entry = request.kind == abi::SiteKind::kEntry || request.kind == abi::SiteKind::kReturn;
-    if (!entry) {
+    if (!request.is_at_entry()) {
       correct_function(request, function->begin);
       return {};
     }
-    if (at == function->begin || request.landing_offset != 0 || is_called(at) || native_architecture().is_stub(text_.at(at))) return {};
-    if (request.kind == abi::SiteKind::kReturn) {
+    if (at == function->begin || request.is<FunctionEndsProbe>() || is_called(at) || native_architecture().is_stub(text_.at(at))) return {};
+    if (request.is<ReturnProbe>()) {
       return "its address is in the middle of a function of the unwind tables, and nothing calls it: only its entry can be probed";
     }
-    request.kind = abi::SiteKind::kInstruction;
+    request.probe = InstructionProbe{std::get<EntryProbe>(request.probe).enter};
     request.function = FileAddress(function->begin.value - module_.bias);
     return {};
   }
@@ -118,7 +117,7 @@ class ModuleCheck {
   }
 
   std::string check_without_table(SiteRequest& request, Address at) {
-    bool inside = request.kind == abi::SiteKind::kInstruction && request.function != FileAddress();
+    bool inside = request.is<InstructionProbe>() && request.function != FileAddress();
     Address function(inside ? request.function.value + module_.bias : at.value);
     // Data may lie before a function, as GHC's tables do; such functions are aligned.
     bool known = function <= at && static_cast<uint64_t>(at - function) < kLargestFunction &&
@@ -180,9 +179,7 @@ const CheckedRequests& PlaceCheck::check(const AddressSpace& space, const Module
   if (!fresh) return checked.answer;
   checked.asked = checked.answer.list = list;
   // Places that the engine has found in the text by itself.
-  auto is_ours = [](const SiteRequest& request) {
-    return request.kind == abi::SiteKind::kSystemCall || request.kind == abi::SiteKind::kRoom;
-  };
+  auto is_ours = [](const SiteRequest& request) { return request.is<SystemCallProbe>() || request.is<PatchRoom>(); };
   if (module.text.empty() || std::all_of(list->begin(), list->end(), is_ours)) return checked.answer;
   std::vector<uint32_t> order(list->size());
   std::iota(order.begin(), order.end(), 0);

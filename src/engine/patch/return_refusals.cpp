@@ -8,7 +8,7 @@
 namespace spile::engine {
 namespace {
 
-bool wants_return(const SiteRequest& request) { return request.kind == abi::SiteKind::kReturn; }
+bool wants_return(const SiteRequest& request) { return request.is<ReturnProbe>(); }
 
 TextImage read_functions(const AddressSpace& space, const Module& module, std::span<const SiteRequest> requests) {
   Address low(~uint64_t{0}), high;
@@ -23,7 +23,7 @@ TextImage read_functions(const AddressSpace& space, const Module& module, std::s
 
 std::string obstacle_of(const AddressSpace& space, const Module& module, const SiteRequest& request, const TextImage& text,
                         const ReturnReaders& readers) {
-  if (!request.no_returns.empty()) return request.no_returns;
+  if (const std::string& known = std::get<ReturnProbe>(request.probe).obstacle; !known.empty()) return known;
   if (!space.no_returns.empty()) return space.no_returns;
   if (request.flags & abi::kReturnsInPlace) return {};
   if (module.go) return "Go's runtime moves stacks and walks them, and the file that was analyzed is not a Go program";
@@ -72,7 +72,7 @@ std::optional<PlacedSites> refuse_returns(const AddressSpace& space, pid_t pid, 
       continue;
     }
     placed.refused.push_back({request.site_id, pid, Mechanism::kRefused, found->second, true});
-    if (request.entry_offset != 0) placed.sites.push_back(entry_alone(request));
+    if (std::get<ReturnProbe>(request.probe).entry_alone != 0) placed.sites.push_back(entry_alone(request));
   }
   return placed;
 }

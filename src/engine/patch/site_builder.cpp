@@ -44,6 +44,30 @@ std::set<ClientId> clients_at(const Group& group, const BuildOrder& order) {
   return clients;
 }
 
+// What the trampoline calls for a request. image: where the code image of the request's client lies.
+Fragment fragment_of(const SiteRequest& request, Address image, ClientId client, uint8_t offset, int32_t goroutine) {
+  struct Handlers {
+    abi::SiteKind kind;
+    uint32_t enter = 0, exit = 0;
+  };
+  struct Alternatives {
+    Handlers operator()(const EntryProbe& entry) { return {abi::SiteKind::kEntry, entry.enter}; }
+    Handlers operator()(const ReturnProbe& returns) { return {abi::SiteKind::kReturn, returns.enter, returns.exit}; }
+    Handlers operator()(const InstructionProbe& instruction) { return {abi::SiteKind::kInstruction, instruction.enter}; }
+    Handlers operator()(const SystemCallProbe& call) { return {abi::SiteKind::kSystemCall, call.enter, call.exit}; }
+    Handlers operator()(const ReturnInstructionProbe& instruction) { return {abi::SiteKind::kExit, instruction.exit}; }
+    Handlers operator()(const PatchRoom&) { return {abi::SiteKind::kRoom}; }
+    Handlers operator()(const FunctionEndsProbe&) {
+      CHECK(false && "place_exits has made instructions of it");
+      return {};
+    }
+  };
+  Handlers handlers = std::visit(Alternatives{}, request.probe);
+  Address exit = handlers.exit == 0 ? Address() : image + handlers.exit;
+  return {.kind = handlers.kind, .flags = request.flags, .site_id = request.site_id, .enter = image + handlers.enter, .exit = exit,
+          .client = client, .offset = offset, .touches = request.touches, .goroutine = goroutine};
+}
+
 // Emits what the groups of one module need into regions.
 class Emission {
  public:
@@ -71,20 +95,17 @@ class Emission {
       std::vector<uint32_t> in_turn = shared_turns(groups_[i]);
       auto add = [&](uint32_t request_index) {
         const SiteRequest& request = order_.requests[request_index];
-        if (request.kind == abi::SiteKind::kRoom) return;
+        if (request.is<PatchRoom>()) return;
         ClientId whose = order_.client(request_index);
-        Address image = regions_.at(whose)->image();
-        Address exit = request.exit_offset == 0 ? Address() : image + request.exit_offset;
-        made.push_back({request.kind, request.flags, request.site_id, image + request.enter_offset, exit, whose, offset,
-                        request.touches, module_.goroutine});
+        made.push_back(fragment_of(request, regions_.at(whose)->image(), whose, offset, module_.goroutine));
       };
       for (int turn = 0; displaces && !in_turn.empty() && turn < kTurns; turn++) {
         for (uint32_t request_index : in_turn) add(request_index);
       }
       for (uint32_t request_index : groups_[i].requests) {
-        if (!in_turn.empty() && order_.requests[request_index].in_turn) continue;
+        if (!in_turn.empty() && order_.requests[request_index].moves_returns) continue;
         // A call is made where the displaced instructions are, between its handlers.
-        bool call = order_.requests[request_index].kind == abi::SiteKind::kSystemCall;
+        bool call = order_.requests[request_index].is<SystemCallProbe>();
         if (i == index && !call ? order_.client(request_index) == client : displaces) add(request_index);
       }
     }
@@ -96,7 +117,7 @@ class Emission {
     if (order_.clients.empty()) return found;
     std::set<ClientId> whose;
     for (uint32_t index : group.requests) {
-      if (!order_.requests[index].in_turn) continue;
+      if (!order_.requests[index].moves_returns) continue;
       found.push_back(index);
       whose.insert(order_.client(index));
     }
@@ -186,7 +207,7 @@ class Emission {
     for (uint32_t index : group.requests) {
       const SiteRequest& request = order_.requests[index];
       if (request.semaphore != FileAddress()) site.semaphore = Address(request.semaphore.value + module_.bias);
-      if (request.kind == abi::SiteKind::kReturn) site.returns = true;
+      if (request.is<ReturnProbe>()) site.returns = true;
     }
   }
 
@@ -211,9 +232,9 @@ Result<Regions> find_regions(const Module& module, const std::vector<Group>& gro
     breakpoints |= group.plan.mechanism == Mechanism::kInt3 || group.plan.mechanism == Mechanism::kPunned;
     std::vector<Fragment> fragments;
     for (uint32_t index : group.requests) {
-      int times = order.requests[index].in_turn && !order.clients.empty() ? kTurns + 1 : 1;
+      int times = order.requests[index].moves_returns && !order.clients.empty() ? kTurns + 1 : 1;
       fragments.insert(fragments.end(), static_cast<size_t>(times),
-                       {order.requests[index].kind, order.requests[index].flags, 0, {}, {}, 0, 0, order.requests[index].touches, module.goroutine});
+                       fragment_of(order.requests[index], Address(), kOwnClient, 0, module.goroutine));
     }
     for (ClientId client : clients_at(group, order)) {
       Need& need = needs[client];

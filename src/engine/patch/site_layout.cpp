@@ -53,11 +53,11 @@ std::vector<Group> group_by_place(const Module& module, std::span<const SiteRequ
     }
     Group& group = groups.back();
     group.requests.push_back(index);
-    bool is_room = request.kind == abi::SiteKind::kRoom;
+    bool is_room = request.is<PatchRoom>();
     if (is_room) group.room = static_cast<uint8_t>(request.size);
     if (!is_room) group.only_room = false;
     if (request.size > marks[index]) group.size = std::max(group.size, request.size - marks[index]);
-    if (request.kind == abi::SiteKind::kEntry || request.kind == abi::SiteKind::kReturn) group.instruction = false;
+    if (request.is_at_entry()) group.instruction = false;
     if (request.function != FileAddress()) group.function = Address(request.function.value + module.bias);
   }
   return groups;

@@ -63,13 +63,25 @@ std::vector<std::string> names_of_tracer(pid_t tid) {
 }  // namespace
 
 // A field that is added does not fit these bindings: it goes here too, both ways.
+void MessageWriter::add(const ReturnProbe& probe) {
+  auto& [enter, exit, entry_alone, obstacle] = probe;
+  put(enter, exit, entry_alone, obstacle);
+}
+void MessageReader::read(ReturnProbe& probe) {
+  auto& [enter, exit, entry_alone, obstacle] = probe;
+  take(enter, exit, entry_alone, obstacle);
+}
 void MessageWriter::add(const SiteRequest& request) {
-  auto& [id, path, identity, address, size, function, kind, no_returns, flags, enter, exit, entry, landing, semaphore, goroutines, enabled, touches, in_turn] = request;
-  put(id, path, identity, address, size, function, kind, no_returns, flags, enter, exit, entry, landing, semaphore, goroutines, enabled, touches, in_turn);
+  auto& [id, path, identity, address, size, function, probe, flags, semaphore, goroutines, enabled, touches, moves_returns] = request;
+  put(id, path, identity, address, size, function, flags, semaphore, goroutines, enabled, touches, moves_returns);
+  put(static_cast<uint8_t>(probe.index()));
+  std::visit([&](const auto& each) { add(each); }, probe);
 }
 void MessageReader::read(SiteRequest& request) {
-  auto& [id, path, identity, address, size, function, kind, no_returns, flags, enter, exit, entry, landing, semaphore, goroutines, enabled, touches, in_turn] = request;
-  take(id, path, identity, address, size, function, kind, no_returns, flags, enter, exit, entry, landing, semaphore, goroutines, enabled, touches, in_turn);
+  auto& [id, path, identity, address, size, function, probe, flags, semaphore, goroutines, enabled, touches, moves_returns] = request;
+  take(id, path, identity, address, size, function, flags, semaphore, goroutines, enabled, touches, moves_returns);
+  uint8_t alternative = 0;
+  if (take(alternative)) read_probe(alternative, probe);
 }
 void MessageWriter::add(const Module& module) {
   auto& [path, bias, inode, device, text, lowest, highest, main, go, goroutines, goroutine] = module;

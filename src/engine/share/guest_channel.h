@@ -27,7 +27,7 @@
 
 namespace spile::engine {
 
-inline constexpr uint32_t kGuestProtocol = 3;  // raised with every change of a message
+inline constexpr uint32_t kGuestProtocol = 4;  // raised with every change of a message
 
 // What is asked for has one answer, kDone or kFailed, or the one named.
 enum class GuestMessage : uint32_t {
@@ -73,6 +73,7 @@ class MessageWriter {
     auto* from = reinterpret_cast<const uint8_t*>(&value);
     bytes.insert(bytes.end(), from, from + sizeof value);
   }
+  void add(const ReturnProbe& probe);
   void add(const SiteRequest& request);
   void add(const Module& module);
   void add(const abi::CodeImage& image);
@@ -133,11 +134,21 @@ class MessageReader {
     if (number < 0 || number > static_cast<std::underlying_type_t<T>>(last_of(T{}))) return fail();
     value = static_cast<T>(number);
   }
-  static constexpr abi::SiteKind last_of(abi::SiteKind) { return abi::SiteKind::kRoom; }
   static constexpr Mechanism last_of(Mechanism) { return Mechanism::kRefused; }
   static constexpr Event::Kind last_of(Event::Kind) { return Event::Kind::kCallsTraced; }
   static constexpr ThreadChange::Kind last_of(ThreadChange::Kind) { return ThreadChange::Kind::kSystemCallReturn; }
   void read(ThreadChange& change);
+  template <size_t kAlternative = 0>
+  void read_probe(uint8_t alternative, Probe& probe) {
+    if constexpr (kAlternative == kClientProbes) {
+      fail();
+    } else if (alternative == kAlternative) {
+      read(probe.emplace<kAlternative>());
+    } else {
+      read_probe<kAlternative + 1>(alternative, probe);
+    }
+  }
+  void read(ReturnProbe& probe);
   void read(SiteRequest& request);
   void read(Module& module);
   void read(abi::CodeImage& image);

@@ -116,8 +116,8 @@ TEST(MessageReader, RefusesWhatIsNotThere) {
   bool truth = true;
   EXPECT_FALSE(MessageReader(writer.bytes).take(truth));
   MessageWriter kinds;
-  kinds.put(uint32_t{77});
-  abi::SiteKind kind{};
+  kinds.put(int32_t{77});
+  Event::Kind kind{};
   EXPECT_FALSE(MessageReader(kinds.bytes).take(kind));
   MessageWriter negative;
   negative.put(int32_t{-1});
@@ -130,13 +130,26 @@ TEST(MessageReader, RefusesWhatIsNotThere) {
   EXPECT_TRUE(sites.empty());
 }
 
+TEST(MessageReader, RefusesProbesThatOnlyTheEngineMakes) {
+  SiteRequest site, read;
+  site.probe = FunctionEndsProbe{.before_return = 1, .before_transfer = 2};
+  MessageWriter client;
+  client.put(site);
+  ASSERT_TRUE(MessageReader(client.bytes).take(read));
+  EXPECT_EQ(std::get<FunctionEndsProbe>(read.probe).before_transfer, 2u);
+  site.probe = SystemCallProbe{1, 2};
+  MessageWriter engine;
+  engine.put(site);
+  EXPECT_FALSE(MessageReader(engine.bytes).take(read));
+}
+
 // Random bytes, and true messages with some bytes changed or missing, of all shapes.
 TEST(MessageReader, SurvivesEverything) {
   std::mt19937_64 chance(4711);
   MessageWriter writer;
   SiteRequest site;
   site.module_path = "/bin/x";
-  site.no_returns = "why";
+  site.probe = ReturnProbe{.obstacle = "why"};
   Module module;
   module.path = "/lib/y";
   module.text = {{}, {}};

@@ -58,9 +58,9 @@ bool is_sound(const abi::CodeImage& image) {
 }
 
 bool is_sound(const SiteRequest& request, const abi::CodeImage& image) {
-  auto is_handler = [&](uint32_t offset) { return offset == 0 || (offset >= image.code_begin && offset < image.code_end); };
-  return request.site_id <= INT32_MAX && is_handler(request.enter_offset) && is_handler(request.exit_offset) &&
-         is_handler(request.entry_offset) && is_handler(request.landing_offset);
+  bool in_code = true;
+  request.each_handler([&](uint32_t offset) { in_code &= offset >= image.code_begin && offset < image.code_end; });
+  return request.site_id <= INT32_MAX && in_code;
 }
 
 }  // namespace

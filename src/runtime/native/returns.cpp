@@ -21,7 +21,7 @@
 //
 // Other controllers that probe the process have shadow stacks of their own, and their `returned` addresses may lie in the
 // same stack slots, above or beneath ours. Each deals with what is its own; the engine calls all of them in turn, until
-// nothing is left (SiteRequest::in_turn).
+// nothing is left (SiteRequest::moves_returns).
 //
 // Frames that never return (longjmp) stay until the stack is full, or the unwinder comes by; then whatever no longer lies
 // on a stack is recognized by the word at stack_slot, which is no `returned` address any more. That is no missed return,

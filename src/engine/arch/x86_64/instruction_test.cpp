@@ -12,10 +12,9 @@ class InstructionTest : public EngineFixture {
   SiteRequest at_mark(uint32_t site, const char* handler, uint32_t flags) {
     SiteRequest request = base(kVictim, "marked", site);
     SiteRequest function = base(kVictim, "by_red_zone", site);
-    request.kind = abi::SiteKind::kInstruction;
     request.function = function.address;
     request.flags = flags;
-    request.enter_offset = handlers_.offset(handler);
+    request.probe = InstructionProbe{handlers_.offset(handler)};
     return request;
   }
 };
@@ -41,10 +40,8 @@ TEST_F(InstructionTest, WrittenRegistersAndFlagsTakeEffect) {
   victim.answer();
   attach(victim.pid());
   SiteRequest returned = base(kVictim, "by_red_zone", 2);
-  returned.kind = abi::SiteKind::kReturn;
   returned.flags = abi::kWantsRegisters;
-  returned.enter_offset = handlers_.offset("enter_return_registers");
-  returned.exit_offset = handlers_.offset("change_returned");
+  returned.probe = ReturnProbe{.enter = handlers_.offset("enter_return_registers"), .exit = handlers_.offset("change_returned")};
   arm({at_mark(1, "change_registers", abi::kWantsRegisters)});
   EXPECT_EQ(victim.ask("mark 4", engine_.get()), "marked 1008 0");
   arm({returned});
