@@ -264,11 +264,8 @@ void Arming::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module>
     auto left = now.find(key);
     if (left != now.end() && left->second.module.bias == old.module.bias) continue;
     report_(nullptr, {.kind = Event::Kind::kModuleUnloaded, .pid = pid, .path = old.module.path});
-    auto was_there = [&](Address at) { return at >= old.module.lowest && at < old.module.highest; };
-    std::erase_if(space.sites, [&](const PatchedSite& site) { return was_there(site.begin); });
-    std::erase_if(space.retired, [&](const PatchedSite& site) { return was_there(site.begin); });
-    std::erase_if(space.reentries, was_there);
-    std::erase_if(space.tracing_traps, [&](const TracingTrap& trap) { return was_there(trap.function); });
+    space.sites.forget_text(old.module.lowest, old.module.highest);
+    space.traps.forget_text(old.module.lowest, old.module.highest);
   }
   space.modules = std::move(now);
 }
@@ -278,15 +275,15 @@ void Arming::refresh_modules(AddressSpace& space, pid_t pid, std::vector<Module>
 Result<void> Arming::seek_stack_owner(AddressSpace& space, pid_t pid) {
   const StackOwnership& owns_stacks = clients_.at(kOwnClient)->owns_stacks;
   auto wants_returns = [](const auto& client) { return client.second->wants_returns; };
-  if (!owns_stacks || !space.no_returns.empty() || std::none_of(clients_.begin(), clients_.end(), wants_returns)) return {};
+  if (!owns_stacks || !space.arming.return_obstacle().empty() || std::none_of(clients_.begin(), clients_.end(), wants_returns)) return {};
   for (auto& [path, loaded] : space.modules) {
     if (loaded.module.is_vdso()) continue;
-    space.no_returns = owns_stacks(pid, loaded.module);
-    if (!space.no_returns.empty()) break;
+    space.arming.set_return_obstacle(owns_stacks(pid, loaded.module));
+    if (!space.arming.return_obstacle().empty()) break;
   }
-  bool armed = std::any_of(space.sites.begin(), space.sites.end(), [](const PatchedSite& site) { return site.returns; });
-  if (space.no_returns.empty() || !armed) return {};
-  note_trouble(pid, Error{fmt::format("its returns are not probed any more: {}", space.no_returns), ""});
+  bool armed = std::ranges::any_of(space.sites.in_text(), [](const PatchedSite& site) { return site.returns; });
+  if (space.arming.return_obstacle().empty() || !armed) return {};
+  note_trouble(pid, Error{fmt::format("its returns are not probed any more: {}", space.arming.return_obstacle()), ""});
   TRY_DO(remove_all(tracer_, space, patience_ms_));
   TRY(MemoryMap map, MemoryMap::read(pid));
   refresh_modules(space, pid, find_modules(pid, map, space.memory));
@@ -315,7 +312,7 @@ void Arming::write_module_maps(AddressSpace& space) {
 }
 
 void Arming::watch_linker(AddressSpace& space, pid_t pid, std::vector<PatchedSite>& sites) {
-  if (std::exchange(space.linker_sought, true)) return;
+  if (!space.traps.begin_linker_search()) return;
   std::vector<Module> modules;
   for (auto& [path, loaded] : space.modules) modules.push_back(loaded.module);
   const Module* linker = find_linker(pid, modules);
@@ -324,10 +321,11 @@ void Arming::watch_linker(AddressSpace& space, pid_t pid, std::vector<PatchedSit
     SetupContext own = context(*clients_.at(kOwnClient));
     TRY(Address function, find_dynamic_symbol(space.memory, *linker, "_dl_debug_state"));
     TRY(auto region, region_for(own, space, *linker, 1, 256 + breakpoint_room()));
-    TRY(PatchedSite site, build_trap(space, function, *region, {}, &space.linker_trap));
+    Address trap;
+    TRY(PatchedSite site, build_trap(space, function, *region, {}, &trap));
+    space.traps.set_linker(site.begin, trap);
     // Refused where the program handles SIGTRAP itself.
-    (void)guard_trap(own, space, *region, space.linker_trap);
-    space.linker_site = site.begin;
+    (void)guard_trap(own, space, *region, trap);
     sites.push_back(site);
     return {};
   };
@@ -375,20 +373,20 @@ struct OrderedRequests {
 
 std::unique_ptr<OrderedRequests> order_requests(const AddressSpace& space, std::span<const SiteUse> uses, bool all_fresh) {
   auto ordered = std::make_unique<OrderedRequests>();
-  const std::vector<SiteRequest>& first = *space.placed[uses.front().list].list;
+  const std::vector<SiteRequest>& first = space.sites.list_of(uses.front());
   bool whole = all_fresh && uses.size() == first.size() &&
                std::all_of(uses.begin(), uses.end(), [&](SiteUse use) { return use.list == uses.front().list; });
   if (whole) {
-    ordered->wanted = {first, {}, space.client_of(uses.front())};
+    ordered->wanted = {first, {}, space.sites.client_of(uses.front())};
     return ordered;
   }
   for (uint32_t i = 0; i < uses.size(); i++) ordered->order.push_back(i);
   std::sort(ordered->order.begin(), ordered->order.end(), [&](uint32_t a, uint32_t b) {
-    return std::tuple(space.client_of(uses[a]), uses[a]) < std::tuple(space.client_of(uses[b]), uses[b]);
+    return std::tuple(space.sites.client_of(uses[a]), uses[a]) < std::tuple(space.sites.client_of(uses[b]), uses[b]);
   });
   for (uint32_t i : ordered->order) {
-    ordered->requests.push_back(space.request(uses[i]));
-    ordered->clients.push_back(space.client_of(uses[i]));
+    ordered->requests.push_back(space.sites.request(uses[i]));
+    ordered->clients.push_back(space.sites.client_of(uses[i]));
   }
   ordered->wanted = {ordered->requests, ordered->clients, kOwnClient};
   return ordered;
@@ -405,14 +403,6 @@ std::vector<PatchedSite> former_sites(const AddressSpace& space, std::span<const
     }
   }
   return former;
-}
-
-std::vector<PatchedSite> sites_without(const AddressSpace& space, std::span<const PatchedSite> leaving) {
-  std::set<Address> gone;
-  for (const PatchedSite& site : leaving) gone.insert(site.begin);
-  std::vector<PatchedSite> rest = space.sites;
-  std::erase_if(rest, [&](const PatchedSite& site) { return gone.contains(site.begin); });
-  return rest;
 }
 
 // What was built is not going to be written.
@@ -442,8 +432,8 @@ Result<void> Arming::build(const Rebuild& rebuild, Work& work) {
   AddressSpace& space = rebuild.space;
   auto ordered = order_requests(space, rebuild.uses, rebuild.fresh_from == 0);
   std::vector<PatchedSite> former = former_sites(space, rebuild.leaving, rebuild.without), rest;
-  if (!rebuild.leaving.empty()) rest = sites_without(space, rebuild.leaving);
-  std::span<const PatchedSite> standing = rebuild.leaving.empty() ? space.sites : rest;
+  if (!rebuild.leaving.empty()) rest = space.sites.without(rebuild.leaving);
+  std::span<const PatchedSite> standing = rebuild.leaving.empty() ? space.sites.in_text() : rest;
   auto regions = [&](ClientId client, uint64_t count, uint64_t room) {
     SetupContext setup = context(*clients_.at(client));
     return region_for(setup, space, rebuild.module, count, room);
@@ -453,7 +443,7 @@ Result<void> Arming::build(const Rebuild& rebuild, Work& work) {
     return place_stub(setup, space, region, ranges, target);
   };
   TRY(BuiltSites built,
-      build_sites(space, rebuild.pid, rebuild.module, ordered->wanted, {standing, former, space.reentries}, regions, stubs));
+      build_sites(space, rebuild.pid, rebuild.module, ordered->wanted, {standing, former, space.sites.reentries()}, regions, stubs));
   switch_off_sites(space);
   TRY_DO(guard(space, rebuild.module, built));
   auto is_fresh = [&](const BuiltOutcome& outcome) { return ordered->use_of(outcome.request) >= rebuild.fresh_from; };
@@ -463,17 +453,18 @@ Result<void> Arming::build(const Rebuild& rebuild, Work& work) {
     return Error{"the probes of other spiles leave too little room for this one", ""};
   }
 
-  uint32_t first_use = static_cast<uint32_t>(space.uses.size());
+  std::vector<SiteUse> uses;
   size_t first_report = work.reported.size();
   std::vector<size_t> reported_before;  // of each outcome: how many of those before it are reported
   for (const BuiltOutcome& outcome : built.outcomes) {
     SiteUse use = rebuild.uses[ordered->use_of(outcome.request)];
     reported_before.push_back(work.reported.size() - first_report);
-    space.uses.push_back(use);
-    bool is_reported = is_fresh(outcome) && !space.request(use).is<PatchRoom>();
-    if (is_reported) work.reported.push_back({space.client_of(use), outcome});
+    uses.push_back(use);
+    bool is_reported = is_fresh(outcome) && !space.sites.request(use).is<PatchRoom>();
+    if (is_reported) work.reported.push_back({space.sites.client_of(use), outcome});
   }
   reported_before.push_back(work.reported.size() - first_report);
+  uint32_t first_use = space.sites.add_uses(uses);
   for (PatchedSite& site : built.sites) {
     size_t from = reported_before[site.first_use], to = reported_before[site.first_use + site.use_count];
     work.reported_of[site.begin] = {first_report + from, to - from};
@@ -523,7 +514,7 @@ std::vector<SiteUse> Arming::place_requests(AddressSpace& space, pid_t pid, cons
                                             Work& work) {
   list = leave_out_other_files(space, pid, client, module, std::move(list), work);
   bool calls = !list->empty() && list->back().is<SystemCallProbe>();
-  if (calls && !space.call_restriction.empty()) return {};
+  if (calls && space.calls.is_restricted()) return {};
   for (const SiteRequest& request : *list) {
     if (request.goroutine_list != FileAddress()) module.goroutines = Address(request.goroutine_list.value + module.bias);
   }
@@ -537,25 +528,21 @@ std::vector<SiteUse> Arming::place_requests(AddressSpace& space, pid_t pid, cons
   };
   take(refuse_returns(space, pid, module, *list, clients_.at(kOwnClient)->return_readers));
   take(place_exits(space, pid, module, *list));
-  uint32_t number = static_cast<uint32_t>(space.placed.size());
-  space.placed.push_back({client.id, list});
-  std::vector<SiteUse> uses;
-  for (uint32_t i = 0; i < list->size(); i++) uses.push_back({number, i});
-  return uses;
+  return space.sites.add_list(client.id, std::move(list));
 }
 
 // What other clients have at these places, or this one has armed before, is built anew together with them.
 Result<void> Arming::build_beside_others(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> fresh, Work& work) {
   std::vector<PatchedSite> leaving;
-  if (!space.sites.empty()) {
+  if (!space.sites.in_text().empty()) {
     std::vector<SiteRequest> requests;
-    for (SiteUse use : fresh) requests.push_back(space.request(use));
+    for (SiteUse use : fresh) requests.push_back(space.sites.request(use));
     leaving = find_conflicts(space, module, requests);
   }
   if (!leaving.empty()) {
     std::set<SiteUse> present;
     for (const PatchedSite& site : leaving) {
-      for (SiteUse use : space.uses_of(site)) present.insert(use);
+      for (SiteUse use : space.sites.uses_of(site)) present.insert(use);
     }
     std::vector<SiteUse> all(present.begin(), present.end());
     all.insert(all.end(), fresh.begin(), fresh.end());
@@ -572,7 +559,7 @@ Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& lo
     if (wanted == client->requests.end() || loaded.lists_done[client->id] == wanted->second.size()) continue;
     if (awaits_text_relocations(pid, space.memory, module)) {
       // The dynamic linker makes them before it says for the first time that all is there (linker_trap).
-      if (module.main_executable && space.linker_trap != Address()) continue;
+      if (module.main_executable && space.traps.has_linker()) continue;
       for (size_t& done = loaded.lists_done[client->id]; done < wanted->second.size(); done++) {
         for (const SiteRequest& request : *wanted->second[done]) {
           work.reported.push_back({client->id, {request.site_id, pid, Mechanism::kRefused, kTextRelocations}});
@@ -582,7 +569,7 @@ Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& lo
     }
     // A client sees what the one before it gets there.
     bool others = std::any_of(work.change.coming.begin(), work.change.coming.end(), [&](const PatchedSite& site) {
-      return site.begin >= module.lowest && site.begin < module.highest && !space.is_trap_site(site.begin);
+      return site.begin >= module.lowest && site.begin < module.highest && !space.traps.is_trap_site(site.begin);
     });
     if (others) TRY_DO(apply(space, work));
     if (module.goroutine == 0) module.goroutine = find_goroutine_offset(space, module);
@@ -603,7 +590,7 @@ bool Arming::may_fault() const {
 
 // Of a program that runs already and has set its own; of those that are set later we learn when a thread is born or meets one.
 Result<void> Arming::learn_actions(AddressSpace& space) {
-  if (space.users.size() != 1 || !(may_fault() || space.trap_table != Address())) return {};
+  if (space.users.size() != 1 || !(may_fault() || space.signal_code.handles_breakpoints())) return {};
   Process& process = *space.users.front();
   if (!should_learn_actions(process, ProcessStatus::read(process.pid))) return {};
   TRY(Thread * thread, borrow_thread(tracer_, space));
@@ -613,7 +600,7 @@ Result<void> Arming::learn_actions(AddressSpace& space) {
 }
 
 bool Arming::lacks_sites(const AddressSpace& space) const {
-  if (space.refused) return false;
+  if (space.arming.is_refused()) return false;
   for (Client* client : clients_in(space)) {
     if (space.modules.empty()) return true;  // it has not been looked at yet
     for (auto& [key, loaded] : space.modules) {
@@ -629,10 +616,11 @@ bool Arming::lacks_sites(const AddressSpace& space) const {
 
 Result<void> Arming::arm_space(AddressSpace& space, Reports& reports) {
   if (leaving_ || space.users.empty()) return {};
-  space.changing++;
-  auto armed = build_and_apply(space, reports);
-  space.changing--;
-  space.refused = !armed.ok();
+  auto armed = [&] {
+    ArmingState::Change change(space.arming);
+    return build_and_apply(space, reports);
+  }();
+  space.arming.set_refused(!armed.ok());
   if (clients_.at(kOwnClient)->probes_calls) calls_.settle(space, reports[kOwnClient].outcomes);
   return armed;
 }
@@ -695,7 +683,7 @@ Result<void> Arming::apply(AddressSpace& space, Work& work) {
     std::sort(sites.begin(), sites.end(), by_begin);
     std::sort(change.leaving.begin(), change.leaving.end(), by_begin);
     TRY_DO(apply_portion(space, std::move(change), work).first);
-    space.foundations.merge(foundations);
+    space.sites.add_foundations(foundations);
     return {};
   }
   auto turn = [&](const PatchedSite& site) { return 2 * site.returns + foundations.contains(site.begin); };
@@ -724,7 +712,7 @@ Result<void> Arming::apply(AddressSpace& space, Work& work) {
     first = end;
   }
   std::erase_if(foundations, [&](const auto& pair) { return missing.contains(pair.first); });
-  space.foundations.merge(foundations);
+  space.sites.add_foundations(foundations);
   return {};
 }
 
@@ -740,33 +728,27 @@ std::pair<Result<void>, std::set<Address>> Arming::apply_portion(AddressSpace& s
 
 Result<void> Arming::drop_client(AddressSpace& space, Client& client) {
   if (!space.clients.contains(client.id) || space.users.empty()) return {};
-  space.changing++;
-  auto drop = [&]() -> Result<void> {
-    // What unwinders need goes last, when no return is pending any more, nor can be.
-    TRY_DO(rebuild_without(space, client, false));
-    TRY_DO(drain_client(tracer_, space, client.id, patience_ms_));
-    TRY_DO(rebuild_without(space, client, true));
-    for (auto& [path, loaded] : space.modules) loaded.lists_done.erase(client.id);
-    return remove_client(tracer_, space, client.id, patience_ms_);
-  };
-  auto dropped = drop();
-  space.changing--;
-  return dropped;
+  ArmingState::Change change(space.arming);
+  // What unwinders need goes last, when no return is pending any more, nor can be.
+  TRY_DO(rebuild_without(space, client, false));
+  TRY_DO(drain_client(tracer_, space, client.id, patience_ms_));
+  TRY_DO(rebuild_without(space, client, true));
+  for (auto& [path, loaded] : space.modules) loaded.lists_done.erase(client.id);
+  return remove_client(tracer_, space, client.id, patience_ms_);
 }
 
 // Builds the sites that serve the client anew for the other clients. last: all of its sites; else only those that move no returns.
 Result<void> Arming::rebuild_without(AddressSpace& space, Client& client, bool last) {
-  auto goes = [&](SiteUse use) { return space.client_of(use) == client.id && (last || !space.request(use).moves_returns); };
+  auto goes = [&](SiteUse use) { return space.sites.client_of(use) == client.id && (last || !space.sites.request(use).moves_returns); };
   return rebuild_without(space, goes, last ? &space.clients.at(client.id) : nullptr, client.id);
 }
 
 Result<void> Arming::leave_calls(AddressSpace& space, pid_t sparing) {
   if (space.users.empty()) return {};
-  space.changing++;
-  auto is_call = [&](SiteUse use) { return space.request(use).is<SystemCallProbe>(); };
+  ArmingState::Change change(space.arming);
+  auto is_call = [&](SiteUse use) { return space.sites.request(use).is<SystemCallProbe>(); };
   auto left = rebuild_without(space, is_call, nullptr, ~kOwnClient);
   if (left.ok() && !space.users.empty()) left = drain_calls(tracer_, space, sparing, patience_ms_);
-  space.changing--;
   return left;
 }
 
@@ -783,7 +765,7 @@ Result<void> Arming::rebuild_without(AddressSpace& space, const std::function<bo
   for (auto& [module, leaving] : by_module) {
     std::set<SiteUse> others;
     for (const PatchedSite& site : leaving) {
-      for (SiteUse use : space.uses_of(site)) {
+      for (SiteUse use : space.sites.uses_of(site)) {
         if (!goes(use)) others.insert(use);
       }
     }

@@ -32,7 +32,7 @@ bool enter_call(Thread& thread, const ThreadChange& change) {
     return false;
   }
   state.is_open = thread.process->stops_at_calls;
-  if (!handler_may_report || !space || space->calls_gap == kNobodysCalls) return state.is_open;
+  if (!handler_may_report || !space || space->calls.is_unwanted()) return state.is_open;
   bool handler_reports = CallWatch::handler_has_reported(*space, thread, call);
   // Where its site has gone meanwhile, no handler reports its return.
   state.is_open = !handler_reports || !space->in_code(Address(abi::program_counter(call)));
@@ -69,13 +69,13 @@ void CallStops::finish_watched_call(const DeferredWork& work) {
   Process* process = tracer_.find_process(work.pid);
   if (process && process->space) {
     std::shared_ptr<AddressSpace> space = process->space;
-    bool in_process = space->calls_gap.empty();
+    bool in_process = space->calls.is_by_handlers();
     std::string restriction = call_restriction_by(space->memory, work.call);
     Result<void> changed;
     if (!restriction.empty()) {
       bool for_good = abi::added_filter(work.call.site_id, work.call) != 0;  // also for what it executes
       for (Process* user : space->users) user->judged = for_good ? restriction : user->judged;
-      space->call_restriction = restriction;
+      space->calls.restrict(restriction);
     }
     if (in_process && (!restriction.empty() || abi::adds_executable_memory(work.call.site_id, work.call))) {
       changed = calls_.trace(*space, restriction.empty() ? "it makes memory executable" : restriction);
@@ -114,7 +114,7 @@ void CallStops::system_call_stopped(Thread& thread) {
   change.registers = machine.script_registers(registers);
   bool enters = machine.enters_system_call(thread.tid);
   bool restricts = enters && abi::may_judge_places(change.registers.site_id, change.registers);
-  if (restricts && space && space->is_mapped() && space->call_restriction.empty()) {  // of code without a site
+  if (restricts && space && space->is_mapped() && !space->calls.is_restricted()) {  // of code without a site
     works_.hold_for({.kind = DeferredWork::kWatchedCall, .pid = change.pid, .tid = change.tid, .call = change.registers, .at_call = true}, thread);
   }
   bool is_reported = enters ? enter_call(thread, change) : leave_call(thread, registers, change);

@@ -124,10 +124,8 @@ Result<void> ProcessLives::prepare_space(AddressSpace& space, pid_t pid) {
   // A killed controller's trace is found before ours is laid.
   if (!remains->empty()) {
     space.inherit(*remains);
-    space.changing++;
-    auto removed = remove_all(tracer_, space, options_.stop_patience_ms);
-    space.changing--;
-    TRY_DO(removed);
+    ArmingState::Change change(space.arming);
+    TRY_DO(remove_all(tracer_, space, options_.stop_patience_ms));
   }
   Reports reports;
   auto armed = arming_.can_arm(space) ? arming_.arm_space(space, reports) : Result<void>();
@@ -190,7 +188,7 @@ void ProcessLives::process_forked(Thread& parent, Process& child, const ProcessS
     resolve_pending_returns(*from, native_architecture().thread_pointer(registers), space->memory);
   }
   tracer_.hold(*child.threads.at(child.pid));
-  works_.add({DeferredWork::kFork, child.pid, child.pid, from->changing > 0 || parent.pc_unchecked});
+  works_.add({DeferredWork::kFork, child.pid, child.pid, from->arming.is_changing() || parent.pc_unchecked});
 }
 
 // Mostly a child is armed by being a copy of its parent. One that was copied while its parent was being armed is freed of
@@ -204,7 +202,7 @@ void ProcessLives::finish_fork(const DeferredWork& work) {
     bool anew = work.anew || !space->is_mapped();
     if (anew) {
       child->stops_at_calls = true;
-      space->calls_gap = kNotArmed;
+      space->calls.set_gap(kNotArmed);
     }
     Reports reports;
     auto arm = [&]() -> Result<void> {
@@ -229,7 +227,7 @@ void ProcessLives::process_executed(Process& process) {
   survivor.introduced = false;
   if (ours || told_by_handler) survivor.calls.is_open = told_by_handler && !ours;
   process.actions = {};
-  process.space->call_restriction = process.judged;
+  process.space->calls.restrict(process.judged);
   survivor.parents_pointer = 0;
   survivor.calls.interrupted.clear();
   survivor.shown_faults.clear();
@@ -255,12 +253,12 @@ void ProcessLives::finish_exec(const DeferredWork& work) {
       // Other processes that have the arena mapped could take it over.
       bool gains = !waiting_.contains(work.pid) && has_gained_rights(work.pid);
       process->gained_rights |= gains;
-      space->refused = process->gained_rights;
+      space->arming.set_refused(process->gained_rights);
       if (!arming_.can_arm(*space)) return {};
       if (gains) return Error{executed.path + " has privileges of its own (set-uid, set-gid or capabilities): neither it nor what it starts is probed", ""};
-      if (space->refused) return {};
+      if (process->gained_rights) return {};
       if (is_32_bit(work.pid)) {
-        space->refused = true;
+        space->arming.set_refused(true);
         return Error{"a 32-bit program: it is not probed", ""};
       }
       return arming_.arm_space(*space, reports);
@@ -283,9 +281,10 @@ void ProcessLives::hand_over(pid_t pid, const std::string& reason) {
   if (!process) return;
   std::shared_ptr<AddressSpace> space = process->space;
   if (space && space->users.size() == 1 && space->memory.is_open()) {
-    space->changing++;
-    auto removed = remove_all(tracer_, *space, options_.stop_patience_ms);
-    space->changing--;
+    auto removed = [&] {
+      ArmingState::Change change(space->arming);
+      return remove_all(tracer_, *space, options_.stop_patience_ms);
+    }();
     arming_.note_failure(*space, pid, removed);
   }
   process = tracer_.find_process(pid);

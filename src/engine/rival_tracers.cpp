@@ -93,8 +93,7 @@ Result<void> RivalTracers::add_traps(SetupContext& own, AddressSpace& space, std
     if (imports && facts.ptrace) wanted[Address(facts.ptrace->value + module.bias)] = TracingTrap::kPtrace;
     for (FileAddress check : facts.leak_checks) wanted[Address(check.value + module.bias)] = TracingTrap::kLeakCheck;
     for (auto& [function, call] : wanted) {
-      bool present = std::any_of(space.tracing_traps.begin(), space.tracing_traps.end(), [&](const TracingTrap& trap) { return trap.function == function; });
-      if (present) continue;
+      if (space.traps.has_tracing_trap(function)) continue;
       TRY(auto region, region_for(own, space, module, 1, 256 + breakpoint_room()));
       TracingTrap trap{.function = function, .call = call, .trap = {}, .site = {}};
       std::span<const uint32_t> only_for = call == TracingTrap::kPtrace ? std::span<const uint32_t>(kRequests) : std::span<const uint32_t>();
@@ -102,7 +101,7 @@ Result<void> RivalTracers::add_traps(SetupContext& own, AddressSpace& space, std
       // Refused where the program handles SIGTRAP itself: then it is ours for as long as we live.
       (void)guard_trap(own, space, *region, trap.trap);
       trap.site = site.begin;
-      space.tracing_traps.push_back(trap);
+      space.traps.add(trap);
       sites.push_back(site);
     }
   }

@@ -13,14 +13,14 @@ constexpr int64_t kBelow = 65'536, kAbove = 4096;  // how far from the stack poi
 constexpr size_t kMostShown = 8;                   // a handler that faults, and its handler ...
 
 bool touches_stack(const AddressSpace& space, const PatchedSite& site) {
-  auto uses = space.uses_of(site);
-  return std::any_of(uses.begin(), uses.end(), [&](SiteUse use) { return space.request(use).flags & abi::kTouchesStack; });
+  auto uses = space.sites.uses_of(site);
+  return std::any_of(uses.begin(), uses.end(), [&](SiteUse use) { return space.sites.request(use).flags & abi::kTouchesStack; });
 }
 
 // Whose code has the pc, or nullptr.
 const PatchedSite* site_of_code(const AddressSpace& space, Address pc) {
-  for (auto* sites : {&space.sites, &space.retired}) {
-    for (const PatchedSite& site : *sites) {
+  for (auto sites : {space.sites.in_text(), space.sites.retired()}) {
+    for (const PatchedSite& site : sites) {
       auto within = [&](Address begin) { return pc >= begin && pc < begin + static_cast<int64_t>(site.trampoline_size); };
       if (!site.is_landing && (within(site.trampoline) || within(site.body))) return &site;
     }
@@ -82,7 +82,7 @@ void return_from_shown_fault(const AddressSpace& space, Thread& thread) {
   bool same = shown->place.value == *place;
   thread.shown_faults.erase(shown, thread.shown_faults.end());
   // Where the handler has chosen another place, that may be within the patch too; at its begin the function is called anew.
-  const PatchedSite* site = site_at(space.sites, Address(*place));
+  const PatchedSite* site = site_at(space.sites.in_text(), Address(*place));
   auto moved = site ? site->relocated(Address(*place)) : std::nullopt;
   if (moved && (same || site->begin.value != *place)) (void)space.memory.write_value(frame_pc, moved->value);
 }

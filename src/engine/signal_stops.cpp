@@ -123,18 +123,17 @@ void SignalStops::signal_arrived(Thread& thread) {
     ThreadRegisters registers;
     if (!native_architecture().read_registers(thread.tid, registers).ok()) return;
     Address pc = native_architecture().pc(registers);
-    if (const PatchedSite* site = space->breakpoint_at(pc - 1)) {
+    if (const PatchedSite* site = space->sites.breakpoint_at(pc - 1)) {
       siginfo_t info;
       if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) != 0) return;
       if (move_on(thread, registers, site->trampoline, info)) signal_is_ours(thread);
       return;
     }
-    for (const TracingTrap& trap : space->tracing_traps) {
-      if (pc != trap.trap + 1) continue;
+    if (const TracingTrap* trap = space->traps.tracing_trap_before(pc)) {
       thread.signal = 0;
-      return works_.hold_for({.kind = DeferredWork::kTracing, .pid = thread.process->pid, .tid = thread.tid, .tracing = trap.call}, thread);
+      return works_.hold_for({.kind = DeferredWork::kTracing, .pid = thread.process->pid, .tid = thread.tid, .tracing = trap->call}, thread);
     }
-    if (space->linker_trap == Address() || pc != space->linker_trap + 1) return;
+    if (!space->traps.is_behind_linker_trap(pc)) return;
     thread.signal = 0;
     works_.hold_for({DeferredWork::kLibraries, thread.process->pid, thread.tid}, thread);
   }

@@ -337,9 +337,9 @@ void TracingPartImpl::thread_stopped(Thread& thread) {
   if (space) introduce_thread(*space, thread);
   if (!thread.pc_unchecked || !space) return;
   thread.pc_unchecked = false;
-  if (space->is_restored) return;
+  if (space->sites.is_restored()) return;
   move_program_counters(*space, thread,
-                        [&](Address pc, bool restarting) { return pc_out_of_window(space->sites, pc, restarting); });
+                        [&](Address pc, bool restarting) { return pc_out_of_window(space->sites.in_text(), pc, restarting); });
 }
 
 }  // namespace

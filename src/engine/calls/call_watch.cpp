@@ -26,18 +26,6 @@ constexpr const char* kMayBeMissed = "system calls of code that it adds may be m
 constexpr int kCancelSignal = 32;
 constexpr int64_t kCallSize = 2;  // of a `syscall` instruction
 
-// What stood where patches are now, which may hide calls.
-void undo_patches(const AddressSpace& space, Address at, std::span<uint8_t> bytes) {
-  Address end = at + static_cast<int64_t>(bytes.size());
-  auto site = std::lower_bound(space.sites.begin(), space.sites.end(), at - kMaxPatch,
-                               [](const PatchedSite& each, Address value) { return each.begin < value; });
-  for (; site != space.sites.end() && site->begin < end; ++site) {
-    for (uint8_t i = 0; i < site->overwritten && site->begin + i < end; i++) {
-      if (site->begin + i >= at) bytes[static_cast<size_t>(site->begin + i - at)] = site->original[i];
-    }
-  }
-}
-
 std::string place_in(const Module& module, Address at) {
   return fmt::format("{}+{:#x}", module.path, at.value - module.bias);
 }
@@ -105,7 +93,7 @@ std::vector<SiteRequest> CallWatch::requests_for(const AddressSpace& space, cons
     bytes.resize(static_cast<size_t>(range.end - range.begin));
     bytes.resize(space.memory.read_some(range.begin, bytes));
     if (bytes.size() != static_cast<size_t>(range.end - range.begin)) scan.unclear = module.path + " can't be read";
-    undo_patches(space, range.begin, bytes);
+    space.sites.overlay_originals(range.begin, bytes);  // patches may hide calls
     auto function_before = [&](Address at) { return functions.before(at); };
     for (const FoundSystemCall& call : native_architecture().find_system_calls(bytes, range.begin, function_before)) {
       if (!call.certain) {
@@ -153,7 +141,7 @@ std::string CallWatch::gap(const AddressSpace& space) const {
   CallProbes probes = probes_of(pid);
   if (probes == CallProbes::kNone) return kNobodysCalls;
   if (probes == CallProbes::kSome) return "not all probes on system calls are for this program";
-  if (!space.call_restriction.empty()) return space.call_restriction;
+  if (space.calls.is_restricted()) return space.calls.restriction();
   if (reads_imply_execution(pid)) return "whatever it reads, it may execute (READ_IMPLIES_EXEC)";
   for (const Mapping& mapping : map->all()) {
     if (!mapping.executable || mapping.path == "[vsyscall]" || space.in_code(Address(mapping.begin))) continue;
@@ -172,9 +160,9 @@ std::string CallWatch::gap(const AddressSpace& space) const {
     if (!scan->unclear.empty()) return scan->unclear;
     for (FileAddress call : scan->calls) {
       Address at(call.value + module.bias);
-      const PatchedSite* site = site_at(space.sites, at);
+      const PatchedSite* site = site_at(space.sites.in_text(), at);
       if (site && site->call != 0 && site->begin + site->call_original == at) continue;
-      return fmt::format("{} can't be probed{}", place_in(module, at), space.call_refusal.empty() ? "" : ": " + space.call_refusal);
+      return fmt::format("{} can't be probed{}", place_in(module, at), space.calls.refusal().empty() ? "" : ": " + space.calls.refusal());
     }
   }
   return "";
@@ -183,7 +171,7 @@ std::string CallWatch::gap(const AddressSpace& space) const {
 void CallWatch::settle(AddressSpace& space, std::vector<SiteOutcome>& outcomes) {
   std::erase_if(outcomes, [&](const SiteOutcome& outcome) {
     if (outcome.site_id != handlers_->site_id) return false;
-    if (outcome.mechanism == Mechanism::kRefused) space.call_refusal = outcome.reason;
+    if (outcome.mechanism == Mechanism::kRefused) space.calls.note_refusal(outcome.reason);
     return true;
   });
   if (space.users.empty()) return;
@@ -191,8 +179,8 @@ void CallWatch::settle(AddressSpace& space, std::vector<SiteOutcome>& outcomes) 
   auto map = MemoryMap::read(pid);
   if (!map.ok() || map->all().empty()) return;  // it has ended
   std::string found = gap(space);
-  space.calls_differ = probes_differ(space);
-  if (found == space.calls_gap) return;
+  space.calls.set_probes_differ(probes_differ(space));
+  if (found == space.calls.gap()) return;
   if (auto changed = hand_over(space, std::move(found)); !changed.ok()) {
     Error error = std::move(changed).error().within(kMayBeMissed);
     report_({.kind = Event::Kind::kTrouble, .pid = pid, .message = std::move(error.message)});
@@ -219,7 +207,7 @@ Result<void> CallWatch::hand_over(AddressSpace& space, std::string found) {
     for (auto& [tid, thread] : process->threads) note_handler(space, *thread);
   }
   tracer_.let_go(space.users);
-  space.calls_gap = found;
+  space.calls.set_gap(found);
   if (concerns_nobody) return {};
   report_({.kind = traced ? Event::Kind::kCallsTraced : Event::Kind::kCallsInProcess, .pid = pid, .message = std::move(found)});
   return {};
@@ -234,14 +222,14 @@ void CallWatch::write_traced(const AddressSpace& space, bool traced) const {
 void CallWatch::begin_child(AddressSpace& space, Process& child) const {
   if (!is_on()) return;
   CallProbes probes = probes_of(child.pid);
-  bool silent = space.calls_gap == kNobodysCalls;
+  bool silent = space.calls.is_unwanted();
   if (probes == CallProbes::kNone) {
-    space.calls_gap = kNobodysCalls;
-  } else if (silent || (space.calls_gap.empty() && probes == CallProbes::kSome)) {
-    space.calls_gap = kNotArmed;
+    space.calls.set_gap(kNobodysCalls);
+  } else if (silent || (space.calls.is_by_handlers() && probes == CallProbes::kSome)) {
+    space.calls.set_gap(kNotArmed);
   }
-  child.stops_at_calls = !space.calls_gap.empty() && space.calls_gap != kNobodysCalls;
-  write_traced(space, !space.calls_gap.empty());
+  child.stops_at_calls = !space.calls.is_by_handlers() && !space.calls.is_unwanted();
+  write_traced(space, !space.calls.is_by_handlers());
 }
 
 // The handlers' record is older than their report of the call, which nothing keeps apart any more.
@@ -281,14 +269,14 @@ std::optional<abi::Registers> CallWatch::read_call(const AddressSpace& space, Ad
 }
 
 Result<void> CallWatch::seek_restriction(AddressSpace& space) {
-  if (space.restriction_sought || !space.call_restriction.empty() || space.users.empty()) return {};
+  if (space.calls.restriction_is_sought() || space.users.empty()) return {};
   TRY_DO(tracer_.keep_still(space.users, patience_ms_));
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) {
-      if (space.call_restriction.empty()) space.call_restriction = call_restriction(tid);
+      if (!space.calls.is_restricted()) space.calls.restrict(call_restriction(tid));
     }
   }
-  space.restriction_sought = true;
+  space.calls.note_restriction_sought();
   tracer_.let_go(space.users);
   return {};
 }
@@ -304,8 +292,8 @@ void CallWatch::leave_call(const AddressSpace& space, Thread& thread) {
   if ((glibc && thread.signal != kCancelSignal) || !native_architecture().read_registers(thread.tid, registers).ok()) return;
   Address pc = native_architecture().pc(registers);
   if (!space.in_code(pc)) return;
-  for (auto* sites : {&space.sites, &space.retired}) {
-    for (const PatchedSite& site : *sites) {
+  for (auto sites : {space.sites.in_text(), space.sites.retired()}) {
+    for (const PatchedSite& site : sites) {
       auto restored = site.restored(pc);
       if (!restored) continue;
       native_architecture().set_pc(registers, *restored);
@@ -332,7 +320,7 @@ void CallWatch::return_to_call(const AddressSpace& space, Thread& thread, uint64
 
 std::optional<abi::Registers> CallWatch::last_call(const AddressSpace& space, const Thread& thread) const {
   ThreadRegisters registers;
-  if (!is_on() || !space.calls_gap.empty() || !native_architecture().read_registers(thread.tid, registers).ok()) return {};
+  if (!is_on() || !space.calls.is_by_handlers() || !native_architecture().read_registers(thread.tid, registers).ok()) return {};
   abi::Registers call = native_architecture().script_registers(registers);
   if (call.site_id != SYS_exit) return {};
   for (auto& [path, loaded] : space.modules) {
@@ -347,8 +335,7 @@ std::optional<abi::Registers> CallWatch::last_call(const AddressSpace& space, co
 bool CallWatch::is_program_call(const AddressSpace& space, Address pc) {
   if (!space.in_code(pc)) return true;
   auto made_by = [&](const PatchedSite& site) { return site.restored(pc).has_value(); };
-  return std::any_of(space.sites.begin(), space.sites.end(), made_by) ||
-         std::any_of(space.retired.begin(), space.retired.end(), made_by);
+  return std::ranges::any_of(space.sites.in_text(), made_by) || std::ranges::any_of(space.sites.retired(), made_by);
 }
 
 }  // namespace spile::engine

@@ -32,7 +32,7 @@ class CallWatch {
   // Sites for the module's system calls; empty if they have been asked for before. Of the first process that maps it.
   std::vector<SiteRequest> requests_for(const AddressSpace& space, const Module& module);
 
-  // Before something is armed in the space for the first time: AddressSpace::call_restriction.
+  // Finds CallReporting::restriction, before something is armed in the space for the first time.
   Result<void> seek_restriction(AddressSpace& space);
 
   // After something has been armed in the space, or that has failed: decides who reports its system calls. Takes the
@@ -43,7 +43,7 @@ class CallWatch {
   // A child that has just been forked, with memory of its own, has got its parent's handlers; perhaps they are not for it.
   void begin_child(AddressSpace& space, Process& child) const;
   // To be asked when a process that shares this memory has come or gone. Returns true if settle() must decide again who reports calls.
-  bool sharers_changed(const AddressSpace& space) const { return is_on() && probes_differ(space) != space.calls_differ; }
+  bool sharers_changed(const AddressSpace& space) const { return is_on() && probes_differ(space) != space.calls.probes_differ(); }
   // Whether a handler has reported the call that the thread is about to make. REQUIRES: CallState::handler_may_report.
   static bool handler_has_reported(const AddressSpace& space, const Thread& thread, const abi::Registers& call);
 

@@ -43,8 +43,8 @@ BlockedPlace blocked_place(pid_t pid, pid_t tid) {
 // Program counters in displaced code go back to the text; true if all threads are out of our code then.
 bool evacuate(AddressSpace& space) {
   std::vector<std::pair<Address, const PatchedSite*>> by_trampoline;
-  for (auto* sites : {&space.sites, &space.retired}) {
-    for (const PatchedSite& site : *sites) {
+  for (auto sites : {space.sites.in_text(), space.sites.retired()}) {
+    for (const PatchedSite& site : sites) {
       if (site.is_landing) continue;
       by_trampoline.push_back({site.body, &site});
       if (site.trampoline != site.body) by_trampoline.push_back({site.trampoline, &site});
@@ -194,7 +194,8 @@ constexpr uint64_t kMostSites = 1 << 20, kMostShadowFrames = 1 << 16, kMostPendi
 constexpr size_t kMostRegions = 1 << 10;
 constexpr uint64_t kHighestAddress = uint64_t{1} << 47;
 
-Result<void> adopt_region(AddressSpace& space, const Mapping& mapping) {
+// sites: adds those of the region.
+Result<void> adopt_region(AddressSpace& space, const Mapping& mapping, std::vector<PatchedSite>& sites) {
   TRY(RegionHeader header, space.memory.read_value<RegionHeader>(Address(mapping.begin)));
   if (header.magic != kRegionMagic || header.size > mapping.size())
     return Error{"not a code region of this version", ""};
@@ -203,7 +204,7 @@ Result<void> adopt_region(AddressSpace& space, const Mapping& mapping) {
                header.shadow_offset <= header.slot_stride && header.shadow_stride <= header.slot_stride &&
                (header.shadow_capacity == 0 || header.shadow_stride <= (header.slot_stride - header.shadow_offset) / header.shadow_capacity) &&
                header.journal_offset <= header.size && header.journal_count <= (header.size - header.journal_offset) / sizeof(JournalEntry) &&
-               header.journal_count + space.sites.size() <= kMostSites && space.clients.size() <= kMostRegions;
+               header.journal_count + sites.size() <= kMostSites && space.clients.size() <= kMostRegions;
   if (!sound) return Error{"not a code region of ours", ""};
   // Regions with one arena are one client's. Its address is 0 where the controller was killed before it had written it.
   ClientId id = kOwnClient;
@@ -228,7 +229,7 @@ Result<void> adopt_region(AddressSpace& space, const Mapping& mapping) {
     PatchedSite site = site_of(journal[i], Address(mapping.begin));
     // Where padding has been made a landing, its entry follows that of the site.
     site.is_landing = i > 0 && journal[i].trampoline_offset == journal[i - 1].trampoline_offset;
-    space.sites.push_back(site);
+    sites.push_back(site);
   }
   return {};
 }
@@ -428,17 +429,16 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   if (space.empty()) return {};
   TRY_DO(tracer.keep_still(space.users, patience_ms));
   settle_breakpoints(tracer, space);
-  std::set<pid_t> unseen = leave_landings(space, space.sites);
+  std::set<pid_t> unseen = leave_landings(space, space.sites.in_text());
   // The traps on ptrace(2) stay to the end: while the process runs and is traced by us, such a call would fail.
   std::vector<PatchedSite> sites, traps;
-  for (const PatchedSite& site : space.sites) {
-    bool is_trap = std::ranges::any_of(space.tracing_traps, [&](const TracingTrap& trap) { return trap.site == site.begin; });
-    (is_trap ? traps : sites).push_back(site);
+  for (const PatchedSite& site : space.sites.in_text()) {
+    (space.traps.is_tracing_site(site.begin) ? traps : sites).push_back(site);
   }
   auto restore = [&](std::span<const PatchedSite> from) { write_patches(space.memory, from, PatchDirection::kRestore, [](size_t) {}); };
   restore(sites);
-  space.is_restored = true;
-  count_semaphores(space.memory, space.sites, {}, PatchDirection::kRestore);
+  space.sites.mark_restored();
+  count_semaphores(space.memory, space.sites.in_text(), {}, PatchDirection::kRestore);
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
   std::chrono::milliseconds run(1);
   for (;;) {
@@ -463,7 +463,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
     if (space.users.empty()) return {};
     if (auto still = tracer.keep_still(space.users, patience_ms); !still.ok()) return restore(traps), still;
     settle_breakpoints(tracer, space);
-    if (!unseen.empty()) unseen = leave_landings(space, space.sites, &unseen);
+    if (!unseen.empty()) unseen = leave_landings(space, space.sites.in_text(), &unseen);
   }
   auto unmapped = unmap_all(tracer, space);
   space.forget_sites();
@@ -482,6 +482,7 @@ Result<AddressSpace> find_remains(pid_t pid) {
   AddressSpace space;
   TRY(MemoryMap map, MemoryMap::read(pid));
   std::vector<AddressRange> arenas, stubs;
+  std::vector<PatchedSite> sites;
   for (const Mapping& mapping : map.all()) {
     bool arena = mapping.path.starts_with("/memfd:spile-arena");
     if (!arena && !mapping.path.starts_with("/memfd:spile-code")) continue;
@@ -501,7 +502,7 @@ Result<AddressSpace> find_remains(pid_t pid) {
       continue;
     }
     // A region that can't be read is left where it is.
-    (void)adopt_region(space, mapping);
+    (void)adopt_region(space, mapping, sites);
   }
   // A controller that was killed early has got no further than its arena.
   for (const AddressRange& arena : arenas) {
@@ -517,8 +518,8 @@ Result<AddressSpace> find_remains(pid_t pid) {
     auto& code = space.clients[kOwnClient].code;
     code.insert(code.end(), stubs.begin(), stubs.end());
   }
-  std::sort(space.sites.begin(), space.sites.end(),
-            [](const PatchedSite& a, const PatchedSite& b) { return a.begin < b.begin; });
+  std::ranges::sort(sites, {}, &PatchedSite::begin);
+  space.sites.replace(sites, {});
   return space;
 }
 

@@ -18,28 +18,6 @@ constexpr int64_t kLandingMark = 15;    // endbr64 and what XRay writes over, be
 
 Address end_of(const PatchedSite& site) { return site.begin + std::max(site.window, site.overwritten); }
 
-std::vector<PatchedSite> with_foundations(const AddressSpace& space, std::set<Address> begins) {
-  std::vector<PatchedSite> found;
-  // What rests on them, and what they rest on, was built together.
-  for (size_t before = 0; before != begins.size();) {
-    before = begins.size();
-    for (auto& [site, foundation] : space.foundations) {
-      if (begins.contains(site)) begins.insert(foundation);
-      if (begins.contains(foundation)) begins.insert(site);
-    }
-  }
-  for (const PatchedSite& site : space.sites) {
-    if (begins.contains(site.begin)) found.push_back(site);
-  }
-  return found;
-}
-
-std::set<Address> begins_of(std::span<const PatchedSite> sites) {
-  std::set<Address> begins;
-  for (const PatchedSite& site : sites) begins.insert(site.begin);
-  return begins;
-}
-
 bool lies_in(const PatchedSite& site, const ClientSpace* client) {
   return client && std::any_of(client->code.begin(), client->code.end(), [&](const AddressRange& range) {
     return range.contains(site.trampoline) || range.contains(site.body);
@@ -57,10 +35,7 @@ void take_out(Tracer& tracer, AddressSpace& space, std::span<const PatchedSite> 
   std::map<Address, Address> struck;
   for (const PatchedSite& site : leaving) {
     struck[site.begin] = site.trampoline;
-    space.foundations.erase(site.begin);
-    if (site.is_landing) continue;
-    space.retired.push_back(site);
-    if (site.falls_through) space.reentries.insert(site.begin + site.window);
+    space.sites.retire(site);
   }
   for (auto& [id, client] : space.clients) {
     for (auto& region : client.regions) region->strike_from_journal(struck);
@@ -69,12 +44,12 @@ void take_out(Tracer& tracer, AddressSpace& space, std::span<const PatchedSite> 
 
 // Where a thread goes on that is in the displaced instructions of a trampoline that nothing leads to any more.
 std::optional<Address> out_of_retired(const AddressSpace& space, Address pc) {
-  for (const PatchedSite& site : space.retired) {
+  for (const PatchedSite& site : space.sites.retired()) {
     if (pc < site.body || pc >= site.body + site.trampoline_size) continue;
     for (size_t i = 0; i < site.boundary_count; i++) {
       if (site.body + site.boundaries[i].relocated != pc) continue;
       Address original = site.begin + site.boundaries[i].original;
-      const PatchedSite* now = site_at(space.sites, original);
+      const PatchedSite* now = site_at(space.sites.in_text(), original);
       if (!now || original == now->begin + now->window) return original;
       // Handlers for this very place have been called; in the middle of another window they would be once more.
       if (now->begin != site.begin) return {};
@@ -89,43 +64,34 @@ std::optional<Address> out_of_retired(const AddressSpace& space, Address pc) {
 std::vector<PatchedSite> find_conflicts(const AddressSpace& space, const Module& module,
                                         std::span<const SiteRequest> requests) {
   std::set<Address> begins;
-  if (space.sites.empty()) return {};
+  if (space.sites.in_text().empty()) return {};
   for (const SiteRequest& request : requests) {
     Address at(request.address.value + module.bias);
-    auto site = std::lower_bound(space.sites.begin(), space.sites.end(), at - kLongestWindow,
-                                 [](const PatchedSite& each, Address value) { return each.begin < value; });
-    for (; site != space.sites.end() && site->begin < at + kLandingMark + kMaxPatch; ++site) {
-      if (!space.is_trap_site(site->begin) && !site->is_landing && end_of(*site) > at) begins.insert(site->begin);
+    for (const PatchedSite& site : space.sites.beginning_in(at - kLongestWindow, at + kLandingMark + kMaxPatch)) {
+      if (!space.traps.is_trap_site(site.begin) && !site.is_landing && end_of(site) > at) begins.insert(site.begin);
     }
   }
-  return with_foundations(space, std::move(begins));
+  return space.sites.with_foundations(std::move(begins));
 }
 
 std::vector<PatchedSite> find_sites(const AddressSpace& space, const std::function<bool(SiteUse)>& which,
                                     const ClientSpace* region_of) {
   std::set<Address> begins;
-  for (const PatchedSite& site : space.sites) {
-    auto uses = space.uses_of(site);
+  for (const PatchedSite& site : space.sites.in_text()) {
+    auto uses = space.sites.uses_of(site);
     if (std::any_of(uses.begin(), uses.end(), which) || lies_in(site, region_of)) begins.insert(site.begin);
   }
-  return with_foundations(space, std::move(begins));
+  return space.sites.with_foundations(std::move(begins));
 }
 
 Result<ChangeOutcome> apply_change(Tracer& tracer, AddressSpace& space, SiteChange change, uint64_t patience_ms) {
-  std::vector<PatchedSite> staying = space.sites;
-  if (!change.leaving.empty()) {
-    std::set<Address> gone = begins_of(change.leaving);
-    std::erase_if(staying, [&](const PatchedSite& site) { return gone.contains(site.begin); });
-  }
-  std::vector<PatchedSite> merged;
+  std::vector<PatchedSite> staying = space.sites.without(change.leaving);
   auto start = Tracer::Clock::now();
   TRY_DO(tracer.keep_still(space.users, patience_ms));
   take_out(tracer, space, change.leaving);
   ChangeOutcome outcome{.left_alone = find_interrupted(space, change.coming)};
   std::erase_if(change.coming, [&](const PatchedSite& site) { return outcome.left_alone.contains(site.begin); });
-  std::merge(staying.begin(), staying.end(), change.coming.begin(), change.coming.end(), std::back_inserter(merged),
-             [](const PatchedSite& a, const PatchedSite& b) { return a.begin < b.begin; });
-  space.sites = std::move(merged);
+  space.sites.replace(staying, change.coming);
   // Before the text changes: if we are killed in between, the threads go on in trampolines, which do the same.
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) {
@@ -149,9 +115,7 @@ Result<ChangeOutcome> apply_change(Tracer& tracer, AddressSpace& space, SiteChan
   tracer.let_go(space.users);
   outcome.pause_ns = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(Tracer::Clock::now() - start).count());
-  if (!outcome.left_alone.empty()) {
-    std::erase_if(space.sites, [&](const PatchedSite& site) { return outcome.left_alone.contains(site.begin); });
-  }
+  space.sites.remove(outcome.left_alone);
   return outcome;
 }
 
@@ -159,8 +123,7 @@ namespace {
 
 // It has made its call, but for those that the kernel makes again.
 bool is_behind_call(const AddressSpace& space, Address pc) {
-  return std::any_of(space.retired.begin(), space.retired.end(),
-                     [&](const PatchedSite& site) { return pc == site.waiting_place() && site.call != 0; });
+  return std::ranges::any_of(space.sites.retired(), [&](const PatchedSite& site) { return pc == site.waiting_place() && site.call != 0; });
 }
 
 struct LeadOut {
@@ -194,7 +157,7 @@ Result<void> lead_out(Tracer& tracer, AddressSpace& space, const LeadOut& wanted
             bool entering = thread->kind == StopKind::kSystemCall && native_architecture().enters_system_call(tid);
             if (!wanted.returns && !restarting && !entering && is_behind_call(space, pc)) return {};
             // The call has not been judged yet, so ptrace reports its return.
-            if (entering && is_behind_call(space, pc)) thread->calls.is_open = space.calls_gap != kNobodysCalls;
+            if (entering && is_behind_call(space, pc)) thread->calls.is_open = !space.calls.is_unwanted();
             auto moved = out_of_retired(space, pc);
             if (!moved || space.in_code(*moved)) inside = true;
             return moved;
@@ -237,7 +200,7 @@ Result<void> remove_client(Tracer& tracer, AddressSpace& space, ClientId client,
   TRY_DO(lead_out(tracer, space, {.returns = client}, patience_ms));
   if (space.users.empty()) return {};
   if (auto mine = space.clients.find(client); mine != space.clients.end()) {
-    std::erase_if(space.retired, [&](const PatchedSite& site) { return lies_in(site, &mine->second); });
+    space.sites.forget_retired_in(mine->second.code);
   }
   auto unmapped = unmap_client(tracer, space, client);
   tracer.let_go(space.users);

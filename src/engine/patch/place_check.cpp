@@ -57,15 +57,7 @@ class Text {
       bytes_.resize(std::min<size_t>(kPiece, static_cast<size_t>(range.end - from)));
       bytes_.resize(space_.memory.read_some(from, bytes_));
     }
-    Address end = begin_ + static_cast<int64_t>(bytes_.size());
-    auto site = std::lower_bound(space_.sites.begin(), space_.sites.end(), from + -kMaxPatch,
-                                 [](const PatchedSite& each, Address value) { return each.begin < value; });
-    for (; site != space_.sites.end() && site->begin < end; ++site) {
-      for (int64_t i = 0; i < site->overwritten; i++) {
-        Address place = site->begin + i;
-        if (place >= begin_ && place < end) bytes_[static_cast<size_t>(place - begin_)] = site->original[i];
-      }
-    }
+    space_.sites.overlay_originals(begin_, bytes_);
   }
 
   const AddressSpace& space_;

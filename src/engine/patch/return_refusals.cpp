@@ -24,7 +24,7 @@ TextImage read_functions(const AddressSpace& space, const Module& module, std::s
 std::string obstacle_of(const AddressSpace& space, const Module& module, const SiteRequest& request, const TextImage& text,
                         const ReturnReaders& readers) {
   if (const std::string& known = std::get<ReturnProbe>(request.probe).obstacle; !known.empty()) return known;
-  if (!space.no_returns.empty()) return space.no_returns;
+  if (!space.arming.return_obstacle().empty()) return space.arming.return_obstacle();
   if (request.flags & abi::kReturnsInPlace) return {};
   if (module.go) return "Go's runtime moves stacks and walks them, and the file that was analyzed is not a Go program";
   // Behind a function that ends with a call that does not return, another begins.
@@ -54,7 +54,7 @@ std::optional<PlacedSites> refuse_returns(const AddressSpace& space, pid_t pid, 
                                           std::span<const SiteRequest> requests, const ReturnReaderFinder& return_readers) {
   if (std::none_of(requests.begin(), requests.end(), wants_return)) return {};
   TextImage text = read_functions(space, module, requests);
-  for (const PatchedSite& site : space.sites) text.overlay(site.begin, {site.original, site.overwritten});
+  for (const PatchedSite& site : space.sites.in_text()) text.overlay(site.begin, {site.original, site.overwritten});
   const ReturnReaders readers = readers_in(pid, module, return_readers);
   std::map<uint64_t, std::string> obstacles;  // by address: no client's return may be at a place where another's can't
   for (const SiteRequest& request : requests) {

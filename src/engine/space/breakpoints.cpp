@@ -46,10 +46,9 @@ Result<void> install(SetupContext& context, AddressSpace& space, Region& region)
     if (present.handler != reinterpret_cast<uint64_t>(SIG_DFL) && present.handler != action.handler) {
       return Error{"only a breakpoint fits there, and the program handles SIGTRAP itself", ""};
     }
-    if (space.trap_table == Address()) {
+    if (!space.signal_code.handles_breakpoints()) {
       region.append_code(code.bytes);
-      space.trap_table = handler + static_cast<int64_t>(code.table_offset);
-      space.trap_count = 0;
+      space.signal_code.set_breakpoint_table(handler + static_cast<int64_t>(code.table_offset));
     }
     TRY_DO(set_action(calls, space, SIGTRAP, action));
     thread.process->actions.known[SIGTRAP] = action;
@@ -64,22 +63,22 @@ Result<void> add_entry(AddressSpace& space, Address behind, Address where) {
   bool shared = false;
   for (auto& [id, client] : space.clients) {
     for (auto& each : client.regions) {
-      if (!each->contains(space.trap_table)) continue;
+      if (!each->contains(space.signal_code.breakpoint_table())) continue;
       owner = each.get();
       shared = each.use_count() > 1;
     }
   }
   if (!owner) return Error{"no room for breakpoints", ""};
-  for (uint64_t i = 0; !space.retired.empty() && i < space.trap_count; i++) {
-    Address entry = space.trap_table + static_cast<int64_t>(i * 16);
+  for (uint64_t i = 0; !space.sites.retired().empty() && i < space.signal_code.breakpoint_count(); i++) {
+    Address entry = space.signal_code.breakpoint_entry(i);
     if (owner->word_at(entry) != behind.value) continue;
     // Forked children have the same table, and not what this process has.
     if (shared) return Error{"only a breakpoint fits there, which several spiles can't share in a process that has forked", ""};
     owner->put_word(entry + 8, where.value);
     return {};
   }
-  if (space.trap_count == kMostBreakpoints) return Error{"only a breakpoint fits there, and there are too many", ""};
-  Address entry = space.trap_table + static_cast<int64_t>(space.trap_count++ * 16);
+  if (space.signal_code.breakpoint_count() == kMostBreakpoints) return Error{"only a breakpoint fits there, and there are too many", ""};
+  Address entry = space.signal_code.add_breakpoint();
   // The first word, by which the entry is found, last.
   owner->put_word(entry + 8, where.value);
   owner->put_word(entry, behind.value);
@@ -91,13 +90,13 @@ Result<void> add_entry(AddressSpace& space, Address behind, Address where) {
 uint64_t breakpoint_room() { return kTableSize + kCodeRoom; }
 
 Result<void> guard_trap(SetupContext& context, AddressSpace& space, Region& region, Address trap) {
-  if (space.trap_table == Address()) TRY_DO(install(context, space, region));
+  if (!space.signal_code.handles_breakpoints()) TRY_DO(install(context, space, region));
   return add_entry(space, trap + 1, trap + 1);
 }
 
 Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Region& region,
                                std::span<const PatchedSite> sites) {
-  if (space.trap_table == Address()) TRY_DO(install(context, space, region));
+  if (!space.signal_code.handles_breakpoints()) TRY_DO(install(context, space, region));
   for (const PatchedSite& site : sites) {
     if (site.is_breakpoint()) TRY_DO(add_entry(space, site.begin + 1, site.trampoline));
   }
@@ -114,7 +113,7 @@ Trap trap_of(const AddressSpace& space, const Thread& thread) {
   if (thread.gone || thread.running || !native_architecture().read_registers(thread.tid, registers).ok()) return Trap::kNone;
   // Within our own code it is the trap in _dl_debug_state.
   Address pc = native_architecture().pc(registers);
-  if (!space.in_code(pc) && !space.breakpoint_at(pc - 1)) return Trap::kNone;
+  if (!space.in_code(pc) && !space.sites.breakpoint_at(pc - 1)) return Trap::kNone;
   // The listener does not know the breakpoints of a controller that was killed, and has left it the signal.
   if (has_arrived_trap(thread)) return Trap::kArrived;
   return has_pending_trap(thread.tid) ? Trap::kPending : Trap::kNone;
@@ -124,7 +123,7 @@ void move_on(const AddressSpace& space, Thread& thread) {
   const Architecture& machine = native_architecture();
   ThreadRegisters registers;
   if (!machine.read_registers(thread.tid, registers).ok()) return;
-  const PatchedSite* site = space.breakpoint_at(machine.pc(registers) - 1);
+  const PatchedSite* site = space.sites.breakpoint_at(machine.pc(registers) - 1);
   if (site) machine.set_pc(registers, site->trampoline);
   if (machine.write_registers(thread.tid, registers).ok()) thread.signal = 0;
 }

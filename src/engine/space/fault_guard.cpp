@@ -22,12 +22,12 @@ Result<std::shared_ptr<Region>> region_with_room(SetupContext& context, AddressS
 }  // namespace
 
 Result<void> prepare_fault_guard(SetupContext& context, AddressSpace& space) {
-  if (space.fault_action.handler != 0) return {};
+  if (space.signal_code.handles_faults()) return {};
   TRY(auto region, region_with_room(context, space));
   SignalHandler code = native_architecture().emit_fault_handler(region->next(), region->list());
   CHECK(code.bytes.size() <= kCodeRoom);
   uint64_t handler = region->append_code(code.bytes).value;
-  space.fault_action = {handler, kHandlerFlags, handler + code.restorer_offset, 0};
+  space.signal_code.set_fault_action({handler, kHandlerFlags, handler + code.restorer_offset, 0});
   return {};
 }
 

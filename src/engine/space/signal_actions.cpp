@@ -69,14 +69,14 @@ namespace {
 
 // Where the program has no action, ours does what the tracer does, in case that it is killed.
 bool can_stand_in(const Process& process, int signal) {
-  return signal != SIGTRAP && process.space && process.space->fault_action.handler != 0;
+  return signal != SIGTRAP && process.space && process.space->signal_code.handles_faults();
 }
 
 // REQUIRES: the program's action is the default one.
 Result<void> stand_in(RemoteCalls& calls, Process& process, int signal) {
   if (!can_stand_in(process, signal)) return {};
-  TRY_DO(set_action(calls, *process.space, signal, process.space->fault_action));
-  process.actions.known[signal] = process.space->fault_action;
+  TRY_DO(set_action(calls, *process.space, signal, process.space->signal_code.fault_action()));
+  process.actions.known[signal] = process.space->signal_code.fault_action();
   process.actions.handled |= bit(signal);
   process.actions.met |= bit(signal);
   return {};

@@ -376,8 +376,7 @@ Result<void> unmap_all(Tracer& tracer, AddressSpace& space) {
     return {};
   }));
   space.clients.clear();
-  space.trap_table = Address();
-  space.fault_action = {};
+  space.signal_code = {};
   return {};
 }
 

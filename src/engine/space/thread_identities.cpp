@@ -119,10 +119,10 @@ std::optional<Address> find_slot(const AddressSpace& space, const ClientSpace& c
 }
 
 Result<void> introduce_process(AddressSpace& space, const ClientSpace& client, pid_t pid) {
-  space.identified = pid;
+  space.threads.set_process(pid);
   abi::ThreadIdentity first{.thread_pointer = 0, .tid = static_cast<uint64_t>(pid)};
   TRY_DO(put_down(space, client, identity_offset(abi::kFirstThread), first));
-  for (auto& [pointer, thread] : space.known_threads) {
+  for (auto& [pointer, thread] : space.threads.by_pointer()) {
     TRY_DO(put_down(space, client, identity_offset(thread.index), identity_of(pointer, thread)));
   }
   TRY_DO(put_down(space, client, offsetof(abi::ProcessTable, pid), static_cast<uint64_t>(pid)));
@@ -134,51 +134,45 @@ Result<void> introduce_process(AddressSpace& space, const ClientSpace& client, p
 }
 
 void introduce_fork(AddressSpace& space, pid_t pid) {
-  space.known_threads.clear();
-  space.known_thread_indices.clear();
+  space.threads.clear();
   for (auto& [id, client] : space.clients) {
     if (client.process_table.size() != 0) (void)introduce_process(space, client, pid);
   }
 }
 
 void introduce_thread(AddressSpace& space, Thread& thread) {
-  if (thread.introduced || space.identified != thread.process->pid) return;
+  if (thread.introduced || space.threads.process() != thread.process->pid) return;
   ThreadRegisters registers;
   if (!native_architecture().read_registers(thread.tid, registers).ok()) return;
   uint64_t pointer = native_architecture().thread_pointer(registers);
   if (pointer == 0) return;  // its C library has not set up yet
   thread.introduced = true;
-  auto known = space.known_threads.find(pointer);
-  bool fresh = known == space.known_threads.end();
-  if (fresh) {
-    if (space.known_threads.size() >= abi::kThreadTableEntries / 2) return;  // handlers ask the kernel
-    auto index = static_cast<uint32_t>(abi::thread_table_index(pointer));
-    while (!space.known_thread_indices.insert(index).second) index = (index + 1) % abi::kThreadTableEntries;
-    known = space.known_threads.emplace(pointer, KnownThread{index, 0}).first;
-  }
+  KnownThread* known = space.threads.find(pointer);
+  bool fresh = known == nullptr;
+  if (fresh) known = space.threads.add(pointer);
+  if (!known) return;  // handlers ask the kernel
   // One that was born with its parent's would be taken for that, and the other way round. Others take over from the dead.
   bool shared = thread.parents_pointer == 0 ? !fresh : pointer == thread.parents_pointer;
   if (!fresh && !shared) leave_handlers(space, pointer);
-  known->second.tid = shared ? 0 : static_cast<uint64_t>(thread.tid);
+  known->tid = shared ? 0 : static_cast<uint64_t>(thread.tid);
   thread.thread_pointer = shared ? 0 : pointer;
-  put_down_everywhere(space, identity_offset(known->second.index), identity_of(pointer, known->second));
+  put_down_everywhere(space, identity_offset(known->index), identity_of(pointer, *known));
   // The first thread may have been met before its thread pointer was known.
   if (shared) put_down_everywhere(space, identity_offset(abi::kFirstThread) + offsetof(abi::ThreadIdentity, tid), uint64_t{0});
 }
 
 void bury_thread(AddressSpace& space, const Thread& thread) {
-  auto known = space.known_threads.find(thread.thread_pointer);
+  const KnownThread* known = space.threads.find(thread.thread_pointer);
   // Unless another one has taken over.
-  if (thread.thread_pointer == 0 || known == space.known_threads.end() || known->second.tid != static_cast<uint64_t>(thread.tid)) return;
+  if (thread.thread_pointer == 0 || !known || known->tid != static_cast<uint64_t>(thread.tid)) return;
   leave_handlers(space, thread.thread_pointer);
   bool released = space.memory.is_open();
   for (auto& [id, client] : space.clients) {
     released = released && client.process_table.size() != 0 && release_slot(space, client, thread.thread_pointer);
   }
   if (!released) return;
-  put_down_everywhere(space, identity_offset(known->second.index), abi::ThreadIdentity{.thread_pointer = abi::kGoneEntry, .tid = 0});
-  space.known_thread_indices.erase(known->second.index);
-  space.known_threads.erase(known);
+  put_down_everywhere(space, identity_offset(known->index), abi::ThreadIdentity{.thread_pointer = abi::kGoneEntry, .tid = 0});
+  space.threads.remove(thread.thread_pointer);
 }
 
 // Goes through the arena's file, since the program's memory is gone. Looks at every slot that was mapped, not only at those that the

@@ -1,0 +1,62 @@
+#pragma once
+// Sites of the engine's own, without requests: their trampolines stop the thread by an int3 while this spile is alive. One stands in the
+// dynamic linker, for libraries that are loaded (patch/dynamic_linker.h); others where a process is about to be traced by another
+// program (rival_tracers.h). Belongs to the engine's thread.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/address.h"
+
+namespace spile::engine {
+
+// Where a process is about to be traced by another program.
+struct TracingTrap {
+  enum Call : uint8_t { kPtrace, kLeakCheck };
+  Address function;
+  Call call;
+  Address trap;  // the int3, in the site's trampoline
+  Address site;  // where the patch is that leads to it
+};
+
+class TrapSites {
+ public:
+  // Returns whether the dynamic linker has not been looked for yet; from now on it has.
+  bool begin_linker_search() { return !std::exchange(linker_sought_, true); }
+  // site: where the patch begins. trap: the int3 in its trampoline.
+  void set_linker(Address site, Address trap) {
+    linker_site_ = site;
+    linker_trap_ = trap;
+  }
+  bool has_linker() const { return linker_trap_ != Address(); }
+  // Whether a thread with this program counter, behind an int3, has met the dynamic linker's trap.
+  bool is_behind_linker_trap(Address pc) const { return has_linker() && pc == linker_trap_ + 1; }
+
+  void add(const TracingTrap& trap) { tracing_.push_back(trap); }
+  bool has_tracing_trap(Address function) const { return find(&TracingTrap::function, function) != nullptr; }
+  // The trap that a thread with this program counter, behind an int3, has met, or nullptr.
+  const TracingTrap* tracing_trap_before(Address pc) const { return find(&TracingTrap::trap, pc - 1); }
+  // Whether the site that begins there leads to a TracingTrap.
+  bool is_tracing_site(Address begin) const { return find(&TracingTrap::site, begin) != nullptr; }
+  // Whether the site that begins there is one of these.
+  bool is_trap_site(Address begin) const { return begin == linker_site_ || is_tracing_site(begin); }
+
+  // A module in [low, high) is not mapped any more.
+  void forget_text(Address low, Address high) {
+    std::erase_if(tracing_, [&](const TracingTrap& trap) { return trap.function >= low && trap.function < high; });
+  }
+
+ private:
+  const TracingTrap* find(Address TracingTrap::*member, Address value) const {
+    auto found = std::ranges::find(tracing_, value, member);
+    return found == tracing_.end() ? nullptr : &*found;
+  }
+
+  Address linker_trap_;  // 0: there is none
+  Address linker_site_;
+  bool linker_sought_ = false;
+  std::vector<TracingTrap> tracing_;
+};
+
+}  // namespace spile::engine
