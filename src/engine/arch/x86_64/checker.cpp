@@ -416,29 +416,39 @@ class Checker {
     }
   }
 
+  static void push(const Value& value, State& state) {
+    Value& rsp = state.registers[kRsp];
+    rsp = add(rsp, exactly(-8));
+    if (rsp.kind == Kind::kFrame && rsp.exact) state.store_frame(rsp.number, 64, value);
+  }
+  static Value pop(State& state) {
+    Value& rsp = state.registers[kRsp];
+    bool known = rsp.kind == Kind::kFrame && rsp.exact;
+    Value value = known ? state.load_frame(rsp.number, 64) : value_of(Kind::kLoaded);
+    rsp = add(rsp, exactly(8));
+    return value;
+  }
+  // Masks align the stack, or an address.
+  static Value masked(const Value& value, const Value& mask) {
+    bool aligns = mask.kind == Kind::kNumber && mask.exact && mask.number < 0 && mask.number >= -4096;
+    // As deep as it can be.
+    if (aligns && value.kind == Kind::kFrame && value.exact) return frame_at((value.number + 1 + mask.number) & ~int64_t{7});
+    return aligns && value.is_ours() ? value_of(value.kind) : value_of(Kind::kNumber);
+  }
+
   void execute(uint32_t at, const CheckedInstruction& instruction, State& state) {
     auto operands = code_.operands(instruction);
     auto in = [&](size_t i) { return read(at, instruction, operands[i], state); };
     auto out = [&](size_t i, const Value& value) { write(at, instruction, operands[i], value, state); };
-    Value& rsp = state.registers[kRsp];
     switch (instruction.mnemonic) {
-      case ZYDIS_MNEMONIC_PUSH: {
-        Value value = in(0);
-        rsp = add(rsp, exactly(-8));
-        if (rsp.kind == Kind::kFrame && rsp.exact) state.store_frame(rsp.number, 64, value);
-        return;
-      }
+      case ZYDIS_MNEMONIC_PUSH:
+        return push(in(0), state);
       case ZYDIS_MNEMONIC_LEAVE:
-        rsp = state.registers[kRbp];
-        [[fallthrough]];
-      case ZYDIS_MNEMONIC_POP: {
-        bool known = rsp.kind == Kind::kFrame && rsp.exact;
-        Value value = known ? state.load_frame(rsp.number, 64) : value_of(Kind::kLoaded);
-        rsp = add(rsp, exactly(8));
-        if (instruction.mnemonic == ZYDIS_MNEMONIC_POP) return out(0, value);
-        state.registers[kRbp] = value;
+        state.registers[kRsp] = state.registers[kRbp];
+        state.registers[kRbp] = pop(state);
         return;
-      }
+      case ZYDIS_MNEMONIC_POP:
+        return out(0, pop(state));
       case ZYDIS_MNEMONIC_MOV:
         return out(0, in(1));
       case ZYDIS_MNEMONIC_LEA:
@@ -452,15 +462,8 @@ class Checker {
         return out(0, add(in(0), exactly(1)));
       case ZYDIS_MNEMONIC_DEC:
         return out(0, add(in(0), exactly(-1)));
-      case ZYDIS_MNEMONIC_AND: {
-        // Aligning the stack, or an address.
-        Value value = in(0), mask = in(1);
-        bool aligns = mask.kind == Kind::kNumber && mask.exact && mask.number < 0 && mask.number >= -4096;
-        // As deep as it can be.
-        if (aligns && value.kind == Kind::kFrame && value.exact)
-          return out(0, frame_at((value.number + 1 + mask.number) & ~int64_t{7}));
-        return out(0, aligns && value.is_ours() ? value_of(value.kind) : value_of(Kind::kNumber));
-      }
+      case ZYDIS_MNEMONIC_AND:
+        return out(0, masked(in(0), in(1)));
       case ZYDIS_MNEMONIC_XOR:
       case ZYDIS_MNEMONIC_SBB: {
         bool same = operands[0].type == CheckedOperand::kRegister && operands[1].type == CheckedOperand::kRegister &&
@@ -484,13 +487,9 @@ class Checker {
     if (instruction.moves_if) return out(0, join(in(0), in(1)));
     for (size_t i = 0; i < operands.size(); i++) {
       if (!operands[i].writes) continue;
-      // String instructions only move on.
-      if (instruction.string && operands[i].type == CheckedOperand::kRegister) {
-        Value moved = in(i);
-        out(i, value_of(moved.kind));
-      } else {
-        out(i, value_of(Kind::kNumber));
-      }
+      // String instructions only move their pointers on.
+      bool moves_on = instruction.string && operands[i].type == CheckedOperand::kRegister;
+      out(i, value_of(moves_on ? in(i).kind : Kind::kNumber));
     }
   }
 

@@ -100,34 +100,53 @@ std::optional<Instruction> decode(std::span<const uint8_t> bytes) {
   return describe(raw);
 }
 
-std::optional<StackUse> decode_stack_use(std::span<const uint8_t> bytes) {
+namespace {
+
+// An instruction with its operands, for the stack's sake.
+struct DecodedOperands {
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  ZydisDecoderContext context;
-  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder(), &context, bytes.data(), bytes.size(), &raw))) return {};
-  StackUse use;
-  use.instruction = describe(raw);
-  if (!may_use_stack(raw)) return use;
-  if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder(), &context, &raw, operands, raw.operand_count))) return {};
-  if (raw.operand_count == 0) operands[0] = {};
-  const ZydisDecodedOperand& first = operands[0];
+
+  bool writes_register(ZydisRegister reg) const {
+    return operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && operands[0].reg.value == reg &&
+           (operands[0].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+  }
   // lock or $0, (%rsp): a memory barrier, which touches nothing.
-  bool barrier = (raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 && raw.operand_count_visible == 2 &&
-                 (raw.mnemonic == ZYDIS_MNEMONIC_OR || raw.mnemonic == ZYDIS_MNEMONIC_ADD) &&
-                 operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[1].imm.value.u == 0;
-  for (int i = 0; i < raw.operand_count_visible; i++) {
-    const auto& operand = operands[i];
-    // An address that is only computed is no access.
+  bool is_barrier() const {
+    return (raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 && raw.operand_count_visible == 2 &&
+           (raw.mnemonic == ZYDIS_MNEMONIC_OR || raw.mnemonic == ZYDIS_MNEMONIC_ADD) &&
+           operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[1].imm.value.u == 0;
+  }
+};
+
+void find_stack_operands(const DecodedOperands& decoded, StackUse& use) {
+  if (decoded.is_barrier()) return;
+  for (int i = 0; i < decoded.raw.operand_count_visible; i++) {
+    const auto& operand = decoded.operands[i];
+    // An address that is only computed is not an access.
     if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type != ZYDIS_MEMOP_TYPE_MEM) continue;
-    if (operand.mem.index != ZYDIS_REGISTER_NONE || barrier) continue;
+    if (operand.mem.index != ZYDIS_REGISTER_NONE) continue;
     if (operand.mem.base == ZYDIS_REGISTER_RSP) use.stack_operand = operand.mem.disp.value;
     if (operand.mem.base == ZYDIS_REGISTER_RBP) use.frame_operand = operand.mem.disp.value;
   }
-  auto writes_register = [&](ZydisRegister reg) {
-    return first.type == ZYDIS_OPERAND_TYPE_REGISTER && first.reg.value == reg &&
-           (first.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
-  };
-  bool constant = raw.operand_count_visible == 2 && operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+}
+
+void find_lea_change(const DecodedOperands& decoded, StackUse& use) {
+  const auto& address = decoded.operands[1].mem;
+  bool plain = address.index == ZYDIS_REGISTER_NONE;
+  if (!decoded.writes_register(ZYDIS_REGISTER_RSP)) {
+    if (plain && address.base == ZYDIS_REGISTER_RSP) use.limit = address.disp.value;
+    return;
+  }
+  use.unknown_change = address.base != ZYDIS_REGISTER_RSP || !plain;
+  use.change = address.disp.value;
+  if (plain && address.base == ZYDIS_REGISTER_RBP) use.from_frame = address.disp.value;
+}
+
+void find_stack_change(const DecodedOperands& decoded, StackUse& use) {
+  const ZydisDecodedInstruction& raw = decoded.raw;
+  const ZydisDecodedOperand& second = decoded.operands[1];
+  bool constant = raw.operand_count_visible == 2 && second.type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
   switch (raw.mnemonic) {
     case ZYDIS_MNEMONIC_PUSH:
     case ZYDIS_MNEMONIC_PUSHFQ:
@@ -139,35 +158,42 @@ std::optional<StackUse> decode_stack_use(std::span<const uint8_t> bytes) {
       break;
     case ZYDIS_MNEMONIC_SUB:
     case ZYDIS_MNEMONIC_ADD:
-      if (!writes_register(ZYDIS_REGISTER_RSP)) break;
+      if (!decoded.writes_register(ZYDIS_REGISTER_RSP)) break;
       use.unknown_change = !constant;
-      if (constant)
-        use.change = raw.mnemonic == ZYDIS_MNEMONIC_ADD ? operands[1].imm.value.s : -operands[1].imm.value.s;
+      if (constant) use.change = raw.mnemonic == ZYDIS_MNEMONIC_ADD ? second.imm.value.s : -second.imm.value.s;
       break;
-    case ZYDIS_MNEMONIC_LEA: {
-      bool plain = operands[1].mem.index == ZYDIS_REGISTER_NONE;
-      if (!writes_register(ZYDIS_REGISTER_RSP)) {
-        if (plain && operands[1].mem.base == ZYDIS_REGISTER_RSP) use.limit = operands[1].mem.disp.value;
-        break;
-      }
-      use.unknown_change = operands[1].mem.base != ZYDIS_REGISTER_RSP || !plain;
-      use.change = operands[1].mem.disp.value;
-      if (plain && operands[1].mem.base == ZYDIS_REGISTER_RBP) use.from_frame = operands[1].mem.disp.value;
+    case ZYDIS_MNEMONIC_LEA:
+      find_lea_change(decoded, use);
       break;
-    }
     case ZYDIS_MNEMONIC_MOV:
-      use.frame_set = writes_register(ZYDIS_REGISTER_RBP) && operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-                      operands[1].reg.value == ZYDIS_REGISTER_RSP;
+      use.frame_set = decoded.writes_register(ZYDIS_REGISTER_RBP) && second.type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                      second.reg.value == ZYDIS_REGISTER_RSP;
       [[fallthrough]];
     default:
-      use.unknown_change = writes_register(ZYDIS_REGISTER_RSP) || raw.mnemonic == ZYDIS_MNEMONIC_LEAVE;
+      use.unknown_change = decoded.writes_register(ZYDIS_REGISTER_RSP) || raw.mnemonic == ZYDIS_MNEMONIC_LEAVE;
       if (raw.mnemonic == ZYDIS_MNEMONIC_LEAVE) use.from_frame = 8;
-      if (raw.mnemonic == ZYDIS_MNEMONIC_MOV && use.unknown_change && operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-          operands[1].reg.value == ZYDIS_REGISTER_RBP) {
+      if (raw.mnemonic == ZYDIS_MNEMONIC_MOV && use.unknown_change && second.type == ZYDIS_OPERAND_TYPE_REGISTER &&
+          second.reg.value == ZYDIS_REGISTER_RBP) {
         use.from_frame = 0;
       }
   }
-  use.frame_lost = !use.frame_set && (writes_register(ZYDIS_REGISTER_RBP) || raw.mnemonic == ZYDIS_MNEMONIC_LEAVE);
+  use.frame_lost = !use.frame_set && (decoded.writes_register(ZYDIS_REGISTER_RBP) || raw.mnemonic == ZYDIS_MNEMONIC_LEAVE);
+}
+
+}  // namespace
+
+std::optional<StackUse> decode_stack_use(std::span<const uint8_t> bytes) {
+  DecodedOperands decoded;
+  ZydisDecodedInstruction& raw = decoded.raw;
+  ZydisDecoderContext context;
+  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder(), &context, bytes.data(), bytes.size(), &raw))) return {};
+  StackUse use;
+  use.instruction = describe(raw);
+  if (!may_use_stack(raw)) return use;
+  if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder(), &context, &raw, decoded.operands, raw.operand_count))) return {};
+  if (raw.operand_count == 0) decoded.operands[0] = {};
+  find_stack_operands(decoded, use);
+  find_stack_change(decoded, use);
   return use;
 }
 
