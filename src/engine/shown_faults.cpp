@@ -22,7 +22,7 @@ const PatchedSite* site_of_code(const AddressSpace& space, Address pc) {
   for (auto sites : {space.sites.in_text(), space.sites.retired()}) {
     for (const PatchedSite& site : sites) {
       auto within = [&](Address begin) { return pc >= begin && pc < begin + static_cast<int64_t>(site.trampoline_size); };
-      if (!site.is_landing && (within(site.trampoline) || within(site.body))) return &site;
+      if (!site.is_relay && (within(site.trampoline) || within(site.body))) return &site;
     }
   }
   return nullptr;

@@ -53,7 +53,7 @@ struct SitePlan {
   uint8_t displaced = 0;      // of these, bytes of code that have to be carried out elsewhere
   uint8_t overwritten = 0;    // bytes that the jump itself takes, from begin
   uint8_t lead = 0;           // kJump: its first byte, in front of the opcode and without effect; 0: none
-  Address landing;            // kShortJump: where the 5-byte jump to the trampoline is; kPunned: the stub
+  Address relay;            // kShortJump: where the 5-byte jump to the trampoline is; kPunned: the stub
   std::vector<PunRange> puns;  // kPunned: where the stub may be
   uint8_t prefixes = 0;        // kPunned, once a range is chosen
   bool falls_through = true;  // control can leave the window at its end
@@ -72,12 +72,12 @@ using TextSource = std::function<std::span<const uint8_t>(Address at, uint64_t l
 // Reads what there is at an address; says how many bytes.
 using MemoryReader = std::function<size_t(Address from, std::span<uint8_t> into)>;
 
-// Where a function ends: by a return, or (lands) by going on where a second argument of gcc's __builtin_eh_return says,
+// Where a function ends: by a return, or (transfers) by going on where a second argument of gcc's __builtin_eh_return says,
 // with the stack pointer that the fourth argument register holds there. No earlier than this place, but nothing on the
 // stack above it changes from here on.
 struct FunctionExit {
   uint64_t offset;
-  bool lands;
+  bool transfers;
 };
 
 // A return instruction at `offset`. From `first` on control can only go straight to it, and from `straight`, no earlier, there
@@ -203,10 +203,10 @@ class VariableLengthPatching {
  public:
   virtual ~VariableLengthPatching() = default;
 
-  // Turns such a plan, or one of plan_displacement, into a kShortJump to `landing` if a short jump fits and reaches; says whether.
-  virtual bool land_nearby(SitePlan& plan, Address landing) const = 0;
+  // Turns such a plan, or one of plan_displacement, into a kShortJump to `relay` if a short jump fits and reaches; says whether.
+  virtual bool relay_nearby(SitePlan& plan, Address relay) const = 0;
   // The same where only the first byte of a short jump fits: the byte behind it, `second`, stays and says where it leads.
-  virtual void land_by_next_byte(SitePlan& plan, uint8_t second) const = 0;
+  virtual void relay_by_next_byte(SitePlan& plan, uint8_t second) const = 0;
   // A jump over whole instructions, of which none but the last is a call, that take at least `room` bytes (with padding that
   // is not executed), so that what a 5-byte jump leaves of them can be used otherwise; kRefused if they can't be moved.
   // Whether branches lead into them is for the caller to know. text: from `at`, with lookahead. left: bytes to the function's end.
@@ -264,9 +264,9 @@ class Architecture {
   virtual std::optional<Address> first_branch_out(std::span<const uint8_t> code, Address at) const = 0;
   // A jump through a word at a fixed distance, as in a PLT.
   virtual bool is_stub(std::span<const uint8_t> text) const = 0;
-  // Bytes at the start of a function that do nothing and are left alone: the mark of a landing of indirect branches, and
+  // Bytes at the start of a function that do nothing and are left alone: the mark of a relay of indirect branches, and
   // what XRay writes over. 0 if a branch leads behind them.
-  virtual uint64_t landing_mark(std::span<const uint8_t> function) const = 0;
+  virtual uint64_t entry_mark(std::span<const uint8_t> function) const = 0;
   // A jump from `at` to anywhere; keeps all registers and flags.
   virtual std::vector<uint8_t> emit_stub(Address at, Address target) const = 0;
   // Whether `offset` is where an instruction begins that the plan displaces.
@@ -285,7 +285,7 @@ class Architecture {
                                              std::span<const Fragment> fragments, Address at) const = 0;
   // An upper bound for the size of such a trampoline.
   virtual uint64_t trampoline_room(std::span<const Fragment> fragments) const = 0;
-  // The bytes that make plan.begin jump to `trampoline`, or to plan.landing: plan.overwritten bytes.
+  // The bytes that make plan.begin jump to `trampoline`, or to plan.relay: plan.overwritten bytes.
   virtual std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) const = 0;
   // Of a thread that enters rt_sigreturn(2): where in memory the pc and the stack pointer are at which it goes on.
   virtual Address signal_frame_pc(const ThreadRegisters& registers) const = 0;

@@ -45,7 +45,7 @@ bool evacuate(AddressSpace& space) {
   std::vector<std::pair<Address, const PatchedSite*>> by_trampoline;
   for (auto sites : {space.sites.in_text(), space.sites.retired()}) {
     for (const PatchedSite& site : sites) {
-      if (site.is_landing) continue;
+      if (site.is_relay) continue;
       by_trampoline.push_back({site.body, &site});
       if (site.trampoline != site.body) by_trampoline.push_back({site.trampoline, &site});
     }
@@ -135,13 +135,13 @@ void step_out_of_stop(Tracer& tracer, AddressSpace& space, pid_t sparing) {
   for (Thread* thread : stopped) (void)step_out(tracer, space, *thread);
 }
 
-std::set<pid_t> leave_landings(AddressSpace& space, std::span<const PatchedSite> sites, const std::set<pid_t>* only) {
+std::set<pid_t> leave_relays(AddressSpace& space, std::span<const PatchedSite> sites, const std::set<pid_t>* only) {
   std::set<pid_t> running;
-  std::map<Address, Address> landings;
+  std::map<Address, Address> relays;
   for (const PatchedSite& site : sites) {
-    if (site.landing != Address()) landings[site.landing] = site.trampoline;
+    if (site.relay != Address()) relays[site.relay] = site.trampoline;
   }
-  if (landings.empty()) return running;
+  if (relays.empty()) return running;
   for (Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) {
       if (only && !only->contains(tid)) continue;
@@ -150,8 +150,8 @@ std::set<pid_t> leave_landings(AddressSpace& space, std::span<const PatchedSite>
         continue;
       }
       move_program_counters(space, *thread, [&](Address pc, bool) -> std::optional<Address> {
-        auto found = landings.find(pc);
-        return found == landings.end() ? std::nullopt : std::optional(found->second);
+        auto found = relays.find(pc);
+        return found == relays.end() ? std::nullopt : std::optional(found->second);
       });
     }
   }
@@ -174,7 +174,7 @@ PatchedSite site_of(const JournalEntry& entry, Address region) {
   site.body = Address(entry.body);
   site.window = site.overwritten = static_cast<uint8_t>(std::min<uint32_t>(entry.length, kMaxPatch));
   site.semaphore = Address(entry.semaphore);
-  site.landing = Address(entry.landing);
+  site.relay = Address(entry.relay);
   if (entry.call != 0) {
     auto add = [&](int original, int relocated) {
       site.boundaries[site.boundary_count++] = {static_cast<uint8_t>(original), static_cast<uint16_t>(relocated)};
@@ -227,8 +227,8 @@ Result<void> adopt_region(AddressSpace& space, const Mapping& mapping, std::vect
                            {reinterpret_cast<uint8_t*>(journal.data()), journal.size() * sizeof(JournalEntry)}));
   for (size_t i = 0; i < journal.size(); i++) {
     PatchedSite site = site_of(journal[i], Address(mapping.begin));
-    // Where padding has been made a landing, its entry follows that of the site.
-    site.is_landing = i > 0 && journal[i].trampoline_offset == journal[i - 1].trampoline_offset;
+    // Where padding has been made a relay, its entry follows that of the site.
+    site.is_relay = i > 0 && journal[i].trampoline_offset == journal[i - 1].trampoline_offset;
     sites.push_back(site);
   }
   return {};
@@ -429,7 +429,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
   if (space.empty()) return {};
   TRY_DO(tracer.keep_still(space.users, patience_ms));
   settle_breakpoints(tracer, space);
-  std::set<pid_t> unseen = leave_landings(space, space.sites.in_text());
+  std::set<pid_t> unseen = leave_relays(space, space.sites.in_text());
   // The traps on ptrace(2) stay to the end: while the process runs and is traced by us, such a call would fail.
   std::vector<PatchedSite> sites, traps;
   for (const PatchedSite& site : space.sites.in_text()) {
@@ -463,7 +463,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
     if (space.users.empty()) return {};
     if (auto still = tracer.keep_still(space.users, patience_ms); !still.ok()) return restore(traps), still;
     settle_breakpoints(tracer, space);
-    if (!unseen.empty()) unseen = leave_landings(space, space.sites.in_text(), &unseen);
+    if (!unseen.empty()) unseen = leave_relays(space, space.sites.in_text(), &unseen);
   }
   auto unmapped = unmap_all(tracer, space);
   space.forget_sites();

@@ -21,7 +21,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
 
 // A thread that stands where a short jump of one of these sites leads to goes on in its trampoline. Before the text there is
 // what it was; afterwards threads may be at that place for its own sake. only: of these threads. Those that don't stand still.
-std::set<pid_t> leave_landings(AddressSpace& space, std::span<const PatchedSite> sites, const std::set<pid_t>* only = nullptr);
+std::set<pid_t> leave_relays(AddressSpace& space, std::span<const PatchedSite> sites, const std::set<pid_t>* only = nullptr);
 
 // A process that job control has stopped does not run out of our code by itself, nor does a thread that somebody holds:
 // such threads are led out one instruction at a time, and stand still again afterwards. All but `sparing`.

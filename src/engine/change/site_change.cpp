@@ -14,7 +14,7 @@ namespace spile::engine {
 namespace {
 
 constexpr int64_t kLongestWindow = 32;  // a jump, and what is left of the instruction that it ends in
-constexpr int64_t kLandingMark = 15;    // endbr64 and what XRay writes over, behind which a function's site begins
+constexpr int64_t kEntryMark = 15;    // endbr64 and what XRay writes over, behind which a function's site begins
 
 Address end_of(const PatchedSite& site) { return site.begin + std::max(site.window, site.overwritten); }
 
@@ -27,7 +27,7 @@ bool lies_in(const PatchedSite& site, const ClientSpace* client) {
 void take_out(Tracer& tracer, AddressSpace& space, std::span<const PatchedSite> leaving) {
   if (leaving.empty()) return;
   settle_breakpoints(tracer, space);
-  (void)leave_landings(space, leaving);
+  (void)leave_relays(space, leaving);
   std::set<Address> untouched;
   write_patches(space.memory, leaving, PatchDirection::kRestore,
                 [&](size_t index) { untouched.insert(leaving[index].begin); });
@@ -67,8 +67,8 @@ std::vector<PatchedSite> find_conflicts(const AddressSpace& space, const Module&
   if (space.sites.in_text().empty()) return {};
   for (const SiteRequest& request : requests) {
     Address at(request.address.value + module.bias);
-    for (const PatchedSite& site : space.sites.beginning_in(at - kLongestWindow, at + kLandingMark + kMaxPatch)) {
-      if (!space.traps.is_trap_site(site.begin) && !site.is_landing && end_of(site) > at) begins.insert(site.begin);
+    for (const PatchedSite& site : space.sites.beginning_in(at - kLongestWindow, at + kEntryMark + kMaxPatch)) {
+      if (!space.traps.is_trap_site(site.begin) && !site.is_relay && end_of(site) > at) begins.insert(site.begin);
     }
   }
   return space.sites.with_foundations(std::move(begins));

@@ -26,7 +26,7 @@ bool needs_better(const SitePlan& plan) {
   return plan.mechanism == Mechanism::kInt3 ||
          (plan.mechanism == Mechanism::kPunned && std::all_of(plan.puns.begin(), plan.puns.end(), narrow));
 }
-bool may_host(const Group& group) {
+bool may_carry(const Group& group) {
   return group.plan.mechanism == Mechanism::kJump && !group.is_absorbed && group.absorbed == 0 && group.size != 0;
 }
 uint8_t jump_size(const SitePlan& plan) {
@@ -35,7 +35,7 @@ uint8_t jump_size(const SitePlan& plan) {
 // Bytes from the group's begin that are not what they were.
 uint8_t extent_of(const Group& group) {
   uint8_t end = jump_size(group.plan);
-  for (uint8_t landing : group.landings) end = std::max<uint8_t>(end, landing + kLandingSize);
+  for (uint8_t relay : group.relays) end = std::max<uint8_t>(end, relay + kRelaySize);
   return end;
 }
 
@@ -45,19 +45,19 @@ class Eviction {
       : patching_(patching), groups_(groups), text_(text), flows_(flows), taken_(taken) {}
 
   void run() {
-    std::vector<Group*> guests;
+    std::vector<Group*> cramped_groups;
     for (Group& group : groups_) {
-      if (needs_better(group.plan) && !group.is_absorbed && group.absorbed == 0) guests.push_back(&group);
+      if (needs_better(group.plan) && !group.is_absorbed && group.absorbed == 0) cramped_groups.push_back(&group);
     }
-    if (guests.empty()) return;
+    if (cramped_groups.empty()) return;
     find_extents();
-    find_targets(guests);
+    find_targets(cramped_groups);
     // Those that have least choice first.
-    std::stable_partition(guests.begin(), guests.end(), [](const Group* guest) { return guest->plan.window < kShortJumpSize; });
-    for (Group* guest : guests) {
-      uint64_t span = patch_span(guest->plan);
-      taken_.remove(guest->entry, span);
-      if (!seat_by_two_bytes(*guest) && !seat_by_one_byte(*guest)) taken_.add(guest->entry, span);
+    std::stable_partition(cramped_groups.begin(), cramped_groups.end(), [](const Group* cramped) { return cramped->plan.window < kShortJumpSize; });
+    for (Group* cramped : cramped_groups) {
+      uint64_t span = patch_span(cramped->plan);
+      taken_.remove(cramped->entry, span);
+      if (!jump_by_two_bytes(*cramped) && !jump_by_one_byte(*cramped)) taken_.add(cramped->entry, span);
     }
     for (auto& [begin, group] : evicted_) groups_.push_back(std::move(group));
     std::sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) { return a.entry < b.entry; });
@@ -108,13 +108,13 @@ class Eviction {
     }
     return middle;
   }
-  void find_targets(const std::vector<Group*>& guests) {
+  void find_targets(const std::vector<Group*>& cramped_groups) {
     targets_ = far_branch_targets(groups_, text_, [&](const auto& mark) {
-      for (const Group* guest : guests) mark(guest->entry + -kReach, guest->entry + kReach);
+      for (const Group* cramped : cramped_groups) mark(cramped->entry + -kReach, cramped->entry + kReach);
     });
     std::set<Address> seen;
-    for (const Group* guest : guests) {
-      for (const Branch& branch : short_branches(text_, guest->entry + -2 * kReach, guest->entry + 2 * kReach)) {
+    for (const Group* cramped : cramped_groups) {
+      for (const Branch& branch : short_branches(text_, cramped->entry + -2 * kReach, cramped->entry + 2 * kReach)) {
         if (seen.insert(branch.from).second && !is_middle(branch.from)) targets_.push_back(branch.to);
       }
     }
@@ -166,39 +166,39 @@ class Eviction {
     taken_.add(group.entry, room);
     return true;
   }
-  // Makes a jump at `host`, and room for another one at `landing`; guest: what must not be displaced for it.
-  bool make_landing(Address host, const Extent& within, Address landing, const Extent& guest) {
-    Group* group = group_at(host);
+  // Makes a jump at `carrier`, and room for another one at `relay`; cramped: what must not be displaced for it.
+  bool make_relay(Address carrier, const Extent& within, Address relay, const Extent& cramped) {
+    Group* group = group_at(carrier);
     Group fresh;
     if (!group) {
-      fresh.entry = host;
-      fresh.size = static_cast<uint64_t>(within.end - host);
+      fresh.entry = carrier;
+      fresh.size = static_cast<uint64_t>(within.end - carrier);
       fresh.plan.mechanism = Mechanism::kJump;
-    } else if (!may_host(*group)) {
+    } else if (!may_carry(*group)) {
       return false;
     }
     Group& made = group ? *group : fresh;
-    int64_t offset = landing - host;
-    if (offset < jump_size(made.plan) || offset + kLandingSize > kMaxPatch) return false;
-    for (uint8_t other : made.landings) {
-      if (std::abs(other - offset) < kLandingSize) return false;
+    int64_t offset = relay - carrier;
+    if (offset < jump_size(made.plan) || offset + kRelaySize > kMaxPatch) return false;
+    for (uint8_t other : made.relays) {
+      if (std::abs(other - offset) < kRelaySize) return false;
     }
-    uint8_t room = std::max(group ? extent_of(made) : uint8_t{0}, static_cast<uint8_t>(offset + kLandingSize));
-    if (overlaps(made, room, guest) || !reshape(made, room, made.plan.lead, group == nullptr)) return false;
-    made.landings.push_back(static_cast<uint8_t>(offset));
-    if (!group) evicted_.emplace(host, std::move(fresh));
+    uint8_t room = std::max(group ? extent_of(made) : uint8_t{0}, static_cast<uint8_t>(offset + kRelaySize));
+    if (overlaps(made, room, cramped) || !reshape(made, room, made.plan.lead, group == nullptr)) return false;
+    made.relays.push_back(static_cast<uint8_t>(offset));
+    if (!group) evicted_.emplace(carrier, std::move(fresh));
     return true;
   }
-  bool overlaps(const Group& group, uint8_t room, const Extent& guest) const {
+  bool overlaps(const Group& group, uint8_t room, const Extent& cramped) const {
     const Architecture& machine = native_architecture();
     SitePlan plan =
         patching_.plan_displacement(text_.at(group.entry, machine.lookahead()), group.entry, group.size, room);
-    return group.entry < guest.end && guest.begin < group.entry + plan.window;
+    return group.entry < cramped.end && cramped.begin < group.entry + plan.window;
   }
-  // A landing at a place that `accepts` likes, in the given distance behind what is displaced there. Those that jump anyway
+  // A relay at a place that `accepts` likes, in the given distance behind what is displaced there. Those that jump anyway
   // come first: they lose nothing.
   template <typename Take>
-  bool find_host(Address from, Address to, Take take) {
+  bool find_carrier(Address from, Address to, Take take) {
     for (bool probed : {true, false}) {
       for (const Extent& extent : extents_in(from, to)) {
         const std::vector<Address>& begins = instructions_of(extent);
@@ -210,55 +210,55 @@ class Eviction {
     return false;
   }
 
-  bool seat_by_two_bytes(Group& guest) {
+  bool jump_by_two_bytes(Group& cramped) {
     const Architecture& machine = native_architecture();
-    SitePlan plan = guest.plan;
+    SitePlan plan = cramped.plan;
     if (plan.displaced < kShortJumpSize) {
-      plan = patching_.plan_displacement(text_.at(guest.entry, machine.lookahead()), guest.entry, guest.size, kShortJumpSize);
-      if (plan.mechanism == Mechanism::kRefused || is_entered(guest.entry, guest.entry + plan.window)) return false;
+      plan = patching_.plan_displacement(text_.at(cramped.entry, machine.lookahead()), cramped.entry, cramped.size, kShortJumpSize);
+      if (plan.mechanism == Mechanism::kRefused || is_entered(cramped.entry, cramped.entry + plan.window)) return false;
     }
-    if (!taken_.is_free(guest.entry, guest.entry + plan.window)) return false;
-    Extent displaced{guest.entry, guest.entry + plan.window};
-    return find_host(guest.entry + -kReach, guest.entry + kReach, [&](Address host, const Extent& within) {
-      const Group* present = group_at(host);
-      Address landing = host + (present ? extent_of(*present) : kJumpSize);
-      SitePlan landed = plan;
-      if (!patching_.land_nearby(landed, landing) || !make_landing(host, within, landing, displaced)) return false;
-      guest.plan = landed;
-      guest.host = host;
-      taken_.add(guest.entry, landed.overwritten);
+    if (!taken_.is_free(cramped.entry, cramped.entry + plan.window)) return false;
+    Extent displaced{cramped.entry, cramped.entry + plan.window};
+    return find_carrier(cramped.entry + -kReach, cramped.entry + kReach, [&](Address carrier, const Extent& within) {
+      const Group* present = group_at(carrier);
+      Address relay = carrier + (present ? extent_of(*present) : kJumpSize);
+      SitePlan relayed = plan;
+      if (!patching_.relay_nearby(relayed, relay) || !make_relay(carrier, within, relay, displaced)) return false;
+      cramped.plan = relayed;
+      cramped.carrier = carrier;
+      taken_.add(cramped.entry, relayed.overwritten);
       return true;
     });
   }
 
-  bool seat_by_one_byte(Group& guest) {
-    Address second = guest.entry + 1;
+  bool jump_by_one_byte(Group& cramped) {
+    Address second = cramped.entry + 1;
     Group* next = group_at(second);
-    if (next && may_host(*next)) {
+    if (next && may_carry(*next)) {
       for (uint8_t lead : patching_.leads()) {
-        if (seat_with(guest, patching_.first_byte(lead), next, lead)) return true;
+        if (jump_with(cramped, patching_.first_byte(lead), next, lead)) return true;
       }
       return false;
     }
     auto bytes = text_.at(second, 1);
-    if (bytes.empty() || !taken_.is_free(guest.entry, second + 1) || !seat_with(guest, bytes[0], nullptr, 0)) return false;
+    if (bytes.empty() || !taken_.is_free(cramped.entry, second + 1) || !jump_with(cramped, bytes[0], nullptr, 0)) return false;
     taken_.add(second, 1);  // stays as it is
     return true;
   }
-  bool seat_with(Group& guest, uint8_t second_byte, Group* next, uint8_t lead) {
-    if (next && (lead != next->plan.lead && !next->landings.empty())) return false;
-    SitePlan plan = guest.plan;
-    patching_.land_by_next_byte(plan, second_byte);
-    Extent displaced{guest.entry, guest.entry + guest.plan.window};
+  bool jump_with(Group& cramped, uint8_t second_byte, Group* next, uint8_t lead) {
+    if (next && (lead != next->plan.lead && !next->relays.empty())) return false;
+    SitePlan plan = cramped.plan;
+    patching_.relay_by_next_byte(plan, second_byte);
+    Extent displaced{cramped.entry, cramped.entry + cramped.plan.window};
     // The patch behind must be able to begin like that, before anything else is changed for it.
     std::optional<Group> before;
     if (next) {
       before = *next;
       if (lead != next->plan.lead && !reshape(*next, kJumpSize + (lead != 0), lead, false)) return false;
     }
-    bool found = find_host(plan.landing + -int64_t{kMaxPatch - kLandingSize}, plan.landing + -int64_t{kJumpSize} + 1,
-                           [&](Address host, const Extent& within) {
-                             return make_landing(host, within, plan.landing, displaced) && (guest.host = host, true);
+    bool found = find_carrier(plan.relay + -int64_t{kMaxPatch - kRelaySize}, plan.relay + -int64_t{kJumpSize} + 1,
+                           [&](Address carrier, const Extent& within) {
+                             return make_relay(carrier, within, plan.relay, displaced) && (cramped.carrier = carrier, true);
                            });
     if (!found && next) {
       taken_.remove(next->entry, extent_of(*next));
@@ -266,9 +266,9 @@ class Eviction {
       taken_.add(next->entry, extent_of(*next));
     }
     if (!found) return false;
-    guest.plan = plan;
-    if (next) guest.second_byte_from = next->entry;
-    taken_.add(guest.entry, 1);
+    cramped.plan = plan;
+    if (next) cramped.second_byte_from = next->entry;
+    taken_.add(cramped.entry, 1);
     return true;
   }
 

@@ -31,7 +31,7 @@ SiteRequest inside(const SiteRequest& request, uint64_t offset, Probe probe) {
 void add_exits(const AddressSpace& space, const Module& module, const SiteRequest& request, std::vector<SiteRequest>& placed) {
   const auto& ends = std::get<FunctionEndsProbe>(request.probe);
   for (const FunctionExit& exit : native_architecture().find_exits(text_of(space, module, request))) {
-    placed.push_back(inside(request, exit.offset, InstructionProbe{exit.lands ? ends.before_transfer : ends.before_return}));
+    placed.push_back(inside(request, exit.offset, InstructionProbe{exit.transfers ? ends.before_transfer : ends.before_return}));
   }
 }
 

@@ -30,7 +30,7 @@ std::string obstacle_of(const AddressSpace& space, const Module& module, const S
   // Behind a function that ends with a call that does not return, another begins.
   Address begin(request.address.value + module.bias), end = begin + static_cast<int64_t>(request.size);
   const Architecture& machine = native_architecture();
-  Address entry = begin + static_cast<int64_t>(machine.landing_mark(text.at(begin, std::max(machine.lookahead(), request.size))));
+  Address entry = begin + static_cast<int64_t>(machine.entry_mark(text.at(begin, std::max(machine.lookahead(), request.size))));
   auto read = [&](Address from, std::span<uint8_t> into) { return space.memory.read_some(from, into); };
   auto text_of = [&](Address at, uint64_t length) {
     bool inside = at >= entry && at < end;

@@ -25,7 +25,7 @@ void enter_in_journal(const PatchedSite& site, Region& region) {
   memcpy(entry.patched, site.patched, kMaxPatch);
   entry.length = site.overwritten;
   entry.semaphore = site.semaphore.value;
-  entry.landing = site.landing.value;
+  entry.relay = site.relay.value;
   entry.body = site.body.value;
   entry.call_original = site.call_original;
   entry.call = site.call;
@@ -75,7 +75,7 @@ class Emission {
            const StubSource& stubs, std::span<const PatchedSite> leaving)
       : module_(module), order_(order), groups_(groups), regions_(regions), stubs_(stubs), leaving_(leaving) {}
 
-  // One site, or two: a short jump and its landing. Tries a breakpoint where a better patch fails.
+  // One site, or two: a short jump and its relay. Tries a breakpoint where a better patch fails.
   Result<std::vector<PatchedSite>> emit(size_t index) {
     Group& group = groups_[index];
     auto emitted = try_emit(index);
@@ -160,28 +160,28 @@ class Emission {
       // Memory for the stub moves nothing else: region.next() stands.
       if (!stub) return Error{"no room for a punned jump", ""};
       if (!takes_stub) stub_size = static_cast<uint8_t>(native_architecture().emit_stub(stub->at, region.next()).size());
-      group.plan.landing = stub->at;
+      group.plan.relay = stub->at;
       group.plan.prefixes = stub->range.prefixes;
       group.plan.overwritten = stub->range.overwritten;
     }
     TRY(PatchedSite site, build_site(group.plan, group.original, trampoline, region.next(), 0));
     site.body = body;
     if (group.plan.mechanism == Mechanism::kPunned) {
-      site.stub = group.plan.landing;
+      site.stub = group.plan.relay;
       site.stub_size = stub_size;
       site.takes_stub = takes_stub;
     }
     for (size_t i = index; i <= index + group.absorbed; i++) note_requests(groups_[i], site);
     std::vector<PatchedSite> sites = {site};
-    if (group.plan.mechanism == Mechanism::kShortJump && group.host == Address()) {
+    if (group.plan.mechanism == Mechanism::kShortJump && group.carrier == Address()) {
       SitePlan plan;
       plan.mechanism = Mechanism::kJump;
-      plan.begin = group.plan.landing;
-      plan.window = plan.overwritten = kLandingSize;
-      TRY(PatchedSite landing, build_site(plan, group.padding, Trampoline{}, region.next(), 0));
-      landing.returns = site.returns;
-      landing.is_landing = true;
-      sites.push_back(landing);
+      plan.begin = group.plan.relay;
+      plan.window = plan.overwritten = kRelaySize;
+      TRY(PatchedSite relay, build_site(plan, group.padding, Trampoline{}, region.next(), 0));
+      relay.returns = site.returns;
+      relay.is_relay = true;
+      sites.push_back(relay);
     }
     keep_trampoline(first, region);
     return sites;
@@ -269,7 +269,7 @@ Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> or
   site.call_original = trampoline.call_original;
   site.call = trampoline.call;
   site.behind_call = trampoline.behind_call;
-  if (plan.mechanism == Mechanism::kShortJump) site.landing = plan.landing;
+  if (plan.mechanism == Mechanism::kShortJump) site.relay = plan.relay;
   memcpy(site.original, original.data(), std::min<size_t>(original.size(), kMaxPatch));
   std::vector<uint8_t> jump = native_architecture().emit_jump(plan, at);
   CHECK(jump.size() == plan.overwritten && jump.size() <= kMaxPatch);
@@ -290,7 +290,7 @@ class Assembly {
            pid_t pid)
       : built_(built), groups_(groups), requests_(requests), regions_(regions), pid_(pid) {
     for (const Group& group : groups_) {
-      if (group.host != Address()) rested_on_.insert({group.host, group.second_byte_from});
+      if (group.carrier != Address()) rested_on_.insert({group.carrier, group.second_byte_from});
     }
   }
 
@@ -301,9 +301,9 @@ class Assembly {
       return sites_.contains(at) && other && other->entry == at && other->plan.mechanism == Mechanism::kJump;
     };
     if (group.second_byte_from != Address() && !stands(group.second_byte_from)) return false;
-    if (!stands(group.host)) return false;
-    int64_t end = group.plan.landing + kLandingSize - group.host;
-    return end <= kMaxPatch && static_cast<uint64_t>(end) <= group_before(groups_, group.host)->original.size();
+    if (!stands(group.carrier)) return false;
+    int64_t end = group.plan.relay + kRelaySize - group.carrier;
+    return end <= kMaxPatch && static_cast<uint64_t>(end) <= group_before(groups_, group.carrier)->original.size();
   }
   void add(size_t index, std::vector<PatchedSite> made, const std::string& reason) {
     const Group& group = groups_[index];
@@ -314,7 +314,7 @@ class Assembly {
         built_.outcomes.push_back({{requests_[request].site_id, pid_, mechanism, reason}, request});
       }
     }
-    if (!made.empty() && group.host != Address()) rest_on(group, made[0]);
+    if (!made.empty() && group.carrier != Address()) rest_on(group, made[0]);
     if (made.size() > 1) built_.foundations.insert({made[0].begin, made[1].begin});
     for (PatchedSite& site : made) {
       site.first_use = static_cast<uint32_t>(first_outcome);
@@ -334,18 +334,18 @@ class Assembly {
   }
 
  private:
-  // Writes the near jump into the host's patch.
+  // Writes the near jump into the carrier's patch.
   void rest_on(const Group& group, PatchedSite& site) {
-    PatchedSite& host = built_.sites[sites_.at(group.host)];
+    PatchedSite& carrier = built_.sites[sites_.at(group.carrier)];
     SitePlan plan;
     plan.mechanism = Mechanism::kJump;
-    plan.begin = group.plan.landing;
+    plan.begin = group.plan.relay;
     std::vector<uint8_t> jump = native_architecture().emit_jump(plan, site.trampoline);
-    uint8_t offset = static_cast<uint8_t>(plan.begin - host.begin);
-    if (host.overwritten < offset) memcpy(host.patched + host.overwritten, host.original + host.overwritten, offset - host.overwritten);
-    memcpy(host.patched + offset, jump.data(), jump.size());
-    host.overwritten = std::max<uint8_t>(host.overwritten, offset + kLandingSize);
-    for (Address foundation : {group.host, group.second_byte_from}) {
+    uint8_t offset = static_cast<uint8_t>(plan.begin - carrier.begin);
+    if (carrier.overwritten < offset) memcpy(carrier.patched + carrier.overwritten, carrier.original + carrier.overwritten, offset - carrier.overwritten);
+    memcpy(carrier.patched + offset, jump.data(), jump.size());
+    carrier.overwritten = std::max<uint8_t>(carrier.overwritten, offset + kRelaySize);
+    for (Address foundation : {group.carrier, group.second_byte_from}) {
       if (foundation == Address()) continue;
       built_.foundations.insert({site.begin, foundation});
       site.returns |= built_.sites[sites_.at(foundation)].returns;
@@ -371,14 +371,14 @@ Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Modul
   TRY(Regions regions, find_regions(module, groups, order, region_source));
   // Those that land in others' patches after those others.
   Assembly assembly(built, groups, order.requests, regions, pid);
-  for (bool lands_in_another : {false, true}) {
+  for (bool has_carrier : {false, true}) {
     for (size_t i = 0; i < groups.size(); i += 1 + groups[i].absorbed) {
-      if ((groups[i].host != Address()) != lands_in_another) continue;
+      if ((groups[i].carrier != Address()) != has_carrier) continue;
       std::vector<PatchedSite> made;
       std::string reason = groups[i].plan.reason;
       if (groups[i].plan.mechanism != Mechanism::kRefused) {
-        if (lands_in_another && !assembly.has_foundations(groups[i])) {
-          groups[i].host = groups[i].second_byte_from = Address();
+        if (has_carrier && !assembly.has_foundations(groups[i])) {
+          groups[i].carrier = groups[i].second_byte_from = Address();
           fall_back(groups[i], groups[i].original, 1);
         }
         Emission emission(module, order, groups, regions, stub_source, around.leaving);

@@ -37,7 +37,7 @@ std::vector<Group> group_by_place(const Module& module, std::span<const SiteRequ
   std::vector<uint8_t> marks(requests.size());
   for (size_t i = 0; i < requests.size(); i++) {
     auto function = text.at(Address(requests[i].address.value + module.bias), std::max(machine.lookahead(), requests[i].size));
-    marks[i] = static_cast<uint8_t>(machine.landing_mark(function));
+    marks[i] = static_cast<uint8_t>(machine.entry_mark(function));
   }
   auto place = [&](uint32_t i) { return requests[i].address.value + module.bias + marks[i]; };
   std::vector<uint32_t> order(requests.size());
@@ -170,7 +170,7 @@ class Layout {
   bool has_room(const Group& group) const {
     if (!taken_.is_free(group.plan.begin, end_of(group))) return false;
     return group.plan.mechanism != Mechanism::kShortJump ||
-           taken_.is_free(group.plan.landing, group.plan.landing + kLandingSize);
+           taken_.is_free(group.plan.relay, group.plan.relay + kRelaySize);
   }
   void single(Group& group) {
     uint64_t most = 0;
@@ -180,7 +180,7 @@ class Layout {
       return;
     }
     fall_back(group, text_.at(group.entry, native_architecture().lookahead()), most);
-    if (is_placed(group) && most >= 2) land_on_island(group);
+    if (is_placed(group) && most >= 2) relay_in_padding(group);
   }
   bool holds_entry(Address begin, Address end) const {
     auto at = std::lower_bound(groups_.begin(), groups_.end(), begin,
@@ -188,7 +188,7 @@ class Layout {
     return at != groups_.end() && at->entry < end;
   }
   // A short jump to a near one in padding nearby, where there is some.
-  void land_on_island(Group& group) {
+  void relay_in_padding(Group& group) {
     const VariableLengthPatching* patching = native_architecture().variable_length();
     if (!patching) return;
     const FunctionFlow* own = flows_.of(group);
@@ -196,20 +196,20 @@ class Layout {
     for (const FunctionFlow* flow : {own, flows_.before(group.entry)}) {
       if (!flow) continue;
       for (auto [begin, length] : flow->islands) {
-        for (Address at = begin; at + kLandingSize <= begin + static_cast<int64_t>(length); at = at + 1) {
-          if (holds_entry(at, at + kLandingSize)) continue;
-          if (taken_.is_free(at, at + kLandingSize) && patching->land_nearby(group.plan, at)) return;
+        for (Address at = begin; at + kRelaySize <= begin + static_cast<int64_t>(length); at = at + 1) {
+          if (holds_entry(at, at + kRelaySize)) continue;
+          if (taken_.is_free(at, at + kRelaySize) && patching->relay_nearby(group.plan, at)) return;
         }
       }
     }
   }
   void take(const Group& group) {
     taken_.add(group.plan.begin, patch_span(group.plan));
-    if (group.plan.mechanism == Mechanism::kShortJump) taken_.add(group.plan.landing, kLandingSize);
+    if (group.plan.mechanism == Mechanism::kShortJump) taken_.add(group.plan.relay, kRelaySize);
   }
   void give_back(const Group& group) {
     taken_.remove(group.plan.begin, patch_span(group.plan));
-    if (group.plan.mechanism == Mechanism::kShortJump) taken_.remove(group.plan.landing, kLandingSize);
+    if (group.plan.mechanism == Mechanism::kShortJump) taken_.remove(group.plan.relay, kRelaySize);
   }
 
   std::vector<Group>& groups_;
@@ -234,8 +234,8 @@ void keep_originals(Group& group, const TextImage& text) {
   if (group.original.size() < std::max(group.plan.window, group.plan.overwritten)) {
     group.plan = SitePlan::refused("its code is cut off");
   }
-  if (group.plan.mechanism == Mechanism::kShortJump && group.host == Address()) {
-    group.padding = keep(group.plan.landing, kLandingSize);
+  if (group.plan.mechanism == Mechanism::kShortJump && group.carrier == Address()) {
+    group.padding = keep(group.plan.relay, kRelaySize);
   }
 }
 

@@ -41,7 +41,7 @@ struct JournalEntry {
   uint32_t length;
   uint32_t trampoline_offset;  // from the region's start
   uint64_t semaphore;          // run-time address of a counter that the site has raised; 0: none
-  uint64_t landing;            // where its short jump leads; 0: none
+  uint64_t relay;            // where its short jump leads; 0: none
   uint64_t body;               // where its displaced instructions are
   // Where threads wait in a system call: Trampoline::call_original, call, behind_call. call 0: nowhere.
   uint16_t call_original, call, behind_call, pad;

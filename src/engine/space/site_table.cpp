@@ -114,7 +114,7 @@ std::vector<PatchedSite> SiteTable::with_foundations(std::set<Address> begins) c
 
 void SiteTable::retire(const PatchedSite& site) {
   foundations_.erase(site.begin);
-  if (site.is_landing) return;
+  if (site.is_relay) return;
   retired_.push_back(site);
   if (site.falls_through) reentries_.insert(site.begin + site.window);
 }

@@ -36,7 +36,7 @@ struct PatchedSite {
   bool falls_through = true;
   bool returns = false;  // has return probes: not before what unwinders need
   uint32_t first_use = 0, use_count = 0;  // SiteTable::uses_of
-  bool is_landing = false;  // in padding, of a short jump
+  bool is_relay = false;  // in padding, of a short jump
   // Of a punned jump: where it leads, which is a jump to the trampoline, in a stub of so many bytes. 0: none.
   Address stub;
   uint8_t stub_size = 0;
@@ -46,7 +46,7 @@ struct PatchedSite {
   Address body;
   uint16_t call_original = 0, call = 0, behind_call = 0;  // as Trampoline has them
   Address semaphore;  // of an SDT mark; 0: none
-  Address landing;    // where its short jump leads: nothing is done yet when a thread is there; 0: none
+  Address relay;    // where its short jump leads: nothing is done yet when a thread is there; 0: none
   uint8_t original[kMaxPatch] = {};
   uint8_t patched[kMaxPatch] = {};
   Boundary boundaries[kMaxBoundaries] = {};

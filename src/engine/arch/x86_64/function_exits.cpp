@@ -31,23 +31,23 @@ bool is_return(std::span<const uint8_t> instruction) {
 std::vector<FunctionExit> find_exits(std::span<const uint8_t> function) {
   std::vector<FunctionExit> exits;
   std::vector<size_t> run;  // instructions that control goes straight through
-  bool lands = false;
+  bool transfers = false;
   for (size_t at = 0; at < function.size();) {
     auto instruction = decode(function.subspan(at));
     if (!instruction) return exits;  // data: what follows may be no code
     run.push_back(at);
     if (sets_stack_from_rcx(function.subspan(at))) {
       exits.push_back({at, true});
-      lands = true;
+      transfers = true;
     }
     size_t end = at + instruction->length;
-    if (instruction->flow == Flow::kLeaves && !instruction->indirect_jump && !lands) {
+    if (instruction->flow == Flow::kLeaves && !instruction->indirect_jump && !transfers) {
       while (run.size() > 1 && end - run.back() < kJump) run.pop_back();
       if (is_return(function.subspan(at, instruction->length))) exits.push_back({run.back(), false});
     }
     if (instruction->flow != Flow::kNext) {
       run.clear();
-      lands = false;
+      transfers = false;
     }
     at = end;
   }

@@ -247,13 +247,13 @@ TEST(ReturnSafety, FindsCallsOfFunctionsThatUseReturnAddresses) {
 TEST(FunctionExits, LieBeforeReturnsAndWhereUnwindersLand) {
   auto exits = [](std::string_view hex) {
     std::string text;
-    for (const FunctionExit& exit : find_exits(bytes_of(hex))) text += (exit.lands ? " lands " : " ") + std::to_string(exit.offset);
+    for (const FunctionExit& exit : find_exits(bytes_of(hex))) text += (exit.transfers ? " transfers " : " ") + std::to_string(exit.offset);
     return text;
   };
   EXPECT_EQ(exits("48 83 ec 08 41 5d 41 5e 41 5f 5d c3"), " 6");          // sub; pop; pop; pop; pop; ret: six bytes
   EXPECT_EQ(exits("74 01 c3 c3"), " 2 3");                                // je: no run goes through it
-  EXPECT_EQ(exits("48 89 cc 59 ff e1"), " lands 0");                      // mov %rcx,%rsp; pop %rcx; jmp *%rcx
-  EXPECT_EQ(exits("31 c0 48 89 cc c3 90 90 90 90 90 c3"), " lands 2 7");  // mov %rcx,%rsp; ret, and another return
+  EXPECT_EQ(exits("48 89 cc 59 ff e1"), " transfers 0");                      // mov %rcx,%rsp; pop %rcx; jmp *%rcx
+  EXPECT_EQ(exits("31 c0 48 89 cc c3 90 90 90 90 90 c3"), " transfers 2 7");  // mov %rcx,%rsp; ret, and another return
   EXPECT_EQ(exits("48 89 e5 ff e0 eb fe"), "");                           // tail jumps
 }
 

@@ -100,14 +100,14 @@ bool plan_short_jump(std::span<const uint8_t> text, uint64_t size, SitePlan& pla
   plan.window = plan.displaced = window.length;
   plan.falls_through = !window.leaves;
   plan.overwritten = kShortJump;
-  plan.landing = plan.begin + static_cast<int64_t>(size);
+  plan.relay = plan.begin + static_cast<int64_t>(size);
   return true;
 }
 
 }  // namespace
 
 SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) {
-  if (uint64_t mark = landing_mark(size == 0 ? text : text.first(std::min<uint64_t>(size, text.size()))); mark != 0) {
+  if (uint64_t mark = entry_mark(size == 0 ? text : text.first(std::min<uint64_t>(size, text.size()))); mark != 0) {
     if (size != 0 && size <= mark) return SitePlan::refused("too short for a jump");
     text = text.subspan(mark);
     entry = entry + static_cast<int64_t>(mark);
@@ -165,19 +165,19 @@ SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t le
   return plan;
 }
 
-bool land_nearby(SitePlan& plan, Address landing) {
-  int64_t distance = landing - (plan.begin + kShortJump);
+bool relay_nearby(SitePlan& plan, Address relay) {
+  int64_t distance = relay - (plan.begin + kShortJump);
   if (plan.window < kShortJump || distance != static_cast<int8_t>(distance)) return false;
   plan.mechanism = Mechanism::kShortJump;
   plan.overwritten = kShortJump;
-  plan.landing = landing;
+  plan.relay = relay;
   return true;
 }
 
-void land_by_next_byte(SitePlan& plan, uint8_t second) {
+void relay_by_next_byte(SitePlan& plan, uint8_t second) {
   plan.mechanism = Mechanism::kShortJump;
   plan.overwritten = 1;
-  plan.landing = plan.begin + kShortJump + static_cast<int8_t>(second);
+  plan.relay = plan.begin + kShortJump + static_cast<int8_t>(second);
 }
 
 SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room) {
@@ -239,7 +239,7 @@ static uint64_t xray_sled(std::span<const uint8_t> text) {
   return text.size() >= kSled.size() && std::equal(kSled.begin(), kSled.end(), text.begin()) ? kSled.size() : 0;
 }
 
-uint64_t landing_mark(std::span<const uint8_t> function) {
+uint64_t entry_mark(std::span<const uint8_t> function) {
   auto first = decode(function);
   uint64_t mark = first && first->end_branch ? first->length : 0;
   if (mark < function.size()) mark += xray_sled(function.subspan(mark));

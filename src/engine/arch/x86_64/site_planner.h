@@ -12,11 +12,11 @@ inline constexpr uint8_t kShortJump = 2;  // eb rel8
 
 SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size);
 SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t left, const FunctionFlow* flow);
-bool land_nearby(SitePlan& plan, Address landing);
-void land_by_next_byte(SitePlan& plan, uint8_t second);
+bool relay_nearby(SitePlan& plan, Address relay);
+void relay_by_next_byte(SitePlan& plan, uint8_t second);
 SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room);
 std::span<const uint8_t> leads();
 SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most);
-uint64_t landing_mark(std::span<const uint8_t> function);
+uint64_t entry_mark(std::span<const uint8_t> function);
 
 }  // namespace spile::engine::x86_64

@@ -312,7 +312,7 @@ bool is_stack_touch(std::span<const uint8_t> code) {
 std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) {
   Assembler out(plan.begin);
   if (plan.mechanism == Mechanism::kShortJump) {
-    int64_t distance = plan.landing - (plan.begin + 2);
+    int64_t distance = plan.relay - (plan.begin + 2);
     CHECK(distance == static_cast<int8_t>(distance));
     out.bytes({0xeb});  // jmp rel8; if only one byte of it fits, what stands behind it says the same
     if (plan.overwritten > 1) out.bytes({static_cast<uint8_t>(distance)});
@@ -320,7 +320,7 @@ std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) {
     out.bytes({0xcc});
   } else if (plan.mechanism == Mechanism::kPunned) {
     for (int i = 0; i < plan.prefixes; i++) out.bytes({0x2e});  // cs: without effect on a near jump
-    out.jump(plan.landing);
+    out.jump(plan.relay);
   } else {
     if (plan.lead != 0) out.bytes({plan.lead});
     out.jump(trampoline);

@@ -39,8 +39,8 @@ constexpr int64_t kRestartSys = 512, kRestartNoIntr = 513, kRestartNoHand = 514,
 
 class ShortJumps final : public VariableLengthPatching {
  public:
-  bool land_nearby(SitePlan& plan, Address landing) const override { return x86_64::land_nearby(plan, landing); }
-  void land_by_next_byte(SitePlan& plan, uint8_t second) const override { x86_64::land_by_next_byte(plan, second); }
+  bool relay_nearby(SitePlan& plan, Address relay) const override { return x86_64::relay_nearby(plan, relay); }
+  void relay_by_next_byte(SitePlan& plan, uint8_t second) const override { x86_64::relay_by_next_byte(plan, second); }
   SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room) const override {
     return x86_64::plan_displacement(text, at, left, room);
   }
@@ -96,7 +96,7 @@ class X86_64 final : public Architecture {
   SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) const override {
     return x86_64::plan_single(text, at, most);
   }
-  uint64_t landing_mark(std::span<const uint8_t> function) const override { return x86_64::landing_mark(function); }
+  uint64_t entry_mark(std::span<const uint8_t> function) const override { return x86_64::entry_mark(function); }
   std::vector<uint8_t> emit_stub(Address at, Address target) const override { return x86_64::emit_stub(at, target); }
   bool is_boundary(const SitePlan& plan, std::span<const uint8_t> original, uint64_t offset) const override {
     return offset < plan.displaced && x86_64::is_instruction(original, offset);
