@@ -1,4 +1,4 @@
-// Who does the work: this process's own part that traces, or, for a process that another spile traces, a guest's.
+// Who does the work: this process's own backend that traces, or, for a process that another spile traces, a guest's.
 
 #include "engine/engine.h"
 
@@ -16,11 +16,11 @@
 
 #include "engine/arch/architecture.h"
 #include "engine/process/frozen.h"
-#include "engine/share/guest_part.h"
+#include "engine/share/guest_backend.h"
 #include "engine/space/arena_hold.h"
 #include "engine/space/region.h"
 #include "engine/trace/tracer.h"
-#include "engine/tracing_part.h"
+#include "engine/tracing_backend.h"
 
 namespace spile::engine {
 
@@ -44,7 +44,7 @@ class SharingEngine final : public Engine {
     if (arena_) munmap(arena_, geometry_.size);
   }
   Result<void> start() {
-    TRY(own_, TracingPart::create(options_));
+    TRY(own_, TracingBackend::create(options_));
     return {};
   }
 
@@ -56,10 +56,10 @@ class SharingEngine final : public Engine {
     return own_->launch(options);
   }
   Result<void> attach(pid_t pid) override;
-  Descendants attach_descendants() override { return part().attach_descendants(); }
+  Descendants attach_descendants() override { return backend().attach_descendants(); }
   void resume_all() override { own_->resume_all(); }
-  std::vector<pid_t> processes() const override { return part().processes(); }
-  Result<std::vector<Module>> modules(pid_t pid) override { return part().modules(pid); }
+  std::vector<pid_t> processes() const override { return backend().processes(); }
+  Result<std::vector<Module>> modules(pid_t pid) override { return backend().modules(pid); }
   std::vector<pid_t> frozen() const override {
     std::vector<pid_t> pids = processes();
     std::erase_if(pids, [](pid_t pid) { return !is_frozen(pid); });
@@ -76,8 +76,8 @@ class SharingEngine final : public Engine {
   Result<std::vector<Event>> poll(int timeout_ms) override;
 
  private:
-  EnginePart& part() { return guest_ ? static_cast<EnginePart&>(*guest_) : *own_; }
-  const EnginePart& part() const { return guest_ ? static_cast<const EnginePart&>(*guest_) : *own_; }
+  Backend& backend() { return guest_ ? static_cast<Backend&>(*guest_) : *own_; }
+  const Backend& backend() const { return guest_ ? static_cast<const Backend&>(*guest_) : *own_; }
   Result<void> give_image();
   Result<void> attach_with(pid_t pid, pid_t tracer, bool& is_over);
   Result<void> be_guest(pid_t pid, pid_t tracer, GuestChannel channel, bool& is_over);
@@ -99,10 +99,10 @@ class SharingEngine final : public Engine {
   std::vector<SiteRequest> requests_;  // all that were made
   std::set<uint32_t> switched_off_;
 
-  std::unique_ptr<TracingPart> own_;
+  std::unique_ptr<TracingBackend> own_;
   bool own_has_image_ = false;
-  std::unique_ptr<GuestPart> guest_;
-  UniqueFd both_;  // readable when either part is; while there is a guest's
+  std::unique_ptr<GuestBackend> guest_;
+  UniqueFd both_;  // readable when either backend is; while there is a guest's
   std::map<pid_t, uint64_t> suspended_;  // processes, and when each had started (a number may be another process's later)
   std::set<pid_t> untraced_;             // children of theirs then that were not traced
   std::vector<Event> pending_;           // reported by the next poll()
@@ -171,7 +171,7 @@ Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel chann
   if (!own_->processes().empty()) {
     return Error{fmt::format("{}: another spile (process {}) traces it, and this spile traces other processes", what, tracer), ""};
   }
-  guest_ = std::make_unique<GuestPart>(options_, tracer, std::move(channel));
+  guest_ = std::make_unique<GuestBackend>(options_, tracer, std::move(channel));
   both_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
   for (int fd : {guest_->wait_fd(), own_->wait_fd()}) {
     epoll_event event{};
@@ -200,7 +200,7 @@ Result<ArmReport> SharingEngine::arm(std::span<const SiteRequest> sites) {
   for (SiteRequest& request : requests_) {
     if (switched_off_.contains(request.site_id)) request.enabled = false;
   }
-  return part().arm(sites);
+  return backend().arm(sites);
 }
 
 void SharingEngine::switch_sites(std::span<const uint32_t> site_ids, bool on) {
@@ -208,7 +208,7 @@ void SharingEngine::switch_sites(std::span<const uint32_t> site_ids, bool on) {
     if (on) switched_off_.erase(id);
     else switched_off_.insert(id);
   }
-  part().switch_sites(site_ids, on);
+  backend().switch_sites(site_ids, on);
 }
 
 Result<void> SharingEngine::hold_arena() {
@@ -223,12 +223,12 @@ void SharingEngine::give_up_arena() {
   is_held_ = false;
 }
 
-// The part that has the processes now gets what the other one had.
+// The backend that has the processes now gets what the other one had.
 Result<void> SharingEngine::arm_again() {
   if (requests_.empty()) return {};
-  TRY_DO(part().arm(requests_));
+  TRY_DO(backend().arm(requests_));
   std::vector<uint32_t> off(switched_off_.begin(), switched_off_.end());
-  part().switch_sites(off, false);
+  backend().switch_sites(off, false);
   return {};
 }
 
@@ -262,12 +262,12 @@ void SharingEngine::take_over(std::vector<Event>& events) {
       trouble(pid, attached.error().message);
     }
   }
-  if (part().processes().empty()) return;
+  if (backend().processes().empty()) return;
   // Not before: what the former tracer has left would run, and nobody would catch its faults.
   auto armed = guest_ ? Result<void>() : hold_arena();
   if (armed.ok()) armed = arm_again();
   auto milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  for (pid_t pid : part().processes()) {
+  for (pid_t pid : backend().processes()) {
     if (!armed.ok()) {
       trouble(pid, armed.error().message);
       continue;
@@ -278,7 +278,7 @@ void SharingEngine::take_over(std::vector<Event>& events) {
   }
 }
 
-// --- All parts ---
+// --- All backends ---
 
 // Where the tracer has just ended, and nobody takes out what is ours, we do.
 Result<void> SharingEngine::leave_tracer() {
@@ -291,7 +291,7 @@ Result<void> SharingEngine::leave_tracer() {
     auto attached = go_on(pid);
     if (!attached.ok() && !has_ended(pid)) return attached;
   }
-  return part().disarm();
+  return backend().disarm();
 }
 
 Result<void> SharingEngine::disarm() {

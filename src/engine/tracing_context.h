@@ -1,5 +1,5 @@
 #pragma once
-// What the objects of a tracing part (tracing_part.cpp) share. All belong to the engine's thread.
+// What the objects of a tracing part (tracing_backend.cpp) share. All belong to the engine's thread.
 
 #include <deque>
 #include <functional>

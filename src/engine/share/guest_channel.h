@@ -1,5 +1,5 @@
 #pragma once
-// Messages between the spile that traces a process and its guests (guest_host.h, guest_part.h): over a stream socket of the
+// Messages between the spile that traces a process and its guests (guest_host.h, guest_backend.h): over a stream socket of the
 // abstract name "spile-engine-TID-NUMBER", where TID is the tracing thread as /proc/PID/status names it (TracerPid), and the random
 // number keeps others from taking the name before; /proc/net/unix lists it. Both are processes of one machine and one build of spile: numbers are as they are in memory.
 //

@@ -19,9 +19,9 @@
 
 namespace spile::engine {
 
-class EnginePart {
+class Backend {
  public:
-  virtual ~EnginePart() = default;
+  virtual ~Backend() = default;
   // arena: of the geometry's size.
   virtual Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) = 0;
   virtual Result<void> attach(pid_t pid) = 0;

@@ -1,7 +1,7 @@
-// The part that traces: what happens when, and who does it. process_lives (births, execs, ends), signal_stops and call_stops handle what the
+// The backend that traces: what happens when, and who does it. process_lives (births, execs, ends), signal_stops and call_stops handle what the
 // tracer reports; arming brings requests of all clients into processes; change/removal takes everything out again.
 
-#include "engine/tracing_part.h"
+#include "engine/tracing_backend.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -23,10 +23,10 @@
 namespace spile::engine {
 namespace {
 
-class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
+class TracingBackendImpl final : public TracingBackend, TraceListener, GuestService {
  public:
-  explicit TracingPartImpl(EngineOptions options) : options_(std::move(options)) {}
-  ~TracingPartImpl() override;
+  explicit TracingBackendImpl(EngineOptions options) : options_(std::move(options)) {}
+  ~TracingBackendImpl() override;
   Result<void> start();
 
   Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) override;
@@ -104,12 +104,12 @@ class TracingPartImpl final : public TracingPart, TraceListener, GuestService {
   std::unique_ptr<CallStops> call_stops_;
 };
 
-TracingPartImpl::~TracingPartImpl() {
+TracingBackendImpl::~TracingBackendImpl() {
   if (tracer_) (void)detach();
   tracer_.reset();
 }
 
-Result<void> TracingPartImpl::start() {
+Result<void> TracingBackendImpl::start() {
   TRY(tracer_, Tracer::create(*this, {.ends = static_cast<bool>(options_.watch_threads), .system_calls = options_.watch_system_calls}));
   tracer_->be_patient({options_.sleep_patience_ms, options_.keep_waiting});
   auto report = [this](const Client* client, Event event) { reports_.report(client, std::move(event)); };
@@ -131,7 +131,7 @@ Result<void> TracingPartImpl::start() {
   return {};
 }
 
-Result<void> TracingPartImpl::use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) {
+Result<void> TracingBackendImpl::use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) {
   CHECK(own_->image.bytes.empty());
   own_->image = image;
   own_->geometry = geometry;
@@ -142,7 +142,7 @@ Result<void> TracingPartImpl::use_image(const abi::CodeImage& image, const Arena
 // --- Guests ---
 
 // Where it can't be done, there are none: the name is taken by somebody.
-void TracingPartImpl::start_hosting() {
+void TracingBackendImpl::start_hosting() {
   if (host_) return;
   auto started = GuestHost::start(*this);
   if (!started.ok()) return;
@@ -151,7 +151,7 @@ void TracingPartImpl::start_hosting() {
   host_->watch(tracer_->wait_fd());
 }
 
-Result<std::vector<pid_t>> TracingPartImpl::follow(Client& guest, pid_t pid) {
+Result<std::vector<pid_t>> TracingBackendImpl::follow(Client& guest, pid_t pid) {
   works_->perform();
   if (!tracer_->find_process(pid)) return Error{fmt::format("process {} has ended", pid), ""};
   if (guest.watch_threads) tracer_->tell_ends(options_.stop_patience_ms);
@@ -160,14 +160,14 @@ Result<std::vector<pid_t>> TracingPartImpl::follow(Client& guest, pid_t pid) {
   return std::vector<pid_t>{pid};
 }
 
-Result<ArmReport> TracingPartImpl::arm_for(Client& client, std::span<const SiteRequest> sites) {
+Result<ArmReport> TracingBackendImpl::arm_for(Client& client, std::span<const SiteRequest> sites) {
   if (!client.arena_fd) return Error{"arm: no image was set", ""};
   works_->perform();
   TRY_DO(arming_->add_requests(client, sites));
   return arm_client(client);
 }
 
-Result<void> TracingPartImpl::drop_guest(Client& guest) {
+Result<void> TracingBackendImpl::drop_guest(Client& guest) {
   guest.requests.clear();
   guest.resolve_module = nullptr;
   guest.describe_modules = nullptr;
@@ -182,12 +182,12 @@ Result<void> TracingPartImpl::drop_guest(Client& guest) {
 
 // --- Arming ---
 
-Result<ArmReport> TracingPartImpl::arm(std::span<const SiteRequest> sites) {
+Result<ArmReport> TracingBackendImpl::arm(std::span<const SiteRequest> sites) {
   return arm_for(*own_, sites);
 }
 
 // In all processes that the client follows. Others may have something to arm there too: late libraries.
-Result<ArmReport> TracingPartImpl::arm_client(Client& client) {
+Result<ArmReport> TracingBackendImpl::arm_client(Client& client) {
   ArmReport report;
   std::optional<Error> failure;
   std::set<AddressSpace*> done;
@@ -219,13 +219,13 @@ Result<ArmReport> TracingPartImpl::arm_client(Client& client) {
   return report;
 }
 
-void TracingPartImpl::switch_sites(std::span<const uint32_t> site_ids, bool on) { arming_->switch_sites(*own_, site_ids, on); }
+void TracingBackendImpl::switch_sites(std::span<const uint32_t> site_ids, bool on) { arming_->switch_sites(*own_, site_ids, on); }
 
 // --- Removing ---
 
-Result<void> TracingPartImpl::disarm() { return disarm_all(AfterRemoval::kGoOn); }
+Result<void> TracingBackendImpl::disarm() { return disarm_all(AfterRemoval::kGoOn); }
 
-Result<void> TracingPartImpl::disarm_all(AfterRemoval after) {
+Result<void> TracingBackendImpl::disarm_all(AfterRemoval after) {
   own_->requests.clear();
   own_->resolve_module = nullptr;
   own_->probes_calls = false;
@@ -234,7 +234,7 @@ Result<void> TracingPartImpl::disarm_all(AfterRemoval after) {
 }
 
 // What has ended meanwhile needs no change. The last of several errors.
-Result<void> TracingPartImpl::change_all(const std::function<Result<void>(AddressSpace&)>& change) {
+Result<void> TracingBackendImpl::change_all(const std::function<Result<void>(AddressSpace&)>& change) {
   Result<void> result;
   pid_t left_behind = 0;
   uint64_t seen = 0;
@@ -255,7 +255,7 @@ Result<void> TracingPartImpl::change_all(const std::function<Result<void>(Addres
                fmt::format("the code left in it does nothing; to remove it later, run: spile -x {} -e 'probe process.begin {{ exit() }}'", left_behind)};
 }
 
-Result<void> TracingPartImpl::suspend() {
+Result<void> TracingBackendImpl::suspend() {
   auto gone = let_all_go();
   // Modules are asked about anew, as what was armed for them is forgotten with the rest.
   own_->resolve_module = options_.resolve_module;
@@ -268,9 +268,9 @@ Result<void> TracingPartImpl::suspend() {
   return gone;
 }
 
-Result<void> TracingPartImpl::detach() { return let_all_go(); }
+Result<void> TracingBackendImpl::detach() { return let_all_go(); }
 
-Result<void> TracingPartImpl::let_all_go() {
+Result<void> TracingBackendImpl::let_all_go() {
   if (host_) host_->tell_ending();
   arming_->set_leaving(true);
   auto disarmed = disarm_all(AfterRemoval::kRelease);
@@ -295,7 +295,7 @@ Result<void> TracingPartImpl::let_all_go() {
 
 // --- What happens to targets ---
 
-Result<std::vector<Event>> TracingPartImpl::poll(int timeout_ms) {
+Result<std::vector<Event>> TracingBackendImpl::poll(int timeout_ms) {
   bool busy = works_->size() > 0 || !reports_.empty();
   if (host_ && !busy && timeout_ms != 0) {
     pollfd wait{host_->wait_fd(), POLLIN, 0};
@@ -310,7 +310,7 @@ Result<std::vector<Event>> TracingPartImpl::poll(int timeout_ms) {
   return reports_.take();
 }
 
-void TracingPartImpl::perform(const DeferredWork& work) {
+void TracingBackendImpl::perform(const DeferredWork& work) {
   switch (work.kind) {
     case DeferredWork::kExec:
       return lives_->finish_exec(work);
@@ -332,7 +332,7 @@ void TracingPartImpl::perform(const DeferredWork& work) {
   }
 }
 
-void TracingPartImpl::thread_stopped(Thread& thread) {
+void TracingBackendImpl::thread_stopped(Thread& thread) {
   AddressSpace* space = thread.process->space.get();
   if (space) introduce_thread(*space, thread);
   if (!thread.pc_unchecked || !space) return;
@@ -356,10 +356,10 @@ size_t ArmReport::armed() const {
   }));
 }
 
-Result<std::unique_ptr<TracingPart>> TracingPart::create(const EngineOptions& options) {
-  auto part = std::make_unique<TracingPartImpl>(options);
-  TRY_DO(part->start());
-  return std::unique_ptr<TracingPart>(std::move(part));
+Result<std::unique_ptr<TracingBackend>> TracingBackend::create(const EngineOptions& options) {
+  auto backend = std::make_unique<TracingBackendImpl>(options);
+  TRY_DO(backend->start());
+  return std::unique_ptr<TracingBackend>(std::move(backend));
 }
 
 }  // namespace spile::engine

@@ -1,13 +1,13 @@
 #pragma once
 // The part of an Engine that traces processes, and arms in them for itself and its guests.
 
-#include "engine/terms/engine_part.h"
+#include "engine/terms/backend.h"
 
 namespace spile::engine {
 
-class TracingPart : public EnginePart {
+class TracingBackend : public Backend {
  public:
-  static Result<std::unique_ptr<TracingPart>> create(const EngineOptions& options);
+  static Result<std::unique_ptr<TracingBackend>> create(const EngineOptions& options);
   virtual Result<pid_t> launch(const LaunchOptions& options) = 0;
   virtual void resume_all() = 0;
   // As detach(), but what is to be armed in modules that come later stays known. An error: see Engine::suspend.

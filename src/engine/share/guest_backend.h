@@ -7,15 +7,15 @@
 #include <set>
 
 #include "engine/share/guest_channel.h"
-#include "engine/terms/engine_part.h"
+#include "engine/terms/backend.h"
 
 namespace spile::engine {
 
-class GuestPart final : public EnginePart {
+class GuestBackend final : public Backend {
  public:
   using Clock = std::chrono::steady_clock;
   // channel: to the tracer, as TracerPid names it.
-  GuestPart(const EngineOptions& options, pid_t tracer, GuestChannel channel)
+  GuestBackend(const EngineOptions& options, pid_t tracer, GuestChannel channel)
       : options_(options), tracer_(tracer), channel_(std::move(channel)) {}
   // First. An error: it does not serve us.
   Result<void> introduce();

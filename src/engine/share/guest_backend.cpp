@@ -1,4 +1,4 @@
-#include "engine/share/guest_part.h"
+#include "engine/share/guest_backend.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ std::string printable(std::string text) {
 
 }  // namespace
 
-Result<void> GuestPart::introduce() {
+Result<void> GuestBackend::introduce() {
   MessageWriter hello;
   hello.put(kGuestProtocol, static_cast<bool>(options_.resolve_module), static_cast<bool>(options_.describe_modules),
             static_cast<bool>(options_.watch_threads));
@@ -34,7 +34,7 @@ Result<void> GuestPart::introduce() {
   return {};
 }
 
-Result<std::vector<uint8_t>> GuestPart::ask(GuestMessage question, const MessageWriter& what, int descriptor) {
+Result<std::vector<uint8_t>> GuestBackend::ask(GuestMessage question, const MessageWriter& what, int descriptor) {
   bool sent = channel_.send(question, what.bytes, descriptor);
   auto deadline = Clock::now() + kAnswerLimit;
   auto left = [&] { return std::max<int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count()); };
@@ -55,9 +55,9 @@ Result<std::vector<uint8_t>> GuestPart::ask(GuestMessage question, const Message
   return Error{fmt::format("the spile that traces it (process {}) does not answer", tracer_), ""};
 }
 
-bool GuestPart::is_traced_there(pid_t pid) const { return process_status(pid, "TracerPid") == std::to_string(tracer_); }
+bool GuestBackend::is_traced_there(pid_t pid) const { return process_status(pid, "TracerPid") == std::to_string(tracer_); }
 
-void GuestPart::take_event(Event event) {
+void GuestBackend::take_event(Event event) {
   bool known = processes_.contains(event.pid), there = is_traced_there(event.pid);
   bool gone = process_status(event.pid, "State").empty();
   switch (event.kind) {
@@ -85,7 +85,7 @@ void GuestPart::take_event(Event event) {
 }
 
 // What comes unasked.
-void GuestPart::take(ReceivedMessage message) {
+void GuestBackend::take(ReceivedMessage message) {
   MessageReader reader(message.bytes);
   MessageWriter answer;
   pid_t pid = 0;
@@ -118,14 +118,14 @@ void GuestPart::take(ReceivedMessage message) {
   }
 }
 
-Result<void> GuestPart::use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) {
+Result<void> GuestBackend::use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) {
   MessageWriter what;
   what.put(image, geometry);
   TRY_DO(ask(GuestMessage::kImage, what, arena.get()));
   return {};
 }
 
-Result<void> GuestPart::attach(pid_t pid) {
+Result<void> GuestBackend::attach(pid_t pid) {
   MessageWriter what;
   what.put(pid);
   TRY(auto answer, ask(GuestMessage::kFollow, what));
@@ -138,7 +138,7 @@ Result<void> GuestPart::attach(pid_t pid) {
 }
 
 // The other spile traces all children of the processes that it traces, unless its user asked for none.
-Descendants GuestPart::attach_descendants() {
+Descendants GuestBackend::attach_descendants() {
   return attach_to_descendants({
       .traced = [this] { return processes(); },
       .is_traced = [this](pid_t pid) { return processes_.contains(pid); },
@@ -149,14 +149,14 @@ Descendants GuestPart::attach_descendants() {
   });
 }
 
-Result<std::vector<Module>> GuestPart::modules(pid_t pid) {
+Result<std::vector<Module>> GuestBackend::modules(pid_t pid) {
   if (!processes_.contains(pid)) return Error{fmt::format("process {} is not traced", pid), ""};
   TRY(TargetMemory memory, TargetMemory::open(pid));
   TRY(MemoryMap map, MemoryMap::read(pid));
   return find_modules(pid, map, memory);
 }
 
-Result<ArmReport> GuestPart::arm(std::span<const SiteRequest> sites) {
+Result<ArmReport> GuestBackend::arm(std::span<const SiteRequest> sites) {
   MessageWriter what;
   what.put(std::vector<SiteRequest>(sites.begin(), sites.end()));
   TRY(auto answer, ask(GuestMessage::kArm, what));
@@ -166,19 +166,19 @@ Result<ArmReport> GuestPart::arm(std::span<const SiteRequest> sites) {
   return report;
 }
 
-void GuestPart::switch_sites(std::span<const uint32_t> site_ids, bool on) {
+void GuestBackend::switch_sites(std::span<const uint32_t> site_ids, bool on) {
   MessageWriter what;
   what.put(std::vector<uint32_t>(site_ids.begin(), site_ids.end()), on);
   channel_.send(GuestMessage::kSwitch, what.bytes);
 }
 
-Result<void> GuestPart::disarm() {
+Result<void> GuestBackend::disarm() {
   TRY_DO(ask(GuestMessage::kLeave, {}));
   processes_.clear();
   return {};
 }
 
-Result<std::vector<Event>> GuestPart::poll(int timeout_ms) {
+Result<std::vector<Event>> GuestBackend::poll(int timeout_ms) {
   if (!events_.empty()) timeout_ms = 0;
   for (size_t n = 0; n < kMostPolled && channel_.is_readable(timeout_ms); n++) {
     timeout_ms = 0;
