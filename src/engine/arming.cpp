@@ -49,7 +49,7 @@ const Module* module_at(const AddressSpace& space, Address address) {
 }  // namespace
 
 // What is built for one address space and not written yet.
-struct Arming::Work {
+struct Arming::PendingChange {
   SiteChange change;
   std::vector<Reported> reported;
   std::map<Address, std::pair<size_t, size_t>> reported_of;  // of a coming site: first in `reported`, and how many
@@ -428,7 +428,7 @@ void Arming::switch_off_sites(AddressSpace& space) {
   }
 }
 
-Result<void> Arming::build(const Rebuild& rebuild, Work& work) {
+Result<void> Arming::build(const Rebuild& rebuild, PendingChange& pending) {
   AddressSpace& space = rebuild.space;
   auto ordered = order_requests(space, rebuild.uses, rebuild.fresh_from == 0);
   std::vector<PatchedSite> former = former_sites(space, rebuild.leaving, rebuild.without), rest;
@@ -454,25 +454,25 @@ Result<void> Arming::build(const Rebuild& rebuild, Work& work) {
   }
 
   std::vector<SiteUse> uses;
-  size_t first_report = work.reported.size();
+  size_t first_report = pending.reported.size();
   std::vector<size_t> reported_before;  // of each outcome: how many of those before it are reported
   for (const BuiltOutcome& outcome : built.outcomes) {
     SiteUse use = rebuild.uses[ordered->use_of(outcome.request)];
-    reported_before.push_back(work.reported.size() - first_report);
+    reported_before.push_back(pending.reported.size() - first_report);
     uses.push_back(use);
     bool is_reported = is_fresh(outcome) && !space.sites.request(use).is<PatchRoom>();
-    if (is_reported) work.reported.push_back({space.sites.client_of(use), outcome});
+    if (is_reported) pending.reported.push_back({space.sites.client_of(use), outcome});
   }
-  reported_before.push_back(work.reported.size() - first_report);
+  reported_before.push_back(pending.reported.size() - first_report);
   uint32_t first_use = space.sites.add_uses(uses);
   for (PatchedSite& site : built.sites) {
     size_t from = reported_before[site.first_use], to = reported_before[site.first_use + site.use_count];
-    work.reported_of[site.begin] = {first_report + from, to - from};
+    pending.reported_of[site.begin] = {first_report + from, to - from};
     site.first_use += first_use;
-    work.change.coming.push_back(site);
+    pending.change.coming.push_back(site);
   }
-  work.foundations.merge(built.foundations);
-  work.change.leaving.insert(work.change.leaving.end(), rebuild.leaving.begin(), rebuild.leaving.end());
+  pending.foundations.merge(built.foundations);
+  pending.change.leaving.insert(pending.change.leaving.end(), rebuild.leaving.begin(), rebuild.leaving.end());
   return {};
 }
 
@@ -490,7 +490,7 @@ std::string other_file(const std::string& identity, const SiteRequest& request) 
 
 // The requests that are for this very file; the others are refused.
 RequestList Arming::leave_out_other_files(AddressSpace& space, pid_t pid, const Client& client, const Module& module, RequestList list,
-                                          Work& work) {
+                                          PendingChange& pending) {
   auto checked = [](const SiteRequest& request) { return !request.module_identity.empty(); };
   if (module.is_vdso() || std::none_of(list->begin(), list->end(), checked)) return list;
   const std::string identity = identity_of(module, space.memory);
@@ -505,26 +505,26 @@ RequestList Arming::leave_out_other_files(AddressSpace& space, pid_t pid, const 
     }
   }
   if (refused.empty()) return list;
-  for (SiteOutcome& outcome : refused) work.reported.push_back({client.id, std::move(outcome)});
+  for (SiteOutcome& outcome : refused) pending.reported.push_back({client.id, std::move(outcome)});
   return std::make_shared<const std::vector<SiteRequest>>(std::move(fitting));
 }
 
 // Requests that have no place in the module are refused; the others are placed in the space.
 std::vector<SiteUse> Arming::place_requests(AddressSpace& space, pid_t pid, const Client& client, Module& module, RequestList list,
-                                            Work& work) {
-  list = leave_out_other_files(space, pid, client, module, std::move(list), work);
+                                            PendingChange& pending) {
+  list = leave_out_other_files(space, pid, client, module, std::move(list), pending);
   bool calls = !list->empty() && list->back().is<SystemCallProbe>();
   if (calls && space.calls.is_restricted()) return {};
   for (const SiteRequest& request : *list) {
     if (request.goroutine_list != FileAddress()) module.goroutines = Address(request.goroutine_list.value + module.bias);
   }
   const CheckedRequests& checked = places_.check(space, module, list);
-  for (auto& [site_id, reason] : checked.refused) work.reported.push_back({client.id, {site_id, pid, Mechanism::kRefused, reason}});
+  for (auto& [site_id, reason] : checked.refused) pending.reported.push_back({client.id, {site_id, pid, Mechanism::kRefused, reason}});
   list = checked.list;
   auto take = [&](std::optional<PlacedSites> placed) {
     if (!placed) return;
     list = std::make_shared<const std::vector<SiteRequest>>(std::move(placed->sites));
-    for (SiteOutcome& refused : placed->refused) work.reported.push_back({client.id, std::move(refused)});
+    for (SiteOutcome& refused : placed->refused) pending.reported.push_back({client.id, std::move(refused)});
   };
   take(refuse_returns(space, pid, module, *list, clients_.at(kOwnClient)->return_readers));
   take(place_exits(space, pid, module, *list));
@@ -532,7 +532,7 @@ std::vector<SiteUse> Arming::place_requests(AddressSpace& space, pid_t pid, cons
 }
 
 // What other clients have at these places, or this one has armed before, is built anew together with them.
-Result<void> Arming::build_beside_others(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> fresh, Work& work) {
+Result<void> Arming::build_beside_others(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> fresh, PendingChange& pending) {
   std::vector<PatchedSite> leaving;
   if (!space.sites.in_text().empty()) {
     std::vector<SiteRequest> requests;
@@ -547,12 +547,12 @@ Result<void> Arming::build_beside_others(AddressSpace& space, pid_t pid, const M
     std::vector<SiteUse> all(present.begin(), present.end());
     all.insert(all.end(), fresh.begin(), fresh.end());
     // Written together with what other modules get: unwinders are ready when the first return is pending.
-    if (build({space, pid, module, all, present.size(), leaving}, work).ok()) return {};
+    if (build({space, pid, module, all, present.size(), leaving}, pending).ok()) return {};
   }
-  return build({space, pid, module, fresh}, work);
+  return build({space, pid, module, fresh}, pending);
 }
 
-Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& loaded, Work& work) {
+Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& loaded, PendingChange& pending) {
   Module& module = loaded.module;
   for (Client* client : clients_in(space)) {
     auto wanted = client->requests.find(module.path);
@@ -562,23 +562,23 @@ Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& lo
       if (module.main_executable && space.traps.has_linker()) continue;
       for (size_t& done = loaded.lists_done[client->id]; done < wanted->second.size(); done++) {
         for (const SiteRequest& request : *wanted->second[done]) {
-          work.reported.push_back({client->id, {request.site_id, pid, Mechanism::kRefused, kTextRelocations}});
+          pending.reported.push_back({client->id, {request.site_id, pid, Mechanism::kRefused, kTextRelocations}});
         }
       }
       continue;
     }
     // A client sees what the one before it gets there.
-    bool others = std::any_of(work.change.coming.begin(), work.change.coming.end(), [&](const PatchedSite& site) {
+    bool others = std::any_of(pending.change.coming.begin(), pending.change.coming.end(), [&](const PatchedSite& site) {
       return site.begin >= module.lowest && site.begin < module.highest && !space.traps.is_trap_site(site.begin);
     });
-    if (others) TRY_DO(apply(space, work));
+    if (others) TRY_DO(apply(space, pending));
     if (module.goroutine == 0) module.goroutine = find_goroutine_offset(space, module);
     std::vector<SiteUse> fresh;
     for (size_t& done = loaded.lists_done[client->id]; done < wanted->second.size(); done++) {
-      std::vector<SiteUse> uses = place_requests(space, pid, *client, module, wanted->second[done], work);
+      std::vector<SiteUse> uses = place_requests(space, pid, *client, module, wanted->second[done], pending);
       fresh.insert(fresh.end(), uses.begin(), uses.end());
     }
-    if (!fresh.empty()) TRY_DO(build_beside_others(space, pid, module, fresh, work));
+    if (!fresh.empty()) TRY_DO(build_beside_others(space, pid, module, fresh, pending));
   }
   return {};
 }
@@ -653,36 +653,36 @@ Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
   }
   describe_modules(space, pid);
 
-  Work work;
-  watch_linker(space, pid, work.change.coming);
-  if (auto added = rivals_.add_traps(own, space, work.change.coming); !added.ok()) {
+  PendingChange pending;
+  watch_linker(space, pid, pending.change.coming);
+  if (auto added = rivals_.add_traps(own, space, pending.change.coming); !added.ok()) {
     note_failure(space, pid, std::move(added).error().within("it can't be released when another tracer attaches"));
   }
   // Without room for it, faults are the tracer's alone.
   if (may_fault()) (void)prepare_fault_guard(own, space);
   TRY_DO(learn_actions(space));
   auto arm_all = [&]() -> Result<void> {
-    for (auto& [path, loaded] : space.modules) TRY_DO(arm_module(space, pid, loaded, work));
-    work.prepare_ns = nanoseconds(Clock::now() - start) - work.total_pause_ns;
-    return apply(space, work);
+    for (auto& [path, loaded] : space.modules) TRY_DO(arm_module(space, pid, loaded, pending));
+    pending.prepare_ns = nanoseconds(Clock::now() - start) - pending.total_pause_ns;
+    return apply(space, pending);
   };
   auto armed = arm_all();
-  work.distribute(reports);
+  pending.distribute(reports);
   return armed;
 }
 
 // In portions, so that the target never stands still for long, but for what replaces something. Sites with return probes
 // come last: what an unwinder needs is armed before any return is pending. Short jumps come after what they lead to.
-Result<void> Arming::apply(AddressSpace& space, Work& work) {
+Result<void> Arming::apply(AddressSpace& space, PendingChange& pending) {
   constexpr size_t kPortion = 4096;
-  SiteChange change = std::exchange(work.change, {});
-  std::multimap<Address, Address> foundations = std::exchange(work.foundations, {});
+  SiteChange change = std::exchange(pending.change, {});
+  std::multimap<Address, Address> foundations = std::exchange(pending.foundations, {});
   std::vector<PatchedSite>& sites = change.coming;
   auto by_begin = [](const PatchedSite& a, const PatchedSite& b) { return a.begin < b.begin; };
   if (!change.leaving.empty()) {
     std::sort(sites.begin(), sites.end(), by_begin);
     std::sort(change.leaving.begin(), change.leaving.end(), by_begin);
-    TRY_DO(apply_portion(space, std::move(change), work).first);
+    TRY_DO(apply_portion(space, std::move(change), pending).first);
     space.sites.add_foundations(foundations);
     return {};
   }
@@ -701,12 +701,12 @@ Result<void> Arming::apply(AddressSpace& space, Work& work) {
     for (; end < sites.size() && end - first < kPortion && turn(sites[end]) == turn(sites[first]); end++) {
       if (lacks_foundation(sites[end])) {
         missing.insert(sites[end].begin);
-        work.leave_alone(sites[end].begin);
+        pending.leave_alone(sites[end].begin);
       } else {
         portion.coming.push_back(sites[end]);
       }
     }
-    auto [applied, left] = apply_portion(space, std::move(portion), work);
+    auto [applied, left] = apply_portion(space, std::move(portion), pending);
     TRY_DO(applied);
     missing.merge(left);
     first = end;
@@ -717,12 +717,12 @@ Result<void> Arming::apply(AddressSpace& space, Work& work) {
 }
 
 // Also the begins of sites that were left alone.
-std::pair<Result<void>, std::set<Address>> Arming::apply_portion(AddressSpace& space, SiteChange change, Work& work) {
+std::pair<Result<void>, std::set<Address>> Arming::apply_portion(AddressSpace& space, SiteChange change, PendingChange& pending) {
   auto applied = apply_change(tracer_, space, std::move(change), patience_ms_);
   if (!applied.ok()) return {std::move(applied).error(), {}};
-  work.pause_ns = std::max(work.pause_ns, applied->pause_ns);
-  work.total_pause_ns += applied->pause_ns;
-  for (Address begin : applied->left_alone) work.leave_alone(begin);
+  pending.pause_ns = std::max(pending.pause_ns, applied->pause_ns);
+  pending.total_pause_ns += applied->pause_ns;
+  for (Address begin : applied->left_alone) pending.leave_alone(begin);
   return {Result<void>(), std::move(applied->left_alone)};
 }
 
@@ -760,7 +760,7 @@ Result<void> Arming::rebuild_without(AddressSpace& space, const std::function<bo
   for (PatchedSite& site : find_sites(space, goes, region_of)) {
     if (const Module* module = module_at(space, site.begin)) by_module[module].push_back(std::move(site));
   }
-  Work work;
+  PendingChange pending;
   Result<void> result;
   for (auto& [module, leaving] : by_module) {
     std::set<SiteUse> others;
@@ -770,12 +770,12 @@ Result<void> Arming::rebuild_without(AddressSpace& space, const std::function<bo
       }
     }
     std::vector<SiteUse> staying(others.begin(), others.end());
-    auto built = staying.empty() ? Result<void>() : build({space, pid, *module, staying, staying.size(), leaving, without}, work);
-    if (staying.empty()) work.change.leaving.insert(work.change.leaving.end(), leaving.begin(), leaving.end());
+    auto built = staying.empty() ? Result<void>() : build({space, pid, *module, staying, staying.size(), leaving, without}, pending);
+    if (staying.empty()) pending.change.leaving.insert(pending.change.leaving.end(), leaving.begin(), leaving.end());
     if (!built.ok()) result = std::move(built).error();
   }
   if (!result.ok()) return result;
-  return apply(space, work);
+  return apply(space, pending);
 }
 
 }  // namespace spile::engine

@@ -89,7 +89,7 @@ class Arming {
     std::span<const PatchedSite> leaving = {};  // sites that are taken out when what is built is written
     ClientId without = ~kOwnClient;        // this client's regions are about to go
   };
-  struct Work;
+  struct PendingChange;
 
   std::vector<Client*> clients_in(const AddressSpace& space) const;
   Result<void> ensure_own_arena();
@@ -101,20 +101,20 @@ class Arming {
   void describe_modules(AddressSpace& space, pid_t pid);
   void watch_linker(AddressSpace& space, pid_t pid, std::vector<PatchedSite>& sites);
   Result<void> build_and_apply(AddressSpace& space, Reports& reports);
-  RequestList leave_out_other_files(AddressSpace& space, pid_t pid, const Client& client, const Module& module, RequestList list, Work& work);
-  std::vector<SiteUse> place_requests(AddressSpace& space, pid_t pid, const Client& client, Module& module, RequestList list, Work& work);
-  Result<void> build_beside_others(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> fresh, Work& work);
-  Result<void> arm_module(AddressSpace& space, pid_t pid, LoadedModule& loaded, Work& work);
+  RequestList leave_out_other_files(AddressSpace& space, pid_t pid, const Client& client, const Module& module, RequestList list, PendingChange& pending);
+  std::vector<SiteUse> place_requests(AddressSpace& space, pid_t pid, const Client& client, Module& module, RequestList list, PendingChange& pending);
+  Result<void> build_beside_others(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> fresh, PendingChange& pending);
+  Result<void> arm_module(AddressSpace& space, pid_t pid, LoadedModule& loaded, PendingChange& pending);
   // Fails, and builds nothing, where a use that is not new would be refused.
-  Result<void> build(const Rebuild& rebuild, Work& work);
+  Result<void> build(const Rebuild& rebuild, PendingChange& pending);
   void switch_off_sites(AddressSpace& space);
   Result<void> learn_actions(AddressSpace& space);
   Result<void> guard(AddressSpace& space, const Module& module, BuiltSites& built);
   Result<void> rebuild_without(AddressSpace& space, Client& client, bool last);
   Result<void> rebuild_without(AddressSpace& space, const std::function<bool(SiteUse)>& goes, const ClientSpace* region_of,
                                ClientId without);
-  Result<void> apply(AddressSpace& space, Work& work);
-  std::pair<Result<void>, std::set<Address>> apply_portion(AddressSpace& space, SiteChange change, Work& work);
+  Result<void> apply(AddressSpace& space, PendingChange& pending);
+  std::pair<Result<void>, std::set<Address>> apply_portion(AddressSpace& space, SiteChange change, PendingChange& pending);
 
   bool leaving_ = false;
   Tracer& tracer_;

@@ -74,7 +74,7 @@ void CallStops::finish_watched_call(const DeferredWork& work) {
     Result<void> changed;
     if (!restriction.empty()) {
       bool for_good = abi::added_filter(work.call.site_id, work.call) != 0;  // also for what it executes
-      for (Process* user : space->users) user->judged = for_good ? restriction : user->judged;
+      for (Process* user : space->users) user->call_restriction = for_good ? restriction : user->call_restriction;
       space->calls.restrict(restriction);
     }
     if (in_process && (!restriction.empty() || abi::adds_executable_memory(work.call.site_id, work.call))) {

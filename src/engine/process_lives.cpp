@@ -176,7 +176,7 @@ void ProcessLives::process_forked(Thread& parent, Process& child, const ProcessS
   space->users = {&child};
   space->inherit(*from);
   child.space = space;
-  child.judged = parent.process->judged;
+  child.call_restriction = parent.process->call_restriction;
   // Its table of thread slots is empty, so nobody but us can finish the calls that its parent had pending; and we only
   // now, since what we know of the parent may be gone when there is time for more.
   arming_.write_module_maps(*space);
@@ -219,15 +219,15 @@ void ProcessLives::finish_fork(const DeferredWork& work) {
 
 void ProcessLives::process_executed(Process& process) {
   bool ours = waiting_.contains(process.pid);
-  bool told_by_handler = !std::exchange(process.stops_at_calls, true);  // one that is no more
+  bool handlers_reported = !std::exchange(process.stops_at_calls, true);  // one that is no more
   if (process.space) arming_.vacate_slots(*process.space, process.pid);
   leave_space(process);
   process.space = std::make_shared<AddressSpace>();
   Thread& survivor = *process.threads.at(process.pid);
   survivor.introduced = false;
-  if (ours || told_by_handler) survivor.calls.is_open = told_by_handler && !ours;
+  if (ours || handlers_reported) survivor.calls.is_open = handlers_reported && !ours;
   process.actions = {};
-  process.space->calls.restrict(process.judged);
+  process.space->calls.restrict(process.call_restriction);
   survivor.parents_pointer = 0;
   survivor.calls.interrupted.clear();
   survivor.shown_faults.clear();

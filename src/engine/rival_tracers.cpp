@@ -28,7 +28,7 @@ std::string name_of(pid_t pid) {
   return name.empty() ? "?" : name;
 }
 
-// A process's number in the namespace of the innermost process that it is known to: what its neighbours there call it.
+// A process's number in the namespace of the innermost process that it is known to: what its neighbors there call it.
 pid_t innermost_number(pid_t tid) {
   std::istringstream numbers(process_status(tid, "NSpid"));
   pid_t number = tid;

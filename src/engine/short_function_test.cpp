@@ -95,7 +95,7 @@ class PackedFunctionTest : public EngineFixture {
   }
 };
 
-TEST_F(PackedFunctionTest, JumpByWayOfTheirNeighbours) {
+TEST_F(PackedFunctionTest, JumpByWayOfTheirNeighbors) {
   Program victim({kVictim, "1"});
   victim.answer();
   attach(victim.pid());

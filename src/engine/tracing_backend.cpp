@@ -154,7 +154,7 @@ void TracingBackendImpl::start_hosting() {
 Result<std::vector<pid_t>> TracingBackendImpl::follow(Client& guest, pid_t pid) {
   works_->perform();
   if (!tracer_->find_process(pid)) return Error{fmt::format("process {} has ended", pid), ""};
-  if (guest.watch_threads) tracer_->tell_ends(options_.stop_patience_ms);
+  if (guest.watch_threads) tracer_->stop_at_ends(options_.stop_patience_ms);
   if (!tracer_->find_process(pid)) return Error{fmt::format("process {} has ended", pid), ""};
   guest.follows.insert(pid);
   return std::vector<pid_t>{pid};
@@ -271,7 +271,7 @@ Result<void> TracingBackendImpl::suspend() {
 Result<void> TracingBackendImpl::detach() { return let_all_go(); }
 
 Result<void> TracingBackendImpl::let_all_go() {
-  if (host_) host_->tell_ending();
+  if (host_) host_->announce_ending();
   arming_->set_leaving(true);
   auto disarmed = disarm_all(AfterRemoval::kRelease);
   lives_->resume_all();

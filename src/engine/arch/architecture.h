@@ -238,7 +238,7 @@ class Architecture {
   virtual SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t left,
                                     const FunctionFlow* flow) const = 0;
   // text: from the entry, with lookahead. read: of any memory, for jump tables.
-  virtual FunctionFlow analyse_function(std::span<const uint8_t> text, Address entry, uint64_t size,
+  virtual FunctionFlow analyze_function(std::span<const uint8_t> text, Address entry, uint64_t size,
                                         const MemoryReader& read) const = 0;
   // runtime.goexit of Go: a call between two nops of one byte (runtime/asm_amd64.s).
   virtual bool is_goroutine_exit(std::span<const uint8_t> function) const = 0;

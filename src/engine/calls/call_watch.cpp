@@ -305,7 +305,7 @@ void CallWatch::leave_call(const AddressSpace& space, Thread& thread) {
   }
 }
 
-// Mostly it does not return, as the thread is cancelled. Where it was moved to, other instructions may be.
+// Mostly it does not return, as the thread is canceled. Where it was moved to, other instructions may be.
 void CallWatch::return_to_call(const AddressSpace& space, Thread& thread, uint64_t frame) {
   if (thread.calls.moved_to == Address()) return;
   Address place(frame + offsetof(ucontext_t, uc_mcontext.gregs) + REG_RIP * sizeof(greg_t));

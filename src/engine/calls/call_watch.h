@@ -55,7 +55,7 @@ class CallWatch {
   // site_id is the number; nothing if there are none.
   static std::optional<abi::Registers> read_call(const AddressSpace& space, Address registers);
   static bool is_cancellation(int signal);
-  // Moves a thread that is cancelled in a call to the call's own instruction, until the signal's handler returns.
+  // Moves a thread that is canceled in a call to the call's own instruction, until the signal's handler returns.
   static void leave_call(const AddressSpace& space, Thread& thread);
   // The thread is about to return from a signal's handler. frame: its stack pointer at rt_sigreturn.
   static void return_to_call(const AddressSpace& space, Thread& thread, uint64_t frame);

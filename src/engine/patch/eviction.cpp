@@ -41,8 +41,8 @@ uint8_t extent_of(const Group& group) {
 
 class Eviction {
  public:
-  Eviction(const VariableLengthPatching& patching, std::vector<Group>& groups, const TextImage& text, Flows& flows, Taken& taken)
-      : patching_(patching), groups_(groups), text_(text), flows_(flows), taken_(taken) {}
+  Eviction(const VariableLengthPatching& patching, std::vector<Group>& groups, const TextImage& text, Flows& flows, OccupiedText& occupied)
+      : patching_(patching), groups_(groups), text_(text), flows_(flows), occupied_(occupied) {}
 
   void run() {
     std::vector<Group*> cramped_groups;
@@ -56,8 +56,8 @@ class Eviction {
     std::stable_partition(cramped_groups.begin(), cramped_groups.end(), [](const Group* cramped) { return cramped->plan.window < kShortJumpSize; });
     for (Group* cramped : cramped_groups) {
       uint64_t span = patch_span(cramped->plan);
-      taken_.remove(cramped->entry, span);
-      if (!jump_by_two_bytes(*cramped) && !jump_by_one_byte(*cramped)) taken_.add(cramped->entry, span);
+      occupied_.remove(cramped->entry, span);
+      if (!jump_by_two_bytes(*cramped) && !jump_by_one_byte(*cramped)) occupied_.add(cramped->entry, span);
     }
     for (auto& [begin, group] : evicted_) groups_.push_back(std::move(group));
     std::sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) { return a.entry < b.entry; });
@@ -158,12 +158,12 @@ class Eviction {
     Address end = group.entry + plan.window;
     if (boundaries > kMaxBoundaries || is_entered(group.entry, end)) return false;
     uint8_t before = is_new ? 0 : extent_of(group);
-    if (group.entry + before < end && !taken_.is_free(group.entry + before, end)) return false;
+    if (group.entry + before < end && !occupied_.is_free(group.entry + before, end)) return false;
     plan.lead = lead;
     plan.overwritten = jump_size(plan);
     group.plan = plan;
-    if (!is_new) taken_.remove(group.entry, before);
-    taken_.add(group.entry, room);
+    if (!is_new) occupied_.remove(group.entry, before);
+    occupied_.add(group.entry, room);
     return true;
   }
   // Makes a jump at `carrier`, and room for another one at `relay`; cramped: what must not be displaced for it.
@@ -217,7 +217,7 @@ class Eviction {
       plan = patching_.plan_displacement(text_.at(cramped.entry, machine.lookahead()), cramped.entry, cramped.size, kShortJumpSize);
       if (plan.mechanism == Mechanism::kRefused || is_entered(cramped.entry, cramped.entry + plan.window)) return false;
     }
-    if (!taken_.is_free(cramped.entry, cramped.entry + plan.window)) return false;
+    if (!occupied_.is_free(cramped.entry, cramped.entry + plan.window)) return false;
     Extent displaced{cramped.entry, cramped.entry + plan.window};
     return find_carrier(cramped.entry + -kReach, cramped.entry + kReach, [&](Address carrier, const Extent& within) {
       const Group* present = group_at(carrier);
@@ -226,7 +226,7 @@ class Eviction {
       if (!patching_.relay_nearby(relayed, relay) || !make_relay(carrier, within, relay, displaced)) return false;
       cramped.plan = relayed;
       cramped.carrier = carrier;
-      taken_.add(cramped.entry, relayed.overwritten);
+      occupied_.add(cramped.entry, relayed.overwritten);
       return true;
     });
   }
@@ -241,8 +241,8 @@ class Eviction {
       return false;
     }
     auto bytes = text_.at(second, 1);
-    if (bytes.empty() || !taken_.is_free(cramped.entry, second + 1) || !jump_with(cramped, bytes[0], nullptr, 0)) return false;
-    taken_.add(second, 1);  // stays as it is
+    if (bytes.empty() || !occupied_.is_free(cramped.entry, second + 1) || !jump_with(cramped, bytes[0], nullptr, 0)) return false;
+    occupied_.add(second, 1);  // stays as it is
     return true;
   }
   bool jump_with(Group& cramped, uint8_t second_byte, Group* next, uint8_t lead) {
@@ -261,14 +261,14 @@ class Eviction {
                              return make_relay(carrier, within, plan.relay, displaced) && (cramped.carrier = carrier, true);
                            });
     if (!found && next) {
-      taken_.remove(next->entry, extent_of(*next));
+      occupied_.remove(next->entry, extent_of(*next));
       *next = *before;
-      taken_.add(next->entry, extent_of(*next));
+      occupied_.add(next->entry, extent_of(*next));
     }
     if (!found) return false;
     cramped.plan = plan;
     if (next) cramped.second_byte_from = next->entry;
-    taken_.add(cramped.entry, 1);
+    occupied_.add(cramped.entry, 1);
     return true;
   }
 
@@ -276,7 +276,7 @@ class Eviction {
   std::vector<Group>& groups_;
   const TextImage& text_;
   Flows& flows_;
-  Taken& taken_;
+  OccupiedText& occupied_;
   std::vector<Extent> extents_;    // by begin, the longest of those with the same
   std::vector<Address> targets_;   // sorted
   std::map<Address, std::vector<Address>> instructions_;
@@ -285,8 +285,8 @@ class Eviction {
 
 }  // namespace
 
-void evict_neighbours(std::vector<Group>& groups, const TextImage& text, Flows& flows, Taken& taken) {
-  if (auto* patching = native_architecture().variable_length()) Eviction(*patching, groups, text, flows, taken).run();
+void evict_neighbors(std::vector<Group>& groups, const TextImage& text, Flows& flows, OccupiedText& occupied) {
+  if (auto* patching = native_architecture().variable_length()) Eviction(*patching, groups, text, flows, occupied).run();
 }
 
 }  // namespace spile::engine

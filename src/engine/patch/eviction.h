@@ -1,5 +1,5 @@
 #pragma once
-// Room for functions of a few bytes that lie packed between others: a neighbour's instructions are displaced to a trampoline
+// Room for functions of a few bytes that lie packed between others: a neighbor's instructions are displaced to a trampoline
 // of their own, and of the bytes that its jump leaves, five take the jump in which a short jump from the function lands
 // (Duck et al., "Binary Rewriting without Control Flow Recovery", PLDI 2020: T2 and T3). Of a function of one byte only the
 // short jump's first byte fits; where it leads is said by the first byte of what follows, which a patch there can choose by
@@ -8,10 +8,10 @@
 //   ret      -->  eb         jmp rel8   -----.
 //   next:         2e e9 ..   cs jmp rel32    |  2e is the distance of the short jump, too
 //   ...                                      |
-//   neighbour:    e9 ..      jmp rel32       |
+//   neighbor:    e9 ..      jmp rel32       |
 //                 e9 ..      jmp rel32  <----'
 //
-// Only functions that are probed themselves are neighbours: of others it is not known where they begin and who branches
+// Only functions that are probed themselves are neighbors: of others it is not known where they begin and who branches
 // into them.
 
 #include "engine/patch/layout_state.h"
@@ -20,6 +20,6 @@
 namespace spile::engine {
 
 // For all groups that need a breakpoint, or are likely to. May add groups without requests.
-void evict_neighbours(std::vector<Group>& groups, const TextImage& text, Flows& flows, Taken& taken);
+void evict_neighbors(std::vector<Group>& groups, const TextImage& text, Flows& flows, OccupiedText& occupied);
 
 }  // namespace spile::engine

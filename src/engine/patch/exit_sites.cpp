@@ -46,7 +46,7 @@ std::string add_returns(const AddressSpace& space, const Module& module, const S
   const auto& returns = std::get<ReturnProbe>(request.probe);
   std::vector<uint8_t> text = text_of(space, module, request);
   auto read = [&](Address from, std::span<uint8_t> into) { return space.memory.read_some(from, into); };
-  FunctionFlow flow = machine.analyse_function(text, Address(request.address.value + module.bias), text.size(), read);
+  FunctionFlow flow = machine.analyze_function(text, Address(request.address.value + module.bias), text.size(), read);
   FunctionReturns found = machine.find_returns(text, flow);
   uint64_t entry = 0;
   if (!found.obstacle.empty()) {

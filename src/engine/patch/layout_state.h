@@ -19,9 +19,9 @@ inline uint64_t patch_span(const SitePlan& plan) {
 }
 
 // What is, or is going to be, changed in the text.
-class Taken {
+class OccupiedText {
  public:
-  explicit Taken(std::span<const PatchedSite> standing) : standing_(standing) {}
+  explicit OccupiedText(std::span<const PatchedSite> standing) : standing_(standing) {}
 
   void add(Address begin, uint64_t length) { ranges_.insert({begin, begin + static_cast<int64_t>(length)}); }
   void remove(Address begin, uint64_t length) { ranges_.erase({begin, begin + static_cast<int64_t>(length)}); }
@@ -59,7 +59,7 @@ class Flows {
     const Architecture& machine = native_architecture();
     auto read = [&](Address from, std::span<uint8_t> into) { return space_.memory.read_some(from, into); };
     auto bytes = text_.at(function, size + machine.lookahead());
-    return flows_.insert_or_assign(function, machine.analyse_function(bytes, function, size, read)).first->second;
+    return flows_.insert_or_assign(function, machine.analyze_function(bytes, function, size, read)).first->second;
   }
   // Of the function that the group is the entry of, or lies in.
   const FunctionFlow* of(const Group& group) {

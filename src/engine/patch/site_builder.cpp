@@ -40,7 +40,7 @@ using Regions = std::map<ClientId, std::shared_ptr<Region>>;
 std::set<ClientId> clients_at(const Group& group, const BuildOrder& order) {
   std::set<ClientId> clients;
   for (uint32_t index : group.requests) clients.insert(order.client(index));
-  if (clients.empty()) clients.insert(order.client(0));  // a neighbour that makes room
+  if (clients.empty()) clients.insert(order.client(0));  // a neighbor that makes room
   return clients;
 }
 

@@ -100,13 +100,13 @@ std::set<Group*> find_spoilt(std::vector<Group>& groups, const TextImage& text) 
 
 class Layout {
  public:
-  Layout(std::vector<Group>& groups, const TextImage& text, Flows& flows, Taken& taken)
-      : groups_(groups), text_(text), flows_(flows), taken_(taken) {}
+  Layout(std::vector<Group>& groups, const TextImage& text, Flows& flows, OccupiedText& occupied)
+      : groups_(groups), text_(text), flows_(flows), occupied_(occupied) {}
 
   void settle(size_t index, bool spoilt) {
     Group& group = groups_[index];
     if (!is_placed(group)) return;
-    if (taken_.older_covers(group.plan.begin)) {
+    if (occupied_.older_covers(group.plan.begin)) {
       group.plan = SitePlan::refused("already probed");
       return;
     }
@@ -168,13 +168,13 @@ class Layout {
     group.absorbed = 0;
   }
   bool has_room(const Group& group) const {
-    if (!taken_.is_free(group.plan.begin, end_of(group))) return false;
+    if (!occupied_.is_free(group.plan.begin, end_of(group))) return false;
     return group.plan.mechanism != Mechanism::kShortJump ||
-           taken_.is_free(group.plan.relay, group.plan.relay + kRelaySize);
+           occupied_.is_free(group.plan.relay, group.plan.relay + kRelaySize);
   }
   void single(Group& group) {
     uint64_t most = 0;
-    while (most < kMaxPatch && taken_.is_free(group.entry, group.entry + static_cast<int64_t>(most + 1))) most++;
+    while (most < kMaxPatch && occupied_.is_free(group.entry, group.entry + static_cast<int64_t>(most + 1))) most++;
     if (most == 0) {
       group.plan = SitePlan::refused("another site's patch lies there");
       return;
@@ -192,34 +192,34 @@ class Layout {
     const VariableLengthPatching* patching = native_architecture().variable_length();
     if (!patching) return;
     const FunctionFlow* own = flows_.of(group);
-    // Neighbours' padding too, as far as they have been looked at.
+    // Neighbors' padding too, as far as they have been looked at.
     for (const FunctionFlow* flow : {own, flows_.before(group.entry)}) {
       if (!flow) continue;
       for (auto [begin, length] : flow->islands) {
         for (Address at = begin; at + kRelaySize <= begin + static_cast<int64_t>(length); at = at + 1) {
           if (holds_entry(at, at + kRelaySize)) continue;
-          if (taken_.is_free(at, at + kRelaySize) && patching->relay_nearby(group.plan, at)) return;
+          if (occupied_.is_free(at, at + kRelaySize) && patching->relay_nearby(group.plan, at)) return;
         }
       }
     }
   }
   void take(const Group& group) {
-    taken_.add(group.plan.begin, patch_span(group.plan));
-    if (group.plan.mechanism == Mechanism::kShortJump) taken_.add(group.plan.relay, kRelaySize);
+    occupied_.add(group.plan.begin, patch_span(group.plan));
+    if (group.plan.mechanism == Mechanism::kShortJump) occupied_.add(group.plan.relay, kRelaySize);
   }
   void give_back(const Group& group) {
-    taken_.remove(group.plan.begin, patch_span(group.plan));
-    if (group.plan.mechanism == Mechanism::kShortJump) taken_.remove(group.plan.relay, kRelaySize);
+    occupied_.remove(group.plan.begin, patch_span(group.plan));
+    if (group.plan.mechanism == Mechanism::kShortJump) occupied_.remove(group.plan.relay, kRelaySize);
   }
 
   std::vector<Group>& groups_;
   const TextImage& text_;
   Flows& flows_;
-  Taken& taken_;
+  OccupiedText& occupied_;
 };
 
 // Up to the end of a return instruction.
-void widen(SitePlan& plan, uint8_t length) {
+void extend_to_return(SitePlan& plan, uint8_t length) {
   plan.window = plan.displaced = length;
   plan.falls_through = false;
 }
@@ -262,7 +262,7 @@ std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module
     group.plan = group.instruction ? machine.plan_instruction(bytes, group.entry, group.size, flows.of(group))
                                    : machine.plan_entry(bytes, group.entry, group.size);
     if (!is_placed(group)) fall_back(group, bytes, 0);
-    if (is_window(group) && group.plan.displaced < group.room) widen(group.plan, group.room);
+    if (is_window(group) && group.plan.displaced < group.room) extend_to_return(group.plan, group.room);
   }
   std::set<Group*> spoilt = find_spoilt(groups, text);
   // Go's goroutines begin as if called by runtime.goexit, with the return address one byte, a nop, behind its entry.
@@ -274,10 +274,10 @@ std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module
     bool covered = reentry != around.reentries.end() && *reentry < group.plan.begin + group.plan.overwritten;
     if (is_window(group) && covered) spoilt.insert(&group);
   }
-  Taken taken(around.standing);
-  Layout layout(groups, text, flows, taken);
+  OccupiedText occupied(around.standing);
+  Layout layout(groups, text, flows, occupied);
   for (size_t i = groups.size(); i-- > 0;) layout.settle(i, spoilt.contains(&groups[i]));
-  if (!module.go && around.reentries.empty()) evict_neighbours(groups, text, flows, taken);
+  if (!module.go && around.reentries.empty()) evict_neighbors(groups, text, flows, occupied);
   for (Group& group : groups) {
     if (is_placed(group) && !group.is_absorbed) keep_originals(group, text);
   }

@@ -19,7 +19,7 @@ struct Surroundings {
   const std::set<Address>& reentries;     // where threads come back into the text: nothing lies over that
 };
 
-// By entry. Each has a plan, or is refused. Those without requests are neighbours that make room for others.
+// By entry. Each has a plan, or is refused. Those without requests are neighbors that make room for others.
 std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module, std::span<const SiteRequest> requests,
                                  const Surroundings& around);
 

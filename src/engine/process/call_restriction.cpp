@@ -19,8 +19,8 @@ namespace spile::engine {
 namespace {
 
 constexpr const char* kDispatched = "it lets only some addresses make system calls (PR_SET_SYSCALL_USER_DISPATCH)";
-constexpr const char* kJudged = "a seccomp filter looks at where its system calls come from";
-constexpr const char* kPerhapsJudged = "a seccomp filter, which only root can read, may look at where its system calls come from";
+constexpr const char* kRestricts = "a seccomp filter looks at where its system calls come from";
+constexpr const char* kPerhapsRestricts = "a seccomp filter, which only root can read, may look at where its system calls come from";
 
 constexpr int kGetDispatch = 0x4211;  // PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, Linux 6.4
 struct Dispatch {
@@ -64,8 +64,8 @@ std::string call_restriction(pid_t tid) {
     if (size < 0 && errno == ENOENT) return "";
     std::vector<sock_filter> filter(static_cast<size_t>(std::clamp(size, 0L, long{BPF_MAXINSNS})));
     bool known = !filter.empty() && ptrace(PTRACE_SECCOMP_GET_FILTER, tid, index, filter.data()) == size;
-    if (!known) return is_filtered_as_we_are(tid) ? "" : kPerhapsJudged;
-    if (looks_at_places(filter)) return kJudged;
+    if (!known) return is_filtered_as_we_are(tid) ? "" : kPerhapsRestricts;
+    if (looks_at_places(filter)) return kRestricts;
   }
 }
 
@@ -78,7 +78,7 @@ std::string call_restriction_by(const TargetMemory& memory, const abi::Registers
   std::vector<sock_filter> filter(std::min<size_t>(program->len, BPF_MAXINSNS));
   std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(filter.data()), filter.size() * sizeof(sock_filter));
   if (!memory.read(Address(reinterpret_cast<uint64_t>(program->filter)), bytes).ok()) return "";
-  return looks_at_places(filter) ? kJudged : "";
+  return looks_at_places(filter) ? kRestricts : "";
 }
 
 }  // namespace spile::engine

@@ -33,7 +33,7 @@ class FunctionTable {
   struct Entry {
     int32_t function, description;  // from the table's begin; or one of the constants
   };
-  // Descriptions of neighbours lie near each other.
+  // Descriptions of neighbors lie near each other.
   template <typename T>
   std::optional<T> read_near(Address at) const;
 

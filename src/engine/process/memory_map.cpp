@@ -22,7 +22,7 @@ constexpr uint64_t kLowest = 1 << 20;
 constexpr uint64_t kHighest = uint64_t{1} << 47;
 constexpr uint64_t kHeapRoom = uint64_t{512} << 20;  // left free above a program's data, where brk grows
 constexpr uint64_t kStackRoom = uint64_t{256} << 20;  // likewise below a stack
-constexpr uint64_t kGap = 16 * kPage;                // between us and any neighbour, which may grow
+constexpr uint64_t kGap = 16 * kPage;                // between us and any neighbor, which may grow
 // What a program says about itself in its memory; beyond, it is not looked at.
 constexpr int kMostHeaders = 4096;
 constexpr uint64_t kMostNotes = 64 << 10;
@@ -37,7 +37,7 @@ uint64_t lowest_address() {
   return lowest;
 }
 
-// Where the heap of a process begins, also before there is one (proc(5): the number 47 of /proc/PID/stat). 0: not known.
+// Where the heap of a process begins, or is going to begin (proc(5): the number 47 of /proc/PID/stat). 0: unknown.
 uint64_t heap_start(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string text;
@@ -51,7 +51,7 @@ uint64_t heap_start(pid_t pid) {
   return strtoull(word.c_str(), nullptr, 10);
 }
 
-// Where a file whose start is mapped at `begin` is loaded, by its PT_LOADs.
+// The addresses at which a file is loaded whose start is mapped at `begin`, by its PT_LOADs.
 struct LoadPlace {
   uint64_t bias = 0;
   uint64_t end = 0;
@@ -72,7 +72,7 @@ std::optional<LoadPlace> load_place(const TargetMemory& memory, uint64_t begin) 
   return place;
 }
 
-// A note of Go's linker (.note.go.buildid) among the program headers of a file that is mapped at `begin`.
+// Whether the program headers of a file that is mapped at `begin` have a note of Go's linker (.note.go.buildid).
 bool is_go(const TargetMemory& memory, uint64_t begin, uint64_t bias) {
   auto header = memory.read_value<Elf64_Ehdr>(Address(begin));
   if (!header.ok()) return false;
@@ -120,9 +120,9 @@ const Mapping* MemoryMap::find_named(std::string_view path) const {
   return nullptr;
 }
 
-// data_end: where the program's data ends, which is where a heap may begin that nothing is known of; 0: nowhere.
-std::vector<MemoryMap::Taken> MemoryMap::taken(uint64_t data_end) const {
-  std::vector<Taken> found;
+// data_end: where the program's data ends: a heap of unknown place may begin there; 0: unknown.
+std::vector<MemoryMap::OccupiedRange> MemoryMap::occupied_ranges(uint64_t data_end) const {
+  std::vector<OccupiedRange> found;
   bool has_heap = find_named("[heap]") || heap_ != 0;
   if (heap_ != 0) found.push_back({heap_ - std::min(heap_, kGap), heap_ + kHeapRoom, true});
   for (const Mapping& mapping : all_) {
@@ -131,7 +131,7 @@ std::vector<MemoryMap::Taken> MemoryMap::taken(uint64_t data_end) const {
     bool grows = mapping.path == "[heap]" || (!has_heap && mapping.end == data_end);
     found.push_back({mapping.begin - std::min(mapping.begin, below), mapping.end + (grows ? kHeapRoom : kGap), grows});
   }
-  std::sort(found.begin(), found.end(), [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
+  std::sort(found.begin(), found.end(), [](const OccupiedRange& a, const OccupiedRange& b) { return a.begin < b.begin; });
   return found;
 }
 
@@ -159,7 +159,7 @@ std::optional<uint64_t> MemoryMap::find_room(uint64_t low, uint64_t high, uint64
   };
   uint64_t previous = 0;
   bool above_heap = false;
-  for (const Taken& each : taken(high)) {
+  for (const OccupiedRange& each : occupied_ranges(high)) {
     if (each.begin > previous) consider(previous, each.begin, above_heap);
     if (each.end <= previous) continue;
     previous = each.end;

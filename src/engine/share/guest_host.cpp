@@ -273,7 +273,7 @@ void GuestHost::report(const Client& client, const Event& event) {
   }
 }
 
-void GuestHost::tell_ending() {
+void GuestHost::announce_ending() {
   MessageWriter writer;
   writer.put(std::chrono::steady_clock::now());
   for (auto& guest : guests_) {

@@ -40,7 +40,7 @@ class GuestHost {
   // From anywhere. client: a guest's.
   void report(const Client& client, const Event& event);
   // All of them: what follows takes their probes out.
-  void tell_ending();
+  void announce_ending();
   // wait_fd() becomes readable with this one too.
   void watch(int fd);
 

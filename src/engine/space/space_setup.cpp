@@ -89,7 +89,7 @@ constexpr uint64_t kLargestReserve = uint64_t{64} << 30;  // of addresses behind
 constexpr uint64_t kApart = uint64_t{64} << 30;           // from what the program maps
 
 // The arena may lie anywhere, so it leaves the addresses to code that reaches only so far. Where addresses aren't
-// randomised, those right below the dynamic linker, which the kernel gives first, are all that is near it.
+// randomized, those right below the dynamic linker, which the kernel gives first, are all that is near it.
 Address out_of_the_way(pid_t pid, uint64_t size) {
   auto map = MemoryMap::read(pid);
   if (!map.ok()) return Address();

@@ -16,7 +16,7 @@ void introduce_fork(AddressSpace& space, pid_t pid);
 // process table, and to a thread of a process that only borrows the memory.
 void introduce_thread(AddressSpace& space, Thread& thread);
 
-// Of a thread that has ended, in whatever way: a handler in which it did (it was cancelled there) runs no more, so that others
+// Of a thread that has ended, in whatever way: a handler in which it did (it was canceled there) runs no more, so that others
 // need not wait for what it has locked. Its slots are others' from now on, unless returns are still pending in them.
 void bury_thread(AddressSpace& space, const Thread& thread);
 

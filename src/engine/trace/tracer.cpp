@@ -488,7 +488,7 @@ void Tracer::unhold(Thread& thread) {
   resume_unless_kept(thread);
 }
 
-void Tracer::tell_ends(uint64_t patience_ms) {
+void Tracer::stop_at_ends(uint64_t patience_ms) {
   if (std::exchange(wishes_.ends, true)) return;
   uint64_t seen = 0;
   while (Process* process = next_process(seen)) {

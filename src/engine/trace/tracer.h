@@ -98,7 +98,7 @@ struct Process {
   bool stops_at_calls = true;  // with TraceWishes::system_calls
   bool gained_rights = false;  // more than those have who share the arena with it: it, or a parent, executed a set-uid program
   uint32_t executed = 0;       // so many programs since it is traced
-  std::string judged;          // why its calls, and those of what it executes, must not have sites; empty: they may
+  std::string call_restriction;          // why its calls, and those of what it executes, must not have sites; empty: they may
 };
 
 // Whether both run in one memory. Where the kernel can't say (no CONFIG_KCMP), only children of vfork do: event is that of
@@ -203,7 +203,7 @@ class Tracer {
   void forget_ended_threads() { graveyard_.clear(); }
 
   // From now on threads stop at their ends, as with TraceWishes::ends; those that can't be stopped now don't.
-  void tell_ends(uint64_t patience_ms);
+  void stop_at_ends(uint64_t patience_ms);
   long options(const Thread& thread) const { return options() | (thread.keeps_number ? PTRACE_O_TRACEEXIT : 0); }
 
  private:

@@ -58,7 +58,7 @@ TEST(Checker, RefusesStoresThroughWhatTheProgramChose) {
   EXPECT_EQ(checked("f0 48 0f b1 37 c3"), through);                          // lock cmpxchg %rsi, (%rdi)
   EXPECT_EQ(checked("f3 aa c3"), through);                                   // rep stosb
   EXPECT_EQ(checked("48 8b 47 70 48 89 10 c3", true), through);              // through a register of the target's
-  EXPECT_EQ(checked("48 89 37 c3", false, {{kCode, kCode + 3}}), through);   // a fix-up is no licence ...
+  EXPECT_EQ(checked("48 89 37 c3", false, {{kCode, kCode + 3}}), through);   // a fix-up is no license ...
   EXPECT_EQ(checked("48 89 37 c3", false, {{kCode, kCode + 3}}, true), "");  // ... but a guru's
   EXPECT_EQ(checked("48 89 05 79 ff ff ff c3"), "a store to the image");
   EXPECT_EQ(checked("64 48 89 04 25 00 00 00 00 c3"), "a store to the thread's own storage");

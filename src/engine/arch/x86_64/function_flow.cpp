@@ -63,7 +63,7 @@ void find_island(FunctionFlow& flow, std::span<const uint8_t> text, size_t at) {
 
 }  // namespace
 
-FunctionFlow analyse_function(std::span<const uint8_t> text, Address entry, uint64_t size, const MemoryReader& read) {
+FunctionFlow analyze_function(std::span<const uint8_t> text, Address entry, uint64_t size, const MemoryReader& read) {
   FunctionFlow flow;
   flow.entry = entry;
   flow.size = std::min<uint64_t>(size, text.size());

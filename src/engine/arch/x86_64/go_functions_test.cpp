@@ -18,7 +18,7 @@ std::vector<uint8_t> bytes_of(std::string_view hex) {
 // "offset<straight<first" of each return, or the obstacle.
 std::string returns_of(std::string_view hex) {
   std::vector<uint8_t> text = bytes_of(hex);
-  FunctionFlow flow = analyse_function(text, Address(0x1000), text.size(), [](Address, std::span<uint8_t>) { return size_t{0}; });
+  FunctionFlow flow = analyze_function(text, Address(0x1000), text.size(), [](Address, std::span<uint8_t>) { return size_t{0}; });
   FunctionReturns found = find_returns(text, flow);
   if (!found.obstacle.empty()) return found.obstacle;
   std::string all;

@@ -126,7 +126,7 @@ TEST(SitePlanner, UsesPaddingBehindShortFunctions) {
   EXPECT_EQ(planned("c3 66 66 2e 0f 1f 84 00 00 00 00 00 0f 1f 40 00 55", 1), "jump at 0 over 5");
   EXPECT_EQ(planned("31 c0 c3 cc cc cc cc cc cc cc cc cc cc cc cc cc 55", 3), "jump at 0 over 5");
   EXPECT_EQ(planned("31 c0 c3 55 48 89 e5 c3", 3), "too short for a jump, and no padding behind it");
-  // The padding must not be a neighbour's: it ends where the next function may begin.
+  // The padding must not be a neighbor's: it ends where the next function may begin.
   EXPECT_EQ(planned("31 c0 c3 90 90 90 90 90", 3, 0x100d), "too short for a jump, and no padding behind it");
 }
 TEST(SitePlanner, NeverCoversABranchTarget) {

@@ -80,7 +80,7 @@ std::string Walk::run(Address entry, const StackState& at_entry, int jumps) {
       continue;
     }
     if (!function.table || jumps > 0) return "";
-    FunctionFlow flow = analyse_function(function.text, entry, function.text.size(), read_);
+    FunctionFlow flow = analyze_function(function.text, entry, function.text.size(), read_);
     if (flow.table_jumps > 1) function.table->depth.reset();  // whose targets are they?
     for (uint32_t target : flow.cases) {
       if (!function.seen[target]) function.waiting[target] = *function.table;

@@ -20,8 +20,8 @@ constexpr uint8_t kShortMove = 5;
 
 enum class Place : uint8_t { kInstruction, kWithinAnother, kUnclear };
 
-// What stands at `offset`, reading from `begin` on. `end`: of the function; behind it, only as far as it goes on.
-Place judge(std::span<const uint8_t> text, uint64_t begin, uint64_t end, uint64_t offset) {
+// Classifies the bytes at `offset`, by disassembly from `begin` on. end: of the function; behind it, only as far as control goes on.
+Place classify(std::span<const uint8_t> text, uint64_t begin, uint64_t end, uint64_t offset) {
   if (offset >= end + kMostBehindFunction) return Place::kUnclear;
   bool goes_on = true;
   uint64_t at = begin;
@@ -75,7 +75,7 @@ bool can_go_on(std::span<const uint8_t> text, uint64_t offset) {
     bool jumps = instruction->flow == Flow::kJump;
     bool branches = jumps || instruction->flow == Flow::kConditional || instruction->flow == Flow::kCounted;
     bool calls = instruction->flow == Flow::kCall;
-    // What it jumps to or calls outside can't be there.
+    // It can't jump to or call anything outside of the text.
     if ((branches || calls) && target >= text.size()) {
       if (jumps || calls) continue;
       branches = false;
@@ -92,8 +92,8 @@ bool must_be_data(std::span<const uint8_t> text, uint64_t offset) {
   return !sets_number_of_last_call(text.subspan(from, offset - from)) && !can_go_on(text, offset + 2);
 }
 
-// `mov $SYS_munmap, %eax; syscall`, and another call right behind it: that ends a thread whose stack is no more, and handlers
-// have none.
+// `mov $SYS_munmap, %eax; syscall`, and another call right behind it: that ends a thread whose stack is gone, so that handlers would have
+// none.
 bool frees_own_stack(std::span<const uint8_t> text, uint64_t offset) {
   static constexpr uint8_t kUnmap[] = {0xb8, 0x0b, 0x00, 0x00, 0x00}, kSyscall[] = {0x0f, 0x05};
   constexpr uint64_t kNear = 16;
@@ -102,7 +102,7 @@ bool frees_own_stack(std::span<const uint8_t> text, uint64_t offset) {
   return std::search(behind.begin(), behind.end(), std::begin(kSyscall), std::end(kSyscall)) != behind.end();
 }
 
-// The length of the instruction right before that sets the call's number to this, or 0.
+// The length of the instruction right before `offset` if it sets the call's number to `number`, else 0.
 uint8_t sets_number(std::span<const uint8_t> text, uint64_t offset, uint8_t number) {
   const uint8_t move[] = {0x48, 0xc7, 0xc0, number, 0, 0, 0};       // mov $number, %rax
   const uint8_t short_move[kShortMove] = {0xb8, number, 0, 0, 0};  // mov $number, %eax
@@ -122,7 +122,7 @@ bool is_padding(std::span<const uint8_t> text, uint64_t at, Address begin) {
   return true;
 }
 
-// To where the function seems to end: a last instruction with padding behind it, and nothing further on that jumps back.
+// Where the function seems to end: behind a last instruction with padding behind it, if nothing further on jumps back.
 uint64_t length_behind(std::span<const uint8_t> text, uint64_t offset, Address begin) {
   uint64_t limit = std::min<uint64_t>(text.size(), offset + kMostBehind), end = 0;
   for (uint64_t at = offset; at < limit;) {
@@ -156,7 +156,7 @@ std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Ad
       auto function = function_before(call.at);
       Place what = Place::kUnclear;
       if (function && function->first >= at) {
-        what = judge(text, static_cast<uint64_t>(function->first - at), static_cast<uint64_t>(function->second - at), offset);
+        what = classify(text, static_cast<uint64_t>(function->first - at), static_cast<uint64_t>(function->second - at), offset);
         call.before = function->first;
       }
       // Calls of the 32-bit kind are next to never made by 64-bit programs: two bytes that are no known instruction are none.

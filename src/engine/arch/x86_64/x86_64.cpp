@@ -62,9 +62,9 @@ class X86_64 final : public Architecture {
                             const FunctionFlow* flow) const override {
     return x86_64::plan_instruction(text, at, left, flow);
   }
-  FunctionFlow analyse_function(std::span<const uint8_t> text, Address entry, uint64_t size,
+  FunctionFlow analyze_function(std::span<const uint8_t> text, Address entry, uint64_t size,
                                 const MemoryReader& read) const override {
-    return x86_64::analyse_function(text, entry, size, read);
+    return x86_64::analyze_function(text, entry, size, read);
   }
   bool is_goroutine_exit(std::span<const uint8_t> function) const override {
     return function.size() >= 7 && function[0] == 0x90 && function[1] == 0xe8 && function[6] == 0x90;
