@@ -40,7 +40,7 @@
 
 namespace spile::engine {
 
-// Whether the code of a part of a function, which lies at `at`, jumps to `target` directly. Calls are no jumps.
+// Whether `code`, a piece of a function that lies at `at`, has a direct jump to `target`. Calls are not jumps.
 bool jumps_to(std::span<const uint8_t> code, FileAddress at, FileAddress target);
 
 class Engine {

@@ -29,12 +29,13 @@ class ProcessLives {
   void thread_born(Thread& parent, Thread& thread, const ProcessStatus& status);
   void thread_ending(Thread& thread);
 
+  // Arms a child that was born, and a process that has executed a program; lets them go on.
   void finish_fork(const DeferredWork& work);
   void finish_exec(const DeferredWork& work);
-  // Lets go of a process that something else is about to trace; reason: of the event. It is freed of all that we have put into it, if
-  // its memory is its own: one that runs in the memory of others (vfork) soon executes another program.
+  // Lets go of a process that another program is about to trace. Takes out all that we have put into it, if its memory is its own: a
+  // process that runs in the memory of others (vfork) soon executes another program. reason: Event::message of kReleased.
   void hand_over(pid_t pid, const std::string& reason);
-  // Reports the ends of such processes, which nobody reports to us.
+  // Looks whether processes that were handed over have ended, and reports that: their tracer hears of it, we don't.
   void look_after_handed_over();
 
  private:
@@ -50,7 +51,7 @@ class ProcessLives {
   EventReports& reports_;
   WorkQueue& works_;
   std::set<pid_t> waiting_;                  // launched, until resume_all
-  std::set<pid_t> handed_over_;              // traced by something else now, and not our children
+  std::set<pid_t> handed_over_;              // traced by another program now, and not our children
   Tracer::Clock::time_point looked_after_;  // when they were
 };
 

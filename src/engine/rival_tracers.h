@@ -1,7 +1,7 @@
 #pragma once
 // Programs that trace others: strace, gdb, proot; and LeakSanitizer, which traces its own process while it looks for leaks. A process
 // has one tracer, which is us, so their ptrace(2) would fail. Traps (as in the dynamic linker, dynamic_linker.h) stand where such a call
-// is about to be made, and the process that it is for is let go before.
+// is about to be made, and the process that is about to be traced is released first.
 //
 // Only programs and libraries that import `ptrace`, and the sanitizers' runtime, get them. Not seen are calls of ptrace by an
 // instruction of the program's own: in static programs, and by other runtimes (Go's).
@@ -27,7 +27,7 @@ class RivalTracers {
  private:
   struct Facts {
     bool imports = false;           // of ptrace
-    bool needs_sanitizer = false;   // links with a library of them
+    bool needs_sanitizer = false;   // is linked with a library of the sanitizers
     std::optional<FileAddress> ptrace;
     std::set<FileAddress> leak_checks;
   };
@@ -36,7 +36,7 @@ class RivalTracers {
   std::map<std::pair<uint64_t, uint64_t>, Facts> known_;  // by device and inode
 };
 
-// What a thread that has met such a trap is about to do.
+// Finds what a thread that has met such a trap is about to do.
 struct TraceAttempt {
   pid_t whom = 0;      // a traced process that is in the way; 0: none
   std::string reason;  // why it is let go

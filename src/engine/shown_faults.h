@@ -15,10 +15,12 @@
 
 namespace spile::engine {
 
-// REQUIRES: the thread has stopped with a signal, which is going to be delivered.
+// Moves the thread to the probed place if the signal is a fault in our code. REQUIRES: the thread has stopped with a signal, which is
+// going to be delivered.
 void show_fault(const AddressSpace& space, Thread& thread);
 
-// REQUIRES: the thread has stopped at a system call, and something was shown to it.
+// Sends the thread back into the trampoline if it is about to return from its handler. REQUIRES: it has stopped at a system call, and has
+// shown_faults.
 void return_from_shown_fault(const AddressSpace& space, Thread& thread);
 
 }  // namespace spile::engine

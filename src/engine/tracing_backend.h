@@ -1,5 +1,5 @@
 #pragma once
-// The part of an Engine that traces processes, and arms in them for itself and its guests.
+// The backend that traces processes, and arms in them for this spile and its guests.
 
 #include "engine/terms/backend.h"
 

@@ -41,8 +41,7 @@ class EventReports {
   std::vector<Event> events_;
 };
 
-// Something that a stop asks for and that needs more than the stopped thread's registers: done at the engine's top level, while a
-// hold keeps the thread.
+// Work for a stopped thread that needs more than its registers: performed at the engine's top level, while a hold keeps the thread.
 struct DeferredWork {
   enum Kind { kExec, kFork, kLibraries, kWatchedCall, kActions, kResetAction, kSharers, kTracing, kSlots } kind;
   pid_t pid;  // of the process (kFork: of the child)

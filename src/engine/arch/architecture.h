@@ -1,6 +1,7 @@
 #pragma once
-// What the engine must know about a processor. Instructions are decoded, moved and written behind this interface only. The rest of
-// engine/ uses registers by what they are for (abi/trampoline.h, abi/machine.h), and system calls by <sys/syscall.h>.
+// What the engine must know about a processor. Instructions are decoded, moved and written behind this interface only. All functions are
+// without state, and may be called from any thread. The rest of engine/ uses registers by what they are for (abi/trampoline.h,
+// abi/machine.h), and system calls by <sys/syscall.h>.
 // README.md lists what a new processor needs.
 
 #include <sys/types.h>
@@ -53,11 +54,11 @@ struct SitePlan {
   uint8_t displaced = 0;      // of these, bytes of code that have to be carried out elsewhere
   uint8_t overwritten = 0;    // bytes that the jump itself takes, from begin
   uint8_t lead = 0;           // kJump: its first byte, in front of the opcode and without effect; 0: none
-  Address relay;            // kShortJump: where the 5-byte jump to the trampoline is; kPunned: the stub
-  std::vector<PunRange> puns;  // kPunned: where the stub may be
+  Address relay;              // kShortJump: where the 5-byte jump to the trampoline is; kPunned: the stub
+  std::vector<PunRange> puns;  // kPunned: where the stub may be, the best first
   uint8_t prefixes = 0;        // kPunned, once a range is chosen
   bool falls_through = true;  // control can leave the window at its end
-  Address continues;          // not 0: only fragments, which go on there, where the next client's are
+  Address continues;          // not 0: the trampoline has only fragments, and goes on there, where the next client's fragments are
 
   static SitePlan refused(std::string why) {
     SitePlan plan;
@@ -66,28 +67,28 @@ struct SitePlan {
   }
 };
 
-// Text at an address, as much as there is up to `length` bytes; empty if it isn't executable.
+// Returns the text at an address, as much as there is up to `length` bytes; empty if it isn't executable.
 using TextSource = std::function<std::span<const uint8_t>(Address at, uint64_t length)>;
 
-// Reads what there is at an address; says how many bytes.
+// Reads up to into.size() bytes at an address. Returns how many could be read.
 using MemoryReader = std::function<size_t(Address from, std::span<uint8_t> into)>;
 
-// Where a function ends: by a return, or (transfers) by going on where a second argument of gcc's __builtin_eh_return says,
-// with the stack pointer that the fourth argument register holds there. No earlier than this place, but nothing on the
-// stack above it changes from here on.
+// Where a function ends: by a return, or by a transfer of control to a landing pad, where the second argument of gcc's
+// __builtin_eh_return says, with the stack pointer that the fourth argument register holds there. `offset` may lie before the
+// instruction that ends the function, but nothing on the stack above the stack pointer changes from there on.
 struct FunctionExit {
-  uint64_t offset;
-  bool transfers;
+  uint64_t offset;  // from the function's begin
+  bool transfers;   // by such a transfer
 };
 
-// A return instruction at `offset`. From `first` on control can only go straight to it, and from `straight`, no earlier, there
-// is room for a jump: perhaps all the same place.
+// A return instruction at `offset`, which ends at `end`. From `first` on control can only go straight to it; `straight`, no earlier
+// than `first`, is where a jump fits in front of it. All three may be one place. In bytes from the function's begin.
 struct ReturnSite {
   uint64_t offset, straight, end, first;
 };
 struct FunctionReturns {
   std::vector<ReturnSite> sites;
-  std::string obstacle;  // why they are not all the ways by which the function goes back to its caller; or empty
+  std::string obstacle;  // why the function may go back to its caller in other ways too; empty: it does not
 };
 
 // What is known of a function's branches.
@@ -97,7 +98,7 @@ struct FunctionFlow {
   bool known = true;              // false: it may branch to other places of its own than `targets`
   bool by_table = false;          // some of `targets` are a guess
   std::vector<uint32_t> targets;  // offsets from entry that its own branches lead to, sorted
-  std::vector<uint32_t> cases;    // those among them that only tables lead to, or both
+  std::vector<uint32_t> cases;    // those among `targets` to which tables lead
   int table_jumps = 0;            // jumps that may be through tables; tail calls by a register are counted too
   // Padding of at least 5 bytes that is never executed, in the function or right behind it.
   std::vector<std::pair<Address, uint64_t>> islands;
@@ -123,7 +124,7 @@ struct Fragment {
   Address enter;
   Address exit;
   uint32_t client = 0;  // ClientId
-  uint8_t offset = 0;  // runs before the displaced instruction that stood there, counted from the window's begin
+  uint8_t offset = 0;  // bytes from the window's begin: the fragment runs before the displaced instruction that stood there
   uint32_t touches = 0;  // SiteRequest::touches
   int32_t goroutine = 0;  // not 0: find_goroutine_offset(); kWantsRegisters then leaves the goroutine's stack
 };
@@ -152,17 +153,17 @@ struct Trampoline {
   uint16_t call_original = 0, call = 0, behind_call = 0;  // call 0: there is none
 };
 
-// [begin, end) of the last function that begins no later; it may end earlier.
+// Returns [begin, end) of the last function that begins at `at` or before; it may end before `at`. Empty: no such function is known.
 using FunctionBefore = std::function<std::optional<std::pair<Address, Address>>(Address at)>;
 
-// A system call instruction in some text.
+// A system call instruction that was found in text.
 struct FoundSystemCall {
   Address at;
   bool certain = false;  // false: it may be data or part of another instruction, or makes calls of another kind
   Address before;        // the begin of its function
   uint64_t behind = 0;   // bytes from `at` to the end of the code around it
-  bool ends_thread = false;  // the instruction before it says so
-  uint8_t returning = 0;     // bytes of the instruction before it, if that makes it the return from a signal's handler
+  bool ends_thread = false;  // its number, which the instruction before it sets, is that of exit
+  uint8_t returning = 0;     // bytes of the instruction before it, if that sets the number of rt_sigreturn; 0: it does not
 };
 
 // Code that handles a signal within the target: its entry comes first.
@@ -172,8 +173,8 @@ struct SignalHandler {
   uint64_t restorer_offset;  // sigaction's sa_restorer
 };
 
-// In si_errno of a signal whose thread the tracer has moved on, and which is not to be delivered: if the tracer is killed before it has
-// said so, it is.
+// The tracer writes this to si_errno of a signal when it has moved the thread on, before it drops the signal. If the tracer is killed in
+// between, the signal is delivered, and our handler sees that there is nothing left to do.
 inline constexpr int32_t kMovedOn = 0x6c7073;  // "spl"
 
 // Registers of a stopped thread, as the architecture's ptrace regset has them.
@@ -185,8 +186,9 @@ struct ThreadRegisters {
 struct SystemCallText {
   Address call;          // a system call instruction
   bool returns = false;  // a return instruction stands behind it
-  Address restore;       // what a signal handler returns to: makes the kernel restore registers from the stack; or 0
+  Address restore;       // what signal handlers return to: it makes the kernel restore registers from the stack; 0: not found
 
+  // Whether a thread that makes calls there goes on by itself if we are killed (RecoveryFrame).
   bool recovers() const { return returns && restore != Address(); }
 };
 
@@ -197,15 +199,17 @@ struct RecoveryFrame {
   std::vector<uint8_t> bytes;  // to be written there
 };
 
-// What only processors have whose instructions differ in length: a patch may need more bytes than the instruction at its place has, and
-// less room does with jumps that reach less far (patch/eviction.h).
+// What is needed only for processors whose instructions differ in length: a patch may need more bytes than the instruction at its place
+// has, and shorter jumps, which reach less far, may have to lead to it (patch/eviction.h).
 class VariableLengthPatching {
  public:
   virtual ~VariableLengthPatching() = default;
 
-  // Turns such a plan, or one of plan_displacement, into a kShortJump to `relay` if a short jump fits and reaches; says whether.
+  // Turns a plan of plan_single or plan_displacement into a kShortJump to `relay`, if a short jump fits and reaches that far. Returns
+  // whether it did.
   virtual bool relay_nearby(SitePlan& plan, Address relay) const = 0;
-  // The same where only the first byte of a short jump fits: the byte behind it, `second`, stays and says where it leads.
+  // Turns a plan for one byte into a kShortJump of which only the first byte is written. The byte behind it, `second`, stays as it is and
+  // determines plan.relay.
   virtual void relay_by_next_byte(SitePlan& plan, uint8_t second) const = 0;
   // A jump over whole instructions, of which none but the last is a call, that take at least `room` bytes (with padding that
   // is not executed), so that what a 5-byte jump leaves of them can be used otherwise; kRefused if they can't be moved.
@@ -223,129 +227,132 @@ class Architecture {
  public:
   virtual ~Architecture() = default;
 
-  // Null: all instructions have one length, so that a jump takes the place of one, or nothing does.
+  // Null: all instructions have one length, and a jump fits in place of any of them.
   virtual const VariableLengthPatching* variable_length() const = 0;
 
   // --- Code ---
 
-  // The most bytes a plan for one site looks at before and beyond the function's begin.
+  // How many bytes from a site's address on a plan for it may look at.
   virtual uint64_t lookahead() const = 0;
   // Decides how the function at `entry` can be patched. text: its bytes as they are now, with at least lookahead()
   // bytes behind its end where there are any. size: of the function; 0 if unknown.
   virtual SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const = 0;
-  // The same for an instruction. text: from there, with lookahead. left: bytes to the function's end; 0 if unknown.
-  // flow: of the function; nullptr if nothing is known of it.
+  // Decides how the instruction at `at` can be patched. text: from `at`, with lookahead. left: bytes to the function's end; 0 if
+  // unknown. flow: of the function; nullptr if nothing is known of it.
   virtual SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t left,
                                     const FunctionFlow* flow) const = 0;
-  // text: from the entry, with lookahead. read: of any memory, for jump tables.
+  // Finds where control can go within a function. text: from the entry, with lookahead. read: reads jump tables.
   virtual FunctionFlow analyze_function(std::span<const uint8_t> text, Address entry, uint64_t size,
                                         const MemoryReader& read) const = 0;
-  // runtime.goexit of Go: a call between two nops of one byte (runtime/asm_amd64.s).
+  // Whether this is runtime.goexit of Go: a call between two nops of one byte (runtime/asm_amd64.s).
   virtual bool is_goroutine_exit(std::span<const uint8_t> function) const = 0;
-  // Tail jumps are none.
+  // Finds where an unwinder's function ends. Tail jumps are not exits.
   virtual std::vector<FunctionExit> find_exits(std::span<const uint8_t> function) const = 0;
-  // flow: of the same function.
+  // Finds the return instructions of a function of Go. flow: of the same function.
   virtual FunctionReturns find_returns(std::span<const uint8_t> function, const FunctionFlow& flow) const = 0;
   // How far into a function of Go its own code begins: behind the check whether the stack has room, after whose failure it
   // begins again. 0: there is none.
   virtual uint64_t behind_stack_check(std::span<const uint8_t> function) const = 0;
-  // Where some instruction in `text` finds the goroutine, relative to the thread pointer; 0: none does.
+  // Where instructions in `text` load the goroutine from, in bytes from the thread pointer; 0: no such instruction is there.
   virtual int32_t find_goroutine_offset(std::span<const uint8_t> text) const = 0;
-  // A patch that displaces the one instruction at `at` only, so that no branch can spoil it: kPunned if there are ranges,
+  // Plans a patch that displaces only the one instruction at `at`, so that no branch can spoil it: kPunned if there are ranges,
   // else kInt3 (the tracer moves the thread on). text: from there, with lookahead. most: bytes from `at` that may be part
   // of the patch.
   virtual SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) const = 0;
+  // Whether the patch begins with a breakpoint.
   virtual bool is_breakpoint(std::span<const uint8_t> patch) const = 0;
-  // 0 if it is none.
+  // The length in bytes of the instruction that `text` begins with; 0: it begins with none.
   virtual uint64_t instruction_length(std::span<const uint8_t> text) const = 0;
-  // What direct calls in `text`, which lies at `at`, lead to, and what looks like them.
+  // Adds to `called` where direct calls in `text`, which lies at `at`, lead, and where bytes lead that look like direct calls.
   virtual void find_called(std::span<const uint8_t> text, Address at, std::vector<Address>& called) const = 0;
-  // Where the first direct jump or call of a function leads that leads out of `code`, which lies at `at`.
+  // Where the first direct jump or call in `code` leads that leaves `code`, which lies at `at`. Empty: none leaves it.
   virtual std::optional<Address> first_branch_out(std::span<const uint8_t> code, Address at) const = 0;
-  // A jump through a word at a fixed distance, as in a PLT.
+  // Whether `text` begins with a jump through a word at a fixed distance, as in a procedure linkage table.
   virtual bool is_stub(std::span<const uint8_t> text) const = 0;
-  // Bytes at the start of a function that do nothing and are left alone: the mark of a relay of indirect branches, and
-  // what XRay writes over. 0 if a branch leads behind them.
+  // How many bytes at the begin of a function do nothing and are left alone: the mark of a target of indirect branches (endbr64), and
+  // the sled that XRay writes over. 0 if a branch leads behind them.
   virtual uint64_t entry_mark(std::span<const uint8_t> function) const = 0;
-  // A jump from `at` to anywhere; keeps all registers and flags.
+  // Emits a jump from `at` to any address that keeps all registers and flags.
   virtual std::vector<uint8_t> emit_stub(Address at, Address target) const = 0;
   // Whether `offset` is where an instruction begins that the plan displaces.
   virtual bool is_boundary(const SitePlan& plan, std::span<const uint8_t> original, uint64_t offset) const = 0;
-  // Why the function's return address can't be replaced; empty if it can. readers: in run-time addresses.
+  // Why the return address of the function at `entry` can't be replaced; empty if it can. readers: in run-time addresses.
   virtual std::string return_obstacle(Address entry, const TextSource& text, const MemoryReader& read, const ReturnReaders& readers) const = 0;
-  // What looks like direct branches in `text` and leads to bytes which are marked in `covered` (of text's size).
+  // Finds bytes in `text` that look like direct branches to bytes which are marked in `covered` (of text's size).
   virtual std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text,
                                                      const std::vector<bool>& covered) const = 0;
   // Whether disassembly of `text` from its begin meets an instruction at `offset`.
   virtual bool is_instruction(std::span<const uint8_t> text, uint64_t offset) const = 0;
-  // Of code that lies at `at`, from its first instruction on.
+  // Whether `code`, which lies at `at` and begins with an instruction, has a direct jump to `target`.
   virtual bool jumps_to(std::span<const uint8_t> code, Address at, Address target) const = 0;
-  // The trampoline for a plan, at address `at`; original: the window's bytes. Fails if something is out of reach.
+  // Emits the trampoline for a plan, at address `at`. original: the window's bytes. Fails if something is out of reach.
   virtual Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
                                              std::span<const Fragment> fragments, Address at) const = 0;
-  // An upper bound for the size of such a trampoline.
+  // An upper bound for the size of a trampoline with these fragments, in bytes.
   virtual uint64_t trampoline_room(std::span<const Fragment> fragments) const = 0;
   // The bytes that make plan.begin jump to `trampoline`, or to plan.relay: plan.overwritten bytes.
   virtual std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) const = 0;
-  // Of a thread that enters rt_sigreturn(2): where in memory the pc and the stack pointer are at which it goes on.
+  // For a thread that enters rt_sigreturn(2): the addresses in its signal frame of the program counter and the stack pointer with which
+  // it goes on.
   virtual Address signal_frame_pc(const ThreadRegisters& registers) const = 0;
   virtual Address signal_frame_sp(const ThreadRegisters& registers) const = 0;
-  // Whether this is the instruction of a trampoline that abi::kTouchesStack has put there.
+  // Whether `code` begins with an instruction that a trampoline has for abi::kTouchesStack.
   virtual bool is_stack_touch(std::span<const uint8_t> code) const = 0;
-  // A fragment's code that runs before the displaced instructions and stops the thread with SIGTRAP at
-  // *trap_offset unless the 32-bit word at `word` has a bit of `mask` set. For the dynamic linker's breakpoint.
-  // only_for: values of a function's first argument (32 bits), with which alone it does that; empty: with any.
+  // Emits code that runs before the displaced instructions and stops the thread with SIGTRAP at *trap_offset, unless the 32-bit word at
+  // `word` has a bit of `mask` set. only_for: the thread stops only if the function's first argument (32 bits) has one of these values;
+  // empty: whatever value it has.
   virtual std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, std::span<const uint32_t> only_for,
                                                 uint32_t* trap_offset) const = 0;
-  // Whether compiled handlers can do harm: see x86_64/checker.h. How many bytes of stack the deepest takes.
+  // Refuses compiled handlers that could do harm (x86_64/checker.h). Returns how many bytes of stack the deepest of them takes.
   virtual Result<uint64_t> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const = 0;
-  // Handlers at `at` for signals that our code raises. One that is not ours does what it does by default, with all that came
-  // with it. Of SIGTRAP: goes on where its table (all zero yet, at a multiple of 8) says.
+  // Emits a handler at `at` for SIGTRAP, which goes on where its table (all zero yet, at a multiple of 8) of so many entries says. A
+  // signal that our code has not raised does what it does by default, with all that came with it.
   virtual SignalHandler emit_trap_handler(Address at, uint64_t entries) const = 0;
-  // Of SIGSEGV and SIGBUS: goes on where the fix-ups of the region say in which it was raised. regions: a CodeRegionList.
+  // Emits a handler at `at` for SIGSEGV and SIGBUS, which goes on where the fix-ups of the region say in which the signal was raised.
+  // Other signals as above. regions: the address of a CodeRegionList.
   virtual SignalHandler emit_fault_handler(Address at, Address regions) const = 0;
-  // All that can make system calls in `text`, which lies at `at` and is executable.
+  // Finds all that can make system calls in `text`, which lies at `at` and is executable.
   virtual std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at,
                                                          const FunctionBefore& function_before) const = 0;
-  // How far a jump reaches in either direction, with room for a module's data.
+  // How far a jump reaches in either direction, in bytes, with room for a module's data.
   virtual uint64_t reach() const = 0;
 
   // --- Threads ---
 
   virtual Result<void> read_registers(pid_t tid, ThreadRegisters& registers) const = 0;
   virtual Result<void> write_registers(pid_t tid, const ThreadRegisters& registers) const = 0;
-  // As handlers see them; site_id is the system call's number.
+  // The registers as handlers see them; site_id is the number of a system call.
   virtual abi::Registers script_registers(const ThreadRegisters& registers) const = 0;
-  // Of a thread stopped at a system call: before it rather than after it.
+  // Whether a thread that is stopped at a system call stands before it rather than behind it.
   virtual bool enters_system_call(pid_t tid) const = 0;
   virtual Address pc(const ThreadRegisters& registers) const = 0;
   virtual void set_pc(ThreadRegisters& registers, Address pc) const = 0;
   virtual Address sp(const ThreadRegisters& registers) const = 0;
   virtual void set_sp(ThreadRegisters& registers, Address sp) const = 0;
-  // What a thread slot is found by (abi/arena.h).
+  // The register by which a thread's slot is found (abi/arena.h).
   virtual uint64_t thread_pointer(const ThreadRegisters& registers) const = 0;
-  // The kernel will carry out the interrupted system call again, by moving the PC back over its instruction.
+  // Whether the kernel will carry out the interrupted system call again, by moving the program counter back over its instruction.
   virtual bool restarts_system_call(const ThreadRegisters& registers) const = 0;
   // A few system calls (epoll_wait, semop, sigtimedwait: signal(7)) fail with EINTR when the process is merely stopped.
-  // If these registers show that: makes the kernel restart the call instead, and says true.
+  // If these registers show that, makes the kernel restart the call instead, and returns true.
   virtual bool undo_stop_interruption(ThreadRegisters& registers) const = 0;
   // Makes the thread's next instruction a system call, by the instruction at `instruction`. stack: the stack pointer to
   // make it with; 0: as it is.
   virtual void set_system_call(ThreadRegisters& registers, Address instruction, Address stack, uint64_t number,
                                std::span<const uint64_t> arguments) const = 0;
-  // For a thread at rest with these registers and this signal mask. It lies below all that the thread's stack holds.
+  // Builds the frame for a thread at rest with these registers and this signal mask, below all that the thread's stack holds.
   virtual Result<RecoveryFrame> build_recovery_frame(pid_t tid, const ThreadRegisters& registers, uint64_t signal_mask,
                                                      Address restore) const = 0;
-  // -errno or the result.
+  // The result of the system call that has just been made, or -errno.
   virtual int64_t system_call_result(const ThreadRegisters& registers) const = 0;
-  // Looks for what is not yet found: replaces a call without return, and an unknown restore. text lies at `at`.
+  // Looks in `text`, which lies at `at`, for what is not found yet: replaces a call without return, and an unknown restore.
   virtual void find_system_call(std::span<const uint8_t> text, Address at, SystemCallText& found) const = 0;
-  // Whether the instructions are still there.
+  // Whether the instructions that were found are still there.
   virtual bool is_intact(const SystemCallText& found, const TextSource& text) const = 0;
   // What the instruction at the program counter pushes if it saves the flags: under a single step it saves the trap flag with them
-  // (pushf), and the thread would go on by single steps when it restores them. None: it does not save them.
+  // (pushf), and the thread would go on by single steps when it restores them. Empty: it does not save them.
   virtual std::optional<uint64_t> pushed_flags(const ThreadRegisters& registers, std::span<const uint8_t> instruction) const = 0;
-  // Clears the trap flag, and says whether it was set. The kernel leaves it to a thread whose single step onto an instruction that
+  // Clears the trap flag, and returns whether it was set. The kernel leaves it to a thread whose single step onto an instruction that
   // restores the flags (popf) was interrupted.
   virtual bool clear_trap_flag(ThreadRegisters& registers) const = 0;
   // Offsets in a thread's stack memory where a signal frame keeps the interrupted program counter.

@@ -26,50 +26,50 @@ class CallWatch {
   void probe(const SystemCallHandlers& handlers) { handlers_ = handlers; }
   bool is_on() const { return handlers_.has_value(); }
 
-  // The vdso makes system calls too. It is no file, and its module is for this alone.
+  // The module of the vdso, which makes system calls too. It is not a file's, and is for probes on calls alone.
   static std::optional<Module> find_vdso(const MemoryMap& map, const TargetMemory& memory);
 
-  // Sites for the module's system calls; empty if they have been asked for before. Of the first process that maps it.
+  // Finds the system call instructions of a module. Empty if its file was asked about before: one scan serves all processes.
   std::vector<SiteRequest> requests_for(const AddressSpace& space, const Module& module);
 
   // Finds CallReporting::restriction, before something is armed in the space for the first time.
   Result<void> seek_restriction(AddressSpace& space);
 
-  // After something has been armed in the space, or that has failed: decides who reports its system calls. Takes the
-  // outcomes for their sites out of the report.
+  // Decides who reports the system calls of the space, after something has been armed there, or that has failed. Removes the outcomes
+  // for system call instructions from `outcomes`.
   void settle(AddressSpace& space, std::vector<SiteOutcome>& outcomes);
-  // Has ptrace report them from now on. Who has reported the begin of a call reports its return, too.
+  // Has ptrace report the calls from now on. The side that has reported the begin of a call reports its return, too.
   Result<void> trace(AddressSpace& space, std::string reason);
-  // A child that has just been forked, with memory of its own, has got its parent's handlers; perhaps they are not for it.
+  // Decides who reports the calls of a child that has just been forked, with memory and with handlers of its parent's that may not be for it.
   void begin_child(AddressSpace& space, Process& child) const;
-  // To be asked when a process that shares this memory has come or gone. Returns true if settle() must decide again who reports calls.
+  // Whether settle() must decide again who reports calls, after a process that shares this memory has come or gone.
   bool sharers_changed(const AddressSpace& space) const { return is_on() && probes_differ(space) != space.calls.probes_differ(); }
   // Whether a handler has reported the call that the thread is about to make. REQUIRES: CallState::handler_may_report.
   static bool handler_has_reported(const AddressSpace& space, const Thread& thread, const abi::Registers& call);
 
-  // Where the registers are with which the thread is about to make a call of abi/watched_calls.h, if the signal that it has
-  // stopped at is the bell.
+  // The address of the registers with which the thread is about to make a call of abi/watched_calls.h, if the signal that it has stopped at
+  // is the bell.
   static std::optional<Address> rings(pid_t tid);
-  // Whether it has stopped for more slots (abi::kSlotBell).
+  // Whether the thread has stopped to get more slots (abi::kSlotBell).
   static bool rings_for_slots(pid_t tid);
-  // site_id is the number; nothing if there are none.
+  // Reads these registers; site_id becomes the number of the call. Empty: it is not a call of abi/watched_calls.h.
   static std::optional<abi::Registers> read_call(const AddressSpace& space, Address registers);
+  // Whether the signal may be that of pthread_cancel.
   static bool is_cancellation(int signal);
   // Moves a thread that is canceled in a call to the call's own instruction, until the signal's handler returns.
   static void leave_call(const AddressSpace& space, Thread& thread);
-  // The thread is about to return from a signal's handler. frame: its stack pointer at rt_sigreturn.
+  // Undoes that when the thread is about to return from the signal's handler. frame: its stack pointer at rt_sigreturn.
   static void return_to_call(const AddressSpace& space, Thread& thread, uint64_t frame);
-  // Of a thread that has come to its end in a process whose calls handlers report: its registers if it has made a call for that which
-  // has no site.
+  // The registers of a thread that has come to its end by a call that has no site, in a process whose calls are reported by handlers.
   std::optional<abi::Registers> last_call(const AddressSpace& space, const Thread& thread) const;
-  // Rather than of a handler, which may ask who runs.
+  // Whether a system call at this program counter is the program's own, rather than a handler's, which may ask the kernel who runs it.
   static bool is_program_call(const AddressSpace& space, Address pc);
 
  private:
   struct Scan {
     std::vector<FileAddress> calls;
     std::vector<FileAddress> ends;  // calls of exit on a stack that others may have got already: without sites
-    std::string unclear;  // what may be a call too
+    std::string unclear;  // why there may be more calls; empty: all are known
   };
   using FileId = std::pair<uint64_t, uint64_t>;
 

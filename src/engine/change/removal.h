@@ -1,5 +1,5 @@
 #pragma once
-// Takes everything out of an address space again, so that no byte, mapping or return address of ours is left.
+// Takes everything of ours out of an address space, so that no byte, mapping or return address is left.
 
 #include <set>
 #include <span>
@@ -19,26 +19,27 @@ enum class AfterRemoval : uint8_t {
 // in any case.
 Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms, AfterRemoval after = AfterRemoval::kGoOn);
 
-// A thread that stands where a short jump of one of these sites leads to goes on in its trampoline. Before the text there is
-// what it was; afterwards threads may be at that place for its own sake. only: of these threads. Those that don't stand still.
+// Moves threads that stand at the relay of one of these sites into the site's trampoline. To be called before the text of the relay becomes
+// what it was: afterwards threads may be at that place for its own sake. only: these threads, others are left alone. Returns the threads
+// that do not stand still, and were not looked at.
 std::set<pid_t> leave_relays(AddressSpace& space, std::span<const PatchedSite> sites, const std::set<pid_t>* only = nullptr);
 
-// A process that job control has stopped does not run out of our code by itself, nor does a thread that somebody holds:
-// such threads are led out one instruction at a time, and stand still again afterwards. All but `sparing`.
+// Steps threads out of our code, one instruction at a time, that do not run out of it by themselves: those of a process that job control has
+// stopped, and threads with a hold. They stand still again afterwards. sparing: this thread is left where it is.
 void step_out_of_stop(Tracer& tracer, AddressSpace& space, pid_t sparing = 0);
-// The same for one thread, which stands still. True if it is outside.
+// Steps one thread, which stands still, out of our code. Returns whether it is outside.
 bool step_out(Tracer& tracer, AddressSpace& space, Thread& thread);
-// True if a thread that is in the kernel, and so can't be stopped now, may continue in our code.
+// Whether a thread that is in the kernel, and so can't be stopped now, may continue in our code.
 bool in_code_while_blocked(const AddressSpace& space, pid_t pid, pid_t tid);
 
 // Writes the real return addresses of pending calls into stacks. only_thread: of the thread with this thread pointer;
 // else of all. to: the memory to write into (of a forked child; else the space's own).
 void resolve_pending_returns(const AddressSpace& space, std::optional<uint64_t> only_thread, const TargetMemory& to);
 
-// The same for one client, whose addresses may have come into the frames of others.
+// Writes the real return addresses of one client's pending calls, which may have come into the frames of other clients.
 void resolve_pending_returns(const AddressSpace& space, ClientId client);
 
-// What a killed controller has left in a process, as an address space that remove_all understands.
+// Reads what a killed controller has left in a process, as an address space that remove_all can take out.
 Result<AddressSpace> find_remains(pid_t pid);
 
 }  // namespace spile::engine

@@ -11,12 +11,12 @@ namespace spile::engine {
 
 enum class PatchDirection { kApply, kRestore };
 
-// Page by page. A site whose bytes are not as expected (someone else has changed them, the module has gone) is left
-// alone, and `untouched` is called with its index. sites: by begin.
+// Writes the patches, or what stood there before, page by page. A site whose bytes are not as expected (someone else has changed them, the module has gone) is left
+// alone, and `untouched` is called with its index. sites: by begin. REQUIRES: all threads are still.
 void write_patches(const TargetMemory& memory, std::span<const PatchedSite> sites, PatchDirection direction,
                    const std::function<void(size_t)>& untouched);
 
-// Raises (or lowers) by one the semaphores of sites that were applied (or restored), but those that begin at `except`.
+// Raises (or lowers) by one the semaphores of sites that were applied (or restored), except of those that begin at one of `except`.
 void count_semaphores(const TargetMemory& memory, std::span<const PatchedSite> sites, const std::set<Address>& except,
                       PatchDirection direction);
 
@@ -25,8 +25,8 @@ void count_semaphores(const TargetMemory& memory, std::span<const PatchedSite> s
 // instruction.
 using PcMove = std::function<std::optional<Address>(Address pc, bool restarting)>;
 void move_program_counters(AddressSpace& space, Thread& thread, const PcMove& move);
-// The same for program counters inside the windows of `sites` (by begin) that stem from before these were written: they go on in
-// the trampoline.
+// Where in a trampoline a thread goes on that stands inside the window of one of `sites` (by begin), whose patch was written since. Empty:
+// it stands inside of none.
 std::optional<Address> pc_out_of_window(std::span<const PatchedSite> sites, Address pc, bool restarting);
 
 }  // namespace spile::engine

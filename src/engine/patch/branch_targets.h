@@ -1,5 +1,5 @@
 #pragma once
-// Where branches from anywhere in a module's text lead.
+// Finds where branches from anywhere in a module's text lead. Bytes that only look like a branch may be among them.
 
 #include <functional>
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace spile::engine {
 
-// Called with a function that marks [begin, end).
+// Marks the bytes of which targets are wanted, by calls of `mark`.
 using TargetMarker = std::function<void(const std::function<void(Address begin, Address end)>& mark)>;
 
-// Targets of near branches (call, jmp, jcc with 32-bit distances) among the bytes that are marked. In no order.
+// Finds targets of near branches (call, jmp, jcc with 32-bit distances) among the bytes that are marked. In no order.
 std::vector<Address> far_branch_targets(const std::vector<Group>& groups, const TextImage& text, const TargetMarker& marker);
 
 struct Branch {
@@ -22,7 +22,7 @@ struct Branch {
 bool has_short_branch_into(const std::vector<Group>& groups, const TextImage& text, Address begin, Address end,
                            Address function, uint64_t size);
 
-// All that looks like a short branch in [begin, end).
+// Finds all bytes in [begin, end) that look like short branches.
 std::vector<Branch> short_branches(const TextImage& text, Address begin, Address end);
 
 }  // namespace spile::engine

@@ -19,7 +19,7 @@ const Module* find_linker(pid_t pid, const std::vector<Module>& modules);
 // Address of a dynamic symbol, by the tables that the module's PT_DYNAMIC (in memory) leads to.
 Result<Address> find_dynamic_symbol(const TargetMemory& memory, const Module& module, std::string_view name);
 
-// Of the dynamic symbols, and the libraries that it is linked with.
+// Names in a module's dynamic section.
 struct DynamicNames {
   std::vector<std::string> needed;
   std::set<std::string> imported;
@@ -27,10 +27,10 @@ struct DynamicNames {
 };
 Result<DynamicNames> read_dynamic_names(const TargetMemory& memory, const Module& module);
 
-// A patch for the function (_dl_debug_state, and those of rival_tracers.h) that stops the thread with SIGTRAP while the controller is alive, and does nothing when
-// it has died (it looks at the controller's robust futex in the arena). *trap: address of the int3; the thread stops behind
-// it.
-// only_for: values of the function's first argument, with which alone it stops; empty: with any.
+// Builds a site at the entry of a function (_dl_debug_state, and those of rival_tracers.h) whose trampoline stops the thread with SIGTRAP
+// while the controller is alive, and does nothing when it has died (it looks at the controller's robust futex in the arena). *trap:
+// becomes the address of the int3; the thread stops behind it. only_for: the thread stops only if the function's first argument has one of
+// these values; empty: whatever value it has.
 Result<PatchedSite> build_trap(const AddressSpace& space, Address function, Region& region, std::span<const uint32_t> only_for, Address* trap);
 
 }  // namespace spile::engine

@@ -13,12 +13,12 @@
 
 namespace spile::engine {
 
-// Which range a punned jump gets is not decided yet.
+// How many bytes the patch may change: which range a punned jump gets is not decided yet.
 inline uint64_t patch_span(const SitePlan& plan) {
   return plan.mechanism == Mechanism::kPunned ? plan.puns.back().overwritten : plan.overwritten;
 }
 
-// What is, or is going to be, changed in the text.
+// Bytes of the text that are changed, or going to be.
 class OccupiedText {
  public:
   explicit OccupiedText(std::span<const PatchedSite> standing) : standing_(standing) {}
@@ -48,7 +48,7 @@ class OccupiedText {
   std::set<std::pair<Address, Address>> ranges_;
 };
 
-// What is known of functions, each looked at once.
+// The branches of functions, each of which is looked at once.
 class Flows {
  public:
   Flows(const AddressSpace& space, const TextImage& text) : space_(space), text_(text) {}
@@ -61,13 +61,14 @@ class Flows {
     auto bytes = text_.at(function, size + machine.lookahead());
     return flows_.insert_or_assign(function, machine.analyze_function(bytes, function, size, read)).first->second;
   }
-  // Of the function that the group is the entry of, or lies in.
+  // Of the function that has the group, or nullptr if it is not known.
   const FunctionFlow* of(const Group& group) {
     if (group.size == 0) return nullptr;
     if (!group.instruction) return &of(group.entry, group.size);
     if (group.function == Address() || group.function > group.entry) return nullptr;
     return &of(group.function, static_cast<uint64_t>(group.entry - group.function) + group.size);
   }
+  // Of the last function, among those looked at, that begins before `at`, or nullptr.
   const FunctionFlow* before(Address at) const {
     auto after = flows_.lower_bound(at);
     return after == flows_.begin() ? nullptr : &std::prev(after)->second;

@@ -1,7 +1,7 @@
 #pragma once
-// Which addresses of debug information, symbol tables and notes are believed. Such data may be damaged, or belong to another
-// build, and a patch inside an instruction, or one made for a function's entry elsewhere, ends the program. What the program
-// itself runs by is the witness: the table of functions that unwinders use in its memory (function_table.h), and direct
+// Checks addresses that come from debug information, symbol tables and notes. Such data may be damaged, or belong to another
+// build, and a patch inside an instruction, or one made for a function's entry elsewhere, ends the program. They are compared with what
+// the program itself runs by: the table of functions that unwinders use in its memory (function_table.h), and direct
 // calls in its text.
 //
 //   a place in a function        decoding from the function's begin must meet it, else it is refused
@@ -23,7 +23,7 @@
 namespace spile::engine {
 
 struct CheckedRequests {
-  RequestList list;  // those that are believed, with function, size and kind as they were found to be
+  RequestList list;  // requests that pass, with function, size and probe as they were found to be
   struct Refusal {
     uint32_t site_id;
     std::string reason;

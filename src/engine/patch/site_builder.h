@@ -11,7 +11,7 @@
 namespace spile::engine {
 
 struct BuiltOutcome : SiteOutcome {
-  uint32_t request;  // index
+  uint32_t request;  // index into BuildOrder::requests
 };
 
 struct BuiltSites {
@@ -23,28 +23,29 @@ struct BuiltSites {
   std::multimap<Address, Address> foundations;
 };
 
-// Finds or maps memory for a stub that jumps to `target`, in one of the ranges; writes it. The chosen range and where.
+// Finds or maps memory for a stub that jumps to `target`, in one of the ranges, and writes it. Returns the chosen range and where the stub
+// is.
 using StubSource = std::function<std::optional<PlacedStub>(ClientId client, Region& region, std::span<const PunRange> ranges,
                                                            Address target)>;
 
 // Finds or maps a region of the client's for so many sites and bytes of trampolines.
 using RegionSource = std::function<Result<std::shared_ptr<Region>>(ClientId client, uint64_t sites, uint64_t code_room)>;
 
-// What is to be armed in one module: requests, each client's in the order in which they were made, and whose they are.
+// The requests to be armed in one module: each client's in the order in which they were made.
 struct BuildOrder {
   std::span<const SiteRequest> requests;
-  std::span<const ClientId> clients;  // parallel to requests; empty: all are the `first`'s
+  std::span<const ClientId> clients;  // of each request; empty: all are requests of `first`
   ClientId first = kOwnClient;
 
   ClientId client(uint32_t request) const { return clients.empty() ? first : clients[request]; }
 };
 
-// A place at which several clients have requests gets a trampoline in a region of each, one leading to the next, by their
+// Builds sites, which are not in the text yet. A place at which several clients have requests gets a trampoline in a region of each, one leading to the next, by their
 // ids; the last has the displaced instructions. PatchedSite::first_use and use_count count in `outcomes`.
 Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Module& module, const BuildOrder& order,
                                const Surroundings& around, const RegionSource& region_source, const StubSource& stub_source);
 
-// A site as it is kept while its patch is in the text.
+// Makes the site of a plan whose trampoline is going to lie at `at`, behind `prefix` bytes of other code. original: the window's bytes.
 Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> original, const Trampoline& trampoline,
                                Address at, uint32_t prefix);
 

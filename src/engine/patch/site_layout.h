@@ -12,18 +12,19 @@
 
 namespace spile::engine {
 
-// What stands in the text already.
+// Sites that are in the text already.
 struct Surroundings {
-  std::span<const PatchedSite> standing;  // by begin; stay
-  std::span<const PatchedSite> leaving;   // are taken out when what is laid out now is written
-  const std::set<Address>& reentries;     // where threads come back into the text: nothing lies over that
+  std::span<const PatchedSite> standing;  // sites that stay, by begin
+  std::span<const PatchedSite> leaving;   // sites that are taken out when the new patches are written
+  const std::set<Address>& reentries;     // SiteTable::reentries
 };
 
-// By entry. Each has a plan, or is refused. Those without requests are neighbors that make room for others.
+// Plans patches for all requests. Returns groups by entry; each has a plan, or is refused. Groups without requests are neighbors that make
+// room for others (eviction.h).
 std::vector<Group> lay_out_sites(const AddressSpace& space, const Module& module, std::span<const SiteRequest> requests,
                                  const Surroundings& around);
 
-// The group's plan no longer holds: one that displaces a single instruction. text: from plan.begin.
+// Replaces a plan that can't be carried out by one that displaces a single instruction. text: from plan.begin. most: bytes that may change.
 void fall_back(Group& group, std::span<const uint8_t> text, uint64_t most);
 
 }  // namespace spile::engine

@@ -1,5 +1,5 @@
 #pragma once
-// A module's executable memory as it is now, read once.
+// A copy of a module's executable memory, read once.
 
 #include <algorithm>
 #include <span>
@@ -12,7 +12,7 @@ namespace spile::engine {
 
 class TextImage {
  public:
-  // What lies in [low, high).
+  // Reads the executable memory of the module in [low, high).
   TextImage(const TargetMemory& memory, const Module& module, Address low, Address high) {
     for (const Module::Range& range : module.text) {
       Address from = std::max(range.begin, low), to = std::min(range.end, high);
@@ -22,7 +22,7 @@ class TextImage {
       pieces_.push_back(std::move(piece));
     }
   }
-  // As if these bytes were there.
+  // Puts these bytes over what was read at `at`, if all of it was read.
   void overlay(Address at, std::span<const uint8_t> bytes) {
     for (Piece& piece : pieces_) {
       Address end = piece.begin + static_cast<int64_t>(piece.bytes.size());
@@ -30,7 +30,7 @@ class TextImage {
       std::copy(bytes.begin(), bytes.end(), piece.bytes.begin() + (at - piece.begin));
     }
   }
-  // The pieces, for a look at everything.
+  // Calls `visit` with each contiguous piece that was read.
   template <typename Visitor>
   void each(Visitor visit) const {
     for (const Piece& piece : pieces_) visit(piece.begin, std::span<const uint8_t>(piece.bytes));

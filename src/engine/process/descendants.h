@@ -17,7 +17,7 @@ struct DescendantSearch {
   std::function<Result<void>(pid_t)> attach;
 };
 
-// Leaves out spiles.
+// Attaches to all of them, except those that run spile.
 Descendants attach_to_descendants(const DescendantSearch& search);
 
 }  // namespace spile::engine

@@ -6,7 +6,7 @@
 
 namespace spile::engine {
 
-// False, too, where the control groups are mounted nowhere that we can see.
+// Whether the freezer keeps the process still. False also where no mount of the control groups is visible to spile.
 bool is_frozen(pid_t pid);
 
 }  // namespace spile::engine

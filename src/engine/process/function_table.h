@@ -1,8 +1,10 @@
 #pragma once
 // Where functions lie, as a module's unwind information says it in the target's memory: .eh_frame_hdr's sorted table (Linux Standard
-// Base, "Exception Frames") in the forms that linkers write; static programs have no such table, but the descriptions that it would be of.
+// Base, "Exception Frames") in the forms that linkers write; in static programs, which lack that table, the frame descriptions themselves.
 // Go's compiler writes a table of its own, .gopclntab (from Go 1.18 on; in the sources src/internal/abi/symtab.go, src/runtime/symtab.go).
-// What has none of them, or another form, has no functions here.
+// A module with none of these tables, or with tables of another form, has no functions here.
+//
+// Refers to the memory that it was made with, which it reads when it is asked.
 
 #include <cstring>
 #include <map>
@@ -18,7 +20,7 @@ namespace spile::engine {
 class FunctionTable {
  public:
   FunctionTable(const TargetMemory& memory, const Module& module);
-  // [begin, end) of the function with the greatest begin that is not behind `at`; `at` may lie behind its end.
+  // [begin, end) of the last function that begins at `at` or before. `at` may lie behind its end.
   std::optional<std::pair<Address, Address>> before(Address at) const;
   // The function that has the byte at `at`, and where the next one begins (at its end, if none does).
   struct Function {
@@ -33,7 +35,7 @@ class FunctionTable {
   struct Entry {
     int32_t function, description;  // from the table's begin; or one of the constants
   };
-  // Descriptions of neighbors lie near each other.
+  // Descriptions of neighboring functions lie near each other.
   template <typename T>
   std::optional<T> read_near(Address at) const;
 

@@ -14,12 +14,13 @@ struct SignalAction {
 // What is known of one process.
 struct SignalActions {
   std::map<int, SignalAction> known;  // of signals that have a handler or are ignored
-  uint64_t lost = 0;                  // signals whose lost actions have been reported
-  uint64_t handled = 0;               // those of ours that had a handler or were ignored at the last look
-  uint64_t read_ns = 0;               // when that was, CLOCK_MONOTONIC
-  uint64_t took_ns = 0;               // and what it took
-  uint64_t met = 0;                   // those for which ours has stood: it is set again as soon as there is one
-  bool refused = false;               // no calls can be made to set one
+  // Sets of signals, of which bit N-1 stands for signal N:
+  uint64_t lost = 0;                  // their lost actions have been reported
+  uint64_t handled = 0;               // of ours, those that had a handler or were ignored when actions were last read
+  uint64_t met = 0;                   // our action has stood for them: it is set again as soon as the program's is the default one
+  uint64_t read_ns = 0;               // when actions were last read, CLOCK_MONOTONIC
+  uint64_t took_ns = 0;               // how long that took
+  bool refused = false;               // no system calls can be made to set an action
 };
 
 }  // namespace spile::engine

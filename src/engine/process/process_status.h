@@ -10,16 +10,16 @@
 
 namespace spile::engine {
 
-// What /proc lists now; empty for a process that has ended.
+// The children that /proc lists now; empty for a process that has ended.
 std::vector<pid_t> children_of(pid_t pid);
-// True also for a zombie.
+// Whether the thread has ended. True also for a zombie.
 bool has_ended(pid_t tid);
-// The thread has ended, or its memory and files are gone. In the latter state it still traces its tracees.
+// Whether the thread has ended, or its memory and files are gone. In the latter state it still traces its tracees.
 bool is_ending(pid_t tid);
-// The thread that traces it; 0: none does.
+// The thread that traces the process; 0: none does.
 pid_t tracer_of(pid_t tid);
 
-// In clock ticks since the machine has started; 0: it is not there.
+// When the process has started, in clock ticks since the machine has started; 0: there is no such process.
 uint64_t start_time(pid_t pid);
 
 // Identifies the program that a process runs: execve(2) changes it, also if the same file is executed again.
@@ -38,9 +38,9 @@ class ProcessStatus {
  public:
   static ProcessStatus read(pid_t tid);
 
-  // What it says under `name` ("Uid", "TracerPid", "Tgid", "State"); empty if there is no such process.
+  // The value of the field `name` ("Uid", "TracerPid", "Tgid", "State"); empty if there is no such process.
   std::string field(std::string_view name) const;
-  // A seccomp filter or mode judges the thread's calls.
+  // Whether the thread has a seccomp filter or mode.
   bool has_seccomp_filter() const;
 
  private:

@@ -24,10 +24,10 @@ class TargetMemory {
   // True if no process has this memory any more: it has ended, or has executed another program.
   bool has_gone() const;
 
-  // All or nothing.
+  // Reads or writes all bytes, or fails. A failed write may have written some of them.
   Result<void> read(Address from, std::span<uint8_t> into) const;
   Result<void> write(Address to, std::span<const uint8_t> bytes) const;
-  // As many bytes as can be read, from the start.
+  // Reads as many bytes as can be read from the start. Returns how many.
   size_t read_some(Address from, std::span<uint8_t> into) const;
 
   template <typename T>

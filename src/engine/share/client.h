@@ -19,12 +19,12 @@ struct Client {
   abi::CodeImage image;
   ArenaGeometry geometry;
   UniqueFd arena_fd;
-  ArenaHold hold;  // of a guest's arena, and of one that nobody else has
+  ArenaHold hold;  // of a guest's arena, or of the small one that this controller has without handlers of its own
   ModuleResolver resolve_module;
   ModuleDescriber describe_modules;
   ThreadWatcher watch_threads;
-  StackOwnership owns_stacks;  // our own has one for all
-  ReturnReaderFinder return_readers;  // likewise
+  StackOwnership owns_stacks;         // of our own client, for all clients
+  ReturnReaderFinder return_readers;  // of our own client, for all clients
 
   std::map<std::string, std::vector<RequestList>> requests;  // by module path
   std::set<std::pair<uint64_t, uint64_t>> resolved;          // device and inode of modules asked about
@@ -34,8 +34,9 @@ struct Client {
   uint64_t handler_stack = 0;                                // bytes that the deepest of these takes
   bool wants_returns = false;                                // has return probes of a script's
   bool probes_calls = false;                                 // has handlers for all system calls (call_watch.h)
-  std::set<pid_t> follows;                                   // of a guest; our own are all that we trace
+  std::set<pid_t> follows;                                   // processes that a guest has probes in; our own client has all
 
+  // Whether it has something to arm, or may get something.
   bool can_arm() const { return arena_fd && (!requests.empty() || resolve_module || probes_calls); }
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Probes in processes that another spile traces, which does the work (guest_host.h).
+// Has another spile, which traces the processes, arm probes there for this one (guest_host.h).
 
 #include <chrono>
 #include <memory>
@@ -17,7 +17,7 @@ class GuestBackend final : public Backend {
   // channel: to the tracer, as TracerPid names it.
   GuestBackend(const EngineOptions& options, pid_t tracer, GuestChannel channel)
       : options_(options), tracer_(tracer), channel_(std::move(channel)) {}
-  // First. An error: it does not serve us.
+  // Introduces this spile to the tracer, before anything else. An error: the tracer does not serve us.
   Result<void> introduce();
 
   Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) override;
@@ -32,14 +32,14 @@ class GuestBackend final : public Backend {
   int wait_fd() const override { return channel_.fd(); }
   Result<std::vector<Event>> poll(int timeout_ms) override;
 
-  // The tracing spile has ended, or has dropped us.
+  // Whether the tracing spile has ended, or has dropped us.
   bool is_lost() const { return !channel_.is_open(); }
   pid_t tracer() const { return tracer_; }
-  // Since when it takes all probes out; nothing: it has been killed, or has not ended.
+  // Since when it has been taking all probes out. Empty: it was killed, or is not ending.
   std::optional<Clock::time_point> ending_since() const { return ending_since_; }
 
  private:
-  // The answer's fields.
+  // Returns the fields of the answer.
   Result<std::vector<uint8_t>> ask(GuestMessage question, const MessageWriter& what, int descriptor = -1);
   void take(ReceivedMessage message);
   void take_event(Event event);

@@ -1,7 +1,8 @@
 #pragma once
 // Messages between the spile that traces a process and its guests (guest_host.h, guest_backend.h): over a stream socket of the
 // abstract name "spile-engine-TID-NUMBER", where TID is the tracing thread as /proc/PID/status names it (TracerPid), and the random
-// number keeps others from taking the name before; /proc/net/unix lists it. Both are processes of one machine and one build of spile: numbers are as they are in memory.
+// number keeps others from taking the name before; /proc/net/unix lists it. Both are processes of one machine and one build of spile:
+// numbers are as they are in memory.
 //
 // Neither end believes the other (docs/security.md): each asks the kernel who the peer is (peer.h), every field is checked when it is read,
 // and a whole message must come, or be taken, within the channel's limit.
@@ -29,7 +30,7 @@ namespace spile::engine {
 
 inline constexpr uint32_t kGuestProtocol = 4;  // raised with every change of a message
 
-// What is asked for has one answer, kDone or kFailed, or the one named.
+// Each question has one answer: kDone or kFailed, or the one named.
 enum class GuestMessage : uint32_t {
   kHello,      // guest: protocol, whether it resolves, whether it describes, whether it watches
   kImage,      // guest: CodeImage, ArenaGeometry, and the arena's descriptor
@@ -42,7 +43,7 @@ enum class GuestMessage : uint32_t {
   kEvent,      // host: Event; no answer
   kResolve,    // host: pid, Module; kResolved with a list of SiteRequest. The process stands still
   kResolved,
-  kDescribe,   // host: pid, list of Module; kDescribed with an offset. The same
+  kDescribe,   // host: pid, list of Module; kDescribed with an offset. The process stands still
   kDescribed,
   kEnding,     // host: a time of the steady clock, which is one for all processes; all probes are taken out from now on, and the connection ends then
   kChange,     // host: ThreadChange; kSeen with nothing. The thread stands still
@@ -83,8 +84,8 @@ class MessageWriter {
   void add(const ThreadChange& change);
 };
 
-// Every read is checked: sizes against what has come, enumerations and truth values against what there is. After a failed one the rest are
-// zero, and ok() is false.
+// Checks every field that it reads: sizes against the bytes that have come, enumerations and truth values against their valid values. After
+// a failed read ok() is false, and later reads fail.
 class MessageReader {
  public:
   explicit MessageReader(std::span<const uint8_t> bytes) : left_(bytes) {}
@@ -169,7 +170,7 @@ struct ReceivedMessage {
   UniqueFd descriptor;
 };
 
-// One end. Nothing here waits for the other end longer than the limit given, for a whole message.
+// One end of a connection. Neither send nor receive takes longer than the limit given, for a whole message.
 class GuestChannel {
  public:
   GuestChannel() = default;
@@ -179,11 +180,12 @@ class GuestChannel {
   bool is_open() const { return static_cast<bool>(socket_); }
   void close() { socket_ = UniqueFd(); }
 
-  // The other end is gone, or does not take it: false, and closed.
+  // Sends a message. False: the other end is gone, or does not take it, and the channel is closed.
   bool send(GuestMessage type, std::span<const uint8_t> bytes = {}, int descriptor = -1);
-  // Something can be received, or the other end has gone. Waits at most so long.
+  // Whether something can be received, or the other end has gone. Waits at most timeout_ms.
   bool is_readable(int timeout_ms) const;
-  // Nothing, and closed: the other end is gone, or says nonsense, or stops in the middle.
+  // Receives a message. Empty: the other end is gone, has sent a malformed message, or has stopped in the middle of one, and the channel is
+  // closed.
   std::optional<ReceivedMessage> receive();
 
  private:
@@ -195,10 +197,11 @@ class GuestChannel {
   std::chrono::milliseconds limit_{};
 };
 
-// The socket on which the calling thread serves guests, or on which the tracer `tid` does.
+// Opens the socket on which the calling thread serves guests.
 Result<UniqueFd> listen_for_guests();
-// Closed: the tracer does not listen, so it is not a spile. An error: the tracer is a spile of another user than root and ours, or did not
-// take the connection within the limit, as other processes keep it busy.
+// Connects to the socket on which the tracer `tid` serves guests. The channel is closed if the tracer does not listen, so that it is not a
+// spile. Fails if the tracer is a spile of a user other than root and ours, or did not take the connection within the limit, as other
+// processes keep it busy.
 Result<GuestChannel> connect_to_tracer(pid_t tid, int limit_ms);
 
 }  // namespace spile::engine

@@ -1,7 +1,7 @@
 #pragma once
-// Serves other spiles, which want probes in processes that this one traces: each is a client of its engine (client.h). A guest
-// that does not answer in time, or goes away, is dropped, and with it all that it has in processes. Nobody waits for one
-// longer than kGuestPatienceMs. A guest gets nothing that it could not do itself: it may follow only what the kernel would let it trace.
+// Serves other spiles, the guests, which want probes in processes that this one traces: each is a client of its engine (client.h). A guest
+// that does not answer in time, or goes away, is dropped, and with it all that it has in processes. The host waits for a guest for at most
+// kGuestPatienceMs. A guest may follow only processes that the kernel would let it trace itself.
 
 #include <deque>
 #include <memory>
@@ -14,16 +14,16 @@ namespace spile::engine {
 
 inline constexpr int kGuestPatienceMs = 2000;
 
-// What guests get done.
+// What the host has the engine do for guests.
 class GuestService {
  public:
   virtual ~GuestService() = default;
   virtual Client& add_guest() = 0;
-  // The processes that the guest follows from now on: this one, if we trace it.
+  // Lets the guest follow a process that we trace. Returns the processes that it follows from now on.
   virtual Result<std::vector<pid_t>> follow(Client& guest, pid_t pid) = 0;
   virtual Result<ArmReport> arm_for(Client& guest, std::span<const SiteRequest> sites) = 0;
   virtual void switch_for(Client& guest, std::span<const uint32_t> site_ids, bool on) = 0;
-  // Takes its probes out everywhere, and forgets it.
+  // Takes the guest's probes out of all processes, and forgets the guest.
   virtual Result<void> drop_guest(Client& guest) = 0;
 };
 
@@ -35,13 +35,13 @@ class GuestHost {
 
   // Becomes readable when serve() has something to do.
   int wait_fd() const { return epoll_.get(); }
-  // Does what guests ask for. Not from within a call of the service.
+  // Does what guests ask for. REQUIRES: not called from within a call of the service.
   void serve();
-  // From anywhere. client: a guest's.
+  // Sends an event to the guest of a client. May be called at any time.
   void report(const Client& client, const Event& event);
-  // All of them: what follows takes their probes out.
+  // Sends kEnding to all guests: from now on their probes are taken out.
   void announce_ending();
-  // wait_fd() becomes readable with this one too.
+  // Makes wait_fd() readable also when `fd` is.
   void watch(int fd);
 
  private:

@@ -12,15 +12,16 @@ namespace spile::engine {
 
 class Peer {
  public:
-  // As the kernel knows it since the connection was made (SO_PEERCRED), or since it was listened (the other end).
+  // The process that made the connection, or (at the other end) that listened for it, as the kernel knows it (SO_PEERCRED).
   static Result<Peer> of(int socket);
 
   pid_t pid() const { return pid_; }
   uid_t uid() const { return uid_; }
-  // It is root's, or of our own user, and in our user namespace, as far as that may be looked at: root of a container is not root.
+  // Whether the process is root's or our own user's, and in our user namespace, as far as that may be looked at: root of a container is
+  // not root.
   bool is_ours() const;
-  // Whether it could trace the process without us (ptrace(2), "Ptrace access mode checking"). Nothing is got through us by a process that
-  // could not. Where that is not known: no. Yama's relations between processes are not looked at: where they count, root only may.
+  // Whether it could trace the process `pid` without us (ptrace(2), "Ptrace access mode checking"): otherwise it must not get at it through
+  // us. False where that is not known. Yama's relations between processes are not looked at: where they count, only root may trace.
   bool may_trace(pid_t pid) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Tells handlers that their faults are caught: a futex word in the arena's header (ArenaHeader::controller_futex), held by a thread of the
+// Shows handlers that their faults are caught: a futex word in the arena's header (ArenaHeader::controller_futex), held by a thread of the
 // tracer. The kernel marks it when the tracer dies, before ptrace lets the target go, and handlers return at once from then on.
 //
 // The kernel finds the word by a list that the thread has registered (set_robust_list(2)). The C library's robust mutexes keep that list's
@@ -25,7 +25,8 @@ namespace spile::engine {
 class ArenaHold {
  public:
   ArenaHold() = default;
-  // For the calling thread, whoever has held it before. REQUIRES: no process that is not traced has handlers of this arena.
+  // Takes the hold for the calling thread, whichever thread has had it before. REQUIRES: all processes with handlers of this arena are
+  // traced.
   static Result<ArenaHold> take(int arena_fd);
   // REQUIRES: the thread that has taken it.
   ~ArenaHold() { release(); }

@@ -7,16 +7,16 @@
 
 namespace spile::engine {
 
-// Before the breakpoints among `sites` are written into the text. region: has room for breakpoint_room().
+// Prepares for the breakpoints among `sites`, before they are written into the text. region: has room for breakpoint_room() bytes.
 Result<void> guard_breakpoints(SetupContext& context, AddressSpace& space, Region& region,
                                std::span<const PatchedSite> sites);
 uint64_t breakpoint_room();
-// The same for the trap in _dl_debug_state, once it is in `region`, which has room for breakpoint_room(). A thread that is at
-// it when we are killed gets the signal.
+// Prepares for a trap of the engine's own (trap_sites.h), which lies in `region`. A thread that stands at it when we are killed gets the
+// signal. region: has room for breakpoint_room() bytes.
 Result<void> guard_trap(SetupContext& context, AddressSpace& space, Region& region, Address trap);
 
-// Threads that have run into a breakpoint, or into the trap in _dl_debug_state, and wait for its signal, are moved on: once
-// nobody knows the place any more the signal would end the process. REQUIRES: all are still.
+// Moves threads on that have run into a breakpoint or a trap and wait for its signal: once the place is forgotten, the signal would end
+// the process. REQUIRES: all threads are still.
 void settle_breakpoints(Tracer& tracer, AddressSpace& space);
 
 }  // namespace spile::engine

@@ -1,17 +1,16 @@
 #pragma once
-// What does the tracer's part when a handler meets a bad pointer and the tracer has been killed: an action for SIGSEGV,
-// or SIGBUS, in code of ours, which goes on where the fix-up says. A signal that is not ours does what it does by
-// default.
+// Stands in for the tracer when a handler meets a bad pointer and the tracer has been killed: an action for SIGSEGV and SIGBUS, in code
+// of ours, which goes on where the fix-up says. A signal that our code has not raised does what it does by default.
 //
-// The code is there as soon as handlers are that may fault; the action is set when the first has (signal_actions.h),
-// and only where the program has the default one. So a program finds that it is not SIG_DFL only after a bad pointer;
-// those that ask, to leave alone what somebody else has set (Rust's runtime, libsigsegv), do when they begin.
+// The code is written as soon as the process has handlers that may fault; the action is set when the first of them has faulted
+// (signal_actions.h), and only where the program has the default one. So a program can find another action than SIG_DFL only after a bad
+// pointer; programs that look for it, to leave alone what others have set (Rust's runtime, libsigsegv), look when they begin.
 
 #include "engine/space/space_setup.h"
 
 namespace spile::engine {
 
-// Writes the code, if it is not yet there. context: our own client's. REQUIRES: modules are known.
+// Writes the code, if it is not yet there (SignalCode::fault_action). context: our own client's. REQUIRES: modules are known.
 Result<void> prepare_fault_guard(SetupContext& context, AddressSpace& space);
 
 }  // namespace spile::engine

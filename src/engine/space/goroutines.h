@@ -12,11 +12,11 @@
 
 namespace spile::engine {
 
-// Which of the sites (by begin) such a goroutine stands in, by their begin. REQUIRES: the process is kept still.
+// Begins of those sites in whose midst such a goroutine stands. sites: by begin. REQUIRES: the process is kept still.
 std::set<Address> find_interrupted(const AddressSpace& space, std::span<const PatchedSite> sites);
 
-// Where a thread of a Go program keeps its goroutine, relative to its thread pointer: what the runtime's own instructions
-// say. 0: unknown, or not a Go program.
+// Where a thread of a Go program keeps its goroutine, in bytes from its thread pointer, as the runtime's own instructions show. 0:
+// unknown, or not a Go program.
 int32_t find_goroutine_offset(const AddressSpace& space, const Module& module);
 
 }  // namespace spile::engine

@@ -10,7 +10,7 @@
 //   ...               pages of stubs for punned jumps, growing downwards; these are mapped once more wherever in the
 //                     target such jumps lead to
 //
-// The journal is written before the text is, so that whoever comes after a killed controller can restore every byte
+// The journal is written before the text is, so that the next spile that attaches after a controller was killed can restore every byte
 // and finish every pending return by reading this region from the target.
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct JournalEntry {
   uint32_t length;
   uint32_t trampoline_offset;  // from the region's start
   uint64_t semaphore;          // run-time address of a counter that the site has raised; 0: none
-  uint64_t relay;            // where its short jump leads; 0: none
+  uint64_t relay;              // where its short jump leads; 0: none
   uint64_t body;               // where its displaced instructions are
   // Where threads wait in a system call: Trampoline::call_original, call, behind_call. call 0: nowhere.
   uint16_t call_original, call, behind_call, pad;
@@ -60,7 +60,7 @@ struct PlacedStub {
 
 class Region {
  public:
-  // Memory for `sites` trampolines of `code_room` bytes in all; to be mapped at `address` in the target.
+  // Creates memory for `sites` trampolines of `code_room` bytes in all, with a copy of the image. The caller maps it into the target.
   static Result<std::shared_ptr<Region>> create(uint64_t sites, uint64_t code_room, const abi::CodeImage& image);
   ~Region();
   Region(const Region&) = delete;
@@ -68,7 +68,7 @@ class Region {
 
   static uint64_t size_for(uint64_t sites, uint64_t code_room, const abi::CodeImage& image);
 
-  // Where it will be, or is, in the target. Set before anything is emitted into it.
+  // Sets where the region will be mapped in the target. REQUIRES: nothing has been emitted into it yet.
   void place(Address address) { address_ = address; }
   Address address() const { return address_; }
   Address end() const { return address_ + static_cast<int64_t>(size_); }
@@ -77,24 +77,23 @@ class Region {
   Address image() const { return address_ + static_cast<int64_t>(header().image_offset); }
   bool contains(Address address) const { return address >= address_ && address < end(); }
 
-  // As the controller has written it; what the memory says now is not asked.
+  // The header and the journal as the controller has written them. The shared memory, which a target may have changed, is not read.
   const RegionHeader& header() const { return header_; }
   std::span<const JournalEntry> journal() const { return journal_; }
 
   bool has_room(uint64_t sites, uint64_t code_room) const;
   // Where the next trampoline is going to be.
   Address next() const { return address_ + static_cast<int64_t>(next_); }
-  // REQUIRES: has_room.
+  // Appends code at next(). Returns where it lies in the target. REQUIRES: has_room.
   Address append_code(std::span<const uint8_t> code);
-  // One store into what lies at `at`, which is aligned. Threads of targets may be running there.
+  // Writes a word by one store. `at` is a multiple of 8; threads of targets may be running there.
   void put_word(Address at, uint64_t word);
   uint64_t word_at(Address at) const;
   void append_journal(const JournalEntry& entry);
-  // Sites, by their begin, that no longer lead to these trampolines.
+  // Removes the entries of sites that no longer lead to their trampolines. trampolines: by the begins of the sites.
   void strike_from_journal(const std::map<Address, Address>& trampolines);
 
-  // Memory for stubs: a page of it may be mapped at several addresses of the target, as long as what is used of it there
-  // does not overlap.
+  // Memory for stubs. One page may be mapped at several addresses of the target, where different bytes of it are used.
   struct StubPage {
     uint64_t offset;               // in the region
     std::vector<Address> mapped;   // where
@@ -102,10 +101,10 @@ class Region {
     bool is_free(uint64_t at, uint64_t length) const;
   };
   std::vector<StubPage>& stub_pages() { return stub_pages_; }
-  // A new one, not yet mapped; nullptr if the region is full.
+  // Adds a page, which is not mapped yet. nullptr: the region is full.
   StubPage* add_stub_page();
   void put_stub(StubPage& page, uint64_t at, std::span<const uint8_t> code);
-  // Over one that is there, if it is in one of this region's pages. REQUIRES: no thread is in the middle of it.
+  // Writes other code over the stub at `at`. False: it lies in no page of this region. REQUIRES: no thread is in the middle of it.
   bool rewrite_stub(Address at, std::span<const uint8_t> code);
 
   // Where a site's fragment is switched. One site may have several.
@@ -118,16 +117,16 @@ class Region {
   }
   void switch_site(uint32_t client, uint32_t site_id, bool on);
 
-  // Where a client's arena has what: for the header.
+  // Writes the layout of the client's arena into the header.
   void record_geometry(const ArenaGeometry& geometry);
   // Fills the image's cells once the target's addresses are known. bias: of the module that the region serves.
   void fill_cells(Address arena, Address process_table, uint64_t bias, int32_t goroutine);
   uint64_t bias() const { return bias_; }
-  // Tells handlers of the region [begin, end). foreign: of another client.
+  // Lists a region at [begin, end) for handlers. foreign: it is another client's.
   void list_region(Address begin, Address end, bool foreign);
-  // That list, in the target.
+  // Where that list lies in the target.
   Address list() const { return address_ + static_cast<int64_t>(kRegionListOffset); }
-  // What begins there is unmapped. REQUIRES: all threads of the target are still.
+  // Takes the region that begins there off the list. REQUIRES: all threads of the target are still.
   void unlist_region(Address begin);
 
  private:
@@ -153,8 +152,8 @@ class Region {
   std::vector<StubPage> stub_pages_;
 };
 
-// A memfd that can be mapped executable, whatever vm.memfd_noexec says, or not at all executable. Nobody can make it smaller, so that no
-// access to a mapping of it fails (SIGBUS), and nobody but its user can open it again through /proc.
+// Creates a memfd that can be mapped executable, whatever vm.memfd_noexec says, or (executable: false) one that can't. No process can
+// shrink it, so that no access to a mapping of it fails (SIGBUS), and only its own user can open it again through /proc.
 Result<UniqueFd> create_memory(const char* name, uint64_t size, bool executable);
 
 }  // namespace spile::engine

@@ -17,9 +17,9 @@ struct MemoryRequest {
   uint64_t protection;   // PROT_*
   int fd = -1;           // of the target; -1: anonymous memory, private
   uint64_t offset = 0;   // in the file
-  Address where = {};    // exactly there, or nowhere; 0: any place
+  Address where = {};    // maps exactly there, or fails; 0: any place
 };
-// Where the process's own limits (RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK) forbid it, the error's hint says so.
+// Maps memory, and returns where. Where the process's own limits (RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK) forbid it, the error's hint says so.
 Result<Address> map_memory(RemoteCalls& calls, pid_t pid, const MemoryRequest& request);
 
 }  // namespace spile::engine

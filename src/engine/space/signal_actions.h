@@ -3,7 +3,8 @@
 // SIGTRAP at breakpoints. The program never sees these signals. But if the thread blocks or ignores one, the kernel has set
 // the action to SIG_DFL and unblocked the signal before any tracer sees it (force_sig_info_to_task in kernel/signal.c): then
 // both are put back. So the actions are read while all is well: when a process is armed, a thread is born or a handler meets
-// a bad pointer. One that was set since is not known: then its predecessor's return is the best there is. Of a signal that is ignored it can't be known whether it was blocked, too: it stays unblocked.
+// a bad pointer. An action that was set since is not known; then the one before it is put back. Whether an ignored signal was blocked, too,
+// can't be known: it stays unblocked.
 
 #include <sys/types.h>
 
@@ -21,27 +22,27 @@ struct AddressSpace;
 struct Process;
 struct Thread;
 
-// Of handlers of ours: SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_RESTORER.
+// Flags of our own actions: SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_RESTORER.
 inline constexpr uint64_t kHandlerFlags = 0x1c000004;
 
-// REQUIRES: the space has scratch memory.
+// Read or set one action, by calls of a thread of the space. REQUIRES: the space has scratch memory.
 Result<SignalAction> read_action(RemoteCalls& calls, const AddressSpace& space, int signal);
 Result<void> set_action(RemoteCalls& calls, const AddressSpace& space, int signal, const SignalAction& action);
 
-// A thread is born, or the process armed. Whether learn_signal_actions() may find something new: where another signal is
-// handled than at the last look, or that is 20 ms ago. status: of a thread of the process.
+// Whether learn_signal_actions() may find something new, when a thread is born or the process is armed: another signal is handled than
+// when it was called last, or that is 20 ms ago. status: of a thread of the process.
 bool should_learn_actions(const Process& process, const ProcessStatus& status);
-// Reads them, by a thread that is stopped and held (or kept still). Without scratch memory it does nothing.
+// Reads all actions, by calls of a thread that is stopped and held (or kept still). Does nothing without scratch memory.
 Result<void> learn_signal_actions(Tracer& tracer, Process& process, Thread& thread);
 
-// When this signal of ours has come to the thread. Whether the kernel may have reset its action, or there is none and ours can stand
-// there (fault_guard.h): then mend_signal_action() is due, which learns the others too.
+// Whether mend_signal_action() is due when a signal that our code has raised comes to the thread: the kernel may have reset its action, or
+// the program has none and ours can be set (fault_guard.h).
 bool should_mend_action(const Thread& thread, int signal);
-// Puts back what the kernel reset for a thread that is stopped and held, and sets ours where there is none. An error says which action
-// is lost, if it was never read.
+// Puts back the action that the kernel has reset, by calls of a thread that is stopped and held; sets ours where the program has none;
+// reads the others. Fails if the action was never read: the error says which one is lost.
 Result<void> mend_signal_action(Tracer& tracer, Thread& thread, int signal);
 
-// Ours become SIG_DFL, by a thread of the process.
+// Sets our own actions to SIG_DFL, by calls of a thread of the process.
 Result<void> take_back_actions(RemoteCalls& calls, Process& process);
 
 }  // namespace spile::engine

@@ -34,19 +34,18 @@ struct PatchedSite {
   uint8_t overwritten = 0;
   uint8_t boundary_count = 0;
   bool falls_through = true;
-  bool returns = false;  // has return probes: not before what unwinders need
+  bool returns = false;  // has return probes: must not be in the text before the sites of unwinders are
   uint32_t first_use = 0, use_count = 0;  // SiteTable::uses_of
-  bool is_relay = false;  // in padding, of a short jump
-  // Of a punned jump: where it leads, which is a jump to the trampoline, in a stub of so many bytes. 0: none.
-  Address stub;
-  uint8_t stub_size = 0;
-  bool keeps_stub = true;   // when it leaves: its memory stays, and is no other process's
-  bool takes_stub = false;  // that of the site which it replaces, and makes it lead here
-  // Where displaced instructions are. Not the trampoline where several clients have one each: then the last client's.
+  bool is_relay = false;  // of another site, in padding (PatchedSite::relay)
+  Address stub;             // where a punned jump leads: a stub that jumps to the trampoline; 0: none
+  uint8_t stub_size = 0;    // bytes
+  bool keeps_stub = true;   // a site that replaces this one may use the stub: its memory stays, and no other process has it
+  bool takes_stub = false;  // uses the stub of the site that it replaces, and makes it lead to its own trampoline
+  // The trampoline that has the displaced instructions: where several clients have one each, the last client's.
   Address body;
   uint16_t call_original = 0, call = 0, behind_call = 0;  // as Trampoline has them
   Address semaphore;  // of an SDT mark; 0: none
-  Address relay;    // where its short jump leads: nothing is done yet when a thread is there; 0: none
+  Address relay;      // where its short jump leads: a thread there has not come to the trampoline yet; 0: none
   uint8_t original[kMaxPatch] = {};
   uint8_t patched[kMaxPatch] = {};
   Boundary boundaries[kMaxBoundaries] = {};

@@ -10,20 +10,20 @@
 
 namespace spile::engine {
 
-// Nothing runs in it any more: all threads have left it, or are at their ends.
+// Whether all threads have left the space, or are at their ends.
 bool is_at_end(const AddressSpace& space);
 
-// One of its processes; 0: all have left it, which every wait for a thread may bring about.
+// One of the processes of the space; 0: all have left it, which may happen in every wait for a thread.
 pid_t pid_of(const AddressSpace& space);
 
 // Lets the processes of the space run for a while, receiving what stops them. Ends early when all have left it.
-// REQUIRES: nobody keeps them still.
+// REQUIRES: they are not kept still.
 void let_run(Tracer& tracer, const AddressSpace& space, std::chrono::milliseconds time);
 
-// A thread that can carry out system calls for us, stopped and with a hold on it (the caller's to take off).
+// Finds a thread that can make system calls for us. It is stopped, with a hold on it that the caller takes off.
 Result<Thread*> borrow_thread(Tracer& tracer, AddressSpace& space);
 
-// System calls by such a thread.
+// Begins system calls by such a thread.
 Result<RemoteCalls> begin_calls(Tracer& tracer, AddressSpace& space, Thread& thread);
 
 // Runs `act` with system calls made by any thread of the space. If that thread ends or executes another program while others stay in the

@@ -15,38 +15,39 @@ struct SetupContext {
   const abi::CodeImage& image;
   ArenaGeometry geometry;
   int arena_fd;
-  ClientId client = kOwnClient;  // for whose handlers
+  ClientId client = kOwnClient;  // whose handlers need it
 };
 
-// Of a client's ProcessTable with what lies behind it, in bytes.
+// The size of a client's ProcessTable with what lies behind it, in bytes.
 uint64_t table_size(const ArenaGeometry& geometry);
 
-// A filter may kill a process for a system call it did not expect: if the thread runs under one, handlers of the whole
-// process make none from now on.
+// Keeps handlers of the process from making system calls if its thread of this status has a seccomp filter: that may kill the process for
+// a call that it does not expect.
 void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status);
 
-// Maps table and arena, if they are not yet there.
+// Maps process table and arena of the client, if they are not yet there.
 Result<void> map_arena(SetupContext& context, AddressSpace& space);
 
-// Maps more slots of it, after a thread has rung for them (abi::kSlotBell). An error: there is no room; it is not tried again.
+// Maps more slots of the arena, after a thread has rung for them (abi::kSlotBell). An error: they have no room; it is not tried again.
 Result<void> grow_arena(SetupContext& context, AddressSpace& space);
 
-// How many slots of the client's arena a forked child has; puts right what was copied from what is known of its parent.
+// Counts the slots of the client's arena that a forked child has mapped, and corrects client.arena, which is a copy of its parent's.
 Result<uint64_t> measure_arena(AddressSpace& space, ClientSpace& client);
 
-// A region that serves `module` (its image's cells hold one load bias), within reach of all of it, with room for so
-// many sites and bytes of trampolines: an existing one, or a new one. REQUIRES: map_arena.
+// Finds or maps a region that serves `module` (the cells of its image hold one load bias), within reach of all of it, with room for so
+// many sites and bytes of trampolines. REQUIRES: map_arena.
 Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& space, const Module& module,
                                            uint64_t sites, uint64_t code_room);
 
-// Memory for a stub that jumps from one of the ranges to `target`, a place in `region`; writes it.
+// Writes a stub that jumps from one of the ranges to `target`, a place in `region`, and maps memory for it if needed. Empty: none of the
+// ranges has room.
 std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space, Region& region,
                                      std::span<const PunRange> ranges, Address target);
 
-// Unmaps what one client has there. REQUIRES: as unmap_all.
+// Unmaps what one client has there. REQUIRES: no thread can reach it any more; all threads are still.
 Result<void> unmap_client(Tracer& tracer, AddressSpace& space, ClientId id);
 
-// Unmaps everything that the address space names. REQUIRES: nothing in it is reachable any more; all threads are still.
+// Unmaps what all clients have there, and takes back our actions for signals. REQUIRES: as unmap_client.
 Result<void> unmap_all(Tracer& tracer, AddressSpace& space);
 
 }  // namespace spile::engine

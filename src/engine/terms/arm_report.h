@@ -25,7 +25,7 @@ struct SiteOutcome {
   pid_t pid = 0;
   Mechanism mechanism = Mechanism::kRefused;
   std::string reason;  // why refused; empty otherwise
-  bool only_returns = false;  // kRefused: of the returns alone; another outcome says how its entry fares
+  bool only_returns = false;  // kRefused: only the returns are refused; another outcome is for the entry
 };
 
 struct ArmReport {
@@ -34,6 +34,7 @@ struct ArmReport {
   uint64_t pause_ns = 0;              // the longest time for which all threads of one process stood still
   uint64_t total_pause_ns = 0;
 
+  // How many outcomes are not kRefused.
   size_t armed() const;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// What an Engine (engine.h) is made of: one that traces, and, while another spile traces the process that was asked for,
-// one that has it do the work. The functions are those of Engine.
+// What an Engine (engine.h) uses to reach processes: a backend that traces them (tracing_backend.h), or, while another spile traces the
+// process that was asked for, one that has that spile arm for it (share/guest_backend.h). The functions are those of Engine.
 
 #include <sys/types.h>
 

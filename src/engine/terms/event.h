@@ -21,11 +21,11 @@ struct Event {
     kModuleLoaded,     // path; after arming
     kModuleUnloaded,   // path
     kArmed,            // report: sites armed on behalf of an exec or a late module
-    kOtherExited,      // a child of the controller that is none of the engine's: status as of waitpid
+    kOtherExited,      // a child of the controller that the engine has not launched has ended: status as of waitpid
     kTrouble,          // message: something that went wrong for pid only
     kCallsInProcess,   // handlers in pid report its system calls from now on
     kCallsTraced,      // watch_threads reports them; message: why
-    kReleased,         // pid is traced no longer, as something else is about to trace it; message: what
+    kReleased,         // pid is not traced any more, as another program is about to trace it; message: which
   };
   Kind kind;
   pid_t pid = 0;
@@ -36,8 +36,7 @@ struct Event {
   ArmReport report = {};
 };
 
-// Something in the life of a thread or process; the thread stands still while the watcher looks at it, but for the two
-// that have ended.
+// Something in the life of a thread or process. The thread stands still while the watcher looks at it, unless it has ended.
 struct ThreadChange {
   enum class Kind {
     kProcessBorn,   // by fork or vfork; it has run nothing yet

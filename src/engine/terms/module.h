@@ -29,8 +29,8 @@ struct Module {
   Address lowest, highest;  // of all its mappings
   bool main_executable = false;
   bool go = false;  // built by Go's compiler, whose runtime walks and moves stacks: no return address may be replaced
-  Address goroutines;     // of such: its runtime.allgs; 0: unknown
-  int32_t goroutine = 0;  // of such: where a thread keeps its goroutine, relative to its thread pointer; 0: not known yet
+  Address goroutines;     // go: its runtime.allgs; 0: unknown
+  int32_t goroutine = 0;  // go: where a thread keeps its goroutine, in bytes from its thread pointer; 0: not known yet
   bool is_vdso() const { return inode == 0; }
 };
 
@@ -47,9 +47,9 @@ using ModuleDescriber = std::function<uint64_t(pid_t pid, std::span<const Module
 // concerned. Asked about each module of processes for which there are return probes.
 using StackOwnership = std::function<std::string(pid_t pid, const Module& module)>;
 
-// Functions that look at return addresses, as far as a module calls them. Return probes replace return addresses, and leave the
-// functions alone whose return address such a function would find. In addresses by which the module's code comes to such functions:
-// entries of the procedure linkage table, words of the global offset table, functions of its own.
+// Functions that look at return addresses, as far as a module calls them. Return probes replace return addresses, and leave functions alone
+// whose return address such a function would find. Given are the addresses by which the module's code comes to them: entries of the
+// procedure linkage table, words of the global offset table, functions of its own.
 struct ReturnReaders {
   std::set<uint64_t> own;      // dlsym and the like look at their own: a function that ends with a jump there shares it
   std::set<uint64_t> callers;  // mcount looks at that of the function which calls it

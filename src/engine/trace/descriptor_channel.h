@@ -11,16 +11,17 @@
 
 namespace spile::engine {
 
-// Over a local socket, with a descriptor if it is not -1 (SCM_RIGHTS). How much was sent, or -1 and errno.
+// Sends bytes over a local socket, with a descriptor if `fd` is not -1 (SCM_RIGHTS). Returns how many bytes were sent, or -1 with errno.
 ssize_t send_with_descriptor(int socket, std::span<const uint8_t> bytes, int fd, int flags = 0);
-// What has come, without waiting; of descriptors that come with it the last, the others are closed. How much, or -1 and errno.
+// Receives what has come, without waiting. Keeps the last of the descriptors that come with it, and closes the others. Returns how many
+// bytes were received, or -1 with errno.
 ssize_t receive_with_descriptor(int socket, std::span<uint8_t> bytes, UniqueFd& descriptor);
 
 class DescriptorChannel {
  public:
   // scratch: 256 writable bytes of the target that nobody else uses; zeroed again by close().
   static Result<DescriptorChannel> open(RemoteCalls& calls, const TargetMemory& memory, pid_t pid, Address scratch);
-  // The descriptor's number in the target; the caller closes it there.
+  // Gives `fd` to the target. Returns its number there, which the caller closes.
   Result<int> send(RemoteCalls& calls, int fd);
   Result<void> close(RemoteCalls& calls);
 

@@ -13,9 +13,9 @@ class Launcher {
   static Result<Launcher> start(const LaunchOptions& options);
 
   pid_t pid() const { return pid_; }
-  // It is traced now: lets it exec.
+  // Lets the child exec. REQUIRES: it is traced.
   void go();
-  // After the child has gone without an exec: why. Waits until the child has exec'd or gone.
+  // Waits until the child has exec'd or ended. Returns why it has ended without an exec; empty: it has exec'd.
   std::optional<Error> failure();
 
  private:

@@ -10,9 +10,9 @@
 // If the controller is killed in the middle, the thread returns from the call into a signal frame that was laid below
 // its stack, and goes on where it was (where the program's memory has the few instructions that this takes).
 //
-// A seccomp filter is suspended meanwhile where we have the right to (CAP_SYS_ADMIN, and a kernel with
-// CONFIG_CHECKPOINT_RESTORE). Where not, the thread is left alone, as the call might kill it; but not if spile itself runs
-// under as many filters: then they are those that both were started with, in a container say.
+// A seccomp filter is suspended meanwhile where spile has the right to (CAP_SYS_ADMIN, and a kernel with
+// CONFIG_CHECKPOINT_RESTORE). Where it has not, the thread is left alone, as the call might kill it, unless spile itself runs
+// under as many filters: then they are those that both were started with, in a container for example.
 
 #include <signal.h>
 
@@ -26,18 +26,18 @@ namespace spile::engine {
 
 class RemoteCalls {
  public:
-  // Settles the thread and makes it ready. REQUIRES: the thread is kept still or held; memory is its process's. An error also
-  // where the process executes another program meanwhile, which is left as it is.
+  // Settles the thread and makes it ready for calls. REQUIRES: the thread is kept still or held; memory is its process's. Fails also
+  // where the process executes another program meanwhile; that program is left as it is.
   static Result<RemoteCalls> begin(Tracer& tracer, Thread& thread, const SystemCallText& text,
                                    const TargetMemory& memory);
   RemoteCalls(RemoteCalls&& other) noexcept;
   RemoteCalls& operator=(RemoteCalls&&) = delete;
-  // finish(), if it was not called.
+  // Calls finish() if nobody has.
   ~RemoteCalls();
 
-  // The result, or the call's errno as an Error that names `what`.
+  // Makes a system call. Returns its result, or its errno as an Error that names `what`.
   Result<uint64_t> call(const char* what, uint64_t number, std::initializer_list<uint64_t> arguments);
-  // The thread is as it was before begin(), at kTrap or kGroupStop.
+  // Leaves the thread as it was before begin(), at kTrap or kGroupStop.
   Result<void> finish();
 
  private:

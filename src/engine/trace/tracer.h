@@ -77,7 +77,7 @@ struct Thread {
   bool pc_unchecked = false;  // patches were made while it could not be looked at
   bool makes_our_calls = false;  // its system calls are ours, not its program's
   CallState calls;
-  bool is_at_end() const;        // it is in its last system call, and runs nothing of its program any more
+  bool is_at_end() const;        // whether it is in its last system call, and runs nothing of its program any more
   bool keeps_number = false;     // it stops before it ends: Tracer::keep_number
   std::vector<ShownFault> shown_faults;  // the newest last; its system calls are watched while there are any
   bool introduced = false;       // thread_identities.h
@@ -98,14 +98,14 @@ struct Process {
   bool stops_at_calls = true;  // with TraceWishes::system_calls
   bool gained_rights = false;  // more than those have who share the arena with it: it, or a parent, executed a set-uid program
   uint32_t executed = 0;       // so many programs since it is traced
-  std::string call_restriction;          // why its calls, and those of what it executes, must not have sites; empty: they may
+  std::string call_restriction;  // why its system calls, and those of programs that it executes, must not have sites; empty: they may
 };
 
-// Whether both run in one memory. Where the kernel can't say (no CONFIG_KCMP), only children of vfork do: event is that of
-// PTRACE_EVENT_* at which one bore the other; 0: none.
+// Whether both processes run in one memory. Where the kernel can't answer that (no CONFIG_KCMP), only children of vfork do. event:
+// PTRACE_EVENT_* at which one of them bore the other; 0: none.
 bool share_memory(pid_t a, pid_t b, int event);
 
-// Of every traced thread.
+// PTRACE_O_* options of every traced thread.
 inline constexpr long kTraceOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
                                       PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEVFORKDONE;
 
@@ -132,13 +132,13 @@ class TraceListener {
   virtual void shown_fault_ends(Thread&) {}
 };
 
-// What threads shall stop at, beside what the engine needs.
+// What threads stop at, beside what the engine needs.
 struct TraceWishes {
   bool ends = false;
   bool system_calls = false;
 };
 
-// With a process of which no thread can be stopped: its threads sleep uninterruptibly (state D), say.
+// How long to wait for a process of which no thread can be stopped: for example, all sleep uninterruptibly (state D).
 struct Patience {
   uint64_t most_ms = 10'000;
   KeepWaiting keep_waiting;  // may be empty: it waits
@@ -151,24 +151,24 @@ class Tracer {
   static Result<std::unique_ptr<Tracer>> create(TraceListener& listener, TraceWishes wishes = {});
   ~Tracer();
 
-  // All threads of a running process; they go on running.
+  // Traces all threads of a running process; they go on running.
   Result<Process*> seize(pid_t pid);
-  // Its children that run in its memory (vforked before it was seized), theirs and so on. They go on running. One that
-  // can't be seized is left out.
+  // Traces the children of a process that run in its memory (vforked before it was seized), their children, and so on. They go on running.
+  // A child that can't be seized is left out.
   std::vector<Process*> seize_sharers(Process& process);
-  // A child of ours that waits to exec: stops there, with one hold.
+  // Traces a child of ours that waits to exec: it stops there, with one hold.
   Result<Process*> seize_child(pid_t pid);
 
   const std::map<pid_t, std::unique_ptr<Process>>& processes() const { return processes_; }
   Process* find_process(pid_t pid);
-  // For going through all of them while any of them may end, or give birth to more: parents come before their children.
-  // Of those that came after the first `after`; nullptr when none is left.
+  // The first process whose serial is greater than `after`, or nullptr. For going through all processes while any of them may end, or give
+  // birth to more: parents come before their children.
   Process* next_process(uint64_t after);
   Thread* find_thread(pid_t tid);
 
   int wait_fd() const { return wait_fd_.get(); }
-  // Receives what is there, though not for much longer than 20 ms; waits for the first up to timeout_ms (-1: for ever). True
-  // if something was received.
+  // Receives the statuses that have come, though not for much longer than 20 ms; waits for the first up to timeout_ms (-1: for ever).
+  // Returns whether something was received.
   bool pump(int timeout_ms);
 
   // Keeps all threads of the processes still until let_go. Threads in uninterruptible sleep or in vfork are only sure
@@ -177,7 +177,7 @@ class Tracer {
   void let_go(const std::vector<Process*>& processes);
 
   void be_patient(Patience patience) { patience_ = std::move(patience); }
-  // Pumps for an instant, or says why there is nothing more to wait for. since: when the waiting began.
+  // Pumps for an instant. Fails when the patience is at its end: the error says what the process waits for. since: when the waiting began.
   Result<void> wait_for_sleeper(pid_t pid, Clock::time_point since);
 
   void hold(Thread& thread) { thread.holds++; }
@@ -193,16 +193,16 @@ class Tracer {
   // Runs one instruction; a signal that arrives instead is delivered. REQUIRES: as settle.
   Result<void> step(Thread& thread);
 
-  // PTRACE_DETACH, delivering what is pending. A thread that can't be let go now (it waits in vfork, or sleeps
+  // Detaches from all threads (PTRACE_DETACH), delivering pending signals. A thread that can't be let go now (it waits in vfork, or sleeps
   // uninterruptibly) is let go at its next stop: pump() until all_released(). REQUIRES: the process is kept still.
   void release(Process& process);
-  // True if nothing that was released is still ours.
+  // Whether no released thread is still traced.
   bool all_released() const { return leaving_.empty(); }
 
-  // Ended threads are kept until here, since callers may point to them. REQUIRES: nobody does.
+  // Deletes ended threads, which are kept until here since callers may point to them. REQUIRES: nobody does.
   void forget_ended_threads() { graveyard_.clear(); }
 
-  // From now on threads stop at their ends, as with TraceWishes::ends; those that can't be stopped now don't.
+  // Makes threads stop at their ends from now on, as with TraceWishes::ends, except those that can't be stopped now.
   void stop_at_ends(uint64_t patience_ms);
   long options(const Thread& thread) const { return options() | (thread.keeps_number ? PTRACE_O_TRACEEXIT : 0); }
 
@@ -236,13 +236,13 @@ class Tracer {
   Patience patience_;
   UniqueFd signal_fd_, sweep_timer_;
   UniqueFd wait_fd_;  // both
-  std::array<pid_t, 8> likely_{};  // have been received from last
+  std::array<pid_t, 8> likely_{};  // the threads from which statuses were received last
   size_t next_likely_ = 0;
-  bool owes_sweep_ = false;        // since something was to be received
+  bool owes_sweep_ = false;        // something has come since the last sweep
   Clock::time_point next_sweep_;   // of all threads, where they are many
   sigset_t original_mask_;
   std::map<pid_t, std::unique_ptr<Process>> processes_;
-  uint64_t met_ = 0;  // processes
+  uint64_t met_ = 0;  // how many processes it has met
   std::unordered_map<pid_t, Thread*> threads_;
   std::vector<std::unique_ptr<Thread>> graveyard_;  // ended threads that callers may still point to
   std::unordered_map<pid_t, int> early_;            // first stops of children whose birth is not yet reported

@@ -12,7 +12,7 @@
 //     from memory of these two; stores over a return address or below the stack;
 //   - loads through values that the traced program chose, unless the fix-up table has them: they could fault.
 //
-// How an address is judged: registers, and words of a function's frame, are followed along all paths, each as one of
+// How an address is checked: registers, and words of a function's frame, are followed along all paths, each as one of
 // the Kinds in checker_state.h; what a call leaves in the registers is found by following the function called. Believed
 // are: what has been stored into our own memory (verified stores put it there), in loads a value that is ours on one of
 // two paths that meet, and how far an index leads from its base (the runtime's bounds are tested). That loops with a

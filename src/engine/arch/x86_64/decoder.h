@@ -34,7 +34,7 @@ struct Instruction {
   int64_t relative = 0;             // direct branches: target minus the end of the instruction
 };
 
-// Nothing if the bytes are no instruction.
+// Empty if the bytes do not begin with an instruction.
 std::optional<Instruction> decode(std::span<const uint8_t> bytes);
 
 // What an instruction does with the stack and the return address on it.

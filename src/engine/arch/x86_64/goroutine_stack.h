@@ -22,8 +22,9 @@ struct GoroutineCall {
   bool restores_flags;
 };
 
-// Leaves an abi::Registers on the thread's stack and its address in rdi. Then the handler is called.
+// Emits code before the call of a handler: switches to the thread's stack, and leaves an abi::Registers there with its address in rdi.
 void leave_goroutine_stack(Assembler& out, const GoroutineCall& call, Address site, uint32_t site_id);
+// Emits code behind that call: switches back, with the registers that the handler has left in the abi::Registers.
 void return_to_goroutine_stack(Assembler& out, const GoroutineCall& call);
 
 }  // namespace spile::engine::x86_64

@@ -1,6 +1,6 @@
 #pragma once
-// Where in a piece of text `syscall` instructions are: what reading a function from its begin comes by. Text without a known
-// function may be data, and is never said to be an instruction. (glibc ends the unwind information of clone right before
+// Finds `syscall` instructions in text: those that disassembly of a function from its begin meets. Bytes outside of known functions may be
+// data, and are not certain. (glibc ends the unwind information of clone right before
 // its call, so the first instructions behind a function are looked at too, where it goes on to them.)
 
 #include <span>
