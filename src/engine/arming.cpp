@@ -31,7 +31,7 @@ using Clock = Tracer::Clock;
 constexpr const char* kTextRelocations =
     "its code is relocated at load time (-z notext), which has not happened yet; attach with -x when the program runs";
 
-// What a trampoline itself takes at most: registers, a red zone, and in front of a handler of another controller's as much again.
+// Bytes of stack that a trampoline itself takes at most: registers, a red zone, and as much again in front of another client's handler.
 constexpr uint64_t kTrampolineStack = 512;
 constexpr uint64_t kUnknownStack = 32'768;
 
@@ -48,7 +48,7 @@ const Module* module_at(const AddressSpace& space, Address address) {
 
 }  // namespace
 
-// What is built for one address space and not written yet.
+// Sites that are built for one address space and not written yet, and the outcomes to report.
 struct Arming::PendingChange {
   SiteChange change;
   std::vector<Reported> reported;
@@ -104,7 +104,7 @@ std::vector<Client*> Arming::clients_in(const AddressSpace& space) const {
 
 bool Arming::can_arm(const AddressSpace& space) { return !clients_in(space).empty() || watches_tracing(space); }
 
-// Although nobody has probes in it, if it may trace what we trace.
+// A program that may trace what we trace gets traps, even if it has no probes.
 bool Arming::watches_tracing(const AddressSpace& space) {
   if (space.users.empty() || !space.memory.is_open()) return false;
   pid_t pid = pid_of(space);
@@ -145,7 +145,7 @@ void Arming::note_trouble(pid_t pid, const Error& error, const Client* client) {
                  .message = error.hint.empty() ? error.message : error.message + " (" + error.hint + ")"});
 }
 
-// Nothing is armed that has not been scanned, each handler once.
+// Scans handlers that have not been scanned yet. Nothing is armed before its handlers have passed.
 Result<void> Arming::check_handlers(Client& client, std::span<const SiteRequest> sites) {
   if (client.image.unchecked) return {};
   std::vector<HandlerEntry> fresh;
@@ -212,8 +212,8 @@ void Arming::switch_sites(Client& client, std::span<const uint32_t> site_ids, bo
   }
 }
 
-// What all share, as the dynamic linker's trap, is by our own client's arena and regions; a script without handlers for
-// processes has none so far.
+// Sites that all clients share, as the dynamic linker's trap, use the arena and the regions of our own client. The client of a script
+// without handlers for processes has no arena before this.
 Result<void> Arming::ensure_own_arena() {
   Client& own = *clients_.at(kOwnClient);
   if (own.arena_fd) return {};
@@ -223,7 +223,7 @@ Result<void> Arming::ensure_own_arena() {
   return {};
 }
 
-// Its memory is gone before we hear of its end.
+// The memory is gone before the end of the process is received.
 bool Arming::has_left(const AddressSpace& space, pid_t pid) const {
   Process* process = tracer_.find_process(pid);
   if (!process || process->space.get() != &space || is_at_end(space)) return true;
@@ -232,7 +232,7 @@ bool Arming::has_left(const AddressSpace& space, pid_t pid) const {
 
 // --- Modules ---
 
-// In an execve, threads end before the memory goes. When all threads stand, the execve is over or has not begun.
+// During an execve, threads end before the memory goes. When all threads stand still, the execve is over or has not begun.
 bool Arming::is_leaving(const AddressSpace& space, pid_t pid) {
   if (has_left(space, pid)) return true;
   std::vector<Process*> users = space.users;
@@ -361,7 +361,7 @@ Result<void> Arming::guard(AddressSpace& space, const Module& module, BuiltSites
 
 namespace {
 
-// The requests of a rebuild as build_sites takes them: mostly one client's list as it is, else copies, each client's in its order.
+// The requests of a rebuild as build_sites takes them: mostly one client's list as it is, else copies, by client.
 struct OrderedRequests {
   std::vector<SiteRequest> requests;
   std::vector<ClientId> clients;
@@ -392,7 +392,7 @@ std::unique_ptr<OrderedRequests> order_requests(const AddressSpace& space, std::
   return ordered;
 }
 
-// The sites that leave. Stubs in regions that other processes use, or that are about to go, are not used again.
+// Copies of the sites that leave. Stubs in regions that other processes use, or that are about to go, are not used again.
 std::vector<PatchedSite> former_sites(const AddressSpace& space, std::span<const PatchedSite> leaving, ClientId without) {
   std::vector<PatchedSite> former(leaving.begin(), leaving.end());
   for (PatchedSite& site : former) {
@@ -405,7 +405,7 @@ std::vector<PatchedSite> former_sites(const AddressSpace& space, std::span<const
   return former;
 }
 
-// What was built is not going to be written.
+// Removes sites from the journals that are not going to be written.
 void strike_built(AddressSpace& space, const BuiltSites& built) {
   std::map<Address, Address> never;
   for (const PatchedSite& site : built.sites) never[site.begin] = site.trampoline;
@@ -416,7 +416,7 @@ void strike_built(AddressSpace& space, const BuiltSites& built) {
 
 }  // namespace
 
-// In regions that are new, perhaps.
+// Switches off, also in new regions, the sites that clients have switched off.
 void Arming::switch_off_sites(AddressSpace& space) {
   for (auto& [id, client] : clients_) {
     if (!space.clients.contains(id)) continue;
@@ -478,8 +478,7 @@ Result<void> Arming::build(const Rebuild& rebuild, PendingChange& pending) {
 
 namespace {
 
-// Why a module that is `identity` is not what a request is for; "": it is. Where code was looked for in another file, there is
-// other code here.
+// Why a request is not for the module with this identity; empty: it is. In another file other code may stand at the request's address.
 std::string other_file(const std::string& identity, const SiteRequest& request) {
   if (request.module_identity.empty() || request.module_identity == identity) return "";
   return fmt::format("the process has mapped another file of that name (its build-id is {}, that of the file analyzed is {})",
@@ -488,7 +487,7 @@ std::string other_file(const std::string& identity, const SiteRequest& request) 
 
 }  // namespace
 
-// The requests that are for this very file; the others are refused.
+// Returns the requests that are for this very file. Refuses the others.
 RequestList Arming::leave_out_other_files(AddressSpace& space, pid_t pid, const Client& client, const Module& module, RequestList list,
                                           PendingChange& pending) {
   auto checked = [](const SiteRequest& request) { return !request.module_identity.empty(); };
@@ -509,7 +508,7 @@ RequestList Arming::leave_out_other_files(AddressSpace& space, pid_t pid, const 
   return std::make_shared<const std::vector<SiteRequest>>(std::move(fitting));
 }
 
-// Requests that have no place in the module are refused; the others are placed in the space.
+// Refuses requests that have no place in the module. Keeps the others in the space, and returns their uses.
 std::vector<SiteUse> Arming::place_requests(AddressSpace& space, pid_t pid, const Client& client, Module& module, RequestList list,
                                             PendingChange& pending) {
   list = leave_out_other_files(space, pid, client, module, std::move(list), pending);
@@ -531,7 +530,7 @@ std::vector<SiteUse> Arming::place_requests(AddressSpace& space, pid_t pid, cons
   return space.sites.add_list(client.id, std::move(list));
 }
 
-// What other clients have at these places, or this one has armed before, is built anew together with them.
+// Builds new requests, together with those of sites that stand in their places: other clients' sites, or the same client's earlier ones.
 Result<void> Arming::build_beside_others(AddressSpace& space, pid_t pid, const Module& module, std::span<const SiteUse> fresh, PendingChange& pending) {
   std::vector<PatchedSite> leaving;
   if (!space.sites.in_text().empty()) {
@@ -558,7 +557,7 @@ Result<void> Arming::arm_module(AddressSpace& space, pid_t pid, LoadedModule& lo
     auto wanted = client->requests.find(module.path);
     if (wanted == client->requests.end() || loaded.lists_done[client->id] == wanted->second.size()) continue;
     if (awaits_text_relocations(pid, space.memory, module)) {
-      // The dynamic linker makes them before it says for the first time that all is there (linker_trap).
+      // The dynamic linker makes them before it comes to its trap for the first time.
       if (module.main_executable && space.traps.has_linker()) continue;
       for (size_t& done = loaded.lists_done[client->id]; done < wanted->second.size(); done++) {
         for (const SiteRequest& request : *wanted->second[done]) {
@@ -588,7 +587,7 @@ bool Arming::may_fault() const {
                      [](const auto& client) { return !client.second->image.fixups.empty(); });
 }
 
-// Of a program that runs already and has set its own; of those that are set later we learn when a thread is born or meets one.
+// Learns the actions that a running program has set. Actions that it sets later are learned when a thread is born or meets such a signal.
 Result<void> Arming::learn_actions(AddressSpace& space) {
   if (space.users.size() != 1 || !(may_fault() || space.signal_code.handles_breakpoints())) return {};
   Process& process = *space.users.front();
@@ -671,8 +670,8 @@ Result<void> Arming::build_and_apply(AddressSpace& space, Reports& reports) {
   return armed;
 }
 
-// In portions, so that the target never stands still for long, but for what replaces something. Sites with return probes
-// come last: what an unwinder needs is armed before any return is pending. Short jumps come after what they lead to.
+// Writes changes in portions, so that the target never stands still for long; a change that replaces sites is one portion. Sites with
+// return probes come last: the sites of unwinders are armed before any return is pending. Short jumps come after their foundations.
 Result<void> Arming::apply(AddressSpace& space, PendingChange& pending) {
   constexpr size_t kPortion = 4096;
   SiteChange change = std::exchange(pending.change, {});
@@ -716,7 +715,7 @@ Result<void> Arming::apply(AddressSpace& space, PendingChange& pending) {
   return {};
 }
 
-// Also the begins of sites that were left alone.
+// Returns also the begins of sites that were left alone.
 std::pair<Result<void>, std::set<Address>> Arming::apply_portion(AddressSpace& space, SiteChange change, PendingChange& pending) {
   auto applied = apply_change(tracer_, space, std::move(change), patience_ms_);
   if (!applied.ok()) return {std::move(applied).error(), {}};
@@ -729,7 +728,7 @@ std::pair<Result<void>, std::set<Address>> Arming::apply_portion(AddressSpace& s
 Result<void> Arming::drop_client(AddressSpace& space, Client& client) {
   if (!space.clients.contains(client.id) || space.users.empty()) return {};
   ArmingState::Change change(space.arming);
-  // What unwinders need goes last, when no return is pending any more, nor can be.
+  // The sites of unwinders go last, when no return is pending, nor can become pending.
   TRY_DO(rebuild_without(space, client, false));
   TRY_DO(drain_client(tracer_, space, client.id, patience_ms_));
   TRY_DO(rebuild_without(space, client, true));
@@ -752,6 +751,7 @@ Result<void> Arming::leave_calls(AddressSpace& space, pid_t sparing) {
   return left;
 }
 
+// Takes out the sites that have such a use, or lie in the regions of `region_of` (nullptr: none), and builds them anew for their other uses.
 // without: this client's regions are about to go.
 Result<void> Arming::rebuild_without(AddressSpace& space, const std::function<bool(SiteUse)>& goes, const ClientSpace* region_of,
                                      ClientId without) {

@@ -12,7 +12,7 @@
 namespace spile::engine {
 namespace {
 
-// Before the call. False: the call is not to be reported, or a handler in the process reports it.
+// Notes that the thread enters a call. Returns whether the call is to be reported: not if a handler in the process reports it.
 bool enter_call(Thread& thread, const ThreadChange& change) {
   const abi::Registers& call = change.registers;
   CallState& state = thread.calls;
@@ -34,12 +34,12 @@ bool enter_call(Thread& thread, const ThreadChange& change) {
   state.is_open = thread.process->stops_at_calls;
   if (!handler_may_report || !space || space->calls.is_unwanted()) return state.is_open;
   bool handler_reports = CallWatch::handler_has_reported(*space, thread, call);
-  // Where its site has gone meanwhile, no handler reports its return.
+  // If its site has gone meanwhile, no handler reports its return.
   state.is_open = !handler_reports || !space->in_code(Address(abi::program_counter(call)));
   return !handler_reports;
 }
 
-// After the call. Completes `change`, which the caller reports. False: the return is not to be reported.
+// Notes that the thread leaves a call. Completes `change`, and returns whether the caller is to report it.
 bool leave_call(Thread& thread, const ThreadRegisters& registers, ThreadChange& change) {
   change.kind = ThreadChange::Kind::kSystemCallReturn;
   CallState& state = thread.calls;

@@ -45,7 +45,8 @@ Result<pid_t> ProcessLives::launch(const LaunchOptions& options) {
   return pid;
 }
 
-// That of a traced process in whose memory it runs: not its parent's always (CLONE_PARENT). False: there is none.
+// Gives a process the address space of a traced process in whose memory it runs, which is not always its parent (CLONE_PARENT). False: it
+// runs in no such memory.
 bool ProcessLives::join_space(Process& process) {
   for (auto& [pid, other] : tracer_.processes()) {
     if (other.get() == &process || !other->space || !share_memory(process.pid, pid, 0)) continue;
@@ -94,7 +95,7 @@ Result<void> ProcessLives::attach_now(pid_t pid) {
     sharer->space = space;
     space->users.push_back(sharer);
   }
-  // Where all stand we know whether it executes another program, which is armed by the work that is queued then.
+  // While all threads stand still we know whether it has executed another program, which is armed by the work that is queued then.
   TRY_DO(tracer_.keep_still(space->users, options_.stop_patience_ms));
   auto has_executed = [&] {
     Process* now = tracer_.find_process(pid);
@@ -110,7 +111,7 @@ Result<void> ProcessLives::attach_now(pid_t pid) {
   return std::move(prepared).error().within(fmt::format("attach {}", pid));
 }
 
-// REQUIRES: it is kept still. It goes on.
+// Removes what a killed controller has left, and arms the process. REQUIRES: it is kept still; this lets it go.
 Result<void> ProcessLives::prepare_space(AddressSpace& space, pid_t pid) {
   auto open = [&]() -> Result<AddressSpace> {
     TRY(space.memory, TargetMemory::open(pid));
@@ -121,7 +122,7 @@ Result<void> ProcessLives::prepare_space(AddressSpace& space, pid_t pid) {
   bool stands = remains.ok() && remains->empty() && arming_.watches_tracing(space);
   if (!stands) tracer_.let_go(space.users);
   if (!remains.ok()) return std::move(remains).error();
-  // A killed controller's trace is found before ours is laid.
+  // Sites of a killed controller are taken out before ours are armed.
   if (!remains->empty()) {
     space.inherit(*remains);
     ArmingState::Change change(space.arming);
@@ -177,8 +178,8 @@ void ProcessLives::process_forked(Thread& parent, Process& child, const ProcessS
   space->inherit(*from);
   child.space = space;
   child.call_restriction = parent.process->call_restriction;
-  // Its table of thread slots is empty, so nobody but us can finish the calls that its parent had pending; and we only
-  // now, since what we know of the parent may be gone when there is time for more.
+  // Its table of thread slots is empty, so its handlers can't finish the calls that its parent had pending. We can, but only now: what is
+  // known of the parent may be gone later.
   arming_.write_module_maps(*space);
   introduce_fork(*space, child.pid);
   note_seccomp_filter(*space, status);
@@ -191,8 +192,8 @@ void ProcessLives::process_forked(Thread& parent, Process& child, const ProcessS
   works_.add({DeferredWork::kFork, child.pid, child.pid, from->arming.is_changing() || parent.pc_unchecked});
 }
 
-// Mostly a child is armed by being a copy of its parent. One that was copied while its parent was being armed is freed of
-// what it has got, and armed as a new program is.
+// Mostly a child is armed by being a copy of its parent. If it was copied while its parent was being armed, all that it has got is taken
+// out, and it is armed as a new program is.
 void ProcessLives::finish_fork(const DeferredWork& work) {
   Process* child = tracer_.find_process(work.pid);
   Thread* first = tracer_.find_thread(work.pid);
@@ -336,7 +337,7 @@ void ProcessLives::thread_born(Thread& parent, Thread& thread, const ProcessStat
   if (native_architecture().read_registers(parent.tid, registers).ok()) {
     thread.parents_pointer = native_architecture().thread_pointer(registers);
   }
-  // It inherits the filter of the thread that made it, which may be newer than our arming.
+  // It has the filters of the thread that made it, which may have been set after the process was armed.
   if (thread.process->space) note_seccomp_filter(*thread.process->space, status);
   if (arming_.may_fault() && should_learn_actions(*thread.process, status)) {
     works_.hold_for({.kind = DeferredWork::kActions, .pid = thread.process->pid, .tid = thread.tid}, thread);

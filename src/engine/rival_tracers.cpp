@@ -15,7 +15,7 @@ namespace spile::engine {
 namespace {
 
 constexpr uint64_t kShortFunction = 48;
-// Tracers make others by the thousand.
+// Requests of ptrace that begin to trace. Tracers make other requests by the thousand.
 constexpr uint32_t kRequests[] = {PTRACE_TRACEME, PTRACE_ATTACH, PTRACE_SEIZE};
 constexpr const char* kPtrace = "ptrace";
 constexpr const char* kLeakCheck = "__lsan_do_leak_check";
@@ -28,7 +28,7 @@ std::string name_of(pid_t pid) {
   return name.empty() ? "?" : name;
 }
 
-// A process's number in the namespace of the innermost process that it is known to: what its neighbors there call it.
+// The number of a process in its innermost pid namespace: the one by which processes of that namespace know it.
 pid_t innermost_number(pid_t tid) {
   std::istringstream numbers(process_status(tid, "NSpid"));
   pid_t number = tid;
@@ -66,7 +66,7 @@ const RivalTracers::Facts& RivalTracers::facts_of(const TargetMemory& memory, co
     return found == names->functions.end() ? std::nullopt : std::optional(found->second);
   };
   facts.ptrace = function(kPtrace);
-  // At the program's end the runtime calls what this one jumps to.
+  // At the program's end the runtime calls the function that this one jumps to.
   if (auto check = function(kLeakCheck)) {
     std::vector<uint8_t> text(kShortFunction);
     text.resize(memory.read_some(Address(check->value + module.bias), text));
@@ -98,7 +98,7 @@ Result<void> RivalTracers::add_traps(SetupContext& own, AddressSpace& space, std
       TracingTrap trap{.function = function, .call = call, .trap = {}, .site = {}};
       std::span<const uint32_t> only_for = call == TracingTrap::kPtrace ? std::span<const uint32_t>(kRequests) : std::span<const uint32_t>();
       TRY(PatchedSite site, build_trap(space, function, *region, only_for, &trap.trap));
-      // Refused where the program handles SIGTRAP itself: then it is ours for as long as we live.
+      // Refused where the program handles SIGTRAP itself: then the trap works only while this spile lives.
       (void)guard_trap(own, space, *region, trap.trap);
       trap.site = site.begin;
       space.traps.add(trap);

@@ -1,4 +1,5 @@
-// Who does the work: this process's own backend that traces, or, for a process that another spile traces, a guest's.
+// The Engine: decides which backend reaches the processes: this spile's own, which traces them, or, for a process that another spile traces,
+// that of a guest.
 
 #include "engine/engine.h"
 
@@ -127,7 +128,7 @@ Result<void> SharingEngine::give_image() {
 
 // --- A process that another spile traces ---
 
-// Tracers come and go while this looks at them: what fails because of that is tried again.
+// Tracers may begin and end meanwhile: an attempt that fails because of that is made again.
 Result<void> SharingEngine::attach(pid_t pid) {
   auto deadline = Clock::now() + kTakeOverLimit;
   for (;;) {
@@ -143,7 +144,7 @@ Result<void> SharingEngine::attach(pid_t pid) {
   }
 }
 
-// is_over: it failed because the tracer was ending.
+// is_over: becomes true if it failed because the tracer was ending.
 Result<void> SharingEngine::attach_with(pid_t pid, pid_t tracer, bool& is_over) {
   if (guest_ && tracer == guest_->tracer()) return guest_->attach(pid);
   if (guest_) {
@@ -223,7 +224,7 @@ void SharingEngine::give_up_arena() {
   is_held_ = false;
 }
 
-// The backend that has the processes now gets what the other one had.
+// Gives the backend that has the processes now what the other one had.
 Result<void> SharingEngine::arm_again() {
   if (requests_.empty()) return {};
   TRY_DO(backend().arm(requests_));
@@ -232,7 +233,7 @@ Result<void> SharingEngine::arm_again() {
   return {};
 }
 
-// Whoever of the guests comes first traces it; the others are its guests.
+// After the host has left: the guest that attaches first traces the process, and the others become its guests.
 Result<void> SharingEngine::go_on(pid_t pid) {
   auto deadline = Clock::now() + kTakeOverLimit;
   for (;;) {
@@ -244,7 +245,7 @@ Result<void> SharingEngine::go_on(pid_t pid) {
 }
 
 void SharingEngine::take_over(std::vector<Event>& events) {
-  // Handlers of one that was killed go on until its successor cleans up.
+  // Handlers of a tracer that was killed go on until its successor cleans up.
   auto start = guest_->ending_since().value_or(Clock::now());
   pid_t former = guest_->tracer();
   std::vector<pid_t> followed = guest_->processes();
@@ -263,7 +264,7 @@ void SharingEngine::take_over(std::vector<Event>& events) {
     }
   }
   if (backend().processes().empty()) return;
-  // Not before: what the former tracer has left would run, and nobody would catch its faults.
+  // Not earlier: handlers that the former tracer has left would run, and their faults would not be caught.
   auto armed = guest_ ? Result<void>() : hold_arena();
   if (armed.ok()) armed = arm_again();
   auto milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -280,7 +281,7 @@ void SharingEngine::take_over(std::vector<Event>& events) {
 
 // --- All backends ---
 
-// Where the tracer has just ended, and nobody takes out what is ours, we do.
+// Has the tracer take our probes out. If it has just ended without doing that, traces the processes itself and takes them out.
 Result<void> SharingEngine::leave_tracer() {
   std::vector<pid_t> followed = guest_->processes();
   auto left = guest_->disarm();
@@ -327,7 +328,7 @@ Result<void> SharingEngine::suspend() {
   return left.ok() ? std::move(suspended) : std::move(left);
 }
 
-// And children that it has got meanwhile.
+// Attaches to the process again, and to children that it has got meanwhile.
 void SharingEngine::rejoin(pid_t pid) {
   auto attached = guest_ ? guest_->attach(pid) : attach(pid);
   if (!attached.ok()) {
@@ -358,7 +359,7 @@ Result<void> SharingEngine::resume() {
     if (!guest_) resumed = hold_arena();
     if (resumed.ok()) resumed = arm_again();
   }
-  // What was armed has been reported when it was for the first time.
+  // Sites were reported when they were armed for the first time.
   TRY(std::vector<Event> events, poll(0));
   std::erase_if(events, [](const Event& event) { return event.kind == Event::Kind::kArmed; });
   pending_ = std::move(events);
@@ -374,7 +375,7 @@ Result<std::vector<Event>> SharingEngine::poll(int timeout_ms) {
   }
   if (!guest_) return own_->poll(timeout_ms);
   TRY(std::vector<Event> events, guest_->poll(0));
-  // Children of this process that are none of the engine's end too.
+  // This process may have children that the engine has not launched, and which end.
   TRY(std::vector<Event> others, own_->poll(0));
   events.insert(events.end(), std::make_move_iterator(others.begin()), std::make_move_iterator(others.end()));
   if (guest_->is_lost()) take_over(events);

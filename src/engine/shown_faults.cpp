@@ -17,7 +17,7 @@ bool touches_stack(const AddressSpace& space, const PatchedSite& site) {
   return std::any_of(uses.begin(), uses.end(), [&](SiteUse use) { return space.sites.request(use).flags & abi::kTouchesStack; });
 }
 
-// Whose code has the pc, or nullptr.
+// The site whose trampoline has the pc, or nullptr.
 const PatchedSite* site_of_code(const AddressSpace& space, Address pc) {
   for (auto sites : {space.sites.in_text(), space.sites.retired()}) {
     for (const PatchedSite& site : sites) {
@@ -56,7 +56,7 @@ void show_fault(const AddressSpace& space, Thread& thread) {
   machine.set_pc(registers, *place);
   if (stack && at < sp) machine.set_sp(registers, Address(at.value / 16 * 16));
   if (!machine.write_registers(thread.tid, registers).ok()) return;
-  // These say at which instruction, not at which address.
+  // Signals of these kinds name the instruction, not an address.
   if (thread.signal == SIGFPE || thread.signal == SIGILL) {
     info.si_addr = reinterpret_cast<void*>(place->value);
     (void)ptrace(PTRACE_SETSIGINFO, thread.tid, 0, &info);

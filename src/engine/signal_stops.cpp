@@ -11,7 +11,8 @@
 namespace spile::engine {
 namespace {
 
-// At a signal of ours. If we are killed before the thread goes on without it, it is delivered: the handler finds it marked.
+// Moves a thread on that has stopped with a signal of ours. If we are killed before the thread goes on without the signal, it is delivered:
+// the handler finds it marked.
 bool move_on(Thread& thread, ThreadRegisters& registers, Address pc, siginfo_t& info) {
   info.si_errno = kMovedOn;
   if (ptrace(PTRACE_SETSIGINFO, thread.tid, 0, &info) != 0) return false;
@@ -53,7 +54,7 @@ void SignalStops::finish_tracing(const DeferredWork& work) {
 void SignalStops::finish_signal(const DeferredWork& work) {
   Thread* thread = tracer_.find_thread(work.tid);
   if (thread && work.kind == DeferredWork::kResetAction) mend(*thread, work.signal);
-  // It is newly born, and has not come to its first stop perhaps.
+  // A thread that was just born may not have come to its first stop.
   if (thread && work.kind == DeferredWork::kActions && (!thread->running || tracer_.await_stop(*thread).ok())) {
     // Another birth may have been the occasion since.
     bool still = should_learn_actions(*thread->process, ProcessStatus::read(work.tid));
@@ -94,7 +95,7 @@ std::optional<ClientId> SignalStops::redirect_fault(Thread& thread) {
   return {};
 }
 
-// Not to be delivered; but if the thread blocks or ignores it, its arrival alone has done harm.
+// Drops a signal. But if the thread blocks or ignores it, its arrival alone has reset the program's action.
 void SignalStops::signal_is_ours(Thread& thread) {
   int signal = std::exchange(thread.signal, 0);
   Process& process = *thread.process;

@@ -141,7 +141,7 @@ Result<void> TracingBackendImpl::use_image(const abi::CodeImage& image, const Ar
 
 // --- Guests ---
 
-// Where it can't be done, there are none: the name is taken by somebody.
+// If it fails, because another process has taken the name, this spile has no guests.
 void TracingBackendImpl::start_hosting() {
   if (host_) return;
   auto started = GuestHost::start(*this);
@@ -175,7 +175,7 @@ Result<void> TracingBackendImpl::drop_guest(Client& guest) {
   works_->perform();
   auto result = change_all([&](AddressSpace& space) { return arming_->drop_client(space, guest); });
   guest.follows.clear();
-  // What it still has somewhere is its.
+  // After a failure its memory stays mapped in a process, and the client stays known.
   if (result.ok()) arming_->forget_client(guest.id);
   return result;
 }
@@ -186,7 +186,7 @@ Result<ArmReport> TracingBackendImpl::arm(std::span<const SiteRequest> sites) {
   return arm_for(*own_, sites);
 }
 
-// In all processes that the client follows. Others may have something to arm there too: late libraries.
+// Arms in all processes that the client follows. Other clients may have something to arm there too: late libraries.
 Result<ArmReport> TracingBackendImpl::arm_client(Client& client) {
   ArmReport report;
   std::optional<Error> failure;
@@ -200,8 +200,8 @@ Result<ArmReport> TracingBackendImpl::arm_client(Client& client) {
     if (!arming_->follows(client, *space)) continue;
     Reports reports;
     auto armed = arming_->arm_space(*space, reports);
-    // A process that ended meanwhile is no failure of arming. Nor is one that executes another program: that one is armed
-    // by the work that is queued for it.
+    // That a process has ended meanwhile is not a failure of arming. Nor is that it executes another program, which is armed by the work
+    // that is queued for it.
     if (arming_->has_left(*space, pid)) continue;
     ArmReport mine = std::move(reports[client.id]);
     reports.erase(client.id);
@@ -233,7 +233,7 @@ Result<void> TracingBackendImpl::disarm_all(AfterRemoval after) {
   return change_all([&](AddressSpace& space) { return remove_all(*tracer_, space, options_.stop_patience_ms, after); });
 }
 
-// What has ended meanwhile needs no change. The last of several errors.
+// Applies a change to all address spaces, except those that have ended meanwhile. Returns the last of several errors.
 Result<void> TracingBackendImpl::change_all(const std::function<Result<void>(AddressSpace&)>& change) {
   Result<void> result;
   pid_t left_behind = 0;
@@ -257,11 +257,11 @@ Result<void> TracingBackendImpl::change_all(const std::function<Result<void>(Add
 
 Result<void> TracingBackendImpl::suspend() {
   auto gone = let_all_go();
-  // Modules are asked about anew, as what was armed for them is forgotten with the rest.
+  // Modules are asked about anew, as the sites in them are forgotten with the rest.
   own_->resolve_module = options_.resolve_module;
   own_->probes_calls = calls_->is_on();
   own_->resolved.clear();
-  // What could not be let go at once (a thread waits for its vfork child) is at its next stop, for which we must be there.
+  // Threads that could not be let go at once (one waits for its vfork child) are let go at their next stop, which we must receive.
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(options_.stop_patience_ms);
   while (!tracer_->all_released() && Tracer::Clock::now() < deadline) tracer_->pump(10);
   if (gone.ok() && !tracer_->all_released()) return Error{"a thread waits in the kernel, and can't be released now", "try again later"};
@@ -302,7 +302,7 @@ Result<std::vector<Event>> TracingBackendImpl::poll(int timeout_ms) {
     ::poll(&wait, 1, timeout_ms);
   }
   tracer_->pump(busy || host_ ? 0 : timeout_ms);
-  // A busy program has always more: its are done, and the caller is heard again.
+  // A busy program always adds work: the work that is queued now is done, and the caller gets control again.
   works_->perform(works_->size());
   if (host_) host_->serve();
   lives_->look_after_handed_over();

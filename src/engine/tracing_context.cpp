@@ -10,7 +10,7 @@ void EventReports::begin(Arming& arming, const Client& own) {
   own_ = &own;
 }
 
-// Our own client hears of all that is not for a guest alone; guests, of the processes that they follow.
+// Our own client gets all events except those for one guest; guests get events of the processes that they follow.
 void EventReports::report(const Client* client, Event event) {
   if (client && client != own_) {
     if (host_) host_->report(*client, event);

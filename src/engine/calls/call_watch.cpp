@@ -30,7 +30,7 @@ std::string place_in(const Module& module, Address at) {
   return fmt::format("{}+{:#x}", module.path, at.value - module.bias);
 }
 
-// Then whatever it maps to be read can be executed.
+// Whether all memory that the process maps to be read can be executed too.
 bool reads_imply_execution(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/personality", pid));
   uint64_t value = 0;
@@ -53,7 +53,7 @@ bool adds_code(const std::vector<Process*>& users) {
   return false;
 }
 
-// The thread may stand between the handler that has reported the call and the call itself.
+// Notes whether the thread may stand between the handler that has reported the call and the call itself.
 void note_handler(const AddressSpace& space, Thread& thread) {
   ThreadRegisters registers;
   if (thread.running || !native_architecture().read_registers(thread.tid, registers).ok()) return;
@@ -232,7 +232,7 @@ void CallWatch::begin_child(AddressSpace& space, Process& child) const {
   write_traced(space, !space.calls.is_by_handlers());
 }
 
-// The handlers' record is older than their report of the call, which nothing keeps apart any more.
+// A handler records the call before it reports it, and has done both when the thread comes to the call.
 bool CallWatch::handler_has_reported(const AddressSpace& space, const Thread& thread, const abi::Registers& call) {
   if (call.site_id == SYS_rt_sigreturn || call.site_id == SYS_exit || call.site_id == SYS_exit_group) return !thread.process->stops_at_calls;
   auto own = space.clients.find(kOwnClient);
@@ -305,13 +305,13 @@ void CallWatch::leave_call(const AddressSpace& space, Thread& thread) {
   }
 }
 
-// Mostly it does not return, as the thread is canceled. Where it was moved to, other instructions may be.
+// The signal's handler mostly does not return, as the thread is canceled. Other instructions may be where the thread was moved to.
 void CallWatch::return_to_call(const AddressSpace& space, Thread& thread, uint64_t frame) {
   if (thread.calls.moved_to == Address()) return;
   Address place(frame + offsetof(ucontext_t, uc_mcontext.gregs) + REG_RIP * sizeof(greg_t));
   auto interrupted = space.memory.read_value<uint64_t>(place);
   if (!interrupted.ok()) return;
-  // To make its call again, or behind it.
+  // The thread returns to make its call again, or behind the call.
   int64_t before = thread.calls.moved_to - Address(*interrupted);
   if (before != 0 && before != kCallSize) return;
   (void)space.memory.write_value(place, thread.calls.moved_from.value - static_cast<uint64_t>(before));

@@ -40,7 +40,7 @@ BlockedPlace blocked_place(pid_t pid, pid_t tid) {
   return {.pc = Address(strtoull(text.c_str() + last + 1, nullptr, 16))};
 }
 
-// Program counters in displaced code go back to the text; true if all threads are out of our code then.
+// Moves program counters in displaced code back to the text. Returns whether all threads are out of our code then.
 bool evacuate(AddressSpace& space) {
   std::vector<std::pair<Address, const PatchedSite*>> by_trampoline;
   for (auto sites : {space.sites.in_text(), space.sites.retired()}) {
@@ -188,8 +188,8 @@ PatchedSite site_of(const JournalEntry& entry, Address region) {
   return site;
 }
 
-// What the engine itself never exceeds. A process can map memory of this name itself: with all that is said there it can change only its own
-// memory, and make us read and keep no more than this.
+// Numbers that the engine itself never exceeds. A process can map memory of this name itself: its contents can make us change only that
+// process's memory, and read and keep no more than this.
 constexpr uint64_t kMostSites = 1 << 20, kMostShadowFrames = 1 << 16, kMostPending = 1 << 22;
 constexpr size_t kMostRegions = 1 << 10;
 constexpr uint64_t kHighestAddress = uint64_t{1} << 47;
@@ -238,7 +238,7 @@ Result<void> adopt_region(AddressSpace& space, const Mapping& mapping, std::vect
 
 namespace {
 
-// A pending return, where it is kept.
+// A pending return, and where its frame is kept.
 struct PendingReturn {
   ClientId client;
   Address at;  // of the ShadowFrame
@@ -246,7 +246,7 @@ struct PendingReturn {
   bool done = false;
 };
 
-// Ranges that are not free, the last first. begin: of the first one.
+// Calls `use` with the frames that are in use, the last first. begin: of the first frame.
 template <typename Use>
 void read_frames(const TargetMemory& memory, const ArenaGeometry& geometry, Address begin, uint32_t depth, Use use) {
   constexpr uint64_t kAtOnce = 1 << 20;  // bytes
@@ -256,7 +256,7 @@ void read_frames(const TargetMemory& memory, const ArenaGeometry& geometry, Addr
   for (uint32_t left = depth; left > 0;) {
     uint32_t count = std::min(left, most);
     left -= count;
-    // Of the last one no more than the frame itself: what it has saved may be all that is behind.
+    // Of the last frame, only the frame itself is read: what it has saved may be all that is mapped behind it.
     bytes.assign((count - 1) * geometry.shadow_stride + sizeof(abi::ShadowFrame), 0);
     Address from = begin + static_cast<int64_t>(left * geometry.shadow_stride);
     if (!memory.read(from, bytes).ok()) return;
@@ -268,7 +268,7 @@ void read_frames(const TargetMemory& memory, const ArenaGeometry& geometry, Addr
   }
 }
 
-// As many frames as are left, of which it takes off what it has read.
+// Adds the frames of one thread, if they are no more than `left`, which it reduces.
 void read_stack(const AddressSpace& space, ClientId id, const ClientSpace& client, Address slot_at, uint64_t& left,
                 std::vector<PendingReturn>& pending) {
   const ArenaGeometry& geometry = client.geometry;
@@ -281,7 +281,7 @@ void read_stack(const AddressSpace& space, ClientId id, const ClientSpace& clien
               [&](Address at, const abi::ShadowFrame& frame) { pending.push_back({id, at, frame}); });
 }
 
-// Of all threads of the process.
+// Adds the spilled frames of all threads of the process, the newest first, if they are no more than `left`, which it reduces.
 void read_spilled(const AddressSpace& space, ClientId id, const ClientSpace& client, uint64_t& left,
                   std::vector<PendingReturn>& pending) {
   const ArenaGeometry& geometry = client.geometry;
@@ -303,7 +303,7 @@ void read_spilled(const AddressSpace& space, ClientId id, const ClientSpace& cli
   for (auto& [order, frame] : found) pending.push_back(frame);
 }
 
-// The newest of a stack slot and client first.
+// Reads all pending returns. Those of one stack slot and client come in the order of their age, the newest first.
 std::vector<PendingReturn> read_pending(const AddressSpace& space, std::optional<uint64_t> only_thread) {
   std::vector<PendingReturn> pending;
   uint64_t left = kMostPending;
@@ -327,7 +327,7 @@ std::vector<PendingReturn> read_pending(const AddressSpace& space, std::optional
 
 namespace {
 
-// What a process says of itself may be made to cost us as much as can be: no more than this. True frames of one stack slot are those of tail
+// Limits on the work for a process, whose memory may be made to cost us as much as possible. True frames of one stack slot are those of tail
 // calls, the newest first, and alternate between clients 16 times at most.
 constexpr int kMostPasses = 64;
 constexpr size_t kMostOfOneSlot = 1 << 15;
@@ -375,7 +375,7 @@ class WordsInOrder {
 
 }  // namespace
 
-// Frames may share a stack slot: each one's return address leads into the code of the one before it, whosever that is.
+// Frames may share a stack slot: the return address of each leads into the code of the client whose frame came before it.
 void resolve_pending_returns(const AddressSpace& space, std::optional<uint64_t> only_thread, const TargetMemory& to) {
   std::vector<PendingReturn> pending = read_pending(space, only_thread);
   WordsInOrder words(to);
@@ -457,7 +457,7 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
       return Error{"a thread does not leave our code: handlers stay mapped, all functions are restored",
                    "is the process stopped (SIGSTOP)?"};
     }
-    // Longer each time: on a busy machine a thread gets no processor at all within a millisecond.
+    // Each wait is longer than the one before: on a busy machine a thread gets no processor at all within a millisecond.
     let_run(tracer, space, run);
     run = std::min(2 * run, std::chrono::milliseconds(64));
     if (space.users.empty()) return {};

@@ -121,19 +121,19 @@ Result<ChangeOutcome> apply_change(Tracer& tracer, AddressSpace& space, SiteChan
 
 namespace {
 
-// It has made its call, but for those that the kernel makes again.
+// Whether a thread there has made its system call, which the kernel may have to make again.
 bool is_behind_call(const AddressSpace& space, Address pc) {
   return std::ranges::any_of(space.sites.retired(), [&](const PatchedSite& site) { return pc == site.waiting_place() && site.call != 0; });
 }
 
 struct LeadOut {
-  std::optional<ClientId> returns;  // those of this client get their real addresses
+  std::optional<ClientId> returns;  // pending returns of this client get their real addresses
   pid_t sparing = 0;                // stays where it is
 };
 
-// Leaves them standing still.
+// Runs threads until none is in retired trampolines. Leaves all of them standing still.
 Result<void> lead_out(Tracer& tracer, AddressSpace& space, const LeadOut& wanted, uint64_t patience_ms) {
-  // A thread that has been seen outside does not come back to what nothing leads to.
+  // A thread that has been seen outside does not come back, as nothing leads to these trampolines.
   constexpr int kPatientTries = 3;
   std::set<pid_t> outside = {wanted.sparing};
   int tries = 0;
@@ -141,7 +141,7 @@ Result<void> lead_out(Tracer& tracer, AddressSpace& space, const LeadOut& wanted
   auto deadline = Tracer::Clock::now() + std::chrono::milliseconds(patience_ms);
   for (std::chrono::milliseconds run(1);; run = std::min(2 * run, std::chrono::milliseconds(64))) {
     if (wanted.returns) resolve_pending_returns(space, *wanted.returns);
-    // Where handlers run most of the time, none is met outside by chance.
+    // If handlers run most of the time, no thread is met outside of them by chance.
     bool lead = ++tries > kPatientTries;
     bool all = true;
     std::vector<Thread*> leading;
@@ -156,7 +156,7 @@ Result<void> lead_out(Tracer& tracer, AddressSpace& space, const LeadOut& wanted
             if (!space.in_code(pc)) return {};
             bool entering = thread->kind == StopKind::kSystemCall && native_architecture().enters_system_call(tid);
             if (!wanted.returns && !restarting && !entering && is_behind_call(space, pc)) return {};
-            // The call has not been judged yet, so ptrace reports its return.
+            // Whether the call is to be reported has not been decided yet, so ptrace reports its return.
             if (entering && is_behind_call(space, pc)) thread->calls.is_open = !space.calls.is_unwanted();
             auto moved = out_of_retired(space, pc);
             if (!moved || space.in_code(*moved)) inside = true;

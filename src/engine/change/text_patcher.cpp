@@ -74,7 +74,7 @@ void move_program_counters(AddressSpace& space, Thread& thread, const PcMove& mo
   for (uint64_t offset : machine.find_signal_frames(stack)) {
     uint64_t interrupted;
     memcpy(&interrupted, &stack[offset], 8);
-    // A failing write means that the thread is being killed.
+    // A write fails only if the thread is being killed.
     if (auto pc = move(Address(interrupted), false)) (void)space.memory.write_value(sp + offset, pc->value);
   }
 }

@@ -9,7 +9,7 @@ constexpr uint64_t kMostDisassembled = uint64_t{64} << 10;
 constexpr uint64_t kInStep = 512;
 constexpr int64_t kShortReach = 130;
 
-// Seen from the entry of a known function nearby, what looks like a branch may be the middle of an instruction.
+// Bytes that look like a branch may be the middle of an instruction, as disassembly from the entry of a known function nearby shows.
 class Disassembly {
  public:
   Disassembly(const std::vector<Group>& groups, Address begin, std::span<const uint8_t> bytes)
@@ -24,7 +24,7 @@ class Disassembly {
     if (std::exchange(source_, source) != source) at_ = known;
     return !meets(offset);
   }
-  // Of code of which no beginning may be known: disassembly soon falls into step, wherever it begins.
+  // For code of which no function's begin may be known: disassembly soon falls into step, wherever it begins.
   bool is_likely_middle(uint64_t offset) {
     const Group* source = group_before(groups_, begin_ + static_cast<int64_t>(offset));
     at_ = offset - std::min(offset, kInStep);

@@ -20,7 +20,7 @@ struct Extent {
   bool contains(Address at) const { return at >= begin && at < end; }
 };
 
-// A breakpoint, or a punned jump to a place that may well not be free.
+// Whether the plan is a breakpoint, or a punned jump to places that may well not be free.
 bool needs_better(const SitePlan& plan) {
   auto narrow = [](const PunRange& range) { return range.count <= 256; };
   return plan.mechanism == Mechanism::kInt3 ||
@@ -32,7 +32,7 @@ bool may_carry(const Group& group) {
 uint8_t jump_size(const SitePlan& plan) {
   return plan.lead == 0 ? kJumpSize : kJumpSize + 1;
 }
-// Bytes from the group's begin that are not what they were.
+// How many bytes from the group's begin the patch changes.
 uint8_t extent_of(const Group& group) {
   uint8_t end = jump_size(group.plan);
   for (uint8_t relay : group.relays) end = std::max<uint8_t>(end, relay + kRelaySize);
@@ -52,7 +52,7 @@ class Eviction {
     if (cramped_groups.empty()) return;
     find_extents();
     find_targets(cramped_groups);
-    // Those that have least choice first.
+    // Groups with the least choice come first.
     std::stable_partition(cramped_groups.begin(), cramped_groups.end(), [](const Group* cramped) { return cramped->plan.window < kShortJumpSize; });
     for (Group* cramped : cramped_groups) {
       uint64_t span = patch_span(cramped->plan);
@@ -76,7 +76,7 @@ class Eviction {
     auto same = [](const Extent& a, const Extent& b) { return a.begin == b.begin; };
     extents_.erase(std::unique(extents_.begin(), extents_.end(), same), extents_.end());
   }
-  // Those that have bytes in [from, to), the nearest to `to` first.
+  // Known functions that have bytes in [from, to), the nearest to `to` first.
   std::vector<Extent> extents_in(Address from, Address to) const {
     auto after = std::lower_bound(extents_.begin(), extents_.end(), to,
                                   [](const Extent& extent, Address value) { return extent.begin < value; });
@@ -86,7 +86,7 @@ class Eviction {
     }
     return found;
   }
-  // Where its instructions begin.
+  // Where the instructions of a function begin.
   const std::vector<Address>& instructions_of(const Extent& extent) {
     auto [place, fresh] = instructions_.try_emplace(extent.begin);
     if (!fresh) return place->second;
@@ -146,7 +146,7 @@ class Eviction {
     return group && group->entry == at ? group : nullptr;
   }
 
-  // Another shape for a group that jumps: with this lead, and `room` bytes of which the jump needs only the first.
+  // Plans another jump for a group: with this lead, and over `room` bytes, of which the jump takes the first ones.
   bool reshape(Group& group, uint8_t room, uint8_t lead, bool is_new) {
     const Architecture& machine = native_architecture();
     if (room > kMaxPatch) return false;
@@ -166,7 +166,7 @@ class Eviction {
     occupied_.add(group.entry, room);
     return true;
   }
-  // Makes a jump at `carrier`, and room for another one at `relay`; cramped: what must not be displaced for it.
+  // Makes a jump at `carrier`, with room for another one at `relay`. cramped: bytes that must not be displaced for it.
   bool make_relay(Address carrier, const Extent& within, Address relay, const Extent& cramped) {
     Group* group = group_at(carrier);
     Group fresh;
@@ -195,8 +195,8 @@ class Eviction {
         patching_.plan_displacement(text_.at(group.entry, machine.lookahead()), group.entry, group.size, room);
     return group.entry < cramped.end && cramped.begin < group.entry + plan.window;
   }
-  // A relay at a place that `accepts` likes, in the given distance behind what is displaced there. Those that jump anyway
-  // come first: they lose nothing.
+  // Looks for an instruction in [from, to) that `take` takes as the carrier of a relay. Places that are patched anyway come first: they
+  // lose nothing.
   template <typename Take>
   bool find_carrier(Address from, Address to, Take take) {
     for (bool probed : {true, false}) {

@@ -40,7 +40,8 @@ void add_entry(std::span<const uint8_t> text, const SiteRequest& request, uint32
   placed.push_back(inside(request, native_architecture().behind_stack_check(text), EntryProbe{enter}));
 }
 
-// Why not; empty if it could be done. Then the entry may be among `placed` all the same.
+// Adds the return instructions of a function of Go, and its entry. Returns why its returns can't be probed, or empty; the entry may be added
+// in both cases.
 std::string add_returns(const AddressSpace& space, const Module& module, const SiteRequest& request, std::vector<SiteRequest>& placed) {
   const Architecture& machine = native_architecture();
   const auto& returns = std::get<ReturnProbe>(request.probe);
@@ -60,7 +61,7 @@ std::string add_returns(const AddressSpace& space, const Module& module, const S
   for (const ReturnSite& at : found.sites) {
     SiteRequest exit = inside(request, at.offset, ReturnInstructionProbe{returns.exit});
     exit.semaphore = FileAddress();
-    // A body so short that the patch of its entry is in the way: one for both.
+    // If the body is so short that the patch of its entry is in the way, one patch serves both.
     uint64_t begin = at.straight;
     if (returns.enter != 0 && at.first <= entry && entry < begin && begin < entry + kJumpRoom && at.end < entry + kLargestRoom) {
       begin = entry;
@@ -81,7 +82,7 @@ std::string add_returns(const AddressSpace& space, const Module& module, const S
 
 std::optional<PlacedSites> place_exits(const AddressSpace& space, pid_t pid, const Module& module,
                                        std::span<const SiteRequest> requests) {
-  // Its handler is not for a goroutine's stack, and the thread's can't be found.
+  // Whether the handler needs the thread's stack rather than the goroutine's, and that can't be found.
   auto has_no_stack = [&](const SiteRequest& request) {
     return module.go && module.goroutine == 0 && (request.flags & abi::kWantsRegisters);
   };

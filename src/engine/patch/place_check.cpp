@@ -20,7 +20,7 @@ constexpr int kEnoughStarts = 11;
 constexpr const char* kInsideInstruction =
     "its address lies inside an instruction: debug information or symbols are damaged, or of another build";
 
-// The module's text as it was before it was probed, read as it is asked for: mostly ascending.
+// The module's text as it was before it was probed. Reads a piece when it is asked for; mostly in ascending order.
 class Text {
  public:
   Text(const AddressSpace& space, const Module& module) : space_(space), module_(module) {}
@@ -28,13 +28,13 @@ class Text {
   bool has(Address at) const {
     return std::any_of(module_.text.begin(), module_.text.end(), [&](const Module::Range& range) { return at >= range.begin && at < range.end; });
   }
-  // At most kLongest bytes; fewer, or none, where it ends.
+  // At most kLongest bytes from `at`; fewer, or none, where the text ends.
   std::span<const uint8_t> at(Address at) {
     if (at < begin_ || at + kLongest > begin_ + static_cast<int64_t>(bytes_.size())) read(at);
     size_t offset = static_cast<size_t>(at - begin_);
     return std::span(bytes_).subspan(offset, std::min<size_t>(kLongest, bytes_.size() - offset));
   }
-  // All of it, in pieces of which each begins with the last bytes of the one before.
+  // Visits all of the text, in pieces of which each begins with the last bytes of the one before.
   template <typename Visitor>
   void each(Visitor visit) {
     for (const Module::Range& range : module_.text) {
@@ -70,7 +70,8 @@ class ModuleCheck {
  public:
   ModuleCheck(const AddressSpace& space, const Module& module) : module_(module), table_(space.memory, module), text_(space, module) {}
 
-  // Why not; empty: it is believed. In ascending order of addresses each function is decoded once.
+  // Why the request can't be believed, or empty; corrects its size, function and probe. In ascending order of addresses each function is
+  // decoded once.
   std::string check(SiteRequest& request) {
     Address at(request.address.value + module_.bias);
     if (!text_.has(at)) return {};  // refused where it is laid out
@@ -99,7 +100,7 @@ class ModuleCheck {
  private:
   bool is_data(Address at) { return at >= module_.lowest && at < module_.highest && !text_.has(at); }
 
-  // A function's part that lies elsewhere may be reached by the tables of the other: nothing is known of it then.
+  // The cold part of a function, which lies elsewhere, may have an entry of its own in the unwind table: its function is unknown then.
   void correct_function(SiteRequest& request, Address begin) const {
     FileAddress found(begin.value - module_.bias);
     if (request.function == found || request.function == FileAddress()) return;
@@ -115,14 +116,14 @@ class ModuleCheck {
     bool known = function <= at && static_cast<uint64_t>(at - function) < kLargestFunction &&
                  (function.value % kEntryAlignment == 0 || is_called(function) || is_in_step(function));
     if (inside && !known) {
-      // Its function's begin is not where a function begins.
+      // No function begins where the request's function is said to begin.
       request.function = FileAddress();
       return is_in_step(at) ? "" : kInsideInstruction;
     }
     return known && meets(function, at) ? "" : kInsideInstruction;
   }
 
-  // REQUIRES: of one `from`, ascending.
+  // Whether disassembly from `from` meets `at`. REQUIRES: for one `from`, `at` ascends.
   bool meets(Address from, Address at) {
     if (from == at) return true;
     if (from != from_ || reached_ > at) from_ = reached_ = from;
@@ -170,7 +171,7 @@ const CheckedRequests& PlaceCheck::check(const AddressSpace& space, const Module
   Checked& checked = known->second;
   if (!fresh) return checked.answer;
   checked.asked = checked.answer.list = list;
-  // Places that the engine has found in the text by itself.
+  // The engine has found these places in the text itself.
   auto is_ours = [](const SiteRequest& request) { return request.is<SystemCallProbe>() || request.is<PatchRoom>(); };
   if (module.text.empty() || std::all_of(list->begin(), list->end(), is_ours)) return checked.answer;
   std::vector<uint32_t> order(list->size());

@@ -14,7 +14,7 @@ namespace spile::engine {
 namespace {
 
 constexpr uint64_t kAlignmentRoom = 16;
-// So many frames of different clients may share a stack slot: two at a function that two clients probe, and more where
+// How many frames of different clients may share a stack slot: two at a function that two clients probe, and more where
 // such functions jump to each other at their ends.
 constexpr int kTurns = 16;
 
@@ -36,7 +36,7 @@ void enter_in_journal(const PatchedSite& site, Region& region) {
 
 using Regions = std::map<ClientId, std::shared_ptr<Region>>;
 
-// Who has requests for the group's first instruction, by id.
+// The clients with requests for the group's first instruction.
 std::set<ClientId> clients_at(const Group& group, const BuildOrder& order) {
   std::set<ClientId> clients;
   for (uint32_t index : group.requests) clients.insert(order.client(index));
@@ -75,7 +75,7 @@ class Emission {
            const StubSource& stubs, std::span<const PatchedSite> leaving)
       : module_(module), order_(order), groups_(groups), regions_(regions), stubs_(stubs), leaving_(leaving) {}
 
-  // One site, or two: a short jump and its relay. Tries a breakpoint where a better patch fails.
+  // Makes one site, or two: a short jump and its relay. Tries a breakpoint where a better patch fails.
   Result<std::vector<PatchedSite>> emit(size_t index) {
     Group& group = groups_[index];
     auto emitted = try_emit(index);
@@ -87,23 +87,24 @@ class Emission {
   }
 
  private:
-  // The client's at the window's begin; those behind it too, of all clients, where they are displaced.
+  // What the client's trampoline calls for the window's begin; where it has the displaced instructions, also what all clients' probes
+  // behind the begin call.
   std::vector<Fragment> fragments(size_t index, ClientId client, bool displaces) const {
     std::vector<Fragment> made;
     for (size_t i = index; i <= index + groups_[index].absorbed; i++) {
       uint8_t offset = static_cast<uint8_t>(i == index ? 0 : groups_[i].entry - groups_[index].plan.begin);
-      std::vector<uint32_t> in_turn = shared_turns(groups_[i]);
+      std::vector<uint32_t> turns = shared_turns(groups_[i]);
       auto add = [&](uint32_t request_index) {
         const SiteRequest& request = order_.requests[request_index];
         if (request.is<PatchRoom>()) return;
         ClientId whose = order_.client(request_index);
         made.push_back(fragment_of(request, regions_.at(whose)->image(), whose, offset, module_.goroutine));
       };
-      for (int turn = 0; displaces && !in_turn.empty() && turn < kTurns; turn++) {
-        for (uint32_t request_index : in_turn) add(request_index);
+      for (int turn = 0; displaces && !turns.empty() && turn < kTurns; turn++) {
+        for (uint32_t request_index : turns) add(request_index);
       }
       for (uint32_t request_index : groups_[i].requests) {
-        if (!in_turn.empty() && order_.requests[request_index].moves_returns) continue;
+        if (!turns.empty() && order_.requests[request_index].moves_returns) continue;
         // A call is made where the displaced instructions are, between its handlers.
         bool call = order_.requests[request_index].is<SystemCallProbe>();
         if (i == index && !call ? order_.client(request_index) == client : displaces) add(request_index);
@@ -111,7 +112,7 @@ class Emission {
     }
     return made;
   }
-  // Handlers of several clients that have to be called in turn.
+  // The requests of the group whose handlers are called in turns (SiteRequest::moves_returns). Empty if only one client has such.
   std::vector<uint32_t> shared_turns(const Group& group) const {
     std::vector<uint32_t> found;
     if (order_.clients.empty()) return found;
@@ -140,7 +141,7 @@ class Emission {
   Result<std::vector<PatchedSite>> try_emit(size_t index) {
     Group& group = groups_[index];
     std::set<ClientId> clients = clients_at(group, order_);
-    // From the last, which has the displaced instructions, to the first, to which the text leads.
+    // From the last client, whose trampoline has the displaced instructions, to the first, to whose trampoline the text leads.
     ClientId head = *clients.begin(), tail = *clients.rbegin();
     Region& region = *regions_.at(head);
     TRY(Trampoline trampoline, make_trampoline(index, tail, Address()));
@@ -157,7 +158,7 @@ class Emission {
       auto stub = former_stub(group.plan, region.next(), &stub_size);
       takes_stub = stub.has_value();
       if (!stub) stub = stubs_(head, region, group.plan.puns, region.next());
-      // Memory for the stub moves nothing else: region.next() stands.
+      // Memory for the stub does not change region.next().
       if (!stub) return Error{"no room for a punned jump", ""};
       if (!takes_stub) stub_size = static_cast<uint8_t>(native_architecture().emit_stub(stub->at, region.next()).size());
       group.plan.relay = stub->at;
@@ -241,14 +242,14 @@ Result<Regions> find_regions(const Module& module, const std::vector<Group>& gro
       need.sites += group.plan.mechanism == Mechanism::kShortJump ? 2 : 1;
       need.room += native_architecture().trampoline_room(fragments) + kAlignmentRoom;
     }
-    // Absorbed by the group before: its fragments are in the other's trampoline, whoever's that is.
+    // The fragments of a group that the group before has absorbed are in that one's trampoline, which may be any client's.
     if (group.is_absorbed && !order.clients.empty()) {
       for (auto& [client, need] : needs) need.room += native_architecture().trampoline_room(fragments);
     }
   }
   Regions regions;
   for (auto& [client, need] : needs) {
-    // Our own has the table of all breakpoints.
+    // The region of our own client has the table of all breakpoints.
     if (breakpoints && client == kOwnClient) need.room += breakpoint_room();
     TRY(regions[client], source(client, need.sites, need.room));
   }
@@ -283,7 +284,7 @@ Result<PatchedSite> build_site(const SitePlan& plan, std::span<const uint8_t> or
 
 namespace {
 
-// Puts together what was emitted.
+// Puts the sites that were emitted together.
 class Assembly {
  public:
   Assembly(BuiltSites& built, const std::vector<Group>& groups, std::span<const SiteRequest> requests, const Regions& regions,
@@ -369,7 +370,7 @@ Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Modul
   if (order.requests.empty()) return built;
   std::vector<Group> groups = lay_out_sites(space, module, order.requests, around);
   TRY(Regions regions, find_regions(module, groups, order, region_source));
-  // Those that land in others' patches after those others.
+  // Groups whose relays are in the patches of others come after those others.
   Assembly assembly(built, groups, order.requests, regions, pid);
   for (bool has_carrier : {false, true}) {
     for (size_t i = 0; i < groups.size(); i += 1 + groups[i].absorbed) {

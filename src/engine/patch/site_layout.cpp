@@ -22,7 +22,7 @@ TextImage read_text(const AddressSpace& space, const Module& module, std::span<c
     if (request.function != FileAddress()) low = std::min(low, Address(request.function.value + module.bias));
     high = std::max(high, at + static_cast<int64_t>(request.size));
   }
-  // A small text is read and searched as a whole; in a large one, what lies around the requests.
+  // A small text is read and searched as a whole; of a large one, only the part around the requests.
   uint64_t whole = 0;
   for (const Module::Range& range : module.text) whole += static_cast<uint64_t>(range.end - range.begin);
   if (whole <= kWholeText) {
@@ -64,13 +64,13 @@ std::vector<Group> group_by_place(const Module& module, std::span<const SiteRequ
 }
 
 bool is_placed(const Group& group) { return group.plan.mechanism != Mechanism::kRefused; }
-// More than one instruction, perhaps.
+// Whether the patch may displace more than one instruction.
 bool is_window(const Group& group) {
   return group.plan.mechanism == Mechanism::kJump || group.plan.mechanism == Mechanism::kShortJump;
 }
 
 // Cold parts of functions lie elsewhere in the text, and may branch back; functions written in assembly language go on in the
-// midst of others. Says which groups they spoil.
+// midst of others. Returns the groups that such branches spoil.
 std::set<Group*> find_spoilt(std::vector<Group>& groups, const TextImage& text) {
   std::set<Group*> spoilt;
   std::vector<Address> targets = far_branch_targets(groups, text, [&](const auto& mark) {
@@ -124,12 +124,12 @@ class Layout {
 
  private:
   Address end_of(const Group& group) const { return group.plan.begin + group.plan.overwritten; }
-  // Where a return is to be part of it, behind what is displaced for that.
+  // The end of what the patch displaces, where it displaces a return instruction too.
   Address end_of_window(const Group& group) const {
     return group.plan.begin + (group.room != 0 ? std::max(group.plan.overwritten, group.plan.displaced) : group.plan.overwritten);
   }
 
-  // Groups within the window become part of it. False if one can't.
+  // Makes groups within the window part of it. Returns false if one of them can't be.
   bool absorb(size_t index) {
     Group& group = groups_[index];
     for (size_t i = index + 1; i < groups_.size() && groups_[i].entry < end_of_window(group); i++) {
@@ -150,7 +150,7 @@ class Layout {
       last = i;
     }
     group.absorbed = static_cast<uint32_t>(last - index);
-    // Those that lay in the window of one that is part of this now, but lie behind this one.
+    // Groups that lay in the window of a group which is part of this window now, but lie behind this window.
     for (size_t i = orphans; i > last; i--) stand_alone(i);
     return true;
   }
@@ -163,7 +163,7 @@ class Layout {
   }
   void release(size_t index) {
     Group& group = groups_[index];
-    // What was absorbed falls back to a place of its own, from the highest.
+    // Groups that were absorbed fall back to places of their own, from the highest.
     for (size_t i = index + group.absorbed; i > index; i--) stand_alone(i);
     group.absorbed = 0;
   }
@@ -187,12 +187,12 @@ class Layout {
                                [](const Group& group, Address value) { return group.entry < value; });
     return at != groups_.end() && at->entry < end;
   }
-  // A short jump to a near one in padding nearby, where there is some.
+  // Plans a short jump to a relay in padding nearby, if it finds room.
   void relay_in_padding(Group& group) {
     const VariableLengthPatching* patching = native_architecture().variable_length();
     if (!patching) return;
     const FunctionFlow* own = flows_.of(group);
-    // Neighbors' padding too, as far as they have been looked at.
+    // The padding of neighbors counts too, as far as they have been looked at.
     for (const FunctionFlow* flow : {own, flows_.before(group.entry)}) {
       if (!flow) continue;
       for (auto [begin, length] : flow->islands) {
@@ -218,7 +218,7 @@ class Layout {
   OccupiedText& occupied_;
 };
 
-// Up to the end of a return instruction.
+// Displaces everything up to the end of a return instruction.
 void extend_to_return(SitePlan& plan, uint8_t length) {
   plan.window = plan.displaced = length;
   plan.falls_through = false;

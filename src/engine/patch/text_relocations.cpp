@@ -53,7 +53,7 @@ Dynamic read_dynamic(const TargetMemory& memory, const Module& module, const std
   return dynamic;
 }
 
-// The bytes that stand at a place of the module in its file.
+// Reads the bytes at a place of the module from its file.
 class File {
  public:
   File(pid_t pid, const Module& module, const std::vector<Elf64_Phdr>& programs)

@@ -14,14 +14,14 @@ namespace spile::engine {
 
 namespace {
 
-// We, or another one: who stops others must not be stopped by them.
+// Whether the process runs spile, this one or another: tracers that stop each other would wait for ever.
 bool is_spile(pid_t pid) {
   struct stat theirs, ours;
   return pid == getpid() || (stat(fmt::format("/proc/{}/exe", pid).c_str(), &theirs) == 0 && stat("/proc/self/exe", &ours) == 0 &&
                              theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino);
 }
 
-// Of a process whose first thread has ended, others may run.
+// Whether all threads have ended: after the end of the first one, others may run.
 bool has_no_thread(pid_t pid) {
   std::vector<pid_t> threads = threads_of(pid);
   return std::all_of(threads.begin(), threads.end(), is_ending);
@@ -46,7 +46,7 @@ Descendants attach_to_descendants(const DescendantSearch& search) {
         if (has_no_thread(child)) continue;
         auto attached = search.attach(child);
         bool gone = !attached.ok() && has_no_thread(child);
-        // What it has borne may be a child of another traced process now.
+        // Its children may be children of another traced process now.
         if (attached.ok() || gone) more = true;
         if (attached.ok() || search.is_traced(child)) continue;
         refused.insert(child);

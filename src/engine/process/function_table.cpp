@@ -136,7 +136,7 @@ std::optional<T> FunctionTable::read_near(Address at) const {
   std::vector<uint8_t>& bytes = piece->second;
   if (fresh) {
     bytes.resize(kPiece);
-    // Up to the first page that is not there; the piece may begin before the section.
+    // Reads up to the first page that is not mapped; the piece may begin before the section.
     for (uint64_t page = 0; page < kPiece; page += kPage) {
       (void)memory_.read_some(Address(number * kPiece + page), std::span(bytes).subspan(page, kPage));
     }

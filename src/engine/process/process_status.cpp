@@ -37,7 +37,7 @@ pid_t tracer_of(pid_t tid) { return atoi(process_status(tid, "TracerPid").c_str(
 
 namespace {
 
-// A field of /proc/PID/stat, as proc(5) counts them from 1; the second one may have blanks and brackets. Empty: it is not there.
+// Returns a field of /proc/PID/stat, as proc(5) counts them from 1; the second one may have blanks and brackets. Empty: no such process.
 std::string stat_field(pid_t pid, int number) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string line;

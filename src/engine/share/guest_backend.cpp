@@ -84,7 +84,7 @@ void GuestBackend::take_event(Event event) {
   events_.push_back(std::move(event));
 }
 
-// What comes unasked.
+// Takes a message that is not an answer.
 void GuestBackend::take(ReceivedMessage message) {
   MessageReader reader(message.bytes);
   MessageWriter answer;
@@ -131,7 +131,7 @@ Result<void> GuestBackend::attach(pid_t pid) {
   TRY(auto answer, ask(GuestMessage::kFollow, what));
   std::vector<pid_t> followed;
   if (!MessageReader(answer).take(followed)) return Error{"the tracing spile sent a malformed reply", ""};
-  // Nobody but the one that was asked for, whom ptrace has given to the tracer.
+  // Only the process that was asked for is followed, which the kernel has given to the tracer.
   if (followed != std::vector<pid_t>{pid}) return Error{"the tracing spile sent a malformed reply", ""};
   processes_.insert(pid);
   return {};

@@ -62,7 +62,7 @@ std::vector<std::string> names_of_tracer(pid_t tid) {
 
 }  // namespace
 
-// A field that is added does not fit these bindings: it goes here too, both ways.
+// The bindings name all fields: after a field is added these functions don't compile until they read and write it.
 void MessageWriter::add(const ReturnProbe& probe) {
   auto& [enter, exit, entry_alone, obstacle] = probe;
   put(enter, exit, entry_alone, obstacle);
@@ -144,7 +144,7 @@ bool GuestChannel::wait_for(short what, Clock::time_point deadline) const {
   }
 }
 
-// descriptor: goes with the first byte; -1: none.
+// descriptor: is sent with the first byte; -1: none.
 bool GuestChannel::send_all(std::span<const uint8_t> bytes, int descriptor, Clock::time_point deadline) {
   while (!bytes.empty()) {
     ssize_t sent = send_with_descriptor(socket_.get(), bytes, descriptor, MSG_DONTWAIT);
@@ -156,7 +156,7 @@ bool GuestChannel::send_all(std::span<const uint8_t> bytes, int descriptor, Cloc
   return true;
 }
 
-// descriptor: where one that comes with the bytes goes; null: it is not wanted, and closed by the kernel.
+// descriptor: becomes one that comes with the bytes; null: the kernel closes it.
 bool GuestChannel::receive_all(std::span<uint8_t> bytes, UniqueFd* descriptor, Clock::time_point deadline) {
   while (!bytes.empty()) {
     ssize_t got = descriptor ? receive_with_descriptor(socket_.get(), bytes, *descriptor)

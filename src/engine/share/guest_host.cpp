@@ -30,7 +30,7 @@ constexpr size_t kMostInbox = 1024;    // that came before an answer
 constexpr uint64_t kLargestArena = uint64_t{1} << 46;
 constexpr uint64_t kLargestImage = uint64_t{256} << 20;
 
-// Handlers must not find less memory than their geometry says: nobody can make smaller what is sealed so.
+// Handlers must not find less memory than their geometry states: a file with these seals can't be shrunk.
 bool is_arena(int fd, uint64_t size) {
   struct stat status {};
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || static_cast<uint64_t>(status.st_size) < size) return false;
@@ -124,7 +124,7 @@ void GuestHost::serve() {
     size_t before = guests_.size();
     if (pollfd wait{listener_.get(), POLLIN, 0}; ::poll(&wait, 1, 0) > 0) accept_guest();
     bool any = guests_.size() != before;
-    // By number: what is done for one may end another.
+    // By index: serving one guest may end another.
     for (size_t i = 0; i < guests_.size(); i++) {
       if (take_message(*guests_[i])) {
         any = true;
@@ -191,7 +191,7 @@ void GuestHost::handle_hello(Guest& guest, MessageReader& reader) {
 void GuestHost::handle(Guest& guest, ReceivedMessage message) {
   MessageReader reader(message.bytes);
   if (message.type == GuestMessage::kHello) return handle_hello(guest, reader);
-  // Nonsense is not answered.
+  // Malformed messages are not answered.
   if (!guest.client) return guest.channel.close();
   Client& client = *guest.client;
   MessageWriter answer;

@@ -24,7 +24,7 @@ uint64_t capabilities(const ProcessStatus& status, std::string_view name) {
   return strtoull(status.field(name).c_str(), nullptr, 16);
 }
 
-// "1000 1000 1000 1000": real, effective, saved, of files. Nothing: not all are the same.
+// Parses "1000 1000 1000 1000": the real, effective, saved and file system id. Empty: not all are the same.
 std::optional<uint64_t> only_id(const ProcessStatus& status, std::string_view name) {
   std::istringstream ids(status.field(name));
   uint64_t first = 0, each = 0;
@@ -41,7 +41,7 @@ std::optional<ino_t> user_namespace(const std::string& process) {
   return status.st_ino;
 }
 
-// Only root can look at everybody's. What can't be seen is not another one.
+// Only root can look at the namespaces of all processes. One that can't be seen counts as ours.
 bool is_in_our_namespace(pid_t pid) {
   auto theirs = user_namespace(std::to_string(pid)), ours = user_namespace("self");
   if (!theirs || !ours) return geteuid() != 0;
@@ -67,7 +67,7 @@ Result<Peer> Peer::of(int socket) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return Error::from_errno("SO_PEERCRED", errno);
-  // 0: of another pid namespace, where we can't look it up.
+  // 0: the peer is in a pid namespace that we can't see.
   if (credentials.pid <= 0) return Error{"the other end of the socket is not a process visible here", ""};
   peer.pid_ = credentials.pid;
   peer.uid_ = credentials.uid;

@@ -18,7 +18,7 @@ constexpr uint64_t kMostBreakpoints = 8192;
 constexpr uint64_t kTableSize = (kMostBreakpoints + 1) * 16;
 constexpr uint64_t kCodeRoom = 512;
 
-// By the kernel for an instruction, not sent by somebody.
+// Whether the kernel has raised the signal for an instruction, rather than a process sent it.
 bool is_breakpoint_signal(const siginfo_t& signal) {
   return signal.si_signo == SIGTRAP && signal.si_code > 0;
 }
@@ -57,7 +57,7 @@ Result<void> install(SetupContext& context, AddressSpace& space, Region& region)
   return make_calls(context.tracer, space, set_handler);
 }
 
-// behind: where a thread is that has met the breakpoint; where: where it goes on.
+// behind: the program counter of a thread that has met the breakpoint. where: where it goes on.
 Result<void> add_entry(AddressSpace& space, Address behind, Address where) {
   Region* owner = nullptr;
   bool shared = false;
@@ -72,7 +72,7 @@ Result<void> add_entry(AddressSpace& space, Address behind, Address where) {
   for (uint64_t i = 0; !space.sites.retired().empty() && i < space.signal_code.breakpoint_count(); i++) {
     Address entry = space.signal_code.breakpoint_entry(i);
     if (owner->word_at(entry) != behind.value) continue;
-    // Forked children have the same table, and not what this process has.
+    // Forked children use the same table, and don't have the new trampoline.
     if (shared) return Error{"only a breakpoint fits there, which several spiles can't share in a process that has forked", ""};
     owner->put_word(entry + 8, where.value);
     return {};

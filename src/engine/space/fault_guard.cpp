@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint64_t kCodeRoom = 512;
 
-// Perhaps the first one that serves its module: then probes of it are going to use it, too.
+// Finds or makes a region. A new one serves a module, whose probes are going to use it too.
 Result<std::shared_ptr<Region>> region_with_room(SetupContext& context, AddressSpace& space) {
   for (auto& region : space.clients[context.client].regions) {
     if (region->has_room(0, kCodeRoom)) return region;

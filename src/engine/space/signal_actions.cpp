@@ -21,12 +21,12 @@ namespace {
 constexpr int kOurs[] = {SIGTRAP, SIGBUS, SIGSEGV};
 constexpr uint64_t bit(int signal) { return uint64_t{1} << (signal - 1); }
 constexpr uint64_t kOurBits = bit(SIGTRAP) | bit(SIGBUS) | bit(SIGSEGV);
-// Between readings, in ns: they cost a new thread, or one with a fault, some hundred microseconds.
+// How long to wait between readings, in ns: a reading costs a new thread, or one with a fault, some hundred microseconds.
 constexpr uint64_t kBirthPeriod = 20'000'000;
 constexpr uint64_t kMostOfTime = 50;  // one part of so many
 constexpr uint64_t kFaultPeriod = 1'000'000'000;
 
-// Nothing if the process has ended.
+// Which of our signals are handled or ignored. Empty: the process has ended.
 std::optional<uint64_t> handled_signals(const ProcessStatus& status) {
   std::string caught = status.field("SigCgt");
   if (caught.empty()) return std::nullopt;
@@ -67,7 +67,7 @@ Result<void> set_action(RemoteCalls& calls, const AddressSpace& space, int signa
 
 namespace {
 
-// Where the program has no action, ours does what the tracer does, in case that it is killed.
+// Whether our action can be set: in case the tracer is killed, where the program has no action of its own.
 bool can_stand_in(const Process& process, int signal) {
   return signal != SIGTRAP && process.space && process.space->signal_code.handles_faults();
 }
@@ -82,7 +82,7 @@ Result<void> stand_in(RemoteCalls& calls, Process& process, int signal) {
   return {};
 }
 
-// It has stood there before.
+// Whether our action has stood for the signal before, and can be set again.
 bool stands_again(const Process& process, int signal, uint64_t handled) {
   const SignalActions& actions = process.actions;
   return (actions.met & ~handled & bit(signal)) && !actions.refused && can_stand_in(process, signal);
@@ -118,7 +118,7 @@ Result<void> learn(RemoteCalls& calls, Process& process) {
   return {};
 }
 
-// Puts back what was reset, or sets ours. True if the thread had the signal blocked, since it had a handler and was reset.
+// Puts back an action that was reset, or sets ours. Returns true if the thread had the signal blocked, since it had a handler and was reset.
 Result<bool> put_back(RemoteCalls& calls, Process& process, int signal) {
   auto known = process.actions.known.find(signal);
   bool is_known = known != process.actions.known.end();
@@ -176,7 +176,7 @@ Result<void> mend_signal_action(Tracer& tracer, Thread& thread, int signal) {
   auto begun = begin_calls(tracer, space, thread);
   process.actions.refused = !begun.ok();
   if (!begun.ok()) {
-    // Under a seccomp filter, say: then there may be nothing to put back.
+    // Under a seccomp filter, for example: then there may be nothing to put back.
     bool reset = process.actions.known.contains(signal) && !(handled_signals(ProcessStatus::read(process.pid)).value_or(kOurBits) & bit(signal));
     if (!reset) return {};
     return std::move(begun).error().within(fmt::format("put back the action for {}", strsignal(signal)));

@@ -17,10 +17,10 @@ Result<SystemCallText> find_system_call(AddressSpace& space, pid_t pid) {
   std::vector<const Mapping*> candidates;
   for (const Mapping& mapping : map.all()) {
     if (!mapping.executable || mapping.path == "[vsyscall]" || mapping.path.starts_with("/memfd:spile-")) continue;
-    // The vdso is in every process and nobody's to patch; else any other text does.
+    // The vdso is in every process and is not patched; any other text will do.
     candidates.insert(mapping.path == "[vdso]" ? candidates.begin() : candidates.end(), &mapping);
   }
-  // What restores signals is in the C library: no need to search a large program that has one, or will have.
+  // The code that restores signals is in the C library: a large program that has one, or will have one, need not be searched.
   auto is_system = [](const Mapping* mapping) {
     std::string_view name = std::string_view(mapping->path).substr(mapping->path.rfind('/') + 1);
     return name == "[vdso]" || name.starts_with("ld-") || name.starts_with("libc.") || name.starts_with("libc-");
@@ -35,7 +35,7 @@ Result<SystemCallText> find_system_call(AddressSpace& space, pid_t pid) {
     native_architecture().find_system_call(text, Address(mapping->begin), found);
     if (found.recovers()) break;
   }
-  // Below a goroutine's stack lies memory of others, who may be running: no net there.
+  // Below a goroutine's stack lies other memory, which may be in use: a recovery frame must not be written there.
   for (const Module& module : find_modules(pid, map, space.memory)) {
     if (module.go) found.restore = Address();
   }
@@ -45,14 +45,14 @@ Result<SystemCallText> find_system_call(AddressSpace& space, pid_t pid) {
 
 bool has_seccomp_filter(pid_t tid) { return ProcessStatus::read(tid).has_seccomp_filter(); }
 
-// Whether it can be brought to a stop in user space: not while it waits for a vfork child, nor at its end.
+// Whether the thread can be stopped in user space: not while it waits for a vfork child, nor at its end.
 bool can_serve(const Thread& thread) {
   return thread.event != PTRACE_EVENT_VFORK && !thread.is_at_end();
 }
 
-// Null: none can be stopped now.
+// Finds a thread and stops it. Null: none can be stopped now.
 Thread* find_servant(Tracer& tracer, AddressSpace& space) {
-  // Rather one whose calls nothing judges: they are sure to do no harm.
+  // Threads without filters come first: calls of theirs are sure to do no harm.
   for (bool filtered : {false, true}) {
     for (Process* process : space.users) {
       for (auto& [tid, thread] : process->threads) {
@@ -96,7 +96,7 @@ Thread* find_servant(Tracer& tracer, AddressSpace& space) {
 
 constexpr std::chrono::milliseconds kWaitForEnd(300);
 
-// Whether any thread may still run: of a process that has been killed, whose end was not received yet, none does.
+// Whether any thread may still run. None does in a process that has been killed, although its end was not received yet.
 bool any_lives(const AddressSpace& space) {
   for (const Process* process : space.users) {
     for (auto& [tid, thread] : process->threads) {

@@ -41,7 +41,7 @@ Result<void> map_table(RemoteCalls& calls, ClientSpace& client, pid_t pid, const
   return {};
 }
 
-// Maps the memory behind `fd` of ours into the target. where: 0 for any place.
+// Maps the memory behind our descriptor `fd` into the target. where: 0: any place.
 Result<Address> map_descriptor(RemoteCalls& calls, AddressSpace& space, pid_t pid, const char* what, int fd,
                                uint64_t size, uint64_t protection, Address where, uint64_t offset = 0) {
   TRY(DescriptorChannel channel, DescriptorChannel::open(calls, space.memory, pid, space.scratch()));
@@ -56,7 +56,7 @@ Result<Address> map_descriptor(RemoteCalls& calls, AddressSpace& space, pid_t pi
   return mapped;
 }
 
-// Makes it and all others known to each other, and to the handlers in them.
+// Adds a region to the client's, and lists it in all other regions, and those in it.
 void add_region(AddressSpace& space, ClientSpace& client, const std::shared_ptr<Region>& region, const Module& module) {
   region->fill_cells(client.arena.begin, client.process_table.begin, module.bias, module.goroutine);
   for (auto& [id, each] : space.clients) {
@@ -114,7 +114,7 @@ uint64_t count_threads(const AddressSpace& space) {
   return count;
 }
 
-// Mostly untouched gigabytes, which a core file would have to account for.
+// Keeps the arena out of core files: it is mostly untouched gigabytes.
 void leave_out_of_cores(RemoteCalls& calls, const AddressRange& range) {
   (void)calls.call("madvise", SYS_madvise, {range.begin.value, range.size(), MADV_DONTDUMP});
 }
@@ -142,7 +142,7 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
     pid_t pid = thread.process->pid;
     if (!has_table) TRY_DO(set_up_table(context, calls, space, pid));
     has_table = true;
-    // Others may have taken the lowest ones.
+    // Other processes may have taken the lowest slots.
     uint64_t least = geometry.first_slots == 0 ? geometry.slot_count : geometry.first_slots + client.header->taken_slots();
     uint64_t size = 0;
     auto map_at = [&](Address where) {
@@ -205,7 +205,7 @@ Result<void> grow_arena(SetupContext& context, AddressSpace& space) {
       return write_slots(space, client, slots);
     });
   };
-  // Of all threads that are there, each may be about to come.
+  // Each thread of the process may be about to need a slot.
   uint64_t wanted = std::max(2 * present, taken + abi::kFirstSlot + count_threads(space));
   auto grown = grow_to(std::min<uint64_t>(wanted, geometry.slot_count));
   if (!grown.ok() && wanted > present + 1) grown = grow_to(present + 1);
@@ -231,7 +231,7 @@ Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& 
   uint64_t most_room = std::max(code_room + code_room / 2, kLeastCodeRoom);
   TRY(MemoryMap now, MemoryMap::read(pid_of(space)));
   if (!now.find_room(low.value, high.value, Region::size_for(most_sites, most_room, context.image), reach)) {
-    // Below 4 MiB, say, if the program's data takes all that can be reached above it.
+    // For example below 4 MiB, if the program's data takes all that can be reached above it.
     most_sites = sites;
     most_room = code_room;
   }
@@ -277,7 +277,7 @@ Result<void> map_stub_page(SetupContext& context, AddressSpace& space, Region& r
   return {};
 }
 
-// A stub in a page that is mapped already.
+// Writes a stub into a page that is mapped already. Empty: none has room in the ranges.
 std::optional<PlacedStub> use_mapped_page(Region& region, std::span<const PunRange> ranges, Address target) {
   for (Region::StubPage& page : region.stub_pages()) {
     for (Address base : page.mapped) {
@@ -296,7 +296,7 @@ std::optional<PlacedStub> use_mapped_page(Region& region, std::span<const PunRan
   return {};
 }
 
-// Free bytes for a stub at `at` in a page that can be mapped there.
+// Finds or adds a page that has free bytes for a stub at this offset, or nullptr.
 Region::StubPage* page_for(Region& region, uint64_t offset, uint64_t length) {
   for (Region::StubPage& page : region.stub_pages()) {
     if (page.is_free(offset, length)) return &page;

@@ -10,7 +10,7 @@
 namespace spile::engine {
 namespace {
 
-// The thread's in the client's table; 0: it has none.
+// Finds the thread's entry in the client's table. Empty: it has none.
 std::optional<Address> find_entry(const AddressSpace& space, const ClientSpace& client, uint64_t thread_pointer,
                                   abi::ThreadTableEntry& entry);
 
@@ -19,7 +19,7 @@ Result<void> put_down(const AddressSpace& space, const ClientSpace& client, size
   return space.memory.write_value(client.process_table.begin + static_cast<int64_t>(offset), value);
 }
 
-// A table that can't be written is that of a process which has just ended.
+// Writes a value into all process tables. A table that can't be written is that of a process which has just ended.
 template <typename T>
 void put_down_everywhere(const AddressSpace& space, size_t offset, const T& value) {
   if (!space.memory.is_open()) return;
@@ -36,7 +36,7 @@ abi::ThreadIdentity identity_of(uint64_t thread_pointer, const KnownThread& thre
   return {.thread_pointer = abi::thread_table_key(thread_pointer), .tid = thread.tid};
 }
 
-// The slot of the thread pointer, which no living thread has, is in no handler.
+// Marks the slot of a thread pointer that no living thread has as being in no handler.
 void leave_handler(const AddressSpace& space, const ClientSpace& client, uint64_t thread_pointer) {
   auto slot = find_slot(space, client, thread_pointer);
   if (!slot) return;
@@ -66,7 +66,7 @@ bool has_pending_returns(const AddressSpace& space, const ClientSpace& client, A
   return false;
 }
 
-// The slot of a thread that has ended, for others; what is in it of sums and records stays. False: it can't be given back.
+// Gives back the slot of a thread that has ended; sums and records in it stay. False: it can't be given back.
 bool release_slot(const AddressSpace& space, const ClientSpace& client, uint64_t thread_pointer) {
   abi::ThreadTableEntry entry{};
   auto at = find_entry(space, client, thread_pointer, entry);
@@ -126,7 +126,7 @@ Result<void> introduce_process(AddressSpace& space, const ClientSpace& client, p
     TRY_DO(put_down(space, client, identity_offset(thread.index), identity_of(pointer, thread)));
   }
   TRY_DO(put_down(space, client, offsetof(abi::ProcessTable, pid), static_cast<uint64_t>(pid)));
-  // Never the same, whichever spile arms the process.
+  // A number that no other process has had, whichever spile arms it.
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const auto life = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
   TRY_DO(put_down(space, client, offsetof(abi::ProcessTable, life), life));
@@ -151,7 +151,8 @@ void introduce_thread(AddressSpace& space, Thread& thread) {
   bool fresh = known == nullptr;
   if (fresh) known = space.threads.add(pointer);
   if (!known) return;  // handlers ask the kernel
-  // One that was born with its parent's would be taken for that, and the other way round. Others take over from the dead.
+  // A thread that was born with its parent's thread pointer would be taken for the parent, and the other way round. Otherwise a thread
+  // takes the thread pointer over from one that has ended.
   bool shared = thread.parents_pointer == 0 ? !fresh : pointer == thread.parents_pointer;
   if (!fresh && !shared) leave_handlers(space, pointer);
   known->tid = shared ? 0 : static_cast<uint64_t>(thread.tid);
@@ -163,7 +164,7 @@ void introduce_thread(AddressSpace& space, Thread& thread) {
 
 void bury_thread(AddressSpace& space, const Thread& thread) {
   const KnownThread* known = space.threads.find(thread.thread_pointer);
-  // Unless another one has taken over.
+  // Another thread may have taken the thread pointer over.
   if (thread.thread_pointer == 0 || !known || known->tid != static_cast<uint64_t>(thread.tid)) return;
   leave_handlers(space, thread.thread_pointer);
   bool released = space.memory.is_open();

@@ -54,7 +54,7 @@ ssize_t receive_with_descriptor(int socket, std::span<uint8_t> bytes, UniqueFd& 
   ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   for (cmsghdr* each = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr; each; each = CMSG_NXTHDR(&message, each)) {
     if (each->cmsg_level != SOL_SOCKET || each->cmsg_type != SCM_RIGHTS) continue;
-    // The room for one, rounded up, is room for two.
+    // The room for one descriptor, rounded up, is room for two.
     for (size_t at = CMSG_LEN(0); at + sizeof(int) <= each->cmsg_len; at += sizeof(int)) {
       int fd = -1;
       memcpy(&fd, reinterpret_cast<const char*>(each) + at, sizeof fd);
@@ -80,7 +80,7 @@ Result<DescriptorChannel> DescriptorChannel::open(RemoteCalls& calls, const Targ
 
 Result<int> DescriptorChannel::send(RemoteCalls& calls, int fd) {
   const uint8_t byte = 's';
-  // Whatever socket it has put there does not make us wait.
+  // The target may have put another socket there, which must not make us wait.
   if (send_with_descriptor(local_.get(), {&byte, 1}, fd, MSG_DONTWAIT) != 1) return Error::from_errno("send a descriptor", errno);
   Reception reception{};
   auto remote = [&](const void* member) {

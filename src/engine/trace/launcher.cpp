@@ -20,7 +20,7 @@ bool is_program(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-// As execvp looks it up; the name itself if it is nowhere, for exec to fail on.
+// Finds the program as execvp does. Returns the name itself if it is not found, for exec to fail on.
 std::string find_program(const std::string& name) {
   const char* path = getenv("PATH");
   if (name.find('/') != std::string::npos || !path) return name;
@@ -52,14 +52,14 @@ struct ChildPlan {
   std::optional<gid_t> group;
 };
 
-// As spile's own caller has set it: the session blocks the signals that end it before there is an engine.
+// The signal mask with which spile itself was started: the session blocks the signals that end it before it makes an engine.
 const sigset_t kMaskAtStart = [] {
   sigset_t mask;
   sigprocmask(SIG_BLOCK, nullptr, &mask);
   return mask;
 }();
 
-// Between fork and exec: system calls only, as the controller may have threads.
+// Runs between fork and exec: makes only system calls, as the controller may have threads.
 [[noreturn]] void run_child(const ChildPlan& plan) {
   char byte;
   while (read(plan.gate, &byte, 1) < 0 && errno == EINTR) {

@@ -49,7 +49,7 @@ void RemoteCalls::spread_net() {
   if (!text_.recovers()) return;
   auto frame = native_architecture().build_recovery_frame(thread_->tid, saved_, saved_mask_, text_.restore);
   if (!frame.ok()) return;
-  // All of it must lie in the stack, not in a guard page or whatever comes below.
+  // All of it must lie in the stack, not in a guard page or in other memory below.
   auto map = MemoryMap::read(thread_->process->pid);
   const Mapping* stack = map.ok() ? map->find(native_architecture().sp(saved_).value) : nullptr;
   if (!stack || !stack->writable || frame->at.value < stack->begin) return;
@@ -62,7 +62,7 @@ Result<void> RemoteCalls::suspend_seccomp() {
   std::string mode = process_status(thread_->tid, "Seccomp");
   if (mode.empty() || mode == "0") return {};
   seccomp_suspended_ = ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, tracer_->options(*thread_) | PTRACE_O_SUSPEND_SECCOMP) == 0;
-  // A filter that has been inherited from whoever started both lets pass what it lets us do ourselves.
+  // A filter that both have inherited lets pass what it lets us do ourselves.
   if (seccomp_suspended_ || (mode == "2" && is_filtered_as_we_are(thread_->tid))) return {};
   return Error{fmt::format("thread {} runs under a seccomp filter, which may kill it for a system call made on our behalf",
                            thread_->tid),
@@ -84,11 +84,11 @@ RemoteCalls::RemoteCalls(RemoteCalls&& other) noexcept
       deferred_(std::move(other.deferred_)) {}
 
 RemoteCalls::~RemoteCalls() {
-  // A thread that has ended needs no more.
+  // A thread that has ended needs nothing more.
   if (active_) (void)finish();
 }
 
-// What was saved of the thread is another program's.
+// Refuses to go on if the process has executed another program: the registers that were saved are not that program's.
 Result<void> RemoteCalls::check_program() {
   if (thread_->gone || thread_->process->executed == executed_) return {};
   active_ = thread_->makes_our_calls = false;
@@ -137,12 +137,12 @@ Result<uint64_t> RemoteCalls::call(const char* what, uint64_t number, std::initi
 Result<void> RemoteCalls::finish() {
   TRY_DO(check_program());
   if (!std::exchange(active_, false) || thread_->gone) return {};
-  // In this order: until the registers are its own again, the thread goes through the net.
+  // The order matters: until the registers are its own again, the thread goes through the net.
   ptrace(PTRACE_SETSIGMASK, thread_->tid, sizeof saved_mask_, &saved_mask_);
   if (seccomp_suspended_) ptrace(PTRACE_SETOPTIONS, thread_->tid, 0, tracer_->options(*thread_));
   TRY_DO(native_architecture().write_registers(thread_->tid, saved_));
   if (frame_.at != Address()) TRY_DO(memory_->write(frame_.at, below_stack_));
-  // settle() interrupts and lets it run up to the brink of user space.
+  // settle() interrupts the thread, and lets it run until it is about to return to user space.
   thread_->kind = StopKind::kSystemCall;
   auto settled = tracer_->settle(*thread_);
   thread_->makes_our_calls = false;

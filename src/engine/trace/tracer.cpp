@@ -32,7 +32,7 @@ constexpr std::chrono::milliseconds kPatienceForEach(10);  // thread that is to 
 
 constexpr int kSystemCallStop = SIGTRAP | 0x80;  // PTRACE_O_TRACESYSGOOD
 
-// In uninterruptible sleep, or ended (an end that someone else's wait has taken included).
+// Whether the thread is in uninterruptible sleep, or has ended, even if another call of wait has received its end.
 bool is_out_of_user_space(pid_t tid) {
   std::string state = process_status(tid, "State");
   return state.empty() || state[0] == 'D' || state[0] == 'Z' || state[0] == 'X';
@@ -190,7 +190,7 @@ std::vector<Process*> Tracer::seize_sharers(Process& process) {
     pid_t parent = left.back()->pid;
     left.pop_back();
     for (pid_t child : children_of(parent)) {
-      // What it vforks from here on is ours from birth.
+      // Children that it vforks from here on are traced from birth.
       if (find_process(child) || !share_memory(parent, child, 0)) continue;
       auto seized = seize(child);
       if (!seized.ok()) continue;
@@ -235,7 +235,7 @@ bool Tracer::pump(int timeout_ms) {
   }
 }
 
-// Receives from whatever has something to say.
+// Receives from threads that may have a status.
 bool Tracer::sweep() {
   int status;
   pid_t tid;
@@ -258,8 +258,8 @@ bool Tracer::receive_one(pid_t tid) {
   return true;
 }
 
-// To find a thread that has something to say, the kernel looks at all of them, one after the other. Where they are thousands,
-// those are asked first that have spoken last (one that starts others, and those), and all of them now and then.
+// To find a thread that has a status, the kernel looks at all of them, one after the other. Where they are thousands, the threads that
+// had a status last (one that starts others, and those) are asked first, and all of them now and then.
 bool Tracer::receive_likely() {
   bool any = false;
   for (pid_t tid : std::array(likely_)) any |= tid != 0 && receive_one(tid);
@@ -349,7 +349,7 @@ void Tracer::receive_exit(pid_t tid, int status) {
   processes_.erase(process->pid);
 }
 
-// A released thread stops once more. What it gives birth to has been seized with it, and leaves with it.
+// A released thread stops once more. Threads and children that it has started are seized with it, and leave with it.
 void Tracer::receive_leaving(pid_t tid, int status) {
   int event = status >> 16;
   unsigned long child = 0;
@@ -413,7 +413,7 @@ void Tracer::receive_birth(Thread& parent, int event) {
     born->stops_at_calls = parent.process->stops_at_calls;
     add_thread(*born, child);
     bool shares_memory = share_memory(parent.tid, child, event);
-    // Whoever keeps an address space still means all that run in it.
+    // Keeping an address space still means keeping all processes still that run in it.
     if (shares_memory) born->keep_still = parent.process->keep_still;
     listener_.process_forked(parent, *born, status, shares_memory);
   }
@@ -516,7 +516,7 @@ bool Tracer::all_still(const std::vector<Process*>& processes, bool allow_blocke
   return true;
 }
 
-// What of these threads can be received, where they are many.
+// Receives the stops of threads of these processes, where they are many.
 bool Tracer::receive_stops(const std::vector<Process*>& processes) {
   if (!are_many()) return false;
   std::vector<pid_t> running;
@@ -632,7 +632,7 @@ Result<void> Tracer::await_stop(Thread& thread) {
     }
     siginfo_t next{};
     if (waitid(P_ALL, 0, &next, WEXITED | WSTOPPED | WNOWAIT | __WALL) != 0 || next.si_pid == tid) continue;
-    // Something of another thread: it has to wait, unless it is an end that ours waits for.
+    // A status of another thread has to wait, unless it is an end that our thread waits for.
     if (!receive_ends(pid, tid)) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   if (thread.gone) return Error{fmt::format("thread {} has ended", tid), ""};

@@ -1,5 +1,5 @@
 // Two steps, since whole libraries are scanned: any four bytes that would lead into the range if they were a rel32, or
-// two that look like a short branch, make a function suspect (a loop that vectorises, a fraction of a nanosecond a
+// two that look like a short branch, make a function suspect (a loop that vectorizes, a fraction of a nanosecond a
 // byte); only suspects are disassembled.
 
 #include "engine/arch/x86_64/branch_scan.h"

@@ -15,11 +15,11 @@
 namespace spile::engine::x86_64 {
 namespace {
 
-// What a handler may use of the traced thread's stack, calls included. Recursion is bounded at run time (MAXNESTING).
+// How much of the traced thread's stack a handler may use, in bytes, calls included. Recursion is bounded at run time (MAXNESTING).
 constexpr int64_t kDeepestStack = 32768;
 constexpr int64_t kRedZone = 128;
 
-// What a function leaves to its caller.
+// What a function leaves in registers for its caller.
 struct Returned {
   Value rax, rdx;
   std::array<bool, 16> keeps{};  // registers that are as they were
@@ -103,7 +103,7 @@ class Checker {
       came_from_[to].push_back(block_of(from));
       return true;
     }
-    // What has been followed as the middle of a piece is the start of one from now on.
+    // A place that has been followed as the middle of a piece is the start of one from now on.
     if ((mark(to) & kStart) && !states_.contains(to)) pending_.insert(block_of(to));
     auto [entry, fresh] = states_.try_emplace(to);
     if (fresh) entry->second = &stored_.emplace_back(state);
@@ -130,7 +130,7 @@ class Checker {
         if (instruction.target < 0) return refuse(at, "an indirect call");
         uint32_t target = static_cast<uint32_t>(instruction.target);
         if (!call(at, target, add(state.registers[kRsp], exactly(-8)), state)) return false;
-        // Not yet known what comes back (it will be followed again), or nothing does.
+        // What comes back is not yet known (it will be followed again), or the function does not return.
         if (!returned_.contains(target)) return !settled_ || (ends_.push_back(block_of(at)), true);
       } else if (instruction.mnemonic == ZYDIS_MNEMONIC_JMP || instruction.conditional) {
         if (instruction.target < 0) return refuse(at, "an indirect jump");
@@ -495,7 +495,7 @@ class Checker {
 
   // --- What concerns more than one place ---
 
-  // From every place a return can be reached: no loop is without a way out.
+  // Whether a return can be reached from every place, so that each loop has a way out.
   bool all_loops_end() {
     std::set<uint32_t> ending(ends_.begin(), ends_.end());
     while (!ends_.empty()) {
@@ -543,7 +543,7 @@ class Checker {
   std::map<uint32_t, std::set<uint32_t>> callers_;  // of a function: pieces that call it
   std::map<uint32_t, Returned> returned_;           // of a function
   Zero zero_ = Zero::kUnknown;
-  bool settled_ = false;                                 // states are final: accesses are judged
+  bool settled_ = false;                                 // states are final: accesses are checked
   std::map<uint32_t, std::vector<uint32_t>> came_from_;  // pieces of code that lead to a piece
   std::vector<uint32_t> ends_;                           // pieces that return
   std::map<uint32_t, StackUse> stack_;

@@ -82,7 +82,7 @@ Instruction describe(const ZydisDecodedInstruction& raw) {
   return result;
 }
 
-// Whether the operands determine more: registers 4 and 5 are rsp and rbp unless they are extended.
+// Whether the operands may be on the stack: registers 4 and 5 are rsp and rbp unless they are extended.
 bool may_use_stack(const ZydisDecodedInstruction& raw) {
   auto is_either = [](unsigned number) { return (number & 6) == 4; };
   if ((raw.attributes & ZYDIS_ATTRIB_HAS_MODRM) == 0) return true;
@@ -102,7 +102,7 @@ std::optional<Instruction> decode(std::span<const uint8_t> bytes) {
 
 namespace {
 
-// An instruction with its operands, for the stack's sake.
+// An instruction with its operands, as decode_stack_use needs them.
 struct DecodedOperands {
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];

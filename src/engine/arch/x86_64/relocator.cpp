@@ -5,7 +5,7 @@
 namespace spile::engine::x86_64 {
 namespace {
 
-// The instruction's bytes, its rip-relative operand aimed at what it named originally.
+// Appends the instruction's bytes, with its rip-relative operand aimed at its original target.
 void copy(const Instruction& instruction, std::span<const uint8_t> bytes, Address from, Assembler& out) {
   if (instruction.rip_displacement == 0) return out.bytes(bytes);
   size_t at = instruction.rip_displacement;

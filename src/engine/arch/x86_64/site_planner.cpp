@@ -20,7 +20,7 @@ constexpr uint8_t kLongestPunned = 8;
 constexpr uint8_t kLeads[] = {0,    0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x40, 0x41, 0x42, 0x43, 0x44,
                               0x45, 0x46, 0x47, 0x48, 0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f};
 
-// Bytes of padding at `at`: nops of any length and int3, up to the next multiple of 16, where another function may
+// How many bytes of padding stand at `at`: nops of any length and int3, up to the next multiple of 16, where another function may
 // begin.
 size_t padding_behind(std::span<const uint8_t> text, size_t at, Address entry) {
   uint64_t address = entry.value + at;
@@ -42,7 +42,7 @@ struct Window {
   const char* problem = nullptr;
 };
 
-// Whole instructions from the start of `text`, until they cover `wanted` bytes or control leaves.
+// Counts whole instructions from the start of `text`, until they cover `wanted` bytes or control leaves.
 Window measure(std::span<const uint8_t> text, size_t limit, size_t wanted) {
   Window window;
   while (window.length < wanted && !window.leaves) {
@@ -65,7 +65,7 @@ Window measure(std::span<const uint8_t> text, size_t limit, size_t wanted) {
   return window;
 }
 
-// Five bytes at plan.begin. Why not, or nullptr.
+// Plans a jump of five bytes at plan.begin. Returns why it does not fit, or nullptr.
 const char* plan_near_jump(std::span<const uint8_t> text, size_t limit, uint64_t size, SitePlan& plan) {
   Window window = measure(text, limit, kNearJump);
   if (window.problem) return window.problem;
@@ -88,7 +88,7 @@ const char* plan_near_jump(std::span<const uint8_t> text, size_t limit, uint64_t
   return nullptr;
 }
 
-// Two bytes at plan.begin, and five in the padding behind the function.
+// Plans a short jump at plan.begin, to a relay of five bytes in the padding behind the function.
 bool plan_short_jump(std::span<const uint8_t> text, uint64_t size, SitePlan& plan) {
   constexpr uint64_t kShortReach = 127 + kShortJump;
   if (size < kShortJump || size > kShortReach || size >= text.size()) return false;

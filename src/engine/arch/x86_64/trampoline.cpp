@@ -19,7 +19,7 @@ constexpr uint64_t kEntryRoom = 16, kReturnRoom = 64, kInstructionRoom = 48, kRe
 constexpr uint64_t kGateRoom = 16, kTouchRoom = 128;
 constexpr uint8_t kNop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
 
-// Leaves an abi::Registers on the stack, below `above` bytes that are not to be touched, and its address in rdi.
+// Emits code that leaves an abi::Registers on the stack, below `above` bytes that are not to be touched, and its address in rdi.
 void save_registers(Assembler& out, Address site, uint32_t site_id, int32_t above = 0) {
   out.adjust_stack(-kBlock - above);
   for (const SavedRegister& saved : kSaved) out.store(saved.reg, saved.offset);
@@ -40,7 +40,7 @@ void restore_registers(Assembler& out) {
   out.adjust_stack(kBlock);
 }
 
-// In a Go program.
+// Emits the call of a handler in a Go program.
 void emit_goroutine(Assembler& out, const Fragment& fragment, Address handler, Address site) {
   bool inside = fragment.kind == abi::SiteKind::kInstruction || fragment.kind == abi::SiteKind::kSystemCall;
   bool exit = fragment.kind == abi::SiteKind::kExit;
@@ -59,7 +59,7 @@ void call_at_return(Assembler& out, const Fragment& fragment, Address handler, A
   restore_registers(out);
 }
 
-// Before a return instruction.
+// Emits the call of a handler before a return instruction.
 void emit_exit(Assembler& out, const Fragment& fragment, Address site) {
   if (fragment.flags & abi::kWantsRegisters) {
     call_at_return(out, fragment, fragment.enter, site);
@@ -103,7 +103,7 @@ void emit_instruction(Assembler& out, const Fragment& fragment, Address handler,
   out.adjust_stack(kRedZone);
 }
 
-// From `returned:` to `ret`. On the stack lies what the body's ret left behind: rsp is CFA.
+// Emits the code from `returned:` to `ret`. On the stack lies what the body's ret left behind: rsp is CFA.
 void emit_return_part(Assembler& out, const Fragment& fragment, Address site) {
   if (fragment.flags & abi::kWantsRegisters) {
     out.adjust_stack(-8);  // the slot that exit fills
@@ -145,7 +145,7 @@ void emit_return(Assembler& out, const Fragment& fragment, Address site) {
   out.aim_here(body);
 }
 
-// In place of a system call instruction, at `done` in the window.
+// Emits the calls of handlers around a system call instruction that stands at `done` in the window.
 void emit_system_call(Assembler& out, const Fragment& fragment, Address site, size_t done, Trampoline& result) {
   auto call = [&](Address handler) {
     if (fragment.goroutine != 0) emit_goroutine(out, fragment, handler, site);
@@ -201,7 +201,7 @@ void emit_in_place(Assembler& out, const Fragment& fragment, Address site) {
 
 constexpr uint8_t kTest[] = {0x85, 0x84, 0x24}, kPush[] = {0xff, 0xb4, 0x24};  // and a 32-bit displacement
 
-// Each page, from the nearest: behind the stack's last one there may be memory of others.
+// Emits reads of each page, from the nearest: behind the stack's last page there may be other memory.
 void touch_stack(Assembler& out, std::span<const Fragment> fragments) {
   constexpr int32_t kPage = 4096, kMost = 36'864;
   int32_t last = 0;

@@ -204,7 +204,7 @@ class X86_64 final : public Architecture {
       case SYS_semop:
       case SYS_semtimedop:
       case SYS_rt_sigtimedwait:
-        // Restarted unless a handler is going to run, which may interrupt it. A timeout begins anew.
+        // The kernel restarts it unless a handler is going to run, which may interrupt it. A timeout begins anew.
         r.rax = static_cast<unsigned long long>(-kRestartNoHand);
         return true;
       default:
@@ -218,7 +218,7 @@ class X86_64 final : public Architecture {
     r.rip = instruction.value;
     if (stack != Address()) r.rsp = stack.value;
     r.rax = number;
-    // Not in a system call: else the kernel would "restart" one by moving rip.
+    // The thread must not count as being in a system call: the kernel would "restart" one by moving rip.
     r.orig_rax = static_cast<unsigned long long>(-1);
     unsigned long long* const order[] = {&r.rdi, &r.rsi, &r.rdx, &r.r10, &r.r8, &r.r9};
     CHECK(arguments.size() <= 6);
@@ -231,7 +231,7 @@ class X86_64 final : public Architecture {
                                              Address restore) const override {
     user_regs_struct resumed = raw(registers);
     if (restarts_system_call(registers)) {
-      // What the kernel would do on the way back to user space.
+      // The kernel would do the same on the way back to user space.
       bool block = static_cast<int64_t>(resumed.rax) == -kRestartBlock;
       resumed.rax = block ? SYS_restart_syscall : resumed.orig_rax;
       resumed.rip -= 2;
