@@ -155,7 +155,7 @@ Result<std::vector<Module>> ProcessLives::modules(pid_t pid) {
 
 void ProcessLives::process_forked(Thread& parent, Process& child, const ProcessStatus& status, bool shares_memory) {
   reports_.report(nullptr, {.kind = Event::Kind::kProcessStarted, .pid = child.pid, .parent = parent.process->pid});
-  for (auto& [id, guest] : arming_.clients()) {
+  for (auto& [id, guest] : arming_.clients().all()) {
     if (guest->follows.contains(parent.process->pid)) guest->follows.insert(child.pid);
   }
   reports_.watch(ThreadChange::Kind::kProcessBorn, child.pid, child.pid);
@@ -311,7 +311,7 @@ void ProcessLives::look_after_handed_over() {
     std::string state = process_status(pid, "State");
     if (!state.empty() && state[0] != 'Z' && state[0] != 'X') return false;
     reports_.report(nullptr, {.kind = Event::Kind::kProcessExited, .pid = pid});
-    for (auto& [id, guest] : arming_.clients()) guest->follows.erase(pid);
+    for (auto& [id, guest] : arming_.clients().all()) guest->follows.erase(pid);
     return true;
   });
 }
@@ -321,7 +321,7 @@ void ProcessLives::process_exited(Process& process, int status) {
   leave_space(process);
   waiting_.erase(process.pid);
   reports_.report(nullptr, {.kind = Event::Kind::kProcessExited, .pid = process.pid, .parent = process.parent, .status = status});
-  for (auto& [id, guest] : arming_.clients()) guest->follows.erase(process.pid);
+  for (auto& [id, guest] : arming_.clients().all()) guest->follows.erase(process.pid);
 }
 
 void ProcessLives::leave_space(Process& process) {

@@ -81,7 +81,7 @@ std::optional<ClientId> SignalStops::redirect_fault(Thread& thread) {
   for (auto& [id, used] : thread.process->space->clients) {
     for (auto& region : used.regions) {
       if (!region->contains(pc)) continue;
-      Client* client = arming_.find_client(id);
+      Client* client = arming_.clients().find(id);
       if (!client) return {};
       const std::vector<abi::FaultFixup>& fixups = client->image.fixups;
       int64_t offset = pc - region->image();

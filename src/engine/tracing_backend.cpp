@@ -55,7 +55,7 @@ class TracingBackendImpl final : public TracingBackend, TraceListener, GuestServ
   Result<std::vector<Event>> poll(int timeout_ms) override;
 
  private:
-  Client& add_guest() override { return arming_->add_client(); }
+  Client& add_guest() override { return arming_->clients().add(); }
   Result<std::vector<pid_t>> follow(Client& guest, pid_t pid) override;
   Result<ArmReport> arm_for(Client& client, std::span<const SiteRequest> sites) override;
   void switch_for(Client& client, std::span<const uint32_t> site_ids, bool on) override {
@@ -116,7 +116,7 @@ Result<void> TracingBackendImpl::start() {
   calls_ = std::make_unique<CallWatch>(*tracer_, options_.stop_patience_ms, options_.call_probes,
                                        [this](Event event) { reports_.report(own_, std::move(event)); });
   arming_ = std::make_unique<Arming>(*tracer_, *calls_, options_.stop_patience_ms, report);
-  own_ = &arming_->add_client();
+  own_ = &arming_->clients().add();
   own_->resolve_module = options_.resolve_module;
   own_->describe_modules = options_.describe_modules;
   own_->watch_threads = options_.watch_threads;
@@ -176,7 +176,7 @@ Result<void> TracingBackendImpl::drop_guest(Client& guest) {
   auto result = change_all([&](AddressSpace& space) { return arming_->drop_client(space, guest); });
   guest.follows.clear();
   // After a failure its memory stays mapped in a process, and the client stays known.
-  if (result.ok()) arming_->forget_client(guest.id);
+  if (result.ok()) arming_->clients().forget(guest.id);
   return result;
 }
 
@@ -197,7 +197,7 @@ Result<ArmReport> TracingBackendImpl::arm_client(Client& client) {
     // A program that has just been exec'd is armed by the work that is queued for it.
     if (!process || !process->space->memory.is_open() || !done.insert(process->space.get()).second) continue;
     std::shared_ptr<AddressSpace> space = process->space;
-    if (!arming_->follows(client, *space)) continue;
+    if (!ClientTable::follows(client, *space)) continue;
     Reports reports;
     auto armed = arming_->arm_space(*space, reports);
     // That a process has ended meanwhile is not a failure of arming. Nor is that it executes another program, which is armed by the work
@@ -286,7 +286,7 @@ Result<void> TracingBackendImpl::let_all_go() {
     if (!still.ok() && process && disarmed.ok()) disarmed = std::move(still).error();
   }
   // Their arenas are let go first: guests see the end of the connection, and go on by themselves.
-  arming_->forget_guests();
+  arming_->clients().forget_guests();
   reports_.set_host(nullptr);
   host_.reset();
   arming_->set_leaving(false);

@@ -16,7 +16,7 @@ void EventReports::report(const Client* client, Event event) {
     if (host_) host_->report(*client, event);
     return;
   }
-  for (auto& [id, guest] : arming_->clients()) {
+  for (auto& [id, guest] : arming_->clients().all()) {
     bool concerned = guest->follows.contains(event.pid) || (event.parent != 0 && guest->follows.contains(event.parent));
     if (!client && host_ && concerned) host_->report(*guest, event);
   }
@@ -24,7 +24,7 @@ void EventReports::report(const Client* client, Event event) {
 }
 
 void EventReports::watch(ThreadChange::Kind kind, pid_t pid, pid_t tid) const {
-  for (auto& [id, client] : arming_->clients()) {
+  for (auto& [id, client] : arming_->clients().all()) {
     if (!client->watch_threads || (client.get() != own_ && !client->follows.contains(pid))) continue;
     client->watch_threads({.kind = kind, .pid = pid, .tid = tid});
   }
@@ -33,7 +33,7 @@ void EventReports::watch(ThreadChange::Kind kind, pid_t pid, pid_t tid) const {
 void EventReports::report_armed(pid_t pid, Reports& reports) {
   for (auto& [id, armed] : reports) {
     if (armed.outcomes.empty()) continue;
-    report(arming_->find_client(id), {.kind = Event::Kind::kArmed, .pid = pid, .report = std::move(armed)});
+    report(arming_->clients().find(id), {.kind = Event::Kind::kArmed, .pid = pid, .report = std::move(armed)});
   }
 }
 

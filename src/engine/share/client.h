@@ -3,6 +3,7 @@
 // process traced by us. Each has handlers, an arena and requests of its own; text, stops and sites are shared.
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "abi/code_image.h"
 #include "engine/space/address_space.h"
 #include "engine/space/arena_hold.h"
+#include "engine/space/space_setup.h"
 
 namespace spile::engine {
 
@@ -39,5 +41,31 @@ struct Client {
   // Whether it has something to arm, or may get something.
   bool can_arm() const { return arena_fd && (!requests.empty() || resolve_module || probes_calls); }
 };
+
+// All clients of one engine, by id.
+class ClientTable {
+ public:
+  // Adds a client. The first one is this controller's own.
+  Client& add();
+  // The client, or nullptr.
+  Client* find(ClientId id) const;
+  // REQUIRES: it has been added.
+  Client& own() const { return *all_.at(kOwnClient); }
+  void forget(ClientId id) { all_.erase(id); }
+  void forget_guests();
+  const std::map<ClientId, std::unique_ptr<Client>>& all() const { return all_; }
+
+  // Whether the client has probes in processes of the space, or may get some.
+  static bool follows(const Client& client, const AddressSpace& space);
+  // The clients that follow the space and can arm.
+  std::vector<Client*> in(const AddressSpace& space) const;
+
+ private:
+  std::map<ClientId, std::unique_ptr<Client>> all_;
+  ClientId next_ = kOwnClient;
+};
+
+// For what is to be mapped for the client's handlers.
+SetupContext setup_for(Tracer& tracer, const Client& client);
 
 }  // namespace spile::engine
