@@ -1,5 +1,5 @@
-// The backend that traces: what happens when, and who does it. process_lives (births, execs, ends), signal_stops and call_stops handle what the
-// tracer reports; arming brings requests of all clients into processes; change/removal takes everything out again.
+// The backend that traces: what happens when, and who does it. process_lives (births, execs, ends), signal_stops and call_stops handle what
+// the tracer reports; arming brings requests of all clients into processes; change/removal takes everything out again.
 
 #include "engine/tracing_backend.h"
 

@@ -11,8 +11,8 @@ namespace spile::engine {
 
 enum class PatchDirection { kApply, kRestore };
 
-// Writes the patches, or what stood there before, page by page. A site whose bytes are not as expected (someone else has changed them, the module has gone) is left
-// alone, and `untouched` is called with its index. sites: by begin. REQUIRES: all threads are still.
+// Writes the patches, or what stood there before, page by page. A site whose bytes are not as expected (someone else has changed them, the
+// module has gone) is left alone, and `untouched` is called with its index. sites: by begin. REQUIRES: all threads are still.
 void write_patches(const TargetMemory& memory, std::span<const PatchedSite> sites, PatchDirection direction,
                    const std::function<void(size_t)>& untouched);
 

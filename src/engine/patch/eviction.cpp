@@ -53,7 +53,7 @@ class Eviction {
     find_extents();
     find_targets(cramped_groups);
     // Groups with the least choice come first.
-    std::stable_partition(cramped_groups.begin(), cramped_groups.end(), [](const Group* cramped) { return cramped->plan.window < kShortJumpSize; });
+    std::ranges::stable_partition(cramped_groups, [](const Group* cramped) { return cramped->plan.window < kShortJumpSize; });
     for (Group* cramped : cramped_groups) {
       uint64_t span = patch_span(cramped->plan);
       occupied_.remove(cramped->entry, span);

@@ -343,7 +343,8 @@ class Assembly {
     plan.begin = group.plan.relay;
     std::vector<uint8_t> jump = native_architecture().emit_jump(plan, site.trampoline);
     uint8_t offset = static_cast<uint8_t>(plan.begin - carrier.begin);
-    if (carrier.overwritten < offset) memcpy(carrier.patched + carrier.overwritten, carrier.original + carrier.overwritten, offset - carrier.overwritten);
+    uint8_t before = carrier.overwritten;
+    if (before < offset) memcpy(carrier.patched + before, carrier.original + before, offset - before);
     memcpy(carrier.patched + offset, jump.data(), jump.size());
     carrier.overwritten = std::max<uint8_t>(carrier.overwritten, offset + kRelaySize);
     for (Address foundation : {group.carrier, group.second_byte_from}) {

@@ -40,8 +40,8 @@ struct BuildOrder {
   ClientId client(uint32_t request) const { return clients.empty() ? first : clients[request]; }
 };
 
-// Builds sites, which are not in the text yet. A place at which several clients have requests gets a trampoline in a region of each, one leading to the next, by their
-// ids; the last has the displaced instructions. PatchedSite::first_use and use_count count in `outcomes`.
+// Builds sites, which are not in the text yet. A place at which several clients have requests gets a trampoline in a region of each, one
+// leading to the next, by their ids; the last has the displaced instructions. PatchedSite::first_use and use_count count in `outcomes`.
 Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Module& module, const BuildOrder& order,
                                const Surroundings& around, const RegionSource& region_source, const StubSource& stub_source);
 

@@ -13,8 +13,9 @@
 
 namespace spile::engine {
 
-// Why a thread, which stands still, must not have sites at system call instructions; empty: it may have them. Only Linux 6.4 and later report syscall user dispatch.
-// Filters can be read with CAP_SYS_ADMIN; those that a thread has in common with spile itself are taken for harmless otherwise.
+// Why a thread, which stands still, must not have sites at system call instructions; empty: it may have them. Only Linux 6.4 and later
+// report syscall user dispatch. Filters can be read with CAP_SYS_ADMIN; those that a thread has in common with spile itself are taken for
+// harmless otherwise.
 std::string call_restriction(pid_t tid);
 // Why a process must not have them after this call, which it is about to make; empty: it may.
 std::string call_restriction_by(const TargetMemory& memory, const abi::Registers& call);

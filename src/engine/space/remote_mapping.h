@@ -19,7 +19,8 @@ struct MemoryRequest {
   uint64_t offset = 0;   // in the file
   Address where = {};    // maps exactly there, or fails; 0: any place
 };
-// Maps memory, and returns where. Where the process's own limits (RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK) forbid it, the error's hint says so.
+// Maps memory, and returns where. Where the process's own limits (RLIMIT_AS, RLIMIT_DATA, RLIMIT_MEMLOCK) forbid it, the error's hint says
+// so.
 Result<Address> map_memory(RemoteCalls& calls, pid_t pid, const MemoryRequest& request);
 
 }  // namespace spile::engine
