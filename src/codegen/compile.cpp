@@ -99,9 +99,8 @@ void Compiler::define_constants(ScriptModule& module, bool in_controller) {
 template <typename Lower>
 Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitcode, Place& place, Lower&& lower) {
   TRY(job.module, ScriptModule::create(job.name, bitcode));
-  define_constants(*job.module, place.domain() == sema::Domain::kController);
-  // A target's handlers run on a stack that is not aligned to 16.
-  if (place.domain() == sema::Domain::kTarget) job.module->module().setOverrideStackAlignment(8);
+  define_constants(*job.module, place.is_controller());
+  if (unsigned alignment = place.stack_alignment()) job.module->module().setOverrideStackAlignment(alignment);
   return timed(job.timings, "lower-" + job.name, [&]() -> Result<void> {
     Unit unit(program_, layout_, tables_, *job.module, place);
     unit.own_text = &own_text_;
@@ -111,7 +110,7 @@ Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitc
     TRY_DO(report(unit.refusals()));
     // Code at the top level is compiled once at least, whether something calls it or not.
     const auto& top_level = program_.scripts.front().embedded;
-    if (!unit.embedded.empty() || (place.domain() == sema::Domain::kController && !top_level.empty())) {
+    if (!unit.embedded.empty() || (place.is_controller() && !top_level.empty())) {
       TRY_DO(unit.embedded.link(*job.module, top_level, program_.c_definitions, layout_.string_limit));
       job.has_embedded = true;
       for (uint32_t kind : {abi::kText, abi::kWarning, abi::kErrorText}) unit.note_record(kind);

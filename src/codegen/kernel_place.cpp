@@ -71,16 +71,6 @@ llvm::Value* KernelPlace::context_address(Lowering& lowering, int64_t offset) {
   return lowering.at_offset(kernel_context(lowering), offset);
 }
 
-llvm::Value* KernelPlace::context_string(Lowering& lowering, llvm::Value* offset) {
-  if (!lowering.probe || lowering.probe->kind != sema::ProbeKind::kTracepoint) return nullptr;
-  llvm::Value* record = lowering.b.CreatePtrToInt(kernel_context(lowering), lowering.b.getInt64Ty());
-  llvm::Value* out = lowering.temporary_string();
-  lowering.call("spile_rt_load_string", lowering.b.getInt64Ty(),
-                {lowering.context, lowering.b.CreateAdd(record, offset), out,
-                 lowering.b.getInt32(lowering.unit.layout.string_size)});
-  return out;
-}
-
 // Of a probe with many points: a table of texts, all of one length, by the number that the attachment's cookie carries.
 // Both are powers of two, so that the verifier sees that the text is inside.
 llvm::Value* KernelPlace::site_text(Lowering& lowering, const std::string& what) {

@@ -1,6 +1,6 @@
 #pragma once
-// Handlers in the kernel. Globals are maps, registers are read from struct pt_regs, fields from the tracepoint's
-// record.
+// Handlers in the kernel whose globals are maps of the kernel. Registers are read from struct pt_regs, fields from the
+// tracepoint's record.
 
 #include <set>
 
@@ -11,14 +11,33 @@ namespace spile::codegen {
 
 class KernelPlace final : public Place {
  public:
-  sema::Domain domain() const override { return sema::Domain::kKernel; }
   llvm::Value* global(Lowering& lowering, const syntax::Global& global) override;
   llvm::Value* machine_register(Lowering& lowering, int64_t number) override;
+  // Never asked for: chooses_registers() is false.
+  llvm::Value* all_registers(Lowering&) override { return nullptr; }
   llvm::Value* cfa(Lowering& lowering) override;
   llvm::Value* load_bias(Lowering& lowering) override;
   llvm::Value* context_address(Lowering& lowering, int64_t offset) override;
-  llvm::Value* context_string(Lowering& lowering, llvm::Value* offset) override;
   llvm::Value* site_text(Lowering& lowering, const std::string& what) override;
+
+  // lower_kernel.h, refuse_for_kernel, rejects what the verifier does not follow before the lowering meets it.
+  bool globals_are_memory() const override { return false; }
+  bool has_shards() const override { return true; }
+  bool has_try() const override { return false; }
+  bool stops_itself() const override { return false; }
+  bool has_preserve_most() const override { return false; }
+  bool formats_histograms() const override { return false; }
+  bool copies_memory() const override { return false; }
+  bool runs_embedded_c() const override { return false; }
+  bool runs_at_probe() const override { return true; }
+  bool chooses_registers() const override { return false; }
+  bool runs_on_thread() const override { return false; }
+  bool reads_perf_counters() const override { return false; }
+  bool may_write() const override { return false; }
+  bool finds_modules() const override { return false; }
+  bool is_user_mode() const override { return false; }
+  bool is_trusted() const override { return true; }
+  bool is_controller() const override { return false; }
 
   // Which side of a probed function is being lowered. Set before each body.
   void set_at_return(bool at_return) { at_return_ = at_return; }

@@ -38,10 +38,10 @@ llvm::Value* Lowering::aggregate_of(const syntax::Expression& stats) {
   return call("spile_rt_aggregate_get", unit.module.ptr(), {context, unit.place.global(*this, global)});
 }
 
-// To be written: never null. In native memory the handle is the place; in the kernel a map's element has to be looked up.
+// Where an aggregate is written: never null.
 llvm::Value* Lowering::aggregate_storage(const syntax::Global& global, SourceRange range) {
   llvm::Value* handle = unit.place.global(*this, global);
-  if (unit.place.domain() != sema::Domain::kKernel) return handle;
+  if (unit.place.globals_are_memory()) return handle;
   llvm::Value* aggregate = call("spile_rt_aggregate_get", unit.module.ptr(), {context, handle});
   raise_if(b.CreateIsNull(aggregate), range, "aggregate '" + global.name + "' can't be found in its kernel map");
   return aggregate;
@@ -106,7 +106,7 @@ void Lowering::require_values(const syntax::Histogram& histogram, llvm::Value* a
 
 // sprint(@hist_log(s)): what does not fit into a string is cut off.
 llvm::Value* Lowering::histogram_string(const syntax::Histogram& histogram, bool with_newline) {
-  if (unit.place.domain() == sema::Domain::kKernel) {
+  if (!unit.place.formats_histograms()) {
     unit.refuse(histogram.range, "sprint of a histogram is not available in a handler that runs in the kernel", "print it, or do it in a timer or end probe");
     return unit.module.text("");
   }

@@ -56,7 +56,7 @@ bool is_addition(const syntax::Assignment& assignment) {
 
 llvm::Value* Lowering::assign_variable(const syntax::Variable& variable, const syntax::Assignment& assignment) {
   bool sharded = variable.global && unit.sharing_of(*variable.global) == sema::Sharing::kSharded &&
-                 unit.place.domain() != sema::Domain::kController;
+                 unit.place.has_shards();
   if (sharded && is_addition(assignment)) {
     llvm::Value* value = lower(*assignment.value);
     bool subtract = assignment.arithmetic == syntax::Binary::Operator::kSubtract;
@@ -126,7 +126,7 @@ llvm::Value* Lowering::lower_increment(const syntax::Increment& increment) {
   const auto* variable = syntax::as<syntax::Variable>(increment.operand);
   if (!variable) return increment_target(increment);
   if (variable->global && unit.sharing_of(*variable->global) == sema::Sharing::kSharded &&
-      unit.place.domain() != sema::Domain::kController) {
+      unit.place.has_shards()) {
     add_to_global(*variable->global, delta);
     return number(0);
   }

@@ -28,8 +28,12 @@ llvm::Value* Lowering::lower_binding(int binding, const syntax::Expression& node
   if (!known) return fail("the location of this value is not known here");
   if (program.type != ValueType::kString) return stack.back();
   if (!program.string_in_context) return load_traced_string(stack.back(), program.string_limit, node.range);
-  llvm::Value* text = unit.place.context_string(*this, stack.back());
-  return text ? text : fail("this string is not known here");
+  llvm::Value* record = unit.place.context_address(*this, 0);
+  if (!record) return fail("this string is not known here");
+  llvm::Value* address = b.CreatePtrToInt(record, b.getInt64Ty());
+  llvm::Value* out = temporary_string();
+  call("spile_rt_load_string", b.getInt64Ty(), {context, b.CreateAdd(address, stack.back()), out, b.getInt32(unit.layout.string_size)});
+  return out;
 }
 
 const std::vector<sema::Binding>* Lowering::current_bindings() const {
@@ -163,8 +167,8 @@ llvm::Value* Lowering::apply_push(const LocationOp& op, SourceRange range) {
 bool Lowering::apply(const LocationOp& op, std::vector<llvm::Value*>& stack, SourceRange range) {
   using Kind = LocationOp::Kind;
   if (shuffle(op, stack)) return true;
-  bool only_in_targets = op.kind == Kind::kThreadBlock || op.kind == Kind::kCalledFrom || op.kind == Kind::kEntryValue || op.kind == Kind::kEntryKnown;
-  if (only_in_targets && unit.place.domain() != sema::Domain::kTarget) return false;
+  bool is_of_thread = op.kind == Kind::kThreadBlock || op.kind == Kind::kCalledFrom || op.kind == Kind::kEntryValue || op.kind == Kind::kEntryKnown;
+  if (is_of_thread && !unit.place.runs_on_thread()) return false;
   bool pushes = op.kind == Kind::kRegister || op.kind == Kind::kCfa || op.kind == Kind::kConstant ||
                 op.kind == Kind::kLoadBias || op.kind == Kind::kModuleBias || op.kind == Kind::kThreadPointer || op.kind == Kind::kContextField || op.kind == Kind::kContextAddress;
   if (pushes) {
@@ -215,7 +219,7 @@ llvm::Value* Lowering::load_traced(llvm::Value* address, uint32_t size, bool is_
 }
 
 llvm::Value* Lowering::module_bias(SourceRange range) {
-  if (!binding_ || unit.place.domain() == sema::Domain::kKernel) return nullptr;
+  if (!binding_ || !unit.place.finds_modules()) return nullptr;
   const std::string& path = binding_->other_module;
   llvm::Value* bias = entry_alloca(b.getInt64Ty(), "bias");
   llvm::Value* name = at_offset(unit.module.text(path), static_cast<int64_t>(path.rfind('/') + 1));
@@ -273,7 +277,7 @@ llvm::Value* Lowering::lower_entry_value(const syntax::EntryValue& value) {
 
 // pp(), pn(), probefunc(), ppfunc(), is_return(), user_mode().
 llvm::Value* Lowering::lower_site_text(const std::string& name) {
-  if (name == "user_mode") return number(unit.place.domain() == sema::Domain::kKernel ? 0 : 1);
+  if (name == "user_mode") return number(unit.place.is_user_mode() ? 1 : 0);
   llvm::Value* probe_index = nullptr;
   if (probe) probe_index = b.getInt32(static_cast<uint32_t>(probe->index));
   else probe_index = b.CreateLoad(b.getInt32Ty(), context_field(offsetof(abi::Context, probe)));

@@ -208,7 +208,7 @@ void Lowering::lower_locked(const sema::Probe& body, const std::function<void()>
   place_locals(body.locals);
   open_frame();
   prepare_match_memory();
-  if (body.domain == sema::Domain::kTarget && unit.targets_exit()) {
+  if (unit.place.stops_itself() && unit.targets_exit()) {
     llvm::BasicBlock* going_on = block("going_on");
     b.CreateCondBr(call("spile_rt_exiting", b.getInt1Ty(), {context}), done, going_on);
     b.SetInsertPoint(going_on);

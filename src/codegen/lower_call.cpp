@@ -110,7 +110,7 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
     }
     return number(0);
   }
-  if (name == "system" && unit.place.domain() == sema::Domain::kTarget) return lower_system(syntax_call);
+  if (name == "system" && !unit.place.is_trusted()) return lower_system(syntax_call);
   if (name == "switch_file") unit.note_record(abi::kSwitchFile);
   else if (intrinsic.result == ValueType::kUnknown) {  // those that print
     for (uint32_t kind : {abi::kText, abi::kBacktrace, abi::kSymbols}) unit.note_record(kind);
@@ -139,7 +139,7 @@ llvm::Value* Lowering::lower_system(const syntax::Call& call) {
 // @perf("NAME"). sema has seen to it that the counter is there, and that this runs in a process.
 llvm::Value* Lowering::lower_counter(const syntax::Perf& counter) {
   auto found = unit.program.perf_counters.find(counter.counter);
-  if (found == unit.program.perf_counters.end() || unit.place.domain() != sema::Domain::kTarget) {
+  if (found == unit.program.perf_counters.end() || !unit.place.reads_perf_counters()) {
     unit.refuse(counter.range, "@perf counters can't be read here");
     return number(0);
   }

@@ -81,7 +81,7 @@ void Unit::note_embedded_globals(const std::string& code) {
 // Runs a piece; `result`: for strings the buffer. Returns a long, or the buffer.
 llvm::Value* Lowering::run_embedded(EmbeddedC::Piece piece, llvm::ArrayRef<llvm::Value*> arguments, llvm::Value* result) {
   SourceRange range = piece.range;
-  if (unit.place.domain() == sema::Domain::kKernel) {
+  if (!unit.place.runs_embedded_c()) {
     unit.refuse(range, "embedded C is not available in handlers that run in the kernel", "do it in a timer or end probe");
     return result ? result : number(0);
   }

@@ -57,12 +57,10 @@ void Lowering::to_message_or_record(const std::function<void(llvm::Value*)>& mes
   if (handlers_.back().silent) return;
   auto record = [&] {
     put();
-    if (unit.place.domain() != sema::Domain::kTarget) return;
-    call("spile_rt_note_error", unit.module.none(), {context, number(unit.program.limits.max_errors)});
+    if (unit.place.stops_itself()) call("spile_rt_note_error", unit.module.none(), {context, number(unit.program.limits.max_errors)});
   };
   if (handlers_.back().message) return message(handlers_.back().message);
-  // There is no `try` in the kernel (refuse_for_kernel.cpp).
-  if (!script_function_ || unit.place.domain() == sema::Domain::kKernel) return record();
+  if (!script_function_ || !unit.place.has_try()) return record();
   llvm::Value* buffer = b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, message)));
   llvm::BasicBlock *caught = block("error.caught"), *uncaught = block("error.uncaught"), *done = block("error.done");
   b.CreateCondBr(b.CreateIsNull(buffer), uncaught, caught);

@@ -102,7 +102,7 @@ llvm::Value* Lowering::read_dumps(const syntax::Print& print, const std::vector<
                                   std::vector<llvm::Value*>& values, std::vector<llvm::Value*>& lengths,
                                   std::vector<ValueType>& types) {
   if (std::none_of(parts.begin(), parts.end(), is_dump)) return nullptr;
-  if (unit.place.domain() == sema::Domain::kKernel) {
+  if (!unit.place.copies_memory()) {
     unit.refuse(print.format_range, "%m and %M are not available in a handler that runs in the kernel",
                 "handlers in processes (-x or -c, without --runtime=bpf) have them");
     return nullptr;

@@ -47,13 +47,13 @@ bool Unit::asks_for_site() {
 }
 
 SiteKnowledge Lowering::site_knowledge() const {
-  if (unit.place.domain() == sema::Domain::kController || !probe) return kKnowsNothing;
+  if (!unit.place.runs_at_probe() || !probe) return kKnowsNothing;
   if (site.returns) return kKnowsReturned;
   return sema::info(probe->kind).in_function ? kKnowsArguments : kKnowsNothing;
 }
 
 void Lowering::store_site() {
-  if (!unit.asks_for_site() || !state || unit.place.domain() == sema::Domain::kKernel) return;
+  if (!unit.asks_for_site() || !state || !unit.place.chooses_registers()) return;
   auto put = [&](llvm::Value* value, size_t offset) { b.CreateStore(value, at_offset(state, static_cast<int64_t>(offset))); };
   SiteKnowledge known = site_knowledge();
   put(number(known), offsetof(State, knowledge));
@@ -70,8 +70,7 @@ void Lowering::store_site() {
 // All of them, as abi::Registers; null where there are none.
 llvm::Value* Lowering::registers() {
   if (script_function_) return b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, registers)));
-  if (unit.place.domain() == sema::Domain::kController) return call("spile_rt_subject_registers", unit.module.ptr(), {context});
-  return site.registers ? site.registers : llvm::ConstantPointerNull::get(unit.module.ptr());
+  return unit.place.all_registers(*this);
 }
 
 // An error unless the probed place is known so far.
@@ -88,7 +87,7 @@ llvm::Value* Lowering::lower_argument(const syntax::Call& syntax_call) {
   bool is_signed = name == "int_arg" || name == "s32_arg";
   const auto* index = syntax::as<syntax::Number>(syntax_call.arguments[0]);
   llvm::Value* value = nullptr;
-  if (unit.place.domain() == sema::Domain::kKernel) {
+  if (!unit.place.chooses_registers()) {
     value = kernel_argument(index ? index->value : 0, syntax_call.range);
     if (!value) {
       unit.refuse(syntax_call.range, name + "() is only available at a function's entry, and its argument must be a number from 1");
@@ -149,7 +148,7 @@ llvm::Value* Lowering::returned_part(llvm::Value* whole) {
 }
 
 llvm::Value* Lowering::lower_returned(const syntax::Call& syntax_call) {
-  if (unit.place.domain() == sema::Domain::kKernel) {
+  if (!unit.place.chooses_registers()) {
     llvm::Value* value = unit.place.machine_register(*this, kConvention.result_registers[0]);
     return value ? returned_part(value) : number(0);
   }
@@ -164,11 +163,11 @@ llvm::Value* Lowering::lower_register(const syntax::Call& syntax_call) {
   const auto* text = syntax::as<syntax::String>(syntax_call.arguments[0]);
   const abi::RegisterName* found = text ? abi::find_register(text->value.c_str()) : nullptr;
   auto part = [&](llvm::Value* value) { return found->bits == 64 ? value : extend(b.CreateLShr(value, found->shift), found->bits, is_signed); };
-  bool in_kernel = unit.place.domain() == sema::Domain::kKernel;
-  if (found && (in_kernel || (!script_function_ && site.registers && found->number <= kConvention.program_counter))) {
+  bool only_constants = !unit.place.chooses_registers();
+  if (found && (only_constants || (!script_function_ && site.registers && found->number <= kConvention.program_counter))) {
     if (llvm::Value* value = unit.place.machine_register(*this, found->number)) return part(value);
   }
-  if (in_kernel) {
+  if (only_constants) {
     unit.refuse(syntax_call.range, "register() needs the name of a register that is known here");
     return number(0);
   }

@@ -32,7 +32,7 @@ Target target_of(const syntax::Expression& node) {
 void Lowering::write_target(const syntax::Expression& node, llvm::Value* value) {
   Target target = target_of(node);
   const std::vector<sema::Binding>* bindings = current_bindings();
-  if (unit.place.domain() == sema::Domain::kKernel) {
+  if (!unit.place.may_write()) {
     return unit.refuse(node.range, "only probes that run in the process can write to its variables");
   }
   if (!bindings || target.binding < 0 || static_cast<size_t>(target.binding) >= bindings->size()) {

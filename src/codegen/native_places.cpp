@@ -40,6 +40,10 @@ llvm::Value* NativePlace::machine_register(Lowering& lowering, int64_t number) {
   return place < site.arguments.size() ? site.arguments[place] : nullptr;
 }
 
+llvm::Value* NativePlace::all_registers(Lowering& lowering) {
+  return lowering.site.registers ? lowering.site.registers : llvm::ConstantPointerNull::get(lowering.unit.module.ptr());
+}
+
 llvm::Value* NativePlace::cfa(Lowering& lowering) {
   if (lowering.site.cfa) return lowering.site.cfa;
   if (lowering.probe) return nullptr;
@@ -71,6 +75,10 @@ llvm::Value* ControllerPlace::machine_register(Lowering& lowering, int64_t numbe
   llvm::Value* slot = lowering.b.CreateLoad(lowering.unit.module.ptr(), lowering.context_field(offsetof(abi::Context, slot)));
   int64_t offset = static_cast<int64_t>(offsetof(abi::ControllerState, subject) + offsetof(abi::Subject, registers)) + 8 * number;
   return lowering.b.CreateLoad(lowering.b.getInt64Ty(), lowering.at_offset(slot, offset - abi::kPageSize));
+}
+
+llvm::Value* ControllerPlace::all_registers(Lowering& lowering) {
+  return lowering.call("spile_rt_subject_registers", lowering.unit.module.ptr(), {lowering.context});
 }
 
 llvm::Value* ControllerPlace::global(Lowering& lowering, const syntax::Global& global) {

@@ -8,25 +8,55 @@ namespace spile::codegen {
 class NativePlace : public Place {
  public:
   llvm::Value* machine_register(Lowering& lowering, int64_t number) override;
+  llvm::Value* all_registers(Lowering& lowering) override;
   llvm::Value* cfa(Lowering& lowering) override;
   llvm::Value* load_bias(Lowering& lowering) override;
   llvm::Value* context_address(Lowering&, int64_t) override { return nullptr; }
-  llvm::Value* context_string(Lowering&, llvm::Value*) override { return nullptr; }
+
+  bool globals_are_memory() const override { return true; }
+  bool has_try() const override { return true; }
+  bool has_preserve_most() const override { return true; }
+  bool formats_histograms() const override { return true; }
+  bool copies_memory() const override { return true; }
+  bool runs_embedded_c() const override { return true; }
+  bool chooses_registers() const override { return true; }
+  bool may_write() const override { return true; }
+  bool finds_modules() const override { return true; }
+  bool is_user_mode() const override { return true; }
 };
 
+// Handlers that trampolines call on the probed thread.
 class TargetPlace final : public NativePlace {
  public:
-  sema::Domain domain() const override { return sema::Domain::kTarget; }
   llvm::Value* thread_pointer(Lowering& lowering) override;
   llvm::Value* global(Lowering& lowering, const syntax::Global& global) override;
+
+  bool has_shards() const override { return true; }
+  bool stops_itself() const override { return true; }
+  bool runs_at_probe() const override { return true; }
+  bool runs_on_thread() const override { return true; }
+  bool reads_perf_counters() const override { return true; }
+  bool is_trusted() const override { return false; }
+  bool is_controller() const override { return false; }
+  // A probed instruction may be hit with any stack; the compiler still wants words of 8 bytes aligned.
+  unsigned stack_alignment() const override { return 8; }
 };
 
+// Handlers of begin, end, timers and events that the engine reports, one at a time. Registers are those of the thread that
+// the event is about (abi::Subject).
 class ControllerPlace final : public NativePlace {
  public:
-  // Of the thread that a process.syscall probe is about.
   llvm::Value* machine_register(Lowering& lowering, int64_t number) override;
-  sema::Domain domain() const override { return sema::Domain::kController; }
+  llvm::Value* all_registers(Lowering& lowering) override;
   llvm::Value* global(Lowering& lowering, const syntax::Global& global) override;
+
+  bool has_shards() const override { return false; }
+  bool stops_itself() const override { return false; }
+  bool runs_at_probe() const override { return false; }
+  bool runs_on_thread() const override { return false; }
+  bool reads_perf_counters() const override { return false; }
+  bool is_trusted() const override { return true; }
+  bool is_controller() const override { return true; }
 };
 
 }  // namespace spile::codegen

@@ -1,8 +1,16 @@
 #pragma once
-// What differs between the places where a handler can run, as far as the runtime's functions do not hide it already.
-// The lowering of statements and expressions also asks for domain(): some constructs need registers, locks or output that a domain does not have.
+// A place where handlers run: a traced process, spile itself, or the kernel. The runtime's functions (runtime/interface.h) hide
+// most of what differs between places. The lowering asks a Place for the rest: how to reach globals, registers and the
+// data of an event, and what handlers there are able to do. The lowering never asks which place it is.
 //
-// To add a place: implement this, and give compile.cpp its handlers' prologues (lower_target.cpp is the example).
+// Where an ability is missing, the lowering rejects the construct that needs it with an error, or emits the other code
+// that the ability's comment names. A Place keeps no state of the code that is emitted; one object serves one module.
+//
+// To add a place (handlers in the kernel that share an arena with processes, for instance):
+//   1. implement this interface;
+//   2. compile the runtime for it (src/runtime/CMakeLists.txt);
+//   3. emit the functions that enter and leave its handlers (lower_target.cpp, lower_kernel.cpp), and call that
+//      from compile.cpp.
 
 #include <string>
 
@@ -17,22 +25,69 @@ class Place {
  public:
   virtual ~Place() = default;
 
-  virtual sema::Domain domain() const = 0;
+  // -- Data. Each emits code at the lowering's builder, and returns the value.
+
   // The runtime's Handle of a global's storage, as handlers of this place read and write it.
   virtual llvm::Value* global(Lowering& lowering, const syntax::Global& global) = 0;
   // Register `number` in DWARF's numbering, as it was at the probed place (at a return: those of
   // Convention::result_registers are the returned values); null where it isn't known.
   virtual llvm::Value* machine_register(Lowering& lowering, int64_t number) = 0;
+  // All registers of the probed place, a pointer to abi::Registers that is null at run time where they are not known.
+  // REQUIRES: chooses_registers().
+  virtual llvm::Value* all_registers(Lowering& lowering) = 0;
+  // The canonical frame address of the probed function; null where it isn't known.
   virtual llvm::Value* cfa(Lowering& lowering) = 0;
+  // What is added to a file address of the probed module to get its address in memory; null where it isn't known.
   virtual llvm::Value* load_bias(Lowering& lowering) = 0;
   // The thread pointer; null where handlers can't know it.
   virtual llvm::Value* thread_pointer(Lowering&) { return nullptr; }
-  // Of a tracepoint's record: the address of the byte at `offset`; null where there is none.
+  // Of a tracepoint's record: the address of the byte at `offset`, a pointer; null where there is no such record.
   virtual llvm::Value* context_address(Lowering& lowering, int64_t offset) = 0;
   // pp(), probefunc() and the like, where the place has a way of its own to find them; else null.
   virtual llvm::Value* site_text(Lowering&, const std::string&) { return nullptr; }
-  // A string that lies at `offset` (i64) of a tracepoint's record, copied; null where there is none.
-  virtual llvm::Value* context_string(Lowering& lowering, llvm::Value* offset) = 0;
+
+  // -- Abilities of handlers
+
+  // A global's Handle is the address of its value. False: it refers to a map of the kernel, and an aggregate has to be
+  // looked up before it is written.
+  virtual bool globals_are_memory() const = 0;
+  // Additions to a sharded global go to a shard that only this thread (or CPU) writes. False: there is one copy.
+  virtual bool has_shards() const = 0;
+  // A caller's `try` catches the errors of a script function. False: every error becomes a record.
+  virtual bool has_try() const = 0;
+  // Handlers stop by themselves, by flags in the arena, after exit() or more errors than MAXERRORS. False: spile, which reads
+  // their records, stops them.
+  virtual bool stops_itself() const = 0;
+  // A function can keep its caller's registers (LLVM's preserve_most), so that a call of it on a cold path costs the hot one nothing.
+  virtual bool has_preserve_most() const = 0;
+  // Handlers make strings of histograms.
+  virtual bool formats_histograms() const = 0;
+  // Handlers copy memory whose size is only known when they run, for %m and %M.
+  virtual bool copies_memory() const = 0;
+  // Handlers call embedded C.
+  virtual bool runs_embedded_c() const = 0;
+  // Handlers run when and where the probe is hit: arguments and returned values are those of the registers.
+  virtual bool runs_at_probe() const = 0;
+  // Arguments and registers can be chosen by a number or name that the handler computes, and by script functions (through
+  // State, lowering.h). False: the script names them by constants, and functions are inlined into their probe's handler.
+  virtual bool chooses_registers() const = 0;
+  // Handlers run on the thread that they are about: thread-local variables, the callers on its stack and values of function entries are there.
+  virtual bool runs_on_thread() const = 0;
+  // Handlers read what the kernel counts for the thread (@perf).
+  virtual bool reads_perf_counters() const = 0;
+  // Handlers write to variables and registers of traced programs (guru mode).
+  virtual bool may_write() const = 0;
+  // Handlers find the load bias of modules other than the probed one.
+  virtual bool finds_modules() const = 0;
+  // What user_mode() returns.
+  virtual bool is_user_mode() const = 0;
+  // Nobody but the script writes the handlers' memory and records. False: spile believes only records that handlers of the script
+  // can write, and commands for system() that the script spells out.
+  virtual bool is_trusted() const = 0;
+  // Handlers run in spile itself: the runtime folds to the controller's variant.
+  virtual bool is_controller() const = 0;
+  // In bytes, of the stack on which handlers are entered; 0: what the machine's ABI says.
+  virtual unsigned stack_alignment() const { return 0; }
 };
 
 }  // namespace spile::codegen

@@ -238,7 +238,7 @@ bool Unit::targets_exit() {
 }
 
 void Unit::note_record(uint32_t kind) {
-  if (place.domain() == sema::Domain::kTarget) tables.target_records |= abi::record_kind_bit(kind);
+  if (!place.is_trusted()) tables.target_records |= abi::record_kind_bit(kind);
 }
 
 llvm::Function* Unit::raise_function() {
@@ -248,7 +248,7 @@ llvm::Function* Unit::raise_function() {
   raise_ = module.add_function("spile_raise", type);
   raise_->addFnAttr(llvm::Attribute::NoInline);
   raise_->addFnAttr(llvm::Attribute::Cold);
-  if (place.domain() != sema::Domain::kKernel) raise_->setCallingConv(llvm::CallingConv::PreserveMost);
+  if (place.has_preserve_most()) raise_->setCallingConv(llvm::CallingConv::PreserveMost);
 
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(module.context(), "", raise_));
   auto* put = llvm::BasicBlock::Create(module.context(), "put", raise_);
