@@ -11,14 +11,14 @@ namespace spile::codegen {
 
 class KernelPlace final : public Place {
  public:
-  llvm::Value* global(Lowering& lowering, const syntax::Global& global) override;
-  llvm::Value* machine_register(Lowering& lowering, int64_t number) override;
+  llvm::Value* global(Body& body, const syntax::Global& global) override;
+  llvm::Value* machine_register(Body& body, int64_t number) override;
   // Never asked for: chooses_registers() is false.
-  llvm::Value* all_registers(Lowering&) override { return nullptr; }
-  llvm::Value* cfa(Lowering& lowering) override;
-  llvm::Value* load_bias(Lowering& lowering) override;
-  llvm::Value* context_address(Lowering& lowering, int64_t offset) override;
-  llvm::Value* site_text(Lowering& lowering, const std::string& what) override;
+  llvm::Value* all_registers(Body&) override { return nullptr; }
+  llvm::Value* cfa(Body& body) override;
+  llvm::Value* load_bias(Body& body) override;
+  llvm::Value* context_address(Body& body, int64_t offset) override;
+  llvm::Value* site_text(Body& body, const std::string& what) override;
 
   // lower_kernel.h, refuse_for_kernel, rejects what the verifier does not follow before the lowering meets it.
   bool globals_are_memory() const override { return false; }
@@ -45,8 +45,8 @@ class KernelPlace final : public Place {
   const std::set<int>& globals() const { return globals_; }
 
  private:
-  llvm::Value* kernel_context(Lowering& lowering);
-  llvm::Value* register_at(Lowering& lowering, int64_t offset);
+  llvm::Value* kernel_context(Body& body);
+  llvm::Value* register_at(Body& body, int64_t offset);
 
   bool at_return_ = false;
   std::set<int> globals_;

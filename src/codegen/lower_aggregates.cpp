@@ -35,12 +35,12 @@ llvm::Value* Lowering::aggregate_of(const syntax::Expression& stats) {
     for (const auto& index : element->indexes) indexes.push_back(index.get());
     return find_element(global, lower_key(global, indexes));
   }
-  return call("spile_rt_aggregate_get", unit.module.ptr(), {context, unit.place.global(*this, global)});
+  return call("spile_rt_aggregate_get", unit.module.ptr(), {context, unit.place.global(body, global)});
 }
 
 // Where an aggregate is written: never null.
 llvm::Value* Lowering::aggregate_storage(const syntax::Global& global, SourceRange range) {
-  llvm::Value* handle = unit.place.global(*this, global);
+  llvm::Value* handle = unit.place.global(body, global);
   if (unit.place.globals_are_memory()) return handle;
   llvm::Value* aggregate = call("spile_rt_aggregate_get", unit.module.ptr(), {context, handle});
   raise_if(b.CreateIsNull(aggregate), range, "aggregate '" + global.name + "' can't be found in its kernel map");

@@ -42,7 +42,7 @@ void Lowering::store_variable(const syntax::Variable& variable, llvm::Value* val
     }
     return;
   }
-  llvm::Value* handle = unit.place.global(*this, *variable.global);
+  llvm::Value* handle = unit.place.global(body, *variable.global);
   bool is_string = variable.global->type == ValueType::kString;
   call(is_string ? "spile_rt_string_set" : "spile_rt_long_set", unit.module.none(), {context, handle, value});
 }
@@ -83,7 +83,7 @@ void Lowering::add_to_global(const syntax::Global& global, llvm::Value* delta) {
     b.CreateBr(entered);
     b.SetInsertPoint(entered);
   }
-  call("spile_rt_long_add", unit.module.none(), {context, unit.place.global(*this, global), delta});
+  call("spile_rt_long_add", unit.module.none(), {context, unit.place.global(body, global), delta});
 }
 
 llvm::Value* Lowering::assign_element(const syntax::Index& element, const syntax::Assignment& assignment) {

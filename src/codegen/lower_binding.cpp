@@ -28,7 +28,7 @@ llvm::Value* Lowering::lower_binding(int binding, const syntax::Expression& node
   if (!known) return fail("the location of this value is not known here");
   if (program.type != ValueType::kString) return stack.back();
   if (!program.string_in_context) return load_traced_string(stack.back(), program.string_limit, node.range);
-  llvm::Value* record = unit.place.context_address(*this, 0);
+  llvm::Value* record = unit.place.context_address(body, 0);
   if (!record) return fail("this string is not known here");
   llvm::Value* address = b.CreatePtrToInt(record, b.getInt64Ty());
   llvm::Value* out = temporary_string();
@@ -37,9 +37,9 @@ llvm::Value* Lowering::lower_binding(int binding, const syntax::Expression& node
 }
 
 const std::vector<sema::Binding>* Lowering::current_bindings() const {
-  if (probe) return &probe->bindings;
-  if (!script_function_ || script_function_->index < 0) return nullptr;
-  auto index = static_cast<size_t>(script_function_->index);
+  if (body.probe) return &body.probe->bindings;
+  if (!body.script_function || body.script_function->index < 0) return nullptr;
+  auto index = static_cast<size_t>(body.script_function->index);
   return index < unit.program.function_bindings.size() ? &unit.program.function_bindings[index] : nullptr;
 }
 
@@ -143,20 +143,20 @@ llvm::Value* Lowering::apply_unary(const LocationOp& op, llvm::Value* x, SourceR
 llvm::Value* Lowering::apply_push(const LocationOp& op, SourceRange range) {
   using Kind = LocationOp::Kind;
   switch (op.kind) {
-    case Kind::kRegister: return unit.place.machine_register(*this, op.value);
-    case Kind::kCfa: return unit.place.cfa(*this);
+    case Kind::kRegister: return unit.place.machine_register(body, op.value);
+    case Kind::kCfa: return unit.place.cfa(body);
     case Kind::kConstant: return number(op.value);
     case Kind::kModuleBias: return module_bias(range);
-    case Kind::kThreadPointer: return unit.place.thread_pointer(*this);
-    case Kind::kLoadBias: return unit.place.load_bias(*this);
+    case Kind::kThreadPointer: return unit.place.thread_pointer(body);
+    case Kind::kLoadBias: return unit.place.load_bias(body);
     case Kind::kContextField: {
-      llvm::Value* address = unit.place.context_address(*this, op.value);
+      llvm::Value* address = unit.place.context_address(body, op.value);
       if (!address) return nullptr;
       llvm::Value* value = b.CreateLoad(b.getIntNTy(8u * op.size), address);
       return op.is_signed ? b.CreateSExt(value, b.getInt64Ty()) : b.CreateZExt(value, b.getInt64Ty());
     }
     case Kind::kContextAddress: {
-      llvm::Value* address = unit.place.context_address(*this, op.value);
+      llvm::Value* address = unit.place.context_address(body, op.value);
       return address ? b.CreatePtrToInt(address, b.getInt64Ty()) : nullptr;
     }
     default: return nullptr;
@@ -185,12 +185,6 @@ bool Lowering::apply(const LocationOp& op, std::vector<llvm::Value*>& stack, Sou
   CHECK(!stack.empty());
   stack.back() = apply_binary(op, stack.back(), top, range);
   return stack.back() != nullptr;
-}
-
-llvm::Value* Lowering::extend(llvm::Value* value, uint32_t bits, bool is_signed) {
-  if (bits == 0 || bits >= 64) return value;
-  llvm::Value* low = b.CreateTrunc(value, b.getIntNTy(bits));
-  return is_signed ? b.CreateSExt(low, b.getInt64Ty()) : b.CreateZExt(low, b.getInt64Ty());
 }
 
 // The bits of a float as those of the double of the same value. By integer instructions: handlers own no vector registers.
@@ -229,16 +223,16 @@ llvm::Value* Lowering::module_bias(SourceRange range) {
 }
 
 llvm::Value* Lowering::called_from(llvm::Value* bias) {
-  CHECK(probe);
+  CHECK(body.probe);
   const Unit::SiteTables& tables = unit.site_callers();
-  llvm::Value* offset = site_offset(tables, b.getInt32(static_cast<uint32_t>(probe->index)));
+  llvm::Value* offset = site_offset(tables, b.getInt32(static_cast<uint32_t>(body.probe->index)));
   llvm::Value* callers = b.CreateGEP(b.getInt64Ty(), tables.blob, offset);
   return b.CreateZExt(call("spile_rt_called_from", b.getInt1Ty(), {context, callers, bias}), b.getInt64Ty());
 }
 
 llvm::Value* Lowering::entry_value(const LocationOp& op, llvm::Value* cfa, SourceRange range) {
-  CHECK(probe);
-  const uint32_t site_id = unit.kept_site_id(probe->points.front().site.module, FileAddress(static_cast<uint64_t>(op.value)));
+  CHECK(body.probe);
+  const uint32_t site_id = unit.kept_site_id(body.probe->points.front().site.module, FileAddress(static_cast<uint64_t>(op.value)));
   const std::vector<uint8_t>& registers = unit.program.kept_registers;
   const auto index = static_cast<uint32_t>(std::find(registers.begin(), registers.end(), op.size) - registers.begin());
   llvm::Value* value = entry_alloca(b.getInt64Ty(), "entered");
@@ -266,12 +260,12 @@ llvm::Value* Lowering::load_traced_string(llvm::Value* address, uint32_t limit, 
 }
 
 llvm::Value* Lowering::lower_entry_value(const syntax::EntryValue& value) {
-  if (!probe || !site.saves) {
+  if (!body.probe || !body.site.saves) {
     unit.refuse(value.range, "values from a function's entry are only known at its return");
     return number(0);
   }
-  uint32_t offset = unit.layout.saves[static_cast<size_t>(probe->index)][static_cast<size_t>(value.index)];
-  llvm::Value* place = at_offset(site.saves, offset);
+  uint32_t offset = unit.layout.saves[static_cast<size_t>(body.probe->index)][static_cast<size_t>(value.index)];
+  llvm::Value* place = at_offset(body.site.saves, offset);
   return value.type == ValueType::kString ? place : b.CreateLoad(b.getInt64Ty(), place);
 }
 
@@ -279,14 +273,14 @@ llvm::Value* Lowering::lower_entry_value(const syntax::EntryValue& value) {
 llvm::Value* Lowering::lower_site_text(const std::string& name) {
   if (name == "user_mode") return number(unit.place.is_user_mode() ? 1 : 0);
   llvm::Value* probe_index = nullptr;
-  if (probe) probe_index = b.getInt32(static_cast<uint32_t>(probe->index));
+  if (body.probe) probe_index = b.getInt32(static_cast<uint32_t>(body.probe->index));
   else probe_index = b.CreateLoad(b.getInt32Ty(), context_field(offsetof(abi::Context, probe)));
   if (name == "is_return") {
     llvm::Value* table = unit.return_flags();
     llvm::Value* flag = b.CreateLoad(b.getInt32Ty(), b.CreateGEP(b.getInt32Ty(), table, probe_index));
     return b.CreateZExt(flag, b.getInt64Ty());
   }
-  if (llvm::Value* text = unit.place.site_text(*this, name)) return text;
+  if (llvm::Value* text = unit.place.site_text(body, name)) return text;
   const Unit::SiteTables& tables = unit.site_tables(name);
   return b.CreateGEP(b.getInt8Ty(), tables.blob, site_offset(tables, probe_index));
 }
@@ -297,9 +291,9 @@ llvm::Value* Lowering::site_offset(const Unit::SiteTables& tables, llvm::Value* 
     return b.CreateLoad(b.getInt32Ty(), b.CreateInBoundsGEP(b.getInt32Ty(), table, index));
   };
   llvm::Value* index = word(tables.base, probe_index);
-  bool single = probe && probe->points.size() <= 1;
+  bool single = body.probe && body.probe->points.size() <= 1;
   if (!single) {
-    llvm::Value* id = site.site_id ? site.site_id : b.CreateLoad(b.getInt64Ty(), context_field(offsetof(abi::Context, site_id)));
+    llvm::Value* id = body.site.site_id ? body.site.site_id : b.CreateLoad(b.getInt64Ty(), context_field(offsetof(abi::Context, site_id)));
     llvm::Value* masked = b.CreateAnd(b.CreateTrunc(id, b.getInt32Ty()), word(tables.mask, probe_index));
     index = b.CreateAdd(index, masked);
   }

@@ -10,38 +10,6 @@
 
 namespace spile::codegen {
 
-Lowering::Lowering(Unit& u, llvm::IRBuilder<>& builder, llvm::Value* context_argument, llvm::Value* state_argument)
-    : unit(u), b(builder), context(context_argument), state(state_argument), function_(builder.GetInsertBlock()->getParent()) {}
-
-// ---------------------------------------------------------------- small things
-
-llvm::Value* Lowering::call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) {
-  return unit.module.call_runtime(b, name, result, arguments);
-}
-
-llvm::Value* Lowering::at_offset(llvm::Value* pointer, int64_t offset) {
-  return offset == 0 ? pointer : b.CreateConstGEP1_64(b.getInt8Ty(), pointer, static_cast<uint64_t>(offset));
-}
-
-llvm::Value* Lowering::context_field(size_t offset) { return at_offset(context, static_cast<int64_t>(offset)); }
-
-llvm::BasicBlock* Lowering::block(const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, function_); }
-
-bool Lowering::terminated() const { return b.GetInsertBlock()->getTerminator() != nullptr; }
-
-void Lowering::branch_if_open(llvm::BasicBlock* target) {
-  if (!terminated()) b.CreateBr(target);
-}
-
-void Lowering::start_dead_block() { b.SetInsertPoint(block("dead")); }
-
-// In the function's first block, so that it is made into a register.
-llvm::Value* Lowering::entry_alloca(llvm::Type* type, const char* name) {
-  llvm::BasicBlock& entry = function_->getEntryBlock();
-  llvm::IRBuilder<> at_entry(&entry, entry.begin());
-  return at_entry.CreateAlloca(type, nullptr, name);
-}
-
 // ---------------------------------------------------------------- the frame
 
 llvm::Value* Lowering::frame_address(uint32_t offset) {
@@ -102,7 +70,7 @@ void Lowering::close_frame(llvm::BasicBlock* failed) {
     llvm::BasicBlock *none = block("frame.none"), *made = block("frame.made");
     b.CreateCondBr(b.CreateIsNull(base), none, made, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 100000));
     b.SetInsertPoint(none);
-    SourceRange range = probe ? probe->range : script_function_->range;
+    SourceRange range = body.probe ? body.probe->range : body.script_function->range;
     handlers_.push_back({failed, nullptr});
     raise(range, "no scratch memory is left for strings", {});
     handlers_.pop_back();
@@ -120,10 +88,10 @@ void Lowering::release_frame() {
 // ---------------------------------------------------------------- probes
 
 // Takes the locks in order. Returns the block to which the body goes at its end: it gives them back.
-llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& body) {
+llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& probe) {
   llvm::BasicBlock* unlocked = block("unlocked");
   llvm::BasicBlock* out = unlocked;
-  for (const sema::GlobalUse& use : body.uses) {
+  for (const sema::GlobalUse& use : probe.uses) {
     uint64_t offset = unit.layout_of(*use.global).lock;
     if (offset == 0) continue;
     llvm::Value* lock = number(static_cast<int64_t>(offset));
@@ -141,60 +109,60 @@ llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& body) {
 }
 
 // Statements that one run of a probe may execute.
-static uint32_t action_budget(const sema::Program& program, const sema::Probe& body) {
+static uint32_t action_budget(const sema::Program& program, const sema::Probe& probe) {
   const sema::Limits& limits = program.limits;
-  if (body.is_report) return INT32_MAX;
-  if (body.domain != sema::Domain::kController) return static_cast<uint32_t>(limits.max_action);
+  if (probe.is_report) return INT32_MAX;
+  if (probe.domain != sema::Domain::kController) return static_cast<uint32_t>(limits.max_action);
   if (limits.max_action_interruptible >= 0) return static_cast<uint32_t>(limits.max_action_interruptible);
   return static_cast<uint32_t>(std::min<int64_t>(10 * limits.max_action, INT32_MAX));
 }
 
-void Lowering::lower_probe(const sema::Probe& body) {
-  lower_locked(body, [&] {
-    if (body.condition) {
+void Lowering::lower_probe(const sema::Probe& probe) {
+  lower_locked(probe, [&] {
+    if (probe.condition) {
       llvm::BasicBlock* wanted = block("wanted");
-      b.CreateCondBr(is_wanted(body), wanted, next_);
+      b.CreateCondBr(is_wanted(probe), wanted, next_);
       b.SetInsertPoint(wanted);
     }
-    lower(*body.body);
+    lower(*probe.body);
   });
 }
 
-llvm::Value* Lowering::lower_switch(const sema::Probe& body) {
+llvm::Value* Lowering::lower_switch(const sema::Probe& probe) {
   sema::Probe reader;
-  reader.range = body.range;
-  reader.index = body.index;
-  for (syntax::Global* global : body.condition_reads) {
+  reader.range = probe.range;
+  reader.index = probe.index;
+  for (syntax::Global* global : probe.condition_reads) {
     if (unit.sharing_of(*global) == sema::Sharing::kLocked) reader.uses.push_back({global, false});
   }
   std::sort(reader.uses.begin(), reader.uses.end(),
             [](const auto& a, const auto& b) { return a.global->index < b.global->index; });
   llvm::Value* result = entry_alloca(b.getInt64Ty(), "switch");
   b.CreateStore(b.getInt64(1), result);
-  lower_locked(reader, [&] { b.CreateStore(b.CreateZExt(lower_condition(*body.condition), b.getInt64Ty()), result); });
+  lower_locked(reader, [&] { b.CreateStore(b.CreateZExt(lower_condition(*probe.condition), b.getInt64Ty()), result); });
   llvm::Value* wanted = b.CreateLoad(b.getInt64Ty(), result);
-  b.CreateStore(wanted, switch_word(body), true);
+  b.CreateStore(wanted, switch_word(probe), true);
   return wanted;
 }
 
-llvm::Value* Lowering::switch_word(const sema::Probe& body) {
-  uint64_t place = unit.layout.switches[static_cast<size_t>(body.index)];
+llvm::Value* Lowering::switch_word(const sema::Probe& probe) {
+  uint64_t place = unit.layout.switches[static_cast<size_t>(probe.index)];
   CHECK(place != 0);
   return call("spile_rt_shared", unit.module.ptr(), {context, number(static_cast<int64_t>(place))});
 }
 
-llvm::Value* Lowering::is_wanted(const sema::Probe& body) {
-  if (!body.switched) return lower_condition(*body.condition);
-  return b.CreateIsNotNull(b.CreateLoad(b.getInt64Ty(), switch_word(body), true));
+llvm::Value* Lowering::is_wanted(const sema::Probe& probe) {
+  if (!probe.switched) return lower_condition(*probe.condition);
+  return b.CreateIsNotNull(b.CreateLoad(b.getInt64Ty(), switch_word(probe), true));
 }
 
 // The locks, the frame, and what becomes of errors, round something.
-void Lowering::lower_locked(const sema::Probe& body, const std::function<void()>& inside) {
-  probe = &body;
-  llvm::BasicBlock* leave = lock_globals(body);
+void Lowering::lower_locked(const sema::Probe& probe, const std::function<void()>& inside) {
+  body.probe = &probe;
+  llvm::BasicBlock* leave = lock_globals(probe);
   llvm::BasicBlock* done = block("done");
-  b.CreateStore(b.getInt32(static_cast<uint32_t>(body.index)), context_field(offsetof(abi::Context, probe)));
-  b.CreateStore(b.getInt32(action_budget(unit.program, body)),
+  b.CreateStore(b.getInt32(static_cast<uint32_t>(probe.index)), context_field(offsetof(abi::Context, probe)));
+  b.CreateStore(b.getInt32(action_budget(unit.program, probe)),
                 context_field(offsetof(abi::Context, actions_left)));
   b.CreateStore(b.getInt32(static_cast<uint32_t>(unit.program.limits.max_nesting)),
                 context_field(offsetof(abi::Context, nesting_left)));
@@ -205,7 +173,7 @@ void Lowering::lower_locked(const sema::Probe& body, const std::function<void()>
   needs_mark_ = false;
   handlers_.assign(1, {done, nullptr});
   next_ = done;
-  place_locals(body.locals);
+  place_locals(probe.locals);
   open_frame();
   prepare_match_memory();
   if (unit.place.stops_itself() && unit.targets_exit()) {
@@ -222,8 +190,8 @@ void Lowering::lower_locked(const sema::Probe& body, const std::function<void()>
   b.SetInsertPoint(locks_end_);
 }
 
-void Lowering::lower_light_probe(const sema::Probe& body, bool entered) {
-  probe = &body;
+void Lowering::lower_light_probe(const sema::Probe& probe, bool entered) {
+  body.probe = &probe;
   llvm::BasicBlock *done = block("light.done"), *leave = block("light.leave"), *out = block("light.out");
   light_entered_ = entry_alloca(b.getInt1Ty(), "entered");
   light_refused_ = out;
@@ -238,13 +206,13 @@ void Lowering::lower_light_probe(const sema::Probe& body, bool entered) {
   needs_mark_ = false;
   handlers_.assign(1, {done, nullptr});
   next_ = done;
-  place_locals(body.locals);
-  if (body.condition) {
+  place_locals(probe.locals);
+  if (probe.condition) {
     llvm::BasicBlock* wanted = block("wanted");
-    b.CreateCondBr(is_wanted(body), wanted, done);
+    b.CreateCondBr(is_wanted(probe), wanted, done);
     b.SetInsertPoint(wanted);
   }
-  lower(*body.body);
+  lower(*probe.body);
   branch_if_open(done);
   CHECK(frame_peak_ == 0);
   b.SetInsertPoint(done);
@@ -257,9 +225,9 @@ void Lowering::lower_light_probe(const sema::Probe& body, bool entered) {
   light_entered_ = nullptr;
 }
 
-Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& body) {
+Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& probe) {
   EntrySaves saves{{}, nullptr};
-  probe = &body;
+  body.probe = &probe;
   llvm::Value* ok = entry_alloca(b.getInt1Ty(), "saved");
   b.CreateStore(b.getInt1(false), ok);
   llvm::BasicBlock* done = block("saves.done");
@@ -269,12 +237,12 @@ Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& body) {
   needs_mark_ = false;
   handlers_.assign(1, {done, nullptr});
   next_ = done;
-  b.CreateStore(b.getInt32(static_cast<uint32_t>(body.index)), context_field(offsetof(abi::Context, probe)));
+  b.CreateStore(b.getInt32(static_cast<uint32_t>(probe.index)), context_field(offsetof(abi::Context, probe)));
   store_site();
   open_frame();
   if (state) b.CreateStore(llvm::ConstantPointerNull::get(unit.module.ptr()), at_offset(state, offsetof(State, match)));
   std::vector<llvm::Value*> places;
-  for (const auto& save : body.entry_saves) {
+  for (const auto& save : probe.entry_saves) {
     llvm::Value* value = lower(*save);
     if (save->type == ValueType::kString) value = copied(value);
     llvm::Value* place = entry_alloca(value->getType(), "save");
@@ -296,7 +264,7 @@ Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& body) {
 // ---------------------------------------------------------------- script functions
 
 void Lowering::lower_function(const syntax::Function& source) {
-  script_function_ = &source;
+  body.script_function = &source;
   llvm::BasicBlock *done = block("done"), *failed = block("failed"), *given_up = block("given_up");
   bool recursive = unit.is_recursive(source);
   llvm::Value* nesting = context_field(offsetof(abi::Context, nesting_left));
@@ -311,7 +279,7 @@ void Lowering::lower_function(const syntax::Function& source) {
   handlers_.assign(1, {failed, nullptr});
   next_ = done;
   fall_through_ = source.falls_through ? block("next") : nullptr;
-  result_ = function_->getArg(static_cast<unsigned>(2 + source.parameters.size()));
+  result_ = body.function->getArg(static_cast<unsigned>(2 + source.parameters.size()));
   bool is_string = source.type == ValueType::kString;
   if (is_string) b.CreateStore(b.getInt8(0), result_);
   else b.CreateStore(number(0), result_);
@@ -320,7 +288,7 @@ void Lowering::lower_function(const syntax::Function& source) {
   open_frame();
   for (size_t i = 0; i < source.parameters.size(); ++i) {
     const syntax::Local& parameter = *source.parameters[i];
-    llvm::Value* argument = function_->getArg(static_cast<unsigned>(2 + i));
+    llvm::Value* argument = body.function->getArg(static_cast<unsigned>(2 + i));
     if (parameter.type == ValueType::kString) call("spile_rt_string_copy", unit.module.none(), {string_of_local(parameter), argument});
     else b.CreateStore(argument, longs_.at(&parameter));
   }
@@ -345,8 +313,8 @@ namespace {
 
 void lower_script_function(Unit& unit, const syntax::Function& function, llvm::Function* into) {
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(unit.module.context(), "entry", into));
-  Lowering lowering(unit, builder, into->getArg(0), into->getArg(1));
-  lowering.lower_function(function);
+  Body body(unit, builder, into->getArg(0), into->getArg(1));
+  Lowering(body).lower_function(function);
 }
 
 }  // namespace

@@ -157,7 +157,8 @@ void lower_merge(Unit& unit) {
 
 void lower_controller_probe(Unit& unit, const sema::Probe& probe) {
   ControllerFunction f(unit, "probe." + std::to_string(probe.index), unit.module.none(), {});
-  Lowering lowering(unit, f.b, f.context, f.state);
+  Body body(unit, f.b, f.context, f.state);
+  Lowering lowering(body);
   lowering.store_site();
   lowering.lower_probe(probe);
   f.leave();
@@ -167,7 +168,8 @@ void lower_controller_probe(Unit& unit, const sema::Probe& probe) {
 // uint64_t(): whether a probe of traced processes is wanted now.
 void lower_controller_condition(Unit& unit, const sema::Probe& probe) {
   ControllerFunction f(unit, "condition." + std::to_string(probe.index), unit.module.i64(), {});
-  Lowering lowering(unit, f.b, f.context, f.state);
+  Body body(unit, f.b, f.context, f.state);
+  Lowering lowering(body);
   llvm::Value* wanted = lowering.lower_switch(probe);
   f.leave();
   f.b.CreateRet(wanted);

@@ -23,15 +23,15 @@ void define_accessor(Unit& unit, const syntax::Global& global, bool writes) {
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, (writes ? "spile_set_" : "spile_get_") + global.name,
                                           module.module());
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(module.context(), "entry", function));
-  Lowering lowering(unit, builder, function->getArg(0), nullptr);
-  lowering.access_global(global, *function, writes);
+  Body body(unit, builder, function->getArg(0), nullptr);
+  Lowering(body).access_global(global, *function, writes);
 }
 
 }  // namespace
 
 // The body of an accessor.
 void Lowering::access_global(const syntax::Global& global, llvm::Function& function, bool writes) {
-  llvm::Value* place = unit.place.global(*this, global);
+  llvm::Value* place = unit.place.global(body, global);
   bool is_string = global.type == ValueType::kString;
   llvm::Value* value = function.getArg(static_cast<unsigned>(function.arg_size() - 1));
   if (!global.is_array) {
@@ -123,17 +123,17 @@ llvm::Value* Lowering::lower_embedded(const syntax::Embedded& expression) {
 void Lowering::lower_embedded(const syntax::EmbeddedStatement& statement) {
   Temporaries temporaries(*this);
   EmbeddedC::Piece piece{statement.range, statement.code, {}, ValueType::kUnknown, false};
-  if (!script_function_ || script_function_->body.get() != &statement) {
+  if (!body.script_function || body.script_function->body.get() != &statement) {
     run_embedded(std::move(piece), {}, nullptr);
     return;
   }
   std::vector<llvm::Value*> arguments;
-  for (const auto& parameter : script_function_->parameters) {
+  for (const auto& parameter : body.script_function->parameters) {
     piece.arguments.push_back({parameter->name, parameter->type});
     bool is_string = parameter->type == ValueType::kString;
     arguments.push_back(is_string ? string_of_local(*parameter) : b.CreateLoad(b.getInt64Ty(), longs_.at(parameter.get())));
   }
-  piece.result = script_function_->type;
+  piece.result = body.script_function->type;
   bool is_string = piece.result == ValueType::kString;
   llvm::Value* value = run_embedded(std::move(piece), arguments, is_string ? result_ : nullptr);
   if (!is_string) b.CreateStore(value, result_);

@@ -60,7 +60,7 @@ void Lowering::to_message_or_record(const std::function<void(llvm::Value*)>& mes
     if (unit.place.stops_itself()) call("spile_rt_note_error", unit.module.none(), {context, number(unit.program.limits.max_errors)});
   };
   if (handlers_.back().message) return message(handlers_.back().message);
-  if (!script_function_ || !unit.place.has_try()) return record();
+  if (!body.script_function || !unit.place.has_try()) return record();
   llvm::Value* buffer = b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, message)));
   llvm::BasicBlock *caught = block("error.caught"), *uncaught = block("error.uncaught"), *done = block("error.done");
   b.CreateCondBr(b.CreateIsNull(buffer), uncaught, caught);
@@ -113,7 +113,7 @@ void Lowering::propagate(llvm::Value* status) {
 
 // No `try` stops it: the body ends, and whoever called it.
 llvm::BasicBlock* Lowering::aborted() {
-  if (!script_function_) return handlers_.front().target;
+  if (!body.script_function) return handlers_.front().target;
   if (!aborted_) aborted_ = block("aborted");
   return aborted_;
 }

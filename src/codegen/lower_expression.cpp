@@ -85,7 +85,7 @@ llvm::Value* Lowering::lower_variable(const syntax::Variable& variable) {
     return b.CreateLoad(b.getInt64Ty(), longs_.at(variable.local));
   }
   const syntax::Global& global = *variable.global;
-  llvm::Value* handle = unit.place.global(*this, global);
+  llvm::Value* handle = unit.place.global(body, global);
   if (global.type == ValueType::kString) return call("spile_rt_string_get", unit.module.ptr(), {context, handle});
   return call("spile_rt_long_get", unit.module.i64(), {context, handle});
 }

@@ -59,14 +59,14 @@ void Lowering::match_slice(const syntax::Global& global, llvm::ArrayRef<llvm::Va
 }
 
 void Lowering::iterate(const syntax::Global& global, llvm::ArrayRef<const syntax::Expression*> slice, const Order& order,
-                       SourceRange range, const std::function<void(llvm::Value*, const Loop&)>& body) {
+                       SourceRange range, const std::function<void(llvm::Value*, const Loop&)>& visit_element) {
   std::vector<llvm::Value*> wanted = lower_slice(slice);
   bool filters = std::any_of(wanted.begin(), wanted.end(), [](auto* v) { return v != nullptr; });
   needs_mark_ = true;
   llvm::Value* mark = call("spile_rt_frame_mark", b.getInt64Ty(), {context});
   llvm::Value* hint = order.limit && !filters ? order.limit : number(-1);
   llvm::Value* iteration = call("spile_rt_iterate", unit.module.ptr(),
-                                {context, unit.place.global(*this, global), unit.map_shape(global), b.getInt32(order.column),
+                                {context, unit.place.global(body, global), unit.map_shape(global), b.getInt32(order.column),
                                  b.getInt32(static_cast<uint32_t>(order.direction)), b.getInt32(order.statistic), hint});
   raise_if(b.CreateIsNull(iteration), range, "no scratch memory is left to iterate over '" + global.name + "'");
   llvm::Value* left = entry_alloca(b.getInt64Ty(), "left");
@@ -90,7 +90,7 @@ void Lowering::iterate(const syntax::Global& global, llvm::ArrayRef<const syntax
     b.SetInsertPoint(within);
     b.CreateStore(b.CreateSub(remaining, number(1)), left);
   }
-  body(element, blocks);
+  visit_element(element, blocks);
   branch_if_open(head);
   b.SetInsertPoint(done);
   call("spile_rt_frame_release", unit.module.none(), {context, mark});

@@ -37,7 +37,8 @@ class KernelHandler {
   void lower_body() {
     bool light = probe_.only_accumulates;
     llvm::BasicBlock* end = enter(light ? "spile_rt_enter_light" : "spile_rt_enter");
-    Lowering lowering(unit_, b_, context_, state_);
+    Body body(unit_, b_, context_, state_);
+    Lowering lowering(body);
     if (light)
       lowering.lower_light_probe(probe_, true);
     else
@@ -53,7 +54,8 @@ class KernelHandler {
         call("spile_rt_frame", unit_.module.ptr(), {context_, b_.getInt32(save_bytes(unit_.layout, probe_))});
     b_.CreateCondBr(b_.CreateIsNull(bytes), done, evaluate);
     b_.SetInsertPoint(evaluate);
-    Lowering lowering(unit_, b_, context_, state_);
+    Body body(unit_, b_, context_, state_);
+    Lowering lowering(body);
     Lowering::EntrySaves saves = lowering.lower_entry_saves(probe_);
     b_.CreateCondBr(saves.ok, keep, done);
     b_.SetInsertPoint(keep);
@@ -65,7 +67,7 @@ class KernelHandler {
       else
         b_.CreateStore(saves.values[i], to);
     }
-    call("spile_rt_kernel_return_enter", unit_.module.none(), {context_, map, place_.cfa(lowering), bytes});
+    call("spile_rt_kernel_return_enter", unit_.module.none(), {context_, map, place_.cfa(body), bytes});
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
     leave(end);
@@ -76,10 +78,11 @@ class KernelHandler {
   void lower_body_with_saves(llvm::Value* map) {
     llvm::BasicBlock *found = block("found"), *done = block("done");
     llvm::BasicBlock* end = enter();
-    Lowering lowering(unit_, b_, context_, state_);
-    llvm::Value* cfa = place_.cfa(lowering);
-    lowering.site.saves = call("spile_rt_kernel_return_find", unit_.module.ptr(), {context_, map, cfa});
-    b_.CreateCondBr(b_.CreateIsNull(lowering.site.saves), done, found);
+    Body body(unit_, b_, context_, state_);
+    Lowering lowering(body);
+    llvm::Value* cfa = place_.cfa(body);
+    body.site.saves = call("spile_rt_kernel_return_find", unit_.module.ptr(), {context_, map, cfa});
+    b_.CreateCondBr(b_.CreateIsNull(body.site.saves), done, found);
     b_.SetInsertPoint(found);
     lowering.lower_probe(probe_);
     call("spile_rt_kernel_return_exit", unit_.module.none(), {context_, map, cfa});

@@ -37,14 +37,14 @@ Lowering::Key Lowering::packed(const Key& key) {
 }
 
 llvm::Value* Lowering::find_element(const syntax::Global& global, const Key& key) {
-  llvm::Value* handle = unit.place.global(*this, global);
+  llvm::Value* handle = unit.place.global(body, global);
   llvm::Value* shape = unit.map_shape(global);
   if (key.single) return call("spile_rt_map_find_long", unit.module.ptr(), {context, handle, shape, key.single});
   return call("spile_rt_map_find", unit.module.ptr(), {context, handle, shape, key.buffer, key.length});
 }
 
 llvm::Value* Lowering::insert_element(const syntax::Global& global, const Key& key, SourceRange range) {
-  llvm::Value* handle = unit.place.global(*this, global);
+  llvm::Value* handle = unit.place.global(body, global);
   llvm::Value* shape = unit.map_shape(global);
   llvm::Value* element =
       key.single ? call("spile_rt_map_insert_long", unit.module.ptr(), {context, handle, shape, key.single})
@@ -112,14 +112,14 @@ void Lowering::lower_delete(const syntax::Delete& statement) {
     if (is_slice) return delete_slice(global, indexes);
     Key key = packed(lower_key(global, indexes));
     call("spile_rt_map_remove", unit.module.none(),
-         {context, unit.place.global(*this, global), unit.map_shape(global), key.buffer, key.length});
+         {context, unit.place.global(body, global), unit.map_shape(global), key.buffer, key.length});
     return;
   }
   const auto* variable = syntax::as<syntax::Variable>(statement.target);
   if (!variable) return unit.refuse(statement.range, "only variables and elements of arrays can be deleted");
   if (variable->global && variable->global->is_array) {
     call("spile_rt_map_clear", unit.module.none(),
-         {context, unit.place.global(*this, *variable->global), unit.map_shape(*variable->global)});
+         {context, unit.place.global(body, *variable->global), unit.map_shape(*variable->global)});
     return;
   }
   if (variable->global && variable->global->type == ValueType::kStats) {
@@ -145,7 +145,7 @@ void Lowering::delete_slice(const syntax::Global& global, llvm::ArrayRef<const s
               at = call(is_string ? "spile_rt_key_put_string" : "spile_rt_key_put_long", b.getInt32Ty(), {key, at, keys[i]});
             }
             call("spile_rt_map_remove", unit.module.none(),
-                 {context, unit.place.global(*this, global), unit.map_shape(global), key, at});
+                 {context, unit.place.global(body, global), unit.map_shape(global), key, at});
           });
 }
 

@@ -47,9 +47,9 @@ bool Unit::asks_for_site() {
 }
 
 SiteKnowledge Lowering::site_knowledge() const {
-  if (!unit.place.runs_at_probe() || !probe) return kKnowsNothing;
-  if (site.returns) return kKnowsReturned;
-  return sema::info(probe->kind).in_function ? kKnowsArguments : kKnowsNothing;
+  if (!unit.place.runs_at_probe() || !body.probe) return kKnowsNothing;
+  if (body.site.returns) return kKnowsReturned;
+  return sema::info(body.probe->kind).in_function ? kKnowsArguments : kKnowsNothing;
 }
 
 void Lowering::store_site() {
@@ -59,23 +59,23 @@ void Lowering::store_site() {
   put(number(known), offsetof(State, knowledge));
   put(registers(), offsetof(State, registers));
   if (known == kKnowsReturned) {
-    if (llvm::Value* value = unit.place.machine_register(*this, kConvention.result_registers[0])) put(returned_part(value), offsetof(State, returned));
+    if (llvm::Value* value = unit.place.machine_register(body, kConvention.result_registers[0])) put(returned_part(value), offsetof(State, returned));
   } else if (known == kKnowsArguments) {
     for (size_t i = 0; i < kConvention.argument_registers.size(); ++i) {
-      if (llvm::Value* value = unit.place.machine_register(*this, kConvention.argument_registers[i])) put(value, offsetof(State, arguments) + 8 * i);
+      if (llvm::Value* value = unit.place.machine_register(body, kConvention.argument_registers[i])) put(value, offsetof(State, arguments) + 8 * i);
     }
   }
 }
 
 // All of them, as abi::Registers; null where there are none.
 llvm::Value* Lowering::registers() {
-  if (script_function_) return b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, registers)));
-  return unit.place.all_registers(*this);
+  if (body.script_function) return b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, registers)));
+  return unit.place.all_registers(body);
 }
 
 // An error unless the probed place is known so far.
 void Lowering::require_knowledge(SiteKnowledge wanted, SourceRange range, const std::string& text) {
-  llvm::Value* known = script_function_ ? b.CreateLoad(b.getInt64Ty(), at_offset(state, offsetof(State, knowledge)))
+  llvm::Value* known = body.script_function ? b.CreateLoad(b.getInt64Ty(), at_offset(state, offsetof(State, knowledge)))
                                         : static_cast<llvm::Value*>(number(site_knowledge()));
   raise_if(b.CreateICmpNE(known, number(wanted)), range, text);
 }
@@ -104,15 +104,15 @@ llvm::Value* Lowering::lower_argument(const syntax::Call& syntax_call) {
 llvm::Value* Lowering::kernel_argument(int64_t index, SourceRange range) {
   if (index < 1 || index > 1000) return nullptr;
   const auto place = static_cast<size_t>(index - 1);
-  if (place < kConvention.argument_registers.size()) return unit.place.machine_register(*this, kConvention.argument_registers[place]);
-  llvm::Value* cfa = unit.place.cfa(*this);
+  if (place < kConvention.argument_registers.size()) return unit.place.machine_register(body, kConvention.argument_registers[place]);
+  llvm::Value* cfa = unit.place.cfa(body);
   return cfa ? load_traced(b.CreateAdd(cfa, number(kConvention.stack_argument(index - 1))), 8, false, range) : nullptr;
 }
 
 llvm::Value* Lowering::native_argument(llvm::Value* index, SourceRange range) {
   constexpr auto kInRegisters = static_cast<int64_t>(kConvention.argument_registers.size());
   auto on_stack = [&]() -> llvm::Value* {
-    llvm::Value* cfa = unit.place.cfa(*this);
+    llvm::Value* cfa = unit.place.cfa(body);
     if (!cfa) cfa = number(0);
     llvm::Value* offset = b.CreateShl(b.CreateSub(index, number(kInRegisters + 1)), 3);
     return load_traced(b.CreateAdd(cfa, offset), 8, false, range);
@@ -122,8 +122,8 @@ llvm::Value* Lowering::native_argument(llvm::Value* index, SourceRange range) {
     int64_t n = constant->getSExtValue();
     if (n < 1 || n > 1000) return number(0);
     if (n > kInRegisters) return on_stack();
-    if (!script_function_) {
-      llvm::Value* value = unit.place.machine_register(*this, kConvention.argument_registers[static_cast<size_t>(n - 1)]);
+    if (!body.script_function) {
+      llvm::Value* value = unit.place.machine_register(body, kConvention.argument_registers[static_cast<size_t>(n - 1)]);
       return value ? value : number(0);
     }
   }
@@ -144,17 +144,17 @@ llvm::Value* Lowering::native_argument(llvm::Value* index, SourceRange range) {
 
 // As much of the register as the function's type has.
 llvm::Value* Lowering::returned_part(llvm::Value* whole) {
-  return probe ? extend(whole, 8u * probe->returned_bytes, probe->returned_signed) : whole;
+  return body.probe ? extend(whole, 8u * body.probe->returned_bytes, body.probe->returned_signed) : whole;
 }
 
 llvm::Value* Lowering::lower_returned(const syntax::Call& syntax_call) {
   if (!unit.place.chooses_registers()) {
-    llvm::Value* value = unit.place.machine_register(*this, kConvention.result_registers[0]);
+    llvm::Value* value = unit.place.machine_register(body, kConvention.result_registers[0]);
     return value ? returned_part(value) : number(0);
   }
   require_knowledge(kKnowsReturned, syntax_call.range, "the returned value is only known in .return probes near 'returnval'");
-  if (script_function_) return b.CreateLoad(b.getInt64Ty(), at_offset(state, offsetof(State, returned)));
-  llvm::Value* value = site_knowledge() == kKnowsReturned ? unit.place.machine_register(*this, kConvention.result_registers[0]) : nullptr;
+  if (body.script_function) return b.CreateLoad(b.getInt64Ty(), at_offset(state, offsetof(State, returned)));
+  llvm::Value* value = site_knowledge() == kKnowsReturned ? unit.place.machine_register(body, kConvention.result_registers[0]) : nullptr;
   return value ? returned_part(value) : number(0);
 }
 
@@ -164,8 +164,8 @@ llvm::Value* Lowering::lower_register(const syntax::Call& syntax_call) {
   const abi::RegisterName* found = text ? abi::find_register(text->value.c_str()) : nullptr;
   auto part = [&](llvm::Value* value) { return found->bits == 64 ? value : extend(b.CreateLShr(value, found->shift), found->bits, is_signed); };
   bool only_constants = !unit.place.chooses_registers();
-  if (found && (only_constants || (!script_function_ && site.registers && found->number <= kConvention.program_counter))) {
-    if (llvm::Value* value = unit.place.machine_register(*this, found->number)) return part(value);
+  if (found && (only_constants || (!body.script_function && body.site.registers && found->number <= kConvention.program_counter))) {
+    if (llvm::Value* value = unit.place.machine_register(body, found->number)) return part(value);
   }
   if (only_constants) {
     unit.refuse(syntax_call.range, "register() needs the name of a register that is known here");

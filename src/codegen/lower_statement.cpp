@@ -81,7 +81,7 @@ void Lowering::lower_if(const syntax::If& statement) {
 
 // while and for: condition and step may be null.
 void Lowering::lower_loop(const syntax::Expression* condition, const syntax::Expression* step,
-                          const syntax::Statement& body) {
+                          const syntax::Statement& repeated) {
   llvm::BasicBlock *head = block("loop"), *work = block("loop.body"), *next = block("loop.step"), *done = block("loop.done");
   b.CreateBr(head);
   b.SetInsertPoint(head);
@@ -92,9 +92,9 @@ void Lowering::lower_loop(const syntax::Expression* condition, const syntax::Exp
     b.CreateBr(work);
   }
   b.SetInsertPoint(work);
-  spend_actions(body, body.range, condition ? 1 : 0);  // it counts as a statement; the step does not
+  spend_actions(repeated, repeated.range, condition ? 1 : 0);  // it counts as a statement; the step does not
   loops_.push_back({done, next, outer_messages_.size()});
-  lower(body);
+  lower(repeated);
   loops_.pop_back();
   branch_if_open(next);
   b.SetInsertPoint(next);
@@ -110,7 +110,7 @@ void Lowering::lower_return(const syntax::Return& statement) {
   if (statement.value && result_) {
     Temporaries temporaries(*this);
     llvm::Value* value = lower(*statement.value);
-    if (script_function_->type == ValueType::kString) call("spile_rt_string_copy", unit.module.none(), {result_, value});
+    if (body.script_function->type == ValueType::kString) call("spile_rt_string_copy", unit.module.none(), {result_, value});
     else b.CreateStore(value, result_);
   }
   leave_tries(0);
@@ -153,9 +153,9 @@ int64_t count_statements(const syntax::Statement& s) {
 }  // namespace
 
 // Takes what the body costs from the handler's budget (MAXACTION).
-void Lowering::spend_actions(const syntax::Statement& body, SourceRange range, int64_t more) {
+void Lowering::spend_actions(const syntax::Statement& statements, SourceRange range, int64_t more) {
   llvm::Value* place = context_field(offsetof(abi::Context, actions_left));
-  int64_t cost = std::max<int64_t>(count_statements(body), 1) + more;
+  int64_t cost = std::max<int64_t>(count_statements(statements), 1) + more;
   llvm::Value* left = b.CreateSub(b.CreateLoad(b.getInt32Ty(), place), b.getInt32(static_cast<uint32_t>(cost)));
   b.CreateStore(left, place);
   raise_if(b.CreateICmpSLT(left, b.getInt32(0)), range, "MAXACTION exceeded");

@@ -149,9 +149,10 @@ void Handler::set_frame(uint32_t kind) {
 
 void Handler::lower_bodies(const std::vector<int>& probes) {
   for (int index : probes) {
-    Lowering lowering(unit_, b_, context_, state_);
-    lowering.site = site_;
-    lowering.probe = &probe(index);
+    Body body(unit_, b_, context_, state_);
+    body.site = site_;
+    Lowering lowering(body);
+    body.probe = &probe(index);
     lowering.store_site();
     if (light_) lowering.lower_light_probe(probe(index), true);
     else lowering.lower_probe(probe(index));
@@ -171,8 +172,9 @@ void Handler::leave_handler() {
 void Handler::lower_light_probes(const std::vector<int>& probes) {
   site_.registers = registers_;
   for (int index : probes) {
-    Lowering lowering(unit_, b_, context_, state_);
-    lowering.site = site_;
+    Body body(unit_, b_, context_, state_);
+    body.site = site_;
+    Lowering lowering(body);
     lowering.lower_light_probe(probe(index), false);
   }
   b_.CreateRetVoid();
@@ -257,8 +259,9 @@ Handler::EntrySide Handler::lower_entry_side() {
   EntrySide entry{{}, b_.getInt1(true), mark};
   for (int index : group_.return_probes) {
     if (probe(index).entry_saves.empty()) continue;
-    Lowering lowering(unit_, b_, context_, state_);
-    lowering.site = site_;
+    Body body(unit_, b_, context_, state_);
+    body.site = site_;
+    Lowering lowering(body);
     entry.saves.push_back(lowering.lower_entry_saves(probe(index)));
     entry.framed |= lowering.uses_frame();
     entry.ok = b_.CreateAnd(entry.ok, entry.saves.back().ok);

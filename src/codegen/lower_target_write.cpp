@@ -49,8 +49,8 @@ void Lowering::write_target(const syntax::Expression& node, llvm::Value* value) 
     return b.CreateOr(kept, b.CreateAnd(b.CreateShl(value, b.getInt64(place->shift)), b.getInt64(mask)));
   };
   if (place->in_register) {
-    if (!site.registers || !abi::may_be_written(place->number)) return unit.refuse(node.range, "this register can't be written to here");
-    llvm::Value* slot = at_offset(site.registers, 8 * place->number);
+    if (!body.site.registers || !abi::may_be_written(place->number)) return unit.refuse(node.range, "this register can't be written to here");
+    llvm::Value* slot = at_offset(body.site.registers, 8 * place->number);
     // As an instruction does that writes to the lower half: the upper one is 0.
     if (place->shift == 0 && place->bits == 32) b.CreateStore(extend(value, 32, false), slot);
     else b.CreateStore(merged(b.CreateLoad(b.getInt64Ty(), slot), 64), slot);

@@ -9,45 +9,13 @@
 #include <functional>
 #include <unordered_map>
 
-#include "abi/machine.h"
-#include "codegen/unit.h"
+#include "codegen/body.h"
 
 namespace spile::codegen {
 
-// What a handler hands down to script functions, on its stack. Generated code reaches the fields by offsetof.
-struct State {
-  char* message;           // where an error's text goes: the buffer of the innermost try around; null: into a record
-  char* match;             // runtime's MatchMemory of the body that runs; null: nothing asks for it
-  // The probed place, where Unit::asks_for_site():
-  uint64_t knowledge;      // SiteKnowledge: which of the next two hold something
-  uint64_t arguments[abi::kConvention.argument_registers.size()];  // argument registers
-  uint64_t returned;       // the result register at a return
-  uint64_t registers;      // the address of abi::Registers, or 0
-};
-enum SiteKnowledge : uint64_t { kKnowsNothing, kKnowsArguments, kKnowsReturned };
-
-// Where a handler was hit: values of its function that bindings start from.
-struct SiteValues {
-  std::vector<llvm::Value*> arguments;   // of Convention::argument_registers; empty where not known
-  std::vector<llvm::Value*> returned;    // of Convention::result_registers
-  llvm::Value* registers = nullptr;      // abi::Registers*
-  llvm::Value* cfa = nullptr;
-  llvm::Value* site_id = nullptr;
-  llvm::Value* saves = nullptr;          // exit: the frame's entry values
-  bool returns = false;                  // exit
-};
-
-class Lowering {
+class Lowering : BodyPart {
  public:
-  // Emits at the end of `function`, whose last block must be open.
-  Lowering(Unit& unit, llvm::IRBuilder<>& builder, llvm::Value* context, llvm::Value* state);
-
-  Unit& unit;
-  llvm::IRBuilder<>& b;
-  llvm::Value* const context;
-  llvm::Value* const state;
-  SiteValues site;
-  const sema::Probe* probe = nullptr;   // null in script functions
+  explicit Lowering(Body& body) : BodyPart(body) {}
 
   // The whole body of a probe, with its locks, condition and frame. Control goes on after it, whatever happened.
   void lower_probe(const sema::Probe& probe);
@@ -67,13 +35,8 @@ class Lowering {
   void store_site();
   bool uses_frame() const { return frame_peak_ > 0; }
 
-  // -- for Places and the files of this folder
-  llvm::Value* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
-  llvm::Value* context_field(size_t offset);                // its address
-  llvm::Value* number(int64_t value) { return b.getInt64(static_cast<uint64_t>(value)); }
-  llvm::Value* at_offset(llvm::Value* pointer, int64_t offset);
-  llvm::Value* temporary_string();                          // in the body's frame, for the statement
-  void access_global(const syntax::Global& global, llvm::Function& function, bool writes);  // the whole of `function`
+  // The whole of `function`, which reads or writes a global for embedded C.
+  void access_global(const syntax::Global& global, llvm::Function& function, bool writes);
 
  private:
   struct Key {                     // of an array element
@@ -131,10 +94,10 @@ class Lowering {
   void lower_foreach(const syntax::Foreach& loop);
   void lower_bucket_loop(const syntax::Foreach& loop);
   void lower_foreach_body(const syntax::Foreach& loop, llvm::Value* element, const Loop& blocks);
-  // Runs `body` for every element that the slice lets through. direction and so on as of spile_rt_iterate.
+  // Runs `visit_element` for every element that the slice lets through. direction and so on as of spile_rt_iterate.
   struct Order { uint32_t column = 0; int32_t direction = 0; uint32_t statistic = 0; llvm::Value* limit = nullptr; };
   void iterate(const syntax::Global& global, llvm::ArrayRef<const syntax::Expression*> slice, const Order& order,
-               SourceRange range, const std::function<void(llvm::Value* element, const Loop&)>& body);
+               SourceRange range, const std::function<void(llvm::Value* element, const Loop&)>& visit_element);
   std::vector<llvm::Value*> element_keys(const syntax::Global& global, llvm::Value* element, llvm::Value** length);
   void match_slice(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, llvm::ArrayRef<llvm::Value*> keys,
                    llvm::BasicBlock* otherwise);
@@ -224,7 +187,6 @@ class Lowering {
   llvm::Value* entry_value(const sema::LocationOp& op, llvm::Value* cfa, SourceRange range);
   llvm::Value* thread_block(llvm::Value* slot, SourceRange range);
   llvm::Value* load_traced_string(llvm::Value* address, uint32_t limit, SourceRange range);
-  llvm::Value* extend(llvm::Value* value, uint32_t bits, bool is_signed);
   llvm::Value* lower_entry_value(const syntax::EntryValue& value);
 
   // lower_target_write.cpp: assignments to traced data; the value that the expression has
@@ -235,10 +197,10 @@ class Lowering {
   // lower_statement.cpp
   void lower(const syntax::Statement& statement);
   void lower_if(const syntax::If& statement);
-  void lower_loop(const syntax::Expression* condition, const syntax::Expression* step, const syntax::Statement& body);
+  void lower_loop(const syntax::Expression* condition, const syntax::Expression* step, const syntax::Statement& repeated);
   void lower_try(const syntax::Try& statement);
   void lower_return(const syntax::Return& statement);
-  void spend_actions(const syntax::Statement& body, SourceRange range, int64_t more = 0);
+  void spend_actions(const syntax::Statement& statements, SourceRange range, int64_t more = 0);
 
   // lower_error.cpp
   // Goes on where `bad` is false; else raises the script error, whose text may hold %d and %p for the arguments (before
@@ -253,29 +215,22 @@ class Lowering {
 
   // lower_body.cpp: the frame and the life of a body
   llvm::Value* frame_address(uint32_t offset);
+  llvm::Value* temporary_string();                          // in the body's frame, for the statement
   llvm::Value* temporary_bytes(uint32_t bytes);
-  llvm::Value* entry_alloca(llvm::Type* type, const char* name);
   void place_locals(const std::vector<std::unique_ptr<syntax::Local>>& locals);
   void open_frame();
   void close_frame(llvm::BasicBlock* failed);
   void release_frame();
   llvm::Value* string_of_local(const syntax::Local& local);
-  llvm::Value* is_wanted(const sema::Probe& body);  // i1: what its condition says
-  llvm::Value* switch_word(const sema::Probe& body);
-  void lower_locked(const sema::Probe& body, const std::function<void()>& inside);
-  llvm::BasicBlock* lock_globals(const sema::Probe& body);
+  llvm::Value* is_wanted(const sema::Probe& probe);  // i1: what its condition says
+  llvm::Value* switch_word(const sema::Probe& probe);
+  void lower_locked(const sema::Probe& probe, const std::function<void()>& inside);
+  llvm::BasicBlock* lock_globals(const sema::Probe& probe);
 
-
-  llvm::BasicBlock* block(const char* name);
-  void branch_if_open(llvm::BasicBlock* target);
-  bool terminated() const;
-  void start_dead_block();          // after a jump: what follows can't be reached
   llvm::Value* copied(llvm::Value* string);
   void set_message(llvm::Value* message);
   void leave_tries(size_t depth);   // before a jump out of all but the outermost `depth` tries
 
-  llvm::Function* function_;
-  const syntax::Function* script_function_ = nullptr;
   const sema::Binding* binding_ = nullptr;  // whose operations run_location runs
   std::unordered_map<const syntax::Local*, llvm::Value*> longs_;       // allocas
   std::unordered_map<const syntax::Local*, uint32_t> strings_;         // frame offsets

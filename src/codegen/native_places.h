@@ -7,11 +7,11 @@ namespace spile::codegen {
 
 class NativePlace : public Place {
  public:
-  llvm::Value* machine_register(Lowering& lowering, int64_t number) override;
-  llvm::Value* all_registers(Lowering& lowering) override;
-  llvm::Value* cfa(Lowering& lowering) override;
-  llvm::Value* load_bias(Lowering& lowering) override;
-  llvm::Value* context_address(Lowering&, int64_t) override { return nullptr; }
+  llvm::Value* machine_register(Body& body, int64_t number) override;
+  llvm::Value* all_registers(Body& body) override;
+  llvm::Value* cfa(Body& body) override;
+  llvm::Value* load_bias(Body& body) override;
+  llvm::Value* context_address(Body&, int64_t) override { return nullptr; }
 
   bool globals_are_memory() const override { return true; }
   bool has_try() const override { return true; }
@@ -28,8 +28,8 @@ class NativePlace : public Place {
 // Handlers that trampolines call on the probed thread.
 class TargetPlace final : public NativePlace {
  public:
-  llvm::Value* thread_pointer(Lowering& lowering) override;
-  llvm::Value* global(Lowering& lowering, const syntax::Global& global) override;
+  llvm::Value* thread_pointer(Body& body) override;
+  llvm::Value* global(Body& body, const syntax::Global& global) override;
 
   bool has_shards() const override { return true; }
   bool stops_itself() const override { return true; }
@@ -46,9 +46,9 @@ class TargetPlace final : public NativePlace {
 // the event is about (abi::Subject).
 class ControllerPlace final : public NativePlace {
  public:
-  llvm::Value* machine_register(Lowering& lowering, int64_t number) override;
-  llvm::Value* all_registers(Lowering& lowering) override;
-  llvm::Value* global(Lowering& lowering, const syntax::Global& global) override;
+  llvm::Value* machine_register(Body& body, int64_t number) override;
+  llvm::Value* all_registers(Body& body) override;
+  llvm::Value* global(Body& body, const syntax::Global& global) override;
 
   bool has_shards() const override { return false; }
   bool stops_itself() const override { return false; }

@@ -19,32 +19,32 @@
 
 namespace spile::codegen {
 
-class Lowering;
+class Body;
 
 class Place {
  public:
   virtual ~Place() = default;
 
-  // -- Data. Each emits code at the lowering's builder, and returns the value.
+  // -- Data. Each emits code at the body's builder, and returns the value.
 
   // The runtime's Handle of a global's storage, as handlers of this place read and write it.
-  virtual llvm::Value* global(Lowering& lowering, const syntax::Global& global) = 0;
+  virtual llvm::Value* global(Body& body, const syntax::Global& global) = 0;
   // Register `number` in DWARF's numbering, as it was at the probed place (at a return: those of
   // Convention::result_registers are the returned values); null where it isn't known.
-  virtual llvm::Value* machine_register(Lowering& lowering, int64_t number) = 0;
+  virtual llvm::Value* machine_register(Body& body, int64_t number) = 0;
   // All registers of the probed place, a pointer to abi::Registers that is null at run time where they are not known.
   // REQUIRES: chooses_registers().
-  virtual llvm::Value* all_registers(Lowering& lowering) = 0;
+  virtual llvm::Value* all_registers(Body& body) = 0;
   // The canonical frame address of the probed function; null where it isn't known.
-  virtual llvm::Value* cfa(Lowering& lowering) = 0;
+  virtual llvm::Value* cfa(Body& body) = 0;
   // What is added to a file address of the probed module to get its address in memory; null where it isn't known.
-  virtual llvm::Value* load_bias(Lowering& lowering) = 0;
+  virtual llvm::Value* load_bias(Body& body) = 0;
   // The thread pointer; null where handlers can't know it.
-  virtual llvm::Value* thread_pointer(Lowering&) { return nullptr; }
+  virtual llvm::Value* thread_pointer(Body&) { return nullptr; }
   // Of a tracepoint's record: the address of the byte at `offset`, a pointer; null where there is no such record.
-  virtual llvm::Value* context_address(Lowering& lowering, int64_t offset) = 0;
+  virtual llvm::Value* context_address(Body& body, int64_t offset) = 0;
   // pp(), probefunc() and the like, where the place has a way of its own to find them; else null.
-  virtual llvm::Value* site_text(Lowering&, const std::string&) { return nullptr; }
+  virtual llvm::Value* site_text(Body&, const std::string&) { return nullptr; }
 
   // -- Abilities of handlers
 
@@ -69,7 +69,7 @@ class Place {
   // Handlers run when and where the probe is hit: arguments and returned values are those of the registers.
   virtual bool runs_at_probe() const = 0;
   // Arguments and registers can be chosen by a number or name that the handler computes, and by script functions (through
-  // State, lowering.h). False: the script names them by constants, and functions are inlined into their probe's handler.
+  // State, body.h). False: the script names them by constants, and functions are inlined into their probe's handler.
   virtual bool chooses_registers() const = 0;
   // Handlers run on the thread that they are about: thread-local variables, the callers on its stack and values of function entries are there.
   virtual bool runs_on_thread() const = 0;
