@@ -112,7 +112,7 @@ llvm::Value* Lowering::histogram_string(const syntax::Histogram& histogram, bool
   }
   llvm::Value* aggregate = aggregate_of(*histogram.stats);
   require_values(histogram, aggregate);
-  llvm::Value* out = temporary_string();
+  llvm::Value* out = frame_.temporary_string();
   llvm::Value* at = call("spile_rt_histogram_text", b.getInt32Ty(),
                          {out, at_offset(aggregate, sizeof(abi::Aggregate)), b.getInt32(bucket_count(global_of(*histogram.stats))),
                           b.getInt1(histogram.is_log), number(histogram.low), number(histogram.width), b.getInt32(elision())});

@@ -28,7 +28,7 @@ llvm::Value* Lowering::combine(const syntax::Assignment& assignment, llvm::Value
     return arithmetic(assignment.arithmetic, old, value, range);
   }
   CHECK(assignment.op == Operator::kConcatenate);
-  llvm::Value* out = temporary_string();
+  llvm::Value* out = frame_.temporary_string();
   call("spile_rt_string_concatenate", unit.module.none(), {out, old, value});
   return out;
 }
@@ -36,9 +36,9 @@ llvm::Value* Lowering::combine(const syntax::Assignment& assignment, llvm::Value
 void Lowering::store_variable(const syntax::Variable& variable, llvm::Value* value) {
   if (variable.local) {
     if (variable.local->type == ValueType::kString) {
-      call("spile_rt_string_copy", unit.module.none(), {string_of_local(*variable.local), value});
+      call("spile_rt_string_copy", unit.module.none(), {frame_.string_of(*variable.local), value});
     } else {
-      b.CreateStore(value, longs_.at(variable.local));
+      b.CreateStore(value, frame_.long_of(*variable.local));
     }
     return;
   }
@@ -94,7 +94,7 @@ llvm::Value* Lowering::assign_element(const syntax::Index& element, const syntax
   llvm::Value* value = lower(*assignment.value);
   bool is_string = global.type == ValueType::kString;
   // A wrapping array may drop the very element that the value lies in.
-  if (is_string && global.wraps) value = copied(value);
+  if (is_string && global.wraps) value = frame_.copied(value);
   llvm::Value* place = insert_element(global, key, element.range);
   if (assignment.op == Operator::kConcatenate) {
     call("spile_rt_string_concatenate", unit.module.none(), {place, place, value});

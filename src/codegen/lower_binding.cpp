@@ -31,7 +31,7 @@ llvm::Value* Lowering::lower_binding(int binding, const syntax::Expression& node
   llvm::Value* record = unit.place.context_address(body, 0);
   if (!record) return fail("this string is not known here");
   llvm::Value* address = b.CreatePtrToInt(record, b.getInt64Ty());
-  llvm::Value* out = temporary_string();
+  llvm::Value* out = frame_.temporary_string();
   call("spile_rt_load_string", b.getInt64Ty(), {context, b.CreateAdd(address, stack.back()), out, b.getInt32(unit.layout.string_size)});
   return out;
 }
@@ -251,7 +251,7 @@ llvm::Value* Lowering::thread_block(llvm::Value* slot, SourceRange range) {
 }
 
 llvm::Value* Lowering::load_traced_string(llvm::Value* address, uint32_t limit, SourceRange range) {
-  llvm::Value* out = temporary_string();
+  llvm::Value* out = frame_.temporary_string();
   uint32_t most = limit == 0 ? unit.layout.string_limit : std::min(limit, unit.layout.string_limit);
   llvm::Value* length = call("spile_rt_load_string", b.getInt64Ty(), {context, address, out, b.getInt32(most)});
   raise_if(b.CreateICmpSLT(length, number(0)), range, "read fault at %p near '" + std::string(range.text()) + "'",

@@ -10,79 +10,14 @@
 
 namespace spile::codegen {
 
-// ---------------------------------------------------------------- the frame
-
-llvm::Value* Lowering::frame_address(uint32_t offset) {
-  llvm::Value* base = b.CreateLoad(unit.module.ptr(), frame_base_);
-  return at_offset(base, offset);
-}
-
-llvm::Value* Lowering::temporary_bytes(uint32_t bytes) {
-  uint32_t offset = frame_top_;
-  frame_top_ += (bytes + 7) / 8 * 8;
-  frame_peak_ = std::max(frame_peak_, frame_top_);
-  return frame_address(offset);
-}
-
-llvm::Value* Lowering::temporary_string() { return temporary_bytes(unit.layout.string_size); }
-
-llvm::Value* Lowering::copied(llvm::Value* string) {
-  llvm::Value* out = temporary_string();
-  call("spile_rt_string_copy", unit.module.none(), {out, string});
-  return out;
-}
-
-llvm::Value* Lowering::string_of_local(const syntax::Local& local) { return frame_address(strings_.at(&local)); }
-
-void Lowering::place_locals(const std::vector<std::unique_ptr<syntax::Local>>& locals) {
-  for (const auto& local : locals) {
-    if (local->type == ValueType::kString) {
-      strings_[local.get()] = frame_top_;
-      frame_top_ += unit.layout.string_size;
-      frame_peak_ = std::max(frame_peak_, frame_top_);
-    } else {
-      longs_[local.get()] = entry_alloca(b.getInt64Ty(), local->name.c_str());
-      b.CreateStore(number(0), longs_[local.get()]);
-    }
-  }
-}
-
-// The size is only known at the end, so close_frame() fills the block that is left open here.
-void Lowering::open_frame() {
-  frame_base_ = entry_alloca(unit.module.ptr(), "frame");
-  frame_mark_ = entry_alloca(b.getInt64Ty(), "mark");
-  frame_block_ = block("frame");
-  after_frame_ = block("body");
-  b.CreateBr(frame_block_);
-  b.SetInsertPoint(after_frame_);
-}
-
-// Variables of type string start empty. `failed`: where to go when there is no memory for the frame.
+// The error of a body whose frame can't be taken, which then goes on at `failed`.
 void Lowering::close_frame(llvm::BasicBlock* failed) {
-  llvm::IRBuilderBase::InsertPointGuard guard(b);
-  b.SetInsertPoint(frame_block_);
-  if (needs_mark_ || frame_peak_ > 0) {
-    b.CreateStore(call("spile_rt_frame_mark", b.getInt64Ty(), {context}), frame_mark_);
-  }
-  if (frame_peak_ > 0) {
-    llvm::Value* base = call("spile_rt_frame", unit.module.ptr(), {context, b.getInt32(frame_peak_)});
-    b.CreateStore(base, frame_base_);
-    llvm::BasicBlock *none = block("frame.none"), *made = block("frame.made");
-    b.CreateCondBr(b.CreateIsNull(base), none, made, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 100000));
-    b.SetInsertPoint(none);
+  frame_.close([&] {
     SourceRange range = body.probe ? body.probe->range : body.script_function->range;
     handlers_.push_back({failed, nullptr});
     raise(range, "no scratch memory is left for strings", {});
     handlers_.pop_back();
-    b.SetInsertPoint(made);
-    for (const auto& [local, offset] : strings_) b.CreateStore(b.getInt8(0), at_offset(base, offset));
-  }
-  b.CreateBr(after_frame_);
-}
-
-void Lowering::release_frame() {
-  if (!needs_mark_ && frame_peak_ == 0) return;
-  call("spile_rt_frame_release", unit.module.none(), {context, b.CreateLoad(b.getInt64Ty(), frame_mark_)});
+  });
 }
 
 // ---------------------------------------------------------------- probes
@@ -167,14 +102,11 @@ void Lowering::lower_locked(const sema::Probe& probe, const std::function<void()
   b.CreateStore(b.getInt32(static_cast<uint32_t>(unit.program.limits.max_nesting)),
                 context_field(offsetof(abi::Context, nesting_left)));
   set_message(llvm::ConstantPointerNull::get(unit.module.ptr()));
-  longs_.clear();
-  strings_.clear();
-  frame_top_ = frame_peak_ = 0;
-  needs_mark_ = false;
+  frame_.reset();
   handlers_.assign(1, {done, nullptr});
   next_ = done;
-  place_locals(probe.locals);
-  open_frame();
+  frame_.declare(probe.locals);
+  frame_.open();
   prepare_match_memory();
   if (unit.place.stops_itself() && unit.targets_exit()) {
     llvm::BasicBlock* going_on = block("going_on");
@@ -185,7 +117,7 @@ void Lowering::lower_locked(const sema::Probe& probe, const std::function<void()
   branch_if_open(done);
   close_frame(leave);
   b.SetInsertPoint(done);
-  release_frame();
+  frame_.release();
   b.CreateBr(leave);
   b.SetInsertPoint(locks_end_);
 }
@@ -200,13 +132,10 @@ void Lowering::lower_light_probe(const sema::Probe& probe, bool entered) {
     llvm::Value* arena = b.CreateLoad(unit.module.ptr(), at_offset(unit.module.cells(), offsetof(abi::ImageCells, arena)));
     b.CreateStore(arena, context_field(offsetof(abi::Context, arena)));
   }
-  longs_.clear();
-  strings_.clear();
-  frame_top_ = frame_peak_ = 0;
-  needs_mark_ = false;
+  frame_.reset();
   handlers_.assign(1, {done, nullptr});
   next_ = done;
-  place_locals(probe.locals);
+  frame_.declare(probe.locals);
   if (probe.condition) {
     llvm::BasicBlock* wanted = block("wanted");
     b.CreateCondBr(is_wanted(probe), wanted, done);
@@ -214,7 +143,7 @@ void Lowering::lower_light_probe(const sema::Probe& probe, bool entered) {
   }
   lower(*probe.body);
   branch_if_open(done);
-  CHECK(frame_peak_ == 0);
+  CHECK(!frame_.is_used());
   b.SetInsertPoint(done);
   if (entered) b.CreateBr(out);
   else b.CreateCondBr(b.CreateLoad(b.getInt1Ty(), light_entered_), leave, out);
@@ -231,20 +160,17 @@ Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& probe) {
   llvm::Value* ok = entry_alloca(b.getInt1Ty(), "saved");
   b.CreateStore(b.getInt1(false), ok);
   llvm::BasicBlock* done = block("saves.done");
-  longs_.clear();
-  strings_.clear();
-  frame_top_ = frame_peak_ = 0;
-  needs_mark_ = false;
+  frame_.reset();
   handlers_.assign(1, {done, nullptr});
   next_ = done;
   b.CreateStore(b.getInt32(static_cast<uint32_t>(probe.index)), context_field(offsetof(abi::Context, probe)));
   store_site();
-  open_frame();
+  frame_.open();
   if (state) b.CreateStore(llvm::ConstantPointerNull::get(unit.module.ptr()), at_offset(state, offsetof(State, match)));
   std::vector<llvm::Value*> places;
   for (const auto& save : probe.entry_saves) {
     llvm::Value* value = lower(*save);
-    if (save->type == ValueType::kString) value = copied(value);
+    if (save->type == ValueType::kString) value = frame_.copied(value);
     llvm::Value* place = entry_alloca(value->getType(), "save");
     b.CreateStore(value, place);
     places.push_back(place);
@@ -283,14 +209,14 @@ void Lowering::lower_function(const syntax::Function& source) {
   bool is_string = source.type == ValueType::kString;
   if (is_string) b.CreateStore(b.getInt8(0), result_);
   else b.CreateStore(number(0), result_);
-  place_locals(source.parameters);
-  place_locals(source.locals);
-  open_frame();
+  frame_.declare(source.parameters);
+  frame_.declare(source.locals);
+  frame_.open();
   for (size_t i = 0; i < source.parameters.size(); ++i) {
     const syntax::Local& parameter = *source.parameters[i];
     llvm::Value* argument = body.function->getArg(static_cast<unsigned>(2 + i));
-    if (parameter.type == ValueType::kString) call("spile_rt_string_copy", unit.module.none(), {string_of_local(parameter), argument});
-    else b.CreateStore(argument, longs_.at(&parameter));
+    if (parameter.type == ValueType::kString) call("spile_rt_string_copy", unit.module.none(), {frame_.string_of(parameter), argument});
+    else b.CreateStore(argument, frame_.long_of(parameter));
   }
   lower(*source.body);
   branch_if_open(done);
@@ -298,7 +224,7 @@ void Lowering::lower_function(const syntax::Function& source) {
 
   auto finish = [&](llvm::BasicBlock* end, FunctionStatus status, bool framed) {
     b.SetInsertPoint(end);
-    if (framed) release_frame();
+    if (framed) frame_.release();
     if (recursive) add_nesting(1);
     b.CreateRet(b.getInt32(status));
   };

@@ -22,7 +22,7 @@ llvm::Value* Lowering::call_script_function(const syntax::Call& call) {
   std::vector<llvm::Value*> arguments{context, state};
   for (llvm::Value* value : lower_operands(operands)) arguments.push_back(value);
   bool is_string = function.type == ValueType::kString;
-  llvm::Value* result = is_string ? temporary_string() : entry_alloca(b.getInt64Ty(), "result");
+  llvm::Value* result = is_string ? frame_.temporary_string() : entry_alloca(b.getInt64Ty(), "result");
   arguments.push_back(result);
   try_overloads(call, arguments);
   return is_string ? result : b.CreateLoad(b.getInt64Ty(), result);
@@ -82,7 +82,7 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
   if (name.starts_with("gettimeofday_")) return clock(name);
   if (is_one_of(name, {"matched", "matched_str", "ngroups"})) return lower_match_question(syntax_call);
   if (name == "execname") {
-    llvm::Value* out = temporary_string();
+    llvm::Value* out = frame_.temporary_string();
     call("spile_rt_execname", unit.module.none(), {context, out});
     return out;
   }
@@ -169,7 +169,7 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
   for (llvm::Value* value : lower_operands(operands)) arguments.push_back(value);
   llvm::Value* out = nullptr;
   llvm::Value* fault = nullptr;
-  if (intrinsic.result == ValueType::kString) arguments.push_back(out = temporary_string());
+  if (intrinsic.result == ValueType::kString) arguments.push_back(out = frame_.temporary_string());
   if (intrinsic.needs & sema::kCanFail) {
     fault = entry_alloca(b.getInt8Ty(), "fault");
     b.CreateStore(b.getInt8(0), fault);

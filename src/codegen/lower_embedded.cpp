@@ -90,7 +90,7 @@ llvm::Value* Lowering::run_embedded(EmbeddedC::Piece piece, llvm::ArrayRef<llvm:
   llvm::Value* c = entry_alloca(llvm::ArrayType::get(b.getInt64Ty(), 5), "c");
   b.CreateStore(context, c);
   b.CreateStore(llvm::ConstantPointerNull::get(unit.module.ptr()), at_offset(c, kLastError));
-  b.CreateStore(temporary_string(), at_offset(c, kErrorBuffer));
+  b.CreateStore(frame_.temporary_string(), at_offset(c, kErrorBuffer));
   b.CreateStore(number(0), at_offset(c, kNext));
   llvm::Value* fields = entry_alloca(llvm::ArrayType::get(b.getInt64Ty(), arguments.size() + 1), "arguments");
   for (size_t i = 0; i < arguments.size(); ++i) b.CreateStore(arguments[i], at_offset(fields, kWord * static_cast<int64_t>(i)));
@@ -116,12 +116,12 @@ llvm::Value* Lowering::run_embedded(EmbeddedC::Piece piece, llvm::ArrayRef<llvm:
 llvm::Value* Lowering::lower_embedded(const syntax::Embedded& expression) {
   bool is_string = expression.type == ValueType::kString;
   EmbeddedC::Piece piece{expression.range, expression.code, {}, is_string ? ValueType::kString : ValueType::kLong, true};
-  return run_embedded(std::move(piece), {}, is_string ? temporary_string() : nullptr);
+  return run_embedded(std::move(piece), {}, is_string ? frame_.temporary_string() : nullptr);
 }
 
 // A function's whole body knows its parameters; a statement elsewhere only the context.
 void Lowering::lower_embedded(const syntax::EmbeddedStatement& statement) {
-  Temporaries temporaries(*this);
+  Frame::Temporaries temporaries(frame_);
   EmbeddedC::Piece piece{statement.range, statement.code, {}, ValueType::kUnknown, false};
   if (!body.script_function || body.script_function->body.get() != &statement) {
     run_embedded(std::move(piece), {}, nullptr);
@@ -131,7 +131,7 @@ void Lowering::lower_embedded(const syntax::EmbeddedStatement& statement) {
   for (const auto& parameter : body.script_function->parameters) {
     piece.arguments.push_back({parameter->name, parameter->type});
     bool is_string = parameter->type == ValueType::kString;
-    arguments.push_back(is_string ? string_of_local(*parameter) : b.CreateLoad(b.getInt64Ty(), longs_.at(parameter.get())));
+    arguments.push_back(is_string ? frame_.string_of(*parameter) : b.CreateLoad(b.getInt64Ty(), frame_.long_of(*parameter)));
   }
   piece.result = body.script_function->type;
   bool is_string = piece.result == ValueType::kString;

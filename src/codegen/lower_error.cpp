@@ -120,10 +120,9 @@ llvm::BasicBlock* Lowering::aborted() {
 
 // try { body } catch (message) { handler }
 void Lowering::lower_try(const syntax::Try& statement) {
-  Temporaries temporaries(*this);
-  needs_mark_ = true;
-  llvm::Value* buffer = temporary_string();
-  llvm::Value* mark = call("spile_rt_frame_mark", b.getInt64Ty(), {context});
+  Frame::Temporaries temporaries(frame_);
+  llvm::Value* buffer = frame_.temporary_string();
+  llvm::Value* mark = frame_.mark();
   llvm::Value* outer = state ? b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, message))) : nullptr;
   set_message(buffer);
   llvm::BasicBlock *caught = block("catch"), *done = block("try.done");
@@ -136,7 +135,7 @@ void Lowering::lower_try(const syntax::Try& statement) {
   branch_if_open(done);
 
   b.SetInsertPoint(caught);
-  call("spile_rt_frame_release", unit.module.none(), {context, mark});
+  frame_.release_to(mark);
   set_message(outer);
   if (statement.message) store_variable(*statement.message, buffer);
   if (statement.handler) lower(*statement.handler);

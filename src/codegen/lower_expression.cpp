@@ -81,8 +81,8 @@ llvm::Value* Lowering::lower_condition(const syntax::Expression& e) {
 
 llvm::Value* Lowering::lower_variable(const syntax::Variable& variable) {
   if (variable.local) {
-    if (variable.local->type == ValueType::kString) return string_of_local(*variable.local);
-    return b.CreateLoad(b.getInt64Ty(), longs_.at(variable.local));
+    if (variable.local->type == ValueType::kString) return frame_.string_of(*variable.local);
+    return b.CreateLoad(b.getInt64Ty(), frame_.long_of(*variable.local));
   }
   const syntax::Global& global = *variable.global;
   llvm::Value* handle = unit.place.global(body, global);
@@ -194,7 +194,7 @@ llvm::Value* Lowering::lower_compare(const syntax::Compare& compare) {
 
 llvm::Value* Lowering::lower_concatenation(const syntax::Concatenation& concatenation) {
   std::vector<llvm::Value*> sides = lower_operands({concatenation.left.get(), concatenation.right.get()});
-  llvm::Value* out = temporary_string();
+  llvm::Value* out = frame_.temporary_string();
   call("spile_rt_string_concatenate", unit.module.none(), {out, sides[0], sides[1]});
   return out;
 }
@@ -225,7 +225,7 @@ std::vector<llvm::Value*> Lowering::lower_operands(llvm::ArrayRef<const syntax::
     llvm::Value* value = lower(*operands[i]);
     bool overwritten_later = operands[i]->type == ValueType::kString && operands[i]->kind != ExpressionKind::kString &&
                              std::any_of(operands.begin() + i + 1, operands.end(), [](auto* e) { return may_write(*e); });
-    values.push_back(overwritten_later ? copied(value) : value);
+    values.push_back(overwritten_later ? frame_.copied(value) : value);
   }
   return values;
 }

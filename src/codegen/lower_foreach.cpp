@@ -36,7 +36,7 @@ std::vector<llvm::Value*> Lowering::lower_slice(llvm::ArrayRef<const syntax::Exp
       continue;
     }
     llvm::Value* value = lower(*index);
-    wanted.push_back(index->type == ValueType::kString ? copied(value) : value);
+    wanted.push_back(index->type == ValueType::kString ? frame_.copied(value) : value);
   }
   return wanted;
 }
@@ -62,8 +62,7 @@ void Lowering::iterate(const syntax::Global& global, llvm::ArrayRef<const syntax
                        SourceRange range, const std::function<void(llvm::Value*, const Loop&)>& visit_element) {
   std::vector<llvm::Value*> wanted = lower_slice(slice);
   bool filters = std::any_of(wanted.begin(), wanted.end(), [](auto* v) { return v != nullptr; });
-  needs_mark_ = true;
-  llvm::Value* mark = call("spile_rt_frame_mark", b.getInt64Ty(), {context});
+  llvm::Value* mark = frame_.mark();
   llvm::Value* hint = order.limit && !filters ? order.limit : number(-1);
   llvm::Value* iteration = call("spile_rt_iterate", unit.module.ptr(),
                                 {context, unit.place.global(body, global), unit.map_shape(global), b.getInt32(order.column),
@@ -93,12 +92,12 @@ void Lowering::iterate(const syntax::Global& global, llvm::ArrayRef<const syntax
   visit_element(element, blocks);
   branch_if_open(head);
   b.SetInsertPoint(done);
-  call("spile_rt_frame_release", unit.module.none(), {context, mark});
+  frame_.release_to(mark);
 }
 
 void Lowering::lower_foreach(const syntax::Foreach& loop) {
   if (loop.histogram) return lower_bucket_loop(loop);
-  Temporaries temporaries(*this);
+  Frame::Temporaries temporaries(frame_);
   const syntax::Global& global = *loop.array->global;
   Order order;
   order.column = static_cast<uint32_t>(loop.sort_column);
@@ -132,7 +131,7 @@ void Lowering::lower_bucket_loop(const syntax::Foreach& loop) {
   const auto* stats = loop.histogram->stats.get();
   const syntax::Global& global = *(syntax::as<syntax::Index>(*stats) ? syntax::as<syntax::Index>(*stats)->array->global
                                                                     : syntax::as<syntax::Variable>(*stats)->global);
-  Temporaries temporaries(*this);
+  Frame::Temporaries temporaries(frame_);
   llvm::Value* limit = number(bucket_count(global));
   if (loop.limit) limit = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, limit, lower(*loop.limit));
   llvm::Value* aggregate = aggregate_of(*stats);

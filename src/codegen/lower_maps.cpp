@@ -18,7 +18,7 @@ Lowering::Key Lowering::pack_key(const syntax::Global& global, llvm::ArrayRef<ll
     key.single = values[0];
     return key;
   }
-  key.buffer = temporary_bytes(unit.layout_of(global).map.key_size);
+  key.buffer = frame_.temporary_bytes(unit.layout_of(global).map.key_size);
   key.length = b.getInt32(0);
   for (size_t i = 0; i < values.size(); ++i) {
     bool is_string = global.key_types[i] == ValueType::kString;
@@ -134,7 +134,7 @@ void Lowering::lower_delete(const syntax::Delete& statement) {
 // The elements are a snapshot, so removing those already visited does no harm; the key is copied, as it goes too.
 void Lowering::delete_slice(const syntax::Global& global, llvm::ArrayRef<const syntax::Expression*> slice) {
   uint32_t key_size = unit.layout_of(global).map.key_size;
-  llvm::Value* key = temporary_bytes(key_size);
+  llvm::Value* key = frame_.temporary_bytes(key_size);
   iterate(global, slice, {}, slice.empty() || !slice[0] ? global.range : slice[0]->range,
           [&](llvm::Value* element, const Loop&) {
             llvm::Value* length = nullptr;

@@ -86,7 +86,7 @@ llvm::Value* Lowering::lower_print(const syntax::Print& print) {
   std::vector<llvm::Value*> lengths(values.size());
   llvm::Value* mark = read_dumps(print, parts, values, lengths, types);
   write_record(abi::kPrintf, unit.tables.add_format(printf_format(std::move(parts), std::move(types), std::move(own))), values, lengths);
-  if (mark) call("spile_rt_frame_release", unit.module.none(), {context, mark});
+  if (mark) frame_.release_to(mark);
   return number(0);
 }
 
@@ -107,8 +107,7 @@ llvm::Value* Lowering::read_dumps(const syntax::Print& print, const std::vector<
                 "handlers in processes (-x or -c, without --runtime=bpf) have them");
     return nullptr;
   }
-  needs_mark_ = true;  // an error leaves in the midst of it
-  llvm::Value* mark = call("spile_rt_frame_mark", b.getInt64Ty(), {context});
+  llvm::Value* mark = frame_.mark();
   size_t next = 0;
   for (const FormatPart& part : parts) {
     if (part.kind == FormatPart::Kind::kLiteral) continue;
@@ -194,7 +193,7 @@ std::vector<const syntax::Print*> written_in_place(const std::vector<FormatPart>
 }  // namespace
 
 llvm::Value* Lowering::lower_sprintf(const syntax::Print& print) {
-  llvm::Value* out = temporary_string();
+  llvm::Value* out = frame_.temporary_string();
   llvm::Value* end = put_sprintf(print, out, b.getInt32(0));
   call("spile_rt_format_end", unit.module.none(), {out, end});
   return out;
@@ -224,7 +223,7 @@ llvm::Value* Lowering::put_literal(const std::string& text, llvm::Value* out, ll
 }
 
 llvm::Value* Lowering::put_formatted(const syntax::Print& print, llvm::Value* out, llvm::Value* at) {
-  Temporaries temporaries(*this);
+  Frame::Temporaries temporaries(frame_);
   std::vector<FormatPart> parts = format_of(print);
   std::vector<const syntax::Expression*> arguments = pointers_to(print.arguments);
   fold_constants(parts, arguments);
@@ -266,7 +265,7 @@ llvm::Value* Lowering::put_formatted(const syntax::Print& print, llvm::Value* ou
                 {out, at, value, b.getInt32(static_cast<uint32_t>(part.kind)), flags, width, precision});
     }
   }
-  if (mark) call("spile_rt_frame_release", unit.module.none(), {context, mark});
+  if (mark) frame_.release_to(mark);
   return at;
 }
 

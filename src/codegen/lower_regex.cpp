@@ -52,7 +52,7 @@ void Lowering::prepare_match_memory() {
   if (!state) return;
   llvm::Value* memory = llvm::ConstantPointerNull::get(unit.module.ptr());
   if (unit.remembers_matches()) {
-    memory = temporary_bytes(kMatchHead + unit.layout.string_size);
+    memory = frame_.temporary_bytes(kMatchHead + unit.layout.string_size);
     call("spile_rt_match_clear", unit.module.none(), {memory});
   }
   b.CreateStore(memory, at_offset(state, offsetof(State, match)));
@@ -87,7 +87,7 @@ llvm::Value* Lowering::lower_match_question(const syntax::Call& question) {
   if (question.name == "ngroups") return groups;
   raise_if(b.CreateICmpUGE(group, groups), question.range,
            "the last pattern has no subexpression %d near identifier '" + question.name + "'", {group});
-  llvm::Value* out = temporary_string();
+  llvm::Value* out = frame_.temporary_string();
   call("spile_rt_match_text", unit.module.none(), {memory, group, out});
   return out;
 }

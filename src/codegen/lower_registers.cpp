@@ -184,7 +184,7 @@ llvm::Value* Lowering::register_by_name(llvm::Value* name, llvm::Value* all, boo
   llvm::BasicBlock *unknown = block("register.unknown"), *good = block("register.known");
   b.CreateCondBr(known, good, unknown);
   b.SetInsertPoint(unknown);
-  llvm::Value* message = temporary_string();
+  llvm::Value* message = frame_.temporary_string();
   call("spile_rt_string_concatenate", unit.module.none(), {message, unit.module.text("Unknown register: "), name});
   raise_text(message);
   b.CreateBr(good);  // of the dead block after it

@@ -22,7 +22,7 @@ void Lowering::lower(const syntax::Statement& s) {
       return;
     }
     case StatementKind::kExpression: {
-      Temporaries temporaries(*this);
+      Frame::Temporaries temporaries(frame_);
       lower(*syntax::as<syntax::ExpressionStatement>(s)->expression);
       return;
     }
@@ -35,7 +35,7 @@ void Lowering::lower(const syntax::Statement& s) {
     case StatementKind::kFor: {
       const auto& loop = *syntax::as<syntax::For>(s);
       if (loop.init) {
-        Temporaries temporaries(*this);
+        Frame::Temporaries temporaries(frame_);
         lower(*loop.init);
       }
       return lower_loop(loop.condition.get(), loop.step.get(), *loop.body);
@@ -43,7 +43,7 @@ void Lowering::lower(const syntax::Statement& s) {
     case StatementKind::kForeach: return lower_foreach(*syntax::as<syntax::Foreach>(s));
     case StatementKind::kReturn: return lower_return(*syntax::as<syntax::Return>(s));
     case StatementKind::kDelete: {
-      Temporaries temporaries(*this);
+      Frame::Temporaries temporaries(frame_);
       return lower_delete(*syntax::as<syntax::Delete>(s));
     }
     case StatementKind::kNext:
@@ -65,7 +65,7 @@ void Lowering::lower_if(const syntax::If& statement) {
   llvm::BasicBlock *then_block = block("then"), *done = block("if.done");
   llvm::BasicBlock* else_block = statement.else_branch ? block("else") : done;
   {
-    Temporaries temporaries(*this);
+    Frame::Temporaries temporaries(frame_);
     b.CreateCondBr(lower_condition(*statement.condition), then_block, else_block);
   }
   b.SetInsertPoint(then_block);
@@ -86,7 +86,7 @@ void Lowering::lower_loop(const syntax::Expression* condition, const syntax::Exp
   b.CreateBr(head);
   b.SetInsertPoint(head);
   if (condition) {
-    Temporaries temporaries(*this);
+    Frame::Temporaries temporaries(frame_);
     b.CreateCondBr(lower_condition(*condition), work, done);
   } else {
     b.CreateBr(work);
@@ -99,7 +99,7 @@ void Lowering::lower_loop(const syntax::Expression* condition, const syntax::Exp
   branch_if_open(next);
   b.SetInsertPoint(next);
   if (step) {
-    Temporaries temporaries(*this);
+    Frame::Temporaries temporaries(frame_);
     lower(*step);
   }
   b.CreateBr(head);
@@ -108,7 +108,7 @@ void Lowering::lower_loop(const syntax::Expression* condition, const syntax::Exp
 
 void Lowering::lower_return(const syntax::Return& statement) {
   if (statement.value && result_) {
-    Temporaries temporaries(*this);
+    Frame::Temporaries temporaries(frame_);
     llvm::Value* value = lower(*statement.value);
     if (body.script_function->type == ValueType::kString) call("spile_rt_string_copy", unit.module.none(), {result_, value});
     else b.CreateStore(value, result_);

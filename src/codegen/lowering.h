@@ -7,15 +7,14 @@
 // (a script function whose caller is inside a try finds the caller's buffer in State::message).
 
 #include <functional>
-#include <unordered_map>
 
-#include "codegen/body.h"
+#include "codegen/frame.h"
 
 namespace spile::codegen {
 
 class Lowering : BodyPart {
  public:
-  explicit Lowering(Body& body) : BodyPart(body) {}
+  explicit Lowering(Body& body) : BodyPart(body), frame_(body) {}
 
   // The whole body of a probe, with its locks, condition and frame. Control goes on after it, whatever happened.
   void lower_probe(const sema::Probe& probe);
@@ -33,7 +32,7 @@ class Lowering : BodyPart {
 
   // What the handler knows of the probed place, into State, where something asks for it there. Before a body.
   void store_site();
-  bool uses_frame() const { return frame_peak_ > 0; }
+  bool uses_frame() const { return frame_.is_used(); }
 
   // The whole of `function`, which reads or writes a global for embedded C.
   void access_global(const syntax::Global& global, llvm::Function& function, bool writes);
@@ -213,27 +212,18 @@ class Lowering : BodyPart {
   void propagate(llvm::Value* status);
   llvm::BasicBlock* aborted();           // where abort() goes
 
-  // lower_body.cpp: the frame and the life of a body
-  llvm::Value* frame_address(uint32_t offset);
-  llvm::Value* temporary_string();                          // in the body's frame, for the statement
-  llvm::Value* temporary_bytes(uint32_t bytes);
-  void place_locals(const std::vector<std::unique_ptr<syntax::Local>>& locals);
-  void open_frame();
+  // lower_body.cpp: the life of a body
   void close_frame(llvm::BasicBlock* failed);
-  void release_frame();
-  llvm::Value* string_of_local(const syntax::Local& local);
   llvm::Value* is_wanted(const sema::Probe& probe);  // i1: what its condition says
   llvm::Value* switch_word(const sema::Probe& probe);
   void lower_locked(const sema::Probe& probe, const std::function<void()>& inside);
   llvm::BasicBlock* lock_globals(const sema::Probe& probe);
 
-  llvm::Value* copied(llvm::Value* string);
   void set_message(llvm::Value* message);
   void leave_tries(size_t depth);   // before a jump out of all but the outermost `depth` tries
 
+  Frame frame_;
   const sema::Binding* binding_ = nullptr;  // whose operations run_location runs
-  std::unordered_map<const syntax::Local*, llvm::Value*> longs_;       // allocas
-  std::unordered_map<const syntax::Local*, uint32_t> strings_;         // frame offsets
   std::vector<Loop> loops_;
   std::vector<Handler> handlers_;
   std::vector<llvm::Value*> outer_messages_;   // State::message outside each try that is open here
@@ -241,26 +231,9 @@ class Lowering : BodyPart {
   llvm::BasicBlock* fall_through_ = nullptr;  // where `next` of a function goes
   llvm::BasicBlock* aborted_ = nullptr;    // likewise of abort(), where there is one
   llvm::Value* result_ = nullptr;          // script functions: where the result goes
-  llvm::BasicBlock* frame_block_ = nullptr;
-  llvm::BasicBlock* after_frame_ = nullptr;
-  llvm::Value* frame_base_ = nullptr;
-  llvm::Value* frame_mark_ = nullptr;
   llvm::BasicBlock* locks_end_ = nullptr;  // after all locks are given back
-  uint32_t frame_top_ = 0, frame_peak_ = 0;
-  bool needs_mark_ = false;
   llvm::Value* light_entered_ = nullptr;   // i1 alloca; only in light bodies
   llvm::BasicBlock* light_refused_ = nullptr;
-
-  // Temporaries made inside its life are reused after it.
-  class Temporaries {
-   public:
-    explicit Temporaries(Lowering& lowering) : lowering_(lowering), top_(lowering.frame_top_) {}
-    ~Temporaries() { lowering_.frame_top_ = top_; }
-
-   private:
-    Lowering& lowering_;
-    uint32_t top_;
-  };
 };
 
 // The bodies of all script functions that code of the unit calls.

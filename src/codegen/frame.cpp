@@ -1,0 +1,91 @@
+#include "codegen/frame.h"
+
+#include <algorithm>
+
+namespace spile::codegen {
+
+void Frame::reset() {
+  longs_.clear();
+  strings_.clear();
+  string_offsets_.clear();
+  top_ = peak_ = 0;
+  needs_mark_ = false;
+}
+
+void Frame::declare(const std::vector<std::unique_ptr<syntax::Local>>& locals) {
+  for (const auto& local : locals) {
+    if (local->type == ValueType::kString) {
+      strings_[local.get()] = top_;
+      string_offsets_.push_back(top_);
+      top_ += unit.layout.string_size;
+      peak_ = std::max(peak_, top_);
+    } else {
+      longs_[local.get()] = entry_alloca(b.getInt64Ty(), local->name.c_str());
+      b.CreateStore(number(0), longs_[local.get()]);
+    }
+  }
+}
+
+void Frame::open() {
+  base_ = entry_alloca(unit.module.ptr(), "frame");
+  mark_ = entry_alloca(b.getInt64Ty(), "mark");
+  taking_ = block("frame");
+  taken_ = block("body");
+  b.CreateBr(taking_);
+  b.SetInsertPoint(taken_);
+}
+
+void Frame::close(const std::function<void()>& on_failure) {
+  llvm::IRBuilderBase::InsertPointGuard guard(b);
+  b.SetInsertPoint(taking_);
+  if (needs_mark_ || peak_ > 0) {
+    b.CreateStore(call("spile_rt_frame_mark", b.getInt64Ty(), {context}), mark_);
+  }
+  if (peak_ > 0) {
+    llvm::Value* base = call("spile_rt_frame", unit.module.ptr(), {context, b.getInt32(peak_)});
+    b.CreateStore(base, base_);
+    llvm::BasicBlock *none = block("frame.none"), *made = block("frame.made");
+    b.CreateCondBr(b.CreateIsNull(base), none, made, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 100000));
+    b.SetInsertPoint(none);
+    on_failure();
+    b.SetInsertPoint(made);
+    for (uint32_t offset : string_offsets_) b.CreateStore(b.getInt8(0), at_offset(base, offset));
+  }
+  b.CreateBr(taken_);
+}
+
+void Frame::release() {
+  if (!needs_mark_ && peak_ == 0) return;
+  release_to(b.CreateLoad(b.getInt64Ty(), mark_));
+}
+
+llvm::Value* Frame::address(uint32_t offset) {
+  llvm::Value* base = b.CreateLoad(unit.module.ptr(), base_);
+  return at_offset(base, offset);
+}
+
+llvm::Value* Frame::string_of(const syntax::Local& local) { return address(strings_.at(&local)); }
+
+llvm::Value* Frame::temporary_bytes(uint32_t bytes) {
+  uint32_t offset = top_;
+  top_ += (bytes + 7) / 8 * 8;
+  peak_ = std::max(peak_, top_);
+  return address(offset);
+}
+
+llvm::Value* Frame::temporary_string() { return temporary_bytes(unit.layout.string_size); }
+
+llvm::Value* Frame::copied(llvm::Value* string) {
+  llvm::Value* out = temporary_string();
+  call("spile_rt_string_copy", unit.module.none(), {out, string});
+  return out;
+}
+
+llvm::Value* Frame::mark() {
+  needs_mark_ = true;
+  return call("spile_rt_frame_mark", b.getInt64Ty(), {context});
+}
+
+void Frame::release_to(llvm::Value* mark) { call("spile_rt_frame_release", unit.module.none(), {context, mark}); }
+
+}  // namespace spile::codegen

@@ -1,0 +1,77 @@
+#pragma once
+// The local variables and temporary strings of a body.
+//
+// Longs are variables of the LLVM function. Strings, packed keys and other bytes lie in the frame, one piece of the thread's
+// scratch memory (spile_rt_frame):
+//
+//   string variables | temporaries of the statement that runs
+//
+// Statements reuse the temporaries' bytes; the frame is as large as the largest statement needs. Its size is only known when
+// the body has been emitted, so close() fills in the block that open() has left empty.
+//
+//   frame.declare(locals) -> frame.open() -> statements -> frame.close(...) -> frame.release() on every way out
+//
+// A body that needs no bytes gets no code for a frame.
+
+#include <functional>
+#include <unordered_map>
+
+#include "codegen/body.h"
+
+namespace spile::codegen {
+
+class Frame : BodyPart {
+ public:
+  explicit Frame(Body& body) : BodyPart(body) {}
+
+  // Forgets variables and temporaries of the body that was emitted before.
+  void reset();
+  // Makes variables: longs are 0 from here on, strings empty from open() on.
+  void declare(const std::vector<std::unique_ptr<syntax::Local>>& locals);
+  void open();
+  // Emits the code that takes the frame. on_failure: emits what happens where no scratch memory is left; it must end the block.
+  void close(const std::function<void()>& on_failure);
+  // Gives the frame back.
+  void release();
+  // The body needs bytes. Final after close().
+  bool is_used() const { return peak_ > 0; }
+
+  llvm::Value* long_of(const syntax::Local& local) const { return longs_.at(&local); }  // the variable's address
+  llvm::Value* string_of(const syntax::Local& local);
+  llvm::Value* temporary_bytes(uint32_t bytes);
+  llvm::Value* temporary_string();
+  llvm::Value* copied(llvm::Value* string);  // as a temporary
+
+  // Notes how much scratch memory is in use, for scratch memory that is taken besides the frame, and gives back all that was
+  // taken since. An error that leaves in between gives it back, too.
+  llvm::Value* mark();
+  void release_to(llvm::Value* mark);
+
+  // Temporaries made during its life are reused after it.
+  class Temporaries {
+   public:
+    explicit Temporaries(Frame& frame) : frame_(frame), top_(frame.top_) {}
+    ~Temporaries() { frame_.top_ = top_; }
+    Temporaries(const Temporaries&) = delete;
+    Temporaries& operator=(const Temporaries&) = delete;
+
+   private:
+    Frame& frame_;
+    uint32_t top_;
+  };
+
+ private:
+  llvm::Value* address(uint32_t offset);
+
+  std::unordered_map<const syntax::Local*, llvm::Value*> longs_;  // allocas
+  std::unordered_map<const syntax::Local*, uint32_t> strings_;    // offsets in the frame
+  std::vector<uint32_t> string_offsets_;                          // those, in the order of declaration
+  uint32_t top_ = 0, peak_ = 0;                                   // bytes in use here; at most
+  bool needs_mark_ = false;
+  llvm::BasicBlock* taking_ = nullptr;  // where close() takes the frame
+  llvm::BasicBlock* taken_ = nullptr;
+  llvm::Value* base_ = nullptr;         // variable: the frame's address
+  llvm::Value* mark_ = nullptr;         // variable: of the scratch memory before the frame
+};
+
+}  // namespace spile::codegen
