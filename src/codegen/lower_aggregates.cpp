@@ -43,7 +43,7 @@ llvm::Value* Lowering::aggregate_storage(const syntax::Global& global, SourceRan
   llvm::Value* handle = unit.place.global(body, global);
   if (unit.place.globals_are_memory()) return handle;
   llvm::Value* aggregate = call("spile_rt_aggregate_get", unit.module.ptr(), {context, handle});
-  raise_if(b.CreateIsNull(aggregate), range, "aggregate '" + global.name + "' can't be found in its kernel map");
+  errors_.raise_if(b.CreateIsNull(aggregate), range, "aggregate '" + global.name + "' can't be found in its kernel map");
   return aggregate;
 }
 
@@ -61,7 +61,7 @@ llvm::Value* Lowering::extract(llvm::Value* aggregate, const syntax::Global& glo
   llvm::Value* count = field(offsetof(abi::Aggregate, count));
   if (op == Operator::kCount) return count;
   if (op == Operator::kSum) return field(offsetof(abi::Aggregate, sum));
-  raise_if(b.CreateICmpEQ(count, number(0)), range, std::string("empty aggregate near operator '") + name_of(op) + "'");
+  errors_.raise_if(b.CreateICmpEQ(count, number(0)), range, std::string("empty aggregate near operator '") + name_of(op) + "'");
   switch (op) {
     case Operator::kMin: return field(offsetof(abi::Aggregate, min));
     case Operator::kMax: return field(offsetof(abi::Aggregate, max));
@@ -93,14 +93,14 @@ llvm::Value* Lowering::lower_histogram_index(const syntax::HistogramIndex& index
     return b.CreateZExt(exists, b.getInt64Ty());
   }
   require_values(*index.histogram, aggregate);
-  raise_if(b.CreateICmpUGE(number_of_bucket, buckets), index.range, "histogram index out of range (%d) near operator '['",
+  errors_.raise_if(b.CreateICmpUGE(number_of_bucket, buckets), index.range, "histogram index out of range (%d) near operator '['",
            {number_of_bucket});
   return bucket(aggregate, number_of_bucket);
 }
 
 void Lowering::require_values(const syntax::Histogram& histogram, llvm::Value* aggregate) {
   llvm::Value* count = extract(aggregate, global_of(*histogram.stats), syntax::Statistic::Operator::kCount, histogram.range);
-  raise_if(b.CreateICmpEQ(count, number(0)), histogram.range,
+  errors_.raise_if(b.CreateICmpEQ(count, number(0)), histogram.range,
            histogram.is_log ? "empty aggregate near operator '@hist_log'" : "empty aggregate near operator '@hist_linear'");
 }
 

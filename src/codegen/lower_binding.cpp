@@ -107,7 +107,7 @@ llvm::Value* Lowering::apply_binary(const LocationOp& op, llvm::Value* x, llvm::
     case Kind::kMultiply: return b.CreateMul(x, y);
     case Kind::kDivide: return divide(false, x, y, range);
     case Kind::kModulo:
-      raise_if(b.CreateICmpEQ(y, number(0)), range, "division by 0 in the location of '" + std::string(range.text()) + "'");
+      errors_.raise_if(b.CreateICmpEQ(y, number(0)), range, "division by 0 in the location of '" + std::string(range.text()) + "'");
       return b.CreateURem(x, y);
     case Kind::kAnd: return b.CreateAnd(x, y);
     case Kind::kOr: return b.CreateOr(x, y);
@@ -208,7 +208,7 @@ llvm::Value* Lowering::load_traced(llvm::Value* address, uint32_t size, bool is_
   llvm::Value* value = entry_alloca(b.getInt64Ty(), "loaded");
   llvm::Value* ok = call("spile_rt_load", b.getInt1Ty(),
                          {context, address, b.getInt32(size), b.getInt1(is_signed), value});
-  raise_if(b.CreateNot(ok), range, "read fault at %p near '" + std::string(range.text()) + "'", {address});
+  errors_.raise_if(b.CreateNot(ok), range, "read fault at %p near '" + std::string(range.text()) + "'", {address});
   return b.CreateLoad(b.getInt64Ty(), value);
 }
 
@@ -218,7 +218,7 @@ llvm::Value* Lowering::module_bias(SourceRange range) {
   llvm::Value* bias = entry_alloca(b.getInt64Ty(), "bias");
   llvm::Value* name = at_offset(unit.module.text(path), static_cast<int64_t>(path.rfind('/') + 1));
   llvm::Value* ok = call("spile_rt_module_bias", b.getInt1Ty(), {context, unit.module.text(path), name, bias});
-  raise_if(b.CreateNot(ok), range, path + " is not loaded in this process, so there is no '" + std::string(range.text()) + "'");
+  errors_.raise_if(b.CreateNot(ok), range, path + " is not loaded in this process, so there is no '" + std::string(range.text()) + "'");
   return b.CreateLoad(b.getInt64Ty(), bias);
 }
 
@@ -238,14 +238,14 @@ llvm::Value* Lowering::entry_value(const LocationOp& op, llvm::Value* cfa, Sourc
   llvm::Value* value = entry_alloca(b.getInt64Ty(), "entered");
   llvm::Value* known = call("spile_rt_entry_value", b.getInt1Ty(), {context, cfa, b.getInt64(site_id), b.getInt32(index), value});
   if (op.kind == LocationOp::Kind::kEntryKnown) return b.CreateZExt(known, b.getInt64Ty());
-  raise_if(b.CreateNot(known), range,
+  errors_.raise_if(b.CreateNot(known), range,
            "the value at the function's entry, needed for '" + std::string(range.text()) + "' here, was not recorded near '" + std::string(range.text()) + "'");
   return b.CreateLoad(b.getInt64Ty(), value);
 }
 
 llvm::Value* Lowering::thread_block(llvm::Value* slot, SourceRange range) {
   llvm::Value* block = call("spile_rt_thread_block", b.getInt64Ty(), {context, slot});
-  raise_if(b.CreateICmpEQ(block, number(0)), range,
+  errors_.raise_if(b.CreateICmpEQ(block, number(0)), range,
            "this thread has no memory yet for the thread-local variables of the module of '" + std::string(range.text()) + "'");
   return block;
 }
@@ -254,7 +254,7 @@ llvm::Value* Lowering::load_traced_string(llvm::Value* address, uint32_t limit, 
   llvm::Value* out = frame_.temporary_string();
   uint32_t most = limit == 0 ? unit.layout.string_limit : std::min(limit, unit.layout.string_limit);
   llvm::Value* length = call("spile_rt_load_string", b.getInt64Ty(), {context, address, out, b.getInt32(most)});
-  raise_if(b.CreateICmpSLT(length, number(0)), range, "read fault at %p near '" + std::string(range.text()) + "'",
+  errors_.raise_if(b.CreateICmpSLT(length, number(0)), range, "read fault at %p near '" + std::string(range.text()) + "'",
            {address});
   return out;
 }

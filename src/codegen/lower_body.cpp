@@ -14,9 +14,7 @@ namespace spile::codegen {
 void Lowering::close_frame(llvm::BasicBlock* failed) {
   frame_.close([&] {
     SourceRange range = body.probe ? body.probe->range : body.script_function->range;
-    handlers_.push_back({failed, nullptr});
-    raise(range, "no scratch memory is left for strings", {});
-    handlers_.pop_back();
+    errors_.with_end(failed, [&] { errors_.raise(range, "no scratch memory is left for strings", {}); });
   });
 }
 
@@ -101,9 +99,9 @@ void Lowering::lower_locked(const sema::Probe& probe, const std::function<void()
                 context_field(offsetof(abi::Context, actions_left)));
   b.CreateStore(b.getInt32(static_cast<uint32_t>(unit.program.limits.max_nesting)),
                 context_field(offsetof(abi::Context, nesting_left)));
-  set_message(llvm::ConstantPointerNull::get(unit.module.ptr()));
+  errors_.set_message(llvm::ConstantPointerNull::get(unit.module.ptr()));
   frame_.reset();
-  handlers_.assign(1, {done, nullptr});
+  errors_.set_end(done);
   next_ = done;
   frame_.declare(probe.locals);
   frame_.open();
@@ -133,7 +131,7 @@ void Lowering::lower_light_probe(const sema::Probe& probe, bool entered) {
     b.CreateStore(arena, context_field(offsetof(abi::Context, arena)));
   }
   frame_.reset();
-  handlers_.assign(1, {done, nullptr});
+  errors_.set_end(done);
   next_ = done;
   frame_.declare(probe.locals);
   if (probe.condition) {
@@ -161,7 +159,7 @@ Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& probe) {
   b.CreateStore(b.getInt1(false), ok);
   llvm::BasicBlock* done = block("saves.done");
   frame_.reset();
-  handlers_.assign(1, {done, nullptr});
+  errors_.set_end(done);
   next_ = done;
   b.CreateStore(b.getInt32(static_cast<uint32_t>(probe.index)), context_field(offsetof(abi::Context, probe)));
   store_site();
@@ -199,10 +197,10 @@ void Lowering::lower_function(const syntax::Function& source) {
     b.CreateStore(left, nesting);
     return left;
   };
-  handlers_.assign(1, {given_up, nullptr});
-  if (recursive) raise_if(b.CreateICmpSLT(add_nesting(-1), b.getInt32(0)), source.range, "MAXNESTING exceeded near identifier '" + source.name + "'");
+  errors_.set_end(given_up);
+  if (recursive) errors_.raise_if(b.CreateICmpSLT(add_nesting(-1), b.getInt32(0)), source.range, "MAXNESTING exceeded near identifier '" + source.name + "'");
   spend_actions(*source.body, source.range);
-  handlers_.assign(1, {failed, nullptr});
+  errors_.set_end(failed);
   next_ = done;
   fall_through_ = source.falls_through ? block("next") : nullptr;
   result_ = body.function->getArg(static_cast<unsigned>(2 + source.parameters.size()));
@@ -230,7 +228,7 @@ void Lowering::lower_function(const syntax::Function& source) {
   };
   finish(done, kFunctionDone, true);
   if (fall_through_) finish(fall_through_, kFunctionNext, true);
-  if (aborted_) finish(aborted_, kFunctionAborted, true);
+  if (llvm::BasicBlock* aborted = errors_.aborted_end()) finish(aborted, kFunctionAborted, true);
   finish(failed, kFunctionFailed, true);
   finish(given_up, kFunctionFailed, false);
 }

@@ -35,11 +35,11 @@ void Lowering::try_overloads(const syntax::Call& call, llvm::ArrayRef<llvm::Valu
   llvm::BasicBlock* done = nullptr;
   for (const syntax::Function* overload : overloads) {
     llvm::Value* status = b.CreateCall(unit.function(*overload), arguments);
-    propagate(status);
+    errors_.propagate(status);
     if (!overload->falls_through) break;
     llvm::Value* is_next = b.CreateICmpEQ(status, b.getInt32(kFunctionNext));
     if (overload == overloads.back()) {
-      raise_if(is_next, call.range, "all functions exhausted near identifier '" + call.name + "'");
+      errors_.raise_if(is_next, call.range, "all functions exhausted near identifier '" + call.name + "'");
       break;
     }
     if (!done) done = block("call.done");
@@ -94,19 +94,19 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
   if (name == "abort") {
     unit.note_record(abi::kExit);
     call("spile_rt_exit_session", unit.module.none(), {context});
-    b.CreateBr(aborted());
+    b.CreateBr(errors_.aborted());
     start_dead_block();
     return number(0);
   }
   if (is_one_of(name, {"error", "warn", "log"})) {
     llvm::Value* text = lower(*syntax_call.arguments[0]);
-    if (name == "error") raise_text(text);
-    else if (name == "warn") write_record(abi::kWarning, 0, {text});
+    if (name == "error") errors_.raise_text(text);
+    else if (name == "warn") write_record(body, abi::kWarning, 0, {text});
     else {
       syntax::FormatPart string, newline;
       string.kind = syntax::FormatPart::Kind::kString;
       newline.literal = "\n";
-      write_record(abi::kPrintf, unit.tables.add_format(printf_format({string, newline}, {ValueType::kString})), {text});
+      write_record(body, abi::kPrintf, unit.tables.add_format(printf_format({string, newline}, {ValueType::kString})), {text});
     }
     return number(0);
   }
@@ -122,7 +122,7 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
 // the script spells it out.
 llvm::Value* Lowering::lower_system(const syntax::Call& call) {
   if (const std::string* constant = unit.own_text->constant(*call.arguments[0])) {
-    write_record(abi::kSystem, unit.tables.add_command(constant->substr(0, unit.layout.string_limit - 1)), {});
+    write_record(body, abi::kSystem, unit.tables.add_command(constant->substr(0, unit.layout.string_limit - 1)), {});
     return number(0);
   }
   const std::string& untrusted = unit.program.guru ? std::string() : unit.untrusted_target;
@@ -132,7 +132,7 @@ llvm::Value* Lowering::lower_system(const syntax::Call& call) {
     return number(0);
   }
   if (unit.tables.commands.made_at.empty()) unit.tables.commands.made_at = call.range.to_string();
-  write_record(abi::kSystem, abi::kCommandText, {lower(*call.arguments[0])});
+  write_record(body, abi::kSystem, abi::kCommandText, {lower(*call.arguments[0])});
   return number(0);
 }
 
@@ -144,7 +144,7 @@ llvm::Value* Lowering::lower_counter(const syntax::Perf& counter) {
     return number(0);
   }
   llvm::Value* value = call("spile_rt_perf_counter", b.getInt64Ty(), {context, b.getInt32(static_cast<uint32_t>(found->second))});
-  raise_if(b.CreateICmpSLT(value, number(0)), counter.range, "the process may make no system calls near '@perf'");
+  errors_.raise_if(b.CreateICmpSLT(value, number(0)), counter.range, "the process may make no system calls near '@perf'");
   return value;
 }
 
@@ -181,16 +181,16 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
     llvm::Value* failed = b.CreateICmpNE(b.CreateLoad(b.getInt8Ty(), fault), b.getInt8(0));
     bool has_address = arguments.size() > 1 && arguments[1]->getType()->isIntegerTy(64);
     if (name == "spile_fn_umodname" || name == "spile_fn_modname") {
-      raise_if(failed, syntax_call.range, "no module has the address %p near '" + syntax_call.name + "'", {arguments[1]});
+      errors_.raise_if(failed, syntax_call.range, "no module has the address %p near '" + syntax_call.name + "'", {arguments[1]});
       return out;
     }
     if (name == "spile_fn_cmdline_args" || name == "spile_fn_env_var") {
-      raise_if(failed, syntax_call.range, "the process has ended, or can't be read, near '" + syntax_call.name + "'", {});
+      errors_.raise_if(failed, syntax_call.range, "the process has ended, or can't be read, near '" + syntax_call.name + "'", {});
       return out;
     }
     bool writes = name.starts_with("spile_fn_set_");
     std::string text = std::string(syntax_call.name.starts_with("kernel_") ? "kernel read fault" : writes ? "write fault" : "read fault") + std::string(has_address ? " at %p" : "") + " near '" + syntax_call.name + "'";
-    raise_if(failed, syntax_call.range, text, has_address ? llvm::ArrayRef<llvm::Value*>(arguments[1]) : llvm::ArrayRef<llvm::Value*>());
+    errors_.raise_if(failed, syntax_call.range, text, has_address ? llvm::ArrayRef<llvm::Value*>(arguments[1]) : llvm::ArrayRef<llvm::Value*>());
   }
   return out ? out : gives_long ? result : number(0);
 }

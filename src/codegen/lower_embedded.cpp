@@ -102,7 +102,7 @@ llvm::Value* Lowering::run_embedded(EmbeddedC::Piece piece, llvm::ArrayRef<llvm:
   llvm::BasicBlock *failed = block("c.error"), *good = block("c.good");
   b.CreateCondBr(b.CreateIsNull(error), good, failed);
   b.SetInsertPoint(failed);
-  raise_text(error);
+  errors_.raise_text(error);
   b.CreateUnreachable();  // the dead block after it
   b.SetInsertPoint(good);
   if (fall_through_) {

@@ -146,7 +146,7 @@ llvm::Value* Lowering::divide(bool modulo, llvm::Value* left, llvm::Value* right
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(right); constant && !constant->isZero() && !constant->isMinusOne()) {
     return modulo ? b.CreateSRem(left, right) : b.CreateSDiv(left, right);
   }
-  raise_if(b.CreateICmpEQ(right, number(0)), range,
+  errors_.raise_if(b.CreateICmpEQ(right, number(0)), range,
            std::string("division by 0 near operator '") + (modulo ? "%" : "/") + (assigns(range) ? "=" : "") + "'");
   llvm::Value* is_minus_one = b.CreateICmpEQ(right, number(-1));
   llvm::Value* safe = b.CreateSelect(is_minus_one, number(1), right);

@@ -67,12 +67,12 @@ void Lowering::iterate(const syntax::Global& global, llvm::ArrayRef<const syntax
   llvm::Value* iteration = call("spile_rt_iterate", unit.module.ptr(),
                                 {context, unit.place.global(body, global), unit.map_shape(global), b.getInt32(order.column),
                                  b.getInt32(static_cast<uint32_t>(order.direction)), b.getInt32(order.statistic), hint});
-  raise_if(b.CreateIsNull(iteration), range, "no scratch memory is left to iterate over '" + global.name + "'");
+  errors_.raise_if(b.CreateIsNull(iteration), range, "no scratch memory is left to iterate over '" + global.name + "'");
   llvm::Value* left = entry_alloca(b.getInt64Ty(), "left");
   if (order.limit) b.CreateStore(order.limit, left);
 
   llvm::BasicBlock *head = block("each"), *visit = block("each.visit"), *done = block("each.done");
-  Loop blocks{done, head, outer_messages_.size()};
+  Loop blocks{done, head, errors_.open_tries()};
   b.CreateBr(head);
   b.SetInsertPoint(head);
   llvm::Value* element = call("spile_rt_iterate_next", unit.module.ptr(), {iteration});
@@ -147,7 +147,7 @@ void Lowering::lower_bucket_loop(const syntax::Foreach& loop) {
   spend_actions(*loop.body, loop.range);
   if (!loop.keys.empty()) store_variable(*loop.keys[0], index);
   if (loop.value) store_variable(*loop.value, bucket(aggregate, index));
-  loops_.push_back({done, head, outer_messages_.size()});
+  loops_.push_back({done, head, errors_.open_tries()});
   lower(*loop.body);
   loops_.pop_back();
   branch_if_open(head);

@@ -49,7 +49,7 @@ llvm::Value* Lowering::insert_element(const syntax::Global& global, const Key& k
   llvm::Value* element =
       key.single ? call("spile_rt_map_insert_long", unit.module.ptr(), {context, handle, shape, key.single})
                  : call("spile_rt_map_insert", unit.module.ptr(), {context, handle, shape, key.buffer, key.length});
-  raise_if(b.CreateIsNull(element), range,
+  errors_.raise_if(b.CreateIsNull(element), range,
            overflow_text(global) + " near identifier '" + global.name + "'");
   return element;
 }

@@ -68,7 +68,7 @@ llvm::Value* Lowering::lower_print(const syntax::Print& print) {
     if (const auto* histogram = syntax::as<syntax::Histogram>(print.arguments[0])) {
       if (!print.to_stream) return histogram_string(*histogram, print.with_newline);
       print_histogram(*histogram);
-      if (print.with_newline) write_record(abi::kPrintf, unit.tables.add_format(printf_format({literal("\n")}, {})), {});
+      if (print.with_newline) write_record(body, abi::kPrintf, unit.tables.add_format(printf_format({literal("\n")}, {})), {});
       return number(0);
     }
   }
@@ -85,7 +85,7 @@ llvm::Value* Lowering::lower_print(const syntax::Print& print) {
   std::vector<llvm::Value*> values = lower_operands(arguments);
   std::vector<llvm::Value*> lengths(values.size());
   llvm::Value* mark = read_dumps(print, parts, values, lengths, types);
-  write_record(abi::kPrintf, unit.tables.add_format(printf_format(std::move(parts), std::move(types), std::move(own))), values, lengths);
+  write_record(body, abi::kPrintf, unit.tables.add_format(printf_format(std::move(parts), std::move(types), std::move(own))), values, lengths);
   if (mark) frame_.release_to(mark);
   return number(0);
 }
@@ -128,41 +128,13 @@ llvm::Value* Lowering::read_dump(llvm::Value* address, llvm::Value* wanted, llvm
   SourceRange range = print.range;
   const char* name = print.to_stream ? "printf" : "sprintf";
   constexpr int64_t kMostBytes = 8192;
-  raise_if(b.CreateICmpSGT(wanted, number(kMostBytes)), range, "can't print %d bytes of memory at once: at most 8192", {wanted});
+  errors_.raise_if(b.CreateICmpSGT(wanted, number(kMostBytes)), range, "can't print %d bytes of memory at once: at most 8192", {wanted});
   llvm::Value* room = b.CreateAnd(b.CreateAdd(length, b.getInt32(15)), b.getInt32(~15u));
   llvm::Value* bytes = call("spile_rt_frame", unit.module.ptr(), {context, room});
-  raise_if(b.CreateIsNull(bytes), range, "no scratch memory is left to print memory");
+  errors_.raise_if(b.CreateIsNull(bytes), range, "no scratch memory is left to print memory");
   llvm::Value* good = call("spile_rt_load_bytes", b.getInt1Ty(), {context, address, bytes, length});
-  raise_if(b.CreateNot(good), range, std::string("read fault at %p near '") + name + "'", {address});
+  errors_.raise_if(b.CreateNot(good), range, std::string("read fault at %p near '") + name + "'", {address});
   return bytes;
-}
-
-// A record that doesn't fit is lost; the runtime counts it.
-void Lowering::write_record(uint32_t kind, uint32_t id, llvm::ArrayRef<llvm::Value*> values, std::vector<llvm::Value*> lengths) {
-  unit.note_record(kind);
-  lengths.resize(values.size());
-  llvm::Value* size = b.getInt32(0);
-  for (size_t i = 0; i < values.size(); ++i) {
-    llvm::Value* bytes = b.getInt32(8);
-    if (values[i]->getType()->isPointerTy()) {
-      if (!lengths[i]) lengths[i] = call("spile_rt_string_length", b.getInt32Ty(), {values[i]});
-      bytes = b.CreateAnd(b.CreateAdd(lengths[i], b.getInt32(4 + 7)), b.getInt32(~7u));
-    }
-    size = b.CreateAdd(size, bytes);
-  }
-  llvm::Value* record =
-      call("spile_rt_record_begin", unit.module.ptr(), {context, b.getInt32(kind), b.getInt32(id), size});
-  llvm::BasicBlock *put = block("record.put"), *done = block("record.done");
-  b.CreateCondBr(b.CreateIsNull(record), done, put, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 10000));
-  b.SetInsertPoint(put);
-  llvm::Value* at = record;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (lengths[i]) at = call("spile_rt_record_put_string", unit.module.ptr(), {at, values[i], lengths[i]});
-    else at = call("spile_rt_record_put_long", unit.module.ptr(), {at, values[i]});
-  }
-  call("spile_rt_record_end", unit.module.none(), {context, record, at});
-  b.CreateBr(done);
-  b.SetInsertPoint(done);
 }
 
 namespace {
@@ -202,9 +174,8 @@ llvm::Value* Lowering::lower_sprintf(const syntax::Print& print) {
 llvm::Value* Lowering::put_sprintf(const syntax::Print& print, llvm::Value* out, llvm::Value* at) {
   if (print.if_unreadable.empty()) return put_formatted(print, out, at);
   llvm::BasicBlock *unreadable = block("unreadable"), *done = block("readable.done");
-  handlers_.push_back({unreadable, nullptr, true});
-  llvm::Value* text = put_formatted(print, out, at);
-  handlers_.pop_back();
+  llvm::Value* text = nullptr;
+  errors_.silence(unreadable, [&] { text = put_formatted(print, out, at); });
   llvm::BasicBlock* from_text = b.GetInsertBlock();
   b.CreateBr(done);
   b.SetInsertPoint(unreadable);

@@ -77,7 +77,7 @@ llvm::Value* Lowering::registers() {
 void Lowering::require_knowledge(SiteKnowledge wanted, SourceRange range, const std::string& text) {
   llvm::Value* known = body.script_function ? b.CreateLoad(b.getInt64Ty(), at_offset(state, offsetof(State, knowledge)))
                                         : static_cast<llvm::Value*>(number(site_knowledge()));
-  raise_if(b.CreateICmpNE(known, number(wanted)), range, text);
+  errors_.raise_if(b.CreateICmpNE(known, number(wanted)), range, text);
 }
 
 // By their names' types; those for which no register is left lie on the stack.
@@ -117,7 +117,7 @@ llvm::Value* Lowering::native_argument(llvm::Value* index, SourceRange range) {
     llvm::Value* offset = b.CreateShl(b.CreateSub(index, number(kInRegisters + 1)), 3);
     return load_traced(b.CreateAdd(cfa, offset), 8, false, range);
   };
-  raise_if(b.CreateICmpUGE(b.CreateSub(index, number(1)), number(1000)), range, "arguments are numbered from 1, not %d", {index});
+  errors_.raise_if(b.CreateICmpUGE(b.CreateSub(index, number(1)), number(1000)), range, "arguments are numbered from 1, not %d", {index});
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(index)) {
     int64_t n = constant->getSExtValue();
     if (n < 1 || n > 1000) return number(0);
@@ -173,7 +173,7 @@ llvm::Value* Lowering::lower_register(const syntax::Call& syntax_call) {
   }
   llvm::Value* name = found ? nullptr : lower(*syntax_call.arguments[0]);
   llvm::Value* all = registers();
-  raise_if(b.CreateIsNull(all), syntax_call.range, kNoRegisters + syntax_call.name + "'");
+  errors_.raise_if(b.CreateIsNull(all), syntax_call.range, kNoRegisters + syntax_call.name + "'");
   if (found) return part(b.CreateLoad(b.getInt64Ty(), at_offset(all, 8 * found->number)));
   return register_by_name(name, all, is_signed);
 }
@@ -186,7 +186,7 @@ llvm::Value* Lowering::register_by_name(llvm::Value* name, llvm::Value* all, boo
   b.SetInsertPoint(unknown);
   llvm::Value* message = frame_.temporary_string();
   call("spile_rt_string_concatenate", unit.module.none(), {message, unit.module.text("Unknown register: "), name});
-  raise_text(message);
+  errors_.raise_text(message);
   b.CreateBr(good);  // of the dead block after it
   b.SetInsertPoint(good);
   return b.CreateLoad(b.getInt64Ty(), result);

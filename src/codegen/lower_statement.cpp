@@ -1,4 +1,4 @@
-// Statements but foreach, delete and try, which have files of their own.
+// Statements but foreach and delete, which have files of their own.
 
 #include "codegen/lowering.h"
 #include "syntax/visitor.h"
@@ -47,12 +47,12 @@ void Lowering::lower(const syntax::Statement& s) {
       return lower_delete(*syntax::as<syntax::Delete>(s));
     }
     case StatementKind::kNext:
-      leave_tries(0);
+      errors_.leave_tries(0);
       b.CreateBr(fall_through_ ? fall_through_ : next_);
       return;
     case StatementKind::kBreak: case StatementKind::kContinue:
       if (loops_.empty()) return unit.refuse(s.range, "this is only possible in a loop");
-      leave_tries(loops_.back().tries);
+      errors_.leave_tries(loops_.back().tries);
       b.CreateBr(s.kind == StatementKind::kBreak ? loops_.back().on_break : loops_.back().on_continue);
       return;
     case StatementKind::kTry: return lower_try(*syntax::as<syntax::Try>(s));
@@ -93,7 +93,7 @@ void Lowering::lower_loop(const syntax::Expression* condition, const syntax::Exp
   }
   b.SetInsertPoint(work);
   spend_actions(repeated, repeated.range, condition ? 1 : 0);  // it counts as a statement; the step does not
-  loops_.push_back({done, next, outer_messages_.size()});
+  loops_.push_back({done, next, errors_.open_tries()});
   lower(repeated);
   loops_.pop_back();
   branch_if_open(next);
@@ -106,6 +106,26 @@ void Lowering::lower_loop(const syntax::Expression* condition, const syntax::Exp
   b.SetInsertPoint(done);
 }
 
+// try { body } catch (message) { handler }
+void Lowering::lower_try(const syntax::Try& statement) {
+  Frame::Temporaries temporaries(frame_);
+  llvm::Value* buffer = frame_.temporary_string();
+  llvm::Value* mark = frame_.mark();
+  llvm::BasicBlock *caught = block("catch"), *done = block("try.done");
+  llvm::Value* outer = errors_.open_try(caught, buffer);
+  lower(*statement.body);
+  errors_.close_try();
+  branch_if_open(done);
+
+  b.SetInsertPoint(caught);
+  frame_.release_to(mark);
+  errors_.set_message(outer);
+  if (statement.message) store_variable(*statement.message, buffer);
+  if (statement.handler) lower(*statement.handler);
+  branch_if_open(done);
+  b.SetInsertPoint(done);
+}
+
 void Lowering::lower_return(const syntax::Return& statement) {
   if (statement.value && result_) {
     Frame::Temporaries temporaries(frame_);
@@ -113,7 +133,7 @@ void Lowering::lower_return(const syntax::Return& statement) {
     if (body.script_function->type == ValueType::kString) call("spile_rt_string_copy", unit.module.none(), {result_, value});
     else b.CreateStore(value, result_);
   }
-  leave_tries(0);
+  errors_.leave_tries(0);
   b.CreateBr(next_);
 }
 
@@ -158,7 +178,7 @@ void Lowering::spend_actions(const syntax::Statement& statements, SourceRange ra
   int64_t cost = std::max<int64_t>(count_statements(statements), 1) + more;
   llvm::Value* left = b.CreateSub(b.CreateLoad(b.getInt32Ty(), place), b.getInt32(static_cast<uint32_t>(cost)));
   b.CreateStore(left, place);
-  raise_if(b.CreateICmpSLT(left, b.getInt32(0)), range, "MAXACTION exceeded");
+  errors_.raise_if(b.CreateICmpSLT(left, b.getInt32(0)), range, "MAXACTION exceeded");
 }
 
 }  // namespace spile::codegen

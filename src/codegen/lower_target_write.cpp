@@ -66,7 +66,7 @@ void Lowering::write_target(const syntax::Expression& node, llvm::Value* value) 
   bool whole = place->shift == 0 && place->bits >= 8 * place->bytes;
   llvm::Value* word = whole ? value : merged(load_traced(address, place->bytes, false, node.range), 8 * place->bytes);
   llvm::Value* ok = call("spile_rt_store", b.getInt1Ty(), {context, address, b.getInt32(place->bytes), word});
-  raise_if(b.CreateNot(ok), node.range, "write fault at %p near '" + std::string(node.range.text()) + "'", {address});
+  errors_.raise_if(b.CreateNot(ok), node.range, "write fault at %p near '" + std::string(node.range.text()) + "'", {address});
 }
 
 llvm::Value* Lowering::assign_target(const syntax::Assignment& assignment) {

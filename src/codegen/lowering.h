@@ -8,13 +8,15 @@
 
 #include <functional>
 
+#include "codegen/error_flow.h"
 #include "codegen/frame.h"
+#include "codegen/record_writer.h"
 
 namespace spile::codegen {
 
 class Lowering : BodyPart {
  public:
-  explicit Lowering(Body& body) : BodyPart(body), frame_(body) {}
+  explicit Lowering(Body& body) : BodyPart(body), frame_(body), errors_(body) {}
 
   // The whole body of a probe, with its locks, condition and frame. Control goes on after it, whatever happened.
   void lower_probe(const sema::Probe& probe);
@@ -47,11 +49,6 @@ class Lowering : BodyPart {
     llvm::BasicBlock* on_break;
     llvm::BasicBlock* on_continue;
     size_t tries = 0;                // tries of this body around the loop
-  };
-  struct Handler {                 // of errors, innermost last
-    llvm::BasicBlock* target;
-    llvm::Value* message;            // null: not inside a try of this body
-    bool silent = false;             // the error's text is not made
   };
 
   // lower_expression.cpp
@@ -119,8 +116,6 @@ class Lowering : BodyPart {
   // lower_output.cpp
   llvm::Value* lower_print(const syntax::Print& print);
   std::vector<syntax::FormatPart> format_of(const syntax::Print& print);
-  // lengths: of values that are bytes with their number rather than strings; others null, or none at all.
-  void write_record(uint32_t kind, uint32_t id, llvm::ArrayRef<llvm::Value*> values, std::vector<llvm::Value*> lengths = {});
   llvm::Value* lower_sprintf(const syntax::Print& print);
   // These write from byte `at` of `out` on, and return where the text ends.
   llvm::Value* put_sprintf(const syntax::Print& print, llvm::Value* out, llvm::Value* at);
@@ -201,17 +196,6 @@ class Lowering : BodyPart {
   void lower_return(const syntax::Return& statement);
   void spend_actions(const syntax::Statement& statements, SourceRange range, int64_t more = 0);
 
-  // lower_error.cpp
-  // Goes on where `bad` is false; else raises the script error, whose text may hold %d and %p for the arguments (before
-  // the last " near ", which and what follows is not for `catch`).
-  void raise_if(llvm::Value* bad, SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments = {});
-  void raise(SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments);
-  void raise_text(llvm::Value* text);    // error("...")
-  void write_message(llvm::Value* out, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments);
-  void to_message_or_record(const std::function<void(llvm::Value*)>& message, const std::function<void()>& put);
-  void propagate(llvm::Value* status);
-  llvm::BasicBlock* aborted();           // where abort() goes
-
   // lower_body.cpp: the life of a body
   void close_frame(llvm::BasicBlock* failed);
   llvm::Value* is_wanted(const sema::Probe& probe);  // i1: what its condition says
@@ -219,17 +203,13 @@ class Lowering : BodyPart {
   void lower_locked(const sema::Probe& probe, const std::function<void()>& inside);
   llvm::BasicBlock* lock_globals(const sema::Probe& probe);
 
-  void set_message(llvm::Value* message);
-  void leave_tries(size_t depth);   // before a jump out of all but the outermost `depth` tries
 
   Frame frame_;
+  ErrorFlow errors_;
   const sema::Binding* binding_ = nullptr;  // whose operations run_location runs
   std::vector<Loop> loops_;
-  std::vector<Handler> handlers_;
-  std::vector<llvm::Value*> outer_messages_;   // State::message outside each try that is open here
   llvm::BasicBlock* next_ = nullptr;       // where `return` goes, and `next` of a probe
   llvm::BasicBlock* fall_through_ = nullptr;  // where `next` of a function goes
-  llvm::BasicBlock* aborted_ = nullptr;    // likewise of abort(), where there is one
   llvm::Value* result_ = nullptr;          // script functions: where the result goes
   llvm::BasicBlock* locks_end_ = nullptr;  // after all locks are given back
   llvm::Value* light_entered_ = nullptr;   // i1 alloca; only in light bodies

@@ -1,12 +1,11 @@
-// Script errors. Inside try the text is made on the spot, into the try's buffer; elsewhere a record is written and the
-// body ends. A script function can't know statically whether one of its callers is inside a try: State::message says so.
+#include "codegen/error_flow.h"
 
 #include "abi/record.h"
-#include "codegen/lowering.h"
+#include "codegen/record_writer.h"
 
 namespace spile::codegen {
 
-void Lowering::raise_if(llvm::Value* bad, SourceRange range, const std::string& text,
+void ErrorFlow::raise_if(llvm::Value* bad, SourceRange range, const std::string& text,
                         llvm::ArrayRef<llvm::Value*> arguments) {
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(bad); constant && constant->isZero()) return;
   llvm::BasicBlock *failed = block("error"), *good = block("good");
@@ -27,9 +26,8 @@ std::string error_format(const std::string& text, size_t end) {
 
 }  // namespace
 
-// Ends the open block. Who catches it sees what went wrong ("division by 0"); what is printed says where, too ("... near
-// operator '/' at a.stp:3:5").
-void Lowering::raise(SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments) {
+// `catch` gets what went wrong ("division by 0"); what is printed says where, too ("... near operator '/' at a.stp:3:5").
+void ErrorFlow::raise(SourceRange range, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments) {
   std::string place = range.to_string();
   std::string full = place.empty() ? text : text + " at " + place;
   std::string caught = text.substr(0, text.rfind(" near "));
@@ -45,14 +43,14 @@ void Lowering::raise(SourceRange range, const std::string& text, llvm::ArrayRef<
   b.CreateBr(handlers_.back().target);
 }
 
-void Lowering::raise_text(llvm::Value* text) {
+void ErrorFlow::raise_text(llvm::Value* text) {
   to_message_or_record([&](llvm::Value* message) { call("spile_rt_string_copy", unit.module.none(), {message, text}); },
-                       [&] { write_record(abi::kErrorText, 0, {text}); });
+                       [&] { write_record(body, abi::kErrorText, 0, {text}); });
   b.CreateBr(handlers_.back().target);
   start_dead_block();
 }
 
-void Lowering::to_message_or_record(const std::function<void(llvm::Value*)>& message,
+void ErrorFlow::to_message_or_record(const std::function<void(llvm::Value*)>& message,
                                     const std::function<void()>& put) {
   if (handlers_.back().silent) return;
   auto record = [&] {
@@ -74,7 +72,7 @@ void Lowering::to_message_or_record(const std::function<void(llvm::Value*)>& mes
 }
 
 // Text with %d and %p, made by the same functions as sprintf.
-void Lowering::write_message(llvm::Value* out, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments) {
+void ErrorFlow::write_message(llvm::Value* out, const std::string& text, llvm::ArrayRef<llvm::Value*> arguments) {
   llvm::Value* at = b.getInt32(0);
   auto put_literal = [&](const std::string& piece) {
     if (piece.empty()) return;
@@ -100,8 +98,7 @@ void Lowering::write_message(llvm::Value* out, const std::string& text, llvm::Ar
   call("spile_rt_format_end", unit.module.none(), {out, at});
 }
 
-// After a call of a script function that may have failed: what had to be said has been said.
-void Lowering::propagate(llvm::Value* status) {
+void ErrorFlow::propagate(llvm::Value* status) {
   auto leave_if = [&](FunctionStatus bad, llvm::BasicBlock* target) {
     llvm::BasicBlock* good = block("call.good");
     b.CreateCondBr(b.CreateICmpEQ(status, b.getInt32(bad)), target, good, llvm::MDBuilder(b.getContext()).createBranchWeights(1, 100000));
@@ -111,43 +108,44 @@ void Lowering::propagate(llvm::Value* status) {
   if (unit.functions_abort()) leave_if(kFunctionAborted, aborted());
 }
 
-// No `try` stops it: the body ends, and whoever called it.
-llvm::BasicBlock* Lowering::aborted() {
+llvm::BasicBlock* ErrorFlow::aborted() {
   if (!body.script_function) return handlers_.front().target;
   if (!aborted_) aborted_ = block("aborted");
   return aborted_;
 }
 
-// try { body } catch (message) { handler }
-void Lowering::lower_try(const syntax::Try& statement) {
-  Frame::Temporaries temporaries(frame_);
-  llvm::Value* buffer = frame_.temporary_string();
-  llvm::Value* mark = frame_.mark();
+llvm::Value* ErrorFlow::open_try(llvm::BasicBlock* caught, llvm::Value* buffer) {
   llvm::Value* outer = state ? b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, message))) : nullptr;
   set_message(buffer);
-  llvm::BasicBlock *caught = block("catch"), *done = block("try.done");
   handlers_.push_back({caught, buffer});
   outer_messages_.push_back(outer);
-  lower(*statement.body);
+  return outer;
+}
+
+void ErrorFlow::close_try() {
+  llvm::Value* outer = outer_messages_.back();
   outer_messages_.pop_back();
   handlers_.pop_back();
   set_message(outer);
-  branch_if_open(done);
-
-  b.SetInsertPoint(caught);
-  frame_.release_to(mark);
-  set_message(outer);
-  if (statement.message) store_variable(*statement.message, buffer);
-  if (statement.handler) lower(*statement.handler);
-  branch_if_open(done);
-  b.SetInsertPoint(done);
 }
 
-void Lowering::leave_tries(size_t depth) {
+void ErrorFlow::with_end(llvm::BasicBlock* failed, const std::function<void()>& emit) {
+  handlers_.push_back({failed, nullptr});
+  emit();
+  handlers_.pop_back();
+}
+
+void ErrorFlow::silence(llvm::BasicBlock* failed, const std::function<void()>& emit) {
+  handlers_.push_back({failed, nullptr, true});
+  emit();
+  handlers_.pop_back();
+}
+
+void ErrorFlow::leave_tries(size_t depth) {
   if (outer_messages_.size() > depth) set_message(outer_messages_[depth]);
 }
 
-void Lowering::set_message(llvm::Value* message) {
+void ErrorFlow::set_message(llvm::Value* message) {
   if (state && !terminated()) b.CreateStore(message, at_offset(state, offsetof(State, message)));
 }
 
