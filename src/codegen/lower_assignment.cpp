@@ -25,7 +25,7 @@ llvm::Value* Lowering::lower_assignment(const syntax::Assignment& assignment) {
 llvm::Value* Lowering::combine(const syntax::Assignment& assignment, llvm::Value* old, llvm::Value* value) {
   if (assignment.op == Operator::kArithmetic) {
     SourceRange range = operator_range(assignment.range, *assignment.target, *assignment.value);
-    return arithmetic(assignment.arithmetic, old, value, range);
+    return arithmetic_.binary(assignment.arithmetic, old, value, range);
   }
   CHECK(assignment.op == Operator::kConcatenate);
   llvm::Value* out = frame_.temporary_string();
@@ -90,12 +90,12 @@ llvm::Value* Lowering::assign_element(const syntax::Index& element, const syntax
   const syntax::Global& global = *element.array->global;
   std::vector<const syntax::Expression*> indexes;
   for (const auto& index : element.indexes) indexes.push_back(index.get());
-  Key key = lower_key(global, indexes);
+  MapLowering::Key key = lower_key(global, indexes);
   llvm::Value* value = lower(*assignment.value);
   bool is_string = global.type == ValueType::kString;
   // A wrapping array may drop the very element that the value lies in.
   if (is_string && global.wraps) value = frame_.copied(value);
-  llvm::Value* place = insert_element(global, key, element.range);
+  llvm::Value* place = maps_.insert(global, key, element.range);
   if (assignment.op == Operator::kConcatenate) {
     call("spile_rt_string_concatenate", unit.module.none(), {place, place, value});
     return place;
@@ -116,8 +116,8 @@ llvm::Value* Lowering::lower_increment(const syntax::Increment& increment) {
   if (const auto* element = syntax::as<syntax::Index>(increment.operand)) {
     std::vector<const syntax::Expression*> indexes;
     for (const auto& index : element->indexes) indexes.push_back(index.get());
-    Key key = lower_key(*element->array->global, indexes);
-    llvm::Value* place = insert_element(*element->array->global, key, element->range);
+    MapLowering::Key key = lower_key(*element->array->global, indexes);
+    llvm::Value* place = maps_.insert(*element->array->global, key, element->range);
     llvm::Value* old = b.CreateLoad(b.getInt64Ty(), place);
     llvm::Value* updated = b.CreateAdd(old, delta);
     b.CreateStore(updated, place);
@@ -142,15 +142,15 @@ void Lowering::accumulate(const syntax::Expression& target, llvm::Value* value) 
   const syntax::Global* global = nullptr;
   if (const auto* variable = syntax::as<syntax::Variable>(target)) {
     global = variable->global;
-    aggregate = aggregate_storage(*global, target.range);
+    aggregate = aggregates_.storage(*global, target.range);
   } else {
     const auto* element = syntax::as<syntax::Index>(target);
     global = element->array->global;
     std::vector<const syntax::Expression*> indexes;
     for (const auto& index : element->indexes) indexes.push_back(index.get());
-    aggregate = insert_element(*global, lower_key(*global, indexes), element->range);
+    aggregate = maps_.insert(*global, lower_key(*global, indexes), element->range);
   }
-  call("spile_rt_aggregate_add", unit.module.none(), {aggregate, unit.aggregate_shape(*global), value});
+  aggregates_.add(*global, aggregate, value);
 }
 
 }  // namespace spile::codegen

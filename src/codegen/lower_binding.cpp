@@ -105,7 +105,7 @@ llvm::Value* Lowering::apply_binary(const LocationOp& op, llvm::Value* x, llvm::
     case Kind::kAdd: return b.CreateAdd(x, y);
     case Kind::kSubtract: return b.CreateSub(x, y);
     case Kind::kMultiply: return b.CreateMul(x, y);
-    case Kind::kDivide: return divide(false, x, y, range);
+    case Kind::kDivide: return arithmetic_.divide(false, x, y, range);
     case Kind::kModulo:
       errors_.raise_if(b.CreateICmpEQ(y, number(0)), range, "division by 0 in the location of '" + std::string(range.text()) + "'");
       return b.CreateURem(x, y);
@@ -132,7 +132,7 @@ llvm::Value* Lowering::apply_unary(const LocationOp& op, llvm::Value* x, SourceR
     case Kind::kThreadBlock: return thread_block(x, range);
     case Kind::kCalledFrom: return called_from(x);
     case Kind::kEntryValue: case Kind::kEntryKnown: return entry_value(op, x, range);
-    case Kind::kWiden: return widen_float(x);
+    case Kind::kWiden: return arithmetic_.widen_float(x);
     case Kind::kExtend: return extend(x, 8u * op.size, op.is_signed);
     case Kind::kBitField: return extend(b.CreateLShr(x, number(op.value)), op.size, op.is_signed);
     default: return nullptr;
@@ -185,23 +185,6 @@ bool Lowering::apply(const LocationOp& op, std::vector<llvm::Value*>& stack, Sou
   CHECK(!stack.empty());
   stack.back() = apply_binary(op, stack.back(), top, range);
   return stack.back() != nullptr;
-}
-
-// The bits of a float as those of the double of the same value. By integer instructions: handlers own no vector registers.
-llvm::Value* Lowering::widen_float(llvm::Value* bits) {
-  constexpr int64_t kBiases = 1023 - 127, kLowest = 149;  // a float is a multiple of 2^-149
-  llvm::Value* sign = b.CreateShl(b.CreateAnd(bits, number(0x80000000)), 32);
-  llvm::Value* size = b.CreateAnd(bits, number(0x7fffffff));
-  llvm::Value* shifted = b.CreateShl(size, 29);
-  llvm::Value* normal = b.CreateAdd(shifted, number(kBiases << 52));
-  llvm::Value* special = b.CreateOr(shifted, number(int64_t{0x7ff} << 52));  // infinite, or no number
-  // Below the least normal float: the leading one becomes the implied bit, and its place the exponent.
-  llvm::Value* zeros = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, b.CreateOr(size, number(1)), b.getFalse());
-  llvm::Value* fraction = b.CreateAnd(b.CreateShl(size, b.CreateSub(zeros, number(11))), number((int64_t{1} << 52) - 1));
-  llvm::Value* exponent = b.CreateShl(b.CreateSub(number(63 + 1023 - kLowest), zeros), 52);
-  llvm::Value* subnormal = b.CreateSelect(b.CreateICmpEQ(size, number(0)), number(0), b.CreateOr(exponent, fraction));
-  llvm::Value* value = b.CreateSelect(b.CreateICmpUGE(size, number(0x7f800000)), special, normal);
-  return b.CreateOr(sign, b.CreateSelect(b.CreateICmpULT(size, number(0x800000)), subnormal, value));
 }
 
 llvm::Value* Lowering::load_traced(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range) {

@@ -53,7 +53,7 @@ void Lowering::access_global(const syntax::Global& global, llvm::Function& funct
   llvm::Value* element = call(writes ? "spile_rt_map_insert" : "spile_rt_map_find", unit.module.ptr(),
                               {context, place, unit.map_shape(global), key, length});
   if (!writes) {
-    b.CreateRet(load_or_default(element, global.type));
+    b.CreateRet(maps_.load_or_default(element, global.type));
     return;
   }
   llvm::BasicBlock *found = block("found"), *full = block("full");

@@ -101,57 +101,7 @@ llvm::Value* Lowering::lower_unary(const syntax::Unary& unary) {
 llvm::Value* Lowering::lower_binary(const syntax::Binary& binary) {
   llvm::Value* left = lower(*binary.left);
   llvm::Value* right = lower(*binary.right);
-  return arithmetic(binary.op, left, right, operator_range(binary.range, *binary.left, *binary.right));
-}
-
-// Where the operator of a division stands, which is what its error points at.
-SourceRange operator_range(SourceRange whole, const syntax::Expression& left, const syntax::Expression& right) {
-  if (!whole || left.range.file != whole.file || right.range.file != whole.file) return whole;
-  if (left.range.end > right.range.begin || left.range.end < whole.begin || right.range.begin > whole.end) return whole;
-  std::string_view between = whole.file->text().substr(left.range.end, right.range.begin - left.range.end);
-  size_t at = between.find_first_of("/%");
-  if (at == between.npos) return whole;
-  whole.begin = left.range.end + static_cast<uint32_t>(at);
-  return whole;
-}
-
-// Everything wraps at 64 bits. Shift counts below 0 are 0, those above 64 are 64, which the machine's shift takes for 0.
-llvm::Value* Lowering::arithmetic(syntax::Binary::Operator op, llvm::Value* left, llvm::Value* right,
-                                  SourceRange range) {
-  using Operator = syntax::Binary::Operator;
-  auto count = [&] {
-    return b.CreateSelect(b.CreateICmpULT(right, number(64)), right, number(0));
-  };
-  switch (op) {
-    case Operator::kAdd: return b.CreateAdd(left, right);
-    case Operator::kSubtract: return b.CreateSub(left, right);
-    case Operator::kMultiply: return b.CreateMul(left, right);
-    case Operator::kDivide: return divide(false, left, right, range);
-    case Operator::kModulo: return divide(true, left, right, range);
-    case Operator::kShiftLeft: return b.CreateShl(left, count());
-    case Operator::kShiftRight: return b.CreateAShr(left, count());
-    case Operator::kShiftRightLogical: return b.CreateLShr(left, count());
-    case Operator::kAnd: return b.CreateAnd(left, right);
-    case Operator::kOr: return b.CreateOr(left, right);
-    case Operator::kXor: return b.CreateXor(left, right);
-  }
-  CHECK(false);
-}
-
-// Whether the operator that `range` begins with is that of an assignment: /= %=
-static bool assigns(SourceRange range) { return range && range.text().size() > 1 && range.text()[1] == '='; }
-
-// By zero: a script error. By -1: the machine would trap on the most negative number, so the result is made by negation.
-llvm::Value* Lowering::divide(bool modulo, llvm::Value* left, llvm::Value* right, SourceRange range) {
-  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(right); constant && !constant->isZero() && !constant->isMinusOne()) {
-    return modulo ? b.CreateSRem(left, right) : b.CreateSDiv(left, right);
-  }
-  errors_.raise_if(b.CreateICmpEQ(right, number(0)), range,
-           std::string("division by 0 near operator '") + (modulo ? "%" : "/") + (assigns(range) ? "=" : "") + "'");
-  llvm::Value* is_minus_one = b.CreateICmpEQ(right, number(-1));
-  llvm::Value* safe = b.CreateSelect(is_minus_one, number(1), right);
-  llvm::Value* by_minus_one = modulo ? number(0) : b.CreateNeg(left);
-  return b.CreateSelect(is_minus_one, by_minus_one, modulo ? b.CreateSRem(left, safe) : b.CreateSDiv(left, safe));
+  return arithmetic_.binary(binary.op, left, right, operator_range(binary.range, *binary.left, *binary.right));
 }
 
 // i1; the right side is only evaluated where the left one doesn't decide.

@@ -8,15 +8,15 @@
 
 #include <functional>
 
-#include "codegen/error_flow.h"
-#include "codegen/frame.h"
+#include "codegen/aggregate_lowering.h"
 #include "codegen/record_writer.h"
 
 namespace spile::codegen {
 
 class Lowering : BodyPart {
  public:
-  explicit Lowering(Body& body) : BodyPart(body), frame_(body), errors_(body) {}
+  explicit Lowering(Body& body) : BodyPart(body), frame_(body), errors_(body), arithmetic_(body, errors_), maps_(body, frame_, errors_),
+                                   aggregates_(body, errors_, arithmetic_, maps_) {}
 
   // The whole body of a probe, with its locks, condition and frame. Control goes on after it, whatever happened.
   void lower_probe(const sema::Probe& probe);
@@ -40,11 +40,6 @@ class Lowering : BodyPart {
   void access_global(const syntax::Global& global, llvm::Function& function, bool writes);
 
  private:
-  struct Key {                     // of an array element
-    llvm::Value* single = nullptr;   // the array has one key, a long
-    llvm::Value* buffer = nullptr;   // else: packed, and its length
-    llvm::Value* length = nullptr;
-  };
   struct Loop {
     llvm::BasicBlock* on_break;
     llvm::BasicBlock* on_continue;
@@ -57,8 +52,6 @@ class Lowering : BodyPart {
   llvm::Value* lower_variable(const syntax::Variable& variable);
   llvm::Value* lower_unary(const syntax::Unary& unary);
   llvm::Value* lower_binary(const syntax::Binary& binary);
-  llvm::Value* arithmetic(syntax::Binary::Operator op, llvm::Value* left, llvm::Value* right, SourceRange range);
-  llvm::Value* divide(bool modulo, llvm::Value* left, llvm::Value* right, SourceRange range);
   llvm::Value* lower_logical(const syntax::Logical& logical);
   llvm::Value* lower_compare(const syntax::Compare& compare);
   llvm::Value* lower_concatenation(const syntax::Concatenation& concatenation);
@@ -77,40 +70,24 @@ class Lowering : BodyPart {
   llvm::Value* combine(const syntax::Assignment& assignment, llvm::Value* old, llvm::Value* value);
 
   // lower_maps.cpp
-  Key lower_key(const syntax::Global& global, llvm::ArrayRef<const syntax::Expression*> indexes);
-  Key pack_key(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values);
-  Key packed(const Key& key);
-  llvm::Value* find_element(const syntax::Global& global, const Key& key);
-  llvm::Value* insert_element(const syntax::Global& global, const Key& key, SourceRange range);
+  MapLowering::Key lower_key(const syntax::Global& global, llvm::ArrayRef<const syntax::Expression*> indexes);
   llvm::Value* lower_element(const syntax::Index& element);
-  llvm::Value* load_or_default(llvm::Value* element, ValueType type);
   llvm::Value* lower_in(const syntax::In& in);
   void lower_delete(const syntax::Delete& statement);
   void delete_slice(const syntax::Global& global, llvm::ArrayRef<const syntax::Expression*> slice);
+  // Copies of the slice's values; null where it has `*`.
+  std::vector<llvm::Value*> lower_slice(llvm::ArrayRef<const syntax::Expression*> slice);
+
+  // lower_foreach.cpp
   void lower_foreach(const syntax::Foreach& loop);
   void lower_bucket_loop(const syntax::Foreach& loop);
   void lower_foreach_body(const syntax::Foreach& loop, llvm::Value* element, const Loop& blocks);
-  // Runs `visit_element` for every element that the slice lets through. direction and so on as of spile_rt_iterate.
-  struct Order { uint32_t column = 0; int32_t direction = 0; uint32_t statistic = 0; llvm::Value* limit = nullptr; };
-  void iterate(const syntax::Global& global, llvm::ArrayRef<const syntax::Expression*> slice, const Order& order,
-               SourceRange range, const std::function<void(llvm::Value* element, const Loop&)>& visit_element);
-  std::vector<llvm::Value*> element_keys(const syntax::Global& global, llvm::Value* element, llvm::Value** length);
-  void match_slice(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, llvm::ArrayRef<llvm::Value*> keys,
-                   llvm::BasicBlock* otherwise);
-  std::vector<llvm::Value*> lower_slice(llvm::ArrayRef<const syntax::Expression*> slice);
 
   // lower_aggregates.cpp
   llvm::Value* aggregate_of(const syntax::Expression& stats);   // null at run time: empty
-  llvm::Value* aggregate_storage(const syntax::Global& global, SourceRange range);
   llvm::Value* lower_statistic(const syntax::Statistic& statistic);
-  llvm::Value* extract(llvm::Value* aggregate, const syntax::Global& global, syntax::Statistic::Operator op,
-                       SourceRange range);
   llvm::Value* lower_histogram_index(const syntax::HistogramIndex& index);
-  uint32_t bucket_count(const syntax::Global& global);
-  llvm::Value* bucket(llvm::Value* aggregate, llvm::Value* index);
-  void require_values(const syntax::Histogram& histogram, llvm::Value* aggregate);
   llvm::Value* histogram_string(const syntax::Histogram& histogram, bool with_newline);
-  uint32_t elision() const;
   void print_histogram(const syntax::Histogram& histogram);
 
   // lower_output.cpp
@@ -173,7 +150,6 @@ class Lowering : BodyPart {
   llvm::Value* apply_push(const sema::LocationOp& op, SourceRange range);
   llvm::Value* apply_unary(const sema::LocationOp& op, llvm::Value* x, SourceRange range);
   llvm::Value* apply_binary(const sema::LocationOp& op, llvm::Value* x, llvm::Value* y, SourceRange range);
-  llvm::Value* widen_float(llvm::Value* bits);
   llvm::Value* load_traced(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range);
   llvm::Value* site_offset(const Unit::SiteTables& tables, llvm::Value* probe_index);
   llvm::Value* called_from(llvm::Value* bias);
@@ -206,6 +182,9 @@ class Lowering : BodyPart {
 
   Frame frame_;
   ErrorFlow errors_;
+  Arithmetic arithmetic_;
+  MapLowering maps_;
+  AggregateLowering aggregates_;
   const sema::Binding* binding_ = nullptr;  // whose operations run_location runs
   std::vector<Loop> loops_;
   llvm::BasicBlock* next_ = nullptr;       // where `return` goes, and `next` of a probe
@@ -218,9 +197,6 @@ class Lowering : BodyPart {
 
 // The bodies of all script functions that code of the unit calls.
 void lower_functions(Unit& unit);
-
-// Of an operation's text, from its operator on; the whole range where the operator's place is not known.
-SourceRange operator_range(SourceRange whole, const syntax::Expression& left, const syntax::Expression& right);
 
 // Whether evaluating it can change storage that another operand's value points into.
 bool may_write(const syntax::Expression& expression);

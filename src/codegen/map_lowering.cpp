@@ -1,0 +1,150 @@
+#include "codegen/map_lowering.h"
+
+namespace spile::codegen {
+
+// Appends to a packed key, and moves its length.
+void MapLowering::put_keys(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values, Key& key) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    bool is_string = global.key_types[i] == ValueType::kString;
+    key.length = call(is_string ? "spile_rt_key_put_string" : "spile_rt_key_put_long", b.getInt32Ty(),
+                      {key.buffer, key.length, values[i]});
+  }
+}
+
+MapLowering::Key MapLowering::pack(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values) {
+  Key key;
+  if (values.size() == 1 && global.key_types[0] == ValueType::kLong) {
+    key.single = values[0];
+    return key;
+  }
+  key.buffer = frame_.temporary_bytes(unit.layout_of(global).map.key_size);
+  key.length = b.getInt32(0);
+  put_keys(global, values, key);
+  return key;
+}
+
+void MapLowering::remove(const syntax::Global& global, const Key& key) {
+  llvm::Value *buffer = key.buffer, *length = key.length;
+  if (key.single) {
+    buffer = entry_alloca(b.getInt64Ty(), "key");
+    length = call("spile_rt_key_put_long", b.getInt32Ty(), {buffer, b.getInt32(0), key.single});
+  }
+  call("spile_rt_map_remove", unit.module.none(), {context, unit.place.global(body, global), unit.map_shape(global), buffer, length});
+}
+
+void MapLowering::clear(const syntax::Global& global) {
+  call("spile_rt_map_clear", unit.module.none(), {context, unit.place.global(body, global), unit.map_shape(global)});
+}
+
+llvm::Value* MapLowering::find(const syntax::Global& global, const Key& key) {
+  llvm::Value* handle = unit.place.global(body, global);
+  llvm::Value* shape = unit.map_shape(global);
+  if (key.single) return call("spile_rt_map_find_long", unit.module.ptr(), {context, handle, shape, key.single});
+  return call("spile_rt_map_find", unit.module.ptr(), {context, handle, shape, key.buffer, key.length});
+}
+
+llvm::Value* MapLowering::insert(const syntax::Global& global, const Key& key, SourceRange range) {
+  llvm::Value* handle = unit.place.global(body, global);
+  llvm::Value* shape = unit.map_shape(global);
+  llvm::Value* element =
+      key.single ? call("spile_rt_map_insert_long", unit.module.ptr(), {context, handle, shape, key.single})
+                 : call("spile_rt_map_insert", unit.module.ptr(), {context, handle, shape, key.buffer, key.length});
+  errors_.raise_if(b.CreateIsNull(element), range,
+           overflow_text(global) + " near identifier '" + global.name + "'");
+  return element;
+}
+
+llvm::Value* MapLowering::load_or_default(llvm::Value* element, ValueType type) {
+  if (type == ValueType::kString) {
+    return b.CreateSelect(b.CreateIsNull(element), unit.module.text(""), element);
+  }
+  llvm::BasicBlock* from = b.GetInsertBlock();
+  llvm::BasicBlock* found = block("element.found");
+  llvm::BasicBlock* done = block("element.done");
+  b.CreateCondBr(b.CreateIsNull(element), done, found);
+  b.SetInsertPoint(found);
+  llvm::Value* value = b.CreateLoad(b.getInt64Ty(), element);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  llvm::PHINode* result = b.CreatePHI(b.getInt64Ty(), 2);
+  result->addIncoming(number(0), from);
+  result->addIncoming(value, found);
+  return result;
+}
+
+std::vector<llvm::Value*> MapLowering::keys_of(const syntax::Global& global, llvm::Value* element) {
+  llvm::Value* key = call("spile_rt_element_key", unit.module.ptr(), {element, unit.map_shape(global)});
+  llvm::Value* at = b.getInt32(0);
+  std::vector<llvm::Value*> keys;
+  for (ValueType type : global.key_types) {
+    if (type == ValueType::kString) {
+      keys.push_back(call("spile_rt_key_get_string", unit.module.ptr(), {key, at}));
+      at = call("spile_rt_key_skip_string", b.getInt32Ty(), {key, at});
+    } else {
+      keys.push_back(call("spile_rt_key_get_long", b.getInt64Ty(), {key, at}));
+      at = b.CreateAdd(at, b.getInt32(8));
+    }
+  }
+  return keys;
+}
+
+llvm::Value* MapLowering::value_of(const syntax::Global& global, llvm::Value* element) {
+  return call("spile_rt_element_value", unit.module.ptr(), {element, unit.map_shape(global)});
+}
+
+void MapLowering::remove_visited(const syntax::Global& global, llvm::Value* element, llvm::Value* buffer) {
+  Key key{nullptr, buffer, b.getInt32(0)};
+  put_keys(global, keys_of(global, element), key);
+  remove(global, key);
+}
+
+void MapLowering::match(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted,
+                        llvm::ArrayRef<llvm::Value*> keys, llvm::BasicBlock* otherwise) {
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!wanted[i]) continue;
+    llvm::Value* equal = nullptr;
+    if (global.key_types[i] == ValueType::kString) {
+      llvm::Value* order = call("spile_rt_string_compare", b.getInt32Ty(), {keys[i], wanted[i]});
+      equal = b.CreateICmpEQ(order, b.getInt32(0));
+    } else {
+      equal = b.CreateICmpEQ(keys[i], wanted[i]);
+    }
+    llvm::BasicBlock* go_on = block("slice.next");
+    b.CreateCondBr(equal, go_on, otherwise);
+    b.SetInsertPoint(go_on);
+  }
+}
+
+void MapLowering::iterate(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, const Order& order,
+                          SourceRange range, const std::function<void(llvm::Value*, const Blocks&)>& visit) {
+  bool filters = std::any_of(wanted.begin(), wanted.end(), [](auto* v) { return v != nullptr; });
+  llvm::Value* mark = frame_.mark();
+  llvm::Value* hint = order.limit && !filters ? order.limit : number(-1);
+  llvm::Value* iteration = call("spile_rt_iterate", unit.module.ptr(),
+                                {context, unit.place.global(body, global), unit.map_shape(global), b.getInt32(order.column),
+                                 b.getInt32(static_cast<uint32_t>(order.direction)), b.getInt32(order.statistic), hint});
+  errors_.raise_if(b.CreateIsNull(iteration), range, "no scratch memory is left to iterate over '" + global.name + "'");
+  llvm::Value* left = entry_alloca(b.getInt64Ty(), "left");
+  if (order.limit) b.CreateStore(order.limit, left);
+
+  llvm::BasicBlock *head = block("each"), *visited = block("each.visit"), *done = block("each.done");
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  llvm::Value* element = call("spile_rt_iterate_next", unit.module.ptr(), {iteration});
+  b.CreateCondBr(b.CreateIsNull(element), done, visited);
+  b.SetInsertPoint(visited);
+  if (filters) match(global, wanted, keys_of(global, element), head);
+  if (order.limit) {
+    llvm::Value* remaining = b.CreateLoad(b.getInt64Ty(), left);
+    llvm::BasicBlock* within = block("each.within");
+    b.CreateCondBr(b.CreateICmpSGT(remaining, number(0)), within, done);
+    b.SetInsertPoint(within);
+    b.CreateStore(b.CreateSub(remaining, number(1)), left);
+  }
+  visit(element, {done, head});
+  branch_if_open(head);
+  b.SetInsertPoint(done);
+  frame_.release_to(mark);
+}
+
+}  // namespace spile::codegen

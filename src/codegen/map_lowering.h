@@ -1,0 +1,62 @@
+#pragma once
+// Elements of arrays: packed keys, lookup, insertion, removal, iteration. Works on values; Lowering evaluates the expressions of
+// keys and slices first.
+//
+// Arrays with a single number as key have functions of their own in the runtime; other keys are packed into a buffer of the
+// frame. A missing element reads as 0 or "", and reading does not make it. Handles come from the Place, so maps of the kernel and
+// maps in an arena are lowered alike.
+
+#include <functional>
+
+#include "codegen/error_flow.h"
+#include "codegen/frame.h"
+
+namespace spile::codegen {
+
+class MapLowering : BodyPart {
+ public:
+  MapLowering(Body& body, Frame& frame, ErrorFlow& errors) : BodyPart(body), frame_(frame), errors_(errors) {}
+
+  struct Key {
+    llvm::Value* single = nullptr;  // the array has one key, a long
+    llvm::Value* buffer = nullptr;  // else: packed, and its length in bytes
+    llvm::Value* length = nullptr;
+  };
+  // values: one for each key of the array, in order.
+  Key pack(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values);
+
+  // The address of an element's value. find: null where it is missing. insert: makes it, zeroed, where it is missing; a
+  // script error where the array is full.
+  llvm::Value* find(const syntax::Global& global, const Key& key);
+  llvm::Value* insert(const syntax::Global& global, const Key& key, SourceRange range);
+  void remove(const syntax::Global& global, const Key& key);
+  void clear(const syntax::Global& global);
+  // The value at an element that may be null, as an expression of type long or string.
+  llvm::Value* load_or_default(llvm::Value* element, ValueType type);
+
+  // In which order elements are visited: as for spile_rt_iterate. limit: null for all.
+  struct Order { uint32_t column = 0; int32_t direction = 0; uint32_t statistic = 0; llvm::Value* limit = nullptr; };
+  struct Blocks {
+    llvm::BasicBlock* on_break;
+    llvm::BasicBlock* on_continue;
+  };
+  // Runs `visit` for every element whose keys equal those of `wanted` that are not null. The runtime makes a (sorted) snapshot
+  // of the array first, in scratch memory, so `visit` may change the array. Where it leaves its block open, the next element follows.
+  void iterate(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, const Order& order, SourceRange range,
+               const std::function<void(llvm::Value* element, const Blocks&)>& visit);
+  // Of an element that iterate() visits.
+  std::vector<llvm::Value*> keys_of(const syntax::Global& global, llvm::Value* element);
+  llvm::Value* value_of(const syntax::Global& global, llvm::Value* element);  // its address
+  // Removes it. buffer: as long as the array's packed keys; the element's key is copied there, as it goes with the element.
+  void remove_visited(const syntax::Global& global, llvm::Value* element, llvm::Value* buffer);
+
+ private:
+  void put_keys(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values, Key& key);
+  void match(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, llvm::ArrayRef<llvm::Value*> keys,
+             llvm::BasicBlock* otherwise);
+
+  Frame& frame_;
+  ErrorFlow& errors_;
+};
+
+}  // namespace spile::codegen
