@@ -46,8 +46,9 @@ llvm::Value* AggregateLowering::extract(const syntax::Global& global, llvm::Valu
                                         SourceRange range) {
   using Operator = syntax::Statistic::Operator;
   auto field = [&](size_t offset) {
+    llvm::Value* is_empty = b.CreateIsNull(aggregate);
     llvm::Value* place = at_offset(aggregate, static_cast<int64_t>(offset));
-    return maps_.load_or_default(b.CreateSelect(b.CreateIsNull(aggregate), aggregate, place), ValueType::kLong);
+    return maps_.load_or_default(b.CreateSelect(is_empty, aggregate, place), ValueType::kLong);
   };
   llvm::Value* count = field(offsetof(abi::Aggregate, count));
   if (op == Operator::kCount) return count;

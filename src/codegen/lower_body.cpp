@@ -162,7 +162,7 @@ Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& probe) {
   errors_.set_end(done);
   next_ = done;
   b.CreateStore(b.getInt32(static_cast<uint32_t>(probe.index)), context_field(offsetof(abi::Context, probe)));
-  store_site();
+  registers_.store_site();
   frame_.open();
   if (state) b.CreateStore(llvm::ConstantPointerNull::get(unit.module.ptr()), at_offset(state, offsetof(State, match)));
   std::vector<llvm::Value*> places;

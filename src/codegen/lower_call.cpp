@@ -73,9 +73,9 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
   const sema::Intrinsic& intrinsic = sema::intrinsics()[static_cast<size_t>(syntax_call.intrinsic)];
   const std::string name(intrinsic.name);
   if (intrinsic.needs & sema::kNeedsArguments) return lower_argument(syntax_call);
-  if (name == "returnval") return lower_returned(syntax_call);
+  if (name == "returnval") return registers_.returned(syntax_call.range);
   if (intrinsic.needs & sema::kNeedsRegisters) return lower_register(syntax_call);
-  if (intrinsic.needs & sema::kNeedsSite) return lower_site_text(name);
+  if (intrinsic.needs & sema::kNeedsSite) return target_.site_text(name);
   for (const RuntimeName& known : kContextLongs) {
     if (known.script == name) return call(known.runtime, b.getInt64Ty(), {context});
   }
@@ -116,6 +116,19 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
     for (uint32_t kind : {abi::kText, abi::kBacktrace, abi::kSymbols}) unit.note_record(kind);
   }
   return call_runtime_function(syntax_call);
+}
+
+llvm::Value* Lowering::lower_argument(const syntax::Call& call) {
+  const syntax::Expression& index = *call.arguments[0];
+  if (unit.place.chooses_registers()) return registers_.argument(call.name, lower(index), call.range);
+  const auto* constant = syntax::as<syntax::Number>(index);
+  return registers_.constant_argument(call.name, constant ? constant->value : 0, call.range);
+}
+
+llvm::Value* Lowering::lower_register(const syntax::Call& call) {
+  const syntax::Expression& name = *call.arguments[0];
+  const auto* text = syntax::as<syntax::String>(name);
+  return registers_.read(call.name, text ? &text->value : nullptr, [&] { return lower(name); }, call.range);
 }
 
 // In a process: its memory is not spile's, so it says which of the script's commands is meant rather than what it is, where

@@ -25,19 +25,7 @@ llvm::Value* Lowering::lower(const syntax::Expression& e) {
     }
     case ExpressionKind::kVariable: return lower_variable(*syntax::as<syntax::Variable>(e));
     case ExpressionKind::kIndex: return lower_element(*syntax::as<syntax::Index>(e));
-    case ExpressionKind::kTargetVariable: {
-      const auto& variable = *syntax::as<syntax::TargetVariable>(e);
-      return lower_binding(variable.binding, e, variable.path, nullptr);
-    }
-    case ExpressionKind::kAtOperation: {
-      const auto& operation = *syntax::as<syntax::AtOperation>(e);
-      return lower_binding(operation.binding, e, operation.path,
-                           operation.arguments.empty() ? nullptr : operation.arguments[0].get());
-    }
-    case ExpressionKind::kDereference: {
-      const auto& dereference = *syntax::as<syntax::Dereference>(e);
-      return lower_binding(dereference.binding, e, dereference.path, dereference.pointer.get());
-    }
+    case ExpressionKind::kTargetVariable: case ExpressionKind::kAtOperation: case ExpressionKind::kDereference: return read_target(e);
     case ExpressionKind::kUnary: return lower_unary(*syntax::as<syntax::Unary>(e));
     case ExpressionKind::kIncrement: return lower_increment(*syntax::as<syntax::Increment>(e));
     case ExpressionKind::kBinary: return lower_binary(*syntax::as<syntax::Binary>(e));
@@ -54,7 +42,7 @@ llvm::Value* Lowering::lower(const syntax::Expression& e) {
     case ExpressionKind::kPrint: return lower_print(*syntax::as<syntax::Print>(e));
     case ExpressionKind::kStatistic: return lower_statistic(*syntax::as<syntax::Statistic>(e));
     case ExpressionKind::kHistogramIndex: return lower_histogram_index(*syntax::as<syntax::HistogramIndex>(e));
-    case ExpressionKind::kEntryValue: return lower_entry_value(*syntax::as<syntax::EntryValue>(e));
+    case ExpressionKind::kEntryValue: return target_.entry_value(*syntax::as<syntax::EntryValue>(e));
     case ExpressionKind::kEmbedded: return lower_embedded(*syntax::as<syntax::Embedded>(e));
     case ExpressionKind::kPerf: return lower_counter(*syntax::as<syntax::Perf>(e));
     case ExpressionKind::kHistogram: unit.refuse(e.range, "a histogram can only be printed, iterated or subscripted"); break;

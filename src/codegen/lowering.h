@@ -10,13 +10,15 @@
 
 #include "codegen/aggregate_lowering.h"
 #include "codegen/record_writer.h"
+#include "codegen/register_access.h"
 
 namespace spile::codegen {
 
 class Lowering : BodyPart {
  public:
   explicit Lowering(Body& body) : BodyPart(body), frame_(body), errors_(body), arithmetic_(body, errors_), maps_(body, frame_, errors_),
-                                   aggregates_(body, errors_, arithmetic_, maps_) {}
+                                   aggregates_(body, errors_, arithmetic_, maps_), target_(body, frame_, errors_, arithmetic_),
+                                   registers_(body, frame_, errors_, target_) {}
 
   // The whole body of a probe, with its locks, condition and frame. Control goes on after it, whatever happened.
   void lower_probe(const sema::Probe& probe);
@@ -32,8 +34,8 @@ class Lowering : BodyPart {
   struct EntrySaves { std::vector<llvm::Value*> values; llvm::Value* ok; };
   EntrySaves lower_entry_saves(const sema::Probe& probe);
 
-  // What the handler knows of the probed place, into State, where something asks for it there. Before a body.
-  void store_site();
+  // Stores what the handler knows of the probed place in State, where something asks for it there. Before a body.
+  void store_site() { registers_.store_site(); }
   bool uses_frame() const { return frame_.is_used(); }
 
   // The whole of `function`, which reads or writes a global for embedded C.
@@ -110,22 +112,11 @@ class Lowering : BodyPart {
   llvm::Value* call_intrinsic(const syntax::Call& call);
   llvm::Value* call_runtime_function(const syntax::Call& call);
   llvm::Value* clock(const std::string& name);
-  llvm::Value* lower_site_text(const std::string& name);
+  llvm::Value* lower_argument(const syntax::Call& call);
+  llvm::Value* lower_register(const syntax::Call& call);
   llvm::Value* lower_system(const syntax::Call& call);
   void fold_constants(std::vector<syntax::FormatPart>& parts, std::vector<const syntax::Expression*>& arguments);
   llvm::Value* lower_counter(const syntax::Perf& counter);
-
-  // lower_registers.cpp
-  SiteKnowledge site_knowledge() const;
-  llvm::Value* registers();
-  void require_knowledge(SiteKnowledge wanted, SourceRange range, const std::string& text);
-  llvm::Value* lower_argument(const syntax::Call& call);
-  llvm::Value* kernel_argument(int64_t index, SourceRange range);
-  llvm::Value* native_argument(llvm::Value* index, SourceRange range);
-  llvm::Value* returned_part(llvm::Value* whole);
-  llvm::Value* lower_returned(const syntax::Call& call);
-  llvm::Value* lower_register(const syntax::Call& call);
-  llvm::Value* register_by_name(llvm::Value* name, llvm::Value* all, bool is_signed);
 
   // lower_regex.cpp
   llvm::Value* lower_regex(const syntax::Regex& expression);
@@ -138,28 +129,9 @@ class Lowering : BodyPart {
   void lower_embedded(const syntax::EmbeddedStatement& statement);
   llvm::Value* run_embedded(EmbeddedC::Piece piece, llvm::ArrayRef<llvm::Value*> arguments, llvm::Value* result);
 
-  // lower_binding.cpp
-  llvm::Value* lower_binding(int binding, const syntax::Expression& node, const std::vector<syntax::PathStep>& path,
-                             const syntax::Expression* base);
-  // What the bindings of this body index; null where there are none.
-  const std::vector<sema::Binding>* current_bindings() const;
-  bool run_location(llvm::ArrayRef<sema::LocationOp> ops, const syntax::Expression& node,
-                    const std::vector<syntax::PathStep>& path, const syntax::Expression* base,
-                    std::vector<llvm::Value*>& stack);
-  bool apply(const sema::LocationOp& op, std::vector<llvm::Value*>& stack, SourceRange range);
-  llvm::Value* apply_push(const sema::LocationOp& op, SourceRange range);
-  llvm::Value* apply_unary(const sema::LocationOp& op, llvm::Value* x, SourceRange range);
-  llvm::Value* apply_binary(const sema::LocationOp& op, llvm::Value* x, llvm::Value* y, SourceRange range);
-  llvm::Value* load_traced(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range);
-  llvm::Value* site_offset(const Unit::SiteTables& tables, llvm::Value* probe_index);
-  llvm::Value* called_from(llvm::Value* bias);
-  llvm::Value* module_bias(SourceRange range);
-  llvm::Value* entry_value(const sema::LocationOp& op, llvm::Value* cfa, SourceRange range);
-  llvm::Value* thread_block(llvm::Value* slot, SourceRange range);
-  llvm::Value* load_traced_string(llvm::Value* address, uint32_t limit, SourceRange range);
-  llvm::Value* lower_entry_value(const syntax::EntryValue& value);
-
-  // lower_target_write.cpp: assignments to traced data; the value that the expression has
+  // lower_variables.cpp. assign_target, increment_target: the value that the expression has
+  llvm::Value* lower_operand(const syntax::Expression& node, const sema::LocationOp& op);
+  llvm::Value* read_target(const syntax::Expression& node);
   llvm::Value* assign_target(const syntax::Assignment& assignment);
   llvm::Value* increment_target(const syntax::Increment& increment);
   void write_target(const syntax::Expression& target, llvm::Value* value);
@@ -185,7 +157,8 @@ class Lowering : BodyPart {
   Arithmetic arithmetic_;
   MapLowering maps_;
   AggregateLowering aggregates_;
-  const sema::Binding* binding_ = nullptr;  // whose operations run_location runs
+  TargetAccess target_;
+  RegisterAccess registers_;
   std::vector<Loop> loops_;
   llvm::BasicBlock* next_ = nullptr;       // where `return` goes, and `next` of a probe
   llvm::BasicBlock* fall_through_ = nullptr;  // where `next` of a function goes

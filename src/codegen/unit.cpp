@@ -215,6 +215,33 @@ static bool calls(const syntax::Statement& body, std::initializer_list<std::stri
   return found;
 }
 
+// Whether the call asks for something that is only known when it runs.
+static bool is_computed(const syntax::Call& call) {
+  return !call.arguments.empty() && !syntax::as<syntax::Number>(call.arguments[0]) && !syntax::as<syntax::String>(call.arguments[0]);
+}
+
+bool Unit::asks_for_site() {
+  if (asks_for_site_) return *asks_for_site_;
+  bool asks = false, in_function = false;
+  auto look = [&](const syntax::Expression& e) {
+    const auto* call = syntax::as<syntax::Call>(e);
+    if (!call || call->intrinsic < 0) return;
+    uint32_t needs = sema::intrinsics()[static_cast<size_t>(call->intrinsic)].needs;
+    if (needs & (sema::kNeedsArguments | sema::kNeedsRegisters)) asks |= in_function || is_computed(*call);
+  };
+  for (const sema::Probe& probe : program.probes) {
+    syntax::for_each_expression(static_cast<const syntax::Statement&>(*probe.body), look);
+    if (probe.condition) syntax::for_each_expression(static_cast<const syntax::Expression&>(*probe.condition), look);
+    for (const auto& save : probe.entry_saves) syntax::for_each_expression(static_cast<const syntax::Expression&>(*save), look);
+  }
+  in_function = true;
+  for (const syntax::Function* function : program.functions) {
+    if (function->body) syntax::for_each_expression(static_cast<const syntax::Statement&>(*function->body), look);
+  }
+  asks_for_site_ = asks;
+  return asks;
+}
+
 bool Unit::functions_abort() {
   if (!functions_abort_)
     functions_abort_ = std::any_of(program.functions.begin(), program.functions.end(),

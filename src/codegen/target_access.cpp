@@ -1,42 +1,46 @@
-// Target variables: a binding is a program for a stack machine (sema/target_info.h), which is run here, at compile time,
-// on IR values, so that what reaches the machine is straight code.
+#include "codegen/target_access.h"
 
-#include "codegen/lowering.h"
+#include "abi/machine.h"
 #include "codegen/site_texts.h"
-#include "syntax/visitor.h"
+#include "sema/written_place.h"
 
 namespace spile::codegen {
 
 using sema::LocationOp;
 
-llvm::Value* Lowering::lower_binding(int binding, const syntax::Expression& node,
-                                     const std::vector<syntax::PathStep>& path, const syntax::Expression* base) {
-  auto fail = [&](const std::string& what) -> llvm::Value* {
-    unit.refuse(node.range, what);
-    return node.type == ValueType::kString ? static_cast<llvm::Value*>(unit.module.text("")) : number(0);
-  };
+llvm::Value* TargetAccess::refused(ValueType type, SourceRange range, const std::string& what) {
+  unit.refuse(range, what);
+  return type == ValueType::kString ? static_cast<llvm::Value*>(unit.module.text("")) : number(0);
+}
+
+llvm::Value* TargetAccess::read(int binding, ValueType type, SourceRange range, const Operand& operand) {
   const std::vector<sema::Binding>* bindings = current_bindings();
   if (!bindings || binding < 0 || static_cast<size_t>(binding) >= bindings->size()) {
-    return fail("this has no location in the traced program here");
+    return refused(type, range, "this has no location in the traced program here");
   }
   const sema::Binding& program = (*bindings)[static_cast<size_t>(binding)];
   std::vector<llvm::Value*> stack;
-  // An index may be a traced value too.
+  // An operand may be a traced value too.
   const sema::Binding* outer = std::exchange(binding_, &program);
-  const bool known = run_location(program.ops, node, path, base, stack);
+  const bool known = run_location(program.ops, range, operand, stack);
   binding_ = outer;
-  if (!known) return fail("the location of this value is not known here");
+  if (!known) return refused(type, range, "the location of this value is not known here");
   if (program.type != ValueType::kString) return stack.back();
-  if (!program.string_in_context) return load_traced_string(stack.back(), program.string_limit, node.range);
+  if (!program.string_in_context) return load_string(stack.back(), program.string_limit, range);
+  return load_record_string(stack.back(), range);
+}
+
+// A string at `offset` of a tracepoint's record.
+llvm::Value* TargetAccess::load_record_string(llvm::Value* offset, SourceRange range) {
   llvm::Value* record = unit.place.context_address(body, 0);
-  if (!record) return fail("this string is not known here");
+  if (!record) return refused(ValueType::kString, range, "this string is not known here");
   llvm::Value* address = b.CreatePtrToInt(record, b.getInt64Ty());
   llvm::Value* out = frame_.temporary_string();
-  call("spile_rt_load_string", b.getInt64Ty(), {context, b.CreateAdd(address, stack.back()), out, b.getInt32(unit.layout.string_size)});
+  call("spile_rt_load_string", b.getInt64Ty(), {context, b.CreateAdd(address, offset), out, b.getInt32(unit.layout.string_size)});
   return out;
 }
 
-const std::vector<sema::Binding>* Lowering::current_bindings() const {
+const std::vector<sema::Binding>* TargetAccess::current_bindings() const {
   if (body.probe) return &body.probe->bindings;
   if (!body.script_function || body.script_function->index < 0) return nullptr;
   auto index = static_cast<size_t>(body.script_function->index);
@@ -44,22 +48,16 @@ const std::vector<sema::Binding>* Lowering::current_bindings() const {
 }
 
 // Runs operations on the stack, which has a value afterwards. False: the place can't give what one of them asks for.
-bool Lowering::run_location(llvm::ArrayRef<LocationOp> ops, const syntax::Expression& node,
-                            const std::vector<syntax::PathStep>& path, const syntax::Expression* base,
-                            std::vector<llvm::Value*>& stack) {
+bool TargetAccess::run_location(llvm::ArrayRef<LocationOp> ops, SourceRange range, const Operand& operand,
+                                std::vector<llvm::Value*>& stack) {
   for (const LocationOp& op : ops) {
     if (op.kind != LocationOp::Kind::kIndex) {
-      if (!apply(op, stack, node.range)) return false;
+      if (!apply(op, stack, range)) return false;
       continue;
     }
-    // -1: the pointer that a cast or a dereference starts from; -2: an operation's second argument.
-    const syntax::Expression* index = nullptr;
-    const auto* operation = syntax::as<syntax::AtOperation>(node);
-    if (op.value == -1) index = base;
-    else if (op.value == -2 && operation && operation->arguments.size() > 1) index = operation->arguments[1].get();
-    else if (op.value >= 0 && static_cast<size_t>(op.value) < path.size()) index = path[static_cast<size_t>(op.value)].expression.get();
-    if (!index) return false;
-    stack.push_back(lower(*index));
+    llvm::Value* value = operand(op);
+    if (!value) return false;
+    stack.push_back(value);
   }
   return !stack.empty();
 }
@@ -98,7 +96,7 @@ bool shuffle(const LocationOp& op, std::vector<llvm::Value*>& stack) {
 }  // namespace
 
 // Operations on the top two entries. Null: another kind.
-llvm::Value* Lowering::apply_binary(const LocationOp& op, llvm::Value* x, llvm::Value* y, SourceRange range) {
+llvm::Value* TargetAccess::apply_binary(const LocationOp& op, llvm::Value* x, llvm::Value* y, SourceRange range) {
   using Kind = LocationOp::Kind;
   auto count = [&] { return b.CreateAnd(y, number(63)); };
   switch (op.kind) {
@@ -122,16 +120,16 @@ llvm::Value* Lowering::apply_binary(const LocationOp& op, llvm::Value* x, llvm::
 }
 
 // Operations on the top entry. Null: another kind.
-llvm::Value* Lowering::apply_unary(const LocationOp& op, llvm::Value* x, SourceRange range) {
+llvm::Value* TargetAccess::apply_unary(const LocationOp& op, llvm::Value* x, SourceRange range) {
   using Kind = LocationOp::Kind;
   switch (op.kind) {
     case Kind::kNegate: return b.CreateNeg(x);
     case Kind::kNot: return b.CreateNot(x);
     case Kind::kAbsolute: return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b.getInt1(false));
-    case Kind::kLoad: return load_traced(x, op.size, op.is_signed, range);
+    case Kind::kLoad: return load(x, op.size, op.is_signed, range);
     case Kind::kThreadBlock: return thread_block(x, range);
     case Kind::kCalledFrom: return called_from(x);
-    case Kind::kEntryValue: case Kind::kEntryKnown: return entry_value(op, x, range);
+    case Kind::kEntryValue: case Kind::kEntryKnown: return kept_register(op, x, range);
     case Kind::kWiden: return arithmetic_.widen_float(x);
     case Kind::kExtend: return extend(x, 8u * op.size, op.is_signed);
     case Kind::kBitField: return extend(b.CreateLShr(x, number(op.value)), op.size, op.is_signed);
@@ -140,7 +138,7 @@ llvm::Value* Lowering::apply_unary(const LocationOp& op, llvm::Value* x, SourceR
 }
 
 // Operations that push something new. Null: the place can't give it.
-llvm::Value* Lowering::apply_push(const LocationOp& op, SourceRange range) {
+llvm::Value* TargetAccess::apply_push(const LocationOp& op, SourceRange range) {
   using Kind = LocationOp::Kind;
   switch (op.kind) {
     case Kind::kRegister: return unit.place.machine_register(body, op.value);
@@ -164,7 +162,7 @@ llvm::Value* Lowering::apply_push(const LocationOp& op, SourceRange range) {
 }
 
 // Runs one operation on the stack. False: the place can't give what it asks for.
-bool Lowering::apply(const LocationOp& op, std::vector<llvm::Value*>& stack, SourceRange range) {
+bool TargetAccess::apply(const LocationOp& op, std::vector<llvm::Value*>& stack, SourceRange range) {
   using Kind = LocationOp::Kind;
   if (shuffle(op, stack)) return true;
   bool is_of_thread = op.kind == Kind::kThreadBlock || op.kind == Kind::kCalledFrom || op.kind == Kind::kEntryValue || op.kind == Kind::kEntryKnown;
@@ -187,7 +185,7 @@ bool Lowering::apply(const LocationOp& op, std::vector<llvm::Value*>& stack, Sou
   return stack.back() != nullptr;
 }
 
-llvm::Value* Lowering::load_traced(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range) {
+llvm::Value* TargetAccess::load(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range) {
   llvm::Value* value = entry_alloca(b.getInt64Ty(), "loaded");
   llvm::Value* ok = call("spile_rt_load", b.getInt1Ty(),
                          {context, address, b.getInt32(size), b.getInt1(is_signed), value});
@@ -195,7 +193,7 @@ llvm::Value* Lowering::load_traced(llvm::Value* address, uint32_t size, bool is_
   return b.CreateLoad(b.getInt64Ty(), value);
 }
 
-llvm::Value* Lowering::module_bias(SourceRange range) {
+llvm::Value* TargetAccess::module_bias(SourceRange range) {
   if (!binding_ || !unit.place.finds_modules()) return nullptr;
   const std::string& path = binding_->other_module;
   llvm::Value* bias = entry_alloca(b.getInt64Ty(), "bias");
@@ -205,7 +203,7 @@ llvm::Value* Lowering::module_bias(SourceRange range) {
   return b.CreateLoad(b.getInt64Ty(), bias);
 }
 
-llvm::Value* Lowering::called_from(llvm::Value* bias) {
+llvm::Value* TargetAccess::called_from(llvm::Value* bias) {
   CHECK(body.probe);
   const Unit::SiteTables& tables = unit.site_callers();
   llvm::Value* offset = site_offset(tables, b.getInt32(static_cast<uint32_t>(body.probe->index)));
@@ -213,7 +211,7 @@ llvm::Value* Lowering::called_from(llvm::Value* bias) {
   return b.CreateZExt(call("spile_rt_called_from", b.getInt1Ty(), {context, callers, bias}), b.getInt64Ty());
 }
 
-llvm::Value* Lowering::entry_value(const LocationOp& op, llvm::Value* cfa, SourceRange range) {
+llvm::Value* TargetAccess::kept_register(const LocationOp& op, llvm::Value* cfa, SourceRange range) {
   CHECK(body.probe);
   const uint32_t site_id = unit.kept_site_id(body.probe->points.front().site.module, FileAddress(static_cast<uint64_t>(op.value)));
   const std::vector<uint8_t>& registers = unit.program.kept_registers;
@@ -226,14 +224,14 @@ llvm::Value* Lowering::entry_value(const LocationOp& op, llvm::Value* cfa, Sourc
   return b.CreateLoad(b.getInt64Ty(), value);
 }
 
-llvm::Value* Lowering::thread_block(llvm::Value* slot, SourceRange range) {
+llvm::Value* TargetAccess::thread_block(llvm::Value* slot, SourceRange range) {
   llvm::Value* block = call("spile_rt_thread_block", b.getInt64Ty(), {context, slot});
   errors_.raise_if(b.CreateICmpEQ(block, number(0)), range,
            "this thread has no memory yet for the thread-local variables of the module of '" + std::string(range.text()) + "'");
   return block;
 }
 
-llvm::Value* Lowering::load_traced_string(llvm::Value* address, uint32_t limit, SourceRange range) {
+llvm::Value* TargetAccess::load_string(llvm::Value* address, uint32_t limit, SourceRange range) {
   llvm::Value* out = frame_.temporary_string();
   uint32_t most = limit == 0 ? unit.layout.string_limit : std::min(limit, unit.layout.string_limit);
   llvm::Value* length = call("spile_rt_load_string", b.getInt64Ty(), {context, address, out, b.getInt32(most)});
@@ -242,7 +240,47 @@ llvm::Value* Lowering::load_traced_string(llvm::Value* address, uint32_t limit, 
   return out;
 }
 
-llvm::Value* Lowering::lower_entry_value(const syntax::EntryValue& value) {
+// The target is bound as for reading, and sema/written_place.h says where it lies: in memory, or in one of the saved registers that
+// the trampoline restores from.
+void TargetAccess::write(int index, llvm::Value* value, SourceRange range, const Operand& operand) {
+  const std::vector<sema::Binding>* bindings = current_bindings();
+  if (!unit.place.may_write()) {
+    return unit.refuse(range, "only probes that run in the process can write to its variables");
+  }
+  if (!bindings || index < 0 || static_cast<size_t>(index) >= bindings->size()) {
+    return unit.refuse(range, "this has no location in the traced program here");
+  }
+  const sema::Binding& binding = (*bindings)[static_cast<size_t>(index)];
+  auto place = sema::written_place(binding.ops);
+  if (!place || binding.type != ValueType::kLong) return unit.refuse(range, "the variable can't be written to: its value is computed, not stored");
+  if (place->is_float) value = call("spile_rt_narrow_float", b.getInt64Ty(), {value});
+  auto merged = [&](llvm::Value* old, uint32_t bits) {
+    uint64_t mask = (place->bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << place->bits) - 1) << place->shift;
+    if (place->shift == 0 && place->bits >= bits) return value;
+    llvm::Value* kept = b.CreateAnd(old, b.getInt64(~mask));
+    return b.CreateOr(kept, b.CreateAnd(b.CreateShl(value, b.getInt64(place->shift)), b.getInt64(mask)));
+  };
+  if (place->in_register) {
+    if (!body.site.registers || !abi::may_be_written(place->number)) return unit.refuse(range, "this register can't be written to here");
+    llvm::Value* slot = at_offset(body.site.registers, 8 * place->number);
+    // As an instruction does that writes to the lower half: the upper one is 0.
+    if (place->shift == 0 && place->bits == 32) b.CreateStore(extend(value, 32, false), slot);
+    else b.CreateStore(merged(b.CreateLoad(b.getInt64Ty(), slot), 64), slot);
+    return;
+  }
+  std::vector<llvm::Value*> stack;
+  const sema::Binding* outer = std::exchange(binding_, &binding);
+  const bool known = run_location(llvm::ArrayRef(place->address.data(), place->address.size()), range, operand, stack);
+  binding_ = outer;
+  if (!known) return unit.refuse(range, "the location of this value is not known here");
+  llvm::Value* address = stack.back();
+  bool whole = place->shift == 0 && place->bits >= 8 * place->bytes;
+  llvm::Value* word = whole ? value : merged(load(address, place->bytes, false, range), 8 * place->bytes);
+  llvm::Value* ok = call("spile_rt_store", b.getInt1Ty(), {context, address, b.getInt32(place->bytes), word});
+  errors_.raise_if(b.CreateNot(ok), range, "write fault at %p near '" + std::string(range.text()) + "'", {address});
+}
+
+llvm::Value* TargetAccess::entry_value(const syntax::EntryValue& value) {
   if (!body.probe || !body.site.saves) {
     unit.refuse(value.range, "values from a function's entry are only known at its return");
     return number(0);
@@ -252,8 +290,7 @@ llvm::Value* Lowering::lower_entry_value(const syntax::EntryValue& value) {
   return value.type == ValueType::kString ? place : b.CreateLoad(b.getInt64Ty(), place);
 }
 
-// pp(), pn(), probefunc(), ppfunc(), is_return(), user_mode().
-llvm::Value* Lowering::lower_site_text(const std::string& name) {
+llvm::Value* TargetAccess::site_text(const std::string& name) {
   if (name == "user_mode") return number(unit.place.is_user_mode() ? 1 : 0);
   llvm::Value* probe_index = nullptr;
   if (body.probe) probe_index = b.getInt32(static_cast<uint32_t>(body.probe->index));
@@ -269,7 +306,7 @@ llvm::Value* Lowering::lower_site_text(const std::string& name) {
 }
 
 // What the tables have for the point that was hit (site_texts.h).
-llvm::Value* Lowering::site_offset(const Unit::SiteTables& tables, llvm::Value* probe_index) {
+llvm::Value* TargetAccess::site_offset(const Unit::SiteTables& tables, llvm::Value* probe_index) {
   auto word = [&](llvm::Value* table, llvm::Value* index) {
     return b.CreateLoad(b.getInt32Ty(), b.CreateInBoundsGEP(b.getInt32Ty(), table, index));
   };

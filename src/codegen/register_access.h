@@ -1,0 +1,45 @@
+#pragma once
+// int_arg(n), register("rax"), returnval() and the like: arguments, registers and the returned value of the probed place.
+//
+// In a probe's body they are mostly known when it is compiled. In a script function, which may be called from
+// anywhere, and for names and numbers that the script computes, the handler leaves in State what it has, and a script error
+// names what is not there. Where the Place has no chooses_registers(), constants are the only way.
+
+#include <functional>
+
+#include "codegen/target_access.h"
+
+namespace spile::codegen {
+
+class RegisterAccess : BodyPart {
+ public:
+  RegisterAccess(Body& body, Frame& frame, ErrorFlow& errors, TargetAccess& target)
+      : BodyPart(body), frame_(frame), errors_(errors), target_(target) {}
+
+  // Stores in State what is known of the probed place, where something in the script asks for it there. Before a body.
+  void store_site();
+
+  // Argument `index`, from 1 on, as the function `name` of the script has it (int_arg: 32 bits, signed; and so on).
+  // REQUIRES: chooses_registers(), for argument(); the other one is for places without.
+  llvm::Value* argument(const std::string& name, llvm::Value* index, SourceRange range);
+  llvm::Value* constant_argument(const std::string& name, int64_t index, SourceRange range);
+  llvm::Value* returned(SourceRange range);
+  // register() and u_register(), which `name` is one of. text: the register's name, where the script spells it out, else null;
+  // computed: emits it.
+  llvm::Value* read(const std::string& name, const std::string* text, const std::function<llvm::Value*()>& computed, SourceRange range);
+
+ private:
+  SiteKnowledge site_knowledge() const;
+  llvm::Value* registers();
+  void require_knowledge(SiteKnowledge wanted, SourceRange range, const std::string& text);
+  llvm::Value* argument_at(llvm::Value* index, SourceRange range);
+  llvm::Value* constant_argument_at(int64_t index, SourceRange range);
+  llvm::Value* returned_part(llvm::Value* whole);
+  llvm::Value* read_computed(llvm::Value* name, llvm::Value* all, bool is_signed);
+
+  Frame& frame_;
+  ErrorFlow& errors_;
+  TargetAccess& target_;
+};
+
+}  // namespace spile::codegen

@@ -1,0 +1,58 @@
+#pragma once
+// What a handler reads and writes of the traced program: variables ($var, @cast, @var: bindings), its memory, values
+// that a return probe keeps from the function's entry, and the texts of the probed place (pp() and the like).
+//
+// A binding is a program for a stack machine (sema/target_info.h). It is run here, at compile time, on IR values, so that what
+// reaches the machine is straight code. Registers and addresses of the probed place come from the Place; where it can't give
+// what a binding asks for, the variable is rejected with an error at its place in the script.
+
+#include <functional>
+
+#include "codegen/arithmetic.h"
+#include "codegen/frame.h"
+
+namespace spile::codegen {
+
+class TargetAccess : BodyPart {
+ public:
+  TargetAccess(Body& body, Frame& frame, ErrorFlow& errors, Arithmetic& arithmetic)
+      : BodyPart(body), frame_(frame), errors_(errors), arithmetic_(arithmetic) {}
+
+  // Evaluates the expression of the script that an operation kIndex of a binding names; null: it has none. It may read
+  // variables by this object.
+  using Operand = std::function<llvm::Value*(const sema::LocationOp&)>;
+
+  // The value of a binding of this body, of type `type`, and an assignment to it (guru mode). range: of the variable in the script.
+  llvm::Value* read(int binding, ValueType type, SourceRange range, const Operand& operand);
+  void write(int binding, llvm::Value* value, SourceRange range, const Operand& operand);
+  // A value of `size` bytes (1, 2, 4, 8) at an address of the program; a script error where it can't be read.
+  llvm::Value* load(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range);
+  // A value that the probe kept at the function's entry.
+  llvm::Value* entry_value(const syntax::EntryValue& value);
+  // pp(), pn(), probefunc(), ppfunc(), is_return(), user_mode(), by their names.
+  llvm::Value* site_text(const std::string& name);
+
+ private:
+  // What the bindings of this body index; null where there are none.
+  const std::vector<sema::Binding>* current_bindings() const;
+  bool run_location(llvm::ArrayRef<sema::LocationOp> ops, SourceRange range, const Operand& operand, std::vector<llvm::Value*>& stack);
+  bool apply(const sema::LocationOp& op, std::vector<llvm::Value*>& stack, SourceRange range);
+  llvm::Value* apply_push(const sema::LocationOp& op, SourceRange range);
+  llvm::Value* apply_unary(const sema::LocationOp& op, llvm::Value* x, SourceRange range);
+  llvm::Value* apply_binary(const sema::LocationOp& op, llvm::Value* x, llvm::Value* y, SourceRange range);
+  llvm::Value* load_string(llvm::Value* address, uint32_t limit, SourceRange range);
+  llvm::Value* load_record_string(llvm::Value* offset, SourceRange range);
+  llvm::Value* site_offset(const Unit::SiteTables& tables, llvm::Value* probe_index);
+  llvm::Value* called_from(llvm::Value* bias);
+  llvm::Value* module_bias(SourceRange range);
+  llvm::Value* kept_register(const sema::LocationOp& op, llvm::Value* cfa, SourceRange range);
+  llvm::Value* thread_block(llvm::Value* slot, SourceRange range);
+  llvm::Value* refused(ValueType type, SourceRange range, const std::string& what);
+
+  Frame& frame_;
+  ErrorFlow& errors_;
+  Arithmetic& arithmetic_;
+  const sema::Binding* binding_ = nullptr;  // whose operations run_location runs
+};
+
+}  // namespace spile::codegen
