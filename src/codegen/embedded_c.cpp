@@ -100,6 +100,14 @@ std::string line_directive(SourceRange range) {
 
 }  // namespace
 
+bool EmbeddedC::add_accessor(Accessor accessor) {
+  for (const Accessor& known : accessors_) {
+    if (known.global == accessor.global && known.writes == accessor.writes) return false;
+  }
+  accessors_.push_back(accessor);
+  return true;
+}
+
 llvm::Function* EmbeddedC::add(ScriptModule& module, Piece piece) {
   auto* type = llvm::FunctionType::get(module.none(), {module.ptr(), module.ptr()}, false);
   std::string name = "spile_c_" + std::to_string(pieces_.size());

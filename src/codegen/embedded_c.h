@@ -40,7 +40,8 @@ class EmbeddedC {
 
   // The declaration of a piece's function.
   llvm::Function* add(ScriptModule& module, Piece piece);
-  void add_accessor(Accessor accessor) { accessors_.push_back(accessor); }
+  // False: it is there already.
+  bool add_accessor(Accessor accessor);
   bool empty() const { return pieces_.empty(); }
 
   // Compiles what was added, after the script's top-level pieces, and links it in; `definitions` are macros. Errors are the script's: what clang

@@ -66,14 +66,13 @@ void Lowering::access_global(const syntax::Global& global, llvm::Function& funct
   b.CreateRet(b.getInt32(0));
 }
 
-void Unit::note_embedded_globals(const std::string& code) {
-  for (const syntax::Global* global : program.globals) {
+void Lowering::define_accessors(const std::string& code) {
+  for (const syntax::Global* global : unit.program.globals) {
     if (global->type == ValueType::kStats) continue;
     for (bool writes : {false, true}) {
       std::string macro = (writes ? "STAP_GLOBAL_SET_" : "STAP_GLOBAL_GET_") + global->name + "(";
-      if (code.find(macro) == code.npos || !accessors_.emplace(global, writes).second) continue;
-      define_accessor(*this, *global, writes);
-      embedded.add_accessor({global, !writes, writes});
+      if (code.find(macro) == code.npos || !unit.embedded.add_accessor({global, !writes, writes})) continue;
+      define_accessor(unit, *global, writes);
     }
   }
 }
@@ -85,7 +84,7 @@ llvm::Value* Lowering::run_embedded(EmbeddedC::Piece piece, llvm::ArrayRef<llvm:
     unit.refuse(range, "embedded C is not available in handlers that run in the kernel", "do it in a timer or end probe");
     return result ? result : number(0);
   }
-  unit.note_embedded_globals(piece.code);
+  define_accessors(piece.code);
   llvm::Function* function = unit.embedded.add(unit.module, std::move(piece));
   llvm::Value* c = entry_alloca(llvm::ArrayType::get(b.getInt64Ty(), 5), "c");
   b.CreateStore(context, c);

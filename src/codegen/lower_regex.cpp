@@ -2,50 +2,11 @@
 // be) into constants of the module; the runtime walks them. Where the script never asks for groups, only a table is used.
 
 #include "codegen/lowering.h"
-#include "regex/regex.h"
-#include "sema/intrinsics.h"
-#include "syntax/visitor.h"
 
 namespace spile::codegen {
 
 // What a handler remembers of its last match (runtime/native/regex.cpp, MatchMemory), without the text.
 static constexpr uint32_t kMatchHead = 136;
-
-const Unit::RegexConstants& Unit::regex(const syntax::Regex& expression) {
-  auto [entry, fresh] = regexes_.try_emplace(expression.pattern);
-  if (!fresh) return entry->second;
-  regex::Outcome outcome = regex::compile(expression.pattern);
-  if (!outcome.compiled) {
-    refuse(expression.pattern_range, outcome.mistake.message);
-    outcome = regex::compile("");
-  }
-  auto constant = [&](const std::vector<uint8_t>& bytes) -> llvm::Constant* {
-    if (bytes.empty()) return llvm::ConstantPointerNull::get(module.ptr());
-    return module.text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  };
-  entry->second = {constant(outcome.compiled->table), constant(outcome.compiled->program)};
-  return entry->second;
-}
-
-bool Unit::remembers_matches() {
-  if (remembers_matches_) return *remembers_matches_;
-  bool used = false;
-  auto look = [&](const syntax::Expression& e) {
-    const auto* call = syntax::as<syntax::Call>(e);
-    if (!call || call->intrinsic < 0) return;
-    std::string_view name = sema::intrinsics()[static_cast<size_t>(call->intrinsic)].name;
-    used |= name == "matched" || name == "matched_str" || name == "ngroups";
-  };
-  for (const sema::Probe& probe : program.probes) {
-    syntax::for_each_expression(static_cast<const syntax::Statement&>(*probe.body), look);
-    if (probe.condition) syntax::for_each_expression(static_cast<const syntax::Expression&>(*probe.condition), look);
-  }
-  for (const syntax::Function* function : program.functions) {
-    if (function->body) syntax::for_each_expression(static_cast<const syntax::Statement&>(*function->body), look);
-  }
-  remembers_matches_ = used;
-  return used;
-}
 
 // At the beginning of a body: its memory of matches, empty.
 void Lowering::prepare_match_memory() {

@@ -127,6 +127,8 @@ class Lowering : BodyPart {
   // lower_embedded.cpp
   llvm::Value* lower_embedded(const syntax::Embedded& expression);
   void lower_embedded(const syntax::EmbeddedStatement& statement);
+  // Makes the functions by which `code` reads and writes globals.
+  void define_accessors(const std::string& code);
   llvm::Value* run_embedded(EmbeddedC::Piece piece, llvm::ArrayRef<llvm::Value*> arguments, llvm::Value* result);
 
   // lower_variables.cpp. assign_target, increment_target: the value that the expression has

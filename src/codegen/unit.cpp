@@ -5,6 +5,7 @@
 
 #include "abi/record.h"
 #include "codegen/site_texts.h"
+#include "regex/regex.h"
 #include "sema/intrinsics.h"
 #include "syntax/visitor.h"
 
@@ -262,6 +263,42 @@ bool Unit::targets_exit() {
     exits = exits || (any_target && function->body && calls(*function->body, {"exit", "abort"}));
   targets_exit_ = exits;
   return exits;
+}
+
+const Unit::RegexConstants& Unit::regex(const syntax::Regex& expression) {
+  auto [entry, fresh] = regexes_.try_emplace(expression.pattern);
+  if (!fresh) return entry->second;
+  regex::Outcome outcome = regex::compile(expression.pattern);
+  if (!outcome.compiled) {
+    refuse(expression.pattern_range, outcome.mistake.message);
+    outcome = regex::compile("");
+  }
+  auto constant = [&](const std::vector<uint8_t>& bytes) -> llvm::Constant* {
+    if (bytes.empty()) return llvm::ConstantPointerNull::get(module.ptr());
+    return module.text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  };
+  entry->second = {constant(outcome.compiled->table), constant(outcome.compiled->program)};
+  return entry->second;
+}
+
+bool Unit::remembers_matches() {
+  if (remembers_matches_) return *remembers_matches_;
+  bool used = false;
+  auto look = [&](const syntax::Expression& e) {
+    const auto* call = syntax::as<syntax::Call>(e);
+    if (!call || call->intrinsic < 0) return;
+    std::string_view name = sema::intrinsics()[static_cast<size_t>(call->intrinsic)].name;
+    used |= name == "matched" || name == "matched_str" || name == "ngroups";
+  };
+  for (const sema::Probe& probe : program.probes) {
+    syntax::for_each_expression(static_cast<const syntax::Statement&>(*probe.body), look);
+    if (probe.condition) syntax::for_each_expression(static_cast<const syntax::Expression&>(*probe.condition), look);
+  }
+  for (const syntax::Function* function : program.functions) {
+    if (function->body) syntax::for_each_expression(static_cast<const syntax::Statement&>(*function->body), look);
+  }
+  remembers_matches_ = used;
+  return used;
 }
 
 void Unit::note_record(uint32_t kind) {

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "codegen/embedded_c.h"
@@ -71,9 +70,8 @@ class Unit {
   // void(Context*, i32 error, i64, i64): writes an error record. Out of line: cold, and keeps its caller's registers.
   llvm::Function* raise_function();
 
-  // Embedded C that has been met. note_embedded_globals: makes the functions by which `code` reads and writes globals.
+  // The embedded C that lowerings have met.
   EmbeddedC embedded;
-  void note_embedded_globals(const std::string& code);
 
   // The errors of constructs that the lowering rejects.
   void refuse(SourceRange range, const std::string& what, const std::string& hint = {});
@@ -90,7 +88,6 @@ class Unit {
   std::map<std::pair<std::string, uint64_t>, uint32_t> kept_site_ids_;
   std::map<std::string, RegexConstants> regexes_;
   std::optional<bool> asks_for_site_, functions_abort_, targets_exit_, remembers_matches_;
-  std::set<std::pair<const syntax::Global*, bool>> accessors_;
   llvm::Function* raise_ = nullptr;
   Diagnostics refusals_;
 
