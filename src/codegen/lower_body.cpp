@@ -89,17 +89,20 @@ llvm::Value* Lowering::is_wanted(const sema::Probe& probe) {
   return b.CreateIsNotNull(b.CreateLoad(b.getInt64Ty(), switch_word(probe), true));
 }
 
-// The locks, the frame, and what becomes of errors, round something.
+// What script functions that the body calls count down, and where their errors go: into records.
+void Lowering::set_limits(const sema::Probe& probe) {
+  b.CreateStore(b.getInt32(action_budget(unit.program, probe)), context_field(offsetof(abi::Context, actions_left)));
+  b.CreateStore(b.getInt32(static_cast<uint32_t>(unit.program.limits.max_nesting)), context_field(offsetof(abi::Context, nesting_left)));
+  errors_.set_message(llvm::ConstantPointerNull::get(unit.module.ptr()));
+}
+
+// Emits the locks and the frame of a probe around what `inside` emits, and one way out for its errors.
 void Lowering::lower_locked(const sema::Probe& probe, const std::function<void()>& inside) {
   body.probe = &probe;
   llvm::BasicBlock* leave = lock_globals(probe);
   llvm::BasicBlock* done = block("done");
   b.CreateStore(b.getInt32(static_cast<uint32_t>(probe.index)), context_field(offsetof(abi::Context, probe)));
-  b.CreateStore(b.getInt32(action_budget(unit.program, probe)),
-                context_field(offsetof(abi::Context, actions_left)));
-  b.CreateStore(b.getInt32(static_cast<uint32_t>(unit.program.limits.max_nesting)),
-                context_field(offsetof(abi::Context, nesting_left)));
-  errors_.set_message(llvm::ConstantPointerNull::get(unit.module.ptr()));
+  set_limits(probe);
   frame_.reset();
   errors_.set_end(done);
   next_ = done;
@@ -152,6 +155,15 @@ void Lowering::lower_light_probe(const sema::Probe& probe, bool entered) {
   light_entered_ = nullptr;
 }
 
+static bool calls_function(const syntax::Expression& expression) {
+  bool calls = false;
+  syntax::for_each_expression(expression, [&](const syntax::Expression& e) {
+    const auto* call = syntax::as<syntax::Call>(e);
+    calls |= call && call->function;
+  });
+  return calls;
+}
+
 Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& probe) {
   EntrySaves saves{{}, nullptr};
   body.probe = &probe;
@@ -162,6 +174,8 @@ Lowering::EntrySaves Lowering::lower_entry_saves(const sema::Probe& probe) {
   errors_.set_end(done);
   next_ = done;
   b.CreateStore(b.getInt32(static_cast<uint32_t>(probe.index)), context_field(offsetof(abi::Context, probe)));
+  // Expressions without calls ask for none of this.
+  if (std::any_of(probe.entry_saves.begin(), probe.entry_saves.end(), [](const auto& save) { return calls_function(*save); })) set_limits(probe);
   registers_.store_site();
   frame_.open();
   if (state) b.CreateStore(llvm::ConstantPointerNull::get(unit.module.ptr()), at_offset(state, offsetof(State, match)));

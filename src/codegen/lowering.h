@@ -150,6 +150,7 @@ class Lowering : BodyPart {
   void close_frame(llvm::BasicBlock* failed);
   llvm::Value* is_wanted(const sema::Probe& probe);  // i1: what its condition says
   llvm::Value* switch_word(const sema::Probe& probe);
+  void set_limits(const sema::Probe& probe);
   void lower_locked(const sema::Probe& probe, const std::function<void()>& inside);
   llvm::BasicBlock* lock_globals(const sema::Probe& probe);
 

@@ -348,6 +348,16 @@ TEST(TargetReturn, GivesTheReturnValueAndEntryValues) {
   EXPECT_EQ(runner.output(), "11 5 10|");
 }
 
+TEST(TargetReturn, ReportsErrorsOfFunctionsThatEntryValuesCall) {
+  RUN(runner, std::string("function half(x) { if (x % 2) error(\"odd\") return x / 2 } ") + kFooReturn + R"({ printf("%d|", @entry(half($x))) })");
+  allow_returns(runner);
+  EXPECT_EQ(call_returning(runner, 4, 0), 4u);
+  EXPECT_EQ(runner.output(), "2|");
+  EXPECT_EQ(call_returning(runner, 5, 0), 5u);
+  std::string output = runner.output();
+  EXPECT_TRUE(output.starts_with("ERROR: odd")) << output;
+}
+
 TEST(TargetReturn, SavesStrings) {
   RUN(runner, std::string(kFooReturn) + R"({ printf("%s %d|", @entry($s), @entry($x)) })");
   allow_returns(runner);
