@@ -114,39 +114,38 @@ Result<void> apply_options(std::vector<char*>& argv, Reading& reading) {
 // What can't go together, and the rest of the line: the script file and its arguments.
 Result<void> check_options(Reading& reading, std::vector<std::string> words) {
   session::Options& options = reading.options;
-  bool listing = options.listing != session::Listing::kNone;
-  bool has_text = options.script_text.has_value();
-  bool lists_points = options.listing == session::Listing::kPoints || options.listing == session::Listing::kPointsAndVariables;
-  if (listing && (has_text || (!options.additional_texts.empty() && !lists_points))) {
+  bool listing = options.listing.what != session::Listing::kNone;
+  bool has_text = options.script.text.has_value();
+  bool lists_points = options.listing.what == session::Listing::kPoints || options.listing.what == session::Listing::kPointsAndVariables;
+  if (listing && (has_text || (!options.script.additional_texts.empty() && !lists_points))) {
     return Error{has_text ? "a script can't be given together with -l, -L or --dump-..." : "-E can't be given together with --dump-...",
                  has_text && lists_points ? "to list a script's own aliases, too, give it with -E" : ""};
   }
   if (!listing && !has_text) {
     bool may_lack = reading.interactive || reading.language_server;
-    if (words.empty() && options.additional_texts.empty() && !may_lack) {
+    if (words.empty() && options.script.additional_texts.empty() && !may_lack) {
       return Error{"a script must be specified", "name a file, or give a script with -e; see spile --help"};
     }
     if (words.empty()) {
-      options.script_text = "";  // -E alone
+      options.script.text = "";  // -E alone
     } else {
-      options.script_file = words.front();
-      if (options.script_file.empty()) return Error{"the name of the script file is empty", {}};
+      options.script.file = words.front();
+      if (options.script.file.empty()) return Error{"the name of the script file is empty", {}};
       words.erase(words.begin());
     }
   }
-  options.arguments = std::move(words);
-  if (!options.command.empty() && !options.targets.empty()) return Error{"-c and -x can't be used together", {}};
-  if (options.suppress_time_limits && !options.guru) return Error{"--suppress-time-limits needs guru mode (-g)", {}};
-  if (options.privilege != "stapdev" && options.guru) {
-    return Error{fmt::format("-g needs --privilege=stapdev, but it is {}", options.privilege), {}};
+  options.script.arguments = std::move(words);
+  if (!options.target.command.empty() && !options.target.processes.empty()) return Error{"-c and -x can't be used together", {}};
+  if (options.program.suppress_time_limits && !options.script.guru) return Error{"--suppress-time-limits needs guru mode (-g)", {}};
+  if (options.script.privilege != "stapdev" && options.script.guru) {
+    return Error{fmt::format("-g needs --privilege=stapdev, but it is {}", options.script.privilege), {}};
   }
-  if (options.flight_recorder && !options.command.empty()) {
+  if (options.output.flight_recorder && !options.target.command.empty()) {
     return Error{"-F and -c can't be used together: a flight recorder runs in the background", "start the program, then use -F -x PID"};
   }
-  if (options.bulk && options.flight_recorder && options.output_file.empty()) return Error{"-b together with -F needs -o", "add -o FILE"};
-  if (options.bulk && options.rotate_bytes > 0) return Error{"-b and -S can't be used together", "-S limits the size of text files of -o"};
-  if (options.rotate_bytes > 0 && options.output_file.empty()) return Error{"-S needs -o", "-S limits the size of -o's files"};
-  options.verbosity = options.pass_verbosity[4];
+  if (options.output.bulk && options.output.in_memory()) return Error{"-b together with -F needs -o", "add -o FILE"};
+  if (options.output.bulk && options.output.rotate_bytes > 0) return Error{"-b and -S can't be used together", "-S limits the size of text files of -o"};
+  if (options.output.rotate_bytes > 0 && options.output.file.empty()) return Error{"-S needs -o", "-S limits the size of -o's files"};
   return {};
 }
 
@@ -157,7 +156,7 @@ Result<int> do_other(Reading& reading, const std::vector<std::string>& words) {
     print_to(stdout, "spile {} (the language of SystemTap 5.2)\nCopyright the authors of spile. MIT license: there is NO WARRANTY.\n", kVersion);
   } else if (reading.merge) {
     if (words.empty()) return Error{"--merge needs the files that -b wrote", {}};
-    return session::merge_streams(words, reading.options.output_file);
+    return session::merge_streams(words, reading.options.output.file);
   } else if (reading.flight_dump != 0) {
     return session::dump_flight_recorder(reading.flight_dump);
   } else {

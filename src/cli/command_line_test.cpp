@@ -18,20 +18,20 @@ CommandLine read(std::vector<std::string> words) {
 TEST(CommandLine, TakesSystemTapsConventions) {
   CommandLine line = read({"-vv", "-p4", "-DMAXACTION=5", "-G", "x=3", "-I", "a", "-I", "b", "-c", "ls -l", "script.stp", "one", "two"});
   ASSERT_FALSE(line.leave);
-  EXPECT_EQ(line.options.verbosity, 2);
-  EXPECT_EQ(line.options.last_pass, 4);
-  EXPECT_EQ(line.options.limits, std::vector<std::string>{"MAXACTION=5"});
-  EXPECT_EQ(line.options.library_folders, (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(line.options.command, "ls -l");
-  EXPECT_EQ(line.options.script_file, "script.stp");
-  EXPECT_EQ(line.options.arguments, (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(line.options.messages.verbosity(), 2);
+  EXPECT_EQ(line.options.passes.last, 4);
+  EXPECT_EQ(line.options.script.limits, std::vector<std::string>{"MAXACTION=5"});
+  EXPECT_EQ(line.options.script.library_folders, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(line.options.target.command, "ls -l");
+  EXPECT_EQ(line.options.script.file, "script.stp");
+  EXPECT_EQ(line.options.script.arguments, (std::vector<std::string>{"one", "two"}));
 }
 
 TEST(CommandLine, TakesTheScriptFromTheLine) {
   CommandLine line = read({"-e", "probe begin { exit() }", "7"});
   ASSERT_FALSE(line.leave);
-  EXPECT_EQ(line.options.script_text, "probe begin { exit() }");
-  EXPECT_EQ(line.options.arguments, std::vector<std::string>{"7"});
+  EXPECT_EQ(line.options.script.text, "probe begin { exit() }");
+  EXPECT_EQ(line.options.script.arguments, std::vector<std::string>{"7"});
 }
 
 TEST(CommandLine, RefusesWithStatus1) {
@@ -46,26 +46,26 @@ TEST(CommandLine, RefusesWithStatus1) {
 TEST(CommandLine, MixesOptionsAndArgumentsAsStapDoes) {
   CommandLine line = read({"a.stp", "one", "-w", "--", "-5", "[x]"});
   ASSERT_FALSE(line.leave);
-  EXPECT_TRUE(line.options.suppress_warnings);
-  EXPECT_EQ(line.options.script_file, "a.stp");
-  EXPECT_EQ(line.options.arguments, (std::vector<std::string>{"one", "-5", "[x]"}));
+  EXPECT_TRUE(line.options.messages.suppress_warnings);
+  EXPECT_EQ(line.options.script.file, "a.stp");
+  EXPECT_EQ(line.options.script.arguments, (std::vector<std::string>{"one", "-5", "[x]"}));
 }
 
 TEST(CommandLine, TakesVerbosityByPass) {
   CommandLine line = read({"-v", "--vp", "01203", "a.stp"});
   ASSERT_FALSE(line.leave);
-  EXPECT_EQ(line.options.pass_verbosity, (std::array<int, 5>{1, 2, 3, 1, 4}));
+  EXPECT_EQ(line.options.messages.pass_verbosity, (std::array<int, 5>{1, 2, 3, 1, 4}));
 }
 
 TEST(CommandLine, TakesSizesAndTimes) {
   CommandLine line = read({"-s", "8", "-S", "2,3", "-o", "x", "-T", "1.5", "-m", "probe_one", "--color", "a.stp", "-E", "probe end {}"});
   ASSERT_FALSE(line.leave);
-  EXPECT_EQ(line.options.ring_megabytes, 8u);
-  EXPECT_EQ(line.options.rotate_bytes, 2u << 20);
-  EXPECT_EQ(line.options.rotate_files, 3u);
-  EXPECT_EQ(line.options.time_limit_ns, 1'500'000'000);
-  EXPECT_EQ(line.options.module_name, "probe_one");
-  EXPECT_EQ(line.options.color, session::Color::kAlways);
+  EXPECT_EQ(line.options.output.ring_megabytes, 8u);
+  EXPECT_EQ(line.options.output.rotate_bytes, 2u << 20);
+  EXPECT_EQ(line.options.output.rotate_files, 3u);
+  EXPECT_EQ(line.options.target.time_limit_ns, 1'500'000'000);
+  EXPECT_EQ(line.options.script.module_name, "probe_one");
+  EXPECT_EQ(line.options.messages.color, session::Color::kAlways);
 }
 
 TEST(CommandLine, RefusesValuesOutOfRange) {

@@ -15,7 +15,13 @@ namespace spile::cli {
 namespace {
 
 using session::Listing;
+using session::MessageOptions;
 using session::Options;
+using session::OutputOptions;
+using session::PassOptions;
+using session::ProgramOptions;
+using session::ScriptOptions;
+using session::TargetOptions;
 
 Result<int64_t> number(const std::string& text, int64_t least, int64_t most, const char* what) {
   int64_t value = 0;
@@ -43,15 +49,15 @@ Result<void> check_setting(const char* option, const std::string& setting, bool 
   return {};
 }
 
-template <bool Options::*Field, bool Value = true>
+template <auto Part, auto Field, bool Value = true>
 Result<void> set(Reading& reading, const std::string&) {
-  reading.options.*Field = Value;
+  reading.options.*Part.*Field = Value;
   return {};
 }
 
-template <std::string Options::*Field>
+template <auto Part, auto Field>
 Result<void> take(Reading& reading, const std::string& value) {
-  reading.options.*Field = value;
+  reading.options.*Part.*Field = value;
   return {};
 }
 
@@ -59,29 +65,29 @@ Result<void> take(Reading& reading, const std::string& value) {
 Result<void> always(Reading&, const std::string&) { return {}; }
 
 Result<void> take_script(Reading& reading, const std::string& value) {
-  if (reading.options.script_text) return Error{"only one script can be given with -e", "add more with -E"};
-  reading.options.script_text = value;
+  if (reading.options.script.text) return Error{"only one script can be given with -e", "add more with -E"};
+  reading.options.script.text = value;
   return {};
 }
 
 template <Listing Kind>
 Result<void> take_listing(Reading& reading, const std::string& value) {
-  if (reading.options.listing != Listing::kNone) {
+  if (reading.options.listing.what != Listing::kNone) {
     return Error{"only one of -l, -L and --dump-... can be given, and only once", {}};
   }
-  reading.options.listing = Kind;
-  reading.options.listing_point = value;
+  reading.options.listing.what = Kind;
+  reading.options.listing.point = value;
   return {};
 }
 
 Result<void> take_pass(Reading& reading, const std::string& value) {
   TRY(int64_t pass, number(value, 1, 5, "pass number"));
-  reading.options.last_pass = static_cast<int>(pass);
+  reading.options.passes.last = static_cast<int>(pass);
   return {};
 }
 
 Result<void> more_verbose(Reading& reading, const std::string&) {
-  for (int& verbosity : reading.options.pass_verbosity) ++verbosity;
+  for (int& verbosity : reading.options.messages.pass_verbosity) ++verbosity;
   return {};
 }
 
@@ -89,33 +95,33 @@ Result<void> take_verbosities(Reading& reading, const std::string& value) {
   if (value.empty() || value.size() > 5 || value.find_first_not_of("0123456789") != std::string::npos) {
     return Error{fmt::format("invalid --vp argument '{}'", value), "give one digit for each pass, at most five: --vp 00001"};
   }
-  for (size_t i = 0; i < value.size(); ++i) reading.options.pass_verbosity[i] += value[i] - '0';
+  for (size_t i = 0; i < value.size(); ++i) reading.options.messages.pass_verbosity[i] += value[i] - '0';
   return {};
 }
 
 Result<void> take_limit(Reading& reading, const std::string& value) {
   TRY_DO(check_setting("-D", value, false));
-  reading.options.limits.push_back(value);
+  reading.options.script.limits.push_back(value);
   return {};
 }
 
 Result<void> take_global(Reading& reading, const std::string& value) {
   TRY_DO(check_setting("-G", value, true));
-  reading.options.global_values.push_back(value);
+  reading.options.program.global_values.push_back(value);
   return {};
 }
 
 Result<void> take_process(Reading& reading, const std::string& value) {
   auto pid = number(value, 1, INT32_MAX, "process ID");
   if (!pid.ok()) return Error{fmt::format("invalid target process ID number '{}'", value), {}};
-  std::vector<pid_t>& targets = reading.options.targets;
-  if (std::find(targets.begin(), targets.end(), *pid) == targets.end()) targets.push_back(static_cast<pid_t>(*pid));
+  std::vector<pid_t>& processes = reading.options.target.processes;
+  if (std::find(processes.begin(), processes.end(), *pid) == processes.end()) processes.push_back(static_cast<pid_t>(*pid));
   return {};
 }
 
 Result<void> take_buffer(Reading& reading, const std::string& value) {
   TRY(int64_t megabytes, number(value, 1, 1024, "buffer size"));
-  reading.options.ring_megabytes = static_cast<uint32_t>(megabytes);
+  reading.options.output.ring_megabytes = static_cast<uint32_t>(megabytes);
   return {};
 }
 
@@ -123,11 +129,11 @@ Result<void> take_rotation(Reading& reading, const std::string& value) {
   size_t comma = value.find(',');
   auto size = number(value.substr(0, comma), 1, 1 << 20, "size");
   if (!size.ok()) return Error{fmt::format("invalid file size option argument '{}'", value), "-S MEGABYTES[,FILES]"};
-  reading.options.rotate_bytes = static_cast<uint64_t>(*size) << 20;
+  reading.options.output.rotate_bytes = static_cast<uint64_t>(*size) << 20;
   if (comma == std::string::npos) return {};
   auto files = number(value.substr(comma + 1), 1, 1 << 20, "number of files");
   if (!files.ok()) return Error{fmt::format("invalid file size option argument '{}'", value), "-S MEGABYTES[,FILES]"};
-  reading.options.rotate_files = static_cast<uint32_t>(*files);
+  reading.options.output.rotate_files = static_cast<uint32_t>(*files);
   return {};
 }
 
@@ -137,17 +143,17 @@ Result<void> take_seconds(Reading& reading, const std::string& value) {
   if (value.empty() || *end != '\0' || !(seconds > 0) || seconds > 1e9) {
     return Error{fmt::format("invalid timeout '{}'", value), "-T SECONDS, greater than 0"};
   }
-  reading.options.time_limit_ns = std::llround(seconds * 1e9);
+  reading.options.target.time_limit_ns = std::llround(seconds * 1e9);
   return {};
 }
 
 Result<void> take_runtime(Reading& reading, const std::string& value) {
   if (value == "auto") {
-    reading.options.runtime = session::Runtime::kAuto;
+    reading.options.target.runtime = session::Runtime::kAuto;
   } else if (value == "inproc" || value == "dyninst") {
-    reading.options.runtime = session::Runtime::kInProcess;
+    reading.options.target.runtime = session::Runtime::kInProcess;
   } else if (value == "bpf" || value == "kernel") {
-    reading.options.runtime = session::Runtime::kBpf;
+    reading.options.target.runtime = session::Runtime::kBpf;
   } else {
     return Error{fmt::format("invalid runtime '{}'", value), "auto, inproc (or dyninst), bpf (or kernel)"};
   }
@@ -173,33 +179,33 @@ Result<void> take_module_name(Reading& reading, const std::string& value) {
   if (name.empty() || name.size() > 63 || name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != std::string::npos) {
     return Error{fmt::format("invalid module name '{}' (must only be composed of characters [_a-zA-Z0-9])", value), {}};
   }
-  reading.options.module_name = name;
+  reading.options.script.module_name = name;
   return {};
 }
 
 Result<void> take_folder(Reading& reading, const std::string& value) {
-  reading.options.library_folders.push_back(value);
+  reading.options.script.library_folders.push_back(value);
   return {};
 }
 
 Result<void> take_text(Reading& reading, const std::string& value) {
-  reading.options.additional_texts.push_back(value);
+  reading.options.script.additional_texts.push_back(value);
   return {};
 }
 
 Result<void> take_symbols(Reading& reading, const std::string& value) {
   if (value.empty()) return Error{"-d needs the name of a module or the path of a program", {}};
-  reading.options.symbol_modules.push_back(value);
+  reading.options.program.symbol_modules.push_back(value);
   return {};
 }
 
 Result<void> take_color(Reading& reading, const std::string& value) {
   if (value.empty() || value == "always") {
-    reading.options.color = session::Color::kAlways;
+    reading.options.messages.color = session::Color::kAlways;
   } else if (value == "auto") {
-    reading.options.color = session::Color::kAuto;
+    reading.options.messages.color = session::Color::kAuto;
   } else if (value == "never") {
-    reading.options.color = session::Color::kNever;
+    reading.options.messages.color = session::Color::kNever;
   } else {
     return Error{fmt::format("invalid argument '{}' for --color", value), "auto, always or never"};
   }
@@ -208,7 +214,7 @@ Result<void> take_color(Reading& reading, const std::string& value) {
 
 Result<void> take_children(Reading& reading, const std::string& value) {
   if (!value.empty() && value != "yes" && value != "no") return Error{fmt::format("invalid argument '{}' for --children", value), "yes or no"};
-  reading.options.children = value != "no";
+  reading.options.target.children = value != "no";
   return {};
 }
 
@@ -222,14 +228,14 @@ Result<void> take_compatible(Reading& reading, const std::string& value) {
       value.back() == '.') {
     return Error{fmt::format("invalid version '{}' for --compatible", value), "as in --compatible=4.8"};
   }
-  reading.options.compatible = value;
+  reading.options.script.compatible = value;
   return {};
 }
 
 Result<void> take_privilege(Reading& reading, const std::string& value) {
   for (const char* known : {"stapdev", "stapsys", "stapusr"}) {
     if (strcasecmp(value.c_str(), known) == 0) {
-      reading.options.privilege = known;
+      reading.options.script.privilege = known;
       return {};
     }
   }
@@ -288,35 +294,35 @@ constexpr OptionSpec kOptions[] = {
     {0, "dump-probe-aliases", Takes::kNothing, "", "list the probe aliases of the library",
      take_listing<Listing::kProbeAliases>},
     {0, "dump-functions", Takes::kNothing, "", "list the functions of the library", take_listing<Listing::kFunctions>},
-    {'c', nullptr, Takes::kValue, "COMMAND", "run COMMAND, probe it, and exit when it ends", take<&Options::command>, true},
+    {'c', nullptr, Takes::kValue, "COMMAND", "run COMMAND, probe it, and exit when it ends", take<&Options::target, &TargetOptions::command>, true},
     {'x', nullptr, Takes::kValue, "PID", "probe the running process PID; target() returns the first PID", take_process},
     {0, "children", Takes::kMaybe, "WHETHER", "with -x, also probe children that are already running: yes (the default) or no", take_children},
-    {0, "no-children", Takes::kNothing, "", "the same as --children=no", set<&Options::children, false>},
+    {0, "no-children", Takes::kNothing, "", "the same as --children=no", set<&Options::target, &TargetOptions::children, false>},
     {'T', nullptr, Takes::kValue, "SECONDS", "exit after SECONDS", take_seconds},
     {'I', nullptr, Takes::kValue, "FOLDER", "look for tapset scripts in FOLDER too", take_folder},
     {'D', nullptr, Takes::kValue, "NAME=VALUE", "set a limit, such as MAXACTION, MAXSTRINGLEN, MAXMAPENTRIES", take_limit},
     {'G', nullptr, Takes::kValue, "NAME=VALUE", "set the initial value of a global variable", take_global},
-    {'g', nullptr, Takes::kNothing, "", "guru mode: allow embedded C and writing to the target", set<&Options::guru>},
-    {'u', nullptr, Takes::kNothing, "", "keep unused code", set<&Options::unoptimised>},
-    {'w', nullptr, Takes::kNothing, "", "suppress warnings", set<&Options::suppress_warnings>},
-    {'W', nullptr, Takes::kNothing, "", "treat warnings as errors", set<&Options::warnings_are_errors>},
+    {'g', nullptr, Takes::kNothing, "", "guru mode: allow embedded C and writing to the target", set<&Options::script, &ScriptOptions::guru>},
+    {'u', nullptr, Takes::kNothing, "", "keep unused code", set<&Options::program, &ProgramOptions::unoptimised>},
+    {'w', nullptr, Takes::kNothing, "", "suppress warnings", set<&Options::messages, &MessageOptions::suppress_warnings>},
+    {'W', nullptr, Takes::kNothing, "", "treat warnings as errors", set<&Options::messages, &MessageOptions::warnings_are_errors>},
     {'p', nullptr, Takes::kValue, "PASS", "stop after pass: 1 parse, 2 elaborate, 3 translate, 4 compile, 5 run", take_pass},
     {'v', nullptr, Takes::kNothing, "", "print more about each pass; may be repeated", more_verbose},
     {0, "vp", Takes::kValue, "DIGITS", "the verbosity of each pass, as in --vp 00012", take_verbosities},
     {'t', nullptr, Takes::kNothing, "", "report at the end how often each probe was hit and how long it took",
-     set<&Options::time_probes>},
-    {'k', nullptr, Takes::kNothing, "", "keep the files of the passes, in a temporary folder", set<&Options::keep_folder>},
-    {0, "tmpdir", Takes::kValue, "FOLDER", "put the files of -k into FOLDER", take<&Options::folder>, true},
+     set<&Options::program, &ProgramOptions::time_probes>},
+    {'k', nullptr, Takes::kNothing, "", "keep the files of the passes, in a temporary folder", set<&Options::passes, &PassOptions::keep>},
+    {0, "tmpdir", Takes::kValue, "FOLDER", "put the files of -k into FOLDER", take<&Options::passes, &PassOptions::folder>, true},
     {'m', nullptr, Takes::kValue, "NAME", "set the session's name, for module_name() and the files of -k", take_module_name},
     {'o', nullptr, Takes::kValue, "FILE", "write the output to FILE; % conversions of strftime(3) are replaced",
-     take<&Options::output_file>, true},
+     take<&Options::output, &OutputOptions::file>, true},
     {'S', nullptr, Takes::kValue, "MIB[,N]", "start a new file after MIB; keep the last N files", take_rotation},
     {'s', nullptr, Takes::kValue, "MIB", "the size of each thread's output buffer", take_buffer},
-    {'b', nullptr, Takes::kNothing, "", "bulk mode: write a binary file for each thread; see --merge", set<&Options::bulk>},
+    {'b', nullptr, Takes::kNothing, "", "bulk mode: write a binary file for each thread; see --merge", set<&Options::output, &OutputOptions::bulk>},
     {0, "merge", Takes::kNothing, "", "print the FILEs written by -b as text, in order of time", ask<&Reading::merge>},
-    {0, "http", Takes::kValue, "[ADDR:]PORT", "serve procfs files over HTTP, on the loopback interface", take<&Options::http>, true},
+    {0, "http", Takes::kValue, "[ADDR:]PORT", "serve procfs files over HTTP, on the loopback interface", take<&Options::output, &OutputOptions::http>, true},
     {'F', nullptr, Takes::kNothing, "", "flight recorder: run in the background, keep the last output",
-     set<&Options::flight_recorder>},
+     set<&Options::output, &OutputOptions::flight_recorder>},
     {0, "flight-dump", Takes::kValue, "PID", "print what the flight recorder PID holds", take_flight_dump},
     {0, "runtime", Takes::kValue, "MODE", "where handlers run: auto, inproc or dyninst (in the target), bpf or kernel (in the kernel)",
      take_runtime},
@@ -325,14 +331,14 @@ constexpr OptionSpec kOptions[] = {
     {'d', nullptr, Takes::kValue, "MODULE", "name addresses in MODULE; spile does so for all modules", take_symbols},
     {0, "ldd", Takes::kNothing, "", "name addresses in libraries of the traced programs; no effect, always on", always},
     {0, "all-modules", Takes::kNothing, "", "name addresses in all kernel modules; no effect, always on", always},
-    {0, "skip-badvars", Takes::kNothing, "", "variables that can't be found are 0", set<&Options::skip_bad_variables>},
+    {0, "skip-badvars", Takes::kNothing, "", "variables that can't be found are 0", set<&Options::program, &ProgramOptions::skip_bad_variables>},
     {'P', nullptr, Takes::kNothing, "", "read parameters after a function's prologue; no effect", always},
     {0, "prologue-searching", Takes::kMaybe, "WHEN", "as -P, but never, always or auto; no effect", take_prologue},
     {0, "no-global-var-display", Takes::kNothing, "", "do not print unread globals at the end",
-     set<&Options::display_globals, false>},
+     set<&Options::program, &ProgramOptions::display_globals, false>},
     {0, "suppress-handler-errors", Takes::kNothing, "", "continue after run-time errors; each ends only its handler",
-     set<&Options::suppress_handler_errors>},
-    {0, "suppress-time-limits", Takes::kNothing, "", "lift the limit MAXACTION (needs -g)", set<&Options::suppress_time_limits>},
+     set<&Options::messages, &MessageOptions::suppress_handler_errors>},
+    {0, "suppress-time-limits", Takes::kNothing, "", "lift the limit MAXACTION (needs -g)", set<&Options::program, &ProgramOptions::suppress_time_limits>},
     {0, "compatible", Takes::kValue, "VERSION", "read scripts as SystemTap VERSION did", take_compatible},
     {0, "check-version", Takes::kNothing, "", "accepted without effect: there is one version of the language", always},
     {0, "privilege", Takes::kValue, "LEVEL", "allow only what members of stapusr, stapsys or stapdev may do", take_privilege},
@@ -354,7 +360,7 @@ constexpr OptionSpec kOptions[] = {
     {0, "rlimit-nproc", Takes::kValue, "NUMBER", "limit the number of processes of spile's user", limit<RLIMIT_NPROC>},
     {0, "rlimit-stack", Takes::kValue, "BYTES", "limit spile's stack", limit<RLIMIT_STACK>},
     {0, "rlimit-fsize", Takes::kValue, "BYTES", "limit the size of files that spile writes", limit<RLIMIT_FSIZE>},
-    {0, "print-after", Takes::kValue, "NAME", "print the program after the step NAME of a pass", take<&Options::print_after>},
+    {0, "print-after", Takes::kValue, "NAME", "print the program after the step NAME of a pass", take<&Options::passes, &PassOptions::print_after>},
 };
 
 constexpr const char* kNoServer = "spile compiles in milliseconds where it runs; there is no compile server";

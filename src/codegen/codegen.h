@@ -1,8 +1,9 @@
 #pragma once
-// Passes 3 and 4: the elaborated program to LLVM IR, the runtime's bitcode linked in and inlined, to machine code.
-// LLVM stays inside this folder. Thread rule: one compile at a time.
+// Pass 3, translate(): the elaborated program becomes LLVM IR, with the runtime's bitcode linked in. Pass 4, Translation::build():
+// optimized machine code is made of it, or taken from the cache. LLVM stays inside this folder. Thread rule: one translation at a time.
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -169,21 +170,34 @@ struct Options {
   // The runtime as LLVM bitcode (runtime/bitcode.h), handed over by session. bpf: may be empty without kernel probes.
   std::span<const unsigned char> native_bitcode, bpf_bitcode;
   int optimisation = 2;           // 0 to 3; 2: native code that runs rarely, or is very much, is only made quickly
-  bool emit_ir_only = false;      // -p3: `ir` of Compiled below, nothing else
   std::string print_after;        // --print-after=NAME
   std::string cache_directory;    // of object_cache.h; empty: none
   // Why processes that are traced must not make the text of shell commands ("process 4711 is user 33's"); empty: they may.
   std::string untrusted_target;
-  // Receives an error for each construct that the code generator rejects. Null: compile() returns the first of them.
+  // Receives an error for each construct that translate() rejects. Null: translate() returns the first of them.
   Diagnostics* diagnostics = nullptr;
 };
 struct Compiled {
   CompiledScript script;
-  std::string ir;                 // only with emit_ir_only
-  std::vector<sema::PassTiming> timings;
+  std::vector<sema::PassTiming> timings;  // of the steps of pass 4; of compile(): of both passes
   bool from_cache = false;        // all machine code
 };
 
+// The script as LLVM IR: one module for each place where it runs. After translate(), nothing of the script can be rejected any more.
+// The program must outlive it.
+class Translation {
+ public:
+  virtual ~Translation() = default;
+  // Returns the modules as text, as -p3 prints them.
+  virtual std::string ir() const = 0;
+  // Returns the steps of pass 3 with the time that each took.
+  virtual const std::vector<sema::PassTiming>& timings() const = 0;
+  // Pass 4. REQUIRES: called once, and ir() not after it. Errors: those of LLVM; an object that can't be made flat.
+  virtual Result<Compiled> build() = 0;
+};
+Result<std::unique_ptr<Translation>> translate(const sema::Program& program, const Options& options);
+
+// Both passes.
 Result<Compiled> compile(const sema::Program& program, const Options& options);
 
 }  // namespace spile::codegen

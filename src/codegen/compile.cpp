@@ -24,7 +24,7 @@ struct Job {
   std::string name;
   Machine machine = Machine::kNative;
   std::unique_ptr<ScriptModule> module;
-  std::vector<sema::PassTiming> timings;
+  std::vector<sema::PassTiming> timings;  // of pass 4: jobs run at the same time
   FlatObject flat;                      // kNative
   std::string object;
   std::optional<Error> error;
@@ -32,20 +32,33 @@ struct Job {
   bool from_cache = false;
 };
 
-class Compiler {
+class Compiler : public Translation {
  public:
   Compiler(const sema::Program& program, const Options& options)
-      : program_(program), options_(options), own_text_(program) {}
-  Result<Compiled> run();
+      : program_(program), options_(options), own_text_(program) {
+    target_.name = "target";
+    controller_.name = "controller";
+    kernel_.name = "kernel";
+    kernel_.machine = Machine::kBpf;
+  }
+  // Pass 3.
+  Result<void> translate();
+
+  std::string ir() const override;
+  const std::vector<sema::PassTiming>& timings() const override { return timings_; }
+  Result<Compiled> build() override;
 
  private:
   // Makes the job's module: the runtime, with the script lowered into it by `lower`.
   template <typename Lower>
   Result<void> lower_place(Job& job, std::span<const unsigned char> bitcode, Place& place, Lower&& lower);
+  Result<void> embed_code(Job& job, Unit& unit, bool in_controller);
+  Result<void> finish_module(Job& job);
+  void print_after(const char* step, const Job& job) const;
   Result<void> report(const Diagnostics& refusals);
   Result<void> lower_kernel_place(Job& job);
   int effort(const Job& job) const;
-  Result<void> build(Job& job);
+  Result<void> build_job(Job& job);
   Result<void> flatten_job(Job& job) const;
   Result<void> build_all(std::vector<Job*> jobs);
   void define_constants(ScriptModule& module, bool in_controller);
@@ -56,10 +69,13 @@ class Compiler {
   }
 
   const sema::Program& program_;
-  const Options& options_;
+  const Options options_;
   sema::OwnText own_text_;
   Layout layout_;
   Tables tables_;
+  Job target_, controller_, kernel_;  // without a module: the script does not run there
+  std::vector<TargetHandler> handlers_;
+  std::vector<sema::PassTiming> timings_;
   Compiled compiled_;
 };
 
@@ -101,22 +117,38 @@ Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitc
   TRY(job.module, ScriptModule::create(job.name, bitcode));
   define_constants(*job.module, place.is_controller());
   if (unsigned alignment = place.stack_alignment()) job.module->module().setOverrideStackAlignment(alignment);
-  return timed(job.timings, "lower-" + job.name, [&]() -> Result<void> {
-    Unit unit(program_, layout_, tables_, *job.module, place);
-    unit.own_text = &own_text_;
-    unit.untrusted_target = options_.untrusted_target;
+  Unit unit(program_, layout_, tables_, *job.module, place);
+  unit.own_text = &own_text_;
+  unit.untrusted_target = options_.untrusted_target;
+  TRY_DO(timed(timings_, "lower-" + job.name, [&]() -> Result<void> {
     lower(unit);
     lower_functions(unit);
-    TRY_DO(report(unit.refusals()));
-    // Code at the top level is compiled once at least, whether something calls it or not.
-    const auto& top_level = program_.scripts.front().embedded;
-    if (!unit.embedded.empty() || (place.is_controller() && !top_level.empty())) {
-      TRY_DO(unit.embedded.link(*job.module, top_level, program_.c_definitions, layout_.string_limit));
-      job.has_embedded = true;
-      for (uint32_t kind : {abi::kText, abi::kWarning, abi::kErrorText}) unit.note_record(kind);
-    }
-    return job.module->finish();
-  });
+    return report(unit.refusals());
+  }));
+  TRY_DO(embed_code(job, unit, place.is_controller()));
+  return finish_module(job);
+}
+
+// Compiles the script's C code and links it. Code at the top level is compiled once at least, whether something calls it or not.
+Result<void> Compiler::embed_code(Job& job, Unit& unit, bool in_controller) {
+  const auto& top_level = program_.scripts.front().embedded;
+  if (unit.embedded.empty() && (!in_controller || top_level.empty())) return {};
+  job.has_embedded = true;
+  for (uint32_t kind : {abi::kText, abi::kWarning, abi::kErrorText}) unit.note_record(kind);
+  return timed(timings_, "embed-" + job.name,
+               [&] { return unit.embedded.link(*job.module, top_level, program_.c_definitions, layout_.string_limit); });
+}
+
+// Leaves what the job needs of the runtime. From here on, nothing of the job can be rejected.
+Result<void> Compiler::finish_module(Job& job) {
+  TRY_DO(timed(timings_, "link-" + job.name, [&] { return job.module->finish(); }));
+  if (job.machine == Machine::kBpf) prepare_for_kernel(*job.module);
+  print_after("lower-", job);
+  return {};
+}
+
+void Compiler::print_after(const char* step, const Job& job) const {
+  if (options_.print_after == step + job.name) llvm::outs() << job.module->print();
 }
 
 Result<void> Compiler::report(const Diagnostics& refusals) {
@@ -135,15 +167,15 @@ Result<void> Compiler::lower_kernel_place(Job& job) {
   TRY(job.module, ScriptModule::create(job.name, options_.bpf_bitcode));
   job.module->define_constant("spile_rt_string_size", layout.string_limit);
   KernelPlace place;
-  TRY_DO(timed(job.timings, "lower-" + job.name, [&]() -> Result<void> {
-    Unit unit(program_, layout, tables_, *job.module, place);
-    unit.own_text = &own_text_;
+  Unit unit(program_, layout, tables_, *job.module, place);
+  unit.own_text = &own_text_;
+  // Probes that are refused are lowered all the same: all refusals are reported together.
+  timed(timings_, "refuse-for-kernel", [&] { return refuse_for_kernel(unit), true; });
+  TRY_DO(timed(timings_, "lower-" + job.name, [&]() -> Result<void> {
     compiled_.script.kernel = lower_kernel(unit, place);
-    TRY_DO(report(unit.refusals()));
-    return job.module->finish();
+    return report(unit.refusals());
   }));
-  prepare_for_kernel(*job.module);
-  return {};
+  return finish_module(job);
 }
 
 // The optimizer pays where code runs often. What runs in the controller can't, as far as its budget of actions goes.
@@ -164,12 +196,8 @@ int Compiler::effort(const Job& job) const {
   return options_.optimisation == 2 && may_be_quick && (!is_hot || size > kMuchCode) ? kQuick : options_.optimisation;
 }
 
-Result<void> Compiler::build(Job& job) {
-  auto print_after = [&](const std::string& pass) {
-    if (options_.print_after == pass + job.name) llvm::outs() << job.module->print();
-  };
+Result<void> Compiler::build_job(Job& job) {
   int level = effort(job);
-  print_after("lower-");
   // Who wants to see what is in between wants it made.
   ObjectCache cache(options_.print_after.empty() ? options_.cache_directory : std::string());
   std::string key;
@@ -183,10 +211,12 @@ Result<void> Compiler::build(Job& job) {
   if (job.from_cache) return {};
   TRY_DO(timed(job.timings, "optimize-" + job.name, [&] { return optimise(*job.module, job.machine, level); }));
   // C code of a guru is free to reach what it likes.
-  if (job.name == "controller" && !job.has_embedded) confine_accesses(*job.module);
-  print_after("optimize-");
+  if (job.name == "controller" && !job.has_embedded) {
+    timed(job.timings, "confine-" + job.name, [&] { return confine_accesses(*job.module), true; });
+  }
+  print_after("optimize-", job);
   TRY(job.object, timed(job.timings, "emit-" + job.name, [&] { return emit_object(*job.module, job.machine, level); }));
-  TRY_DO(flatten_job(job));
+  TRY_DO(timed(job.timings, "flatten-" + job.name, [&] { return flatten_job(job); }));
   cache.keep(key, job.object);
   return {};
 }
@@ -202,7 +232,7 @@ Result<void> Compiler::flatten_job(Job& job) const {
 // Every module has an LLVM context of its own, so that they can be built at once: the first one here.
 Result<void> Compiler::build_all(std::vector<Job*> jobs) {
   auto run = [this](Job* job) {
-    if (Result<void> built = build(*job); !built.ok()) job->error = built.error();
+    if (Result<void> built = build_job(*job); !built.ok()) job->error = built.error();
   };
   std::vector<std::thread> others;
   for (size_t i = 1; i < jobs.size(); ++i) others.emplace_back(run, jobs[i]);
@@ -256,53 +286,60 @@ void Compiler::fill_target(Job& job, const std::vector<TargetHandler>& handlers)
   code.image = std::move(job.flat.image);
 }
 
-Result<Compiled> Compiler::run() {
-  TRY(layout_, make_layout(program_, options_.layout));
+Result<void> Compiler::translate() {
+  TRY(layout_, timed(timings_, "layout", [&] { return make_layout(program_, options_.layout); }));
   initialise_machines();
-
-  Job target, controller, kernel;
-  target.name = "target";
-  controller.name = "controller";
-  kernel.name = "kernel";
-  kernel.machine = Machine::kBpf;
-  std::vector<Job*> jobs;
-  std::vector<TargetHandler> handlers;
   if (has_domain(sema::Domain::kTarget)) {
     TargetPlace place;
-    TRY_DO(lower_place(target, options_.native_bitcode, place, [&](Unit& unit) { handlers = lower_target_handlers(unit); }));
-    jobs.push_back(&target);
+    TRY_DO(lower_place(target_, options_.native_bitcode, place, [&](Unit& unit) { handlers_ = lower_target_handlers(unit); }));
   }
-  if (has_domain(sema::Domain::kKernel)) {
-    TRY_DO(lower_kernel_place(kernel));
-    jobs.push_back(&kernel);
-  }
+  if (has_domain(sema::Domain::kKernel)) TRY_DO(lower_kernel_place(kernel_));
   ControllerPlace place;
-  TRY_DO(lower_place(controller, options_.native_bitcode, place, [](Unit& unit) { lower_controller(unit); }));
-  jobs.push_back(&controller);
-  // From here on, nothing of the script can be refused.
+  return lower_place(controller_, options_.native_bitcode, place, [](Unit& unit) { lower_controller(unit); });
+}
 
-  if (options_.emit_ir_only) {
-    for (Job* job : jobs) compiled_.ir += "; " + job->name + "\n" + job->module->print();
-    return std::move(compiled_);
+std::string Compiler::ir() const {
+  std::string text;
+  for (const Job* job : {&target_, &kernel_, &controller_}) {
+    if (job->module) text += "; " + job->name + "\n" + job->module->print();
+  }
+  return text;
+}
+
+Result<Compiled> Compiler::build() {
+  std::vector<Job*> jobs;
+  for (Job* job : {&target_, &kernel_, &controller_}) {
+    if (job->module) jobs.push_back(job);
   }
   TRY_DO(build_all(jobs));
-  if (target.module) fill_target(target, handlers);
-  fill_controller(controller);
-  compiled_.script.kernel.object.assign(kernel.object.begin(), kernel.object.end());
-  compiled_.script.layout = layout_.arena;
-  compiled_.script.formats = std::move(tables_.formats);
-  compiled_.script.errors = std::move(tables_.errors);
-  compiled_.script.literals.insert(own_text_.literals().begin(), own_text_.literals().end());
-  compiled_.script.commands = std::move(tables_.commands);
-  compiled_.script.target_records = tables_.target_records;
-  compiled_.script.string_limit = layout_.string_limit;
+  if (target_.module) fill_target(target_, handlers_);
+  fill_controller(controller_);
+  CompiledScript& script = compiled_.script;
+  script.kernel.object.assign(kernel_.object.begin(), kernel_.object.end());
+  script.layout = layout_.arena;
+  script.formats = std::move(tables_.formats);
+  script.errors = std::move(tables_.errors);
+  script.literals.insert(own_text_.literals().begin(), own_text_.literals().end());
+  script.commands = std::move(tables_.commands);
+  script.target_records = tables_.target_records;
+  script.string_limit = layout_.string_limit;
   return std::move(compiled_);
 }
 
 }  // namespace
 
+Result<std::unique_ptr<Translation>> translate(const sema::Program& program, const Options& options) {
+  auto compiler = std::make_unique<Compiler>(program, options);
+  TRY_DO(compiler->translate());
+  return std::unique_ptr<Translation>(std::move(compiler));
+}
+
 Result<Compiled> compile(const sema::Program& program, const Options& options) {
-  return Compiler(program, options).run();
+  TRY(std::unique_ptr<Translation> translation, translate(program, options));
+  std::vector<sema::PassTiming> timings = translation->timings();
+  TRY(Compiled compiled, translation->build());
+  compiled.timings.insert(compiled.timings.begin(), timings.begin(), timings.end());
+  return compiled;
 }
 
 }  // namespace spile::codegen

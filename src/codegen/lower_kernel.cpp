@@ -182,7 +182,6 @@ KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
                array_map(abi::kKernelRingMap, Kind::kRing, 0, abi::kDefaultKernelRing)};
   for (const sema::Probe& probe : unit.program.probes) {
     if (probe.domain != sema::Domain::kKernel) continue;
-    refuse_for_kernel(unit, probe);
     std::string section = "probe." + std::to_string(probe.index);
     bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn;
     if (!at_return || probe.entry_saves.empty()) {

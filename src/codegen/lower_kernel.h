@@ -9,9 +9,9 @@ namespace spile::codegen {
 // As make_layout, in the kernel's terms: strings are shorter, keys are of fixed size and carry the shard.
 Result<Layout> make_kernel_layout(const sema::Program& program);
 
-// What is refused in handlers that run in the kernel: loops over arrays and the like, which would take more than the
-// verifier follows. Reported to unit.refuse with its place.
-void refuse_for_kernel(Unit& unit, const sema::Probe& probe);
+// Reports to unit.refuse what handlers in the kernel can't do: loops over arrays and the like, which would take more than the
+// verifier follows.
+void refuse_for_kernel(Unit& unit);
 
 // Exports a function for each program. KernelCode::object stays empty.
 KernelCode lower_kernel(Unit& unit, KernelPlace& place);

@@ -76,12 +76,15 @@ class KernelCheck {
 
 }  // namespace
 
-void refuse_for_kernel(Unit& unit, const sema::Probe& probe) {
-  KernelCheck check(unit, probe);
-  check.statement(*probe.body);
-  if (probe.condition) {
-    syntax::for_each_expression(static_cast<const syntax::Expression&>(*probe.condition),
-                                [&](const syntax::Expression& e) { check.expression(e); });
+void refuse_for_kernel(Unit& unit) {
+  for (const sema::Probe& probe : unit.program.probes) {
+    if (probe.domain != sema::Domain::kKernel) continue;
+    KernelCheck check(unit, probe);
+    check.statement(*probe.body);
+    if (probe.condition) {
+      syntax::for_each_expression(static_cast<const syntax::Expression&>(*probe.condition),
+                                  [&](const syntax::Expression& e) { check.expression(e); });
+    }
   }
 }
 

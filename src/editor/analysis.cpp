@@ -3,6 +3,7 @@
 #include "probes/probes.h"
 #include "sema/program.h"
 #include "session/library.h"
+#include "session/open_world.h"
 #include "session/scripts.h"
 #include "syntax/parser.h"
 
@@ -10,30 +11,16 @@ namespace spile::editor {
 
 namespace {
 
-Result<std::unique_ptr<probes::World>> open_world(const session::Options& options) {
-  probes::WorldOptions world;
-  world.program = options.command.substr(0, options.command.find(' '));
-  world.processes = options.targets;
-  world.runtime = options.runtime == session::Runtime::kBpf         ? probes::Runtime::kBpf
-                  : options.runtime == session::Runtime::kInProcess ? probes::Runtime::kInProcess
-                                                                    : probes::Runtime::kAuto;
-  return probes::World::open(world);
-}
-
 void elaborate(const session::Options& options, std::vector<syntax::Script> scripts, Diagnostics& diagnostics) {
-  auto world = open_world(options);
+  auto world = session::open_world(options.target);
   if (!world.ok()) {
     diagnostics.warning({}, world.error().message).hint(world.error().hint);
     return;
   }
   sema::Program program;
   program.scripts = std::move(scripts);
-  program.guru = options.guru;
-  std::vector<const syntax::ProbePoint*> points;
-  for (const auto& probe : program.scripts.front().probes) {
-    for (const syntax::ProbePoint& point : probe->points) points.push_back(&point);
-  }
-  (*world)->choose_runtime(points);
+  program.guru = options.script.guru;
+  (*world)->choose_runtime_for(program.scripts.front());
   sema::elaborate(program, **world, diagnostics);
 }
 
@@ -51,8 +38,8 @@ std::unique_ptr<syntax::ProbePoint> parse_point(const std::string& text) {
 Analysis analyse(const session::Options& options, std::string name, std::string text) {
   Analysis analysis;
   analysis.file = std::make_unique<SourceFile>(std::move(name), std::move(text));
-  syntax::ParseOptions settings = session::parse_settings(options);
-  auto library = session::Library::open(options, settings, analysis.library_files);
+  syntax::ParseOptions settings = session::parse_settings(options.script, options.target);
+  auto library = session::Library::open(options.script, options.target.runtime, settings, analysis.library_files);
   if (library.ok()) {
     library->load_macros(analysis.file->text(), analysis.diagnostics);
     settings.macros = &library->macros();
@@ -70,7 +57,7 @@ Analysis analyse(const session::Options& options, std::string name, std::string 
 
 Catalogue library_catalogue(const session::Options& options, SourceFiles& files) {
   Catalogue catalogue;
-  auto library = session::Library::open(options, session::parse_settings(options), files);
+  auto library = session::Library::open(options.script, options.target.runtime, session::parse_settings(options.script, options.target), files);
   if (!library.ok()) return catalogue;
   Diagnostics ignored;
   for (const syntax::Script& script : library->parse_all(ignored)) catalogue.add(script);
@@ -83,7 +70,7 @@ WorldQueries world_queries(const session::Options& options) {
     auto point = parse_point(text);
     if (!point) return {};
     if (!*world) {
-      auto opened = open_world(options);
+      auto opened = session::open_world(options.target);
       if (!opened.ok()) return {};
       *world = std::move(*opened);
     }

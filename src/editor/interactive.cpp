@@ -165,16 +165,16 @@ void Interactive::replace(const std::string& text) {
 }
 
 bool Interactive::begin_with_given() {
-  if (options_.script_text) replace(*options_.script_text);
-  if (!options_.script_file.empty()) {
-    auto text = read_file(options_.script_file);
+  if (options_.script.text) replace(*options_.script.text);
+  if (!options_.script.file.empty()) {
+    auto text = read_file(options_.script.file);
     if (!text.ok()) {
       tell(text.error());
       return false;
     }
     replace(*text);
   }
-  options_.script_file.clear();
+  options_.script.file.clear();
   return true;
 }
 
@@ -234,12 +234,12 @@ void Interactive::enter(const std::string& text) {
                   first.kind == syntax::TokenKind::kEnd || first.text == "@define" || first.is(syntax::op("%("));
   if (!declares) return evaluate(whole);
   Diagnostics diagnostics;
-  syntax::ParseOptions settings = session::parse_settings(options_);
+  syntax::ParseOptions settings = session::parse_settings(options_.script, options_.target);
   settings.must_declare = false;
   // Macros and names may come from other lines: only what the whole script makes of it counts.
   SourceFile all("<script>", script() + whole);
   SourceFiles files;
-  auto library = session::Library::open(options_, settings, files);
+  auto library = session::Library::open(options_.script, options_.target.runtime, settings, files);
   if (library.ok()) {
     library->load_macros(all.text(), diagnostics);
     settings.macros = &library->macros();
@@ -265,11 +265,11 @@ void Interactive::enter(const std::string& text) {
 void Interactive::evaluate(const std::string& statement) {
   Diagnostics ignored;
   SourceFile file("<script>", script());
-  syntax::Script own = syntax::parse(file, session::parse_settings(options_), ignored);
+  syntax::Script own = syntax::parse(file, session::parse_settings(options_.script, options_.target), ignored);
   own.probes.clear();
   session::Options once = options_;
-  once.script_text = "probe begin { " + trimmed(statement) + "\n; exit() }";
-  once.additional_texts.push_back(to_source(own));
+  once.script.text = "probe begin { " + trimmed(statement) + "\n; exit() }";
+  once.script.additional_texts.push_back(to_source(own));
   in_child([&] { return session::run(once); });
 }
 
@@ -289,10 +289,10 @@ void Interactive::list(const std::string&) {
 
 void Interactive::run_script(const std::string& words) {
   session::Options options = options_;
-  options.script_text = script();
+  options.script.text = script();
   for (size_t begin = 0; begin < words.size();) {
     size_t end = std::min(words.find_first_of(" \t", begin), words.size());
-    if (end > begin) options.arguments.push_back(words.substr(begin, end - begin));
+    if (end > begin) options.script.arguments.push_back(words.substr(begin, end - begin));
     begin = end + 1;
   }
   in_child([&] { return session::run(options); });
@@ -382,26 +382,25 @@ void Interactive::set(const std::string& words) {
   int64_t number = 0;
   bool is_number = read_number(value, number) && number >= 0;
   if (name == "c") {
-    options_.command = value;
-    options_.targets.clear();
+    options_.target.command = value;
+    options_.target.processes.clear();
   } else if (name == "x" && is_number) {
-    options_.targets = {static_cast<pid_t>(number)};
-    options_.command.clear();
+    options_.target.processes = {static_cast<pid_t>(number)};
+    options_.target.command.clear();
   } else if (name == "T" && is_number) {
-    options_.time_limit_ns = number * 1'000'000'000;
+    options_.target.time_limit_ns = number * 1'000'000'000;
   } else if (name == "guru" && is_number) {
-    options_.guru = number != 0;
+    options_.script.guru = number != 0;
   } else if (name == "verbose" && is_number) {
-    options_.verbosity = static_cast<int>(number);
-    options_.pass_verbosity.fill(options_.verbosity);
+    options_.messages.pass_verbosity.fill(static_cast<int>(number));
   } else {
     print_to(stderr, "set: c COMMAND, x PID, T SECONDS, guru 0|1 or verbose N\n");
   }
 }
 
 void Interactive::show(const std::string&) {
-  print_to(stdout, "c {}\nx {}\nT {}\nguru {}\nverbose {}\n", options_.command, options_.target(),
-             options_.time_limit_ns / 1'000'000'000, options_.guru ? 1 : 0, options_.verbosity);
+  print_to(stdout, "c {}\nx {}\nT {}\nguru {}\nverbose {}\n", options_.target.command, options_.target.first_process(),
+             options_.target.time_limit_ns / 1'000'000'000, options_.script.guru ? 1 : 0, options_.messages.verbosity());
 }
 
 // ---------------------------------------------------------------- completion
@@ -425,7 +424,7 @@ LineReader::Completions Interactive::complete_line(const std::string& line, size
   Diagnostics ignored;
   SourceFile file("<script>", script());
   Catalogue own;
-  own.add(syntax::parse(file, session::parse_settings(options_), ignored));
+  own.add(syntax::parse(file, session::parse_settings(options_.script, options_.target), ignored));
   // A line that declares nothing is a statement.
   SourceFile typed("<line>", pending_ + before);
   syntax::Token first = syntax::Lexer(typed).next();

@@ -8,11 +8,10 @@
 
 #include "base/result.h"
 #include "debuginfo/debuginfo.h"
+#include "probes/runtime.h"
 #include "sema/target_info.h"
 
 namespace spile::probes {
-
-enum class Runtime : uint8_t { kAuto, kInProcess, kBpf };  // --runtime
 
 struct WorldOptions {
   std::string program;  // -c: the command's first word, looked up in PATH; -x: empty (the pid is used)
@@ -48,6 +47,8 @@ class World : public sema::TargetInfo {
 
   // Before elaboration: the script's probe points decide what kAuto means (any kernel probe: everything in the kernel).
   virtual void choose_runtime(const std::vector<const syntax::ProbePoint*>& points) = 0;
+  // The same for all points of a script.
+  void choose_runtime_for(const syntax::Script& script);
 
   // -l and -L: the points that a pattern stands for, as text, with variables ("$a:long $b:string") where asked.
   struct ListedPoint {

@@ -147,6 +147,14 @@ class RealWorld : public World {
 
 }  // namespace
 
+void World::choose_runtime_for(const syntax::Script& script) {
+  std::vector<const syntax::ProbePoint*> points;
+  for (const auto& probe : script.probes) {
+    for (const syntax::ProbePoint& point : probe->points) points.push_back(&point);
+  }
+  choose_runtime(points);
+}
+
 Result<std::unique_ptr<World>> World::open(const WorldOptions& options) {
   auto world = std::make_unique<RealWorld>(options);
   TRY_DO(world->find_program());

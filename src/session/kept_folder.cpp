@@ -11,8 +11,8 @@
 
 namespace spile::session {
 
-Result<std::string> make_kept_folder(const Options& options) {
-  if (!options.keep_folder) return std::string();
+Result<std::string> make_kept_folder(const PassOptions& options) {
+  if (!options.keep) return std::string();
   std::string folder = options.folder;
   if (folder.empty()) {
     const char* temporary = getenv("TMPDIR");
@@ -25,6 +25,14 @@ Result<std::string> make_kept_folder(const Options& options) {
   return folder;
 }
 
+Result<void> keep_tree(const std::string& folder, const syntax::Script& script) {
+  return folder.empty() ? Result<void>() : keep_text(folder, "1-tree.stp", syntax::to_source(script));
+}
+
+Result<void> keep_program(const std::string& folder, const sema::Program& program) {
+  return folder.empty() ? Result<void>() : keep_text(folder, "2-program.txt", sema::to_text(program));
+}
+
 Result<void> keep_text(const std::string& folder, const std::string& name, std::string_view text) {
   if (folder.empty()) return {};
   std::string path = folder + "/" + name;
@@ -35,8 +43,9 @@ Result<void> keep_text(const std::string& folder, const std::string& name, std::
   return {};
 }
 
-Result<void> keep_code(const std::string& folder, const Options& options, const codegen::CompiledScript& script) {
-  std::string name = options.module_name.empty() ? "spile" : options.module_name;
+Result<void> keep_code(const std::string& folder, const std::string& module_name, const codegen::CompiledScript& script) {
+  if (folder.empty()) return {};
+  std::string name = module_name.empty() ? "spile" : module_name;
   auto bytes = [](const auto& vector) { return std::string_view(reinterpret_cast<const char*>(vector.data()), vector.size()); };
   TRY_DO(keep_text(folder, name + "-controller.bin", bytes(script.controller.image.bytes)));
   if (!script.target.image.bytes.empty()) TRY_DO(keep_text(folder, name + "-target.bin", bytes(script.target.image.bytes)));

@@ -1,5 +1,5 @@
 #pragma once
-// -k: what the passes made, kept in a folder for a look.
+// -k: keeps what the passes made in a folder. Errors: the folder or a file in it can't be written.
 
 #include <string>
 
@@ -10,11 +10,15 @@
 
 namespace spile::session {
 
-// Makes the folder (--tmpdir's, or a new one in $TMPDIR) and says its name on standard error. "" without -k.
-Result<std::string> make_kept_folder(const Options& options);
-// "1-tree.stp", "2-program.txt" ...
+// Makes the folder (--tmpdir's, or a new one in $TMPDIR) and prints its name on standard error. Returns "" without -k.
+Result<std::string> make_kept_folder(const PassOptions& options);
+// The functions below write a file of the folder; they do nothing if `folder` is "".
+// 1-tree.stp: the user's script as it was parsed.
+Result<void> keep_tree(const std::string& folder, const syntax::Script& script);
+// 2-program.txt: the elaborated program.
+Result<void> keep_program(const std::string& folder, const sema::Program& program);
 Result<void> keep_text(const std::string& folder, const std::string& name, std::string_view text);
 // The code of pass 4: NAME-target.bin, NAME-controller.bin (flat images), NAME-kernel.o (an ELF object).
-Result<void> keep_code(const std::string& folder, const Options& options, const codegen::CompiledScript& script);
+Result<void> keep_code(const std::string& folder, const std::string& module_name, const codegen::CompiledScript& script);
 
 }  // namespace spile::session

@@ -12,10 +12,10 @@
 namespace spile::session {
 
 Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program,
-                                                     const codegen::CompiledScript& script, const Options& options,
-                                                     const probes::ModuleFiles& files, pid_t process) {
+                                                     const codegen::CompiledScript& script,
+                                                     const probes::ModuleFiles& files, pid_t process, int verbosity) {
   TRY_DO(bpf::check_privilege());
-  std::unique_ptr<KernelSide> side(new KernelSide(program, script, options));
+  std::unique_ptr<KernelSide> side(new KernelSide(program, script, verbosity));
   bpf::ObjectSpec spec;
   spec.object = script.kernel.object;
   for (const codegen::KernelMap& map : script.kernel.maps) spec.maps.push_back(map_spec(map));
@@ -23,7 +23,7 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
     spec.programs.push_back(program_spec(program, entry, files, process));
   }
   spec.data.push_back({abi::kKernelConstantsSymbol, kernel_constants(process)});
-  spec.verbosity = options.verbosity;
+  spec.verbosity = verbosity;
   TRY(side->kernel_, bpf::load(spec));
   side->imported_.resize(script.kernel.maps.size());
   return side;
@@ -35,7 +35,7 @@ Result<void> KernelSide::attach() {
   std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol);
   CHECK(control.size() >= sizeof(abi::KernelControl));
   reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
-  if (options_.verbosity > 0) {
+  if (verbosity_ > 0) {
     for (const auto& [text, mechanism] : kernel_->attached()) print_to(stderr, "{}: {}\n", text, mechanism);
   }
   return {};

@@ -11,7 +11,6 @@
 #include "probes/probes.h"
 #include "sema/program.h"
 #include "session/controller.h"
-#include "session/options.h"
 #include "session/output.h"
 
 namespace spile::session {
@@ -21,7 +20,7 @@ class KernelSide {
   // Loads programs and creates maps; nothing is attached. process: what -c or -x name, 0 for none (uprobes and
   // timer.profile are limited to it).
   static Result<std::unique_ptr<KernelSide>> load(const sema::Program& program, const codegen::CompiledScript& script,
-                                                  const Options& options, const probes::ModuleFiles& files, pid_t process);
+                                                  const probes::ModuleFiles& files, pid_t process, int verbosity);
 
   Result<void> attach();
   void detach();
@@ -46,14 +45,14 @@ class KernelSide {
     std::vector<uint8_t> key;
     std::vector<uint8_t> value;
   };
-  KernelSide(const sema::Program& program, const codegen::CompiledScript& script, const Options& options)
-      : program_(program), script_(script), options_(options) {}
+  KernelSide(const sema::Program& program, const codegen::CompiledScript& script, int verbosity)
+      : program_(program), script_(script), verbosity_(verbosity) {}
   // A value as it is compared and sent: of strings, what follows the NUL is of no meaning.
   std::vector<uint8_t> normal_value(const codegen::KernelMap& map, const uint8_t* bytes) const;
 
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
-  const Options& options_;
+  int verbosity_;
   std::unique_ptr<bpf::Kernel> kernel_;
   bool attached_ = false;                       // ever: before, the controller's globals are the only ones
   std::vector<std::vector<Element>> imported_;  // parallel to script_.kernel.maps

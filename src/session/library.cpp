@@ -166,7 +166,7 @@ bool is_intrinsic_declaration(const syntax::Function& function) {
   return code && code->code.find("/* intrinsic */") != std::string::npos;
 }
 
-Result<Library> Library::open(const Options& options, const syntax::ParseOptions& settings, SourceFiles& sources) {
+Result<Library> Library::open(const ScriptOptions& script, Runtime runtime, const syntax::ParseOptions& settings, SourceFiles& sources) {
   Library library;
   library.settings_ = settings;
   library.settings_.is_library = true;
@@ -174,7 +174,7 @@ Result<Library> Library::open(const Options& options, const syntax::ParseOptions
   library.settings_.arguments.clear();
   library.macros_ = std::make_unique<syntax::MacroLibrary>();
   library.settings_.macros = library.macros_.get();
-  std::vector<std::string> folders = options.library_folders;
+  std::vector<std::string> folders = script.library_folders;
   for (const std::string& folder : folders) {
     std::error_code error;
     if (!fs::is_directory(folder, error)) return Error{fmt::format("-I {}: not a directory", folder), {}};
@@ -185,19 +185,19 @@ Result<Library> Library::open(const Options& options, const syntax::ParseOptions
     folders.push_back(folder);
   }
   if (std::string standard = tapset_folder(); !standard.empty()) folders.push_back(standard);
-  for (const std::string& folder : folders) TRY_DO(library.add_folder(folder, options, sources));
-  library.add_file(sources.add("<session>", session_script(options)));
-  library.add_file(sources.add("<session>.stpm", session_macros(options)));
+  for (const std::string& folder : folders) TRY_DO(library.add_folder(folder, runtime, sources));
+  library.add_file(sources.add("<session>", session_script(script)));
+  library.add_file(sources.add("<session>.stpm", session_macros(script)));
   return library;
 }
 
-Result<void> Library::add_folder(const std::string& folder, const Options& options, SourceFiles& sources) {
+Result<void> Library::add_folder(const std::string& folder, Runtime runtime, SourceFiles& sources) {
   std::vector<fs::path> paths;
   std::error_code error;
   for (auto entry = fs::recursive_directory_iterator(folder, error); !error && entry != fs::end(entry); entry.increment(error)) {
     const fs::path& path = entry->path();
     if (entry->is_directory(error)) {
-      if (!is_wanted_folder(path.filename(), settings_, options.runtime)) entry.disable_recursion_pending();
+      if (!is_wanted_folder(path.filename(), settings_, runtime)) entry.disable_recursion_pending();
     } else if (path.extension() == ".stp" || path.extension() == ".stpm") {
       paths.push_back(path);
     }

@@ -35,7 +35,7 @@ std::string tapset_folder();
 class Library {
  public:
   // settings: what conditions see (release, architecture ...); taken over for the library's own files.
-  static Result<Library> open(const Options& options, const syntax::ParseOptions& settings, SourceFiles& files);
+  static Result<Library> open(const ScriptOptions& script, Runtime runtime, const syntax::ParseOptions& settings, SourceFiles& files);
 
   // The macros that a text uses, and those that they use, are added to macros(). To be called before the text is parsed.
   void load_macros(std::string_view text, Diagnostics& diagnostics);
@@ -64,7 +64,7 @@ class Library {
   using Index = std::multimap<std::string_view, size_t>;  // name to index in files_
 
   Library() = default;
-  Result<void> add_folder(const std::string& folder, const Options& options, SourceFiles& sources);
+  Result<void> add_folder(const std::string& folder, Runtime runtime, SourceFiles& sources);
   void add_file(const SourceFile& source);
   void load_script(size_t file, std::vector<syntax::Script>& scripts, Diagnostics& diagnostics);
   std::set<size_t> files_with(const Index& index, std::string_view name) const;

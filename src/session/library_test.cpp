@@ -18,9 +18,9 @@ struct Loaded {
   std::vector<syntax::Script> scripts;
 
   Loaded() {
-    Options options;
+    ScriptOptions options;
     options.library_folders = {source_tapset()};
-    auto library = Library::open(options, {}, files);
+    auto library = Library::open(options, Runtime::kAuto, {}, files);
     if (library.ok()) scripts = library->parse_all(diagnostics);
   }
 };
@@ -64,9 +64,9 @@ TEST(Library, DeclarationsOfIntrinsicsAgreeWithTheTable) {
 TEST(Library, NothingOfItIsParsedForAScriptThatNeedsNothing) {
   SourceFiles files;
   Diagnostics diagnostics;
-  Options options;
+  ScriptOptions options;
   options.library_folders = {source_tapset()};
-  auto library = Library::open(options, {}, files);
+  auto library = Library::open(options, Runtime::kAuto, {}, files);
   ASSERT_TRUE(library.ok());
   std::vector<syntax::Script> scripts;
   scripts.push_back(syntax::parse(files.add("x", "probe begin { println(strlen(\"x\")) exit() }"), {}, diagnostics));

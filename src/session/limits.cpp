@@ -84,17 +84,17 @@ Result<void> apply_limit(const std::string& setting, sema::Program& program, boo
 
 }  // namespace
 
-int64_t string_length(const Options& options) {
+int64_t string_length(const ScriptOptions& script) {
   int64_t length = sema::Limits().max_string_length;
-  for (const std::string& limit : options.limits) {
+  for (const std::string& limit : script.limits) {
     if (limit.starts_with("MAXSTRINGLEN=")) length = strtoll(limit.c_str() + limit.find('=') + 1, nullptr, 10);
   }
   return length;
 }
 
-Result<void> apply_settings(const Options& options, sema::Program& program) {
-  program.guru = options.guru;
-  for (const std::string& setting : options.limits) TRY_DO(apply_limit(setting, program, options.suppress_warnings));
+Result<void> apply_settings(const ScriptOptions& script, const ProgramOptions& options, const MessageOptions& messages, sema::Program& program) {
+  program.guru = script.guru;
+  for (const std::string& setting : script.limits) TRY_DO(apply_limit(setting, program, messages.suppress_warnings));
   for (const std::string& setting : options.global_values) {
     TRY(auto pair, split_setting("-G", setting));
     program.global_overrides[pair.first] = pair.second;
@@ -107,7 +107,7 @@ Result<void> apply_settings(const Options& options, sema::Program& program) {
     program.limits.max_action = INT32_MAX;
     program.limits.max_action_interruptible = INT32_MAX;
   }
-  if (options.suppress_handler_errors) program.limits.max_skipped = 0, program.limits.max_errors = INT32_MAX;
+  if (messages.suppress_handler_errors) program.limits.max_skipped = 0, program.limits.max_errors = INT32_MAX;
   return {};
 }
 

@@ -7,7 +7,9 @@
 #include "base/diagnostics.h"
 #include "base/print.h"
 #include "sema/program.h"
+#include "session/limits.h"
 #include "session/open_world.h"
+#include "session/procfs_value.h"
 #include "session/scripts.h"
 #include "syntax/parser.h"
 
@@ -78,31 +80,32 @@ void drop_bodies(sema::Program& program) {
   }
 }
 
-Result<int> list_points(const Options& options) {
-  Options asked = options;
-  asked.script_text = "probe " + options.listing_point + " {}";
+Result<int> list_points(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target) {
+  ScriptOptions asked = script;
+  asked.text = "probe " + listing.point + " {}";
   for (bool with_bodies : {true, false}) {
     SourceFiles files;
     Diagnostics diagnostics;
     sema::Program program;
-    TRY(LoadedScripts loaded, load_scripts(asked, files, diagnostics));
+    TRY(LoadedScripts loaded, load_scripts(asked, target, files, diagnostics));
     program.scripts = std::move(loaded.scripts);
     program.library_functions = std::move(loaded.library_functions);
     if (diagnostics.has_errors()) {
       print_to(stderr, "{}", diagnostics.render(false));
       return 1;
     }
+    declare_procfs_value(program.scripts, string_length(script), files);
     program.unoptimised = program.hide_globals = program.guru = program.describe_points = true;
     if (!with_bodies) drop_bodies(program);
-    TRY(auto world, open_world(options));
-    world->choose_runtime(points_of(program.scripts.front()));
+    TRY(auto world, open_world(target, true));
+    world->choose_runtime_for(program.scripts.front());
     const SourceFile* user = program.scripts.front().file;
     sema::elaborate(program, *world, diagnostics);
     if (diagnostics.has_errors()) {
       if (!with_bodies) print_to(stderr, "{}", diagnostics.render(false));
       continue;
     }
-    Lines lines = lines_of(program, *world, user, options.listing == Listing::kPointsAndVariables);
+    Lines lines = lines_of(program, *world, user, listing.what == Listing::kPointsAndVariables);
     print(lines);
     return lines.empty() ? 1 : 0;
   }
@@ -129,13 +132,13 @@ bool is_public(const std::string& name) {
   return !name.starts_with("_");
 }
 
-Result<int> dump_library(const Options& options) {
+Result<int> dump_library(Listing what, const ScriptOptions& script_options, const TargetOptions& target) {
   SourceFiles files;
   Diagnostics diagnostics;
-  TRY(std::vector<syntax::Script> scripts, load_library(options, files, diagnostics));
+  TRY(std::vector<syntax::Script> scripts, load_library(script_options, target, files, diagnostics));
   Lines lines;
   for (const syntax::Script& script : scripts) {
-    if (options.listing == Listing::kFunctions) {
+    if (what == Listing::kFunctions) {
       for (const auto& function : script.functions) {
         if (!function->is_private && is_public(function->name)) lines.insert(signature(*function));
       }
@@ -155,16 +158,16 @@ Result<int> dump_library(const Options& options) {
 
 }  // namespace
 
-Result<int> list(const Options& options) {
-  switch (options.listing) {
+Result<int> list(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target) {
+  switch (listing.what) {
     case Listing::kPoints:
     case Listing::kPointsAndVariables:
-      return list_points(options);
+      return list_points(listing, script, target);
     case Listing::kProbeTypes:
       for (const std::string& type : probes::probe_types()) print_to(stdout, "{}\n", type);
       return 0;
     default:
-      return dump_library(options);
+      return dump_library(listing.what, script, target);
   }
 }
 

@@ -6,8 +6,8 @@
 
 namespace spile::session {
 
-// Prints what options.listing asks for, sorted, each line once. 0, or 1 where nothing is found; errors of the script are
+// Prints what `listing` asks for, sorted, each line once. 0, or 1 where nothing is found; errors of the script are
 // shown on standard error.
-Result<int> list(const Options& options);
+Result<int> list(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target);
 
 }  // namespace spile::session

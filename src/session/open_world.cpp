@@ -4,14 +4,12 @@
 
 namespace spile::session {
 
-Result<std::unique_ptr<probes::World>> open_world(const Options& options) {
+Result<std::unique_ptr<probes::World>> open_world(const TargetOptions& target, bool only_lists) {
   probes::WorldOptions world;
-  if (!options.command.empty()) world.program = command_words(options.command).front();
-  world.processes = options.targets;
-  world.runtime = options.runtime == Runtime::kBpf         ? probes::Runtime::kBpf
-                  : options.runtime == Runtime::kInProcess ? probes::Runtime::kInProcess
-                                                           : probes::Runtime::kAuto;
-  world.only_lists = options.listing != Listing::kNone;
+  if (!target.command.empty()) world.program = command_words(target.command).front();
+  world.processes = target.processes;
+  world.runtime = target.runtime;
+  world.only_lists = only_lists;
   return probes::World::open(world);
 }
 

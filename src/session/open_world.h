@@ -1,5 +1,5 @@
 #pragma once
-// The traced world that the options speak of: which program or process, and where handlers may run.
+// The traced world that the options name: which program or processes, and where handlers may run.
 
 #include <memory>
 
@@ -9,6 +9,8 @@
 
 namespace spile::session {
 
-Result<std::unique_ptr<probes::World>> open_world(const Options& options);
+// Opens what `target` names; nothing is attached to. only_lists: the script is listed, not run (probes::WorldOptions).
+// Errors: as those of probes::World::open().
+Result<std::unique_ptr<probes::World>> open_world(const TargetOptions& target, bool only_lists = false);
 
 }  // namespace spile::session

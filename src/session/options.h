@@ -1,5 +1,6 @@
 #pragma once
-// What the user asked for, as SystemTap's command line has it. cli fills it; session obeys it.
+// What the user asked for, as SystemTap's command line has it. cli fills in Options; session hands each of its rooms the parts that
+// the room reads. All parts are plain values: they own what they contain, and may be copied.
 
 #include <array>
 #include <cstdint>
@@ -9,9 +10,84 @@
 
 #include <sys/types.h>
 
+#include "probes/runtime.h"
+
 namespace spile::session {
 
-enum class Runtime : uint8_t { kAuto, kInProcess, kBpf };
+using probes::Runtime;
+
+// The script and how its text is read: pass 1. Exactly one of file and text is given, except for listings; -E alone sets text to "".
+struct ScriptOptions {
+  std::string file;                            // "-": standard input
+  std::optional<std::string> text;             // -e
+  std::vector<std::string> additional_texts;   // -E
+  std::vector<std::string> arguments;          // $1 @1 ...
+  std::vector<std::string> library_folders;    // -I, beside the installed tapset
+  std::vector<std::string> limits;             // -D NAME[=VALUE]; scripts read MAXSTRINGLEN, too
+  bool guru = false;                           // -g
+  std::string compatible;                      // --compatible VERSION; empty: this one
+  std::string privilege = "stapdev";           // --privilege
+  std::string module_name;                     // -m: of module_name(), the folder of procfs files and the files of -k; may be empty
+};
+
+// What elaboration makes of the script: pass 2.
+struct ProgramOptions {
+  std::vector<std::string> global_values;      // -G NAME=VALUE
+  bool unoptimised = false;                    // -u
+  bool skip_bad_variables = false;             // --skip-badvars
+  bool display_globals = true;                 // --no-global-var-display unsets it
+  bool time_probes = false;                    // -t
+  bool suppress_time_limits = false;           // --suppress-time-limits
+  std::vector<std::string> symbol_modules;     // -d
+};
+
+// What is traced, where handlers run, and for how long: passes 2 and 5. command and processes are never both given.
+struct TargetOptions {
+  std::string command;                         // -c
+  std::vector<pid_t> processes;                // -x, each once
+  bool children = true;                        // --no-children: of -x's processes those that run already are left alone
+  Runtime runtime = Runtime::kAuto;            // --runtime
+  int64_t time_limit_ns = 0;                   // -T; 0: none
+
+  // Returns the first process of -x, or 0.
+  pid_t first_process() const { return processes.empty() ? 0 : processes.front(); }
+};
+
+// Where the script's output goes, and through which buffers: pass 5.
+struct OutputOptions {
+  std::string file;                            // -o; empty: standard output
+  uint32_t ring_megabytes = 4;                 // -s: of each thread's ring, and what -F keeps
+  bool bulk = false;                           // -b
+  bool flight_recorder = false;                // -F
+  uint64_t rotate_bytes = 0;                   // -S SIZE[,N]; 0: one file
+  uint32_t rotate_files = 0;                   // 0: keep all
+  std::string http;                            // --http [ADDRESS:]PORT; empty: no
+
+  // -F without -o: the output is kept in memory, for --flight-dump.
+  bool in_memory() const { return flight_recorder && file.empty(); }
+  size_t buffer_bytes() const { return size_t{ring_megabytes} << 20; }
+};
+
+// What spile itself says on standard error, in all passes.
+enum class Color : uint8_t { kAuto, kNever, kAlways };
+struct MessageOptions {
+  Color color = Color::kAuto;                  // --color
+  std::array<int, 5> pass_verbosity{};         // -v and --vp, by pass - 1
+  bool suppress_warnings = false;              // -w
+  bool warnings_are_errors = false;            // -W
+  bool suppress_handler_errors = false;        // --suppress-handler-errors: errors of handlers are counted, and end nothing
+
+  int verbosity() const { return pass_verbosity[4]; }  // of pass 5
+};
+
+// How far the passes go, and what they show and keep of their results.
+struct PassOptions {
+  int last = 5;                                // -p
+  std::string print_after;                     // --print-after=NAME; empty: no
+  bool keep = false;                           // -k
+  std::string folder;                          // --tmpdir: where -k keeps it; empty: a new folder
+};
+
 enum class Listing : uint8_t {
   kNone,
   kPoints,              // -l
@@ -20,61 +96,19 @@ enum class Listing : uint8_t {
   kProbeAliases,        // --dump-probe-aliases
   kFunctions,           // --dump-functions
 };
-enum class Color : uint8_t { kAuto, kNever, kAlways };
+struct ListingOptions {
+  Listing what = Listing::kNone;               // kNone: the script is run
+  std::string point;                           // -l and -L: the pattern
+};
 
 struct Options {
-  // The script: exactly one of file, text (-e) and listing; -E alone may be one too.
-  std::string script_file;
-  std::optional<std::string> script_text;
-  std::vector<std::string> additional_texts;   // -E
-  Listing listing = Listing::kNone;
-  std::string listing_point;
-  std::vector<std::string> arguments;          // $1 @1 ...
-
-  // What the script means.
-  std::vector<std::string> library_folders;    // -I, beside the installed tapset
-  std::vector<std::string> limits;             // -D NAME[=VALUE]
-  std::vector<std::string> global_values;      // -G NAME=VALUE
-  bool guru = false;                           // -g
-  bool unoptimised = false;                    // -u
-  bool skip_bad_variables = false;             // --skip-badvars
-  bool display_globals = true;                 // --no-global-var-display unsets it
-  std::string compatible;                      // --compatible VERSION; empty: this one
-  std::string privilege = "stapdev";           // --privilege
-  bool suppress_handler_errors = false;        // --suppress-handler-errors
-  bool suppress_time_limits = false;           // --suppress-time-limits
-  std::vector<std::string> symbol_modules;     // -d
-
-  // What is traced.
-  std::string command;                         // -c
-  std::vector<pid_t> targets;                  // -x, each once
-  bool children = true;                        // --no-children: of -x's processes those that run already are left alone
-  pid_t target() const { return targets.empty() ? 0 : targets.front(); }
-  Runtime runtime = Runtime::kAuto;
-  int64_t time_limit_ns = 0;                   // -T
-
-  // What comes out, and where.
-  std::string output_file;                     // -o
-  uint32_t ring_megabytes = 4;                 // -s: of each thread's ring, and what -F keeps
-  size_t buffer_bytes() const { return size_t{ring_megabytes} << 20; }
-  bool bulk = false;                           // -b
-  bool flight_recorder = false;                // -F
-  uint64_t rotate_bytes = 0;                   // -S SIZE[,N]; 0: one file
-  uint32_t rotate_files = 0;                   // 0: keep all
-  std::string http;                            // --http [ADDRESS:]PORT; empty: no
-  Color color = Color::kAuto;
-
-  // How the passes go.
-  int last_pass = 5;                           // -p
-  bool time_probes = false;                    // -t
-  int verbosity = 0;                           // -v, repeated: of pass 5
-  std::array<int, 5> pass_verbosity{};         // --vp and -v, by pass - 1
-  std::string print_after;                     // --print-after=PASS
-  bool suppress_warnings = false;              // -w
-  bool warnings_are_errors = false;            // -W
-  bool keep_folder = false;                    // -k
-  std::string folder;                          // --tmpdir
-  std::string module_name;                     // -m
+  ScriptOptions script;
+  ProgramOptions program;
+  TargetOptions target;
+  OutputOptions output;
+  MessageOptions messages;
+  PassOptions passes;
+  ListingOptions listing;
 };
 
 // Runs all passes asked for. Diagnostics and reports go to standard error, the script's output to standard output or -o.

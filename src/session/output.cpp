@@ -23,17 +23,18 @@ bool prints(const abi::RecordHeader& header) {
 
 }  // namespace
 
-Result<std::unique_ptr<Output>> Output::open(const Options& options, const codegen::CompiledScript& script) {
+Result<std::unique_ptr<Output>> Output::open(const OutputOptions& options, const MessageOptions& messages,
+                                             const codegen::CompiledScript& script) {
   std::unique_ptr<OutputFile> file;
   // With -b nothing but streams has the name of -o.
-  if (options.flight_recorder && options.output_file.empty()) {
+  if (options.in_memory()) {
     file = OutputFile::in_memory(options.buffer_bytes());
   } else {
-    TRY(file, OutputFile::open(options.bulk ? std::string() : options.output_file, options.rotate_bytes, options.rotate_files));
+    TRY(file, OutputFile::open(options.bulk ? std::string() : options.file, options.rotate_bytes, options.rotate_files));
   }
-  std::unique_ptr<Output> output(new Output(options, script, std::move(file)));
+  std::unique_ptr<Output> output(new Output(messages, script, std::move(file)));
   if (options.bulk) {
-    std::string base = options.output_file.empty() ? "spile_stream" : expand_path(options.output_file);
+    std::string base = options.file.empty() ? "spile_stream" : expand_path(options.file);
     output->streams_ = std::make_unique<StreamFiles>(std::move(base), script);
   }
   return output;
@@ -75,7 +76,7 @@ bool Output::is_believed(const abi::RecordHeader& header) {
 
 void Output::report_damage(uint32_t ring) {
   ++damaged_;
-  if (damaged_ <= kMostDamaged && !options_.suppress_warnings) {
+  if (damaged_ <= kMostDamaged && !messages_.suppress_warnings) {
     fprintf(stderr, "WARNING: output ring %u is damaged, its content is lost\n", ring);
   }
 }
@@ -275,7 +276,7 @@ void Output::run_command(const abi::RecordHeader& header, PayloadReader& argumen
 
 // A warning is printed once: a handler that warns may be hit a million times.
 void Output::write_warning(std::string_view text, Origin origin) {
-  if (options_.suppress_warnings || warned_.contains(text)) return;
+  if (messages_.suppress_warnings || warned_.contains(text)) return;
   if (origin == Origin::kTarget && ++target_warnings_ > kMostWarnings) return;
   constexpr size_t kMostRemembered = 1000;
   if (warned_.size() < kMostRemembered) warned_.emplace(text);
@@ -285,7 +286,7 @@ void Output::write_warning(std::string_view text, Origin origin) {
 
 // An error is printed once, and at the end how often it came: many threads may meet it before they are stopped.
 void Output::write_error(std::string text) {
-  if (options_.suppress_handler_errors) {
+  if (messages_.suppress_handler_errors) {
     ++suppressed_errors_;
     return;
   }

@@ -31,7 +31,8 @@ namespace spile::session {
 
 class Output {
  public:
-  static Result<std::unique_ptr<Output>> open(const Options& options, const codegen::CompiledScript& script);
+  static Result<std::unique_ptr<Output>> open(const OutputOptions& options, const MessageOptions& messages,
+                                              const codegen::CompiledScript& script);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -87,8 +88,8 @@ class Output {
   static constexpr uint64_t kMostDamaged = 10;         // reported
   static constexpr uint64_t kSwitchesAtOnce = 100, kSwitchesPerSecond = 10;  // of files, by processes
 
-  Output(const Options& options, const codegen::CompiledScript& script, std::unique_ptr<OutputFile> file)
-      : options_(options), script_(script), file_(std::move(file)) {}
+  Output(const MessageOptions& messages, const codegen::CompiledScript& script, std::unique_ptr<OutputFile> file)
+      : messages_(messages), script_(script), file_(std::move(file)) {}
   bool take_ring(ArenaView& arena, uint32_t slot);
   // Whether a record counts, coming from a ring that traced processes can write to.
   bool is_believed(const abi::RecordHeader& header);
@@ -105,7 +106,7 @@ class Output {
   void write_warning(std::string_view text, Origin origin);
   void write_error(std::string text);
 
-  const Options& options_;
+  const MessageOptions& messages_;
   const codegen::CompiledScript& script_;
   std::unique_ptr<OutputFile> file_;
   ShellCommands commands_;

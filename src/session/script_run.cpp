@@ -45,16 +45,19 @@ constexpr int64_t kThawPatienceNs = 10'000'000'000;
 
 class ScriptRun {
  public:
-  ScriptRun(const sema::Program& program, const codegen::CompiledScript& script, const Options& options, const probes::ModuleFiles& files)
-      : program_(program),
-        script_(script),
-        options_(options),
-        files_(files),
-        watch_(program, [this](int probe, size_t, const abi::Subject& subject) { run_about(probe, subject); }),
+  ScriptRun(const RunInput& input, const TargetOptions& traced, const OutputOptions& output, const MessageOptions& messages)
+      : program_(input.program),
+        script_(input.script),
+        files_(input.files),
+        module_name_(input.module_name),
+        traced_(traced),
+        output_options_(output),
+        messages_(messages),
+        watch_(program_, [this](int probe, size_t, const abi::Subject& subject) { run_about(probe, subject); }),
         sampler_(
-            program, [this](int probe, const abi::Subject& subject, std::span<const char> stack) { run_sample(probe, subject, stack); },
+            program_, [this](int probe, const abi::Subject& subject, std::span<const char> stack) { run_sample(probe, subject, stack); },
             [this](pid_t pid, const sema::Site& site) { return target_->locate(pid, site); }),
-        timers_(program) {}
+        timers_(program_) {}
 
   Result<void> prepare();
   Result<void> start();
@@ -88,8 +91,11 @@ class ScriptRun {
 
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
-  const Options& options_;
   const probes::ModuleFiles& files_;
+  const std::string& module_name_;
+  const TargetOptions& traced_;
+  const OutputOptions& output_options_;
+  const MessageOptions& messages_;
 
   // ORDER: later ones use earlier ones until they are destroyed.
   Signals signals_;
@@ -118,25 +124,25 @@ class ScriptRun {
 // Everything that can refuse does so here, before anything is touched but -c's command, which stands still.
 Result<void> ScriptRun::prepare() {
   TRY(signals_, Signals::block());
-  if (options_.bulk && has_kernel_probes()) {
+  if (output_options_.bulk && has_kernel_probes()) {
     return Error{"-b can't be used with kernel probes: their records come through one buffer, in order already", "leave out -b"};
   }
-  if (has_kernel_probes() && options_.targets.size() > 1) {
+  if (has_kernel_probes() && traced_.processes.size() > 1) {
     return Error{"several -x can't be used with probes that run in the kernel: such probes are for one process, or for all", "leave out -x, and compare pid() in the script"};
   }
-  bool follows = !options_.command.empty() || !options_.targets.empty();
+  bool follows = !traced_.command.empty() || !traced_.processes.empty();
   if (!follows && (watch_.watches_processes() || sampler_.samples())) {
     return Error{"probes on processes need a command or a process to trace", "use -c COMMAND or -x PID"};
   }
   if (has_target_probes() || follows) {
-    TRY(target_, TargetSide::create(program_, script_, options_, files_, &watch_, &sampler_, [this] { return signals_.stop_is_pending(); }));
+    TRY(target_, TargetSide::create(program_, script_, traced_, messages_, files_, &watch_, &sampler_, [this] { return signals_.stop_is_pending(); }));
   }
   std::span<uint8_t> shared;
   if (has_target_probes()) shared = target_->arena_memory();
   TRY(arena_, ArenaView::create(script_.layout, shared));
-  TRY(output_, Output::open(options_, script_));
+  TRY(output_, Output::open(output_options_, messages_, script_));
   if (!program_.guru) output_->trust_processes_by([this] { return why_processes_untrusted(); });
-  if (options_.flight_recorder && options_.output_file.empty()) {
+  if (output_options_.in_memory()) {
     TRY(flight_, FlightSocket::listen());
   }
   if (target_) target_->make_stacks({reinterpret_cast<uint8_t*>(arena_->base()), script_.layout.size}, arena_->controller_state());
@@ -150,7 +156,7 @@ Result<void> ScriptRun::prepare() {
   }
   arena_->header().target_pid = process;
   if (has_kernel_probes()) {
-    TRY(kernel_, KernelSide::load(program_, script_, options_, files_, process));
+    TRY(kernel_, KernelSide::load(program_, script_, files_, process, messages_.verbosity()));
     warn_of_children();
   }
   return {};
@@ -161,17 +167,17 @@ void ScriptRun::warn_of_children() const {
   auto is_uprobe = [](const sema::Probe& probe) {
     return probe.domain == sema::Domain::kKernel && std::any_of(probe.points.begin(), probe.points.end(), [](const auto& point) { return !point.site.module.empty(); });
   };
-  if (options_.targets.empty() || !options_.children || options_.suppress_warnings ||
+  if (traced_.processes.empty() || !traced_.children || messages_.suppress_warnings ||
       std::none_of(program_.probes.begin(), program_.probes.end(), is_uprobe)) {
     return;
   }
-  std::vector<pid_t> family = {options_.target()};
+  std::vector<pid_t> family = {traced_.first_process()};
   for (size_t i = 0; i < family.size(); ++i) {
     for (pid_t child : engine::children_of(family[i])) family.push_back(child);
   }
   if (family.size() == 1) return;
   print_to(stderr, "WARNING: {} of process {} {} not probed: probes that run in the kernel are for one process, or for all without -x\n",
-             family.size() == 2 ? "a child" : fmt::format("{} children", family.size() - 1), options_.target(), family.size() == 2 ? "is" : "are");
+             family.size() == 2 ? "a child" : fmt::format("{} children", family.size() - 1), traced_.first_process(), family.size() == 2 ? "is" : "are");
 }
 
 // Who empties the rings must not be the last to run on a busy machine. Where we may not, things are as they are; children
@@ -197,7 +203,7 @@ Result<void> ScriptRun::start() {
     watch_.start(target_->processes());
     TRY_DO(target_->resume());
   }
-  if (ProcfsFiles::wanted(program_) || !options_.http.empty()) {
+  if (ProcfsFiles::wanted(program_) || !output_options_.http.empty()) {
     TRY_DO(serve_procfs());
   }
   timers_.start(monotonic_ns());
@@ -217,7 +223,7 @@ Result<void> ScriptRun::run() {
       if (exit_requested() || failed()) break;
     }
     if (now >= next_housekeeping_) housekeeping(now);
-    if (options_.time_limit_ns > 0 && now - time_limit_start() >= options_.time_limit_ns) break;
+    if (traced_.time_limit_ns > 0 && now - time_limit_start() >= traced_.time_limit_ns) break;
   }
   return {};
 }
@@ -236,7 +242,7 @@ Result<void> ScriptRun::wait_and_collect() {
   if (sampler_.samples()) until = std::min(until, now + kIdlePollNs);
   if (has_target_probes()) until = std::min(until, std::max(next_collection_, now));
   if (auto due = timers_.next_due()) until = std::min(until, *due);
-  if (options_.time_limit_ns > 0) until = std::min(until, time_limit_start() + options_.time_limit_ns);
+  if (traced_.time_limit_ns > 0) until = std::min(until, time_limit_start() + traced_.time_limit_ns);
   int64_t wait = std::max<int64_t>(until - now, 0);
 
   // In this order; -1: there is no such thing. The kernel's rings are looked at in any case.
@@ -339,20 +345,20 @@ Result<void> ScriptRun::serve_procfs() {
     run(probe);
   };
   handlers.string_most = static_cast<size_t>(program_.limits.max_string_length) - 1;
-  if (!options_.http.empty()) {
-    TRY(http_, HttpFiles::listen(options_.http, program_, handlers.read));
-    if (options_.verbosity > 0) print_to(stderr, "procfs files are at {}\n", http_->url());
+  if (!output_options_.http.empty()) {
+    TRY(http_, HttpFiles::listen(output_options_.http, program_, handlers.read));
+    if (messages_.verbosity() > 0) print_to(stderr, "procfs files are at {}\n", http_->url());
   }
   if (!ProcfsFiles::wanted(program_)) return {};
-  auto mounted = ProcfsFiles::mount(program_, options_.module_name, std::move(handlers));
+  auto mounted = ProcfsFiles::mount(program_, module_name_, std::move(handlers));
   // With --http, files are not the only way.
   if (!mounted.ok() && !http_) return std::move(mounted).error();
   if (!mounted.ok()) {
-    if (!options_.suppress_warnings) print_to(stderr, "WARNING: {}\n", mounted.error().message);
+    if (!messages_.suppress_warnings) print_to(stderr, "WARNING: {}\n", mounted.error().message);
     return {};
   }
   procfs_ = std::move(*mounted);
-  if (options_.verbosity > 0) print_to(stderr, "procfs files are in {}\n", procfs_->folder());
+  if (messages_.verbosity() > 0) print_to(stderr, "procfs files are in {}\n", procfs_->folder());
   return {};
 }
 
@@ -405,7 +411,7 @@ void ScriptRun::stand_still() {
 
 // They share the arena, and whatever has one of them in its hands can write there what handlers in another one go by.
 void ScriptRun::warn_of_users(int64_t now) {
-  if (now < next_look_at_users_ || warned_of_users_ || options_.suppress_warnings || !has_target_probes() || !target_) return;
+  if (now < next_look_at_users_ || warned_of_users_ || messages_.suppress_warnings || !has_target_probes() || !target_) return;
   next_look_at_users_ = now + kUsersNs;
   std::string who = different_users(target_->processes());
   if (who.empty()) return;
@@ -554,15 +560,15 @@ void ScriptRun::warn_end_probes() {
     return std::any_of(program_.probes.begin(), program_.probes.end(),
                        [&](const sema::Probe& probe) { return probe.kind == kind && !probe.is_report; });
   };
-  if (options_.suppress_warnings || !has(sema::ProbeKind::kEnd) || has(sema::ProbeKind::kError)) return;
+  if (messages_.suppress_warnings || !has(sema::ProbeKind::kEnd) || has(sema::ProbeKind::kError)) return;
   print_to(stderr, "WARNING: the end probes were not run because of the errors\n"
            "  hint: `probe end, error {{ ... }}` runs after errors, too; --suppress-handler-errors continues after errors\n");
 }
 
 // A script whose compilation took nearly all of -T is likely to print nothing, or 0, for that reason alone.
 void ScriptRun::warn_short_run() {
-  int64_t limit = options_.time_limit_ns, over = monotonic_ns() - time_limit_start();
-  if (options_.suppress_warnings || exit_requested() || failed() || limit <= 0 || over < limit - limit / 10) return;
+  int64_t limit = traced_.time_limit_ns, over = monotonic_ns() - time_limit_start();
+  if (messages_.suppress_warnings || exit_requested() || failed() || limit <= 0 || over < limit - limit / 10) return;
   print_to(stderr,
            "WARNING: {:.1f} s of the {:g} s of -T were over when the probes were armed\n"
            "  hint: -T counts from the start of spile; the script is compiled now, so the same command has more time when it is run again\n",
@@ -574,7 +580,7 @@ int ScriptRun::finish() {
   output_->commands().wait_all(signals_.fd());
   if (target_) target_->tell_never_loaded();
   int status = failed() || output_->write_failed() ? 1 : 0;
-  if (!options_.suppress_warnings) {
+  if (!messages_.suppress_warnings) {
     print_to(stderr, "{}", count_skips(*arena_).text());
     print_to(stderr, "{}", output_->refusals_text());
     if (kernel_) print_to(stderr, "{}", kernel_->skips_text());
@@ -611,9 +617,9 @@ int ScriptRun::finish() {
 
 }  // namespace
 
-Result<int> run_script(const sema::Program& program, const codegen::CompiledScript& script, const Options& options,
-                       const probes::ModuleFiles& files, const std::function<void()>& started) {
-  ScriptRun run(program, script, options, files);
+Result<int> run_script(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages,
+                       const std::function<void()>& started) {
+  ScriptRun run(input, target, output, messages);
   TRY_DO(run.prepare());
   TRY_DO(run.start());
   started();

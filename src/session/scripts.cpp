@@ -16,8 +16,6 @@
 
 #include "sema/program.h"
 #include "session/library.h"
-#include "session/limits.h"
-#include "session/procfs_value.h"
 
 namespace spile::session {
 
@@ -94,30 +92,30 @@ void warn_missing_config(Diagnostics& diagnostics) {
 }
 
 // Arguments that the script does not refer to: not by $1 or @1, nor by $# or the like.
-void warn_unused_arguments(const std::vector<syntax::Script>& scripts, const Options& options, const std::set<size_t>& used,
+void warn_unused_arguments(const std::vector<syntax::Script>& scripts, const std::vector<std::string>& arguments, const std::set<size_t>& used,
                            Diagnostics& diagnostics) {
   bool asks_for_all = used.contains(0);
   for (const syntax::Script& script : scripts) {
     for (const char* name : {"argv", "argc"}) asks_for_all |= script.file->text().find(name) != std::string_view::npos;
   }
-  for (size_t i = 1; i <= options.arguments.size() && !asks_for_all; ++i) {
+  for (size_t i = 1; i <= arguments.size() && !asks_for_all; ++i) {
     if (!used.contains(i)) diagnostics.warning({}, fmt::format("unused command line option ${0}/@{0}", i));
   }
 }
 
 }  // namespace
 
-syntax::ParseOptions parse_settings(const Options& options) {
+syntax::ParseOptions parse_settings(const ScriptOptions& script, const TargetOptions& target) {
   syntax::ParseOptions settings;
-  settings.arguments = options.arguments;
-  settings.guru = options.guru;
-  settings.privilege = options.privilege;
-  if (!options.compatible.empty()) settings.systemtap_version = options.compatible;
+  settings.arguments = script.arguments;
+  settings.guru = script.guru;
+  settings.privilege = script.privilege;
+  if (!script.compatible.empty()) settings.systemtap_version = script.compatible;
   // As SystemTap calls them: where handlers run, as far as it is known before the script's probes are.
-  bool in_process = options.runtime == Runtime::kInProcess ||
-                    (options.runtime == Runtime::kAuto && (!options.targets.empty() || !options.command.empty()));
+  bool in_process = target.runtime == Runtime::kInProcess ||
+                    (target.runtime == Runtime::kAuto && (!target.processes.empty() || !target.command.empty()));
   settings.runtime = in_process ? "dyninst" : "kernel";
-  settings.must_declare = options.additional_texts.empty();
+  settings.must_declare = script.additional_texts.empty();
   utsname system;
   if (uname(&system) == 0) {
     settings.kernel_release = system.release;
@@ -127,9 +125,9 @@ syntax::ParseOptions parse_settings(const Options& options) {
   return settings;
 }
 
-Result<LoadedScripts> load_scripts(const Options& options, SourceFiles& files, Diagnostics& diagnostics) {
-  syntax::ParseOptions parse_options = parse_settings(options);
-  TRY(Library library, Library::open(options, parse_options, files));
+Result<LoadedScripts> load_scripts(const ScriptOptions& script, const TargetOptions& target, SourceFiles& files, Diagnostics& diagnostics) {
+  syntax::ParseOptions parse_options = parse_settings(script, target);
+  TRY(Library library, Library::open(script, target.runtime, parse_options, files));
   if (tapset_folder().empty()) {
     diagnostics.warning({}, "the tapset library is missing: there is no share/spile/tapset, of the same owner, beside the program's bin folder")
         .hint("install spile's package, or run the program where it was built");
@@ -145,28 +143,27 @@ Result<LoadedScripts> load_scripts(const Options& options, SourceFiles& files, D
   LoadedScripts loaded;
   loaded.library_functions = library.function_names();
   std::vector<syntax::Script>& scripts = loaded.scripts;
-  if (options.script_text) {
-    scripts.push_back(parse(files.add("<input>", *options.script_text)));
-  } else if (options.script_file == "-") {
+  if (script.text) {
+    scripts.push_back(parse(files.add("<input>", *script.text)));
+  } else if (script.file == "-") {
     char stdin_text[65536];
     std::string text;
     for (size_t n; (n = fread(stdin_text, 1, sizeof stdin_text, stdin)) > 0;) text.append(stdin_text, n);
     scripts.push_back(parse(files.add("<stdin>", std::move(text))));
   } else {
-    TRY(std::string text, read_script(options.script_file));
-    scripts.push_back(parse(files.add(options.script_file, std::move(text))));
+    TRY(std::string text, read_script(script.file));
+    scripts.push_back(parse(files.add(script.file, std::move(text))));
   }
-  for (const std::string& more : options.additional_texts) scripts.push_back(parse(files.add("<-E>", more)));
+  for (const std::string& more : script.additional_texts) scripts.push_back(parse(files.add("<-E>", more)));
   warn_missing_config(diagnostics);
-  if (!diagnostics.has_errors()) warn_unused_arguments(scripts, options, used_arguments, diagnostics);
+  if (!diagnostics.has_errors()) warn_unused_arguments(scripts, script.arguments, used_arguments, diagnostics);
   // The library is only looked into for scripts that parse: their errors come first.
   if (!diagnostics.has_errors()) library.complete(scripts, diagnostics);
-  if (options.last_pass > 1) declare_procfs_value(scripts, string_length(options), files);  // -p1 shows what was written
   return loaded;
 }
 
-Result<std::vector<syntax::Script>> load_library(const Options& options, SourceFiles& files, Diagnostics& diagnostics) {
-  TRY(Library library, Library::open(options, parse_settings(options), files));
+Result<std::vector<syntax::Script>> load_library(const ScriptOptions& script, const TargetOptions& target, SourceFiles& files, Diagnostics& diagnostics) {
+  TRY(Library library, Library::open(script, target.runtime, parse_settings(script, target), files));
   return library.parse_all(diagnostics);
 }
 

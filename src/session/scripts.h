@@ -13,16 +13,16 @@
 namespace spile::session {
 
 // What the preprocessor's conditions and arguments see.
-syntax::ParseOptions parse_settings(const Options& options);
+syntax::ParseOptions parse_settings(const ScriptOptions& script, const TargetOptions& target);
 
 // The user's script first, then -E texts, then those files of the library that they need (session/library.h).
 struct LoadedScripts {
   std::vector<syntax::Script> scripts;
   std::vector<std::string> library_functions;  // names of all functions of the library, parsed or not: for hints
 };
-Result<LoadedScripts> load_scripts(const Options& options, SourceFiles& files, Diagnostics& diagnostics);
+Result<LoadedScripts> load_scripts(const ScriptOptions& script, const TargetOptions& target, SourceFiles& files, Diagnostics& diagnostics);
 
 // Every script of the library, for listings.
-Result<std::vector<syntax::Script>> load_library(const Options& options, SourceFiles& files, Diagnostics& diagnostics);
+Result<std::vector<syntax::Script>> load_library(const ScriptOptions& script, const TargetOptions& target, SourceFiles& files, Diagnostics& diagnostics);
 
 }  // namespace spile::session

@@ -30,7 +30,7 @@ std::string literal(const std::string& text) {
 }  // namespace
 
 // The comments have the form of those in tapset/, from which the documentation is made (tools/document_library.py).
-std::string session_script(const Options& options) {
+std::string session_script(const ScriptOptions& options) {
   std::string script = fmt::format("global argc = {}\nglobal argv[{}]\n", options.arguments.size(),
                                    options.arguments.size() + 1);
   // Before any other probe.
@@ -55,7 +55,7 @@ std::string session_script(const Options& options) {
   return script;
 }
 
-std::string session_macros(const Options& options) {
+std::string session_macros(const ScriptOptions& options) {
   return fmt::format("@define MAXSTRINGLEN %( {} %)\n", string_length(options));
 }
 

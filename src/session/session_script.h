@@ -8,8 +8,8 @@
 
 namespace spile::session {
 
-std::string session_script(const Options& options);
+std::string session_script(const ScriptOptions& options);
 // The macros likewise, <session>.stpm: @MAXSTRINGLEN.
-std::string session_macros(const Options& options);
+std::string session_macros(const ScriptOptions& options);
 
 }  // namespace spile::session

@@ -36,8 +36,8 @@ std::string problem_with(const std::string& module) {
 
 }  // namespace
 
-void warn_missing_modules(const Options& options, Diagnostics& diagnostics) {
-  for (const std::string& module : options.symbol_modules) {
+void warn_missing_modules(const std::vector<std::string>& modules, Diagnostics& diagnostics) {
+  for (const std::string& module : modules) {
     std::string problem = problem_with(module);
     if (problem.empty()) continue;
     diagnostics.warning({}, fmt::format("missing unwind/symbol data for module '{}'", module)).hint(problem);

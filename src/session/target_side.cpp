@@ -26,10 +26,10 @@ constexpr uint32_t kFirstSlots = 4;  // the controller's, the shared one, those 
 }
 
 Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& program,
-                                                       const codegen::CompiledScript& script, const Options& options,
-                                                       const probes::ModuleFiles& files, ProcessWatch* watch, ThreadSampler* sampler,
+                                                       const codegen::CompiledScript& script, const TargetOptions& options,
+                                                       const MessageOptions& messages, const probes::ModuleFiles& files, ProcessWatch* watch, ThreadSampler* sampler,
                                                        std::function<bool()> interrupted) {
-  std::unique_ptr<TargetSide> side(new TargetSide(program, script, options, files));
+  std::unique_ptr<TargetSide> side(new TargetSide(program, script, options, messages, files));
   side->find_switched_groups();
   engine::EngineOptions engine_options;
   side->follows_ = watch->watches_processes() || sampler->samples();
@@ -103,9 +103,9 @@ Result<pid_t> TargetSide::acquire() {
   if (!options_.command.empty()) {
     TRY(pid_, engine_->launch({.arguments = command_words(options_.command), .environment = {}, .user = {}, .group = {}}));
     given_ = {pid_};
-  } else if (!options_.targets.empty()) {
-    pid_ = options_.target();
-    given_ = {options_.targets.begin(), options_.targets.end()};
+  } else if (!options_.processes.empty()) {
+    pid_ = options_.first_process();
+    given_ = {options_.processes.begin(), options_.processes.end()};
     if (follows_ || !script_.target.image.bytes.empty()) TRY_DO(attach_all());
   }
   return pid_;
@@ -124,27 +124,27 @@ std::string numbers_of(const std::vector<pid_t>& pids) {
 }  // namespace
 
 Result<void> TargetSide::attach_all() {
-  for (pid_t pid : options_.targets) {
+  for (pid_t pid : options_.processes) {
     bool stopped = engine::process_status(pid, "State").starts_with("T");
     // Of processes that share their memory, all are attached to with the first.
     std::vector<pid_t> traced = engine_->processes();
     if (std::find(traced.begin(), traced.end(), pid) == traced.end()) TRY_DO(engine_->attach(pid));
-    if (stopped && !options_.suppress_warnings) {
+    if (stopped && !messages_.suppress_warnings) {
       print_to(stderr, "WARNING: process {} is stopped (state T): it hits no probes until it continues (kill -CONT {})\n", pid, pid);
     }
   }
   if (!options_.children) return {};
   engine::Descendants found = engine_->attach_descendants();
-  if (options_.verbosity > 0 && !found.traced.empty()) {
+  if (messages_.verbosity() > 0 && !found.traced.empty()) {
     print_to(stderr, "{} {} of {} {} traced, too: {}\n", found.traced.size(), found.traced.size() == 1 ? "child" : "children",
-               options_.targets.size() == 1 ? fmt::format("process {}", pid_) : "the processes",
+               options_.processes.size() == 1 ? fmt::format("process {}", pid_) : "the processes",
                found.traced.size() == 1 ? "is" : "are", numbers_of(found.traced));
   }
-  if (!found.refused.empty() && !options_.suppress_warnings) {
+  if (!found.refused.empty() && !messages_.suppress_warnings) {
     const Error& first = found.refused.front();
     print_to(stderr, "WARNING: {} of {} children {} not traced: {}{}\n", found.refused.size(), found.refused.size() + found.traced.size(),
                found.refused.size() == 1 ? "is" : "are", first.message, first.hint.empty() ? "" : fmt::format(" ({})", first.hint));
-    for (size_t i = 1; i < found.refused.size() && options_.verbosity > 0; ++i) {
+    for (size_t i = 1; i < found.refused.size() && messages_.verbosity() > 0; ++i) {
       print_to(stderr, "WARNING: {}\n", found.refused[i].message);
     }
   }
@@ -246,7 +246,7 @@ void TargetSide::switch_conditions(const std::function<bool(int probe)>& holds) 
   for (bool on : {false, true}) {
     if (turned[on].empty()) continue;
     engine_->switch_sites(turned[on], on);
-    if (options_.verbosity > 1) print_to(stderr, "Switched {} sites {}.\n", turned[on].size(), on ? "on" : "off");
+    if (messages_.verbosity() > 1) print_to(stderr, "Switched {} sites {}.\n", turned[on].size(), on ? "on" : "off");
   }
 }
 
@@ -308,7 +308,7 @@ Result<void> TargetSide::arm() {
   }
   KeptEntries kept = kept_entries(program_, script_.target, files_);
   requests.insert(requests.end(), kept.sites.begin(), kept.sites.end());
-  if (options_.verbosity > 0) tell_unclear_entries(kept);
+  if (messages_.verbosity() > 0) tell_unclear_entries(kept);
   std::map<size_t, std::string> unprobed;
   std::vector<engine::SiteRequest> script_sites = site_requests(unprobed);
   requests.insert(requests.end(), script_sites.begin(), script_sites.end());
@@ -325,7 +325,7 @@ Result<void> TargetSide::arm() {
   if (!report.outcomes.empty()) print_report(report, true);
   if (options_.command.empty()) placed_.expect_places_in(given_);
   TRY_DO(require_named_returns(report));
-  if (options_.verbosity > 0) tell_conditions();
+  if (messages_.verbosity() > 0) tell_conditions();
   // Sites in libraries not loaded yet have no outcome so far; if there were outcomes and all are refusals, nothing would
   // ever be hit.
   size_t answered = 0, armed = 0;
@@ -383,10 +383,10 @@ void TargetSide::tell_kept(const engine::SiteOutcome& outcome) const {
   if (index >= program_.kept_functions.size()) return;
   const sema::KeptFunction& function = program_.kept_functions[index];
   const bool refused = outcome.mechanism == engine::Mechanism::kRefused;
-  if (refused && !options_.suppress_warnings) {
+  if (refused && !messages_.suppress_warnings) {
     print_to(stderr, "WARNING: variables that depend on a register's value at the entry of the function at {:#x} in {} can't be read: {}\n",
                function.address.value, function.module, outcome.reason);
-  } else if (!refused && options_.verbosity > 1) {
+  } else if (!refused && messages_.verbosity() > 1) {
     print_to(stderr, "pid {}: registers are kept at the entry {}+{:#x}: {}\n", outcome.pid, function.module, function.address.value,
                engine::mechanism_name(outcome.mechanism));
   }
@@ -425,7 +425,7 @@ void TargetSide::tell_refused_returns(const engine::ArmReport& report) {
   }
   for (const auto& [place, names] : functions) {
     const auto& [module, reason] = place;
-    if (options_.verbosity > 1 || names.size() <= kNamed) {
+    if (messages_.verbosity() > 1 || names.size() <= kNamed) {
       for (const std::string& name : names) print_to(stderr, "WARNING: returns of {} in {} can't be probed: {}\n", name, module, reason);
     } else {
       print_to(stderr, "WARNING: returns of {} functions in {} ({}, ...) can't be probed: {}\n", names.size(), module,
@@ -435,7 +435,7 @@ void TargetSide::tell_refused_returns(const engine::ArmReport& report) {
 }
 
 void TargetSide::warn(const std::vector<std::string>& warnings) const {
-  if (options_.suppress_warnings) return;
+  if (messages_.suppress_warnings) return;
   for (const std::string& warning : warnings) print_to(stderr, "WARNING: {}\n", warning);
 }
 
@@ -448,7 +448,7 @@ void TargetSide::print_report(const engine::ArmReport& report, bool initial) {
     return outcome.only_returns && outcome.site_id < program_.sites.size() && has_entries(outcome.site_id);
   };
   const size_t sites = report.outcomes.size() - static_cast<size_t>(std::count_if(report.outcomes.begin(), report.outcomes.end(), has_entry));
-  if (!options_.suppress_warnings) tell_refused_returns(report);
+  if (!messages_.suppress_warnings) tell_refused_returns(report);
   for (const engine::SiteOutcome& outcome : report.outcomes) {
     tell_kept(outcome);
     if (has_entry(outcome)) continue;
@@ -458,22 +458,22 @@ void TargetSide::print_report(const engine::ArmReport& report, bool initial) {
     bool is_refusal = outcome.mechanism == engine::Mechanism::kRefused;
     if (is_refusal) ++refused;
     if (outcome.only_returns) continue;
-    if (is_refusal && (options_.verbosity > 1 || refusals_told_ < kRefusalsTold) && !options_.suppress_warnings) {
+    if (is_refusal && (messages_.verbosity() > 1 || refusals_told_ < kRefusalsTold) && !messages_.suppress_warnings) {
       ++refusals_told_;
       print_to(stderr, "WARNING: {} in {} can't be probed: {}\n", site.function, site.module, outcome.reason);
-      if (refusals_told_ == kRefusalsTold && options_.verbosity < 2) print_to(stderr, "WARNING: (more with -vv)\n");
-    } else if (options_.verbosity > 0 && (sites <= 100 || options_.verbosity > 1)) {
+      if (refusals_told_ == kRefusalsTold && messages_.verbosity() < 2) print_to(stderr, "WARNING: (more with -vv)\n");
+    } else if (messages_.verbosity() > 0 && (sites <= 100 || messages_.verbosity() > 1)) {
       print_to(stderr, "pid {}: {} {}+{:#x}: {}\n", outcome.pid, site.function, site.module, site.address.value,
                  engine::mechanism_name(outcome.mechanism));
     }
   }
-  if (options_.verbosity > 0) {
+  if (messages_.verbosity() > 0) {
     std::string mechanisms;
     for (const auto& [name, count] : by_mechanism) mechanisms += fmt::format("{}{} by {}", mechanisms.empty() ? "" : ", ", count, name);
     print_to(stderr, "Armed {} of {} sites{}: {}; prepared in {:.1f} ms, target paused {:.1f} ms.\n", report.armed(), sites,
                initial ? "" : " in new code", mechanisms, static_cast<double>(report.prepare_ns) / 1e6,
                static_cast<double>(report.pause_ns) / 1e6);
-  } else if (refused > kRefusalsTold && !options_.suppress_warnings) {
+  } else if (refused > kRefusalsTold && !messages_.suppress_warnings) {
     print_to(stderr, "WARNING: {} of {} sites can't be probed\n", refused, sites);
   }
 }
@@ -523,15 +523,15 @@ Result<void> TargetSide::poll(ArenaView& arena, int timeout_ms) {
         print_to(stderr, "WARNING: process {}: {}\n", event.pid, event.message);
         break;
       case engine::Event::Kind::kCallsInProcess:
-        if (options_.verbosity > 0) print_to(stderr, "pid {}: system calls are probed in the process.\n", event.pid);
+        if (messages_.verbosity() > 0) print_to(stderr, "pid {}: system calls are probed in the process.\n", event.pid);
         break;
       case engine::Event::Kind::kCallsTraced:
-        if (options_.verbosity > 0) print_to(stderr, "pid {}: system calls stop the process: {}\n", event.pid, event.message);
+        if (messages_.verbosity() > 0) print_to(stderr, "pid {}: system calls stop the process: {}\n", event.pid, event.message);
         break;
       case engine::Event::Kind::kReleased:
         ++handed_over_;
         last_looks_.after_release(event.pid);
-        if (options_.verbosity > 0) print_to(stderr, "pid {}: released: {}; its hits from here on are not counted.\n", event.pid, event.message);
+        if (messages_.verbosity() > 0) print_to(stderr, "pid {}: released: {}; its hits from here on are not counted.\n", event.pid, event.message);
         break;
       case engine::Event::Kind::kProcessExecuted:
         if (given_.contains(event.pid)) placed_.note_exec(event.pid, event.path);
@@ -540,7 +540,7 @@ Result<void> TargetSide::poll(ArenaView& arena, int timeout_ms) {
       case engine::Event::Kind::kProcessStarted:
       case engine::Event::Kind::kModuleLoaded:
       case engine::Event::Kind::kModuleUnloaded:
-        if (options_.verbosity > 2) print_to(stderr, "process {}: {}\n", event.pid, event.path);
+        if (messages_.verbosity() > 2) print_to(stderr, "process {}: {}\n", event.pid, event.path);
         break;
     }
   }

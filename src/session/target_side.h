@@ -28,7 +28,8 @@ class TargetSide {
   // Creates the engine and, for a script with target probes, the arena that processes share.
   // watch, sampler: must outlive this. interrupted: whether the user wants to end it; asked while it waits for a process.
   static Result<std::unique_ptr<TargetSide>> create(const sema::Program& program, const codegen::CompiledScript& script,
-                                                    const Options& options, const probes::ModuleFiles& files, ProcessWatch* watch, ThreadSampler* sampler,
+                                                    const TargetOptions& options, const MessageOptions& messages,
+                                                    const probes::ModuleFiles& files, ProcessWatch* watch, ThreadSampler* sampler,
                                                     std::function<bool()> interrupted);
   // The arena that tables for stacks are put into, and where the controller's handlers look for theirs; before acquire().
   void make_stacks(std::span<uint8_t> arena, abi::ControllerState& state);
@@ -82,8 +83,9 @@ class TargetSide {
   uint64_t handed_over() const { return handed_over_; }
 
  private:
-  TargetSide(const sema::Program& program, const codegen::CompiledScript& script, const Options& options, const probes::ModuleFiles& files)
-      : program_(program), script_(script), options_(options), files_(files), placed_(program) {}
+  TargetSide(const sema::Program& program, const codegen::CompiledScript& script, const TargetOptions& options, const MessageOptions& messages,
+             const probes::ModuleFiles& files)
+      : program_(program), script_(script), options_(options), messages_(messages), files_(files), placed_(program) {}
   // unprobed: why those that are not requested are not, by site.
   std::vector<engine::SiteRequest> site_requests(std::map<size_t, std::string>& unprobed) const;
   bool names_return(const sema::ArmedSite& armed) const;  // rather than by a pattern that the function fits
@@ -105,7 +107,8 @@ class TargetSide {
 
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
-  const Options& options_;
+  const TargetOptions& options_;
+  const MessageOptions& messages_;
   const probes::ModuleFiles& files_;
   bool follows_ = false;  // processes are traced whether or not handlers run in them
   bool judges_ends_ = false;  // what handlers in them say may become a command

@@ -1,0 +1,180 @@
+#include "session/passes.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/diagnostics.h"
+#include "base/print.h"
+#include "debuginfo/answer_cache.h"
+#include "runtime/bitcode.h"
+#include "session/flight_recorder.h"
+#include "session/limits.h"
+#include "session/pass_timer.h"
+#include "session/procfs_value.h"
+#include "session/symbol_modules.h"
+#include "session/time_limit.h"
+#include "session/trust.h"
+
+namespace spile::session {
+
+namespace {
+
+int verbosity_of(Pass pass, const MessageOptions& messages) { return messages.pass_verbosity[static_cast<size_t>(pass - 1)]; }
+
+bool wants_color(Color color) {
+  if (color != Color::kAuto) return color == Color::kAlways;
+  const char* terminal = getenv("TERM");
+  return isatty(STDERR_FILENO) && terminal && std::string_view(terminal) != "dumb";
+}
+
+// Prints what was diagnosed. True if the script can't go on.
+bool report(const Diagnostics& diagnostics, const MessageOptions& messages, Pass pass, const char* what) {
+  print_to(stderr, "{}", diagnostics.render(!messages.suppress_warnings, wants_color(messages.color)));
+  size_t warnings = messages.suppress_warnings ? 0 : diagnostics.all().size() - diagnostics.errors();
+  if (!diagnostics.has_errors() && (warnings == 0 || !messages.warnings_are_errors)) return false;
+  if (!diagnostics.has_errors()) print_to(stderr, "spile: {} warning{} treated as errors (-W)\n", warnings, warnings == 1 ? "" : "s");
+  print_to(stderr, "Pass {}: {} failed.\n", static_cast<int>(pass), what);
+  return true;
+}
+
+// Notes the steps of a pass, and prints their times with -vv.
+void note_steps(const std::vector<sema::PassTiming>& timings, int verbosity, StepNames& steps) {
+  for (const sema::PassTiming& timing : timings) {
+    steps.push_back(timing.name);
+    if (verbosity > 1) print_to(stderr, "  {:<22} {:>8} us\n", timing.name, timing.real_us);
+  }
+}
+
+std::string counted(size_t number, const char* what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
+
+// "analyzed script: 1 probe, 0 functions, 0 embeds, 2 globals"
+std::string summary_of(const sema::Program& program) {
+  size_t places = 0;
+  for (const sema::Probe& probe : program.probes) places += probe.points.size();
+  return fmt::format("analyzed script: {}, {}, {}, {}", counted(places, "probe"), counted(program.functions.size(), "function"),
+                     counted(program.scripts.front().embedded.size(), "embed"), counted(program.globals.size(), "global"));
+}
+
+codegen::Options codegen_options(const OutputOptions& output, const std::vector<pid_t>& processes, const std::string& print_after) {
+  codegen::Options options;
+  options.native_bitcode = rt::native_bitcode();
+  options.bpf_bitcode = rt::bpf_bitcode();
+  rlimit own_limit{};
+  if (getrlimit(RLIMIT_AS, &own_limit) == 0 && own_limit.rlim_cur != RLIM_INFINITY) {
+    options.layout.address_space = own_limit.rlim_cur / 4;
+  }
+  options.layout.ring_size = std::bit_ceil(output.ring_megabytes) << 20;
+  options.print_after = print_after;
+  for (pid_t pid : processes) {
+    if (options.untrusted_target.empty()) options.untrusted_target = why_untrusted(pid);
+  }
+  if (std::string folder = debuginfo::AnswerCache::default_directory(); !folder.empty()) options.cache_directory = folder + "/code";
+  return options;
+}
+
+int run_here(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages,
+             const std::function<void()>& started) {
+  if (messages.verbosity() > 0) print_to(stderr, "Pass 5: starting run.\n");
+  PassTimer timer(kRun, messages.verbosity());
+  Result<int> status = run_script(input, target, output, messages, started);
+  timer.done("run completed");
+  int result = status.ok() ? *status : print_error(status.error());
+  if (result != 0) print_to(stderr, "Pass 5: run failed.\n");
+  return result;
+}
+
+}  // namespace
+
+int print_error(const Error& error) {
+  print_to(stderr, "spile: {}\n", error.message);
+  if (!error.hint.empty()) print_to(stderr, "  hint: {}\n", error.hint);
+  return 1;
+}
+
+Result<void> check_print_after(const std::string& name, const StepNames& steps) {
+  if (name.empty() || std::find(steps.begin(), steps.end(), name) != steps.end()) return {};
+  std::string near = nearest_name(name, steps);
+  return Error{fmt::format("--print-after: unknown step '{}' of the passes", name),
+               near.empty() ? "-vv prints the names" : fmt::format("did you mean '{}'?", near)};
+}
+
+Result<std::optional<LoadedScripts>> parse_scripts(const ScriptOptions& script, const TargetOptions& target, const MessageOptions& messages,
+                                                   SourceFiles& files) {
+  PassTimer timer(kParse, verbosity_of(kParse, messages));
+  Diagnostics diagnostics;
+  TRY(LoadedScripts loaded, load_scripts(script, target, files, diagnostics));
+  if (report(diagnostics, messages, kParse, "parse")) return std::optional<LoadedScripts>();
+  timer.done(fmt::format("parsed user script and {} library scripts", loaded.scripts.size() - 1));
+  return std::optional(std::move(loaded));
+}
+
+Result<sema::Program> begin_program(LoadedScripts scripts, const ScriptOptions& script, const ProgramOptions& options,
+                                    const MessageOptions& messages, bool describe_points, SourceFiles& files) {
+  sema::Program program;
+  program.scripts = std::move(scripts.scripts);
+  program.library_functions = std::move(scripts.library_functions);
+  program.describe_points = describe_points;
+  declare_procfs_value(program.scripts, string_length(script), files);
+  TRY_DO(apply_settings(script, options, messages, program));
+  return program;
+}
+
+bool elaborate_program(sema::Program& program, probes::World& world, const std::vector<std::string>& symbol_modules,
+                       const MessageOptions& messages, const std::string& print_after, StepNames& steps) {
+  const int verbosity = verbosity_of(kElaborate, messages);
+  PassTimer timer(kElaborate, verbosity);
+  Diagnostics findings;
+  world.choose_runtime_for(program.scripts.front());
+  warn_missing_modules(symbol_modules, findings);
+  std::vector<sema::PassTiming> timings = sema::elaborate(program, world, findings, print_after);
+  world.save_answers();  // -T or a signal may end spile while it compiles: the next one begins here
+  for (const std::string& why : world.left_out()) findings.warning({}, "left out: " + why);
+  if (report(findings, messages, kElaborate, "analysis")) return false;
+  timer.done(summary_of(program));
+  if (verbosity > 0) {
+    for (const std::string& line : program.elided) print_to(stderr, "  {}\n", line);
+  }
+  note_steps(timings, verbosity, steps);
+  return true;
+}
+
+Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Program& program, const OutputOptions& output,
+                                                                const std::vector<pid_t>& processes, const MessageOptions& messages,
+                                                                const std::string& print_after, StepNames& steps) {
+  const int verbosity = verbosity_of(kTranslate, messages);
+  PassTimer timer(kTranslate, verbosity);
+  Diagnostics refusals;
+  codegen::Options options = codegen_options(output, processes, print_after);
+  options.diagnostics = &refusals;
+  Result<std::unique_ptr<codegen::Translation>> translation = codegen::translate(program, options);
+  if (report(refusals, messages, kTranslate, "translation")) return std::unique_ptr<codegen::Translation>();
+  if (!translation.ok()) return std::move(translation).error();
+  timer.done("translated to LLVM IR");
+  note_steps((*translation)->timings(), verbosity, steps);
+  return translation;
+}
+
+Result<codegen::CompiledScript> build_program(std::unique_ptr<codegen::Translation> translation, const MessageOptions& messages, StepNames& steps) {
+  const int verbosity = verbosity_of(kBuild, messages);
+  PassTimer timer(kBuild, verbosity);
+  TRY(codegen::Compiled compiled, translation->build());
+  const codegen::CompiledScript& script = compiled.script;
+  timer.done(fmt::format("{} {} bytes for targets, {} for the controller, {} for the kernel",
+                         compiled.from_cache ? "took from the cache" : "compiled", script.target.image.bytes.size(),
+                         script.controller.image.bytes.size(), script.kernel.object.size()));
+  note_steps(compiled.timings, verbosity, steps);
+  compiled_in_time();
+  return std::move(compiled.script);
+}
+
+Result<int> run_program(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages) {
+  if (!output.flight_recorder) return run_here(input, target, output, messages, [] {});
+  return run_in_background([&](std::function<void()> started) { return run_here(input, target, output, messages, started); });
+}
+
+}  // namespace spile::session

@@ -1,0 +1,63 @@
+#pragma once
+// The five passes, each a function of what it reads and what it makes. session.cpp calls them in order.
+//
+// Every pass prints its findings and its line of -v on standard error. Where the script is wrong, its errors have been printed, and the
+// pass returns an empty optional; where the world refused, it returns an error that nothing has been printed of.
+//
+// Thread rule: one session at a time, in one thread.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/source.h"
+#include "codegen/codegen.h"
+#include "probes/probes.h"
+#include "sema/program.h"
+#include "session/options.h"
+#include "session/script_run.h"
+#include "session/scripts.h"
+
+namespace spile::session {
+
+enum Pass : int { kParse = 1, kElaborate = 2, kTranslate = 3, kBuild = 4, kRun = 5 };
+
+// Names of the steps that have run so far, for --print-after; each pass adds its own.
+using StepNames = std::vector<std::string>;
+
+// Pass 1: texts become trees.
+// files: owns the texts, which trees and messages point into.
+Result<std::optional<LoadedScripts>> parse_scripts(const ScriptOptions& script, const TargetOptions& target, const MessageOptions& messages,
+                                                   SourceFiles& files);
+
+// What -D, -G and the like say is put into a program of these trees, which is not elaborated yet. describe_points: as in sema::Program.
+Result<sema::Program> begin_program(LoadedScripts scripts, const ScriptOptions& script, const ProgramOptions& options,
+                                    const MessageOptions& messages, bool describe_points, SourceFiles& files);
+
+// Pass 2: every name gets a declaration, every expression a type, every probe its sites. Returns false for an empty optional.
+bool elaborate_program(sema::Program& program, probes::World& world, const std::vector<std::string>& symbol_modules,
+                       const MessageOptions& messages, const std::string& print_after, StepNames& steps);
+
+// Pass 3: the program becomes LLVM IR, one module for each place where it runs. program must outlive the translation.
+// output: how large rings are; processes: of -x, whose rights limit what handlers may ask spile to do. Null: the script is wrong.
+Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Program& program, const OutputOptions& output,
+                                                                const std::vector<pid_t>& processes, const MessageOptions& messages,
+                                                                const std::string& print_after, StepNames& steps);
+
+// Pass 4: the IR becomes machine code; its memory is given back.
+Result<codegen::CompiledScript> build_program(std::unique_ptr<codegen::Translation> translation, const MessageOptions& messages, StepNames& steps);
+
+// Pass 5: runs the script, in the background with -F. Returns the exit status; errors of the run itself have been printed.
+// Errors: no process can be made for the background.
+Result<int> run_program(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages);
+
+// Fails if `name` of --print-after is not a step of the passes that have run; an empty name is fine.
+Result<void> check_print_after(const std::string& name, const StepNames& steps);
+
+// Prints an error of the world on standard error; returns the exit status, 1.
+int print_error(const Error& error);
+
+}  // namespace spile::session
