@@ -18,36 +18,36 @@ using probes::Runtime;
 
 // The script and how its text is read: pass 1. Exactly one of file and text is given, except for listings; -E alone sets text to "".
 struct ScriptOptions {
-  std::string file;                            // "-": standard input
-  std::optional<std::string> text;             // -e
-  std::vector<std::string> additional_texts;   // -E
-  std::vector<std::string> arguments;          // $1 @1 ...
-  std::vector<std::string> library_folders;    // -I, beside the installed tapset
-  std::vector<std::string> limits;             // -D NAME[=VALUE]; scripts read MAXSTRINGLEN, too
-  bool guru = false;                           // -g
-  std::string compatible;                      // --compatible VERSION; empty: this one
-  std::string privilege = "stapdev";           // --privilege
-  std::string module_name;                     // -m: of module_name(), the folder of procfs files and the files of -k; may be empty
+  std::string file = {};                           // "-": standard input
+  std::optional<std::string> text = {};            // -e
+  std::vector<std::string> additional_texts = {};  // -E
+  std::vector<std::string> arguments = {};         // $1 @1 ...
+  std::vector<std::string> library_folders = {};   // -I, beside the installed tapset
+  std::vector<std::string> limits = {};            // -D NAME[=VALUE]; scripts read MAXSTRINGLEN, too
+  bool guru = false;                               // -g
+  std::string compatible = {};                     // --compatible VERSION; empty: this one
+  std::string privilege = "stapdev";               // --privilege
+  std::string module_name = {};                    // -m: of module_name(), the folder of procfs files and the files of -k; may be empty
 };
 
 // What elaboration makes of the script: pass 2.
 struct ProgramOptions {
-  std::vector<std::string> global_values;      // -G NAME=VALUE
-  bool unoptimised = false;                    // -u
-  bool skip_bad_variables = false;             // --skip-badvars
-  bool display_globals = true;                 // --no-global-var-display unsets it
-  bool time_probes = false;                    // -t
-  bool suppress_time_limits = false;           // --suppress-time-limits
-  std::vector<std::string> symbol_modules;     // -d
+  std::vector<std::string> global_values = {};     // -G NAME=VALUE
+  bool unoptimised = false;                        // -u
+  bool skip_bad_variables = false;                 // --skip-badvars
+  bool display_globals = true;                     // --no-global-var-display unsets it
+  bool time_probes = false;                        // -t
+  bool suppress_time_limits = false;               // --suppress-time-limits
+  std::vector<std::string> symbol_modules = {};    // -d
 };
 
 // What is traced, where handlers run, and for how long: passes 2 and 5. command and processes are never both given.
 struct TargetOptions {
-  std::string command;                         // -c
-  std::vector<pid_t> processes;                // -x, each once
-  bool children = true;                        // --no-children: of -x's processes those that run already are left alone
-  Runtime runtime = Runtime::kAuto;            // --runtime
-  int64_t time_limit_ns = 0;                   // -T; 0: none
+  std::string command = {};                        // -c
+  std::vector<pid_t> processes = {};               // -x, each once
+  bool children = true;                            // --no-children: of -x's processes those that run already are left alone
+  Runtime runtime = Runtime::kAuto;                // --runtime
+  int64_t time_limit_ns = 0;                       // -T; 0: none
 
   // Returns the first process of -x, or 0.
   pid_t first_process() const { return processes.empty() ? 0 : processes.front(); }
@@ -55,13 +55,13 @@ struct TargetOptions {
 
 // Where the script's output goes, and through which buffers: pass 5.
 struct OutputOptions {
-  std::string file;                            // -o; empty: standard output
-  uint32_t ring_megabytes = 4;                 // -s: of each thread's ring, and what -F keeps
-  bool bulk = false;                           // -b
-  bool flight_recorder = false;                // -F
-  uint64_t rotate_bytes = 0;                   // -S SIZE[,N]; 0: one file
-  uint32_t rotate_files = 0;                   // 0: keep all
-  std::string http;                            // --http [ADDRESS:]PORT; empty: no
+  std::string file = {};                           // -o; empty: standard output
+  uint32_t ring_megabytes = 4;                     // -s: of each thread's ring, and what -F keeps
+  bool bulk = false;                               // -b
+  bool flight_recorder = false;                    // -F
+  uint64_t rotate_bytes = 0;                       // -S SIZE[,N]; 0: one file
+  uint32_t rotate_files = 0;                       // 0: keep all
+  std::string http = {};                           // --http [ADDRESS:]PORT; empty: no
 
   // -F without -o: the output is kept in memory, for --flight-dump.
   bool in_memory() const { return flight_recorder && file.empty(); }
@@ -71,21 +71,21 @@ struct OutputOptions {
 // What spile itself says on standard error, in all passes.
 enum class Color : uint8_t { kAuto, kNever, kAlways };
 struct MessageOptions {
-  Color color = Color::kAuto;                  // --color
-  std::array<int, 5> pass_verbosity{};         // -v and --vp, by pass - 1
-  bool suppress_warnings = false;              // -w
-  bool warnings_are_errors = false;            // -W
-  bool suppress_handler_errors = false;        // --suppress-handler-errors: errors of handlers are counted, and end nothing
+  Color color = Color::kAuto;                      // --color
+  std::array<int, 5> pass_verbosity{};             // -v and --vp, by pass - 1
+  bool suppress_warnings = false;                  // -w
+  bool warnings_are_errors = false;                // -W
+  bool suppress_handler_errors = false;            // --suppress-handler-errors: errors of handlers are counted, and end nothing
 
   int verbosity() const { return pass_verbosity[4]; }  // of pass 5
 };
 
 // How far the passes go, and what they show and keep of their results.
 struct PassOptions {
-  int last = 5;                                // -p
-  std::string print_after;                     // --print-after=NAME; empty: no
-  bool keep = false;                           // -k
-  std::string folder;                          // --tmpdir: where -k keeps it; empty: a new folder
+  int last = 5;                                    // -p
+  std::string print_after = {};                    // --print-after=NAME; empty: no
+  bool keep = false;                               // -k
+  std::string folder = {};                         // --tmpdir: where -k keeps it; empty: a new folder
 };
 
 enum class Listing : uint8_t {
@@ -97,8 +97,8 @@ enum class Listing : uint8_t {
   kFunctions,           // --dump-functions
 };
 struct ListingOptions {
-  Listing what = Listing::kNone;               // kNone: the script is run
-  std::string point;                           // -l and -L: the pattern
+  Listing what = Listing::kNone;                   // kNone: the script is run
+  std::string point = {};                          // -l and -L: the pattern
 };
 
 struct Options {
