@@ -46,7 +46,7 @@ struct AttachPoint {
   std::string path;          // uprobes: the ELF file
   uint64_t file_offset = 0;  // uprobes: of the instruction in the file
   int64_t interval_ns = 0;   // kProfile; 0: 100 samples a second
-  pid_t process = -1;        // uprobes and kProfile: only this process; -1: all. Tracepoints: see all
+  pid_t process = -1;        // uprobes and kProfile: only this process; -1: all. Tracepoints: always all
   uint64_t cookie = 0;       // the program reads it with bpf_get_attach_cookie
   std::string text;          // how messages name it: the probe point
 };
@@ -91,11 +91,11 @@ class Kernel {
 
   // Becomes readable when records wait; -1 without a ring.
   virtual int poll_fd() const = 0;
-  // Gives records that wait, in the order in which they were written, and frees their room; so many at once that handlers that
-  // write without end do not keep the caller. The number of records; 0: none is left.
+  // Calls `visit` for records that wait, in the order in which they were written, and frees their room. The number at once is bounded, so
+  // that handlers that write without end do not hold up the caller. Returns the number of records; 0: none is left.
   virtual Result<size_t> consume(const RecordVisitor& visit) = 0;
 
-  // Elements of a map (by symbol), each key once. While handlers run, elements that come or go meanwhile may be missed.
+  // Visit the elements of a map (by symbol), each key once. Elements that handlers add or remove meanwhile may be missed.
   virtual Result<void> elements(const std::string& map, const ElementVisitor& visit) = 0;
   virtual Result<void> raw_elements(const std::string& map, const RawVisitor& visit) = 0;
   // Moves what handlers have added to sharded maps since the last time out of the kernel, each key once, merged: for
@@ -107,13 +107,13 @@ class Kernel {
   virtual Result<void> put(const std::string& map, std::span<const uint8_t> key, std::span<const uint8_t> value) = 0;
   // Removes an element (arrays: zeroes it), all of its shards. No error when it is not there.
   virtual Result<void> erase(const std::string& map, std::span<const uint8_t> key) = 0;
+  // Removes all elements (arrays: zeroes them).
   virtual Result<void> clear(const std::string& map) = 0;
 
-  // Data of the object that is writable (.data*, .bss*): the memory itself, shared with the handlers. Empty if there is
-  // no such symbol.
+  // Returns the memory of a writable symbol of the object (.data*, .bss*), shared with the handlers. Empty: the object has no such symbol.
   virtual std::span<uint8_t> data(const std::string& symbol) = 0;
 
-  // Sums over all CPUs of KernelState::skipped, by abi::SkipReason; kSkipOutputFull counts the records lost.
+  // Returns the sums over all CPUs of KernelState::skipped, by abi::SkipReason; kSkipOutputFull counts the records lost.
   virtual Result<std::vector<uint64_t>> skipped() = 0;
 
   // Returns the attached points, for -v: (text of the point, mechanism).

@@ -12,12 +12,12 @@ namespace spile::bpf {
 
 using Bytes = std::vector<uint8_t>;
 
-// Bytes of the key that belong to the script: without the shard.
+// Returns the number of bytes of a key that belong to the script: all but the shard.
 uint32_t script_key_size(const MapSpec& map);
 
-// From the map's form (script_key_size bytes) to the runtime's.
+// Converts a key from the map's form (script_key_size bytes) to the runtime's.
 Bytes unpack_key(const MapSpec& map, std::span<const uint8_t> key);
-// Back. Strings that do not fit are cut, as handlers cut them.
+// Converts a key from the runtime's form to the map's. Strings that do not fit are cut, as handlers cut them.
 Bytes pack_key(const MapSpec& map, std::span<const uint8_t> key);
 
 // Adds one CPU's (or shard's) value to `to`, which is of value_size bytes and starts as zeroes.

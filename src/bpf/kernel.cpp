@@ -77,7 +77,7 @@ class LoadedKernel final : public Kernel {
   std::unique_ptr<ring_buffer, RingCloser> ring_;
   const RecordVisitor* visitor_ = nullptr;  // while consume runs
   size_t consumed_ = 0;                     // by it
-  // Whoever makes records faster than they can be read must not keep the session from all else.
+  // Handlers that write records faster than they can be read must not hold up the rest of the session.
   static constexpr size_t kMostAtOnce = 200'000;
   std::vector<Attachment> attachments_;
   std::vector<std::pair<std::string, std::string>> attached_;

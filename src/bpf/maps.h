@@ -25,7 +25,7 @@ class Map {
 
   Result<void> raw_elements(const RawVisitor& visit) const;
   Result<void> elements(const ElementVisitor& visit) const;
-  // Gives the merged elements of an epoch's shards and removes them. REQUIRES: no handler writes to that epoch.
+  // Visits the merged elements of an epoch's shards, and removes them. REQUIRES: no handler writes to that epoch.
   Result<void> take(uint32_t epoch, const ElementVisitor& visit);
   Result<void> put(std::span<const uint8_t> key, std::span<const uint8_t> value);
   Result<void> erase(std::span<const uint8_t> key);
@@ -67,6 +67,7 @@ class DataSection {
   size_t size_ = 0;
 };
 
+// Returns the number of CPUs that the machine may ever have: per-CPU values have one part for each.
 int possible_cpus();
 
 }  // namespace spile::bpf

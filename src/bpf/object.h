@@ -44,6 +44,7 @@ struct Object {
   const Symbol* find_symbol(const std::string& name) const;  // defined ones
 };
 
+// Errors: `bytes` is not such an object.
 Result<Object> read_object(std::span<const uint8_t> bytes);
 
 }  // namespace spile::bpf

@@ -1,5 +1,5 @@
 #pragma once
-// The error for operations that the kernel does not permit: one wording, one hint.
+// Makes the error for operations that the kernel does not permit, with one wording and one hint.
 
 #include <cstdlib>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace spile::bpf {
 
-// `error`: an errno or, as libbpf returns it, its negative.
+// Whether an error is one of missing privilege. error: an errno or, as libbpf returns it, its negative.
 bool is_privilege_error(int error);
 Error privilege_error(const std::string& what, int errnum);
 

@@ -111,7 +111,7 @@ Result<void> apply_options(std::vector<char*>& argv, Reading& reading) {
   }
 }
 
-// What can't go together, and the rest of the line: the script file and its arguments.
+// Rejects options that can't go together, and takes the rest of the line: the script file and its arguments.
 Result<void> check_options(Reading& reading, std::vector<std::string> words) {
   session::Options& options = reading.options;
   bool listing = options.listing.what != session::Listing::kNone;

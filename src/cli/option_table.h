@@ -1,6 +1,6 @@
 #pragma once
 // Every option that spile knows: its letter and name as stap(1) has them, what it takes, what it does, and its line of
-// --help. Options that can have no meaning here are in a table of their own, each with the sentence that refuses it.
+// --help. Options of stap that can have no meaning here are in a table of their own, each with the reason why it is rejected.
 //
 // To add an option: a line in kOptions (option_table.cpp), a test in command_line_test.cpp, a paragraph in docs/man/spile.1.
 
@@ -13,7 +13,7 @@
 
 namespace spile::cli {
 
-// The results of reading the command line, beside the options themselves.
+// The options, and what else the command line asks for.
 struct Reading {
   session::Options options;
   bool help = false, version = false, merge = false, clean_cache = false;

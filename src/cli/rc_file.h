@@ -1,5 +1,5 @@
 #pragma once
-// Options that a person always wants: the words of $SPILE_DIR/rc, or ~/.spile/rc where SPILE_DIR is not set, put before those
+// Reads the options that a user always wants: the words of $SPILE_DIR/rc, or ~/.spile/rc where SPILE_DIR is not set, put before those
 // of the command line. Words are separated by blanks and lines; '...' and "..." keep blanks, \ takes the next character as it
 // is, # begins a comment.
 
@@ -12,6 +12,7 @@ namespace spile::cli {
 
 // Returns the words of the file, or an empty list if the file does not exist.
 Result<std::vector<std::string>> read_rc_file();
+// Errors: a quote that is not closed.
 Result<std::vector<std::string>> split_words(const std::string& text);
 
 }  // namespace spile::cli

@@ -33,7 +33,7 @@ struct Call {
   const Function* callee;
 };
 
-// Who calls whom, from the functions asked for on, as deep as it takes.
+// Finds which function calls which, from the requested functions on, as deep as the request says.
 class CallGraph {
  public:
   CallGraph(debuginfo::Module& module, const CalleeRequest& request) : module_(module), request_(request) {}

@@ -18,6 +18,7 @@ struct CalleeRequest {
   bool without_inlined = false;
   bool is_return = false;
 };
+// Errors: no function fits `callers`, or none of them calls `callee`.
 Result<Points> find_callees(TracedWorld& world, const CalleeRequest& request, debuginfo::Module& module);
 
 }  // namespace spile::probes

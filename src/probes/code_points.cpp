@@ -44,7 +44,7 @@ sema::ResolvedPoint point_inside(const TracedWorld& world, const ProcessPart& pa
   if (auto function = module.function_at(place.address)) {
     uint64_t before = place.address.value - function->address.value;
     site.size = function->size > before ? function->size - before : 0;
-    // A part of the function that lies elsewhere (.cold) is a function of its own to whoever reads the code.
+    // A part of the function that lies elsewhere (.cold) is a function of its own for code that reads instructions.
     if (function->address != place.function && !at_entry) site.around = place.function;
   }
   return point;

@@ -1,5 +1,5 @@
 #pragma once
-// Points at code that has a place in the source: what process.function and process.statement share.
+// Makes points at code that has a place in the source, for process.function and process.statement.
 
 #include <string>
 
@@ -8,18 +8,19 @@
 
 namespace spile::probes {
 
-// A point at an instruction inside a function. Where that is the function's first one, it is as good as its entry.
+// Returns a point at an instruction inside a function; at the function's first instruction, a point at its entry.
 sema::ResolvedPoint point_inside(const TracedWorld& world, const ProcessPart& part, debuginfo::Module& module,
                                  const debuginfo::CodePlace& place);
-// A function's name for people: "ns::foo".
+// Returns a function's name for people: "ns::foo".
 std::string plain_name(const std::string& linkage_name);
-// process("PATH").KIND("NAME@FILE:LINE")SUFFIX
+// Returns process("PATH").KIND("NAME@FILE:LINE")SUFFIX.
 std::string source_text(const sema::Site& site, const std::string& kind, const std::string& suffix);
 
-// Functions whose return must not be diverted: reached without a call, returning twice or on another stack, or finding
-// out who called them by their return address.
+// Whether a function's return must not be diverted: it is reached without a call, returns twice or on another stack, or finds out by
+// its return address who called it.
 bool refuses_return(const std::string& name);
 
+// Returns the error for a spec that no function of the module fits, with the nearest name.
 Error no_function(debuginfo::Module& module, const SourceSpec& spec);
 
 }  // namespace spile::probes

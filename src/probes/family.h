@@ -30,7 +30,7 @@ struct Family {
   std::vector<const char*> types = {};
 };
 
-// In the order in which they are asked.
+// Returns all families in the order in which they are asked.
 const std::vector<const Family*>& families();
 
 extern const Family begin_family, oneshot_family, end_family, error_family, never_family;
@@ -41,9 +41,9 @@ extern const Family process_lifecycle_family, process_data_family;
 extern const Family kernel_trace_family, perf_counter_family;
 extern const Family unavailable_family;
 
-// The point's own text without `?`, `!` and condition: what pp() says where nothing was looked up.
+// Returns the point's own text without `?`, `!` and condition, which pp() returns where nothing was looked up.
 std::string text_of(const syntax::ProbePoint& point);
-// Refuses what follows the components that a family knows: "begin.foo", or a parameter where none belongs.
+// Returns the error for a component that a family does not know ("begin.foo"), or for a parameter where none belongs.
 Error unexpected_component(const syntax::ProbePoint& point, size_t index, const std::vector<std::string>& known);
 
 }  // namespace spile::probes

@@ -1,5 +1,5 @@
 #pragma once
-// Types that no traced module describes, from a header: @cast(p, "struct timeval", "<sys/time.h>").
+// Makes debug information of types that no traced module describes, from a header: @cast(p, "struct timeval", "<sys/time.h>").
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace spile::probes {
 
-// A shared library with debug information of the type, made with clang from "<a.h><b.h>" or "\"./c.h\"", and kept in the
-// cache. Errors: no compiler, the header doesn't compile, the type is not in it.
+// Returns the path of a shared library with debug information of the type, made with clang from "<a.h><b.h>" or "\"./c.h\"", and kept in
+// the cache. Errors: no compiler, the header doesn't compile, the type is not in it.
 Result<std::string> header_types(const std::string& headers, const std::string& type);
 
 }  // namespace spile::probes

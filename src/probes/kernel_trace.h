@@ -1,5 +1,5 @@
 #pragma once
-// $fields of kernel tracepoints as bindings.
+// Binds the $fields of kernel tracepoints.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@ namespace spile::probes {
 
 Result<sema::Binding> bind_in_tracepoint(TracedWorld& world, const sema::ResolvedPoint& point,
                                          const syntax::TargetVariable& variable);
-// "$prev_comm"; typed: "$prev_comm:char[16]".
+// Returns the variables of a tracepoint: "$prev_comm"; typed: "$prev_comm:char[16]".
 std::vector<std::string> tracepoint_variables(TracedWorld& world, const sema::ResolvedPoint& point, bool typed);
 
 }  // namespace spile::probes

@@ -1,6 +1,6 @@
 #pragma once
-// $x$ and $x->y$$: what a structure prints as, {.a=1, .b="text", .c=[1, 2], .p=0x7f...}. One level deep with $, all of it
-// (but pointers, which are followed at the top only) with $$.
+// Takes a structure apart for $x$ and $x->y$$, which print {.a=1, .b="text", .c=[1, 2], .p=0x7f...}: one level deep with $, and all of it
+// with $$, but for pointers, which are followed at the top only.
 
 #include <vector>
 
@@ -13,7 +13,7 @@ Result<std::vector<sema::PrettyPart>> pretty_parts(TracedWorld& world, const sem
                                                    const syntax::Expression& expression, bool deep);
 Result<std::vector<sema::PrettyPart>> pretty_parts(TracedWorld& world, const sema::TargetType& pointer,
                                                    const syntax::Dereference& dereference, bool deep);
-// In a function, where there is no point.
+// For functions, which have no point.
 Result<std::vector<sema::PrettyPart>> pretty_parts(TracedWorld& world, const syntax::AtOperation& operation, bool deep);
 
 }  // namespace spile::probes

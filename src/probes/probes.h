@@ -1,5 +1,6 @@
 #pragma once
-// The traced world as elaboration sees it: all probe point families over debug information. session makes one per run.
+// The traced world as elaboration sees it: all probe point families over debug information. session makes one for each run.
+// Thread rule: one thread.
 
 #include <map>
 #include <memory>
@@ -20,10 +21,10 @@ struct WorldOptions {
   bool only_lists = false;  // nothing runs: what only one runtime can do is there, too
 };
 
-// The shapes of all probe points, sorted: "process(string).mark(string)".
+// Returns the shapes of all probe points, sorted: "process(string).mark(string)".
 std::vector<std::string> probe_types();
 
-// What the answers about a module are from: how it was opened, and what the file is (base/elf_identity.h; "": not known).
+// The file that the answers about a module come from: how it was opened, and its identity (base/elf_identity.h; "": not known).
 struct ModuleFile {
   debuginfo::OpenOptions options;
   std::string identity;
@@ -36,21 +37,22 @@ inline ModuleFile file_of(const ModuleFiles& files, const std::string& path) {
 
 class World : public sema::TargetInfo {
  public:
-  // Of all modules that were asked about so far.
+  // Returns the files of all modules that were asked about so far.
   virtual ModuleFiles module_files() const = 0;
-  // Writes what was learnt from their debug information to the cache, as their end does.
+  // Writes what was learned from their debug information to the cache, as the destructor does.
   virtual void save_answers() = 0;
-  // Where a point was found in some of its programs and libraries only, a sentence each.
+  // Returns a sentence for each point that was found in some of its programs and libraries only.
   virtual std::vector<std::string> left_out() const = 0;
   // Errors: the program does not exist or is not an executable, the process does not exist.
   static Result<std::unique_ptr<World>> open(const WorldOptions& options);
 
-  // Before elaboration: the script's probe points decide what kAuto means (any kernel probe: everything in the kernel).
+  // Decides by the script's probe points what kAuto means (any kernel probe: everything runs in the kernel). REQUIRES: called before
+  // elaboration.
   virtual void choose_runtime(const std::vector<const syntax::ProbePoint*>& points) = 0;
-  // The same for all points of a script.
+  // Calls choose_runtime() with all points of a script.
   void choose_runtime_for(const syntax::Script& script);
 
-  // -l and -L: the points that a pattern stands for, as text, with variables ("$a:long $b:string") where asked.
+  // For -l and -L: returns the points that a pattern stands for, as text; with their variables ("$a:long $b:string") if with_variables.
   struct ListedPoint {
     std::string text;
     std::vector<std::string> variables;

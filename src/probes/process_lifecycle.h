@@ -1,5 +1,5 @@
 #pragma once
-// $syscall, $arg1 to $arg6 and $return of process.syscall and process.syscall.return.
+// Binds $syscall, $arg1 to $arg6 and $return of process.syscall and process.syscall.return.
 
 #include "sema/target_info.h"
 

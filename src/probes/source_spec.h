@@ -1,5 +1,5 @@
 #pragma once
-// "NAME@FILE:LINE", as function() and statement() have it: NAME and FILE are globs; LINE is 12, 10-20, 3,7-9 or * after
+// Parses "NAME@FILE:LINE", as function() and statement() have it: NAME and FILE are globs; LINE is 12, 10-20, 3,7-9 or * after
 // ':', or a distance from the line that declares the function after '+'.
 
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// Runtimes that walk, copy or check the stacks that their programs run on. A return probe replaces the return address of
-// a call that is under way by one of ours; such a runtime reads it there and does not know it. So the returns of what it
-// may find on a stack are not probed. Entries are. docs/decisions/027 has the table for people.
+// Runtimes that walk, copy or check the stacks that their programs run on. A return probe replaces the return address of a call that is
+// under way by one of spile's; such a runtime reads it there and does not know it. So the returns of functions that such a runtime may
+// find on a stack are not probed; their entries are. docs/decisions/027 has the table for people. Thread rule: any thread.
 //
 // Go is not in the table: its functions are recognized by a note in the file, and probed at their return instructions
 // (abi::kReturnsInPlace).
@@ -33,10 +33,10 @@ struct StackOwner {
 
 std::span<const StackOwner> stack_owners();
 
-// The facts that are known about one file.
+// The owners that a file's functions may have. The file is read by the constructor.
 class FileOwners {
  public:
-  // opened: what is read instead, where the path no longer leads to the file (debuginfo/mapped_file.h).
+  // opened: the path that is read instead, where `path` no longer leads to the file (debuginfo/mapped_file.h).
   explicit FileOwners(const std::string& path, const std::string& opened = {});
 
   // Returns the owner of the stacks on which the function runs; null: they are ordinary stacks.
@@ -46,7 +46,7 @@ class FileOwners {
   std::vector<const StackOwner*> rows_;
 };
 
-// The row with kProcess that holds for processes with this file, or null. Symbols are looked for in programs only.
+// Returns the row with kProcess that holds for processes with this file, or null. Symbols are looked for in programs only.
 const StackOwner* process_owner(const std::string& path, bool main_executable, const std::string& opened = {});
 
 }  // namespace spile::probes

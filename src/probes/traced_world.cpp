@@ -38,7 +38,7 @@ std::string real_path(const std::string& path) {
   return result;
 }
 
-// Of PATH; an empty one is this directory.
+// Returns the directories of PATH; an empty one is the current directory.
 std::vector<std::string> path_directories() {
   const char* variable = getenv("PATH");
   std::string path = variable ? variable : "/usr/local/bin:/usr/bin:/bin";

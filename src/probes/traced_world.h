@@ -15,7 +15,7 @@
 
 namespace spile::probes {
 
-// With wildcards of glob(7).
+// Whether a path has wildcards of glob(7).
 bool is_pattern(const std::string& path);
 
 class TracedWorld {
@@ -30,38 +30,38 @@ class TracedWorld {
   // The executables of -c or of -x's processes, each once, symbolic links resolved as /proc/PID/maps shows them; none when
   // there is neither.
   const std::vector<std::string>& programs() const { return programs_; }
-  // The first of them.
+  // Returns the first program. REQUIRES: has_target().
   const std::string& program() const { return programs_.front(); }
   bool has_target() const { return !programs_.empty(); }
   Result<std::string> program_of_process(pid_t pid) const;
   const std::vector<pid_t>& processes() const { return options_.processes; }  // -x's
-  // The first of them; 0: none.
+  // Returns the first process; 0: there is no -x.
   pid_t process() const { return options_.processes.empty() ? 0 : options_.processes.front(); }
-  // Where a probe on a process runs.
+  // Returns where the handler of a probe on a process runs.
   sema::Domain process_domain() const { return domain_; }
-  // An error where `what` can only run in the kernel and --runtime=inproc was asked for.
+  // Fails if --runtime=inproc was asked for. what: the construct that only the kernel can run, for the message.
   Result<void> require_kernel(const char* what) const;
 
-  // The ELF file at a path, opened once. Paths are those of find_executable and libraries.
+  // Returns the ELF file at a path, opened once. path: as find_executable() and libraries() return it.
   Result<std::shared_ptr<debuginfo::Module>> module(const std::string& path);
   const ModuleFiles& module_files() const { return module_files_; }
   void save_answers();
-  // As World::left_out.
+  // Adds a sentence to World::left_out().
   void leave_out(std::string why) { left_out_.insert(std::move(why)); }
   const std::set<std::string>& left_out() const { return left_out_; }
-  // The fields of "sched:sched_switch", read once. Valid as long as the world.
+  // Returns the fields of a tracepoint ("sched:sched_switch"), read once. Valid as long as the world.
   Result<const std::vector<TracepointField>*> tracepoint_fields(const std::string& tracepoint);
-  // "redis-server" by PATH, "./calls", "/bin/ls": to the real path. A script (#!) is its interpreter.
+  // Returns the real path of an executable: "redis-server" by PATH, "./calls", "/bin/ls". A script (#!) stands for its interpreter.
   Result<std::string> find_executable(const std::string& name) const;
   // Returns the files that a glob(7) pattern matches now, each once; a pattern without a slash is searched in PATH and here.
   std::vector<std::string> find_executables(const std::string& pattern) const;
-  // For fnmatch(3) with what find_executable gives: the directories before the first wildcard are real ones, and a pattern
-  // without a slash matches in all.
+  // Returns a pattern for fnmatch(3) that fits paths of find_executable(): the directories before the first wildcard are resolved, and a
+  // pattern without a slash fits in every directory.
   std::string program_pattern(const std::string& pattern) const;
-  // Shared libraries of the traced process (those it has mapped) or of a program file (those that it is linked to).
+  // Returns the shared libraries that the traced process has mapped, or that a program file is linked to.
   const std::vector<std::string>& libraries(const std::string& program);
-  // Whether a library goes by a name, or a pattern of fnmatch(3): its file's, or the one that programs need it by (DT_SONAME), which is
-  // that of a link mostly: libevent-2.1.so.7 for libevent-2.1.so.7.0.1.
+  // Whether a name, or a pattern of fnmatch(3), fits a library: the name of its file, or the name by which programs need it (DT_SONAME),
+  // which mostly is that of a link: libevent-2.1.so.7 for libevent-2.1.so.7.0.1.
   bool is_named(const std::string& library, const std::string& pattern);
 
  private:

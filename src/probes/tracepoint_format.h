@@ -25,7 +25,7 @@ struct TracepointField {
     kDataLocation,      // a u32: the low 16 bits are the offset of a string in the record
     kRelativeLocation,  // as above, but relative to the end of this field
     kArray,             // of numbers
-    kOther,             // nothing that a script could hold
+    kOther,             // of a type that scripts do not have
   };
   std::string name;
   std::string type;
@@ -37,7 +37,7 @@ struct TracepointField {
   bool common = false;        // of every tracepoint: common_pid ...
 };
 
-// Errors: not such a text.
+// Errors: the text is not of this form.
 Result<std::vector<TracepointField>> parse_tracepoint_format(std::string_view text);
 
 }  // namespace spile::probes

@@ -27,7 +27,7 @@ int64_t now_ns(clockid_t clock) {
   return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
 }
 
-// A pair of time counter and wall-clock readings taken as close together as can be.
+// A reading of the time counter and one of a clock, taken as close together as possible.
 struct ClockPair {
   uint64_t tsc;
   int64_t ns;
@@ -47,7 +47,7 @@ ClockPair read_clock_pair(clockid_t clock) {
   return best;
 }
 
-// The kernel's own TSC-to-ns factors, from the mmap page of a software event (perf_event_open(2), time_mult).
+// Reads the kernel's own TSC-to-ns factors, from the mmap page of a software event (perf_event_open(2), time_mult).
 bool kernel_clock_factors(uint64_t& mult, uint32_t& shift) {
   perf_event_attr attributes{};
   attributes.size = sizeof attributes;
@@ -119,7 +119,7 @@ Result<std::unique_ptr<ArenaView>> ArenaView::create(const codegen::ArenaLayout&
   return arena;
 }
 
-// Whatever processes write to the file at these places is never seen here, nor do they see what is written here.
+// Covers the private part: spile does not see what processes write to the file there, and they do not see what spile writes.
 Result<void> ArenaView::cover_private() {
   uint64_t size = layout_.slots_offset + layout_.slot_stride - layout_.private_offset;
   void* place = base_ + layout_.private_offset;
@@ -167,7 +167,7 @@ void ArenaView::refresh_clock() {
 
   uint64_t base_ns = static_cast<uint64_t>(ours);
   if (behind > 1'000'000 || behind < -1'000'000) {
-    base_ns = static_cast<uint64_t>(now.ns);  // somebody set the wall clock
+    base_ns = static_cast<uint64_t>(now.ns);  // the wall clock was set
   } else {
     // Make up the difference within the next interval like this one: differences of two readings stay smooth.
     auto correction = (static_cast<__int128>(behind) << clock_.shift) / static_cast<__int128>(elapsed);
@@ -203,7 +203,7 @@ void ArenaView::release_slots_of(pid_t process) {
     if (slot.shared || i == abi::kControllerSlot || slot.owner >> 32 != static_cast<uint64_t>(process)) return;
     slot.busy = 0;
     slot.scratch_top = 0;
-    if (slot.thread_pointer == 0) slot.thread_pointer = abi::kGoneEntry;  // ended before it said who it is; the slot is used all the same
+    if (slot.thread_pointer == 0) slot.thread_pointer = abi::kGoneEntry;  // ended before it wrote its key; the slot counts as used
     std::atomic_ref<uint64_t>(header().taken[i / 64]).fetch_and(~(uint64_t{1} << i % 64), std::memory_order_relaxed);
     std::atomic_ref<uint64_t>(slot.owner).store(0, std::memory_order_release);
   });

@@ -1,5 +1,6 @@
 #pragma once
-// The controller's view of the arena (abi/arena.h): fills the header and keeps the clock. Sizes and offsets come from the layout, never from the arena.
+// The controller's view of the arena (abi/arena.h): fills in the header and keeps the clock. Sizes and offsets come from the layout, never
+// from the arena, which traced processes can write to. Thread rule: one thread.
 
 #include <memory>
 #include <span>
@@ -12,7 +13,7 @@ namespace spile::session {
 
 class ArenaView {
  public:
-  // memory: the engine's mapping of the arena, all zero, which must outlive this; empty: no process shares it.
+  // memory: the engine's mapping of the arena, all zero, which must outlive this; empty: no process shares it. Errors: no memory.
   static Result<std::unique_ptr<ArenaView>> create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory);
   ~ArenaView();
   ArenaView(const ArenaView&) = delete;
@@ -37,11 +38,11 @@ class ArenaView {
     for (uint32_t i = 0; i < used_slots_; ++i) visit(i);
   }
 
-  // In memory that no process shares.
+  // Lies in memory that no process shares.
   abi::ControllerState& controller_state() const {
     return *reinterpret_cast<abi::ControllerState*>(base_ + layout_.slots_offset - abi::kPageSize);
   }
-  // Copies the begin of a sampled stack to where the controller's handlers look for it; the bytes copied.
+  // Copies the beginning of a sampled stack to where the controller's handlers look for it. Returns the number of bytes copied.
   uint64_t keep_stack(std::span<const char> stack);
   // Private memory in which session and the controller's code hand over elements (codegen::ArenaLayout).
   char* exchange() const { return base_ + layout_.exchange_offset; }
@@ -52,7 +53,7 @@ class ArenaView {
     uint32_t shift = 0;
   };
   const Clock& clock() const { return clock_; }
-  // Keeps the handlers' clock on CLOCK_REALTIME without a step backwards; call every 100 ms or so.
+  // Keeps the handlers' clock on CLOCK_REALTIME without a step backwards. To be called every 100 ms or so.
   void refresh_clock();
 
   // Flips the epoch and waits until no handler of the old one runs. Returns the old epoch. A thread that stands still
@@ -60,7 +61,7 @@ class ArenaView {
   // must be left out of the merge.
   uint32_t advance_epoch();
 
-  // Slots of threads of a process that has gone become free again; their sums stay.
+  // Frees the slots of threads of a process that has ended; their sums stay.
   void release_slots_of(pid_t process);
 
  private:

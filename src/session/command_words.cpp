@@ -6,7 +6,7 @@ namespace spile::session {
 
 namespace {
 
-// Splits at blanks, with '...' , "..." and \c as a shell takes them. Empty: not balanced, leave it to the shell.
+// Splits at blanks, with '...' , "..." and \c as a shell takes them. Returns no words if a quote is not closed.
 std::vector<std::string> split_words(const std::string& command) {
   std::vector<std::string> words;
   std::string word;
@@ -50,12 +50,12 @@ std::vector<std::string> command_words(const std::string& command) {
   }
   std::vector<std::string> words;
   if (!needs_shell) words = split_words(command);
-  // Words that only a shell knows, and programs, of which some have the same names, can do without.
+  // Commands that a shell has built in: some have no program, others have one that does something else.
   constexpr std::string_view kBuiltins[] = {".",    ":",     "alias", "bg",    "cd",    "command", "eval",  "exec",   "exit", "export",
                                             "fg",   "hash",  "jobs",  "local", "read",  "readonly", "return", "set", "shift", "source",
                                             "times", "trap", "type",  "ulimit", "umask", "unalias", "unset", "wait"};
   if (!words.empty() && std::find(std::begin(kBuiltins), std::end(kBuiltins), words.front()) != std::end(kBuiltins)) words.clear();
-  // A word with '=' in front would be an assignment to a shell.
+  // A first word with '=' in it is an assignment to a shell.
   if (words.empty() || words.front().find('=') != std::string::npos) return {"/bin/sh", "-c", command};
   return words;
 }

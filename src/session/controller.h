@@ -14,22 +14,25 @@ namespace spile::session {
 
 class Controller {
  public:
-  // drain is called from inside a handler when its output ring is full: it must empty slot 0's ring.
+  // Maps the code beside the arena. code and arena must outlive the controller. drain is called from inside a handler whose output
+  // ring is full; it must empty slot 0's ring. Errors: no memory can be mapped there.
   static Result<std::unique_ptr<Controller>> place(const codegen::ControllerCode& code, ArenaView& arena,
                                                    std::function<void()> drain);
   ~Controller();
   Controller(const Controller&) = delete;
   Controller& operator=(const Controller&) = delete;
 
-  // Once, before anything else.
+  // Sets the globals to their initial values. REQUIRES: called once, before all functions below.
   void initialise();
-  // Brings what target threads have accumulated into the controller's copies. Call before run_probe.
+  // Adds what threads of traced processes have accumulated to the controller's copies of globals. REQUIRES: called before run_probe().
   void merge();
+  // Runs the handler of a probe; probe: index into sema::Program::probes.
   void run_probe(int probe);
-  // Of a sema::Probe::switched: whether its condition is true now.
+  // Returns whether the condition of a probe is true now. REQUIRES: sema::Probe::switched.
   bool condition_holds(int probe);
 
-  // For globals whose home is elsewhere (bpf); see codegen::ControllerCode.
+  // Fill and read the controller's copies of globals that another back end owns (bpf), by their index; codegen::ControllerCode has the
+  // form of keys and values.
   void clear_global(int global);
   bool put_element(int global, std::span<const char> key, std::span<const uint8_t> value);
   // Adds a shard's long or aggregate. Elements that find no room are counted by lost_elements().
@@ -40,7 +43,7 @@ class Controller {
   uint64_t lost_elements() const { return lost_elements_; }
 
  private:
-  // The code reaches nothing of spile's but the arena: what it is given is copied there. The value's place.
+  // Copies a key and a value into the arena, since the code reaches no other memory of spile's. Returns where the value is.
   char* hand_over(std::span<const char> key, std::span<const uint8_t> value);
   char* exchanged_key() const { return arena_.exchange() + codegen::kExchangeHead; }
   Controller(const codegen::ControllerCode& code, ArenaView& arena, std::function<void()> drain)

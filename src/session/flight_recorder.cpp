@@ -93,7 +93,7 @@ void FlightSocket::serve(const OutputFile& output) {
 }
 
 int dump_flight_recorder(pid_t recorder) {
-  TerminalGuard guard;  // the text says no more which of it is the script's own
+  TerminalGuard guard;  // the text does not show which part of it is the script's own
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address;
   socklen_t length = socket_address(recorder, address);

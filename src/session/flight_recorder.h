@@ -17,9 +17,10 @@ Result<int> run_in_background(const std::function<int(std::function<void()> star
 
 class FlightSocket {
  public:
+  // Makes the socket. Errors: another process has its name.
   static Result<FlightSocket> listen();
   int fd() const { return fd_.get(); }
-  // Answers who has connected. To be called when fd() is readable.
+  // Gives the text that `output` holds to clients that have connected; rejects those of other users. To be called when fd() is readable.
   void serve(const OutputFile& output);
 
  private:

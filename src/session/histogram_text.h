@@ -1,5 +1,5 @@
 #pragma once
-// The text of a histogram's record: runtime/histogram.h.
+// Makes the text of a histogram from a record's buckets (runtime/histogram.h).
 
 #include <cstdint>
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace spile::session {
 
-// buckets: as abi/aggregate.h lays them out for the format.
+// Returns the histogram's rows. buckets: as abi/aggregate.h lays them out for the format.
 std::string histogram_text(const codegen::OutputFormat& format, std::span<const uint64_t> buckets);
 
 }  // namespace spile::session

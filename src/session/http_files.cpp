@@ -36,9 +36,9 @@ struct Connection {
   uint32_t client = 0;       // a user, or kUnknownClient
   std::string request, reply;
   size_t sent = 0;
-  int64_t begun_ms = 0;      // waiting for what it waits for: a request, or that the reply is read
+  int64_t begun_ms = 0;      // when it began to wait for the request, or for the reader of the reply
   int64_t progress_ms = 0;
-  bool finishing = false;    // all is sent; to close with bytes unread would take the reply back (RFC 9112, 9.6)
+  bool finishing = false;    // the reply is sent; closing with bytes unread would discard it at the client (RFC 9112, 9.6)
 
   bool is_late(int64_t now) const {
     if (reply.empty() || finishing) return now - begun_ms > kRequestMs;
@@ -103,7 +103,7 @@ struct HttpFiles::State {
   SocketOwners owners;
   uint64_t next_number = 0;
 
-  // False: nobody waits.
+  // Returns false if no connection waits.
   bool accept_one() {
     sockaddr_in theirs{};
     socklen_t size = sizeof theirs;
@@ -126,8 +126,8 @@ struct HttpFiles::State {
     return true;
   }
 
-  // Newcomers are not turned away: who has waited longest without a word goes, then who has been reading longest; of the same
-  // user, or where all have too many, of the one with the most.
+  // New connections are not turned away. The connection that has been silent longest is dropped, else the one that has been reading
+  // longest: one of the same user, or, above the limit for all, one of the user with the most connections.
   void make_room(uint32_t client) {
     std::map<uint32_t, size_t> numbers;
     for (const auto& [fd, connection] : connections) ++numbers[connection.client];
@@ -147,7 +147,7 @@ struct HttpFiles::State {
     if (worst != connections.end()) connections.erase(worst);
   }
 
-  // False: it is done with.
+  // Returns false if the connection is done with.
   bool go_on(Connection& connection) {
     if (connection.finishing) {
       char rest[4096];
@@ -178,7 +178,7 @@ struct HttpFiles::State {
     return true;
   }
 
-  // Replies that nobody reads are not kept without bound. The last one is sent, if it is alone.
+  // The memory for unread replies is bounded; a reply that is the only one is sent all the same.
   bool fits(const Connection& newest) const {
     size_t unsent = 0;
     for (const auto& [fd, connection] : connections) unsent += connection.unsent();

@@ -1,13 +1,13 @@
 #pragma once
-// --http: what procfs read probes give (prometheus and json_data too), over HTTP on the loopback interface, for those who
-// scrape metrics, and where no FUSE may be mounted. GET /NAME runs the probe; GET / lists the names. HTTP/1.0, one request
-// a connection (RFC 1945).
+// --http: serves the files of procfs read probes (prometheus and json_data, too) over HTTP on the loopback interface, for programs that
+// scrape metrics, and for machines where no FUSE may be mounted. GET /NAME runs the probe; GET / lists the names. HTTP/1.0, one request
+// for each connection (RFC 1945).
 //
-// One thread: everything happens in serve(), and nothing in it waits. Bounded: 64 connections of a user and 512 in all, where
-// newcomers take the place of those that have been silent longest; 4 KiB and 5 s of request, 64 MiB of replies that are not
-// read, 5 s without reading.
+// Thread rule: one thread; everything happens in serve(), and nothing in it waits. Its work is bounded: 64 connections of one user and
+// 512 in all, where a new connection replaces the one that has been silent longest; 4 KiB and 5 s for a request, 64 MiB of replies that
+// are not read, 5 s without reading.
 // Any user of the machine can connect, so files that .umask() takes away from others are not served; requests that name
-// another host (a web page's, by a rebound DNS name) are refused.
+// another host (a web page's, by a rebound DNS name) are rejected.
 
 #include <sys/types.h>
 
@@ -22,15 +22,17 @@ namespace spile::session {
 
 class HttpFiles {
  public:
-  using Read = std::function<std::string(int probe)>;  // runs it; what $value was set to
-  // where: [ADDRESS:]PORT; the address within 127.0.0.0/8, port 0: any that is free.
-  // Errors: no such place, the port is in use, no probe has anything to serve.
+  using Read = std::function<std::string(int probe)>;  // runs the probe, and returns what $value was set to
+  // Opens the port. where: [ADDRESS:]PORT; the address is within 127.0.0.0/8, port 0 is any free one.
+  // Errors: `where` is malformed, the port is in use, the script has no probe that may be served.
   static Result<std::unique_ptr<HttpFiles>> listen(const std::string& where, const sema::Program& program, Read read);
   ~HttpFiles();
 
   std::string url() const;
-  int fd() const;  // readable when there is something to serve
-  void serve();    // then, and now and then: what is late is dropped
+  // Readable when there is something to serve.
+  int fd() const;
+  // Answers requests that wait, and drops connections that are too slow. To be called when fd() is readable, and every second or so.
+  void serve();
 
  private:
   struct State;

@@ -60,7 +60,7 @@ bpf::ProgramSpec program_spec(const sema::Program& program, const codegen::Kerne
   for (size_t i = 0; i < probe.points.size(); ++i) {
     bpf::AttachPoint point = attach_point(probe.points[i], codegen::kernel_cookie(probe, i), process);
     if (!point.path.empty()) {
-      // The file that was looked at: it may have been deleted, or be another process's.
+      // This opens the file that elaboration read: its path may lead to another file, or to none.
       const debuginfo::OpenOptions& opened = probes::file_of(files, point.path).options;
       point.path = opened.file.empty() ? opened.root + point.path : opened.file;
     }

@@ -1,5 +1,5 @@
 #pragma once
-// From what codegen says of maps and programs to what bpf wants to know.
+// Translates codegen's description of eBPF maps and programs into bpf's.
 
 #include <sys/types.h>
 
@@ -11,10 +11,10 @@
 namespace spile::session {
 
 bpf::MapSpec map_spec(const codegen::KernelMap& map);
-// process: uprobes are limited to it; 0: none.
+// process: uprobes and profiles are limited to it; 0: they are for all processes. files: where the places were found.
 bpf::ProgramSpec program_spec(const sema::Program& program, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process);
 
-// abi::KernelConstants as bytes. target: what target() is, or 0.
+// Returns abi::KernelConstants as bytes. target: what target() returns, or 0.
 std::vector<uint8_t> kernel_constants(pid_t target);
 
 }  // namespace spile::session

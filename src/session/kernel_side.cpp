@@ -95,7 +95,7 @@ Result<void> KernelSide::import_globals(Controller& controller) {
   return {};
 }
 
-// Only differences go back, so that what handlers write meanwhile to untouched elements stays.
+// Writes back differences only, so that elements that the controller left alone keep what handlers write meanwhile.
 Result<void> KernelSide::export_globals(Controller& controller) {
   for (size_t i = 0; i < script_.kernel.maps.size(); ++i) {
     const codegen::KernelMap& map = script_.kernel.maps[i];

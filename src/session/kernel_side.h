@@ -17,27 +17,29 @@ namespace spile::session {
 
 class KernelSide {
  public:
-  // Loads programs and creates maps; nothing is attached. process: what -c or -x name, 0 for none (uprobes and
-  // timer.profile are limited to it).
+  // Loads programs and creates maps; nothing is attached. process: what -c or -x name, to which uprobes and timer.profile are limited;
+  // 0: none. program and script must outlive this. Errors: no privilege, a program that the verifier rejects.
   static Result<std::unique_ptr<KernelSide>> load(const sema::Program& program, const codegen::CompiledScript& script,
                                                   const probes::ModuleFiles& files, pid_t process, int verbosity);
 
+  // Attaches all programs; handlers run from here on. With verbosity, prints how each point is attached.
   Result<void> attach();
+  // No handler runs after it returns.
   void detach();
 
-  // What handlers have added to sharded globals goes to the controller's copies, and other globals are copied there:
-  // before a controller handler runs.
+  // Adds what handlers have added to sharded globals to the controller's copies, and copies other globals there. REQUIRES: called before
+  // a controller handler runs.
   Result<void> import_globals(Controller& controller);
-  // What the controller has changed in globals that aren't sharded, and what it has deleted of them, goes back: before
-  // programs are attached, and after a controller handler has run. A handler of the kernel that writes the same element
-  // between the two may lose.
+  // Writes back what the controller has changed in and deleted from globals that aren't sharded. REQUIRES: called before programs are
+  // attached, and after each controller handler. An element that a handler of the kernel writes between the two calls may be overwritten.
   Result<void> export_globals(Controller& controller);
 
   int poll_fd() const { return kernel_->poll_fd(); }
-  // How many records there were; more may be left.
+  // Gives waiting records to `output`. Returns how many there were; 0: none is left.
   Result<size_t> consume(Output& output);
+  // Whether a handler has called exit().
   bool exit_requested() const;
-  // "WARNING: ..." lines, or empty.
+  // Returns "WARNING: ..." lines about what handlers left out, or "".
   std::string skips_text() const;
 
  private:
@@ -47,14 +49,14 @@ class KernelSide {
   };
   KernelSide(const sema::Program& program, const codegen::CompiledScript& script, int verbosity)
       : program_(program), script_(script), verbosity_(verbosity) {}
-  // A value as it is compared and sent: of strings, what follows the NUL is of no meaning.
+  // Returns a value as it is compared and sent: bytes behind the NUL of a string become 0.
   std::vector<uint8_t> normal_value(const codegen::KernelMap& map, const uint8_t* bytes) const;
 
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
   int verbosity_;
   std::unique_ptr<bpf::Kernel> kernel_;
-  bool attached_ = false;                       // ever: before, the controller's globals are the only ones
+  bool attached_ = false;                       // since attach(); before, the controller's globals are the only ones
   std::vector<std::vector<Element>> imported_;  // parallel to script_.kernel.maps
 };
 

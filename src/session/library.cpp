@@ -24,7 +24,7 @@ constexpr std::string_view kArchitectures[] = {"x86_64", "i386",    "i686",  "ar
                                                "ppc64",  "ppc64le", "s390",  "s390x", "mips", "mips64",  "riscv",
                                                "ia64",   "alpha",   "sparc"};
 
-// Whether a subfolder of this name takes part: most do.
+// Whether a subfolder of this name is searched: most are.
 bool is_wanted_folder(const std::string& name, const syntax::ParseOptions& settings, Runtime runtime) {
   if (std::find(std::begin(kArchitectures), std::end(kArchitectures), name) != std::end(kArchitectures)) {
     return name == settings.architecture;
@@ -53,10 +53,10 @@ void add_names(std::multimap<std::string_view, size_t>& index, const std::vector
   for (std::string_view name : names) index.emplace(name, file);
 }
 
-// What scripts declare or have taken into account; so that a declaration is followed once.
+// Names that scripts declare, and declarations that have been followed, so that each is followed once.
 struct Followed {
-  ReferredNames names;           // by anybody
-  ReferredNames library_names;   // by the library
+  ReferredNames names;           // that any script refers to
+  ReferredNames library_names;   // that the library's scripts refer to
   std::set<std::string> hidden;  // functions of the library that the user's own ones replace, for the user
   std::set<const void*> declarations;
 
@@ -81,8 +81,8 @@ bool may_go_on(const syntax::Statement& s) {
   return may;
 }
 
-// Functions that the user declares, each with the only number of parameters, and that never execute `next`: calls with
-// as many arguments never reach the library's.
+// Finds the functions that the user declares with one number of parameters, and that never execute `next`: calls with as many arguments
+// never reach the library's function of that name.
 std::set<std::string> hiding_functions(const std::vector<syntax::Script>& scripts) {
   std::map<std::string, size_t> calls;  // name to the number of arguments; none: different ones
   constexpr size_t kDifferent = ~size_t{0};
@@ -116,8 +116,8 @@ std::set<std::string> hiding_functions(const std::vector<syntax::Script>& script
   return hidden;
 }
 
-// Follows those declarations of a library script that the names so far refer to. Private ones only count for their own
-// file, where their names are met the same way. True if anything was.
+// Follows the declarations of a library script that the names so far refer to. Private declarations count for their own file only, where
+// names refer to them in the same way. Returns whether it followed any.
 bool follow_library(const syntax::Script& script, Followed& followed) {
   bool used = false;
   const ReferredNames& names = followed.names;
@@ -141,7 +141,8 @@ bool follow_library(const syntax::Script& script, Followed& followed) {
   return used;
 }
 
-// Scripts of the library may do anything: beside a program that was copied to /tmp, others could place a folder of their own.
+// Scripts of the library may do anything, so the folder's owner matters: beside a program that was copied to /tmp, another user could
+// place a folder.
 bool is_of_this_spile(const fs::path& folder) {
   struct stat file{}, program{};
   if (stat(folder.c_str(), &file) != 0 || !S_ISDIR(file.st_mode) || stat("/proc/self/exe", &program) != 0) return false;
@@ -267,7 +268,7 @@ void Library::complete(std::vector<syntax::Script>& scripts, Diagnostics& diagno
     before = followed.size() + scripts.size();
     std::set<size_t> wanted;
     for (const std::string& name : followed.names.functions) {
-      // The user's function of that name serves every call of the user's: the library's is needed for its own ones.
+      // The user's function of that name serves every call of the user's; the library's calls need the library's function.
       if (followed.wants_function(name) && done.functions.insert(name).second) wanted.merge(files_with(functions_, name));
     }
     for (const std::string& name : followed.names.variables) {

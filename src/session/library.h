@@ -7,7 +7,7 @@
 // but those in subfolders named like an architecture, a kernel version ("6.1", "6.1.0") or a runtime only where that is
 // the one in use.
 //
-// What only this run knows, the script's arguments for example, is a file of the library too (session_script.h).
+// Facts of this run, such as the script's arguments, are a file of the library, too (session_script.h).
 //
 // A function whose body is %{ /* intrinsic */ %} declares what the runtime implements (sema/intrinsics.h), for the
 // documentation and for tools: it is no candidate for calls.
@@ -28,13 +28,14 @@
 
 namespace spile::session {
 
-// Where the installed tapset is, or the one of the source tree in which the program was built; "": neither is there, or not of root, of our user
-// or of the program's owner.
+// Returns the folder of the installed tapset, or the one of the source tree in which the program was built; "": neither is there, or it
+// belongs neither to root, nor to our user, nor to the program's owner.
 std::string tapset_folder();
 
 class Library {
  public:
-  // settings: what conditions see (release, architecture ...); taken over for the library's own files.
+  // Reads the files. settings: what conditions see (release, architecture ...), in the library's files too. sources: owns the texts.
+  // Errors: a folder of -I or a file can't be read.
   static Result<Library> open(const ScriptOptions& script, Runtime runtime, const syntax::ParseOptions& settings, SourceFiles& files);
 
   // The macros that a text uses, and those that they use, are added to macros(). To be called before the text is parsed.
@@ -51,7 +52,7 @@ class Library {
   // The functions that scripts may call, sorted; without those whose names begin with two underscores.
   std::vector<std::string> function_names() const;
 
-  // How many files there are and how many were parsed.
+  // Return how many files the library has, and how many were parsed.
   size_t file_count() const { return files_.size(); }
   size_t parsed_count() const { return parsed_; }
 

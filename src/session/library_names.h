@@ -1,5 +1,5 @@
 #pragma once
-// Which names of the library a script's declarations refer to.
+// Collects the names that declarations of a script refer to, by which files of the library are found.
 
 #include <set>
 #include <string>
@@ -22,7 +22,7 @@ struct ReferredNames {
   size_t size() const { return functions.size() + variables.size() + alias_heads.size(); }
 };
 
-// Whether a point's first component, as written, may mean an alias that begins with `head`.
+// Whether a point's first component, as written with its globs and braces, may stand for an alias that begins with `head`.
 bool may_match(const std::string& written, std::string_view head);
 
 }  // namespace spile::session

@@ -18,7 +18,7 @@ struct LimitName {
   int64_t least;
   int64_t most;
 };
-// Strings and maps are of fixed size in memory that every traced process maps: the upper bounds keep that sane.
+// Strings and maps have fixed sizes in memory that every traced process maps, so the limits have upper bounds.
 constexpr LimitName kLimits[] = {
     {"MAXACTION", &sema::Limits::max_action, 0, INT32_MAX},
     {"MAXACTION_INTERRUPTIBLE", &sema::Limits::max_action_interruptible, 0, INT32_MAX},
@@ -31,8 +31,8 @@ constexpr LimitName kLimits[] = {
     {"HIST_ELISION", &sema::Limits::hist_elision, INT32_MIN, INT32_MAX},
 };
 
-// What SystemTap's runtime can be built with and spile has no use for: taken, without effect, so that command lines carry
-// over.
+// Macros that SystemTap's runtime can be built with and spile has no use for. They are accepted without effect, so that command lines
+// for SystemTap work.
 constexpr const char* kWithoutEffect[] = {
     "MAXTRYLOCK",       "TRYLOCKDELAY",      "MINSTACKSPACE",      "INTERRUPTIBLE",     "STP_OVERLOAD_INTERVAL",
     "STP_OVERLOAD_THRESHOLD", "STP_NO_OVERLOAD", "STP_NO_BUILDID_CHECK", "STP_NO_VERREL_CHECK", "STP_PROCFS_BUFSIZE",
@@ -77,7 +77,7 @@ Result<void> apply_limit(const std::string& setting, sema::Program& program, boo
   }
   std::string near = nearest_name(name, names);
   if (!near.empty()) return Error{fmt::format("-D {}: unknown limit '{}'", setting, name), fmt::format("did you mean {}?", near)};
-  // A C macro for the module that SystemTap makes: scripts' command lines have them. Embedded C (-g) sees it.
+  // Command lines for SystemTap define C macros for the module that it makes. Embedded C (-g) sees them.
   if (!quiet && !program.guru) print_to(stderr, "warning: -D {}: unknown limit, which has no effect\n", setting);
   return {};
 }

@@ -7,7 +7,7 @@
 
 namespace spile::session {
 
-// -D MAXSTRINGLEN, as far as it is a number: apply_settings() refuses what is none.
+// Returns -D MAXSTRINGLEN in bytes, with the NUL; the default without it. apply_settings() rejects a value that is not a number.
 int64_t string_length(const ScriptOptions& script);
 
 // Puts -D, -G and what else pass 2 goes by into `program`. With messages.suppress_warnings, prints no warnings.

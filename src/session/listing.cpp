@@ -58,7 +58,7 @@ std::string variables_of(probes::World& world, const sema::Probe& probe, const s
   return line;
 }
 
-// The lines of one elaborated listing: aliases by their name, everything else by what it was resolved to.
+// Returns the lines of one elaborated listing: aliases by their name, other points by the point that they were resolved to.
 Lines lines_of(const sema::Program& program, probes::World& world, const SourceFile* user, bool with_variables) {
   Lines lines;
   for (const sema::Probe& probe : program.probes) {
@@ -72,7 +72,7 @@ Lines lines_of(const sema::Program& program, probes::World& world, const SourceF
   return lines;
 }
 
-// The bodies of aliases say which variables there are, but are no reason not to list a point: where they don't fit, they are left out.
+// Removes the bodies of aliases. They define variables for -L, but an error in one must not keep a point out of the list.
 void drop_bodies(sema::Program& program) {
   for (syntax::Script& script : program.scripts) {
     for (auto& alias : script.aliases) alias->body.reset();
@@ -127,7 +127,7 @@ std::string joined(const std::vector<syntax::ProbePoint>& points) {
   return text;
 }
 
-// Names that begin with '_' are the library's own business.
+// Whether users may use a name: those that begin with '_' are internal to the library.
 bool is_public(const std::string& name) {
   return !name.starts_with("_");
 }

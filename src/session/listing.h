@@ -1,13 +1,13 @@
 #pragma once
-// What spile can say without running anything: -l, -L, and the --dump options.
+// Answers -l, -L and the --dump options, without running a script.
 
 #include "base/result.h"
 #include "session/options.h"
 
 namespace spile::session {
 
-// Prints what `listing` asks for, sorted, each line once. 0, or 1 where nothing is found; errors of the script are
-// shown on standard error.
+// Prints what `listing` asks for on standard output, sorted, each line once. Returns the exit status: 0, or 1 if nothing is found or the
+// point is wrong, which has been reported. Errors: the program or process does not exist. REQUIRES: listing.what is not kNone.
 Result<int> list(const ListingOptions& listing, const ScriptOptions& script, const TargetOptions& target);
 
 }  // namespace spile::session

@@ -1,4 +1,4 @@
-// --merge: the files of -b (session/stream_file.h) as text, all records in order of time.
+// --merge: prints the files of -b (session/stream_file.h) as text, all records in order of time.
 
 #include <errno.h>
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace spile::session {
 
 namespace {
 
-// One file being read. Nothing in it is believed: sizes are checked, and what is cut off ends the stream.
+// Reads one file, which may come from anywhere: sizes are checked, and a record that is cut off ends the stream.
 class StreamReader {
  public:
   static Result<std::unique_ptr<StreamReader>> open(const std::string& path) {
@@ -45,7 +45,7 @@ class StreamReader {
   uint64_t lost() const { return lost_; }
   const std::string& path() const { return path_; }
   bool cut_off() const { return cut_off_; }
-  // It is not known any more whose text it is.
+  // The stream does not say which text is the script's own.
   void append_text(std::string& out, TerminalText* terminal) const {
     append_record_text(out, formats_, header_, payload_.data(), payload_.size(), {true, terminal, nullptr});
   }

@@ -62,7 +62,7 @@ std::string OutputFile::current_path() const {
 
 Result<void> OutputFile::open_file(bool truncate) {
   std::string path = current_path();
-  // The user has named the one file, whatever it is; names of a row are ours, and whoever may write to the folder can guess the next.
+  // The user has named the one file, whatever it is; names of a row are ours, and a user who may write to the folder can guess the next one.
   bool in_row = rotate_bytes_ > 0;
   int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (in_row ? O_NOFOLLOW | O_NONBLOCK : truncate ? O_TRUNC : 0);
   owned_.reset(::open(path.c_str(), flags, 0666));
@@ -80,7 +80,7 @@ Result<void> OutputFile::open_file(bool truncate) {
 void OutputFile::write(std::string_view text) {
   if (text.empty() || !usable_) return;
   if (memory_limit_ > 0) return keep(text);
-  // A new file begins with a new record, so that no file but a single huge record's exceeds the limit.
+  // A new file begins with a new record. Only a file of one huge record exceeds the limit.
   if (rotate_bytes_ > 0 && written_ > 0 && written_ + text.size() > rotate_bytes_) next_file();
   buffer_ += text;
   written_ += text.size();
@@ -94,7 +94,7 @@ void OutputFile::flush() {
     if (written > 0) {
       at += static_cast<size_t>(written);
     } else if (errno == EAGAIN) {
-      pollfd writable{fd_, POLLOUT, 0};  // somebody made the pipe or terminal non-blocking
+      pollfd writable{fd_, POLLOUT, 0};  // another process may have made the pipe or terminal non-blocking
       poll(&writable, 1, -1);
     } else if (errno != EINTR) {
       give_up(errno);

@@ -1,6 +1,6 @@
 #pragma once
-// Where text goes: standard output, -o's file, or -S's row of files FILE.0, FILE.1, ... of which the last N stay. What was
-// flushed is in the file, whatever happens to spile then. One thread.
+// Writes text to standard output, to -o's file, or to -S's row of files FILE.0, FILE.1, ... of which the last N stay. Flushed text is in
+// the file, whatever happens to spile then. Thread rule: one thread.
 
 #include <deque>
 #include <memory>
@@ -13,16 +13,16 @@
 
 namespace spile::session {
 
-// strftime(3)'s conversions in -o's FILE replaced by the time of now.
+// Returns -o's FILE with strftime(3)'s conversions replaced by the time of now.
 std::string expand_path(const std::string& path);
 
 class OutputFile {
  public:
-  // path: empty for standard output. rotate_bytes 0: one file. rotate_files 0: all stay.
+  // path: empty for standard output. rotate_bytes 0: one file. rotate_files 0: all stay. Errors: the file can't be opened.
   static Result<std::unique_ptr<OutputFile>> open(const std::string& path, uint64_t rotate_bytes = 0, uint32_t rotate_files = 0);
-  // What comes from traced programs must be made harmless first (base/terminal_text.h).
+  // Whether the text goes to a terminal: text from traced programs must be made harmless first (base/terminal_text.h).
   bool is_terminal() const { return is_terminal_; }
-  // In memory: the last `bytes` of what was written, from a record's beginning.
+  // Keeps the last `bytes` of what was written in memory, from a record's beginning.
   static std::unique_ptr<OutputFile> in_memory(size_t bytes);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -30,7 +30,7 @@ class OutputFile {
 
   void write(std::string_view text);
   void flush();
-  // in_memory's text.
+  // Returns the text that in_memory() keeps.
   std::string_view held() const;
   // Goes to the next of -S's files now (SIGUSR2); without -S the file is opened anew, for those who moved it away.
   void next_file();

@@ -1,5 +1,5 @@
 #pragma once
-// "Pass N: ..." lines of -v, worded as SystemTap does.
+// Prints the "Pass N: ..." lines of -v in SystemTap's words: what the pass did, the memory and the time that it took.
 
 #include <cstdint>
 #include <string>
@@ -8,8 +8,9 @@ namespace spile::session {
 
 class PassTimer {
  public:
+  // Starts the clock. verbosity 0: nothing is printed.
   PassTimer(int pass, int verbosity);
-  // what: "parsed user script and 12 library scripts"
+  // Prints the line, once. what: "parsed user script and 12 library scripts"
   void done(const std::string& what) const;
 
  private:

@@ -33,7 +33,7 @@ using StepNames = std::vector<std::string>;
 Result<std::optional<LoadedScripts>> parse_scripts(const ScriptOptions& script, const TargetOptions& target, const MessageOptions& messages,
                                                    SourceFiles& files);
 
-// What -D, -G and the like say is put into a program of these trees, which is not elaborated yet. describe_points: as in sema::Program.
+// Makes a program of the trees, with the settings of -D, -G and the like; it is not elaborated yet. describe_points: as in sema::Program.
 Result<sema::Program> begin_program(LoadedScripts scripts, const ScriptOptions& script, const ProgramOptions& options,
                                     const MessageOptions& messages, bool describe_points, SourceFiles& files);
 

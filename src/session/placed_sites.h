@@ -1,5 +1,6 @@
 #pragma once
-// Which files that the script has places in were met in which process, so that no count is 0 because nobody could look.
+// Notes in which processes the files with places of the script's were found, and makes warnings where they were not: a count of 0 must not
+// be mistaken for one of a place that was watched. Thread rule: one thread.
 
 #include <sys/types.h>
 
@@ -19,26 +20,26 @@ class PlacedSites {
   using Clock = std::chrono::steady_clock;
   explicit PlacedSites(const sema::Program& program) : program_(program) {}
 
-  // Whatever became of the sites: refusals are reported elsewhere.
+  // Notes the processes and files of a report; a refused site counts, since refusals are reported elsewhere.
   void note(const engine::ArmReport& report);
-  // A process runs another program now.
+  // Notes that a process executes another program now. path: of that program.
   void note_exec(pid_t pid, const std::string& path);
 
   // From here on these processes, which the user has named, should have places of the script's. One may be between two programs that
-  // it executes in turn, or only start those that have them.
+  // it executes one after the other, or only start the processes that have places.
   void expect_places_in(const std::set<pid_t>& processes);
-  // It need not have any more.
+  // Expects no more places in a process that has ended.
   void note_end(pid_t pid) { without_places_.erase(pid); }
-  // A warning, once, about each of those that has had none for `since`, nor any process that it may have started.
+  // Returns a warning, once, about each named process that has had no places for `since`, if no other process has had any.
   std::vector<std::string> still_without_places(Clock::duration since);
-  // A warning, once, about each process that had places, has executed something else, and has had none there for `since`: libraries
-  // with places may come some time after the exec.
+  // Returns a warning, once, about each process that had places, then executed another program, and has had none there for `since`:
+  // libraries with places may be loaded some time after the exec.
   std::vector<std::string> left_by_exec(Clock::duration since);
-  // One warning about all files that no process has loaded; none where there are none.
+  // Returns one warning about all files that no process has loaded, or nothing.
   std::vector<std::string> never_loaded() const;
 
  private:
-  // How many sites each file has.
+  // Returns the number of sites in each file.
   std::map<std::string, size_t> wanted() const;
 
   const sema::Program& program_;

@@ -41,8 +41,8 @@ std::string_view PayloadReader::next_string() {
 
 namespace {
 
-// Widths come from scripts' arguments too (`*`): no line of output needs more padding than this; nor does one where a word of a
-// forged record must not become a page of output.
+// Widths may be arguments of a record (`*`). No line of output needs more padding than this, and a word of a forged record must not
+// become a page of output.
 constexpr int64_t kMostColumns = 1 << 16, kMostForgedColumns = 1 << 10;
 
 struct StringSink {
@@ -65,7 +65,7 @@ rt::FormatField field_of(const syntax::FormatPart& part, PayloadReader& argument
   const int64_t most = rules.is_forgeable ? kMostForgedColumns : kMostColumns;
   // A script's -1 means "left, at least 1", which pads nothing; to FormatField it means "none", which does not either.
   if (part.width_argument) field.width = next(most);
-  // Of a string the precision is a limit, of a number it is digits.
+  // The precision of a string is a limit, that of a number is digits to print.
   if (part.precision_argument) field.precision = next(part.kind == syntax::FormatPart::Kind::kString ? kMostColumns : most);
   return field;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Records' payloads as text: the controller's half of printf. Reads nothing outside the payload, whatever is in it.
+// Makes text of records' payloads: the controller's half of printf. Reads nothing outside the payload, whatever is in it. Thread rule: any
+// thread; a TerminalText is for one at a time.
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +15,7 @@
 
 namespace spile::session {
 
-// Takes a record's arguments one by one (abi/record.h). Where the payload ends early: 0 and "".
+// Reads a record's arguments one by one (abi/record.h). Where the payload ends early, they are 0 and "". The payload must outlive the views.
 class PayloadReader {
  public:
   PayloadReader(const char* payload, size_t size) : at_(payload), left_(size) {}
@@ -27,26 +28,27 @@ class PayloadReader {
   size_t left_;
 };
 
-// What becomes of a record's text.
+// How far a record's text is believed, and where it goes.
 struct TextRules {
-  // Somebody else than a handler of the script may have written the record.
+  // A traced process may have written the record without a handler of the script's.
   bool is_forgeable = false;
-  // Goes to a terminal: what may come from a traced program passes through this. Null: it does not.
+  // The text goes to a terminal: parts that may come from a traced program pass through this. Null: the text goes elsewhere.
   TerminalText* terminal = nullptr;
   // The strings that the script spells out (codegen::CompiledScript).
   const std::set<std::string, std::less<>>* literals = nullptr;
 };
 
+// Appends the text of a printf.
 void append_printf(std::string& out, const codegen::OutputFormat& format, PayloadReader& arguments, const TextRules& rules = {});
 
-// The text that a record prints: kPrintf, kHistogram, kText; nothing for other kinds.
+// Appends the text that a record of kind kPrintf, kHistogram or kText prints; nothing for other kinds, and for unknown formats.
 void append_record_text(std::string& out, std::span<const codegen::OutputFormat> formats, const abi::RecordHeader& header,
                         const char* payload, size_t size, const TextRules& rules = {});
 
-// Text that may come from a traced program.
+// Appends text that may come from a traced program.
 void append_foreign(std::string& out, std::string_view text, const TextRules& rules);
 
-// The text with its conversions (%d, %u, %x, %s) replaced.
+// Returns the error's text with its conversions (%d, %u, %x, %p, %s) replaced.
 std::string error_text(const codegen::ErrorText& error, PayloadReader& arguments);
 
 }  // namespace spile::session

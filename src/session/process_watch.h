@@ -1,6 +1,6 @@
 #pragma once
-// Which probes on the life of processes (process.begin and its kind) an event stands for, and who it is about. The event's
-// thread stands still meanwhile, so what /proc says of it holds. One thread.
+// Runs the probes on the life of processes (process.begin and its kind) when the engine reports an event. The event's thread stands still
+// meanwhile, so what /proc says of it is true. Thread rule: one thread.
 
 #include <functional>
 #include <map>
@@ -14,23 +14,26 @@
 
 namespace spile::session {
 
-// What /proc says of a thread now; what it doesn't say stays as it was.
+// Fills `subject` with what /proc says of a thread now; fields that /proc does not know stay as they were.
 void describe_thread(abi::Subject& subject, pid_t pid, pid_t tid);
 
 class ProcessWatch {
  public:
-  // run: runs a probe's handler about a subject.
+  // Runs a probe's handler about a subject. point: index into the probe's points.
   using Run = std::function<void(int probe, size_t point, const abi::Subject& subject)>;
+  // program: must outlive this.
   ProcessWatch(const sema::Program& program, Run run);
 
+  // Whether the script has probes of this kind.
   bool watches_processes() const { return !points_.empty(); }
   bool watches_system_calls() const;
-  // Which probes on system calls are for what the process runs.
+  // Returns how many of the probes on system calls are for the program that the process runs.
   engine::CallProbes call_probes_of(pid_t pid) const;
 
-  // Begins for what is there already: all processes that are traced, and their threads.
+  // Runs the begin probes for all processes that are traced already, and for their threads. Events count from here on.
   void start(const std::vector<pid_t>& processes);
   void stop() { running_ = false; }
+  // REQUIRES: called from within the engine, while the thread stands still.
   void on_change(const engine::ThreadChange& change);
 
  private:

@@ -20,7 +20,7 @@ namespace spile::session {
 namespace {
 
 constexpr fuse_ino_t kFirstFile = 2;
-// Results read from an open file are kept until it is closed, and everybody may open it.
+// What a read probe made is kept until its file is closed, and any user may open files: both are limited.
 constexpr size_t kMostOpenBytes = 64 << 20, kMostOpen = 4096;
 
 ProcfsFiles& files_of(fuse_req_t request) { return *static_cast<ProcfsFiles*>(fuse_req_userdata(request)); }
@@ -65,7 +65,7 @@ void get_attributes(fuse_req_t request, fuse_ino_t inode, fuse_file_info*) {
   fuse_reply_attr(request, &status, 0);
 }
 
-// `echo x > file` truncates first, which means nothing here.
+// `echo x > file` truncates the file first, which has no meaning here.
 void set_attributes(fuse_req_t request, fuse_ino_t inode, struct stat*, int, fuse_file_info* info) {
   get_attributes(request, inode, info);
 }
@@ -105,7 +105,7 @@ void open_file(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   info->fh = reinterpret_cast<uint64_t>(content);
   ++files_of(request).open_count;
   files_of(request).open_bytes += content->size();
-  info->direct_io = 1;  // sizes are not known before
+  info->direct_io = 1;  // the size is not known before the probe has run
   fuse_reply_open(request, info);
 }
 
@@ -151,7 +151,7 @@ std::string run_time_folder() {
   return fmt::format("/tmp/spile-{}", geteuid());
 }
 
-// What killed runs have left here.
+// Removes the folders that killed runs have left.
 void clean_up(const std::string& base) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(base, error)) {
@@ -169,7 +169,7 @@ bool ProcfsFiles::wanted(const sema::Program& program) {
   });
 }
 
-// The file of that path, made where it is not there, with the folders on the way.
+// Returns the file of that path; makes it, and the folders on the way, if they do not exist.
 Result<ProcfsFiles::File*> ProcfsFiles::file_named(const std::string& path) {
   size_t folder = FUSE_ROOT_ID;
   for (size_t begin = 0;;) {
@@ -215,7 +215,7 @@ Result<std::unique_ptr<ProcfsFiles>> ProcfsFiles::mount(const sema::Program& pro
   }
   std::string base = run_time_folder();
   ::mkdir(base.c_str(), 0755);
-  // In /tmp, somebody else may have made it.
+  // In /tmp, another user may have made it.
   struct stat status {};
   if (lstat(base.c_str(), &status) == 0 && (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & S_IWOTH))) {
     return Error{fmt::format("serve procfs files: {} is not a folder that you alone can write to", base), "remove it, or set XDG_RUNTIME_DIR"};
@@ -243,7 +243,7 @@ Result<std::unique_ptr<ProcfsFiles>> ProcfsFiles::mount(const sema::Program& pro
 
 ProcfsFiles::~ProcfsFiles() {
   if (!session_) return;
-  // Whoever is just closing a file (`echo now > stop` has ended us) gets an answer still.
+  // A process that is just closing a file still gets an answer (`echo now > stop` has ended the session).
   pollfd request{fd(), POLLIN, 0};
   for (int i = 0; open_count > 0 && i < 20; ++i) {
     if (poll(&request, 1, 10) > 0) serve();

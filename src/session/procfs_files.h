@@ -5,8 +5,8 @@
 //
 // A read probe runs when its file is opened for reading: what is read then is what $value was set to, at most .maxsize(N)
 // bytes of it. A write probe runs for each write(2), and once more for each part of one that is longer than a string or
-// .maxsize(N). Names with '/' are in folders. One thread: everything happens in serve(). The folder goes with the run; what a killed one has left
-// (its files say "Transport endpoint is not connected") goes with the next.
+// .maxsize(N). Names with '/' are in folders. Thread rule: one thread; everything happens in serve(). The folder is removed at the end of
+// the run; the next run removes what a killed one has left (files that say "Transport endpoint is not connected").
 
 #include <functional>
 #include <memory>
@@ -26,7 +26,9 @@ class ProcfsFiles {
     std::function<void(int probe, std::string_view text)> write;
     size_t string_most = SIZE_MAX;  // bytes that one write probe can take
   };
+  // Whether the script has procfs probes.
   static bool wanted(const sema::Program& program);
+  // name: of -m; "": the PID. Errors: libfuse or the folder refuses; two probes have the same file.
   static Result<std::unique_ptr<ProcfsFiles>> mount(const sema::Program& program, const std::string& name, Handlers handlers);
   ~ProcfsFiles();
   ProcfsFiles(const ProcfsFiles&) = delete;

@@ -16,7 +16,7 @@ namespace {
 
 using Names = std::set<std::string>;
 
-// "prometheus", "json_data": a point's first component. What a procfs probe is called: procfs, and aliases of it.
+// Returns a point's first component: "procfs", or the name of an alias of it, such as "prometheus" or "json_data".
 std::string head_of(const syntax::ProbePoint& point) { return point.components.empty() ? std::string() : point.components[0].name; }
 
 bool is_procfs(const std::vector<syntax::ProbePoint>& points, const Names& names) {
@@ -46,7 +46,7 @@ void replace_value(syntax::Statement& body) {
   });
 }
 
-// Statements made of script text, at `range`; the text's variable __given is replaced by `given`.
+// Returns the statements of a script text, at `range`; the text's variable __given is replaced by `given`.
 syntax::StatementPtr statements_of(const std::string& text, SourceRange range, syntax::ExpressionPtr given, SourceFiles& files) {
   Diagnostics none;
   syntax::Script parsed = syntax::parse(files.add("<procfs>", "probe begin {" + text + "}"), {}, none);
@@ -61,7 +61,7 @@ syntax::StatementPtr statements_of(const std::string& text, SourceRange range, s
   return made;
 }
 
-// `$value = x` and `$value .= x`, as statements, in terms of parts.
+// Rewrites the statements `$value = x` and `$value .= x` in terms of parts.
 class Parts {
  public:
   Parts(int64_t string_length, SourceFiles& files) : string_length_(string_length), files_(files) {}

@@ -22,10 +22,10 @@ RingReader::Taken RingReader::copy(abi::ThreadSlot& slot, const char* ring, uint
     bytes.insert(bytes.end(), ring + at, ring + at + first);
     bytes.insert(bytes.end(), ring, ring + (count - first));
   }
-  // From here on, the compiler too takes what was copied from the copy.
+  // From here on, the compiler reads the copy, never the ring again.
   asm volatile("" ::: "memory");
   now_ = abi::time_counter();
-  // Not something a handler of ours wrote: go on where the writer is.
+  // An unsound head was not written by a handler: reading goes on where the writer is.
   tail = sound ? head : head & ~uint64_t{7};
   std::atomic_ref<uint64_t>(slot.ring_tail).store(tail, std::memory_order_release);
   return {true, !sound};
@@ -41,7 +41,7 @@ bool RingReader::next(std::vector<char>& bytes, size_t at, abi::RecordHeader& he
   }
   std::memcpy(&header, bytes.data() + at, sizeof header);
   if (header.size < sizeof header || header.size % 8 != 0 || header.size > left) return false;
-  if (header.kind == abi::kPad) return true;  // of which only size and kind have been written
+  if (header.kind == abi::kPad) return true;  // whose other fields have not been written
   time = header.time = std::clamp(header.time, time, std::max(time, now_));
   std::memcpy(bytes.data() + at, &header, sizeof header);
   return true;

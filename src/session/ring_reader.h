@@ -1,7 +1,6 @@
 #pragma once
-// Takes records out of output rings (abi/record.h), which any traced process can write to, with their heads. How far a ring
-// has been read is kept here; what is taken is copied first and checked then, so that nothing changes after it was checked.
-// One thread.
+// Takes records out of output rings (abi/record.h). Any traced process can write to the rings and their heads, so how far a ring has been
+// read is kept here, and bytes are copied before they are checked: nothing changes after the check. Thread rule: one thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +17,8 @@ class RingReader {
   RingReader(uint32_t slots, uint64_t ring_size) : tails_(slots), ring_size_(ring_size) {}
 
   struct Taken {
-    bool any = false;
-    bool damaged = false;  // what was left of it had no sense, and is lost
+    bool any = false;      // the ring had new bytes
+    bool damaged = false;  // no handler can have written what followed; it is lost
   };
   // Appends the ring's new bytes to `bytes`, and calls take(header, offset) for each record in them, in order; `offset` is
   // where the record begins, with that header. Times do not go back, nor are they later than now.

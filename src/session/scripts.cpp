@@ -50,7 +50,7 @@ KernelConfig& running_config() {
   return config;
 }
 
-// The text of the first of the kernel's configuration files that there is. gzopen() reads those that aren't compressed too.
+// Returns the text of the first of the kernel's configuration files that exists. gzopen() also reads files that aren't compressed.
 std::string config_text(const std::string& release) {
   for (const std::string& path : {std::string("/proc/config.gz"), "/boot/config-" + release, "/lib/modules/" + release + "/config",
                                   "/lib/modules/" + release + "/build/.config"}) {
@@ -65,7 +65,7 @@ std::string config_text(const std::string& release) {
   return {};
 }
 
-// What CONFIG_ conditions see: "" for what is unset.
+// Returns what CONFIG_ conditions see: the value of an option, "" if it is unset.
 std::function<std::string(std::string_view)> kernel_config(const std::string& release) {
   return [release](std::string_view name) -> std::string {
     KernelConfig& config = running_config();
@@ -91,7 +91,7 @@ void warn_missing_config(Diagnostics& diagnostics) {
       .hint("spile looks for /proc/config.gz and /boot/config-RELEASE");
 }
 
-// Arguments that the script does not refer to: not by $1 or @1, nor by $# or the like.
+// Warns of arguments that the script does not refer to: not by $1 or @1, nor by $# or the like.
 void warn_unused_arguments(const std::vector<syntax::Script>& scripts, const std::vector<std::string>& arguments, const std::set<size_t>& used,
                            Diagnostics& diagnostics) {
   bool asks_for_all = used.contains(0);
@@ -111,7 +111,7 @@ syntax::ParseOptions parse_settings(const ScriptOptions& script, const TargetOpt
   settings.guru = script.guru;
   settings.privilege = script.privilege;
   if (!script.compatible.empty()) settings.systemtap_version = script.compatible;
-  // As SystemTap calls them: where handlers run, as far as it is known before the script's probes are.
+  // The names are SystemTap's. Before the script is parsed, the options alone show where handlers run.
   bool in_process = target.runtime == Runtime::kInProcess ||
                     (target.runtime == Runtime::kAuto && (!target.processes.empty() || !target.command.empty()));
   settings.runtime = in_process ? "dyninst" : "kernel";

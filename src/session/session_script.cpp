@@ -10,7 +10,7 @@ namespace spile::session {
 
 namespace {
 
-// A string as scripts write it.
+// Returns a string as scripts write it.
 std::string literal(const std::string& text) {
   std::string out = "\"";
   for (char c : text) {
@@ -33,12 +33,12 @@ std::string literal(const std::string& text) {
 std::string session_script(const ScriptOptions& options) {
   std::string script = fmt::format("global argc = {}\nglobal argv[{}]\n", options.arguments.size(),
                                    options.arguments.size() + 1);
-  // Before any other probe.
+  // This probe runs before any other.
   script += "probe begin(-9223372036854775807) {\n";
   for (size_t i = 0; i < options.arguments.size(); ++i) {
     script += fmt::format("  argv[{}] = {}\n", i + 1, literal(options.arguments[i]));
   }
-  // Its elements are strings even where there are none.
+  // The element gives argv its type.
   if (options.arguments.empty()) script += "  argv[1] = \"\"\n  delete argv[1]\n";
   script += "}\n";
 

@@ -1,6 +1,6 @@
 #pragma once
-// What scripts can ask about this run of spile: argc and argv, the time zone, spile's own process number. It is script
-// text, which the library offers under the name <session> beside the tapset's files.
+// Makes script text of what scripts can ask about this run of spile: argc and argv, the time zone, spile's own process number. The
+// library offers it under the name <session> beside the tapset's files.
 
 #include <string>
 
@@ -9,7 +9,7 @@
 namespace spile::session {
 
 std::string session_script(const ScriptOptions& options);
-// The macros likewise, <session>.stpm: @MAXSTRINGLEN.
+// Returns the text of <session>.stpm, with the macro @MAXSTRINGLEN.
 std::string session_macros(const ScriptOptions& options);
 
 }  // namespace spile::session

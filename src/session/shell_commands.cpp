@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kPatienceMs = 50;
 
-// With the signals as spile's own caller had them: we block some, and SIGPIPE is ignored.
+// The command gets the signals as spile's own caller had them: spile blocks some, and ignores SIGPIPE.
 int spawn_shell(const std::string& command, pid_t& pid) {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);

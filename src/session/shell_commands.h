@@ -1,7 +1,6 @@
 #pragma once
-// system(): commands that a script wants run, by the shell, as children of spile. They run in the background, as
-// SystemTap's do; but one that ends quickly ends before what the script prints next, so that short commands' output is
-// where the script's reader expects it. One thread.
+// system(): runs commands of a script by the shell, as children of spile. They run in the background, as SystemTap's do; but a command
+// that ends quickly ends before what the script prints next, so that its output is where the reader expects it. Thread rule: one thread.
 
 #include <string>
 #include <vector>
@@ -12,11 +11,12 @@ namespace spile::session {
 
 class ShellCommands {
  public:
-  // Starts it; waits for its end for a moment (kPatience) only, unless many run already. Of more than kMostRunning at once
-  // none is started.
+  // Starts a command, and waits a moment (kPatience) for its end unless many run already. Above kMostRunning at once, no command is
+  // started.
   void run(const std::string& command);
+  // Returns how many commands were not started.
   uint64_t refused() const { return refused_; }
-  // At the session's end: until all have ended. A second interrupt (SIGINT and so on) leaves them alone.
+  // Waits at the session's end until all commands have ended, or until a signal (SIGINT and so on) makes interrupt_fd readable.
   void wait_all(int interrupt_fd);
 
  private:

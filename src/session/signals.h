@@ -12,13 +12,14 @@ namespace spile::session {
 
 class Signals {
  public:
+  // Blocks the signals and opens the descriptors.
   static Result<Signals> block();
   int fd() const { return fd_.get(); }
   struct Taken {
     bool stop = false;
     bool next_file = false;  // SIGUSR2
   };
-  // What has come since.
+  // Returns what has come since the last call.
   Taken take();
   // Readable while a SIGTSTP waits. A SIGCONT that comes before stand_still() takes it away again. -1: it is ignored.
   int stop_fd() const { return stop_fd_.get(); }
@@ -26,13 +27,13 @@ class Signals {
   // orphaned process group).
   void stand_still();
 
-  // A signal to stop has come; take() says so too.
+  // Whether a signal to stop has come; take() still reports it.
   bool stop_is_pending();
 
  private:
   UniqueFd fd_;
   UniqueFd stop_fd_;
-  Taken early_;  // taken off by stop_is_pending
+  Taken early_;  // read by stop_is_pending, not yet reported by take
 };
 
 }  // namespace spile::session

@@ -1,5 +1,5 @@
 #pragma once
-// What handlers had to leave out, by reason, reported at the end as SystemTap does.
+// Counts what handlers had to leave out, by reason, and reports it at the end as SystemTap does.
 
 #include <array>
 #include <cstdint>
@@ -11,12 +11,13 @@ namespace spile::session {
 
 struct Skips {
   std::array<uint64_t, abi::kSkipReasons> by_reason{};
-  // Handler runs that did not happen: what MAXSKIPPED limits. Lost records and elements are reported, not limited.
+  // Returns the number of handler runs that did not happen, which MAXSKIPPED limits. Lost records and elements are reported, not limited.
   uint64_t skipped_probes() const;
   uint64_t lost_records() const { return by_reason[abi::kSkipOutputFull]; }
-  // "WARNING: ..." lines, or empty.
+  // Returns a "WARNING: ..." line for each reason that occurred, or "".
   std::string text() const;
 };
+// Adds up the counts of all slots that were ever used.
 Skips count_skips(ArenaView& arena);
 
 }  // namespace spile::session

@@ -1,5 +1,5 @@
 #pragma once
-// Whose a connection over the loopback interface is: addresses there say nothing about who uses them.
+// Finds the user behind a connection over the loopback interface, where addresses say nothing about who uses them. Thread rule: one thread.
 
 #include <netinet/in.h>
 
@@ -12,7 +12,7 @@ namespace spile::session {
 
 class SocketOwners {
  public:
-  // The user whose socket is bound to `theirs` and connected to `ours`. Null: the kernel does not say.
+  // Returns the user whose socket is bound to `theirs` and connected to `ours`. Null: the kernel does not say.
   std::optional<uint32_t> owner_of(const sockaddr_in& theirs, const sockaddr_in& ours);
 
  private:

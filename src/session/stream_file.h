@@ -4,7 +4,7 @@
 //
 //   "SPILESTR"  u32 version  u32 stream  u64 tsc  u64 ns  u64 mult  u32 shift  u32 length  JSON  records...
 //
-// Whatever was written stays readable when spile is killed: a record that is cut off ends the file.
+// The file stays readable when spile is killed: a record that is cut off ends it. Thread rule: one thread.
 
 #include <map>
 #include <span>
@@ -39,8 +39,9 @@ class StreamFiles {
   // base: of -o, with its % expanded.
   StreamFiles(std::string base, const codegen::CompiledScript& script);
 
-  // Whole records, as they are in a ring.
+  // Appends whole records, as they are in a ring, to the stream's file, which the first call makes. Errors: the file can't be written.
   Result<void> append(ArenaView& arena, uint32_t stream, std::span<const char> records);
+  // Appends a kStreamLost record.
   Result<void> append_lost(ArenaView& arena, uint32_t stream, uint64_t lost);
 
  private:
@@ -50,7 +51,7 @@ class StreamFiles {
   std::map<uint32_t, UniqueFd> files_;
 };
 
-// The formats as JSON text, and back.
+// Return the formats as JSON text, and back. Errors: the text is damaged; it may come from anywhere.
 std::string formats_to_json(std::span<const codegen::OutputFormat> formats);
 Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& text);
 

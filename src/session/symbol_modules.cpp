@@ -19,7 +19,7 @@ bool is_elf(const std::string& path) {
          std::string_view(magic, sizeof magic) == "\x7f" "ELF";
 }
 
-// Why it has no symbols for us, or "".
+// Returns why spile finds no symbols under this name, or "".
 std::string problem_with(const std::string& module) {
   std::error_code error;
   if (module == "kernel") return {};

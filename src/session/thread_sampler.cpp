@@ -24,11 +24,11 @@ namespace spile::session {
 namespace {
 
 constexpr int64_t kDefaultInterval = 10'000'000;  // 100 samples a second of CPU time, as in the kernel
-// Of the stack, copied with each sample where the script walks it; watchpoints may be hit often.
+// Bytes of the stack that are copied with each sample where the script walks it; watchpoints may be hit often.
 constexpr uint32_t kProfileStack = 16384, kAccessStack = 4096;
-constexpr size_t kRingPages[] = {512, 64, 16, 8};  // what a user without privileges may lock is little
+constexpr size_t kRingPages[] = {512, 64, 16, 8};  // the first size that the user may lock
 
-// Takes a sample's fields one by one.
+// Reads a sample's fields one by one.
 class Fields {
  public:
   Fields(const char* at, size_t size) : at_(at), left_(size) {}
@@ -60,9 +60,9 @@ class Fields {
 
 struct ThreadSampler::Ring {
   int probe = 0;
-  uint64_t period = 0;  // of timer.profile; 0: the first sample has been taken, and others come by themselves
+  uint64_t period = 0;  // of timer.profile, to be set after the first sample; 0: it has been set
   bool is_profile = false;
-  bool counts_all = false;  // the event's own count is that of the samples that there should be
+  bool counts_all = false;  // the event's own count is the number of samples that it should have taken
   uint64_t taken = 0;
   UniqueFd fd;
   perf_event_mmap_page* page = nullptr;
@@ -99,7 +99,7 @@ Result<std::unique_ptr<ThreadSampler::Ring>> ThreadSampler::open(const Wish& wis
     attributes.type = PERF_TYPE_SOFTWARE;
     attributes.config = PERF_COUNT_SW_CPU_CLOCK;
     period = static_cast<uint64_t>(wish.interval_ns > 0 ? wish.interval_ns : kDefaultInterval);
-    // A thread that uses less than a period is seen with the probability that it deserves.
+    // A thread that uses less than a period is sampled with a probability in proportion to its time.
     attributes.sample_period = 1 + random_() % period;
     attributes.disabled = 1;
   } else {
@@ -147,7 +147,7 @@ void ThreadSampler::add_thread(pid_t pid, pid_t tid) {
     auto ring = open(wish, pid, tid);
     if (ring.ok()) {
       if (*ring) rings.push_back(std::move(*ring));
-    } else if (!std::exchange(told_, true)) {
+    } else if (!std::exchange(warned_, true)) {
       print_to(stderr, "WARNING: {}{}\n", ring.error().message,
                  ring.error().hint.empty() ? "" : fmt::format(" ({})", ring.error().hint));
     }
@@ -163,7 +163,7 @@ Result<void> ThreadSampler::start(const std::vector<pid_t>& processes) {
   for (const auto& [tid, rings] : rings_) {
     if (!rings.empty()) return {};
   }
-  return told_ ? Error{"no thread can be sampled", "see the warning above"} : Result<void>{};
+  return warned_ ? Error{"no thread can be sampled", "see the warning above"} : Result<void>{};
 }
 
 void ThreadSampler::catch_up(const std::vector<pid_t>& processes) {
@@ -252,7 +252,7 @@ void ThreadSampler::drain(Ring& ring) {
   tail_word.store(tail, std::memory_order_release);
 }
 
-// A loss shows in the ring only when there is room again: the event's own count shows it at the end.
+// The ring reports a loss only when it has room again, so the event's own count is compared at the end.
 void ThreadSampler::finish(Ring& ring) {
   ioctl(ring.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
   drain(ring);

@@ -1,8 +1,8 @@
 #pragma once
-// Samples of running threads, taken by the kernel (perf_event_open(2)): timer.profile's, by a clock of the thread's own CPU
-// time in user space, of which the first period is a random part of the others, and those of hardware watchpoints, at every access. Each thread has events and a ring of its own;
-// the program is neither stopped nor sent any signal, and its handlers run here a little later, about the registers and
-// the stack as they were. What does not fit into a ring is counted by the kernel, and reported. One thread.
+// Samples of running threads, taken by the kernel (perf_event_open(2)). timer.profile samples by a clock of the thread's own CPU time in
+// user space, whose first period is a random part of the others; hardware watchpoints sample at every access. Each thread has events and
+// a ring of its own. The program is neither stopped nor sent a signal: handlers run in spile a little later, about the registers and the
+// stack as they were. The kernel counts samples that do not fit into a ring, and they are reported. Thread rule: one thread.
 
 #include <functional>
 #include <map>
@@ -20,24 +20,26 @@ namespace spile::session {
 
 class ThreadSampler {
  public:
-  // stack: the thread's, from Subject::stack_begin on, as it was; valid during the call. Empty: none was copied.
+  // Runs a probe's handler. stack: the thread's, from Subject::stack_begin on, as it was; valid during the call. Empty: none was copied.
   using Run = std::function<void(int probe, const abi::Subject& subject, std::span<const char> stack)>;
-  // Where a data symbol of a module is in a process; 0: not there.
+  // Returns the address of a data symbol of a module in a process; 0: the process does not have it.
   using Locate = std::function<uint64_t(pid_t pid, const sema::Site& site)>;
   ThreadSampler(const sema::Program& program, Run run, Locate locate);
   ~ThreadSampler();
 
   bool samples() const { return !wishes_.empty(); }
-  // All threads of these processes, and later those that on_change() announces. An error: none could be sampled.
+  // Samples all threads of these processes, and later those that on_change() reports. Errors: no thread can be sampled.
   Result<void> start(const std::vector<pid_t>& processes);
   void on_change(const engine::ThreadChange& change);
-  // Threads of these processes that on_change() has not reported.
+  // Samples threads of these processes that on_change() has not reported.
   void catch_up(const std::vector<pid_t>& processes);
-  // Runs handlers for what has been sampled since.
+  // Runs the handlers of samples taken since the last call.
   void drain();
+  // Runs the handlers of what is left, and closes all events.
   void stop();
+  // Returns the number of samples that did not fit into a ring.
   uint64_t lost() const { return lost_; }
-  // Of timer.profile, after stop().
+  // What timer.profile sampled; complete after stop().
   struct Profile {
     uint64_t samples = 0, threads = 0, period_ns = 0;
     uint64_t unseen_ns = 0;  // of processor time, the kernel's included, that threads without a sample have used
@@ -64,7 +66,7 @@ class ThreadSampler {
   Locate locate_;
   bool wants_stack_;
   bool running_ = false;
-  bool told_ = false;
+  bool warned_ = false;
   uint64_t lost_ = 0;
   Profile profile_;
   std::mt19937_64 random_{std::random_device{}()};

@@ -1,5 +1,6 @@
 #pragma once
-// When timer probes are due. Times are CLOCK_MONOTONIC ns. A timer that fell behind runs once and goes on from now.
+// Keeps the times at which timer probes are due, in ns of CLOCK_MONOTONIC. A timer that fell behind runs once, and goes on from now.
+// Thread rule: one thread.
 
 #include <cstdint>
 #include <optional>
@@ -13,9 +14,11 @@ namespace spile::session {
 class Timers {
  public:
   explicit Timers(const sema::Program& program);
+  // Starts all intervals.
   void start(int64_t now);
+  // Returns when the next timer is due; null: the script has none.
   std::optional<int64_t> next_due() const;
-  // Probes due by now, in order of due time; each is scheduled anew.
+  // Returns the probes that are due by now, in order of due time, and schedules each anew.
   std::vector<int> take_due(int64_t now);
 
  private:

@@ -42,7 +42,7 @@ std::optional<Rights> rights_of(const std::string& process) {
   char text[PATH_MAX];
   ssize_t length = readlink(("/proc/" + process + "/ns/user").c_str(), text, sizeof text);
   if (length > 0) rights.user_namespace.assign(text, static_cast<size_t>(length));
-  if (!has_users) return std::nullopt;  // it has gone meanwhile
+  if (!has_users) return std::nullopt;  // the process has ended meanwhile
   return rights;
 }
 

@@ -10,22 +10,26 @@
 
 namespace spile::session {
 
-// Empty: the process is gone, or it runs as the user that spile runs as, with all capabilities that spile has, in its user
-// namespace, and under no seccomp filter that spile is not under. Otherwise why not: "process 4711 belongs to user 33".
+// Returns why a process is not trusted ("process 4711 belongs to user 33"), or "": it runs as spile's user, with all capabilities that
+// spile has, in its user namespace, and under no seccomp filter that spile is not under; or it is gone.
 std::string why_untrusted(pid_t process);
 
-// Two of them that belong to different users, as "process 10 of user 0 and process 12 of user 33"; empty: there are none among the first 256.
+// Returns two of the processes that belong to different users, as "process 10 of user 0 and process 12 of user 33"; "": the first 256
+// belong to one user.
 std::string different_users(std::span<const pid_t> processes);
 
-// Whether processes could be trusted until they ended: a last look is taken where each stands at its end. One that ended
-// without (by SIGKILL), or that spile traces no more, could have given up its rights meanwhile.
+// Finds out whether processes could be trusted until they ended. Each is looked at where it stands still at its end. A process that ended
+// without such a stop (by SIGKILL), or that spile has released, could have given up its rights meanwhile. Thread rule: one thread.
 class LastLooks {
  public:
+  // The process stands still at its end: looks at it.
   void at_end(pid_t process);
+  // The process has executed a program, which may have changed its user.
   void after_exec(pid_t process) { looked_.erase(process); }
+  // The process is gone.
   void after_end(pid_t process);
   void after_release(pid_t process);
-  // Of the first that could not be trusted, or empty.
+  // Returns the reason of the first process that could not be trusted, or "".
   const std::string& why_untrusted() const { return why_untrusted_; }
 
  private:

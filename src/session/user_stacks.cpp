@@ -23,7 +23,7 @@ namespace {
 constexpr uint64_t kAlignment = 64;
 constexpr const char* kVdsoName = "[vdso]";
 
-// Where a process has its vdso; pid 0: this one; empty: nowhere.
+// Returns where a process has its vdso; empty: it has none. pid 0: this process.
 Mapping find_vdso(pid_t pid) {
   auto mappings = read_mappings(pid);
   if (!mappings.ok()) return {};
@@ -31,7 +31,7 @@ Mapping find_vdso(pid_t pid) {
   return vdso == mappings->end() ? Mapping() : *vdso;
 }
 
-// The text of one table in the making.
+// Collects the text of one table.
 class StringPool {
  public:
   uint32_t add(const std::string& text) {
@@ -46,7 +46,7 @@ class StringPool {
   std::unordered_map<std::string, uint32_t> offsets_;
 };
 
-// A ModuleTable before it has its place.
+// The content of a ModuleTable that has no place in the arena yet.
 struct TableContent {
   abi::ModuleTable header{};
   std::vector<uint32_t> pages, pcs;
@@ -113,7 +113,7 @@ UserStacks::UserStacks(std::span<uint8_t> arena, const codegen::ArenaLayout& lay
 uint64_t UserStacks::allocate(uint64_t bytes) {
   uint64_t at = (next_ + kAlignment - 1) / kAlignment * kAlignment;
   if (at > end_ || bytes > end_ - at) {
-    if (!std::exchange(told_full_, true)) {
+    if (!std::exchange(warned_full_, true)) {
       print_to(stderr, "WARNING: no room is left for unwind information: some stacks will be truncated\n");
     }
     return 0;
@@ -178,7 +178,7 @@ const UserStacks::LoadedFile& UserStacks::file_of(pid_t pid, const engine::Modul
   return file;
 }
 
-// The same in all processes; read from our own.
+// Returns the vdso, which is the same in all processes, from our own.
 const UserStacks::LoadedFile* UserStacks::vdso_file() {
   if (vdso_) return vdso_.get();
   vdso_ = std::make_unique<LoadedFile>();

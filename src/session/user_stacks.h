@@ -1,7 +1,7 @@
 #pragma once
 // The controller's half of user-space stacks: fills the last part of the arena with unwind rules and symbols of all
 // modules that traced processes map (abi/stack_tables.h), and turns the addresses of records into text. What a process
-// had mapped is remembered, so its stacks can be named after it has gone. One thread.
+// had mapped is remembered, so its stacks can be named after it has ended. Thread rule: one thread.
 
 #include <map>
 #include <memory>
@@ -26,10 +26,11 @@ class UserStacks {
   // arena: must outlive this. needs: sema::Program::needs.
   UserStacks(std::span<uint8_t> arena, const codegen::ArenaLayout& layout, uint32_t needs);
 
-  // What is to become ProcessTable::module_map of a process that has these modules.
+  // Writes tables for these modules of a process. Returns the offset of its map in the arena, for ProcessTable::module_map.
   uint64_t describe(pid_t pid, std::span<const engine::Module> modules);
 
-  // Of a kBacktrace record with `count` addresses, or a kSymbols record; of abi::kMostFrames addresses at most.
+  // Return the text of a kBacktrace record with `count` addresses, and of a kSymbols record; abi::kMostFrames addresses at most.
+  // style: abi::SymbolStyle. payload: not believed.
   std::string backtrace_text(uint32_t style, size_t count, PayloadReader& payload);
   std::string symbols_text(uint32_t style, PayloadReader& payload);
 
@@ -51,7 +52,7 @@ class UserStacks {
   const LoadedFile* vdso_file();
   void add_vdso(pid_t pid, std::vector<MappedFile>& mapped);
   uint64_t write_table(const LoadedFile& file);
-  // Room for so many bytes in the tables; 0: there is none left (reported once).
+  // Returns the offset of room for so many bytes; 0: none is left, which is reported once.
   uint64_t allocate(uint64_t bytes);
   void append_line(std::string& text, uint32_t style, uint64_t map, uint64_t address, uint64_t lookup);
   const Name& name_at(const LoadedFile& file, uint64_t file_address);
@@ -59,7 +60,7 @@ class UserStacks {
   std::span<uint8_t> arena_;
   uint64_t next_, end_;
   uint32_t needs_;
-  bool told_full_ = false;
+  bool warned_full_ = false;
   std::map<std::tuple<uint64_t, uint64_t, std::string>, LoadedFile> files_;  // by device, inode and path
   const LoadedFile too_many_{};  // stands for those beyond the limit: it has no table
   UniqueFd vdso_fd_;
