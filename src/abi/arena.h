@@ -176,7 +176,7 @@ struct EntryRecord {
   uint64_t life;  // ProcessTable::life: nothing was seen before, nor in another process
   uint64_t return_address;
   uint64_t site_id;  // of the function's entry
-  // followed by the registers, in the order of sema's Program::kept_registers
+  // followed by the registers, in the order of sema's SiteTable::kept_registers()
 };
 static_assert(sizeof(EntryRecord) == 32);
 inline constexpr uint32_t kEntryWays = 16;

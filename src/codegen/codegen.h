@@ -95,7 +95,7 @@ struct TargetCode {
   uint32_t walked = 0, landing = 0, caught = 0;
   // Of a kReturn site on a function that takes one step of a walk: both of these.
   uint32_t step_enter = 0, step_exit = 0;
-  // Of kEntry sites with kWantsSiteId at Program::kept_functions, with these flags besides; 0: there are none.
+  // Of kEntry sites with kWantsSiteId at SiteTable::kept_functions(), with these flags besides; 0: there are none.
   uint32_t keep_entry = 0, keep_entry_flags = 0;
   // Of abi::SiteKind::kSystemCall; call_enter 0: the script has no such probes for processes. call_exit 0: none on returns.
   uint32_t call_enter = 0, call_exit = 0;

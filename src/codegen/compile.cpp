@@ -103,7 +103,7 @@ void Compiler::define_constants(ScriptModule& module, bool in_controller) {
   module.define_constant("spile_rt_shadow_capacity", arena.shadow_capacity);
   module.define_constant("spile_rt_frames_page", static_cast<uint32_t>(arena.frames_offset / abi::kPageSize));
   module.define_constant("spile_rt_entries_page", static_cast<uint32_t>(arena.entries_offset / abi::kPageSize));
-  module.define_constant("spile_rt_entry_registers", static_cast<uint32_t>(program_.kept_registers.size()));
+  module.define_constant("spile_rt_entry_registers", static_cast<uint32_t>(program_.sites.kept_registers().size()));
   module.define_constant("spile_rt_scratch_offset", arena.scratch_offset);
   module.define_constant("spile_rt_scratch_size", arena.scratch_size);
   module.define_constant("spile_rt_ring_offset", arena.ring_offset);

@@ -218,9 +218,9 @@ uint64_t place_tables(const sema::Program& program, Layout& layout, bool has_tar
     arena.frames_offset = at;
     at = align(at + abi::kGoroutineSets * abi::goroutine_set_stride(arena.shadow_stride), abi::kPageSize);
   }
-  if (!program.kept_functions.empty()) {
+  if (!program.sites.kept_functions().empty()) {
     arena.entries_offset = at;
-    const auto registers = static_cast<uint32_t>(program.kept_registers.size());
+    const auto registers = static_cast<uint32_t>(program.sites.kept_registers().size());
     at = align(at + abi::kEntrySets * abi::entry_set_stride(registers), abi::kPageSize);
   }
   constexpr uint32_t kStacks = sema::kNeedsStack | sema::kNeedsModules | sema::kNeedsSymbols | sema::kNeedsLines;

@@ -433,7 +433,7 @@ void lower_keep_entry(Unit& unit) {
   const uint32_t flags = keep_entry_flags(unit.program);
   llvm::Function* function = make_function(unit, "keep_entry", unit.module.none(), flags & abi::kWantsRegisters, kArguments);
   llvm::IRBuilder<> b(llvm::BasicBlock::Create(unit.module.context(), "entry", function));
-  const std::vector<uint8_t>& kept = unit.program.kept_registers;
+  const std::vector<uint8_t>& kept = unit.program.sites.kept_registers();
   llvm::Value* values = b.CreateAlloca(llvm::ArrayType::get(b.getInt64Ty(), kept.size()), nullptr, "values");
   llvm::Value *cfa, *site_id;
   auto above = [&](int64_t offset) {
@@ -584,7 +584,8 @@ uint32_t group_flags(const sema::Program& program, const sema::SiteGroup& group,
 }  // namespace
 
 uint32_t keep_entry_flags(const sema::Program& program) {
-  bool only_arguments = std::all_of(program.kept_registers.begin(), program.kept_registers.end(), [](uint8_t number) {
+  const std::vector<uint8_t>& kept = program.sites.kept_registers();
+  bool only_arguments = std::all_of(kept.begin(), kept.end(), [](uint8_t number) {
     return kConvention.argument_registers.has(number);
   });
   return only_arguments ? abi::kWantsSiteId : abi::kWantsSiteId | abi::kWantsRegisters;
@@ -630,7 +631,7 @@ std::vector<TargetHandler> lower_target_handlers(Unit& unit) {
   if (any_of_kind(sema::SiteGroup::kReturnOfCall) && !any_of_kind(sema::SiteGroup::kCall)) {
     Handler(unit, nobody, abi::kWantsRegisters, "call_enter", unit.module.none(), kArguments).lower_entry();
   }
-  if (!unit.program.kept_functions.empty()) lower_keep_entry(unit);
+  if (!unit.program.sites.kept_functions().empty()) lower_keep_entry(unit);
   lower_unwind(unit, "unwind", "spile_rt_unwind", {});
   lower_unwind(unit, "caught", "spile_rt_rewind_caught", {});
   lower_unwind(unit, "walked", "spile_rt_rewind", [](llvm::IRBuilder<>& b, llvm::Function*) { return b.getInt64(0); });

@@ -214,7 +214,7 @@ llvm::Value* TargetAccess::called_from(llvm::Value* bias) {
 llvm::Value* TargetAccess::kept_register(const LocationOp& op, llvm::Value* cfa, SourceRange range) {
   CHECK(body.probe);
   const uint32_t site_id = unit.kept_site_id(body.probe->points.front().site.module, FileAddress(static_cast<uint64_t>(op.value)));
-  const std::vector<uint8_t>& registers = unit.program.kept_registers;
+  const std::vector<uint8_t>& registers = unit.program.sites.kept_registers();
   const auto index = static_cast<uint32_t>(std::find(registers.begin(), registers.end(), op.size) - registers.begin());
   llvm::Value* value = entry_alloca(b.getInt64Ty(), "entered");
   llvm::Value* known = call("spile_rt_entry_value", b.getInt1Ty(), {context, cfa, b.getInt64(site_id), b.getInt32(index), value});

@@ -172,7 +172,7 @@ TEST(Target, SaysWhereNoEntryWasSeen) {
   EXPECT_NE(runner.code().target.keep_entry, 0u);
   EXPECT_EQ(runner.code().target.keep_entry_flags, abi::kWantsSiteId);
   EXPECT_NE(runner.code().layout.entries_offset, 0u);
-  enter(runner.keep_entry(), {77}, runner.program().kept_site_id(0));
+  enter(runner.keep_entry(), {77}, runner.program().sites.kept_id(0));
   enter(runner.enter_of(0));
   EXPECT_EQ(runner.output(), "the value at the function's entry, needed for '$kept' here, was not recorded\nkept=?\n");
 }

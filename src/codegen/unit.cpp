@@ -195,9 +195,9 @@ llvm::Constant* Unit::return_flags() {
 
 uint32_t Unit::kept_site_id(const std::string& path, FileAddress function) {
   if (kept_site_ids_.empty()) {
-    for (size_t i = 0; i < program.kept_functions.size(); ++i) {
-      const sema::KeptFunction& kept = program.kept_functions[i];
-      kept_site_ids_.emplace(std::pair(kept.module, kept.address.value), program.kept_site_id(i));
+    for (size_t i = 0; i < program.sites.kept_functions().size(); ++i) {
+      const sema::KeptFunction& kept = program.sites.kept_functions()[i];
+      kept_site_ids_.emplace(std::pair(kept.module, kept.address.value), program.sites.kept_id(i));
     }
   }
   auto found = kept_site_ids_.find({path, function.value});

@@ -50,7 +50,7 @@ class Unit {
   const SiteTables& site_tables(const std::string& what);
   const SiteTables& site_callers();  // as SiteCallers
   llvm::Constant* return_flags();
-  // REQUIRES: one of Program::kept_functions.
+  // REQUIRES: one of SiteTable::kept_functions().
   uint32_t kept_site_id(const std::string& path, FileAddress function);
   // A compiled pattern's blocks (regex/program.h); the table is null where it would be too large.
   struct RegexConstants { llvm::Constant *table, *program; };

@@ -131,7 +131,7 @@ TEST_F(ProbesTest, SymbolicLinksAndScriptsLeadToTheProgram) {
   for (const char* name : {"link", "script"}) {
     auto made = elaborate(world_of(path(name)), "probe process.function(\"foo\") { next }");
     ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
-    EXPECT_EQ(made.program.sites.at(0).site.module, path("sample"));
+    EXPECT_EQ(made.program.sites[0].site.module, path("sample"));
   }
 }
 
@@ -169,7 +169,7 @@ TEST_F(ProbesTest, FindsLibrariesOfARunningProcess) {
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
-  EXPECT_EQ(made.program.sites.at(0).site.module, path("libsample.so"));
+  EXPECT_EQ(made.program.sites[0].site.module, path("libsample.so"));
 }
 
 TEST_F(ProbesTest, AGlobLeavesOutWhatCantReturn) {
@@ -360,7 +360,7 @@ TEST_F(ProbesTest, SourceLinesWherePpShowsThem) {
   EXPECT_THAT(shown.texts().at(0), testing::EndsWith("sample.c:7\")"));
 }
 
-TEST_F(ProbesTest, CallsAreToldByTheirCallers) {
+TEST_F(ProbesTest, CallsAreDistinguishedByTheirCallers) {
   directory->write("chain.c", "#define OUT __attribute__((noipa))\nOUT long c(long x) { return x; }\n"
                               "OUT long b(long x) { return c(x) + 1; }\nOUT long a(long x) { return b(x) + c(x); }\n"
                               "int main(int n, char** w) { return a(n) + b(n); }\n");

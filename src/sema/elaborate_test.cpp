@@ -141,10 +141,10 @@ TEST(Elaborate, ExpandsAllVariables) {
 TEST(Elaborate, NotesWhoseEntriesHaveToBeKept) {
   auto made = elaborate_text("probe process(\"/bin/fake\").function(\"baz\") { println($$vars) }");
   ASSERT_TRUE(made.ok()) << made.messages();
-  ASSERT_EQ(made.program.kept_functions.size(), 1u);
-  EXPECT_EQ(made.program.kept_functions[0].module, "/bin/fake");
-  EXPECT_EQ(made.program.kept_functions[0].address, FileAddress(0x1020));
-  EXPECT_EQ(made.program.kept_registers, std::vector<uint8_t>{5});
+  ASSERT_EQ(made.program.sites.kept_functions().size(), 1u);
+  EXPECT_EQ(made.program.sites.kept_functions()[0].module, "/bin/fake");
+  EXPECT_EQ(made.program.sites.kept_functions()[0].address, FileAddress(0x1020));
+  EXPECT_EQ(made.program.sites.kept_registers(), std::vector<uint8_t>{5});
   // What is not known is not an error here.
   EXPECT_THAT(syntax::to_source(*made.program.probes[0].body), HasSubstr("sprintf(\"kept=%s\", sprintf(\"%#x\", $kept))"));
   std::vector<std::string> instead;
@@ -152,7 +152,7 @@ TEST(Elaborate, NotesWhoseEntriesHaveToBeKept) {
     if (const auto* print = syntax::as<syntax::Print>(x)) instead.push_back(print->if_unreadable);
   });
   EXPECT_THAT(instead, testing::UnorderedElementsAre("", "", "?"));
-  EXPECT_TRUE(elaborate_text(entry("println($$vars)")).program.kept_functions.empty());
+  EXPECT_TRUE(elaborate_text(entry("println($$vars)")).program.sites.kept_functions().empty());
 }
 
 TEST(Elaborate, OptionalAndSufficientPoints) {

@@ -58,7 +58,7 @@ void group_sites(Elaboration& e) {
                                             static_cast<int>(e.program.site_groups.size()));
     armed.group = known->second;
     if (added) e.program.site_groups.push_back(std::move(group));
-    e.program.sites.push_back(std::move(armed));
+    e.program.sites.add(std::move(armed));
   }
 }
 

@@ -20,8 +20,9 @@ void note_entry_values(Elaboration& e) {
       }
     }
   }
-  for (const auto& [module, address] : functions) e.program.kept_functions.push_back({module, address});
-  e.program.kept_registers.assign(registers.begin(), registers.end());
+  std::vector<KeptFunction> kept;
+  for (const auto& [module, address] : functions) kept.push_back({module, address});
+  e.program.sites.keep(std::move(kept), {registers.begin(), registers.end()});
 }
 
 }  // namespace spile::sema

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "sema/site_table.h"
 #include "sema/target_info.h"
 #include "syntax/tree.h"
 
@@ -71,18 +72,6 @@ struct SiteGroup {
   bool inside_function = false;  // one of entry_probes is a kStatement: anything may be live there
   enum Call : uint8_t { kNoCall, kCall, kReturnOfCall } system_call = kNoCall;  // at every system call; its one site has no place
 };
-struct ArmedSite {
-  Site site;
-  int group;  // into Program::site_groups
-  // Parallel to the group's entry_probes then return_probes: which of the probe's points this is.
-  std::vector<int> points;
-};
-
-// A function whose calls keep some registers as they were at its entry, for LocationOp::Kind::kEntryValue.
-struct KeptFunction {
-  std::string module;  // as Site::module
-  FileAddress address;
-};
 
 struct Limits {                     // SystemTap's names and defaults (-D)
   int64_t max_action = 1000;              // MAXACTION: loop turns and calls of one handler run
@@ -105,9 +94,7 @@ struct Program {
   std::vector<std::vector<Binding>> function_bindings;  // by function index: what bindings in their bodies index
   std::vector<Probe> probes;
   std::vector<SiteGroup> site_groups;  // Domain::kTarget
-  std::vector<ArmedSite> sites;        // Domain::kTarget; index = site id
-  std::vector<KeptFunction> kept_functions;  // note-entry-values
-  std::vector<uint8_t> kept_registers;       // of all of them, in DWARF's numbering, ascending
+  SiteTable sites;                     // Domain::kTarget: what is armed, by id
   uint32_t needs = 0;  // IntrinsicNeeds of all probes together
   Limits limits;
   bool guru = false;
@@ -119,10 +106,6 @@ struct Program {
   std::map<std::string, std::string> global_overrides;  // -G
   std::map<std::string, std::string> c_definitions;     // -D, for embedded C
 
-  // Ids of what is armed beside `sites`: one for all entries of unwinders, one for system calls, then kept_functions.
-  uint32_t unwind_site_id() const { return static_cast<uint32_t>(sites.size()); }
-  uint32_t system_call_site_id() const { return unwind_site_id() + 1; }
-  uint32_t kept_site_id(size_t function) const { return system_call_site_id() + 1 + static_cast<uint32_t>(function); }
   std::map<std::string, PerfEvent> perf_counters;        // what @perf("NAME") reads; refuse-unavailable
   std::vector<std::string> elided;  // what of the user's script was left out, a line each, for -v
 };

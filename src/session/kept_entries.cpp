@@ -24,7 +24,7 @@ class ModuleCode {
     functions_ = module_->all_functions();
   }
 
-  // From the function's entry to its end; 0: unknown.
+  // Returns the number of bytes from the function's entry to its end; 0: unknown.
   uint64_t size_from(FileAddress entry) const {
     auto function = module_ ? module_->function_at(entry) : std::nullopt;
     return function ? function->address.value + function->size - entry.value : 0;
@@ -43,7 +43,7 @@ class ModuleCode {
   }
 
  private:
-  // Whether the code at `from` has a jump to the entry. True as well where it can't be read.
+  // Whether the code at `from` has a jump to the entry. True if the code can't be read.
   bool jumps_to_entry(FileAddress from, uint64_t size, FileAddress entry) const {
     auto offset = module_->file_offset(from);
     constexpr uint64_t kLargestFunction = 16 << 20;
@@ -63,8 +63,8 @@ class ModuleCode {
 KeptEntries kept_entries(const sema::Program& program, const codegen::TargetCode& code, const probes::ModuleFiles& files) {
   KeptEntries entries;
   std::map<std::string, ModuleCode> modules;
-  for (size_t i = 0; i < program.kept_functions.size(); ++i) {
-    const sema::KeptFunction& kept = program.kept_functions[i];
+  for (size_t i = 0; i < program.sites.kept_functions().size(); ++i) {
+    const sema::KeptFunction& kept = program.sites.kept_functions()[i];
     const probes::ModuleFile& file = probes::file_of(files, kept.module);
     const ModuleCode& module = modules.try_emplace(kept.module, kept.module, file.options).first->second;
     if (!module.is_entered_from_outside(kept.address)) {
@@ -72,7 +72,7 @@ KeptEntries kept_entries(const sema::Program& program, const codegen::TargetCode
       continue;
     }
     engine::SiteRequest site;
-    site.site_id = program.kept_site_id(i);
+    site.site_id = program.sites.kept_id(i);
     site.module_path = kept.module;
     site.module_identity = file.identity;
     site.address = kept.address;

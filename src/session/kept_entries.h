@@ -1,5 +1,6 @@
 #pragma once
-// The entries of functions whose registers handlers further on in them ask for (Program::kept_functions), as sites.
+// Sites at the entries of functions whose calls must keep registers (sema::SiteTable::kept_functions()), since handlers further on in
+// these functions ask for values of the entry.
 
 #include <span>
 #include <vector>
@@ -13,10 +14,11 @@ namespace spile::session {
 
 struct KeptEntries {
   std::vector<engine::SiteRequest> sites;
-  // Indexes of functions that are left out: their code jumps back to their first instruction, so that not every time that it
-  // is come to is an entry; or it can't be read.
+  // Indexes of functions that are left out: their code can't be read, or jumps back to its first instruction, where a hit then need not
+  // be an entry.
   std::vector<size_t> unclear;
 };
+// files: what the functions were found in.
 KeptEntries kept_entries(const sema::Program& program, const codegen::TargetCode& code, const probes::ModuleFiles& files);
 
 }  // namespace spile::session

@@ -16,7 +16,7 @@ namespace spile::session {
 
 namespace {
 
-// What goes to streams with -b; the rest is for the controller at once.
+// Whether a record goes to a stream with -b; the controller handles others at once.
 bool prints(const abi::RecordHeader& header) {
   return header.kind == abi::kPrintf || header.kind == abi::kHistogram || header.kind == abi::kText;
 }
@@ -26,7 +26,7 @@ bool prints(const abi::RecordHeader& header) {
 Result<std::unique_ptr<Output>> Output::open(const OutputOptions& options, const MessageOptions& messages,
                                              const codegen::CompiledScript& script) {
   std::unique_ptr<OutputFile> file;
-  // With -b nothing but streams has the name of -o.
+  // With -b, -o names the streams.
   if (options.in_memory()) {
     file = OutputFile::in_memory(options.buffer_bytes());
   } else {
@@ -43,8 +43,8 @@ Result<std::unique_ptr<Output>> Output::open(const OutputOptions& options, const
 Output::~Output() { file_->flush(); }
 
 bool Output::collect(ArenaView& arena) {
-  // Whatever carries a time up to the last collection's start has been published by now, unless its thread was caught
-  // between reading the clock and publishing for the whole time between two collections.
+  // Records with a time before the last collection's start have been published by now, unless a thread was interrupted between reading
+  // the clock and publishing for the whole time between two collections.
   horizon_ = next_horizon_;
   next_horizon_ = abi::time_counter();
   bool any = false;
@@ -111,7 +111,7 @@ std::string Output::name_addresses(const abi::RecordHeader& header, const char* 
                                         : stacks_->symbols_text(header.id, arguments);
 }
 
-// Whoever reads the streams later does not know what the addresses meant: they get the text.
+// The reader of a stream does not know what addresses meant, so the stream gets their text.
 void Output::stream_text(abi::RecordHeader header, const std::string& text) {
   auto length = static_cast<uint32_t>(text.size());
   std::vector<char> payload((sizeof length + text.size() + 7) / 8 * 8);
@@ -155,7 +155,7 @@ void Output::add(abi::RecordHeader header, std::span<const char> payload) {
   pending_.push_back({header.time, offset, header.size, Origin::kKernel});
 }
 
-// Each run is in order by itself: neighbors are merged, in rounds, until one is left.
+// Each run is in order: neighbors are merged, in rounds, until one run is left.
 void Output::sort_pending() {
   if (runs_.empty() || runs_.front() != 0) runs_.insert(runs_.begin(), 0);
   runs_.erase(std::unique(runs_.begin(), runs_.end()), runs_.end());
@@ -241,12 +241,12 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
   file_->write(text_);
 }
 
-// As long as a handler can make one.
+// Returns a string argument, cut to the length that a handler can make.
 std::string_view Output::script_string(PayloadReader& arguments) const {
   return arguments.next_string().substr(0, script_.string_limit);
 }
 
-// Each switch may make a file.
+// Limits how often processes can switch files, since each switch may make a file.
 bool Output::may_switch_file() {
   int64_t now = monotonic_ns() / 1'000'000'000;
   if (switches_ == 0) first_switch_ = now;
@@ -284,7 +284,7 @@ void Output::write_warning(std::string_view text, Origin origin) {
   fprintf(stderr, "WARNING: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
-// An error is printed once, and at the end how often it came: many threads may meet it before they are stopped.
+// An error is printed once, and at the end how often it occurred: many threads may raise it before they are stopped.
 void Output::write_error(std::string text) {
   if (messages_.suppress_handler_errors) {
     ++suppressed_errors_;
@@ -292,15 +292,15 @@ void Output::write_error(std::string text) {
   }
   ++errors_;
   last_error_ = std::move(text);
-  if (auto known = times_told_.find(last_error_); known != times_told_.end()) {
+  if (auto known = error_counts_.find(last_error_); known != error_counts_.end()) {
     ++known->second;
     return;
   }
-  if (times_told_.size() >= kMostErrors) {
+  if (error_counts_.size() >= kMostErrors) {
     ++errors_not_printed_;
     return;
   }
-  times_told_.emplace(last_error_, 1);
+  error_counts_.emplace(last_error_, 1);
   file_->flush();
   fprintf(stderr, "ERROR: %s\n", last_error_.c_str());
 }
@@ -318,8 +318,8 @@ std::string Output::refusals_text() const {
   return text;
 }
 
-void Output::tell_repeated_errors() const {
-  for (const auto& [text, times] : times_told_) {
+void Output::print_repeated_errors() const {
+  for (const auto& [text, times] : error_counts_) {
     if (times > 1) fprintf(stderr, "WARNING: %llu times: ERROR: %s\n", static_cast<unsigned long long>(times), text.c_str());
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What handlers print: collects records from all rings, puts them in order of time, turns them into text. One thread.
+// Prints what handlers print: collects records from all rings, puts them in order of time, turns them into text. Thread rule: one thread.
 //
 // Records of one thread are in order by themselves. Between threads: a record is held back until a whole collection
 // later, by when every record older than it has been published; but of more than kMostHeld bytes none.
@@ -31,19 +31,20 @@ namespace spile::session {
 
 class Output {
  public:
+  // messages and script must outlive this. Errors: the file can't be opened.
   static Result<std::unique_ptr<Output>> open(const OutputOptions& options, const MessageOptions& messages,
                                               const codegen::CompiledScript& script);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // Asked before a command is run whose text comes from a traced process: why they are not trusted with it (a reason that
-  // goes on "system(): ... and "), or "".
+  // why_not is called before a command is run whose text comes from a traced process. It returns why the processes are not trusted with
+  // it (a clause that follows "system(): ... and "), or "".
   void trust_processes_by(std::function<std::string()> why_not) { why_untrusted_ = std::move(why_not); }
-  // Who names addresses; may be null. Must outlive this.
+  // stacks: names the addresses in records; null: they stay without names. Must outlive this.
   void name_addresses_by(UserStacks* stacks) { stacks_ = stacks; }
 
-  // Takes what the rings hold now. True if there was anything.
+  // Takes what the rings hold now. Returns whether there was anything.
   bool collect(ArenaView& arena);
   // Takes what the controller's own ring holds and writes it at once, after all that is older.
   void collect_controller(ArenaView& arena);
@@ -52,22 +53,23 @@ class Output {
   // Writes what is old enough (or everything), and flushes the stream.
   void write_pending(bool everything);
 
-  // Script errors seen so far ("ERROR: ..." on standard error), and whether exit() came as a record.
+  // Makes exit_requested() true, as a record of exit() does.
   void request_exit() { exit_requested_ = true; }
+  // Returns the number of script errors so far ("ERROR: ..." on standard error).
   uint64_t errors() const { return errors_; }
-  // With --suppress-handler-errors: those that were only counted.
+  // Returns the number of errors that were only counted, by --suppress-handler-errors.
   uint64_t suppressed_errors() const { return suppressed_errors_; }
   bool exit_requested() const { return exit_requested_; }
-  // What was not believed or not done, as "WARNING: ..." lines, or empty.
+  // Returns "WARNING: ..." lines about records that were not believed and actions that were not done, or "".
   std::string refusals_text() const;
-  // Prints how often those errors came that came more than once. At the end.
-  void tell_repeated_errors() const;
-  // Called with each error's message, for the error probes and the status.
+  // Prints how often each error occurred that occurred more than once. To be called at the end.
+  void print_repeated_errors() const;
+  // Returns the message of the last error, or "".
   std::string last_error() const { return last_error_; }
   bool usable() const { return file_->usable() && stream_usable_; }
-  // Output was lost; a reader that has gone (`spile ... | head`) has what it wanted.
+  // Whether output was lost; a reader that has gone (`spile ... | head`) has what it wanted.
   bool write_failed() const { return file_->failed() || !stream_usable_; }
-  // -b: what each stream has lost is written to it. The last thing.
+  // -b: writes to each stream how many records it has lost. To be called last.
   void finish_streams(ArenaView& arena);
   OutputFile& file() { return *file_; }
   ShellCommands& commands() { return commands_; }
@@ -80,7 +82,7 @@ class Output {
     uint32_t size;
     Origin origin;
   };
-  // What a hostile target could otherwise repeat without end.
+  // Limits of what a hostile process could otherwise repeat without end.
   static constexpr uint64_t kMostHeld = 256 << 20;
   static constexpr uint64_t kMostWarnings = 1000;      // of processes, in a session
   static constexpr uint64_t kMostErrors = 1000;        // printed, in a session
@@ -124,7 +126,7 @@ class Output {
   uint64_t switches_ = 0;          // by processes
   int64_t first_switch_ = 0;       // seconds
   UserStacks* stacks_ = nullptr;
-  std::map<std::string, uint64_t> times_told_;  // by error
+  std::map<std::string, uint64_t> error_counts_;  // by message
   uint64_t errors_not_printed_ = 0;
   uint64_t errors_ = 0;
   uint64_t suppressed_errors_ = 0;

@@ -26,8 +26,9 @@ std::string names_of(const std::map<std::string, size_t>& files) {
 
 void PlacedSites::note(const engine::ArmReport& report) {
   for (const engine::SiteOutcome& outcome : report.outcomes) {
-    if (outcome.site_id >= program_.sites.size()) continue;
-    met_.insert(program_.sites[outcome.site_id].site.module);
+    const sema::ArmedSite* armed = program_.sites.script_site(outcome.site_id);
+    if (!armed) continue;
+    met_.insert(armed->site.module);
     placed_.insert(outcome.pid);
     executed_.erase(outcome.pid);
     without_places_.erase(outcome.pid);

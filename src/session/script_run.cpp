@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <map>
 
 #include "base/clock.h"
 #include "base/print.h"
@@ -18,12 +17,10 @@
 #include "session/arena_view.h"
 #include "session/controller.h"
 #include "session/flight_recorder.h"
-#include "session/http_files.h"
 #include "session/kernel_side.h"
 #include "session/output.h"
 #include "session/process_watch.h"
-#include "session/procfs_files.h"
-#include "session/procfs_value.h"
+#include "session/procfs_server.h"
 #include "session/signals.h"
 #include "session/skips.h"
 #include "session/target_side.h"
@@ -35,8 +32,8 @@ namespace spile::session {
 
 namespace {
 
-// How often output rings are looked at: handlers make no system calls, so nothing wakes us. While records come, often
-// enough that a ring of 1 MiB outlasts a million records a second.
+// How often output rings are read: handlers make no system calls, so nothing wakes spile. While records come, they are read often enough
+// that a ring of 1 MiB has room for a million records a second.
 constexpr int64_t kBusyPollNs = 2'000'000;
 constexpr int64_t kIdlePollNs = 10'000'000;
 constexpr int64_t kHousekeepingNs = 100'000'000;
@@ -87,7 +84,8 @@ class ScriptRun {
   void stand_still();
   void await_thaw();
   void warn_end_probes();
-  Result<void> serve_procfs();
+  void warn_of_losses();
+  bool warn_of_command() const;
 
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
@@ -97,7 +95,7 @@ class ScriptRun {
   const OutputOptions& output_options_;
   const MessageOptions& messages_;
 
-  // ORDER: later ones use earlier ones until they are destroyed.
+  // ORDER: later members use earlier ones until they are destroyed.
   Signals signals_;
   ProcessWatch watch_;
   ThreadSampler sampler_;
@@ -108,20 +106,19 @@ class ScriptRun {
   std::unique_ptr<KernelSide> kernel_;
   Timers timers_;
   FlightSocket flight_;
-  std::unique_ptr<ProcfsFiles> procfs_;
-  std::unique_ptr<HttpFiles> http_;
+  ProcfsServer procfs_;
 
   int64_t next_collection_ = 0;
   int64_t next_housekeeping_ = 0;
   bool stop_signal_ = false;
-  std::string why_untrusted_;  // of some traced process, once it has been so
+  std::string why_untrusted_;  // the reason of the first traced process that was not to be trusted; it stays
   bool warned_of_users_ = false;
   int64_t next_look_at_users_ = 0;
   bool pause_signal_ = false;
   bool gave_up_ = false;
 };
 
-// Everything that can refuse does so here, before anything is touched but -c's command, which stands still.
+// Does everything that can fail, before anything is touched but -c's command, which stands still.
 Result<void> ScriptRun::prepare() {
   TRY(signals_, Signals::block());
   if (output_options_.bulk && has_kernel_probes()) {
@@ -162,7 +159,7 @@ Result<void> ScriptRun::prepare() {
   return {};
 }
 
-// A uprobe of one process is not its children's.
+// A uprobe on one process does not hit in its children.
 void ScriptRun::warn_of_children() const {
   auto is_uprobe = [](const sema::Probe& probe) {
     return probe.domain == sema::Domain::kKernel && std::any_of(probe.points.begin(), probe.points.end(), [](const auto& point) { return !point.site.module.empty(); });
@@ -180,8 +177,8 @@ void ScriptRun::warn_of_children() const {
              family.size() == 2 ? "a child" : fmt::format("{} children", family.size() - 1), traced_.first_process(), family.size() == 2 ? "is" : "are");
 }
 
-// Who empties the rings must not be the last to run on a busy machine. Where we may not, things are as they are; children
-// (of system()) have the usual priority.
+// spile empties the rings, so it must not be the last to run on a busy machine. Without the right to a higher priority it keeps its own.
+// Children (of system()) have the usual priority.
 void run_early() {
   sched_param parameters{};
   if (sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &parameters) == 0) setpriority(PRIO_PROCESS, 0, -10);
@@ -203,9 +200,10 @@ Result<void> ScriptRun::start() {
     watch_.start(target_->processes());
     TRY_DO(target_->resume());
   }
-  if (ProcfsFiles::wanted(program_) || !output_options_.http.empty()) {
-    TRY_DO(serve_procfs());
-  }
+  TRY_DO(procfs_.open(program_, *controller_, module_name_, output_options_.http, messages_, [this](int probe) {
+    Result<void> ran = run_controller_probe(probe);
+    if (!ran.ok()) print_to(stderr, "ERROR: {}\n", ran.error().message);
+  }));
   timers_.start(monotonic_ns());
   return {};
 }
@@ -228,11 +226,10 @@ Result<void> ScriptRun::run() {
   return {};
 }
 
-// Sleeps until something is to do, then takes it in.
+// Sleeps until there is something to do, and does it.
 Result<void> ScriptRun::wait_and_collect() {
   watch_trust();
-  // What happened while the engine was busy with something else (a command that ended while it was let go) has been
-  // noted already, and wakes nobody.
+  // Events that the engine noted while it did something else (a command that ended while it was released) do not wake ppoll().
   if (target_) {
     TRY_DO(target_->poll(*arena_, 0));
     if (target_->finished()) return {};
@@ -245,7 +242,7 @@ Result<void> ScriptRun::wait_and_collect() {
   if (traced_.time_limit_ns > 0) until = std::min(until, time_limit_start() + traced_.time_limit_ns);
   int64_t wait = std::max<int64_t>(until - now, 0);
 
-  // In this order; -1: there is no such thing. The kernel's rings are looked at in any case.
+  // Served in this order; -1: this run has no such source. The kernel's ring is read in any case.
   struct Source {
     int fd;
     std::function<Result<void>()> take;
@@ -254,8 +251,8 @@ Result<void> ScriptRun::wait_and_collect() {
   const Source sources[] = {
       {signals_.fd(), done([this] { take_signals(); })},
       {signals_.stop_fd(), done([this] { pause_signal_ = true; })},
-      {procfs_ ? procfs_->fd() : -1, done([this] { procfs_->serve(); })},
-      {http_ ? http_->fd() : -1, done([this] { http_->serve(); })},
+      {procfs_.files_fd(), done([this] { procfs_.serve_files(); })},
+      {procfs_.http_fd(), done([this] { procfs_.serve_http(); })},
       {flight_.fd(), done([this] { flight_.serve(output_->file()); })},
       {target_ ? target_->wait_fd() : -1, [this] { return target_->poll(*arena_, 0); }},
       {kernel_ ? kernel_->poll_fd() : -1, done([] {})},
@@ -280,95 +277,13 @@ Result<void> ScriptRun::wait_and_collect() {
   return {};
 }
 
-// $value of procfs probes, see procfs_value.h.
-class ProcfsValue {
- public:
-  ProcfsValue(const sema::Program& program, Controller& controller)
-      : controller_(controller), room_(static_cast<size_t>(program.limits.max_string_length)) {
-    for (const syntax::Global* global : program.globals) {
-      if (global->name == kProcfsValue) value_ = global->index;
-      if (global->name == kProcfsParts) parts_ = global->index;
-      if (global->name == kProcfsCount) count_ = global->index;
-    }
-  }
-
-  // As `$value = text`; what does not fit into a string is cut off.
-  void set(std::string_view text) {
-    std::string padded((room_ + 7) & ~size_t{7}, '\0');
-    text.copy(padded.data(), room_ - 1);
-    int64_t none = 0;
-    if (value_ >= 0) controller_.put_element(value_, {}, bytes_of(padded.data(), padded.size()));
-    if (parts_ >= 0) controller_.clear_global(parts_);
-    if (count_ >= 0) controller_.put_element(count_, {}, bytes_of(&none, sizeof none));
-  }
-
-  static std::span<const uint8_t> bytes_of(const void* data, size_t size) { return {static_cast<const uint8_t*>(data), size}; }
-
-  std::string get() {
-    std::map<int64_t, std::string> parts;
-    auto take = [&](int64_t number, const void* string) {
-      const char* text = static_cast<const char*>(string);
-      parts[number] = std::string(text, strnlen(text, room_ - 1));
-    };
-    auto take_part = [&](std::span<const char> key, const void* string) {
-      int64_t number = 0;
-      memcpy(&number, key.data(), std::min(key.size(), sizeof number));
-      take(number, string);
-    };
-    if (parts_ >= 0) controller_.for_each_element(parts_, take_part);
-    if (value_ >= 0) controller_.for_each_element(value_, [&](auto, const void* string) { take(INT64_MAX, string); });
-    std::string text;
-    for (const auto& [number, part] : parts) text += part;
-    return text;
-  }
-
- private:
-  Controller& controller_;
-  size_t room_;
-  int value_ = -1, parts_ = -1, count_ = -1;
-};
-
-Result<void> ScriptRun::serve_procfs() {
-  auto value = std::make_shared<ProcfsValue>(program_, *controller_);
-  auto run = [this](int probe) {
-    Result<void> ran = run_controller_probe(probe);
-    if (!ran.ok()) print_to(stderr, "ERROR: {}\n", ran.error().message);
-  };
-  ProcfsFiles::Handlers handlers;
-  handlers.read = [run, value](int probe) {
-    value->set("");
-    run(probe);
-    return value->get();
-  };
-  handlers.write = [run, value](int probe, std::string_view text) {
-    value->set(text);
-    run(probe);
-  };
-  handlers.string_most = static_cast<size_t>(program_.limits.max_string_length) - 1;
-  if (!output_options_.http.empty()) {
-    TRY(http_, HttpFiles::listen(output_options_.http, program_, handlers.read));
-    if (messages_.verbosity() > 0) print_to(stderr, "procfs files are at {}\n", http_->url());
-  }
-  if (!ProcfsFiles::wanted(program_)) return {};
-  auto mounted = ProcfsFiles::mount(program_, module_name_, std::move(handlers));
-  // With --http, files are not the only way.
-  if (!mounted.ok() && !http_) return std::move(mounted).error();
-  if (!mounted.ok()) {
-    if (!messages_.suppress_warnings) print_to(stderr, "WARNING: {}\n", mounted.error().message);
-    return {};
-  }
-  procfs_ = std::move(*mounted);
-  if (messages_.verbosity() > 0) print_to(stderr, "procfs files are in {}\n", procfs_->folder());
-  return {};
-}
-
 void ScriptRun::take_signals() {
   Signals::Taken taken = signals_.take();
   if (taken.stop) stop_signal_ = true;
   if (taken.next_file) output_->file().next_file();
 }
 
-// Processes change users, and end: what has been seen of one is not forgotten.
+// A process may change its user, or end, so a reason that was found once stays.
 const std::string& ScriptRun::why_processes_untrusted() {
   if (!target_) return why_untrusted_;
   if (why_untrusted_.empty()) why_untrusted_ = target_->why_ended_untrusted();
@@ -378,13 +293,13 @@ const std::string& ScriptRun::why_processes_untrusted() {
   return why_untrusted_;
 }
 
-// Where a process says what command system() is to run, one that has been seen with fewer rights than spile is remembered, if it
-// is gone or out of spile's hands when the record is read.
+// Remembers that a process had fewer rights than spile, for scripts in which processes make the text of commands: it may be gone, or
+// released, when its record is read.
 void ScriptRun::watch_trust() {
   if (!script_.commands.made_at.empty() && !program_.guru && why_untrusted_.empty()) why_processes_untrusted();
 }
 
-// Ctrl-Z. Who traces a process and does not answer makes it stand at its next fork, thread or signal: it is let go before.
+// Ctrl-Z. A tracer that does not answer makes its processes stand still at their next fork, thread or signal, so they are released before.
 void ScriptRun::stand_still() {
   int64_t since = monotonic_ns();
   std::vector<pid_t> before;
@@ -409,7 +324,7 @@ void ScriptRun::stand_still() {
              static_cast<int64_t>(before.size()) - std::count_if(now.begin(), now.end(), [&](pid_t pid) { return !is_new(pid); }));
 }
 
-// They share the arena, and whatever has one of them in its hands can write there what handlers in another one go by.
+// Traced processes share the arena: an attacker who controls one of them can write there what handlers in another one read.
 void ScriptRun::warn_of_users(int64_t now) {
   if (now < next_look_at_users_ || warned_of_users_ || messages_.suppress_warnings || !has_target_probes() || !target_) return;
   next_look_at_users_ = now + kUsersNs;
@@ -424,7 +339,7 @@ void ScriptRun::housekeeping(int64_t now) {
   next_housekeeping_ = now + kHousekeepingNs;
   arena_->refresh_clock();
   warn_of_users(now);
-  if (http_) http_->serve();
+  procfs_.serve_http();
   uint64_t skipped = count_skips(*arena_).skipped_probes();
   if (program_.limits.max_skipped > 0 && skipped > static_cast<uint64_t>(program_.limits.max_skipped)) {
     print_to(stderr, "ERROR: Skipped too many probes ({}), check MAXSKIPPED (-DMAXSKIPPED=0 to allow any number).\n", skipped);
@@ -432,7 +347,7 @@ void ScriptRun::housekeeping(int64_t now) {
   }
 }
 
-// Handlers in processes have stopped by themselves when there are more errors than that, also where a record of them was lost.
+// Handlers in processes stop by themselves after more errors than MAXERRORS, also where the record of an error was lost.
 bool ScriptRun::failed() const {
   auto most = static_cast<uint64_t>(program_.limits.max_errors);
   // Any traced process can write this word: it counts where the script's handlers there can.
@@ -455,7 +370,7 @@ Result<void> ScriptRun::run_probes(sema::ProbeKind kind) {
     bool once;
   };
   std::vector<Run> ordered;
-  // What was collected and never read is shown after errors, too.
+  // The report of globals that the script never reads is printed after errors, too.
   auto runs = [&](const sema::Probe& probe) {
     return probe.kind == kind || (kind == sema::ProbeKind::kError && probe.kind == sema::ProbeKind::kEnd && probe.is_report);
   };
@@ -482,19 +397,19 @@ Result<void> ScriptRun::run_controller_probe(int probe) {
   controller_->run_probe(probe);
   switch_conditions();
   if (kernel_) TRY_DO(kernel_->export_globals(*controller_));
-  // What handlers elsewhere printed before this one goes out before it.
+  // Text that handlers elsewhere printed earlier is written earlier.
   if (has_target_probes()) output_->collect(*arena_);
   output_->collect_controller(*arena_);
   output_->write_pending(true);
   return {};
 }
 
-// What a handler here has changed may be what probes elsewhere wait for.
+// A handler in the controller may have changed what conditions of probes depend on.
 void ScriptRun::switch_conditions() {
   if (target_ && has_target_probes()) target_->switch_conditions([this](int probe) { return controller_->condition_holds(probe); });
 }
 
-// A probe on the life of a process, from within the engine.
+// Runs a probe on the life of a process, from within the engine.
 void ScriptRun::run_about(int probe, const abi::Subject& subject) {
   if (exit_requested() || failed()) return;
   abi::Subject& about = arena_->controller_state().subject;
@@ -505,7 +420,7 @@ void ScriptRun::run_about(int probe, const abi::Subject& subject) {
   if (!ran.ok()) print_to(stderr, "WARNING: {}\n", ran.error().message);
 }
 
-// A sample says who and where; what the thread is called is asked now.
+// A sample has the thread's number and registers; its name is read from /proc now.
 void ScriptRun::run_sample(int probe, const abi::Subject& sample, std::span<const char> stack) {
   abi::Subject subject = sample;
   subject.stack_size = arena_->keep_stack(stack);
@@ -513,11 +428,11 @@ void ScriptRun::run_sample(int probe, const abi::Subject& sample, std::span<cons
   run_about(probe, subject);
 }
 
-// A frozen process can't be left as it was: mappings are undone by system calls of its own.
+// A frozen process can't be restored: its mappings are undone by system calls that it makes itself.
 void ScriptRun::await_thaw() {
   std::vector<pid_t> frozen = target_->frozen();
   if (frozen.empty()) return;
-  (void)signals_.take();  // what has ended the session
+  (void)signals_.take();  // the signal that has ended the session
   print_to(stderr, "WARNING: process {} is frozen by its control group: waiting up to {} s for it to be thawed, to restore its code (Ctrl-C stops waiting)\n",
              frozen.front(), kThawPatienceNs / 1'000'000'000);
   int64_t until = monotonic_ns() + kThawPatienceNs;
@@ -528,13 +443,12 @@ void ScriptRun::await_thaw() {
   }
 }
 
-// Nothing is hit from here on; every target is as it was.
+// Removes all probes, so that every target is as it was, then runs the end probes.
 Result<void> ScriptRun::stop() {
-  procfs_.reset();
-  http_.reset();
+  procfs_.close();
   arena_->header().enabled = 0;
   watch_trust();  // while it is known which processes are traced
-  output_->collect(*arena_);  // whoever waits for room in a ring goes on, and out
+  output_->collect(*arena_);  // a thread that waits for room in its ring goes on, and leaves its handler
   sampler_.stop();
   watch_.stop();
   if (kernel_) {
@@ -548,13 +462,13 @@ Result<void> ScriptRun::stop() {
   if (target_) detached = target_->detach();
   output_->collect(*arena_);
   output_->write_pending(true);
-  // What has been counted is reported, whatever became of taking the probes out.
+  // Counts are reported even where not all probes could be removed.
   if (failed()) warn_end_probes();
   TRY_DO(run_probes(failed() ? sema::ProbeKind::kError : sema::ProbeKind::kEnd));
   return detached;
 }
 
-// As in SystemTap, `probe error` runs instead of `probe end` after errors: a script that has only the latter is warned of.
+// As in SystemTap, `probe error` runs instead of `probe end` after errors. Warns of a script that has only the latter.
 void ScriptRun::warn_end_probes() {
   auto has = [&](sema::ProbeKind kind) {
     return std::any_of(program_.probes.begin(), program_.probes.end(),
@@ -565,7 +479,7 @@ void ScriptRun::warn_end_probes() {
            "  hint: `probe end, error {{ ... }}` runs after errors, too; --suppress-handler-errors continues after errors\n");
 }
 
-// A script whose compilation took nearly all of -T is likely to print nothing, or 0, for that reason alone.
+// Warns if compilation took nearly all of -T: the script is likely to print nothing, or 0, for that reason alone.
 void ScriptRun::warn_short_run() {
   int64_t limit = traced_.time_limit_ns, over = monotonic_ns() - time_limit_start();
   if (messages_.suppress_warnings || exit_requested() || failed() || limit <= 0 || over < limit - limit / 10) return;
@@ -575,44 +489,51 @@ void ScriptRun::warn_short_run() {
            static_cast<double>(over) / 1e9, static_cast<double>(limit) / 1e9);
 }
 
+// Warns of what was not counted or not printed.
+void ScriptRun::warn_of_losses() {
+  print_to(stderr, "{}", count_skips(*arena_).text());
+  print_to(stderr, "{}", output_->refusals_text());
+  if (kernel_) print_to(stderr, "{}", kernel_->skips_text());
+  if (sampler_.lost() > 0) print_to(stderr, "WARNING: {} samples were lost: they came faster than they could be taken\n", sampler_.lost());
+  if (const auto& profile = sampler_.profile(); profile.threads > 0 && profile.samples == 0) {
+    print_to(stderr, "WARNING: timer.profile took no sample: {} thread{} used {:.1f} ms of processor time in all, and samples are {:g} ms apart\n",
+             profile.threads, profile.threads == 1 ? "" : "s", static_cast<double>(profile.unseen_ns) / 1e6, static_cast<double>(profile.period_ns) / 1e6);
+  }
+  if (target_ && target_->handed_over() > 0) {
+    print_to(stderr, "WARNING: {} process{} released before another tracer attached to {} (see -v): later hits there were not counted\n",
+             target_->handed_over(), target_->handed_over() == 1 ? " was" : "es were", target_->handed_over() == 1 ? "it" : "them");
+  }
+  if (controller_->lost_elements() > 0) {
+    print_to(stderr, "WARNING: {} array elements lost, array full (raise -DMAXMAPENTRIES)\n", controller_->lost_elements());
+  }
+}
+
+// Warns of a command (-c) that did not succeed. Returns whether it did not.
+bool ScriptRun::warn_of_command() const {
+  if (!target_ || !target_->command_status()) return false;
+  const int status = *target_->command_status();
+  if (WIFSIGNALED(status)) {
+    print_to(stderr, "WARNING: Child process exited with signal {} ({})\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return true;
+  }
+  if (WEXITSTATUS(status) == 0) return false;
+  print_to(stderr, "WARNING: Child process exited with status {}\n", WEXITSTATUS(status));
+  return true;
+}
+
 int ScriptRun::finish() {
   output_->finish_streams(*arena_);
   output_->commands().wait_all(signals_.fd());
-  if (target_) target_->tell_never_loaded();
-  int status = failed() || output_->write_failed() ? 1 : 0;
-  if (!messages_.suppress_warnings) {
-    print_to(stderr, "{}", count_skips(*arena_).text());
-    print_to(stderr, "{}", output_->refusals_text());
-    if (kernel_) print_to(stderr, "{}", kernel_->skips_text());
-    if (sampler_.lost() > 0) print_to(stderr, "WARNING: {} samples were lost: they came faster than they could be taken\n", sampler_.lost());
-    if (const auto& profile = sampler_.profile(); profile.threads > 0 && profile.samples == 0) {
-      print_to(stderr, "WARNING: timer.profile took no sample: {} thread{} used {:.1f} ms of processor time in all, and samples are {:g} ms apart\n",
-               profile.threads, profile.threads == 1 ? "" : "s", static_cast<double>(profile.unseen_ns) / 1e6, static_cast<double>(profile.period_ns) / 1e6);
-    }
-    if (target_ && target_->handed_over() > 0) {
-      print_to(stderr, "WARNING: {} process{} released before another tracer attached to {} (see -v): later hits there were not counted\n",
-                 target_->handed_over(), target_->handed_over() == 1 ? " was" : "es were", target_->handed_over() == 1 ? "it" : "them");
-    }
-    if (controller_->lost_elements() > 0) {
-      print_to(stderr, "WARNING: {} array elements lost, array full (raise -DMAXMAPENTRIES)\n", controller_->lost_elements());
-    }
-  }
+  if (target_) target_->warn_never_loaded();
+  bool all_well = !failed() && !output_->write_failed();
+  if (!messages_.suppress_warnings) warn_of_losses();
   uint64_t skipped = count_skips(*arena_).skipped_probes(), errors = output_->errors() + output_->suppressed_errors();
-  output_->tell_repeated_errors();
+  output_->print_repeated_errors();
   if (errors > 0 || skipped > 0) {
     print_to(stderr, "WARNING: Number of errors: {}, skipped probes: {}\n", errors, skipped);
   }
-  if (target_ && target_->command_status()) {
-    int command = *target_->command_status();
-    if (WIFSIGNALED(command)) {
-      print_to(stderr, "WARNING: Child process exited with signal {} ({})\n", WTERMSIG(command), strsignal(WTERMSIG(command)));
-      status = 1;
-    } else if (WEXITSTATUS(command) != 0) {
-      print_to(stderr, "WARNING: Child process exited with status {}\n", WEXITSTATUS(command));
-      status = 1;
-    }
-  }
-  return status;
+  if (warn_of_command()) all_well = false;
+  return all_well ? 0 : 1;
 }
 
 }  // namespace

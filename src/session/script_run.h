@@ -1,5 +1,5 @@
 #pragma once
-// Pass 5: a compiled script lives here, from begin probes to end probes.
+// Pass 5: runs a compiled script, from begin probes to end probes. Thread rule: one thread.
 
 #include <functional>
 

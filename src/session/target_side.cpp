@@ -13,83 +13,107 @@
 #include "base/print.h"
 #include "debuginfo/debuginfo.h"
 #include "engine/process/process_status.h"
+#include "probes/go_programs.h"
+#include "probes/return_readers.h"
 #include "probes/stack_owners.h"
 #include "session/mapped_module.h"
-#include "session/return_readers.h"
 #include "session/unwind_sites.h"
 
 namespace spile::session {
 
 namespace {
-constexpr std::chrono::milliseconds kLoadingTime(500);  // which a program may take to load its libraries
-constexpr uint32_t kFirstSlots = 4;  // the controller's, the shared one, those of two threads
+constexpr std::chrono::milliseconds kLoadingTime(500);  // that a program may take to load its libraries
+constexpr uint32_t kFirstSlots = 4;  // the controller's, the shared one, and those of two threads
 }
+
+namespace {
+
+// Makes of `ask` a function that the engine asks about each module of each process. Each path is looked into once: `opened` is where the
+// file is found now (session/mapped_module.h).
+template <typename Answer>
+auto once_for_each_path(Answer (*ask)(const engine::Module& module, const std::string& opened)) {
+  return [ask, known = std::map<std::string, Answer>()](pid_t pid, const engine::Module& module) mutable {
+    auto [found, fresh] = known.try_emplace(module.path);
+    if (fresh) {
+      auto options = options_for(pid, module);
+      found->second = ask(module, options.ok() ? options->place_of(module.path) : module.path);
+    }
+    return found->second;
+  };
+}
+
+std::string why_stacks_are_owned(const engine::Module& module, const std::string& opened) {
+  const probes::StackOwner* owner = probes::process_owner(module.path, module.main_executable, opened);
+  return owner ? owner->reason : "";
+}
+
+engine::ReturnReaders return_readers_of(const engine::Module&, const std::string& opened) {
+  probes::ReturnReaders readers = probes::return_readers_in(opened);
+  return {.own = std::move(readers.own), .callers = std::move(readers.callers)};
+}
+
+engine::ArenaGeometry geometry_of(const codegen::ArenaLayout& layout) {
+  engine::ArenaGeometry geometry;
+  geometry.size = layout.size;
+  geometry.slots_offset = layout.slots_offset;
+  geometry.slot_stride = layout.slot_stride;
+  geometry.slot_count = layout.slot_count;
+  geometry.first_slots = kFirstSlots;
+  geometry.shadow_offset = layout.shadow_offset;
+  geometry.shadow_stride = layout.shadow_stride;
+  geometry.shadow_capacity = layout.shadow_capacity;
+  return geometry;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& program,
                                                        const codegen::CompiledScript& script, const TargetOptions& options,
-                                                       const MessageOptions& messages, const probes::ModuleFiles& files, ProcessWatch* watch, ThreadSampler* sampler,
-                                                       std::function<bool()> interrupted) {
+                                                       const MessageOptions& messages, const probes::ModuleFiles& files,
+                                                       ProcessWatch* watch, ThreadSampler* sampler, std::function<bool()> interrupted) {
   std::unique_ptr<TargetSide> side(new TargetSide(program, script, options, messages, files));
   side->find_switched_groups();
   engine::EngineOptions engine_options;
-  side->follows_ = watch->watches_processes() || sampler->samples();
-  side->judges_ends_ = !script.commands.made_at.empty() && !program.guru;
-  if (side->follows_ || side->judges_ends_) {
-    engine_options.watch_threads = [side = side.get(), watch, sampler](const engine::ThreadChange& change) {
-      if (side->judges_ends_) side->take_last_look(change);
-      if (!side->follows_) return;
-      if (change.kind == engine::ThreadChange::Kind::kExecuted) sampler->on_change(change);
-      if (change.kind == engine::ThreadChange::Kind::kExecuted) side->described_.erase(change.pid);
-      watch->on_change(change);
-      if (change.kind != engine::ThreadChange::Kind::kExecuted) sampler->on_change(change);
-    };
-    engine_options.watch_system_calls = watch->watches_system_calls();
-    engine_options.call_probes = [watch](pid_t pid) { return watch->call_probes_of(pid); };
-  }
+  side->watch_lives(engine_options, watch, sampler);
   engine_options.keep_waiting = [side = side.get(), interrupted = std::move(interrupted)](pid_t pid, const std::string& state) {
-    side->tell_waiting(pid, state);
+    side->print_waiting(pid, state);
     return !interrupted();
   };
-  if (side->has_return_probes()) {
-    engine_options.owns_stacks = [known = std::map<std::string, std::string>()](pid_t pid, const engine::Module& module) mutable {
-      auto [found, fresh] = known.try_emplace(module.path);
-      if (!fresh) return found->second;
-      auto options = options_for(pid, module);
-      std::string opened = options.ok() ? options->place_of(module.path) : module.path;
-      if (const probes::StackOwner* owner = probes::process_owner(module.path, module.main_executable, opened)) found->second = owner->reason;
-      return found->second;
-    };
-    engine_options.return_readers = [known = std::map<std::string, engine::ReturnReaders>()](pid_t pid, const engine::Module& module) mutable {
-      auto [found, fresh] = known.try_emplace(module.path);
-      if (!fresh) return found->second;
-      auto options = options_for(pid, module);
-      found->second = return_readers_in(options.ok() ? options->place_of(module.path) : module.path);
-      return found->second;
-    };
-    engine_options.resolve_module = [side = side.get()](pid_t pid, const engine::Module& module) {
-      return side->unwind_requests(pid, module);
-    };
-  }
+  if (side->has_return_probes()) side->guard_returns(engine_options);
   if (script.layout.tables_size != 0) {
     engine_options.describe_modules = [side = side.get()](pid_t pid, std::span<const engine::Module> modules) {
       return side->describe_modules(pid, modules);
     };
   }
   TRY(side->engine_, engine::Engine::create(std::move(engine_options)));
-  if (!script.target.image.bytes.empty()) {
-    const codegen::ArenaLayout& layout = script.layout;
-    engine::ArenaGeometry geometry;
-    geometry.size = layout.size;
-    geometry.slots_offset = layout.slots_offset;
-    geometry.slot_stride = layout.slot_stride;
-    geometry.slot_count = layout.slot_count;
-    geometry.first_slots = kFirstSlots;
-    geometry.shadow_offset = layout.shadow_offset;
-    geometry.shadow_stride = layout.shadow_stride;
-    geometry.shadow_capacity = layout.shadow_capacity;
-    TRY_DO(side->engine_->set_image(script.target.image, geometry));
-  }
+  if (!script.target.image.bytes.empty()) TRY_DO(side->engine_->set_image(script.target.image, geometry_of(script.layout)));
   return side;
+}
+
+// Begins, ends and executions of processes and threads go to the probes on them, to the sampler, and to the last looks.
+void TargetSide::watch_lives(engine::EngineOptions& engine_options, ProcessWatch* watch, ThreadSampler* sampler) {
+  follows_ = watch->watches_processes() || sampler->samples();
+  judges_ends_ = !script_.commands.made_at.empty() && !program_.guru;
+  if (!follows_ && !judges_ends_) return;
+  engine_options.watch_threads = [this, watch, sampler](const engine::ThreadChange& change) {
+    if (judges_ends_) take_last_look(change);
+    if (!follows_) return;
+    // At an execution, the handlers of the old program's samples run first, while its modules are known. Other changes reach the probes first.
+    const bool executed = change.kind == engine::ThreadChange::Kind::kExecuted;
+    if (executed) sampler->on_change(change);
+    if (executed) described_.erase(change.pid);
+    watch->on_change(change);
+    if (!executed) sampler->on_change(change);
+  };
+  engine_options.watch_system_calls = watch->watches_system_calls();
+  engine_options.call_probes = [watch](pid_t pid) { return watch->call_probes_of(pid); };
+}
+
+// Keeps return probes away from code in the traced programs that reads return addresses on the stack, and unwinders from pending returns.
+void TargetSide::guard_returns(engine::EngineOptions& engine_options) {
+  engine_options.owns_stacks = once_for_each_path(why_stacks_are_owned);
+  engine_options.return_readers = once_for_each_path(return_readers_of);
+  engine_options.resolve_module = [this](pid_t pid, const engine::Module& module) { return unwind_requests(pid, module); };
 }
 
 void TargetSide::take_last_look(const engine::ThreadChange& change) {
@@ -113,7 +137,7 @@ Result<pid_t> TargetSide::acquire() {
 
 namespace {
 
-// "4712 4713 4714"; some of them where there are many.
+// Returns "4712 4713 4714"; the first twenty of many.
 std::string numbers_of(const std::vector<pid_t>& pids) {
   constexpr size_t kMost = 20;
   std::string text;
@@ -126,7 +150,7 @@ std::string numbers_of(const std::vector<pid_t>& pids) {
 Result<void> TargetSide::attach_all() {
   for (pid_t pid : options_.processes) {
     bool stopped = engine::process_status(pid, "State").starts_with("T");
-    // Of processes that share their memory, all are attached to with the first.
+    // Processes that share their memory are attached to together with the first of them.
     std::vector<pid_t> traced = engine_->processes();
     if (std::find(traced.begin(), traced.end(), pid) == traced.end()) TRY_DO(engine_->attach(pid));
     if (stopped && !messages_.suppress_warnings) {
@@ -151,26 +175,16 @@ Result<void> TargetSide::attach_all() {
   return {};
 }
 
-void TargetSide::tell_waiting(pid_t pid, const std::string& state) {
+void TargetSide::print_waiting(pid_t pid, const std::string& state) {
   if (std::exchange(waited_for_, pid) == pid) return;
   print_to(stderr, "Process {} {}; waiting for it, 10 s at most (Ctrl-C stops waiting).\n", pid, state);
 }
-
-namespace {
-
-// Of a Go program; 0: it has no symbols.
-FileAddress find_goroutine_list(const std::string& module_path, const debuginfo::OpenOptions& options) {
-  auto module = debuginfo::Module::open(module_path, options);
-  return module.ok() ? (*module)->data_symbol("runtime.allgs").value_or(FileAddress()) : FileAddress();
-}
-
-}  // namespace
 
 std::vector<engine::SiteRequest> TargetSide::site_requests(std::map<size_t, std::string>& unprobed) const {
   std::map<std::string, FileAddress> lists;
   auto goroutine_list = [&](const std::string& module_path) {
     auto [known, fresh] = lists.try_emplace(module_path);
-    if (fresh) known->second = find_goroutine_list(module_path, probes::file_of(files_, module_path).options);
+    if (fresh) known->second = probes::goroutine_list_of(module_path, probes::file_of(files_, module_path).options);
     return known->second;
   };
   std::map<std::string, probes::FileOwners> owners;
@@ -231,7 +245,7 @@ void TargetSide::find_switched_groups() {
 }
 
 void TargetSide::switch_conditions(const std::function<bool(int probe)>& holds) {
-  // All of them: asking also makes handlers see the answer.
+  // Each condition is evaluated, since evaluating it also makes handlers see the result.
   for (auto& [probe, holds_now] : conditions_) holds_now = holds(probe);
   auto wanted = [&](int probe) { return conditions_.at(probe); };
   std::vector<uint32_t> turned[2];
@@ -250,8 +264,8 @@ void TargetSide::switch_conditions(const std::function<bool(int probe)>& holds) 
   }
 }
 
-// How conditions are seen to, with -v.
-void TargetSide::tell_conditions() const {
+// Prints for -v how the conditions of probes are evaluated.
+void TargetSide::print_conditions() const {
   size_t switched = 0, tested = 0;
   for (const sema::ArmedSite& armed : program_.sites) {
     const sema::SiteGroup& group = program_.site_groups[static_cast<size_t>(armed.group)];
@@ -267,8 +281,8 @@ void TargetSide::tell_conditions() const {
   if (tested > 0) print_to(stderr, "{} sites test the conditions of their probes at each hit, which can change there.\n", tested);
 }
 
-bool TargetSide::has_entries(size_t site_id) const {
-  return !program_.site_groups[static_cast<size_t>(program_.sites[site_id].group)].entry_probes.empty();
+bool TargetSide::has_entries(const sema::ArmedSite& armed) const {
+  return !program_.site_groups[static_cast<size_t>(armed.group)].entry_probes.empty();
 }
 
 bool TargetSide::has_return_probes() const {
@@ -279,12 +293,12 @@ bool TargetSide::has_return_probes() const {
 }
 
 std::vector<engine::SiteRequest> TargetSide::unwind_requests(pid_t pid, const engine::Module& module) const {
-  return unwind_sites(pid, module, program_.unwind_site_id(), script_.target);
+  return unwind_sites(pid, module, program_.sites.unwind_id(), script_.target);
 }
 
-void TargetSide::tell_unclear_entries(const KeptEntries& kept) const {
+void TargetSide::print_unclear_entries(const KeptEntries& kept) const {
   for (size_t index : kept.unclear) {
-    const sema::KeptFunction& function = program_.kept_functions[index];
+    const sema::KeptFunction& function = program_.sites.kept_functions()[index];
     print_to(stderr, "{}+{:#x}: values of this function's entry are not known, as it jumps back to its first instruction.\n",
                function.module, function.address.value);
   }
@@ -294,10 +308,10 @@ Result<void> TargetSide::arm() {
   if (program_.sites.empty()) return {};
   std::vector<engine::SiteRequest> requests;
   if (has_return_probes()) {
-    // First, so that no return is pending before an unwinder is ready for it. Modules that come later are resolved then.
+    // Sites of unwinders come first, so that no return is pending before they are armed. Modules that are loaded later get theirs then.
     for (pid_t pid : engine_->processes()) {
       auto modules = engine_->modules(pid);
-      // The end of a process is reported by an event.
+      // An event will report the end of the process.
       if (!modules.ok() && engine::is_ending(pid)) continue;
       if (!modules.ok()) return std::move(modules).error();
       for (const engine::Module& module : *modules) {
@@ -308,12 +322,12 @@ Result<void> TargetSide::arm() {
   }
   KeptEntries kept = kept_entries(program_, script_.target, files_);
   requests.insert(requests.end(), kept.sites.begin(), kept.sites.end());
-  if (messages_.verbosity() > 0) tell_unclear_entries(kept);
+  if (messages_.verbosity() > 0) print_unclear_entries(kept);
   std::map<size_t, std::string> unprobed;
   std::vector<engine::SiteRequest> script_sites = site_requests(unprobed);
   requests.insert(requests.end(), script_sites.begin(), script_sites.end());
   if (script_.target.call_enter != 0) {
-    engine_->probe_system_calls({.site_id = program_.system_call_site_id(),
+    engine_->probe_system_calls({.site_id = program_.sites.system_call_id(),
                                  .enter_offset = script_.target.call_enter,
                                  .exit_offset = script_.target.call_exit});
   }
@@ -325,12 +339,12 @@ Result<void> TargetSide::arm() {
   if (!report.outcomes.empty()) print_report(report, true);
   if (options_.command.empty()) placed_.expect_places_in(given_);
   TRY_DO(require_named_returns(report));
-  if (messages_.verbosity() > 0) tell_conditions();
+  if (messages_.verbosity() > 0) print_conditions();
   // Sites in libraries not loaded yet have no outcome so far; if there were outcomes and all are refusals, nothing would
   // ever be hit.
   size_t answered = 0, armed = 0;
   for (const engine::SiteOutcome& outcome : report.outcomes) {
-    if (outcome.site_id >= program_.sites.size()) continue;
+    if (!program_.sites.script_site(outcome.site_id)) continue;
     ++answered;
     armed += outcome.mechanism != engine::Mechanism::kRefused;
   }
@@ -347,7 +361,7 @@ void TargetSide::make_stacks(std::span<uint8_t> arena, abi::ControllerState& sta
   controller_state_ = &state;
 }
 
-// Asked anew now and then, as libraries come and go; when the process has gone, what it had last.
+// Looks at the process's modules again now and then, as libraries come and go; an ended process keeps its last map.
 uint64_t TargetSide::module_map_of(pid_t pid) {
   if (!stacks_) return 0;
   constexpr int64_t kFreshNs = 200'000'000;
@@ -371,23 +385,21 @@ uint64_t TargetSide::locate(pid_t pid, const sema::Site& site) const {
 uint64_t TargetSide::describe_modules(pid_t pid, std::span<const engine::Module> modules) {
   if (!stacks_) return 0;
   uint64_t map = stacks_->describe(pid, modules);
-  // What end and timer probes name addresses by: the process that was asked for.
+  // End and timer probes name addresses as the process has them that the user named.
   if (pid == pid_ || pid_ == 0) controller_state_->module_map = map;
   return map;
 }
 
-// Of an entry at which only registers are kept: what other probes will miss.
-void TargetSide::tell_kept(const engine::SiteOutcome& outcome) const {
-  if (outcome.site_id < program_.kept_site_id(0)) return;
-  const size_t index = outcome.site_id - program_.kept_site_id(0);
-  if (index >= program_.kept_functions.size()) return;
-  const sema::KeptFunction& function = program_.kept_functions[index];
+// Reports an entry at which registers are kept for other probes, and what these will miss where it is refused.
+void TargetSide::report_kept(const engine::SiteOutcome& outcome) const {
+  const sema::KeptFunction* function = program_.sites.kept_function(outcome.site_id);
+  if (!function) return;
   const bool refused = outcome.mechanism == engine::Mechanism::kRefused;
   if (refused && !messages_.suppress_warnings) {
     print_to(stderr, "WARNING: variables that depend on a register's value at the entry of the function at {:#x} in {} can't be read: {}\n",
-               function.address.value, function.module, outcome.reason);
+               function->address.value, function->module, outcome.reason);
   } else if (!refused && messages_.verbosity() > 1) {
-    print_to(stderr, "pid {}: registers are kept at the entry {}+{:#x}: {}\n", outcome.pid, function.module, function.address.value,
+    print_to(stderr, "pid {}: registers are kept at the entry {}+{:#x}: {}\n", outcome.pid, function->module, function->address.value,
                engine::mechanism_name(outcome.mechanism));
   }
 }
@@ -402,26 +414,24 @@ bool TargetSide::names_return(const sema::ArmedSite& armed) const {
   return false;
 }
 
-// A function that the script names, and that nothing is left of where its returns can't be probed.
+// Fails for a function that the script names and of which no probe is left, since its returns can't be probed.
 Result<void> TargetSide::require_named_returns(const engine::ArmReport& report) const {
   for (const engine::SiteOutcome& outcome : report.outcomes) {
-    if (!outcome.only_returns || outcome.site_id >= program_.sites.size()) continue;
-    const sema::ArmedSite& armed = program_.sites[outcome.site_id];
-    if (!names_return(armed) || has_entries(outcome.site_id)) continue;
-    return Error{fmt::format("function '{}' of {} can't be probed at its return: {}", armed.site.function, armed.site.module, outcome.reason),
+    const sema::ArmedSite* armed = program_.sites.script_site(outcome.site_id);
+    if (!outcome.only_returns || !armed || !names_return(*armed) || has_entries(*armed)) continue;
+    return Error{fmt::format("function '{}' of {} can't be probed at its return: {}", armed->site.function, armed->site.module, outcome.reason),
                  "leave out '.return', or use a pattern, which skips such functions"};
   }
   return {};
 }
 
-// Many of one reason in one line.
-void TargetSide::tell_refused_returns(const engine::ArmReport& report) {
+// Prints one line for many functions that are refused for the same reason.
+void TargetSide::warn_refused_returns(const engine::ArmReport& report) {
   constexpr size_t kNamed = 3;
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> functions;  // by module and reason
   for (const engine::SiteOutcome& outcome : report.outcomes) {
-    if (!outcome.only_returns || outcome.site_id >= program_.sites.size()) continue;
-    const sema::Site& site = program_.sites[outcome.site_id].site;
-    functions[{site.module, outcome.reason}].push_back(site.function);
+    const sema::ArmedSite* armed = program_.sites.script_site(outcome.site_id);
+    if (outcome.only_returns && armed) functions[{armed->site.module, outcome.reason}].push_back(armed->site.function);
   }
   for (const auto& [place, names] : functions) {
     const auto& [module, reason] = place;
@@ -441,27 +451,29 @@ void TargetSide::warn(const std::vector<std::string>& warnings) const {
 
 void TargetSide::print_report(const engine::ArmReport& report, bool initial) {
   placed_.note(report);
-  constexpr uint64_t kRefusalsTold = 10;
+  constexpr uint64_t kMostRefusals = 10;
   std::map<std::string, size_t> by_mechanism;
   uint64_t refused = 0;
   auto has_entry = [&](const engine::SiteOutcome& outcome) {
-    return outcome.only_returns && outcome.site_id < program_.sites.size() && has_entries(outcome.site_id);
+    const sema::ArmedSite* armed = program_.sites.script_site(outcome.site_id);
+    return outcome.only_returns && armed && has_entries(*armed);
   };
   const size_t sites = report.outcomes.size() - static_cast<size_t>(std::count_if(report.outcomes.begin(), report.outcomes.end(), has_entry));
-  if (!messages_.suppress_warnings) tell_refused_returns(report);
+  if (!messages_.suppress_warnings) warn_refused_returns(report);
   for (const engine::SiteOutcome& outcome : report.outcomes) {
-    tell_kept(outcome);
+    report_kept(outcome);
     if (has_entry(outcome)) continue;
-    if (outcome.site_id >= program_.sites.size()) continue;  // an unwinder's entry, say
-    const sema::Site& site = program_.sites[outcome.site_id].site;
+    const sema::ArmedSite* armed = program_.sites.script_site(outcome.site_id);
+    if (!armed) continue;  // an unwinder's entry, say
+    const sema::Site& site = armed->site;
     ++by_mechanism[engine::mechanism_name(outcome.mechanism)];
     bool is_refusal = outcome.mechanism == engine::Mechanism::kRefused;
     if (is_refusal) ++refused;
     if (outcome.only_returns) continue;
-    if (is_refusal && (messages_.verbosity() > 1 || refusals_told_ < kRefusalsTold) && !messages_.suppress_warnings) {
-      ++refusals_told_;
+    if (is_refusal && (messages_.verbosity() > 1 || refusals_printed_ < kMostRefusals) && !messages_.suppress_warnings) {
+      ++refusals_printed_;
       print_to(stderr, "WARNING: {} in {} can't be probed: {}\n", site.function, site.module, outcome.reason);
-      if (refusals_told_ == kRefusalsTold && messages_.verbosity() < 2) print_to(stderr, "WARNING: (more with -vv)\n");
+      if (refusals_printed_ == kMostRefusals && messages_.verbosity() < 2) print_to(stderr, "WARNING: (more with -vv)\n");
     } else if (messages_.verbosity() > 0 && (sites <= 100 || messages_.verbosity() > 1)) {
       print_to(stderr, "pid {}: {} {}+{:#x}: {}\n", outcome.pid, site.function, site.module, site.address.value,
                  engine::mechanism_name(outcome.mechanism));
@@ -473,7 +485,7 @@ void TargetSide::print_report(const engine::ArmReport& report, bool initial) {
     print_to(stderr, "Armed {} of {} sites{}: {}; prepared in {:.1f} ms, target paused {:.1f} ms.\n", report.armed(), sites,
                initial ? "" : " in new code", mechanisms, static_cast<double>(report.prepare_ns) / 1e6,
                static_cast<double>(report.pause_ns) / 1e6);
-  } else if (refused > kRefusalsTold && !messages_.suppress_warnings) {
+  } else if (refused > kMostRefusals && !messages_.suppress_warnings) {
     print_to(stderr, "WARNING: {} of {} sites can't be probed\n", refused, sites);
   }
 }

@@ -26,30 +26,32 @@ namespace spile::session {
 class TargetSide {
  public:
   // Creates the engine and, for a script with target probes, the arena that processes share.
-  // watch, sampler: must outlive this. interrupted: whether the user wants to end it; asked while it waits for a process.
+  // All references, watch and sampler must outlive this. interrupted returns whether the user wants to end the session; it is called
+  // while spile waits for a process.
   static Result<std::unique_ptr<TargetSide>> create(const sema::Program& program, const codegen::CompiledScript& script,
                                                     const TargetOptions& options, const MessageOptions& messages,
                                                     const probes::ModuleFiles& files, ProcessWatch* watch, ThreadSampler* sampler,
                                                     std::function<bool()> interrupted);
-  // The arena that tables for stacks are put into, and where the controller's handlers look for theirs; before acquire().
+  // Prepares tables for stacks, if the script needs them. arena: gets the tables. state: where the controller's handlers find theirs. REQUIRES: called before acquire().
   void make_stacks(std::span<uint8_t> arena, abi::ControllerState& state);
-  // By which a process's addresses are named and its stacks walked; 0: none are wanted.
+  // Returns the offset of the map by which a process's addresses are named and its stacks walked; 0: the script needs none.
   uint64_t module_map_of(pid_t pid);
-  // Where a data symbol is in a process; 0: not there.
+  // Returns the address of a data symbol in a process; 0: the process does not have it.
   uint64_t locate(pid_t pid, const sema::Site& site) const;
 
-  // The shared arena's memory; empty for a script without target probes.
+  // Returns the shared arena's memory; empty for a script without target probes.
   std::span<uint8_t> arena_memory() { return engine_->arena(); }
-  // Names of addresses; null for a script that asks for none.
+  // Returns what names addresses; null for a script that asks for no names.
   UserStacks* stacks() { return stacks_.get(); }
 
-  // Starts -c's command, standing still, or attaches to -x's processes and their children. The first process, or 0 where
-  // none was asked for.
+  // Starts -c's command, standing still, or attaches to -x's processes and their children. Returns the first process, or 0 without -c
+  // and -x. Errors: the command can't be started, a process of -x can't be attached to.
   Result<pid_t> acquire();
-  // Switches sites on and off whose conditions have become true or false; `holds` is asked of probes that are `switched`.
-  // Before arm() too: it is armed switched off then.
+  // Switches sites on and off whose conditions have become true or false. holds returns whether the condition of a probe is true; it is
+  // called for probes that are `switched`. Before arm(), it decides how the sites will be armed.
   void switch_conditions(const std::function<bool(int probe)>& holds);
-  // Arms all sites; prints refusals on standard error, and each site's mechanism with -v.
+  // Arms all sites; prints refusals on standard error, and each site's mechanism with -v. Errors: no site at all can be armed, or not one
+  // that the script names.
   Result<void> arm();
   std::vector<pid_t> processes() const { return engine_->processes(); }
   // Lets -c's command run.
@@ -58,52 +60,55 @@ class TargetSide {
   // Engine::suspend() and resume(), for the time in which this process stands still.
   Result<void> suspend() { return engine_->suspend(); }
   Result<void> go_on();
-  // Restores every traced process and lets it go. A command that was never resumed has not begun, and never does: it is
-  // killed, here or by the destructor.
+  // Restores every traced process and lets it go. A command that was never resumed has not begun, and must not: it is killed, here or by
+  // the destructor.
   Result<void> detach();
   ~TargetSide();
   TargetSide(const TargetSide&) = delete;
   TargetSide& operator=(const TargetSide&) = delete;
 
   int wait_fd() const { return engine_->wait_fd(); }
-  // Handles what happened to the processes.
+  // Handles events of the processes; waits for one for timeout_ms. arena: its slots of ended processes are freed.
   Result<void> poll(ArenaView& arena, int timeout_ms);
 
-  // Tells of what the script probes and no process had. When all has been taken out.
-  void tell_never_loaded() {
+  // Warns of files that the script probes and no process has loaded. REQUIRES: called after detach().
+  void warn_never_loaded() {
     warn(placed_.still_without_places({}));
     if (was_armed_) warn(placed_.never_loaded());
   }
-  // The process of -c has gone, or all of -x. Its wait status (-c), once it has.
+  // Whether the process of -c, or all of -x, have ended.
   bool finished() const { return finished_; }
+  // Returns the wait status of -c's command, once it has ended.
   std::optional<int> command_status() const { return command_status_; }
-  // Why what a process has said cannot be trusted though it is gone, or empty. Of scripts that make commands in processes, without -g.
+  // Returns why a process that has ended was not to be trusted, or "". It is known for scripts that make commands in processes, without -g.
   const std::string& why_ended_untrusted() const { return last_looks_.why_untrusted(); }
-  // Processes that were let go, as something else was about to trace them.
+  // Returns the number of processes that were released because another tracer was about to attach to them.
   uint64_t handed_over() const { return handed_over_; }
 
  private:
   TargetSide(const sema::Program& program, const codegen::CompiledScript& script, const TargetOptions& options, const MessageOptions& messages,
              const probes::ModuleFiles& files)
       : program_(program), script_(script), options_(options), messages_(messages), files_(files), placed_(program) {}
-  // unprobed: why those that are not requested are not, by site.
+  // Requests for the script's sites. unprobed: gets, by site id, why a site is not requested.
   std::vector<engine::SiteRequest> site_requests(std::map<size_t, std::string>& unprobed) const;
-  bool names_return(const sema::ArmedSite& armed) const;  // rather than by a pattern that the function fits
+  bool names_return(const sema::ArmedSite& armed) const;  // the script names the function, rather than a pattern that it fits
   bool has_return_probes() const;
-  bool has_entries(size_t site_id) const;  // something but return probes
+  bool has_entries(const sema::ArmedSite& armed) const;  // something but return probes
+  void watch_lives(engine::EngineOptions& engine_options, ProcessWatch* watch, ThreadSampler* sampler);
+  void guard_returns(engine::EngineOptions& engine_options);
   std::vector<engine::SiteRequest> unwind_requests(pid_t pid, const engine::Module& module) const;
-  void tell_kept(const engine::SiteOutcome& outcome) const;
-  void tell_unclear_entries(const KeptEntries& kept) const;
+  void report_kept(const engine::SiteOutcome& outcome) const;
+  void print_unclear_entries(const KeptEntries& kept) const;
   void print_report(const engine::ArmReport& report, bool initial);
-  void tell_refused_returns(const engine::ArmReport& report);
+  void warn_refused_returns(const engine::ArmReport& report);
   Result<void> require_named_returns(const engine::ArmReport& report) const;
   Result<void> attach_all();
   void warn(const std::vector<std::string>& warnings) const;
-  void tell_waiting(pid_t pid, const std::string& state);
+  void print_waiting(pid_t pid, const std::string& state);
   void kill_unstarted();
   void find_switched_groups();
   void take_last_look(const engine::ThreadChange& change);
-  void tell_conditions() const;
+  void print_conditions() const;
 
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
@@ -111,7 +116,7 @@ class TargetSide {
   const MessageOptions& messages_;
   const probes::ModuleFiles& files_;
   bool follows_ = false;  // processes are traced whether or not handlers run in them
-  bool judges_ends_ = false;  // what handlers in them say may become a command
+  bool judges_ends_ = false;  // text from processes may become a command, so their rights matter until they end
   LastLooks last_looks_;
   struct Described {
     uint64_t map = 0;
@@ -125,11 +130,11 @@ class TargetSide {
   std::unique_ptr<engine::Engine> engine_;
   pid_t pid_ = 0;
   std::set<pid_t> given_;        // -c's process, or -x's: those that live
-  pid_t waited_for_ = 0;         // a message was printed of
+  pid_t waited_for_ = 0;         // the process that the last message about waiting was for
   bool resumed_ = false;
   bool finished_ = false;
   std::optional<int> command_status_;
-  uint64_t refusals_told_ = 0;
+  uint64_t refusals_printed_ = 0;
   uint64_t handed_over_ = 0;
   PlacedSites placed_;
   bool was_armed_ = false;
@@ -142,7 +147,7 @@ class TargetSide {
   std::map<int, bool> conditions_;       // of probes that are `switched`, by index: as last switched
 };
 
-// A command line as -c takes it: split into words when it needs no shell, else {"/bin/sh", "-c", command}.
+// Returns the words of a command line as -c takes it: split into words when it needs no shell, else {"/bin/sh", "-c", command}.
 std::vector<std::string> command_words(const std::string& command);
 
 }  // namespace spile::session
