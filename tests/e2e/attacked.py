@@ -16,5 +16,5 @@ if os.geteuid() != 0:
 program("attacker")
 scripts = SCRIPTS[VARIANT]
 seed = int(os.environ.get("SPILE_SEED", datetime.date.today().toordinal()))
-sys.exit(attack.main(["--spile", str(SPILE), "--script", scripts, "--rounds", str(len(scripts.split(","))), "--seconds", "0.4",
-                      "--seed", str(seed), "--limit", "60"]))
+expect(attack.main(["--spile", str(SPILE), "--script", scripts, "--rounds", str(len(scripts.split(","))), "--seconds", "0.4",
+                      "--seed", str(seed), "--limit", "60"]), 0, f"what tools/torture/attack.py returns, with the seed {seed}")

@@ -25,23 +25,44 @@ SPILE = pathlib.Path(os.environ.get("SPILE", BUILD / "bin/spile"))
 VARIANT = sys.argv[1] if len(sys.argv) > 1 else ""
 
 _started = []
+_expected = 0  # how many expectations were met
+_ended = False  # by skip() or fail()
 
 
 # ---- saying what is expected -------------------------------------------------------------------------------------
 
+def _met():
+    global _expected
+    _expected += 1
+
+
+def _end_with(status):
+    global _ended
+    _ended = True
+    sys.exit(status)
+
+
+@atexit.register
+def _expect_something():
+    """A test that comes to its end without any expectation can't fail, so it does. (Runs last of all that is registered.)"""
+    if _expected == 0 and not _ended and pathlib.Path(sys.argv[0]).resolve().parent == ROOT / "tests/e2e":
+        print("FAIL: the test has ended without an expectation", flush=True)
+        os._exit(1)
+
+
 def skip(reason):
     print(f"skip: {reason}")
-    sys.exit(77)
+    _end_with(77)
 
 
 def fail(message):
     print(f"FAIL: {message}")
-    sys.exit(1)
+    _end_with(1)
 
 
 def expect(actual, wanted, what="value"):
     if actual == wanted:
-        return
+        return _met()
     if isinstance(actual, str) and isinstance(wanted, str):
         sys.stdout.writelines(difflib.unified_diff(wanted.splitlines(True), actual.splitlines(True), "wanted", "got"))
         fail(f"{what}: wanted {wanted[:200]!r}, got {actual[:200]!r}")
@@ -51,11 +72,13 @@ def expect(actual, wanted, what="value"):
 def expect_match(pattern, text, what="text"):
     if not re.search(pattern, text, re.M):
         fail(f"{what} does not match {pattern!r}:\n{text}")
+    _met()
 
 
 def expect_true(condition, what):
     if not condition:
         fail(what)
+    _met()
 
 
 # ---- running spile -----------------------------------------------------------------------------------------------
@@ -77,6 +100,7 @@ class Result:
                            (err is None or self.err == err, f"stderr is not {err!r}")]:
             if not good:
                 fail(f"{what}\n{self}")
+        _met()
         return self
 
     def numbers(self):
@@ -123,7 +147,7 @@ class Session:
                                         stdin=subprocess.DEVNULL, process_group=0 if own_group else None)
         _started.append(self.process)
 
-    def attached(self, pid, timeout=30):
+    def attached(self, pid, timeout=60):
         # Sites come in portions, the dynamic linker's perhaps before all others.
         before, same = None, 0
 
@@ -147,9 +171,21 @@ class Session:
         file.seek(0)
         return file.read().decode(errors="replace")
 
-    def wait_output(self, pattern, timeout=30):
-        wait_until(lambda: re.search(pattern, self.read(self.out), re.M), timeout, f"output {pattern!r}",
-                   lambda: self.read(self.out) + self.read(self.err))
+    def wait_output(self, pattern, timeout=60):
+        """Returns when spile, or the command of -c, has printed a line that matches; it is a failure if spile ends before."""
+        return self._wait_text(self.out, pattern, timeout)
+
+    def wait_message(self, pattern, timeout=60):
+        """The same for standard error: what spile says with -v, and its warnings."""
+        return self._wait_text(self.err, pattern, timeout)
+
+    def _wait_text(self, file, pattern, timeout):
+        def found():
+            return re.search(pattern, self.read(file), re.M)
+
+        wait_until(lambda: self.process.poll() is not None or found(), timeout, f"{pattern!r} to be printed", lambda: str(self.result()))
+        if not found():
+            fail(f"spile ended without printing {pattern!r}\n{self.result()}")
         return self
 
     def stop(self, how=signal.SIGINT, timeout=30):
@@ -236,6 +272,7 @@ def temporary_directory(owner=None):
 
 
 def wait_until(condition, timeout, what, details=lambda: ""):
+    """Returns when the condition holds. The timeout only ends a test that hangs: it is many times what a busy machine needs."""
     end = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > end:
@@ -244,6 +281,37 @@ def wait_until(condition, timeout, what, details=lambda: ""):
 
 
 # ---- looking at a process from outside ---------------------------------------------------------------------------
+
+def children(pid):
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def state(pid):
+    """The letter of proc(5): R, S, D, T (stopped), t (stopped by its tracer), Z."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def wait_state(pid, letters, timeout=60):
+    wait_until(lambda: state(pid) in letters, timeout, f"state {letters} of process {pid}", lambda: f"its state is {state(pid)}")
+
+
+def turns(pid):
+    """How often the threads of a process have gone to sleep by themselves, all together."""
+    total = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            total += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", (task / "status").read_text(), re.M)[1])
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # a thread that has ended
+    return total
+
+
+def wait_turns(pid, more=100, timeout=60):
+    """Returns when a program that calls what is probed in a loop, and sleeps now and then, has gone on: so its probes were hit. The
+    stops of a tracer that attaches or arms count as well; `more` has to be above their number."""
+    before = turns(pid)
+    wait_until(lambda: turns(pid) >= before + more, timeout, f"process {pid} to go on", lambda: f"{turns(pid) - before} turns of {more}")
+
 
 def executable_mappings(pid):
     """(start, end, offset, path) of every executable mapping of a file."""
@@ -303,6 +371,14 @@ class Redis:
         out = subprocess.run([installed("redis-cli"), "-p", str(self.port), *map(str, words)], capture_output=True,
                              timeout=30)
         return out.stdout.decode().strip()
+
+    def wait_commands(self, more=2000, timeout=60):
+        """Returns when it has served so many more commands, of whichever client."""
+        def served():
+            return int(re.search(r"total_commands_processed:(\d+)", self.command("INFO", "stats"))[1])
+
+        before = served()
+        wait_until(lambda: served() >= before + more, timeout, f"{more} commands to be served")
 
     def benchmark(self, *options):
         """redis-benchmark in the background; finish with .wait()."""

@@ -63,9 +63,11 @@ for case in cases:
     if update:
         expect.write_text(actual)
         continue
-    wanted = expect.read_text() if expect.exists() else ""
-    if actual != wanted:
+    if not expect.exists():
+        print(f"{expect} is missing (run.py --update writes it)")
+    wanted = expect.read_text() if expect.exists() else None
+    if wanted is None or actual != wanted:
         different += 1
-        sys.stdout.writelines(difflib.unified_diff(wanted.splitlines(True), actual.splitlines(True), str(expect),
+        sys.stdout.writelines(difflib.unified_diff((wanted or "").splitlines(True), actual.splitlines(True), str(expect),
                                                    "spile says"))
 sys.exit(1 if different else 0)

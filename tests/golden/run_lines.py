@@ -65,4 +65,4 @@ for (number, script, _), (wrong, output) in zip(cases, results):
         failed += 1
         print(f"{path}:{number}: {script}\n  " + "\n  ".join(wrong) + "\n" + output)
 print(f"{len(cases) - failed} of {len(cases)} scripts {kind}")
-sys.exit(1 if failed else 0)
+sys.exit(1 if failed or not cases else 0)
