@@ -4,7 +4,7 @@ from spiletest import *
 target = server(threads=2)
 session = Session("-e", 'global c probe process.function("work") { c++ } probe end { printf("c %d\\n", c > 1000) }',
                   "-x", target.pid).attached(target.pid)
-time.sleep(0.5)
+wait_turns(target.pid)
 session.stop().expect(out="c 1\n", status=0)
 expect_untouched(target.pid)
 expect_match(r"^calls \d+ wrong 0$", finish(target))

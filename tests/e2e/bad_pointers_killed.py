@@ -25,6 +25,10 @@ class Target:
         self.say(word)
         return self.process.stdout.readline().decode().strip()
 
+    def wait_handled(self):
+        handled = lambda: int(re.search(r"^SigCgt:\s+(\w+)", pathlib.Path(f"/proc/{self.pid}/status").read_text(), re.M)[1], 16)
+        wait_until(lambda: handled() >> signal.SIGSEGV - 1 & 1, 60, "an action for SIGSEGV")
+
     def end(self):
         self.process.stdin.close()
         expect_match(r"^calls \d+ wrong 0$", self.process.stdout.read().decode(), "the program's own account")
@@ -56,7 +60,7 @@ def programs():
     target = Target(name="bad_pointers_static")
     for _ in range(10):
         kill(target.attach())
-        time.sleep(0.01)
+        wait_turns(target.pid)
         expect(target.process.poll(), None, "the program's status")
     target.stop(target.attach())
     target.end()
@@ -65,13 +69,20 @@ def programs():
     shell = start("sh", stdin=subprocess.PIPE)
     session = Session("-e", SCRIPT.replace("process", f'process("{path}")'), "-x", shell.pid)
     session.attached(shell.pid)
-    shell.stdin.write(f"(sleep 2) | {path} 2; (sleep 1) | {path} 1; echo $?\n".encode())
+    inputs = [temporary_directory() / "input" for _ in range(2)]
+    for each in inputs:
+        os.mkfifo(each)
+    shell.stdin.write(f"{path} 2 < {inputs[0]}; {path} 1 < {inputs[1]}; echo $?\n".encode())
     shell.stdin.flush()
-    session.wait_output("^met$")
-    time.sleep(0.2)
-    kill(session)
+    with open(inputs[0], "w"):
+        session.wait_output("^met$")
+        kill(session)
+        expect(shell.stdout.readline().decode(), "ready\n")
+    # The second begins when the first has ended, with its parent's handlers.
+    with open(inputs[1], "w"):
+        wait_turns(children(shell.pid)[0])
     out, _ = shell.communicate(b"exit\n", timeout=60)
-    expect_match(r"^ready\ncalls \d+ wrong 0\nready\ncalls \d+ wrong 0\n0\n$", out.decode(), "what the programs say")
+    expect_match(r"^calls \d+ wrong 0\nready\ncalls \d+ wrong 0\n0\n\Z", out.decode(), "what the programs say")
 
 
 # ---- how it ends -------------------------------------------------------------------------------------------------
@@ -153,9 +164,9 @@ def handlers():
         session = target.attach()
         expect(target.ask("handle"), "handled 100")
         expect(target.ask("default"), "done")
-        time.sleep(0.1)
+        target.wait_handled()  # by spile, again; a program that takes the action away while spile dies is not saved
         kill(session)
-        time.sleep(0.1)
+        wait_turns(target.pid)
         expect(target.ask("handle"), "handled 100")
         expect(target.ask("default"), "done")
         target.stop(target.attach())

@@ -30,13 +30,20 @@ def begin(target):
     return busy.pid, busy
 
 
+def processor_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def run(command, pid=None):
-    """What the command prints; with `pid`, Ctrl-C ends it after it has traced that process for some time."""
+    """What the command prints; with `pid`, Ctrl-C ends it after that process has run for some time while it was traced."""
     shell = subprocess.Popen(["sh", "-c", "exec " + command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder,
                              env=environment, stdin=subprocess.DEVNULL)
     if pid:
         wait_until(lambda: f"TracerPid:\t{shell.pid}\n" in pathlib.Path(f"/proc/{pid}/status").read_text(), 60, command)
-        time.sleep(3)
+        before = processor_seconds(pid)
+        time.sleep(1.5)  # what is printed each second is printed once
+        wait_until(lambda: processor_seconds(pid) >= before + 0.5, 120, f"{pid} to run under {command}")
         shell.send_signal(signal.SIGINT)
     out = shell.communicate(timeout=120)[0].decode()
     expect_true(shell.returncode == 0, f"status {shell.returncode} of {command}\n{out}")

@@ -26,6 +26,6 @@ for turn in range(6):
         spile("-e", f"global n probe {point} {{ n++ }} probe timer.ms(300) {{ exit() }} probe end {{ println(n) }}", "-x", target.pid).expect(status=0, out_match=r"^\d+$")
         expect_true(target.poll() is None, f"{point}: the program goes on, and is not {target.poll()}")
         target.send_signal(signal.SIGSTOP)  # what is mapped must not go while it is read
-        wait_until(lambda: "\nState:\tT" in pathlib.Path(f"/proc/{target.pid}/status").read_text(), 30, "the stop")
+        wait_state(target.pid, "T")
         expect_untouched(target.pid)
         target.send_signal(signal.SIGCONT)

@@ -6,31 +6,45 @@ from spiletest import *
 SCRIPT = 'global c probe process.function("work") { c++ } probe end { println("c ", c > 0) }'
 
 
+def remove(group):
+    """A group can be removed when the kernel has done with the processes that were in it."""
+    def removed():
+        try:
+            group.rmdir()
+        except OSError:
+            return False
+        return True
+
+    wait_until(removed, 20, f"{group} to be empty")
+
+
 def freezer():
-    """A group of our own, and how to freeze and thaw it."""
+    """A group of our own, how to freeze and thaw it, and whether it is frozen."""
     for parent in ["/sys/fs/cgroup/freezer", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"]:
         group = pathlib.Path(parent) / f"spile-test-{os.getpid()}"
         try:
             group.mkdir()
         except OSError:
             continue
-        atexit.register(lambda: group.rmdir())
-        for name, states in [("freezer.state", ("FROZEN", "THAWED")), ("cgroup.freeze", ("1", "0"))]:
+        atexit.register(remove, group)
+        for name, states, report, frozen in [("freezer.state", ("FROZEN", "THAWED"), "freezer.state", "FROZEN"),
+                                             ("cgroup.freeze", ("1", "0"), "cgroup.events", "frozen 1")]:
             if (group / name).exists():
-                return group, lambda on: (group / name).write_text(states[0 if on else 1])
+                return (group, lambda on: (group / name).write_text(states[0 if on else 1]),
+                        lambda: frozen in (group / report).read_text())
     skip("no control group can be made here that freezes")
 
 
-group, freeze = freezer()
+group, freeze, frozen = freezer()
 target = server(seconds=60)
 (group / "cgroup.procs").write_text(str(target.pid))
-atexit.register(lambda: (freeze(False), target.kill(), target.wait(), time.sleep(0.1)))
+atexit.register(lambda: (freeze(False), target.kill(), target.wait()))
 session = Session("-e", SCRIPT, "-x", target.pid).attached(target.pid)
-time.sleep(0.3)
+wait_turns(target.pid)
 freeze(True)
-time.sleep(0.2)
+wait_until(frozen, 30, "the program to be frozen")
 session.process.send_signal(signal.SIGINT)
-wait_until(lambda: "is frozen by its control group" in session.read(session.err), 20, "the warning", lambda: session.read(session.err))
+session.wait_message("is frozen by its control group")
 if VARIANT == "thawed":
     freeze(False)
     session.wait().expect(status=0, out="c 1\n")

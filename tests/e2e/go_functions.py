@@ -84,10 +84,10 @@ elif VARIANT == "with_c":
 else:
     process = start(binary, 40, 6)
     session = Session("-DMAXSKIPPED=0", "-e", f"""global e, r, late
-        probe process("{binary}").function("main.pick") {{ e++ }}
+        probe process("{binary}").function("main.pick") {{ if (e++ == 100) println("counted") }}
         probe process("{binary}").function("main.pick").return {{ r++; late += gettimeofday_ns() < @entry(gettimeofday_ns()) }}
         probe end {{ println(e > 100 && e - r < 3 && r - e < 3, " ", late) }}""", "-x", process.pid).attached(process.pid)
-    time.sleep(1)
+    session.wait_output("^counted$")
     result = session.stop()
     expect_true("1 0\n" in result.out and result.status == 0, str(result))
     expect_untouched(process.pid)

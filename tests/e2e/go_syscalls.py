@@ -30,14 +30,14 @@ elif VARIANT == "attached":
     target = start(program("go_calls"), 1, 6)
     for _ in range(3):
         session = Session("-v", "-e", SCRIPT, "-x", target.pid)
-        wait_until(lambda: "system calls" in session.read(session.err), 20, "arming")
-        time.sleep(0.2)
+        session.wait_message("system calls")
+        wait_turns(target.pid)
         result = session.stop().expect(status=0)
         expect_match(IN_PROCESS, result.err)
         expect_untouched(target.pid)
     # Nor does it need us.
     session = Session("-v", "-e", SCRIPT, "-x", target.pid)
-    wait_until(lambda: "system calls" in session.read(session.err), 20, "arming")
+    session.wait_message("system calls")
     session.process.kill()
     session.process.wait()
     out, _ = target.communicate(timeout=60)

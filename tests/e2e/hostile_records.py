@@ -9,11 +9,10 @@ COUNT = 'global n probe process.function("work") { n++ } '
 
 
 def forge(what, script, *options, text="", status=0, seconds=60):
-    """Runs the forger under the script until it says that it is done, then stops spile; its result, and whether it still ran."""
+    """Runs the forger under the script until it says that spile has read all of it, then stops spile; its result, and whether it still ran."""
     session = Session("-s", 1, *options, "-e", script, "-c", f"{program('forger')} {what} {RING} {text}".strip())
     wait_until(lambda: "forged" in session.read(session.out) or session.process.poll() is not None, seconds, what,
                lambda: session.read(session.out) + session.read(session.err))
-    time.sleep(0.3)
     running = session.process.poll() is None
     result = session.stop()
     expect_true(result.status in ([0, 1] if status is None else [status]), f"{what}: status\n{result}")

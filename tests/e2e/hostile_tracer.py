@@ -11,7 +11,7 @@ host = Session("-v", "-e", script, "-x", target.pid, user="nobody").attached(tar
 spile("-e", script, "-x", target.pid).expect(status=1, out="", err_match=rf"attach {target.pid}: a spile of another user .*not trusted")
 # Its own user's may be its guest.
 guest = Session("-v", "-e", script, "-x", target.pid, user="nobody").attached(target.pid)
-time.sleep(0.2)
+wait_turns(target.pid)
 guest.stop().expect(out="1\n", status=0)
 host.stop().expect(out="1\n", status=0)
 

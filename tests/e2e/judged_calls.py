@@ -36,8 +36,7 @@ for user in None, "nobody":
 # It has done so before.
 target = start(program("judged"), VARIANT, 1000, "wait", ready="ready", stdin=subprocess.PIPE)
 session = Session("-v", "-e", SCRIPT, "-x", target.pid)
-wait_until(lambda: "system calls" in session.read(session.err) or session.process.poll() is not None, 20, "arming")
-time.sleep(0.2)
+session.wait_message("system calls")
 target.stdin.write(b"x")
 target.stdin.flush()
 expect(target.stdout.readline().decode(), "done\n")

@@ -9,7 +9,7 @@ end = time.monotonic() + 6
 while time.monotonic() < end:
     tracer = subprocess.Popen([SPILE, "-e", 'global c probe process.function("steady") { c++ }', "-x", str(target.pid)],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(0.05 + random.random() * 0.1)
+    time.sleep(0.05 + random.random() * 0.1)  # what is tested: any moment of its start
     tracer.kill()
     tracer.wait()
 expect_match(r"^calls \d+ wrong 0$", target.stdout.read(), "what the target says")

@@ -20,7 +20,7 @@ elif VARIANT == "nothing_there":
     expect_untouched(process.pid)
 elif VARIANT == "exec":
     shell = installed("bash")
-    process = start(shell, "-c", "echo ready; read line; exec sleep 1", ready="ready", stdin=subprocess.PIPE)
+    process = start(shell, "-c", "echo ready; read line; exec sleep 1", ready="ready", stdin=subprocess.PIPE)  # sleep: any other program
     session = Session("-v", "-e", 'global n probe process.function("execute_command") { n++ } probe end { println(n) }', "-x", process.pid)
     session.attached(process.pid)
     process.stdin.write(b"\n")
@@ -33,8 +33,8 @@ elif VARIANT == "no_proc":
     expect_true(not pathlib.Path(f"/proc/{process.pid}/root/proc/self").exists(), "it has no /proc")
     session = Session("-v", "-e", """global n, r probe process.function("work") { n++ } probe process.function("work").return { r++ }
 probe process.library("libc.so.6").function("usleep") { u = 1 } probe end { printf("%d %d\\n", n > 1000, r > 1000) }""", "-x", process.pid)
-    wait_until(lambda: "Armed" in session.read(session.err), 20, "arming")
-    time.sleep(0.5)
+    session.wait_message("^Armed")
+    wait_turns(process.pid)
     session.stop().expect(out="1 1\n", status=0)
     expect(foreign_mappings(process.pid), [], "mappings left behind")
     expect_match(r"^calls \d+ wrong 0$", finish(process))

@@ -58,7 +58,7 @@ elif VARIANT == "pid":
     target = start(program("syscalls"), "spawn", 30, stdin=subprocess.PIPE)
     pid_script = f"global others probe process({target.pid}).syscall {{ others += pid() != {target.pid} }} " + SCRIPT % ((f"process({target.pid})",) * 2)
     session = Session("-v", "-e", pid_script + ' probe end { printf("others %d\\n", others) }', "-x", target.pid)
-    wait_until(lambda: IN_PROCESS in session.read(session.err), 20, "arming")
+    session.wait_message(IN_PROCESS)
     target.stdin.write(b"\n")
     target.stdin.flush()
     calls = int(target.stdout.readline().split()[1])
@@ -72,16 +72,15 @@ elif VARIANT == "wait":
     target = start(program("syscalls"), "wait", ready="ready", stdin=subprocess.PIPE)
     for _ in range(5):
         session = Session("-v", "-e", OURS, "-x", target.pid)
-        wait_until(lambda: IN_PROCESS in session.read(session.err), 20, "arming")
-        time.sleep(0.2)
+        session.wait_message(IN_PROCESS)
         session.stop().expect(status=0)
         expect_untouched(target.pid)
     session = Session("-v", "-e", OURS + "probe process.syscall.return { if ($syscall == 0 || $syscall == 7) exit() }", "-x", target.pid)
-    wait_until(lambda: IN_PROCESS in session.read(session.err), 20, "arming")
+    session.wait_message(IN_PROCESS)
     target.stdin.write(b"x")
     target.stdin.flush()
     expect(target.stdout.readline().decode(), "went 2\n")
-    expect(target.wait(10), 0)
+    expect(target.wait(30), 0)
     session.wait()
 elif VARIANT == "cancel":
     result = spile("-e", OURS, "-c", f"{program('syscalls')} cancel 20", "-o", "/dev/null")
@@ -92,8 +91,7 @@ elif VARIANT == "killed":
     target = start(program("syscalls"), "wait", ready="ready", stdin=subprocess.PIPE)
     for _ in range(3):
         session = Session("-v", "-e", OURS, "-x", target.pid)
-        wait_until(lambda: IN_PROCESS in session.read(session.err), 20, "arming")
-        time.sleep(0.1)
+        session.wait_message(IN_PROCESS)
         session.process.kill()
         session.process.wait()
     # The next one takes out what is left, though the threads have been waiting in it all the time.

@@ -43,10 +43,13 @@ elif VARIANT == "proot":
 elif VARIANT == "attach":
     # strace attaches to a process that is traced already, which goes on with what it has.
     strace = installed("strace")
-    script = 'global c probe process.function("work") { c++ } probe end { printf("c %d\\n", c > 0) }'
-    command = f"sh -c '{program('server')} 3 2 & sleep 1; timeout 1 {strace} -f -o /dev/null -p $!; wait $!; echo status $?'"
     server = program("server")
-    script = f'global c probe process("{server}").function("work") {{ c++ }} probe end {{ printf("c %d\\n", c > 0) }}'
+    hit, trace = [temporary_directory() / "file" for _ in range(2)]
+    script = f"""global c probe process("{server}").function("work") {{ if (c++ == 1000) system("touch {hit}") }}
+        probe end {{ printf("c %d\\n", c > 0) }}"""
+    command = (f"sh -c '{server} 60 2 & server=$!; until [ -e {hit} ]; do sleep 0.05; done; "
+               f"{strace} -f -o {trace} -p $server & strace=$!; until [ -s {trace} ]; do sleep 0.05; done; "
+               f"kill $strace; wait $strace; kill $server; wait $server; echo status $?'")
     result = spile("-e", script, "-c", command)
     result.expect(status=0, out_match=r"wrong 0\b(.|\n)*status 0\nc 1\n\Z", err_match=RELEASED)
 elif VARIANT == "leaks":

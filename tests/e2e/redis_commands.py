@@ -13,7 +13,7 @@ probe end {{ foreach (k in n) printf("%s %d\\n", k, n[k]) }}""", "-x", redis.pid
 for i in range(50):
     expect(redis.command("SET", f"key{i}", i), "OK")
     expect(redis.command("GET", f"key{i}"), str(i))
-time.sleep(1)
+redis.wait_commands()
 result = session.stop().expect(status=0)
 counts = {name.lower(): int(n) for name, n in (line.split() for line in result.out.splitlines())}
 expect_true(counts.get("set", 0) + counts.get("get", 0) > 1000, f"commands counted: {counts}")

@@ -74,6 +74,9 @@ else:
     if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
         skip("needs root, and leave to make a mount namespace")
     script = f'global n probe process("{copy}").function("work") {{ n++ }} probe end {{ println(n) }}'
-    result = spile("-e", script, "-c", f"unshare -m --propagation private sh -c 'mount --bind {program('family')} {copy} || exit 9; (sleep 2; kill -USR1 $$) & exec {copy} 3'")
+    session = Session("-e", script, "-c", f"unshare -m --propagation private sh -c 'mount --bind {program('family')} {copy} || exit 9; exec {copy} 3'")
+    session.wait_output("^ready$").wait_message("has mapped another file of that name")
+    os.kill(children(session.process.pid)[0], signal.SIGUSR1)
+    result = session.wait()
     result.expect(out_match="^members ", status=0, err_match="has mapped another file of that name")
     expect_match("^0$", result.out)

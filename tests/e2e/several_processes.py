@@ -5,9 +5,10 @@ first, second, other = server(), server(), server()
 SCRIPT = """global n probe process.function("work") { n[pid()]++ }
 probe end { foreach (p+ in n) if (n[p] > 0) printf("%d ", p) println(target()) }"""
 session = Session("-v", "-e", SCRIPT, "-x", second.pid, "-x", first.pid, "-x", second.pid).attached(first.pid).attached(second.pid)
-time.sleep(0.2)
+wait_turns(first.pid)
+wait_turns(second.pid)
 finish(second)
-time.sleep(0.3)
+wait_turns(first.pid, 1000)  # spile has time to end, as it should not
 expect(session.process.poll(), None, "one of them still runs: the session's end")
 finish(first)
 lowest, highest = sorted([first.pid, second.pid])

@@ -25,7 +25,7 @@ for kind, first in ("caught", 3), ("ignored", 0):
     target = begin(kind)
     session = Session("-e", SCRIPT, "-x", target.pid).attached(target.pid)
     tell(target, "go", first)
-    time.sleep(0.2)  # they are read 20 ms apart at most
+    time.sleep(2)  # spile looks at actions again when 20 ms, and 50 times the time that the last look took, have passed
     tell(target, "later", first + 300)
     session.stop().expect(out=f"bad {4 * ROUNDS} 0\n", status=0)
     expect_untouched(target.pid)

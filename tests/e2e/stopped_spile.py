@@ -7,10 +7,6 @@ import pty
 SCRIPT = 'global c probe process.function("step") { c++ } probe timer.ms(50) { printf("c %d\\n", c) } probe end { println("end") }'
 
 
-def state(pid):
-    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-
-
 def counts(session):
     return [int(n) for n in re.findall(r"^c (\d+)", session.read(session.out), re.M)]
 
@@ -22,12 +18,12 @@ def wait_count(session, more):
 def stop_and_go_on(session, pid, rounds):
     wait_count(session, 300)
     session.process.send_signal(signal.SIGTSTP)
-    wait_until(lambda: state(session.process.pid) == "T", 30, "spile to stop", lambda: session.read(session.err))
+    wait_state(session.process.pid, "T")
     expect_untouched(pid)
     before, hits = rounds(), counts(session)[-1]
     wait_until(lambda: rounds() > before + 10, 30, "rounds while spile is stopped")
     session.process.send_signal(signal.SIGCONT)
-    wait_until(lambda: "spile was stopped" in session.read(session.err), 30, "word of it", lambda: session.read(session.err))
+    session.wait_message("spile was stopped")
     wait_count(session, hits + 300)
 
 
@@ -51,7 +47,6 @@ if VARIANT == "command":
         expect_true(re.search(pattern, said), f"{pattern} in {said.decode(errors='replace')}")
 
     read_until(rb"c [1-9]\d\d")
-    children = lambda pid: [int(n) for n in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     tracer = children(shell)[0]
     target = children(tracer)[0]
     os.killpg(os.getpgid(tracer), signal.SIGTSTP)
@@ -74,7 +69,7 @@ if VARIANT == "guest":
     wait_count(session, 300)
     stopped = session.process
     stopped.send_signal(signal.SIGTSTP)
-    wait_until(lambda: state(stopped.pid) == "T", 30, "spile to stop")
+    wait_state(stopped.pid, "T")
     hits = counts(host)[-1]
     wait_count(host, hits + 500)
     stopped.send_signal(signal.SIGCONT)

@@ -4,6 +4,6 @@ from spiletest import *
 target = server(seconds=50, threads=2)
 session = Session("-e", 'global c probe process.function("work") { c++ } probe end { printf("c %d\\n", c > 100) }',
                   "-x", target.pid).attached(target.pid)
-time.sleep(0.3)
+wait_turns(target.pid)
 target.kill()
 session.wait(20).expect(out="c 1\n")

@@ -10,7 +10,7 @@ for number in range(20):
     attached = number % 5 < 4
     if attached:
         session.wait_output("^hit$")
-    time.sleep(number % 7 * 0.003)
+    time.sleep(number % 7 * 0.003)  # other moments each time
     if attached and number % 2:
         session.stop().expect(status=0)
         expect_untouched(target.pid)

@@ -1,6 +1,7 @@
 // forger WHAT RING_BYTES [TEXT]: calls work(i) in a loop until SIGTERM or 60 s have passed. Once it finds the memory that a
 // tracer shares with it, and its thread's slot there (src/abi/arena.h), it does WHAT: writes records (src/abi/record.h) into
-// its own output ring as a hostile program would. Prints "forged N", N the number of records, when it is done.
+// its own output ring as a hostile program would. Prints "forged N", N the number of records, when the tracer has read them and
+// work() was called 100 times more.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <signal.h>
@@ -55,6 +56,11 @@ static void find_slot() {
 }
 
 static char* ring() { return (char*)slot + ((ArenaHeader*)arena)->slot_stride - ring_size; }
+
+// Until the tracer has read all; random heads may lead it nowhere.
+static void wait_for_reader() {
+  for (int i = 0; i < 5000 && !stop && slot->ring_head != *(volatile uint64_t*)&slot->ring_tail; i++) usleep(100);
+}
 
 // Waits for room, as a handler does; what a record does not fit before the ring's end goes to its begin.
 static void put(uint32_t kind, uint32_t id, uint64_t time, const void* payload, uint32_t bytes) {
@@ -154,8 +160,10 @@ int main(int argc, char** argv) {
     if (!arena || slot) continue;
     find_slot();
     if (!slot) continue;
-    usleep(50000);
+    usleep(50000);  // what spile does at the first hit of a thread is over
     forge(argv[1], argc > 3 ? argv[3] : "");
+    wait_for_reader();
+    for (int more = 0; more < 100 && !stop; more++, usleep(1000)) work(i);
     printf("forged %ld\n", forged);
     fflush(stdout);
   }

@@ -8,6 +8,7 @@
 //   syscalls library N PATH   N calls by that library, opened late
 //   syscalls getpid N   N calls of getpid, and the nanoseconds that one took
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
@@ -79,6 +80,24 @@ static void *wait_in_poll(void *unused) {
   return NULL;
 }
 
+// Returns when so many threads sleep in a system call.
+static void await_waiting(int threads) {
+  for (int found = 0; found < threads; usleep(1000)) {
+    found = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task; (task = readdir(tasks));) {
+      char path[300], line[300] = "";
+      snprintf(path, sizeof path, "/proc/self/task/%s/stat", task->d_name);
+      FILE *file = fopen(path, "r");
+      if (!file) continue;
+      const char *state = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+      found += state && state[2] == 'S';
+      fclose(file);
+    }
+    closedir(tasks);
+  }
+}
+
 static void clean_up(int *what) { cleaned += *what; }
 
 static void *wait_for_cancel(void *unused) {
@@ -94,7 +113,7 @@ static void answer(int signal) {
 }
 
 static void *interrupt(void *whom) {
-  usleep(20000);
+  usleep(20000);  // mostly it waits by then; to find out would take other numbers of calls each time, and they are compared
   pthread_kill(*(pthread_t *)whom, SIGUSR2);
   return NULL;
 }
@@ -136,7 +155,7 @@ int main(int argc, char **argv) {
     char byte;
     pthread_create(&threads[0], NULL, wait_in_poll, NULL);
     pthread_create(&threads[1], NULL, wait_in_read, NULL);
-    usleep(100000);
+    await_waiting(2);
     write(1, "ready\n", 6);
     if (read(0, &byte, 1) != 1) return 2;
     write(waited_for[1], "xx", 2);
@@ -145,7 +164,7 @@ int main(int argc, char **argv) {
   } else if (!strcmp(what, "cancel")) {
     for (long i = 0; i < n; i++) {
       pthread_create(&threads[0], NULL, wait_for_cancel, NULL);
-      usleep(20000);
+      await_waiting(1);
       pthread_cancel(threads[0]);
       void *result = NULL;
       pthread_join(threads[0], &result);

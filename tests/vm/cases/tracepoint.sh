@@ -1,5 +1,6 @@
 # A tracepoint with fields: counters, an array keyed by a number and by a name, printf.
 . /guest.sh
+# Each sleep is two switches of the processor.
 out=$(spile -e 'global c, by, last
   probe kernel.trace("sched:sched_switch") { c++; by[$prev_pid]++; last[execname()]++ }
   probe end { printf("switches %d\n", c > 10); printf("sh %d\n", last["sh"] > 0 || last["busybox"] > 0)
