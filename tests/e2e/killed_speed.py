@@ -1,4 +1,4 @@
-# alone
+# timing
 # After spile has died by SIGKILL the probed function costs no more than it did before: nothing waits for spile.
 from spiletest import *
 import json
@@ -8,7 +8,7 @@ out = temporary_directory() / "chunks.json"
 target = start(BUILD / "bench/target", out, 4)
 session = Session("-e", 'global t probe process.function("probed").return { t <<< gettimeofday_ns() - @entry(gettimeofday_ns()) } '
                         'probe end { println(@count(t)) }', "-x", target.pid).attached(target.pid)
-time.sleep(1)
+time.sleep(1)  # a quarter of the program's time, whose calls are compared with those after spile's death
 session.process.kill()
 session.process.wait()
 expect(target.wait(20), 0, "the program's status")

@@ -1,5 +1,6 @@
 # Ten thousand coroutines wait within probed functions, on any thread, and some are thrown away: each return is seen once, and
 # costs what it costs where one waits.
+# timing
 from spiletest import *
 
 SCRIPT = r"""global i, o, l, m

@@ -1,6 +1,6 @@
 # Every step of docs/tutorial.md, in order and in one shell, as a reader types it. Its output has to be what the document shows below the
 # command, apart from the size of numbers: see `pattern`.
-# alone
+# timing
 import json
 
 from spiletest import *
