@@ -210,6 +210,7 @@ TEST_F(KernelTest, TracepointSeesThisProcessSwitch) {
   loaded.spec.programs = {{"tracepoint", {point}}};
   auto kernel = start(loaded);
   ASSERT_TRUE(kernel);
+  // Each sleep is a switch that is to be counted.
   for (int i = 0; i < 20; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   kernel->detach();
   EXPECT_GE(elements(*kernel, "test_calls")[0], 20);

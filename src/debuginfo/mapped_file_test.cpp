@@ -42,7 +42,7 @@ class MappedCopyTest : public testing::Test {
       execl(path.c_str(), path.c_str(), "30", nullptr);
       _exit(1);
     }
-    for (int tries = 0; tries < 200 && !find(); ++tries) usleep(10'000);
+    for (int tries = 0; tries < 6000 && !find(); ++tries) usleep(10'000);
     ASSERT_TRUE(find());
   }
   void TearDown() override {

@@ -161,7 +161,7 @@ TEST_F(LifecycleTest, InterruptedSystemCallsGoOn) {
     victim.answer();
     victim.tell(std::string("wait ") + what);
     for (int i = 0; i < 5; i++) {
-      usleep(10000);
+      usleep(10000);  // the call lasts for 300 ms
       open_engine({});
       attach(victim.pid());
       arm({entry(kVictim, "leaf", 1)});
@@ -175,8 +175,7 @@ TEST_F(LifecycleTest, InterruptedSystemCallsGoOn) {
 TEST_F(LifecycleTest, StoppedProcessesStayStopped) {
   Program victim({kVictim, "2"});
   victim.answer();
-  kill(victim.pid(), SIGSTOP);
-  usleep(20000);
+  victim.stop();
   attach(victim.pid());
   arm({entry(kVictim, "leaf", 1)});
   for (int i = 0; i < 5; i++) (void)engine_->poll(10);
@@ -186,8 +185,7 @@ TEST_F(LifecycleTest, StoppedProcessesStayStopped) {
   kill(victim.pid(), SIGCONT);
   EXPECT_EQ(victim.ask("calls 5", engine_.get()), "done");
   EXPECT_EQ(counts(1).entered, 20u);
-  kill(victim.pid(), SIGSTOP);
-  usleep(20000);
+  victim.stop();
   detach();
   EXPECT_EQ(traces(victim.pid()), "");
   kill(victim.pid(), SIGCONT);
@@ -456,7 +454,7 @@ TEST_F(LifecycleTest, TargetOutlivesAKilledControllerAndTheNextOneCleansUp) {
   EXPECT_EQ(victim.ask("spin"), "done");
   kill(controller, SIGKILL);
   waitpid(controller, nullptr, 0);
-  usleep(50000);
+  usleep(50000);  // nothing is to happen: the threads run through what the controller has left
   EXPECT_NE(traces(victim.pid()), "");
   open_engine({});
   attach(victim.pid());
@@ -488,10 +486,10 @@ TEST_F(LifecycleTest, ControllersKilledAtAnyMoment) {
         (void)engine_->detach();
       }
     }
-    usleep(1000 + (round * 7919) % 20000);
+    usleep(1000 + (round * 7919) % 20000);  // any moment of what it does
     kill(controller, SIGKILL);
     waitpid(controller, nullptr, 0);
-    usleep(1000);
+    usleep(1000);  // the victim runs on, or into what would end it
     std::ifstream status(fmt::format("/proc/{}/status", victim.pid()));
     std::string text((std::istreambuf_iterator<char>(status)), {});
     if (text.find("State:\tZ") != std::string::npos) {

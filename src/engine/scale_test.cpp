@@ -93,7 +93,7 @@ TEST_F(ScaleTest, RedisUnderLoadWithAllItsExportsProbed) {
   if (access(server.c_str(), X_OK) != 0) GTEST_SKIP() << "redis-server is not installed";
   const int port = 17201;
   Program redis({server, "--port", std::to_string(port), "--save", "", "--bind", "127.0.0.1", "--daemonize", "no"});
-  for (int i = 0; i < 100 && !listens(port); i++) usleep(50000);
+  for (int i = 0; i < 1200 && !listens(port); i++) usleep(50000);
   ASSERT_TRUE(listens(port));
   Program load({"/usr/bin/redis-benchmark", "-p", std::to_string(port), "-c", "50", "-n", "60000", "-q", "-t",
                 "set,get,incr,lpush,zadd"});

@@ -50,7 +50,7 @@ TEST_F(ShortFunctionTest, BreakpointsHurtNobodyWhenTheControllerIsKilled) {
   pid_t controller = start_controller(victim.pid(), sites(false));
   EXPECT_EQ(victim.ask("short 100"), "sum 2100");
   victim.tell("short 20000");
-  usleep(2000);
+  usleep(2000);  // some of the calls are made, others are not
   kill(controller, SIGKILL);
   waitpid(controller, nullptr, 0);
   EXPECT_EQ(victim.answer(), "sum 420000");
@@ -73,7 +73,7 @@ TEST_F(ShortFunctionTest, DetachWhileBreakpointsAreHit) {
     attach(victim.pid());
     arm(sites(round % 2));
     victim.tell("short 3000");
-    usleep(1000 * round);
+    usleep(1000 * round);  // another moment in each round
     detach();
     EXPECT_EQ(victim.answer(), "sum 63000");
     ASSERT_EQ(traces(victim.pid()), "");
@@ -130,9 +130,9 @@ TEST_F(PackedFunctionTest, ComeAndGoWhileTheyRun) {
     open_engine({});
     attach(victim.pid());
     victim.tell("packed 300000");
-    usleep(200 * round);
+    usleep(200 * round);  // another moment in each round
     arm(sites(round % 2));
-    usleep(1000);
+    usleep(1000);  // some calls are made through the sites
     detach();
     EXPECT_EQ(victim.answer(), "sum 27300000");
     ASSERT_EQ(traces(victim.pid()), "");

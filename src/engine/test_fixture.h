@@ -24,6 +24,7 @@
 #include "abi/arena.h"
 #include "engine/engine.h"
 #include "engine/process/memory_map.h"
+#include "engine/process/process_status.h"
 
 namespace spile::engine::test {
 
@@ -148,6 +149,14 @@ class Program {
   std::string ask(const std::string& line, Engine* engine = nullptr, std::vector<Event>* events = nullptr) {
     tell(line);
     return answer(engine, events);
+  }
+  // Stops it by SIGSTOP, and returns when it stands still (by the signal, or for its tracer).
+  void stop() {
+    kill(pid_, SIGSTOP);
+    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    auto state = [&] { return tolower(process_status(pid_, "State")[0]); };
+    while (state() != 't' && std::chrono::steady_clock::now() < deadline) usleep(1000);
+    EXPECT_EQ(state(), 't') << "process " << pid_ << " does not stop";
   }
   void end() {
     if (in_[1] >= 0) close(in_[1]);

@@ -33,7 +33,7 @@ __attribute__((noinline)) double fraction(long double x) { return x / 2; }
 __attribute__((noinline)) void nothing(void) { __asm__ volatile(""); }
 int main(int argc, char** argv) {
   struct node n = {.value = argc};
-  if (argc > 1) pause();
+  if (argc > 1 && write(1, "r", 1) == 1) pause();
   nothing();
   return foo(argc, argv[0]) + hidden(&n) + fraction(argc) + from_library(argc) > 0 ? 0 : 1;
 }
@@ -147,19 +147,19 @@ TEST_F(ProbesTest, FindsLibrariesWithoutRunningTheProgram) {
 
 TEST_F(ProbesTest, FindsLibrariesOfARunningProcess) {
   std::string program = path("sample");
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
   pid_t child = fork();
   if (child == 0) {
+    dup2(ready[1], 1);
+    close(ready[0]);
     execl(program.c_str(), program.c_str(), "wait", nullptr);
     _exit(127);
   }
-  // The maps are complete once the program waits in pause().
-  std::string exe;
-  for (int i = 0; i < 500 && exe != program; ++i) {
-    usleep(10'000);
-    std::error_code ignored;
-    exe = std::filesystem::read_symlink("/proc/" + std::to_string(child) + "/exe", ignored);
-  }
-  usleep(100'000);
+  close(ready[1]);
+  char byte;
+  EXPECT_EQ(read(ready[0], &byte, 1), 1) << "main(), which begins when all libraries are mapped";
+  close(ready[0]);
   auto world = World::open({.program = "", .processes = {child}, .runtime = Runtime::kAuto});
   ASSERT_TRUE(world.ok()) << world.error().message;
   auto made = elaborate(std::move(*world),

@@ -382,6 +382,7 @@ TEST(KernelScripts, TracepointOfThisProcess) {
     }
     probe end { printdln(" ", away, from[1], to["x"]) })");
   script.start();
+  // Each sleep is a switch that is to be counted.
   for (int i = 0; i < 20; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   script.kernel().detach();
   EXPECT_GE(std::stol(script.scalar("away")), 20);

@@ -41,12 +41,6 @@ struct RawHeader {
   uint64_t size;
 };
 
-int64_t milliseconds(const std::function<void()>& what) {
-  auto start = std::chrono::steady_clock::now();
-  what();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
-}
-
 size_t open_descriptors() {
   return static_cast<size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator()));
 }
@@ -60,18 +54,21 @@ TEST(GuestChannel, ClosesAtSizesAndKindsThatAreNone) {
   }
 }
 
+// A byte comes now and then, each in time, and the last ten never.
 TEST(GuestChannel, DoesNotWaitForDribblers) {
   Ends ends(150);
   RawHeader header{0, 0, 100};
   ends.put(&header, sizeof header);
   std::atomic<bool> over = false;
+  std::atomic<int> sent = 0;
   std::thread dribbler([&] {
-    for (int i = 0; i < 90 && !over; i++) {
+    for (; sent < 90 && !over; sent++) {
       (void)!::send(ends.other.get(), "x", 1, MSG_NOSIGNAL);
       usleep(50'000);
     }
   });
-  EXPECT_LT(milliseconds([&] { EXPECT_FALSE(ends.channel.receive()); }), 1500);
+  EXPECT_FALSE(ends.channel.receive());
+  EXPECT_LT(sent, 90) << "the channel has waited for as long as bytes came";
   over = true;
   dribbler.join();
 }
@@ -79,7 +76,7 @@ TEST(GuestChannel, DoesNotWaitForDribblers) {
 TEST(GuestChannel, DoesNotWaitForWhoDoesNotRead) {
   Ends ends(150);
   std::vector<uint8_t> much(8 << 20);
-  EXPECT_LT(milliseconds([&] { EXPECT_FALSE(ends.channel.send(GuestMessage::kEvent, much)); }), 1500);
+  EXPECT_FALSE(ends.channel.send(GuestMessage::kEvent, much));  // a channel without a limit would wait for ever
   EXPECT_FALSE(ends.channel.is_open());
 }
 
@@ -144,7 +141,8 @@ TEST(MessageReader, RefusesProbesThatOnlyTheEngineMakes) {
 }
 
 // Random bytes, and true messages with some bytes changed or missing, of all shapes.
-TEST(MessageReader, SurvivesEverything) {
+// It only asserts that the reader does not crash (and that sanitizers report nothing): whatever it makes of such bytes is right.
+TEST(MessageReader, DoesNotCrashOnRandomBytes) {
   std::mt19937_64 chance(4711);
   MessageWriter writer;
   SiteRequest site;

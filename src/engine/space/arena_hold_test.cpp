@@ -30,17 +30,19 @@ struct SharedArena {
   void put_word(uint32_t value) { reinterpret_cast<abi::ArenaHeader*>(bytes)->controller_futex[0] = value; }
 };
 
-// A process that takes hold of arenas and then dies of a signal. meanwhile(): here, while it lives.
+// A process that takes hold of arenas and then dies of a signal, or (0) lets go and ends. meanwhile(): here, while it lives.
 template <typename Hold, typename Meanwhile>
 int killed_holder(Hold hold, Meanwhile meanwhile, int signal = SIGKILL) {
-  int ready[2];
+  int ready[2], done[2];
   EXPECT_EQ(pipe(ready), 0);
+  EXPECT_EQ(pipe(done), 0);
   pid_t child = fork();
   if (child == 0) {
     auto held = hold();
     (void)!write(ready[1], "r", 1);
     if (signal == 0) {
-      usleep(100'000);
+      char byte;
+      (void)!read(done[0], &byte, 1);
       held.clear();
       _exit(0);
     }
@@ -50,10 +52,10 @@ int killed_holder(Hold hold, Meanwhile meanwhile, int signal = SIGKILL) {
   EXPECT_EQ(read(ready[0], &byte, 1), 1);
   meanwhile(child);
   if (signal) kill(child, signal);
+  (void)!write(done[1], "d", 1);
   int status = 0;
   waitpid(child, &status, 0);
-  close(ready[0]);
-  close(ready[1]);
+  for (int fd : {ready[0], ready[1], done[0], done[1]}) close(fd);
   return status;
 }
 
