@@ -91,7 +91,8 @@ TEST(DamagedFiles, WithoutSectionHeadersHaveTheirDynamicSymbols) {
   }
 }
 
-// Asks everything there is to ask.
+// Asks everything that can be asked. The answers are not looked at: damaged bytes may say anything, so its tests only assert
+// that nothing crashes, and that sanitizers report nothing.
 void ask_everything(const std::string& path) {
   auto opened = Module::open(path, without_cache());
   if (!opened.ok()) return;
@@ -138,11 +139,11 @@ class DamagedProgram : public testing::TestWithParam<const char*> {
   std::string bytes_;
 };
 
-TEST_P(DamagedProgram, CutShort) {
+TEST_P(DamagedProgram, DoesNotCrashTheReaderWhenCutShort) {
   for (size_t i = 0; i < 60; ++i) ask_everything(directory_.write("cut", bytes_.substr(0, bytes_.size() * i / 60)));
 }
 
-TEST_P(DamagedProgram, WithFlippedBits) {
+TEST_P(DamagedProgram, DoesNotCrashTheReaderWithFlippedBits) {
   std::mt19937 random(4711);
   const int passes = getenv("SPILE_FUZZ_PASSES") ? atoi(getenv("SPILE_FUZZ_PASSES")) : 150;
   for (int pass = 0; pass < passes; ++pass) {
