@@ -40,7 +40,7 @@ target_compile_options(spile_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-X
 
 set(SPILE_SANITIZE "" CACHE STRING "Sanitizers for every target, such as address,undefined or thread")
 if(SPILE_SANITIZE)
-  # -O1: sanitized code without any optimisation takes minutes where this takes seconds.
+  # -O1: sanitized code without any optimization takes minutes where this takes seconds.
   target_compile_options(spile_flags INTERFACE -O1 -fsanitize=${SPILE_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(spile_flags INTERFACE -fsanitize=${SPILE_SANITIZE})
 endif()

@@ -16,7 +16,7 @@ processes = [subprocess.Popen([folder / "pie"], stdout=subprocess.PIPE) for i in
 try:
     addresses = [int(process.stdout.readline().split()[1], 16) for process in processes]
     if addresses[0] == addresses[1]:
-        skip("addresses are not randomised here")
+        skip("addresses are not randomized here")
     attach = [word for process in processes for word in ("-x", process.pid)]
     for address in addresses:
         script = f"""global n probe process("{folder}/pie").statement({address:#x}).absolute {{ n[pid()]++ }}

@@ -1,7 +1,7 @@
 # Probe points inside functions, marks and PLT entries: hits and variables as the program has them.
 from spiletest import *
 
-plain, optimised = program("values_O0"), program("values")
+plain, optimized = program("values_O0"), program("values")
 spile("-e", r"""probe process.statement("visit@values.c:49") { printdln(" ", "line 49", $a, $local, user_string($text)) }
 probe process.statement("visit@values.c+4") { printdln(" ", "fourth line", $local) }
 probe process.statement("*@values.c:40-41"), process.statement("visit@values.c:55").nearest { next }
@@ -18,10 +18,10 @@ arg1={2 ** 64 - 3 * i:#x} arg2={3000 * i:#x} arg3=0x3
 plt printf
 """ for i in (1, 2, 3)) + "plt printf\n")
 
-# Optimised: what was inlined is found wherever it went, and only `.call` leaves it out.
+# Optimized: what was inlined is found wherever it went, and only `.call` leaves it out.
 spile("-e", """probe process.function("twice").inline { printdln(" ", "q", $q) }
 probe process.function("main").callee("visit") { printdln(" ", $a, $n->value) }
-""", "-c", optimised, "-o", "/dev/stderr").expect(err="0 10\nq 1\n1 13\nq 2\n2 19\nq 3\n")
+""", "-c", optimized, "-o", "/dev/stderr").expect(err="0 10\nq 1\n1 13\nq 2\n2 19\nq 3\n")
 
 for point, message in [('statement("visit@values.c:1")', "no line records for values.c:1"),
                        ('statement("vist@values.c:49")', "no code of function 'vist'"),
@@ -31,4 +31,4 @@ for point, message in [('statement("visit@values.c:1")', "no line records for va
                        ('function("visit").label("x")', "no label 'x'"), ('function("visit@values.c:3x")', "malformed line"),
                        ('function("visit").inline.return', "can't follow"),
                        ('statement("visit").return', "unknown probe point")]:
-    spile("-p2", "-e", f"probe process.{point} {{ next }}", "-c", optimised).expect(status=1, err_match=message)
+    spile("-p2", "-e", f"probe process.{point} {{ next }}", "-c", optimized).expect(status=1, err_match=message)

@@ -1,4 +1,4 @@
-# Target syntax against what the program has, unoptimised and optimised: members, bit-fields, arrays, casts,
+# Target syntax against what the program has, unoptimized and optimized: members, bit-fields, arrays, casts,
 # pretty-printing; and writes in guru mode, which the program itself then prints.
 # variants: values values_O0
 from spiletest import *

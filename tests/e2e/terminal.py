@@ -41,8 +41,8 @@ for what, script in [
         ("printf in a process", WHERE + ' { printf("\\033[1m%s\\033[m\\n", env_var("EVIL")) }'),
         ("through a global", 'global s ' + WHERE + ' { s = env_var("EVIL") } probe end { print("\\033[1m", s, "\\033[m\\n") }'),
         ("by the character", WHERE + ' { s = env_var("EVIL") print("\\033[1m") for (i = 0; i < strlen(s); i++) printf("%c", stringat(s, i)) print("\\033[m\\n") }'),
-        ("a colour in a variable", WHERE + ' { on = "\\033[1m" printf("%s%s%s\\n", on, env_var("EVIL"), "\\033[m") }'),
-        ("a global colour", 'global on = "\\033[1m" ' + WHERE + ' { print(on, env_var("EVIL"), "\\033[m\\n") }')]:
+        ("a color in a variable", WHERE + ' { on = "\\033[1m" printf("%s%s%s\\n", on, env_var("EVIL"), "\\033[m") }'),
+        ("a global color", 'global on = "\\033[1m" ' + WHERE + ' { print(on, env_var("EVIL"), "\\033[m\\n") }')]:
     got, status = on_terminal(*environment(script))
     expect((b"\x1b[1m" + SHOWN + b"\x1b[m\n" in got, status), (True, 0), f"{what}: {got}")
     expect_true(RAW not in got and b"\x07" not in got, f"{what}: {got}")

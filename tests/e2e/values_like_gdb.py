@@ -16,7 +16,7 @@ select t1.a from t t1 join t t2 on t1.a=t2.a+1 where t1.b>'x15' group by t1.a ha
 """)
     command = ["--places", "200", debian_source_program("sqlite3"), ":memory:", "-init", script]
 else:
-    command = (["--unoptimised"] if VARIANT.endswith("O0") else []) + [program(VARIANT), "10"]
+    command = (["--unoptimized"] if VARIANT.endswith("O0") else []) + [program(VARIANT), "10"]
 done = subprocess.run([sys.executable, ROOT / "tools/torture/values_like_gdb.py", "--spile", SPILE, *command],
                       capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=170)
 print(done.stdout)

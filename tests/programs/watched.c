@@ -4,9 +4,9 @@
 #define KEEP __attribute__((noinline, noclone, noipa))
 
 volatile long counter;
-volatile int small = 1, neighbour;
+volatile int small = 1, neighbor;
 KEEP void first(long n) { counter = n; }
-KEEP void second(long n) { small = (int)n; neighbour++; }
+KEEP void second(long n) { small = (int)n; neighbor++; }
 KEEP long reads(void) { return counter; }
 KEEP void hot(long turns) {
   for (volatile long i = 0; i < turns; i++) {

@@ -301,7 +301,7 @@ struct Attack {
   void bits() {
     for (uint64_t n = 1 + chance.below(16); n > 0; n--) *used_word() ^= uint64_t{1} << chance.below(64);
   }
-  void neighbours() {
+  void neighbors() {
     for (uint64_t n = 1 + chance.below(16); n > 0; n--) *used_word() += chance.below(3) - 1;
   }
   void halves() {
@@ -647,7 +647,7 @@ struct Action {
 };
 constexpr Action kActions[] = {
     {"words", &Attack::words, 10},       {"used_words", &Attack::used_words, 10}, {"bits", &Attack::bits, 10},
-    {"neighbours", &Attack::neighbours, 10}, {"halves", &Attack::halves, 10},     {"fill", &Attack::fill, 3},
+    {"neighbors", &Attack::neighbors, 10}, {"halves", &Attack::halves, 10},     {"fill", &Attack::fill, 3},
     {"header", &Attack::header, 10},     {"slots", &Attack::slots, 10},           {"frames", &Attack::frames, 4},
     {"copies", &Attack::copies, 5},      {"replay", &Attack::replay, 5},          {"holes", &Attack::holes, 2},
     {"records", &Attack::records, 30},   {"code", &Attack::code, 3},              {"tables", &Attack::private_tables, 3},

@@ -6,7 +6,7 @@
 # when gdb stopped there: what gdb makes of the caller's code, where it has an answer, is another call's now and then (in inlined
 # calls it takes the registers of the wrong frame), and is only counted.
 #
-#   values_like_gdb.py [--places N] [--seed N] [--show] [--unoptimised] PROGRAM [ARGUMENT...]
+#   values_like_gdb.py [--places N] [--seed N] [--show] [--unoptimized] PROGRAM [ARGUMENT...]
 #
 # The program must do the same every time. Exit status 1 where a value differs.
 import argparse
@@ -133,7 +133,7 @@ GDB_SCRIPT = textwrap.dedent(r"""
         def stop(self):
             frame = gdb.newest_frame()
             self.enabled = False
-            if UNOPTIMISED and gdb.block_for_pc(frame.pc()).start == frame.pc(): return False
+            if UNOPTIMIZED and gdb.block_for_pc(frame.pc()).start == frame.pc(): return False
             values, function = variables_of(frame, frame.pc())
             for name, register in entry_values(frame.pc()).items():
                 truth = value_at_entry(frame, name, register)
@@ -177,12 +177,12 @@ def run(command, directory):
                           text=True, errors="replace", timeout=600)
 
 
-def ask_gdb(program, arguments, addresses, unoptimised, directory):
+def ask_gdb(program, arguments, addresses, unoptimized, directory):
     output = os.path.join(directory, "gdb.json")
     script = os.path.join(directory, "gdb.py")
     with open(script, "w") as file:
         file.write(f"OUTPUT={output!r}\nPLACES={addresses!r}\nPROGRAM={program!r}\n"
-                   f"UNOPTIMISED={unoptimised}\nPIE={is_position_independent(program)}\n{GDB_SCRIPT}")
+                   f"UNOPTIMIZED={unoptimized}\nPIE={is_position_independent(program)}\n{GDB_SCRIPT}")
     done = run(["gdb", "-nx", "-batch", "-x", script, "--args", program, *arguments], directory)
     import json
     places = {}
@@ -280,8 +280,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--places", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
-    # At the entry of an unoptimised function gdb reads stack slots that the function has yet to fill.
-    parser.add_argument("--unoptimised", action="store_true")
+    # At the entry of an unoptimized function gdb reads stack slots that the function has yet to fill.
+    parser.add_argument("--unoptimized", action="store_true")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--spile", default=os.path.join(os.path.dirname(__file__), "../../build/release/bin/spile"))
     parser.add_argument("program")
@@ -298,7 +298,7 @@ def main():
     # What a program does with time and chance may move its memory about: a lie is what is said in every round.
     for _ in range(4):
         with tempfile.TemporaryDirectory(prefix="spile-test-values-") as directory:
-            gdb_places = ask_gdb(program, options.arguments, addresses[:options.places], options.unoptimised, directory)
+            gdb_places = ask_gdb(program, options.arguments, addresses[:options.places], options.unoptimized, directory)
             names = {a: list(values) for a, (_, values) in gdb_places.items()}
             spile_places = ask_spile(spile, program, options.arguments, names, directory)
         counts, now = compare(gdb_places, spile_places, options.show)
