@@ -27,12 +27,15 @@ set(SPILE_ROOMS_engine terms arch process trace space patch change calls share)
 set(SPILE_MACHINES x86_64)
 
 add_custom_target(unit_tests)
+# Of the folders whose code runs in several threads at once: what ThreadSanitizer can find something in.
+add_custom_target(unit_tests_of_threads)
 
 # spile_folder(LIBS lib...)          declares the folder's library from all its *.cpp, recursively.
 #   LIBS          third-party libraries, private to the folder
 #   TEST_LIBS     more for its test binary
+#   THREADS       its code runs in several threads at once: its tests have the label "threads", and run under ThreadSanitizer
 function(spile_folder)
-  cmake_parse_arguments(ARG "" "" "LIBS;TEST_LIBS;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS" "" "LIBS;TEST_LIBS;EXCLUDE" ${ARGN})
   get_filename_component(name ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
   foreach(machine IN LISTS SPILE_MACHINES)
@@ -85,5 +88,9 @@ function(spile_folder)
     add_test(NAME unit.${name} COMMAND ${name}_test)
     set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 300)
     add_dependencies(unit_tests ${name}_test)
+    if(ARG_THREADS)
+      set_property(TEST unit.${name} APPEND PROPERTY LABELS threads)
+      add_dependencies(unit_tests_of_threads ${name}_test)
+    endif()
   endif()
 endfunction()

@@ -40,8 +40,8 @@ target_compile_options(spile_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-X
 
 set(SPILE_SANITIZE "" CACHE STRING "Sanitizers for every target, such as address,undefined or thread")
 if(SPILE_SANITIZE)
-  # -O1: sanitized code without any optimization takes minutes where this takes seconds.
-  target_compile_options(spile_flags INTERFACE -O1 -fsanitize=${SPILE_SANITIZE} -fno-sanitize-recover=all)
+  # -O1: sanitized code without any optimization takes minutes where this takes seconds. -g1: a report needs functions and lines alone.
+  target_compile_options(spile_flags INTERFACE -O1 -g1 -fsanitize=${SPILE_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(spile_flags INTERFACE -fsanitize=${SPILE_SANITIZE})
 endif()
 

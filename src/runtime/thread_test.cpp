@@ -205,8 +205,7 @@ TEST(Thread, ManyThreadsRaceForSlots) {
   std::atomic<int> ready = 0;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      for (++ready; ready < kThreads;) {
-      }
+      for (++ready; ready < kThreads;) std::this_thread::yield();
       Context context{};
       ASSERT_TRUE(spile_rt_enter(&context));
       slots[t] = context.slot;
