@@ -27,7 +27,8 @@ struct InheritedState {
   uint64_t slots;           // so many of the arena are mapped; the controller writes it
   uint64_t slots_are_all;   // 1: the controller can't map more
   uint64_t spills_returns;  // 1: entries put their frames here rather than into their threads' stacks; for good
-  uint64_t pad[13];
+  uint64_t slots_change;    // 1: the controller is mapping more, and `slots` may be too few
+  uint64_t pad[12];
 };
 static_assert(sizeof(InheritedState) == 128);  // frames that belong together lie in a pair of cache lines
 inline constexpr uint64_t kSpilledBusy = 1, kSpilledNewer = 2;

@@ -107,6 +107,15 @@ bool any_lives(const AddressSpace& space) {
   return false;
 }
 
+// Whether a thread that stood still does so no more, since something killed it. Gives its end time to be received.
+bool has_been_killed(Tracer& tracer, const Thread& thread) {
+  constexpr int kMoment = 10;  // ms
+  siginfo_t info;
+  if (ptrace(PTRACE_GETSIGINFO, thread.tid, 0, &info) == 0 || errno != ESRCH) return false;
+  tracer.pump(kMoment);
+  return true;
+}
+
 }  // namespace
 
 pid_t pid_of(const AddressSpace& space) { return space.users.empty() ? 0 : space.users.front()->pid; }
@@ -167,7 +176,7 @@ Result<void> make_calls(Tracer& tracer, AddressSpace& space, const CallsAct& act
       TRY_DO(act(calls, *thread));
       return calls.finish();
     }();
-    bool has_left = thread->gone || thread->process->space.get() != &space;
+    bool has_left = thread->gone || thread->process->space.get() != &space || (!done.ok() && has_been_killed(tracer, *thread));
     tracer.unhold(*thread);
     if (done.ok() || !has_left || tries == kMostServants) return done;
   }

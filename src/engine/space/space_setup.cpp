@@ -103,9 +103,13 @@ uint64_t size_with(const ArenaGeometry& geometry, uint64_t slots) {
   return slots >= geometry.slot_count ? geometry.size : geometry.slots_offset + slots * geometry.slot_stride;
 }
 
+Result<void> write_inherited(const AddressSpace& space, const ClientSpace& client, size_t offset, uint64_t value) {
+  return space.memory.write_value(client.process_table.begin + static_cast<int64_t>(abi::kInheritedOffset + offset), value);
+}
+
 Result<void> write_slots(const AddressSpace& space, const ClientSpace& client, uint64_t slots) {
-  Address at = client.process_table.begin + abi::kInheritedOffset + offsetof(abi::InheritedState, slots);
-  return space.memory.write_value(at, slots);
+  TRY_DO(write_inherited(space, client, offsetof(abi::InheritedState, slots), slots));
+  return write_inherited(space, client, offsetof(abi::InheritedState, slots_change), 0);
 }
 
 uint64_t count_threads(const AddressSpace& space) {
@@ -166,13 +170,13 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
   });
 }
 
-// A child may have been forked right before more was mapped in its parent, or right after.
+// A child may have been forked before more was mapped in its parent, after it, or between that and the note of it.
 Result<uint64_t> measure_arena(AddressSpace& space, ClientSpace& client) {
   const ArenaGeometry& geometry = client.geometry;
   if (client.arena.size() == 0 || geometry.slot_stride == 0 || space.users.empty()) return uint64_t{0};
   TRY(auto inherited, space.memory.read_value<abi::InheritedState>(client.process_table.begin + abi::kInheritedOffset));
   uint64_t present = (client.arena.size() - geometry.slots_offset) / geometry.slot_stride;
-  if (inherited.slots == present) return present;
+  if (inherited.slots == present && inherited.slots_change == 0) return present;
   TRY(MemoryMap map, MemoryMap::read(pid_of(space)));
   uint64_t end = client.arena.begin.value;
   for (const Mapping* mapping; (mapping = map.find(end)) && mapping->path.starts_with("/memfd:spile-arena");) end = mapping->end;
@@ -192,6 +196,7 @@ Result<void> grow_arena(SetupContext& context, AddressSpace& space) {
   if (present == 0 || present >= geometry.slot_count || inherited.slots_are_all != 0) return {};
   uint64_t taken = client.header ? client.header->taken_slots() : 0;
   if (taken + abi::kFirstSlot + 1 < present) return {};  // since another thread has rung
+  TRY_DO(write_inherited(space, client, offsetof(abi::InheritedState, slots_change), 1));
   auto grow_to = [&](uint64_t slots) {
     return make_calls(context.tracer, space, [&](RemoteCalls& calls, Thread& thread) -> Result<void> {
       AddressRange more{client.arena.end, client.arena.begin + static_cast<int64_t>(size_with(geometry, slots))};
@@ -210,8 +215,8 @@ Result<void> grow_arena(SetupContext& context, AddressSpace& space) {
   auto grown = grow_to(std::min<uint64_t>(wanted, geometry.slot_count));
   if (!grown.ok() && wanted > present + 1) grown = grow_to(present + 1);
   if (grown.ok()) return {};
-  Address all = client.process_table.begin + abi::kInheritedOffset + offsetof(abi::InheritedState, slots_are_all);
-  (void)space.memory.write_value(all, uint64_t{1});
+  (void)write_inherited(space, client, offsetof(abi::InheritedState, slots_are_all), 1);
+  (void)write_slots(space, client, present);
   return std::move(grown).error();
 }
 
