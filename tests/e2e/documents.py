@@ -1,5 +1,5 @@
-# What holds the documents together: links lead somewhere, the indexes are complete, the glossary is in order, and the changelog is about
-# this version.
+# What holds the documents together: links and paths lead somewhere, the indexes are complete, the glossary is in order, and the changelog
+# is about this version.
 from spiletest import *
 
 documents = sorted(path for pattern in ("*.md", "docs/**/*.md", "src/**/*.md", "tools/**/*.md") for path in ROOT.glob(pattern))
@@ -38,6 +38,19 @@ numbers = [path.name[:3] for path in sorted(ROOT.glob("docs/decisions/[0-9]*.md"
 expect(re.findall(r"^\| \[(\d+)\]\(\1-", (ROOT / "docs/decisions/README.md").read_text(), re.M), numbers, "docs/decisions/README.md")
 for path in ROOT.glob("docs/decisions/[0-9]*.md"):
     expect_true(path.read_text().startswith(f"# {path.name[:3]}: "), f"{path.name} has its number in the heading")
+
+# Files and folders that the documents name by their path are there.
+folders = {path.name for path in (ROOT / "src").iterdir() if path.is_dir()} | {"src", "tests", "docs", "tools", "bench", "fuzz", "cmake", "tapset"}
+named = 0
+for path in documents:
+    if path.name == "CHANGELOG.md":
+        continue  # is about former versions
+    for name in re.findall(r"`([\w./*-]+/[\w./*-]+)`", path.read_text()):
+        if name.partition("/")[0] in folders:
+            places = [found for base in (ROOT, ROOT / "src", path.parent) for end in ("", ".*") for found in base.glob(name.rstrip("/") + end)]
+            expect_true(places, f"{path.relative_to(ROOT)}: nothing is at {name}")
+            named += 1
+expect_true(named > 50, f"{named} paths in the documents")
 
 glossary = (ROOT / "docs/glossary.md").read_text()
 terms = [term.lower() for term in re.findall(r"^\*\*(.*?)\*\*", glossary, re.M)]
