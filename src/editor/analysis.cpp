@@ -35,7 +35,7 @@ std::unique_ptr<syntax::ProbePoint> parse_point(const std::string& text) {
 
 }  // namespace
 
-Analysis analyse(const session::Options& options, std::string name, std::string text) {
+Analysis analyze(const session::Options& options, std::string name, std::string text) {
   Analysis analysis;
   analysis.file = std::make_unique<SourceFile>(std::move(name), std::move(text));
   syntax::ParseOptions settings = session::parse_settings(options.script, options.target);

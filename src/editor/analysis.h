@@ -1,6 +1,6 @@
 #pragma once
-// Passes 1 and 2 over a script that is being edited: what is wrong with it and what it declares. Nothing is run or
-// attached to. One thread.
+// Runs passes 1 and 2 over a script that is being edited, and reports its mistakes and declarations. Runs no script and attaches to
+// no process. One thread.
 
 #include <memory>
 #include <string>
@@ -20,8 +20,8 @@ struct Analysis {
   Catalogue declared;
 };
 
-// Parses, and elaborates what parses, with the library of the options and against their -c or -x.
-Analysis analyse(const session::Options& options, std::string name, std::string text);
+// Parses the text and, if that succeeds, elaborates it, with the library of the options and for their -c or -x.
+Analysis analyze(const session::Options& options, std::string name, std::string text);
 
 // The declarations of the library, with their documentation. The files keep what the entries' places point into.
 Catalogue library_catalogue(const session::Options& options, SourceFiles& files);

@@ -1,7 +1,7 @@
 #pragma once
 // A catalogue of the names that a script can use: functions, probe aliases, globals and macros of scripts and of the library, each with its
-// signature, the place of its declaration and the comment above it; and the language's own words. What completion,
-// hovering and "go to definition" look into. One thread.
+// signature, the place of its declaration and the comment above it; and the language's own words. Completion,
+// hovering and "go to definition" use it. One thread.
 
 #include <map>
 #include <string>
@@ -27,7 +27,7 @@ class Catalogue {
   // The language's keywords, @operators, print functions and kinds of probe points.
   static Catalogue of_language();
 
-  // The declarations of a script, which must outlive nothing: all is copied but the source file.
+  // Adds the declarations of a script. Everything is copied but the source file, so the script may be destroyed.
   void add(const syntax::Script& script);
 
   // All of that name, in the order added. A probe point's name without parameters counts too: "timer.ms".

@@ -17,7 +17,7 @@ bool is_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
 }
 
-// Reads the tokens before a place, and keeps what they opened.
+// Reads the tokens before a place, and remembers the constructs that they open.
 class Scan {
  public:
   explicit Scan(std::string_view text) : file_("", std::string(text)) {

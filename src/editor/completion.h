@@ -39,7 +39,7 @@ struct Candidate {
   Entry::Kind kind;
 };
 
-// Answers what only the traced world knows. Both may be empty.
+// Answers questions about the traced world. Both may be empty.
 struct WorldQueries {
   std::function<std::vector<std::string>(const std::string& pattern)> points;           // process("x").function("a*")
   std::function<std::vector<std::string>(const std::string& point)> variables;          // "$fd:long"

@@ -58,7 +58,7 @@ Result<void> write_file(const std::string& path, const std::string& text) {
   return {};
 }
 
-void tell(const Error& error) {
+void print_error(const Error& error) {
   print_to(stderr, "{}\n", error.message);
   if (!error.hint.empty()) print_to(stderr, "  hint: {}\n", error.hint);
 }
@@ -79,7 +79,7 @@ int in_child(Work work) {
   }
   int status = 0;
   if (child < 0) {
-    tell(Error::from_errno("fork", errno));
+    print_error(Error::from_errno("fork", errno));
   } else {
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   }
@@ -169,7 +169,7 @@ bool Interactive::begin_with_given() {
   if (!options_.script.file.empty()) {
     auto text = read_file(options_.script.file);
     if (!text.ok()) {
-      tell(text.error());
+      print_error(text.error());
       return false;
     }
     replace(*text);
@@ -184,7 +184,7 @@ int Interactive::run() {
   const char* folder = getenv("SPILE_DIR");
   std::string history = folder ? std::string(folder) : home ? std::string(home) + "/.spile" : std::string();
   if (!history.empty()) {
-    mkdir(history.c_str(), 0700);  // there already: fine; refused: there is no history then
+    mkdir(history.c_str(), 0700);  // it may exist already; if it can't be made, there is no history
     history += "/history";
   }
   LineReader reader([this](const std::string& line, size_t place) { return complete_line(line, place); }, history);
@@ -193,7 +193,7 @@ int Interactive::run() {
     std::optional<std::string> line = reader.read(pending_.empty() ? "spile> " : "     > ");
     if (!line) break;
     if (!pending_.empty() && trimmed(*line).empty()) {
-      // An empty line gives up on what is open, so that nobody is caught in it.
+      // An empty line cancels an unfinished declaration, so that there is always a way out.
       print_to(stderr, "incomplete, dropped:\n{}", pending_);
       pending_.clear();
     } else if (!pending_.empty() || !do_command(*line)) {
@@ -236,7 +236,7 @@ void Interactive::enter(const std::string& text) {
   Diagnostics diagnostics;
   syntax::ParseOptions settings = session::parse_settings(options_.script, options_.target);
   settings.must_declare = false;
-  // Macros and names may come from other lines: only what the whole script makes of it counts.
+  // Macros and names may come from other lines: a line is right or wrong as a part of the whole script.
   SourceFile all("<script>", script() + whole);
   SourceFiles files;
   auto library = session::Library::open(options_.script, options_.target.runtime, settings, files);
@@ -261,7 +261,7 @@ void Interactive::enter(const std::string& text) {
   is_saved_ = false;
 }
 
-// A statement, once: the script's declarations but its probes, and a begin probe of it. What globals hold ends with it.
+// Runs a statement once: a script with the declarations but not the probes, and a begin probe with the statement. Values of globals are lost after it.
 void Interactive::evaluate(const std::string& statement) {
   Diagnostics ignored;
   SourceFile file("<script>", script());
@@ -301,17 +301,17 @@ void Interactive::run_script(const std::string& words) {
 void Interactive::edit(const std::string&) {
   std::string path = "/tmp/spile-edit-XXXXXX";
   int fd = mkstemp(path.data());
-  if (fd < 0) return tell(Error::from_errno("create " + path, errno));
+  if (fd < 0) return print_error(Error::from_errno("create " + path, errno));
   close(fd);
   auto written = write_file(path, script());
-  if (!written.ok()) return tell(written.error());
+  if (!written.ok()) return print_error(written.error());
   const char* editor = getenv("EDITOR");
   std::string command = std::string(editor && *editor ? editor : "vi") + " '" + path + "'";
   int status = in_child([&] { return execl("/bin/sh", "sh", "-c", command.c_str(), nullptr); });
   auto text = read_file(path);
   unlink(path.c_str());
   if (status != 0) return print_to(stderr, "the editor failed; the script is as it was: {}\n", command);
-  if (!text.ok()) return tell(text.error());
+  if (!text.ok()) return print_error(text.error());
   is_saved_ = is_saved_ && *text == script();
   replace(*text);
 }
@@ -335,7 +335,7 @@ void Interactive::remove(const std::string& words) {
 void Interactive::save(const std::string& path) {
   if (path.empty()) return print_to(stderr, "save needs a file name\n");
   auto written = write_file(path, script());
-  if (!written.ok()) return tell(written.error());
+  if (!written.ok()) return print_error(written.error());
   is_saved_ = true;
 }
 
@@ -369,7 +369,7 @@ void Interactive::sample(const std::string& name) {
 void Interactive::load(const std::string& path) {
   if (path.empty()) return print_to(stderr, "load needs a file name\n");
   auto text = read_file(path);
-  if (!text.ok()) return tell(text.error());
+  if (!text.ok()) return print_error(text.error());
   if (!is_saved_) print_to(stderr, "the script was not saved, and has been replaced\n");
   replace(*text);
   is_saved_ = true;
@@ -425,7 +425,7 @@ LineReader::Completions Interactive::complete_line(const std::string& line, size
   SourceFile file("<script>", script());
   Catalogue own;
   own.add(syntax::parse(file, session::parse_settings(options_.script, options_.target), ignored));
-  // A line that declares nothing is a statement.
+  // A line without a declaration is a statement.
   SourceFile typed("<line>", pending_ + before);
   syntax::Token first = syntax::Lexer(typed).next();
   bool is_statement = pending_.empty() && first.kind != syntax::TokenKind::kKeyword;

@@ -1,6 +1,6 @@
 #pragma once
 // spile -i: a script is built line by line, listed, edited, and run as often as wanted. Declarations are added to the
-// script; a statement is done at once, with the script's functions and globals. Commands: help.
+// script; a statement runs at once, with the script's functions and globals. Commands: help.
 //
 // Each run is a process of its own, so that Ctrl-C ends the run and not the script.
 

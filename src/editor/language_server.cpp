@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 // JSON-RPC's codes.
 constexpr int kParseError = -32700, kInvalidRequest = -32600, kNoSuchMethod = -32601, kInvalidParameters = -32602;
-constexpr int kNotInitialised = -32002;
+constexpr int kNotInitialized = -32002;
 constexpr size_t kLongestMessage = 64u << 20;
 
 // ---------------------------------------------------------------- places: bytes here, UTF-16 units in the protocol
@@ -154,7 +154,7 @@ class Server {
   }
 
   void send(const Json& message) {
-    // Scripts may hold any bytes; what is no UTF-8 is shown as U+FFFD.
+    // Scripts may contain any bytes; those that are not UTF-8 are shown as U+FFFD.
     std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
     out_ << "Content-Length: " << text.size() << "\r\n\r\n" << text << std::flush;
   }
@@ -167,14 +167,14 @@ class Server {
     Json message = Json::parse(text, nullptr, false);
     if (message.is_discarded()) return refuse(nullptr, {kParseError, "the message is not JSON"});
     if (!message.is_object() || !message.contains("method") || !message["method"].is_string()) {
-      if (message.is_object() && message.contains("result")) return;  // an answer to nothing that we asked
+      if (message.is_object() && message.contains("result")) return;  // an answer, though we have asked nothing
       return refuse(nullptr, {kInvalidRequest, "the message has no method"});
     }
     std::string method = message["method"];
     bool is_request = message.contains("id");
     Json id = is_request ? message["id"] : Json();
     Json parameters = message.contains("params") ? message["params"] : Json::object();
-    try {  // nlohmann-json reports what parameters lack by exceptions
+    try {  // nlohmann-json reports missing parameters by exceptions
       Json result = answer(method, parameters, is_request);
       if (is_request) send({{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}});
     } catch (const Refusal& refusal) {
@@ -189,8 +189,8 @@ class Server {
       left_ = true;
       return nullptr;
     }
-    if (method == "initialize") return initialise();
-    if (!initialised_) throw Refusal{kNotInitialised, "'initialize' comes first"};
+    if (method == "initialize") return initialize();
+    if (!initialized_) throw Refusal{kNotInitialized, "'initialize' comes first"};
     if (shut_down_) throw Refusal{kInvalidRequest, "the server was shut down"};
     if (method == "shutdown") return shut_down_ = true, nullptr;
     if (method == "textDocument/didOpen") {
@@ -209,8 +209,8 @@ class Server {
     return nullptr;
   }
 
-  Json initialise() {
-    initialised_ = true;
+  Json initialize() {
+    initialized_ = true;
     Json completion = {{"triggerCharacters", {".", "$", "@", "\""}}};
     Json capabilities = {{"textDocumentSync", 1},  // whole documents
                          {"completionProvider", completion},
@@ -222,7 +222,7 @@ class Server {
 
   // ---- documents
   void change(const std::string& uri, const std::string& text) {
-    Analysis analysis = analyse(options_, path_of(uri), text);
+    Analysis analysis = analyze(options_, path_of(uri), text);
     Json diagnostics = Json::array();
     for (const Diagnostic& found : analysis.diagnostics.all()) {
       diagnostics.push_back(diagnostic(found, *analysis.file, uri));
@@ -328,7 +328,7 @@ class Server {
     return places;
   }
 
-  // What the document declares, in its order: the outline of editors.
+  // The declarations of the document, in its order: the outline in editors.
   Json symbols(const Json& parameters) {
     const Analysis& analysis = document(parameters);
     std::map<uint32_t, Json> found;
@@ -353,7 +353,7 @@ class Server {
   std::optional<Catalogue> library_;
   WorldQueries world_;
   std::map<std::string, Analysis> documents_;
-  bool initialised_ = false, shut_down_ = false, left_ = false;
+  bool initialized_ = false, shut_down_ = false, left_ = false;
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kHistoryLines = 1000;
 
-// libedit calls plain functions: what they look at.
+// libedit calls plain functions, which use these variables.
 const LineReader::Completer* active_completer = nullptr;
 std::vector<std::string> active_words;
 

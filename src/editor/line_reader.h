@@ -11,7 +11,7 @@ namespace spile::editor {
 
 class LineReader {
  public:
-  // completions: what may replace the word that ends at a place of a line, given where that word begins.
+  // completions: the texts that may replace the word that ends at a place of a line, given where the word begins.
   struct Completions {
     size_t begin = 0;
     std::vector<std::string> words;
