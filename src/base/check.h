@@ -1,5 +1,5 @@
 #pragma once
-// CHECK: for what only a mistake of ours can break, never reachable from any input. Prints and aborts in every build type.
+// CHECK: tests a condition that only a mistake in spile can break; no input can. Prints and aborts in every build type.
 
 namespace spile {
 [[noreturn]] void check_failed(const char* expression, const char* file, int line);

@@ -89,7 +89,7 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
     size_t gap = candidate.size() > name.size() ? candidate.size() - name.size() : name.size() - candidate.size();
     if (gap >= best_distance) continue;
     size_t distance = edit_distance(name, candidate);
-    if (distance > 0 && distance < best_distance) {  // the name itself was not what it takes
+    if (distance > 0 && distance < best_distance) {  // the name itself was not accepted
       best_distance = distance;
       best = candidate;
     }

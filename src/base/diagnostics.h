@@ -19,7 +19,7 @@ enum class Severity { kError, kWarning };
 
 struct Diagnostic {
   Severity severity;
-  SourceRange range;     // nowhere for what has no place, such as the command line
+  SourceRange range;     // empty for mistakes outside of scripts, such as in the command line
   std::string message;
   std::string hint_text;
   struct Note {
@@ -43,7 +43,8 @@ class Diagnostics {
   size_t errors() const { return errors_; }
   const std::vector<Diagnostic>& all() const { return all_; }
 
-  // All, in the order made, one line or more each; what would be shown twice in the same words, once. with_warnings: false for -w. color: with a terminal's escapes.
+  // All diagnostics in the order in which they were made, one line or more each; equal ones once. with_warnings: false for -w. color: with
+  // a terminal's escapes.
   std::string render(bool with_warnings = true, bool color = false) const;
 
  private:

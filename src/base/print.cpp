@@ -23,7 +23,7 @@ void print_text(std::FILE* stream, std::string_view text) noexcept {
 void open_standard_descriptors() {
   for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest free number is this one: those below it are open by now. What is written to standard output is missed, so that
+    // The lowest free number is this one: those below it are open by now. Output to standard output is lost, so that
     // has to fail.
     int access = descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR;
     if (open("/dev/null", access | O_CLOEXEC) != descriptor) _exit(1);

@@ -1,7 +1,7 @@
 #pragma once
 // Printing of messages and listings, which never throws and never ends the program: fmt::print throws where the text can't be
-// written (a full disk, a reader that has gone), and a message that nobody can read is no reason to leave a traced program
-// half patched. What could not be written to standard output is remembered by the stream: finish_standard_output().
+// written (a full disk, a reader that has ended), and an unreadable message is not a reason to leave a traced program
+// half patched. The stream remembers that standard output could not be written: finish_standard_output().
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ void open_standard_descriptors();
 const char* write_error(int error);
 
 // Flushes standard output at the end of the program and returns its exit status: `status`, or 1, with a message, where standard output
-// could not be written. A reader that has gone (`spile -l ... | head`) has what it wanted: no message, and `status`.
+// could not be written. If the reader has ended (`spile -l ... | head`), it has read what it wanted: prints no message, and returns `status`.
 int finish_standard_output(int status);
 
 }  // namespace spile

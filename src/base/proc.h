@@ -23,7 +23,7 @@ struct Mapping {
   uint64_t size() const { return end - begin; }
 };
 
-// In the order of the file, which is that of addresses. pid 0: this process. Error: the process has gone, or is somebody else's.
+// In the order of the file, which is that of addresses. pid 0: this process. Error: the process has ended, or belongs to another user.
 Result<std::vector<Mapping>> read_mappings(pid_t pid);
 // The text of a maps file.
 std::vector<Mapping> parse_mappings(std::string_view text);

@@ -1,5 +1,5 @@
 #pragma once
-// Result<T>: a value, or why the world refused (the second of the three kinds of error, see CONTRIBUTING.md).
+// Result<T>: a value, or the Error with which the world refused (the second of the three kinds of error, see CONTRIBUTING.md).
 // An Error says what was tried on what and why it failed; its hint says what to do next.
 
 #include <string>

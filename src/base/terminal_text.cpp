@@ -103,7 +103,7 @@ ssize_t write_guarded(void* cookie, const char* bytes, size_t size) {
   return static_cast<ssize_t>(size);
 }
 
-// The stream itself where there is nothing to guard.
+// The stream itself if it is not a terminal.
 FILE* guarded(FILE* stream, int fd, int buffering) {
   if (!isatty(fd)) return stream;
   fflush(stream);

@@ -24,8 +24,8 @@ class TerminalText {
   size_t held_count_ = 0, wanted_ = 0;
 };
 
-// While it lives, what the program writes to `stdout` and `stderr` passes through a TerminalText where they are terminals; but
-// what diagnostics use to set colors is let through.
+// While it lives, what the program writes to `stdout` and `stderr` passes through a TerminalText if they are terminals; but
+// the escapes by which diagnostics set colors pass unchanged.
 class TerminalGuard {
  public:
   TerminalGuard();

@@ -1,6 +1,6 @@
 #pragma once
-// The kernel's description of its tracepoints. Where nobody has mounted tracefs, a detached mount is used: nothing
-// appears in the machine's mount table and nothing is left behind.
+// The kernel's description of its tracepoints. If tracefs is not mounted, a detached mount is used, which does not
+// appear in the machine's mount table, and ends with the process.
 
 #include <string>
 

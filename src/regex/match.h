@@ -1,5 +1,5 @@
 #pragma once
-// Walks what program.h describes. Freestanding, no recursion, no allocation; steps are bounded by the length of the text
+// Matches text with the tables and programs of program.h. Freestanding, no recursion, no allocation; steps are bounded by the length of the text
 // times the instructions. Texts end at a NUL or at `limit`.
 
 #include "regex/program.h"

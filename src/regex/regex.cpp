@@ -129,7 +129,7 @@ class TableMaker {
     return states;
   }
 
-  // Bytes that no set tells apart are one class.
+  // Bytes that are in the same sets form one class.
   void find_classes() {
     std::map<std::vector<bool>, uint8_t> known;
     for (size_t byte = 0; byte < 256; ++byte) {
@@ -142,7 +142,7 @@ class TableMaker {
     classes_ = known.size();
   }
 
-  // Adds what is reached from `state` without a byte. True: a match is.
+  // Adds the states that are reached from `state` without a byte. True: a match is among them.
   bool close(States& into, uint16_t state, bool at_begin, bool at_end) {
     std::vector<bool> seen(code_.size());
     return close(into, state, at_begin, at_end, seen);

@@ -18,7 +18,7 @@ struct Compiled {
   uint32_t groups = 1;           // with the whole match
 };
 
-// Either the result or what is wrong with the pattern.
+// Either the result or the mistake in the pattern.
 struct Outcome {
   std::optional<Compiled> compiled;
   Mistake mistake;

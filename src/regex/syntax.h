@@ -25,7 +25,7 @@ struct Tree {
   int groups = 0;  // without the whole match
 };
 
-// Throws nothing: false, with `mistake` filled in, where the pattern is wrong.
+// Does not throw. Returns false and fills in `mistake` if the pattern is wrong.
 bool parse(std::string_view pattern, Tree& tree, Mistake& mistake);
 
 }  // namespace spile::regex

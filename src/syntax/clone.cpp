@@ -1,5 +1,5 @@
 // Copies of subtrees, sema's annotations included. Pointers to declarations (Variable::global, Call::function) still
-// point to the same declarations: whoever copies a declaration rebinds them.
+// point to the same declarations: code that copies a declaration has to rebind them.
 
 #include <utility>
 
@@ -40,7 +40,7 @@ std::vector<PathStep> clone_path(const std::vector<PathStep>& path) {
   return out;
 }
 
-// A node of the same kind with what every expression has.
+// A node of the same kind, with the fields that every expression has.
 template <typename T, typename... Arguments>
 std::unique_ptr<T> fresh(const T& from, Arguments&&... arguments) {
   auto to = std::make_unique<T>(from.range, std::forward<Arguments>(arguments)...);

@@ -21,7 +21,7 @@ class Scanner {
     while (skip_to_code()) {
       if (!is_name_start(peek())) {
         bool is_at = peek() == '@';
-        // What follows these is a name of something else: .function, $global, ->probe.
+        // A name after these is not a declaration: .function, $global, ->probe.
         bool binds = peek() == '.' || peek() == '$' || peek() == '>';
         ++at_;
         if ((is_at || binds) && is_name_start(peek())) {
@@ -80,7 +80,7 @@ class Scanner {
     ++at_;
   }
 
-  // To the next byte that is no white space, comment, string or embedded C. False at the end.
+  // Goes to the next byte that is not in white space, a comment, a string or embedded C. False at the end.
   bool skip_to_code() {
     while (at_ < text_.size()) {
       char c = text_[at_];

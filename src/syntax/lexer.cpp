@@ -69,7 +69,7 @@ void Lexer::skip_byte_order_mark() {
   if (text_.starts_with("\xef\xbb\xbf")) position_ = 3;
 }
 
-// Passes white space and comments. False: token says what is wrong with a comment.
+// Passes white space and comments. False: a comment is malformed, and token has the problem.
 bool Lexer::skip_blanks(Token& token) {
   token.space_before = token.line_start = position_ == 0;
   while (!ended()) {

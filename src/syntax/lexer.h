@@ -16,7 +16,7 @@ namespace spile::syntax {
 
 enum class TokenKind : uint8_t {
   kEnd,
-  kInvalid,  // nothing usable; problem says why
+  kInvalid,  // unusable; problem says why
   kIdentifier,
   kKeyword,
   kNumber,
@@ -74,7 +74,7 @@ class Lexer {
   // Text from elsewhere (a script argument): all tokens get the range `place`. The text outlives the tokens.
   Lexer(std::string_view text, SourceRange place) : place_(place), text_(text) {}
 
-  // Reads as SystemTap `version` did (--compatible): what came later means what it meant before.
+  // Reads as SystemTap `version` did (--compatible): later syntax has its earlier meaning.
   void read_as(const std::string& version);
 
   // The next token; kEnd again and again at the end.

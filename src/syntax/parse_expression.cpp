@@ -355,7 +355,7 @@ ExpressionPtr Parser::parse_address_of() {
   } else if (auto* dereference = as<Dereference>(operand)) {
     dereference->address_of = true;
   } else if (in_parentheses && !as<Number>(operand) && !as<String>(operand) && !as<Histogram>(operand)) {
-    return operand;  // &(p): the address of what p points to, which is p
+    return operand;  // &(p): the address that p points to, which is p
   } else {
     tokens_.error(operand->range, "'&' can only take the address of traced data")
         .hint("&$variable->member; bitwise '&' needs an operand on each side");

@@ -43,7 +43,7 @@ ExpressionPtr Parser::parse_primary() {
         Token open = take();
         primary = parse_commas(parse_printable());
         if (!primary || !expect(")", "", &open)) return nullptr;
-        // (p)[1]: what the value points to, as an array.
+        // (p)[1]: the value points to an array.
         if (at("[") && !peek().line_start && !as<Histogram>(primary)) return parse_dereference(std::move(primary));
         break;
       }

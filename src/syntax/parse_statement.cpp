@@ -1,4 +1,4 @@
-// Statements. They need no separators and lines mean nothing; a ';' after a simple statement belongs to it, one
+// Statements. They need no separators, and line ends don't matter; a ';' after a simple statement belongs to it, one
 // anywhere else is the empty statement.
 
 #include <algorithm>

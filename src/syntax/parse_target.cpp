@@ -1,4 +1,4 @@
-// What starts with $ or @: traced variables and their paths, the language's @operations, statistics and histograms.
+// Expressions that start with $ or @: traced variables and their paths, the language's @operations, statistics and histograms.
 
 #include <algorithm>
 #include <array>
@@ -232,7 +232,7 @@ bool Parser::parse_constant(int64_t& value, std::string_view what) {
   return false;
 }
 
-// What is aggregated: a global, or an element of an array.
+// The aggregate of a statistic: a global, or an element of an array.
 ExpressionPtr Parser::parse_statistic_operand() {
   ExpressionPtr stats = parse_expression();
   if (!stats || as<Variable>(stats) || as<Index>(stats)) return stats;

@@ -79,7 +79,7 @@ bool Parser::enter() {
   return false;
 }
 
-// Reports an error and ends the parse: what is open here closes in places that we shall not see.
+// Reports an error and ends the parse: constructs that are open here end in text that is not parsed.
 void Parser::stop_here(std::string message) {
   error_here(std::move(message));
   tokens_.stop();
@@ -133,7 +133,7 @@ bool Parser::skip_head() {
 }
 
 // To the end of this statement: after a ';', before a '}' of the block around, or before a statement that starts a
-// line. What is between braces is passed as a whole, and so is an `else` or `catch` that belongs to the statement.
+// line. Text between braces is passed as a whole, and so is an `else` or `catch` that belongs to the statement.
 void Parser::skip_to_statement() {
   static constexpr std::string_view kStarts[] = {"if",     "while", "for",   "foreach",  "return",
                                                  "delete", "next",  "break", "continue", "try"};
@@ -162,7 +162,7 @@ void Parser::skip_to_declaration() {
 
 namespace {
 
-// One error instead of hundreds for what is no text at all.
+// Reports one error instead of hundreds for a file that is not text.
 bool is_text(const SourceFile& file, Diagnostics& diagnostics) {
   constexpr size_t kLooked = 4096;
   std::string_view head = file.text().substr(0, kLooked);

@@ -40,7 +40,7 @@ Diagnostic& Preprocessor::error(const Token& token, std::string message) {
   return diagnostic;
 }
 
-// Reports what the lexer found wrong with a token that will be used.
+// Reports the lexer's problem with a token that will be used.
 Token Preprocessor::checked(Token token) {
   if (!token.problem) return token;
   if (token.problem->is_warning) {

@@ -36,7 +36,7 @@ struct MacroLibrary {
 
 inline constexpr size_t kMaximumExpansions = 200;
 inline constexpr size_t kMaximumExpandedTokens = 500'000;
-// So many errors end a run: what follows is rarely worth reading.
+// After this many errors the run ends: further ones are rarely worth reading.
 inline constexpr size_t kMaximumErrors = 20;
 
 class Preprocessor {

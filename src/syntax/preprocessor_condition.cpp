@@ -212,7 +212,7 @@ bool Preprocessor::compare(const Token& comparison, Operand left, Operand right,
     std::optional<int64_t> wanted = right.kind == Kind::kNumber ? right.number : as_number(right.text);
     std::optional<int64_t> value = as_number(left.text);
     if (wanted && value) return holds(with, *value < *wanted ? -1 : *value > *wanted);
-    // What is not set, or is no number, is unequal to every number, and neither above nor below it.
+    // A setting that is not set, or not a number, is unequal to every number, and neither above nor below it.
     if (right.kind == Kind::kNumber || (wanted && !is_equality)) return with == op("!=");
   }
   if ((left.kind == Kind::kNumber) != (right.kind == Kind::kNumber)) {

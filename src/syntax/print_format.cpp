@@ -44,7 +44,7 @@ class FormatReader {
       if (!read_number(part.precision, part.precision_argument)) return;
     }
     std::string_view whole = format_.substr(begin, position_ - begin);
-    // Sizes mean nothing here: numbers always have 64 bits.
+    // Sizes are ignored: numbers always have 64 bits.
     while (at() != '\0' && std::string_view("hlLjztq").find(at()) != std::string_view::npos) ++position_;
     std::string_view with_size = format_.substr(begin, position_ - begin);
     char conversion = at();
@@ -143,7 +143,7 @@ class FormatReader {
     std::string hint = "conversions are d i u o x X p s c b m M; write %% for a percent sign";
     if (std::string_view("eEfFgGaA").find(conversion) != std::string_view::npos)
       hint = "there is no floating point; use %d";
-    // Of a size alone (%z, and the line's end behind it) the size is what is wrong.
+    // After a size without a conversion (%z at the end of a line), the error names the size.
     std::string shown = printable ? std::string(1, conversion) : before.size() > 1 ? "" : "?";
     fail("unknown conversion '" + before + shown + "' in the format", hint);
   }

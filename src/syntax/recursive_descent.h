@@ -1,6 +1,6 @@
 #pragma once
-// The parser's inside: one class, a function for each rule of the grammar, its definitions spread over the
-// parse_*.cpp by what they parse.
+// The parser's inside: one class, a function for each rule of the grammar; its definitions are in the
+// parse_*.cpp files, by the constructs that they parse.
 //
 // Rules: a function that can't continue reports one error and returns null (or false), and its callers return null too,
 // up to the statement or declaration around, which skips to a place where parsing can go on. Binary operators climb

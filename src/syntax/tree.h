@@ -142,7 +142,7 @@ struct Dereference : Expression {
 };
 
 // @var("name@file","module")path, @cast(expr,"type","module")path, @const("..."), @probewrite(..), @kderef(size,addr),
-// @uderef, @kregister, @uregister, @choose_defined(a,b), @enum, @task ...: what has an at-name, arguments and perhaps
+// @uderef, @kregister, @uregister, @choose_defined(a,b), @enum, @task ...: operations with an at-name, arguments and perhaps
 // a path. @defined, @entry and @perf have nodes of their own; macros are already gone.
 struct AtOperation : Expression {
   static constexpr ExpressionKind kKind = ExpressionKind::kAtOperation;
@@ -294,7 +294,7 @@ struct Print : Expression {
   std::vector<FormatPart> parts;  // of the format
   std::string delimiter;
   std::vector<ExpressionPtr> arguments;  // a Histogram may stand alone here
-  std::string if_unreadable;  // what a sprintf is where one of its values can't be read; empty: that is an error
+  std::string if_unreadable;  // the value of a sprintf if one of its arguments can't be read; empty: that is an error
 };
 
 struct Statistic : Expression {  // @count(stats) ...

@@ -1,5 +1,5 @@
 #pragma once
-// Walks over the tree, for passes. What can be replaced is a slot, an ExpressionPtr& or StatementPtr& inside its
+// Walks over the tree, for passes. A child that can be replaced is a slot: an ExpressionPtr& or StatementPtr& inside its
 // parent; a child that can't be replaced (the array of an Index, the keys of a Foreach: always Variables) is visited as a node only.
 //
 //   for_each_slot(node, f)         f(ExpressionPtr&) for the direct, present slots of an expression or statement
@@ -7,11 +7,11 @@
 //   for_each_statement(s, f)       f(StatementPtr&) for the direct child statements
 //   for_each_expression(node, f)   f(Expression&) for every expression below, parents first; an expression itself too
 //   rewrite(slot, f)               f(ExpressionPtr&) for every slot below and then this one: children first
-//   rewrite(statement, f)          the same for all expression slots of a statement and of the statements in it
+//   rewrite(statement, f)          f(ExpressionPtr&) for all expression slots of a statement and of the statements in it
 //   rewrite_statements(slot, f)    f(StatementPtr&) for every statement slot below and then this one
 //
-// Order is the source's. f may replace what is in the slot that it gets, and may move the old node into the new one;
-// the walk does not descend into what f put there. The const forms give const nodes. Recursion is bounded by
+// The order is that of the source. f may replace the node in its slot, and may move the old node into the new one;
+// the walk does not descend into the new node. The const forms give const nodes. Recursion is bounded by
 // kMaximumNesting.
 //
 // as<T>(node) is the node as a T, or null where it is of another kind; as<T>(slot) does so for a slot.
@@ -59,7 +59,7 @@ Like<T, Node>& to(Node& node) {
   return static_cast<Like<T, Node>&>(node);
 }
 
-// Calls f(node) for what a pointer holds, if anything.
+// Calls f(node) for the node that a pointer holds, if it is not null.
 template <typename Pointer, typename F>
 void visit(Pointer& pointer, F& f) {
   if (pointer) f(pointer);
