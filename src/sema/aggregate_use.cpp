@@ -1,4 +1,4 @@
-// What a script extracts from each aggregate: the runtime keeps nothing else up to date.
+// Finds which values a script extracts from each aggregate: the runtime keeps only those up to date.
 
 #include "sema/program.h"
 #include "syntax/visitor.h"

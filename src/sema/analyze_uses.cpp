@@ -1,6 +1,6 @@
 // describe-points: source lines, where something shows them.
-// analyze-uses: what each handler needs round its body: which locks, whether it has to know its site, and whether it is
-// so plain that it needs no guard against being interrupted by itself.
+// analyze-uses: decides what each handler needs around its body: which locks, whether it has to know its site, and whether it is
+// so simple that it needs no guard against being interrupted by itself.
 
 #include <algorithm>
 #include <set>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace syntax;
 
-// Whether a handler does nothing but add to sharded numbers. Such an addition is one instruction, so a second handler
+// Whether a handler only adds to sharded numbers. Such an addition is one instruction, so a second handler
 // on the same thread (from a signal) can come at any moment. Nothing in it may fail, loop, print or call.
 class PlainCheck {
  public:
@@ -165,7 +165,7 @@ bool writes_register(const Probe& probe) {
   return writes;
 }
 
-// A condition that is nothing but arithmetic on globals: it has no errors, and means the same wherever it is evaluated.
+// Whether a condition is only arithmetic on globals: then it can't fail, and has the same value wherever it is evaluated.
 bool is_plain_condition(const Expression& condition) {
   bool plain = true;
   for_each_expression(condition, [&](const Expression& x) {
@@ -240,7 +240,7 @@ void analyze_uses(Elaboration& e) {
     for (int intrinsic : uses.intrinsics_of(probe)) {
       uint32_t needs = intrinsics()[intrinsic].needs;
       if ((needs & kNeedsSite) && probe.points.size() > 1) probe.needs_site_id = true;
-      // What a function returns is at hand without saving them.
+      // returnval() does not need saved registers: return probes have the value at hand.
       if ((needs & kNeedsRegisters) && intrinsics()[intrinsic].name != "returnval") probe.needs_registers = true;
       e.program.needs |= needs;
       if ((needs & kNeedsStack) && probe.domain == Domain::kTarget) probe.needs_stack = probe.needs_registers = true;

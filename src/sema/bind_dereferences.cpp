@@ -1,7 +1,7 @@
 // bind-dereferences: `p->next->value` where p is a script variable. The type of what p points to comes from where its
 // value came from: a $variable, @cast, @var, or another dereference; it flows through assignments, parameters, results of
-// functions, elements and keys of arrays, and values saved at a function's entry, until nothing changes. Something that
-// gets values of two different types has none.
+// functions, elements and keys of arrays, and values saved at a function's entry, until nothing changes. A variable that
+// gets values of two different types has no type to follow.
 
 #include <fmt/format.h>
 
@@ -78,7 +78,7 @@ class PointerFlow {
     return pointers_.count(entity) ? TargetType{"?", ""} : TargetType{};
   }
   void flow(const TargetType& type, const Entity& entity) {
-    // Of a void* nothing is known but the module.
+    // The type of a void* is unknown; only its module is known.
     if (!type.module.empty() && pointers_.insert(entity).second) changed_ = true;
     if (!type) return;
     auto [found, added] = known_.try_emplace(entity, Known{type, false});

@@ -21,7 +21,7 @@ namespace {
 
 using namespace syntax;
 
-// What the points of one draft have in common once bound.
+// The properties that the points of one draft share once they are bound.
 struct Bound {
   std::unique_ptr<Block> body;
   ExpressionPtr condition;
@@ -31,7 +31,7 @@ struct Bound {
   bool returned_signed = false;
 };
 
-// A problem with one $variable, told once for all points of the draft that have it.
+// A problem with one $variable, reported once for all points of the draft that have it.
 struct Problem {
   SourceRange range;
   std::string message;
@@ -39,7 +39,7 @@ struct Problem {
   size_t points = 0;
 };
 
-// Calls f for the direct slots of a node, and for those of its children that are no slots themselves.
+// Calls f for the direct slots of a node, and for those of its children that are not slots themselves.
 template <typename Node, typename F>
 void for_each_inner_slot(Node& node, F&& f) {
   auto each = [&](auto& child) {
@@ -62,7 +62,7 @@ constexpr const char* kCalledFrom = "$(called_from)";
 // Stands for whether the value at the function's entry is known by which the variable behind it is computed.
 constexpr std::string_view kEntryKnown = "$(entry_known)";
 
-// Turns the place of a variable into that question; nothing where it does not depend on one.
+// Turns the place of a variable into that question; returns no question if the place does not depend on one.
 std::optional<Binding> entry_known(const Binding& binding) {
   auto value = std::find_if(binding.ops.begin(), binding.ops.end(),
                             [](const LocationOp& op) { return op.kind == LocationOp::Kind::kEntryValue; });
@@ -123,7 +123,7 @@ class Binder {
     bound_.condition = std::move(whole);
   }
 
-  // What returnval() gives: the register, as far as the function's type has bits in it.
+  // The value of returnval(): the bits of the register that the function's type has.
   void note_returned() {
     using Kind = LocationOp::Kind;
     TargetVariable result(SourceRange{});
@@ -203,7 +203,7 @@ class Binder {
     return copy;
   }
 
-  // --skip-badvars: names that nothing here has.
+  // --skip-badvars: names that no variable here has.
   bool is_bad(const Expression& x) {
     if (!info(point_.kind).has_variables) return x.kind == ExpressionKind::kTargetVariable;
     return !ask(x, !is_return_ || in_save_).ok();
@@ -214,7 +214,7 @@ class Binder {
     return variable && point_.site.result_number(variable->name) >= 0;
   }
 
-  // The variables of the function are gone then. What @var, @cast and @uderef read is not: it is looked up now.
+  // The variables of the function no longer exist then. The memory that @var, @cast and @uderef read does: it is read at the return.
   bool is_read_at_return(const Expression& x) const {
     return x.kind == ExpressionKind::kAtOperation || is_return_value(x);
   }
@@ -476,14 +476,14 @@ class Binder {
     if (auto* operation = as<AtOperation>(x)) operation->binding = index;
   }
 
-  // What happened is read from a ring: registers and stack came with it, other memory is what it is by then.
+  // Accesses are read from a ring, with their registers and stack; other memory may have changed by then.
   void warn_late(const Expression& x, const Binding& binding) {
     if (std::ranges::none_of(binding.ops, [](const LocationOp& op) { return op.kind == LocationOp::Kind::kLoad; })) return;
     e_.diagnostics.warning(x.range, "the value is read some time after the access, when it may have changed again")
         .hint(fmt::format("registers and stacks are those of the access: print_ubacktrace(), register(\"{}\")", abi::register_name(0)));
   }
 
-  // $$vars of a function that nothing is known of: "" would say that it has none.
+  // $$vars of a function without debug information: an empty string would say that the function has no variables.
   void warn_unknown(const TargetVariable& all) {
     e_.diagnostics.warning(all.range, fmt::format("'{}' is empty in functions of {}, which has no debug information", all.name, point_.site.module))
         .hint(all.name == "$$return" ? "install its debug symbols, or use returnval()"
@@ -520,7 +520,7 @@ class Binder {
   bool is_return_;
   bool in_save_ = false;
   Bound bound_;
-  std::vector<std::string> written_;  // source text of what the body assigns to
+  std::vector<std::string> written_;  // source texts of the targets of the body's assignments
   std::vector<std::string> saved_;  // source text of entry_saves; "" for explicit ones
   std::string signature_;
 };

@@ -47,7 +47,7 @@ class DomainChecker {
     });
   }
 
-  // Of Intrinsic::domains: where the handler can do what such a function does.
+  // The bits of Intrinsic::domains that hold for the probe's handlers: functions with one of them can run there.
   uint32_t domains() const {
     uint32_t domain = probe_->domain == Domain::kController ? kInController
                       : probe_->domain == Domain::kTarget   ? kInTarget
@@ -78,7 +78,7 @@ class DomainChecker {
       error(call, from, fmt::format("'{}' changes the traced program, which needs guru mode", call.name), "run spile with -g");
       return;
     }
-    // Elsewhere what is not known is an error of the run, which the script may catch.
+    // Elsewhere the function fails when it runs, and the script may catch the error.
     if (domain != kInKernel) return;
     bool in_function = info(probe_->kind).in_function;
     if ((intrinsic.needs & (kNeedsArguments | kNeedsRegisters)) && !in_function) {

@@ -1,4 +1,4 @@
-// Whether a pattern is a regular expression, said with a caret inside its literal.
+// Reports a pattern that is not a regular expression, with a caret inside its literal. A part of refuse-unavailable.
 
 #include "regex/regex.h"
 #include "sema/elaboration.h"

@@ -1,5 +1,5 @@
-// check-resolved: everything that is left in the program has a type. What nothing tells the type of is an error where it
-// is used; what is declared, and used nowhere any more, becomes a number, so that later passes need no fourth type.
+// check-resolved: reports each use of a variable or function whose type could not be inferred. A declaration that is not used
+// any more becomes a number, so that later passes see typed entities only.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// check-statements: what is wrong though every name and type is right: jumps out of nothing, values of what has none,
-// arrays used as scalars, changes under a running foreach, histograms that disagree.
+// check-statements: reports mistakes that are left when all names and types are right: break outside of a loop, the value of a call that
+// has no value, arrays used as scalars, changes of an array during its foreach, histograms that disagree.
 
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ class StatementChecker {
   }
 
  private:
-  // One body may stand in many probes: each problem is told once.
+  // One body may be in many probes: each problem is reported once.
   Diagnostic& error(const SourceRange& range, std::string message) {
     if (!told_.insert({range.file, range.begin, range.end, message}).second) return discarded_;
     return e_.diagnostics.error(range, std::move(message));
@@ -233,7 +233,6 @@ class StatementChecker {
     }
   }
 
-  // What an assignment changes.
   void check_target(const Expression& x) {
     if (auto* variable = as<Variable>(x)) {
       check_scalar(*variable);

@@ -1,5 +1,5 @@
-// check-writes: what the script assigns to in the traced program has a place there (guru mode; the others have been
-// refused). A value that the compiler only left a way to compute can be read, and not written to.
+// check-writes: each variable of the traced program that the script assigns to is stored somewhere (in guru mode; without it, earlier passes
+// have rejected the assignment). If the compiler describes only how to compute a value, it can be read, but not written to.
 
 #include <fmt/format.h>
 

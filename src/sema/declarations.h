@@ -32,7 +32,7 @@ class Declarations {
   };
   Found find_functions(const std::string& name, size_t arguments, const SourceRange& from, const SourceRange& home) const;
 
-  // A function of the same file, whatever it takes; null if there is none.
+  // A function of the same file, with any number of parameters; null if the file has none of that name.
   const syntax::Function* own_function(const std::string& name, const SourceRange& from) const;
 
   std::vector<std::string> global_names() const;    // public ones, sorted

@@ -1,4 +1,4 @@
-// display-globals: what a script only ever writes is printed when it ends, as SystemTap does: `global c probe ... { c++
+// display-globals: has globals that the script only writes printed at its end, as SystemTap does: `global c probe ... { c++
 // }` alone is a useful script. The last end probe is made of nodes, names and types already resolved.
 
 #include <fmt/format.h>

@@ -77,7 +77,7 @@ void drop_unreached(Elaboration& e) {
     bool kept = reach.has(global);
     global->index = kept ? static_cast<int>(globals.size()) : -1;
     if (kept) globals.push_back(global);
-    // Those that nothing refers to at all have been told by warn-unused; these only their uses' elision has left alone.
+    // warn-unused has reported functions and globals without any use; these have lost their uses by elide-unused.
     if (!kept) e.note_elided(global->range, fmt::format("unused variable '{}'", global->name));
   }
   std::vector<Function*> functions;

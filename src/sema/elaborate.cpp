@@ -1,4 +1,4 @@
-// Pass 2 on one page: what happens to a script between its tree and the lowering, in order.
+// Pass 2 on one page: the steps from a script's tree to the program that codegen lowers, in order.
 
 #include <algorithm>
 #include <chrono>

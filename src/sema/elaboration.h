@@ -1,6 +1,6 @@
 #pragma once
 // The state that the passes of pass 2 share, and the passes themselves. Only elaborate.cpp calls them; no pass calls a pass.
-// Each one REQUIRES what the ones before it in elaborate.cpp establish.
+// REQUIRES: the passes that stand before a pass in elaborate.cpp have run before it.
 
 #include <set>
 #include <string>
@@ -31,7 +31,7 @@ struct PointNode {
   syntax::ProbePoint point;
   int draft = -1;                   // leaves
   bool is_pattern = false;          // aliases by wildcard: any of the children will do
-  std::vector<PointNode> children;  // an alias: what it stands for
+  std::vector<PointNode> children;  // of an alias: its points
 };
 
 // How a script refers to a global; collected by resolve-symbols.
@@ -65,7 +65,7 @@ struct Elaboration {
   std::unordered_map<std::string, syntax::Function*> enum_names;     // bind-targets: made for @enumname, by the constants
   std::vector<LocalTraffic> local_traffic;                           // resolve-symbols
 
-  // bind-dereferences: what holds pointers of the traced program: a global (0) or the n-th key of an array (n).
+  // bind-dereferences: values that are pointers of the traced program: those of a global (0), or of the n-th key of an array (n).
   std::set<std::pair<const syntax::Global*, size_t>> pointers;
   bool has_dereferences = false;                                     // bind-targets
   bool asks_returned = false;                                        // bind-targets: returnval() is called somewhere

@@ -1,5 +1,5 @@
-// elide-unused: statements without any effect, assignments to what is never read, and what stands behind a statement
-// that leaves are taken out. What the user wrote without use is told, as a warning where it looks like a mistake.
+// elide-unused: removes statements without effect, assignments to variables that are never read, and statements after one that
+// leaves. Removed text of the user is reported: by -v, and as a warning if it looks like a mistake.
 
 #include <fmt/format.h>
 
@@ -77,7 +77,7 @@ class Elider {
     bool was_assignment = elide_assignment(statement->expression);
     if (was_assignment) e_.note_elided(whole, "assignment");
     if (!effects_.none_in(*statement->expression)) return;
-    // A dead assignment has been told as a variable that is never read.
+    // warn-unused has reported a dead assignment, as a variable that is never read.
     if (!was_assignment && e_.is_user_text(slot->range) && told_.insert(place_of(slot->range)).second) {
       e_.diagnostics.warning(slot->range, "statement has no effect");
     }
@@ -93,7 +93,7 @@ class Elider {
     statements.erase(last, statements.end());
   }
 
-  // x = f() becomes f() where nobody reads x. True where there was an assignment.
+  // Replaces x = f() by f() if x is never read. True if it has replaced an assignment.
   bool elide_assignment(ExpressionPtr& slot) const {
     auto dead = [&](const ExpressionPtr& target) {
       auto* variable = as<Variable>(target);
@@ -106,7 +106,7 @@ class Elider {
     }
     auto* assignment = as<Assignment>(slot);
     if (!assignment || !dead(assignment->target)) return false;
-    // Division of what was never assigned by zero is an error that has to stay.
+    // A division by zero is an error that has to stay, also if the dividend was never assigned.
     bool keeps = assignment->op == Assignment::Operator::kArithmetic &&
                  (assignment->arithmetic == Binary::Operator::kDivide ||
                   assignment->arithmetic == Binary::Operator::kModulo);

@@ -10,7 +10,7 @@ namespace spile::sema {
 
 struct EmbeddedTraits {
   bool pure = false;            // /* pure */: no effect but its value; may be left out when that isn't used
-  bool stable = false;          // /* stable */: the same value throughout one handler run
+  bool stable = false;          // /* stable */: its value does not change during one handler run
   bool string = false;          // /* string */: an expression of type string (else it is a long)
   bool unmangled = false;       // /* unmangled */: arguments and result under their plain names too
   bool guru = false;            // /* guru */: callers need guru mode

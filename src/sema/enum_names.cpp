@@ -74,7 +74,7 @@ Function* declare(Elaboration& e, const std::string& name, SourceRange range, st
   return e.program.scripts[0].functions.back().get();
 }
 
-// One function for all questions about the same constants. No script can have its name.
+// Makes one function for all questions about the same constants. A script can't have a function of its name.
 Function* function_for(Elaboration& e, SourceRange range, std::vector<EnumConstant> constants) {
   std::string key;
   for (const EnumConstant& constant : constants) key += fmt::format("{}={};", constant.name, constant.value);

@@ -1,6 +1,6 @@
-// expand-aliases: probe points that name an alias become what the alias stands for, its body spliced before (`=`) or
-// after (`+=`) the probe's own. Both share one scope, so an alias can set variables for its users. What follows the
-// alias's name in the point is appended to each of its points (`vm.fault.return`).
+// expand-aliases: replaces probe points that name an alias by the points of the alias, and puts its body before (`=`) or
+// after (`+=`) the probe's own. Both share one scope, so an alias can set variables for its users. Components after the
+// alias's name in the point are appended to each of its points (`vm.fault.return`).
 
 #include <fnmatch.h>
 
@@ -54,7 +54,7 @@ std::vector<ProbePoint> without_braces(const ProbePoint& point) {
   return points;
 }
 
-// `**` as the last component matches what is left of an alias's name, of any length.
+// `**` as the last component matches the rest of an alias's name, of any length.
 bool ends_in_double_star(const ProbePoint& point) {
   return !point.components.empty() && point.components.back().name.ends_with("**");
 }

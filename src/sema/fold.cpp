@@ -203,7 +203,7 @@ bool is_pure(const Expression& expression, const std::function<bool(const Call&)
       case ExpressionKind::kIncrement:
       case ExpressionKind::kAssignment:
       case ExpressionKind::kHistogramIndex:
-      case ExpressionKind::kRegex:  // matched() tells
+      case ExpressionKind::kRegex:  // matched() depends on it
         pure = false;
         return;
       case ExpressionKind::kBinary: {

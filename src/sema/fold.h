@@ -8,7 +8,7 @@
 
 namespace spile::sema {
 
-// The whole subtree. A slot never becomes null: a statement that does nothing becomes a Null.
+// The whole subtree. A slot never becomes null: a statement without effect becomes a Null.
 void fold(syntax::ExpressionPtr& slot);
 void fold(syntax::StatementPtr& slot);
 

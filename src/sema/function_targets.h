@@ -6,8 +6,8 @@
 
 namespace spile::sema {
 
-// Answers the function's @defined, drops what they leave out, and binds the rest: the returned bindings are what
-// AtOperation::binding indexes. Reports what can't be bound.
+// Answers the function's @defined, drops the branches not taken, and binds the rest. AtOperation::binding indexes the returned
+// bindings. Reports operations that can't be bound.
 std::vector<Binding> bind_function(Elaboration& e, syntax::Function& function);
 
 }  // namespace spile::sema

@@ -36,7 +36,7 @@ struct Names {
   }
 };
 
-// Adds what a declaration of the library refers to, if it is referred to itself; true when it is.
+// Adds the names that a declaration of the library refers to, if the declaration is referred to itself; true if it is.
 bool uses_script(const Script& script, const Names& names, Names& more) {
   bool used = false;
   for (const auto& function : script.functions) {

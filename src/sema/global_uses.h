@@ -1,5 +1,5 @@
 #pragma once
-// Which globals the code of a probe or function touches, and how: what classify-globals and analyze-uses decide by.
+// Finds which globals the code of a probe or function reads and writes, and how, for classify-globals and analyze-uses.
 
 #include <map>
 #include <set>
@@ -34,7 +34,7 @@ class GlobalUses {
   };
   static Code scan(const Probe& probe);
   static Code scan(const syntax::Function& function);
-  // Adds what the callees do, transitively.
+  // Adds the uses of the callees, transitively.
   Code close(Code code);
 
   std::unordered_map<const syntax::Function*, Code> functions_;

@@ -1,7 +1,7 @@
 // infer-types: every global, key, local, parameter, function result and expression is a long, a string or an aggregate.
 // Types flow in both directions (from a literal into a variable, from %s into the variable printed), so a body is walked
-// again whenever the type of something that it uses has been decided, until nothing changes. A type that is never determined is left unknown: check-resolved refuses it, unless nothing needs
-// it. A conflict is told with both places.
+// again whenever the type of something that it uses has been decided, until nothing changes. A type that is never
+// determined is left unknown: check-resolved reports it if the program needs it. A conflict is reported with both places.
 
 #include <fmt/format.h>
 
@@ -105,7 +105,7 @@ class TypeInference {
     }
   }
 
-  // Those of the library whose writers the script does not call: discard() alone says nothing of what speculate() keeps.
+  // Globals of the library whose writers the script does not call: a call of discard() alone does not determine the type that speculate() keeps.
   bool decide_library_globals() {
     bool decided = false;
     for (Global* global : e_.program.globals) {
@@ -136,7 +136,7 @@ class TypeInference {
     for (size_t next = 0; !waiting_.empty();) {
       auto found = waiting_.lower_bound(next);
       if (found == waiting_.end()) {
-        if (e_.diagnostics.has_errors()) break;  // every body has been looked at, and has said what is wrong in it
+        if (e_.diagnostics.has_errors()) break;  // every body has been walked, and its mistakes are reported
         found = waiting_.begin();
       }
       body_ = *found;
@@ -176,7 +176,7 @@ class TypeInference {
     if (users != users_.end()) waiting_.insert(users->second.begin(), users->second.end());
   }
 
-  // What the bindings of the body being walked index.
+  // The table that the bindings of the body being walked index.
   const std::vector<Binding>& bindings() const {
     return probe_ ? probe_->bindings : e_.program.function_bindings[function_->index];
   }
@@ -312,10 +312,10 @@ class TypeInference {
     visit(x, Type::kUnknown);
   }
 
-  // ---- expressions: the type of x; where nothing says otherwise it becomes `wanted`.
+  // ---- expressions: the type of x; an undetermined type becomes `wanted`.
   Type visit(Expression& x, Type wanted) { return x.type = infer(x, wanted); }
 
-  // For a value that goes into something named: what x is by itself comes first, so that a conflict is told as one of
+  // For a value that goes into something named: the type of x by itself comes first, so that a conflict is reported as one of
   // the name's two uses.
   Type visit_into(Expression& x, Type entity) {
     Type type = visit(x, Type::kUnknown);
@@ -446,7 +446,7 @@ class TypeInference {
     }
   }
 
-  // Two expressions of one type, whichever tells it.
+  // Two expressions of one type; either may determine it.
   Type same(Expression& a, Expression& b, Type wanted) {
     Type type = visit(a, wanted);
     if (type == Type::kUnknown) type = wanted;
@@ -498,7 +498,7 @@ class TypeInference {
       }
     });
     note_use(call.function->type);
-    // What a call's value is used as tells the type of a function's result, where nothing else does.
+    // If nothing else determines the type of a function's result, the use of a call's value does.
     if (call.function->type == Type::kUnknown) set(call.function->type, wanted, call.range, call.name);
     return expect(call, call.function->type, wanted);
   }

@@ -30,7 +30,7 @@ std::vector<Intrinsic> make_table() {
 
       {"ktime_get_ns", kLong, {}, kNeedsNothing, kInController | kInTarget, true},
 
-      // Who runs.
+      // The process and thread that run.
       {"pid", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"tid", kLong, {}, kNeedsNothing, kEverywhere, true},
       {"ppid", kLong, {}, kNeedsNothing, kInController | kInTarget, true},
@@ -94,7 +94,7 @@ std::vector<Intrinsic> make_table() {
       {"errno_str", kString, {kLong}, kNeedsNothing, kInController | kInTarget, true},
       {"ctime", kString, {kLong}, kNeedsNothing, kInController | kInTarget, true},
       {"ctime_now", kString, {}, kNeedsNothing, kInController | kInTarget, true},
-      // Of the last =~ in this handler run.
+      // The last =~ of this handler run.
       {"matched", kString, {kLong}, kNeedsNothing, kInController | kInTarget, true},
       {"matched_str", kString, {}, kNeedsNothing, kInController | kInTarget, true},
       {"ngroups", kLong, {}, kNeedsNothing, kInController | kInTarget, true},
@@ -107,7 +107,7 @@ std::vector<Intrinsic> make_table() {
       {"user_string_n2", kString, {kLong, kLong, kString}, kNeedsNothing, kEverywhere, true},
       {"user_string_quoted", kString, {kLong}, kNeedsNothing, kEverywhere, true},
       {"user_string_n_quoted", kString, {kLong, kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
-      // Of $p$: text of at most so many bytes in quotes, or the address; bytes of two words, and how many; a wide character as a letter.
+      // For $p$: a quoted text of at most that many bytes, or the address; bytes of two words, and their number; a wide character as a letter.
       {"__pretty_string", kString, {kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
       {"__pretty_letters", kString, {kLong, kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
       {"__pretty_letter", kString, {kLong}, kNeedsNothing, kInController | kInTarget, true},
@@ -116,7 +116,7 @@ std::vector<Intrinsic> make_table() {
       {"user_buffer_quoted", kString, {kLong, kLong, kLong}, kNeedsNothing, kInController | kInTarget, true},
       {"user_buffer_quoted_error", kString, {kLong, kLong, kLong}, kCanFail, kInController | kInTarget, true},
 
-      // Memory of the kernel: a fault everywhere else.
+      // Memory of the kernel: outside the kernel, reading it is a fault.
       {"kernel_string", kString, {kLong}, kCanFail, kEverywhere, true},
       {"kernel_string2", kString, {kLong, kString}, kNeedsNothing, kEverywhere, true},
       {"kernel_string_n", kString, {kLong, kLong}, kCanFail, kEverywhere, true},
@@ -126,7 +126,7 @@ std::vector<Intrinsic> make_table() {
       {"kernel_long", kLong, {kLong}, kCanFail, kEverywhere, true},
       {"kernel_pointer", kLong, {kLong}, kCanFail, kEverywhere, true},
 
-      // What changes the traced program.
+      // Writing to the traced program.
       {"raise", kNone, {kLong}, kNeedsGuru, kInController | kInTarget, false},
       {"udelay", kNone, {kLong}, kNeedsGuru, kInController | kInTarget, false},
       {"set_user_string", kNone, {kLong, kString}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
@@ -166,8 +166,7 @@ std::vector<Intrinsic> make_table() {
       {"u64_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
       {"pointer_arg", kLong, {kLong}, kNeedsArguments | kCanFail, kEverywhere, true},
 
-      // Stacks, and what addresses are called. In the controller there is no stack, but addresses that probes have kept
-      // can be named.
+      // Stacks, and names of addresses. The controller has no stack, but can name addresses that probes have kept.
       {"ubacktrace", kString, {}, kNeedsStack, kInController | kInTarget, true},
       {"ucallers", kString, {kLong}, kNeedsStack, kInController | kInTarget, true},
       {"ustack", kLong, {kLong}, kNeedsStack, kInController | kInTarget, true},
@@ -186,7 +185,7 @@ std::vector<Intrinsic> make_table() {
       {"usymline", kString, {kLong}, kNeedsLines, kInController | kInTarget, true},
       {"usymfileline", kString, {kLong}, kNeedsLines, kInController | kInTarget, true},
 
-      // Of the kernel's own stack and symbols: in a process and in the controller there are none.
+      // The kernel's own stack and symbols: empty in a process and in the controller.
       {"backtrace", kString, {}, kNeedsNothing, kEverywhere, true},
       {"callers", kString, {kLong}, kNeedsNothing, kEverywhere, true},
       {"stack", kLong, {kLong}, kNeedsNothing, kEverywhere, true},
@@ -209,7 +208,7 @@ std::vector<Intrinsic> make_table() {
       {"u_register", kLong, {kString}, kNeedsRegisters, kEverywhere, true},
       {"returnval", kLong, {}, kNeedsRegisters, kEverywhere, true},
   };
-  // Numbers in the traced program's memory: 0 where it can't be read, or an error.
+  // Numbers in the traced program's memory: 0 if it can't be read, or an error.
   static constexpr std::string_view kNumbers[][2] = {
       {"user_char", "user_char_error"},     {"user_short", "user_short_error"},   {"user_ushort", "user_ushort_error"},
       {"user_int", "user_int_error"},       {"user_uint", "user_uint_error"},     {"user_long", "user_long_error"},

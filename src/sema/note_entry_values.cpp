@@ -1,4 +1,4 @@
-// note-entry-values: which functions have to keep which registers of their entry, since a handler within them wants to know.
+// note-entry-values: finds which functions have to save which registers at their entry, because a handler in them reads the values.
 
 #include <set>
 

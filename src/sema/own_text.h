@@ -1,5 +1,5 @@
 #pragma once
-// Which strings consist of the script's own text: its literals, and what is put together of them. Whatever else a script
+// Finds strings that consist of the script's own text: its literals, and strings put together from them. Whatever else a script
 // prints may come from a traced program, and control characters in it are not sent to a terminal (docs/language.md,
 // "Control characters"). The flow of control is not looked at: a variable is the script's own where everything that is ever
 // put into it is.

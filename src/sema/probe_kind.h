@@ -1,5 +1,5 @@
 #pragma once
-// The kinds of probes, and what each has: one row of the table for a new kind.
+// The kinds of probes and their properties: a new kind is one row of the table.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// The elaborated program: what pass 2 makes and codegen and session read.
+// The elaborated program: pass 2 makes it, codegen and session read it.
 
 #include <map>
 #include <memory>
@@ -47,15 +47,15 @@ struct Probe {
   std::vector<GlobalUse> uses;    // kLocked globals to be locked for the body, ascending by index
   std::vector<syntax::Global*> condition_reads;  // what `condition` depends on: when none of these has changed, nor has it
   // kTarget: `condition` can't fail, and handlers in the controller alone change what it depends on. It is evaluated there
-  // when one of them has run; handlers see the result, and sites that nobody wants are switched off.
+  // when one of them has run; handlers see the result, and sites that no probe wants then are switched off.
   bool switched = false;
   bool needs_site_id = false;     // ppfunc(), pp() and the like with more than one point
   bool needs_stack = false;       // walks the user-space stack, or reads its address
   bool needs_registers = false;   // more registers than those of arguments (or, at a return, of results)
   uint8_t returned_bytes = 8;     // of returnval() at these sites, as debug information says, and whether it has a sign
   bool returned_signed = false;
-  bool is_report = false;         // what spile itself prints at the end: no MAXACTION
-  bool only_accumulates = false;  // nothing but additions to sharded scalars, conditions and arithmetic: no guard
+  bool is_report = false;         // made by spile, to print at the end: no MAXACTION
+  bool only_accumulates = false;  // only additions to sharded scalars, conditions and arithmetic: no guard
 };
 
 // A process.syscall probe is compiled twice: for the controller, and this for the process itself where all of its system call
@@ -91,7 +91,7 @@ struct Program {
   std::vector<syntax::Global*> globals;      // used ones, index = Global::index
   std::vector<Sharing> sharing;              // by global index
   std::vector<syntax::Function*> functions;  // used ones, index = Function::index
-  std::vector<std::vector<Binding>> function_bindings;  // by function index: what bindings in their bodies index
+  std::vector<std::vector<Binding>> function_bindings;  // by function index: the tables that bindings in their bodies index
   std::vector<Probe> probes;
   std::vector<SiteGroup> site_groups;  // Domain::kTarget
   SiteTable sites;                     // Domain::kTarget: what is armed, by id
@@ -101,13 +101,13 @@ struct Program {
   bool unoptimised = false;      // -u
   bool skip_bad_variables = false;  // --skip-badvars: a $variable that can't be found is 0
   bool time_probes = false;      // -t: hits and times of every probe are printed at the end
-  bool hide_globals = false;     // --no-global-var-display: what is never read is not shown at the end
+  bool hide_globals = false;     // --no-global-var-display: globals that are never read are not printed at the end
   bool describe_points = false;  // find every point's source line, for -p2 (pp() has them anyway)
   std::map<std::string, std::string> global_overrides;  // -G
   std::map<std::string, std::string> c_definitions;     // -D, for embedded C
 
   std::map<std::string, PerfEvent> perf_counters;        // what @perf("NAME") reads; refuse-unavailable
-  std::vector<std::string> elided;  // what of the user's script was left out, a line each, for -v
+  std::vector<std::string> elided;  // parts of the user's script that were left out, a line each, for -v
 };
 
 // Aggregate features that the whole script extracts from a stats global (@count, @hist_log ...).

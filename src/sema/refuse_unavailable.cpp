@@ -1,5 +1,5 @@
-// refuse-unavailable: what the grammar has and no lowering exists for, refused by name where it stands. Only what is in
-// use is looked at: a library may hold anything. The other passes know all these nodes: who lowers one removes its line
+// refuse-unavailable: reports constructs of the grammar that have no lowering, at their places. It checks only code that is
+// used: a library may contain anything. The other passes handle all these nodes: to add the lowering of one, remove its line
 // here.
 
 #include "sema/elaboration.h"

@@ -12,7 +12,7 @@ class Resolver {
   explicit Resolver(Elaboration& e) : e_(e) {}
 
   // How many points the children of a node stand for, added to their drafts. alias: the alias that the script named,
-  // which is what its points are known by (pn()); "" outside of any.
+  // by which pn() names its points; "" outside of any.
   size_t resolve_list(PointNode& list, bool optional, const std::string& alias) {
     size_t total = 0;
     for (PointNode& node : list.children) {

@@ -1,5 +1,5 @@
-// resolve-symbols: every name to its declaration. Starting from the probes, only what they reach is resolved, so a
-// library costs nothing but what is used of it. Scopes, as in SystemTap: a name that is a global visible from the file
+// resolve-symbols: finds the declaration of every name. It starts from the probes and resolves only declarations that they reach, so
+// unused parts of the library cost nothing. Scopes, as in SystemTap: a name that is a global visible from the file
 // it stands in is that global; else it is a local of its function or probe, made by its first use. Private declarations
 // are visible in their own file only, and the user's are not in the library. Functions: of the same file, of the user's
 // script, of the library, intrinsics.
@@ -97,7 +97,7 @@ class SymbolResolver {
   void resolve_probe(Probe& probe) {
     begin_scope(&probe.locals, &probe, probe.range);
     note_assigned(*probe.body);
-    // What is saved at the entry runs first.
+    // Expressions that are saved at the entry run first.
     for (ExpressionPtr& save : probe.entry_saves) visit(save, kRead);
     if (probe.condition) visit(probe.condition, kRead);
     visit(*probe.body);
@@ -373,7 +373,7 @@ class SymbolResolver {
     return false;
   }
 
-  // Where the last of them may execute `next`, what the library has of that name goes on, as a script function would.
+  // If the last of them may execute `next`, the library's function of that name is tried next, as a script function would be.
   void add_intrinsic_overload(const Call& call, std::vector<Function*>& functions) {
     if (functions.empty() || !can_fall_through(*functions.back())) return;
     size_t count = functions.back()->parameters.size();
@@ -451,7 +451,7 @@ class SymbolResolver {
     } else if (probe_ && call.name == "is_return") {
       slot = std::make_unique<Number>(call.range, probe_->kind == ProbeKind::kFunctionReturn);
     } else if (probe_ && call.name == "user_mode") {
-      // timer.profile interrupts either; nobody knows before it does.
+      // timer.profile interrupts either one, which is not known in advance.
       if (probe_->kind != ProbeKind::kProfile) slot = std::make_unique<Number>(call.range, info(probe_->kind).in_function);
     }
   }
@@ -512,7 +512,7 @@ class SymbolResolver {
   void visit_foreach(Foreach& loop) {
     if (loop.array) visit_global(*loop.array, kRead, "array");
     if (loop.histogram) visit_aggregate(loop.histogram->stats, kRead);
-    // A key that the loop has to name but doesn't need is no mistake: counts as read.
+    // A key that the loop has to name but doesn't need is not a mistake: it counts as read.
     if (loop.value) visit_variable(*loop.value, kRead | kWrite);
     for (auto& key : loop.keys) visit_variable(*key, kRead | kWrite);
     for (ExpressionPtr& key : loop.slice) {

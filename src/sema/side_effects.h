@@ -8,7 +8,7 @@
 
 namespace spile::sema {
 
-// Whether no run gets past the statement: return, next, break, continue, and what is made of nothing else.
+// Whether no run gets past the statement: it is a return, next, break or continue, or all its paths end with one.
 bool always_leaves(const syntax::Statement& statement);
 
 class SideEffects {

@@ -192,7 +192,7 @@ class TargetInfo {
  public:
   virtual ~TargetInfo() = default;
 
-  // Everything that one probe point stands for; aliases are gone, globs are not. An error carries what was looked for
+  // The places that one probe point stands for; aliases are expanded already, patterns are not. An error says what was looked for
   // and a did-you-mean in its hint. An unknown family of probe point (no such functor) too.
   virtual Result<std::vector<ResolvedPoint>> resolve(const syntax::ProbePoint& point) = 0;
 
@@ -207,7 +207,7 @@ class TargetInfo {
     return Error{"'->' on a script value is not available here", {}};
   }
 
-  // @cast, @var and @const in a function, where there is no point: they say their module themselves.
+  // @cast, @var and @const in a function, which has no point: they name their module themselves.
   virtual Result<Binding> bind_without_point(const syntax::AtOperation& operation) {
     return Error{"'" + operation.name + "' in a function is not available here", {}};
   }
@@ -245,7 +245,7 @@ class TargetInfo {
   // Reports whether variables() can answer: false if the probed module has no debug information.
   virtual bool knows_variables(const ResolvedPoint& point) { return true; }
 
-  // Fills in what is only for showing and costs time to find: the source line of a function, in site and text.
+  // Fills in facts that are only printed and cost time to find: the source line of a function, in site and text.
   virtual void describe(ResolvedPoint& point) {}
 
   // Names of probe point components that may follow this prefix, for did-you-mean ("process.func" -> "function").

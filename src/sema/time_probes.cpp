@@ -1,4 +1,4 @@
-// time-probes: for -t, every probe measures its own runs, and the last end probe (or error probe) prints what came of it,
+// time-probes: for -t, every probe measures its own runs, and the last end probe (or error probe) prints the results,
 // as SystemTap does. All of it is made of the language's own parts, so it works wherever handlers can run, and without -t
 // nothing of it is there:
 //
@@ -59,7 +59,7 @@ StatementPtr assign(Assignment::Operator op, ExpressionPtr target, ExpressionPtr
   return statement_of(std::move(assignment));
 }
 
-// What one probe has measured: an aggregate, or one for each of its points.
+// The measurements of one probe: an aggregate, or one for each of its points.
 class Stopwatch {
  public:
   Stopwatch(Probe& probe, Global& times) : range_(probe.range), times_(times), index_(probe.index) {

@@ -1,6 +1,6 @@
-// warn-unused: variables that are only read or only written, functions that nobody calls and statements that can't be
-// reached are told (most are typing errors). Unused functions and globals of the library are silently not there:
-// resolve-symbols only takes what is reached.
+// warn-unused: warns of variables that are only read or only written, functions that are never called and statements that can't be
+// reached (most are typing errors). Unused functions and globals of the library need no warning: resolve-symbols leaves them
+// out.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace {
 using namespace syntax;
 
 void warn_locals(Elaboration& e) {
-  // The same body may stand in several probes; a variable is unused where none of them uses it.
+  // The same body may be in several probes; a variable is unused if none of them uses it.
   std::map<Place, LocalTraffic> by_place;
   for (const LocalTraffic& traffic : e.local_traffic) {
     if (!e.is_user_text(traffic.first_use) || traffic.is_parameter) continue;
@@ -41,7 +41,7 @@ void warn_locals(Elaboration& e) {
   }
 }
 
-void warn_unreachable(Elaboration& e, const Statement& s, std::set<Place>& told) {
+void warn_unreachable(Elaboration& e, const Statement& s, std::set<Place>& reported) {
   if (auto* block = as<Block>(s)) {
     const auto& statements = block->statements;
     for (size_t i = 0; i + 1 < statements.size(); ++i) {
@@ -49,12 +49,12 @@ void warn_unreachable(Elaboration& e, const Statement& s, std::set<Place>& told)
       if (!always_leaves(*statements[i]) || dead.kind == StatementKind::kNull) continue;
       // An alias's body and its user's are one block, but not one text.
       bool one_text = s.range.file == dead.range.file && statements[i]->range.file == dead.range.file;
-      if (one_text && e.is_user_text(dead.range) && told.insert(place_of(dead.range)).second)
+      if (one_text && e.is_user_text(dead.range) && reported.insert(place_of(dead.range)).second)
         e.diagnostics.warning(dead.range, "statement is never reached");
       break;
     }
   }
-  for_each_statement(s, [&](const Statement& child) { warn_unreachable(e, child, told); });
+  for_each_statement(s, [&](const Statement& child) { warn_unreachable(e, child, reported); });
 }
 
 void warn_declarations(Elaboration& e, const Script& user) {
@@ -84,10 +84,10 @@ void warn_declarations(Elaboration& e, const Script& user) {
 
 void warn_unused(Elaboration& e) {
   warn_locals(e);
-  std::set<Place> told;
-  for (const Probe& probe : e.program.probes) warn_unreachable(e, *probe.body, told);
+  std::set<Place> reported;
+  for (const Probe& probe : e.program.probes) warn_unreachable(e, *probe.body, reported);
   for (const Function* function : e.program.functions) {
-    if (function->body) warn_unreachable(e, *function->body, told);
+    if (function->body) warn_unreachable(e, *function->body, reported);
   }
   for (const Script& script : e.program.scripts) {
     if (Elaboration::is_user_script(script)) warn_declarations(e, script);

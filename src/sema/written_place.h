@@ -13,10 +13,10 @@ namespace spile::sema {
 struct WrittenPlace {
   bool in_register = false;
   int64_t number = 0;                     // of the register, in DWARF's numbering
-  std::span<const LocationOp> address;    // else: what computes the address
+  std::span<const LocationOp> address;    // else: operations that compute the address
   uint32_t bytes = 8;                     // of the word there
   uint32_t shift = 0, bits = 64;          // within the word or register
-  bool is_float = false;                  // what is written is a double's bits, and a float's lie there
+  bool is_float = false;                  // the value is a double's bits, and the place holds a float
 };
 
 std::optional<WrittenPlace> written_place(std::span<const LocationOp> ops);
