@@ -1,5 +1,5 @@
 # After a script error nothing is lost: what was printed comes out, what was collected and never read is shown, `probe error`
-# runs, and an error that came often is told once with its number.
+# runs, and an error that came often is printed once with its number.
 from spiletest import *
 
 script = """global kept, n

@@ -1,6 +1,6 @@
 # variants: callees callees_gcc
-# Calls that a function makes, and those behind them: told apart from the same calls made by others, counted exactly, also
-# where the returns of functions on the way are probed. Tail calls are calls; what they lead to can't be told.
+# Calls that a function makes, and those behind them: distinguished from the same calls made by others, counted exactly, also
+# where the returns of functions on the way are probed. Tail calls are calls; the calls behind them are not known.
 from spiletest import *
 
 PROGRAM, N = program(VARIANT), 1000

@@ -7,7 +7,7 @@ expect_true(len(documents) > 30, f"{len(documents)} documents")
 
 
 def prose(path):
-    """The text without code: a `[x](y)` of a script is no link."""
+    """The text without code: a `[x](y)` of a script is not a link."""
     text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S)
     return re.sub(r"`[^`\n]*`", "`code`", re.sub(r"^    .*$", "", text, flags=re.M))
 

@@ -39,7 +39,7 @@ expect(sum(int(n) for n in re.findall(r"\| *(\d+)$", re.sub(r"@", "", latency), 
 expect(len(re.findall(r"^\d+ calls\[\d+\] foo took \d+ us$", example("slow-calls", "foo", -1), re.M)), 3)
 expect_match(r"^foo +3$", example("top-functions", "*"))
 
-# Where there is no redis-server, the script is compiled all the same.
+# Without a redis-server the script is compiled all the same.
 redis_commands = path_of("redis-commands")
 if shutil.which("redis-server"):
     redis = Redis()

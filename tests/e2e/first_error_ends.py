@@ -15,7 +15,7 @@ elif VARIANT == "several":
     spile("--suppress-handler-errors", "-e", 'global n probe process.function("foo") { n++; error("stop") } probe end { println("n=", n) }', "-c", calls
           ).expect(status=0, out_match="^n=100000$")
 elif VARIANT == "threads":
-    # Those that run when the first fails may fail, too.
+    # Handlers that run when the first one fails may fail, too.
     server_program = server(60, threads=4)
     result = spile("-e", 'global n, r probe process.function("work") { n++; error("stop") } probe process.function("work").return { r++ } '
                    'probe error { printf("%d %d\\n", n <= 4, r <= 4) }', "-x", server_program.pid).expect(status=1, out="1 1\n")

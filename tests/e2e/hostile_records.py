@@ -40,7 +40,7 @@ expect_true("unlikely" not in result.err, f"a warning that no handler gave\n{res
 result, running = forge("errors", COUNT, text="unlikely")
 expect((running, "unlikely" in result.err), (True, False), f"an error that no handler raised\n{result}")
 
-# Those that a script has are bounded.
+# Warnings and file switches of a script that has them are bounded.
 result, running = forge("warnings", COUNT + 'probe process.function("work") { if (int_arg(1) < 0) warn("x") }', text="flood")
 expect(result.err.count("flood"), 1000, "warnings printed")
 expect_match(r"WARNING: 19000 more warnings not printed", result.err)

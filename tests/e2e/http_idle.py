@@ -39,7 +39,7 @@ for each in unread:
     each.sendall(b"GET /large HTTP/1.0\r\n\r\n")
 answers("beside 20 who do not read")
 
-# Who is slow is dropped in the end, and spile has no descriptors left of them.
+# Slow clients are dropped in the end, and their descriptors are closed.
 last = connect()
 last.settimeout(60)
 expect(last.recv(10), b"", "a connection that said nothing until spile closed it")

@@ -43,7 +43,7 @@ expect_match("expected an expression", err)
 out, err = session("probe begin { println(@1 . $2) exit() }", "run a", 'run one "two"')
 expect(out, "onetwo\n")
 
-# What is wrong is not added, what is not complete is told.
+# A wrong line is not added; an incomplete one is reported.
 out, err = session("global a, a", "probe begin { x = }", "list", "probe begin {", "", "probe end {")
 expect(out, "")
 expect_match("duplicate global 'a'", err)

@@ -35,7 +35,7 @@ probed('probe process.mark("step") { println($arg1, " ", $local, " ", user_strin
        "-3 3 hello 0\n", program("values_O0"))
 expect_match(r"a=0x0 .*local=0x3", spile("-e", 'probe process.mark("step") { println($$locals); exit() }', "-c", program("values_O0"), "-o", "/dev/stderr").err)
 spile("-p2", "-e", 'probe process.mark("step") { println($nothing) }', "-c", values).expect(status=1, err_match=r"mark 'step' has \$arg1 to \$arg3")
-# What ++ stands before is no operand of one behind it.
+# The operand of a ++ before it can't be the operand of one behind it.
 begin("a = 5; b = 6\n--a\n++b\n println(a, b); --a ++b; println(a, b)", "47\n38\n")
 # Conditions: the running kernel's configuration; numbers are compared as numbers.
 config = "/proc/config.gz" if os.path.exists("/proc/config.gz") else f"/boot/config-{os.uname().release}"

@@ -98,7 +98,7 @@ expect([(s["name"], s["kind"], s["range"]["start"]["line"]) for s in outline],
 change("")
 expect(ask("textDocument/documentSymbol", **document)["result"], [])
 
-# What is no message does not end it; shutdown and exit do.
+# Bytes that are not a message do not end it; shutdown and exit do.
 write(b"{ not json")
 expect(read()["error"]["code"], -32700)
 write(b"[1, 2]")

@@ -27,7 +27,7 @@ run("""function strlen:long (s:string, more:long) { return 1000 + more }
 run("""function strlen:long (s:string) { if (s != "x") next; return 50 }
     function tokenize:string (s:string, d:string) { if (s != "x") next; return "mine" }
     probe begin { println(strlen("abc"), " ", strlen("x"), " ", tokenize("a,b", ","), " ", tokenize("x", ",")); exit() }""", "3 50 a mine\n")
-# Macros: the script's own ones are no part of the library's.
+# Macros: those of the script do not belong to the library.
 run("""@define offsetof(a, b) %( 77 %) @define cast_sizeof(a) %( 78 %) @define this1 %( x %)
     probe begin { @this1 = 1; @this2 = 5; println(@offsetof(1, 2) + x, " ", @this2); exit() }""", "78 5\n")
 # argv and argc are the script's arguments, unless it has variables of these names.

@@ -18,7 +18,7 @@ spile("--help").expect(status=0, out_match=r"-x")
 spile().expect(status=1)
 spile("--no-such-option").expect(status=1, out="", err_match="no-such-option")
 
-# A wrong line is told and refused.
+# A wrong line is rejected with an error.
 for line, message in [(["-p9", "-e", ""], "pass number '9'"), (["-e", "a", "-e", "b"], "only one script"),
                       (["-c", "true", "-x", "1", script], "-c and -x"), (["-B", "X=1", script], "-B is not supported"),
                       (["-r", "0.99", script], "running kernel"), (["-S", "1", script], "-S needs -o"),
@@ -43,7 +43,7 @@ spile("--vp", "01", "-e", "global g function f() { return 1 } probe oneshot { if
 spile("--vp", "01", "-u", "-e", "global g probe oneshot { }").expect(status=0, err_match=r"^((?!eliding)(.|\n))*$")
 spile("--color", "-e", unused).expect(status=0, err_match="\x1b\\[01;35mwarning")
 
-# Symbols of modules: there always, but what does not exist is told.
+# Symbols of modules: there always, but a module that does not exist gets a warning.
 spile("-d", "/bin/sh", "-d", "kernel", "--ldd", "--all-modules", "-e", "probe oneshot {}").expect(status=0, out="", err="")
 for module, why in [("/nope/x", "no such file"), ("nosuchmodule", "no kernel module"), (script, "not an ELF file"), ("/tmp", "not an ELF")]:
     spile("-d", module, "-e", "probe oneshot { println(1) }").expect(

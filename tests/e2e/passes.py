@@ -1,4 +1,4 @@
-# -p1 to -p4 stop after that pass; -l lists what a probe point stands for; -v tells the mechanism of each probe.
+# -p1 to -p4 stop after that pass; -l lists what a probe point stands for; -v prints the mechanism of each probe.
 from spiletest import *
 
 command = f"{program('calls')} 10"

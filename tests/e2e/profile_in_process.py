@@ -39,7 +39,7 @@ expect_true(share / 3 <= n <= 3 * share and pids >= n / 3, f"{share} periods: {r
 idle = spile("-e", "probe timer.profile { println(1) }", "-c", "true")
 expect_match(r"^1$" if idle.out else r"took no sample: 1 thread used \d+\.\d ms of processor time in all, and samples are 10 ms apart", idle.out or idle.err)
 
-# With -x, and without being told where: the process's own stacks.
+# With -x, and without --runtime: the process's own stacks.
 target = start(program("watched"), 1, 2000000000)
 spile("-e", 'global hot probe timer.profile { hot[usymname(uaddr())]++; if (hot["hot"] > 2) { print_ubacktrace() exit() } }', "-x", target.pid,
       timeout=20).expect(status=0, out_match=r"^ 0x[0-9a-f]+ : hot\+.*\n 0x[0-9a-f]+ : caller\+")

@@ -1,5 +1,5 @@
 # variants: division modulo overflow map begin
-# Errors while it runs: told with line and column, status 1, and the program finishes unharmed.
+# Errors while it runs: reported with line and column, status 1, and the program finishes unharmed.
 from spiletest import *
 
 script, pattern = {

@@ -1,5 +1,5 @@
 # A set-uid program that an ordinary user runs under spile has no more rights than under any other tracer of theirs, and
-# this is told; under root's spile it has what its file gives.
+# spile reports this; under root's spile it has what its file gives.
 from spiletest import *
 
 if os.geteuid() != 0:

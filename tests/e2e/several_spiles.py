@@ -167,7 +167,7 @@ def stacks():
 
 
 def campaign():
-    """All of that at random, under calls whose numbers tell of each that is missed; tools/torture/several_spiles.py does it 50 times."""
+    """All of that at random, under calls with numbers, by which a missed one is noticed; tools/torture/several_spiles.py does it 50 times."""
     sys.path.insert(0, str(ROOT / "tools/torture"))
     import several_spiles
     several_spiles.campaign(2, seed=1)

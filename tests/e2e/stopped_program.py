@@ -1,4 +1,4 @@
-# A program stopped by SIGSTOP can be attached and left; it goes on only when it is told to.
+# A program stopped by SIGSTOP can be attached and left; it goes on only at SIGCONT.
 from spiletest import *
 
 target = server(seconds=60)

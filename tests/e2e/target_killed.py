@@ -1,4 +1,4 @@
-# The program dies by a signal in the middle of it all: what was counted is told.
+# The program dies by a signal in the middle of it all: the end probes print what was counted.
 from spiletest import *
 
 target = server(seconds=50, threads=2)

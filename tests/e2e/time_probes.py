@@ -34,7 +34,7 @@ if os.geteuid() == 0:
     done.expect(status=0)
     expect_match(ROW % (r'process\("[^"]*calls"\)\.function\("foo[^"]*"\)', 500, "ns", r'process\.function\("foo"\)', 0), rows(done.out))
 
-# What spile itself prints at the end is no probe of the script.
+# spile's own printing at the end does not count as a probe of the script.
 done = spile("-t", "-e", "global c probe oneshot { c++ }")
 done.expect(status=0, out_match=r"^c=1$")
 expect(rows(done.out).count("probe "), 1, "rows")

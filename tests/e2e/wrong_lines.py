@@ -1,4 +1,4 @@
-# What a newcomer gets wrong on the command line: each is told in a sentence, with status 1, and leaves nothing behind.
+# What a newcomer gets wrong on the command line: each is reported in a sentence, with status 1, and leaves nothing behind.
 from spiletest import *
 
 directory = temporary_directory()

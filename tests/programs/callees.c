@@ -1,4 +1,4 @@
-// callees N: functions that call each other in chains, as `callee` and `callees` tell them apart. Prints how often each was
+// callees N: functions that call each other in chains, which `callee` and `callees` distinguish. Prints how often each was
 // called, and how often by whom.
 #include <stdio.h>
 #include <stdlib.h>

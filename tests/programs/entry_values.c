@@ -80,7 +80,7 @@ PROBED long tail_b(long n, long mark) {
   return left > 0 ? tail_a(left, 1000) : 0;
 }
 
-// The loop goes back to the first instruction, which is no entry then.
+// The loop goes back to the first instruction, which does not enter the function then.
 static volatile int turns;
 PROBED void loops(long n) {
   long m = n;

@@ -4,7 +4,7 @@
 //   exec    calls foo(), then replaces itself by `forks fork N`
 //   popen   popen of a shell        badexec  plain children whose exec fails
 //   memory  clone into the same memory, with a stack of its own, no vfork
-//   parent  clone with CLONE_PARENT: brothers, of whose end a pipe tells
+//   parent  clone with CLONE_PARENT: brothers, whose end a pipe reports
 //   daemon  (forks daemon SECONDS FILE) goes into the background and calls foo() until SECONDS have passed; FILE gets its
 //           process number and, at the end, whether all was right
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-// Arms every function (or every instruction) of programs and libraries with handlers that do nothing, and tells by which
+// Arms every function (or every instruction) of programs and libraries with handlers that do nothing, and prints by which
 // mechanism, and why some were refused:
 //
 //   coverage [--returns] [--instructions N] [--refused] [--run] [--table] [--limits ARMED INT3] FILE...

@@ -578,7 +578,7 @@ void Attack::libraries() {
   if (chance.one_in(6)) (void)!ftruncate(to, 1l << (30 + chance.below(10)));  // a huge sparse file
   void* where = mmap(nullptr, 1 << 20, PROT_READ | PROT_EXEC, MAP_PRIVATE, to, 0);
   if (chance.one_in(2)) {
-    // In the list of the dynamic linker, so that its breakpoint tells of it.
+    // In the list of the dynamic linker, so that its breakpoint reports it.
     if (void* handle = dlopen("libdl.so.2", RTLD_NOW)) dlclose(handle);
   }
   switch (chance.below(5)) {

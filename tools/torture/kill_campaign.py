@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills spile, its target, or a thread inside a handler at random moments; whoever survives must be unharmed.
+"""Kills spile, its target, or a thread inside a handler at random moments; the survivors must be unharmed.
 
     tools/torture/kill_campaign.py [KILLS] [SEED]                          500 by default
     tools/torture/kill_campaign.py bad-pointers [KILLS] [SPILES] [SEED]    100 by default, of one spile

@@ -40,7 +40,7 @@ class Spile:
         return re.search(r"^Armed \d+ of", self.read_err(), re.M) is not None
 
     def leave(self):
-        """By Ctrl-C; all that it has seen without a gap, but for one that it tells."""
+        """By Ctrl-C; all that it has seen without a gap, but for one that it reports."""
         begun = self.has_begun()
         result = self.session.stop(timeout=60)
         if not begun and result.status != 0:

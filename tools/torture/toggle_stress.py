@@ -27,7 +27,7 @@ def stress(seconds):
     st.expect_match("^turns ", result.out, f"spile's counts ({result})")
     turns, toggled, steady = map(int, re.search(r"turns (\d+) toggled (\d+) steady (\d+)", result.out).groups())
     st.expect((result.status, wrong), (0, 0), f"status and wrong results\n{result}")
-    # SIGPROF's handler hits probes while a handler runs: those are skipped, counted and told.
+    # SIGPROF's handler hits probes while a handler runs: those are skipped, counted and reported.
     skipped = sum(map(int, re.findall(r"skipped probes: (\d+)", result.err)))
     print(f"{8 * turns} switches, {calls} calls, {steady} counted, {skipped} skipped, {toggled} hits while switched on")
     st.expect_true(calls - skipped <= steady <= calls, f"the function that is always armed\n{result}")

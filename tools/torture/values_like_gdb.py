@@ -204,7 +204,7 @@ def ask_spile(spile, program, arguments, names, directory):
         body.append(f'  printf("{address} (stack) %s\\n", ubacktrace())')
         for name in variables:
             if name == "(stack)": continue
-            # A structure is no number, but has an address.
+            # A structure is not a number, but has an address.
             body.append(f'  try {{ if (@defined(${name}) && @defined(&${name})) printf("{address} {name} %#x %#x\\n", ${name}, &${name}) '
                         f'else if (@defined(${name})) printf("{address} {name} %#x\\n", ${name}) '
                         f'else if (@defined(&${name})) printf("{address} {name} %#x\\n", &${name}) '
