@@ -1,9 +1,10 @@
 #include "session/output.h"
 
 #include <gtest/gtest.h>
-#include <x86intrin.h>
 
 #include <cstring>
+
+#include "abi/time_counter.h"
 
 namespace spile::session {
 namespace {
@@ -88,7 +89,7 @@ TEST_F(OutputOfScript, KeepsTheOrderOfRecordsOfOneTime) {
 
 TEST_F(OutputOfScript, HoldsARecordBackUntilAWholeCollectionLater) {
   script_.target_records = abi::record_kind_bit(abi::kText);
-  write(2, __rdtsc(), "x");
+  write(2, abi::time_counter(), "x");
   output_->collect(*arena_);
   output_->write_pending(false);
   EXPECT_EQ(output_->file().held(), "") << "another thread may still publish an older record";

@@ -20,7 +20,7 @@ class Places : public testing::Test {
   }
   static engine::ArmReport report_of(pid_t pid, std::vector<uint32_t> sites) {
     engine::ArmReport report;
-    for (uint32_t site : sites) report.outcomes.push_back({.site_id = site, .pid = pid});
+    for (uint32_t site : sites) report.outcomes.push_back({site, pid, engine::Mechanism::kInt3, "", false});
     return report;
   }
 
