@@ -80,9 +80,11 @@ def programs():
         expect(shell.stdout.readline().decode(), "ready\n")
     # The second begins when the first has ended, with its parent's handlers.
     with open(inputs[1], "w"):
+        expect_match(r"^calls \d+ wrong 0$", shell.stdout.readline().decode(), "what the first program says")
+        expect(shell.stdout.readline().decode(), "ready\n")
         wait_turns(children(shell.pid)[0])
     out, _ = shell.communicate(b"exit\n", timeout=60)
-    expect_match(r"^calls \d+ wrong 0\nready\ncalls \d+ wrong 0\n0\n\Z", out.decode(), "what the programs say")
+    expect_match(r"^calls \d+ wrong 0\n0\n\Z", out.decode(), "what the second program says")
 
 
 # ---- how it ends -------------------------------------------------------------------------------------------------
