@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "abi/machine.h"
+
 namespace spile::location {
 namespace {
 
@@ -55,6 +57,12 @@ static_assert(std::size(kUnaryWords) == static_cast<size_t>(Unary::kFloatToDoubl
 static_assert(std::size(kBinaryWords) == static_cast<size_t>(Binary::kGe) + 1);
 static_assert(std::size(kStackWords) == static_cast<size_t>(Stack::kRot) + 1);
 
+std::string name_of_register(int64_t number) {
+  if (abi::is_vector_register(number)) return fmt::format("{}{}", abi::machine::kVectorName, number - abi::kConvention.first_vector);
+  const char* name = abi::register_name(number);
+  return name ? name : fmt::format("r?{}", number);
+}
+
 const char* sign_of(bool is_signed) {
   return is_signed ? "s" : "";
 }
@@ -63,7 +71,7 @@ std::string word_of(const Operation& operation) {
   using fmt::format;
   using std::string;
   return visit(
-      operation, [](Register r) { return format("reg{}", r.number); }, [](Constant c) { return format("{}", c.value); },
+      operation, [](Register r) { return name_of_register(r.number); }, [](Constant c) { return format("{}", c.value); },
       [](const Address& a) { return format("{}{:#x}", a.in_other_module ? "&&" : "&", a.address.value); },
       [](CallFrameCfa) { return string("cfa"); }, [](Index i) { return format("#{}", i.step); },
       [](ScriptPointer) { return string("pointer"); }, [](ThreadPointer) { return string("fs"); },
@@ -73,8 +81,8 @@ std::string word_of(const Operation& operation) {
       [](Deref d) { return format("deref{}{}", d.bytes, sign_of(d.is_signed)); },
       [](Convert c) { return format("convert{}{}", c.bytes, sign_of(c.is_signed)); },
       [](BitField f) { return format("bits{}@{}{}", f.bits, f.first_bit, sign_of(f.is_signed)); },
-      [](const EntryValue& v) { return format("entry(reg{}, {:#x})", v.number, v.function.value); },
-      [](const EntryKnown& v) { return format("known(reg{}, {:#x})", v.number, v.function.value); },
+      [](const EntryValue& v) { return format("entry({}, {:#x})", name_of_register(v.number), v.function.value); },
+      [](const EntryKnown& v) { return format("known({}, {:#x})", name_of_register(v.number), v.function.value); },
       [](FormTlsAddress) { return string("tls"); }, [](ThreadBlock) { return string("block"); },
       [](Unary u) { return string(kUnaryWords[static_cast<size_t>(u)]); },
       [](Binary b) { return string(kBinaryWords[static_cast<size_t>(b)]); },

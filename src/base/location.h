@@ -18,12 +18,10 @@ namespace spile::location {
 
 // ---- operations that push a value and pop none
 
-// DW_OP_reg, DW_OP_breg: what a register holds at the probed place. Numbers are DWARF's for x86-64 (psABI, figure 3.36):
-//   0 rax  1 rdx  2 rcx  3 rbx  4 rsi  5 rdi  6 rbp  7 rsp  8-15 r8-r15  16 return address (never used here)
-//   17-32 the low 8 bytes of xmm0-xmm15
-// At a function's return 0 and 1 are the returned rax and rdx.
+// DW_OP_reg, DW_OP_breg: what a register holds at the probed place; of a vector register, the low 8 bytes. Numbers are those that
+// the machine's ABI gives them in DWARF (abi/machine.h). At a function's return, registers of results hold what is returned.
 struct Register {
-  int number = 0;
+  int64_t number = 0;
   bool operator==(const Register&) const = default;
 };
 
@@ -113,17 +111,17 @@ struct BitField {
   bool operator==(const BitField&) const = default;
 };
 
-// DW_OP_entry_value of a register: pops the CFA of the frame that the function at `function` has made, and pushes what register
-// `number` (0 to 15, not 7) held when the function was entered for it. A script error where that was not recorded, because the
+// DW_OP_entry_value of a register: pops the CFA of the frame that the function at `function` has made, and pushes what general
+// register `number`, not the stack pointer, held when the function was entered for it. A script error where that was not recorded, because the
 // function was entered before it was probed.
 struct EntryValue {
-  int number = 0;
+  int64_t number = 0;
   FileAddress function;
   bool operator==(const EntryValue&) const = default;
 };
 // Operands as above; pushes 1 where EntryValue would have a value, else 0.
 struct EntryKnown {
-  int number = 0;
+  int64_t number = 0;
   FileAddress function;
   bool operator==(const EntryKnown&) const = default;
 };
@@ -213,7 +211,7 @@ bool is_well_formed(const Operations& operations);
 // Whether the operation can be a script error.
 bool can_fail(const Operation& operation);
 
-// One word an operation, different for different operations: "reg5", "reg7 +16 deref4s", "&0x4010 deref8 +24 deref8". "&" is an
+// One word an operation, different for different operations: "rdi", "rsp +16 deref4s", "&0x4010 deref8 +24 deref8". "&" is an
 // Address, the number behind deref and convert is of bytes, and a trailing "s" means signed.
 std::string to_string(const Operations& operations);
 

@@ -6,9 +6,9 @@ namespace spile::location {
 namespace {
 
 TEST(Location, IsOneWordAnOperation) {
-  EXPECT_EQ(to_string({Register{7}, PlusConstant{16}, Deref{4, true}, Convert{1}}), "reg7 +16 deref4s convert1");
+  EXPECT_EQ(to_string({Register{7}, PlusConstant{16}, Deref{4, true}, Convert{1}}), "rsp +16 deref4s convert1");
   EXPECT_EQ(to_string({Address{FileAddress(0x4010)}, Address{FileAddress(0x4010), true}, Binary::kMinus}), "&0x4010 &&0x4010 minus");
-  EXPECT_EQ(to_string({CallFrameCfa{}, EntryValue{5, FileAddress(0x1020)}, BitField{3, 5, true}}), "cfa entry(reg5, 0x1020) bits5@3s");
+  EXPECT_EQ(to_string({CallFrameCfa{}, EntryValue{5, FileAddress(0x1020)}, BitField{3, 5, true}}), "cfa entry(rdi, 0x1020) bits5@3s");
   EXPECT_EQ(to_string({Binary::kGe, Stack::kRot, Unary::kFloatToDouble, Pick{2}}), "ge rot double pick2");
 }
 
@@ -16,9 +16,9 @@ TEST(Location, JoinsOffsets) {
   Operations operations = {Register{7}};
   append_offset(operations, 8);
   append_offset(operations, 16);
-  EXPECT_EQ(to_string(operations), "reg7 +24");
+  EXPECT_EQ(to_string(operations), "rsp +24");
   append_offset(operations, -24);
-  EXPECT_EQ(to_string(operations), "reg7");
+  EXPECT_EQ(to_string(operations), "rsp");
 }
 
 TEST(Location, IsWellFormedWhereEveryOperationFindsItsOperands) {

@@ -10,41 +10,42 @@ namespace {
 struct Target {
   int binding = -1;
   const std::vector<syntax::PathStep>* path = nullptr;
-  const syntax::Expression* base = nullptr;
 };
 
-// What a variable's binding and its operands are.
+// What a variable's binding and its path are.
 Target target_of(const syntax::Expression& node) {
-  if (auto* variable = syntax::as<syntax::TargetVariable>(node)) return {variable->binding, &variable->path, nullptr};
-  if (auto* operation = syntax::as<syntax::AtOperation>(node)) {
-    return {operation->binding, &operation->path, operation->arguments.empty() ? nullptr : operation->arguments[0].get()};
-  }
-  if (auto* dereference = syntax::as<syntax::Dereference>(node)) {
-    return {dereference->binding, &dereference->path, dereference->pointer.get()};
-  }
+  if (auto* variable = syntax::as<syntax::TargetVariable>(node)) return {variable->binding, &variable->path};
+  if (auto* operation = syntax::as<syntax::AtOperation>(node)) return {operation->binding, &operation->path};
+  if (auto* dereference = syntax::as<syntax::Dereference>(node)) return {dereference->binding, &dereference->path};
   return {};
+}
+
+// The address that a cast or a dereference starts from; null: absent.
+const syntax::Expression* script_pointer(const syntax::Expression& node) {
+  if (const auto* dereference = syntax::as<syntax::Dereference>(node)) return dereference->pointer.get();
+  const auto* operation = syntax::as<syntax::AtOperation>(node);
+  const size_t index = operation && operation->name == "@uderef" ? 1 : 0;  // @uderef(size, address)
+  return operation && operation->arguments.size() > index ? operation->arguments[index].get() : nullptr;
 }
 
 }  // namespace
 
-// Evaluates what an operation kIndex names: step n of the path; -1: the pointer that a cast or a dereference starts from; -2: an
-// operation's second argument.
-llvm::Value* Lowering::lower_operand(const syntax::Expression& node, const sema::LocationOp& op) {
+// Evaluates the index or the pointer that an operation of the node's binding names; null: the node has none.
+llvm::Value* Lowering::lower_operand(const syntax::Expression& node, const location::Operation& op) {
+  const syntax::Expression* operand = nullptr;
+  const auto* index = std::get_if<location::Index>(&op);
   const Target target = target_of(node);
-  const syntax::Expression* index = nullptr;
-  const auto* operation = syntax::as<syntax::AtOperation>(node);
-  if (op.value == -1) index = target.base;
-  else if (op.value == -2 && operation && operation->arguments.size() > 1) index = operation->arguments[1].get();
-  else if (op.value >= 0 && static_cast<size_t>(op.value) < target.path->size()) index = (*target.path)[static_cast<size_t>(op.value)].expression.get();
-  return index ? lower(*index) : nullptr;
+  if (!index) operand = script_pointer(node);
+  else if (target.path && index->step < target.path->size()) operand = (*target.path)[index->step].expression.get();
+  return operand ? lower(*operand) : nullptr;
 }
 
 llvm::Value* Lowering::read_target(const syntax::Expression& node) {
-  return target_.read(target_of(node).binding, node.type, node.range, [&](const sema::LocationOp& op) { return lower_operand(node, op); });
+  return target_.read(target_of(node).binding, node.type, node.range, [&](const location::Operation& op) { return lower_operand(node, op); });
 }
 
 void Lowering::write_target(const syntax::Expression& node, llvm::Value* value) {
-  target_.write(target_of(node).binding, value, node.range, [&](const sema::LocationOp& op) { return lower_operand(node, op); });
+  target_.write(target_of(node).binding, value, node.range, [&](const location::Operation& op) { return lower_operand(node, op); });
 }
 
 llvm::Value* Lowering::assign_target(const syntax::Assignment& assignment) {

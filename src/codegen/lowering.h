@@ -132,7 +132,7 @@ class Lowering : BodyPart {
   llvm::Value* run_embedded(EmbeddedC::Piece piece, llvm::ArrayRef<llvm::Value*> arguments, llvm::Value* result);
 
   // lower_variables.cpp. assign_target, increment_target: the value that the expression has
-  llvm::Value* lower_operand(const syntax::Expression& node, const sema::LocationOp& op);
+  llvm::Value* lower_operand(const syntax::Expression& node, const location::Operation& op);
   llvm::Value* read_target(const syntax::Expression& node);
   llvm::Value* assign_target(const syntax::Assignment& assignment);
   llvm::Value* increment_target(const syntax::Increment& increment);

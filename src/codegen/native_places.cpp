@@ -11,20 +11,11 @@ namespace {
 using abi::kConvention;
 
 constexpr int64_t kRegisters = kConvention.program_counter + 1;  // of abi::Registers, in DWARF's numbering
-constexpr int64_t kCallNumber = 18;  // at system calls; elsewhere it is a vector register
-
-bool is_call_number(const Body& body, int64_t number) {
-  if (number != kCallNumber || !body.probe) return false;
-  return sema::is_system_call(body.probe->kind);
-}
 
 }  // namespace
 
 llvm::Value* NativePlace::machine_register(Body& body, int64_t number) {
   SiteValues& site = body.site;
-  if (is_call_number(body, number)) {
-    return body.b.CreateLoad(body.b.getInt64Ty(), body.context_field(offsetof(abi::Context, call_number)));
-  }
   if (abi::is_vector_register(number) && body.probe) return read_vector_register(body.b, number - kConvention.first_vector);
   if (number < 0 || number >= kRegisters) return nullptr;
   if (site.registers) {
@@ -55,6 +46,10 @@ llvm::Value* NativePlace::load_bias(Body& body) {
                                body.at_offset(body.unit.module.cells(), offsetof(abi::ImageCells, load_bias)));
 }
 
+llvm::Value* NativePlace::call_number(Body& body) {
+  return body.b.CreateLoad(body.b.getInt64Ty(), body.context_field(offsetof(abi::Context, call_number)));
+}
+
 llvm::Value* TargetPlace::thread_pointer(Body& body) {
   return body.call("spile_rt_thread_pointer", body.b.getInt64Ty(), {});
 }
@@ -69,12 +64,19 @@ llvm::Value* TargetPlace::global(Body& body, const syntax::Global& global) {
   return body.call(function, ptr, {body.context, body.number(static_cast<int64_t>(layout.shard))});
 }
 
-llvm::Value* ControllerPlace::machine_register(Body& body, int64_t number) {
-  bool known = (number >= 0 && number < kRegisters) || is_call_number(body, number);
-  if (!known) return nullptr;
+// The field at `offset` of the registers that came with what the handler is about.
+static llvm::Value* subject_register(Body& body, int64_t offset) {
   llvm::Value* slot = body.b.CreateLoad(body.unit.module.ptr(), body.context_field(offsetof(abi::Context, slot)));
-  int64_t offset = static_cast<int64_t>(offsetof(abi::ControllerState, subject) + offsetof(abi::Subject, registers)) + 8 * number;
+  offset += static_cast<int64_t>(offsetof(abi::ControllerState, subject) + offsetof(abi::Subject, registers));
   return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(slot, offset - abi::kPageSize));
+}
+
+llvm::Value* ControllerPlace::machine_register(Body& body, int64_t number) {
+  return number >= 0 && number < kRegisters ? subject_register(body, 8 * number) : nullptr;
+}
+
+llvm::Value* ControllerPlace::call_number(Body& body) {
+  return subject_register(body, offsetof(abi::Registers, site_id));
 }
 
 llvm::Value* ControllerPlace::all_registers(Body& body) {

@@ -11,6 +11,7 @@ class NativePlace : public Place {
   llvm::Value* all_registers(Body& body) override;
   llvm::Value* cfa(Body& body) override;
   llvm::Value* load_bias(Body& body) override;
+  llvm::Value* call_number(Body& body) override;
   llvm::Value* context_address(Body&, int64_t) override { return nullptr; }
 
   bool globals_are_memory() const override { return true; }
@@ -47,6 +48,7 @@ class TargetPlace final : public NativePlace {
 class ControllerPlace final : public NativePlace {
  public:
   llvm::Value* machine_register(Body& body, int64_t number) override;
+  llvm::Value* call_number(Body& body) override;
   llvm::Value* all_registers(Body& body) override;
   llvm::Value* global(Body& body, const syntax::Global& global) override;
 

@@ -41,6 +41,8 @@ class Place {
   virtual llvm::Value* load_bias(Body& body) = 0;
   // The thread pointer; null where handlers can't know it.
   virtual llvm::Value* thread_pointer(Body&) { return nullptr; }
+  // At a system call: its number; null where the place has none.
+  virtual llvm::Value* call_number(Body&) { return nullptr; }
   // Of a tracepoint's record: the address of the byte at `offset`, a pointer; null where there is no such record.
   virtual llvm::Value* context_address(Body& body, int64_t offset) = 0;
   // pp(), probefunc() and the like, where the place has a way of its own to find them; else null.

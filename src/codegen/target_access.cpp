@@ -6,8 +6,6 @@
 
 namespace spile::codegen {
 
-using sema::LocationOp;
-
 llvm::Value* TargetAccess::refused(ValueType type, SourceRange range, const std::string& what) {
   unit.refuse(range, what);
   return type == ValueType::kString ? static_cast<llvm::Value*>(unit.module.text("")) : number(0);
@@ -48,10 +46,10 @@ const std::vector<sema::Binding>* TargetAccess::current_bindings() const {
 }
 
 // Runs operations on the stack, which has a value afterwards. False: the place can't give what one of them asks for.
-bool TargetAccess::run_location(llvm::ArrayRef<LocationOp> ops, SourceRange range, const Operand& operand,
+bool TargetAccess::run_location(llvm::ArrayRef<location::Operation> ops, SourceRange range, const Operand& operand,
                                 std::vector<llvm::Value*>& stack) {
-  for (const LocationOp& op : ops) {
-    if (op.kind != LocationOp::Kind::kIndex) {
+  for (const location::Operation& op : ops) {
+    if (!location::is<location::Index>(op) && !location::is<location::ScriptPointer>(op)) {
       if (!apply(op, stack, range)) return false;
       continue;
     }
@@ -62,127 +60,110 @@ bool TargetAccess::run_location(llvm::ArrayRef<LocationOp> ops, SourceRange rang
   return !stack.empty();
 }
 
-namespace {
-
-llvm::Value* compare(llvm::IRBuilder<>& b, LocationOp::Kind kind, llvm::Value* x, llvm::Value* y) {
-  using Kind = LocationOp::Kind;
-  llvm::CmpInst::Predicate predicate = kind == Kind::kEqual       ? llvm::CmpInst::ICMP_EQ
-                                       : kind == Kind::kNotEqual  ? llvm::CmpInst::ICMP_NE
-                                       : kind == Kind::kLess      ? llvm::CmpInst::ICMP_SLT
-                                       : kind == Kind::kLessEqual ? llvm::CmpInst::ICMP_SLE
-                                       : kind == Kind::kGreater   ? llvm::CmpInst::ICMP_SGT
-                                                                  : llvm::CmpInst::ICMP_SGE;
-  return b.CreateZExt(b.CreateICmp(predicate, x, y), b.getInt64Ty());
-}
-
-// Operations that only move entries of the stack about. False: another kind.
-bool shuffle(const LocationOp& op, std::vector<llvm::Value*>& stack) {
-  using Kind = LocationOp::Kind;
-  size_t depth = stack.size();
-  switch (op.kind) {
-    case Kind::kDuplicate: CHECK(depth >= 1); stack.push_back(stack.back()); return true;
-    case Kind::kDrop: CHECK(depth >= 1); stack.pop_back(); return true;
-    case Kind::kSwap: CHECK(depth >= 2); std::swap(stack[depth - 1], stack[depth - 2]); return true;
-    case Kind::kRotate: CHECK(depth >= 3); std::rotate(stack.end() - 3, stack.end() - 1, stack.end()); return true;
-    case Kind::kPick: {
-      CHECK(op.value >= 0 && static_cast<size_t>(op.value) < depth);
-      stack.push_back(stack[depth - 1 - static_cast<size_t>(op.value)]);
-      return true;
-    }
-    default: return false;
+// Moves entries of the stack about.
+static void shuffle(location::Stack op, std::vector<llvm::Value*>& stack) {
+  const size_t depth = stack.size();
+  switch (op) {
+    case location::Stack::kDup: CHECK(depth >= 1); stack.push_back(stack.back()); return;
+    case location::Stack::kDrop: CHECK(depth >= 1); stack.pop_back(); return;
+    case location::Stack::kSwap: CHECK(depth >= 2); std::swap(stack[depth - 1], stack[depth - 2]); return;
+    case location::Stack::kRot: CHECK(depth >= 3); std::rotate(stack.end() - 3, stack.end() - 1, stack.end()); return;
   }
 }
 
-}  // namespace
-
-// Operations on the top two entries. Null: another kind.
-llvm::Value* TargetAccess::apply_binary(const LocationOp& op, llvm::Value* x, llvm::Value* y, SourceRange range) {
-  using Kind = LocationOp::Kind;
+llvm::Value* TargetAccess::apply_binary(location::Binary op, llvm::Value* x, llvm::Value* y, SourceRange range) {
+  using location::Binary;
   auto count = [&] { return b.CreateAnd(y, number(63)); };
-  switch (op.kind) {
-    case Kind::kAdd: return b.CreateAdd(x, y);
-    case Kind::kSubtract: return b.CreateSub(x, y);
-    case Kind::kMultiply: return b.CreateMul(x, y);
-    case Kind::kDivide: return arithmetic_.divide(false, x, y, range);
-    case Kind::kModulo:
+  auto compare = [&](llvm::CmpInst::Predicate predicate) { return b.CreateZExt(b.CreateICmp(predicate, x, y), b.getInt64Ty()); };
+  switch (op) {
+    case Binary::kPlus: return b.CreateAdd(x, y);
+    case Binary::kMinus: return b.CreateSub(x, y);
+    case Binary::kMul: return b.CreateMul(x, y);
+    case Binary::kDiv: return arithmetic_.divide(false, x, y, range);
+    case Binary::kMod:
       errors_.raise_if(b.CreateICmpEQ(y, number(0)), range, "division by 0 in the location of '" + std::string(range.text()) + "'");
       return b.CreateURem(x, y);
-    case Kind::kAnd: return b.CreateAnd(x, y);
-    case Kind::kOr: return b.CreateOr(x, y);
-    case Kind::kXor: return b.CreateXor(x, y);
-    case Kind::kShiftLeft: return b.CreateShl(x, count());
-    case Kind::kShiftRight: return b.CreateLShr(x, count());
-    case Kind::kShiftRightArithmetic: return b.CreateAShr(x, count());
-    case Kind::kEqual: case Kind::kNotEqual: case Kind::kLess: case Kind::kLessEqual: case Kind::kGreater:
-    case Kind::kGreaterEqual: return compare(b, op.kind, x, y);
-    default: return nullptr;
+    case Binary::kAnd: return b.CreateAnd(x, y);
+    case Binary::kOr: return b.CreateOr(x, y);
+    case Binary::kXor: return b.CreateXor(x, y);
+    case Binary::kShl: return b.CreateShl(x, count());
+    case Binary::kShr: return b.CreateLShr(x, count());
+    case Binary::kShra: return b.CreateAShr(x, count());
+    case Binary::kEq: return compare(llvm::CmpInst::ICMP_EQ);
+    case Binary::kNe: return compare(llvm::CmpInst::ICMP_NE);
+    case Binary::kLt: return compare(llvm::CmpInst::ICMP_SLT);
+    case Binary::kLe: return compare(llvm::CmpInst::ICMP_SLE);
+    case Binary::kGt: return compare(llvm::CmpInst::ICMP_SGT);
+    case Binary::kGe: return compare(llvm::CmpInst::ICMP_SGE);
   }
+  return nullptr;
 }
 
-// Operations on the top entry. Null: another kind.
-llvm::Value* TargetAccess::apply_unary(const LocationOp& op, llvm::Value* x, SourceRange range) {
-  using Kind = LocationOp::Kind;
-  switch (op.kind) {
-    case Kind::kNegate: return b.CreateNeg(x);
-    case Kind::kNot: return b.CreateNot(x);
-    case Kind::kAbsolute: return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b.getInt1(false));
-    case Kind::kLoad: return load(x, op.size, op.is_signed, range);
-    case Kind::kThreadBlock: return thread_block(x, range);
-    case Kind::kCalledFrom: return called_from(x);
-    case Kind::kEntryValue: case Kind::kEntryKnown: return kept_register(op, x, range);
-    case Kind::kWiden: return arithmetic_.widen_float(x);
-    case Kind::kExtend: return extend(x, 8u * op.size, op.is_signed);
-    case Kind::kBitField: return extend(b.CreateLShr(x, number(op.value)), op.size, op.is_signed);
-    default: return nullptr;
+llvm::Value* TargetAccess::apply_unary(location::Unary op, llvm::Value* x) {
+  switch (op) {
+    case location::Unary::kAbs: return b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b.getInt1(false));
+    case location::Unary::kNeg: return b.CreateNeg(x);
+    case location::Unary::kNot: return b.CreateNot(x);
+    case location::Unary::kFloatToDouble: return arithmetic_.widen_float(x);
   }
-}
-
-// Operations that push something new. Null: the place can't give it.
-llvm::Value* TargetAccess::apply_push(const LocationOp& op, SourceRange range) {
-  using Kind = LocationOp::Kind;
-  switch (op.kind) {
-    case Kind::kRegister: return unit.place.machine_register(body, op.value);
-    case Kind::kCfa: return unit.place.cfa(body);
-    case Kind::kConstant: return number(op.value);
-    case Kind::kModuleBias: return module_bias(range);
-    case Kind::kThreadPointer: return unit.place.thread_pointer(body);
-    case Kind::kLoadBias: return unit.place.load_bias(body);
-    case Kind::kContextField: {
-      llvm::Value* address = unit.place.context_address(body, op.value);
-      if (!address) return nullptr;
-      llvm::Value* value = b.CreateLoad(b.getIntNTy(8u * op.size), address);
-      return op.is_signed ? b.CreateSExt(value, b.getInt64Ty()) : b.CreateZExt(value, b.getInt64Ty());
-    }
-    case Kind::kContextAddress: {
-      llvm::Value* address = unit.place.context_address(body, op.value);
-      return address ? b.CreatePtrToInt(address, b.getInt64Ty()) : nullptr;
-    }
-    default: return nullptr;
-  }
+  return nullptr;
 }
 
 // Runs one operation on the stack. False: the place can't give what it asks for.
-bool TargetAccess::apply(const LocationOp& op, std::vector<llvm::Value*>& stack, SourceRange range) {
-  using Kind = LocationOp::Kind;
-  if (shuffle(op, stack)) return true;
-  bool is_of_thread = op.kind == Kind::kThreadBlock || op.kind == Kind::kCalledFrom || op.kind == Kind::kEntryValue || op.kind == Kind::kEntryKnown;
-  if (is_of_thread && !unit.place.runs_on_thread()) return false;
-  bool pushes = op.kind == Kind::kRegister || op.kind == Kind::kCfa || op.kind == Kind::kConstant ||
-                op.kind == Kind::kLoadBias || op.kind == Kind::kModuleBias || op.kind == Kind::kThreadPointer || op.kind == Kind::kContextField || op.kind == Kind::kContextAddress;
-  if (pushes) {
-    stack.push_back(apply_push(op, range));
-    return stack.back() != nullptr;
-  }
-  CHECK(!stack.empty());
-  llvm::Value* top = stack.back();
-  stack.pop_back();
-  if (llvm::Value* value = apply_unary(op, top, range)) {
+bool TargetAccess::apply(const location::Operation& op, std::vector<llvm::Value*>& stack, SourceRange range) {
+  Place& place = unit.place;
+  const bool on_thread = place.runs_on_thread();
+  auto push = [&](llvm::Value* value) {
     stack.push_back(value);
-    return true;
-  }
-  CHECK(!stack.empty());
-  stack.back() = apply_binary(op, stack.back(), top, range);
-  return stack.back() != nullptr;
+    return value != nullptr;
+  };
+  auto pop = [&] {
+    CHECK(!stack.empty());
+    return std::exchange(stack.back(), nullptr);
+  };
+  auto replace = [&](llvm::Value* value) { return (stack.back() = value) != nullptr; };
+  return location::visit(
+      op, [&](location::Register o) { return push(place.machine_register(body, o.number)); },
+      [&](location::Constant o) { return push(number(o.value)); },
+      [&](const location::Address& o) {
+        llvm::Value* bias = o.in_other_module ? module_bias(range) : place.load_bias(body);
+        return push(bias ? b.CreateAdd(bias, number(static_cast<int64_t>(o.address.value))) : nullptr);
+      },
+      [&](location::CallFrameCfa) { return push(place.cfa(body)); },
+      [&](location::ThreadPointer) { return push(place.thread_pointer(body)); },
+      [&](location::CallNumber) { return push(place.call_number(body)); },
+      [&](location::CalledFrom) { return on_thread && push(called_from(place.load_bias(body))); },
+      [&](const location::RecordField& o) { return push(record_field(o)); },
+      [&](location::PlusConstant o) { return replace(b.CreateAdd(pop(), number(o.value))); },
+      [&](location::Deref o) { return replace(load(pop(), o.bytes, o.is_signed, range)); },
+      [&](location::Convert o) { return replace(extend(pop(), 8u * o.bytes, o.is_signed)); },
+      [&](location::BitField o) { return replace(extend(b.CreateLShr(pop(), number(o.first_bit)), o.bits, o.is_signed)); },
+      [&](const location::EntryValue& o) { return on_thread && replace(entry_register(o, pop(), range)); },
+      [&](const location::EntryKnown& o) { return on_thread && replace(entry_known(o, pop())); },
+      [&](location::ThreadBlock) { return on_thread && replace(thread_block(pop(), range)); },
+      [&](location::Unary o) { return replace(apply_unary(o, pop())); },
+      [&](location::Binary o) {
+        llvm::Value* y = pop();
+        stack.pop_back();
+        return replace(apply_binary(o, pop(), y, range));
+      },
+      [&](location::Stack o) {
+        shuffle(o, stack);
+        return true;
+      },
+      [&](location::Pick o) {
+        CHECK(o.depth < stack.size());
+        return push(stack[stack.size() - 1 - o.depth]);
+      },
+      // run_location has answered the first two, and debuginfo leaves none of the last.
+      [](location::Index) { return false; }, [](location::ScriptPointer) { return false; }, [](location::FormTlsAddress) { return false; });
+}
+
+llvm::Value* TargetAccess::record_field(const location::RecordField& field) {
+  llvm::Value* address = unit.place.context_address(body, field.offset);
+  if (!address) return nullptr;
+  llvm::Value* value = b.CreateLoad(b.getIntNTy(8u * field.bytes), address);
+  return field.is_signed ? b.CreateSExt(value, b.getInt64Ty()) : b.CreateZExt(value, b.getInt64Ty());
 }
 
 llvm::Value* TargetAccess::load(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range) {
@@ -211,16 +192,23 @@ llvm::Value* TargetAccess::called_from(llvm::Value* bias) {
   return b.CreateZExt(call("spile_rt_called_from", b.getInt1Ty(), {context, callers, bias}), b.getInt64Ty());
 }
 
-llvm::Value* TargetAccess::kept_register(const LocationOp& op, llvm::Value* cfa, SourceRange range) {
+// Asks the runtime for what a register held at the function's entry, which it stores into `value`. Returns whether that is known.
+llvm::Value* TargetAccess::kept_register(int64_t number, FileAddress function, llvm::Value* cfa, llvm::Value* value) {
   CHECK(body.probe);
-  const uint32_t site_id = unit.kept_site_id(body.probe->points.front().site.module, FileAddress(static_cast<uint64_t>(op.value)));
+  const uint32_t site_id = unit.kept_site_id(body.probe->points.front().site.module, function);
   const std::vector<uint8_t>& registers = unit.program.sites.kept_registers();
-  const auto index = static_cast<uint32_t>(std::find(registers.begin(), registers.end(), op.size) - registers.begin());
+  const auto index = static_cast<uint32_t>(std::find(registers.begin(), registers.end(), number) - registers.begin());
+  return call("spile_rt_entry_value", b.getInt1Ty(), {context, cfa, b.getInt64(site_id), b.getInt32(index), value});
+}
+
+llvm::Value* TargetAccess::entry_known(const location::EntryKnown& op, llvm::Value* cfa) {
+  return b.CreateZExt(kept_register(op.number, op.function, cfa, entry_alloca(b.getInt64Ty(), "entered")), b.getInt64Ty());
+}
+
+llvm::Value* TargetAccess::entry_register(const location::EntryValue& op, llvm::Value* cfa, SourceRange range) {
   llvm::Value* value = entry_alloca(b.getInt64Ty(), "entered");
-  llvm::Value* known = call("spile_rt_entry_value", b.getInt1Ty(), {context, cfa, b.getInt64(site_id), b.getInt32(index), value});
-  if (op.kind == LocationOp::Kind::kEntryKnown) return b.CreateZExt(known, b.getInt64Ty());
-  errors_.raise_if(b.CreateNot(known), range,
-           "the value at the function's entry, needed for '" + std::string(range.text()) + "' here, was not recorded near '" + std::string(range.text()) + "'");
+  errors_.raise_if(b.CreateNot(kept_register(op.number, op.function, cfa, value)), range,
+                   "the value at the function's entry, needed for '" + std::string(range.text()) + "' here, was not recorded near '" + std::string(range.text()) + "'");
   return b.CreateLoad(b.getInt64Ty(), value);
 }
 

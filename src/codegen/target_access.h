@@ -2,7 +2,7 @@
 // What a handler reads and writes of the traced program: variables ($var, @cast, @var: bindings), its memory, values
 // that a return probe keeps from the function's entry, and the texts of the probed place (pp() and the like).
 //
-// A binding is a program for a stack machine (sema/target_info.h). It is run here, at compile time, on IR values, so that what
+// A binding is a program for a stack machine (base/location.h). It is run here, at compile time, on IR values, so that what
 // reaches the machine is straight code. Registers and addresses of the probed place come from the Place; where it can't give
 // what a binding asks for, the variable is rejected with an error at its place in the script.
 
@@ -18,9 +18,9 @@ class TargetAccess : BodyPart {
   TargetAccess(Body& body, Frame& frame, ErrorFlow& errors, Arithmetic& arithmetic)
       : BodyPart(body), frame_(frame), errors_(errors), arithmetic_(arithmetic) {}
 
-  // Evaluates the expression of the script that an operation kIndex of a binding names; null: it has none. It may read
-  // variables by this object.
-  using Operand = std::function<llvm::Value*(const sema::LocationOp&)>;
+  // Evaluates the expression of the script that a location::Index or a location::ScriptPointer of a binding names; null: it has
+  // none. It may read variables by this object.
+  using Operand = std::function<llvm::Value*(const location::Operation&)>;
 
   // The value of a binding of this body, of type `type`, and an assignment to it (guru mode). range: of the variable in the script.
   llvm::Value* read(int binding, ValueType type, SourceRange range, const Operand& operand);
@@ -35,17 +35,19 @@ class TargetAccess : BodyPart {
  private:
   // What the bindings of this body index; null where there are none.
   const std::vector<sema::Binding>* current_bindings() const;
-  bool run_location(llvm::ArrayRef<sema::LocationOp> ops, SourceRange range, const Operand& operand, std::vector<llvm::Value*>& stack);
-  bool apply(const sema::LocationOp& op, std::vector<llvm::Value*>& stack, SourceRange range);
-  llvm::Value* apply_push(const sema::LocationOp& op, SourceRange range);
-  llvm::Value* apply_unary(const sema::LocationOp& op, llvm::Value* x, SourceRange range);
-  llvm::Value* apply_binary(const sema::LocationOp& op, llvm::Value* x, llvm::Value* y, SourceRange range);
+  bool run_location(llvm::ArrayRef<location::Operation> ops, SourceRange range, const Operand& operand, std::vector<llvm::Value*>& stack);
+  bool apply(const location::Operation& op, std::vector<llvm::Value*>& stack, SourceRange range);
+  llvm::Value* apply_unary(location::Unary op, llvm::Value* x);
+  llvm::Value* apply_binary(location::Binary op, llvm::Value* x, llvm::Value* y, SourceRange range);
+  llvm::Value* record_field(const location::RecordField& field);
   llvm::Value* load_string(llvm::Value* address, uint32_t limit, SourceRange range);
   llvm::Value* load_record_string(llvm::Value* offset, SourceRange range);
   llvm::Value* site_offset(const Unit::SiteTables& tables, llvm::Value* probe_index);
   llvm::Value* called_from(llvm::Value* bias);
   llvm::Value* module_bias(SourceRange range);
-  llvm::Value* kept_register(const sema::LocationOp& op, llvm::Value* cfa, SourceRange range);
+  llvm::Value* kept_register(int64_t number, FileAddress function, llvm::Value* cfa, llvm::Value* value);
+  llvm::Value* entry_known(const location::EntryKnown& op, llvm::Value* cfa);
+  llvm::Value* entry_register(const location::EntryValue& op, llvm::Value* cfa, SourceRange range);
   llvm::Value* thread_block(llvm::Value* slot, SourceRange range);
   llvm::Value* refused(ValueType type, SourceRange range, const std::string& what);
 

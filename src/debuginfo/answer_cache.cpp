@@ -14,7 +14,7 @@
 namespace spile::debuginfo {
 namespace {
 
-constexpr std::string_view kFormat = "spile answers 12\n";
+constexpr std::string_view kFormat = "spile answers 13\n";
 constexpr off_t kMostBytes = 256 << 20;
 
 // FNV-1a: against accidents (a full disk, a bad block), not against malice: the directory is the user's own.
@@ -166,8 +166,14 @@ uint64_t ByteReader::number() {
     value |= static_cast<uint64_t>(byte & 0x7f) << shift;
     if (!(byte & 0x80)) return value;
   }
-  ok_ = false;
-  bytes_ = {};
+  refuse();
+  return 0;
+}
+
+uint64_t ByteReader::number_up_to(uint64_t most) {
+  const uint64_t value = number();
+  if (value <= most) return value;
+  refuse();
   return 0;
 }
 
@@ -179,8 +185,7 @@ int64_t ByteReader::signed_number() {
 std::string ByteReader::text() {
   const uint64_t length = number();
   if (length > bytes_.size()) {
-    ok_ = false;
-    bytes_ = {};
+    refuse();
     return {};
   }
   std::string text(bytes_.substr(0, length));

@@ -1,7 +1,7 @@
 #pragma once
 // Answers that took DWARF, kept in one file per module build: DIRECTORY/BUILD-ID.answers.
 //
-//   "spile answers 4\n"        kFormat: another version is not read
+//   "spile answers 13\n"       kFormat: another version is not read
 //   u64 checksum               of everything behind it
 //   text stamp                 which debug file the answers came from: its path, number, size and times
 //   { text key, text answer }  until the end; text is a u32 length and that many bytes
@@ -59,8 +59,19 @@ class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
   uint64_t number();
+  uint64_t number_up_to(uint64_t most);
+  // Of an enumeration that begins at 0.
+  template <typename Enum>
+  Enum enumerator(Enum last) {
+    return static_cast<Enum>(number_up_to(static_cast<uint64_t>(last)));
+  }
   int64_t signed_number();
   std::string text();
+  // The bytes are wrong: from here on there are none.
+  void refuse() {
+    ok_ = false;
+    bytes_ = {};
+  }
   bool ok() const { return ok_; }
 
  private:

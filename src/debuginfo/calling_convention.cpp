@@ -120,7 +120,7 @@ Classes classify(const Type& type, FlexibleArrays flexible) {
 Place in_register(int64_t number) {
   Place place;
   place.kind = Place::Kind::kValue;
-  place.operations = {{.opcode = Opcode::kRegister, .value = number}};
+  place.operations = {location::Register{number}};
   return place;
 }
 
@@ -143,7 +143,7 @@ Place in_registers(const Type& type, const Classes& classes, NextInteger next_in
     piece.size = static_cast<uint32_t>(i == 0 ? 8 : std::max<uint64_t>(type.size(), 9) - 8);
     if (classes.eightbytes[i] != Class::kNone) {
       piece.kind = Piece::Kind::kValue;
-      piece.operations = {{.opcode = Opcode::kRegister, .value = next(classes.eightbytes[i])}};
+      piece.operations = {location::Register{next(classes.eightbytes[i])}};
     }
     place.pieces.push_back(std::move(piece));
   }
@@ -176,11 +176,11 @@ class Assignment {
     Place place;
     place.kind = Place::Kind::kMemory;
     if (integers_ < kConvention.argument_registers.size()) {
-      place.operations = {{.opcode = Opcode::kRegister, .value = kConvention.argument_registers[integers_++]}};
+      place.operations = {location::Register{kConvention.argument_registers[integers_++]}};
       return place;
     }
     place.operations = stack_address(8, 8);
-    place.operations.push_back({.opcode = Opcode::kDeref, .size = 8});
+    place.operations.emplace_back(location::Deref{8});
     return place;
   }
 
@@ -191,11 +191,11 @@ class Assignment {
     return place;
   }
 
-  Operations stack_address(uint64_t size, uint64_t alignment) {
+  location::Operations stack_address(uint64_t size, uint64_t alignment) {
     alignment = std::max<uint64_t>(alignment, 8);
     stack_ = (stack_ + alignment - 1) / alignment * alignment;
-    Operations address = {{.opcode = Opcode::kRegister, .value = kConvention.stack_pointer},
-                          {.opcode = Opcode::kOffset, .value = kConvention.entry_cfa + static_cast<int64_t>(stack_)}};
+    location::Operations address = {location::Register{kConvention.stack_pointer},
+                                    location::PlusConstant{kConvention.entry_cfa + static_cast<int64_t>(stack_)}};
     stack_ += (size + 7) / 8 * 8;
     return address;
   }

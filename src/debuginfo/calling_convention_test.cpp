@@ -152,7 +152,7 @@ TEST_F(CallingConvention, ClassesWithCopyConstructorsArePointedTo) {
   const Type text_class = structure({long_}, {.passed_by_reference = true});
   EXPECT_THAT(places(void_, {text_class, int_}), ElementsAre("[rdi]", "rsi"));
   EXPECT_THAT(places(text_class, {text_class}), ElementsAre("[rsi]"));
-  EXPECT_THAT(places(void_, {int_, int_, int_, int_, int_, int_, text_class}).back(), "[rsp +8 load8]");
+  EXPECT_THAT(places(void_, {int_, int_, int_, int_, int_, int_, text_class}).back(), "[rsp +8 deref8]");
 }
 
 TEST_F(CallingConvention, ResultsAreInRaxAndRdx) {

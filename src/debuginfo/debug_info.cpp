@@ -93,8 +93,8 @@ LineRows DebugInfo::line_rows() {
 Result<FunctionRecord> DebugInfo::function_record(FileAddress function, FileAddress pc, uint64_t scope) {
   std::string key = fmt::format("function {:x} {:x}", function.value, pc.value);
   if (scope != 0) key += fmt::format(" {:x}", scope);
-  return remembered<FunctionRecord>(key, function_from_bytes,
-                                    [&](DwarfReader& dwarf) { return dwarf.function(function, pc, scope); });
+  auto read = [&](std::string_view bytes) { return function_from_bytes(bytes, function); };
+  return remembered<FunctionRecord>(key, read, [&](DwarfReader& dwarf) { return dwarf.function(function, pc, scope); });
 }
 
 Result<CodePlaces> DebugInfo::inlined_calls() {
@@ -142,27 +142,27 @@ uint64_t DebugInfo::type_definition(uint64_t id) {
   return definitions_[id] = node.ok() ? node->target : kUnknownType;
 }
 
-// Says kThreadLocal by what a handler can do.
+// Replaces FormTlsAddress by what a handler can do.
 static void place_thread_locals(Place& place, const DebugInfo::SymbolFacts& symbols) {
-  auto say = [&](Operations& operations) {
-    Operations said;
-    for (const Operation& op : operations) {
-      if (op.opcode != Opcode::kThreadLocal) {
-        said.push_back(op);
+  auto say = [&](location::Operations& operations) {
+    location::Operations said;
+    for (const location::Operation& operation : operations) {
+      if (!location::is<location::FormTlsAddress>(operation)) {
+        said.push_back(operation);
         continue;
       }
-      Result<Operations> block = symbols.thread_block();
+      Result<location::Operations> block = symbols.thread_block();
       if (!block.ok()) {
         place.kind = Place::Kind::kUnavailable;
         place.reason = block.error().message;
         return;
       }
-      const Operation offset = said.back();
-      const bool constant = offset.opcode == Opcode::kConstant;
-      if (constant) said.pop_back();
+      const auto* constant = std::get_if<location::Constant>(&said.back());
+      const std::optional<int64_t> offset = constant ? std::optional(constant->value) : std::nullopt;
+      if (offset) said.pop_back();
       said.insert(said.end(), block->begin(), block->end());
-      if (constant) append_offset(said, offset.value);
-      else said.push_back({.opcode = Opcode::kAdd});
+      if (offset) append_offset(said, *offset);
+      else said.emplace_back(location::Binary::kPlus);
     }
     operations = std::move(said);
   };
@@ -180,12 +180,11 @@ Variable DebugInfo::made_from(const VariableRecord& record, const SymbolFacts& s
     variable.kind = Variable::Kind::kGlobal;
     if (auto address = symbols.address_of(record.name)) {
       variable.place.kind = Place::Kind::kMemory;
-      variable.place.operations = {{.opcode = Opcode::kAddress, .value = static_cast<int64_t>(address->value)}};
+      variable.place.operations = {location::Address{*address}};
       variable.place.reason.clear();
     } else if (auto offset = symbols.thread_local_offset(record.name)) {
       variable.place.kind = Place::Kind::kMemory;
-      variable.place.operations = {{.opcode = Opcode::kConstant, .value = static_cast<int64_t>(*offset)},
-                                   {.opcode = Opcode::kThreadLocal}};
+      variable.place.operations = {location::Constant{static_cast<int64_t>(*offset)}, location::FormTlsAddress{}};
       variable.place.reason.clear();
     } else {
       variable.place.reason = "is defined in another module";

@@ -32,7 +32,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
     std::function<std::optional<FileAddress>(const std::string&)> address_of;
     std::function<std::optional<uint64_t>(const std::string&)> thread_local_offset;
     // link_tables.h
-    std::function<Result<Operations>()> thread_block;
+    std::function<Result<location::Operations>()> thread_block;
     // The function is a clone that the compiler made for its own callers (see CloneName).
     bool specialised = false;
     bool may_lose_result = false;

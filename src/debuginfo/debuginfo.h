@@ -19,7 +19,7 @@
 #include "base/address.h"
 #include "base/result.h"
 #include "debuginfo/code_place.h"
-#include "debuginfo/location.h"
+#include "debuginfo/place.h"
 #include "debuginfo/type.h"
 
 namespace spile::debuginfo {
@@ -215,7 +215,7 @@ struct Step {
   enum class Kind : uint8_t {
     kMember,        // of a struct or union, or of what a pointer points to (both -> and .)
     kIndex,         // of an array or pointer, by the constant `index`
-    kDynamicIndex,  // of an array or pointer, by the value that Opcode::kIndex number `index` gives at run time
+    kDynamicIndex,  // of an array or pointer, by the value of location::Index number `index`, at run time
     kDereference,
   };
   Kind kind;
@@ -227,8 +227,8 @@ struct Step {
 Result<Place> walk(const Place& start, std::span<const Step> steps);
 // Operations that leave the value of a scalar as a 64-bit number (arrays and functions: their address, as in C).
 // Errors: unavailable, struct by value, floating point.
-Result<Operations> load(const Place& place);
+Result<location::Operations> load(const Place& place);
 // Operations that leave its address. Error: it is in a register, or a bit-field.
-Result<Operations> address(const Place& place);
+Result<location::Operations> address(const Place& place);
 
 }  // namespace spile::debuginfo

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "abi/machine.h"
+#include "debuginfo/register_numbers.h"
 
 namespace spile::debuginfo {
 namespace {
@@ -27,39 +28,6 @@ bool passes_parameters(int64_t number) {
 bool is_for_whole_function(Dwarf_Attribute& attribute) {
   const unsigned form = dwarf_whatform(&attribute);
   return form == DW_FORM_exprloc || form == DW_FORM_block1;
-}
-
-// Whether every operation finds its operands and a value is left at the end: code generators rely on it.
-bool well_formed(const Operations& code) {
-  int64_t depth = 0;
-  for (const Operation& op : code) {
-    int64_t needs = 1, pushes = 1;
-    // clang-format off
-    switch (op.opcode) {
-      case Opcode::kRegister: case Opcode::kConstant: case Opcode::kAddress: case Opcode::kIndex:
-      case Opcode::kThreadPointer:
-        needs = 0;
-        break;
-      case Opcode::kAdd: case Opcode::kSub: case Opcode::kMul: case Opcode::kDiv: case Opcode::kMod: case Opcode::kAnd:
-      case Opcode::kOr: case Opcode::kXor: case Opcode::kShl: case Opcode::kShr: case Opcode::kShra: case Opcode::kEq:
-      case Opcode::kNe: case Opcode::kLt: case Opcode::kLe: case Opcode::kGt: case Opcode::kGe:
-        needs = 2;
-        break;
-      case Opcode::kDup: pushes = 2; break;
-      case Opcode::kDrop: pushes = 0; break;
-      case Opcode::kSwap: needs = pushes = 2; break;
-      case Opcode::kRot: needs = pushes = 3; break;
-      case Opcode::kPick:
-        if (op.value < 0 || op.value >= depth) return false;
-        needs = 0;
-        break;
-      default: break;
-    }
-    // clang-format on
-    if (depth < needs) return false;
-    depth += pushes - needs;
-  }
-  return depth >= 1;
 }
 
 class Compiler {
@@ -90,27 +58,27 @@ class Compiler {
     reason_ = std::move(reason);
     return false;
   }
-  bool push(Opcode opcode, int64_t value = 0) {
-    code_.push_back({.opcode = opcode, .value = value});
+  bool push(location::Operation operation) {
+    code_.push_back(operation);
     return true;
   }
   bool offset(int64_t by) {
-    append_offset(code_, by);
+    location::append_offset(code_, by);
     return true;
   }
   bool push_register(int64_t number, int64_t by) {
     const bool vector = abi::is_vector_register(number) && is_value_;  // no address is in one
-    if (!vector && (number < 0 || number >= kConvention.general_registers))
+    if (!vector && !is_general_register(number))
       return fail(fmt::format("is in a register that is not saved (DWARF number {})", number));
     reads_frame_register_ |= !passes_parameters(number);
-    push(Opcode::kRegister, number);
+    push(location::Register{number});
     return offset(by);
   }
 
   Dwarf_Attribute* attribute_;
   const FrameContext& context_;
   int depth_;
-  Operations code_;
+  location::Operations code_;
   std::vector<Piece> pieces_;
   bool is_value_ = false;
   bool reads_frame_register_ = false;
@@ -118,32 +86,32 @@ class Compiler {
 };
 
 // clang-format off
-std::optional<Opcode> plain_opcode(int atom) {
+std::optional<location::Operation> plain_operation(int atom) {
   switch (atom) {
-    case DW_OP_dup: return Opcode::kDup;
-    case DW_OP_drop: return Opcode::kDrop;
-    case DW_OP_swap: return Opcode::kSwap;
-    case DW_OP_rot: return Opcode::kRot;
-    case DW_OP_abs: return Opcode::kAbs;
-    case DW_OP_and: return Opcode::kAnd;
-    case DW_OP_div: return Opcode::kDiv;
-    case DW_OP_minus: return Opcode::kSub;
-    case DW_OP_mod: return Opcode::kMod;
-    case DW_OP_mul: return Opcode::kMul;
-    case DW_OP_neg: return Opcode::kNeg;
-    case DW_OP_not: return Opcode::kNot;
-    case DW_OP_or: return Opcode::kOr;
-    case DW_OP_plus: return Opcode::kAdd;
-    case DW_OP_shl: return Opcode::kShl;
-    case DW_OP_shr: return Opcode::kShr;
-    case DW_OP_shra: return Opcode::kShra;
-    case DW_OP_xor: return Opcode::kXor;
-    case DW_OP_eq: return Opcode::kEq;
-    case DW_OP_ge: return Opcode::kGe;
-    case DW_OP_gt: return Opcode::kGt;
-    case DW_OP_le: return Opcode::kLe;
-    case DW_OP_lt: return Opcode::kLt;
-    case DW_OP_ne: return Opcode::kNe;
+    case DW_OP_dup: return location::Stack::kDup;
+    case DW_OP_drop: return location::Stack::kDrop;
+    case DW_OP_swap: return location::Stack::kSwap;
+    case DW_OP_rot: return location::Stack::kRot;
+    case DW_OP_abs: return location::Unary::kAbs;
+    case DW_OP_and: return location::Binary::kAnd;
+    case DW_OP_div: return location::Binary::kDiv;
+    case DW_OP_minus: return location::Binary::kMinus;
+    case DW_OP_mod: return location::Binary::kMod;
+    case DW_OP_mul: return location::Binary::kMul;
+    case DW_OP_neg: return location::Unary::kNeg;
+    case DW_OP_not: return location::Unary::kNot;
+    case DW_OP_or: return location::Binary::kOr;
+    case DW_OP_plus: return location::Binary::kPlus;
+    case DW_OP_shl: return location::Binary::kShl;
+    case DW_OP_shr: return location::Binary::kShr;
+    case DW_OP_shra: return location::Binary::kShra;
+    case DW_OP_xor: return location::Binary::kXor;
+    case DW_OP_eq: return location::Binary::kEq;
+    case DW_OP_ge: return location::Binary::kGe;
+    case DW_OP_gt: return location::Binary::kGt;
+    case DW_OP_le: return location::Binary::kLe;
+    case DW_OP_lt: return location::Binary::kLt;
+    case DW_OP_ne: return location::Binary::kNe;
     default: return std::nullopt;
   }
 }
@@ -151,7 +119,7 @@ std::optional<Opcode> plain_opcode(int atom) {
 
 bool Compiler::push_cfa() {
   if (context_.at_entry) {
-    push(Opcode::kRegister, kConvention.stack_pointer);
+    push(location::Register{kConvention.stack_pointer});
     return offset(kConvention.entry_cfa);
   }
   Dwarf_Op* operations;
@@ -173,7 +141,7 @@ bool Compiler::push_frame_base(int64_t by) {
     return fail("is in the stack frame, whose location is not described here");
   // Clang's frame base is the frame pointer that the prologue makes; before that, it is where that will be.
   if (context_.at_entry && count == 1 && operations[0].atom == DW_OP_reg0 + kConvention.frame_pointer) {
-    push(Opcode::kRegister, kConvention.stack_pointer);
+    push(location::Register{kConvention.stack_pointer});
     return offset(kFutureFrame) && offset(by);
   }
   if (context_.at_entry && count == 1 && operations[0].atom == DW_OP_reg0 + kConvention.stack_pointer) return fail(kNoFrameYet);
@@ -191,12 +159,12 @@ bool Compiler::push_attribute_of(const Dwarf_Op& op, bool is_address) {
   if (!attribute_ || dwarf_getlocation_attr(attribute_, &op, &indirect) != 0)
     return fail("has a damaged description");
   if (is_address)
-    return dwarf_formaddr(&indirect, &address) == 0 ? push(Opcode::kAddress, static_cast<int64_t>(address))
+    return dwarf_formaddr(&indirect, &address) == 0 ? push(location::Address{FileAddress(address)})
                                                     : fail("is at an address that can't be read");
   Dwarf_Word constant;
   // .debug_addr entries for DW_OP_constx are addresses by form.
-  if (dwarf_formaddr(&indirect, &address) == 0) return push(Opcode::kConstant, static_cast<int64_t>(address));
-  if (dwarf_formudata(&indirect, &constant) == 0) return push(Opcode::kConstant, static_cast<int64_t>(constant));
+  if (dwarf_formaddr(&indirect, &address) == 0) return push(location::Constant{static_cast<int64_t>(address)});
+  if (dwarf_formudata(&indirect, &constant) == 0) return push(location::Constant{static_cast<int64_t>(constant)});
   return fail("is a constant that can't be read");
 }
 
@@ -207,9 +175,9 @@ bool Compiler::push_register_at_entry(const Dwarf_Op* operations, size_t count) 
   if (!is_register) return fail("is optimized out here (it is only known from an expression at the function's entry)");
   const int64_t number = operations[0].atom == DW_OP_regx ? static_cast<int64_t>(operations[0].number)
                                                           : operations[0].atom - DW_OP_reg0;
-  if (number < 0 || number >= kConvention.general_registers || number == kConvention.stack_pointer)
+  if (!is_kept_register(number))
     return fail(fmt::format("was in a register at the function's entry that is not saved (DWARF number {})", number));
-  return push_cfa() && push(Opcode::kEntryValue, number);
+  return push_cfa() && push(location::EntryValue{number, context_.function_entry});
 }
 
 bool Compiler::compile_entry_value(const Dwarf_Op& op) {
@@ -246,7 +214,7 @@ bool Compiler::compile_variable_data(const Dwarf_Op& op) {
       if (block.length > sizeof value) return fail("is a constant longer than 8 bytes");
       memcpy(&value, block.data, block.length);
       is_value_ = true;
-      return push(Opcode::kConstant, static_cast<int64_t>(value));
+      return push(location::Constant{static_cast<int64_t>(value)});
     }
     case DW_OP_implicit_pointer:
     case DW_OP_GNU_implicit_pointer:
@@ -257,13 +225,14 @@ bool Compiler::compile_variable_data(const Dwarf_Op& op) {
     case DW_OP_GNU_push_tls_address:
       // Old compilers wrote the offset as an address.
       if (code_.empty()) return fail("has a damaged description");
-      if (code_.back().opcode == Opcode::kAddress) code_.back().opcode = Opcode::kConstant;
-      return push(Opcode::kThreadLocal);
+      if (const auto* address = std::get_if<location::Address>(&code_.back()))
+        code_.back() = location::Constant{static_cast<int64_t>(address->address.value)};
+      return push(location::FormTlsAddress{});
     case DW_OP_deref:
     case DW_OP_deref_size: {
       const auto size = static_cast<uint8_t>(op.atom == DW_OP_deref ? 8 : op.number);
       if (size != 1 && size != 2 && size != 4 && size != 8) return fail("has a damaged description");
-      code_.push_back({.opcode = Opcode::kDeref, .size = size});
+      code_.emplace_back(location::Deref{size});
       return true;
     }
     default:
@@ -301,19 +270,19 @@ bool Compiler::compile_typed(const Dwarf_Op& op) {
       return fail(fmt::format("is described by an unsupported DWARF operation (0x{:x})", op.atom));
   }
   if (op.atom == DW_OP_deref_type || op.atom == DW_OP_GNU_deref_type) {
-    code_.push_back({.opcode = Opcode::kDeref, .is_signed = is_signed, .size = size});
+    code_.emplace_back(location::Deref{size, is_signed});
     return true;
   }
   if ((op.atom == DW_OP_regval_type || op.atom == DW_OP_GNU_regval_type) &&
       !push_register(static_cast<int64_t>(op.number), 0))
     return false;
-  code_.push_back({.opcode = Opcode::kExtend, .is_signed = is_signed, .size = size});
+  code_.emplace_back(location::Convert{size, is_signed});
   return true;
 }
 
 bool Compiler::finish_piece(uint64_t size) {
   if (size > 1 << 20) return fail("has a damaged description");
-  if (!code_.empty() && !well_formed(code_)) return fail("has a damaged description");
+  if (!code_.empty() && !location::is_well_formed(code_)) return fail("has a damaged description");
   Piece piece;
   piece.size = static_cast<uint32_t>(size);
   if (!code_.empty()) piece.kind = kind();
@@ -329,8 +298,8 @@ bool Compiler::compile_one(const Dwarf_Op& op) {
   const int atom = op.atom;
   if (is_value_ && atom != DW_OP_piece && atom != DW_OP_bit_piece && atom != DW_OP_nop)
     return fail("has a damaged description");
-  if (auto plain = plain_opcode(atom)) return push(*plain);
-  if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) return push(Opcode::kConstant, atom - DW_OP_lit0);
+  if (auto plain = plain_operation(atom)) return push(*plain);
+  if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) return push(location::Constant{atom - DW_OP_lit0});
   if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31) {
     is_value_ = true;
     return push_register(atom - DW_OP_reg0, 0);
@@ -345,7 +314,7 @@ bool Compiler::compile_one(const Dwarf_Op& op) {
     case DW_OP_bregx:
       return push_register(number, static_cast<int64_t>(op.number2));
     case DW_OP_addr:
-      return push(Opcode::kAddress, number);
+      return push(location::Address{FileAddress(op.number)});
     case DW_OP_const1u:
     case DW_OP_const1s:
     case DW_OP_const2u:
@@ -356,7 +325,7 @@ bool Compiler::compile_one(const Dwarf_Op& op) {
     case DW_OP_const8s:
     case DW_OP_constu:
     case DW_OP_consts:
-      return push(Opcode::kConstant, number);
+      return push(location::Constant{number});
     case DW_OP_fbreg:
       return push_frame_base(number);
     case DW_OP_call_frame_cfa:
@@ -364,9 +333,9 @@ bool Compiler::compile_one(const Dwarf_Op& op) {
     case DW_OP_plus_uconst:
       return offset(number);
     case DW_OP_over:
-      return push(Opcode::kPick, 1);
+      return push(location::Pick{1});
     case DW_OP_pick:
-      return push(Opcode::kPick, number);
+      return push(location::Pick{static_cast<uint8_t>(op.number)});
     case DW_OP_stack_value:
       is_value_ = true;
       return true;
@@ -401,17 +370,18 @@ Place Compiler::compile(Dwarf_Op* operations, size_t count) {
     place.pieces = std::move(pieces_);
     return place;
   }
-  if (!well_formed(code_)) return unavailable("has a damaged description");
+  if (!location::is_well_formed(code_)) return unavailable("has a damaged description");
   place.kind = is_value_ ? Place::Kind::kValue : Place::Kind::kMemory;
   place.operations = std::move(code_);
   return place;
 }
 
 // count: of the operations to look at.
-bool is_below_cfa_at_entry(const Operations& operations, size_t count) {
-  if (count == 0 || count > 2 || operations[0] != Operation{.opcode = Opcode::kRegister, .value = kConvention.stack_pointer}) return false;
-  if (count == 2 && operations[1].opcode != Opcode::kOffset) return false;
-  return (count == 2 ? operations[1].value : 0) < kConvention.entry_cfa;
+bool is_below_cfa_at_entry(const location::Operations& operations, size_t count) {
+  if (count == 0 || count > 2 || operations[0] != location::Operation(location::Register{kConvention.stack_pointer})) return false;
+  const auto* offset = count == 2 ? std::get_if<location::PlusConstant>(&operations[1]) : nullptr;
+  if (count == 2 && !offset) return false;
+  return (offset ? offset->value : 0) < kConvention.entry_cfa;
 }
 
 }  // namespace
@@ -440,11 +410,11 @@ LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& co
   value.place = compiler.compile(operations, count);
   if (!context.at_entry) return value;
 
-  const Operations& code = value.place.operations;
+  const location::Operations& code = value.place.operations;
   if (value.place.kind == Place::Kind::kUnavailable) {
     value.in_future_frame = value.place.reason == kNoFrameYet;
   } else if (value.place.kind == Place::Kind::kMemory) {
-    const bool ends_in_load = !code.empty() && code.back() == Operation{.opcode = Opcode::kDeref, .size = 8};
+    const bool ends_in_load = !code.empty() && code.back() == location::Operation(location::Deref{8});
     value.in_future_frame = (compiler.reads_frame_register() && is_for_whole_function(attribute)) ||
                             is_below_cfa_at_entry(code, code.size() - (ends_in_load ? 1 : 0));
     value.by_reference = value.in_future_frame && ends_in_load;

@@ -1,8 +1,8 @@
 #pragma once
-// DWARF location expressions (DWARF 5, sections 2.5 and 2.6) compiled to Operations.
+// DWARF location expressions (DWARF 5, sections 2.5 and 2.6) compiled to the operations of base/location.h.
 
 #include "debuginfo/dwarf_file.h"
-#include "debuginfo/location.h"
+#include "debuginfo/place.h"
 
 namespace spile::debuginfo {
 
@@ -10,6 +10,7 @@ namespace spile::debuginfo {
 struct FrameContext {
   DwarfFile& file;
   Dwarf_Die* function;  // null for variables outside functions
+  FileAddress function_entry;
   FileAddress pc;
   bool at_entry;  // pc is the function's first instruction: nothing is pushed, no register has been changed
 };

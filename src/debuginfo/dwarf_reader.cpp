@@ -41,7 +41,7 @@ Place constant_place(Dwarf_Attribute& attribute) {
   } else {
     return unavailable("is a constant that can't be read");
   }
-  place.operations.push_back({.opcode = Opcode::kConstant, .value = number});
+  place.operations.emplace_back(location::Constant{number});
   return place;
 }
 
@@ -215,7 +215,7 @@ std::optional<VariableRecord> search_unit(DwarfFile& file, DwarfFile::Unit& unit
     const std::optional<size_t> around = scopes.empty() ? 0 : scopes_around(die, scopes);
     if (!around || *around > fewest || (*around == fewest && found && !found->is_declaration)) return true;
     fewest = *around;
-    found = read_variable(die, Variable::Kind::kGlobal, FrameContext{file, nullptr, FileAddress(), false});
+    found = read_variable(die, Variable::Kind::kGlobal, FrameContext{file, nullptr, FileAddress(), FileAddress(), false});
     return found->is_declaration || fewest > 0;
   };
   each_unit_variable(unit.die, visit);
@@ -260,7 +260,7 @@ Result<FunctionRecord> DwarfReader::function(FileAddress function, FileAddress p
       scope == 0 && die_number(*die, DW_AT_calling_convention).value_or(DW_CC_normal) != DW_CC_nocall;
   const bool is_gcc = die_text(unit.die, DW_AT_producer).starts_with("GNU ");
   if (is_gcc && is_c(die_number(unit.die, DW_AT_language).value_or(0))) record.flexible_arrays = FlexibleArrays::kIgnored;
-  const FrameContext context{*file_, &*die, pc, pc == function};
+  const FrameContext context{*file_, &*die, function, pc, pc == function};
   VariableCollector collector(context);
   collector.collect(*inner);
   record.variables = collector.take();

@@ -26,7 +26,7 @@ struct Assignment {
       fits = false;
     } else {
       piece.kind = Piece::Kind::kValue;
-      piece.operations = {{.opcode = Opcode::kRegister, .value = kConvention.go_results[integers++]}};
+      piece.operations = {location::Register{kConvention.go_results[integers++]}};
     }
     pieces.push_back(std::move(piece));
     end = offset + size;

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "debuginfo/location.h"
+#include "debuginfo/place.h"
 
 namespace spile::debuginfo {
 

@@ -76,25 +76,25 @@ std::optional<ThreadSlot> find_thread_slot(const ElfImage& image, uint64_t wante
 
 }  // namespace
 
-Result<Operations> thread_block(const ElfImage& image, bool is_executable) {
+Result<location::Operations> thread_block(const ElfImage& image, bool is_executable) {
   const auto& tls = image.thread_locals();
   if (!tls) return Error{"is thread-local in a module without thread-local storage", {}};
   auto negative = [](uint64_t value) { return static_cast<int64_t>(0 - value); };
   if (is_executable) {
     if ((tls->alignment & (tls->alignment - 1)) != 0) return Error{"has a damaged description", {}};
     const uint64_t padding = (0 - tls->address - tls->memory_size) & (tls->alignment - 1);
-    return Operations{{.opcode = Opcode::kThreadPointer},
-                      {.opcode = Opcode::kOffset, .value = negative(tls->memory_size + padding)}};
+    return location::Operations{location::ThreadPointer{},
+                      location::PlusConstant{negative(tls->memory_size + padding)}};
   }
   auto by_offset = find_thread_slot(image, abi::kElf.thread_offset), by_number = find_thread_slot(image, abi::kElf.thread_module);
   // A variable that another module has as well may be the other's: then only numbers that are surely our own help.
   if (by_offset && by_number && by_number->own && !by_offset->own) by_offset.reset();
   if (by_offset) {
-    return Operations{{.opcode = Opcode::kThreadPointer},
-                      {.opcode = Opcode::kAddress, .value = static_cast<int64_t>(by_offset->address)},
-                      {.opcode = Opcode::kDeref, .size = 8},
-                      {.opcode = Opcode::kAdd},
-                      {.opcode = Opcode::kOffset, .value = negative(by_offset->offset)}};
+    return location::Operations{location::ThreadPointer{},
+                      location::Address{FileAddress(by_offset->address)},
+                      location::Deref{8},
+                      location::Binary::kPlus,
+                      location::PlusConstant{negative(by_offset->offset)}};
   }
   if (!by_number)
     return Error{"is thread-local, and its library does not record its module number (it was built with -mtls-dialect=gnu2, or no code uses it)", {}};
@@ -102,8 +102,8 @@ Result<Operations> thread_block(const ElfImage& image, bool is_executable) {
     if (library == "libc.so" || library.find("musl") != library.npos)
       return Error{"is thread-local in a library for musl, which is laid out differently from glibc", {}};
   }
-  return Operations{{.opcode = Opcode::kAddress, .value = static_cast<int64_t>(by_number->address)},
-                    {.opcode = Opcode::kThreadBlock}};
+  return location::Operations{location::Address{FileAddress(by_number->address)},
+                    location::ThreadBlock{}};
 }
 
 // <sys/sdt.h> puts semaphores into a section of their own. A program that has none names them after their marks. Whatever else the

@@ -20,6 +20,6 @@ std::unordered_map<uint64_t, std::string_view> imported_slots(const ElfImage& im
 // For Thread-Local Storage, variant II). An executable's are at a fixed distance below the thread pointer. For a library
 // the dynamic linker writes that distance, or the module's number, where the library's code finds it: in its global
 // offset table. Error: a phrase for Place::reason.
-Result<Operations> thread_block(const ElfImage& image, bool is_executable);
+Result<location::Operations> thread_block(const ElfImage& image, bool is_executable);
 
 }  // namespace spile::debuginfo

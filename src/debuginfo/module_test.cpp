@@ -1,4 +1,5 @@
 // Functions of modules, separate debug files and the cache, on small programs and on what Debian has installed.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -186,7 +187,7 @@ TEST(Functions, OfCxxAreFoundByScope) {
     EXPECT_EQ(shape.member("i")->type.name(), "int");
     EXPECT_FALSE(shape.member("counter").has_value());
     EXPECT_EQ(to_string(*load(*walk(self->place, std::vector<Step>{{.kind = Step::Kind::kMember, .member = "sides"}}))),
-              "rdi +12 load4s");
+              "rdi +12 deref4s");
 
     auto function = module->functions({.name = "by_reference", .file = {}});
     const FileAddress entry = function->front().address;
@@ -194,10 +195,10 @@ TEST(Functions, OfCxxAreFoundByScope) {
       return to_string(*load(*walk(module->variable(entry, entry, name)->place, steps)));
     };
     const Step sides{.kind = Step::Kind::kMember, .member = "sides"};
-    EXPECT_EQ(load_text("s", {sides}), "rdi +12 load4s");  // passed by hidden reference: it has a copy constructor
-    EXPECT_EQ(load_text("r", {sides}), "rsi +12 load4s");
+    EXPECT_EQ(load_text("s", {sides}), "rdi +12 deref4s");  // passed by hidden reference: it has a copy constructor
+    EXPECT_EQ(load_text("r", {sides}), "rsi +12 deref4s");
     EXPECT_EQ(load_text("r"), "rsi");
-    EXPECT_EQ(load_text("last"), "rcx ext4s");
+    EXPECT_EQ(load_text("last"), "rcx convert4s");
     EXPECT_EQ(to_string(module->global_variable("counter")->place.operations).substr(0, 1), "&");
   }
 }
@@ -294,7 +295,7 @@ class Cache : public SeparateDebug {
     EXPECT_EQ(found->size(), 1u);
     auto variable = module->variable(found->front().address, found->front().address, "a");
     EXPECT_TRUE(variable.ok());
-    EXPECT_EQ(to_string(*load(variable->place)), "rdi ext4s");
+    EXPECT_EQ(to_string(*load(variable->place)), "rdi convert4s");
     EXPECT_EQ(variable->place.type.name(), "int");
     return module->opened_dwarf();
   }
@@ -418,7 +419,7 @@ TEST(ThreadLocals, AreFoundByTheThreadPointer) {
   EXPECT_NE(place("program", "a"), place("program", "b"));
   EXPECT_THAT(place("program", "outside"), testing::MatchesRegex("fs -[0-9]+"));
   EXPECT_THAT(place("late.so", "c"), testing::MatchesRegex("&0x[0-9a-f]+ block( \\+[0-9]+)?"));
-  EXPECT_THAT(place("early.so", "c"), testing::MatchesRegex("fs &0x[0-9a-f]+ load8 add( [-+][0-9]+)?"));
+  EXPECT_THAT(place("early.so", "c"), testing::MatchesRegex("fs &0x[0-9a-f]+ deref8 plus( [-+][0-9]+)?"));
   EXPECT_THAT(place("described.so", "c"), testing::HasSubstr("does not record its module number"));
   EXPECT_EQ(place("late.so", "outside"), "is defined in another module");
 }
@@ -446,12 +447,13 @@ TEST(EntryValues, AreFoundByTheFrame) {
     const FileAddress inside = *module->data_symbol("inside");
     auto place_of = [&](const char* name, FileAddress pc) {
       auto found = module->variable(function, pc, name);
-      auto code = found.ok() ? load(found->place) : Result<Operations>(found.error());
+      auto code = found.ok() ? load(found->place) : Result<location::Operations>(found.error());
       return code.ok() ? to_string(*code) : code.error().message;
     };
     EXPECT_EQ(place_of("a", function), "rdi");
-    EXPECT_EQ(place_of("a", inside), "rsp +16 entry(rdi)");
-    EXPECT_EQ(place_of("b", inside), "rsp +16 entry(rsi) ext4s");
+    const std::string behind = fmt::format(", {:#x})", function.value);
+    EXPECT_EQ(place_of("a", inside), "rsp +16 entry(rdi" + behind);
+    EXPECT_EQ(place_of("b", inside), "rsp +16 entry(rsi" + behind + " convert4s");
     EXPECT_EQ(module->opened_dwarf(), !again);
   }
 }

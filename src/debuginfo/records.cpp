@@ -2,30 +2,93 @@
 
 #include <unordered_map>
 
+#include "base/check.h"
 #include "debuginfo/answer_cache.h"
+#include "debuginfo/register_numbers.h"
 
 namespace spile::debuginfo {
 namespace {
 
-void write(ByteWriter& out, const Operations& operations) {
-  out.number(operations.size());
-  for (const Operation& op : operations) {
-    out.number(static_cast<uint64_t>(op.opcode));
-    out.number(static_cast<uint64_t>(op.size) << 1 | (op.is_signed ? 1 : 0));
-    out.signed_number(op.value);
-  }
+// The operations that DWARF's expressions are compiled to, by the numbers that stand for them. ORDER RECORDS.
+enum class Code : uint8_t {
+  kRegister,
+  kConstant,
+  kAddress,
+  kPlusConstant,
+  kDeref,
+  kConvert,
+  kEntryValue,
+  kFormTlsAddress,
+  kUnary,
+  kBinary,
+  kStack,
+  kPick,
+};
+
+void write(ByteWriter& out, const location::Operation& operation) {
+  auto code = [&](Code number) { out.number(static_cast<uint64_t>(number)); };
+  auto number = [&](Code kind, auto value) {
+    code(kind);
+    out.number(static_cast<uint64_t>(value));
+  };
+  auto bytes = [&](Code kind, const auto& o) { number(kind, uint64_t{o.bytes} << 1 | (o.is_signed ? 1 : 0)); };
+  location::visit(
+      operation, [&](location::Register o) { number(Code::kRegister, o.number); },
+      [&](location::Constant o) { code(Code::kConstant), out.signed_number(o.value); },
+      [&](const location::Address& o) { number(Code::kAddress, o.address.value); },
+      [&](location::PlusConstant o) { code(Code::kPlusConstant), out.signed_number(o.value); },
+      [&](location::Deref o) { bytes(Code::kDeref, o); }, [&](location::Convert o) { bytes(Code::kConvert, o); },
+      [&](const location::EntryValue& o) { number(Code::kEntryValue, o.number); },
+      [&](location::FormTlsAddress) { code(Code::kFormTlsAddress); }, [&](location::Unary o) { number(Code::kUnary, o); },
+      [&](location::Binary o) { number(Code::kBinary, o); }, [&](location::Stack o) { number(Code::kStack, o); },
+      [&](location::Pick o) { number(Code::kPick, o.depth); }, [](const auto&) { CHECK(false); });
 }
 
-Operations read_operations(ByteReader& in) {
-  Operations operations;
-  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
-    Operation op{.opcode = static_cast<Opcode>(in.number())};
-    const uint64_t size = in.number();
-    op.is_signed = size & 1;
-    op.size = static_cast<uint8_t>(size >> 1);
-    op.value = in.signed_number();
-    operations.push_back(op);
+void write(ByteWriter& out, const location::Operations& operations) {
+  out.number(operations.size());
+  for (const location::Operation& operation : operations) write(out, operation);
+}
+
+template <typename Sized>
+Sized read_sized(ByteReader& in) {
+  const uint64_t number = in.number_up_to(8 << 1 | 1);
+  return {static_cast<uint8_t>(number >> 1), (number & 1) != 0};
+}
+
+// function: of an EntryValue, which bytes must not choose, since engine writes to functions whose entry values are wanted; 0: there
+// is none.
+location::Operation read_operation(ByteReader& in, FileAddress function) {
+  switch (in.enumerator(Code::kPick)) {
+    case Code::kRegister: {
+      const auto number = static_cast<int64_t>(in.number_up_to(UINT8_MAX));
+      if (!is_general_register(number) && !abi::is_vector_register(number)) in.refuse();
+      return location::Register{number};
+    }
+    case Code::kConstant: return location::Constant{in.signed_number()};
+    case Code::kAddress: return location::Address{FileAddress(in.number())};
+    case Code::kPlusConstant: return location::PlusConstant{in.signed_number()};
+    case Code::kDeref: return read_sized<location::Deref>(in);
+    case Code::kConvert: return read_sized<location::Convert>(in);
+    case Code::kEntryValue: {
+      const auto number = static_cast<int64_t>(in.number_up_to(UINT8_MAX));
+      if (!is_kept_register(number) || function == FileAddress()) in.refuse();
+      return location::EntryValue{number, function};
+    }
+    case Code::kFormTlsAddress: return location::FormTlsAddress{};
+    case Code::kUnary: return in.enumerator(location::Unary::kFloatToDouble);
+    case Code::kBinary: return in.enumerator(location::Binary::kGe);
+    case Code::kStack: return in.enumerator(location::Stack::kRot);
+    case Code::kPick: return location::Pick{static_cast<uint8_t>(in.number_up_to(UINT8_MAX))};
   }
+  in.refuse();
+  return {};
+}
+
+// Empty only for a place that has no value.
+location::Operations read_operations(ByteReader& in, FileAddress function, bool has_value) {
+  location::Operations operations;
+  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) operations.push_back(read_operation(in, function));
+  if (has_value ? !location::is_well_formed(operations) : !operations.empty()) in.refuse();
   return operations;
 }
 
@@ -48,23 +111,23 @@ void write(ByteWriter& out, const VariableRecord& record) {
   }
 }
 
-VariableRecord read_variable(ByteReader& in) {
+VariableRecord read_variable(ByteReader& in, FileAddress function) {
   VariableRecord record;
   record.name = in.text();
-  record.kind = static_cast<Variable::Kind>(in.number());
+  record.kind = in.enumerator(Variable::Kind::kGlobal);
   record.type = in.number();
-  record.slot = static_cast<VariableRecord::Slot>(in.number());
+  record.slot = in.enumerator(VariableRecord::Slot::kNotThereYetByReference);
   record.is_declaration = in.number();
   record.is_result = in.number();
   Place& place = record.place;
-  place.kind = static_cast<Place::Kind>(in.number());
+  place.kind = in.enumerator(Place::Kind::kPieces);
   place.reason = in.text();
-  place.operations = read_operations(in);
+  place.operations = read_operations(in, function, place.kind == Place::Kind::kMemory || place.kind == Place::Kind::kValue);
   for (uint64_t n = in.number(); n > 0 && in.ok(); --n) {
     Piece piece;
-    piece.kind = static_cast<Piece::Kind>(in.number());
-    piece.size = static_cast<uint32_t>(in.number());
-    piece.operations = read_operations(in);
+    piece.kind = in.enumerator(Piece::Kind::kValue);
+    piece.size = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
+    piece.operations = read_operations(in, function, piece.kind != Piece::Kind::kMissing);
     place.pieces.push_back(std::move(piece));
   }
   return record;
@@ -89,15 +152,15 @@ std::string to_bytes(const FunctionRecord& record) {
   return out.take();
 }
 
-std::optional<FunctionRecord> function_from_bytes(std::string_view bytes) {
+std::optional<FunctionRecord> function_from_bytes(std::string_view bytes, FileAddress function) {
   ByteReader in(bytes);
   FunctionRecord record;
   record.return_type = in.number();
   record.standard_convention = in.number();
-  record.flexible_arrays = in.number() != 0 ? FlexibleArrays::kIgnored : FlexibleArrays::kInMemory;
+  record.flexible_arrays = in.enumerator(FlexibleArrays::kIgnored);
   record.go = in.number();
   record.go_registers = in.number();
-  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) record.variables.push_back(read_variable(in));
+  for (uint64_t n = in.number(); n > 0 && in.ok(); --n) record.variables.push_back(read_variable(in, function));
   return if_ok(in, std::move(record));
 }
 
@@ -109,7 +172,7 @@ std::string to_bytes(const VariableRecord& record) {
 
 std::optional<VariableRecord> variable_from_bytes(std::string_view bytes) {
   ByteReader in(bytes);
-  VariableRecord record = read_variable(in);
+  VariableRecord record = read_variable(in, FileAddress());
   return if_ok(in, std::move(record));
 }
 
@@ -143,8 +206,8 @@ std::string to_bytes(const TypeNode& node) {
 std::optional<TypeNode> type_from_bytes(std::string_view bytes) {
   ByteReader in(bytes);
   TypeNode node;
-  node.kind = static_cast<TypeKind>(in.number());
-  node.alias = static_cast<TypeNode::Alias>(in.number());
+  node.kind = in.enumerator(TypeKind::kFunction);
+  node.alias = in.enumerator(TypeNode::Alias::kOther);
   node.name = in.text();
   node.size = in.number();
   node.target = in.number();
@@ -158,8 +221,8 @@ std::optional<TypeNode> type_from_bytes(std::string_view bytes) {
     member.name = in.text();
     member.type = in.number();
     member.offset = in.number();
-    member.bit_offset = static_cast<uint32_t>(in.number());
-    member.bit_size = static_cast<uint32_t>(in.number());
+    member.bit_offset = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
+    member.bit_size = static_cast<uint32_t>(in.number_up_to(UINT32_MAX));
     member.is_base = in.number();
     node.members.push_back(std::move(member));
   }

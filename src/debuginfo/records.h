@@ -16,7 +16,8 @@ std::string to_bytes(const TypeNode& node);
 std::string to_bytes(const SourcePlace& place);
 std::string to_bytes(const CodePlaces& places);
 
-std::optional<FunctionRecord> function_from_bytes(std::string_view bytes);
+// function: that the record is about, of which its location::EntryValues are.
+std::optional<FunctionRecord> function_from_bytes(std::string_view bytes, FileAddress function);
 std::optional<VariableRecord> variable_from_bytes(std::string_view bytes);
 std::optional<TypeNode> type_from_bytes(std::string_view bytes);
 std::optional<SourcePlace> place_from_bytes(std::string_view bytes);

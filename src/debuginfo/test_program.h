@@ -109,89 +109,40 @@ class StoppedProgram {
     return text;
   }
 
-  uint64_t evaluate(const Operations& operations, const std::vector<uint64_t>& indices = {}) const {
+  uint64_t evaluate(const location::Operations& operations, const std::vector<uint64_t>& indices = {}) const {
     std::vector<uint64_t> stack;
     auto pop = [&] {
       uint64_t top = stack.back();
       stack.pop_back();
       return top;
     };
-    for (const Operation& op : operations) {
-      const auto value = static_cast<uint64_t>(op.value);
-      switch (op.opcode) {
-        case Opcode::kRegister:
-          stack.push_back(register_value(op.value));
-          break;
-        case Opcode::kConstant:
-          stack.push_back(value);
-          break;
-        case Opcode::kAddress:
-          stack.push_back(value + bias_);
-          break;
-        case Opcode::kIndex:
-          stack.push_back(indices.at(value));
-          break;
-        case Opcode::kOffset:
-          stack.back() += value;
-          break;
-        case Opcode::kDeref:
-          stack.back() = extended(read(stack.back(), op.size), op.size * 8, op.is_signed);
-          break;
-        case Opcode::kExtend:
-          stack.back() = extended(stack.back(), op.size * 8, op.is_signed);
-          break;
-        case Opcode::kExtract:
-          stack.back() = extended(stack.back() >> value, op.size, op.is_signed);
-          break;
-        case Opcode::kAdd: {
-          auto b = pop();
-          stack.back() += b;
-          break;
-        }
-        case Opcode::kSub: {
-          auto b = pop();
-          stack.back() -= b;
-          break;
-        }
-        case Opcode::kMul: {
-          auto b = pop();
-          stack.back() *= b;
-          break;
-        }
-        case Opcode::kAnd: {
-          auto b = pop();
-          stack.back() &= b;
-          break;
-        }
-        case Opcode::kOr: {
-          auto b = pop();
-          stack.back() |= b;
-          break;
-        }
-        case Opcode::kShl: {
-          auto b = pop();
-          stack.back() <<= b;
-          break;
-        }
-        case Opcode::kShr: {
-          auto b = pop();
-          stack.back() >>= b;
-          break;
-        }
-        case Opcode::kShra: {
-          auto b = pop();
-          stack.back() = static_cast<uint64_t>(static_cast<int64_t>(stack.back()) >> b);
-          break;
-        }
-        case Opcode::kNeg:
-          stack.back() = 0 - stack.back();
-          break;
-        case Opcode::kNot:
-          stack.back() = ~stack.back();
-          break;
-        default:
-          ADD_FAILURE() << "operation of " << to_string(operations);
-          return 0;
+    for (const location::Operation& operation : operations) {
+      auto push = [&](uint64_t value) {
+        stack.push_back(value);
+        return true;
+      };
+      const bool known = location::visit(
+          operation, [&](location::Register o) { return push(register_value(o.number)); },
+          [&](location::Constant o) { return push(static_cast<uint64_t>(o.value)); },
+          [&](const location::Address& o) { return push(o.address.value + bias_); },
+          [&](location::Index o) { return push(indices.at(o.step)); },
+          [&](location::PlusConstant o) { return push(pop() + static_cast<uint64_t>(o.value)); },
+          [&](location::Deref o) { return push(extended(read(pop(), o.bytes), o.bytes * 8, o.is_signed)); },
+          [&](location::Convert o) { return push(extended(pop(), o.bytes * 8, o.is_signed)); },
+          [&](location::BitField o) { return push(extended(pop() >> o.first_bit, o.bits, o.is_signed)); },
+          [&](location::Unary o) {
+            const uint64_t x = pop();
+            return (o == location::Unary::kNeg && push(0 - x)) || (o == location::Unary::kNot && push(~x));
+          },
+          [&](location::Binary o) {
+            const uint64_t y = pop(), x = pop();
+            const auto value = combined(o, x, y);
+            return value && push(*value);
+          },
+          [](const auto&) { return false; });
+      if (!known) {
+        ADD_FAILURE() << "operation of " << to_string(operations);
+        return 0;
       }
     }
     return stack.back();
@@ -201,6 +152,19 @@ class StoppedProgram {
   bool wait() {
     int status = 0;
     return waitpid(pid_, &status, 0) == pid_ && WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP;
+  }
+  static std::optional<uint64_t> combined(location::Binary operation, uint64_t x, uint64_t y) {
+    switch (operation) {
+      case location::Binary::kPlus: return x + y;
+      case location::Binary::kMinus: return x - y;
+      case location::Binary::kMul: return x * y;
+      case location::Binary::kAnd: return x & y;
+      case location::Binary::kOr: return x | y;
+      case location::Binary::kShl: return x << y;
+      case location::Binary::kShr: return x >> y;
+      case location::Binary::kShra: return static_cast<uint64_t>(static_cast<int64_t>(x) >> y);
+      default: return std::nullopt;
+    }
   }
   static uint64_t extended(uint64_t value, unsigned bits, bool is_signed) {
     if (bits >= 64) return value;

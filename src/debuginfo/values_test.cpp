@@ -158,20 +158,20 @@ class Values : public testing::TestWithParam<Build> {
   }
   int64_t value(const std::string& variable, const std::vector<Step>& steps = {}) {
     auto found = place(variable, steps);
-    auto loaded = found.ok() ? load(*found) : Result<Operations>(found.error());
+    auto loaded = found.ok() ? load(*found) : Result<location::Operations>(found.error());
     EXPECT_TRUE(loaded.ok()) << variable << " " << (loaded.ok() ? "" : loaded.error().message);
     return loaded.ok() ? static_cast<int64_t>(program_->evaluate(*loaded)) : 0;
   }
   std::string error(const std::string& variable, const std::vector<Step>& steps = {}) {
     auto found = place(variable, steps);
-    auto loaded = found.ok() ? load(*found) : Result<Operations>(found.error());
+    auto loaded = found.ok() ? load(*found) : Result<location::Operations>(found.error());
     return loaded.ok() ? "no error" : loaded.error().message;
   }
   int64_t returned(const std::vector<Step>& steps = {}) {
     auto whole = module_->return_value(function_);
     EXPECT_TRUE(whole.ok());
     auto part = walk(*whole, steps);
-    auto loaded = part.ok() ? load(*part) : Result<Operations>(part.error());
+    auto loaded = part.ok() ? load(*part) : Result<location::Operations>(part.error());
     EXPECT_TRUE(loaded.ok()) << (loaded.ok() ? "" : loaded.error().message);
     return loaded.ok() ? static_cast<int64_t>(program_->evaluate(*loaded)) : 0;
   }

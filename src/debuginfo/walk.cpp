@@ -15,13 +15,13 @@ Error unreadable(const std::string& reason) {
   return {fmt::format("the value {}", reason), {}};
 }
 
-void append_shift_right(Operations& code, uint64_t bytes) {
+void append_shift_right(location::Operations& code, uint64_t bytes) {
   if (bytes == 0) return;
-  code.push_back({.opcode = Opcode::kConstant, .value = static_cast<int64_t>(bytes * 8)});
-  code.push_back({.opcode = Opcode::kShr});
+  code.emplace_back(location::Constant{static_cast<int64_t>(bytes * 8)});
+  code.emplace_back(location::Binary::kShr);
 }
 
-Place memory_at(Operations address, Type type) {
+Place memory_at(location::Operations address, Type type) {
   Place place;
   place.kind = Place::Kind::kMemory;
   place.operations = std::move(address);
@@ -94,11 +94,11 @@ Result<Place> dereferenced(const Place& pointer) {
   Place plain = pointer;
   // As a plain number: load() would follow a C++ reference one step further.
   if (plain.kind == Place::Kind::kMemory) {
-    plain.operations.push_back({.opcode = Opcode::kDeref, .size = 8});
+    plain.operations.emplace_back(location::Deref{8});
   } else {
     plain = part_of(pointer, 0, 8, pointer.type);
     if (!plain.available()) return unreadable(plain.reason);
-    if (plain.kind == Place::Kind::kMemory) plain.operations.push_back({.opcode = Opcode::kDeref, .size = 8});
+    if (plain.kind == Place::Kind::kMemory) plain.operations.emplace_back(location::Deref{8});
   }
   return memory_at(std::move(plain.operations), pointer.type.target());
 }
@@ -161,43 +161,32 @@ Result<Place> walk_index(const Place& from, const Step& step) {
   }
   if (object.kind != Place::Kind::kMemory)
     return unreadable("is in an array that is kept in registers, which only constant indices can reach");
-  object.operations.push_back({.opcode = Opcode::kIndex, .value = step.index});
+  object.operations.emplace_back(location::Index{static_cast<uint32_t>(step.index)});
   if (stride != 1) {
-    object.operations.push_back({.opcode = Opcode::kConstant, .value = static_cast<int64_t>(stride)});
-    object.operations.push_back({.opcode = Opcode::kMul});
+    object.operations.emplace_back(location::Constant{static_cast<int64_t>(stride)});
+    object.operations.emplace_back(location::Binary::kMul);
   }
-  object.operations.push_back({.opcode = Opcode::kAdd});
+  object.operations.emplace_back(location::Binary::kPlus);
   return memory_at(std::move(object.operations), element);
 }
 
-Result<Operations> load_bit_field(const Place& place) {
-  Operations code = place.operations;
+Result<location::Operations> load_bit_field(const Place& place) {
+  location::Operations code = place.operations;
+  const uint64_t end = uint64_t{place.bit_offset} + place.bit_size;
   if (place.kind == Place::Kind::kMemory) {
-    const uint32_t bytes = (place.bit_offset + place.bit_size + 7) / 8;
+    const uint64_t bytes = (end + 7) / 8;
     if (bytes > 8) return unreadable("is a packed bit-field across more than 8 bytes");
     const uint64_t unit = place.type.size();
-    const uint32_t enough = bytes > 4 ? 8 : bytes > 2 ? 4 : bytes;
+    const uint64_t enough = bytes > 4 ? 8 : bytes > 2 ? 4 : bytes;
     const bool unit_fits = bytes <= unit && (unit == 1 || unit == 2 || unit == 4 || unit == 8);
-    code.push_back({.opcode = Opcode::kDeref, .size = static_cast<uint8_t>(unit_fits ? unit : enough)});
+    code.emplace_back(location::Deref{static_cast<uint8_t>(unit_fits ? unit : enough)});
   }
-  if (place.bit_offset + place.bit_size > 64) return unreadable("is a packed bit-field across more than 8 bytes");
-  code.push_back({.opcode = Opcode::kExtract,
-                  .is_signed = place.type.is_signed(),
-                  .size = static_cast<uint8_t>(place.bit_size),
-                  .value = place.bit_offset});
+  if (end > 64) return unreadable("is a packed bit-field across more than 8 bytes");
+  code.emplace_back(location::BitField{static_cast<uint8_t>(place.bit_offset), static_cast<uint8_t>(place.bit_size), place.type.is_signed()});
   return code;
 }
 
 }  // namespace
-
-void append_offset(Operations& code, int64_t by) {
-  auto sum = static_cast<uint64_t>(by);
-  if (!code.empty() && code.back().opcode == Opcode::kOffset) {
-    sum += static_cast<uint64_t>(code.back().value);
-    code.pop_back();
-  }
-  if (sum != 0) code.push_back({.opcode = Opcode::kOffset, .value = static_cast<int64_t>(sum)});
-}
 
 Result<Place> walk(const Place& start, std::span<const Step> steps) {
   Place place = start;
@@ -229,7 +218,7 @@ Result<Place> walk(const Place& start, std::span<const Step> steps) {
   return place;
 }
 
-Result<Operations> load(const Place& place) {
+Result<location::Operations> load(const Place& place) {
   if (!place.available()) return unreadable(place.reason);
   if (place.bit_size) return load_bit_field(place);
   const Type& type = place.type;
@@ -263,83 +252,18 @@ Result<Operations> load(const Place& place) {
   Place whole = place.kind == Place::Kind::kPieces ? part_of(place, 0, size, type) : place;
   if (!whole.available()) return unreadable(whole.reason);
   if (whole.kind == Place::Kind::kMemory)
-    whole.operations.push_back({.opcode = Opcode::kDeref, .is_signed = type.is_signed(), .size = size});
+    whole.operations.emplace_back(location::Deref{size, type.is_signed()});
   else if (size < 8)
-    whole.operations.push_back({.opcode = Opcode::kExtend, .is_signed = type.is_signed(), .size = size});
-  if (type.kind() == TypeKind::kFloat && size == 4) whole.operations.push_back({.opcode = Opcode::kWiden});
+    whole.operations.emplace_back(location::Convert{size, type.is_signed()});
+  if (type.kind() == TypeKind::kFloat && size == 4) whole.operations.emplace_back(location::Unary::kFloatToDouble);
   return std::move(whole.operations);
 }
 
-Result<Operations> address(const Place& place) {
+Result<location::Operations> address(const Place& place) {
   if (!place.available()) return unreadable(place.reason);
   if (place.bit_size) return unreadable("is a bit-field, which has no address");
   if (place.kind != Place::Kind::kMemory) return unreadable("is in a register, which has no address");
   return place.operations;
-}
-
-static std::string register_name(int64_t number) {
-  using abi::kConvention;
-  if (abi::is_vector_register(number)) return fmt::format("{}{}", abi::machine::kVectorName, number - kConvention.first_vector);
-  return number >= 0 && number < kConvention.general_registers ? abi::register_name(number) : fmt::format("r?{}", number);
-}
-
-std::string to_string(const Operations& operations) {
-  // ORDER Opcode, from kAdd on.
-  static constexpr const char* kWords[] = {"add", "sub", "mul",  "div", "mod", "and",  "or",   "xor",
-                                           "shl", "shr", "shra", "eq",  "ne",  "lt",   "le",   "gt",
-                                           "ge",  "neg", "not",  "abs", "dup", "drop", "swap", "rot"};
-  static_assert(std::size(kWords) == static_cast<size_t>(Opcode::kPick) - static_cast<size_t>(Opcode::kAdd));
-  std::vector<std::string> words;
-  for (const Operation& op : operations) {
-    const char* sign = op.is_signed ? "s" : "";
-    switch (op.opcode) {
-      case Opcode::kRegister:
-        words.push_back(register_name(op.value));
-        break;
-      case Opcode::kConstant:
-        words.push_back(fmt::format("{}", op.value));
-        break;
-      case Opcode::kAddress:
-        words.push_back(fmt::format("&{:#x}", static_cast<uint64_t>(op.value)));
-        break;
-      case Opcode::kIndex:
-        words.push_back(fmt::format("#{}", op.value));
-        break;
-      case Opcode::kOffset:
-        words.push_back(fmt::format("{:+}", op.value));
-        break;
-      case Opcode::kEntryValue:
-        words.push_back(fmt::format("entry({})", register_name(op.value)));
-        break;
-      case Opcode::kDeref:
-        words.push_back(fmt::format("load{}{}", op.size, sign));
-        break;
-      case Opcode::kExtend:
-        words.push_back(fmt::format("ext{}{}", op.size, sign));
-        break;
-      case Opcode::kExtract:
-        words.push_back(fmt::format("bits{}@{}{}", op.size, op.value, sign));
-        break;
-      case Opcode::kThreadPointer:
-        words.emplace_back("fs");
-        break;
-      case Opcode::kThreadBlock:
-        words.emplace_back("block");
-        break;
-      case Opcode::kThreadLocal:
-        words.emplace_back("tls");
-        break;
-      case Opcode::kPick:
-        words.push_back(fmt::format("pick{}", op.value));
-        break;
-      case Opcode::kWiden:
-        words.emplace_back("widen");
-        break;
-      default:
-        words.push_back(kWords[static_cast<size_t>(op.opcode) - static_cast<size_t>(Opcode::kAdd)]);
-    }
-  }
-  return fmt::format("{}", fmt::join(words, " "));
 }
 
 }  // namespace spile::debuginfo

@@ -69,7 +69,7 @@ class Types : public TypeSource {
 Place in_register(uint64_t type) {
   Place place;
   place.kind = Place::Kind::kValue;
-  place.operations = {{.opcode = Opcode::kRegister, .value = 5}};
+  place.operations = {location::Register{5}};
   place.type = Type(std::make_shared<Types>(), type);
   return place;
 }
@@ -99,24 +99,24 @@ std::string loaded(const Place& place, const std::vector<Step>& steps = {}) {
 }
 
 TEST(Walk, GoesThroughPointersAndMembers) {
-  EXPECT_EQ(loaded(in_register(kNodePointer), {member("value")}), "rdi +8 load4s");
-  EXPECT_EQ(loaded(in_register(kNodePointer), {member("next"), member("value")}), "rdi load8 +8 load4s");
-  EXPECT_EQ(loaded(in_memory(kNodePointer), {member("inside")}), "rdi load8 +12 load4s");
-  EXPECT_EQ(loaded(in_register(kNodePointer), {at(2), member("value")}), "rdi +72 load4s");
-  EXPECT_EQ(loaded(in_register(kNodePointer), {at(-1), member("next")}), "rdi -32 load8");
-  EXPECT_EQ(loaded(in_register(kNodePointer), {kStar, member("value")}), "rdi +8 load4s");
-  EXPECT_EQ(loaded(in_register(kNodePointer), {member("bits")}), "rdi +16 load4 bits5@3s");
-  EXPECT_EQ(loaded(in_memory(Id::kArray), {at(3)}), "rdi +12 load4s");
-  EXPECT_EQ(loaded(in_memory(Id::kArray), {kStar}), "rdi load4s");
+  EXPECT_EQ(loaded(in_register(kNodePointer), {member("value")}), "rdi +8 deref4s");
+  EXPECT_EQ(loaded(in_register(kNodePointer), {member("next"), member("value")}), "rdi deref8 +8 deref4s");
+  EXPECT_EQ(loaded(in_memory(kNodePointer), {member("inside")}), "rdi deref8 +12 deref4s");
+  EXPECT_EQ(loaded(in_register(kNodePointer), {at(2), member("value")}), "rdi +72 deref4s");
+  EXPECT_EQ(loaded(in_register(kNodePointer), {at(-1), member("next")}), "rdi -32 deref8");
+  EXPECT_EQ(loaded(in_register(kNodePointer), {kStar, member("value")}), "rdi +8 deref4s");
+  EXPECT_EQ(loaded(in_register(kNodePointer), {member("bits")}), "rdi +16 deref4 bits5@3s");
+  EXPECT_EQ(loaded(in_memory(Id::kArray), {at(3)}), "rdi +12 deref4s");
+  EXPECT_EQ(loaded(in_memory(Id::kArray), {kStar}), "rdi deref4s");
   EXPECT_EQ(loaded(in_memory(Id::kArray)), "rdi");
   EXPECT_EQ(loaded(in_memory(Id::kArray), {{.kind = Step::Kind::kDynamicIndex, .member = {}, .index = 1}}),
-            "rdi #1 4 mul add load4s");
+            "rdi #1 4 mul plus deref4s");
 }
 
 TEST(Walk, FollowsReferencesLikeTheSourceDoes) {
-  EXPECT_EQ(loaded(in_register(kIntReference)), "rdi load4s");
-  EXPECT_EQ(loaded(in_memory(kIntReference)), "rdi load8 load4s");
-  EXPECT_EQ(loaded(in_register(kNodeReference), {member("value")}), "rdi +8 load4s");
+  EXPECT_EQ(loaded(in_register(kIntReference)), "rdi deref4s");
+  EXPECT_EQ(loaded(in_memory(kIntReference)), "rdi deref8 deref4s");
+  EXPECT_EQ(loaded(in_register(kNodeReference), {member("value")}), "rdi +8 deref4s");
   EXPECT_EQ(loaded(in_register(kNodeReference)), "rdi");
 }
 
@@ -142,7 +142,7 @@ TEST(Walk, RefusesWhatHasNoMeaning) {
 
 TEST(Load, RefusesWhatIsNoNumber) {
   EXPECT_THAT(loaded(in_memory(kNode)), HasSubstr("a whole 'struct node'"));
-  EXPECT_THAT(loaded(in_memory(kDouble)), HasSubstr("load8"));  // its bits
+  EXPECT_THAT(loaded(in_memory(kDouble)), HasSubstr("deref8"));  // its bits
   EXPECT_THAT(loaded(in_memory(kWide)), HasSubstr("16 bytes"));
   EXPECT_THAT(loaded(in_memory(kLoop)), HasSubstr("no size"));
   EXPECT_THAT(loaded(in_memory(kPacked), {member("far")}), HasSubstr("more than 8 bytes"));
@@ -150,7 +150,7 @@ TEST(Load, RefusesWhatIsNoNumber) {
 }
 
 TEST(Load, ExtendsWhatIsInRegisters) {
-  EXPECT_EQ(loaded(in_register(kInt)), "rdi ext4s");
+  EXPECT_EQ(loaded(in_register(kInt)), "rdi convert4s");
   EXPECT_EQ(loaded(in_register(kNodePointer)), "rdi");
 }
 
@@ -165,12 +165,12 @@ TEST(Parts, OfObjectsInRegisters) {
   Place pair;
   pair.kind = Place::Kind::kPieces;
   pair.type = Type(std::make_shared<Types>(), kNode);
-  pair.pieces = {{.kind = Piece::Kind::kValue, .size = 8, .operations = {{.opcode = Opcode::kRegister, .value = 5}}},
-                 {.kind = Piece::Kind::kValue, .size = 8, .operations = {{.opcode = Opcode::kRegister, .value = 4}}},
+  pair.pieces = {{.kind = Piece::Kind::kValue, .size = 8, .operations = {location::Register{5}}},
+                 {.kind = Piece::Kind::kValue, .size = 8, .operations = {location::Register{4}}},
                  {.kind = Piece::Kind::kMissing, .size = 16, .operations = {}}};
-  EXPECT_EQ(loaded(pair, {member("value")}), "rsi ext4s");
-  EXPECT_EQ(loaded(pair, {member("inside")}), "rsi 32 shr ext4s");
-  EXPECT_EQ(loaded(pair, {member("next"), member("value")}), "rdi +8 load4s");
+  EXPECT_EQ(loaded(pair, {member("value")}), "rsi convert4s");
+  EXPECT_EQ(loaded(pair, {member("inside")}), "rsi 32 shr convert4s");
+  EXPECT_EQ(loaded(pair, {member("next"), member("value")}), "rdi +8 deref4s");
   EXPECT_THAT(loaded(pair, {member("bits")}), HasSubstr("optimized out"));
 }
 

@@ -13,7 +13,6 @@ namespace spile::probes {
 namespace {
 
 using sema::Binding;
-using sema::LocationOp;
 using sema::ProbeKind;
 using sema::ResolvedPoint;
 
@@ -32,26 +31,25 @@ sema::TargetType type_behind(const std::string& module, const debuginfo::Place& 
 }
 
 // The string itself, of a char* or char[].
-Result<Binding> bind_string(const StartPlace& start, const debuginfo::Place& place, Moment moment, FileAddress function) {
+Result<Binding> bind_string(const StartPlace& start, const debuginfo::Place& place, Moment moment) {
   if (!place.type.is_string()) return Error{fmt::format("'{}' is not a string", start.name), ""};
   Binding binding;
   binding.type = ValueType::kString;
-  TRY(debuginfo::Operations operations, debuginfo::load(place));
+  TRY(location::Operations operations, debuginfo::load(place));
   if (auto count = place.type.count()) binding.string_limit = static_cast<uint32_t>(std::min<uint64_t>(*count, 1 << 20));
-  binding.ops = translate(operations, moment, function, !start.other_module.empty());
+  binding.ops = translate(operations, moment, !start.other_module.empty());
   binding.other_module = start.other_module;
   return binding;
 }
 
-Result<Binding> bind_from(const StartPlace& start, std::span<const syntax::PathStep> path, bool address_of, Moment moment,
-                          FileAddress function = {}) {
+Result<Binding> bind_from(const StartPlace& start, std::span<const syntax::PathStep> path, bool address_of, Moment moment) {
   bool as_string = !path.empty() && path.back().kind == syntax::PathStep::Kind::kText;
   if (as_string) path = path.first(path.size() - 1);
   TRY(debuginfo::Place place, walk_path(start, path));
-  if (as_string) return bind_string(start, place, moment, function);
-  TRY(debuginfo::Operations operations, address_of ? debuginfo::address(place) : debuginfo::load(place));
+  if (as_string) return bind_string(start, place, moment);
+  TRY(location::Operations operations, address_of ? debuginfo::address(place) : debuginfo::load(place));
   Binding binding;
-  binding.ops = translate(operations, moment, function, !start.other_module.empty());
+  binding.ops = translate(operations, moment, !start.other_module.empty());
   binding.other_module = start.other_module;
   binding.target_type = type_behind(start.module, place, address_of);
   return binding;
@@ -62,9 +60,8 @@ bool is_plain_cast(const syntax::AtOperation& operation) {
   return operation.name == "@cast" && operation.path.empty() && !operation.address_of;
 }
 Binding bind_plain_cast(const StartPlace& start) {
-  constexpr int64_t kPointer = -1;
   Binding binding;
-  binding.ops = {{LocationOp::Kind::kIndex, kPointer}};
+  binding.ops = {location::ScriptPointer{}};
   binding.target_type = type_of_object(start.module, start.place.type);
   return binding;
 }
@@ -79,7 +76,7 @@ Result<Binding> bind_enumerator(TracedWorld& world, const std::string& path, con
   for (const debuginfo::Enumerator& enumerator : type->enumerators()) {
     if (enumerator.name != constant) continue;
     Binding binding;
-    binding.ops = {{LocationOp::Kind::kConstant, enumerator.value}};
+    binding.ops = {location::Constant{enumerator.value}};
     return binding;
   }
   return Error{fmt::format("no enumeration of {} has a constant '{}'", path, name), ""};
@@ -119,14 +116,12 @@ Result<Binding> bind_raw(const syntax::AtOperation& operation) {
       for (int64_t n = 0; n <= most; ++n) names.push_back(fmt::format("{} {}", n, abi::register_name(n)));
       return Error{fmt::format("@uregister needs a register's number in DWARF, 0 to {}", most), fmt::format("{}", fmt::join(names, ", "))};
     }
-    binding.ops = {{LocationOp::Kind::kRegister, number->value}};
+    binding.ops = {location::Register{number->value}};
     return binding;
   }
   bool sized = number && (number->value == 1 || number->value == 2 || number->value == 4 || number->value == 8);
   if (!sized) return Error{fmt::format("the size in {} must be 1, 2, 4 or 8", operation.name), "@uderef(4, address)"};
-  constexpr int64_t kSecondArgument = -2;
-  binding.ops = {{LocationOp::Kind::kIndex, kSecondArgument},
-                 {LocationOp::Kind::kLoad, 0, static_cast<uint8_t>(number->value), false}};
+  binding.ops = {location::ScriptPointer{}, location::Deref{static_cast<uint8_t>(number->value)}};
   return binding;
 }
 
@@ -140,7 +135,7 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
     if (argument.ok() || point.site.mark->provider.empty() || variable.name.starts_with("$arg")) return argument;
     auto start = start_of(world, point, at_entry, variable);
     if (!start.ok()) return argument;
-    return bind_from(*start, variable.path, variable.address_of, moment_of(point, at_entry), frame_of(point).function);
+    return bind_from(*start, variable.path, variable.address_of, moment_of(point, at_entry));
   }
   Result<StartPlace> start = start_of(world, point, at_entry, variable);
   if (!start.ok()) {
@@ -151,7 +146,7 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
     }
     return std::move(start).error();
   }
-  return bind_from(*start, variable.path, variable.address_of, moment_of(point, at_entry), frame_of(point).function);
+  return bind_from(*start, variable.path, variable.address_of, moment_of(point, at_entry));
 }
 
 Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point, bool at_entry,

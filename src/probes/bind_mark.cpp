@@ -16,12 +16,10 @@ namespace spile::probes {
 namespace {
 
 using sema::Binding;
-using sema::LocationOp;
 using sema::ResolvedPoint;
-using Kind = LocationOp::Kind;
 
 struct Register {
-  int64_t number;  // in DWARF
+  int number;      // in DWARF
   uint8_t size;    // bytes
   bool high = false;  // %ah: bits 8 to 15
 };
@@ -30,7 +28,7 @@ const std::map<std::string, Register, std::less<>>& registers() {
   static const auto all = [] {
     std::map<std::string, Register, std::less<>> names;
     constexpr const char* kLetters[] = {"ax", "dx", "cx", "bx", "si", "di", "bp", "sp"};
-    for (int64_t n = 0; n < 8; ++n) {
+    for (int n = 0; n < 8; ++n) {
       std::string name = kLetters[n];
       names["r" + name] = {n, 8};
       names["e" + name] = {n, 4};
@@ -38,7 +36,7 @@ const std::map<std::string, Register, std::less<>>& registers() {
       names[name[1] == 'x' ? name.substr(0, 1) + "l" : name + "l"] = {n, 1};
       if (name[1] == 'x') names[name.substr(0, 1) + "h"] = {n, 1, true};
     }
-    for (int64_t n = 8; n < 16; ++n) {
+    for (int n = 8; n < 16; ++n) {
       names[fmt::format("r{}", n)] = {n, 8};
       names[fmt::format("r{}d", n)] = {n, 4};
       names[fmt::format("r{}w", n)] = {n, 2};
@@ -82,9 +80,9 @@ class Operand {
   Operand(debuginfo::Module& module, std::string_view text, uint8_t size, bool is_signed, bool is_float)
       : module_(module), text_(text), size_(size), is_signed_(is_signed), is_float_(is_float) {}
 
-  std::optional<std::vector<LocationOp>> compile() {
+  std::optional<location::Operations> compile() {
     if (!compile_value()) return std::nullopt;
-    if (is_float_ && size_ == 4) ops_.push_back({Kind::kWiden});
+    if (is_float_ && size_ == 4) push(location::Unary::kFloatToDouble);
     return std::move(ops_);
   }
 
@@ -93,38 +91,38 @@ class Operand {
     if (text_.starts_with('$')) {
       auto number = read_number(text_.substr(1));
       if (!number) return false;
-      push(Kind::kConstant, *number);
+      push(location::Constant{*number});
     } else if (auto vector = vector_register(text_)) {
-      push(Kind::kRegister, *vector);
+      push(location::Register{*vector});
     } else if (text_.starts_with('%') && text_.find_first_of("(:") == std::string_view::npos) {
       auto found = registers().find(text_.substr(1));
       if (found == registers().end()) return false;
-      push(Kind::kRegister, found->second.number);
+      push(location::Register{found->second.number});
       if (found->second.high) {
-        push(Kind::kConstant, 8);
-        push(Kind::kShiftRight);
+        push(location::Constant{8});
+        push(location::Binary::kShr);
       }
       size_ = std::min(size_, found->second.size);
     } else {
       if (!compile_address()) return false;
-      ops_.push_back({Kind::kLoad, 0, size_, is_signed_});
+      push(location::Deref{size_, is_signed_});
       return true;
     }
-    if (size_ < 8) ops_.push_back({Kind::kExtend, 0, size_, is_signed_});
+    if (size_ < 8) push(location::Convert{size_, is_signed_});
     return true;
   }
 
   // "%xmm3", of which the low 8 bytes can be read: its number in DWARF.
-  static std::optional<int64_t> vector_register(std::string_view name) {
-    constexpr int64_t kXmm0 = 17, kLast = 15;
+  static std::optional<int> vector_register(std::string_view name) {
+    constexpr int kXmm0 = 17, kLast = 15;
     if (!name.starts_with("%xmm")) return std::nullopt;
     auto number = read_number(name.substr(4));
     if (!number || *number < 0 || *number > kLast) return std::nullopt;
-    return kXmm0 + *number;
+    return kXmm0 + static_cast<int>(*number);
   }
 
-  void push(Kind kind, int64_t value = 0) { ops_.push_back({kind, value}); }
-  void add() { push(Kind::kAdd); }
+  void push(location::Operation operation) { ops_.push_back(operation); }
+  void add() { push(location::Binary::kPlus); }
 
   // disp(%base, %index, scale); symbol+4(%rip); a symbol alone.
   bool compile_address() {
@@ -139,7 +137,7 @@ class Operand {
     if (by_symbol) return compile_symbol(displacement);
     auto number = displacement.empty() ? std::optional<int64_t>(0) : read_number(displacement);
     if (!number) return false;
-    push(Kind::kConstant, *number);
+    push(location::Constant{*number});
     size_t comma = inside.find(',');
     std::string_view base = inside.substr(0, comma);
     if (!base.empty()) {
@@ -151,8 +149,8 @@ class Operand {
     comma = index.find(',');
     auto scale = comma == std::string_view::npos ? std::optional<int64_t>(1) : read_number(index.substr(comma + 1));
     if (!scale || !push_register(index.substr(0, comma))) return false;
-    push(Kind::kConstant, *scale);
-    push(Kind::kMultiply);
+    push(location::Constant{*scale});
+    push(location::Binary::kMul);
     add();
     return true;
   }
@@ -161,14 +159,14 @@ class Operand {
     if (!name.starts_with('%')) return false;
     auto found = registers().find(name.substr(1));
     if (found == registers().end() || found->second.high) return false;
-    push(Kind::kRegister, found->second.number);
-    if (found->second.size < 8) ops_.push_back({Kind::kExtend, 0, found->second.size, false});
+    push(location::Register{found->second.number});
+    if (found->second.size < 8) push(location::Convert{found->second.size});
     return true;
   }
 
   bool compile_symbol(std::string_view text) {
     if (auto number = read_number(text)) {  // an address
-      push(Kind::kConstant, *number);
+      push(location::Constant{*number});
       return true;
     }
     int64_t offset = 0;
@@ -180,9 +178,7 @@ class Operand {
     }
     auto address = module_.data_symbol(std::string(text.substr(0, sign)));
     if (!address) return false;
-    push(Kind::kLoadBias);
-    push(Kind::kConstant, static_cast<int64_t>(address->value) + offset);
-    add();
+    push(location::Address{*address + offset});
     return true;
   }
 
@@ -191,7 +187,7 @@ class Operand {
   uint8_t size_;
   bool is_signed_;
   bool is_float_;
-  std::vector<LocationOp> ops_;
+  location::Operations ops_;
 };
 
 }  // namespace

@@ -22,7 +22,6 @@ namespace {
 
 using sema::Binding;
 using sema::ResolvedPoint;
-using Kind = sema::LocationOp::Kind;
 
 std::vector<std::string> components(const syntax::ProbePoint&, size_t index) {
   return index == 1 ? std::vector<std::string>{"trace", "function", "statement"} : std::vector<std::string>{};
@@ -118,7 +117,7 @@ Result<Binding> bind_element(const TracepointField& field, const syntax::TargetV
     return Error{fmt::format("'{}' has {} elements", variable.name, count), ""};
   Binding binding;
   int64_t offset = field.offset + step.number * field.element_size;
-  binding.ops = {{Kind::kContextField, offset, static_cast<uint8_t>(field.element_size), field.is_signed}};
+  binding.ops = {location::RecordField{offset, static_cast<uint8_t>(field.element_size), field.is_signed}};
   return binding;
 }
 
@@ -127,14 +126,11 @@ Binding bind_string(const TracepointField& field) {
   binding.type = ValueType::kString;
   binding.string_in_context = true;
   if (field.kind == TracepointField::Kind::kCharacters) {
-    binding.ops = {{Kind::kConstant, field.offset}};
+    binding.ops = {location::Constant{field.offset}};
     return binding;
   }
-  binding.ops = {{Kind::kContextField, field.offset, 4, false}, {Kind::kConstant, 0xffff}, {Kind::kAnd}};
-  if (field.kind == TracepointField::Kind::kRelativeLocation) {
-    binding.ops.push_back({Kind::kConstant, field.offset + field.size});
-    binding.ops.push_back({Kind::kAdd});
-  }
+  binding.ops = {location::RecordField{field.offset, 4}, location::Constant{0xffff}, location::Binary::kAnd};
+  if (field.kind == TracepointField::Kind::kRelativeLocation) location::append_offset(binding.ops, field.offset + field.size);
   return binding;
 }
 
@@ -157,7 +153,7 @@ Result<Binding> bind_in_tracepoint(TracedWorld& world, const ResolvedPoint& poin
     switch (field.kind) {
       case TracepointField::Kind::kNumber: {
         Binding binding;
-        binding.ops = {{Kind::kContextField, field.offset, static_cast<uint8_t>(field.size), field.is_signed}};
+        binding.ops = {location::RecordField{field.offset, static_cast<uint8_t>(field.size), field.is_signed}};
         return binding;
       }
       case TracepointField::Kind::kCharacters:

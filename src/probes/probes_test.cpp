@@ -200,21 +200,16 @@ TEST_F(ProbesTest, BindsVariablesOnBothSides) {
       "}");
   ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
   ASSERT_EQ(made.program.probes.size(), 3u);
-  using Kind = sema::LocationOp::Kind;
   const auto& argument = made.program.probes[0].bindings.at(0).ops;
   ASSERT_FALSE(argument.empty());
-  EXPECT_EQ(argument[0].kind, Kind::kRegister);
-  EXPECT_EQ(argument[0].value, 5);  // rdi
+  EXPECT_EQ(argument[0], location::Operation(location::Register{5}));  // rdi
   const auto& result = made.program.probes[1].bindings.at(0).ops;
-  EXPECT_EQ(result[0].kind, Kind::kRegister);
-  EXPECT_EQ(result[0].value, 0);  // rax
+  EXPECT_EQ(result[0], location::Operation(location::Register{0}));  // rax
   EXPECT_EQ(made.program.probes[1].entry_saves.size(), 1u);
   const auto& element = made.program.probes[2].bindings.at(1).ops;
-  auto index = std::find_if(element.begin(), element.end(), [](const auto& op) { return op.kind == Kind::kIndex; });
-  ASSERT_NE(index, element.end());
-  EXPECT_EQ(index->value, 1);  // the second step of the path
+  EXPECT_EQ(std::ranges::count(element, location::Operation(location::Index{1})), 1);  // the second step of the path
   const auto& global = made.program.probes[2].bindings.at(2).ops;
-  EXPECT_EQ(global[0].kind, Kind::kLoadBias);
+  EXPECT_TRUE(location::is<location::Address>(global[0]));
 }
 
 TEST_F(ProbesTest, CastsStartFromTheirFirstArgument) {
@@ -222,11 +217,10 @@ TEST_F(ProbesTest, CastsStartFromTheirFirstArgument) {
       "probe process.function(\"foo\") { println(@cast($arg, \"struct node\")->next->value) }"
       "probe process.function(\"foo\").return { println(@cast($return, \"node\")->value) }");
   ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
-  using Kind = sema::LocationOp::Kind;
   const auto& bindings = made.program.probes.at(0).bindings;
   bool from_argument = false;
   for (const sema::Binding& binding : bindings)
-    from_argument |= binding.ops[0].kind == Kind::kIndex && binding.ops[0].value == -1;
+    from_argument |= location::is<location::ScriptPointer>(binding.ops[0]);
   EXPECT_TRUE(from_argument);
   EXPECT_THAT(made.program.probes.at(1).entry_saves, IsEmpty());
 }

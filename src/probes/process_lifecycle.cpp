@@ -73,23 +73,18 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   return Points{made};
 }
 
-constexpr int64_t kNumber = 18;                        // Registers::site_id holds the call's number
-
 }  // namespace
 
 Result<sema::Binding> bind_in_system_call(const ResolvedPoint& point, const syntax::TargetVariable& variable) {
   bool at_return = point.kind == ProbeKind::kSystemCallReturn;
   std::string known = at_return ? "$syscall $return $arg1 ... $arg6" : "$syscall $arg1 ... $arg6";
-  sema::Binding binding;
-  auto from = [&](int64_t number) {
-    binding.ops.push_back({sema::LocationOp::Kind::kRegister, number, 8, false});
-    return binding;
-  };
+  auto from = [](location::Operation operation) { return sema::Binding{.ops = {operation}}; };
   std::string name = variable.name.starts_with("$") ? variable.name.substr(1) : variable.name;
   if (!variable.path.empty()) return Error{fmt::format("'${}' is a number here, and has no members", name), ""};
-  if (name == "syscall") return from(kNumber);
-  if (name == "return" && at_return) return from(abi::kConvention.system_call_result);
-  if (name.size() == 4 && name.starts_with("arg") && name[3] >= '1' && name[3] <= '6') return from(abi::kConvention.system_call_arguments[static_cast<size_t>(name[3] - '1')]);
+  if (name == "syscall") return from(location::CallNumber{});
+  if (name == "return" && at_return) return from(location::Register{abi::kConvention.system_call_result});
+  if (name.size() == 4 && name.starts_with("arg") && name[3] >= '1' && name[3] <= '6')
+    return from(location::Register{abi::kConvention.system_call_arguments[static_cast<size_t>(name[3] - '1')]});
   return Error{fmt::format("unknown variable '${}' at a system call", name), "known here: " + known};
 }
 

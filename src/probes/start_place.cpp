@@ -16,8 +16,6 @@ namespace {
 using sema::ProbeKind;
 using sema::ResolvedPoint;
 
-constexpr int64_t kPointer = -1;  // sema: the expression's own pointer
-
 // Without debug information nothing is known by name; say what there is instead.
 Error no_debug_info(const std::string& path, const std::string& name) {
   bool result = name == "$return";
@@ -26,9 +24,8 @@ Error no_debug_info(const std::string& path, const std::string& name) {
                  : "install its debug symbols, or use int_arg(1), pointer_arg(2) ..."};
 }
 
-bool has_entry_value(const debuginfo::Operations& operations) {
-  return std::any_of(operations.begin(), operations.end(),
-                     [](const debuginfo::Operation& op) { return op.opcode == debuginfo::Opcode::kEntryValue; });
+bool has_entry_value(const location::Operations& operations) {
+  return std::ranges::any_of(operations, location::is<location::EntryValue>);
 }
 bool has_entry_value(const debuginfo::Place& place) {
   return has_entry_value(place.operations) ||
@@ -38,7 +35,6 @@ bool has_entry_value(const debuginfo::Place& place) {
 // In the kernel a handler does not know where the thread has its thread-local variables, nor what it found at a function's
 // entry. A goroutine's frames move, so that they can't be found again by their address.
 Result<StartPlace> if_reachable(TracedWorld& world, const debuginfo::Module& module, StartPlace start) {
-  using debuginfo::Opcode;
   if (has_entry_value(start.place)) {
     if (module.is_made_by_go())
       return Error{fmt::format("'{}' is optimized out here (it is only known from a value at the function's entry)", start.name), ""};
@@ -46,8 +42,8 @@ Result<StartPlace> if_reachable(TracedWorld& world, const debuginfo::Module& mod
       return Error{fmt::format("'{}' is optimized out here: it is only known from a value at the function's entry, which handlers in the kernel don't record", start.name),
                    "run spile with -x or -c, so that the handler runs in the process (--runtime=inproc)"};
   }
-  bool thread_local_one = std::any_of(start.place.operations.begin(), start.place.operations.end(), [](const debuginfo::Operation& op) {
-    return op.opcode == Opcode::kThreadPointer || op.opcode == Opcode::kThreadBlock;
+  bool thread_local_one = std::ranges::any_of(start.place.operations, [](const location::Operation& op) {
+    return location::is<location::ThreadPointer>(op) || location::is<location::ThreadBlock>(op);
   });
   if (!thread_local_one || world.process_domain() == sema::Domain::kTarget) return start;
   return Error{fmt::format("'{}' is thread-local: handlers in the kernel can't find it", start.name),
@@ -59,7 +55,7 @@ debuginfo::Place pointee(debuginfo::Type type) {
   debuginfo::Place place;
   place.kind = debuginfo::Place::Kind::kMemory;
   place.type = std::move(type);
-  place.operations = {{debuginfo::Opcode::kIndex, false, 0, kPointer}};
+  place.operations = {location::ScriptPointer{}};
   return place;
 }
 
@@ -201,8 +197,10 @@ Result<StartPlace> global_in(TracedWorld& world, const ResolvedPoint* point, con
   StartPlace start{name, path, found->place, false};
   if (elsewhere && module->position_independent()) start.other_module = path;
   // A program at fixed addresses has no load bias, but the probed library has.
-  for (debuginfo::Operation& op : start.place.operations) {
-    if (elsewhere && start.other_module.empty() && op.opcode == debuginfo::Opcode::kAddress) op.opcode = debuginfo::Opcode::kConstant;
+  if (elsewhere && start.other_module.empty()) {
+    for (location::Operation& op : start.place.operations) {
+      if (auto* address = std::get_if<location::Address>(&op)) op = location::Constant{static_cast<int64_t>(address->address.value)};
+    }
   }
   return if_reachable(world, *module, std::move(start));
 }
@@ -259,14 +257,10 @@ Result<debuginfo::Place> walk_path(const StartPlace& start, std::span<const synt
     if (i == 0 && is_index && start.is_pointee && place.type.kind() != debuginfo::TypeKind::kArray) {
       auto size = static_cast<int64_t>(place.type.size());
       if (size == 0) return Error{fmt::format("'{}' can't be indexed: the size of its elements is unknown", place.type.name()), ""};
-      using debuginfo::Opcode;
       if (step.kind == PathStep::Kind::kElement) {
-        debuginfo::append_offset(place.operations, size * step.number);
+        location::append_offset(place.operations, size * step.number);
       } else {
-        place.operations.push_back({Opcode::kIndex, false, 0, 0});
-        place.operations.push_back({Opcode::kConstant, false, 0, size});
-        place.operations.push_back({Opcode::kMul});
-        place.operations.push_back({Opcode::kAdd});
+        place.operations.insert(place.operations.end(), {location::Index{0}, location::Constant{size}, location::Binary::kMul, location::Binary::kPlus});
       }
       continue;
     }

@@ -1,10 +1,7 @@
 #pragma once
-// debuginfo's places as bindings: both are programs for a stack machine, and nearly the same one. What differs is where
-// the stack pointer comes from.
+// Adapts debuginfo's operations to the probed place: which value the stack pointer has there, and which module addresses are in.
 
-#include <vector>
-
-#include "debuginfo/debuginfo.h"
+#include "base/location.h"
 #include "sema/target_info.h"
 
 namespace spile::probes {
@@ -18,9 +15,7 @@ enum class Moment : uint8_t {
 };
 
 Moment moment_of(const sema::ResolvedPoint& point, bool at_entry);
-// function: that has the frame, for values of its entry. other_module: addresses are in another module than the probed one
-// (Binding::other_module).
-std::vector<sema::LocationOp> translate(const debuginfo::Operations& operations, Moment moment, FileAddress function,
-                                        bool other_module = false);
+// in_other_module: addresses are in another module than the probed one (Binding::other_module).
+location::Operations translate(const location::Operations& operations, Moment moment, bool in_other_module = false);
 
 }  // namespace spile::probes

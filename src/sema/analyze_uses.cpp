@@ -112,11 +112,8 @@ class PlainCheck {
   }
 
   static bool in_registers(const Binding& binding) {
-    for (const LocationOp& op : binding.ops) {
-      using Kind = LocationOp::Kind;
-      if (op.kind == Kind::kLoad || op.kind == Kind::kThreadBlock || op.kind == Kind::kModuleBias || op.kind == Kind::kCalledFrom || op.kind == Kind::kDivide ||
-          op.kind == Kind::kModulo || op.kind == Kind::kEntryValue || op.kind == Kind::kEntryKnown)
-        return false;
+    for (const location::Operation& op : binding.ops) {
+      if (location::can_fail(op) || location::is<location::CalledFrom>(op) || location::is<location::EntryKnown>(op)) return false;
     }
     return true;
   }
@@ -128,12 +125,13 @@ class PlainCheck {
 // At an entry the argument registers are at hand, at a return those of results. Anything else the trampoline must save.
 bool reads_other_registers(const Binding& binding, bool at_return) {
   using abi::kConvention;
-  for (const LocationOp& op : binding.ops) {
-    if (op.kind != LocationOp::Kind::kRegister) continue;
-    bool is_result = kConvention.result_registers.has(op.value);
-    bool is_argument = kConvention.argument_registers.has(op.value);
-    if (op.value == kConvention.stack_pointer) continue;  // it follows from the CFA
-    if (op.value >= kConvention.first_vector) continue;   // handlers leave vector registers as they are
+  for (const location::Operation& op : binding.ops) {
+    const auto* read = std::get_if<location::Register>(&op);
+    if (!read) continue;
+    bool is_result = kConvention.result_registers.has(read->number);
+    bool is_argument = kConvention.argument_registers.has(read->number);
+    if (read->number == kConvention.stack_pointer) continue;  // it follows from the CFA
+    if (read->number >= kConvention.first_vector) continue;   // handlers leave vector registers as they are
     if (at_return ? !is_result && !is_argument : !is_argument) return true;
   }
   return false;
@@ -143,9 +141,7 @@ uint32_t needs_of(const std::vector<Binding>& bindings) {
   uint32_t needs = 0;
   for (const Binding& binding : bindings) {
     if (!binding.other_module.empty()) needs |= kNeedsModules;
-    for (const LocationOp& op : binding.ops) {
-      if (op.kind == LocationOp::Kind::kCalledFrom) needs |= kNeedsStack | kNeedsSite;
-    }
+    if (std::ranges::any_of(binding.ops, location::is<location::CalledFrom>)) needs |= kNeedsStack | kNeedsSite;
   }
   return needs;
 }
@@ -160,7 +156,7 @@ bool writes_register(const Probe& probe) {
     auto* variable = target ? as<TargetVariable>(*target) : nullptr;
     if (!variable || variable->binding < 0) return;
     const auto& ops = probe.bindings[static_cast<size_t>(variable->binding)].ops;
-    writes |= std::none_of(ops.begin(), ops.end(), [](const LocationOp& op) { return op.kind == LocationOp::Kind::kLoad; });
+    writes |= std::ranges::none_of(ops, location::is<location::Deref>);
   });
   return writes;
 }

@@ -64,22 +64,18 @@ constexpr std::string_view kEntryKnown = "$(entry_known)";
 
 // Turns the place of a variable into that question; returns no question if the place does not depend on one.
 std::optional<Binding> entry_known(const Binding& binding) {
-  auto value = std::find_if(binding.ops.begin(), binding.ops.end(),
-                            [](const LocationOp& op) { return op.kind == LocationOp::Kind::kEntryValue; });
+  auto value = std::ranges::find_if(binding.ops, location::is<location::EntryValue>);
   if (value == binding.ops.end()) return std::nullopt;
   Binding known;
-  known.ops.assign(binding.ops.begin(), value + 1);
-  known.ops.back().kind = LocationOp::Kind::kEntryKnown;
+  known.ops.assign(binding.ops.begin(), value);
+  const auto& asked = std::get<location::EntryValue>(*value);
+  known.ops.emplace_back(location::EntryKnown{asked.number, asked.function});
   return known;
 }
 
 // Whether reading the value may be a script error.
 bool can_fail(const Binding& binding) {
-  using Kind = LocationOp::Kind;
-  return binding.type == ValueType::kString || std::any_of(binding.ops.begin(), binding.ops.end(), [](const LocationOp& op) {
-    return op.kind == Kind::kLoad || op.kind == Kind::kEntryValue || op.kind == Kind::kThreadBlock ||
-           op.kind == Kind::kModuleBias || op.kind == Kind::kDivide || op.kind == Kind::kModulo;
-  });
+  return binding.type == ValueType::kString || std::ranges::any_of(binding.ops, location::can_fail);
 }
 
 bool is_target(const Expression& e) {
@@ -125,16 +121,14 @@ class Binder {
 
   // The value of returnval(): the bits of the register that the function's type has.
   void note_returned() {
-    using Kind = LocationOp::Kind;
     TargetVariable result(SourceRange{});
     result.name = "$return";
     Result<Binding> binding = e_.target.bind(point_, false, result);
-    if (!binding.ok() || binding->ops.size() != 2 || binding->ops[0].kind != Kind::kRegister ||
-        binding->ops[0].value != 0 || binding->ops[1].kind != Kind::kExtend) {
-      return;
-    }
-    bound_.returned_bytes = binding->ops[1].size;
-    bound_.returned_signed = binding->ops[1].is_signed;
+    if (!binding.ok() || binding->ops.size() != 2 || binding->ops[0] != location::Operation(location::Register{0})) return;
+    const auto* part = std::get_if<location::Convert>(&binding->ops[1]);
+    if (!part) return;
+    bound_.returned_bytes = part->bytes;
+    bound_.returned_signed = part->is_signed;
     signature_ += fmt::format("r{}{}", bound_.returned_bytes, int{bound_.returned_signed});
   }
 
@@ -171,10 +165,7 @@ class Binder {
   Result<Binding> ask(const Expression& x, bool at_entry) {
     if (auto* variable = as<TargetVariable>(x)) {
       if (variable->name.starts_with("$$")) return Binding{};
-      if (variable->name == kCalledFrom) {
-        using Kind = LocationOp::Kind;
-        return Binding{.ops = {{Kind::kLoadBias}, {Kind::kCalledFrom}}};
-      }
+      if (variable->name == kCalledFrom) return Binding{.ops = {location::CalledFrom{}}};
       if (variable->name.starts_with(kEntryKnown)) return ask_known(*variable, at_entry);
       return e_.target.bind(point_, at_entry, *variable);
     }
@@ -478,7 +469,7 @@ class Binder {
 
   // Accesses are read from a ring, with their registers and stack; other memory may have changed by then.
   void warn_late(const Expression& x, const Binding& binding) {
-    if (std::ranges::none_of(binding.ops, [](const LocationOp& op) { return op.kind == LocationOp::Kind::kLoad; })) return;
+    if (std::ranges::none_of(binding.ops, location::is<location::Deref>)) return;
     e_.diagnostics.warning(x.range, "the value is read some time after the access, when it may have changed again")
         .hint(fmt::format("registers and stacks are those of the access: print_ubacktrace(), register(\"{}\")", abi::register_name(0)));
   }
@@ -496,9 +487,7 @@ class Binder {
     if (e_.has_dereferences) signature_ += binding.target_type.module + "@" + binding.target_type.key;
     // Which function it is about goes by its module.
     if (entry_known(binding)) signature_ += point_.site.module;
-    for (const LocationOp& op : binding.ops) {
-      signature_ += fmt::format(" {}:{}:{}:{}", static_cast<int>(op.kind), op.value, op.size, int{op.is_signed});
-    }
+    signature_ += ' ' + location::to_string(binding.ops);
     signature_ += binding.other_module + ']';
   }
 

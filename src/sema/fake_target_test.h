@@ -46,17 +46,16 @@ class FakeTarget : public TargetInfo {
   }
 
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) override {
-    using Kind = LocationOp::Kind;
     if (point.kind == ProbeKind::kTracepoint && variable.name == "$pid")
-      return Binding{{{Kind::kContextField, 8, 4, true}}};
+      return Binding{{location::RecordField{8, 4, true}}};
     if (variable.name == "$return" && point.kind == ProbeKind::kFunctionReturn && !at_entry)
-      return Binding{{{Kind::kRegister, 0}}};
-    if (at_entry && point.site.function == "foo" && variable.name == "$x") return Binding{{{Kind::kRegister, 5}}};
-    if (at_entry && point.site.function == "bar" && variable.name == "$x") return Binding{{{Kind::kRegister, 4}}};
+      return Binding{{location::Register{0}}};
+    if (at_entry && point.site.function == "foo" && variable.name == "$x") return Binding{{location::Register{5}}};
+    if (at_entry && point.site.function == "bar" && variable.name == "$x") return Binding{{location::Register{4}}};
     if (at_entry && point.site.function == "foo" && variable.name == "$s")
-      return Binding{{{Kind::kRegister, 4}}, ValueType::kString};
+      return Binding{{location::Register{4}}, ValueType::kString};
     if (at_entry && point.site.function == "baz" && variable.name == "$kept")
-      return Binding{{{Kind::kCfa}, {Kind::kEntryValue, 0x1020, 5}}};
+      return Binding{{location::CallFrameCfa{}, location::EntryValue{5, FileAddress(0x1020)}}};
     return Error{"no variable '" + variable.name + "' in " + point.site.function, "did you mean '$x'?"};
   }
   Result<Binding> bind(const ResolvedPoint&, bool, const syntax::AtOperation& operation) override {

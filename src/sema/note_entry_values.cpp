@@ -12,11 +12,12 @@ void note_entry_values(Elaboration& e) {
   for (const Probe& probe : e.program.probes) {
     if (probe.domain != Domain::kTarget) continue;
     for (const Binding& binding : probe.bindings) {
-      for (const LocationOp& op : binding.ops) {
-        if (op.kind != LocationOp::Kind::kEntryValue) continue;
+      for (const location::Operation& op : binding.ops) {
+        const auto* value = std::get_if<location::EntryValue>(&op);
+        if (!value) continue;
         // Points of several modules don't share such a binding.
-        functions.emplace(probe.points.front().site.module, FileAddress(static_cast<uint64_t>(op.value)));
-        registers.insert(op.size);
+        functions.emplace(probe.points.front().site.module, value->function);
+        registers.insert(static_cast<uint8_t>(value->number));
       }
     }
   }

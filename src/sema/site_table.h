@@ -19,7 +19,7 @@ struct ArmedSite {
   std::vector<int> points;
 };
 
-// A function whose calls keep some registers as they were at its entry, for LocationOp::Kind::kEntryValue.
+// A function whose calls keep some registers as they were at its entry, for location::EntryValue.
 struct KeptFunction {
   std::string module;  // as Site::module
   FileAddress address;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/location.h"
 #include "base/result.h"
 #include "sema/probe_kind.h"
 #include "syntax/tree.h"
@@ -86,66 +87,6 @@ struct ResolvedPoint {
   PerfEvent counter_event = PerfEvent::kTaskClock;
 };
 
-// How to compute a value at a site: a program for a stack machine, evaluated at compile time into straight code. Each
-// operation pops its operands and pushes its result; the last value is the answer.
-struct LocationOp {
-  enum class Kind : uint8_t {
-    kRegister,  // push register `value` (DWARF numbering 0..16); at a return 0 and 1 are the returned rax, rdx;
-                // 17..32: the low 8 bytes of xmm0..xmm15
-    kCfa,       // push CFA
-    kConstant,  // push `value`
-    kLoadBias,  // push the module's load bias (run-time minus file address)
-    kModuleBias,     // push that of Binding::other_module; a script error where the process has not loaded it
-    kCalledFrom,     // pop the load bias; push 1 where the stack is as the site's callers say, else 0
-    kEntryValue,     // pop the CFA; push what register `size` held when the function that has the frame, at `value` in the
-                     // module's file, was entered; a script error where that is not known: the function was entered
-                     // before it was probed
-    kEntryKnown,     // operands as above; push 1 if the value is known, else 0
-    kThreadPointer,  // push the fs base of the thread
-    kThreadBlock,    // pop the address of a word with a module's number; push the address of the thread's thread-local
-                     // variables of that module; a script error where it has none yet
-    kAdd,       // pop b, a; push a + b
-    kSubtract,  // a - b
-    kMultiply,  // a * b
-    kAnd,
-    kOr,
-    kShiftLeft,
-    kShiftRight,
-    kShiftRightArithmetic,
-    kDivide,  // signed; pop b, a; push a / b; a script error where b is 0
-    kModulo,  // unsigned; a script error where b is 0
-    kXor,
-    kEqual,
-    kNotEqual,
-    kLess,
-    kLessEqual,
-    kGreater,
-    kGreaterEqual,  // signed; push 1 or 0
-    kNegate,
-    kNot,
-    kAbsolute,  // change the top; kNot: all bits
-    kDuplicate,
-    kDrop,
-    kSwap,
-    kRotate,        // the top goes below the two entries under it (a b c -> c a b)
-    kPick,          // push a copy of the entry `value` below the top (0: the top)
-    kLoad,          // pop an address; push the `size` bytes there, sign-extended if `is_signed`; may be a script error
-    kWiden,         // pop the 4 bytes of a float; push the bits of the double of the same value
-    kExtend,        // truncate to `size` bytes, then sign- or zero-extend
-    kBitField,      // pop a value; push `size` bits of it from bit `value`, sign-extended if `is_signed`
-    kIndex,         // push the value of the expression in step `value` of the node's path; -1: of the pointer that
-                    // @cast starts from, its first argument
-    kContextField,  // tracepoint: push the `size`-byte field at offset `value` of the record
-    kContextAddress,  // tracepoint: push the address of the record plus `value` (a pointer into kernel memory)
-  };
-  Kind kind;
-  int64_t value = 0;
-  uint8_t size = 8;
-  bool is_signed = false;
-
-  bool operator==(const LocationOp&) const = default;
-};
-
 // A type in a traced program, which is found again by this without any point: how `p->next` is understood when p is a
 // script variable that $p was assigned to. Filled in by TargetInfo in a Binding whose value is a pointer, a struct, a
 // union or an array (for these the value is its address); empty for plain numbers and strings. Opaque to elaboration,
@@ -169,17 +110,17 @@ struct PrettyPart {
   uint32_t letters = 0;                // not 0: the string has no address, and consists of so many elements (at most 16)
 };
 
-// The target of an assignment (guru mode) is bound like a read; codegen derives the place from the operations: what a
-// last kLoad loads from (a kBitField, kExtend or kWiden after it says which bits), or the register of a last kRegister.
+// How to compute a value at a site. The target of an assignment (guru mode) is bound like a read; written_place.h derives the
+// place from the operations.
 struct Binding {
-  std::vector<LocationOp> ops;
+  location::Operations ops;
   ValueType type = ValueType::kLong;
-  bool reads_kernel_memory = false;  // kLoad reads kernel rather than user memory
+  bool reads_kernel_memory = false;  // location::Deref reads kernel rather than user memory
   // kString: the value computed is the address of a C string (of an array: of at most `string_limit` bytes), or with `string_in_context` its offset in the record.
   bool string_in_context = false;
   uint32_t string_limit = 0;  // 0: none
   TargetType target_type = {};  // of the value
-  std::string other_module = {};  // path of the module that kModuleBias is about
+  std::string other_module = {};  // path of the module of addresses with in_other_module
   bool operator==(const Binding&) const = default;
 };
 
@@ -201,7 +142,7 @@ class TargetInfo {
   virtual Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) = 0;
   virtual Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) = 0;
 
-  // p->next->value: a Dereference of a script value whose type is known. kIndex -1 in the answer is the pointer. Needs no
+  // p->next->value: a Dereference of a script value whose type is known. location::ScriptPointer in the answer is the pointer. Needs no
   // point: may stand in functions.
   virtual Result<Binding> bind_dereference(const TargetType& pointer, const syntax::Dereference& dereference) {
     return Error{"'->' on a script value is not available here", {}};

@@ -12,13 +12,13 @@ namespace spile::sema {
 
 struct WrittenPlace {
   bool in_register = false;
-  int64_t number = 0;                     // of the register, in DWARF's numbering
-  std::span<const LocationOp> address;    // else: operations that compute the address
+  int64_t number = -1;                    // of the register, in DWARF's numbering; -1: not one of those
+  std::span<const location::Operation> address;  // else: operations that compute the address
   uint32_t bytes = 8;                     // of the word there
   uint32_t shift = 0, bits = 64;          // within the word or register
   bool is_float = false;                  // the value is a double's bits, and the place holds a float
 };
 
-std::optional<WrittenPlace> written_place(std::span<const LocationOp> ops);
+std::optional<WrittenPlace> written_place(std::span<const location::Operation> ops);
 
 }  // namespace spile::sema

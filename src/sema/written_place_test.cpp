@@ -7,10 +7,10 @@
 namespace spile::sema {
 namespace {
 
-using Kind = LocationOp::Kind;
+using namespace location;
 
 TEST(WrittenPlace, IsWhatTheLastLoadLoads) {
-  std::vector<LocationOp> ops{{Kind::kRegister, 5}, {Kind::kConstant, 16}, {Kind::kAdd}, {Kind::kLoad, 0, 4, true}};
+  Operations ops{Register{5}, Constant{16}, Binary::kPlus, Deref{4, true}};
   auto place = written_place(ops);
   ASSERT_TRUE(place);
   EXPECT_FALSE(place->in_register);
@@ -20,7 +20,7 @@ TEST(WrittenPlace, IsWhatTheLastLoadLoads) {
 }
 
 TEST(WrittenPlace, IsSomeBitsOfAWord) {
-  std::vector<LocationOp> ops{{Kind::kCfa}, {Kind::kLoad, 0, 4}, {Kind::kBitField, 3, 5}};
+  Operations ops{CallFrameCfa{}, Deref{4}, BitField{3, 5}};
   auto place = written_place(ops);
   ASSERT_TRUE(place);
   EXPECT_EQ(place->shift, 3u);
@@ -29,30 +29,37 @@ TEST(WrittenPlace, IsSomeBitsOfAWord) {
 }
 
 TEST(WrittenPlace, OfAFloatTakesADouble) {
-  std::vector<LocationOp> ops{{Kind::kCfa}, {Kind::kLoad, 0, 4}, {Kind::kWiden}};
+  Operations ops{CallFrameCfa{}, Deref{4}, Unary::kFloatToDouble};
   ASSERT_TRUE(written_place(ops));
   EXPECT_TRUE(written_place(ops)->is_float);
   EXPECT_EQ(written_place(ops)->bytes, 4u);
 }
 
 TEST(WrittenPlace, IsARegisterOrItsPart) {
-  std::vector<LocationOp> whole{{Kind::kRegister, 5}, {Kind::kExtend, 0, 4, true}};
+  Operations whole{Register{5}, Convert{4, true}};
   ASSERT_TRUE(written_place(whole));
   EXPECT_TRUE(written_place(whole)->in_register);
   EXPECT_EQ(written_place(whole)->number, 5);
   EXPECT_EQ(written_place(whole)->bits, 32u);
-  std::vector<LocationOp> upper{{Kind::kRegister, 4}, {Kind::kConstant, 32}, {Kind::kShiftRight}, {Kind::kExtend, 0, 4}};
+  Operations upper{Register{4}, Constant{32}, Binary::kShr, Convert{4}};
   ASSERT_TRUE(written_place(upper));
   EXPECT_EQ(written_place(upper)->shift, 32u);
   EXPECT_EQ(written_place(upper)->bits, 32u);
 }
 
+TEST(WrittenPlace, OfACallNumberIsARegisterThatIsNotSaved) {
+  auto place = written_place(Operations{CallNumber{}});
+  ASSERT_TRUE(place);
+  EXPECT_TRUE(place->in_register);
+  EXPECT_EQ(place->number, -1);
+}
+
 TEST(WrittenPlace, IsNowhereForWhatIsComputed) {
   EXPECT_FALSE(written_place({}));
-  EXPECT_FALSE(written_place(std::vector<LocationOp>{{Kind::kConstant, 7}}));
-  EXPECT_FALSE(written_place(std::vector<LocationOp>{{Kind::kExtend, 0, 4}}));
-  EXPECT_FALSE(written_place(std::vector<LocationOp>{{Kind::kRegister, 3}, {Kind::kConstant, 1}, {Kind::kAdd}}));
-  EXPECT_FALSE(written_place(std::vector<LocationOp>{{Kind::kRegister, 3}, {Kind::kConstant, 60}, {Kind::kShiftRight}, {Kind::kExtend, 0, 1}}));
+  EXPECT_FALSE(written_place(Operations{Constant{7}}));
+  EXPECT_FALSE(written_place(Operations{Convert{4}}));
+  EXPECT_FALSE(written_place(Operations{Register{3}, Constant{1}, Binary::kPlus}));
+  EXPECT_FALSE(written_place(Operations{Register{3}, Constant{60}, Binary::kShr, Convert{1}}));
 }
 
 }  // namespace

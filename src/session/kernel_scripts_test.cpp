@@ -32,7 +32,6 @@ namespace {
 using sema::Binding;
 using sema::ProbeKind;
 using sema::ResolvedPoint;
-using Op = sema::LocationOp::Kind;
 
 // The file offset of an address of this program.
 uint64_t file_offset(uint64_t address, std::string& path) {
@@ -85,17 +84,17 @@ class OwnProcess : public sema::FakeTarget {
   }
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) override {
     if (point.kind == ProbeKind::kTracepoint) {
-      if (variable.name == "$prev_pid") return Binding{{{Op::kContextField, 24, 4, true}}};
-      Binding comm{{{Op::kConstant, 40}}, ValueType::kString};
+      if (variable.name == "$prev_pid") return Binding{{location::RecordField{24, 4, true}}};
+      Binding comm{{location::Constant{40}}, ValueType::kString};
       comm.string_in_context = true;
       return comm;
     }
-    if (variable.name == "$return") return Binding{{{Op::kRegister, 0}}};
+    if (variable.name == "$return") return Binding{{location::Register{0}}};
     if (!at_entry) return Error{"not here", ""};
-    if (variable.name == "$a") return Binding{{{Op::kRegister, 5}}};
-    if (variable.name == "$bias") return Binding{{{Op::kLoadBias}}};
-    if (variable.name == "$first") return Binding{{{Op::kRegister, 4}, {Op::kLoad, 0, 1, true}}};
-    return Binding{{{Op::kRegister, 4}}, ValueType::kString};
+    if (variable.name == "$a") return Binding{{location::Register{5}}};
+    if (variable.name == "$bias") return Binding{{location::Address{}}};
+    if (variable.name == "$first") return Binding{{location::Register{4}, location::Deref{1, true}}};
+    return Binding{{location::Register{4}}, ValueType::kString};
   }
   Result<Binding> bind(const ResolvedPoint&, bool, const syntax::AtOperation& operation) override {
     return Error{"no " + operation.name, ""};

@@ -55,9 +55,7 @@ std::string why_unreadable(const Place& place) {
 
 // Whether it is read from what the function's entry has kept.
 bool depends_on_entry(const Place& place) {
-  auto depends = [](const Operations& operations) {
-    return std::any_of(operations.begin(), operations.end(), [](const Operation& op) { return op.opcode == Opcode::kEntryValue; });
-  };
+  auto depends = [](const location::Operations& operations) { return std::ranges::any_of(operations, location::is<location::EntryValue>); };
   return depends(place.operations) ||
          std::any_of(place.pieces.begin(), place.pieces.end(), [&](const Piece& piece) { return depends(piece.operations); });
 }
