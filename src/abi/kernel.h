@@ -31,6 +31,10 @@ inline constexpr uint32_t kMaxKernelString = 512;
 inline constexpr uint32_t kDefaultKernelRing = 8 << 20;  // bytes, for all CPUs together
 inline constexpr uint32_t kKernelLocks = 512;            // of globals that can't be sharded, by the global's index
 
+// What a map is to the kernel. Per-CPU values of one key become one value by KernelMapMerge when the controller reads them.
+enum class KernelMapKind : uint8_t { kPerCpuArray, kArray, kPerCpuHash, kHash, kLruHash, kRing };
+enum class KernelMapMerge : uint8_t { kNone, kSum, kAggregate };
+
 // Symbols of the maps that the runtime refers to; codegen lists them in KernelCode::maps.
 inline constexpr char kKernelStateMap[] = "spile_map_state";      // kPerCpuArray, 1 entry of KernelState
 inline constexpr char kKernelScratchMap[] = "spile_map_scratch";  // kPerCpuArray, kKernelLevels of kKernelScratchSize

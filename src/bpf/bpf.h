@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "abi/arena.h"
+#include "abi/kernel.h"
 #include "abi/record.h"
 #include "base/result.h"
 
@@ -22,14 +23,16 @@ namespace spile::bpf {
 // A map to be created for an undefined symbol of the object.
 struct MapSpec {
   std::string symbol;
-  enum class Kind { kPerCpuArray, kArray, kPerCpuHash, kHash, kLruHash, kRing } kind = Kind::kArray;
+  using Kind = abi::KernelMapKind;
+  using Merge = abi::KernelMapMerge;
+  Kind kind = Kind::kArray;
   uint32_t key_size = 0;    // bytes; arrays: 4
   uint32_t value_size = 0;  // bytes, a multiple of 8
   uint32_t entries = 0;     // kRing: bytes, a power of two and of pages
 
   // How `elements` presents it. Per-CPU values of one key become one value by `merge`. `sharded`: hashes carry the
   // shard in the key's last 8 bytes, arrays in the index (abi/kernel.h): it is dropped and its values merged.
-  enum class Merge { kNone, kSum, kAggregate } merge = Merge::kNone;
+  Merge merge = Merge::kNone;
   bool sharded = false;
   // Parts of a hash's key: a long takes 8 bytes, a string string_size. `elements` repacks strings to their bytes and
   // NUL padded to 8, as runtime/interface.h packs native keys; `put` and `erase` take that form too.

@@ -12,6 +12,7 @@
 #include "abi/aggregate.h"
 #include "abi/arena.h"
 #include "abi/code_image.h"
+#include "abi/kernel.h"
 #include "abi/trampoline.h"
 #include "base/diagnostics.h"
 #include "base/result.h"
@@ -124,11 +125,13 @@ struct ControllerCode {
 // eBPF for the kernel, as an ELF object for src/bpf to load.
 struct KernelMap {
   std::string symbol;       // the extern symbol that programs refer to
-  enum class Kind { kPerCpuArray, kArray, kPerCpuHash, kHash, kLruHash, kRing } kind;
+  using Kind = abi::KernelMapKind;
+  using Merge = abi::KernelMapMerge;
+  Kind kind;
   uint32_t key_size = 0, value_size = 0, entries = 0;
   int global = -1;          // index of the global that it holds, or -1
   // How src/bpf presents its elements (bpf/bpf.h, MapSpec).
-  enum class Merge { kNone, kSum, kAggregate } merge = Merge::kNone;
+  Merge merge = Merge::kNone;
   bool sharded = false;     // one element per (CPU, shard): abi/kernel.h
   uint32_t key_count = 0, string_keys = 0, string_size = 0;
 };

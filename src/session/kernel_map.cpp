@@ -41,9 +41,8 @@ bpf::AttachPoint attach_point(const sema::ResolvedPoint& point, uint64_t cookie,
 bpf::MapSpec map_spec(const codegen::KernelMap& map) {
   bpf::MapSpec spec;
   spec.symbol = map.symbol;
-  // ORDER KERNEL_MAP_KIND: both enumerations are declared alike.
-  spec.kind = static_cast<bpf::MapSpec::Kind>(map.kind);
-  spec.merge = static_cast<bpf::MapSpec::Merge>(map.merge);
+  spec.kind = map.kind;
+  spec.merge = map.merge;
   spec.key_size = map.key_size;
   spec.value_size = map.value_size;
   spec.entries = map.entries;
