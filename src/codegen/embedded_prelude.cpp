@@ -2,7 +2,8 @@
 
 namespace spile::codegen {
 
-// Functions of the runtime are declared as runtime/interface.h has them. ORDER FORMAT_KIND, FORMAT_FLAGS, RecordKind.
+// Functions of the runtime are declared as runtime/interface.h has them. Numbers of conversions, flags
+// and records are those of abi/script_codes.h and abi/record.h.
 const char kEmbeddedPrelude[] = R"~(
 #include <stdarg.h>
 #include <stdbool.h>

@@ -2,6 +2,7 @@
 // controller turns into text; the sprint forms make the text on the spot.
 
 #include "abi/record.h"
+#include "abi/script_codes.h"
 #include "codegen/lowering.h"
 #include "syntax/visitor.h"
 
@@ -138,10 +139,9 @@ llvm::Value* Lowering::read_dump(llvm::Value* address, llvm::Value* wanted, llvm
 }
 
 namespace {
-// ORDER FORMAT_FLAGS (runtime/format.h)
 uint32_t flags_of(const FormatPart& part) {
-  return (part.left ? 1u : 0) | (part.zero ? 2u : 0) | (part.plus ? 4u : 0) | (part.space ? 8u : 0) |
-         (part.alternate ? 16u : 0);
+  return (part.left ? abi::kFormatLeft : 0u) | (part.zero ? abi::kFormatZero : 0u) | (part.plus ? abi::kFormatPlus : 0u) |
+         (part.space ? abi::kFormatSpace : 0u) | (part.alternate ? abi::kFormatAlternate : 0u);
 }
 
 // For each argument: its sprintf, if that text can be written directly into the text around it, as the text of a variable of $$vars$

@@ -6,32 +6,12 @@
 
 #include <stdint.h>
 
+#include "abi/script_codes.h"
+
 namespace spile::rt {
 
-// ORDER FORMAT_FLAGS (codegen/lower_output.cpp)
-enum FormatFlags : uint32_t {
-  kFormatLeft = 1,        // -
-  kFormatZero = 2,        // 0
-  kFormatPlus = 4,        // +
-  kFormatSpace = 8,       // ' '
-  kFormatAlternate = 16,  // #
-};
-
-// ORDER FORMAT_KIND (syntax/tree.h, FormatPart::Kind)
-enum FormatConversion : uint32_t {
-  kFormatLiteral,
-  kFormatSigned,
-  kFormatUnsigned,
-  kFormatOctal,
-  kFormatHex,
-  kFormatHexUpper,
-  kFormatPointer,
-  kFormatString,
-  kFormatChar,
-  kFormatBinary,
-  kFormatMemory,
-  kFormatMemoryHex,
-};
+using enum abi::FormatFlags;
+using enum abi::FormatConversion;
 
 // Widths and precisions below 0 are none; but a width from an argument (`*`) below -1 means `-` and its absolute value.
 struct FormatField {

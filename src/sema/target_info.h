@@ -66,7 +66,7 @@ struct Site {
 };
 
 // The counter that @perf reads: a number that the kernel keeps for each thread.
-enum class PerfEvent : uint8_t { kTaskClock, kPageFaults, kContextSwitches, kMinorFaults, kMajorFaults };  // ORDER PERF_EVENT
+enum class PerfEvent : uint8_t { kTaskClock, kPageFaults, kContextSwitches, kMinorFaults, kMajorFaults };  // as abi::ThreadCounter
 
 // A probe point as it is after resolution: what, where, and how pp() names it.
 struct ResolvedPoint {

@@ -4,6 +4,7 @@
 // Sorting is a stable bottom-up merge of element numbers: no recursion, n log n at worst, and equal elements keep the
 // order of insertion. Keys to compare are looked up in the elements each time; they are not copied.
 
+#include "abi/script_codes.h"
 #include "runtime/native/map.h"
 
 namespace spile::rt {
@@ -16,9 +17,6 @@ struct Iteration {
 };
 
 namespace {
-
-// ORDER STATISTIC (syntax/tree.h, Statistic::Operator)
-enum Statistic : uint32_t { kCount, kSum, kMin, kMax, kAverage, kVariance };
 
 struct Order {
   Handle map;
@@ -38,15 +36,15 @@ int64_t divide(int64_t left, int64_t right) {
 int64_t statistic_of(const abi::Aggregate* aggregate, uint32_t statistic) {
   const auto count = static_cast<int64_t>(load_relaxed(&aggregate->count));
   switch (statistic) {
-    case kCount:
+    case abi::kSortByCount:
       return count;
-    case kMin:
+    case abi::kSortByMin:
       return aggregate->min;
-    case kMax:
+    case abi::kSortByMax:
       return aggregate->max;
-    case kAverage:
+    case abi::kSortByAverage:
       return divide(aggregate->sum, count);
-    case kVariance:
+    case abi::kSortByVariance:
       return count < 2 ? 0 : divide(aggregate->squares_scaled, count - 1);
     default:
       return aggregate->sum;

@@ -1,5 +1,6 @@
 // @perf: what the kernel counts for the calling thread.
 
+#include "abi/script_codes.h"
 #include "runtime/native/native.h"
 
 namespace spile::rt {
@@ -17,24 +18,21 @@ struct Usage {
 };
 static_assert(sizeof(Usage) == 144);
 
-// ORDER PERF_EVENT (sema/target_info.h)
-enum Event : uint32_t { kTaskClock, kPageFaults, kContextSwitches, kMinorFaults, kMajorFaults };
-
 }  // namespace
 
 extern "C" {
 
 [[gnu::noinline]] int64_t spile_rt_perf_counter(Context*, uint32_t event) {
   if (!may_call_system()) return -1;
-  if (event == kTaskClock) return system_clock_ns(kThreadCpuClock);
+  if (event == abi::kCountTaskClock) return system_clock_ns(kThreadCpuClock);
   Usage usage;
   if (system_call(__NR_getrusage, kUsageOfThread, reinterpret_cast<long>(&usage)) < 0) return -1;
   switch (event) {
-    case kPageFaults:
+    case abi::kCountPageFaults:
       return usage.minor_faults + usage.major_faults;
-    case kContextSwitches:
+    case abi::kCountContextSwitches:
       return usage.voluntary_switches + usage.involuntary_switches;
-    case kMinorFaults:
+    case abi::kCountMinorFaults:
       return usage.minor_faults;
     default:
       return usage.major_faults;

@@ -1,5 +1,6 @@
 // The library's functions that read the traced program's memory. `fault` is set where it can't be read.
 
+#include "abi/script_codes.h"
 #include "runtime/native/native.h"
 #include "runtime/native/script_functions.h"
 
@@ -27,8 +28,7 @@ SPILE_INLINE inline bool store(Context* context, uint64_t address, uint64_t valu
 }
 
 void put_address(char* out, int64_t address) {
-  constexpr uint32_t kHex = 4, kPrefixed = 16;  // ORDER FORMAT_KIND, FORMAT_FLAGS
-  spile_rt_format_end(out, spile_rt_format_long(out, 0, address, kHex, kPrefixed, -1, -1));
+  spile_rt_format_end(out, spile_rt_format_long(out, 0, address, abi::kFormatHex, abi::kFormatAlternate, -1, -1));
 }
 
 // Reads byte by byte, so that a string's end may be the end of what is mapped.

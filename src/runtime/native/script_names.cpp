@@ -1,5 +1,6 @@
 // Numbers that have names: system calls and signals of Linux.
 
+#include "abi/script_codes.h"
 #include "runtime/native/script_functions.h"
 
 namespace spile::rt {
@@ -52,7 +53,7 @@ extern "C" {
     at = spile_rt_format_literal(out, at, name, length);
   } else if (number >= 32 && number <= 64) {
     at = spile_rt_format_literal(out, 0, number == 32 ? "SIGRTMIN" : "SIGRTMIN+", number == 32 ? 8 : 9);
-    if (number > 32) at = spile_rt_format_long(out, at, number - 32, 1 /* ORDER FORMAT_KIND: signed */, 0, -1, -1);
+    if (number > 32) at = spile_rt_format_long(out, at, number - 32, abi::kFormatSigned, 0, -1, -1);
   }
   spile_rt_format_end(out, at);
 }

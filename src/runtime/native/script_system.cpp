@@ -1,5 +1,6 @@
 // The library's functions about time and errors.
 
+#include "abi/script_codes.h"
 #include "runtime/native/script_functions.h"
 
 namespace spile::rt {
@@ -212,7 +213,7 @@ SPILE_INLINE void spile_fn_ctime_now(Context* context, char* out) {
   uint64_t error = number < 0 ? 0 - static_cast<uint64_t>(number) : static_cast<uint64_t>(number);  // calls return negative ones
   if (error < sizeof(kErrors) / sizeof(kErrors[0]) && kErrors[error][0]) return spile_rt_string_copy(out, kErrors[error]);
   uint32_t at = spile_rt_format_literal(out, 0, "E#", 2);
-  spile_rt_format_end(out, spile_rt_format_long(out, at, number, 1 /* ORDER FORMAT_KIND: signed */, 0, -1, -1));
+  spile_rt_format_end(out, spile_rt_format_long(out, at, number, abi::kFormatSigned, 0, -1, -1));
 }
 
 // From 0 below n. The counter's low bits, well mixed (splitmix64): good enough to sample by.

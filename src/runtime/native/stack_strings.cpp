@@ -3,6 +3,7 @@
 
 #include "abi/machine.h"
 #include "abi/record.h"
+#include "abi/script_codes.h"
 #include "runtime/native/script_functions.h"
 #include "runtime/native/unwind.h"
 
@@ -284,7 +285,7 @@ SPILE_INLINE void spile_fn_sprint_ustack(Context* context, const char* addresses
   const abi::TableLine* line = find_line(context, static_cast<uint64_t>(address), &found);
   TextBuffer text = {out, 0};
   if (!line) put_hex(text, static_cast<uint64_t>(address));
-  else text.at = spile_rt_format_long(out, 0, line->line, 1 /* ORDER FORMAT_KIND: signed */, 0, -1, -1);
+  else text.at = spile_rt_format_long(out, 0, line->line, abi::kFormatSigned, 0, -1, -1);
   spile_rt_format_end(out, text.at);
 }
 [[gnu::noinline]] void spile_fn_usymfileline(Context* context, int64_t address, char* out) {
@@ -297,7 +298,7 @@ SPILE_INLINE void spile_fn_sprint_ustack(Context* context, const char* addresses
   }
   put_text(text, found.string(line->file));
   text.put(":", 1);
-  uint32_t at = spile_rt_format_long(out, text.at, line->line, 1 /* ORDER FORMAT_KIND: signed */, 0, -1, -1);
+  uint32_t at = spile_rt_format_long(out, text.at, line->line, abi::kFormatSigned, 0, -1, -1);
   spile_rt_format_end(out, at);
 }
 
