@@ -9,6 +9,10 @@ namespace spile::codegen {
 
 using abi::kConvention;
 
+static bool has_record(const Body& body) {
+  return body.probe && sema::info(body.probe->kind).variables == sema::Variables::kRecord;
+}
+
 llvm::GlobalVariable* map_symbol(ScriptModule& module, const std::string& name) {
   if (llvm::GlobalVariable* known = module.module().getNamedGlobal(name)) return known;
   return new llvm::GlobalVariable(module.module(), module.i8(), false, llvm::GlobalValue::ExternalLinkage, nullptr,
@@ -67,7 +71,7 @@ llvm::Value* KernelPlace::load_bias(Body& body) {
 }
 
 llvm::Value* KernelPlace::context_address(Body& body, int64_t offset) {
-  if (!body.probe || body.probe->kind != sema::ProbeKind::kTracepoint) return nullptr;
+  if (!has_record(body)) return nullptr;
   return body.at_offset(kernel_context(body), offset);
 }
 

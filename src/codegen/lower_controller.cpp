@@ -307,7 +307,7 @@ void lower_controller(Unit& unit) {
   for (const sema::Probe& probe : unit.program.probes) {
     if (probe.domain == sema::Domain::kController) lower_controller_probe(unit, probe);
     if (probe.switched) lower_controller_condition(unit, probe);
-    reached_from_outside |= probe.domain == sema::Domain::kKernel || sema::info(probe.kind).is_procfs;
+    reached_from_outside |= probe.domain == sema::Domain::kKernel || sema::info(probe.kind).source == sema::Source::kFile;
   }
   if (!reached_from_outside) return;
   lower_global_clear(unit);

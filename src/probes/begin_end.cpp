@@ -38,10 +38,10 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family begin_family = {kBegin, takes<kBegin>, resolve<ProbeKind::kBegin>, none, {"begin", "begin(number)"}};
-const Family oneshot_family = {kOneshot, takes<kOneshot>, resolve<ProbeKind::kBegin>, none, {"oneshot"}};
-const Family end_family = {kEnd, takes<kEnd>, resolve<ProbeKind::kEnd>, none, {"end", "end(number)"}};
-const Family error_family = {kError, takes<kError>, resolve<ProbeKind::kError>, none, {"error", "error(number)"}};
-const Family never_family = {kNever, takes<kNever>, resolve<ProbeKind::kNever>, none, {"never"}};
+extern const Family begin_family = {kBegin, takes<kBegin>, resolve<ProbeKind::kBegin>, none, {"begin", "begin(number)"}};
+extern const Family oneshot_family = {kOneshot, takes<kOneshot>, resolve<ProbeKind::kBegin>, none, {"oneshot"}};
+extern const Family end_family = {kEnd, takes<kEnd>, resolve<ProbeKind::kEnd>, none, {"end", "end(number)"}};
+extern const Family error_family = {kError, takes<kError>, resolve<ProbeKind::kError>, none, {"error", "error(number)"}};
+extern const Family never_family = {kNever, takes<kNever>, resolve<ProbeKind::kNever>, none, {"never"}};
 
 }  // namespace spile::probes

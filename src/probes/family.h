@@ -1,8 +1,8 @@
 #pragma once
 // Families of probe points: begin, timer, process.function, kernel.trace ... Each has a file of its own.
 //
-// To add a family: one file that defines a Family, its declaration below, one line in registry.cpp, a test; and a sema::ProbeKind where none
-// of those that there are fits.
+// To add a family: one file that defines a Family, its declaration and its line in registry.cpp, a test; and a sema::ProbeKind where
+// none of those that there are fits (sema/probe_kind.h).
 
 #include <string>
 #include <vector>
@@ -32,14 +32,6 @@ struct Family {
 
 // Returns all families in the order in which they are asked.
 const std::vector<const Family*>& families();
-
-extern const Family begin_family, oneshot_family, end_family, error_family, never_family;
-extern const Family timer_family;
-extern const Family procfs_family;
-extern const Family process_function_family, process_statement_family, process_mark_family, process_plt_family;
-extern const Family process_lifecycle_family, process_data_family;
-extern const Family kernel_trace_family, perf_counter_family;
-extern const Family unavailable_family;
 
 // Returns the point's own text without `?`, `!` and condition, which pp() returns where nothing was looked up.
 std::string text_of(const syntax::ProbePoint& point);

@@ -182,7 +182,7 @@ std::vector<std::string> tracepoint_variables(TracedWorld& world, const Resolved
   return names;
 }
 
-const Family kernel_trace_family = {"kernel", takes, resolve, components,
+extern const Family kernel_trace_family = {"kernel", takes, resolve, components,
     {"kernel.trace(string)"}};
 
 }  // namespace spile::probes

@@ -85,7 +85,7 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family perf_counter_family = {"perf", takes, resolve, components,
+extern const Family perf_counter_family = {"perf", takes, resolve, components,
                                     {"perf.type(number).config(number).counter(string)",
                                      "perf.type(number).config(number).process.counter(string)",
                                      "perf.type(number).config(number).process(string).counter(string)"}};

@@ -96,7 +96,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family process_data_family = {"process", takes, resolve, components,
+extern const Family process_data_family = {"process", takes, resolve, components,
     {"process.data(number).write", "process.data(number).rw", "process.data(number).length(number).write",
      "process.data(number).length(number).rw", "process.data(string).write", "process.data(string).rw",
      "process.data(string).length(number).write", "process.data(string).length(number).rw",

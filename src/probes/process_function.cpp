@@ -268,7 +268,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family process_function_family = {"process", takes, resolve, components,
+extern const Family process_function_family = {"process", takes, resolve, components,
     {".function(string)", ".function(string).call", ".function(string).exported", ".function(string).inline",
      ".function(string).return", ".function(string).return.maxactive(number)",
      ".function(string).callee(string)", ".function(string).callee(string).call", ".function(string).callee(string).return",

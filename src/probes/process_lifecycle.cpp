@@ -96,7 +96,7 @@ std::vector<std::string> system_call_variables(const ResolvedPoint& point, const
   return arguments;
 }
 
-const Family process_lifecycle_family = {"process", takes, resolve, components,
+extern const Family process_lifecycle_family = {"process", takes, resolve, components,
     {"process.begin", "process.end", "process.thread.begin", "process.thread.end", "process.syscall",
      "process.syscall.return", "process(string).begin", "process(string).end", "process(string).thread.begin",
      "process(string).thread.end", "process(string).syscall", "process(string).syscall.return",

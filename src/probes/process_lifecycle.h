@@ -8,8 +8,4 @@ namespace spile::probes {
 Result<sema::Binding> bind_in_system_call(const sema::ResolvedPoint& point, const syntax::TargetVariable& variable);
 std::vector<std::string> system_call_variables(const sema::ResolvedPoint& point, const std::string& which);
 
-inline bool is_system_call(const sema::ResolvedPoint& point) {
-  return point.kind == sema::ProbeKind::kSystemCall || point.kind == sema::ProbeKind::kSystemCallReturn;
-}
-
 }  // namespace spile::probes

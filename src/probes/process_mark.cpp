@@ -114,7 +114,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family process_mark_family = {"process", takes, resolve, components,
+extern const Family process_mark_family = {"process", takes, resolve, components,
     {".mark(string)", ".provider(string).mark(string)"}};
 
 }  // namespace spile::probes

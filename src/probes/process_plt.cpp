@@ -73,7 +73,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family process_plt_family = {"process", takes, resolve, components,
+extern const Family process_plt_family = {"process", takes, resolve, components,
     {".plt", ".plt(string)", ".plt.return", ".plt(string).return"}};
 
 }  // namespace spile::probes

@@ -220,7 +220,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family process_statement_family = {"process", takes, resolve, components,
+extern const Family process_statement_family = {"process", takes, resolve, components,
     {".statement(string)", ".statement(string).nearest", ".statement(number)", ".statement(number).absolute"}};
 
 }  // namespace spile::probes

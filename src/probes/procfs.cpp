@@ -61,7 +61,7 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family procfs_family = {"procfs", takes, resolve, components,
+extern const Family procfs_family = {"procfs", takes, resolve, components,
     {"procfs.read", "procfs.maxsize(number).read", "procfs.read.maxsize(number)", "procfs.write",
      "procfs.maxsize(number).write", "procfs.write.maxsize(number)", "procfs.umask(number).read",
      "procfs.umask(number).maxsize(number).read", "procfs.umask(number).read.maxsize(number)",

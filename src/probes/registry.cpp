@@ -9,6 +9,15 @@
 
 namespace spile::probes {
 
+// Each is defined in the file of its family.
+extern const Family begin_family, oneshot_family, end_family, error_family, never_family;
+extern const Family timer_family;
+extern const Family procfs_family;
+extern const Family process_function_family, process_statement_family, process_mark_family, process_plt_family;
+extern const Family process_lifecycle_family, process_data_family;
+extern const Family kernel_trace_family, perf_counter_family;
+extern const Family unavailable_family;
+
 const std::vector<const Family*>& families() {
   static const std::vector<const Family*> all = {
       &begin_family,        &oneshot_family, &end_family, &error_family, &never_family, &timer_family, &procfs_family, &process_function_family,

@@ -89,7 +89,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-const Family timer_family = {"timer", takes, resolve, components,
+extern const Family timer_family = {"timer", takes, resolve, components,
     {"timer.ms(number)", "timer.ms(number).randomize(number)", "timer.s(number)",
      "timer.s(number).randomize(number)", "timer.sec(number)", "timer.sec(number).randomize(number)",
      "timer.msec(number)", "timer.msec(number).randomize(number)", "timer.us(number)",

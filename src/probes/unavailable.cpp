@@ -70,6 +70,6 @@ std::vector<std::string> components(const syntax::ProbePoint& point, size_t inde
 
 }  // namespace
 
-const Family unavailable_family = {"", takes, resolve, components};
+extern const Family unavailable_family = {"", takes, resolve, components};
 
 }  // namespace spile::probes

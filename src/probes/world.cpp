@@ -19,6 +19,11 @@ namespace {
 using sema::Binding;
 using sema::ProbeKind;
 using sema::ResolvedPoint;
+using sema::Variables;
+
+Variables variables_of(const ResolvedPoint& point) {
+  return sema::info(point.kind).variables;
+}
 
 class RealWorld : public World {
  public:
@@ -44,16 +49,19 @@ class RealWorld : public World {
   }
 
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) override {
-    if (is_system_call(point)) return bind_in_system_call(point, variable);
-    if (point.kind == ProbeKind::kTracepoint) return bind_in_tracepoint(world_, point, variable);
-    return bind_in_function(world_, point, at_entry, variable);
+    switch (variables_of(point)) {
+      case Variables::kSystemCall: return bind_in_system_call(point, variable);
+      case Variables::kRecord: return bind_in_tracepoint(world_, point, variable);
+      default: return bind_in_function(world_, point, at_entry, variable);
+    }
   }
 
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) override {
-    if (is_system_call(point)) return Error{fmt::format("'{}' is not available at system calls", operation.name), ""};
-    if (point.kind == ProbeKind::kTracepoint)
-      return Error{fmt::format("'{}' is not available in tracepoints", operation.name), ""};
-    return bind_in_function(world_, point, at_entry, operation);
+    switch (variables_of(point)) {
+      case Variables::kSystemCall: return Error{fmt::format("'{}' is not available at system calls", operation.name), ""};
+      case Variables::kRecord: return Error{fmt::format("'{}' is not available in tracepoints", operation.name), ""};
+      default: return bind_in_function(world_, point, at_entry, operation);
+    }
   }
 
   Result<Binding> bind_dereference(const sema::TargetType& pointer, const syntax::Dereference& dereference) override {
@@ -88,16 +96,17 @@ class RealWorld : public World {
   }
 
   std::vector<std::string> variables(const ResolvedPoint& point, const std::string& which) override {
-    if (is_system_call(point)) return system_call_variables(point, which);
-    if (point.kind == ProbeKind::kTracepoint) {
-      return which == "$$vars" || which == "$$parms" ? tracepoint_variables(world_, point, false)
-                                                     : std::vector<std::string>{};
+    switch (variables_of(point)) {
+      case Variables::kSystemCall: return system_call_variables(point, which);
+      case Variables::kRecord:
+        return which == "$$vars" || which == "$$parms" ? tracepoint_variables(world_, point, false) : std::vector<std::string>{};
+      default: return function_variables(world_, point, which);
     }
-    return function_variables(world_, point, which);
   }
 
   bool knows_variables(const ResolvedPoint& point) override {
-    if (is_system_call(point) || point.kind == ProbeKind::kTracepoint || point.site.mark) return true;
+    const Variables variables = variables_of(point);
+    if (variables == Variables::kSystemCall || variables == Variables::kRecord || point.site.mark) return true;
     auto module = world_.module(point.site.module);
     return module.ok() && (*module)->has_debug_info();
   }
@@ -133,13 +142,16 @@ class RealWorld : public World {
 
  private:
   std::vector<std::string> typed_variables(const ResolvedPoint& point) {
-    if (point.kind == ProbeKind::kTracepoint) return tracepoint_variables(world_, point, true);
-    if (is_system_call(point)) {
-      std::vector<std::string> typed = system_call_variables(point, "$$vars");
-      for (std::string& name : typed) name += ":long";
-      return typed;
+    std::vector<std::string> typed;
+    switch (variables_of(point)) {
+      case Variables::kNone: return {};
+      case Variables::kFunction: return typed_function_variables(world_, point);
+      case Variables::kRecord: return tracepoint_variables(world_, point, true);
+      case Variables::kSystemCall:
+        for (const std::string& name : system_call_variables(point, "$$vars")) typed.push_back(name + ":long");
+        return typed;
     }
-    return sema::info(point.kind).in_function ? typed_function_variables(world_, point) : std::vector<std::string>{};
+    return {};
   }
 
   TracedWorld world_;

@@ -156,7 +156,7 @@ class Binder {
     for_each_expression(operand, [&](Expression& x) {
       if (!is_target(x)) return;
       bool at_entry = !(is_return_ && is_read_at_return(x));
-      all &= (info(point_.kind).has_variables || x.kind == ExpressionKind::kAtOperation) && ask(x, at_entry).ok();
+      all &= (info(point_.kind).has_variables() || x.kind == ExpressionKind::kAtOperation) && ask(x, at_entry).ok();
     });
     signature_ += all ? 'y' : 'n';
     return all;
@@ -170,7 +170,7 @@ class Binder {
       return e_.target.bind(point_, at_entry, *variable);
     }
     auto& operation = static_cast<const AtOperation&>(x);
-    return info(point_.kind).has_variables ? e_.target.bind(point_, at_entry, operation)
+    return info(point_.kind).has_variables() ? e_.target.bind(point_, at_entry, operation)
                                       : e_.target.bind_without_point(operation);
   }
 
@@ -196,7 +196,7 @@ class Binder {
 
   // --skip-badvars: names that no variable here has.
   bool is_bad(const Expression& x) {
-    if (!info(point_.kind).has_variables) return x.kind == ExpressionKind::kTargetVariable;
+    if (!info(point_.kind).has_variables()) return x.kind == ExpressionKind::kTargetVariable;
     return !ask(x, !is_return_ || in_save_).ok();
   }
 
@@ -280,7 +280,7 @@ class Binder {
     auto* operation = as<AtOperation>(slot);
     const std::vector<PathStep>* path = variable ? &variable->path : operation ? &operation->path : nullptr;
     if (!path || !is_pretty(*path)) return false;
-    if (!info(point_.kind).has_variables && variable) {
+    if (!info(point_.kind).has_variables() && variable) {
       problem(*slot, fmt::format("{} probe has no variables of a traced program", info(point_.kind).article), {});
       return true;
     }
@@ -302,7 +302,7 @@ class Binder {
 
   // @enumname(value, "type"): a call.
   bool name_constant(ExpressionPtr& slot) {
-    auto named = expand_enum_name(e_, info(point_.kind).has_variables ? &point_ : nullptr, slot);
+    auto named = expand_enum_name(e_, info(point_.kind).has_variables() ? &point_ : nullptr, slot);
     if (!named.ok()) problem(*slot, named.error().message, named.error().hint);
     if (!named.ok() || !*named) return !named.ok();
     signature_ += as<Call>(slot)->name;
@@ -352,7 +352,7 @@ class Binder {
   // $$vars, $$parms, $$locals, $$return: "a=0x1 b=0x2", as a sprintf.
   void expand_all(ExpressionPtr& slot) {
     auto& all = static_cast<TargetVariable&>(*slot);
-    if (!info(point_.kind).has_variables) {
+    if (!info(point_.kind).has_variables()) {
       problem(all, fmt::format("{} probe has no variables of a traced program", info(point_.kind).article), {});
       return;
     }
@@ -445,7 +445,7 @@ class Binder {
   }
 
   void bind_node(Expression& x) {
-    if (!info(point_.kind).has_variables && x.kind == ExpressionKind::kTargetVariable) {
+    if (!info(point_.kind).has_variables() && x.kind == ExpressionKind::kTargetVariable) {
       problem(x, fmt::format("{} probe has no variables of a traced program", info(point_.kind).article), {});
       return;
     }
@@ -454,7 +454,7 @@ class Binder {
       problem(x, binding.error().message, binding.error().hint);
       return;
     }
-    if (point_.kind == ProbeKind::kDataAccess) warn_late(x, *binding);
+    if (info(point_.kind).reads_late) warn_late(x, *binding);
     auto& all = bound_.bindings;
     auto known = std::find(all.begin(), all.end(), *binding);
     int index = static_cast<int>(known - all.begin());

@@ -16,12 +16,12 @@ bpf::AttachPoint attach_point(const sema::ResolvedPoint& point, uint64_t cookie,
   bpf::AttachPoint attach;
   attach.text = point.text;
   attach.cookie = cookie;
-  switch (point.kind) {
-    case sema::ProbeKind::kTracepoint:
+  switch (sema::info(point.kind).source) {
+    case sema::Source::kKernel:
       attach.kind = bpf::AttachPoint::Kind::kTracepoint;
       attach.tracepoint = point.site.tracepoint;
       break;
-    case sema::ProbeKind::kProfile:
+    case sema::Source::kSampler:
       attach.kind = bpf::AttachPoint::Kind::kProfile;
       attach.interval_ns = point.interval_ns;
       break;

@@ -23,20 +23,6 @@ namespace {
 
 using sema::ProbeKind;
 
-bool is_lifecycle(ProbeKind kind) {
-  switch (kind) {
-    case ProbeKind::kProcessBegin:
-    case ProbeKind::kProcessEnd:
-    case ProbeKind::kThreadBegin:
-    case ProbeKind::kThreadEnd:
-    case ProbeKind::kSystemCall:
-    case ProbeKind::kSystemCallReturn:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Whether a system call may change what describe_thread() finds.
 bool changes_identity(uint64_t number) {
   switch (number) {
@@ -101,7 +87,7 @@ void describe_thread(abi::Subject& subject, pid_t pid, pid_t tid) {
 
 ProcessWatch::ProcessWatch(const sema::Program& program, Run run) : run_(std::move(run)) {
   for (const sema::Probe& probe : program.probes) {
-    if (!is_lifecycle(probe.kind) || sema::is_call_in_target(probe)) continue;
+    if (sema::info(probe.kind).source != sema::Source::kWatch || sema::is_call_in_target(probe)) continue;
     for (size_t i = 0; i < probe.points.size(); ++i) {
       const sema::ResolvedPoint& point = probe.points[i];
       points_.push_back({probe.kind, probe.index, i, point.site.module, point.process});

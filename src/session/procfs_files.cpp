@@ -165,7 +165,7 @@ void clean_up(const std::string& base) {
 
 bool ProcfsFiles::wanted(const sema::Program& program) {
   return std::any_of(program.probes.begin(), program.probes.end(), [](const sema::Probe& probe) {
-    return sema::info(probe.kind).is_procfs;
+    return sema::info(probe.kind).source == sema::Source::kFile;
   });
 }
 

@@ -76,8 +76,7 @@ struct ThreadSampler::Ring {
 ThreadSampler::ThreadSampler(const sema::Program& program, Run run, Locate locate)
     : run_(std::move(run)), locate_(std::move(locate)), wants_stack_(program.needs & sema::kNeedsStack) {
   for (const sema::Probe& probe : program.probes) {
-    bool profile = probe.kind == sema::ProbeKind::kProfile && probe.domain == sema::Domain::kController;
-    if (!profile && probe.kind != sema::ProbeKind::kDataAccess) continue;
+    if (sema::info(probe.kind).source != sema::Source::kSampler || probe.domain != sema::Domain::kController) continue;
     for (const sema::ResolvedPoint& point : probe.points) {
       wishes_.push_back({probe.index, probe.kind, point.interval_ns, point.site, point.sequence != 0});
     }
