@@ -67,7 +67,7 @@ abi::MapShape map_shape(const syntax::Global& global, const GlobalLayout& layout
   int64_t capacity = global.declared_size.value_or(default_capacity);
   shape.value_size = value_size(global, layout, string_size);
   shape.capacity = static_cast<uint32_t>(std::clamp<int64_t>(capacity, 1, 1 << 30));
-  shape.wraps = global.wraps ? 1 : 0;
+  shape.wraps = global.array_kind == syntax::ArrayKind::kWrapping ? 1 : 0;
   shape.key_count = static_cast<uint32_t>(global.key_types.size());
   shape.buckets = abi::map_buckets(shape.capacity);
   if (global.type == ValueType::kStats) shape.aggregate = layout.aggregate.features;

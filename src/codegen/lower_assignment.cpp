@@ -93,8 +93,8 @@ llvm::Value* Lowering::assign_element(const syntax::Index& element, const syntax
   MapLowering::Key key = lower_key(global, indexes);
   llvm::Value* value = lower(*assignment.value);
   bool is_string = global.type == ValueType::kString;
-  // A wrapping array may drop the very element that the value lies in.
-  if (is_string && global.wraps) value = frame_.copied(value);
+  // The very element that the value lies in may make room.
+  if (is_string && syntax::info(global.array_kind).evicts) value = frame_.copied(value);
   llvm::Value* place = maps_.insert(global, key, element.range);
   if (assignment.op == Operator::kConcatenate) {
     call("spile_rt_string_concatenate", unit.module.none(), {place, place, value});

@@ -36,7 +36,8 @@ class KernelCheck {
       else if (call->intrinsic >= 0)
         intrinsic(*call);
     } else if (const auto* variable = syntax::as<syntax::Variable>(e); variable && variable->global) {
-      if (variable->global->wraps) refuse(e.range, "an array that wraps (" + variable->global->name + "%)");
+      const syntax::ArrayKindInfo& kind = syntax::info(variable->global->array_kind);
+      if (kind.refused_in_kernel) refuse(e.range, kind.refused_in_kernel + (" (" + variable->global->name) + kind.mark + ")");
     }
   }
 

@@ -27,8 +27,7 @@ Sharing choose(const syntax::Global& global, const Sides& sides) {
   bool fixed_later = !sides.controller.accumulated && !sides.controller.written;
   if (only_read && fixed_later) return Sharing::kReadOnly;
   bool only_added = sides.traced.accumulated && !sides.traced.read && !sides.traced.written;
-  // The oldest element of a wrapping array is known only if all elements are in one copy.
-  if (only_added && !global.wraps) return Sharing::kSharded;
+  if (only_added && syntax::info(global.array_kind).can_be_shards) return Sharing::kSharded;
   return Sharing::kLocked;
 }
 

@@ -99,7 +99,12 @@ std::unique_ptr<Global> Parser::parse_global() {
   auto global = std::make_unique<Global>();
   global->range = name->range;
   global->name = name->name;
-  if (accept("%")) global->wraps = global->declared_array = true;
+  for (const ArrayKindInfo& kind : kArrayKinds) {
+    if (!*kind.mark || !accept(kind.mark)) continue;
+    global->array_kind = static_cast<ArrayKind>(&kind - kArrayKinds);
+    global->declared_array = true;
+    break;
+  }
   if (at("[") && !parse_array_size(*global)) return nullptr;
   if (at(":")) {
     error_here("globals are declared without a type").hint("types are inferred from the uses");

@@ -232,10 +232,11 @@ void Printer::points(const std::vector<ProbePoint>& all) {
 
 void Printer::global(const Global& g) {
   out_ += (g.is_private ? "private " : "global ") + g.name;
-  if (g.wraps) out_ += "%";
+  const char* mark = info(g.array_kind).mark;
+  out_ += mark;
   if (g.declared_size) {
     out_ += "[" + std::to_string(*g.declared_size) + "]";
-  } else if (g.declared_array && !g.wraps) {
+  } else if (g.declared_array && !*mark) {
     out_ += "[]";
   }
   if (g.initial) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/source.h"
+#include "syntax/array_kind.h"
 
 namespace spile {
 
@@ -475,7 +476,7 @@ struct Global {
   SourceRange range;  // of the name
   std::string name;
   bool is_private = false;
-  bool wraps = false;                    // a%[100]
+  ArrayKind array_kind = ArrayKind::kPlain;
   bool declared_array = false;           // a[], a[100], a%
   std::optional<int64_t> declared_size;  // a[100]
   ExpressionPtr initial;                 // a Number, a String, or null

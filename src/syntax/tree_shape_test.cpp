@@ -273,7 +273,7 @@ std::string shape(const Script& script) {
   std::string out;
   for (const auto& code : script.embedded) out += "%{" + code.code + "%}\n";
   for (const auto& global : script.globals) {
-    out += std::string(global->is_private ? "private " : "global ") + global->name + (global->wraps ? "%" : "");
+    out += std::string(global->is_private ? "private " : "global ") + global->name + info(global->array_kind).mark;
     if (global->declared_array)
       out += "[" + (global->declared_size ? std::to_string(*global->declared_size) : "") + "]";
     out += (global->initial ? " = " + shape(global->initial.get()) : "") + "\n";
