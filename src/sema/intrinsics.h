@@ -1,7 +1,7 @@
 #pragma once
 // Functions of the language's library that are runtime code rather than script: their types, where they may be called,
 // and what they need. The runtime function is spile_fn_NAME unless the lowering knows better.
-// To add one: a line in intrinsics.cpp, its implementation in runtime/native (and bpf), a test.
+// To add one: runtime/README.md lists the files.
 
 #include <string_view>
 #include <vector>
