@@ -303,7 +303,7 @@ constexpr OptionSpec kOptions[] = {
     {'D', nullptr, Takes::kValue, "NAME=VALUE", "set a limit, such as MAXACTION, MAXSTRINGLEN, MAXMAPENTRIES", take_limit},
     {'G', nullptr, Takes::kValue, "NAME=VALUE", "set the initial value of a global variable", take_global},
     {'g', nullptr, Takes::kNothing, "", "guru mode: allow embedded C and writing to the target", set<&Options::script, &ScriptOptions::guru>},
-    {'u', nullptr, Takes::kNothing, "", "keep unused code", set<&Options::program, &ProgramOptions::unoptimised>},
+    {'u', nullptr, Takes::kNothing, "", "keep unused code", set<&Options::program, &ProgramOptions::unoptimized>},
     {'w', nullptr, Takes::kNothing, "", "suppress warnings", set<&Options::messages, &MessageOptions::suppress_warnings>},
     {'W', nullptr, Takes::kNothing, "", "treat warnings as errors", set<&Options::messages, &MessageOptions::warnings_are_errors>},
     {'p', nullptr, Takes::kValue, "PASS", "stop after pass: 1 parse, 2 elaborate, 3 translate, 4 compile, 5 run", take_pass},

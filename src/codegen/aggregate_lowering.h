@@ -12,7 +12,7 @@ class AggregateLowering : BodyPart {
   AggregateLowering(Body& body, ErrorFlow& errors, Arithmetic& arithmetic, MapLowering& maps)
       : BodyPart(body), errors_(errors), arithmetic_(arithmetic), maps_(maps) {}
 
-  // Of a global that is no array: to read, and to write (never null).
+  // The aggregate of a global that is not an array. find: to read, null where it is empty. storage: to write, never null.
   llvm::Value* find(const syntax::Global& global);
   llvm::Value* storage(const syntax::Global& global, SourceRange range);
   void add(const syntax::Global& global, llvm::Value* aggregate, llvm::Value* value);

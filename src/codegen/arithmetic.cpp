@@ -2,7 +2,7 @@
 
 namespace spile::codegen {
 
-// Where the operator of a division stands, which is what its error points at.
+// The error of a division points at its operator.
 SourceRange operator_range(SourceRange whole, const syntax::Expression& left, const syntax::Expression& right) {
   if (!whole || left.range.file != whole.file || right.range.file != whole.file) return whole;
   if (left.range.end > right.range.begin || left.range.end < whole.begin || right.range.begin > whole.end) return whole;
@@ -37,7 +37,7 @@ llvm::Value* Arithmetic::binary(syntax::Binary::Operator op, llvm::Value* left, 
 // Whether the operator that `range` begins with is that of an assignment: /= %=
 static bool assigns(SourceRange range) { return range && range.text().size() > 1 && range.text()[1] == '='; }
 
-// By zero: a script error. By -1: the machine would trap on the most negative number, so the result is made by negation.
+// Division by zero is a script error. By -1 the machine would trap on the most negative number, so the result is a negation.
 llvm::Value* Arithmetic::divide(bool modulo, llvm::Value* left, llvm::Value* right, SourceRange range) {
   if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(right); constant && !constant->isZero() && !constant->isMinusOne()) {
     return modulo ? b.CreateSRem(left, right) : b.CreateSDiv(left, right);

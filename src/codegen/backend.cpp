@@ -19,11 +19,11 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int l
   if (!target) return Error{"compile: " + complaint, ""};
   llvm::TargetOptions options;
   options.EnableFastISel = level == kQuick;
-  auto optimisation = level <= 0   ? llvm::CodeGenOptLevel::None
+  auto optimization = level <= 0   ? llvm::CodeGenOptLevel::None
                       : level == 1 ? llvm::CodeGenOptLevel::Less
                                    : llvm::CodeGenOptLevel::Default;
   std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(
-      triple, machine == Machine::kNative ? kNativeTarget.processor : "v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, optimisation));
+      triple, machine == Machine::kNative ? kNativeTarget.processor : "v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, optimization));
   if (!made) return Error{"compile: LLVM has no code generator for " + triple, ""};
   return made;
 }
@@ -115,7 +115,7 @@ std::string own_build_id() {
 
 }  // namespace
 
-void initialise_machines() {
+void initialize_machines() {
   static const bool done = [] {
     initialize_native_target();
     LLVMInitializeBPFTargetInfo();
@@ -128,7 +128,7 @@ void initialise_machines() {
   static_cast<void>(done);
 }
 
-Result<void> optimise(ScriptModule& script, Machine machine, int level) {
+Result<void> optimize(ScriptModule& script, Machine machine, int level) {
   TRY(auto target, make_machine(machine, level));
   llvm::Module& module = script.module();
   module.setTargetTriple(target->getTargetTriple().str());

@@ -9,17 +9,17 @@ namespace spile::codegen {
 enum class Machine { kNative, kBpf };
 
 // Once before the first use; from one thread.
-void initialise_machines();
-// How much is done for code: 0 to 3 as compilers have it, or kQuick. LLVM takes as long for code as for thousands of
-// runs of it, so that is for code that runs a few times, and for more code than anybody would wait for.
+void initialize_machines();
+// How much the optimizer does: a level of 0 to 3, as compilers have it, or kQuick. LLVM takes as long for code as thousands of runs
+// of it do, so kQuick is for code that runs a few times, and for more code than anybody would wait for.
 inline constexpr int kQuick = -1;
 
-// What names the object that a complete module, not yet optimized, will become: a hash of the module and of all else that
-// it depends on, this build of spile among them (object_cache.h). Empty where that is not known.
+// The name, in the object cache, of the object that a complete module becomes: a hash of the module before it is optimized and
+// of all else that the object depends on, this build of spile among them. Empty where that is not known.
 std::string module_key(const ScriptModule& script, Machine machine, int level);
-// Inlines the runtime; what isn't exported and not used any more goes.
-Result<void> optimise(ScriptModule& script, Machine machine, int level);
-// An ELF object.
+// Inlines the runtime, optimizes, and drops what is neither exported nor used any more.
+Result<void> optimize(ScriptModule& script, Machine machine, int level);
+// Returns the module as an ELF object. REQUIRES: optimize().
 Result<std::string> emit_object(ScriptModule& script, Machine machine, int level);
 
 }  // namespace spile::codegen

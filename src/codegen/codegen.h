@@ -29,9 +29,9 @@ struct ArenaLayout {
   uint64_t slots_offset = 0;
   uint64_t slot_stride = 0;
   uint32_t slot_count = 0;
-  uint64_t frames_offset = 0;  // calls of Go functions; 0: none are kept
-  uint64_t entries_offset = 0;  // abi::EntryRecord; 0: none are kept
-  uint64_t tables_offset = 0, tables_size = 0;  // abi/stack_tables.h; 0: none are wanted
+  uint64_t frames_offset = 0;   // calls of Go functions; 0: absent
+  uint64_t entries_offset = 0;  // abi::EntryRecord; 0: absent
+  uint64_t tables_offset = 0, tables_size = 0;  // abi/stack_tables.h; 0: absent
   // within a slot
   uint32_t shards_offset = 0;
   uint32_t shadow_offset = 0, shadow_stride = 0, shadow_capacity = 0;
@@ -78,7 +78,7 @@ struct ErrorText {
 // script says what is run.
 struct SystemCommands {
   std::vector<std::string> texts;
-  // Where the script makes a command's text when a handler runs ("a.stp:3:5"); empty: nowhere.
+  // The place in the script ("a.stp:3:5") that makes a command's text when a handler runs; empty: absent.
   std::string made_at;
 };
 
@@ -94,11 +94,11 @@ struct TargetCode {
   // Others that make those pending again which are still on the stack: where an unwinder returns; where it lands, the
   // stack pointer being the fourth argument; where an exception has been caught.
   uint32_t walked = 0, landing = 0, caught = 0;
-  // Of a kReturn site on a function that takes one step of a walk: both of these.
+  // The handlers of kReturn sites on functions that take one step of a walk.
   uint32_t step_enter = 0, step_exit = 0;
-  // Of kEntry sites with kWantsSiteId at SiteTable::kept_functions(), with these flags besides; 0: there are none.
+  // The handler of kEntry sites at SiteTable::kept_functions(), and the flags of these sites; 0: no function keeps registers.
   uint32_t keep_entry = 0, keep_entry_flags = 0;
-  // Of abi::SiteKind::kSystemCall; call_enter 0: the script has no such probes for processes. call_exit 0: none on returns.
+  // The handlers of abi::SiteKind::kSystemCall. call_enter 0: the script probes no system calls in processes; call_exit 0: no returns.
   uint32_t call_enter = 0, call_exit = 0;
 };
 
@@ -110,7 +110,7 @@ struct ControllerCode {
                                        // controller's copies (no handler of that epoch runs any more), and sharded
                                        // scalars of all; the number of elements that found no room
   std::vector<uint32_t> probes;        // by index into Program::probes; void(); 0 for those of other domains
-  std::vector<uint32_t> conditions;    // likewise: uint64_t(), whether the condition of a Probe::switched is true; else 0
+  std::vector<uint32_t> conditions;    // by index into Program::probes; uint64_t(), whether its condition is true; 0: it is not `switched`
   // For a back end whose globals live elsewhere (bpf): fill and read the controller's copy. Keys packed as
   // runtime/interface.h says, native form; a value is a long, a string, or an aggregate.
   uint32_t global_clear = 0;           // void(uint32_t global)
@@ -172,7 +172,7 @@ struct Options {
   LayoutOptions layout;
   // The runtime as LLVM bitcode (runtime/bitcode.h), handed over by session. bpf: may be empty without kernel probes.
   std::span<const unsigned char> native_bitcode, bpf_bitcode;
-  int optimisation = 2;           // 0 to 3; 2: native code that runs rarely, or is very much, is only made quickly
+  int optimization = 2;           // 0 to 3; 2: native code that runs rarely, or is very much, is only made quickly
   std::string print_after;        // --print-after=NAME
   std::string cache_directory;    // of object_cache.h; empty: none
   // Why processes that are traced must not make the text of shell commands ("process 4711 is user 33's"); empty: they may.

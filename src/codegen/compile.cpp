@@ -19,7 +19,7 @@ namespace spile::codegen {
 
 namespace {
 
-// What is made of one place's module after lowering; jobs of different places run at the same time.
+// The module of one place, from lowering to the object. Jobs of different places run at the same time.
 struct Job {
   std::string name;
   Machine machine = Machine::kNative;
@@ -161,7 +161,7 @@ Result<void> Compiler::report(const Diagnostics& refusals) {
   return Error{place.empty() ? first.message : place + ": " + first.message, first.hint_text};
 }
 
-// In a layout of its own: its globals are maps.
+// The kernel's module has a layout of its own: its globals are maps.
 Result<void> Compiler::lower_kernel_place(Job& job) {
   TRY(Layout layout, make_kernel_layout(program_));
   TRY(job.module, ScriptModule::create(job.name, options_.bpf_bitcode));
@@ -181,7 +181,7 @@ Result<void> Compiler::lower_kernel_place(Job& job) {
 // The optimizer pays where code runs often. What runs in the controller can't, as far as its budget of actions goes.
 int Compiler::effort(const Job& job) const {
   // eBPF never without the optimizer: the verifier needs registers where unoptimized code has memory.
-  if (job.machine == Machine::kBpf) return std::max(options_.optimisation, 2);
+  if (job.machine == Machine::kBpf) return std::max(options_.optimization, 2);
   constexpr int64_t kManyActions = 100'000;
   constexpr unsigned kMuchCode = 5'000;  // instructions before inlining; about half a second of full optimization
   const sema::Limits& limits = program_.limits;
@@ -193,12 +193,12 @@ int Compiler::effort(const Job& job) const {
   // Code made quickly has a stack slot for every value, and a handler in a process is on somebody else's stack: up to here,
   // the frame has no more than some 4 KiB.
   bool may_be_quick = job.name != "target" || largest <= 4 * kMuchCode;
-  return options_.optimisation == 2 && may_be_quick && (!is_hot || size > kMuchCode) ? kQuick : options_.optimisation;
+  return options_.optimization == 2 && may_be_quick && (!is_hot || size > kMuchCode) ? kQuick : options_.optimization;
 }
 
 Result<void> Compiler::build_job(Job& job) {
   int level = effort(job);
-  // Who wants to see what is in between wants it made.
+  // A module that is printed on the way to its object has to be made.
   ObjectCache cache(options_.print_after.empty() ? options_.cache_directory : std::string());
   std::string key;
   job.from_cache = timed(job.timings, "find-" + job.name, [&] {
@@ -209,7 +209,7 @@ Result<void> Compiler::build_job(Job& job) {
     return found && flatten_job(job).ok();
   });
   if (job.from_cache) return {};
-  TRY_DO(timed(job.timings, "optimize-" + job.name, [&] { return optimise(*job.module, job.machine, level); }));
+  TRY_DO(timed(job.timings, "optimize-" + job.name, [&] { return optimize(*job.module, job.machine, level); }));
   // C code of a guru is free to reach what it likes.
   if (job.name == "controller" && !job.has_embedded) {
     timed(job.timings, "confine-" + job.name, [&] { return confine_accesses(*job.module), true; });
@@ -288,7 +288,7 @@ void Compiler::fill_target(Job& job, const std::vector<TargetHandler>& handlers)
 
 Result<void> Compiler::translate() {
   TRY(layout_, timed(timings_, "layout", [&] { return make_layout(program_, options_.layout); }));
-  initialise_machines();
+  initialize_machines();
   if (has_domain(sema::Domain::kTarget)) {
     TargetPlace place;
     TRY_DO(lower_place(target_, options_.native_bitcode, place, [&](Unit& unit) { handlers_ = lower_target_handlers(unit); }));

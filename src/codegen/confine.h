@@ -5,8 +5,8 @@
 
 namespace spile::codegen {
 
-// In an optimized module of the controller: has every load, store and copy whose place is not certain here go through
-// spile_rt_confine (runtime/native/confine.cpp). Certain is a constant offset within a variable of the function's own, of the
+// Makes every load, store and copy of an optimized module of the controller go through spile_rt_confine
+// (runtime/native/confine.cpp), but those whose place is certain: a constant offset within a variable of the function's own, of the
 // module, or of all callers. REQUIRES: the module has spile_rt_confine. Nothing may be optimized after it that could move
 // or repeat loads.
 void confine_accesses(ScriptModule& script);

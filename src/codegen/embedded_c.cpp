@@ -17,7 +17,7 @@ namespace spile::codegen {
 
 namespace {
 
-// As src/runtime/CMakeLists.txt compiles the runtime.
+// The same options as for the runtime, in src/runtime/CMakeLists.txt.
 constexpr const char* kFlags[] = {
     "-x", "c", "-std=gnu17", "-O2", "-emit-llvm", "-c", "-w", "-fPIC", "-mcmodel=small", "-mgeneral-regs-only",
     "-mno-implicit-float", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables",
@@ -180,7 +180,7 @@ std::string EmbeddedC::source(const std::vector<syntax::TopLevelEmbedded>& top_l
 
 namespace {
 
-// What C may say and a handler can't have. `module`: the script's, in which calls must find what they call.
+// Rejects C that handlers can't run. module: the script's, in which calls must find their functions.
 std::optional<Error> find_impossible(const llvm::Module& c, const llvm::Module& module) {
   for (const llvm::GlobalVariable& variable : c.globals()) {
     std::string name = variable.getName().str();

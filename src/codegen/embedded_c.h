@@ -40,12 +40,12 @@ class EmbeddedC {
 
   // The declaration of a piece's function.
   llvm::Function* add(ScriptModule& module, Piece piece);
-  // False: it is there already.
+  // Returns false where it has been added before.
   bool add_accessor(Accessor accessor);
   bool empty() const { return pieces_.empty(); }
 
-  // Compiles what was added, after the script's top-level pieces, and links it in; `definitions` are macros. Errors are the script's: what clang
-  // says, at the script's lines; or what handlers can't do.
+  // Compiles what was added, after the script's top-level pieces, and links it in. definitions: macros. Errors are the
+  // script's: what clang reports, at the script's lines; or what handlers can't do.
   Result<void> link(ScriptModule& module, const std::vector<syntax::TopLevelEmbedded>& top_level,
                     const std::map<std::string, std::string>& definitions, uint32_t string_size);
 

@@ -18,9 +18,9 @@ class ErrorFlow : BodyPart {
  public:
   explicit ErrorFlow(Body& body) : BodyPart(body) {}
 
-  // From here on, and until a `try` is open, errors go to `failed`. REQUIRES: none is open.
+  // Makes `failed` the way of errors outside any `try`, from here on. REQUIRES: no `try` is open.
   void set_end(llvm::BasicBlock* failed) { handlers_.assign(1, {failed, nullptr}); }
-  // For the parts of a body that run outside its `try`s: errors that `emit` raises go to `failed`.
+  // Emits a part of the body that runs outside its `try`s: errors that `emit` raises go to `failed`, with a record.
   void with_end(llvm::BasicBlock* failed, const std::function<void()>& emit);
 
   // Goes on where `bad` (i1) is false; else raises the script error. Its text may hold %d and %p for the arguments (i64). What
@@ -32,8 +32,8 @@ class ErrorFlow : BodyPart {
   void raise_text(llvm::Value* text);
   // After a call of a script function, with its FunctionStatus: leaves where the function failed or aborted.
   void propagate(llvm::Value* status);
-  // Where abort() goes: out of every `try`. In a script function this is a block that its end has to fill in
-  // (aborted_end(); null: nothing goes there).
+  // Returns the block to which abort() goes: out of every `try`. In a script function, its end has to fill in that block
+  // (aborted_end(); null: no code goes there).
   llvm::BasicBlock* aborted();
   llvm::BasicBlock* aborted_end() const { return aborted_; }
 
@@ -45,7 +45,7 @@ class ErrorFlow : BodyPart {
   // Before a jump out of all but the outermost `depth` tries.
   void leave_tries(size_t depth);
   void set_message(llvm::Value* message);
-  // Errors that `emit` raises go to `failed`, and no text or record is made.
+  // Makes errors that `emit` raises go to `failed`, without text or record.
   void silence(llvm::BasicBlock* failed, const std::function<void()>& emit);
 
  private:

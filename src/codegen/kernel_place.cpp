@@ -41,7 +41,7 @@ llvm::Value* KernelPlace::register_at(Body& body, int64_t offset) {
   return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(kernel_context(body), offset));
 }
 
-// In script functions too: they are inlined, and only what a probed function's handler calls asks for registers.
+// Registers are known in script functions too: these are inlined, and only handlers of probed functions call those that need registers.
 llvm::Value* KernelPlace::machine_register(Body& body, int64_t number) {
   if (body.probe && !sema::info(body.probe->kind).in_function) return nullptr;
   if (number < 0 || number > kConvention.program_counter) return nullptr;
@@ -75,7 +75,7 @@ llvm::Value* KernelPlace::context_address(Body& body, int64_t offset) {
   return body.at_offset(kernel_context(body), offset);
 }
 
-// Of a probe with many points: a table of texts, all of one length, by the number that the attachment's cookie carries.
+// A probe with many points has a table of texts, all of one length, by the number that the attachment's cookie carries.
 // Both are powers of two, so that the verifier sees that the text is inside.
 llvm::Value* KernelPlace::site_text(Body& body, const std::string& what) {
   const sema::Probe* probe = body.probe;

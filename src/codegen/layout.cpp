@@ -199,14 +199,14 @@ bool has_kind(const sema::Program& program, sema::ProbeKind kind) {
   });
 }
 
-// As many as there may be threads, or as fit.
+// The number of slots: one for each thread that there may be, or as many as fit.
 uint32_t count_slots(const sema::Program& program, const LayoutOptions& options, uint64_t stride) {
   auto scalars = static_cast<uint64_t>(std::ranges::count(program.sharing, Sharing::kSharded));
   uint64_t most = std::max(kMostSeen / (8 * std::max<uint64_t>(scalars, 1)), kFewSlots);
   return static_cast<uint32_t>(std::max(std::min({options.address_space / stride, most, uint64_t{options.slot_count}}), kLeastSlots));
 }
 
-// What handlers of all processes use besides globals, behind `at`. Returns where it ends.
+// Places what handlers of all processes use besides globals, from `at` on. Returns where it ends.
 uint64_t place_tables(const sema::Program& program, Layout& layout, bool has_targets, uint64_t at) {
   ArenaLayout& arena = layout.arena;
   bool keeps_calls = std::ranges::any_of(program.site_groups, [&](const sema::SiteGroup& group) {

@@ -32,7 +32,7 @@ struct Layout {
   uint32_t string_limit = 512;         // MAXSTRINGLEN: where strings are cut off, with the NUL
   uint32_t epoch_stride = 0;
   std::vector<GlobalLayout> globals;   // by global index
-  // By probe index, of a Probe::switched: where the controller keeps whether its condition is true; 0: of others.
+  // By probe index: where the controller keeps whether the condition of a probe that is `switched` is true; 0: it is not.
   std::vector<uint64_t> switches;
   // Bytes that entry values take in a ShadowFrame, by probe index: offset of each save.
   std::vector<std::vector<uint32_t>> saves;

@@ -1,7 +1,7 @@
-// The life of a body: locks, frame, condition, statements, and one way out. See lowering.h for frames and errors.
+// The life of a body: locks, frame, condition, statements, and one way out. See frame.h and error_flow.h for those.
 //
 //   probe:     lock* -> frame -> condition -> statements -> done: release frame -> unlock*
-//   function:  nesting -> frame -> statements -> done: release frame -> return true; failed: release -> return false
+//   function:  nesting -> frame -> statements -> release frame -> return a FunctionStatus: done, next, aborted or failed
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ void Lowering::close_frame(llvm::BasicBlock* failed) {
 
 // ---------------------------------------------------------------- probes
 
-// Takes the locks in order. Returns the block to which the body goes at its end: it gives them back.
+// Takes the locks in order. Returns the block to which the body goes at its end, which gives them back.
 llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& probe) {
   llvm::BasicBlock* unlocked = block("unlocked");
   llvm::BasicBlock* out = unlocked;
@@ -89,7 +89,7 @@ llvm::Value* Lowering::is_wanted(const sema::Probe& probe) {
   return b.CreateIsNotNull(b.CreateLoad(b.getInt64Ty(), switch_word(probe), true));
 }
 
-// What script functions that the body calls count down, and where their errors go: into records.
+// Stores the limits that script functions count down when the body calls them, and lets their errors become records.
 void Lowering::set_limits(const sema::Probe& probe) {
   b.CreateStore(b.getInt32(action_budget(unit.program, probe)), context_field(offsetof(abi::Context, actions_left)));
   b.CreateStore(b.getInt32(static_cast<uint32_t>(unit.program.limits.max_nesting)), context_field(offsetof(abi::Context, nesting_left)));

@@ -131,8 +131,8 @@ llvm::Value* Lowering::lower_register(const syntax::Call& call) {
   return registers_.read(call.name, text ? &text->value : nullptr, [&] { return lower(name); }, call.range);
 }
 
-// In a process: its memory is not spile's, so it says which of the script's commands is meant rather than what it is, where
-// the script spells it out.
+// system() in a process, whose memory is not spile's. A command that the script spells out goes by its number, so that the process
+// can't change it.
 llvm::Value* Lowering::lower_system(const syntax::Call& call) {
   if (const std::string* constant = unit.own_text->constant(*call.arguments[0])) {
     write_record(body, abi::kSystem, unit.tables.add_command(constant->substr(0, unit.layout.string_limit - 1)), {});

@@ -120,7 +120,7 @@ void merge_slot(ControllerFunction& f, llvm::Value* arena, llvm::Value* slot, ll
   f.b.SetInsertPoint(merged);
 }
 
-// From the overflow slot to the first one that no thread has ever claimed (claims take the lowest free one): memory that
+// Merges the slots from the overflow slot to the first one that no thread has ever claimed (claims take the lowest free one): memory that
 // nothing has touched stays untouched.
 void merge_slots(ControllerFunction& f, llvm::Value* epoch, llvm::Value* lost) {
   const ArenaLayout& layout = f.unit.layout.arena;
@@ -259,7 +259,7 @@ llvm::Value* key_length(ControllerFunction& f, const syntax::Global& global, llv
   return at;
 }
 
-// Of an array: the element after *cursor.
+// Returns the element of an array after *cursor.
 void next_element(ControllerFunction& f, const syntax::Global& global, llvm::BasicBlock* none) {
   llvm::Argument *cursor = f.function->getArg(1), *length = f.function->getArg(2), *value = f.function->getArg(3);
   llvm::Value* shape = f.unit.map_shape(global);
@@ -297,7 +297,7 @@ void lower_global_next(Unit& unit) {
 }  // namespace
 
 void lower_controller(Unit& unit) {
-  // For accesses that only exist after optimization (confine.h).
+  // confine_accesses() calls it, after optimization.
   llvm::Function* confine = unit.module.module().getFunction("spile_rt_confine");
   CHECK(confine != nullptr);
   unit.module.export_function(confine);

@@ -5,7 +5,6 @@
 
 namespace spile::codegen {
 
-// Null where the slice has `*`.
 std::vector<llvm::Value*> Lowering::lower_slice(llvm::ArrayRef<const syntax::Expression*> slice) {
   std::vector<llvm::Value*> wanted;
   for (const syntax::Expression* index : slice) {

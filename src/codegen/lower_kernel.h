@@ -6,17 +6,19 @@
 
 namespace spile::codegen {
 
-// As make_layout, in the kernel's terms: strings are shorter, keys are of fixed size and carry the shard.
+// The layout of globals that are maps of the kernel: strings are shorter than in make_layout(), keys have a fixed size and
+// carry the shard. An error: more globals than handlers can lock.
 Result<Layout> make_kernel_layout(const sema::Program& program);
 
-// Reports to unit.refuse what handlers in the kernel can't do: loops over arrays and the like, which would take more than the
-// verifier follows.
+// Rejects what the verifier does not follow (loops over arrays and the like), with an error in unit.refusals() at its place in the
+// script.
 void refuse_for_kernel(Unit& unit);
 
-// Exports a function for each program. KernelCode::object stays empty.
+// Lowers and exports a function for each program. Fills all of KernelCode but the object.
 KernelCode lower_kernel(Unit& unit, KernelPlace& place);
 
-// After ScriptModule::finish: makes known to LLVM what eBPF needs, before it optimizes.
+// Rewrites a module for LLVM's eBPF back end: everything is inlined, signed division is expanded. REQUIRES: after
+// ScriptModule::finish, before optimize().
 void prepare_for_kernel(ScriptModule& module);
 
 }  // namespace spile::codegen

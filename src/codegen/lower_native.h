@@ -14,11 +14,12 @@ struct TargetHandler {
   uint32_t flags = 0;  // abi::SiteFlags
 };
 
-// By index into Program::site_groups. Also exports what codegen::TargetCode names: "unwind", "walked", "landing", "caught", "step.enter",
-// "step.exit", "keep_entry" and "call_enter", as the program asks for them.
+// Lowers the handlers of all site groups, by index into Program::site_groups, and exports them. Exports what codegen::TargetCode
+// names, too: "unwind", "walked", "landing", "caught", "step.enter" and "step.exit" always; "keep_entry" where functions have to keep
+// registers; "call_enter" where returns of system calls are probed and their entries are not.
 std::vector<TargetHandler> lower_target_handlers(Unit& unit);
 
-// Of "keep_entry", which lower_target_handlers exports where functions have to keep registers: abi::SiteFlags.
+// abi::SiteFlags of "keep_entry".
 uint32_t keep_entry_flags(const sema::Program& program);
 
 // Exports what codegen::ControllerCode names: "init", "merge", "global_clear", "global_put", "global_add", "global_next", "probe.N" for

@@ -47,7 +47,7 @@ std::vector<FormatPart> Lowering::format_of(const syntax::Print& print) {
   return parts;
 }
 
-// Text that the script spells out becomes part of the format: nobody else can have written it then.
+// Makes text that the script spells out part of the format: a traced process can't change it there.
 void Lowering::fold_constants(std::vector<FormatPart>& parts, std::vector<const syntax::Expression*>& arguments) {
   std::vector<const syntax::Expression*> left;
   size_t next = 0;
@@ -144,8 +144,8 @@ uint32_t flags_of(const FormatPart& part) {
          (part.space ? abi::kFormatSpace : 0u) | (part.alternate ? abi::kFormatAlternate : 0u);
 }
 
-// For each argument: its sprintf, if that text can be written directly into the text around it, as the text of a variable of $$vars$
-// can; else null. This changes the order of evaluation, so arguments with side effects are excluded.
+// Returns the sprintf of each argument, if that text can be written directly into the text around it, as the text of a variable of $$vars$
+// can; else null. Writing in place changes the order of evaluation, so arguments with side effects are excluded.
 std::vector<const syntax::Print*> written_in_place(const std::vector<FormatPart>& parts,
                                                    const std::vector<const syntax::Expression*>& arguments) {
   std::vector<const syntax::Print*> in_place(arguments.size());

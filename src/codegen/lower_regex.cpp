@@ -5,10 +5,10 @@
 
 namespace spile::codegen {
 
-// What a handler remembers of its last match (runtime/native/regex.cpp, MatchMemory), without the text.
+// Bytes of MatchMemory (runtime/native/regex.cpp), which a handler keeps of its last match, without the text.
 static constexpr uint32_t kMatchHead = 136;
 
-// At the beginning of a body: its memory of matches, empty.
+// Makes the body's memory of matches, empty.
 void Lowering::prepare_match_memory() {
   if (!state) return;
   llvm::Value* memory = llvm::ConstantPointerNull::get(unit.module.ptr());

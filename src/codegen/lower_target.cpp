@@ -21,13 +21,13 @@ using abi::kConvention;
 
 constexpr size_t kArguments = kConvention.argument_registers.size(), kResults = kConvention.result_registers.size();
 
-// Of a handler that is given an abi::Registers at the entry of the probed function.
+// The CFA, for a handler that gets an abi::Registers at the entry of the probed function.
 llvm::Value* cfa_at_entry(llvm::IRBuilder<>& b, llvm::Value* registers) {
   llvm::Value* stack_pointer = load_register(b, registers, abi::register_offset(kConvention.stack_pointer));
   return b.CreateAdd(stack_pointer, b.getInt64(kConvention.entry_cfa));
 }
 
-// One handler being made.
+// One handler that is made.
 class Handler {
  public:
   Handler(Unit& unit, const sema::SiteGroup& group, uint32_t flags, const std::string& name, llvm::Type* result,
@@ -125,7 +125,7 @@ void Handler::set_site(llvm::Value* cfa, llvm::Value* site_id) {
   if (site_id) put(site_id, offsetof(abi::Context, site_id));
 }
 
-// Where a walk of the stack begins. At a return: in the caller, behind the call.
+// Stores where a walk of the stack begins. At a return it begins in the caller, behind the call.
 void Handler::set_frame(uint32_t kind) {
   if (!registers_) return;
   auto put = [&](llvm::Value* value, size_t offset) {
@@ -427,7 +427,7 @@ void Handler::lower_exit_in_place() {
   b_.CreateRetVoid();
 }
 
-// Of the entries of functions whose registers handlers within them ask for. It has no guard, and takes no part in what handlers
+// The handler of the entries of functions whose registers handlers within them ask for. It has no guard, and takes no part in what handlers
 // share: each entry has to be seen, also those that a handler's own thread makes.
 void lower_keep_entry(Unit& unit) {
   const uint32_t flags = keep_entry_flags(unit.program);
@@ -461,7 +461,7 @@ void lower_keep_entry(Unit& unit) {
   b.CreateRetVoid();
 }
 
-// What unwinders need (runtime/interface.h): a handler that calls one function of the runtime, with the context and, if
+// A handler that unwinders need (runtime/interface.h): it calls one function of the runtime, with the context and, if
 // there is one, a stack pointer made from the handler's arguments.
 using LandingOf = std::function<llvm::Value*(llvm::IRBuilder<>&, llvm::Function*)>;
 void lower_unwind(Unit& unit, const std::string& name, const char* runtime, const LandingOf& landing) {
@@ -481,7 +481,7 @@ void lower_unwind(Unit& unit, const std::string& name, const char* runtime, cons
   b.CreateRetVoid();
 }
 
-// For functions that take one step of a walk: at the entry all return addresses of the thread are put back, and the function
+// The handlers of functions that take one step of a walk. At the entry all return addresses of the thread are put back, and the function
 // returns by a frame of its own, as a return probe's does, when they become pending again. Its exits can't be sites, as
 // it may end in a jump to another function that does the work.
 class StepHandlers {

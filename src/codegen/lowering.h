@@ -1,10 +1,16 @@
 #pragma once
-// The one lowering from typed tree to IR: the body of a probe or of a script function, into one LLVM function. Longs are
-// i64 values; strings are pointers to NUL-terminated text that lives in storage, in a literal or in the body's frame.
+// The one lowering from typed tree to IR: the walk over the statements and expressions of a body (of a probe, of a script
+// function, of entry values), and the life of a body around it (lower_body.cpp). What the walk needs besides are
+// classes of their own, which work on IR values and know nothing of the tree's shape:
 //
-// A body's frame is one piece of scratch memory: its string variables, then temporaries, which statements reuse.
-// Errors branch: inside `try` to its catch with the text made already, else to the body's end with the record written
-// (a script function whose caller is inside a try finds the caller's buffer in State::message).
+//   Body                 the function that is emitted, and what is known of the probed place
+//   Frame                local variables, temporary strings
+//   ErrorFlow            where script errors go
+//   Arithmetic, MapLowering, AggregateLowering
+//   TargetAccess         variables and memory of the traced program
+//   RegisterAccess       arguments, registers, returned values
+//
+// All of them ask Unit::place (place.h) for what differs between a process, spile and the kernel.
 
 #include <functional>
 
@@ -22,15 +28,16 @@ class Lowering : BodyPart {
 
   // The whole body of a probe, with its locks, condition and frame. Control goes on after it, whatever happened.
   void lower_probe(const sema::Probe& probe);
-  // In the controller: evaluates a Probe::switched's condition, for handlers elsewhere to see. i64, 1 where it is true, or
-  // can't be known now.
+  // Evaluates, in the controller, the condition of a probe that is `switched`, and stores it where handlers elsewhere read it.
+  // Returns an i64: 1 where it is true, or where its evaluation failed.
   llvm::Value* lower_switch(const sema::Probe& probe);
-  // Of a probe that only_accumulates: nothing in it fails, and a signal handler may run it in the midst of itself, so
-  // there is no guard, and the thread's slot is sought at the first addition only.
-  // `entered`: the handler has done that for all its bodies.
+  // The body of a probe that only_accumulates. Nothing in it fails, and a signal handler may run it in the midst of itself, so
+  // it needs no guard, and looks for the thread's slot at the first addition only. entered: the handler has done that already.
   void lower_light_probe(const sema::Probe& probe, bool entered);
+  // The body of a script function, and its returns (FunctionStatus). REQUIRES: Body::function is Unit::function(function).
   void lower_function(const syntax::Function& function);
-  // Evaluates the entry values of a return probe; false where one of them was an error. store() puts them away.
+  // Evaluates the entry values of a return probe. ok: an i1, false where one of them was an error. The caller stores
+  // the values before it releases the frame.
   struct EntrySaves { std::vector<llvm::Value*> values; llvm::Value* ok; };
   EntrySaves lower_entry_saves(const sema::Probe& probe);
 
@@ -45,7 +52,7 @@ class Lowering : BodyPart {
   struct Loop {
     llvm::BasicBlock* on_break;
     llvm::BasicBlock* on_continue;
-    size_t tries = 0;                // tries of this body around the loop
+    size_t tries = 0;  // open around the loop in this body
   };
 
   // lower_expression.cpp
@@ -154,7 +161,6 @@ class Lowering : BodyPart {
   void lower_locked(const sema::Probe& probe, const std::function<void()>& inside);
   llvm::BasicBlock* lock_globals(const sema::Probe& probe);
 
-
   Frame frame_;
   ErrorFlow errors_;
   Arithmetic arithmetic_;
@@ -163,17 +169,18 @@ class Lowering : BodyPart {
   TargetAccess target_;
   RegisterAccess registers_;
   std::vector<Loop> loops_;
-  llvm::BasicBlock* next_ = nullptr;       // where `return` goes, and `next` of a probe
-  llvm::BasicBlock* fall_through_ = nullptr;  // where `next` of a function goes
-  llvm::Value* result_ = nullptr;          // script functions: where the result goes
-  llvm::BasicBlock* locks_end_ = nullptr;  // after all locks are given back
-  llvm::Value* light_entered_ = nullptr;   // i1 alloca; only in light bodies
-  llvm::BasicBlock* light_refused_ = nullptr;
+  llvm::BasicBlock* next_ = nullptr;           // where `return` goes, and `next` of a probe
+  llvm::BasicBlock* fall_through_ = nullptr;   // where `next` of a function goes
+  llvm::Value* result_ = nullptr;              // of a script function: where the result goes
+  llvm::BasicBlock* locks_end_ = nullptr;      // after all locks are given back
+  llvm::Value* light_entered_ = nullptr;       // variable, in light bodies only: the thread's slot is known
+  llvm::BasicBlock* light_refused_ = nullptr;  // where a light body goes that gets no slot
 };
 
-// The bodies of all script functions that code of the unit calls.
+// Lowers the bodies of all script functions that code of the unit calls, also those that they call.
 void lower_functions(Unit& unit);
 
 // Whether evaluating it can change storage that another operand's value points into.
 bool may_write(const syntax::Expression& expression);
+
 }  // namespace spile::codegen

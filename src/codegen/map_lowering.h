@@ -34,7 +34,7 @@ class MapLowering : BodyPart {
   // The value at an element that may be null, as an expression of type long or string.
   llvm::Value* load_or_default(llvm::Value* element, ValueType type);
 
-  // In which order elements are visited: as for spile_rt_iterate. limit: null for all.
+  // The order of visits, in the terms of spile_rt_iterate. limit: an i64; null: all.
   struct Order { uint32_t column = 0; int32_t direction = 0; uint32_t statistic = 0; llvm::Value* limit = nullptr; };
   struct Blocks {
     llvm::BasicBlock* on_break;
@@ -44,9 +44,9 @@ class MapLowering : BodyPart {
   // of the array first, in scratch memory, so `visit` may change the array. Where it leaves its block open, the next element follows.
   void iterate(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, const Order& order, SourceRange range,
                const std::function<void(llvm::Value* element, const Blocks&)>& visit);
-  // Of an element that iterate() visits.
+  // The keys, and the address of the value, of an element that iterate() visits.
   std::vector<llvm::Value*> keys_of(const syntax::Global& global, llvm::Value* element);
-  llvm::Value* value_of(const syntax::Global& global, llvm::Value* element);  // its address
+  llvm::Value* value_of(const syntax::Global& global, llvm::Value* element);
   // Removes it. buffer: as long as the array's packed keys; the element's key is copied there, as it goes with the element.
   void remove_visited(const syntax::Global& global, llvm::Value* element, llvm::Value* buffer);
 

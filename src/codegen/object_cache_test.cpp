@@ -35,7 +35,7 @@ class ObjectCacheTest : public testing::Test {
     EXPECT_TRUE(script.ok()) << script.messages();
     Options options;
     options.native_bitcode = rt::native_bitcode();
-    options.optimisation = level;
+    options.optimization = level;
     options.cache_directory = folder_;
     auto compiled = compile(script.program, options);
     EXPECT_TRUE(compiled.ok());

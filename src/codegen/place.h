@@ -81,14 +81,14 @@ class Place {
   virtual bool may_write() const = 0;
   // Handlers find the load bias of modules other than the probed one.
   virtual bool finds_modules() const = 0;
-  // What user_mode() returns.
+  // user_mode() returns true.
   virtual bool is_user_mode() const = 0;
   // Nobody but the script writes the handlers' memory and records. False: spile believes only records that handlers of the script
   // can write, and commands for system() that the script spells out.
   virtual bool is_trusted() const = 0;
   // Handlers run in spile itself: the runtime folds to the controller's variant.
   virtual bool is_controller() const = 0;
-  // In bytes, of the stack on which handlers are entered; 0: what the machine's ABI says.
+  // Alignment in bytes of the stack on which handlers are entered; 0: that of the machine's ABI.
   virtual unsigned stack_alignment() const { return 0; }
 };
 

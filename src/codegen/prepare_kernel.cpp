@@ -1,4 +1,4 @@
-// What LLVM needs to know before it optimizes for eBPF: everything is inlined into its program, and signed division is
+// Prepares a module for eBPF before LLVM optimizes it: everything is inlined into its program, and signed division is
 // made of unsigned, as the instruction for it came with Linux 6.6 only.
 
 #include "codegen/lower_kernel.h"

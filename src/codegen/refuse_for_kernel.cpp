@@ -1,4 +1,4 @@
-// What handlers in the kernel can't do, said in the script's terms. All of it works in the controller (end, timers),
+// Rejects what handlers in the kernel can't do, in the script's terms. All of it works in the controller (end, timers),
 // where results are usually presented, and in processes with --runtime=inproc.
 
 #include "codegen/lower_kernel.h"

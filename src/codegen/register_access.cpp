@@ -112,7 +112,7 @@ llvm::Value* RegisterAccess::argument_at(llvm::Value* index, SourceRange range) 
   return b.CreateLoad(b.getInt64Ty(), result);
 }
 
-// As much of the register as the function's type has.
+// The bits of the result register that the function's type has.
 llvm::Value* RegisterAccess::returned_part(llvm::Value* whole) {
   return body.probe ? extend(whole, 8u * body.probe->returned_bytes, body.probe->returned_signed) : whole;
 }

@@ -42,11 +42,11 @@ class ScriptModule {
   llvm::Constant* text(std::string_view value);
   llvm::GlobalVariable* words(const std::string& name, llvm::ArrayRef<uint64_t> values);
   llvm::GlobalVariable* words(const std::string& name, llvm::ArrayRef<uint32_t> values);
-  // The variable of abi::ImageCells, of which offset 0 of the image is made.
+  // The variable of abi::ImageCells, which becomes the begin of the image.
   llvm::GlobalVariable* cells();
 
   llvm::Function* add_function(const std::string& name, llvm::FunctionType* type);
-  // A function to be found by its name in the object; what isn't exported is inlined or dropped.
+  // Makes a function one that is found by its name in the object; what isn't exported is inlined or dropped.
   void export_function(llvm::Function* function);
   const std::vector<std::string>& exports() const { return exports_; }
 

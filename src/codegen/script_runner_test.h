@@ -51,7 +51,7 @@ class ScriptRunner {
     }
     Options compile_options;
     compile_options.layout = {.slot_count = 8, .ring_size = ring_size, .shadow_capacity = 64};
-    compile_options.optimisation = level;
+    compile_options.optimization = level;
     compile_options.native_bitcode = rt::native_bitcode();
     auto compiled = compile(script_.program, compile_options);
     if (!compiled.ok()) {

@@ -1,7 +1,7 @@
 #pragma once
-// What differs between the points of a probe whose handler is the same.
+// What differs between the points of a probe that share one handler.
 //
-// What pp(), probefunc() and the like say, for every probe and every site, as tables of offsets into one text:
+// The results of pp(), probefunc() and the like, for every probe and every site, are tables of offsets into one text:
 //
 //   text = blob + offsets[base[probe] + (site_id & mask[probe])]      mask: 0 where the probe has one point
 

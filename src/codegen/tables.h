@@ -11,7 +11,7 @@ namespace spile::codegen {
 class Tables {
  public:
   uint32_t add_format(OutputFormat format);
-  // text: with its place already in it.
+  // Each returns the number of the entry, which may have been there already. text: with its place already in it.
   uint32_t add_error(const std::string& text, const std::string& place);
 
   uint32_t add_command(const std::string& text);

@@ -251,7 +251,7 @@ void TargetAccess::write(int index, llvm::Value* value, SourceRange range, const
   if (place->in_register) {
     if (!body.site.registers || !abi::may_be_written(place->number)) return unit.refuse(range, "this register can't be written to here");
     llvm::Value* slot = at_offset(body.site.registers, 8 * place->number);
-    // As an instruction does that writes to the lower half: the upper one is 0.
+    // The upper half becomes 0, as by an instruction that writes to the lower one.
     if (place->shift == 0 && place->bits == 32) b.CreateStore(extend(value, 32, false), slot);
     else b.CreateStore(merged(b.CreateLoad(b.getInt64Ty(), slot), 64), slot);
     return;
@@ -293,7 +293,7 @@ llvm::Value* TargetAccess::site_text(const std::string& name) {
   return b.CreateGEP(b.getInt8Ty(), tables.blob, site_offset(tables, probe_index));
 }
 
-// What the tables have for the point that was hit (site_texts.h).
+// The entry of the tables for the point that was hit (site_texts.h).
 llvm::Value* TargetAccess::site_offset(const Unit::SiteTables& tables, llvm::Value* probe_index) {
   auto word = [&](llvm::Value* table, llvm::Value* index) {
     return b.CreateLoad(b.getInt32Ty(), b.CreateInBoundsGEP(b.getInt32Ty(), table, index));

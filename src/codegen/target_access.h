@@ -33,7 +33,7 @@ class TargetAccess : BodyPart {
   llvm::Value* site_text(const std::string& name);
 
  private:
-  // What the bindings of this body index; null where there are none.
+  // The bindings of this body; null: absent.
   const std::vector<sema::Binding>* current_bindings() const;
   bool run_location(llvm::ArrayRef<location::Operation> ops, SourceRange range, const Operand& operand, std::vector<llvm::Value*>& stack);
   bool apply(const location::Operation& op, std::vector<llvm::Value*>& stack, SourceRange range);

@@ -1,5 +1,6 @@
 #pragma once
-// One module being made for one place: what all lowerings of its functions share.
+// One module that is made for one place: what all lowerings of its functions share. Constants and functions are made when they
+// are first asked for. Thread rule: one thread; units of different modules are independent.
 
 #include <map>
 #include <optional>
@@ -42,13 +43,13 @@ class Unit {
   //   FunctionStatus(Context*, State*, arguments..., result*)
   llvm::Function* function(const syntax::Function& function);
   bool is_recursive(const syntax::Function& function);
-  // One whose function was asked for and whose body has not been lowered; null: none is left. lower_functions() takes all of them.
+  // A script function that was asked for and whose body has not been lowered yet; null: all have been. For lower_functions().
   const syntax::Function* take_pending();
 
-  // Tables of site_texts.h, and whether a probe is a return probe, by probe index.
+  // Tables of site_texts.h. return_flags: whether a probe is a return probe, a uint32_t by probe index.
   struct SiteTables { llvm::Constant *blob, *offsets, *base, *mask; };
   const SiteTables& site_tables(const std::string& what);
-  const SiteTables& site_callers();  // as SiteCallers
+  const SiteTables& site_callers();  // of SiteCallers
   llvm::Constant* return_flags();
   // REQUIRES: one of SiteTable::kept_functions().
   uint32_t kept_site_id(const std::string& path, FileAddress function);
@@ -61,13 +62,14 @@ class Unit {
   bool asks_for_site();
   // Whether any script function may abort().
   bool functions_abort();
-  // Whether a probe of a traced program may call exit(): no new probes of it are to fire then.
+  // Whether a probe of a traced program may call exit(): handlers look whether one has.
   bool targets_exit();
 
-  // Handlers of this place can write records of that kind (abi::RecordKind).
+  // Notes that handlers of this place can write records of that kind (abi::RecordKind).
   void note_record(uint32_t kind);
 
-  // void(Context*, i32 error, i64, i64): writes an error record. Out of line: cold, and keeps its caller's registers.
+  // void(Context*, i32 error, i64, i64): writes an error record. It is out of line, cold, and keeps its caller's registers
+  // where the place can.
   llvm::Function* raise_function();
 
   // The embedded C that lowerings have met.

@@ -106,7 +106,7 @@ int main(void) {
 struct Build {
   const char* name;
   const char* command;
-  bool optimised;
+  bool optimized;
 };
 void PrintTo(const Build& build, std::ostream* out) {
   *out << build.command;
@@ -205,7 +205,7 @@ TEST_P(Values, OfVariablesOfTheFile) {
   run_to_entry("scalars");
   EXPECT_EQ(value("total"), 40);
   EXPECT_EQ(value("calls"), 17);
-  if (!GetParam().optimised) {
+  if (!GetParam().optimized) {
     EXPECT_EQ(value("file_static"), 41);
   }
   auto global = module_->global_variable("total", "program.c");
@@ -216,7 +216,7 @@ TEST_P(Values, OfVariablesOfTheFile) {
 
 TEST_P(Values, OfLocalsInside) {
   run_to_entry("scalars");
-  if (!GetParam().optimised) {
+  if (!GetParam().optimized) {
     EXPECT_EQ(error("sum"), "has no value yet at the function's entry");
   }
   run_to_mark("scalars_mark");
@@ -236,7 +236,7 @@ TEST_P(Values, OfStructuresPassedByValue) {
   EXPECT_EQ(value("last"), 77);
   // In vector registers, as bits. Optimizers drop what is not used.
   auto expect_real = [&](double wanted, const char* name, std::vector<Step> path) {
-    if (GetParam().optimised && error(name, path) != "no error") return;
+    if (GetParam().optimized && error(name, path) != "no error") return;
     EXPECT_EQ(value(name, path), std::bit_cast<int64_t>(wanted)) << name;
   };
   expect_real(1.5, "real", {});
@@ -251,7 +251,7 @@ TEST_P(Values, OfReturns) {
     EXPECT_EQ(value("n"), 1);  // the first register has the address for the result
     EXPECT_EQ(value("m"), 2);
   } else {
-    EXPECT_TRUE(GetParam().optimised);
+    EXPECT_TRUE(GetParam().optimized);
     EXPECT_EQ(error("n"), "is optimized out");
   }
   ASSERT_TRUE(program_->run_to_return());

@@ -24,7 +24,7 @@ class HistogramWriter {
   HistogramWriter(const HistogramShape& shape, const uint64_t* buckets, uint32_t count, Writer& out)
       : shape_(shape), buckets_(buckets), count_(count), out_(out) {}
 
-  // Nothing where all buckets are empty.
+  // Writes no row where all buckets are empty.
   void write() {
     uint64_t most = 0;
     for (uint32_t i = 0; i < count_; ++i) most = buckets_[i] > most ? buckets_[i] : most;

@@ -1,10 +1,11 @@
 #pragma once
 // The runtime interface: all that compiled scripts need from the place where they run. sema's typed tree is lowered
-// once, to calls of these functions; three places implement them, compiled by clang to LLVM bitcode, linked into the
-// script's module and inlined:
+// once, to calls of these functions. Each has an implementation in one or both of two folders, which clang compiles to LLVM bitcode;
+// codegen links it into the script's module and inlines it:
 //
-//   native/  target and controller (the constant spile_rt_in_controller says which; code for the other folds away)
-//   bpf/     the kernel: helpers and maps
+//   native/  traced processes and spile (the constant spile_rt_in_controller says which; code for the other folds away)
+//   bpf/     the kernel: helpers and maps of the kernel. It lacks what is marked "native" below, iteration and the formatting of
+//            strings; codegen rejects scripts that need it there (codegen/place.h, codegen/refuse_for_kernel.cpp)
 //
 // Freestanding C++20 without exceptions, RTTI, static constructors, writable statics or libc. General registers only.
 // Failures are values, never jumps: the lowering emits the branch to the script's catch block or to the handler's end.
@@ -26,7 +27,8 @@ using abi::AggregateShape;
 using abi::Context;
 using abi::MapShape;
 
-// Where a global's storage is. native: its address (shard or shared). bpf: its map.
+// Where a global's storage is. native: its address (of a shard, or of the one copy). bpf: the map of an array, and for other
+// globals the element that a lookup has found.
 using Handle = void*;
 
 struct MapElement;  // native: an entry of a map; keys and value are reached by the functions below
@@ -55,44 +57,46 @@ extern const uint32_t spile_rt_ring_offset;
 extern const uint32_t spile_rt_ring_size;
 extern const uint32_t spile_rt_max_backtrace;  // MAXBACKTRACE: frames
 
-// -- handler life. enter: finds the thread's slot, refuses (false, counted) when a handler runs there already. The
-// context's arena and slot are valid even then, for return_exit.
+// -- handler life. enter: finds the thread's slot. False, counted as skipped: a handler runs there already; the context's arena
+// and slot are valid even then, for return_exit.
 bool spile_rt_enter(Context*);
 void spile_rt_leave(Context*);
-// A handler that only adds to sharded scalars needs no guard: the slot alone. False: refused, counted.
-// For the overflow slot it takes the slot's lock; leave_light gives it back, and may also be called where enter_light refused.
+// enter_light: for a handler that only adds to sharded scalars, which needs the slot and no guard. False: it has no slot,
+// counted as skipped. It takes the lock of the overflow slot; leave_light gives it back, and may also be called after false.
 bool spile_rt_enter_light(Context*);
 void spile_rt_leave_light(Context*);
 // Locks of globals that need one, taken in ascending order of their index. False: timed out (counted).
 bool spile_rt_lock(Context*, uint64_t lock_offset);
 void spile_rt_unlock(Context*, uint64_t lock_offset);
-// Bytes of scratch for strings and keys, 16-aligned, or null. Released by mark: scratch_top before.
+// Scratch memory for strings and keys. mark: how much is in use. frame: takes `bytes`, aligned to 16; null: not so many are left.
+// release: gives back all that was taken after the mark.
 uint64_t spile_rt_frame_mark(Context*);
 void* spile_rt_frame(Context*, uint32_t bytes);
 void spile_rt_frame_release(Context*, uint64_t mark);
 
-// -- system calls (native). As spile_rt_enter, at a call and behind it; the context's call_number is set. call_exit: false too
-// where no call is pending, as in a child that a call has made.
+// -- system calls (native). Like spile_rt_enter, at a system call and behind it, and set the context's call_number. call_exit: also
+// false where no call is pending, as in a child that a call has made.
 bool spile_rt_call_enter(Context*, const void* registers);
 bool spile_rt_call_exit(Context*, const void* registers);
 
-// -- return probes (native). enter: a frame for the return address slot at cfa - 8; the place for its saved entry values,
-// or null (counted). It is pending from entered on. push: the same for one that nothing is saved in, pending at once; false: none,
-// counted. find: that frame on the way out,
-// never null while the slot holds our address; nobody else finds it from then on. exit: frees the frame and stores the real
-// return address into the slot.
+// -- return probes (native). enter: makes a frame for the stack slot of the return address (that of the function with this CFA), and
+// returns the place for its saved entry values; null: no frame is free, counted. The frame is pending from entered on. push: makes
+// a frame without entry values, pending at once; false: none is free, counted. find: returns that frame's entry values on the way out,
+// never null while the slot holds our address; nobody else finds the frame from then on. exit: frees the frame and stores the
+// real return address into the slot.
 uint64_t* spile_rt_return_enter(Context*, uint64_t cfa, uint64_t site_id);
 bool spile_rt_return_push(Context*, uint64_t cfa, uint64_t site_id);
 void spile_rt_return_entered(Context*, uint64_t cfa, uint64_t* saves);
 uint64_t* spile_rt_return_find(Context*, uint64_t cfa);  // sets context->site_id
 void spile_rt_return_exit(Context*, uint64_t cfa, uint64_t* saves);
-// -- return probes of Go functions (native), for their entry values only. enter: the place for them, or null (counted).
-// find: that place on the way out, or null: nothing is known of the call. exit: frees it.
+// -- return probes of Go functions (native), for their entry values only. enter: returns the place for them; null: none is free,
+// counted. find: returns that place on the way out; null: the call has none. exit: frees it.
 uint64_t* spile_rt_goroutine_enter(Context*, uint64_t cfa, uint64_t site_id);
 uint64_t* spile_rt_goroutine_find(Context*, uint64_t cfa, uint64_t site_id);
 void spile_rt_goroutine_exit(Context*, uint64_t* saves);
-// -- registers of a function's entry (native), for handlers within it. keep: at the entry, before the function has run; needs
-// no thread's slot. value: number `index` of those kept at the site by the call that has the frame; false: it has kept none.
+// -- registers of a function's entry (native), for handlers within it. keep: stores them at the entry, before the function has run;
+// needs no thread's slot. value: reads number `index` of those that the call with this frame has kept at the site; false: it has
+// kept none.
 void spile_rt_entry_keep(uint64_t cfa, uint64_t site_id, const uint64_t* values);
 bool spile_rt_entry_value(Context*, uint64_t cfa, uint64_t site_id, uint32_t index, uint64_t* value);
 // Restores every pending return address of the calling thread: run when an unwinder starts (codegen exports it as a
@@ -101,7 +105,7 @@ void spile_rt_unwind(Context*);
 // Undoes that for the frames that are still on the stack. Where an unwinder returns to its caller, all are (entry
 // "walked"); where it is about to land in one of them with the stack pointer `landing`, those behind it (entry "landing").
 void spile_rt_rewind(Context*, uint64_t landing);
-// The same where an exception has been caught by an unwinder whose ends are not known (entry "caught").
+// Undoes it where an exception has been caught by an unwinder whose ends are not known (entry "caught").
 void spile_rt_rewind_caught(Context*);
 
 // -- storage
@@ -171,7 +175,7 @@ uint32_t spile_rt_histogram_text(char* out, const uint64_t* buckets, uint32_t co
                                  int32_t elision);
 
 // -- regular expressions (native). table, program: regex/program.h; table null: too large. memory (null: nothing is
-// asked of it): what the handler remembers of the last match. search: 1, 0, or -1 where no scratch is left.
+// asked of it): what the handler remembers of the last match. search: 1 matched, 0 did not, -1 no scratch memory is left.
 struct MatchMemory;
 void spile_rt_match_clear(MatchMemory*);
 bool spile_rt_regex_test(const void* table, const char* text);
@@ -203,7 +207,7 @@ bool spile_rt_module_bias(Context*, const char* path, const char* name, uint64_t
 bool spile_rt_called_from(Context*, const uint64_t* callers, uint64_t bias);
 
 // -- registers of the probed place: abi::Registers. subject: those of the process that a handler of the controller is
-// about, or null. register: by its name; false: there is no such one.
+// about, or null. register: reads one by its name; false: no register has this name.
 const uint64_t* spile_rt_subject_registers(Context*);
 bool spile_rt_register(const uint64_t* registers, const char* name, bool is_signed, int64_t* value);
 
@@ -228,7 +232,7 @@ void spile_rt_execname(Context*, char* out);
 void* spile_rt_confine(const void* place, uint64_t size, bool writes);
 
 // -- the controller's own (native/, linked into its image; functions of codegen::ControllerCode call them, and session calls these)
-// Formats an empty map or aggregate in place. (Memory is zero: may be nothing to do.)
+// Makes an empty map or aggregate of memory that is zero, which it may be already.
 void spile_rt_map_init(Handle, const MapShape*);
 // Adds the content of a shard to the controller's copy and empties the shard. Called when no handler of the shard's
 // epoch runs any more. False: the map overflowed.

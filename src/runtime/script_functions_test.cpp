@@ -150,7 +150,7 @@ TEST_F(ScriptFunctions, UserMemory) {
   EXPECT_EQ(quoted(reinterpret_cast<void*>(16)), "0x10");
   EXPECT_EQ(context_.slot->scratch_top, 0u);
   test_string_size = 8;
-  EXPECT_EQ(quoted("0123456789"), "\"01\"...");  // what was cut off is told
+  EXPECT_EQ(quoted("0123456789"), "\"01\"...");  // dots stand for what was cut off
 }
 
 TEST_F(ScriptFunctions, ErrnoStr) {

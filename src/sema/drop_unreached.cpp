@@ -65,7 +65,7 @@ class Reach {
 }  // namespace
 
 void drop_unreached(Elaboration& e) {
-  if (e.program.unoptimised) return;
+  if (e.program.unoptimized) return;
   Reach reach;
   for (const Probe& probe : e.program.probes) {
     for (const ExpressionPtr& save : probe.entry_saves) reach.add(static_cast<const Expression&>(*save));

@@ -85,14 +85,14 @@ std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnost
   passes.run("refuse-unavailable", refuse_unavailable);
   passes.run("infer-types", infer_types);
   passes.run("check-statements", check_statements);
-  if (!program.unoptimised) passes.run("fold-constants", fold_constants);
+  if (!program.unoptimized) passes.run("fold-constants", fold_constants);
   passes.run("drop-unreached", drop_unreached);
   passes.run("warn-unused", warn_unused);
   passes.run("check-resolved", check_resolved);
   // From here on, every expression has a type.
   passes.run("check-domains", check_domains);
   passes.run("check-writes", check_writes);
-  if (!program.unoptimised) passes.run("elide-unused", elide_unused);
+  if (!program.unoptimized) passes.run("elide-unused", elide_unused);
   passes.run("drop-unreached-again", drop_unreached);
   passes.run("lower-deletes", lower_deletes);
   if (!program.hide_globals) passes.run("display-globals", display_globals);

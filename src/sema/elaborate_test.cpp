@@ -236,9 +236,9 @@ TEST(Elaborate, FoldsConstantsAndDeadBranches) {
   EXPECT_THAT(syntax::to_source(*made.program.probes[0].body), HasSubstr("println(16)"));
 }
 
-TEST(Elaborate, UnoptimisedKeepsEverything) {
+TEST(Elaborate, UnoptimizedKeepsEverything) {
   Program options;
-  options.unoptimised = true;
+  options.unoptimized = true;
   auto made = elaborate_text("global unused function never() { return 1 } probe begin { println(1 + 1); 5 }",
                              std::move(options));
   ASSERT_TRUE(made.ok()) << made.messages();

@@ -90,7 +90,7 @@ TEST(Mutations, NeverCrashAndTypesAreComplete) {
     std::string script;
     for (const std::string& word : words) script += word;
     Program options;
-    options.unoptimised = round % 5 == 0;
+    options.unoptimized = round % 5 == 0;
     auto made = elaborate_text(script, std::move(options));
     if (!made.ok()) continue;
     ++accepted;

@@ -98,7 +98,7 @@ struct Program {
   uint32_t needs = 0;  // IntrinsicNeeds of all probes together
   Limits limits;
   bool guru = false;
-  bool unoptimised = false;      // -u
+  bool unoptimized = false;      // -u
   bool skip_bad_variables = false;  // --skip-badvars: a $variable that can't be found is 0
   bool time_probes = false;      // -t: hits and times of every probe are printed at the end
   bool hide_globals = false;     // --no-global-var-display: globals that are never read are not printed at the end

@@ -81,7 +81,7 @@ class SymbolResolver {
 
   void run() {
     for (Probe& probe : e_.program.probes) resolve_probe(probe);
-    if (e_.program.unoptimised) {
+    if (e_.program.unoptimized) {
       for (auto& function : e_.program.scripts[0].functions) want(function.get());
     }
     while (!pending_.empty()) {
@@ -525,7 +525,7 @@ class SymbolResolver {
   // In the order of their declaration, for readers and for lock order.
   void collect_used() {
     for (Script& script : e_.program.scripts) {
-      bool keep_all = e_.program.unoptimised && Elaboration::is_user_script(script);
+      bool keep_all = e_.program.unoptimized && Elaboration::is_user_script(script);
       for (auto& global : script.globals) {
         if (!keep_all && !e_.traffic.count(global.get())) continue;
         global->index = static_cast<int>(e_.program.globals.size());

@@ -62,7 +62,7 @@ void warn_declarations(Elaboration& e, const Script& user) {
     auto traffic = e.traffic.find(global.get());
     if (traffic == e.traffic.end()) {
       e.diagnostics.warning(global->range, fmt::format("global '{}' is never used", global->name));
-      if (!e.program.unoptimised) e.note_elided(global->range, fmt::format("unused variable '{}'", global->name));
+      if (!e.program.unoptimized) e.note_elided(global->range, fmt::format("unused variable '{}'", global->name));
     } else if (!traffic->second.written && !global->initial) {
       std::vector<std::string> others;
       for (const auto& other : user.globals) {
@@ -76,7 +76,7 @@ void warn_declarations(Elaboration& e, const Script& user) {
   for (const auto& function : user.functions) {
     if (function->index >= 0) continue;
     e.diagnostics.warning(function->range, fmt::format("function '{}' is never called", function->name));
-    if (!e.program.unoptimised) e.note_elided(function->range, fmt::format("unused function '{}'", function->name));
+    if (!e.program.unoptimized) e.note_elided(function->range, fmt::format("unused function '{}'", function->name));
   }
 }
 

@@ -33,7 +33,7 @@ Controller::~Controller() {
   if (text_) munmap(text_, text_size_);
 }
 
-void Controller::initialise() { call<void()>(code_.init); }
+void Controller::initialize() { call<void()>(code_.init); }
 
 void Controller::merge() {
   uint32_t old = arena_.advance_epoch();

@@ -23,7 +23,7 @@ class Controller {
   Controller& operator=(const Controller&) = delete;
 
   // Sets the globals to their initial values. REQUIRES: called once, before all functions below.
-  void initialise();
+  void initialize();
   // Adds what threads of traced processes have accumulated to the controller's copies of globals. REQUIRES: called before run_probe().
   void merge();
   // Runs the handler of a probe; probe: index into sema::Program::probes.

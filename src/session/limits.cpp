@@ -99,7 +99,7 @@ Result<void> apply_settings(const ScriptOptions& script, const ProgramOptions& o
     TRY(auto pair, split_setting("-G", setting));
     program.global_overrides[pair.first] = pair.second;
   }
-  program.unoptimised = options.unoptimised;
+  program.unoptimized = options.unoptimized;
   program.skip_bad_variables = options.skip_bad_variables;
   program.time_probes = options.time_probes;
   program.hide_globals = !options.display_globals;

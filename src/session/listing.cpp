@@ -95,7 +95,7 @@ Result<int> list_points(const ListingOptions& listing, const ScriptOptions& scri
       return 1;
     }
     declare_procfs_value(program.scripts, string_length(script), files);
-    program.unoptimised = program.hide_globals = program.guru = program.describe_points = true;
+    program.unoptimized = program.hide_globals = program.guru = program.describe_points = true;
     if (!with_bodies) drop_bodies(program);
     TRY(auto world, open_world(target, true));
     world->choose_runtime_for(program.scripts.front());

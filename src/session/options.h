@@ -33,7 +33,7 @@ struct ScriptOptions {
 // What elaboration makes of the script: pass 2.
 struct ProgramOptions {
   std::vector<std::string> global_values = {};     // -G NAME=VALUE
-  bool unoptimised = false;                        // -u
+  bool unoptimized = false;                        // -u
   bool skip_bad_variables = false;                 // --skip-badvars
   bool display_globals = true;                     // --no-global-var-display unsets it
   bool time_probes = false;                        // -t

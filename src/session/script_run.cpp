@@ -145,7 +145,7 @@ Result<void> ScriptRun::prepare() {
   if (target_) target_->make_stacks({reinterpret_cast<uint8_t*>(arena_->base()), script_.layout.size}, arena_->controller_state());
   if (target_) output_->name_addresses_by(target_->stacks());
   TRY(controller_, Controller::place(script_.controller, *arena_, [this] { output_->collect_controller(*arena_); }));
-  controller_->initialise();
+  controller_->initialize();
 
   pid_t process = 0;
   if (target_) {

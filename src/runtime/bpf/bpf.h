@@ -42,7 +42,7 @@ SPILE_INLINE inline long update(void* map, const void* key, const void* value, u
 SPILE_INLINE inline long remove(void* map, const void* key) {
   return helper<long (*)(void*, const void*)>(BPF_FUNC_map_delete_elem)(map, key);
 }
-// Memory of any map or of the record may be read by this too: it is how bytes of variable number are copied.
+// Reads memory of maps and of the record, too: it copies bytes of variable number.
 SPILE_INLINE inline long read_kernel(void* to, uint32_t size, const void* from) {
   return helper<long (*)(void*, uint32_t, const void*)>(BPF_FUNC_probe_read_kernel)(to, size, from);
 }

@@ -57,7 +57,7 @@ inline constexpr uint64_t kHashFactor = 0x9e3779b97f4a7c15;  // 2^64 / golden ra
 SPILE_INLINE inline uint32_t hash_long(int64_t key) {
   return static_cast<uint32_t>(static_cast<uint64_t>(key) * kHashFactor >> 32);
 }
-// The same for a key of one long.
+// Equals hash_long() for a key of one long.
 SPILE_INLINE inline uint32_t hash_key(const char* key, uint32_t length) {
   uint64_t hash = 0;
   for (uint32_t at = 0; at < length; at += 8) {

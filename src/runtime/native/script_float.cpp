@@ -36,7 +36,7 @@ uint64_t shift_right_sticky(uint64_t value, int32_t count) {
   return value >> count | ((value << (64 - count)) != 0);
 }
 
-void normalise(Unpacked& x) {
+void normalize(Unpacked& x) {
   if (!x.significand) return;
   int32_t zeros = __builtin_clzll(x.significand);
   if (zeros == 0) {
@@ -57,13 +57,13 @@ Unpacked unpack(uint64_t bits) {
     x.significand |= kFractionMask + 1;
   }
   x.exponent += kLead - 52 - kBias;
-  normalise(x);
+  normalize(x);
   return x;
 }
 
 // The value is significand * 2^(exponent - kLead), in any scale.
 uint64_t pack(Unpacked x) {
-  normalise(x);
+  normalize(x);
   if (!x.significand) return x.sign;
   int32_t biased = x.exponent + kBias;
   if (biased >= 0x7ff) return x.sign | kInfinity;

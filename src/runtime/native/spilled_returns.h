@@ -29,15 +29,15 @@ SPILE_INLINE inline uint64_t place_of(const SpilledFrame* frame) {
   return static_cast<uint64_t>(bytes_of(frame) - bytes_of(spilled_at(0))) / spile_rt_shadow_stride;
 }
 
-// The newest frame of the stack slot whose order is below `limit`; null: there is none.
+// Returns the newest frame of the stack slot whose order is below `limit`; null: the slot has none.
 inline constexpr uint64_t kAnyOrder = uint64_t{1} << 16;
 SpilledFrame* find_spilled(uint64_t stack_slot, uint64_t limit);
 SPILE_INLINE inline uint64_t order_of(uint64_t tag) { return tag >> abi::kSpilledOrderShift; }
 
-// A place for a frame, its return address and site put down; publish_spilled makes it pending. Frames that are left over of
-// the slot go, unless the return address leads to them. Null: there is no room.
+// Takes a place for a frame, and writes its return address and site; publish_spilled makes it pending. Frees frames that are left
+// over of the slot, unless the return address leads to them. Null: the table is full.
 SpilledFrame* claim_spilled(abi::ThreadSlot* slot, uint64_t stack_slot, uint64_t return_address, uint64_t site_id);
-// The same for a frame that is older than all of the slot in the table. is_stale: it has been left long since.
+// Takes a place for a frame that is older than all of the slot in the table. is_stale: the function has been left long since.
 SpilledFrame* claim_spilled_beneath(abi::ThreadSlot* slot, uint64_t stack_slot, uint64_t return_address, uint64_t site_id, bool* is_stale);
 SPILE_INLINE inline void publish_spilled(SpilledFrame* frame) {
   store_release(&frame->tag, frame->tag & ~abi::kSpilledBusy);
