@@ -1,0 +1,26 @@
+# The commands of docs/cookbook.md that trace the whole system: those marked `guest` (tests/e2e/cookbook.py runs the others).
+# files: docs/cookbook.md
+. /guest.sh
+
+# A recipe is an indented block before its mark; a row of the table of other tools has its mark in a list below the table.
+mkdir -p /tmp/recipes
+awk '
+  function keep(command, pattern) { n++; print command > ("/tmp/recipes/" n ".sh"); print pattern > ("/tmp/recipes/" n ".expected") }
+  /^    / { block = block substr($0, 5) "\n"; next }
+  /^<!-- guest: / { pattern = $0; sub(/^<!-- guest: /, "", pattern); sub(/ -->$/, "", pattern); keep(block, pattern) }
+  { block = "" }
+  /^\| .* \| `(sudo )?spile .*` \|$/ { command = $0; sub(/^.* \| `(sudo )?/, "", command); sub(/` \|$/, "", command); commands[++rows] = command }
+  /^<!-- rows:/ { marks = 1; next }
+  marks && /^-->/ { marks = 0 }
+  marks { row++; if (sub(/^guest: /, "")) keep(commands[row], $0) }
+' /files/cookbook.md
+
+# Something to trace, until the end: it hands the processor to and fro.
+while :; do sleep 0.02; done &
+count=0
+for recipe in /tmp/recipes/*.sh; do
+  out=$(sh "$recipe" 2>&1) || fail "status $? of $(cat "$recipe"): $out"
+  check "$(cat "$recipe")" "$out" "$(sed 's/\\S/[^ ]/g; s/\\d/[0-9]/g' "${recipe%.sh}.expected")"
+  count=$((count + 1))
+done
+[ $count -ge 2 ] || fail "$count commands"
