@@ -127,6 +127,8 @@ def ask_over_http(command, expected):
 tried = 0
 for question, command, how, expected in chosen:
     if how == "run":
+        if " -T " in command:  # the time counts from the start of spile: a busy machine may need all of it to compile
+            end(begin(re.sub(r" -T \d+", " -p4", command)), command)
         out = end(begin(command), command)
     else:
         server = how if how in BEGIN else "redis"

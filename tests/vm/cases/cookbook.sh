@@ -19,6 +19,9 @@ awk '
 while :; do sleep 0.02; done &
 count=0
 for recipe in /tmp/recipes/*.sh; do
+  # -T counts from the start of spile: what takes seconds here is compiled before.
+  sed 's/ -T [0-9]*/ -p4/' "$recipe" >/tmp/compile.sh
+  sh /tmp/compile.sh >/dev/null || fail "$recipe is not compiled"
   out=$(sh "$recipe" 2>&1) || fail "status $? of $(cat "$recipe"): $out"
   check "$(cat "$recipe")" "$out" "$(sed 's/\\S/[^ ]/g; s/\\d/[0-9]/g' "${recipe%.sh}.expected")"
   count=$((count + 1))
