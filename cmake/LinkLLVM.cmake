@@ -6,7 +6,8 @@ if(SPILE_SANITIZE)
   # Templates of the standard library are in both: with static libraries the linker would take the uninstrumented ones.
   target_link_libraries(spile_llvm INTERFACE LLVM)
 else()
-  set(components x86codegen x86asmparser x86desc x86info bpfcodegen bpfasmparser bpfdesc bpfinfo passes ipo bitreader bitwriter)
+  set(machine ${SPILE_LLVM_${CMAKE_SYSTEM_PROCESSOR}})
+  set(components ${machine}codegen ${machine}asmparser ${machine}desc ${machine}info bpfcodegen bpfasmparser bpfdesc bpfinfo passes ipo bitreader bitwriter)
   find_program(SPILE_LLVM_CONFIG llvm-config-19 REQUIRED HINTS ${LLVM_TOOLS_BINARY_DIR})
   execute_process(COMMAND ${SPILE_LLVM_CONFIG} --link-static --libfiles ${components}
     OUTPUT_VARIABLE archives OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)

@@ -2,17 +2,12 @@
 // The machine that spile is built for, as data: which registers have arguments, where a return address lies, what registers are
 // called. Every folder reads these tables; none has a copy. Freestanding.
 
-#if defined(__x86_64__)
-#include "abi/x86_64/convention.h"
-#else
-#error "engine/arch/README.md says what another machine needs"
-#endif
+#include "abi/selected_machine.h"
+#include SPILE_MACHINE_FILE(abi, convention.h)
 
 namespace spile::abi {
 
-#if defined(__x86_64__)
-namespace machine = x86_64;
-#endif
+namespace machine = SPILE_MACHINE;
 
 inline constexpr const Convention& kConvention = machine::kConvention;
 inline constexpr const KernelLayout& kKernelLayout = machine::kKernelLayout;

@@ -56,9 +56,7 @@
 #include <stdint.h>
 
 #include "abi/machine.h"
-#if defined(__x86_64__)
-#include "abi/x86_64/trampoline.h"
-#endif
+#include SPILE_MACHINE_FILE(abi, trampoline.h)
 
 namespace spile::abi {
 

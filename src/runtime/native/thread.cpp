@@ -9,7 +9,7 @@
 // gone and gives its slot back, unless returns are still pending in it. Keys are `thread pointer + 1`, since 0 means an empty entry;
 // a key with kOverflowEntry, of a thread that must use the overflow slot, never matches on the inlined path.
 //
-// Reading the thread pointer itself may take long (arch_x86_64.h: 2.5 ns). By the psABI a word of memory has it too, and takes
+// Reading the thread pointer itself may take long (x86_64/arch.h: 2.5 ns). By the psABI a word of memory has it too, and takes
 // nothing. So once a thread was seen where that holds, the inlined path loads the word; it is only used when it is a key in the
 // table. A process in which it does not hold for some thread (Go without cgo) stays with the thread pointer itself for good.
 
