@@ -1,11 +1,12 @@
 #pragma once
 // Matches text with the tables and programs of program.h. Freestanding, no recursion, no allocation; steps are bounded by the length of the text
-// times the instructions. Texts end at a NUL or at `limit`.
+// times the instructions. A text ends at a NUL, or after `limit` bytes. Tables and programs are trusted: their indexes are not checked.
 
 #include "regex/program.h"
 
 namespace spile::regex {
 
+// Reports whether the expression matches somewhere in the text.
 inline bool table_matches(const Table* table, const char* text, uint32_t limit) {
   const uint16_t* next = reinterpret_cast<const uint16_t*>(table + 1);
   const uint32_t stride = table->stride;
@@ -17,18 +18,23 @@ inline bool table_matches(const Table* table, const char* text, uint32_t limit) 
   return state == kAcceptState;
 }
 
-// Where groups lie: begin and end of each, the whole match first.
+// The mark of a group that is not part of the match.
 inline constexpr uint16_t kNowhere = 0xffff;
 
-// All threads of the automaton advance together, byte by byte, those with precedence first. Of two in the same state only
-// the first goes on. The leftmost match wins, of these the longest (POSIX), of these the first thread's.
+// Finds where a match and its groups lie. All threads of the automaton (a state, and the marks on the way there) advance together, byte by
+// byte, in the order of their precedence. Of two in the same state only the first goes on. The leftmost match wins, of these the longest
+// (POSIX), of these the first thread's.
+//
+// A Matcher is good for one search().
 class Matcher {
  public:
+  // How many bytes of memory a matcher needs for a Program's `count` and `groups`.
   static constexpr uint64_t memory_bytes(uint32_t count, uint32_t groups) {
     return count * (2ull * marks_bytes(groups) + 2 * 2 + 4 + 2 * sizeof(Step)) + 4 * sizeof(Step) + marks_bytes(groups) + 64;
   }
 
-  // memory: memory_bytes() of them, 8-aligned. limit: most bytes of a text, below kNowhere.
+  // memory: memory_bytes() bytes, at a multiple of 8, which the matcher uses as long as it lives; their contents don't matter. limit: most bytes
+  // of a text, below kNowhere.
   Matcher(const Program* program, void* memory, uint32_t limit)
       : code_(code_of(program)), sets_(sets_of(program)), marks_(2 * program->groups), limit_(limit) {
     char* at = static_cast<char*>(memory);
@@ -52,7 +58,8 @@ class Matcher {
     }
   }
 
-  // best: 2 * groups of them.
+  // Returns whether the expression matches somewhere in the text. If so, best has two marks for each of Program::groups, the whole match
+  // first: the offsets in bytes where the group begins and ends, or kNowhere. Else best is left as it is. REQUIRES: called once.
   bool search(const char* text, uint16_t* best) {
     bool matched = false;
     List *now = &lists_[0], *next = &lists_[1];

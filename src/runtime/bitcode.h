@@ -1,11 +1,12 @@
 #pragma once
-// The runtime's bitcode, as compiled at build time: one LLVM module for each place where handlers run (interface.h).
+// The runtime's bitcode, compiled at build time and embedded in spile: one LLVM module for each implementation of interface.h.
 
 #include <span>
 
 namespace spile::rt {
 
-std::span<const unsigned char> native_bitcode();
-std::span<const unsigned char> bpf_bitcode();  // empty in a build without it
+// Return bytes that live as long as the program. Any thread.
+std::span<const unsigned char> native_bitcode();  // for handlers in processes and in spile itself
+std::span<const unsigned char> bpf_bitcode();     // for handlers in the kernel; empty in a build without it
 
 }  // namespace spile::rt

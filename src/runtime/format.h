@@ -3,6 +3,7 @@
 // sprintf inside handlers, and the controller, which turns records into text. Freestanding; no locale, no allocation.
 //
 // A Sink takes the output:   void put(const char* text, uint64_t length);  void fill(char byte, uint64_t count);
+// Both may be called with 0, and may drop what does not fit. Texts need no NUL at their end.
 
 #include <stdint.h>
 
@@ -13,11 +14,12 @@ namespace spile::rt {
 using enum abi::FormatFlags;
 using enum abi::FormatConversion;
 
-// Widths and precisions below 0 are none; but a width from an argument (`*`) below -1 means `-` and its absolute value.
 struct FormatField {
-  uint32_t flags;
-  int32_t width, precision;
+  uint32_t flags;     // abi::FormatFlags
+  int32_t width;      // columns, at least; -1: not given; below -1, from an argument (`*`): the flag `-` and its absolute value
+  int32_t precision;  // below 0: not given
 
+  // Returns the least number of columns; 0: width is not given.
   uint64_t columns() const {
     if (width == -1) return 0;
     return width < 0 ? -static_cast<uint64_t>(static_cast<int64_t>(width)) : static_cast<uint64_t>(width);
@@ -25,6 +27,7 @@ struct FormatField {
   bool left() const { return (flags & kFormatLeft) || width < -1; }
 };
 
+// Writes the text as it is, padded with spaces to the field's width. Ignores the precision.
 template <typename Sink>
 void put_padded(Sink& sink, const char* text, uint64_t length, const FormatField& field) {
   uint64_t columns = field.columns();
@@ -34,7 +37,7 @@ void put_padded(Sink& sink, const char* text, uint64_t length, const FormatField
   if (field.left()) sink.fill(' ', padding);
 }
 
-// %s, %m
+// Writes %s, %m: at most `precision` bytes of the text.
 template <typename Sink>
 void format_text(Sink& sink, const char* text, uint64_t length, const FormatField& field) {
   if (field.precision >= 0 && static_cast<uint64_t>(field.precision) < length)
@@ -42,7 +45,7 @@ void format_text(Sink& sink, const char* text, uint64_t length, const FormatFiel
   put_padded(sink, text, length, field);
 }
 
-// %M: two digits a byte.
+// Writes %M: two digits for each of `length` bytes. Ignores the precision.
 template <typename Sink>
 void format_memory_hex(Sink& sink, const char* bytes, uint64_t length, const FormatField& field) {
   uint64_t columns = field.columns();
@@ -60,7 +63,8 @@ void format_memory_hex(Sink& sink, const char* bytes, uint64_t length, const For
   if (field.left()) sink.fill(' ', padding);
 }
 
-// Digits of `value`, ending before `end`; where they begin.
+// Writes the digits of `value`, none for 0, into the up to 22 bytes before `end`. Returns where they begin. conversion: abi::FormatConversion;
+// decimal unless it is octal, hexadecimal or a pointer.
 inline char* write_digits(char* end, uint64_t value, uint32_t conversion) {
   switch (conversion) {
     case kFormatOctal:
@@ -81,7 +85,7 @@ inline char* write_digits(char* end, uint64_t value, uint32_t conversion) {
   }
 }
 
-// %d %u %o %x %X %p
+// Writes %d %u %o %x %X %p. A pointer without width and precision has 0x and 16 digits.
 template <typename Sink>
 void format_number(Sink& sink, int64_t value, uint32_t conversion, FormatField field) {
   uint64_t magnitude = static_cast<uint64_t>(value);
@@ -128,7 +132,7 @@ void format_number(Sink& sink, int64_t value, uint32_t conversion, FormatField f
   if (field.left()) sink.fill(' ', padding);
 }
 
-// %#c: in place of a character that can't be printed, how C writes it. Its length.
+// For %#c: replaces text[0], if it is not a printable character, by the escape sequence that C has for it. Returns the length in bytes.
 inline uint64_t escape_character(char (&text)[4]) {
   uint8_t byte = static_cast<uint8_t>(text[0]);
   if (byte >= ' ' && byte < 0x7f && byte != '\\' && byte != '\'') return 1;
@@ -142,7 +146,7 @@ inline uint64_t escape_character(char (&text)[4]) {
   return 2;
 }
 
-// A long by any conversion but literals and memory. For %s: its decimal digits.
+// Writes a script's number by any conversion but kFormatLiteral, kFormatMemory and kFormatMemoryHex. %s writes its decimal digits.
 template <typename Sink>
 void format_long(Sink& sink, int64_t value, uint32_t conversion, const FormatField& field) {
   if (conversion == kFormatChar) {

@@ -1,7 +1,8 @@
 #pragma once
-// Histograms as SystemTap prints them: a bar of at most 50 '@' a bucket. Two empty rows on either side of the data (a
-// logarithmic histogram shows none below 0 on account of that), and of longer empty stretches only HIST_ELISION rows at each
-// end, with '~' for the rest. One source for the controller's text and for sprint() in handlers: freestanding.
+// Writes histograms as SystemTap prints them: a row for each bucket, with a bar of at most 50 '@'. Two empty rows (HIST_ELISION, if that is
+// less) frame the data on either side, but none below 0 is added to a logarithmic histogram whose data begins at 0 or above. Of a longer
+// stretch of empty buckets only HIST_ELISION rows at each end are shown, and a row with '~' for the rest. The underflow and overflow rows of
+// a linear histogram are shown only if they are not empty. The controller's text and sprint() in handlers are both made here: freestanding.
 
 #include <stdint.h>
 
@@ -10,21 +11,21 @@
 namespace spile::rt {
 
 struct HistogramShape {
-  bool is_log;
-  int64_t low, width;  // of a linear one
-  int32_t elision;     // HIST_ELISION; below 0: nothing is left out
+  bool is_log;         // else linear
+  int64_t low, width;  // linear: the first bucket's least value, and how many values a bucket has (above 0); else ignored
+  int32_t elision;     // HIST_ELISION, in rows; below 0: no row is left out
 };
 
-// Writer: put(char), which may drop what does not fit.
+// Writer has put(char), which may drop what does not fit.
 template <typename Writer>
 class HistogramWriter {
  public:
-  // buckets: as abi/aggregate.h lays them out for the shape, at least one. Somebody may change them meanwhile: then the text
-  // is wrong, and no more.
+  // buckets, count: as abi/aggregate.h lays them out for the shape: kLogBuckets, or 2 + linear_buckets(). Another thread may change them
+  // meanwhile: the text is wrong then, but no other harm is done. All three references must outlive the writer.
   HistogramWriter(const HistogramShape& shape, const uint64_t* buckets, uint32_t count, Writer& out)
       : shape_(shape), buckets_(buckets), count_(count), out_(out) {}
 
-  // Writes no row where all buckets are empty.
+  // Writes the head line, the rows and an empty line; nothing if all buckets are empty.
   void write() {
     uint64_t most = 0;
     for (uint32_t i = 0; i < count_; ++i) most = buckets_[i] > most ? buckets_[i] : most;
@@ -99,7 +100,8 @@ class HistogramWriter {
     return true;
   }
 
-  // Of the row's least value; '<' and '>' before those of a linear histogram's outliers, '>' with the last bucket's value.
+  // Returns the number in a row's label: the least value of its bucket. A linear histogram's underflow row has `low`, behind a '<', and its
+  // overflow row the least value of the bucket before it, behind a '>'.
   int64_t label_value(uint32_t row) const {
     if (shape_.is_log) {
       if (row == kLogZero) return 0;

@@ -1,5 +1,5 @@
 #pragma once
-// The places in traced processes that a program arms, and their ids.
+// The places in traced processes that a script arms, and their ids.
 
 #include <cstdint>
 #include <string>
@@ -14,18 +14,18 @@ namespace spile::sema {
 // A place of the script's probes.
 struct ArmedSite {
   Site site;
-  int group;  // into Program::site_groups
-  // Parallel to the group's entry_probes then return_probes: which of the probe's points this is.
+  int group;  // index into Program::site_groups
+  // For each of the group's entry_probes, then each of its return_probes: the index into Probe::points of the point that is here.
   std::vector<int> points;
 };
 
-// A function whose calls keep some registers as they were at its entry, for location::EntryValue.
+// A function at whose entry spile saves the values of some registers, for location::EntryValue.
 struct KeptFunction {
   std::string module;  // as Site::module
   FileAddress address;
 };
 
-// Numbers everything that is armed for a program. Compiled handlers contain these ids, the engine passes them to handlers, and its
+// Numbers everything that is armed for a script. Compiled handlers contain these ids, the engine passes them to handlers, and its
 // reports name sites by them. The ids are
 //
 //   0 .. size() - 1       the sites of the script's probes, in the order in which group-sites adds them
@@ -48,8 +48,9 @@ class SiteTable {
   void add(ArmedSite site) { sites_.push_back(std::move(site)); }
 
   const std::vector<KeptFunction>& kept_functions() const { return kept_functions_; }
-  // Registers that are kept at the entries of all kept functions, in DWARF's numbering, ascending.
+  // The registers whose values are saved at the entries of all kept functions, in DWARF's numbering, ascending.
   const std::vector<uint8_t>& kept_registers() const { return kept_registers_; }
+  // Replaces the kept functions and the registers. REQUIRES: registers ascending.
   void keep(std::vector<KeptFunction> functions, std::vector<uint8_t> registers) {
     kept_functions_ = std::move(functions);
     kept_registers_ = std::move(registers);
@@ -57,6 +58,7 @@ class SiteTable {
 
   uint32_t unwind_id() const { return static_cast<uint32_t>(sites_.size()); }
   uint32_t system_call_id() const { return unwind_id() + 1; }
+  // function: index into kept_functions().
   uint32_t kept_id(size_t function) const { return system_call_id() + 1 + static_cast<uint32_t>(function); }
 
   // Returns the script's site of this id, or null: the id is another's.

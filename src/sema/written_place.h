@@ -1,7 +1,7 @@
 #pragma once
-// Where a value of the traced program lies, for a script that writes to it (guru mode). A binding only says how to compute
-// the value; its last operations determine the place: a load is one in memory, a register is itself, and a bit-field or an
-// extension says which bits of it. Values that are computed lie nowhere.
+// Where a value of the traced program lies, for a script that writes to it (guru mode). A Binding only says how to compute
+// the value; the place follows from its last operations: a load means a place in memory, a register means itself, and a bit-field or an
+// extension says which bits of it. A value that is computed in another way has no place.
 
 #include <optional>
 #include <span>
@@ -11,14 +11,16 @@
 namespace spile::sema {
 
 struct WrittenPlace {
-  bool in_register = false;
-  int64_t number = -1;                    // of the register, in DWARF's numbering; -1: not one of those
-  std::span<const location::Operation> address;  // else: operations that compute the address
-  uint32_t bytes = 8;                     // of the word there
-  uint32_t shift = 0, bits = 64;          // within the word or register
-  bool is_float = false;                  // the value is a double's bits, and the place holds a float
+  bool in_register = false;  // else in memory
+  int64_t number = -1;       // of the register, in DWARF's numbering; -1: a system call's number (location::CallNumber)
+  std::span<const location::Operation> address;  // in memory: operations that compute the address
+  uint32_t bytes = 8;                            // in memory: size of the word there
+  uint32_t shift = 0, bits = 64;                 // the value's bits within the word or register: the lowest one, and how many
+  bool is_float = false;                         // the place holds a float; the script's value is the bits of a double
 };
 
+// Returns the place of the value that a Binding's operations compute; absent: it has none. WrittenPlace::address is a part of `ops`. Does not
+// say whether the register may be written to (abi::may_be_written).
 std::optional<WrittenPlace> written_place(std::span<const location::Operation> ops);
 
 }  // namespace spile::sema

@@ -213,7 +213,8 @@ class VariableLengthPatching {
   virtual void relay_by_next_byte(SitePlan& plan, uint8_t second) const = 0;
   // A jump over whole instructions, of which none but the last is a call, that take at least `room` bytes (with padding that
   // is not executed), so that what a 5-byte jump leaves of them can be used otherwise; kRefused if they can't be moved.
-  // Whether branches lead into them is for the caller to know. text: from `at`, with lookahead. left: bytes to the function's end.
+  // The caller must know whether branches lead into them, and must shorten the jump by relay_nearby() if `room` is less than 5. text: from
+  // `at`, with lookahead. left: bytes to the function's end.
   virtual SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room) const = 0;
   // What a kJump may begin with: 0 (its opcode comes first), or bytes for SitePlan::lead, by which it is one byte longer.
   virtual std::span<const uint8_t> leads() const = 0;
@@ -235,7 +236,7 @@ class Architecture {
   // How many bytes from a site's address on a plan for it may look at.
   virtual uint64_t lookahead() const = 0;
   // Decides how the function at `entry` can be patched. text: its bytes as they are now, with at least lookahead()
-  // bytes behind its end where there are any. size: of the function; 0 if unknown.
+  // bytes behind its end where there are any. size: of the function; 0 if unknown. The plan begins behind the entry_mark().
   virtual SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const = 0;
   // Decides how the instruction at `at` can be patched. text: from `at`, with lookahead. left: bytes to the function's end; 0 if
   // unknown. flow: of the function; nullptr if nothing is known of it.
@@ -256,8 +257,8 @@ class Architecture {
   // Where instructions in `text` load the goroutine from, in bytes from the thread pointer; 0: no such instruction is there.
   virtual int32_t find_goroutine_offset(std::span<const uint8_t> text) const = 0;
   // Plans a patch that displaces only the one instruction at `at`, so that no branch can spoil it: kPunned if there are ranges,
-  // else kInt3 (the tracer moves the thread on). text: from there, with lookahead. most: bytes from `at` that may be part
-  // of the patch.
+  // else kInt3 (the tracer moves the thread on); kRefused if the instruction can't be moved. text: from there, with
+  // lookahead. most: bytes from `at` that may be part of the patch.
   virtual SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) const = 0;
   // Whether the patch begins with a breakpoint.
   virtual bool is_breakpoint(std::span<const uint8_t> patch) const = 0;
@@ -276,7 +277,8 @@ class Architecture {
   virtual std::vector<uint8_t> emit_stub(Address at, Address target) const = 0;
   // Whether `offset` is where an instruction begins that the plan displaces.
   virtual bool is_boundary(const SitePlan& plan, std::span<const uint8_t> original, uint64_t offset) const = 0;
-  // Why the return address of the function at `entry` can't be replaced; empty if it can. readers: in run-time addresses.
+  // Why the return address of the function at `entry` can't be replaced; empty if no reason was found (x86_64/return_safety.h says what is
+  // looked for). text: gives no byte behind the end of that function. readers: in run-time addresses.
   virtual std::string return_obstacle(Address entry, const TextSource& text, const MemoryReader& read, const ReturnReaders& readers) const = 0;
   // Finds bytes in `text` that look like direct branches to bytes which are marked in `covered` (of text's size).
   virtual std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text,

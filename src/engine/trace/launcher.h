@@ -1,21 +1,23 @@
 #pragma once
-// Starts a program under the tracer, stopped right after its exec.
+// Starts a program as a child that waits before its exec, so that a tracer can seize it in time (Tracer::seize_child).
 
 #include "engine/terms/options.h"
 #include "engine/trace/tracer.h"
 
 namespace spile::engine {
 
-// A child that waits to be traced before it goes on to exec, with the signal mask that this program was started with and
-// SIGPIPE as usual.
+// A child before its exec: start(), seize it, go(), failure(). The program gets the signal mask that spile was started with, and the default
+// action of SIGPIPE. The caller reaps the child. A Launcher that is destroyed before go() lets the child exec, too: kill it first. One thread.
 class Launcher {
  public:
+  // Forks the child. Errors: no arguments, no such user, fork or pipe failed. A program that does not exist is reported by failure().
   static Result<Launcher> start(const LaunchOptions& options);
 
   pid_t pid() const { return pid_; }
   // Lets the child exec. REQUIRES: it is traced.
   void go();
-  // Waits until the child has exec'd or ended. Returns why it has ended without an exec; empty: it has exec'd.
+  // Waits until the child has exec'd or ended. Returns why its exec, or the change of its user, failed; absent: it has exec'd, or was killed
+  // before. REQUIRES: go() was called, and no stop of the child before its exec has to be handled by this thread.
   std::optional<Error> failure();
 
  private:

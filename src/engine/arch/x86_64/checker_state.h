@@ -1,5 +1,6 @@
 #pragma once
-// What the checker knows of registers and of the words of a function's frame at one place of the code.
+// What the checker (checker.h) knows of registers and of the words of a function's frame at one place of a compiled handler. "Ours" are
+// the handler's own frame, and memory that spile has mapped into the process. "Entry" is that of the function that the place is in.
 
 #include <array>
 #include <cstdint>
@@ -11,28 +12,30 @@ namespace spile::engine::x86_64 {
 
 enum class Kind : uint8_t {
   kNothing,  // no path has come here yet
-  kUnused,   // in no argument's register when a function was entered: nothing to read, believed to be used by nobody
-  kNumber,   // no address: a constant, or the result of arithmetic
+  kUnused,   // what a register without an argument held at the entry; believed to be saved and restored at most
+  kNumber,   // not an address: a constant, or the result of arithmetic
   kFrame,    // an address in the stack
-  kOwn,      // an address in the arena or the process table
+  kOwn,      // an address in the arena, the process table or the list of code regions
   kSaved,    // an address in the traced registers that a trampoline has saved
-  kLoaded,   // read from our own memory, or ours on all paths, though not of one kind: believed to be ours
-  kImage,    // an address in the image: to be read
-  kMixed,    // ours on some paths only: believed in loads
-  kTraced,   // what the traced program chose: an argument, something read through such a value
+  kLoaded,   // read from our memory, or an address of ours whose kind depends on the path: believed to be an address of ours
+  kImage,    // an address in the image, or on some paths of ours: loads are allowed, stores are not
+  kMixed,    // an address of ours, or in the image, on some paths only: loads are allowed, stores are not
+  kTraced,   // chosen by the traced program: an argument, or what was read through a kTraced address
 };
 
-inline constexpr int64_t kForgottenNull = 1;  // in the number of a kNumber that is not exact
+// Value::number of a kNumber that is not exact, if it was 0 until a call, or a store to an unknown place of the frame, may have changed it.
+inline constexpr int64_t kForgottenNull = 1;
 
 struct Value {
   Kind kind = Kind::kNothing;
-  bool exact = false;  // kNumber: is `number`; kFrame, kSaved: lies `number` above the entry's rsp, the block's start
-  int8_t origin = -1;  // the register whose value at the function's entry this still is
+  bool exact = false;  // `number` is known
+  int8_t origin = -1;  // the register (a Gpr) whose value at the entry this still is; -1: of none
+  // If exact: the number of a kNumber; of a kFrame, bytes above rsp at the entry; of a kSaved, bytes above the begin of the registers.
   int64_t number = 0;
   bool operator==(const Value&) const = default;
 
   bool is(int64_t exactly) const { return kind == Kind::kNumber && exact && number == exactly; }
-  // No address, or what had been none before something unknown was stored.
+  // Reports whether it is 0, or kForgottenNull.
   bool is_null() const { return kind == Kind::kNumber && number == (exact ? 0 : kForgottenNull); }
   bool is_ours() const {
     return kind == Kind::kFrame || kind == Kind::kOwn || kind == Kind::kSaved || kind == Kind::kLoaded;
@@ -48,22 +51,27 @@ constexpr Value frame_at(int64_t place) {
   return {.kind = Kind::kFrame, .exact = true, .number = place};
 }
 
+// Returns what is known of a value that is `a` on one path and `b` on another. A null pointer joined with an address is that kind of
+// address: code that uses the pointer has compared it with 0.
 Value join(const Value& a, const Value& b);
-// a + b, or a - b.
+// Returns what is known of a + b, or of a - b.
 Value add(const Value& a, const Value& b, bool subtract = false);
-// What is left of a value in `bits` bits.
+// Returns what is known of the lowest `bits` bits of a value, extended by zeros.
 Value truncate(const Value& value, unsigned bits);
 
 struct State {
-  std::array<Value, 16> registers;
-  std::vector<Value> frame;  // words below the entry's rsp: [0] is at -8. Those never stored to are kNothing
-  uint32_t function = 0;
+  std::array<Value, 16> registers;  // by Gpr
+  std::vector<Value> frame;  // words of 8 bytes below rsp at the entry: [0] is at -8. kNothing: no store to the word was seen
+  uint32_t function = 0;     // the function's entry: offset in the image
 
-  // True if that brought something new.
+  // Joins each register and word with that of a state in which another path comes here. Returns whether anything changed.
   bool join_with(const State& other);
+  // Returns what a load of `bits` bits at `place`, in bytes from rsp at the entry, yields. A word to which no store was seen, or that lies
+  // at or above the entry's rsp, yields kLoaded if all 64 bits are read, else kNumber.
   Value load_frame(int64_t place, unsigned bits) const;
+  // Notes a store. Does nothing to places at or above the entry's rsp, and to those more than 32 KiB below it.
   void store_frame(int64_t place, unsigned bits, const Value& value);
-  // Somebody may have stored somewhere into the frame: numbers in it are not known any more.
+  // Notes that a call, or a store to an unknown place, may have changed the frame: all exact numbers in it become inexact.
   void forget_numbers();
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// Chooses how a function's entry, or any instruction, is patched (Architecture::plan_entry, plan_instruction).
+// Chooses how a function's entry, or any instruction, is patched. Each function implements the virtual function of Architecture or
+// VariableLengthPatching that has its name; engine/arch/architecture.h documents them.
 
 #include <span>
 
@@ -7,6 +8,7 @@
 
 namespace spile::engine::x86_64 {
 
+// Lengths of jumps, in bytes.
 inline constexpr uint8_t kNearJump = 5;   // e9 rel32
 inline constexpr uint8_t kShortJump = 2;  // eb rel8
 
