@@ -380,7 +380,7 @@ class Checker {
       int64_t cell = int64_t{at} + instruction.length + operand.value;
       bool own = cell == offsetof(abi::ImageCells, arena) || cell == offsetof(abi::ImageCells, process_table) ||
                  cell == offsetof(abi::ImageCells, code_regions);
-      return value_of(own && operand.size == 64 ? Kind::kOwn : Kind::kNumber);
+      return value_of(own && operand.size == 64 ? Kind::kArena : Kind::kNumber);
     }
     Value address = address_of(at, instruction, operand, state);
     if (address.kind == Kind::kImage) return value_of(Kind::kNumber);

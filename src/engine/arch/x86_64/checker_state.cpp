@@ -51,7 +51,7 @@ Value add(const Value& a, const Value& b, bool subtract) {
     return Value{.kind = kind, .exact = exact, .number = exact ? wrapping(a.number, b.number, subtract) : 0};
   };
   auto is_place = [](const Value& value) { return value.kind == Kind::kFrame || value.kind == Kind::kSaved; };
-  auto is_base = [&](const Value& v) { return is_place(v) || v.kind == Kind::kOwn || v.kind == Kind::kImage; };
+  auto is_base = [&](const Value& v) { return is_place(v) || v.kind == Kind::kArena || v.kind == Kind::kImage; };
   if (b.is(0)) return Value{.kind = a.kind, .exact = a.exact, .number = a.number};
   if (b.kind == Kind::kNumber && (a.kind == Kind::kNumber || is_place(a))) return sum(a.kind);
   if (a.kind == Kind::kNumber && is_place(b) && !subtract) return sum(b.kind);

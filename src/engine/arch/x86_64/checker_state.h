@@ -15,7 +15,7 @@ enum class Kind : uint8_t {
   kUnused,   // what a register without an argument held at the entry; believed to be saved and restored at most
   kNumber,   // not an address: a constant, or the result of arithmetic
   kFrame,    // an address in the stack
-  kOwn,      // an address in the arena, the process table or the list of code regions
+  kArena,    // an address in the arena, the process table or the list of code regions
   kSaved,    // an address in the traced registers that a trampoline has saved
   kLoaded,   // read from our memory, or an address of ours whose kind depends on the path: believed to be an address of ours
   kImage,    // an address in the image, or on some paths of ours: loads are allowed, stores are not
@@ -38,7 +38,7 @@ struct Value {
   // Reports whether it is 0, or kForgottenNull.
   bool is_null() const { return kind == Kind::kNumber && number == (exact ? 0 : kForgottenNull); }
   bool is_ours() const {
-    return kind == Kind::kFrame || kind == Kind::kOwn || kind == Kind::kSaved || kind == Kind::kLoaded;
+    return kind == Kind::kFrame || kind == Kind::kArena || kind == Kind::kSaved || kind == Kind::kLoaded;
   }
 };
 constexpr Value value_of(Kind kind) {
