@@ -7,6 +7,9 @@
 //
 // An instruction hidden in the bytes of another one is not seen. Calls of the 32-bit kind leave the process to ptrace where a
 // function is known to make them.
+//
+// Order of calls: probe(); for each address space seek_restriction(), requests_for() each module; after these are armed, settle(). For the
+// engine's thread.
 
 #include <functional>
 #include <map>
@@ -19,48 +22,60 @@ namespace spile::engine {
 
 class CallWatch {
  public:
-  // probes: EngineOptions::call_probes.
+  // stop_patience_ms: how long to wait for threads to stand still. probes: EngineOptions::call_probes; empty: kAll. report: gets
+  // kCallsTraced, kCallsInProcess and kTrouble. REQUIRES: the tracer outlives this object.
   CallWatch(Tracer& tracer, uint64_t stop_patience_ms, std::function<CallProbes(pid_t)> probes, std::function<void(Event)> report)
       : tracer_(tracer), patience_ms_(stop_patience_ms), probes_(std::move(probes)), report_(std::move(report)) {}
 
+  // Turns the watch on, for good. REQUIRES: called before requests_for and settle.
   void probe(const SystemCallHandlers& handlers) { handlers_ = handlers; }
   bool is_on() const { return handlers_.has_value(); }
 
-  // The module of the vdso, which makes system calls too. It is not a file's, and is for probes on calls alone.
+  // Describes the vdso, which makes system calls too, as a module. It is not a file's, and is for probes on calls alone. Empty: the process
+  // has none.
   static std::optional<Module> find_vdso(const MemoryMap& map, const TargetMemory& memory);
 
-  // Finds the system call instructions of a module. Empty if its file was asked about before: one scan serves all processes.
+  // Finds the system call instructions of a module, and returns requests for sites there, which have to be armed before settle(). Empty if
+  // its file (device and inode) was asked about before: one scan, and one list of requests, serve all processes.
   std::vector<SiteRequest> requests_for(const AddressSpace& space, const Module& module);
 
-  // Finds CallReporting::restriction, before something is armed in the space for the first time.
+  // Finds CallReporting::restriction, in a stop of all threads, before something is armed in the space for the first time. Does nothing
+  // later. Fails if the threads can't be stopped; it is still to be sought then.
   Result<void> seek_restriction(AddressSpace& space);
 
-  // Decides who reports the system calls of the space, after something has been armed there, or that has failed. Removes the outcomes
-  // for system call instructions from `outcomes`.
+  // Decides who reports the system calls of the space, after something has been armed there, or arming has failed; stops the threads if
+  // that changes. Removes the outcomes for system call instructions from `outcomes`, and keeps why some were refused. Reports errors as
+  // kTrouble.
   void settle(AddressSpace& space, std::vector<SiteOutcome>& outcomes);
-  // Has ptrace report the calls from now on. The side that has reported the begin of a call reports its return, too.
+  // Has ptrace report the calls from now on. The side that has reported the begin of a call reports its return, too. reason: why, for the
+  // event kCallsTraced; with kNobodysCalls nobody reports calls. Fails, with nothing changed, if the threads can't be stopped.
   Result<void> trace(AddressSpace& space, std::string reason);
-  // Decides who reports the calls of a child that has just been forked, with memory and with handlers of its parent's that may not be for it.
+  // Decides who reports the calls of a child that has just been forked, with memory and with handlers of its parent's that may not be for
+  // it. space: the child's own. REQUIRES: the child stands still.
   void begin_child(AddressSpace& space, Process& child) const;
   // Whether settle() must decide again who reports calls, after a process that shares this memory has come or gone.
   bool sharers_changed(const AddressSpace& space) const { return is_on() && probes_differ(space) != space.calls.probes_differ(); }
-  // Whether a handler has reported the call that the thread is about to make. REQUIRES: CallState::handler_may_report.
+  // Whether a handler has reported the call that the thread is about to make, and which `call` describes. REQUIRES:
+  // CallState::handler_may_report; the thread stands at the begin of that call.
   static bool handler_has_reported(const AddressSpace& space, const Thread& thread, const abi::Registers& call);
 
-  // The address of the registers with which the thread is about to make a call of abi/watched_calls.h, if the signal that it has stopped at
-  // is the bell.
+  // Returns the run-time address of the abi::Registers with which the thread is about to make a call of abi/watched_calls.h; empty: the
+  // signal at which the thread has stopped is not the bell.
   static std::optional<Address> rings(pid_t tid);
-  // Whether the thread has stopped to get more slots (abi::kSlotBell).
+  // Whether the signal at which the thread has stopped asks for more slots (abi::kSlotBell).
   static bool rings_for_slots(pid_t tid);
-  // Reads these registers; site_id becomes the number of the call. Empty: it is not a call of abi/watched_calls.h.
+  // Reads the registers at an address that rings() has returned; site_id becomes the number of the call. Empty: they can't be read, or it
+  // is not a call of abi/watched_calls.h (a script's handler may load from such an address, too).
   static std::optional<abi::Registers> read_call(const AddressSpace& space, Address registers);
   // Whether the signal may be that of pthread_cancel.
   static bool is_cancellation(int signal);
-  // Moves a thread that is canceled in a call to the call's own instruction, until the signal's handler returns.
+  // Moves a thread that is stopped at such a signal from a trampoline to the call's own instruction, for the signal's handler to see.
   static void leave_call(const AddressSpace& space, Thread& thread);
-  // Undoes that when the thread is about to return from the signal's handler. frame: its stack pointer at rt_sigreturn.
+  // Undoes that when the thread is about to return from the signal's handler. frame: its stack pointer at rt_sigreturn. Does nothing to a
+  // thread that was not moved.
   static void return_to_call(const AddressSpace& space, Thread& thread, uint64_t frame);
-  // The registers of a thread that has come to its end by a call that has no site, in a process whose calls are reported by handlers.
+  // Returns the registers of a thread that has come to its end by a call of exit that has no site (in Go programs), in a process whose
+  // calls are reported by handlers. Empty: another side reports that call.
   std::optional<abi::Registers> last_call(const AddressSpace& space, const Thread& thread) const;
   // Whether a system call at this program counter is the program's own, rather than a handler's, which may ask the kernel who runs it.
   static bool is_program_call(const AddressSpace& space, Address pc);

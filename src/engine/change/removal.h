@@ -1,5 +1,6 @@
 #pragma once
-// Takes everything of ours out of an address space, so that no byte, mapping or return address is left.
+// Takes everything of ours out of an address space, so that no byte, mapping or return address is left. All functions are for the engine's
+// thread, and take addresses in the target.
 
 #include <set>
 #include <span>
@@ -15,31 +16,37 @@ enum class AfterRemoval : uint8_t {
 };
 
 // Restores the text, gives pending returns their real addresses, and waits (at most patience_ms, letting threads run
-// meanwhile) until no thread is in our code; then unmaps. An error says what was left in place; the text is restored
-// in any case.
+// meanwhile) until no thread is in our code; then unmaps. Does nothing if space.empty(). An error says what was left in place. If the
+// threads could not be stopped at the begin, everything was left, and the text is patched; after any other error the text is restored.
 Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_ms, AfterRemoval after = AfterRemoval::kGoOn);
 
-// Moves threads that stand at the relay of one of these sites into the site's trampoline. To be called before the text of the relay becomes
-// what it was: afterwards threads may be at that place for its own sake. only: these threads, others are left alone. Returns the threads
-// that do not stand still, and were not looked at.
+// Moves threads that stand at the relay of one of these sites into the site's trampoline. REQUIRES: the text of the relay is still
+// patched, or the threads have not run since: later a thread may be at that place for the program's own instruction. only: ids of the
+// threads to be looked at; null: all. Returns those of them that run, and so were not looked at; empty if no site has a relay.
 std::set<pid_t> leave_relays(AddressSpace& space, std::span<const PatchedSite> sites, const std::set<pid_t>* only = nullptr);
 
-// Steps threads out of our code, one instruction at a time, that do not run out of it by themselves: those of a process that job control has
-// stopped, and threads with a hold. They stand still again afterwards. sparing: this thread is left where it is.
+// Steps threads that do not run out of our code by themselves out of it, one instruction at a time: threads that job control has stopped,
+// and threads with a hold. They stand still again afterwards. Leaves threads alone that run, and the thread `sparing` (0: none).
 void step_out_of_stop(Tracer& tracer, AddressSpace& space, pid_t sparing = 0);
-// Steps one thread, which stands still, out of our code. Returns whether it is outside.
+// Steps one thread out of our code, by at most 50,000 instructions. Returns whether it is outside or has ended.
+// REQUIRES: it stands still.
 bool step_out(Tracer& tracer, AddressSpace& space, Thread& thread);
-// Whether a thread that is in the kernel, and so can't be stopped now, may continue in our code.
+// Whether a thread that is in the kernel, and so can't be stopped now, may continue in our code. True also where /proc does not show its
+// program counter, as it has just woken up; false if it has ended.
 bool in_code_while_blocked(const AddressSpace& space, pid_t pid, pid_t tid);
 
-// Writes the real return addresses of pending calls into stacks. only_thread: of the thread with this thread pointer;
-// else of all. to: the memory to write into (of a forked child; else the space's own).
+// Writes the real return addresses of pending calls into stacks. only_thread: only those in the slots of the thread with this thread
+// pointer, and those that were spilled (abi/spilled_returns.h), which may be any thread's; empty: all. to: the memory to write into, that of
+// a forked child or the space's own; the pending calls are read from the space's own. Skips what can't be read or written. The threads of
+// `to` must not run.
 void resolve_pending_returns(const AddressSpace& space, std::optional<uint64_t> only_thread, const TargetMemory& to);
 
-// Writes the real return addresses of one client's pending calls, which may have come into the frames of other clients.
+// Does the same for one client's pending calls, whose addresses may also have come into shadow frames of other clients: it mends these too.
 void resolve_pending_returns(const AddressSpace& space, ClientId client);
 
-// Reads what a killed controller has left in a process, as an address space that remove_all can take out.
+// Reads what a killed controller has left in a process, as an address space that remove_all can take out once the caller has attached and
+// added the process to its `users`. The space is empty() if nothing was left. Believes nothing in the process's memory that would make us
+// read or keep without bound. Fails if the process's mappings or memory can't be opened.
 Result<AddressSpace> find_remains(pid_t pid);
 
 }  // namespace spile::engine

@@ -1,5 +1,6 @@
 #pragma once
-// A process's mappings (/proc/PID/maps), the ELF modules among them, and free room between them.
+// A process's mappings (/proc/PID/maps), the ELF modules among them, and free room between them. All addresses are run-time addresses,
+// sizes are in bytes.
 
 #include <sys/types.h>
 
@@ -17,24 +18,29 @@ namespace spile::engine {
 
 class TargetMemory;
 
+// The mappings at one moment: what a running process maps or unmaps afterwards does not show. Any thread.
 class MemoryMap {
  public:
+  // Reads the mappings: none if the process is a zombie. Fails as read_mappings (base/proc.h) does.
   static Result<MemoryMap> read(pid_t pid);
   // mappings: in any order. heap: where the heap begins, or is going to begin; 0: unknown.
   explicit MemoryMap(std::vector<Mapping> mappings, uint64_t heap = 0);
 
-  const std::vector<Mapping>& all() const { return all_; }
-  // The mapping that has the address, or nullptr.
+  const std::vector<Mapping>& all() const { return all_; }  // by address
+  // The mapping that has the address, or nullptr. Pointers are good as long as this object.
   const Mapping* find(uint64_t address) const;
   // The first mapping of that path, or nullptr.
   const Mapping* find_named(std::string_view path) const;
 
-  // Finds room for `size` bytes all of which are within `reach` of every byte of [low, high): below it if possible, since
-  // heaps grow upwards; above the heap only as far from it as possible. Keeps away from the stack.
+  // Finds room for `size` bytes (a multiple of the page's size) all of which are within `reach` of every byte of [low, high): below it if
+  // possible, since heaps grow upwards; above the heap only as far from it as possible. Keeps away from the stack. Returns the address of
+  // a page; empty: no such room. high should be a module's end, where a heap of unknown place may begin.
   std::optional<uint64_t> find_room(uint64_t low, uint64_t high, uint64_t size, uint64_t reach) const;
-  // Finds room for `size` bytes anywhere, up to `apart` bytes below what is mapped above it, which grows downwards: the highest such place.
+  // Finds the highest hole that has room for `size` bytes and leaves `apart` bytes between them and what is mapped above, which may grow
+  // downwards. Returns the address of a page; empty: no such hole.
   std::optional<uint64_t> find_hole(uint64_t size, uint64_t apart) const;
-  // Whether the page is not mapped, and no heap or stack grows to it.
+  // Whether the page at this address is not mapped, may be mapped, and is out of the way of what may grow: 512 MiB behind a heap, 256 MiB
+  // below a stack, 64 KiB around other mappings.
   bool is_free_page(uint64_t page) const;
 
  private:
@@ -49,10 +55,11 @@ class MemoryMap {
   uint64_t heap_ = 0;
 };
 
-// Files mapped executable, with the load bias that their program headers (read from the target's memory) give.
-// A file that is loaded twice (dlmopen) is two modules; other mappings of the file are not modules.
+// Finds the files mapped executable, by address, with the load bias that their program headers (read from the target's memory) give.
+// A file that is loaded twice (dlmopen) is two modules; other mappings of the file are not modules, nor is the vdso. Leaves
+// Module::goroutines and goroutine 0.
 std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMemory& memory);
-// The identity of the module's file, as base/elf_identity.h defines it; empty: unknown.
+// Returns the identity of the module's file, as base/elf_identity.h defines it; empty: unknown.
 std::string identity_of(const Module& module, const TargetMemory& memory);
 
 }  // namespace spile::engine

@@ -14,22 +14,26 @@
 
 namespace spile::engine {
 
+// An open descriptor of one address space. Keeps to it: after an execve of the process it does not see the new one. Any thread may use it.
 class TargetMemory {
  public:
-  TargetMemory() = default;
+  TargetMemory() = default;  // not open: reads and writes fail
+  // Opens the memory that the process has now. Needs the rights of ptrace(2), but not to trace it.
   static Result<TargetMemory> open(pid_t pid);
 
   bool is_open() const { return static_cast<bool>(fd_); }
 
-  // True if no process has this memory any more: it has ended, or has executed another program.
+  // True if no process has this memory any more: it has ended, or has executed another program. False if it is not open.
   bool has_gone() const;
 
-  // Reads or writes all bytes, or fails. A failed write may have written some of them.
+  // Read or write all bytes at a run-time address, or fail with errno's message. A failed read leaves `into` undefined; a failed write may
+  // have written some of the bytes.
   Result<void> read(Address from, std::span<uint8_t> into) const;
   Result<void> write(Address to, std::span<const uint8_t> bytes) const;
-  // Reads as many bytes as can be read from the start. Returns how many.
+  // Reads as many bytes as can be read from the start, up to the first page that can't be. Returns how many.
   size_t read_some(Address from, std::span<uint8_t> into) const;
 
+  // Read or write the bytes of a trivially copyable T.
   template <typename T>
   Result<T> read_value(Address from) const {
     T value;
