@@ -1,7 +1,8 @@
 #pragma once
 // What the engine must know about a processor. Instructions are decoded, moved and written behind this interface only. All functions are
-// without state, and may be called from any thread. The rest of engine/ uses registers by what they are for (abi/trampoline.h,
-// abi/machine.h), and system calls by <sys/syscall.h>.
+// without state, and may be called from any thread, except those that take a `tid` of a traced thread: they use ptrace, so the thread must
+// be stopped, and the caller must be its tracer (the engine's thread). Addresses are run-time addresses in the target. The rest of engine/
+// uses registers by what they are for (abi/trampoline.h, abi/machine.h), and system calls by <sys/syscall.h>.
 // README.md lists what a new processor needs.
 
 #include <sys/types.h>
@@ -50,7 +51,7 @@ struct SitePlan {
   Mechanism mechanism = Mechanism::kRefused;
   std::string reason;         // of kRefused
   Address begin;              // the window's first byte, the first byte that changes
-  uint8_t window = 0;         // bytes of displaced instructions (and of padding behind them)
+  uint8_t window = 0;         // bytes of displaced instructions (and of padding behind them); kNop: of the nop
   uint8_t displaced = 0;      // of these, bytes of code that have to be carried out elsewhere
   uint8_t overwritten = 0;    // bytes that the jump itself takes, from begin
   uint8_t lead = 0;           // kJump: its first byte, in front of the opcode and without effect; 0: none
@@ -88,7 +89,7 @@ struct ReturnSite {
 };
 struct FunctionReturns {
   std::vector<ReturnSite> sites;
-  std::string obstacle;  // why the function may go back to its caller in other ways too; empty: it does not
+  std::string obstacle;  // why the function may go back to its caller in other ways too, and `sites` is empty; empty: it does not
 };
 
 // What is known of a function's branches.
@@ -100,17 +101,17 @@ struct FunctionFlow {
   std::vector<uint32_t> targets;  // offsets from entry that its own branches lead to, sorted
   std::vector<uint32_t> cases;    // those among `targets` to which tables lead
   int table_jumps = 0;            // jumps that may be through tables; tail calls by a register are counted too
-  // Padding of at least 5 bytes that is never executed, in the function or right behind it.
+  // Padding that is never executed, in the function or right behind it: its address, and its size of at least 5 bytes.
   std::vector<std::pair<Address, uint64_t>> islands;
 
-  // Whether a branch leads to an offset in [first, last].
+  // Whether a branch leads to an offset from entry in [first, last]. False says little unless `known`.
   bool leads_into(uint64_t first, uint64_t last) const {
     auto at = std::lower_bound(targets.begin(), targets.end(), first);
     return at != targets.end() && *at <= last;
   }
 };
 
-// Offsets into a piece of text; `to` may lie outside.
+// Offsets into a piece of text; `to` may lie outside, and is negative modulo 2^64 where it lies before the text.
 struct TextBranch {
   uint64_t from, to;
   bool operator==(const TextBranch&) const = default;
@@ -121,19 +122,19 @@ struct Fragment {
   abi::SiteKind kind;
   uint32_t flags;
   uint32_t site_id;
-  Address enter;
-  Address exit;
+  Address enter;  // the handlers; abi/trampoline.h shows which ones a kind has
+  Address exit;   // 0: none
   uint32_t client = 0;  // ClientId
   uint8_t offset = 0;  // bytes from the window's begin: the fragment runs before the displaced instruction that stood there
   uint32_t touches = 0;  // SiteRequest::touches
   int32_t goroutine = 0;  // not 0: find_goroutine_offset(); kWantsRegisters then leaves the goroutine's stack
 };
 
-// Where a kSwitchable fragment is switched: an aligned 8-byte word in the trampoline.
+// Where a kSwitchable fragment is switched: an aligned 8-byte word in the trampoline, which is written at once while threads run.
 struct Gate {
   uint32_t client, site_id;
   uint32_t offset;  // from the trampoline's begin
-  uint64_t on, off;
+  uint64_t on, off;  // values of the word; the emitted code has `on`
 };
 
 // Where control enters an image.
@@ -145,11 +146,13 @@ struct HandlerEntry {
 // A trampoline, ready for one address.
 struct Trampoline {
   std::vector<uint8_t> code;
-  uint32_t displaced_begin = 0;      // the first relocated instruction
-  std::vector<Boundary> boundaries;  // by original offset; the last is the window's end, where there is one
+  uint32_t displaced_begin = 0;      // offset of the first relocated instruction; 0 with SitePlan::continues
+  // By original offset, except that a system call instruction adds three behind its own: the first with an original offset is the way in.
+  // The last is the window's end if control can come there. Empty with SitePlan::continues.
+  std::vector<Boundary> boundaries;
   std::vector<Gate> gates;
-  // Of SiteKind::kSystemCall: the place of its instruction in the window, of the call itself in the trampoline, and of what
-  // comes behind both.
+  // Of SiteKind::kSystemCall: the offset of its instruction in the window, and in the trampoline those of the call itself, and of what
+  // comes behind the call and its handlers.
   uint16_t call_original = 0, call = 0, behind_call = 0;  // call 0: there is none
 };
 
@@ -159,8 +162,11 @@ using FunctionBefore = std::function<std::optional<std::pair<Address, Address>>(
 // A system call instruction that was found in text.
 struct FoundSystemCall {
   Address at;
-  bool certain = false;  // false: it may be data or part of another instruction, or makes calls of another kind
-  Address before;        // the begin of its function
+  // False: it may be data or part of another instruction, makes calls of another kind (int $0x80, sysenter), or frees the stack that its
+  // handlers would need.
+  bool certain = false;
+  Address before;        // the begin of its function; 0: unknown
+  // The members from here on are set only if it is certain.
   uint64_t behind = 0;   // bytes from `at` to the end of the code around it
   bool ends_thread = false;  // its number, which the instruction before it sets, is that of exit
   uint8_t returning = 0;     // bytes of the instruction before it, if that sets the number of rt_sigreturn; 0: it does not
@@ -169,7 +175,8 @@ struct FoundSystemCall {
 // Code that handles a signal within the target: its entry comes first.
 struct SignalHandler {
   std::vector<uint8_t> bytes;
-  uint64_t table_offset;     // of emit_trap_handler: {address behind the breakpoint, where to go on}
+  // Of emit_trap_handler: pairs of 64-bit words {address behind the breakpoint, where to go on}, up to a pair of zeros. Else 0.
+  uint64_t table_offset;
   uint64_t restorer_offset;  // sigaction's sa_restorer
 };
 
@@ -177,14 +184,14 @@ struct SignalHandler {
 // between, the signal is delivered, and our handler sees that there is nothing left to do.
 inline constexpr int32_t kMovedOn = 0x6c7073;  // "spl"
 
-// Registers of a stopped thread, as the architecture's ptrace regset has them.
+// Registers of a stopped thread, as the architecture's ptrace regset has them. Undefined until Architecture::read_registers has succeeded.
 struct ThreadRegisters {
   alignas(8) std::array<uint8_t, 512> bytes;
 };
 
 // Instructions that any program has somewhere.
 struct SystemCallText {
-  Address call;          // a system call instruction
+  Address call;          // a system call instruction; 0: not found
   bool returns = false;  // a return instruction stands behind it
   Address restore;       // what signal handlers return to: it makes the kernel restore registers from the stack; 0: not found
 
@@ -212,15 +219,15 @@ class VariableLengthPatching {
   // determines plan.relay.
   virtual void relay_by_next_byte(SitePlan& plan, uint8_t second) const = 0;
   // A jump over whole instructions, of which none but the last is a call, that take at least `room` bytes (with padding that
-  // is not executed), so that what a 5-byte jump leaves of them can be used otherwise; kRefused if they can't be moved.
+  // is not executed), so that what a 5-byte jump leaves of them can be used otherwise: kJump, or kRefused if they can't be moved.
   // The caller must know whether branches lead into them, and must shorten the jump by relay_nearby() if `room` is less than 5. text: from
-  // `at`, with lookahead. left: bytes to the function's end.
+  // `at`, with lookahead. left: bytes to the function's end, which must be known.
   virtual SitePlan plan_displacement(std::span<const uint8_t> text, Address at, uint64_t left, uint8_t room) const = 0;
   // What a kJump may begin with: 0 (its opcode comes first), or bytes for SitePlan::lead, by which it is one byte longer.
   virtual std::span<const uint8_t> leads() const = 0;
   // The first byte of a kJump with this lead.
   virtual uint8_t first_byte(uint8_t lead) const = 0;
-  // What looks like short branches, wherever these lead.
+  // Finds bytes that look like short branches, wherever these lead. By `from`.
   virtual std::vector<TextBranch> find_short_branches(std::span<const uint8_t> text) const = 0;
 };
 
@@ -236,63 +243,71 @@ class Architecture {
   // How many bytes from a site's address on a plan for it may look at.
   virtual uint64_t lookahead() const = 0;
   // Decides how the function at `entry` can be patched. text: its bytes as they are now, with at least lookahead()
-  // bytes behind its end where there are any. size: of the function; 0 if unknown. The plan begins behind the entry_mark().
+  // bytes behind its end where there are any. size: of the function; 0 if unknown. The plan begins behind the entry_mark(): a kJump, kNop,
+  // kShortJump to padding behind the function, or kRefused, for which plan_single may find something. Branches from outside of the
+  // function are the caller's concern.
   virtual SitePlan plan_entry(std::span<const uint8_t> text, Address entry, uint64_t size) const = 0;
-  // Decides how the instruction at `at` can be patched. text: from `at`, with lookahead. left: bytes to the function's end; 0 if
-  // unknown. flow: of the function; nullptr if nothing is known of it.
+  // Decides how the instruction at `at` can be patched: kJump, kNop or kRefused. text: from `at`, with lookahead. left: bytes to the
+  // function's end; 0 if unknown. flow: of the function; nullptr if nothing is known of it.
   virtual SitePlan plan_instruction(std::span<const uint8_t> text, Address at, uint64_t left,
                                     const FunctionFlow* flow) const = 0;
-  // Finds where control can go within a function. text: from the entry, with lookahead. read: reads jump tables.
+  // Finds where control can go within a function. text: from the entry, with lookahead; if it is shorter than `size`, only that much is
+  // analyzed (FunctionFlow::size). read: reads jump tables.
   virtual FunctionFlow analyze_function(std::span<const uint8_t> text, Address entry, uint64_t size,
                                         const MemoryReader& read) const = 0;
   // Whether this is runtime.goexit of Go: a call between two nops of one byte (runtime/asm_amd64.s).
   virtual bool is_goroutine_exit(std::span<const uint8_t> function) const = 0;
-  // Finds where an unwinder's function ends. Tail jumps are not exits.
+  // Finds where an unwinder's function ends, up to the first bytes that are not an instruction. Tail jumps are not exits.
   virtual std::vector<FunctionExit> find_exits(std::span<const uint8_t> function) const = 0;
   // Finds the return instructions of a function of Go. flow: of the same function.
   virtual FunctionReturns find_returns(std::span<const uint8_t> function, const FunctionFlow& flow) const = 0;
   // How far into a function of Go its own code begins: behind the check whether the stack has room, after whose failure it
   // begins again. 0: there is none.
   virtual uint64_t behind_stack_check(std::span<const uint8_t> function) const = 0;
-  // Where instructions in `text` load the goroutine from, in bytes from the thread pointer; 0: no such instruction is there.
+  // Where instructions in `text` load the goroutine from, in bytes from the thread pointer, below 0; 0: no such instruction is there.
   virtual int32_t find_goroutine_offset(std::span<const uint8_t> text) const = 0;
   // Plans a patch that displaces only the one instruction at `at`, so that no branch can spoil it: kPunned if there are ranges,
   // else kInt3 (the tracer moves the thread on); kRefused if the instruction can't be moved. text: from there, with
   // lookahead. most: bytes from `at` that may be part of the patch.
   virtual SitePlan plan_single(std::span<const uint8_t> text, Address at, uint64_t most) const = 0;
-  // Whether the patch begins with a breakpoint.
+  // Whether the patch begins with a breakpoint. REQUIRES: `patch` is not empty.
   virtual bool is_breakpoint(std::span<const uint8_t> patch) const = 0;
   // The length in bytes of the instruction that `text` begins with; 0: it begins with none.
   virtual uint64_t instruction_length(std::span<const uint8_t> text) const = 0;
   // Adds to `called` where direct calls in `text`, which lies at `at`, lead, and where bytes lead that look like direct calls.
   virtual void find_called(std::span<const uint8_t> text, Address at, std::vector<Address>& called) const = 0;
-  // Where the first direct jump or call in `code` leads that leaves `code`, which lies at `at`. Empty: none leaves it.
+  // Where the first direct jump or call in `code` leads that leaves `code`, which lies at `at`. Empty: none leaves it before the first
+  // bytes that are not an instruction.
   virtual std::optional<Address> first_branch_out(std::span<const uint8_t> code, Address at) const = 0;
   // Whether `text` begins with a jump through a word at a fixed distance, as in a procedure linkage table.
   virtual bool is_stub(std::span<const uint8_t> text) const = 0;
   // How many bytes at the begin of a function do nothing and are left alone: the mark of a target of indirect branches (endbr64), and
-  // the sled that XRay writes over. 0 if a branch leads behind them.
+  // the sled that XRay writes over. 0: there are none, or a branch in `function` leads to what is right behind them.
   virtual uint64_t entry_mark(std::span<const uint8_t> function) const = 0;
-  // Emits a jump from `at` to any address that keeps all registers and flags.
+  // Emits a jump from `at` to any address that keeps all registers and flags. Its size depends on the distance.
   virtual std::vector<uint8_t> emit_stub(Address at, Address target) const = 0;
-  // Whether `offset` is where an instruction begins that the plan displaces.
+  // Whether `offset`, from plan.begin, is where an instruction begins that the plan displaces. original: the window's bytes.
   virtual bool is_boundary(const SitePlan& plan, std::span<const uint8_t> original, uint64_t offset) const = 0;
   // Why the return address of the function at `entry` can't be replaced; empty if no reason was found (x86_64/return_safety.h says what is
   // looked for). text: gives no byte behind the end of that function. readers: in run-time addresses.
   virtual std::string return_obstacle(Address entry, const TextSource& text, const MemoryReader& read, const ReturnReaders& readers) const = 0;
-  // Finds bytes in `text` that look like direct branches to bytes which are marked in `covered` (of text's size).
+  // Finds bytes in `text` that look like direct branches (on x86-64 those with 32-bit distances only; find_short_branches finds the others)
+  // to bytes of `text` which are marked in `covered` (of text's size). By `from`.
   virtual std::vector<TextBranch> find_branches_into(std::span<const uint8_t> text,
                                                      const std::vector<bool>& covered) const = 0;
-  // Whether disassembly of `text` from its begin meets an instruction at `offset`.
+  // Whether disassembly of `text` from its begin meets `offset`. Skips bytes that are not an instruction, one by one.
+  // REQUIRES: offset <= text.size().
   virtual bool is_instruction(std::span<const uint8_t> text, uint64_t offset) const = 0;
-  // Whether `code`, which lies at `at` and begins with an instruction, has a direct jump to `target`.
+  // Whether `code`, which lies at `at` and begins with an instruction, has a direct jump to `target`, conditional or not.
   virtual bool jumps_to(std::span<const uint8_t> code, Address at, Address target) const = 0;
-  // Emits the trampoline for a plan, at address `at`. original: the window's bytes. Fails if something is out of reach.
+  // Emits the trampoline for a plan, at address `at`. original: the window's bytes, or more. fragments: in the order in which they are
+  // called, at most one kSystemCall for an instruction. Fails if something is out of reach, or a displaced instruction can't be moved.
   virtual Result<Trampoline> emit_trampoline(const SitePlan& plan, std::span<const uint8_t> original,
                                              std::span<const Fragment> fragments, Address at) const = 0;
   // An upper bound for the size of a trampoline with these fragments, in bytes.
   virtual uint64_t trampoline_room(std::span<const Fragment> fragments) const = 0;
-  // The bytes that make plan.begin jump to `trampoline`, or to plan.relay: plan.overwritten bytes.
+  // The bytes that make plan.begin jump to `trampoline`, or to plan.relay (kShortJump, kPunned): plan.overwritten bytes. kInt3: a
+  // breakpoint. REQUIRES: the plan is not kRefused, and what it leads to is within reach.
   virtual std::vector<uint8_t> emit_jump(const SitePlan& plan, Address trampoline) const = 0;
   // For a thread that enters rt_sigreturn(2): the addresses in its signal frame of the program counter and the stack pointer with which
   // it goes on.
@@ -301,19 +316,19 @@ class Architecture {
   // Whether `code` begins with an instruction that a trampoline has for abi::kTouchesStack.
   virtual bool is_stack_touch(std::span<const uint8_t> code) const = 0;
   // Emits code that runs before the displaced instructions and stops the thread with SIGTRAP at *trap_offset, unless the 32-bit word at
-  // `word` has a bit of `mask` set. only_for: the thread stops only if the function's first argument (32 bits) has one of these values;
-  // empty: whatever value it has.
+  // `word` has a bit of `mask` set. Changes the flags, so it is for a function's entry. only_for: the thread stops only if the function's
+  // first argument (32 bits) has one of these values; empty: whatever value it has.
   virtual std::vector<uint8_t> emit_trap_unless(Address at, Address word, uint32_t mask, std::span<const uint32_t> only_for,
                                                 uint32_t* trap_offset) const = 0;
   // Refuses compiled handlers that could do harm (x86_64/checker.h). Returns how many bytes of stack the deepest of them takes.
   virtual Result<uint64_t> check_handlers(const abi::CodeImage& image, std::span<const HandlerEntry> entries) const = 0;
-  // Emits a handler at `at` for SIGTRAP, which goes on where its table (all zero yet, at a multiple of 8) of so many entries says. A
-  // signal that our code has not raised does what it does by default, with all that came with it.
+  // Emits a handler at `at` for SIGTRAP, which goes on where its table (all zero yet, at a multiple of 8) of at most `entries` pairs says.
+  // A signal that our code has not raised does what it does by default, with all that came with it: the handler resets the action.
   virtual SignalHandler emit_trap_handler(Address at, uint64_t entries) const = 0;
   // Emits a handler at `at` for SIGSEGV and SIGBUS, which goes on where the fix-ups of the region say in which the signal was raised.
   // Other signals as above. regions: the address of a CodeRegionList.
   virtual SignalHandler emit_fault_handler(Address at, Address regions) const = 0;
-  // Finds all that can make system calls in `text`, which lies at `at` and is executable.
+  // Finds all that can make system calls in `text`, which lies at `at` and is executable. Not sorted.
   virtual std::vector<FoundSystemCall> find_system_calls(std::span<const uint8_t> text, Address at,
                                                          const FunctionBefore& function_before) const = 0;
   // How far a jump reaches in either direction, in bytes, with room for a module's data.
@@ -323,9 +338,9 @@ class Architecture {
 
   virtual Result<void> read_registers(pid_t tid, ThreadRegisters& registers) const = 0;
   virtual Result<void> write_registers(pid_t tid, const ThreadRegisters& registers) const = 0;
-  // The registers as handlers see them; site_id is the number of a system call.
+  // The registers as handlers see them; site_id is the number of the system call that the thread makes, if it makes one.
   virtual abi::Registers script_registers(const ThreadRegisters& registers) const = 0;
-  // Whether a thread that is stopped at a system call stands before it rather than behind it.
+  // Whether a thread that is stopped at a system call stands before it rather than behind it. False also if the thread has ended.
   virtual bool enters_system_call(pid_t tid) const = 0;
   virtual Address pc(const ThreadRegisters& registers) const = 0;
   virtual void set_pc(ThreadRegisters& registers, Address pc) const = 0;
@@ -339,10 +354,11 @@ class Architecture {
   // If these registers show that, makes the kernel restart the call instead, and returns true.
   virtual bool undo_stop_interruption(ThreadRegisters& registers) const = 0;
   // Makes the thread's next instruction a system call, by the instruction at `instruction`. stack: the stack pointer to
-  // make it with; 0: as it is.
+  // make it with; 0: as it is. arguments: at most 6.
   virtual void set_system_call(ThreadRegisters& registers, Address instruction, Address stack, uint64_t number,
                                std::span<const uint64_t> arguments) const = 0;
-  // Builds the frame for a thread at rest with these registers and this signal mask, below all that the thread's stack holds.
+  // Builds the frame for a thread at rest with these registers and this signal mask (bit N-1 stands for signal N), below all that the
+  // thread's stack holds. The caller writes it. restore: SystemCallText::restore, not 0.
   virtual Result<RecoveryFrame> build_recovery_frame(pid_t tid, const ThreadRegisters& registers, uint64_t signal_mask,
                                                      Address restore) const = 0;
   // The result of the system call that has just been made, or -errno.
@@ -357,10 +373,12 @@ class Architecture {
   // Clears the trap flag, and returns whether it was set. The kernel leaves it to a thread whose single step onto an instruction that
   // restores the flags (popf) was interrupted.
   virtual bool clear_trap_flag(ThreadRegisters& registers) const = 0;
-  // Offsets in a thread's stack memory where a signal frame keeps the interrupted program counter.
+  // Offsets in a thread's stack memory, which begins at a multiple of 8, where a signal frame keeps the interrupted program counter.
+  // Words that merely look like a frame's may be among them.
   virtual std::vector<uint64_t> find_signal_frames(std::span<const uint8_t> stack) const = 0;
 };
 
+// Returns the processor that spile was built for. Lives as long as spile.
 const Architecture& native_architecture();
 
 }  // namespace spile::engine

@@ -36,9 +36,9 @@ bool step_out(Tracer& tracer, AddressSpace& space, Thread& thread);
 bool in_code_while_blocked(const AddressSpace& space, pid_t pid, pid_t tid);
 
 // Writes the real return addresses of pending calls into stacks. only_thread: only those in the slots of the thread with this thread
-// pointer, and those that were spilled (abi/spilled_returns.h), which may be any thread's; empty: all. to: the memory to write into, that of
-// a forked child or the space's own; the pending calls are read from the space's own. Skips what can't be read or written. The threads of
-// `to` must not run.
+// pointer, and those that were spilled (abi/spilled_returns.h), which may be any thread's; empty: all. to: the memory to write into,
+// that of a forked child or the space's own; the pending calls are read from the space's own. Skips what can't be read or written.
+// REQUIRES: the threads of `to` stand still, as far as they can be stopped.
 void resolve_pending_returns(const AddressSpace& space, std::optional<uint64_t> only_thread, const TargetMemory& to);
 
 // Does the same for one client's pending calls, whose addresses may also have come into shadow frames of other clients: it mends these too.

@@ -11,13 +11,15 @@
 
 namespace spile::engine {
 
+// What the search asks its caller. REQUIRES: no member is empty.
 struct DescendantSearch {
-  std::function<std::vector<pid_t>()> traced;       // processes, now
+  std::function<std::vector<pid_t>()> traced;       // the processes that are traced at the time of the call
   std::function<bool(pid_t)> is_traced;             // also one whose birth has not been reported yet
-  std::function<Result<void>(pid_t)> attach;
+  std::function<Result<void>(pid_t)> attach;        // after it has succeeded, `traced` has the process
 };
 
-// Attaches to all of them, except those that run spile.
+// Attaches to all descendants of the processes that are traced at the begin, except processes that run this spile's program. Returns the
+// processes that have become traced meanwhile, and an error for each living one that could not be attached to. Gives up after 1,000 rounds.
 Descendants attach_to_descendants(const DescendantSearch& search);
 
 }  // namespace spile::engine

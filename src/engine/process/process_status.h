@@ -10,13 +10,15 @@
 
 namespace spile::engine {
 
-// The children that /proc lists now; empty for a process that has ended.
+// All functions may be called from any thread, for processes that are traced or not.
+
+// The children that /proc lists now, of all threads; empty for a process that has ended.
 std::vector<pid_t> children_of(pid_t pid);
-// Whether the thread has ended. True also for a zombie.
+// Whether the thread has ended. True also for a zombie, so for the first thread of a process in which others still run.
 bool has_ended(pid_t tid);
 // Whether the thread has ended, or its memory and files are gone. In the latter state it still traces its tracees.
 bool is_ending(pid_t tid);
-// The thread that traces the process; 0: none does.
+// The id of the thread that traces this one; 0: none does, or the thread has ended.
 pid_t tracer_of(pid_t tid);
 
 // When the process has started, in clock ticks since the machine has started; 0: there is no such process.
@@ -25,6 +27,7 @@ uint64_t start_time(pid_t pid);
 // Identifies the program that a process runs: execve(2) changes it, also if the same file is executed again.
 class ProgramRun {
  public:
+  // Notes the program that the process runs now.
   static ProgramRun of(pid_t pid);
   // True if the process runs another program now, or if its first thread has ended and others live, as in an execve of one of these.
   // False if the process has ended.
@@ -36,9 +39,11 @@ class ProgramRun {
 
 class ProcessStatus {
  public:
+  // Reads the file. Has no fields if there is no such thread.
   static ProcessStatus read(pid_t tid);
 
-  // The value of the field `name` ("Uid", "TracerPid", "Tgid", "State"); empty if there is no such process.
+  // The value of the field `name` ("Uid", "TracerPid", "Tgid", "State"), without the blanks before it; empty if the thread or this kernel
+  // has none.
   std::string field(std::string_view name) const;
   // Whether the thread has a seccomp filter or mode.
   bool has_seccomp_filter() const;
@@ -47,6 +52,7 @@ class ProcessStatus {
   std::string text_;
 };
 
+// Reads one field of the file as it is now.
 inline std::string process_status(pid_t tid, std::string_view name) { return ProcessStatus::read(tid).field(name); }
 
 }  // namespace spile::engine
