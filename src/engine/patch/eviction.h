@@ -17,7 +17,9 @@
 
 namespace spile::engine {
 
-// Makes short jumps of the plans of all groups that need a breakpoint, or are likely to. May add groups without requests: neighbors.
+// Makes short jumps of the plans of groups that need a breakpoint, or are likely to, where it finds a neighbor. May add groups without
+// requests: neighbors. groups: by entry, before and after. occupied: has the plans of all groups; it is kept up to date. Does nothing on
+// processors whose instructions have one length.
 void evict_neighbors(std::vector<Group>& groups, const TextImage& text, Flows& flows, OccupiedText& occupied);
 
 }  // namespace spile::engine

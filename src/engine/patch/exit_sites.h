@@ -12,11 +12,12 @@
 namespace spile::engine {
 
 struct PlacedSites {
-  std::vector<SiteRequest> sites;      // in the order given
+  std::vector<SiteRequest> sites;      // in the order given; several may stand for one request
   std::vector<SiteOutcome> refused;    // requests that have no place
 };
 
-// Empty if all of `requests` already are for single instructions.
+// Reads the functions in the space's memory, and returns what is to be armed in place of `requests`. Empty if all of them stand as
+// they are. Refuses also requests in Go programs whose handlers get registers if Module::goroutine is 0. pid: for the outcomes.
 std::optional<PlacedSites> place_exits(const AddressSpace& space, pid_t pid, const Module& module,
                                        std::span<const SiteRequest> requests);
 

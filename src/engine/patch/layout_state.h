@@ -1,5 +1,6 @@
 #pragma once
-// What site_layout and eviction know of a module's text while they decide which patch goes where.
+// What site_layout and eviction know of a module's text while they decide which patch goes where. Addresses are run-time addresses, lengths
+// are in bytes.
 
 #include <algorithm>
 #include <map>
@@ -13,19 +14,22 @@
 
 namespace spile::engine {
 
-// How many bytes the patch may change: which range a punned jump gets is not decided yet.
+// How many bytes the patch may change, from plan.begin: which range a punned jump gets is not decided yet, so the longest counts.
 inline uint64_t patch_span(const SitePlan& plan) {
   return plan.mechanism == Mechanism::kPunned ? plan.puns.back().overwritten : plan.overwritten;
 }
 
-// Bytes of the text that are changed, or going to be.
+// Bytes of the text that are changed, or going to be. standing: sites that stay, by begin; they must outlive this object.
 class OccupiedText {
  public:
   explicit OccupiedText(std::span<const PatchedSite> standing) : standing_(standing) {}
 
+  // remove() takes back one add(), with the same begin and length.
   void add(Address begin, uint64_t length) { ranges_.insert({begin, begin + static_cast<int64_t>(length)}); }
   void remove(Address begin, uint64_t length) { ranges_.erase({begin, begin + static_cast<int64_t>(length)}); }
+  // Whether the byte is in the patch of a standing site.
   bool older_covers(Address at) const { return overlaps_older(at, at + 1); }
+  // Whether no byte in [begin, end) is changed, or going to be.
   bool is_free(Address begin, Address end) const {
     auto next = ranges_.lower_bound({begin, Address()});
     if (next != ranges_.end() && next->first < end) return false;
@@ -48,11 +52,13 @@ class OccupiedText {
   std::set<std::pair<Address, Address>> ranges_;
 };
 
-// The branches of functions, each of which is looked at once.
+// The branches of functions, each of which is looked at once, or again if more of it is asked for. References and pointers are good as long
+// as this object, but what they refer to changes when more of that function is asked for.
 class Flows {
  public:
   Flows(const AddressSpace& space, const TextImage& text) : space_(space), text_(text) {}
 
+  // Of at least the first `size` bytes of the function.
   const FunctionFlow& of(Address function, uint64_t size) {
     auto found = flows_.find(function);
     if (found != flows_.end() && found->second.size >= size) return found->second;
@@ -61,7 +67,7 @@ class Flows {
     auto bytes = text_.at(function, size + machine.lookahead());
     return flows_.insert_or_assign(function, machine.analyze_function(bytes, function, size, read)).first->second;
   }
-  // Of the function that has the group, or nullptr if it is not known.
+  // Of the function that has the group, or null if the function or its size is not known.
   const FunctionFlow* of(const Group& group) {
     if (group.size == 0) return nullptr;
     if (!group.instruction) return &of(group.entry, group.size);

@@ -5,10 +5,14 @@
 // calls in its text.
 //
 //   a place in a function        decoding from the function's begin must meet it, else it is refused
-//   a function's entry           must be a begin in that table, or where a direct call leads; else its probes run as those
-//                                of any instruction (flags and red zone kept), and its returns are refused
+//   a function's entry           must be a begin in that table, a stub of a procedure linkage table, or where a direct call leads; else
+//                                its probes run as those of any instruction (flags and red zone kept), and its returns are refused
 //   a function's begin and end   are those of the table
-//   where there is no table      decoding from many bytes before must fall into step with the place, or a call lead there
+//   where there is no table      the function's begin must be a multiple of 8, or a direct call lead there, or decoding from many bytes
+//                                before it fall into step; decoding from this begin, if it is known, must meet the place
+//   a semaphore                  must lie in the module's data
+//
+// Requests whose address is not in the module's text pass: they are refused when they are laid out. For the engine's thread.
 
 #include <map>
 #include <memory>
@@ -31,10 +35,11 @@ struct CheckedRequests {
   std::vector<Refusal> refused;
 };
 
-// Remembers what it has found by file, as all processes that run it have the same text.
+// Remembers what it has found by list and file, as all processes that run the file have the same text. Keeps each list.
 class PlaceCheck {
  public:
-  // The module is loaded, and relocated, in `space`.
+  // Checks the requests of a list (not null). The result is good as long as this object.
+  // REQUIRES: the module is loaded, and relocated (text_relocations.h), in `space`.
   const CheckedRequests& check(const AddressSpace& space, const Module& module, const RequestList& list);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Requests for one place, and the patch that is planned for them.
+// Requests for one place, and the patch that is planned for them. Addresses are run-time addresses.
 
 #include <algorithm>
 #include <vector>
@@ -29,7 +29,7 @@ struct Group {
 
 inline constexpr uint8_t kRelaySize = 5;  // bytes of the jump that a short jump leads to
 
-// The last group whose entry is not behind `at`, or nullptr.
+// The last group whose entry is not behind `at`, or null. REQUIRES: groups are sorted by entry.
 template <typename Groups>
 auto group_before(Groups& groups, Address at) -> decltype(groups.data()) {
   auto after = std::upper_bound(groups.begin(), groups.end(), at,

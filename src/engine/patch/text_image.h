@@ -1,5 +1,5 @@
 #pragma once
-// A copy of a module's executable memory, read once.
+// A copy of a module's executable memory, read once. Addresses are run-time addresses.
 
 #include <algorithm>
 #include <span>
@@ -12,7 +12,7 @@ namespace spile::engine {
 
 class TextImage {
  public:
-  // Reads the executable memory of the module in [low, high).
+  // Reads the executable memory of the module in [low, high): of each mapping, as much from its begin there as can be read.
   TextImage(const TargetMemory& memory, const Module& module, Address low, Address high) {
     for (const Module::Range& range : module.text) {
       Address from = std::max(range.begin, low), to = std::min(range.end, high);
@@ -35,7 +35,7 @@ class TextImage {
   void each(Visitor visit) const {
     for (const Piece& piece : pieces_) visit(piece.begin, std::span<const uint8_t>(piece.bytes));
   }
-  // Up to `length` bytes from `at`; empty if that is not executable.
+  // Up to `length` bytes from `at`, as many as its mapping has; empty if `at` was not read. Good as long as the image.
   std::span<const uint8_t> at(Address at, uint64_t length) const {
     for (const Piece& piece : pieces_) {
       if (at < piece.begin || at >= piece.begin + static_cast<int64_t>(piece.bytes.size())) continue;
