@@ -32,7 +32,8 @@ Result<DynamicNames> read_dynamic_names(const TargetMemory& memory, const Module
 // Builds a site at the entry of a function (_dl_debug_state, and those of rival_tracers.h) whose trampoline stops the thread with SIGTRAP
 // while the controller is alive, and does nothing when it has died (it looks at the controller's robust futex in the arena). Appends its
 // code and its journal entry to `region`; the caller writes the patch. *trap: becomes the address of the int3; the thread stops behind it.
-// only_for: the thread stops only if the function's first argument has one of these values; empty: whatever value it has. Fails if the entry can't have a jump. REQUIRES: kOwnClient's arena is mapped in `space`.
+// only_for: the thread stops only if the function's first argument has one of these values; empty: whatever value it has. Fails if the
+// entry can't have a jump. REQUIRES: kOwnClient's arena is mapped in `space`; `region` has room.
 Result<PatchedSite> build_trap(const AddressSpace& space, Address function, Region& region, std::span<const uint32_t> only_for, Address* trap);
 
 }  // namespace spile::engine

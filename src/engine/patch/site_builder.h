@@ -43,7 +43,8 @@ struct BuildOrder {
 // Builds sites, and writes their trampolines and journals. A place that can't be patched becomes a kRefused outcome; fails only if
 // `region_source` does. pid: for the outcomes. REQUIRES: order.clients is empty or as long as order.requests, from which place_exits has
 // removed each FunctionEndsProbe; module.text is not empty. A place at which several clients have requests gets a trampoline in a region of
-// each, one leading to the next, by their ids; the last has the displaced instructions. PatchedSite::first_use and use_count count in `outcomes`.
+// each, one leading to the next, by their ids; the last has the displaced instructions. PatchedSite::first_use and use_count count in
+// `outcomes`.
 Result<BuiltSites> build_sites(const AddressSpace& space, pid_t pid, const Module& module, const BuildOrder& order,
                                const Surroundings& around, const RegionSource& region_source, const StubSource& stub_source);
 

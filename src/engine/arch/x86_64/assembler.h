@@ -1,5 +1,6 @@
 #pragma once
-// Appends the few instructions that trampolines are made of to a byte vector. Every method names its encoding.
+// Appends the few instructions that trampolines are made of to a byte vector. Every method names its encoding. Operands have 64 bits,
+// displacements and offsets are in bytes.
 
 #include <cstdint>
 #include <cstring>
@@ -20,14 +21,17 @@ class Assembler {
   // Code is meant to run at `at`.
   explicit Assembler(Address at) : at_(at) {}
 
+  // Where the next byte is appended: from the code's begin, and as a run-time address.
   uint32_t offset() const { return static_cast<uint32_t>(code_.size()); }
   Address here() const { return at_ + static_cast<int64_t>(code_.size()); }
-  // A relative field did not reach: the code must not be used.
+  // Whether a relative field did not reach: the code must not be used then.
   bool out_of_reach() const { return out_of_reach_; }
+  // Returns the code, and leaves the assembler without any: the last call.
   std::vector<uint8_t> take() { return std::move(code_); }
 
   void bytes(std::initializer_list<uint8_t> values) { code_.insert(code_.end(), values); }
   void bytes(std::span<const uint8_t> values) { code_.insert(code_.end(), values.begin(), values.end()); }
+  // The low 32 bits.
   void imm32(int64_t value) {
     uint32_t low = static_cast<uint32_t>(value);
     uint8_t raw[4];
@@ -97,9 +101,10 @@ class Assembler {
            static_cast<uint8_t>(0xc0 | (from & 7) << 3 | (to & 7))});
   }
 
-  void align(uint32_t to, uint32_t room) {  // nops, until `room` bytes fit before the next multiple of `to`
+  void align(uint32_t to, uint32_t room) {  // nops, until `room` (at most `to`) bytes fit before the next multiple of `to`
     while (here().value % to + room > to) bytes({0x90});
   }
+  // REQUIRES: 8 bytes have been appended from `offset` on.
   uint64_t word_at(uint32_t offset) const {
     uint64_t word;
     std::memcpy(&word, &code_[offset], sizeof word);

@@ -1,5 +1,5 @@
 #pragma once
-// An image's instructions as the checker wants them: each decoded once, small, by offset.
+// An image's instructions as the checker wants them: each decoded once, small, by offset in the image.
 
 #include <Zydis/Zydis.h>
 
@@ -37,11 +37,15 @@ struct CheckedInstruction {
   int64_t target;    // of a direct branch or call: offset in the image; -1: of any other instruction
 };
 
+// Decodes instructions of one image when they are asked for. For one thread.
 class CheckedCode {
  public:
+  // REQUIRES: the image outlives this object; code_begin <= code_end <= bytes.size().
   explicit CheckedCode(const abi::CodeImage& image);
-  // Null: no instruction begins with these bytes. The pointer is good until the next call.
+  // Returns the instruction at `offset`. Null: the bytes there are not an instruction. The pointer is good until the next call, as are
+  // operands(). REQUIRES: code_begin <= offset < code_end.
   const CheckedInstruction* at(uint32_t offset);
+  // Explicit operands first, as Zydis has them.
   std::span<const CheckedOperand> operands(const CheckedInstruction& instruction) const {
     return {&operands_[instruction.first_operand], instruction.operand_count};
   }

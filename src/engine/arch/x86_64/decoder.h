@@ -1,5 +1,6 @@
 #pragma once
-// One x86-64 instruction, as far as patching cares. Zydis stays behind this header.
+// One x86-64 instruction, as far as patching cares. Zydis stays behind this header. Offsets and lengths are in bytes, offsets from the
+// instruction's begin. Any thread.
 
 #include <cstdint>
 #include <optional>
@@ -34,13 +35,13 @@ struct Instruction {
   int64_t relative = 0;             // direct branches: target minus the end of the instruction
 };
 
-// Empty if the bytes do not begin with an instruction.
+// Decodes the first instruction of `bytes`, behind which others may follow. Empty if the bytes do not begin with a whole instruction.
 std::optional<Instruction> decode(std::span<const uint8_t> bytes);
 
 // What an instruction does with the stack and the return address on it.
 struct StackUse {
   Instruction instruction;
-  int64_t change = 0;                    // added to rsp
+  int64_t change = 0;                    // bytes added to rsp, but not by calls and returns; undefined with unknown_change
   bool unknown_change = false;           // rsp gets a value that the instruction alone does not determine
   bool frame_set = false;                // mov %rsp, %rbp
   bool frame_lost = false;               // rbp gets another value
@@ -49,6 +50,7 @@ struct StackUse {
   std::optional<int64_t> stack_operand;  // a memory operand disp(%rsp), without index
   std::optional<int64_t> frame_operand;  // disp(%rbp), without index
 };
+// Decodes as decode() does.
 std::optional<StackUse> decode_stack_use(std::span<const uint8_t> bytes);
 
 }  // namespace spile::engine::x86_64

@@ -19,10 +19,13 @@ struct GoroutineCall {
   int32_t goroutine;    // where it is kept, relative to the thread pointer
   int32_t red_zone;     // bytes below rsp that are not to be touched
   int32_t popped;       // abi::Registers::rsp is so much above rsp
-  bool restores_flags;
+  bool restores_flags;  // the program goes on with abi::Registers::flags; else with the flags that it had
 };
 
-// Emits code before the call of a handler: switches to the thread's stack, and leaves an abi::Registers there with its address in rdi.
+// Emits code before the call of a handler: switches to the thread's stack, and leaves an abi::Registers there with its address in rdi. If
+// the stack can't be left, the handler runs on the goroutine's, with the same effects. rsp is a multiple of 16 then, and all other
+// registers and the flags may be lost. Behind it only the call may be emitted, and then return_to_goroutine_stack() with the same `call`.
+// site: the run-time address of the probed instruction.
 void leave_goroutine_stack(Assembler& out, const GoroutineCall& call, Address site, uint32_t site_id);
 // Emits code behind that call: switches back, with the registers that the handler has left in the abi::Registers.
 void return_to_goroutine_stack(Assembler& out, const GoroutineCall& call);

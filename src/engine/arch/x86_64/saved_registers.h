@@ -20,6 +20,7 @@ inline constexpr SavedRegister kSaved[] = {
     {kR10, offsetof(abi::Registers, r10)}, {kR11, offsetof(abi::Registers, r11)}, {kR12, offsetof(abi::Registers, r12)},
     {kR13, offsetof(abi::Registers, r13)}, {kR14, offsetof(abi::Registers, r14)}, {kR15, offsetof(abi::Registers, r15)},
 };
+// Bytes that trampolines take from the stack for them.
 inline constexpr int32_t kBlock = sizeof(abi::Registers);
 
 }  // namespace spile::engine::x86_64

@@ -1,5 +1,6 @@
 #pragma once
-// Emits trampolines exactly as abi/trampoline.h promises them to handlers.
+// Emits trampolines exactly as abi/trampoline.h promises them to handlers. Each function implements the virtual function of Architecture
+// that has its name; engine/arch/architecture.h documents them.
 
 #include <span>
 
