@@ -28,7 +28,7 @@ std::vector<PatchedSite> find_sites(const AddressSpace& space, const std::functi
                                     const ClientSpace* region_of);
 
 struct ChangeOutcome {
-  std::set<Address> left_alone;  // begins of sites of `coming` that were not written: their text has changed, or is interrupted
+  std::set<Address> left_alone;  // begins of sites of `coming` that were not written: their text has changed, or a goroutine waits in it
   uint64_t pause_ns = 0;         // from the request to stop until the threads were let go
 };
 // Writes the change in one stop of all threads. patience_ms: how long to wait for them to stand still; if they do not, fails and has
