@@ -3,6 +3,7 @@
 // each variable lives. Nothing is read before it is asked for; functions are found by symbol tables alone, and DWARF is
 // opened only for questions about variables, types and source files. Answers that took DWARF are remembered by build-id
 // under ${XDG_CACHE_HOME:-~/.cache}/spile/, so that the same questions of a later run don't open it at all.
+// Addresses are the file's own (FileAddress), whatever bias a process has loaded the file with; sizes are in bytes.
 //
 // Thread rule: one thread at a time for a Module and all the Types that came from it; different Modules are
 // independent. Errors say which file, and why; a damaged file is an error, or yields fewer answers, and is never fatal.
@@ -28,13 +29,14 @@ struct OpenOptions {
   // Put in front of every path that is opened: "/proc/4711/root" for a process in another mount namespace. Debug files
   // are looked for there first, then without it.
   std::string root;
-  // Read instead of root + path: "/proc/4711/exe" for what has been deleted. mapped_file.h finds what to say here.
+  // Opened instead of root + path: "/proc/4711/exe" for a deleted file. "": root + path. options_for() (mapped_file.h) fills both in.
   std::string file = {};
+  // Returns the path under which the file known as `path` is opened.
   std::string place_of(const std::string& path) const { return file.empty() ? root + path : file; }
   // Where separate debug files are: DIR/.build-id/ab/cdef.debug, and DIR/path/of/file/NAME by .gnu_debuglink.
   std::vector<std::string> debug_directories = {"/usr/lib/debug"};
-  bool use_cache = true;
-  std::string cache_directory;  // "" for the usual one
+  bool use_cache = true;        // read and write remembered answers
+  std::string cache_directory;  // "": AnswerCache::default_directory()
 };
 
 // A PT_LOAD segment.
@@ -58,42 +60,43 @@ struct Function {
   Source source = Source::kSymtab;
   bool exported = false;  // in .dynsym under any of its names
   bool is_ifunc = false;  // STT_GNU_IFUNC: the code here chooses the function and isn't the function
-  SourcePlace declared;   // only known where a source file was part of the question
+  SourcePlace declared;   // set only by functions() with a FunctionPattern::file
 
-  // For people: without clone suffix; C++ and Rust names demangled, without parameters. Costs microseconds for those.
+  // Returns the name for people: without clone suffix; C++ and Rust names demangled, without parameters, which costs microseconds.
   std::string name() const;
 };
 
-// An SDT mark: a nop that the program passes, and where its arguments are then.
+// Mark::semaphore of a mark whose note names a place that is not a counter.
 inline constexpr FileAddress kNoSuchSemaphore{~uint64_t{0}};
+// An SDT mark: a nop that the program passes, and where its arguments are then.
 struct Mark {
   std::string provider, name;
   std::string arguments;  // "-4@%eax 8@-8(%rbp)": size (negative: signed) and operand of each, in the assembler's syntax
   FileAddress address;
-  // The address of a 16-bit counter of the tracers that use the mark; 0: absent; kNoSuchSemaphore: the note's is not one.
+  // Address of the 16-bit counter of the tracers that use the mark; 0: the mark has no counter; or kNoSuchSemaphore.
   FileAddress semaphore;
 };
 
 // A stub through which the module calls a function of another one.
 struct PltEntry {
-  std::string name;
+  std::string name;  // of the called function
   FileAddress address;
   uint64_t size = 0;
 };
 
-// How to find the caller's frame, from this address on.
+// How to find the caller's frame, from this address to that of the next row.
 struct UnwindRow {
   FileAddress address;
   abi::UnwindRule rule;
 };
-// The source line of the code from this address on; line 0: unknown.
+// The source line of the code from this address to that of the next row; line 0: unknown.
 struct LineRow {
   FileAddress address;
   uint32_t line;
   uint32_t file;  // index into LineRows::files
 };
 struct LineRows {
-  std::vector<LineRow> rows;  // ascending
+  std::vector<LineRow> rows;  // ascending by address
   std::vector<std::string> files;
 };
 
@@ -101,9 +104,11 @@ struct LineRows {
 struct FunctionPattern {
   // Glob (* ? [...]) over names. "foo" also finds foo.isra.0 and foo.constprop.0, and where there is debug information
   // foo.part.0; fragments (foo.cold) are never found. C++: "bar" finds ns::Foo::bar, as do "Foo::bar", "ns::*";
-  // a "*" between or behind "::" stands for one scope or several; a leading "::" allows no further ones; template arguments may be left out. Mangled names are matched too.
+  // a "*" between or behind "::" stands for one scope or several; a leading "::" allows no further ones; template arguments may be
+  // left out. Mangled names are matched too.
   std::string name;
-  // Glob over the file that declares it: "parse.c", "src/*.c"; matches whole path components at its end. "": any.
+  // Glob over the path of the source file that declares the function: "parse.c", "src/*.c"; matches whole components at its end.
+  // "": any file, also none.
   std::string file;
 };
 
@@ -116,7 +121,8 @@ struct Variable {
 
 class Module {
  public:
-  // Errors: can't be opened or read, not an ELF file, not for this machine, neither executable nor shared library, damaged.
+  // Opens the file at options.place_of(path). Errors: can't be opened or read, not an ELF file, not for this machine, neither
+  // executable nor shared library, damaged.
   static Result<std::shared_ptr<Module>> open(const std::string& path, const OpenOptions& options = {});
   virtual ~Module() = default;
 
@@ -131,76 +137,85 @@ class Module {
   // Why symbols and debug information are missing that the file once had, as a sentence; "" for a whole file.
   virtual const std::string& truncation() const = 0;
   virtual const std::vector<Segment>& segments() const = 0;
+  // Convert between an address and the offset in the file of its byte; nullopt: no segment has it in the file.
   std::optional<uint64_t> file_offset(FileAddress address) const;
   std::optional<FileAddress> address_of(uint64_t file_offset) const;
 
   // ---- functions
-  // In order of address; empty where nothing matches. A name that matches becomes linkage_name.
-  // Error: a source file was asked for and there is no debug information, or it can't be read.
+  // Returns the functions that match, ascending by address; empty: none. Of several names the best that matches is linkage_name.
+  // Error: pattern.file is given, and the module has no debug information. A function whose file can't be found is left out.
   virtual Result<std::vector<Function>> functions(const FunctionPattern& pattern) = 0;
-  // The function whose code contains the address.
+  // Returns the function whose code contains the address; nullopt: none that symbols or debug information name.
   virtual std::optional<Function> function_at(FileAddress address) = 0;
-  // Names for did-you-mean: every symbol's name without its clone suffix, C++ names with as many scopes as `like` has. All
-  // are demangled: 0.2 s for a large library.
+  // Returns names for did-you-mean, sorted: every function symbol's without its clone suffix, C++ names with as many scopes as
+  // `like` has. All are demangled: 0.2 s for a large library.
   virtual std::vector<std::string> function_names(const std::string& like) = 0;
-  virtual size_t function_count() = 0;  // those that have a name
-  // A data symbol's address (.symtab, .dynsym). size: may be null.
+  virtual size_t function_count() = 0;  // of all_functions()
+  // Returns a data symbol's address (.symtab, .dynsym; nullopt: absent), and its size in *size. size: may be null.
   virtual std::optional<FileAddress> data_symbol(const std::string& name, uint64_t* size = nullptr) = 0;
 
   // ---- stacks
-  // From .eh_frame and .debug_frame, ascending; empty where there are none. Costs about 0.1 us a row.
+  // Reads .eh_frame and .debug_frame; ascending; empty where there are none. Not kept: each call costs about 0.1 us a row.
   virtual std::vector<UnwindRow> unwind_rows() = 0;
-  // Every function that has a name, ascending by address: what an address is named after.
+  // Returns every function that has a name, ascending by address: what an address is named after.
   virtual std::vector<Function> all_functions() = 0;
-  // The whole line number table. Decodes all of it: tens of milliseconds for a large program. Empty: none.
+  // Decodes the whole line number table, at each call: tens of milliseconds for a large program. Empty: no debug information.
   virtual LineRows line_rows() = 0;
 
   // ---- debug information
   virtual bool has_debug_info() = 0;
   // The file that has it: the path opened, a separate file, or "" for none.
   virtual const std::string& debug_file() = 0;
+  // Returns where the function that starts at the address is declared. Errors: no debug information, or none of it.
   virtual Result<SourcePlace> declaration(FileAddress function) = 0;
+  // Returns the source line of the instruction at pc. Errors: no debug information, or no line there.
   virtual Result<SourcePlace> source_line(FileAddress pc) = 0;
 
-  // ---- what linkers know
+  // ---- what linkers know; empty where the file has none, or they are damaged
   virtual const std::vector<Mark>& marks() = 0;
   virtual const std::vector<PltEntry>& plt() = 0;
 
-  // ---- places inside functions; without debug information there are none
-  // Calls of functions that match, whose code was put where the call would be.
+  // ---- places inside functions. Errors: debug information that can't be read. Without any, they are empty but where another
+  // result is named.
+  // Returns the inlined calls of functions that match: code that was put where the call would be.
   virtual Result<CodePlaces> inlined_calls(const FunctionPattern& pattern) = 0;
-  // Labels, by glob, in functions that match.
+  // Returns labels whose name matches the glob `label`, in functions that match.
   virtual Result<CodePlaces> labels(const FunctionPattern& pattern, const std::string& label) = 0;
-  // Beginnings of statements in source files that match; of each line in each function (or inlined call) the first.
+  // Returns the beginnings of statements in source files that match the pattern; of each line in each function (or inlined call)
+  // only the lowest address. Error: no debug information.
   virtual Result<CodePlaces> statements(const std::string& file) = 0;
-  // The function, or the innermost inlined call, whose code contains the address; its source line is left out.
+  // Returns the function, or the innermost inlined call, whose code contains the address; without debug information, the function
+  // that function_at() finds. CodePlace::source is not the line of pc; source_line() is. nullopt: no known function is there.
   virtual std::optional<CodePlace> place_at(FileAddress pc) = 0;
-  // The instructions by which the function that starts there calls known functions; CodePlace::name is who is called.
+  // Returns the instructions by which the function that starts there calls known functions (not through registers, nor by jumps
+  // that depend on a condition); CodePlace::name is the called function. Empty for unoptimized code.
   virtual Result<CodePlaces> calls(FileAddress function) = 0;
 
-  // Parameters (in order) and locals of the function that starts at `function`, visible at `pc`, innermost block first.
+  // Returns the parameters (in order) and locals of the function that starts at `function`, visible at `pc`, innermost block first.
   // At pc == function this is the moment before its first instruction: parameters that the compiler puts into a stack
   // slot later are given where the calling convention has them, and locals in stack slots are not there yet.
-  // scope: CodePlace::scope, for the variables of an inlined call.
+  // scope: CodePlace::scope, for the variables of an inlined call; 0: of the function itself. Errors: no debug information, or none
+  // of the function.
   virtual Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, uint64_t scope = 0) = 0;
-  // One of those, or a variable of the same source file. The error's hint has did-you-mean. A variable that exists and
-  // can't be read here is a Place of kUnavailable.
+  // Returns one of variables(), the one that hides the others of the name, or a file-scope variable of the same source file.
+  // Error: no such variable (the hint has did-you-mean). A variable that exists and can't be read here is a Place of kUnavailable.
   virtual Result<Variable> variable(FileAddress function, FileAddress pc, const std::string& name,
                                     uint64_t scope = 0) = 0;
-  // A file-scope variable; file as in FunctionPattern.
+  // Returns a file-scope variable ("x", "ns::A::x"), a definition rather than a declaration. file: a pattern for the main source file
+  // of a unit ("parse.c", not a header); "": any. Error: no such variable.
   virtual Result<Variable> global_variable(const std::string& name, const std::string& file = {}) = 0;
-  // A file-scope variable of the source file that has the function.
+  // Returns a file-scope variable of the source file that has the function. Error: no such variable.
   virtual Result<Variable> variable_of_unit(FileAddress function, const std::string& name) = 0;
-  // The type of that Type::id, from this or an earlier run.
+  // Returns the type of a Type::id of this build of the file, from this or an earlier run; for other numbers, a kUnknown type.
   virtual Type type_with_id(uint64_t id) = 0;
-  // A type by its name in C: "struct node", "node" (a struct, class, union, enum or typedef), "unsigned int".
+  // Finds a type by its name in C: "struct node", "node" (a struct, class, union, enum or typedef), "unsigned int". Error: none.
   virtual Result<Type> type_named(const std::string& name) = 0;
-  // $return: valid at the moment the function has returned. Unavailable where the value is not in general registers or
-  // memory. Error: the function returns nothing.
-  // index: of which result of a Go function.
+  // Returns the place of the returned value ($return), valid at the moment the function has returned. Unavailable where the value
+  // is not in general registers or memory. index: which result of a Go function, from 0; ignored for other languages.
+  // Errors: the function returns nothing, or has no such result; no debug information.
   virtual Result<Place> return_value(FileAddress function, size_t index = 0) = 0;
 
-  // Writes what was learnt to the cache; also done by the destructor. Failure is silent: it only costs time.
+  // Writes what was learned to the cache; so does the destructor. Failure is silent: it only costs time.
   virtual void save_cache() = 0;
   // True once DWARF had to be opened: tests and -v use it to recognize cached answers.
   virtual bool opened_dwarf() const = 0;
@@ -223,12 +238,12 @@ struct Step {
   int64_t index = 0;
 };
 
-// The place of what the path leads to. Errors name the type and the step; the hint has did-you-mean.
+// Returns the place of what the path leads to. Errors name the type and the step; the hint has did-you-mean.
 Result<Place> walk(const Place& start, std::span<const Step> steps);
-// Operations that leave the value of a scalar as a 64-bit number (arrays and functions: their address, as in C).
+// Returns operations that leave the value of a scalar as a 64-bit number (arrays and functions: their address, as in C).
 // Errors: unavailable, struct by value, floating point.
 Result<location::Operations> load(const Place& place);
-// Operations that leave its address. Error: it is in a register, or a bit-field.
+// Returns operations that leave the run-time address of the place. Error: it is unavailable, in a register, or a bit-field.
 Result<location::Operations> address(const Place& place);
 
 }  // namespace spile::debuginfo

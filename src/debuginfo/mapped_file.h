@@ -1,5 +1,5 @@
 #pragma once
-// The file that a process has mapped under a path, which may not be the one that the path leads to: it has been deleted or
+// Finds the file that a process has mapped under a path, which may not be the one that the path leads to: it has been deleted or
 // replaced since, or the process has another root or mount namespace. The file that runs is opened.
 
 #include <sys/types.h>
@@ -16,14 +16,15 @@ struct MappedFile {
   std::string path;         // as /proc/PID/maps shows it, without " (deleted)"
   bool is_program = false;  // what the process executes
   uint64_t device = 0, inode = 0;
-  uint64_t begin = 0, end = 0;  // of one of its mappings
-  uint64_t start = 0;           // where its first byte is mapped; 0: nowhere
+  uint64_t begin = 0, end = 0;  // run-time addresses of its first executable mapping
+  uint64_t start = 0;           // run-time address of its first byte; 0: not mapped
 };
 
-// Files that the process has mapped executable, each once, in the order of their addresses. Empty where it can't be read.
+// Returns the files that the process has mapped executable, each once, in the order of their addresses. Empty: its maps can't be read.
 std::vector<MappedFile> mapped_files(pid_t pid);
 
-// Returns a path that opens that very file, or an error if there is none.
+// Returns options with which Module::open(file.path, options) opens that very file while the process lives. Error: no path leads to it
+// any more that we may open.
 Result<OpenOptions> options_for(const MappedFile& file);
 
 }  // namespace spile::debuginfo

@@ -1,5 +1,5 @@
 #pragma once
-// The functions of a module by its symbol tables: .symtab and .dynsym of the file, .symtab of its separate debug file.
+// The functions of a module by its symbol tables: .symtab of the file (of its separate debug file where it has none) and .dynsym.
 // Symbols of one address are one function. Zero-size, undefined, data, TLS and fragment (.cold) symbols, and those
 // outside executable segments, are left out. So is what clang's control-flow integrity adds: the words before functions
 // (-fsanitize=kcfi), and the entries of jump tables (-fsanitize=cfi), which have the names of functions that are foo.cfi
@@ -19,18 +19,21 @@ class SymbolTable {
   // debug: may be null.
   SymbolTable(const ElfImage& image, const ElfImage* debug);
 
-  // From debug information, where a module has that and no static symbol table. REQUIRES: name outlives the table.
+  // Adds a function from debug information, for a module that has that and no static symbol table. REQUIRES: name outlives the table.
   void add_dwarf_function(std::string_view name, FileAddress address, uint64_t size);
 
-  // with_split: "foo" finds foo.part.0 too.
+  // Return functions ascending by address, as Module::functions(), function_at() and so on. with_split: "foo" finds foo.part.0 too.
   std::vector<Function> matching(const NamePattern& pattern, bool with_split);
   std::optional<Function> containing(FileAddress address);
   std::vector<Function> all();
+  // Returns the names of all functions for people, with at most that many scopes, sorted.
   std::vector<std::string> names(size_t scopes);
-  size_t count();
+  size_t count();  // of all()
+  // Returns the address of a variable; nullopt: absent. size: receives its bytes; may be null.
   std::optional<FileAddress> data_symbol(std::string_view name, uint64_t* size = nullptr) const;
-  // For a thread-local variable: its offset in the module's thread-local storage.
+  // Returns the offset of a thread-local variable in the module's thread-local storage, in bytes; nullopt: absent.
   std::optional<uint64_t> thread_local_symbol(std::string_view name) const;
+  // Whether a .symtab was found that names functions.
   bool has_static_symbols() const { return has_static_symbols_; }
 
  private:

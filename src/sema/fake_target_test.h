@@ -2,7 +2,8 @@
 // A traced world made up for tests, and one call that elaborates a script in it.
 //
 // process("/bin/fake") has the functions foo(x, s), bar(x) and baz(): every one at its own address; x is in rdi of foo
-// and in rsi of bar, s is a string in rsi; kept of baz is what was in rdi when it was entered. `many` more functions f0, f1, ... without variables.
+// and in rsi of bar, s is a string in rsi; kept of baz is what was in rdi when it was entered. `many` more functions f0, f1, ...
+// have no variables.
 // kernel.trace("sys:event") has the field $pid.
 
 #include <fmt/format.h>
@@ -107,7 +108,8 @@ struct Elaborated {
   Sharing sharing(const std::string& name) const { return program.sharing.at(global(name).index); }
 };
 
-// scripts[0] is the user's, the rest the library.
+// Parses and elaborates the scripts in `target`; scripts[0] is the user's, the rest are the library. options: limits and flags of the
+// program. The result owns everything but the target.
 inline Elaborated elaborate_scripts(const std::vector<std::string>& scripts, FakeTarget& target, Program options = {}) {
   Elaborated made;
   made.program = std::move(options);

@@ -115,10 +115,11 @@ struct PrettyPart {
 struct Binding {
   location::Operations ops;
   ValueType type = ValueType::kLong;
-  bool reads_kernel_memory = false;  // location::Deref reads kernel rather than user memory
-  // kString: the value computed is the address of a C string (of an array: of at most `string_limit` bytes), or with `string_in_context` its offset in the record.
+  bool reads_kernel_memory = false;  // location::Deref reads memory of the kernel rather than of the process
+  // kString: the value computed is the address of a C string (in an array: of at most `string_limit` bytes), or with
+  // `string_in_context` its offset in the tracepoint's record, in bytes.
   bool string_in_context = false;
-  uint32_t string_limit = 0;  // 0: none
+  uint32_t string_limit = 0;  // bytes; 0: up to the NUL
   TargetType target_type = {};  // of the value
   std::string other_module = {};  // path of the module of addresses with in_other_module
   bool operator==(const Binding&) const = default;
