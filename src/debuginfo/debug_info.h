@@ -1,6 +1,8 @@
 #pragma once
 // A module's debug information with its cache in front: what Module answers about variables, types and source places.
 // Types hold it (as their TypeSource) and so keep it, the images and libdw's data alive after the Module has gone.
+// REQUIRES: owned by a shared_ptr. Functions with a counterpart in Module or DwarfReader do and return what is said there; they fail if
+// there is no debug information, or libdw can't open it.
 
 #include <functional>
 #include <memory>
@@ -14,28 +16,30 @@ namespace spile::debuginfo {
 
 class DebugInfo final : public TypeSource, public std::enable_shared_from_this<DebugInfo> {
  public:
-  // with_dwarf: the image that has .debug_info; null for none.
+  // path: for messages. image: the module's. with_dwarf: the image that has .debug_info, perhaps the same; null: none. Opens nothing yet.
   DebugInfo(std::string path, std::shared_ptr<ElfImage> image, std::shared_ptr<ElfImage> with_dwarf,
             const OpenOptions& options);
   ~DebugInfo() override { save_cache(); }
 
+  // Returns the path of the file that has .debug_info; "": none.
   const std::string& debug_file() const { return debug_file_; }
+  // Whether a question needed DWARF because the cache did not have the answer.
   bool opened_dwarf() const { return opened_; }
   void save_cache() { cache_.save(); }
 
   Result<SourcePlace> declaration(FileAddress function);
   Result<SourcePlace> source_line(FileAddress pc);
-  LineRows line_rows();
+  LineRows line_rows();  // not cached
   // Facts from symbol tables that debug information does not contain.
   struct SymbolFacts {
-    // The address of a data symbol, for variables that are only declared.
+    // Return a data symbol's address, or a thread-local one's offset in the module's block, for variables that are only declared.
     std::function<std::optional<FileAddress>(const std::string&)> address_of;
     std::function<std::optional<uint64_t>(const std::string&)> thread_local_offset;
-    // link_tables.h
+    // See thread_block() of link_tables.h.
     std::function<Result<location::Operations>()> thread_block;
     // The function is a clone that the compiler made for its own callers (see CloneName).
     bool specialised = false;
-    bool may_lose_result = false;
+    bool may_lose_result = false;  // see CloneName
   };
   Result<std::vector<Variable>> variables(FileAddress function, FileAddress pc, uint64_t scope,
                                           const SymbolFacts& symbols);
@@ -46,8 +50,8 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Type type_with_id(uint64_t id) { return Type(shared_from_this(), id); }
   Result<Type> type_named(const std::string& name);
   Result<Place> return_value(FileAddress function, const SymbolFacts& symbols, size_t index);
-  std::vector<DwarfFunction> all_functions();
-  // As DwarfReader's.
+  std::vector<DwarfFunction> all_functions();  // empty: no debug information; not cached
+  // Answer as the functions of the same names of DwarfReader.
   Result<CodePlaces> inlined_calls();
   Result<CodePlaces> labels();
   Result<CodePlaces> statements(const std::string& file_pattern);
@@ -69,7 +73,7 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
                                        const std::vector<Variable>& visible);
   Error no_such_variable(FileAddress function, const std::vector<Variable>& visible, const std::string& name);
 
-  // The answer under the key, from the cache if it is there and reads well, else computed and remembered if it is no
+  // Returns the answer under the key: from the cache if it is there and reads well, else computed, and remembered unless it is an
   // error.
   template <typename T, typename Read, typename Compute>
   Result<T> remembered(const std::string& key, Read read, Compute compute);

@@ -221,7 +221,7 @@ class Module {
   virtual bool opened_dwarf() const = 0;
 };
 
-// Leaves those whose function and whose source file match.
+// Removes the places whose function (CodePlace::linkage_name) or source file does not match the pattern.
 void keep_matching(const FunctionPattern& pattern, CodePlaces& places);
 
 // ---- paths from a variable: ->member  .member  [index]  *
@@ -231,11 +231,11 @@ struct Step {
     kMember,        // of a struct or union, or of what a pointer points to (both -> and .)
     kIndex,         // of an array or pointer, by the constant `index`
     kDynamicIndex,  // of an array or pointer, by the value of location::Index number `index`, at run time
-    kDereference,
+    kDereference,   // of a pointer
   };
   Kind kind;
-  std::string member;
-  int64_t index = 0;
+  std::string member;  // kMember: its name
+  int64_t index = 0;   // kIndex, kDynamicIndex
 };
 
 // Returns the place of what the path leads to. Errors name the type and the step; the hint has did-you-mean.

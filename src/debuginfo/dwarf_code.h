@@ -11,9 +11,9 @@
 
 namespace spile::debuginfo {
 
-// Where a DIE says that it is declared; the file is "" where it doesn't.
+// Returns where a DIE says that it is declared; the file is "" where it doesn't.
 SourcePlace declared_at(DwarfFile& file, Dwarf_Die& die, DwarfFile::Unit& unit);
-// The first instruction of a function or inlined call.
+// Returns the file address of the first instruction of a function or inlined call; nullopt: it has no code.
 std::optional<uint64_t> entry_of(Dwarf_Die& die);
 
 // The functions and inlined calls of a unit, by the addresses of their code.
@@ -21,7 +21,7 @@ class CodeScopes {
  public:
   CodeScopes(DwarfFile& file, DwarfFile::Unit& unit);
   ~CodeScopes();
-  // The innermost function or inlined call that has code at pc.
+  // Returns the innermost function or inlined call that has code at pc; nullopt: none of this unit.
   std::optional<CodePlace> at(FileAddress pc) const;
 
  private:
@@ -29,10 +29,10 @@ class CodeScopes {
   std::unique_ptr<State> state_;
 };
 
-// Each appends in the order in which the unit has them.
+// Each appends to `places`, in the order in which the unit has them.
 void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places);
 void add_labels(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places);
-// Rows of the line table that begin a statement, of source files that match the pattern.
+// Appends rows of the line table that begin a statement, of source files that match the pattern.
 void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& file_pattern, CodePlaces& places);
 // Calls that the function makes, but tail calls; the address is the one behind the call instruction. Unoptimized code
 // has none.

@@ -24,9 +24,10 @@ struct LocatedValue {
   bool by_reference = false;  // and will hold the address of the object rather than itself
 };
 
-// Evaluates an attribute (DW_AT_location) at context.pc.
+// Compiles an attribute (DW_AT_location) for context.pc. A location that can't be expressed is a Place of kUnavailable with the reason.
 LocatedValue compile_location(Dwarf_Attribute& attribute, const FrameContext& context);
 
+// Returns a Place of kUnavailable. reason: see Place::reason.
 Place unavailable(std::string reason);
 
 }  // namespace spile::debuginfo

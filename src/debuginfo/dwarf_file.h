@@ -1,6 +1,6 @@
 #pragma once
 // An ELF file's DWARF opened with libdw: its units, the unit that covers an address, and numbers for DIEs that mean the
-// same in a later run. libdw's types stay in files named dwarf_*.
+// same in a later run. libdw's types stay in files named dwarf_*. One thread. DIEs and operations are valid as long as the DwarfFile.
 //
 // A DIE's id (also a type's id, see TypeNode), from the least significant bit:
 //   32 bits  offset in its section
@@ -26,8 +26,9 @@ namespace spile::debuginfo {
 
 class DwarfFile {
  public:
-  // path: for messages. main_file: has code and .eh_frame. debug_file: has .debug_info; may be the same. alternate:
-  // what its .gnu_debugaltlink names (common parts that dwz moved out), or "".
+  // path: for messages. main_fd: of the file with code and .eh_frame. debug_fd: of the file with .debug_info, perhaps the same;
+  // debug_file: its path. Both are reopened; the caller keeps them. alternate: what .gnu_debugaltlink names (common parts that dwz moved
+  // out), or "". Errors: can't be read; the alternate is absent; a file it names isn't regular.
   static Result<std::unique_ptr<DwarfFile>> open(const std::string& path, int main_fd, int debug_fd, const std::string& debug_file,
                                                  const std::string& alternate);
 
@@ -36,32 +37,33 @@ class DwarfFile {
     Dwarf_Die die;       // has the contents; the same one but for split DWARF
   };
   const std::vector<Unit>& units();
-  // The units of the file that dwz moved common parts to; empty where there is none.
+  // Returns the units of the file that dwz moved common parts to; empty: there is no such file.
   std::vector<Unit> alternate_units();
-  // The unit that has code at pc.
+  // Returns the unit that has code at pc; nullopt: none.
   std::optional<Unit> unit_of(FileAddress pc);
 
   uint64_t id_of(Dwarf_Die& die);  // 0 for a DIE that has none
-  std::optional<Dwarf_Die> die_of(uint64_t id);
+  std::optional<Dwarf_Die> die_of(uint64_t id);  // nullopt: no such DIE
 
-  // Where the canonical frame address is at pc, as a location expression valid until the next call. .eh_frame or
-  // .debug_frame.
+  // Finds in .eh_frame or .debug_frame how the canonical frame address at pc is computed: a location expression, valid until the next
+  // call. False: there is none.
   bool frame_address(FileAddress pc, Dwarf_Op** operations, size_t* count);
 
-  // The path of a file number of the unit (DW_AT_decl_file), "" where there is none.
+  // Returns the path of a file number of the unit (DW_AT_decl_file); "": unknown.
   std::string file_name(Dwarf_CU* cu, uint64_t number);
 
-  // Whether a source file that matches is in the unit's line table.
+  // Whether the unit's line table has a source file that matches (file_matches()).
   bool mentions_file(Unit& unit, const std::string& pattern);
 
-  // The .dwo file that the unit's contents should be in, where it could not be found; else "".
+  // Returns the name of the .dwo file that should have the unit's contents and could not be found; else "".
   std::string missing_split_file(Unit& unit);
 
-  // The function DIE (with code) that starts at the address.
+  // Returns the DIE of the function whose code, or a contiguous part of it, starts at the address, and sets *unit. nullopt: none; *unit
+  // is set even then if a unit has code there.
   std::optional<Dwarf_Die> function_die(FileAddress function, Unit* unit);
-  // The class that a function is a member of, of functions that don't say where they are declared themselves.
+  // Returns the class of a member function whose own DIE does not say where it is declared; nullopt for other functions.
   std::optional<Dwarf_Die> class_of(Dwarf_Die& function);
-  // Calls with first address, size and DIE of each contiguous part of each function with code.
+  // Calls visit(address, size in bytes, DIE) for each contiguous part of each function of the unit that has code.
   void each_function(Unit& unit, const std::function<void(uint64_t, uint64_t, Dwarf_Die&)>& visit);
 
  private:
@@ -107,11 +109,11 @@ class DwarfFile {
   std::unordered_map<Dwarf*, size_t> split_units_;  // a .dwo file's Dwarf -> index in units_
 };
 
-// Attributes with DW_AT_abstract_origin, DW_AT_specification followed.
+// Return an attribute of a DIE, or of the DIE that its DW_AT_abstract_origin or DW_AT_specification names; "", nullopt or false: absent.
 std::string die_name(Dwarf_Die& die);
-std::string die_linkage_name(Dwarf_Die& die);
+std::string die_linkage_name(Dwarf_Die& die);  // else its name
 std::optional<uint64_t> die_number(Dwarf_Die& die, unsigned attribute);
-std::string die_text(Dwarf_Die& die, unsigned attribute);  // "" where it has none
+std::string die_text(Dwarf_Die& die, unsigned attribute);
 bool die_flag(Dwarf_Die& die, unsigned attribute);
 std::optional<Dwarf_Die> die_reference(Dwarf_Die& die, unsigned attribute);
 

@@ -1,5 +1,6 @@
 #pragma once
-// The questions that need DWARF, answered in records without libdw's types, so that they can be kept in a cache.
+// The questions that need DWARF, answered in records without libdw's types, so that they can be kept in a cache. One thread; every
+// answer is computed anew.
 
 #include <memory>
 #include <string>
@@ -14,7 +15,8 @@
 namespace spile::debuginfo {
 
 struct VariableRecord {
-  // Translates the place of a parameter or local to the function's entry, when the compiler gave it a stack slot.
+  // Whether `place` holds at the function's entry. kNotThereYet: the variable's stack slot is still empty; a parameter is where the
+  // calling convention has it. kNotThereYetByReference: the slot will hold the object's address.
   enum class Slot : uint8_t { kReady, kNotThereYet, kNotThereYetByReference };
 
   std::string name;  // "" for a parameter without one, which still takes a register
@@ -47,30 +49,32 @@ class DwarfFile;
 
 class DwarfReader {
  public:
-  // As DwarfFile::open.
+  // Opens the files as DwarfFile::open does.
   static Result<std::unique_ptr<DwarfReader>> open(const std::string& path, int main_fd, int debug_fd, const std::string& debug_file,
                                                    const std::string& alternate);
   ~DwarfReader();
 
-  // scope: CodePlace::scope.
+  // Returns the variables visible at pc in the function that starts at `function`. scope: CodePlace::scope, 0: the function itself.
+  // Errors: not described here, or in a .dwo file that can't be found.
   Result<FunctionRecord> function(FileAddress function, FileAddress pc, uint64_t scope);
-  // A file-scope variable of the unit that the function is in; nothing where it has none of that name.
+  // Returns a file-scope variable of the unit that the function is in; nullopt: the unit has none of that name.
   std::optional<VariableRecord> unit_variable(FileAddress function, const std::string& name);
-  // A file-scope variable of any unit whose source file matches. Definitions before declarations.
+  // Returns a file-scope variable of any unit whose main source file matches ("": any), a definition rather than a declaration.
   std::optional<VariableRecord> global_variable(const std::string& name, const std::string& file);
   std::vector<std::string> unit_variable_names(FileAddress function);
-  TypeNode type(uint64_t id);
-  uint64_t definition(uint64_t id);
+  TypeNode type(uint64_t id);         // kUnknown for an unknown id
+  uint64_t definition(uint64_t id);   // see TypeSource::type_definition()
   uint64_t type_named(const std::string& name);  // kUnknownType where there is none
   Result<SourcePlace> declaration(FileAddress function);
   Result<SourcePlace> source_line(FileAddress pc);
-  LineRows line_rows();
+  LineRows line_rows();  // ascending by address
   std::vector<DwarfFunction> all_functions();
   CodePlaces inlined_calls();
   CodePlaces labels();
   CodePlaces statements(const std::string& file_pattern);
   CodePlaces place_at(FileAddress pc);     // one or none: the innermost function or inlined call there
-  // Addresses: behind the instructions; where length is 1, of them.
+  // Returns the calls that the function makes; see add_calls(). CodePlace::address is behind the call instruction where
+  // CodePlace::length is 0, else that of the instruction.
   CodePlaces calls(FileAddress function);
 
  private:

@@ -1,17 +1,18 @@
 #pragma once
-// Type DIEs as TypeNodes.
+// Reads type DIEs as TypeNodes; ids are DwarfFile::id_of().
 
 #include "debuginfo/dwarf_file.h"
 #include "debuginfo/type_node.h"
 
 namespace spile::debuginfo {
 
-// The id of what DW_AT_type of the DIE says; kVoidType where it says nothing.
+// Returns the id of the type that DW_AT_type of the DIE names; kVoidType: the DIE has no such attribute.
 uint64_t type_id_of(DwarfFile& file, Dwarf_Die& die);
+// Returns the node of a type; for an id that is not a type's, one of kUnknown.
 TypeNode read_type(DwarfFile& file, uint64_t id);
-// Where the type is only declared ("struct s;"): its definition in any unit of the module, else kUnknownType.
+// Finds the definition of a type that is only declared ("struct s;") in any unit of the module; kUnknownType: none.
 uint64_t find_definition(DwarfFile& file, uint64_t id);
-// See Module::type_named(). kUnknownType where no unit has it.
+// Finds a type by its name; see Module::type_named(). kUnknownType: no unit has it.
 uint64_t find_named_type(DwarfFile& file, const std::string& name);
 
 }  // namespace spile::debuginfo

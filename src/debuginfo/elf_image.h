@@ -1,7 +1,7 @@
 #pragma once
 // One ELF file mapped into memory, with every offset in it checked before use: the file may be damaged, truncated or
 // made by somebody who wants us to crash. Only 64-bit little-endian executables of this machine and shared libraries (and their debug
-// files). Immutable once open; views point into the mapping and live as long as the image.
+// files). Immutable once open, so any thread may read it; views and references live as long as the image.
 
 #include <elf.h>
 
@@ -24,34 +24,35 @@ class ElfImage {
     std::string_view name;
     uint32_t type;
     uint64_t flags;
-    uint64_t address;
-    uint64_t offset;
-    uint64_t size;
-    uint32_t link;
+    uint64_t address;  // in the file's address space; 0: not loaded
+    uint64_t offset;   // in the file, bytes; unchecked: contents() checks
+    uint64_t size;     // bytes
+    uint32_t link;     // index into sections(); unchecked
   };
 
-  // Errors name `path`, which is what the user knows the file as; `opened` is what is really opened.
+  // Opens and maps `opened`, or a copy of it (stable_file.h). Errors name `path`, as which the user knows the file: see Module::open().
   static Result<std::unique_ptr<ElfImage>> open(const std::string& path, const std::string& opened);
   ~ElfImage();
   ElfImage(const ElfImage&) = delete;
   ElfImage& operator=(const ElfImage&) = delete;
 
   const std::string& opened_path() const { return opened_path_; }
-  // A descriptor of the file that is shown, valid as long as this object: the path may lead to another file by then.
+  // Returns a descriptor of the mapped file (or copy), owned by this object: opened_path() may lead to another file by then.
   int fd() const { return fd_.get(); }
+  // ET_EXEC or ET_DYN.
   uint16_t type() const { return type_; }
   FileAddress entry_point() const { return entry_point_; }
   const std::vector<Segment>& segments() const { return segments_; }
-  // Where the section headers can't be read, those that PT_DYNAMIC knows: .dynamic, .dynsym, .dynstr and .rela ones.
+  // Where there are no section headers that can be read: the sections that PT_DYNAMIC knows, .dynamic, .dynsym, .dynstr and .rela ones.
   const std::vector<Section>& sections() const { return sections_; }
   // For a truncated file: a sentence that says what is missing; else "".
   const std::string& truncation() const { return truncation_; }
-  const Section* section(std::string_view name) const;
-  // Empty for a section without bytes in the file (SHT_NOBITS) or one that reaches beyond the file's end.
+  const Section* section(std::string_view name) const;  // the first of that name; null: absent
+  // Returns the section's bytes; empty for one without bytes in the file (SHT_NOBITS) or that reaches beyond the file's end.
   std::string_view contents(const Section& section) const;
   std::string_view file() const { return {bytes_, size_}; }
 
-  // PT_TLS: what each thread has a copy of.
+  // PT_TLS: what each thread has a copy of. Bytes; alignment is at least 1, and unchecked otherwise.
   struct ThreadLocals {
     uint64_t address, memory_size, alignment;
   };
@@ -62,20 +63,20 @@ class ElfImage {
   bool has_dynamic_flag_pie() const { return flag_pie_; }
   bool has_soname() const { return has_soname_; }
   const std::string& soname() const { return soname_; }  // DT_SONAME; "" where there is none
-  const std::string& build_id() const { return build_id_; }
+  const std::string& build_id() const { return build_id_; }  // hexadecimal; "": none
   bool is_made_by_go() const { return made_by_go_; }  // a note of Go's linker (.note.go.buildid)
 
   struct DebugLink {
-    std::string file_name;
-    uint32_t crc;
+    std::string file_name;  // without directory
+    uint32_t crc;           // debug_link_crc() of that file
   };
-  std::optional<DebugLink> debug_link() const;
+  std::optional<DebugLink> debug_link() const;  // nullopt: no .gnu_debuglink, or a damaged one
 
-  // Symbols of a SHT_SYMTAB or SHT_DYNSYM section, and the names that go with them; empty if damaged.
+  // Returns the symbols of a SHT_SYMTAB or SHT_DYNSYM section; empty if damaged.
   std::span<const Elf64_Sym> symbols(const Section& section) const;
-  // Contents of the string table a symbol section links to.
+  // Returns the contents of the string table that a section links to; empty if it links to none.
   std::string_view strings_of(const Section& section) const;
-  // The NUL-terminated string at the offset; "" where it is outside or unterminated.
+  // Returns the NUL-terminated string at the offset; "" if that is outside, or the string unterminated.
   static std::string_view string_at(std::string_view table, uint64_t offset);
 
  private:
@@ -112,7 +113,7 @@ class ElfImage {
   std::string soname_;
 };
 
-// The CRC-32 that .gnu_debuglink uses.
+// Computes the CRC-32 that .gnu_debuglink uses.
 uint32_t debug_link_crc(std::string_view bytes);
 
 }  // namespace spile::debuginfo
