@@ -208,11 +208,12 @@ class Module {
   virtual Result<Variable> variable_of_unit(FileAddress function, const std::string& name) = 0;
   // Returns the type of a Type::id of this build of the file, from this or an earlier run; for other numbers, a kUnknown type.
   virtual Type type_with_id(uint64_t id) = 0;
-  // Finds a type by its name in C: "struct node", "node" (a struct, class, union, enum or typedef), "unsigned int". Error: none.
+  // Finds a type by its name in C: "struct node", "node" (a struct, class, union, enum or typedef), "unsigned int"; or, as
+  // "enumerator NAME" or "enumerator TYPE::NAME", an enum by one of its constants. Error: no such type, or no debug information.
   virtual Result<Type> type_named(const std::string& name) = 0;
-  // Returns the place of the returned value ($return), valid at the moment the function has returned. Unavailable where the value
-  // is not in general registers or memory. index: which result of a Go function, from 0; ignored for other languages.
-  // Errors: the function returns nothing, or has no such result; no debug information.
+  // Returns the place of the returned value ($return), valid at the moment the function has returned. Unavailable: in an x87
+  // register (long double), of Go in a floating-point register or on the stack, or optimized out. index: which result of a Go function,
+  // from 0; ignored for other languages. Errors: the function returns nothing, or has no such result; no debug information.
   virtual Result<Place> return_value(FileAddress function, size_t index = 0) = 0;
 
   // Writes what was learned to the cache; so does the destructor. Failure is silent: it only costs time.
@@ -241,7 +242,7 @@ struct Step {
 // Returns the place of what the path leads to. Errors name the type and the step; the hint has did-you-mean.
 Result<Place> walk(const Place& start, std::span<const Step> steps);
 // Returns operations that leave the value of a scalar as a 64-bit number (arrays and functions: their address, as in C).
-// Errors: unavailable, struct by value, floating point.
+// A float or double becomes the bits of a double. Errors: unavailable, a whole struct or union, long double, other sizes than 1, 2, 4, 8.
 Result<location::Operations> load(const Place& place);
 // Returns operations that leave the run-time address of the place. Error: it is unavailable, in a register, or a bit-field.
 Result<location::Operations> address(const Place& place);

@@ -34,8 +34,8 @@ void add_inlined_calls(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& place
 void add_labels(DwarfFile& file, DwarfFile::Unit& unit, CodePlaces& places);
 // Appends rows of the line table that begin a statement, of source files that match the pattern.
 void add_statements(DwarfFile& file, DwarfFile::Unit& unit, const std::string& file_pattern, CodePlaces& places);
-// Calls that the function makes, but tail calls; the address is the one behind the call instruction. Unoptimized code
-// has none.
+// Appends the calls that the function makes to functions that are named. CodePlace::length is 0 where `address` is behind the call or
+// jump, 1 where it is that of the instruction (tail calls by Clang); `source` is the callee's declaration. Unoptimized code has none.
 void add_calls(DwarfFile& file, DwarfFile::Unit& unit, FileAddress function, CodePlaces& places);
 
 }  // namespace spile::debuginfo

@@ -11,7 +11,8 @@
 
 namespace spile::debuginfo {
 
-// Where each result is when the function returns. Unavailable: in floating-point registers, or on the stack.
+// Returns where each result is when the function returns, in order. Unavailable: wholly in floating-point registers, on the stack, or
+// empty.
 std::vector<Place> go_result_places(std::span<const Type> results);
 
 }  // namespace spile::debuginfo

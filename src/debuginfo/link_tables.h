@@ -11,12 +11,14 @@
 
 namespace spile::debuginfo {
 
+// Return the SDT marks and the entries of the procedure linkage table in the order of the file; damaged ones are left out.
 std::vector<Mark> read_marks(const ElfImage& image);
 std::vector<PltEntry> read_plt(const ElfImage& image);
-// Words of the global offset table by their addresses, with the symbols that they are for.
+// Returns the words of the global offset table that hold addresses of symbols: their file addresses, with the symbols' names (views into
+// the image).
 std::unordered_map<uint64_t, std::string_view> imported_slots(const ElfImage& image);
 
-// Operations that leave the address at which a thread has the first thread-local variable of the module (ELF Handling
+// Returns operations that leave the run-time address at which a thread has the first thread-local variable of the module (ELF Handling
 // For Thread-Local Storage, variant II). An executable's are at a fixed distance below the thread pointer. For a library
 // the dynamic linker writes that distance, or the module's number, where the library's code finds it: in its global
 // offset table. Error: a phrase for Place::reason.

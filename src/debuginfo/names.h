@@ -1,5 +1,5 @@
 #pragma once
-// Function names: globs, the suffixes compilers give to clones, and C++ and Rust names as people write them.
+// Function names: globs, the suffixes compilers give to clones, and C++ and Rust names as people write them. Thread rule: any thread.
 
 #include <string>
 #include <string_view>
@@ -7,11 +7,11 @@
 
 namespace spile::debuginfo {
 
-// * ? [a-z] [!a-z] and backslash; no special treatment of '/' or '.'.
+// Whether all of the text matches a glob of * ? [a-z] [!a-z] and backslash; '/' and '.' are ordinary characters.
 bool glob_matches(std::string_view pattern, std::string_view text);
-// Whether it has any of those: no glob, no search.
+// Whether a pattern has any of those; else it matches only itself.
 bool is_glob(std::string_view pattern);
-// A file pattern against a path: matches whole path components at its end ("parse.c" and "src/*.c" both find
+// Whether a file pattern matches whole components at the end of a path ("parse.c" and "src/*.c" both find
 // "/build/src/parse.c").
 bool file_matches(std::string_view pattern, std::string_view path);
 
@@ -22,15 +22,15 @@ struct CloneName {
   bool specialised = false;      // .isra, .constprop, .part: parameters may be others than the source has
   bool may_lose_result = false;  // .isra: a result that no caller uses is not computed
 };
-// "foo.constprop.0.isra.0" -> foo. GCC: gimple clone names; Clang: .llvm.N (ThinLTO promotion), .__uniq.N,
-// .cfi (the function itself, where its name is a jump table's entry).
+// Takes a symbol's name apart: "foo.constprop.0.isra.0" -> foo. Views point into `symbol`. GCC: gimple clone names;
+// Clang: .llvm.N (ThinLTO promotion), .__uniq.N, .cfi (the function itself, where its name is a jump table's entry).
 CloneName clone_name(std::string_view symbol);
 
-// A demangled name cut into its scopes, without return type and parameters:
+// Demangles a name and cuts it into its scopes, without return type and parameters:
 // "ns::Foo<int>::bar(int) const" -> {"ns", "Foo<int>", "bar"}; empty if it isn't a mangled name (Itanium ABI).
 std::vector<std::string> scopes_of(std::string_view mangled_base);
 
-// A symbol's name as people would write it, with at most `count` scopes (at least 1) and without template arguments:
+// Returns a symbol's name as people would write it, with at most `count` scopes (at least 1) and without template arguments:
 // "Foo::bar". "" for one that can't be demangled, or is not the name of a function.
 std::string last_scopes(std::string_view symbol, size_t count);
 
@@ -40,6 +40,7 @@ class NamePattern {
   explicit NamePattern(std::string_view pattern);
   // `base`: CloneName::base of a symbol. Demangles only what can match.
   bool matches(std::string_view base) const;
+  // Returns the number of scopes in the pattern: 2 for "Foo::bar".
   size_t scope_count() const { return scopes_.size(); }
 
  private:

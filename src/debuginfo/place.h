@@ -13,12 +13,13 @@ namespace spile::debuginfo {
 // A part of an object that the compiler keeps in several places.
 struct Piece {
   enum class Kind : uint8_t { kMissing, kMemory, kValue };
-  Kind kind = Kind::kMissing;
-  uint32_t size = 0;  // bytes
-  location::Operations operations;
+  Kind kind = Kind::kMissing;        // kMissing: this part is optimized out
+  uint32_t size = 0;                 // bytes
+  location::Operations operations;  // leave its address (kMemory), or itself in the low bytes (kValue)
 };
 
-// Where an object is at one program counter. Registers are those of that moment. Of base/location.h's operations, those of the
+// Where an object is at one program counter. Registers (DWARF's numbers) are those of that moment; addresses that the operations leave are
+// run-time addresses. Of base/location.h's operations, those of the
 // script (Index, ScriptPointer) appear only where the caller put them, and those of probe points (CallFrameCfa, CallNumber,
 // CalledFrom, RecordField, EntryKnown) never.
 struct Place {
@@ -26,7 +27,7 @@ struct Place {
     kUnavailable,  // reason says why, as a phrase behind the variable's name: "is optimized out"
     kMemory,       // operations leave the object's address
     kValue,   // operations leave the object itself in the low bytes (the upper ones are garbage); it has no address
-    kPieces,  // each of pieces, in order of their bytes in the object
+    kPieces,  // `pieces`, in order of their bytes in the object
   };
   Kind kind = Kind::kUnavailable;
   std::string reason;

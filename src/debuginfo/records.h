@@ -1,6 +1,6 @@
 #pragma once
-// The records that questions to DWARF are answered with, as bytes for the cache. Reading gives nothing for bytes that
-// can't be right. ORDER RECORDS: writer and reader name the fields in the same order; changing it is a new kFormat.
+// Writes the records that questions to DWARF are answered with as bytes for the cache, and reads them. Reading returns nullopt for bytes
+// that can't be right. ORDER RECORDS: writer and reader name the fields in the same order; changing it is a new kFormat.
 
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@ std::string to_bytes(const TypeNode& node);
 std::string to_bytes(const SourcePlace& place);
 std::string to_bytes(const CodePlaces& places);
 
-// function: that the record is about, of which its location::EntryValues are.
+// function: the one that the record is about. It is not among the bytes, and becomes that of the record's location::EntryValues.
 std::optional<FunctionRecord> function_from_bytes(std::string_view bytes, FileAddress function);
 std::optional<VariableRecord> variable_from_bytes(std::string_view bytes);
 std::optional<TypeNode> type_from_bytes(std::string_view bytes);

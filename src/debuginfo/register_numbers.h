@@ -5,6 +5,7 @@
 
 namespace spile::debuginfo {
 
+// Whether it is the number of a general register: those are what handlers can read everywhere.
 inline constexpr bool is_general_register(int64_t number) { return number >= 0 && number < abi::kConvention.general_registers; }
 // Whether a function's entry can keep it for location::EntryValue. The stack pointer follows from the CFA.
 inline constexpr bool is_kept_register(int64_t number) {

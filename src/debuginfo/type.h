@@ -25,7 +25,7 @@ class Type {
   Type(std::shared_ptr<TypeSource> source, uint64_t id) : source_(std::move(source)), id_(id) {}
 
   TypeKind kind() const;
-  // As C writes it: "int", "struct node*", "char[16]", "uint32_t" for a typedef's name.
+  // Returns the type as C writes it: "int", "struct node*", "char[16]", "uint32_t" for a typedef's name.
   std::string name() const;
   // Bytes; 0 where unknown (void, functions, arrays without bound, declarations without definition).
   uint64_t size() const;
@@ -35,26 +35,27 @@ class Type {
   bool is_character() const;  // char, signed char, unsigned char, char8_t: any one-byte character type
   bool is_reference() const;  // C++ & and &&
   bool is_scalar() const;     // integer, enum or pointer of 1, 2, 4 or 8 bytes: loads as one number
-  // A pointer to, or an array of, one-byte characters: can be printed as a string.
+  // Whether it is a pointer to, or an array of, one-byte characters, so that it can be printed as a string.
   bool is_string() const;
 
-  Type target() const;                    // what a pointer points to, an array holds, a function returns
+  Type target() const;                    // what a pointer points to, an array holds, a function returns; of others kUnknown
   std::optional<uint64_t> count() const;  // elements of an array; nothing where it has no bound
   std::vector<Member> members()
       const;  // of a struct or union, base classes first; a declaration's definition is sought
-  std::vector<Enumerator> enumerators() const;
+  std::vector<Enumerator> enumerators() const;  // of an enum, in the order of their declaration; else empty
   uint64_t stated_alignment() const;  // bytes, by alignas or the like; 0 where it has its natural one
   bool is_complex() const;
   bool is_extended() const;  // long double, alone or complex
   bool passed_by_reference() const;   // a C++ class that the ABI passes by hidden reference
 
-  // A member by name, also one inside anonymous members and base classes; its offset is from the start of this type.
+  // Finds a member by name, also one inside anonymous members and base classes; its offset is from the start of this type. nullopt: none.
   std::optional<Member> member(std::string_view name) const;
-  // All names that member() knows, for did-you-mean.
+  // Returns all names that member() finds, for did-you-mean.
   std::vector<std::string> member_names() const;
 
+  // Whether it is the type of some module; a default Type is not.
   bool valid() const { return source_ != nullptr; }
-  uint64_t id() const { return id_; }  // the same type of the same module has the same id
+  uint64_t id() const { return id_; }  // the same for each run with the same build of the module
   const std::shared_ptr<TypeSource>& source() const { return source_; }
 
  private:

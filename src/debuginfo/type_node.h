@@ -29,19 +29,19 @@ struct TypeNode {
   TypeKind kind = TypeKind::kUnknown;
   Alias alias = Alias::kNone;
   std::string name{};  // of base types and typedefs; with "struct ", "union ", "class " or "enum " in front of tags
-  uint64_t size = 0;
-  uint64_t target = kUnknownType;
+  uint64_t size = 0;  // bytes; 0: not stated
+  uint64_t target = kUnknownType;  // id: of an alias, pointer, array (its elements) or function (its result)
   bool is_signed = false;
   bool is_boolean = false;
   bool is_character = false;
   bool is_reference = false;
-  bool is_declaration = false;
+  bool is_declaration = false;  // without members: see TypeSource::type_definition()
   bool passed_by_reference = false;
-  bool has_count = false;
+  bool has_count = false;  // an array with a bound: `count` elements
   bool is_complex = false;   // a float of two parts
   bool is_extended = false;  // long double: a float of the x87
   uint64_t count = 0;
-  uint64_t alignment = 0;  // where stated (alignas), else 0
+  uint64_t alignment = 0;  // bytes, where stated (alignas), else 0
   std::vector<MemberNode> members{};
   std::vector<Enumerator> enumerators{};
 };
@@ -49,9 +49,9 @@ struct TypeNode {
 class TypeSource {
  public:
   virtual ~TypeSource() = default;
-  // Valid as long as the source. Unknown ids give a node of kUnknown.
+  // Returns the node of a type, valid as long as the source; for an unknown id, one of kUnknown.
   virtual const TypeNode& type_node(uint64_t id) = 0;
-  // For a declaration: the id of its definition elsewhere in the module, or kUnknownType.
+  // Returns the id of the definition of a type that is only declared; kUnknownType: the module has none.
   virtual uint64_t type_definition(uint64_t id) = 0;
 };
 

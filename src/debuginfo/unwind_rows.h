@@ -11,7 +11,8 @@
 
 namespace spile::debuginfo {
 
-// Ascending; each holds up to the next one's address. Damaged parts are left out. debug: may be null.
+// Returns the rows, ascending; each holds up to the next one's address. Damaged parts are left out. debug: the separate debug file, which
+// may have .debug_frame; may be null.
 std::vector<UnwindRow> read_unwind_rows(const ElfImage& image, const ElfImage* debug);
 
 }  // namespace spile::debuginfo

@@ -8,7 +8,8 @@
 
 namespace spile::probes {
 
-// Returns a point at an instruction inside a function; at the function's first instruction, a point at its entry.
+// Returns a point at an instruction inside a function (kStatement); at the function's first instruction, a point at its entry. Its text
+// is left to the caller.
 sema::ResolvedPoint point_inside(const TracedWorld& world, const ProcessPart& part, debuginfo::Module& module,
                                  const debuginfo::CodePlace& place);
 // Returns a function's name for people: "ns::foo".
@@ -16,8 +17,8 @@ std::string plain_name(const std::string& linkage_name);
 // Returns process("PATH").KIND("NAME@FILE:LINE")SUFFIX.
 std::string source_text(const sema::Site& site, const std::string& kind, const std::string& suffix);
 
-// Whether a function's return must not be diverted: it is reached without a call, returns twice or on another stack, or finds out by
-// its return address who called it.
+// Whether the return of a function of that name must not be diverted: it is reached without a call, returns twice or on another stack,
+// or finds out by its return address who called it.
 bool refuses_return(const std::string& name);
 
 // Returns the error for a spec that no function of the module fits, with the nearest name.

@@ -8,7 +8,7 @@
 
 namespace spile::probes {
 
-// Returns the address of runtime.allgs, the list of a program's goroutines; 0: the file has no symbols, or can't be read.
+// Returns the file address of runtime.allgs, the list of a program's goroutines; 0: the file has no symbols, or can't be read.
 FileAddress goroutine_list_of(const std::string& path, const debuginfo::OpenOptions& options);
 
 }  // namespace spile::probes

@@ -9,6 +9,8 @@
 
 namespace spile::probes {
 
+// Returns how to read $field, or $field[n], from the record. Errors: no such field, a path into a structure, or a field that is neither a
+// number nor a string.
 Result<sema::Binding> bind_in_tracepoint(TracedWorld& world, const sema::ResolvedPoint& point,
                                          const syntax::TargetVariable& variable);
 // Returns the variables of a tracepoint: "$prev_comm"; typed: "$prev_comm:char[16]".

@@ -9,11 +9,12 @@
 
 namespace spile::probes {
 
+// Return the parts as TargetInfo::pretty(), pretty_dereference() and pretty_without_point(); a value that can't be read becomes a literal
+// "?". Errors: the path leads nowhere, or the whole value is unavailable.
 Result<std::vector<sema::PrettyPart>> pretty_parts(TracedWorld& world, const sema::ResolvedPoint& point, bool at_entry,
                                                    const syntax::Expression& expression, bool deep);
 Result<std::vector<sema::PrettyPart>> pretty_parts(TracedWorld& world, const sema::TargetType& pointer,
                                                    const syntax::Dereference& dereference, bool deep);
-// For functions, which have no point.
 Result<std::vector<sema::PrettyPart>> pretty_parts(TracedWorld& world, const syntax::AtOperation& operation, bool deep);
 
 }  // namespace spile::probes

@@ -15,8 +15,8 @@
 namespace spile::probes {
 
 struct WorldOptions {
-  std::string program;  // -c: the command's first word, looked up in PATH; -x: empty (the pid is used)
-  std::vector<pid_t> processes = {};  // -x
+  std::string program;  // -c: the command's first word, looked up in PATH; "": no -c. Not used if there are processes.
+  std::vector<pid_t> processes = {};  // -x; with neither, the world has no target
   Runtime runtime = Runtime::kAuto;
   bool only_lists = false;  // nothing runs: what only one runtime can do is there, too
 };
@@ -30,6 +30,7 @@ struct ModuleFile {
   std::string identity;
 };
 using ModuleFiles = std::map<std::string, ModuleFile>;  // by path
+// Returns the file for a path; for a path that was not asked about, the file that the path itself leads to.
 inline ModuleFile file_of(const ModuleFiles& files, const std::string& path) {
   auto found = files.find(path);
   return found == files.end() ? ModuleFile() : found->second;
@@ -43,7 +44,8 @@ class World : public sema::TargetInfo {
   virtual void save_answers() = 0;
   // Returns a sentence for each point that was found in some of its programs and libraries only.
   virtual std::vector<std::string> left_out() const = 0;
-  // Errors: the program does not exist or is not an executable, the process does not exist.
+  // Finds the program of -c or the programs of -x. Errors: the program is not found, a process does not exist, has no program (it is a
+  // kernel thread or a zombie), or may not be traced.
   static Result<std::unique_ptr<World>> open(const WorldOptions& options);
 
   // Decides by the script's probe points what kAuto means (any kernel probe: everything runs in the kernel). REQUIRES: called before
@@ -57,6 +59,7 @@ class World : public sema::TargetInfo {
     std::string text;
     std::vector<std::string> variables;
   };
+  // Errors: as resolve().
   virtual Result<std::vector<ListedPoint>> list(const syntax::ProbePoint& pattern, bool with_variables) = 0;
 };
 

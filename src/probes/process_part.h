@@ -12,19 +12,23 @@
 namespace spile::probes {
 
 struct ProcessPart {
-  const syntax::PointComponent* process = nullptr;
-  const syntax::PointComponent* library = nullptr;
+  // Both point into the probe point, which must outlive the part.
+  const syntax::PointComponent* process = nullptr;  // never null after parse_process()
+  const syntax::PointComponent* library = nullptr;  // null: absent
   size_t next = 0;  // index of the first component after these
 };
 
 // Whether the component that follows process and library has that name.
 bool follows_process(const syntax::ProbePoint& point, std::string_view name);
+// Parses the beginning of a point. REQUIRES: its first component is `process`. Errors: `library` without a name.
 Result<ProcessPart> parse_process(const syntax::ProbePoint& point);
 
-// Returns the files, each an existing path; never empty. Errors: no file fits.
+// Returns the paths of the files, each once, as TracedWorld::module() takes them; never empty. Errors: no file fits; `process` alone has
+// no target; process(PID) is not traced.
 Result<std::vector<std::string>> modules_of(TracedWorld& world, const ProcessPart& part);
 
-// Collects the points that resolve_in finds in each file. Errors: no file has any.
+// Collects the points that resolve_in finds in each file; files for which it fails are left out, which is reported by World::left_out().
+// Errors: that of the first file if it fails for all; there is no process to run in.
 using ResolveIn = std::function<Result<Points>(debuginfo::Module& module)>;
 Result<Points> resolve_in_modules(TracedWorld& world, const ProcessPart& part, const ResolveIn& resolve_in);
 
@@ -32,7 +36,7 @@ Result<Points> resolve_in_modules(TracedWorld& world, const ProcessPart& part, c
 sema::ResolvedPoint point_at(const TracedWorld& world, const ProcessPart& part, debuginfo::Module& module,
                              FileAddress address, sema::ProbeKind kind);
 
-// Returns the components that can follow process and library.
+// Returns the components that can follow process and library, for did-you-mean.
 const std::vector<std::string>& after_process();
 
 }  // namespace spile::probes

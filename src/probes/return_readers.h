@@ -8,13 +8,13 @@
 
 namespace spile::probes {
 
-// Addresses in one file: entries of its procedure linkage table, words of its global offset table, functions of its own.
+// File addresses in one file: entries of its procedure linkage table, words of its global offset table, functions of its own.
 struct ReturnReaders {
-  std::set<uint64_t> own;      // of functions that read their own return address: the caller of dlsym, for RTLD_NEXT
+  std::set<uint64_t> own;      // of functions that read their own return address: dlsym looks for its caller, for RTLD_NEXT
   std::set<uint64_t> callers;  // of functions that read their caller's: gprof's mcount
 };
 
-// path: the file to be read; a file that can't be read has none.
+// Finds them in the symbols of a file; none if it can't be read. Thread rule: any thread.
 ReturnReaders return_readers_in(const std::string& path);
 
 }  // namespace spile::probes

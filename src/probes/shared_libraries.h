@@ -8,7 +8,7 @@ namespace spile::probes {
 
 // Finds the libraries that the dynamic linker loads for a program: DT_NEEDED, recursively, looked for as ld.so(8) says: RPATH,
 // LD_LIBRARY_PATH, RUNPATH, the directories of /etc/ld.so.conf, the system's. Real paths; what isn't found is left out.
-// Libraries that the program opens by itself (dlopen) are not among them.
+// program: a path; empty if it can't be read. Libraries that the program opens by itself (dlopen) are not among them.
 std::vector<std::string> linked_libraries(const std::string& program);
 
 }  // namespace spile::probes

@@ -13,15 +13,16 @@ namespace spile::probes {
 struct SourceSpec {
   enum class Lines : uint8_t { kNone, kListed, kAll, kRelative };
 
-  std::string name;
+  std::string name;  // glob, never empty
   std::string file;  // "": not said
   Lines lines = Lines::kNone;
   std::vector<std::pair<int, int>> ranges;  // kListed, kRelative: first and last line of each
 
-  // declared: the line of the function's declaration.
+  // Whether a line of the function is meant. declared: the line of its declaration, from which kRelative counts.
   bool matches(int line, int declared) const;
 };
 
+// Errors: no name, no file after '@', or malformed lines.
 Result<SourceSpec> parse_source_spec(const std::string& text);
 
 }  // namespace spile::probes

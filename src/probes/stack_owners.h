@@ -20,7 +20,7 @@ enum class OwnedPart : uint8_t {
 };
 
 struct StackOwner {
-  const char* runtime;
+  const char* runtime;  // its name: "OCaml 5"
   OwnedPart part;
   // A file is one of the runtime's if its name begins so ("libguile-") or it defines such a symbol; empty: not looked at.
   std::string_view file;
@@ -31,15 +31,17 @@ struct StackOwner {
   bool judges_faults = false;               // its handler for SIGSEGV asks whose code the fault is in (abi::kTouchesStack)
 };
 
+// Returns the whole table.
 std::span<const StackOwner> stack_owners();
 
 // The owners that a file's functions may have. The file is read by the constructor.
 class FileOwners {
  public:
-  // opened: the path that is read instead, where `path` no longer leads to the file (debuginfo/mapped_file.h).
+  // path: of the file, whose name counts too: a file that can't be read has owners by its name only. opened: the path that is read
+  // instead, where `path` no longer leads to the file (debuginfo/mapped_file.h).
   explicit FileOwners(const std::string& path, const std::string& opened = {});
 
-  // Returns the owner of the stacks on which the function runs; null: they are ordinary stacks.
+  // Returns the owner of the stacks on which the function runs; null: they are ordinary stacks. function: as StackOwner::owns takes it.
   const StackOwner* of(std::string_view function) const;
 
  private:

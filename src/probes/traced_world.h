@@ -1,6 +1,6 @@
 #pragma once
 // The state that all families share: the program or process that spile traces, the ELF files opened so far, and where
-// probes on processes run.
+// probes on processes run. One thread.
 
 #include <map>
 #include <memory>
@@ -24,6 +24,7 @@ class TracedWorld {
 
   // Finds the program of -c or -x. Errors as World::open.
   Result<void> find_program();
+  // Decides process_domain(); see World::choose_runtime().
   void choose_runtime(const std::vector<const syntax::ProbePoint*>& points);
 
   const WorldOptions& options() const { return options_; }
@@ -33,6 +34,7 @@ class TracedWorld {
   // Returns the first program. REQUIRES: has_target().
   const std::string& program() const { return programs_.front(); }
   bool has_target() const { return !programs_.empty(); }
+  // Returns the path of the program that a process executes, as its maps show it. Errors: see World::open().
   Result<std::string> program_of_process(pid_t pid) const;
   const std::vector<pid_t>& processes() const { return options_.processes; }  // -x's
   // Returns the first process; 0: there is no -x.
@@ -42,23 +44,28 @@ class TracedWorld {
   // Fails if --runtime=inproc was asked for. what: the construct that only the kernel can run, for the message.
   Result<void> require_kernel(const char* what) const;
 
-  // Returns the ELF file at a path, opened once. path: as find_executable() and libraries() return it.
+  // Returns the ELF file at a path, opened once: the file that a process of -x has mapped under it, if any has. path: as find_executable()
+  // and libraries() return it. Errors: as Module::open(), or the mapped file was replaced and can't be opened.
   Result<std::shared_ptr<debuginfo::Module>> module(const std::string& path);
+  // Returns the files of all modules that module() has opened, by path.
   const ModuleFiles& module_files() const { return module_files_; }
-  void save_answers();
+  void save_answers();  // as World's
   // Adds a sentence to World::left_out().
   void leave_out(std::string why) { left_out_.insert(std::move(why)); }
   const std::set<std::string>& left_out() const { return left_out_; }
-  // Returns the fields of a tracepoint ("sched:sched_switch"), read once. Valid as long as the world.
+  // Returns the fields of a tracepoint ("sched:sched_switch"), read once from tracefs. Valid as long as the world. Errors: no such
+  // tracepoint, or tracefs can't be read.
   Result<const std::vector<TracepointField>*> tracepoint_fields(const std::string& tracepoint);
-  // Returns the real path of an executable: "redis-server" by PATH, "./calls", "/bin/ls". A script (#!) stands for its interpreter.
+  // Returns the real path of a program or library: "redis-server" by PATH, "./calls", "/bin/ls", as the first process of -x sees it, even
+  // if it was deleted since. A script (#!) stands for its interpreter. A path with a slash need not be executable. Error: not found.
   Result<std::string> find_executable(const std::string& name) const;
   // Returns the files that a glob(7) pattern matches now, each once; a pattern without a slash is searched in PATH and here.
   std::vector<std::string> find_executables(const std::string& pattern) const;
   // Returns a pattern for fnmatch(3) that fits paths of find_executable(): the directories before the first wildcard are resolved, and a
   // pattern without a slash fits in every directory.
   std::string program_pattern(const std::string& pattern) const;
-  // Returns the shared libraries that the traced process has mapped, or that a program file is linked to.
+  // Returns the paths of the shared libraries that processes of -x with this program have mapped, or, without any, that the program file
+  // is linked to. Valid as long as the world.
   const std::vector<std::string>& libraries(const std::string& program);
   // Whether a name, or a pattern of fnmatch(3), fits a library: the name of its file, or the name by which programs need it (DT_SONAME),
   // which mostly is that of a link: libevent-2.1.so.7 for libevent-2.1.so.7.0.1.

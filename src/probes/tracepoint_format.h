@@ -27,8 +27,8 @@ struct TracepointField {
     kArray,             // of numbers
     kOther,             // of a type that scripts do not have
   };
-  std::string name;
-  std::string type;
+  std::string name;  // without $
+  std::string type;  // as C writes it: "unsigned short", "char[16]"
   Kind kind = Kind::kOther;
   uint32_t offset = 0;
   uint32_t size = 0;
@@ -37,7 +37,8 @@ struct TracepointField {
   bool common = false;        // of every tracepoint: common_pid ...
 };
 
-// Errors: the text is not of this form.
+// Parses the text of a format file; fields in its order, without those whose declaration is of another form. Errors: the text is not of
+// this form.
 Result<std::vector<TracepointField>> parse_tracepoint_format(std::string_view text);
 
 }  // namespace spile::probes

@@ -14,8 +14,10 @@ enum class Moment : uint8_t {
   kCall,    // a call instruction, for what the callee finds at its entry
 };
 
+// Returns when the expression of a handler is evaluated. at_entry: at the entry of the call (kFunctionReturn has two sides).
 Moment moment_of(const sema::ResolvedPoint& point, bool at_entry);
-// in_other_module: addresses are in another module than the probed one (Binding::other_module).
+// Returns the operations as a Binding has them. in_other_module: addresses are in another module than the probed one
+// (Binding::other_module).
 location::Operations translate(const location::Operations& operations, Moment moment, bool in_other_module = false);
 
 }  // namespace spile::probes

@@ -21,7 +21,7 @@ struct UnwinderFunction {
     kCaught,  // is called where an exception has been caught
   };
   Role role;
-  FileAddress address;
+  FileAddress address;  // of its first instruction
   uint64_t size;  // in bytes
 };
 

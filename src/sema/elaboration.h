@@ -57,6 +57,7 @@ struct Elaboration {
   TargetInfo& target;
   Diagnostics& diagnostics;
 
+  // Each field is filled in by the pass that its comment names.
   std::set<const syntax::Script*> active_libraries;                  // gather-library: those whose own probes take part
   std::unordered_map<const SourceFile*, int> script_of;              // index into program.scripts
   std::vector<Draft> drafts;                                         // expand-aliases
@@ -72,23 +73,25 @@ struct Elaboration {
   bool calls_in_targets = false;                                     // bind-targets: process.syscall is compiled for targets too
   std::unordered_map<const syntax::Function*, std::vector<Binding>> function_bindings;  // resolve-symbols
 
-  // Declarations of the library are needed only if something refers to them.
+  // Whether a script's declarations are the user's, or the library's, which are needed only if something refers to them. Both are false
+  // for a script that declares nothing.
   static bool is_user_script(const syntax::Script& script);
   static bool is_library_script(const syntax::Script& script);
+  // Whether the text is of a user's script.
   bool is_user_text(const SourceRange& range) const;
 
-  // For -v: `what` of the user's was left out.
+  // Adds a line to Program::elided, once: `what` was left out. Ignores text of the library.
   void note_elided(const SourceRange& range, const std::string& what);
 
  private:
   std::unordered_set<std::string> told_elided_;
 };
 
-// A place within the user's script.
+// A range within one file, in bytes from its start: a key that does not contain the file.
 using Place = std::pair<uint32_t, uint32_t>;
 inline Place place_of(const SourceRange& range) { return {range.begin, range.end}; }
 
-// f(Function&) for every function that a call may run: the first and those it may fall through to.
+// Calls f(Function&) for every function of the script that a call may run: the first, and the ones it may fall through to.
 template <typename F>
 void for_each_callee(const syntax::Call& call, F&& f) {
   if (call.function) f(*call.function);

@@ -19,6 +19,7 @@ struct EmbeddedTraits {
   std::vector<std::string> writes;  // /* pragma:write:NAME */: globals that STAP_GLOBAL_SET_NAME sets
 };
 
+// Reads all comments of the code that consist of one of these words. code: the text between %{ and %}.
 EmbeddedTraits embedded_traits(std::string_view code);
 
 }  // namespace spile::sema

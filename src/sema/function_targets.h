@@ -6,8 +6,8 @@
 
 namespace spile::sema {
 
-// Answers the function's @defined, drops the branches not taken, and binds the rest. AtOperation::binding indexes the returned
-// bindings. Reports operations that can't be bound.
+// Answers the function's @defined and @choose_defined, drops the branches not taken, expands $ and $$ at the end of paths and @enumname,
+// and binds the rest. AtOperation::binding indexes the returned bindings. Reports operations that can't be bound as diagnostics.
 std::vector<Binding> bind_function(Elaboration& e, syntax::Function& function);
 
 }  // namespace spile::sema

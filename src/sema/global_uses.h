@@ -17,13 +17,14 @@ struct Touch {
 };
 using Touches = std::map<syntax::Global*, Touch>;
 
+// Remembers what it found in functions. REQUIRES: resolve-symbols has run, and trees do not change while it lives.
 class GlobalUses {
  public:
-  // Everything that a run of the probe may touch, through the functions it calls too.
+  // Returns every global that a run of the probe may touch, in its condition, saves at the entry and body, and in functions it calls.
   Touches of(const Probe& probe);
-  // The library functions (indexes into intrinsics()) that it may call, directly or through others.
+  // Returns the library functions (indexes into intrinsics()) that the probe may call, directly or through others.
   std::set<int> intrinsics_of(const Probe& probe);
-  // The globals that the value of an expression depends on.
+  // Returns the globals that the value of an expression depends on, each once, in no order.
   std::vector<syntax::Global*> read_by(const syntax::Expression& x);
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 // Functions of the language's library that are runtime code rather than script: their types, where they may be called,
 // and what they need. The runtime function is spile_fn_NAME unless the lowering knows better.
-// To add one: runtime/README.md lists the files.
+// To add one: runtime/README.md lists the files. Thread rule: any thread; the table never changes.
 
 #include <string_view>
 #include <vector>
@@ -19,8 +19,9 @@ enum IntrinsicNeeds : uint32_t {
   kNeedsModules = 32,   // print_usyms(): which process the addresses are of
   kNeedsSymbols = 64,   // usymname(): names of symbols in the arena
   kNeedsLines = 128,    // usymline(): line numbers there
-  kCanFail = 8,         // the runtime function's last parameter is bool* fault; true is a script error
+  kCanFail = 8,         // the runtime function's last parameter is bool* fault; if it sets that, the call is a script error
 };
+// Bits of Intrinsic::needs, as IntrinsicNeeds.
 constexpr uint32_t kNeedsGuru = 1u << 20;  // changes the traced program: only with -g
 enum IntrinsicDomains : uint32_t { kInController = 1, kInTarget = 2, kInKernel = 4, kEverywhere = 7 };
 
@@ -28,15 +29,16 @@ struct Intrinsic {
   std::string_view name;
   ValueType result;  // kUnknown: none
   std::vector<ValueType> parameters;
-  uint32_t needs;
-  uint32_t domains;
+  uint32_t needs;    // bits: IntrinsicNeeds
+  uint32_t domains;  // bits: IntrinsicDomains; where scripts may call it
   bool pure;  // may be elided when its value is not used
 };
 
 const std::vector<Intrinsic>& intrinsics();
-// Returns an index into intrinsics(), or -1.
+// Returns the index of a row of intrinsics() by its name; -1: none.
 int find_intrinsic(std::string_view name);
-// Returns the index for a call with that number of arguments: user_string(address, default) is the row user_string2, and so on.
+// Returns the index for a call with that number of arguments: user_string(address, default) is the row user_string2, and so on; -1: none.
+// Whether the row has that many parameters is the caller's to check.
 int find_intrinsic(std::string_view name, size_t arguments);
 
 }  // namespace spile::sema

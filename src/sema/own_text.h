@@ -11,15 +11,17 @@
 
 namespace spile::sema {
 
+// REQUIRES: pass 2 has ended (types and sharing are known); the program outlives the object and does not change.
 class OwnText {
  public:
   explicit OwnText(const Program& program);
 
-  // Whether a string is the script's own, computed in a handler whose memory nobody else can write to; or an argument of %c.
+  // Whether an expression is text of the script's own, if a handler computes it whose memory nobody else can write to; or is a literal
+  // number, as an argument of %c. False: not known.
   bool is_own(const syntax::Expression& expression) const;
-  // The text of a literal, or of a global that nothing ever changes; null for other expressions.
+  // Returns the text of a literal, or of a global that nothing ever changes; null for other expressions. Valid as long as the program.
   const std::string* constant(const syntax::Expression& expression) const;
-  // All string literals of the script.
+  // Returns all string literals of the script, and initial values of its globals.
   const std::set<std::string>& literals() const { return literals_; }
 
  private:

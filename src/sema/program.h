@@ -77,10 +77,10 @@ struct Limits {                     // SystemTap's names and defaults (-D)
   int64_t max_action = 1000;              // MAXACTION: loop turns and calls of one handler run
   int64_t max_action_interruptible = -1;  // MAXACTION_INTERRUPTIBLE: of one in the controller; -1: ten times as many
   int64_t max_nesting = 11;         // MAXNESTING: 10 calls of a recursive function in one
-  int64_t max_string_length = 512;  // MAXSTRINGLEN, with the NUL
-  int64_t max_map_entries = 2048;   // MAXMAPENTRIES
-  int64_t max_errors = 0;           // MAXERRORS
-  int64_t max_skipped = 100;        // MAXSKIPPED
+  int64_t max_string_length = 512;  // MAXSTRINGLEN: bytes, with the NUL
+  int64_t max_map_entries = 2048;   // MAXMAPENTRIES: elements of an array that does not name its size
+  int64_t max_errors = 0;           // MAXERRORS: errors that a session survives
+  int64_t max_skipped = 100;        // MAXSKIPPED: skipped hits that a session survives; 0: any number
   int64_t max_backtrace = 128;      // MAXBACKTRACE: frames of a stack
   int64_t hist_elision = 2;         // HIST_ELISION: empty rows of a histogram shown beside a filled one; below 0: all
 };
@@ -113,23 +113,26 @@ struct Program {
 // Aggregate features that the whole script extracts from a stats global (@count, @hist_log ...).
 struct AggregateUse {
   uint32_t statistics = 0;  // bit n: syntax::Statistic::Operator n
-  bool log = false;
-  bool linear = false;
+  bool log = false;         // @hist_log
+  bool linear = false;      // @hist_linear(s, low, high, width)
   int64_t low = 0, high = 0, width = 0;
-  int64_t bits = 0;
+  int64_t bits = 0;         // @variance(s, bits): the shift
 };
+// Finds the features that the script extracts from a stats global. REQUIRES: pass 2 has resolved names.
 AggregateUse aggregate_use(const Program& program, const syntax::Global& global);
 
 struct PassTiming {
   std::string name;
-  int64_t real_us;
+  int64_t real_us;  // wall clock, microseconds
 };
 
-// Pass 2. Stops after the first sub-pass that reports an error. `print_after` (may be empty): dump to stdout after it.
+// Runs pass 2 on a program that has scripts, limits and options, and fills in the rest. Stops after the first sub-pass that reports an
+// error; the program is then incomplete, and can only be destroyed. print_after: the sub-pass (elaborate.cpp) after which the program is
+// printed to stdout; "" or another name: none. Returns the sub-passes that ran, in order.
 std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnostics& diagnostics,
                                   const std::string& print_after = {});
 
-// The elaborated program as text (-p2): globals with types, functions, probes with their resolved points.
+// Returns the elaborated program as text (-p2): globals with types, functions, probes with their resolved points.
 std::string to_text(const Program& program);
 
 }  // namespace spile::sema

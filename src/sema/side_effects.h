@@ -1,6 +1,6 @@
 #pragma once
 // Finds code that can be removed without effect: functions that change nothing, and statements behind one that leaves.
-// For after resolve-symbols: calls know their functions.
+// REQUIRES: resolve-symbols has run, so calls know their functions.
 
 #include <unordered_map>
 
@@ -8,13 +8,14 @@
 
 namespace spile::sema {
 
-// Whether no run gets past the statement: it is a return, next, break or continue, or all its paths end with one.
+// Whether no run gets past the statement: it is a return, next, break or continue, or all its paths have one. False: not known.
 bool always_leaves(const syntax::Statement& statement);
 
+// Remembers its answers about functions. REQUIRES: their trees do not change while it lives.
 class SideEffects {
  public:
-  // Whether evaluating it may be left out where its value is not used. As is_pure (fold.h), but knows functions too:
-  // those without loops and recursion, both of which can exceed a limit, that only compute.
+  // Whether evaluating the expression, or calling the function, may be left out where the value is not used: as is_pure() of fold.h, and
+  // calls of functions that only compute, without loops and recursion, both of which can exceed a limit.
   bool none_in(const syntax::Expression& expression);
   bool none_in(const syntax::Function& function);
 

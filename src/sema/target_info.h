@@ -1,5 +1,6 @@
 #pragma once
-// The questions that elaboration asks about the traced world. probes implements them on debug info; tests fake them. One thread.
+// The questions that elaboration asks about the traced world. probes implements them on debug information; tests fake them. One thread.
+// Errors are for the script's author: elaboration reports them at the text that was asked about.
 
 #include <cstdint>
 #include <memory>
@@ -29,12 +30,13 @@ inline constexpr int kMostCallers = 16;
 // One place in a program or kernel that a probe point stands for.
 struct Site {
   std::string module;        // resolved path of the ELF file; empty for kernel sites
-  FileAddress address;       // of the function's first instruction
+  FileAddress address;       // of the instruction: a function's first one, or for kStatement any. kDataAccess: of the variable
+                             // (if module is empty, an address of the running process)
   uint64_t file_offset = 0;  // the same place in the file (uprobes)
-  uint64_t size = 0;         // of the function, bytes
+  uint64_t size = 0;         // bytes from `address` to the end of the function; kDataAccess: watched bytes
   std::string function;      // "foo": what probefunc() says
   std::string source_file;   // may be empty
-  int line = 0;
+  int line = 0;            // 0: not known
   bool go = false;         // in a program made by Go's compiler
   std::string tracepoint;  // "sched:sched_switch"
   // kStatement:
@@ -49,7 +51,7 @@ struct Site {
   // and the index of the node for the next frame (0: it is enough). The first node is word 1.
   std::shared_ptr<const std::vector<uint64_t>> callers;
 
-  // Which result of the function "$return" or, in Go, "$r0", "$r1" ... names; -1: none.
+  // Returns which result of the function "$return" or, in Go, "$r0", "$r1" ... names; -1: none.
   int result_number(const std::string& variable) const {
     if (variable == "$return") return 0;
     if (!go || variable.size() < 3 || variable.size() > 4 || !variable.starts_with("$r")) return -1;
@@ -72,7 +74,7 @@ enum class PerfEvent : uint8_t { kTaskClock, kPageFaults, kContextSwitches, kMin
 struct ResolvedPoint {
   ProbeKind kind = ProbeKind::kNever;
   Domain domain = Domain::kController;
-  Site site;                 // kFunction*, kTracepoint
+  Site site;                 // of kinds that have a place: kFunction*, kStatement, kTracepoint, kDataAccess
   std::string text;          // process("/usr/bin/redis-server").function("call@server.c:3324").return
   std::string name;          // as the script wrote it, or the alias that it used: what pn() says
   int64_t sequence = 0;      // begin(N), end(N), error(N)
@@ -134,34 +136,35 @@ class TargetInfo {
  public:
   virtual ~TargetInfo() = default;
 
-  // The places that one probe point stands for; aliases are expanded already, patterns are not. An error says what was looked for
+  // Returns the places that one probe point stands for; aliases are expanded already, patterns are not. An error says what was looked for
   // and a did-you-mean in its hint. An unknown family of probe point (no such functor) too.
   virtual Result<std::vector<ResolvedPoint>> resolve(const syntax::ProbePoint& point) = 0;
 
-  // $name with its path, $return, or @var/@cast at a point. For kFunctionReturn points everything but $return has
-  // been moved to the entry already: `at_entry` says at which side the expression runs.
+  // Return how to compute $name with its path, $return, or @var/@cast at a point that resolve() returned. For kFunctionReturn points
+  // everything but $return has been moved to the entry already: `at_entry` says at which side the expression runs.
   virtual Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) = 0;
   virtual Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) = 0;
 
-  // p->next->value: a Dereference of a script value whose type is known. location::ScriptPointer in the answer is the pointer. Needs no
-  // point: may stand in functions.
+  // Returns how to compute p->next->value: a Dereference of a script value whose type is known. location::ScriptPointer in the answer is
+  // the pointer. Needs no point: may stand in functions.
   virtual Result<Binding> bind_dereference(const TargetType& pointer, const syntax::Dereference& dereference) {
     return Error{"'->' on a script value is not available here", {}};
   }
 
-  // @cast, @var and @const in a function, which has no point: they name their module themselves.
+  // Returns how to compute @cast, @var and @const in a function, which has no point: they name their module themselves.
   virtual Result<Binding> bind_without_point(const syntax::AtOperation& operation) {
     return Error{"'" + operation.name + "' in a function is not available here", {}};
   }
 
-  // The constants of the enumeration that @cast(VALUE, "type", "module") names, in the order of their declaration. point:
+  // Returns the constants of the enumeration that @cast(VALUE, "type", "module") names, in the order of their declaration. point:
   // null where there is none.
   virtual Result<std::vector<EnumConstant>> constants(const ResolvedPoint* point, const syntax::AtOperation& cast) {
     return Error{"constants of enumerations are not available here", {}};
   }
 
-  // What `expression` (a TargetVariable or AtOperation with its path, the last step kPretty or kPrettyDeep removed)
-  // prints as. For a Dereference: pretty_dereference.
+  // Returns what `expression` (a TargetVariable or AtOperation with its path, the last step kPretty or kPrettyDeep removed) prints as.
+  // deep: that step was kPrettyDeep. pretty_dereference() does the same for a Dereference, and pretty_without_point() for @cast and @var
+  // in a function.
   virtual Result<std::vector<PrettyPart>> pretty(const ResolvedPoint& point, bool at_entry,
                                                  const syntax::Expression& expression, bool deep) {
     return Error{"pretty-printing of structures is not available here", {}};
@@ -171,17 +174,16 @@ class TargetInfo {
     return Error{"pretty-printing of structures is not available here", {}};
   }
 
-  // Of @cast and @var in a function.
   virtual Result<std::vector<PrettyPart>> pretty_without_point(const syntax::AtOperation& operation, bool deep) {
     return Error{"pretty-printing of structures is not available here", {}};
   }
 
-  // $$name, $$provider and whatever else a point has as a constant text.
+  // Returns the text of $$name, $$provider and whatever else a point has as a constant.
   virtual Result<std::string> constant_text(const ResolvedPoint& point, const std::string& name) {
     return Error{"unknown set of variables '" + name + "'", "there are $$vars, $$parms, $$locals and $$return"};
   }
 
-  // $$vars, $$parms, $$locals, $$return: the variables to print, as names ("$a", "$b").
+  // Returns the variables that $$vars, $$parms, $$locals or $$return prints, as names ("$a", "$b"); empty: none, or not known.
   virtual std::vector<std::string> variables(const ResolvedPoint& point, const std::string& which) = 0;
 
   // Reports whether variables() can answer: false if the probed module has no debug information.
@@ -190,7 +192,8 @@ class TargetInfo {
   // Fills in facts that are only printed and cost time to find: the source line of a function, in site and text.
   virtual void describe(ResolvedPoint& point) {}
 
-  // Names of probe point components that may follow this prefix, for did-you-mean ("process.func" -> "function").
+  // Returns the names that the component `index` may have behind those before it, for did-you-mean ("process.func" -> "function");
+  // 0: names of families.
   virtual std::vector<std::string> known_components(const syntax::ProbePoint& point, size_t index) = 0;
 };
 

@@ -9,17 +9,19 @@ namespace spile::sema {
 // Whether a path ends with $ or $$.
 bool is_pretty(const std::vector<syntax::PathStep>& path);
 
-// A copy of a TargetVariable, AtOperation or Dereference without that last step.
+// Returns a copy of a TargetVariable, AtOperation or Dereference without that last step.
 syntax::ExpressionPtr without_pretty(const syntax::Expression& expression);
 
-// A copy of the expression with more steps behind it.
+// Returns a copy of the expression with more steps behind it. REQUIRES: if `path` is not empty, `base` is one of these three.
 syntax::ExpressionPtr reached_from(const syntax::Expression& base, const std::vector<syntax::PathStep>& path);
 
+// Make a sprintf piece by piece: of nothing yet; then a text as it is (% too), or a %s and its value.
 std::unique_ptr<syntax::Print> empty_sprintf(const SourceRange& range);
 void append_literal(syntax::Print& print, const std::string& text);
 void append_string(syntax::Print& print, syntax::ExpressionPtr value);
 
-// A sprintf of what `parts` say, each value reached from `base`; of "ERROR" where one of them can't be read.
+// Returns a sprintf of what `parts` say, each value reached from `base`; its value is "ERROR" where one of them can't be read.
+// domain: of the handler; in the kernel, strings are neither shortened nor escaped.
 syntax::ExpressionPtr sprintf_of(const syntax::Expression& base, const std::vector<PrettyPart>& parts, Domain domain);
 
 }  // namespace spile::sema
