@@ -28,7 +28,7 @@ Result<ProcessPart> parse_process(const syntax::ProbePoint& point);
 Result<std::vector<std::string>> modules_of(TracedWorld& world, const ProcessPart& part);
 
 // Collects the points that resolve_in finds in each file; files for which it fails are left out, which is reported by World::left_out().
-// Errors: that of the first file if it fails for all; there is no process to run in.
+// Errors: that of the first file, if it fails for all; probes would run in processes, and the world has no target.
 using ResolveIn = std::function<Result<Points>(debuginfo::Module& module)>;
 Result<Points> resolve_in_modules(TracedWorld& world, const ProcessPart& part, const ResolveIn& resolve_in);
 

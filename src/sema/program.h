@@ -24,6 +24,7 @@ enum class Sharing : uint8_t {
 };
 const char* to_string(Sharing sharing);
 
+// A global that a handler uses, and whether it changes it.
 struct GlobalUse {
   syntax::Global* global;
   bool written;
@@ -32,7 +33,7 @@ struct GlobalUse {
 // A probe body with everything that it needs to be compiled once; serves all its points.
 struct Probe {
   SourceRange range;
-  int index = -1;  // into Program::probes
+  int index = -1;  // own index in Program::probes
   ProbeKind kind = ProbeKind::kNever;
   Domain domain = Domain::kController;
   std::vector<ResolvedPoint> points;  // at least one; same kind and domain; all bindings equal
@@ -64,10 +65,11 @@ inline bool is_call_in_target(const Probe& probe) {
   return probe.domain == Domain::kTarget && is_system_call(probe.kind);
 }
 
-// All probes at one place in one traced program: one trampoline, one compiled handler for entry and one for return.
+// Probes that share their places: all places (SiteTable) at which exactly these probes are. Each place has a trampoline of its own; the
+// group has one compiled handler for entries and one for returns.
 struct SiteGroup {
   std::vector<int> entry_probes;  // indexes into Program::probes, in script order
-  std::vector<int> return_probes;
+  std::vector<int> return_probes;  // of kFunctionReturn
   bool go = false;               // all of these sites are in Go programs: returns are probed where they happen
   bool inside_function = false;  // one of entry_probes is a kStatement: anything may be live there
   enum Call : uint8_t { kNoCall, kCall, kReturnOfCall } system_call = kNoCall;  // at every system call; its one site has no place

@@ -44,8 +44,8 @@ struct Site {
   uint64_t scope = 0;          // of an inlined call: what debuginfo finds its variables by
   FileAddress callee;          // the instruction calls this function, whose variables are meant; 0: it doesn't matter
   bool tail_call = false;      // and it is a jump: the stack is already as the callee will find it
-  FileAddress semaphore;       // of a mark: raised while armed; 0: none
-  std::shared_ptr<const MarkInfo> mark;
+  FileAddress semaphore;       // of a mark: a counter that is raised while armed; 0: none; see debuginfo::Mark
+  std::shared_ptr<const MarkInfo> mark;  // of a mark or (with an empty provider) a PLT entry; else null
   // The callers that the function, and in turn its callers, must have for a hit to count; null: any caller. A tree of words: the most
   // frames to look at; then nodes, each the number of its entries and these: a return address (in the file, ascending),
   // and the index of the node for the next frame (0: it is enough). The first node is word 1.
@@ -96,7 +96,7 @@ struct ResolvedPoint {
 // of foreach and @entry. A variable that gets values of two different types has none.
 struct TargetType {
   std::string module;  // resolved path of the ELF file, or "kernel"
-  std::string key;     // whatever finds the type there: a name, an offset
+  std::string key;     // what finds the type there, for the TargetInfo that made it
 
   explicit operator bool() const { return !key.empty(); }
   bool operator==(const TargetType&) const = default;
