@@ -108,7 +108,7 @@ struct FunctionPattern {
   // left out. Mangled names are matched too.
   std::string name;
   // Glob over the path of the source file that declares the function: "parse.c", "src/*.c"; matches whole components at its end.
-  // "": any file, also none.
+  // "": any file, or an unknown one.
   std::string file;
 };
 
@@ -166,7 +166,7 @@ class Module {
   virtual bool has_debug_info() = 0;
   // The file that has it: the path opened, a separate file, or "" for none.
   virtual const std::string& debug_file() = 0;
-  // Returns where the function that starts at the address is declared. Errors: no debug information, or none of it.
+  // Returns where the function that starts at the address is declared. Errors: no debug information, or none about that function.
   virtual Result<SourcePlace> declaration(FileAddress function) = 0;
   // Returns the source line of the instruction at pc. Errors: no debug information, or no line there.
   virtual Result<SourcePlace> source_line(FileAddress pc) = 0;
@@ -175,8 +175,8 @@ class Module {
   virtual const std::vector<Mark>& marks() = 0;
   virtual const std::vector<PltEntry>& plt() = 0;
 
-  // ---- places inside functions. Errors: debug information that can't be read. Without any, they are empty but where another
-  // result is named.
+  // ---- places inside functions. Errors: debug information that can't be read. Without debug information the result is empty, unless
+  // the function says otherwise.
   // Returns the inlined calls of functions that match: code that was put where the call would be.
   virtual Result<CodePlaces> inlined_calls(const FunctionPattern& pattern) = 0;
   // Returns labels whose name matches the glob `label`, in functions that match.

@@ -13,15 +13,14 @@ namespace spile::debuginfo {
 // A part of an object that the compiler keeps in several places.
 struct Piece {
   enum class Kind : uint8_t { kMissing, kMemory, kValue };
-  Kind kind = Kind::kMissing;        // kMissing: this part is optimized out
-  uint32_t size = 0;                 // bytes
+  Kind kind = Kind::kMissing;       // kMissing: this part is optimized out
+  uint32_t size = 0;                // bytes
   location::Operations operations;  // leave its address (kMemory), or itself in the low bytes (kValue)
 };
 
 // Where an object is at one program counter. Registers (DWARF's numbers) are those of that moment; addresses that the operations leave are
-// run-time addresses. Of base/location.h's operations, those of the
-// script (Index, ScriptPointer) appear only where the caller put them, and those of probe points (CallFrameCfa, CallNumber,
-// CalledFrom, RecordField, EntryKnown) never.
+// run-time addresses. Of base/location.h's operations, those of the script (Index, ScriptPointer) appear only where the caller put
+// them, and those of probe points (CallFrameCfa, CallNumber, CalledFrom, RecordField, EntryKnown) never.
 struct Place {
   enum class Kind : uint8_t {
     kUnavailable,  // reason says why, as a phrase behind the variable's name: "is optimized out"
