@@ -17,13 +17,13 @@ struct ArrayKindInfo {
   const char* mark;    // one token, behind the name where it is declared
   bool evicts;         // a new element may take the memory of an old one
   bool can_be_shards;  // handlers may add to copies of their own, which are merged when it is read
-  const char* refused_in_kernel;  // as a phrase with an article; null: handlers in the kernel can use it
+  const char* refused_in_kernel;  // what the error calls it, with an article; null: handlers in the kernel can use it
 };
 
 // ORDER ARRAY_KIND
 inline constexpr ArrayKindInfo kArrayKinds[] = {
     {"", false, true, nullptr},
-    {"%", true, false, "an array that wraps"},  // which element is the oldest only one copy can tell
+    {"%", true, false, "an array that wraps"},  // no shards: their elements have no common order of age
 };
 static_assert(std::size(kArrayKinds) == static_cast<size_t>(ArrayKind::kWrapping) + 1);
 

@@ -28,7 +28,7 @@ enum class TokenKind : uint8_t {
   kOperator,  // everything else, preprocessor's %( %? %: %) too
 };
 
-// An operator's characters packed into a number, so that comparing is one instruction.
+// Packs an operator's characters into a number, so that comparing is one instruction. REQUIRES: at most 4 characters.
 constexpr uint32_t op(std::string_view text) {
   uint32_t packed = 0;
   for (char c : text) packed = packed << 8 | static_cast<unsigned char>(c);
@@ -52,15 +52,17 @@ struct Token {
   uint32_t op = 0;            // kOperator: op("->")
   int64_t number = 0;         // kNumber
   SourceRange range;
-  std::string_view text;                   // as written; of a file or of an argument
+  std::string_view text;                   // as written, with sigils and quotes; a view into a file or an argument
   std::string value;                       // kString: escapes replaced; kEmbedded: the code
   std::shared_ptr<const Problem> problem;  // null: none
   // Set by the preprocessor for tokens that stand elsewhere than `range`, which is then the place of use.
   const Macro* macro = nullptr;  // out of this macro's body
   SourceRange origin;            // there
-  uint32_t argument = 0;         // pasted by $argument
+  uint32_t argument = 0;         // number of the script argument that it was pasted from; 0: none
 
+  // Sets the problem, in place of an earlier one.
   void fail(std::string message, std::string hint = {}, bool hides_rest = false);
+  // Sets a warning as the problem, unless there is one already.
   void warn(std::string message, std::string hint = {});
 
   bool is(uint32_t packed) const { return op == packed; }
@@ -74,10 +76,10 @@ class Lexer {
   // Text from elsewhere (a script argument): all tokens get the range `place`. The text outlives the tokens.
   Lexer(std::string_view text, SourceRange place) : place_(place), text_(text) {}
 
-  // Reads as SystemTap `version` did (--compatible): later syntax has its earlier meaning.
+  // Reads as SystemTap `version` ("2.9") did (--compatible): later syntax has its earlier meaning. REQUIRES: next() was not called yet.
   void read_as(const std::string& version);
 
-  // The next token; kEnd again and again at the end.
+  // Returns the next token; kEnd again and again at the end.
   Token next();
 
  private:
@@ -105,6 +107,7 @@ class Lexer {
   size_t position_ = 0;
 };
 
+// Whether the language of today reserves the name, whatever read_as() said.
 bool is_keyword(std::string_view name);
 
 }  // namespace spile::syntax

@@ -23,7 +23,7 @@ namespace spile::syntax {
 
 struct Macro {
   std::string name;  // without the @
-  SourceRange range;
+  SourceRange range;  // of the name in its definition
   bool takes_arguments = false;  // @define m(...), even with none between
   std::vector<std::string> parameters;
   std::vector<Token> body;  // raw: conditions and macros in it are decided where it is used
@@ -41,15 +41,17 @@ inline constexpr size_t kMaximumErrors = 20;
 
 class Preprocessor {
  public:
-  // All four outlive the preprocessor.
+  // All three, and options.macros, outlive the preprocessor. Tokens that it returns point into `file`, into macros (Token::macro) and
+  // into options.arguments.
   Preprocessor(const SourceFile& file, const ParseOptions& options, Diagnostics& diagnostics);
 
   // The next token for the parser: never kInvalid, kArgument, @define or one of %( %? %: %). kEnd once too many errors
   // were reported.
   Token next();
 
-  // Reports an error at a token or range; where the token came from a macro or an argument, with a note that says so.
-  // Once stopped, errors go nowhere: they would be about the end of the script, which is not where we are.
+  // Reports an error at a token or range; where the token came from a macro or an argument, with a note that says so. The reference is
+  // valid until the next error. The error of number kMaximumErrors stops the stream. Once stopped, errors are dropped: they would be
+  // about the end of the script, which is not where the stream has stopped.
   Diagnostic& error(const Token& token, std::string message);
   Diagnostic& error(SourceRange range, std::string message);
 
@@ -58,9 +60,11 @@ class Preprocessor {
   bool stopped() const { return stopped_; }
   bool has_too_many_errors() const { return errors_ >= kMaximumErrors; }
 
-  // Whether @name is a macro here, and all their names, for hints.
+  // Returns the macro that @name stands for here; null: there is none of this name (without the @).
   const Macro* find_macro(std::string_view name) const;
+  // Returns the names of all macros, the library's too, for hints.
   std::vector<std::string> macro_names() const;
+  // Hands over the macros that the file has defined. REQUIRES: next() is not called any more.
   MacroLibrary take_macros() { return std::move(own_); }
 
  private:
@@ -130,7 +134,7 @@ class Preprocessor {
   Diagnostic ignored_;
 };
 
-// Reports whether @name is an operator of the language: such names can't be macros.
+// Whether @name (given without the @) is an operator of the language. A macro of such a name replaces it, with a warning.
 bool is_at_operator(std::string_view name);
 const std::vector<std::string>& at_operators();
 

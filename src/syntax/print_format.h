@@ -12,10 +12,11 @@ namespace spile::syntax {
 
 struct ParsedFormat {
   std::vector<FormatPart> parts;
-  std::string error;  // empty: none
-  std::string hint;
+  std::string error;  // empty: none; else `parts` is not to be used
+  std::string hint;   // may be empty
 };
 
+// format: the literal's value, with escapes replaced.
 ParsedFormat parse_format(std::string_view format);
 
 // How many arguments the parts take, those of `*` included.

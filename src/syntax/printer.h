@@ -29,10 +29,13 @@ enum Level : int {
   kPrimaryLevel
 };
 
+// Each function appends one construct to the text, without a line end behind it.
 class Printer {
  public:
+  // Returns the text. REQUIRES: the printer is not used any more.
   std::string take() { return std::move(out_); }
 
+  // Writes parentheses around an expression that holds together less tightly than `minimum`.
   void expression(const Expression& e, Level minimum = kAssignmentLevel);
   void statement(const Statement& s);
   void point(const ProbePoint& p);
@@ -41,6 +44,7 @@ class Printer {
   void alias(const Alias& a);
   void probe(const Probe& p);
   void embedded(const std::string& code) { out_ += "%{" + code + "%}"; }
+  // Begins a line, indented.
   void line() { (out_ += '\n').append(2 * indent_, ' '); }
 
  private:
@@ -72,7 +76,7 @@ class Printer {
   size_t indent_ = 0;
 };
 
-// The literal that reads as this value.
+// Returns the literal, with quotes and escapes, that reads as this value.
 std::string quoted(const std::string& value);
 const char* text_of(Statistic::Operator operation);  // "@sum"
 

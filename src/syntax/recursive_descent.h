@@ -23,17 +23,19 @@ namespace spile::syntax {
 // sanitizers make large.
 inline constexpr int kMaximumDepth = 250;
 
+// Parses one file, once: either function is called once. File, options and diagnostics outlive the parser.
 class Parser {
  public:
   Parser(const SourceFile& file, const ParseOptions& options, Diagnostics& diagnostics)
       : file_(file), options_(options), diagnostics_(diagnostics), tokens_(file, options, diagnostics) {}
 
   Script parse_script();
-  // Only macro definitions.
+  // Parses a file that may hold only macro definitions and conditions.
   MacroLibrary parse_macro_file();
 
  private:
   // ---- tokens (parser.cpp)
+  // Returns the token `ahead` places behind the next one, at most 3; valid until the next call of peek or take.
   const Token& peek(size_t ahead = 0);
   Token take();
   bool at(std::string_view operator_text) { return peek().is(op(operator_text)); }
@@ -188,7 +190,9 @@ class Parser {
   bool slice_allowed_ = false;  // `*` may stand in the next subscript
 };
 
+// Returns the operator of "@count", "@sum" and so on; none for other names.
 std::optional<Statistic::Operator> statistic_operator(std::string_view at_name);
+// Whether the name is that of print, printf or another function with a Print node.
 bool is_print_name(std::string_view name);
 // The precedence of a binary operator, from 1; 0: none.
 int binary_precedence(const Token& token);

@@ -1,7 +1,10 @@
 #pragma once
 // The tree of a script, as the SystemTap language reference gives its grammar. One tree serves all passes: the parser
 // makes it, sema's passes rewrite it and fill the fields marked "sema", codegen reads it. Nodes own their children;
-// every node knows the text it came from. clone() copies a subtree, annotations included.
+// every node knows the text it came from (`range`). clone() copies a subtree, annotations included. One thread.
+//
+// Where no comment says otherwise, a child pointer is not null. Pointers to declarations (Global*, Local*, Function*) own nothing and
+// are valid as long as sema's Program. Members without an initializer are set by whoever makes the node.
 //
 // To add a node: a Kind, a struct here, its line in visitor.h, clone.cpp, print_expression.cpp or print.cpp, and for
 // the tests in tree_shape_test.cpp.
@@ -57,8 +60,8 @@ enum class ExpressionKind : uint8_t {
 };
 
 // An expression's tree is at most this high, and statements nest at most about this deep, so that every pass may
-// recurse. The parser refuses more. Only chains (a + b + c ..., else if ... else if ...) come near: brackets and blocks
-// nest to a quarter of it.
+// recurse. The parser rejects more with an error. Only chains (a + b + c ..., else if ... else if ...) come near: brackets and
+// blocks nest to a quarter of it.
 inline constexpr int kMaximumNesting = 1000;
 
 struct Expression {
@@ -67,7 +70,7 @@ struct Expression {
   const ExpressionKind kind;
   SourceRange range;
   ValueType type = ValueType::kUnknown;  // sema: infer-types
-  uint16_t height = 1;                   // parser: levels of nodes from here down, at most kMaximumNesting
+  uint16_t height = 1;                   // parser: levels of nodes from here down, at most kMaximumNesting; passes don't update it
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
 
@@ -104,7 +107,8 @@ struct Index : Expression {
   std::vector<ExpressionPtr> indexes;
 };
 
-// One step of a path through traced data.
+// One step of a path through traced data. `name`, `number` and `expression` belong to the kinds that name them, and are empty, 0 and
+// null in others.
 struct PathStep {
   enum class Kind : uint8_t {
     kMember,       // ->name
@@ -128,7 +132,7 @@ struct TargetVariable : Expression {
   std::string name;  // "$fd", "$return", "$$vars"
   bool address_of = false;
   std::vector<PathStep> path;
-  int binding = -1;  // sema: bind-targets; index into the probe's bindings
+  int binding = -1;  // sema: bind-targets; index into the probe's bindings; -1: not bound yet
 };
 
 // p->next->value of an expression whose type sema learns from where the value came from: (f = $file) f->f_path.
@@ -275,7 +279,7 @@ struct FormatPart {
   } kind = Kind::kLiteral;
   std::string literal;
   bool left = false, zero = false, plus = false, space = false, alternate = false;
-  int width = -1;               // -1: none
+  int width = -1;               // in bytes; -1: none
   int precision = -1;           // -1: none
   bool width_argument = false;  // `*`: takes a long argument before the value
   bool precision_argument = false;
@@ -303,14 +307,14 @@ struct Statistic : Expression {  // @count(stats) ...
   explicit Statistic(SourceRange r) : Expression(kKind, r) {}
   enum class Operator : uint8_t { kCount, kSum, kMin, kMax, kAverage, kVariance } op;
   ExpressionPtr stats;  // Variable or Index
-  int64_t bits = 0;     // @variance's second argument
+  int64_t bits = 0;     // @variance's second argument: values are shifted left by so many bits for precision
 };
 
 struct Histogram : Expression {  // @hist_log(stats), @hist_linear(stats, low, high, width)
   static constexpr ExpressionKind kKind = ExpressionKind::kHistogram;
   explicit Histogram(SourceRange r) : Expression(kKind, r) {}
   bool is_log;
-  int64_t low = 0, high = 0, width = 0;
+  int64_t low = 0, high = 0, width = 0;  // of @hist_linear; `high` lies in the last bucket
   ExpressionPtr stats;
 };
 
@@ -319,7 +323,7 @@ struct HistogramIndex : Expression {  // @hist_log(s)[bucket]; bucket in @hist_l
   explicit HistogramIndex(SourceRange r) : Expression(kKind, r) {}
   std::unique_ptr<Histogram> histogram;
   ExpressionPtr bucket;
-  bool tests = false;  // whether there is such a bucket
+  bool tests = false;  // true: `bucket in`, which is 1 where there is such a bucket, else 0; false: the bucket's count
 };
 
 // The globals that a piece of C names in its pragmas: those of STAP_GLOBAL_GET_x and STAP_GLOBAL_SET_x.
@@ -478,7 +482,7 @@ struct Global {
   bool is_private = false;
   ArrayKind array_kind = ArrayKind::kPlain;
   bool declared_array = false;           // a[], a[100], a%
-  std::optional<int64_t> declared_size;  // a[100]
+  std::optional<int64_t> declared_size;  // a[100]: elements
   ExpressionPtr initial;                 // a Number, a String, or null
   bool from_library = false;
 
@@ -489,6 +493,7 @@ struct Global {
   int index = -1;  // into sema::Program::globals
 };
 
+// A local variable or parameter. Function::parameters and Function::locals own those of functions, sema's Program those of probes.
 struct Local {
   SourceRange range;
   std::string name;
@@ -503,7 +508,7 @@ struct Function {
   ValueType declared_type = ValueType::kUnknown;
   std::vector<std::unique_ptr<Local>> parameters;
   std::vector<ExpressionPtr> defaults;  // as many as parameters, null: none
-  std::optional<int64_t> priority;      // function f:long (x) : 10
+  std::optional<int64_t> priority;      // function f:long (x) : 10; the lowest is tried first; none: 0, in the library 1
   StatementPtr body;                    // a Block, or an EmbeddedStatement
   bool from_library = false;
 
@@ -525,8 +530,8 @@ struct PointComponent {
 struct ProbePoint {
   SourceRange range;
   std::vector<PointComponent> components;
-  bool optional = false;    // ?
-  bool sufficient = false;  // !
+  bool optional = false;    // ?: may resolve to nothing
+  bool sufficient = false;  // !: if it resolves, the points after it are dropped
   ExpressionPtr condition;  // if (expr); may be null
 };
 
@@ -564,11 +569,12 @@ struct Script {
   std::vector<TopLevelEmbedded> embedded;
 };
 
+// Copies of a subtree with sema's fields; pointers to declarations are those of the original.
 ExpressionPtr clone(const Expression& expression);
 StatementPtr clone(const Statement& statement);
 ProbePoint clone(const ProbePoint& point);
 
-// Source text that parses again to the same tree (-p1).
+// Returns source text that parses again to the same tree (-p1), for a tree as the parser made it.
 std::string to_source(const Script& script);
 std::string to_source(const Expression& expression);
 std::string to_source(const Statement& statement);

@@ -28,7 +28,7 @@ std::string expression_shape(const std::string& text, ParseOptions options = {})
 std::string statement_shape(const std::string& text, ParseOptions options = {});
 // The errors of a script, "line:column: message" each, joined by newlines; "" for none. Warnings are left out.
 std::string errors(const std::string& text, ParseOptions options = {});
-// All that is printed for a person.
+// All diagnostics as spile prints them, with source lines, carets and hints.
 std::string rendered(const std::string& text, ParseOptions options = {});
 
 }  // namespace spile::syntax

@@ -2,7 +2,7 @@
 // Walks over the tree, for passes. A child that can be replaced is a slot: an ExpressionPtr& or StatementPtr& inside its
 // parent; a child that can't be replaced (the array of an Index, the keys of a Foreach: always Variables) is visited as a node only.
 //
-//   for_each_slot(node, f)         f(ExpressionPtr&) for the direct, present slots of an expression or statement
+//   for_each_slot(node, f)         f(ExpressionPtr&) for the direct slots of an expression or statement
 //   for_each_child(node, f)        f(Expression&) for all direct child expressions, Variables of arrays and keys too
 //   for_each_statement(s, f)       f(StatementPtr&) for the direct child statements
 //   for_each_expression(node, f)   f(Expression&) for every expression below, parents first; an expression itself too
@@ -10,9 +10,10 @@
 //   rewrite(statement, f)          f(ExpressionPtr&) for all expression slots of a statement and of the statements in it
 //   rewrite_statements(slot, f)    f(StatementPtr&) for every statement slot below and then this one
 //
-// The order is that of the source. f may replace the node in its slot, and may move the old node into the new one;
-// the walk does not descend into the new node. The const forms give const nodes. Recursion is bounded by
-// kMaximumNesting.
+// Null children are passed over. The order is that of the source, but that a statement's own expressions (the step of a `for`, the
+// variable of a `catch`) come before the statements in it. f may replace the node in its slot by another one, but not by null, and
+// may move the old node into the new one; the walk does not descend into the new node. The const forms give const nodes, and
+// for_each_statement then `const Statement&`. Recursion is bounded by kMaximumNesting.
 //
 // as<T>(node) is the node as a T, or null where it is of another kind; as<T>(slot) does so for a slot.
 
@@ -59,7 +60,7 @@ Like<T, Node>& to(Node& node) {
   return static_cast<Like<T, Node>&>(node);
 }
 
-// Calls f(node) for the node that a pointer holds, if it is not null.
+// Calls f(pointer) if the pointer is not null.
 template <typename Pointer, typename F>
 void visit(Pointer& pointer, F& f) {
   if (pointer) f(pointer);
@@ -73,7 +74,7 @@ void visit_path(Path& path, F& f) {
   for (auto& step : path) visit(step.expression, f);
 }
 
-// f(pointer) for every present child of an expression, whatever the type of the pointer.
+// Calls f(pointer) for every child of an expression that is not null, whatever the type of the pointer.
 template <typename Node, typename F>
 void expression_children(Node& e, F&& f) {
   switch (e.kind) {
@@ -167,7 +168,7 @@ void expression_children(Node& e, F&& f) {
   CHECK(false);
 }
 
-// The expressions directly in a statement.
+// Calls f(pointer) for every expression directly in a statement.
 template <typename Node, typename F>
 void statement_expressions(Node& s, F&& f) {
   switch (s.kind) {
@@ -215,7 +216,7 @@ void statement_expressions(Node& s, F&& f) {
   CHECK(false);
 }
 
-// The statements directly in a statement.
+// Calls f(pointer) for every statement directly in a statement.
 template <typename Node, typename F>
 void statement_children(Node& s, F&& f) {
   switch (s.kind) {
