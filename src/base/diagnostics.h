@@ -1,6 +1,6 @@
 #pragma once
 // Diagnostics: the mistakes in a script (the first of the three kinds of error): collected while a pass runs, printed with the
-// source line and a caret, like a modern compiler's. One thread.
+// source line and a caret, like a modern compiler's. Not thread-safe. The files that ranges point into outlive the diagnostics.
 //
 //   latency.stp:3:12: error: unresolved function 'prnt'
 //       3 | probe end { prnt("x") }
@@ -21,7 +21,7 @@ struct Diagnostic {
   Severity severity;
   SourceRange range;     // empty for mistakes outside of scripts, such as in the command line
   std::string message;
-  std::string hint_text;
+  std::string hint_text;  // what to do, as a phrase; "": none
   struct Note {
     SourceRange range;
     std::string message;
@@ -29,7 +29,7 @@ struct Diagnostic {
   std::vector<Note> notes;
 
   Diagnostic& hint(std::string text) { hint_text = std::move(text); return *this; }
-  // Another place that matters: "declared here".
+  // Adds another place that matters: "declared here".
   Diagnostic& note(SourceRange where, std::string text) { notes.push_back({where, std::move(text)}); return *this; }
 };
 
@@ -39,12 +39,13 @@ class Diagnostics {
   Diagnostic& error(SourceRange range, std::string message);
   Diagnostic& warning(SourceRange range, std::string message);
 
+  // Warnings are not counted.
   bool has_errors() const { return errors_ > 0; }
   size_t errors() const { return errors_; }
   const std::vector<Diagnostic>& all() const { return all_; }
 
-  // All diagnostics in the order in which they were made, one line or more each; equal ones once. with_warnings: false for -w. color: with
-  // a terminal's escapes.
+  // Returns all diagnostics in the order in which they were made, one line or more each; of equal ones the first. with_warnings: false
+  // for -w. color: with a terminal's escapes.
   std::string render(bool with_warnings = true, bool color = false) const;
 
  private:
@@ -52,7 +53,8 @@ class Diagnostics {
   size_t errors_ = 0;
 };
 
-// The candidate nearest to `name` by edit distance, if near enough to suggest; else empty.
+// Returns the candidate nearest to `name` by edit distance, of those that differ from it by 1 to max(1, a third of its length) edits;
+// "": there is none.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace spile

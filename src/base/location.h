@@ -44,7 +44,7 @@ struct CallFrameCfa {
   bool operator==(const CallFrameCfa&) const = default;
 };
 
-// The value of the script's expression in step `step` of the path from a variable: the i of $numbers[i].
+// The value of the script's expression in step `step` (from 0) of the path from a variable: the i of $numbers[i].
 struct Index {
   uint32_t step = 0;
   bool operator==(const Index&) const = default;
@@ -112,8 +112,8 @@ struct BitField {
 };
 
 // DW_OP_entry_value of a register: pops the CFA of the frame that the function at `function` has made, and pushes what general
-// register `number`, not the stack pointer, held when the function was entered for it. A script error where that was not recorded, because the
-// function was entered before it was probed.
+// register `number`, not the stack pointer, held when the function was entered for it. A script error where that was not recorded,
+// because the function was entered before it was probed.
 struct EntryValue {
   int64_t number = 0;
   FileAddress function;
@@ -187,7 +187,7 @@ using Operation =
                  PlusConstant, Deref, Convert, BitField, EntryValue, EntryKnown, FormTlsAddress, ThreadBlock, Unary, Binary, Stack, Pick>;
 using Operations = std::vector<Operation>;
 
-// Calls the one of `cases` that takes the operation's type.
+// Calls the one of `cases` that takes the operation's type, and returns its result. REQUIRES: the cases take all types.
 template <typename... Cases>
 decltype(auto) visit(const Operation& operation, Cases... cases) {
   struct Overloaded : Cases... {
@@ -201,18 +201,18 @@ bool is(const Operation& operation) {
   return std::holds_alternative<T>(operation);
 }
 
-// Appends `top += value`, in one operation with a PlusConstant that is there already.
+// Appends `top += value`, in one operation with a PlusConstant that is there already; nothing where the sum is 0.
 void append_offset(Operations& operations, int64_t value);
 
 // Whether sizes and bits are within the bounds that are stated above, every operation finds its operands, and a value is left at
-// the end. codegen relies on it.
+// the end. codegen relies on it. It does not look at numbers of registers and steps, nor for FormTlsAddress.
 bool is_well_formed(const Operations& operations);
 
 // Whether the operation can be a script error.
 bool can_fail(const Operation& operation);
 
-// One word an operation, different for different operations: "rdi", "rsp +16 deref4s", "&0x4010 deref8 +24 deref8". "&" is an
-// Address, the number behind deref and convert is of bytes, and a trailing "s" means signed.
+// Returns one word an operation, different for different operations: "rdi", "rsp +16 deref4s", "&0x4010 deref8 +24 deref8". "&" is
+// an Address ("&&": of the other module), the number behind deref and convert is of bytes, and a trailing "s" means signed.
 std::string to_string(const Operations& operations);
 
 }  // namespace spile::location

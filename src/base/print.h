@@ -1,7 +1,7 @@
 #pragma once
 // Printing of messages and listings, which never throws and never ends the program: fmt::print throws where the text can't be
 // written (a full disk, a reader that has ended), and an unreadable message is not a reason to leave a traced program
-// half patched. The stream remembers that standard output could not be written: finish_standard_output().
+// half patched. That standard output could not be written is remembered for finish_standard_output(). Not thread-safe.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 namespace spile {
 
-// Writes `text` to `stream` as far as that is possible.
+// Writes `text` to `stream` as far as that is possible. Only the first failure of standard output is remembered.
 void print_text(std::FILE* stream, std::string_view text) noexcept;
 
 template <typename... Arguments>
@@ -26,8 +26,9 @@ void open_standard_descriptors();
 // The message for an output that could not be written. `error`: the value of errno after the write.
 const char* write_error(int error);
 
-// Flushes standard output at the end of the program and returns its exit status: `status`, or 1, with a message, where standard output
-// could not be written. If the reader has ended (`spile -l ... | head`), it has read what it wanted: prints no message, and returns `status`.
+// Flushes standard output at the end of the program and returns its exit status: `status`, or 1 instead of 0, with a message, where
+// standard output could not be written. If the reader has ended (`spile -l ... | head`), it has read what it wanted: prints no message,
+// and returns `status`.
 int finish_standard_output(int status);
 
 }  // namespace spile

@@ -14,12 +14,13 @@ struct Error {
   std::string message;  // "attach 4711: Operation not permitted (owned by uid 0)"
   std::string hint;     // "run as root, or start the program with -c"; may be empty
 
-  // "what: strerror(errnum)"
+  // Makes an error with the message "what: strerror(errnum)".
   static Error from_errno(std::string what, int errnum, std::string hint = {});
   // Returns the error with "context: " in front of its message.
   Error within(const std::string& context) &&;
 };
 
+// Made from a T or an Error. A false condition of a REQUIRES ends the program (CHECK).
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -54,6 +55,7 @@ class [[nodiscard]] Result<void> {
   Result(Error error) : error_(std::move(error)), ok_(false) {}
   bool ok() const { return ok_; }
   explicit operator bool() const { return ok_; }
+  // REQUIRES: !ok().
   const Error& error() const& { CHECK(!ok_); return error_; }
   Error&& error() && { CHECK(!ok_); return std::move(error_); }
 
@@ -64,7 +66,8 @@ class [[nodiscard]] Result<void> {
 
 }  // namespace spile
 
-// TRY(auto x, expression): x is the value, or the enclosing function returns the error.
+// TRY(auto x, expression): x is the value, or the enclosing function returns the error. It is several statements, so not the body of
+// an `if` without braces.
 #define SPILE_CONCAT_(a, b) a##b
 #define SPILE_CONCAT(a, b) SPILE_CONCAT_(a, b)
 #define TRY(declaration, expression) TRY_IMPL_(SPILE_CONCAT(result_, __COUNTER__), declaration, expression)

@@ -1,6 +1,6 @@
 #pragma once
-// Script text and places in it. A SourceFile is immutable and outlives everything that points into it: SourceFiles owns
-// them all for the life of the program. Offsets, lines and columns count bytes.
+// Script text and places in it. A SourceFile is immutable, so any thread may read it, and outlives everything that points into it
+// (ranges, tokens, trees): its owner, mostly a SourceFiles, lives longer than those. Offsets and columns count bytes.
 
 #include <cstdint>
 #include <memory>
@@ -12,7 +12,7 @@ namespace spile {
 
 class SourceFile {
  public:
-  // name: as shown in messages: a path, or "<input>" for -e.
+  // name: as shown in messages: a path, or "<input>" for -e. REQUIRES: text of less than 4 GiB.
   SourceFile(std::string name, std::string text);
 
   const std::string& name() const { return name_; }
@@ -22,8 +22,9 @@ class SourceFile {
     uint32_t line;    // from 1
     uint32_t column;  // from 1, in bytes
   };
+  // Returns the line and column of an offset; of an offset behind the text, those of its end.
   Position position(uint32_t offset) const;
-  // The text of the line (from 1), without its end.
+  // Returns the text of the line (from 1), without its line feed and a carriage return before that; "" where there is none.
   std::string_view line(uint32_t number) const;
 
  private:
@@ -39,15 +40,18 @@ struct SourceRange {
   uint32_t end = 0;
 
   explicit operator bool() const { return file != nullptr; }
-  // The smallest range that covers both; the other one where one is nowhere.
+  // Returns the smallest range that covers both; the other one where one is nowhere, and this one where they lie in different files.
   SourceRange through(const SourceRange& last) const;
+  // Returns the script's text in the range; "" for nowhere.
   std::string_view text() const;
-  // "file:line:column", or "" for nowhere.
+  // Returns "file:line:column" of its beginning, or "" for nowhere.
   std::string to_string() const;
 };
 
+// Owns files. Not thread-safe.
 class SourceFiles {
  public:
+  // Makes a file; the reference is valid as long as this object.
   const SourceFile& add(std::string name, std::string text);
 
  private:

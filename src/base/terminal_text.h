@@ -10,6 +10,7 @@
 
 namespace spile {
 
+// One text, in one or more pieces; a piece may end within a character.
 class TerminalText {
  public:
   // Appends `text`. A character of which bytes are still to come is held back until the next call of either function.
@@ -25,7 +26,8 @@ class TerminalText {
 };
 
 // While it lives, what the program writes to `stdout` and `stderr` passes through a TerminalText if they are terminals; but
-// the escapes by which diagnostics set colors pass unchanged.
+// the escapes by which diagnostics set colors pass unchanged. Replaces the two streams, so one lives at a time, from before other
+// threads write to after they have ended. A character that a flush cuts in two is shown in octal.
 class TerminalGuard {
  public:
   TerminalGuard();

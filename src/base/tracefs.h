@@ -1,6 +1,6 @@
 #pragma once
 // The kernel's description of its tracepoints. If tracefs is not mounted, a detached mount is used, which does not
-// appear in the machine's mount table, and ends with the process.
+// appear in the machine's mount table, and ends with its descriptor.
 
 #include <string>
 
@@ -9,11 +9,12 @@
 
 namespace spile {
 
-// A descriptor of the root directory of tracefs, to be used with openat. Tries /sys/kernel/tracing,
-// /sys/kernel/debug/tracing, then a mount of its own (needs CAP_SYS_ADMIN). The error says what to mount.
+// Returns a descriptor of the root directory of tracefs, to be used with openat. Tries /sys/kernel/tracing,
+// /sys/kernel/debug/tracing, then, unless one of them is there but not readable, a mount of its own (needs CAP_SYS_ADMIN). The error's
+// hint says what to mount, or to run as root.
 Result<UniqueFd> open_tracefs();
 
-// The content of a file in it ("events/sched/sched_switch/format").
+// Returns the content of a file in it. path: from that directory on ("events/sched/sched_switch/format").
 Result<std::string> read_tracefs(const std::string& path);
 
 }  // namespace spile

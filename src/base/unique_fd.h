@@ -1,5 +1,5 @@
 #pragma once
-// Owns a file descriptor; closes it when destroyed.
+// Owns a file descriptor; closes it when destroyed. A negative one means none, so the result of open(2) may be passed unchecked.
 
 #include <unistd.h>
 
@@ -20,6 +20,7 @@ class UniqueFd {
 
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
+  // Gives up the descriptor, which the caller then owns; -1: it has none.
   int release() { return std::exchange(fd_, -1); }
   void reset(int fd = -1) {
     if (fd_ >= 0) ::close(fd_);

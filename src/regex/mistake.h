@@ -7,8 +7,8 @@
 namespace spile::regex {
 
 struct Mistake {
-  size_t offset = 0, length = 1;  // in the pattern
-  std::string message, hint;
+  size_t offset = 0, length = 1;  // in the pattern, in bytes
+  std::string message, hint;      // hint: may be empty
 };
 
 }  // namespace spile::regex

@@ -18,14 +18,14 @@ inline constexpr uint16_t kAcceptState = 1;  // a match, whatever follows
 
 struct Table {
   uint32_t stride;         // columns of a row: a byte's class, and last the end of the text
-  uint32_t start;          // a state
-  uint8_t class_of[256];
-  // then uint16_t next[states][stride]
+  uint32_t start;          // the state before the first byte
+  uint8_t class_of[256];   // the column of each byte, below stride - 1
+  // then uint16_t next[states][stride]: the state after a byte of the column, or at the end of the text
 };
 static_assert(sizeof(Table) == 264);
 
 enum Operation : uint8_t {
-  kSet,    // a byte of set x
+  kSet,    // a byte of set x (sets_of), then the next instruction
   kSplit,  // on to x, or to y where that fails
   kJump,   // on to x
   kSave,   // the place is mark x: 2n where group n begins, 2n+1 where it ends

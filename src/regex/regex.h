@@ -13,16 +13,18 @@
 namespace spile::regex {
 
 struct Compiled {
-  std::vector<uint8_t> table;    // program.h, Table; empty: it would be too large
-  std::vector<uint8_t> program;  // Program
+  std::vector<uint8_t> table;    // a Table (program.h); empty: it would be too large, and only the program can match
+  std::vector<uint8_t> program;  // a Program; never empty
   uint32_t groups = 1;           // with the whole match
 };
 
 // Either the result or the mistake in the pattern.
 struct Outcome {
   std::optional<Compiled> compiled;
-  Mistake mistake;
+  Mistake mistake;  // where `compiled` is empty
 };
+// Compiles a pattern. Mistakes are wrong syntax, more than kMaxGroups groups, and a program of more than
+// kMaxInstructions. Keeps no state: any thread may call it.
 Outcome compile(std::string_view pattern);
 
 }  // namespace spile::regex

@@ -1,5 +1,5 @@
 #pragma once
-// The parsed pattern: a tree of nodes, each an index into one vector.
+// The parsed pattern: a tree of nodes, which refer to each other by their indexes in Tree::nodes.
 
 #include <bitset>
 #include <string_view>
@@ -25,7 +25,7 @@ struct Tree {
   int groups = 0;  // without the whole match
 };
 
-// Does not throw. Returns false and fills in `mistake` if the pattern is wrong.
+// Parses `pattern` into an empty tree. Returns false and fills in `mistake` if the pattern is wrong; the tree is then not to be used.
 bool parse(std::string_view pattern, Tree& tree, Mistake& mistake);
 
 }  // namespace spile::regex
