@@ -1,6 +1,6 @@
 #pragma once
 // Adding a value to a statistics value (abi/aggregate.h), for every place where handlers run. Inlined with a constant
-// shape, so only what the script extracts is left.
+// shape, so only what the script extracts is left. REQUIRES: one writer of an aggregate at a time. Sums wrap around.
 //
 // @variance: Welford's algorithm in integers, over values shifted left by `bits`, as SystemTap documents it; the sample
 // variance (n - 1).
@@ -14,10 +14,13 @@ namespace spile::rt {
 
 #define SPILE_UPDATE [[gnu::always_inline]] inline
 
+// Returns the counts of the histogram's buckets, behind the scalars. REQUIRES: the shape has a histogram.
 SPILE_UPDATE uint64_t* buckets_of(abi::Aggregate* aggregate) {
   return reinterpret_cast<uint64_t*>(aggregate + 1);
 }
 
+// Returns the index of a value's bucket in @hist_log, below kLogBuckets: 0 is in the middle, and its distance from there is the
+// number of bits of the value's magnitude.
 SPILE_UPDATE uint32_t log_bucket(int64_t value) {
   if (value == 0) return abi::kLogBuckets / 2;
   uint64_t magnitude = value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
@@ -25,6 +28,7 @@ SPILE_UPDATE uint32_t log_bucket(int64_t value) {
   return value < 0 ? abi::kLogBuckets / 2 - bits : abi::kLogBuckets / 2 + bits;
 }
 
+// Returns the index of a value's bucket in @hist_linear: 0 below `low`, linear_buckets + 1 above the last one. REQUIRES: width > 0.
 SPILE_UPDATE uint32_t linear_bucket(const abi::AggregateShape* shape, int64_t value) {
   // The last bucket is a whole one, though `high` is its beginning.
   if (value < shape->low) return 0;
@@ -33,7 +37,7 @@ SPILE_UPDATE uint32_t linear_bucket(const abi::AggregateShape* shape, int64_t va
   return bucket < shape->linear_buckets ? 1 + static_cast<uint32_t>(bucket) : shape->linear_buckets + 1;
 }
 
-// REQUIRES: count is at least 1: this value has been counted.
+// Updates mean and sum of squares. REQUIRES: count is at least 1: this value has been counted.
 SPILE_UPDATE void add_variance(abi::Aggregate* aggregate, const abi::AggregateShape* shape, int64_t value) {
   uint64_t scaled = static_cast<uint64_t>(value) << shape->bits;
   int64_t delta = static_cast<int64_t>(scaled - static_cast<uint64_t>(aggregate->mean_scaled));
@@ -47,7 +51,7 @@ SPILE_UPDATE void add_variance(abi::Aggregate* aggregate, const abi::AggregateSh
       static_cast<int64_t>(static_cast<uint64_t>(aggregate->squares_scaled) + static_cast<uint64_t>(delta) * rest);
 }
 
-// Everything but the buckets.
+// Adds a value to everything but the buckets.
 SPILE_UPDATE void update_scalars(abi::Aggregate* aggregate, const abi::AggregateShape* shape, int64_t value) {
   uint32_t features = shape->features;
   uint64_t before = aggregate->count;

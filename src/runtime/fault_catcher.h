@@ -16,6 +16,7 @@ struct TestFixup {
 
 namespace spile::rt {
 
+// A fault elsewhere ends the program: the instruction runs again without the handler.
 inline void continue_after_fault(int number, siginfo_t*, void* opaque) {
   greg_t& rip = static_cast<ucontext_t*>(opaque)->uc_mcontext.gregs[REG_RIP];
   for (const TestFixup* fixup = test_fixups_begin; fixup != test_fixups_end; ++fixup) {
@@ -26,6 +27,7 @@ inline void continue_after_fault(int number, siginfo_t*, void* opaque) {
   signal(number, SIG_DFL);
 }
 
+// Installs the handler of SIGSEGV and SIGBUS for the rest of the program.
 inline void catch_faults() {
   struct sigaction action = {};
   action.sa_sigaction = &continue_after_fault;

@@ -1,7 +1,7 @@
 #pragma once
 // For the unit tests of native/: an arena of this process's own memory, as the controller would have made it, and the
 // constants that codegen would have defined, here as variables (native_constants_test.cpp), so that a test can change
-// them.
+// them. Making a TestArena sets the variables and cells, so a test has one at a time.
 
 #include <sys/mman.h>
 
@@ -29,6 +29,7 @@ inline constexpr uint64_t kTestGlobals = abi::kPageSize, kTestGlobalsSize = 16 <
 
 class TestArena {
  public:
+  // slots: how many there are, the controller's and the overflow slot included.
   explicit TestArena(uint32_t slots = 8) : size_(kTestGlobals + kTestGlobalsSize + slots * kTestSlotStride) {
     base_ = static_cast<char*>(
         mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
@@ -65,6 +66,7 @@ class TestArena {
   abi::ThreadSlot* slot(uint32_t index) {
     return reinterpret_cast<abi::ThreadSlot*>(base_ + header()->slots_offset + index * kTestSlotStride);
   }
+  // The address, and the offset into the arena, of byte `offset` of the memory for globals.
   char* global(uint64_t offset = 0) { return base_ + kTestGlobals + offset; }
   uint64_t global_offset(uint64_t offset = 0) { return kTestGlobals + offset; }
 

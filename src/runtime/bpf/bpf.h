@@ -1,11 +1,12 @@
 #pragma once
-// What the files of bpf/ share: the kernel's helper functions, the maps and data that every handler uses, levels.
+// What the files of bpf/ share: the kernel's helper functions (bpf-helpers(7)), the maps and data that every handler uses, levels: up
+// to abi::kKernelLevels handlers may run on one CPU at a time, each interrupted by the next, with scratch memory and shards of its own.
 //
 // All of bpf/ is one translation unit (module.cpp) and every function is always_inline: a handler is one eBPF function.
 // The code must convince the kernel's verifier, which follows every path of every handler:
 //   - a looked-up pointer is tested before use; an index is cut to its range right before it is used;
 //   - bytes of variable number are moved by helpers, not by loops; loops are few, short and bounded;
-//   - what Context holds ends up in registers, as pointers that were stored elsewhere are no pointers any more.
+//   - what Context holds ends up in registers: a pointer that was stored elsewhere and loaded is a plain number to the verifier.
 // Division is unsigned in eBPF before Linux 6.6: the lowering expands signed ones.
 
 #include <linux/bpf.h>
@@ -33,6 +34,8 @@ SPILE_INLINE inline Function helper(uint64_t number) {
   return reinterpret_cast<Function>(number);
 }
 
+// lookup returns the element's value, valid until the handler ends; null: absent. update, remove and the reading functions return 0, or
+// -errno; `flags` are BPF_ANY, BPF_NOEXIST, BPF_EXIST.
 SPILE_INLINE inline void* lookup(void* map, const void* key) {
   return helper<void* (*)(void*, const void*)>(BPF_FUNC_map_lookup_elem)(map, key);
 }
@@ -42,14 +45,14 @@ SPILE_INLINE inline long update(void* map, const void* key, const void* value, u
 SPILE_INLINE inline long remove(void* map, const void* key) {
   return helper<long (*)(void*, const void*)>(BPF_FUNC_map_delete_elem)(map, key);
 }
-// Reads memory of maps and of the record, too: it copies bytes of variable number.
+// Copies `size` bytes of kernel memory; of maps and of the record, too, as it copies bytes of variable number. On failure `to` is zeros.
 SPILE_INLINE inline long read_kernel(void* to, uint32_t size, const void* from) {
   return helper<long (*)(void*, uint32_t, const void*)>(BPF_FUNC_probe_read_kernel)(to, size, from);
 }
 SPILE_INLINE inline long read_user(void* to, uint32_t size, const void* from) {
   return helper<long (*)(void*, uint32_t, const void*)>(BPF_FUNC_probe_read_user)(to, size, from);
 }
-// The length with the NUL, or negative.
+// Copies a string of at most `size` bytes with the NUL, cut off there; returns its length with the NUL, or -errno.
 SPILE_INLINE inline long read_kernel_string(void* to, uint32_t size, const void* from) {
   return helper<long (*)(void*, uint32_t, const void*)>(BPF_FUNC_probe_read_kernel_str)(to, size, from);
 }
@@ -59,7 +62,8 @@ SPILE_INLINE inline long read_user_string(void* to, uint32_t size, const void* f
 SPILE_INLINE inline uint64_t current_pid_tgid() {
   return helper<uint64_t (*)()>(BPF_FUNC_get_current_pid_tgid)();
 }
-// As spile's PID namespace numbers them; 0 for threads that it does not see, or that live in one below it.
+// Returns process ID << 32 | thread ID, as spile's PID namespace numbers them; 0 for threads that it does not see, or that live in one
+// below it.
 SPILE_INLINE inline uint64_t visible_pid_tgid() {
   if (spile_kernel_constants.pid_namespace_inode == 0) return current_pid_tgid();
   bpf_pidns_info seen = {};
@@ -70,6 +74,7 @@ SPILE_INLINE inline uint64_t visible_pid_tgid() {
 SPILE_INLINE inline uint64_t current_uid_gid() {
   return helper<uint64_t (*)()>(BPF_FUNC_get_current_uid_gid)();
 }
+// ns since boot (CLOCK_MONOTONIC).
 SPILE_INLINE inline uint64_t ktime_ns() {
   return helper<uint64_t (*)()>(BPF_FUNC_ktime_get_ns)();
 }
@@ -84,7 +89,7 @@ SPILE_INLINE inline T opaque(T value) {
   return value;
 }
 
-// What Context's fields for the native place hold here.
+// What Context's fields for the native place hold here. REQUIRES: spile_rt_enter has returned true (enter_light sets the shard alone).
 SPILE_INLINE inline abi::KernelState*& state_of(Context* context) {
   return reinterpret_cast<abi::KernelState*&>(context->arena);
 }
@@ -96,14 +101,15 @@ SPILE_INLINE inline uint16_t& shard_of(Context* context) {
 }
 SPILE_INLINE inline uint32_t& frame_top_of(Context* context) {
   return context->pending;
-}  // in 16 bytes
+}  // bytes of scratch memory in use, divided by 16
 
-// This handler's element of a per-CPU array with one for each shard; null only where the verifier believes so.
+// Returns this handler's element of a per-CPU array with one for each shard; null only in the eyes of the verifier.
 SPILE_INLINE inline void* shard_cell(Context* context, void* map) {
   uint32_t shard = shard_of(context);
   return lookup(map, &shard);
 }
 
+// Returns this CPU's state; null only in the eyes of the verifier.
 SPILE_INLINE inline abi::KernelState* cpu_state() {
   uint32_t zero = 0;
   return static_cast<abi::KernelState*>(lookup(&spile_map_state, &zero));

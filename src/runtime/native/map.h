@@ -6,7 +6,8 @@
 // The index is open addressing with linear probing and backward-shift deletion; it holds entry numbers from 1, 0 for
 // none. Entries form a doubly linked list in the order of insertion, which is foreach's. Freed ones a single one by
 // `next`; never used ones lie past `used`. A map has one writer at a time: the thread whose shard it is, or a lock's
-// holder. What the controller merges may have been left in any state by a killed thread, so merging trusts no number.
+// holder. What the controller merges may have been left in any state by a killed thread, so merging trusts no number. Packed keys are
+// aligned to 8 bytes and of whole words; an element's address is valid until the element is removed.
 
 #include "abi/map_layout.h"
 #include "runtime/native/native.h"
@@ -15,17 +16,17 @@ namespace spile::rt {
 
 struct MapHeader {
   uint32_t count;
-  uint32_t first, last;  // of the list: oldest, newest
-  uint32_t free;
-  uint32_t used;
+  uint32_t first, last;  // of the list: oldest, newest; 0: empty
+  uint32_t free;         // first of the freed ones; 0: none
+  uint32_t used;         // how many have ever been used since the map was empty
   uint32_t pad[11];
 };
 static_assert(sizeof(MapHeader) == abi::kMapHeaderSize);
 
 struct MapElement {
-  uint32_t next, previous;
-  uint32_t hash;
-  uint32_t length;  // of the packed key; 0: free
+  uint32_t next, previous;  // in the list; 0: none
+  uint32_t hash;            // hash_key() of the packed key
+  uint32_t length;          // of the packed key, in bytes; 0: free
 };
 static_assert(sizeof(MapElement) == abi::kMapEntryHeaderSize);
 
@@ -71,8 +72,10 @@ SPILE_INLINE inline uint32_t home_bucket(const MapShape* shape, uint32_t hash) {
   return hash >> (__builtin_clz(shape->buckets) + 1);
 }
 
-// Null: full, and the shape does not wrap.
+// Finds the key's element, or makes it with a value of zeros; returns the value. Null: the map is full and its shape does not wrap, or
+// the key is empty or longer than the shape's. hash: hash_key() of the key.
 void* insert_element(Handle map, const MapShape* shape, const char* key, uint32_t length, uint32_t hash);
+// Removes all elements, whatever state the map is in.
 void empty_map(Handle map, const MapShape* shape);
 
 }  // namespace spile::rt

@@ -1,7 +1,8 @@
 #pragma once
 // What the files of native/ share: the image's cells, the calling thread's slot, counting of skips, system calls.
 //
-// All of native/ is one translation unit of the bitcode (module.cpp).
+// All of native/ is one translation unit of the bitcode (module.cpp). All of it may be interrupted by a signal whose handler runs
+// probes of the same thread; nothing here allocates or throws, and only what says so makes system calls or waits.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +43,7 @@ SPILE_INLINE inline T opaque(T value) {
   return value;
 }
 
+// The engine, or session for the controller, fills in the cells before any handler can run. REQUIRES, for process_table: in a target.
 SPILE_INLINE inline abi::ArenaHeader* arena_header() {
   return reinterpret_cast<abi::ArenaHeader*>(static_cast<uintptr_t>(spile_cells.arena));
 }
@@ -57,12 +59,12 @@ SPILE_INLINE inline abi::ThreadSlot* slot_at(abi::ArenaHeader* header, uint64_t 
   return reinterpret_cast<abi::ThreadSlot*>(bytes_of(header) + uint64_t{spile_rt_slots_page} * abi::kPageSize +
                                             index * spile_rt_slot_stride);
 }
-// Of an address in a slot: the slot's index.
+// Returns the index of the slot that an address lies in. REQUIRES: it lies in one.
 SPILE_INLINE inline uint64_t slot_index_of(abi::ArenaHeader* header, const void* at) {
   return static_cast<uint64_t>(bytes_of(at) - bytes_of(slot_at(header, 0))) / spile_rt_slot_stride;
 }
 
-// Where slots of threads end that this process can see: a forked child sees its parent's.
+// Returns the number behind the last slot that this process has mapped: a forked child sees its parent's.
 SPILE_INLINE inline uint64_t slots_end() {
   if (spile_rt_in_controller) return spile_rt_slot_count;
   auto* state = reinterpret_cast<const abi::InheritedState*>(bytes_of(process_table()) + abi::kInheritedOffset);
@@ -99,10 +101,12 @@ SPILE_INLINE inline void store_release(T* p, T value) {
   __atomic_store_n(p, value, __ATOMIC_RELEASE);
 }
 template <typename T>
+// One try; false: *p is not `expected`. Unlike add_in_place, it locks the bus: other threads may write the word.
 SPILE_INLINE inline bool compare_and_swap(T* p, T expected, T desired) {
   return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+// Counts a skip. Exact where one thread has the slot; in the overflow slot, counts of threads that come at once may be lost.
 SPILE_INLINE inline void count_skip(abi::ThreadSlot* slot, abi::SkipReason reason) {
   add_in_place(&slot->skipped[reason], 1);
 }
@@ -112,11 +116,12 @@ SPILE_INLINE inline bool controller_gone(const abi::ArenaHeader* header) {
   return unlikely(load_relaxed(&header->controller_futex[0]) & kOwnerDied);
 }
 
+// False: the process runs under a seccomp filter, which may end it for a system call.
 SPILE_INLINE inline bool may_call_system() {
   return spile_rt_in_controller || !process_table()->no_system_calls;
 }
 
-// REQUIRES: in the controller, whose slot it is.
+// Returns the page before the controller's slot. REQUIRES: in the controller, whose slot it is.
 SPILE_INLINE inline abi::ControllerState* controller_state_before(abi::ThreadSlot* slot) {
   return reinterpret_cast<abi::ControllerState*>(bytes_of(slot) - abi::kPageSize);
 }
@@ -128,41 +133,45 @@ bool is_confined(const void* place, uint64_t size, bool writes);
 SPILE_INLINE inline bool may_access(const void* place, uint64_t size, bool writes) {
   return !spile_rt_in_controller || is_confined(place, size, writes);
 }
-// The process that a handler of the controller is about; null: none, or it runs in a target.
+// Returns the process that a handler of the controller is about, which stands still; null: none, or the handler runs in a target.
 SPILE_INLINE inline const abi::Subject* subject_of(Context* context) {
   if (!spile_rt_in_controller) return nullptr;
   const abi::Subject* subject = &controller_state(context)->subject;
   return subject->active ? subject : nullptr;
 }
 
-// For a thread that may not read the counter (prctl PR_SET_TSC, strict seccomp mode).
+// Returns about what the counter has, for a thread that may not read it (prctl PR_SET_TSC, strict seccomp mode).
 SPILE_COLD uint64_t estimate_counter();
 
-// Never the same twice in a thread, so that what waits until it has grown comes to an end.
+// Returns the counter of time, in its ticks (about 3 a ns); never the same twice in a thread, so that what waits until it has grown
+// comes to an end.
 SPILE_INLINE inline uint64_t time_counter() {
   uint64_t value;
   return read_counter(&value) ? value : estimate_counter();
 }
 
-// By a system call; 0 where none may be made.
+// Reads a clock (CLOCK_REALTIME and so on) by a system call; 0 where none may be made.
 SPILE_COLD int64_t system_clock_ns(long clock);
 
-// Where the return address of the function with this CFA lies.
+// Returns the address of the stack slot that has the return address of the function with this CFA.
 SPILE_INLINE inline uint64_t return_slot_of(uint64_t cfa) {
   return cfa + static_cast<uint64_t>(int64_t{abi::kConvention.return_slot});
 }
 
-// Takes the overflow slot's spin lock. False: not to be had within ~10 ms.
+// Takes the overflow slot's spin lock, in which `value`, not 0, then names the holder. False: not to be had within ~10 ms.
 bool take_lock(uint32_t* lock, uint32_t value);
 SPILE_INLINE inline void give_lock(uint32_t* lock) {
   store_release(lock, 0u);
 }
 
-// The return address that a word on the stack stands for: itself, or what a pending return of ours has put away. `from`:
-// where the search in the shadow stack begins, and then how far it got (~0u at first). 0: not to be found.
+// Returns the address that a word at `stack_slot` stands for: itself, or what a pending return, ours or another controller's, has put
+// away; 0: not to be found. *from: the depth in the slot's shadow stack below which the search begins (~0u at first), and then how
+// far it got, for the next frame of the same walk.
 uint64_t real_return_address(abi::ThreadSlot* slot, uint64_t stack_slot, uint64_t word, uint32_t* from);
 
-// Word-at-a-time string length and copying of possibly long ranges (memory.cpp).
+// Work on possibly long ranges by words (memory.cpp). bounded_length: returns the bytes before the NUL, at most `limit`. copy_bytes:
+// REQUIRES that the ranges do not overlap, or are the same. In the controller, ranges from kRepeatThreshold bytes on that it may not
+// access are left as they are.
 uint32_t bounded_length(const char* text, uint32_t limit);
 void copy_bytes(void* to, const void* from, uint64_t count);
 void zero_bytes(void* to, uint64_t count);

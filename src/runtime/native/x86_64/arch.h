@@ -1,6 +1,7 @@
 #pragma once
-// All assembly of the native runtime, for x86-64. Another machine's file has the same functions. What they compile to runs
-// inside traced programs: general registers only, and nothing on the stack.
+// All assembly of the native runtime, for x86-64. Another machine's file has the same functions and constants. What they compile to
+// runs inside traced programs: general registers only, and nothing on the stack. Where a function may fault, the engine catches the
+// fault (load.cpp); REQUIRES there: the controller lives (controller_gone).
 
 #include <asm/unistd.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@ namespace spile::rt {
 SPILE_INLINE inline void add_in_place(uint64_t* p, uint64_t value) {
   asm volatile("addq %1, %0" : "+m"(*p) : "er"(value) : "cc");
 }
-// xadd: also says what was there before. Adds 1.
+// xadd: adds 1, and returns what was there before.
 SPILE_INLINE inline uint32_t fetch_and_increment(uint32_t* p) {
   uint32_t before = 1;
   asm volatile("xaddl %0, %1" : "+r"(before), "+m"(*p) : : "cc", "memory");
@@ -33,6 +34,7 @@ SPILE_INLINE inline void decrement_in_place(uint32_t* p) {
 // rax and destroys rcx and r11. Arguments that a call does not have are not set: the checker of handlers (engine's
 // arch/x86_64/checker.cpp) wants to see which call it is, and its arguments.
 
+// Returns the kernel's result, or -errno. REQUIRES: may_call_system().
 SPILE_INLINE inline long system_call(long number, long a = 0, long b = 0, long c = 0) {
   long result;
   asm volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
@@ -64,8 +66,8 @@ SPILE_INLINE inline uint64_t read_thread_pointer() {
   asm volatile("rdfsbase %0" : "=r"(base));
   return base;
 }
-// mov %fs:0: the word that the thread pointer points to, which is the thread pointer itself by the psABI (TLS variant II), and
-// takes nothing. False: the thread pointer points nowhere.
+// mov %fs:0: reads the word that the thread pointer points to, which is the thread pointer itself by the psABI (TLS variant II), and
+// takes nothing; ProcessTable::self_pointers says whether it is so in this process. False: there is no memory.
 SPILE_INLINE inline bool load_self_pointer(uint64_t* value) {
   uint64_t word;
   asm goto("1: movq %%fs:0, %0\n" SPILE_FIXUP(1b, %l[fault]) : "=r"(word) : : : fault);
@@ -74,8 +76,8 @@ SPILE_INLINE inline bool load_self_pointer(uint64_t* value) {
 fault:
   return false;
 }
-// Where a thread's vector of blocks of thread-local variables is, from the thread pointer ("ELF Handling For Thread-Local
-// Storage", variant II).
+// Bytes from the thread pointer to the word with the address of the thread's vector of blocks of thread-local variables ("ELF
+// Handling For Thread-Local Storage", variant II).
 inline constexpr uint64_t kThreadVector = 8;
 
 // The system call by which a thread moves its thread pointer, and whether this one, which has returned, has done so.
@@ -97,7 +99,8 @@ SPILE_INLINE inline bool read_counter(uint64_t* value) {
 fault:
   return false;
 }
-// lsl: the number of the CPU, as the vDSO's getcpu finds it: the limit of segment 0x7b, which Linux sets up for each CPU.
+// lsl: the number of the CPU (its low 12 bits), as the vDSO's getcpu finds it: the limit of segment 0x7b, which Linux sets up for
+// each CPU.
 SPILE_INLINE inline uint16_t current_cpu() {
   uint32_t limit;
   asm volatile("lsl %1, %0" : "=r"(limit) : "r"(0x7bu) : "cc");
@@ -118,7 +121,7 @@ SPILE_INLINE inline void pause_cpu() {
            :                                     \
            : fault)
 
-// Reads `kSize` bytes, zero-extended. False: they can't be read.
+// Reads `kSize` (1, 2, 4 or 8) bytes, zero-extended. False: they can't be read, and *value is unchanged.
 template <uint32_t kSize>
 SPILE_INLINE inline bool load_word(uint64_t address, uint64_t* value) {
   uint64_t word;
@@ -145,7 +148,7 @@ fault:
            : "memory"                            \
            : fault)
 
-// Writes the low `kSize` bytes. False: they can't be written.
+// Writes the low `kSize` (1, 2, 4 or 8) bytes. False: they can't be written.
 template <uint32_t kSize>
 SPILE_INLINE inline bool store_word(uint64_t address, uint64_t value) {
   if constexpr (kSize == 1) {
@@ -167,7 +170,7 @@ fault:
 
 // -- many bytes: the processor's own loops, which LLVM does not recognize as a call of memcpy or memset
 
-inline constexpr uint64_t kRepeatThreshold = 256;  // below it `rep movsb` starts slower than a loop of words
+inline constexpr uint64_t kRepeatThreshold = 256;  // bytes; below it `rep movsb` starts slower than a loop of words
 
 SPILE_INLINE inline void repeat_copy(char* to, const char* from, uint64_t count) {
   asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
@@ -183,7 +186,8 @@ SPILE_INLINE inline uint64_t shift_right_wide(uint64_t high, uint64_t low, uint3
   asm("shrdq %b2, %1, %0" : "+r"(low) : "r"(high), "c"(shift) : "cc");
   return low;
 }
-// mul, div: a * b / c, saturated. In C++ the division is a call of LLVM's own library, which is not there.
+// mul, div: a * b / c, or the largest number where that needs more than 64 bits or c is 0. In C++ the division is a call of LLVM's own
+// library, which is not there.
 SPILE_INLINE inline uint64_t multiply_divide(uint64_t a, uint64_t b, uint64_t c) {
   uint64_t low, high;
   asm("mulq %3" : "=a"(low), "=d"(high) : "a"(a), "r"(b) : "cc");
