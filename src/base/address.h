@@ -1,5 +1,5 @@
 #pragma once
-// Addresses that must not be mixed. All are 64-bit and in bytes.
+// Addresses that must not be mixed. All are 64-bit and in bytes; sums and differences wrap around.
 
 #include <compare>
 #include <cstdint>

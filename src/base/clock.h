@@ -1,5 +1,5 @@
 #pragma once
-// Time that neither jumps nor stands still, in nanoseconds (CLOCK_MONOTONIC).
+// Time that is never set, in nanoseconds (CLOCK_MONOTONIC: it stands still while the machine sleeps).
 
 #include <time.h>
 
@@ -7,6 +7,7 @@
 
 namespace spile {
 
+// Returns ns since an unspecified moment: only differences mean anything. Any thread may call it.
 inline int64_t monotonic_ns() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -1,6 +1,6 @@
 #pragma once
-// What the runtime has for the machine that spile is built for: the instructions that C++ can't express (no other file of native/
-// has assembly but empty statements that hold the optimizer back), and the names of system calls.
+// Selects what the runtime has for the machine that spile is built for: the instructions that C++ can't express, and the names of
+// system calls. No other file of native/ has assembly, but for empty statements that hold the optimizer back.
 
 #include "abi/selected_machine.h"
 #include SPILE_MACHINE_FILE(runtime/native, arch.h)

@@ -6,7 +6,7 @@
 
 namespace spile::rt {
 
-// What a handler remembers: in its frame, spile_rt_match_bytes of it.
+// What a handler remembers. The lowering makes room for it in the handler's frame (kMatchHead of codegen/lower_regex.cpp, and a string).
 struct MatchMemory {
   uint32_t groups;  // with the whole match; 0: the last =~ failed, or there was none
   uint32_t pad;

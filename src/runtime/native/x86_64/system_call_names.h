@@ -1,6 +1,6 @@
 #pragma once
-// The names of x86-64's system calls by number, each ended by a NUL; "" for numbers that are not in use (the kernel's
-// arch/x86/entry/syscalls/syscall_64.tbl).
+// The names of x86-64's system calls from number 0 on, each ended by a NUL; "" for numbers that are not in use (the kernel's
+// arch/x86/entry/syscalls/syscall_64.tbl). Numbers behind the last have no name.
 
 namespace spile::rt {
 
