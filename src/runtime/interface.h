@@ -10,7 +10,7 @@
 //
 // Any thread, and any signal handler of it, may run handlers; one Context belongs to one run of one handler. REQUIRES, for every
 // function with a Context but the enter functions: an enter function has filled it in. "Counted" means: added to the count of
-// skips under its reason (abi/arena.h, SkipReason).
+// skips under its reason (abi::SkipReason).
 //
 // Freestanding C++20 without exceptions, RTTI, static constructors, writable statics or libc. General registers only.
 // Failures are values, never jumps: the lowering emits the branch to the script's catch block or to the handler's end.
@@ -94,7 +94,7 @@ bool spile_rt_call_exit(Context*, const void* registers);
 // -- return probes (native, in targets). cfa: of the function's frame, from which the stack slot of the return address follows.
 // enter: makes a frame for that stack slot, and returns the place for its saved entry values; null: no frame is free, or the thread
 // has only the overflow slot (counted). The frame is pending from `entered` on, which REQUIRES what enter returned. push: makes a
-// frame without entry values, pending at once; false: as null. find: returns the frame's entry values on the way out; nobody else
+// frame without entry values, pending at once; false: as null of enter. find: returns the frame's entry values on the way out; nobody else
 // finds the frame from then on. REQUIRES: the return address has led to our code; where no frame is found, the program is
 // ended by a trap. exit: frees the frame that find returned and stores the real return address into the stack slot.
 uint64_t* spile_rt_return_enter(Context*, uint64_t cfa, uint64_t site_id);
@@ -174,9 +174,9 @@ char* spile_rt_record_put_bytes(char* at, const void*, uint32_t length);  // len
 void spile_rt_record_end(Context*, char* record, char* end);              // record: what begin returned
 void spile_rt_exit_session(Context*);  // exit(): asks the controller to end the session; handlers go on until it does
 void spile_rt_note_error(Context*, uint64_t most);  // native: an error was recorded; stops all handlers of processes after more than `most`
-bool spile_rt_exiting(Context*);                                              // native: whether exit() was called
+bool spile_rt_exiting(Context*);  // native: whether exit() was called
 
-// -- strings
+// -- strings. length: in bytes, without the NUL. compare: by unsigned bytes; -1, 0 or 1.
 uint32_t spile_rt_string_length(const char*);
 void spile_rt_string_copy(char* out, const char*);
 void spile_rt_string_concatenate(char* out, const char* a, const char* b);  // out may be a
@@ -187,7 +187,7 @@ uint32_t spile_rt_format_literal(char* out, uint32_t at, const char* text, uint3
 uint32_t spile_rt_format_long(char* out, uint32_t at, int64_t, uint32_t conversion, uint32_t flags, int32_t width,
                               int32_t precision);
 uint32_t spile_rt_format_string(char* out, uint32_t at, const char*, uint32_t flags, int32_t width, int32_t precision);
-// %m, %M (hex): bytes with their number
+// Writes `length` bytes of memory, as they are (%m) or in hexadecimal (%M).
 uint32_t spile_rt_format_memory(char* out, uint32_t at, const char* bytes, uint32_t length, bool hex, uint32_t flags,
                                 int32_t width);
 void spile_rt_format_end(char* out, uint32_t at);

@@ -115,6 +115,7 @@ SPILE_INLINE inline abi::KernelState* cpu_state() {
   return static_cast<abi::KernelState*>(lookup(&spile_map_state, &zero));
 }
 
+// Counts a skip on this CPU. REQUIRES: the reason is below the size of KernelState::skipped.
 SPILE_INLINE inline void count_skip(abi::SkipReason reason) {
   if (abi::KernelState* state = cpu_state()) __sync_fetch_and_add(&state->skipped[reason], 1);
 }
