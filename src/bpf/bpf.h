@@ -20,7 +20,7 @@
 
 namespace spile::bpf {
 
-// A map to be created for an undefined symbol of the object.
+// A map to create for an undefined symbol of the object.
 struct MapSpec {
   std::string symbol;
   using Kind = abi::KernelMapKind;
@@ -28,14 +28,14 @@ struct MapSpec {
   Kind kind = Kind::kArray;
   uint32_t key_size = 0;    // bytes; arrays: 4
   uint32_t value_size = 0;  // bytes, a multiple of 8
-  uint32_t entries = 0;     // kRing: bytes, a power of two and of pages
+  uint32_t entries = 0;     // elements at most; kRing: bytes, a power of two and whole pages
 
-  // How `elements` presents it. Per-CPU values of one key become one value by `merge`. `sharded`: hashes carry the
-  // shard in the key's last 8 bytes, arrays in the index (abi/kernel.h): it is dropped and its values merged.
+  // How `elements` presents the map. Values of one key on several CPUs become one value by `merge`. `sharded`: hashes have the number
+  // of the shard in the key's last 8 bytes, arrays in the index (abi/kernel.h); visitors get keys without it, and merged values.
   Merge merge = Merge::kNone;
   bool sharded = false;
-  // Parts of a hash's key: a long takes 8 bytes, a string string_size. `elements` repacks strings to their bytes and
-  // NUL padded to 8, as runtime/interface.h packs native keys; `put` and `erase` take that form too.
+  // Parts of a hash's key: a long takes 8 bytes, a string string_size bytes. `elements` repacks a string to its bytes and a NUL, padded
+  // to a multiple of 8, as runtime/interface.h packs native keys; `put` and `erase` take that form too.
   uint32_t key_count = 0;    // 0: the key is given as it is
   uint32_t string_keys = 0;  // bit n: part n is a string
   uint32_t string_size = 0;
@@ -48,7 +48,7 @@ struct AttachPoint {
   std::string tracepoint;    // "sched:sched_switch"
   std::string path;          // uprobes: the ELF file
   uint64_t file_offset = 0;  // uprobes: of the instruction in the file
-  int64_t interval_ns = 0;   // kProfile; 0: 100 samples a second
+  int64_t interval_ns = 0;   // kProfile: processor time between samples; 0: 10 ms
   pid_t process = -1;        // uprobes and kProfile: only this process; -1: all. Tracepoints: always all
   uint64_t cookie = 0;       // the program reads it with bpf_get_attach_cookie
   std::string text;          // how messages name it: the probe point
@@ -56,11 +56,12 @@ struct AttachPoint {
 
 // A program of the object and where it goes. All points of one program are of one family: tracepoint, profile, uprobes.
 struct ProgramSpec {
-  std::string section;
+  std::string section;  // of the object; has one program
   std::vector<AttachPoint> points;
 };
 
-// Bytes for a symbol of the object's data, set before the programs see it (read-only data is frozen afterwards).
+// Bytes to write over a symbol of the object's data before programs are loaded; read-only data can't change afterwards. A symbol that the
+// object does not have is ignored.
 struct DataSpec {
   std::string symbol;
   std::vector<uint8_t> bytes;
@@ -71,14 +72,16 @@ struct ObjectSpec {
   std::vector<MapSpec> maps;
   std::vector<ProgramSpec> programs;
   std::vector<DataSpec> data;
-  int verbosity = 0;  // above 1: errors of the verifier carry its log
+  int verbosity = 0;  // above 1: errors of the verifier have its log; above 2: the log is detailed
 };
 
-// One element of a map, merged and repacked as its MapSpec says. The value is not terminated or padded.
+// Visitors: what they get is valid during the call only.
+// One element of a map, merged and repacked as its MapSpec says. The value has MapSpec::value_size bytes; those behind a string's NUL
+// may be anything.
 using ElementVisitor = std::function<void(std::span<const uint8_t> key, std::span<const uint8_t> value)>;
 using CollectVisitor =
     std::function<void(const MapSpec& map, std::span<const uint8_t> key, std::span<const uint8_t> value)>;
-// One element raw: key bytes, and one value per possible CPU (one in all for maps that are not per CPU).
+// One element as the kernel has it: the key's bytes, and one value for each possible CPU (for maps that are not per CPU: one value).
 using RawVisitor = std::function<void(std::span<const uint8_t> key, std::span<const std::span<const uint8_t>> values)>;
 using RecordVisitor = std::function<void(const abi::RecordHeader& record, std::span<const uint8_t> payload)>;
 
@@ -86,48 +89,51 @@ class Kernel {
  public:
   virtual ~Kernel() = default;  // detaches; the kernel frees programs and maps
 
-  // Attaches every program at all its points; on error none stays attached. Handlers that look at
-  // KernelControl::enabled do nothing until it is set.
+  // Attaches every program at all its points; on error none stays attached. Handlers that look at KernelControl::enabled do nothing
+  // until the caller sets it through data(). REQUIRES: nothing is attached.
   virtual Result<void> attach() = 0;
-  // After it returns no handler starts. Handlers that were running have finished too, so that what is read is final.
+  // Detaches every program. When it returns, no handler runs, and none starts: what is read from here on is final.
   virtual void detach() = 0;
 
-  // Becomes readable when records wait; -1 without a ring.
+  // Returns a descriptor, owned by this, that becomes readable when records wait; -1: there is no ring.
   virtual int poll_fd() const = 0;
   // Calls `visit` for records that wait, in the order in which they were written, and frees their room. The number at once is bounded, so
   // that handlers that write without end do not hold up the caller. Returns the number of records; 0: none is left.
   virtual Result<size_t> consume(const RecordVisitor& visit) = 0;
 
-  // Visit the elements of a map (by symbol), each key once. Elements that handlers add or remove meanwhile may be missed.
+  // Visit the elements of a map (by MapSpec::symbol), merged or raw, each key once. Elements that handlers add or remove meanwhile may be
+  // missed. Errors, here and below: no map has the symbol, the map is a ring, the kernel refuses.
   virtual Result<void> elements(const std::string& map, const ElementVisitor& visit) = 0;
   virtual Result<void> raw_elements(const std::string& map, const RawVisitor& visit) = 0;
-  // Moves what handlers have added to sharded maps since the last time out of the kernel, each key once, merged: for
-  // the controller to add to its own copies. Nothing is lost or seen twice, also while handlers run. Takes a grace
-  // period of the kernel's (some milliseconds), and needs KernelControl in the object.
+  // Moves out of the kernel what handlers have added to sharded maps since the last call: visits each key once, merged, for the caller to
+  // add to its own copies. Nothing is lost or seen twice, also while handlers run; if it fails, a part may be lost. Takes a grace period of
+  // the kernel's (some ms). REQUIRES: the object has abi::KernelControl.
   virtual Result<void> collect(const CollectVisitor& visit) = 0;
-  // Sets an element; key and value as `elements` gives them (a sharded map: shard 0). Per-CPU maps: CPU 0 gets the
-  // value, the others zeroes.
+  // Sets an element; key and value as `elements` gives them, a shorter value is padded with zeroes. In a sharded map, shard 0 gets the
+  // value, and the other shards lose theirs; in a per-CPU map, CPU 0 gets it, the others zeroes.
   virtual Result<void> put(const std::string& map, std::span<const uint8_t> key, std::span<const uint8_t> value) = 0;
   // Removes an element (arrays: zeroes it), all of its shards. No error when it is not there.
   virtual Result<void> erase(const std::string& map, std::span<const uint8_t> key) = 0;
   // Removes all elements (arrays: zeroes them).
   virtual Result<void> clear(const std::string& map) = 0;
 
-  // Returns the memory of a writable symbol of the object (.data*, .bss*), shared with the handlers. Empty: the object has no such symbol.
+  // Returns the memory of a writable symbol of the object (.data*, .bss*), which handlers share; valid for the life of this. Empty: the
+  // object has no such symbol.
   virtual std::span<uint8_t> data(const std::string& symbol) = 0;
 
-  // Returns the sums over all CPUs of KernelState::skipped, by abi::SkipReason; kSkipOutputFull counts the records lost.
+  // Returns the sums over all CPUs of KernelState::skipped, abi::kSkipReasons numbers by abi::SkipReason; zeroes if the object does not
+  // count. kSkipOutputFull counts lost records.
   virtual Result<std::vector<uint64_t>> skipped() = 0;
 
   // Returns the attached points, for -v: (text of the point, mechanism).
   virtual std::vector<std::pair<std::string, std::string>> attached() const = 0;
 };
 
-// Creates maps and loads programs; nothing is attached. Errors: no privilege (with what to do), an object that is not
-// what LLVM makes, a program that the verifier refuses (the message names its probe point).
+// Creates maps and loads programs; nothing is attached. The spec need not outlive the call. Errors: no privilege (with what to do), an
+// object that is not what LLVM makes, a program that the verifier rejects (the message names its probe point).
 Result<std::unique_ptr<Kernel>> load(const ObjectSpec& spec);
 
-// Whether this process may load programs and attach them at all; the error says what is missing.
+// Checks whether this process may load programs, by loading one. Errors: no privilege, no eBPF in this kernel; they say what to do.
 Result<void> check_privilege();
 
 }  // namespace spile::bpf

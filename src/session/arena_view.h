@@ -13,7 +13,9 @@ namespace spile::session {
 
 class ArenaView {
  public:
-  // memory: the engine's mapping of the arena, all zero, which must outlive this; empty: no process shares it. Errors: no memory.
+  // Fills in the header, claims the controller's slot and the overflow slot, and starts the clock. memory: the engine's mapping of the
+  // arena, all zero, of layout.size bytes, which must outlive this; its private part is mapped over, so that processes do not share it.
+  // Empty: no process shares the arena, which is then mapped here. Errors: no memory.
   static Result<std::unique_ptr<ArenaView>> create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory);
   ~ArenaView();
   ArenaView(const ArenaView&) = delete;
@@ -22,6 +24,7 @@ class ArenaView {
   const codegen::ArenaLayout& layout() const { return layout_; }
   char* base() const { return base_; }
   abi::ArenaHeader& header() const { return *reinterpret_cast<abi::ArenaHeader*>(base_); }
+  // REQUIRES, for slot() and ring(): index < layout().slot_count. A ring has layout().ring_size bytes.
   abi::ThreadSlot& slot(uint32_t index) const {
     return *reinterpret_cast<abi::ThreadSlot*>(base_ + layout_.slots_offset + index * layout_.slot_stride);
   }
@@ -38,30 +41,33 @@ class ArenaView {
     for (uint32_t i = 0; i < used_slots_; ++i) visit(i);
   }
 
-  // Lies in memory that no process shares.
+  // Returns the state that only spile and the controller's code use: it lies in memory that no process shares.
   abi::ControllerState& controller_state() const {
     return *reinterpret_cast<abi::ControllerState*>(base_ + layout_.slots_offset - abi::kPageSize);
   }
-  // Copies the beginning of a sampled stack to where the controller's handlers look for it. Returns the number of bytes copied.
+  // Copies the beginning of a sampled stack to where the controller's handlers look for it, in place of the last one. Returns the number of
+  // bytes copied, abi::kStackCopySize at most.
   uint64_t keep_stack(std::span<const char> stack);
-  // Private memory in which session and the controller's code hand over elements (codegen::ArenaLayout).
+  // Returns private memory of layout().exchange_size bytes, in which session and the controller's code hand over elements of globals.
   char* exchange() const { return base_ + layout_.exchange_offset; }
 
-  // The handlers' clock (abi/arena.h), of which the header has a copy.
+  // The handlers' clock (abi/arena.h), of which the header has a copy: a time of the processor's counter is
+  // base_ns + ((time - base_tsc) * mult >> shift) ns since the epoch of CLOCK_REALTIME.
   struct Clock {
     uint64_t mult = 0, base_tsc = 0, base_ns = 0;
     uint32_t shift = 0;
   };
   const Clock& clock() const { return clock_; }
-  // Keeps the handlers' clock on CLOCK_REALTIME without a step backwards. To be called every 100 ms or so.
+  // Keeps the handlers' clock on CLOCK_REALTIME: a difference of up to 1 ms is made up for by the clock's rate, without a step. Above that
+  // (somebody has set the wall clock) the clock jumps, backwards too. REQUIRES: called every 100 ms or so.
   void refresh_clock();
 
-  // Flips the epoch and waits until no handler of the old one runs. Returns the old epoch. A thread that stands still
-  // inside a handler (stopped, or killed there) is waited for 100 ms at most; its slot stays busy with the old epoch and
-  // must be left out of the merge.
+  // Flips the epoch and waits until no handler of the old one runs. Returns the old epoch, 0 or 1. Waits 100 ms at most: a thread that
+  // stands still inside a handler (stopped, or killed there) keeps its slot busy with the old epoch (ThreadSlot::busy is 1 + epoch), and
+  // the merge must leave that slot out.
   uint32_t advance_epoch();
 
-  // Frees the slots of threads of a process that has ended; their sums stay.
+  // Frees the slots of all threads of a process that has ended; what the slots have added up stays.
   void release_slots_of(pid_t process);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 // The controller domain: places the script's controller code in spile itself and runs begin, end, error and timer
-// handlers on merged globals. One thread.
+// handlers on merged globals. Thread rule: one thread.
 
 #include <functional>
 #include <memory>
@@ -14,8 +14,8 @@ namespace spile::session {
 
 class Controller {
  public:
-  // Maps the code beside the arena. code and arena must outlive the controller. drain is called from inside a handler whose output
-  // ring is full; it must empty slot 0's ring. Errors: no memory can be mapped there.
+  // Copies the code into executable memory of spile, and gives it the arena's address. code and arena must outlive the controller. drain is
+  // called from inside a handler whose output ring is full; it must empty the ring of abi::kControllerSlot. Errors: no such memory.
   static Result<std::unique_ptr<Controller>> place(const codegen::ControllerCode& code, ArenaView& arena,
                                                    std::function<void()> drain);
   ~Controller();
@@ -24,22 +24,25 @@ class Controller {
 
   // Sets the globals to their initial values. REQUIRES: called once, before all functions below.
   void initialize();
-  // Adds what threads of traced processes have accumulated to the controller's copies of globals. REQUIRES: called before run_probe().
+  // Adds what threads of traced processes have accumulated since the last call to the controller's copies of globals, and clears it at the
+  // threads. Waits for running handlers (ArenaView::advance_epoch()). REQUIRES: called before run_probe().
   void merge();
-  // Runs the handler of a probe; probe: index into sema::Program::probes.
+  // Runs the handler of a probe; probe: index into sema::Program::probes. REQUIRES: its handler runs in the controller.
   void run_probe(int probe);
   // Returns whether the condition of a probe is true now. REQUIRES: sema::Probe::switched.
   bool condition_holds(int probe);
 
-  // Fill and read the controller's copies of globals that another back end owns (bpf), by their index; codegen::ControllerCode has the
-  // form of keys and values.
+  // The functions below fill and read the controller's copies of globals that another back end owns (bpf). global: index into
+  // sema::Program::globals; codegen::ControllerCode has the form of keys and values, which are copied.
   void clear_global(int global);
+  // Sets an element. Returns false if there is no room for it.
   bool put_element(int global, std::span<const char> key, std::span<const uint8_t> value);
-  // Adds a shard's long or aggregate. Elements that find no room are counted by lost_elements().
+  // Adds a shard's long or aggregate to an element. Elements that find no room are counted by lost_elements().
   void add_element(int global, std::span<const char> key, std::span<const uint8_t> value);
+  // Calls `visit` for each element; key and value are valid during the call. REQUIRES: visit calls no function of this.
   void for_each_element(int global, const std::function<void(std::span<const char> key, const void* value)>& visit);
 
-  // Elements that found no room when shards were merged.
+  // Returns the number of elements that found no room in merge() and add_element().
   uint64_t lost_elements() const { return lost_elements_; }
 
  private:

@@ -1,12 +1,12 @@
 #pragma once
 // Prints what handlers print: collects records from all rings, puts them in order of time, turns them into text. Thread rule: one thread.
 //
-// Records of one thread are in order by themselves. Between threads: a record is held back until a whole collection
-// later, by when every record older than it has been published; but of more than kMostHeld bytes none.
+// Records of one thread are in order by themselves. Records of several threads are put in order by holding each back for one more
+// collection: by then every older record has been published. When more than kMostHeld bytes are held, all are written at once.
 //
-// Whatever a traced process can write, it can forge (docs/security.md). Of rings but the controller's own, those kinds count
-// that handlers of the script can write there (CompiledScript::target_records); a shell command of theirs is one that the
-// script spells out, or the processes are trusted with its text; what they could do without end is bounded.
+// Whatever a traced process can write, it can forge (docs/security.md). From rings other than the controller's own, only those kinds of
+// records are accepted that handlers of the script can write there (CompiledScript::target_records). A shell command from there runs if
+// the script spells it out, or if the processes are trusted with its text. Actions that processes could repeat without end are limited.
 
 #include <cstdio>
 #include <functional>
@@ -31,45 +31,48 @@ namespace spile::session {
 
 class Output {
  public:
-  // messages and script must outlive this. Errors: the file can't be opened.
+  // messages and script must outlive this. Makes the streams of -b later, as records come. Errors: the file can't be opened.
   static Result<std::unique_ptr<Output>> open(const OutputOptions& options, const MessageOptions& messages,
                                               const codegen::CompiledScript& script);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // why_not is called before a command is run whose text comes from a traced process. It returns why the processes are not trusted with
-  // it (a clause that follows "system(): ... and "), or "".
+  // Sets the function that is called before a command is run whose text comes from a traced process. why_not returns "" to run it, or why
+  // the processes are not trusted: a clause for an error message, such as "process 10 belongs to user 33". Without it, all are trusted.
   void trust_processes_by(std::function<std::string()> why_not) { why_untrusted_ = std::move(why_not); }
-  // stacks: names the addresses in records; null: they stay without names. Must outlive this.
+  // Sets the object that names the addresses in records, which must outlive this. Null: records with addresses print no names.
   void name_addresses_by(UserStacks* stacks) { stacks_ = stacks; }
 
-  // Takes what the rings hold now. Returns whether there was anything.
+  // Takes what all rings hold now, and holds it until write_pending(). Returns whether a ring had new bytes. REQUIRES: all calls of this
+  // object get the same arena.
   bool collect(ArenaView& arena);
-  // Takes what the controller's own ring holds and writes it at once, after all that is older.
+  // Takes what the controller's own ring holds. If it held anything, writes all records at once, in order of time.
   void collect_controller(ArenaView& arena);
-  // A record from elsewhere (the kernel's ring buffer).
+  // Adds a record of the kernel's ring buffer; copies the payload and computes header.size.
   void add(abi::RecordHeader header, std::span<const char> payload);
-  // Writes what is old enough (or everything), and flushes the stream.
+  // Writes the records that are old enough, or everything, and flushes the file. Carries out records that are no text: prints warnings and
+  // errors on standard error, runs commands, switches files, notes exit().
   void write_pending(bool everything);
 
   // Makes exit_requested() true, as a record of exit() does.
   void request_exit() { exit_requested_ = true; }
-  // Returns the number of script errors so far ("ERROR: ..." on standard error).
+  // Returns the number of script errors so far, each time that one occurred; without suppressed ones.
   uint64_t errors() const { return errors_; }
   // Returns the number of errors that were only counted, by --suppress-handler-errors.
   uint64_t suppressed_errors() const { return suppressed_errors_; }
   bool exit_requested() const { return exit_requested_; }
   // Returns "WARNING: ..." lines about records that were not believed and actions that were not done, or "".
   std::string refusals_text() const;
-  // Prints how often each error occurred that occurred more than once. To be called at the end.
+  // Prints, for each error that occurred more than once, how often. REQUIRES: called at the end.
   void print_repeated_errors() const;
-  // Returns the message of the last error, or "".
+  // Returns the message of the last script error, or "".
   std::string last_error() const { return last_error_; }
+  // Returns whether text and streams can still be written; once false, it stays so.
   bool usable() const { return file_->usable() && stream_usable_; }
-  // Whether output was lost; a reader that has gone (`spile ... | head`) has what it wanted.
+  // Returns whether output was lost by an error. A reader that has closed the pipe (`spile ... | head`) is not an error.
   bool write_failed() const { return file_->failed() || !stream_usable_; }
-  // -b: writes to each stream how many records it has lost. To be called last.
+  // Writes to each stream of -b how many records it has lost; does nothing without -b. REQUIRES: called after the last collect().
   void finish_streams(ArenaView& arena);
   OutputFile& file() { return *file_; }
   ShellCommands& commands() { return commands_; }
@@ -83,17 +86,17 @@ class Output {
     Origin origin;
   };
   // Limits of what a hostile process could otherwise repeat without end.
-  static constexpr uint64_t kMostHeld = 256 << 20;
-  static constexpr uint64_t kMostWarnings = 1000;      // of processes, in a session
-  static constexpr uint64_t kMostErrors = 1000;        // printed, in a session
-  static constexpr uint64_t kMostActions = 1000;       // waiting to be done
-  static constexpr uint64_t kMostDamaged = 10;         // reported
+  static constexpr uint64_t kMostHeld = 256 << 20;     // bytes
+  static constexpr uint64_t kMostWarnings = 1000;      // printed for processes, in a session
+  static constexpr uint64_t kMostErrors = 1000;        // different ones printed, in a session
+  static constexpr uint64_t kMostActions = 1000;       // of processes, held at a time
+  static constexpr uint64_t kMostDamaged = 10;         // damaged rings reported one by one
   static constexpr uint64_t kSwitchesAtOnce = 100, kSwitchesPerSecond = 10;  // of files, by processes
 
   Output(const MessageOptions& messages, const codegen::CompiledScript& script, std::unique_ptr<OutputFile> file)
       : messages_(messages), script_(script), file_(std::move(file)) {}
   bool take_ring(ArenaView& arena, uint32_t slot);
-  // Whether a record counts, coming from a ring that traced processes can write to.
+  // Returns whether to accept a record of a ring that traced processes can write to; counts the rejected ones.
   bool is_believed(const abi::RecordHeader& header);
   void report_damage(uint32_t ring);
   void sort_pending();

@@ -1,5 +1,8 @@
 #pragma once
-// The target domain of a running script: the engine, the traced processes and the sites armed in them.
+// The target domain of a running script: the engine, the traced processes and the sites armed in them. Thread rule: one thread, that which
+// calls create() (ptrace's rule).
+//
+// Order of calls: create(), make_stacks(), acquire(), switch_conditions(), arm(), resume(), then poll() until finished(), then detach().
 
 #include <functional>
 #include <map>
@@ -26,61 +29,69 @@ namespace spile::session {
 class TargetSide {
  public:
   // Creates the engine and, for a script with target probes, the arena that processes share.
-  // All references, watch and sampler must outlive this. interrupted returns whether the user wants to end the session; it is called
-  // while spile waits for a process.
+  // All references, watch and sampler (neither is null) must outlive this. interrupted returns whether the user wants to end the session;
+  // it is called while spile waits for a process. Errors: the engine or the arena can't be made.
   static Result<std::unique_ptr<TargetSide>> create(const sema::Program& program, const codegen::CompiledScript& script,
                                                     const TargetOptions& options, const MessageOptions& messages,
                                                     const probes::ModuleFiles& files, ProcessWatch* watch, ThreadSampler* sampler,
                                                     std::function<bool()> interrupted);
-  // Prepares tables for stacks, if the script needs them. arena: gets the tables. state: where the controller's handlers find theirs. REQUIRES: called before acquire().
+  // Prepares tables for stacks, if the script needs them. arena: gets the tables. state: gets the offset of the map by which handlers of
+  // the controller name addresses. Both must outlive this. REQUIRES: called before acquire().
   void make_stacks(std::span<uint8_t> arena, abi::ControllerState& state);
-  // Returns the offset of the map by which a process's addresses are named and its stacks walked; 0: the script needs none.
+  // Returns the offset in the arena of the map by which a process's addresses are named and its stacks walked (abi::ModuleMap). The map of
+  // an ended process stays. 0: the script needs none, the process's modules could never be read, or the arena has no room for their tables.
   uint64_t module_map_of(pid_t pid);
-  // Returns the address of a data symbol in a process; 0: the process does not have it.
+  // Returns the run-time address of a data symbol in a process; 0: the process has not mapped the symbol's module, or is gone.
   uint64_t locate(pid_t pid, const sema::Site& site) const;
 
   // Returns the shared arena's memory; empty for a script without target probes.
   std::span<uint8_t> arena_memory() { return engine_->arena(); }
-  // Returns what names addresses; null for a script that asks for no names.
+  // Returns the object that names addresses; null before make_stacks(), and for a script that asks for no names.
   UserStacks* stacks() { return stacks_.get(); }
 
-  // Starts -c's command, standing still, or attaches to -x's processes and their children. Returns the first process, or 0 without -c
-  // and -x. Errors: the command can't be started, a process of -x can't be attached to.
+  // Starts -c's command, standing still, or attaches to -x's processes and (without --no-children) their children; the latter only if
+  // handlers run in processes or watch them. Returns the command or the first process of -x; 0 without -c and -x. Children that can't be
+  // attached to are a warning. Errors: the command can't be started, a process of -x can't be attached to.
   Result<pid_t> acquire();
   // Switches sites on and off whose conditions have become true or false. holds returns whether the condition of a probe is true; it is
   // called for probes that are `switched`. Before arm(), it decides how the sites will be armed.
   void switch_conditions(const std::function<bool(int probe)>& holds);
-  // Arms all sites; prints refusals on standard error, and each site's mechanism with -v. Errors: no site at all can be armed, or not one
-  // that the script names.
+  // Arms all sites; prints refusals on standard error, and with -v how sites were armed. Errors: none of the sites can be armed; the
+  // script names a function (not a pattern) whose returns can't be probed and has no other probe on it; a process can't be stopped or read.
   Result<void> arm();
   std::vector<pid_t> processes() const { return engine_->processes(); }
-  // Lets -c's command run.
+  // Lets -c's command run; releases it first if the script neither traces nor watches processes. Does nothing without -c and -x.
   Result<void> resume();
+  // Returns the processes that the freezer of their control group keeps still: detach() can't remove all code from them.
   std::vector<pid_t> frozen() const { return engine_->frozen(); }
-  // Engine::suspend() and resume(), for the time in which this process stands still.
+  // Release all processes before spile itself is stopped (Ctrl-Z), and trace and arm them again afterwards: Engine::suspend() and
+  // resume(). An error of suspend(): some thread would stand still meanwhile; call go_on() all the same.
   Result<void> suspend() { return engine_->suspend(); }
   Result<void> go_on();
-  // Restores every traced process and lets it go. A command that was never resumed has not begun, and must not: it is killed, here or by
-  // the destructor.
+  // Restores the bytes of every traced process and releases it. A command that was never resumed has not begun, and must not: it is
+  // killed, here or by the destructor.
   Result<void> detach();
   ~TargetSide();
   TargetSide(const TargetSide&) = delete;
   TargetSide& operator=(const TargetSide&) = delete;
 
+  // Returns a descriptor that becomes readable when poll() has something to do.
   int wait_fd() const { return engine_->wait_fd(); }
-  // Handles events of the processes; waits for one for timeout_ms. arena: its slots of ended processes are freed.
+  // Handles events of the processes; waits up to timeout_ms for the first (-1: without limit). Frees the slots of ended processes in
+  // `arena`. Prints warnings and reports on standard error.
   Result<void> poll(ArenaView& arena, int timeout_ms);
 
-  // Warns of files that the script probes and no process has loaded. REQUIRES: called after detach().
+  // Prints warnings about files that the script probes and no process has loaded. REQUIRES: called after detach().
   void warn_never_loaded() {
     warn(placed_.still_without_places({}));
     if (was_armed_) warn(placed_.never_loaded());
   }
-  // Whether the process of -c, or all of -x, have ended.
+  // Returns whether the process of -c, or all of -x, have ended, as far as poll() has seen it.
   bool finished() const { return finished_; }
-  // Returns the wait status of -c's command, once it has ended.
+  // Returns the status of -c's command as waitpid(2) has it; null: it has not ended, or there is no -c.
   std::optional<int> command_status() const { return command_status_; }
-  // Returns why a process that has ended was not to be trusted, or "". It is known for scripts that make commands in processes, without -g.
+  // Returns why a process that has ended could not be trusted (session/trust.h), or "". It is judged for scripts without -g whose handlers
+  // in processes compute shell commands; for others it is "".
   const std::string& why_ended_untrusted() const { return last_looks_.why_untrusted(); }
   // Returns the number of processes that were released because another tracer was about to attach to them.
   uint64_t handed_over() const { return handed_over_; }
@@ -89,11 +100,11 @@ class TargetSide {
   TargetSide(const sema::Program& program, const codegen::CompiledScript& script, const TargetOptions& options, const MessageOptions& messages,
              const probes::ModuleFiles& files)
       : program_(program), script_(script), options_(options), messages_(messages), files_(files), placed_(program) {}
-  // Requests for the script's sites. unprobed: gets, by site id, why a site is not requested.
+  // Returns the requests for the script's sites. unprobed: gets, by site id, why a site is not requested.
   std::vector<engine::SiteRequest> site_requests(std::map<size_t, std::string>& unprobed) const;
   bool names_return(const sema::ArmedSite& armed) const;  // the script names the function, rather than a pattern that it fits
   bool has_return_probes() const;
-  bool has_entries(const sema::ArmedSite& armed) const;  // something but return probes
+  bool has_entries(const sema::ArmedSite& armed) const;  // a probe that is not a return probe
   void watch_lives(engine::EngineOptions& engine_options, ProcessWatch* watch, ThreadSampler* sampler);
   void guard_returns(engine::EngineOptions& engine_options);
   std::vector<engine::SiteRequest> unwind_requests(pid_t pid, const engine::Module& module) const;
@@ -143,11 +154,11 @@ class TargetSide {
     std::vector<uint32_t> sites = {};
     bool on = true;
   };
-  std::vector<SwitchedGroup> switched_;  // those armed with kSwitchable
+  std::vector<SwitchedGroup> switched_;  // groups of sites that are armed with abi::kSwitchable
   std::map<int, bool> conditions_;       // of probes that are `switched`, by index: as last switched
 };
 
-// Returns the words of a command line as -c takes it: split into words when it needs no shell, else {"/bin/sh", "-c", command}.
+// Returns the arguments by which to execute a command line of -c: split into words when it needs no shell, else {"/bin/sh", "-c", command}.
 std::vector<std::string> command_words(const std::string& command);
 
 }  // namespace spile::session
