@@ -11,19 +11,20 @@
 
 namespace spile::bpf {
 
-// An attachment of a program; closing both descriptors detaches it.
+// An attachment of a program; destroying it detaches the program from the event.
 struct Attachment {
   UniqueFd event;
   UniqueFd link;
 };
 
-// Returns one attachment, or for a profile one for each CPU. program: its descriptor.
+// Attaches a program; handlers may run from here on. Returns one attachment, but for a profile of all processes one for each online CPU.
+// program: its descriptor, which may be closed afterwards. Errors: no privilege; the tracepoint, file or process does not exist.
 Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& point);
 
 // Returns how a point is attached, for -v: "uprobe at /usr/bin/redis-server+0x1234".
 std::string mechanism(const AttachPoint& point);
 
-// Returns the CPUs in a list of the kernel's ("0-3,8").
+// Returns the CPUs in a list of the kernel's: "0-3,8" has 0, 1, 2, 3, 8. Ends at the first character that is not of a list.
 std::vector<int> parse_cpu_list(const std::string& text);
 
 }  // namespace spile::bpf

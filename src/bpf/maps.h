@@ -18,14 +18,18 @@ namespace spile::bpf {
 
 class Map {
  public:
+  // Creates the map in the kernel. Errors: no privilege, no memory.
   static Result<Map> create(const MapSpec& spec);
 
+  // Returns the spec as used: arrays have keys of 4 bytes.
   const MapSpec& spec() const { return spec_; }
   int fd() const { return fd_.get(); }
 
+  // These, and those below without a comment, do what the functions of those names in Kernel do (bpf/bpf.h).
   Result<void> raw_elements(const RawVisitor& visit) const;
   Result<void> elements(const ElementVisitor& visit) const;
-  // Visits the merged elements of an epoch's shards, and removes them. REQUIRES: no handler writes to that epoch.
+  // Removes the elements of an epoch's shards, then visits them, merged by key. epoch: 0 or 1. If removing fails, none is visited.
+  // REQUIRES: the map is sharded, and no handler writes to that epoch.
   Result<void> take(uint32_t epoch, const ElementVisitor& visit);
   Result<void> put(std::span<const uint8_t> key, std::span<const uint8_t> value);
   Result<void> erase(std::span<const uint8_t> key);
@@ -41,7 +45,7 @@ class Map {
   int remove(const std::vector<uint8_t>& kernel_key);  // 0 or a negative errno
   size_t value_bytes() const;                          // of all CPUs together, as the kernel gives and takes them
   uint32_t cpu_stride() const { return (spec_.value_size + 7) & ~7u; }
-  // The key as the kernel wants it, for one shard.
+  // Returns the key in the kernel's form, for one shard.
   std::vector<uint8_t> kernel_key(std::span<const uint8_t> key, uint32_t shard) const;
   Error failure(const char* what, int errnum) const;
 
@@ -49,9 +53,10 @@ class Map {
   UniqueFd fd_;
 };
 
-// One data section of the object.
+// One data section of the object, as an array of one element.
 class DataSection {
  public:
+  // bytes: the array's content, in place of Section::bytes. Errors: no privilege, no memory.
   static Result<DataSection> create(const Section& section, std::vector<uint8_t> bytes);
   DataSection(DataSection&& other) noexcept;
   DataSection& operator=(DataSection&&) = delete;
@@ -67,7 +72,7 @@ class DataSection {
   size_t size_ = 0;
 };
 
-// Returns the number of CPUs that the machine may ever have: per-CPU values have one part for each.
+// Returns the number of CPUs that the machine may ever have, at least 1: per-CPU values have one part for each.
 int possible_cpus();
 
 }  // namespace spile::bpf

@@ -1,6 +1,6 @@
 #pragma once
-// An eBPF object as LLVM writes it: ELF64 relocatable, EM_BPF. Programs lie in executable sections, data in allocated
-// ones, and maps are undefined symbols. https://docs.kernel.org/bpf/llvm_reloc.html has the relocations.
+// Reads an eBPF object as LLVM writes it: ELF64 relocatable, EM_BPF. Programs are in executable sections, data in allocated ones, and maps
+// are undefined symbols. https://docs.kernel.org/bpf/llvm_reloc.html has the relocations.
 
 #include <cstdint>
 #include <span>
@@ -14,12 +14,12 @@ namespace spile::bpf {
 struct Symbol {
   std::string name;      // empty for section symbols
   uint32_t section = 0;  // index into Object::sections; 0: undefined
-  uint64_t value = 0;    // offset in the section
-  uint64_t size = 0;
+  uint64_t value = 0;    // offset in the section, in bytes
+  uint64_t size = 0;     // bytes
 };
 
 struct Relocation {
-  uint64_t offset = 0;  // in the section
+  uint64_t offset = 0;  // in the section, in bytes
   uint32_t type = 0;    // R_BPF_64_64 (1), R_BPF_64_32 (10), ...
   uint32_t symbol = 0;  // index into Object::symbols
 };
@@ -40,11 +40,12 @@ struct Object {
   std::vector<Section> sections;  // by ELF index; [0] is empty
   std::vector<Symbol> symbols;    // by ELF index
 
+  // Return the section, and the defined symbol, of a name; null if there is none. They point into this object.
   const Section* find_section(const std::string& name) const;
-  const Symbol* find_symbol(const std::string& name) const;  // defined ones
+  const Symbol* find_symbol(const std::string& name) const;
 };
 
-// Errors: `bytes` is not such an object.
+// Copies what it needs of `bytes`. Errors: they are not such an object, or it is damaged.
 Result<Object> read_object(std::span<const uint8_t> bytes);
 
 }  // namespace spile::bpf

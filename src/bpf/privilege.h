@@ -8,8 +8,9 @@
 
 namespace spile::bpf {
 
-// Whether an error is one of missing privilege. error: an errno or, as libbpf returns it, its negative.
+// Returns whether an error is EPERM or EACCES. error: an errno or, as libbpf returns it, its negative.
 bool is_privilege_error(int error);
+// Returns the error. what: the operation, as in "create the map of a global". errnum: positive.
 Error privilege_error(const std::string& what, int errnum);
 
 }  // namespace spile::bpf

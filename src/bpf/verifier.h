@@ -7,10 +7,11 @@
 
 namespace spile::bpf {
 
-// `log`: the verifier's, of which only the reason is shown unless verbosity is above 1.
+// Returns the error. point: the probe point. errnum: of bpf(2), positive. log: the verifier's, of which the message has only the reason, but
+// above verbosity 1 all. Empty log: the reason is that of errnum.
 Error verifier_error(const std::string& point, int errnum, const std::string& log, int verbosity);
 
-// The line of the log that says why: the last one that is neither a summary, nor an instruction, nor a register dump.
+// Returns the line of the log that says why: the last one that is neither a summary, nor an instruction, nor a register dump; "" if none.
 std::string verifier_reason(const std::string& log);
 
 }  // namespace spile::bpf

@@ -1,6 +1,6 @@
 #pragma once
-// The kernel domain of a running script: its eBPF programs and maps, and the way of its globals between the maps and
-// the controller's copies.
+// The kernel domain of a running script: its eBPF programs and maps, and how its globals are copied between the maps and the controller.
+// Thread rule: one thread.
 
 #include <memory>
 #include <vector>
@@ -17,29 +17,31 @@ namespace spile::session {
 
 class KernelSide {
  public:
-  // Loads programs and creates maps; nothing is attached. process: what -c or -x name, to which uprobes and timer.profile are limited;
-  // 0: none. program and script must outlive this. Errors: no privilege, a program that the verifier rejects.
+  // Loads programs and creates maps; nothing is attached. process: of -c or -x, to which uprobes are limited (tracepoints and timer.profile
+  // are not); 0: all. program and script must outlive this. Errors: no privilege, a program that the verifier rejects.
   static Result<std::unique_ptr<KernelSide>> load(const sema::Program& program, const codegen::CompiledScript& script,
                                                   const probes::ModuleFiles& files, pid_t process, int verbosity);
 
-  // Attaches all programs; handlers run from here on. With verbosity, prints how each point is attached.
+  // Attaches all programs; handlers run from here on. With verbosity, prints how each point is attached. On error nothing is attached.
   Result<void> attach();
-  // No handler runs after it returns.
+  // Detaches all programs; no handler runs after it returns. Globals and records can still be read.
   void detach();
 
-  // Adds what handlers have added to sharded globals to the controller's copies, and copies other globals there. REQUIRES: called before
-  // a controller handler runs.
+  // Adds what handlers have added to sharded globals to the controller's copies, and replaces the copies of other globals. Does nothing
+  // before attach(). REQUIRES: called before each controller handler.
   Result<void> import_globals(Controller& controller);
   // Writes back what the controller has changed in and deleted from globals that aren't sharded. REQUIRES: called before programs are
-  // attached, and after each controller handler. An element that a handler of the kernel writes between the two calls may be overwritten.
+  // attached, and after each controller handler. An element that a handler in the kernel writes between import and export may be
+  // overwritten.
   Result<void> export_globals(Controller& controller);
 
+  // Returns a descriptor that becomes readable when records wait; -1: the script writes none.
   int poll_fd() const { return kernel_->poll_fd(); }
   // Gives waiting records to `output`. Returns how many there were; 0: none is left.
   Result<size_t> consume(Output& output);
-  // Whether a handler has called exit().
+  // Returns whether a handler in the kernel has called exit(). REQUIRES: called after attach().
   bool exit_requested() const;
-  // Returns "WARNING: ..." lines about what handlers left out, or "".
+  // Returns "WARNING: ..." lines about skipped hits and lost records, or "".
   std::string skips_text() const;
 
  private:

@@ -1,16 +1,15 @@
 #pragma once
-// The library: the tapset's files that come with spile, and those of -I. Opening it reads them and finds out which names
-// each declares; only those that a script needs, themselves or through others, are parsed.
+// The library: the tapset's files that come with spile, and those of -I. Opening it reads all files and finds out which names each
+// declares; only the files that a script needs, directly or through other files, are parsed. Thread rule: one thread.
 //
-// Search path, as SystemTap documents it: folders of -I in their order, then the tapset beside the executable
-// (../share/spile/tapset), or the source tree's when run from there. Within a folder all files below it count,
-// but those in subfolders named like an architecture, a kernel version ("6.1", "6.1.0") or a runtime only where that is
-// the one in use.
+// Search path, as SystemTap documents it: folders of -I in their order, then $SYSTEMTAP_TAPSET, then the tapset beside the executable
+// (../share/spile/tapset), or that of the source tree in which the executable was built. All *.stp and *.stpm files below a folder are
+// searched. Subfolders named like an architecture, a kernel version ("6.1", "6.1.0") or a runtime are left out unless it is in use.
 //
 // Facts of this run, such as the script's arguments, are a file of the library, too (session_script.h).
 //
-// A function whose body is %{ /* intrinsic */ %} declares what the runtime implements (sema/intrinsics.h), for the
-// documentation and for tools: it is no candidate for calls.
+// A function whose body is %{ /* intrinsic */ %} declares a function of the runtime (sema/intrinsics.h), for the documentation and for
+// tools: calls are never resolved to the declaration.
 
 #include <map>
 #include <memory>
@@ -34,22 +33,23 @@ std::string tapset_folder();
 
 class Library {
  public:
-  // Reads the files. settings: what conditions see (release, architecture ...), in the library's files too. sources: owns the texts.
-  // Errors: a folder of -I or a file can't be read.
+  // Reads the files. settings: what conditions see (release, architecture ...), in the library's files too. files: owns the texts; must
+  // outlive the library and the scripts made of it. Errors: a folder of -I or $SYSTEMTAP_TAPSET is not one; a file can't be read.
   static Result<Library> open(const ScriptOptions& script, Runtime runtime, const syntax::ParseOptions& settings, SourceFiles& files);
 
-  // The macros that a text uses, and those that they use, are added to macros(). To be called before the text is parsed.
+  // Adds to macros() the macros that a text uses, and those that these use. REQUIRES: called before the text is parsed.
   void load_macros(std::string_view text, Diagnostics& diagnostics);
   const syntax::MacroLibrary& macros() const { return *macros_; }
 
-  // Parses what the scripts refer to and do not declare themselves, to the fixpoint, and appends it to them.
-  // Intrinsics' declarations are left out of what is appended.
+  // Parses the files that declare what the scripts refer to and do not declare themselves, then what those refer to, and so on, and appends
+  // them to `scripts`, without declarations of intrinsics. Each file is parsed once: a second call, or parse_all(), leaves it out.
+  // scripts: the user's, without mistakes.
   void complete(std::vector<syntax::Script>& scripts, Diagnostics& diagnostics);
 
-  // Everything, for listings: intrinsics' declarations too.
+  // Parses and returns all scripts that are not parsed yet, for listings; with declarations of intrinsics.
   std::vector<syntax::Script> parse_all(Diagnostics& diagnostics);
 
-  // The functions that scripts may call, sorted; without those whose names begin with two underscores.
+  // Returns the names of the functions that scripts may call, sorted; without names that begin with two underscores.
   std::vector<std::string> function_names() const;
 
   // Return how many files the library has, and how many were parsed.
@@ -77,7 +77,7 @@ class Library {
   size_t parsed_ = 0;
 };
 
-// Whether a function is a declaration of what the runtime implements.
+// Returns whether a function only declares a function of the runtime.
 bool is_intrinsic_declaration(const syntax::Function& function);
 
 }  // namespace spile::session

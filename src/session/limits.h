@@ -7,11 +7,11 @@
 
 namespace spile::session {
 
-// Returns -D MAXSTRINGLEN in bytes, with the NUL; the default without it. apply_settings() rejects a value that is not a number.
+// Returns -D MAXSTRINGLEN in bytes, with the NUL; the default without it. Does not check the value: apply_settings() does.
 int64_t string_length(const ScriptOptions& script);
 
-// Puts -D, -G and what else pass 2 goes by into `program`. With messages.suppress_warnings, prints no warnings.
-// Errors: a limit that is not a number in its range, an unknown limit whose name is near a known one's.
+// Copies -D, -G and the other options that pass 2 reads into `program`. Prints a warning about an unknown limit. Errors: a limit that is not
+// a number in its range, an unknown limit whose name is near a known one's, a setting without a name or value.
 Result<void> apply_settings(const ScriptOptions& script, const ProgramOptions& options, const MessageOptions& messages, sema::Program& program);
 
 }  // namespace spile::session

@@ -1,6 +1,6 @@
 #pragma once
-// What the user asked for, as SystemTap's command line has it. cli fills in Options; session hands each of its rooms the parts that
-// the room reads. All parts are plain values: they own what they contain, and may be copied.
+// What the user asked for, as SystemTap's command line has it. cli fills in Options; run() hands each pass the parts that it reads. All
+// parts are plain values: they own what they contain, and may be copied.
 
 #include <array>
 #include <cstdint>
@@ -56,14 +56,14 @@ struct TargetOptions {
 // Where the script's output goes, and through which buffers: pass 5.
 struct OutputOptions {
   std::string file = {};                           // -o; empty: standard output
-  uint32_t ring_megabytes = 4;                     // -s: of each thread's ring, and what -F keeps
+  uint32_t ring_megabytes = 4;                     // -s, MiB: of each thread's ring (rounded up to a power of two), and what -F keeps
   bool bulk = false;                               // -b
   bool flight_recorder = false;                    // -F
-  uint64_t rotate_bytes = 0;                       // -S SIZE[,N]; 0: one file
+  uint64_t rotate_bytes = 0;                       // -S SIZE[,N], of -o's file; 0: one file
   uint32_t rotate_files = 0;                       // 0: keep all
   std::string http = {};                           // --http [ADDRESS:]PORT; empty: no
 
-  // -F without -o: the output is kept in memory, for --flight-dump.
+  // Returns whether the output is kept in memory, for --flight-dump: -F without -o.
   bool in_memory() const { return flight_recorder && file.empty(); }
   size_t buffer_bytes() const { return size_t{ring_megabytes} << 20; }
 };
@@ -84,7 +84,7 @@ struct MessageOptions {
 struct PassOptions {
   int last = 5;                                    // -p
   std::string print_after = {};                    // --print-after=NAME; empty: no
-  bool keep = false;                               // -k
+  bool keep = false;                               // -k: keeps what each pass makes in files
   std::string folder = {};                         // --tmpdir: where -k keeps it; empty: a new folder
 };
 
@@ -111,11 +111,12 @@ struct Options {
   ListingOptions listing;
 };
 
-// Runs all passes asked for. Diagnostics and reports go to standard error, the script's output to standard output or -o.
-// Returns the exit status: 0, or 1 where the script, the world or the command refused.
+// Runs the passes, or prints the listing. Diagnostics and reports go to standard error, the script's output to standard output or -o.
+// Returns the exit status: 0, or 1 if the script is wrong, the world refused, handlers raised errors or -c's command failed.
+// REQUIRES: called once in a process, while it has one thread; blocks signals of the process.
 int run(const Options& options);
 
-// Other things to do than to run a script.
+// Do other things than to run a script. Each prints its errors, and returns the exit status, 0 or 1.
 int merge_streams(const std::vector<std::string>& files, const std::string& output_file);  // --merge, of -b's files
 int dump_flight_recorder(pid_t recorder);                                                  // --flight-dump
 int clean_cache();                                                                         // --clean-cache

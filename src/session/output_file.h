@@ -1,6 +1,6 @@
 #pragma once
 // Writes text to standard output, to -o's file, or to -S's row of files FILE.0, FILE.1, ... of which the last N stay. Flushed text is in
-// the file, whatever happens to spile then. Thread rule: one thread.
+// the file, whatever happens to spile then. Thread rule: one thread. REQUIRES: SIGPIPE is ignored.
 
 #include <deque>
 #include <memory>
@@ -13,30 +13,35 @@
 
 namespace spile::session {
 
-// Returns -o's FILE with strftime(3)'s conversions replaced by the time of now.
+// Returns -o's FILE with strftime(3)'s conversions (%Y and so on) replaced by the local time now.
 std::string expand_path(const std::string& path);
 
 class OutputFile {
  public:
-  // path: empty for standard output. rotate_bytes 0: one file. rotate_files 0: all stay. Errors: the file can't be opened.
+  // Opens the file of expand_path(path), and empties it; an empty path: standard output. rotate_bytes: at which a file of the row ends; 0:
+  // one file. rotate_files: how many of the row stay; 0: all. Errors: the file can't be opened.
   static Result<std::unique_ptr<OutputFile>> open(const std::string& path, uint64_t rotate_bytes = 0, uint32_t rotate_files = 0);
-  // Whether the text goes to a terminal: text from traced programs must be made harmless first (base/terminal_text.h).
+  // Returns whether the text goes to a terminal: text from traced programs must be made harmless first (base/terminal_text.h).
   bool is_terminal() const { return is_terminal_; }
-  // Keeps the last `bytes` of what was written in memory, from a record's beginning.
+  // Keeps text in memory, and no file: the last `bytes` of it, cut where one write() ended. REQUIRES: bytes > 0.
   static std::unique_ptr<OutputFile> in_memory(size_t bytes);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
+  // Buffers a record's text: a file of the row begins and ends with whole calls.
   void write(std::string_view text);
+  // Writes the buffer to the file; waits while a pipe is full.
   void flush();
-  // Returns the text that in_memory() keeps.
+  // Returns the text that in_memory() keeps; valid until the next write().
   std::string_view held() const;
-  // Goes to the next of -S's files now (SIGUSR2); without -S the file is opened anew, for those who moved it away.
+  // Flushes, and goes to the next of -S's files. Without -S, opens the file anew and appends to it: the user may have moved it away. Does
+  // nothing more for standard output.
   void next_file();
-  // False once the reader of our output has gone (EPIPE) or the disk is full: reported once on standard error.
+  // Returns false once the reader of our output has gone (EPIPE), or writing has failed, which was reported once on standard error. Text
+  // is dropped from then on.
   bool usable() const { return usable_; }
-  // Output could not be written for another reason than that its reader has gone: the exit status says so.
+  // Returns whether output could not be written for another reason than that its reader has gone.
   bool failed() const { return !usable_ && !reader_gone_; }
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 // The five passes, each a function of what it reads and what it makes. session.cpp calls them in order.
 //
-// Every pass prints its findings and its line of -v on standard error. Where the script is wrong, its errors have been printed, and the
-// pass returns an empty optional; where the world refused, it returns an error that nothing has been printed of.
+// Every pass prints its findings and its line of -v on standard error. If the script is wrong, the pass has printed the script's errors and
+// returns an empty optional (or false, or null). If the world refused, it returns an error, which the caller must print.
 //
 // Thread rule: one session at a time, in one thread.
 
@@ -28,8 +28,7 @@ enum Pass : int { kParse = 1, kElaborate = 2, kTranslate = 3, kBuild = 4, kRun =
 // Names of the steps that have run so far, for --print-after; each pass adds its own.
 using StepNames = std::vector<std::string>;
 
-// Pass 1: texts become trees.
-// files: owns the texts, which trees and messages point into.
+// Pass 1: texts become trees. files: owns the texts, which trees and messages point into; must outlive them.
 Result<std::optional<LoadedScripts>> parse_scripts(const ScriptOptions& script, const TargetOptions& target, const MessageOptions& messages,
                                                    SourceFiles& files);
 
@@ -37,24 +36,25 @@ Result<std::optional<LoadedScripts>> parse_scripts(const ScriptOptions& script, 
 Result<sema::Program> begin_program(LoadedScripts scripts, const ScriptOptions& script, const ProgramOptions& options,
                                     const MessageOptions& messages, bool describe_points, SourceFiles& files);
 
-// Pass 2: every name gets a declaration, every expression a type, every probe its sites. Returns false for an empty optional.
+// Pass 2: every name gets a declaration, every expression a type, every probe its sites. Returns false if the script is wrong.
+// print_after: the step after which to print the program; "": none.
 bool elaborate_program(sema::Program& program, probes::World& world, const std::vector<std::string>& symbol_modules,
                        const MessageOptions& messages, const std::string& print_after, StepNames& steps);
 
 // Pass 3: the program becomes LLVM IR, one module for each place where it runs. program must outlive the translation.
-// output: how large rings are; processes: of -x, whose rights limit what handlers may ask spile to do. Null: the script is wrong.
+// output: how large rings are; processes: of -x, whose rights limit what handlers may ask spile to do. Returns null if the script is wrong.
 Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Program& program, const OutputOptions& output,
                                                                 const std::vector<pid_t>& processes, const MessageOptions& messages,
                                                                 const std::string& print_after, StepNames& steps);
 
-// Pass 4: the IR becomes machine code; its memory is given back.
+// Pass 4: the IR becomes machine code, and its memory is freed. From here on, -T no longer ends the program (session/time_limit.h).
 Result<codegen::CompiledScript> build_program(std::unique_ptr<codegen::Translation> translation, const MessageOptions& messages, StepNames& steps);
 
-// Pass 5: runs the script, in the background with -F. Returns the exit status; errors of the run itself have been printed.
-// Errors: no process can be made for the background.
+// Pass 5: runs the script, in the background with -F. Returns the exit status, and has printed the errors of the run itself. With -F
+// returns once probes are armed, or the run has failed. Errors: no process can be made for the background.
 Result<int> run_program(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages);
 
-// Fails if `name` of --print-after is not a step of the passes that have run; an empty name is fine.
+// Checks that `name` of --print-after is a step of the passes that have run, or "". Errors: it is not.
 Result<void> check_print_after(const std::string& name, const StepNames& steps);
 
 // Prints an error of the world on standard error; returns the exit status, 1.

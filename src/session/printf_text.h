@@ -1,6 +1,6 @@
 #pragma once
 // Makes text of records' payloads: the controller's half of printf. Reads nothing outside the payload, whatever is in it. Thread rule: any
-// thread; a TerminalText is for one at a time.
+// thread, but a TerminalText is for one thread at a time.
 
 #include <cstdint>
 #include <functional>
@@ -15,12 +15,14 @@
 
 namespace spile::session {
 
-// Reads a record's arguments one by one (abi/record.h). Where the payload ends early, they are 0 and "". The payload must outlive the views.
+// Reads a record's arguments one by one (abi/record.h). Where the payload ends early, they are 0 and "". The payload must outlive the
+// strings that are returned.
 class PayloadReader {
  public:
   PayloadReader(const char* payload, size_t size) : at_(payload), left_(size) {}
   int64_t next_long();
   std::string_view next_string();
+  // Returns what next_string() would, without going on to the next argument.
   std::string_view peek_string() const { return PayloadReader(*this).next_string(); }
 
  private:

@@ -14,26 +14,27 @@
 
 namespace spile::session {
 
-// Fills `subject` with what /proc says of a thread now; fields that /proc does not know stay as they were.
+// Fills `subject` with pid, tid and what /proc says of the thread now. If the thread is gone, the other fields stay as they were.
 void describe_thread(abi::Subject& subject, pid_t pid, pid_t tid);
 
 class ProcessWatch {
  public:
-  // Runs a probe's handler about a subject. point: index into the probe's points.
+  // Runs a probe's handler about a subject. probe: index into sema::Program::probes. point: index into the probe's points.
   using Run = std::function<void(int probe, size_t point, const abi::Subject& subject)>;
-  // program: must outlive this.
+  // Notes the script's probes on the life of processes; program is not kept.
   ProcessWatch(const sema::Program& program, Run run);
 
-  // Whether the script has probes of this kind.
+  // Return whether the script has probes that this object runs, and whether some are on system calls.
   bool watches_processes() const { return !points_.empty(); }
   bool watches_system_calls() const;
-  // Returns how many of the probes on system calls are for the program that the process runs.
+  // Returns whether all, some or none of the probes on system calls are for the program that the process runs.
   engine::CallProbes call_probes_of(pid_t pid) const;
 
-  // Runs the begin probes for all processes that are traced already, and for their threads. Events count from here on.
+  // Runs the begin probes for all processes that are traced already, and for their threads. Events before start() and after stop() run no
+  // probes.
   void start(const std::vector<pid_t>& processes);
   void stop() { running_ = false; }
-  // REQUIRES: called from within the engine, while the thread stands still.
+  // Runs the probes on an event. REQUIRES: called from within the engine, while the thread stands still.
   void on_change(const engine::ThreadChange& change);
 
  private:

@@ -12,7 +12,7 @@
 
 namespace spile::session {
 
-// Returns what the preprocessor's conditions and arguments see.
+// Returns the settings of the parser: what the preprocessor's conditions and $1, @1 ... see. Without the library's macros.
 syntax::ParseOptions parse_settings(const ScriptOptions& script, const TargetOptions& target);
 
 // The user's script first, then -E texts, then those files of the library that they need (session/library.h).
@@ -20,11 +20,11 @@ struct LoadedScripts {
   std::vector<syntax::Script> scripts;
   std::vector<std::string> library_functions;  // names of all functions of the library, parsed or not: for hints
 };
-// Reads and parses them. Errors of scripts go to `diagnostics`; an error is returned if a file or a library folder can't be read.
-// files: owns the texts, which the trees point into.
+// Reads and parses them; the library's only if the user's have no mistakes. Adds mistakes of scripts to `diagnostics`. files: owns the
+// texts, which the trees point into. Errors: the script or a folder of the library can't be read.
 Result<LoadedScripts> load_scripts(const ScriptOptions& script, const TargetOptions& target, SourceFiles& files, Diagnostics& diagnostics);
 
-// Parses every script of the library, for listings.
+// Parses every script of the library, for listings. Parameters and errors: as load_scripts().
 Result<std::vector<syntax::Script>> load_library(const ScriptOptions& script, const TargetOptions& target, SourceFiles& files, Diagnostics& diagnostics);
 
 }  // namespace spile::session

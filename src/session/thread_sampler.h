@@ -2,7 +2,7 @@
 // Samples of running threads, taken by the kernel (perf_event_open(2)). timer.profile samples by a clock of the thread's own CPU time in
 // user space, whose first period is a random part of the others; hardware watchpoints sample at every access. Each thread has events and
 // a ring of its own. The program is neither stopped nor sent a signal: handlers run in spile a little later, about the registers and the
-// stack as they were. The kernel counts samples that do not fit into a ring, and they are reported. Thread rule: one thread.
+// stack as they were. Samples that do not fit into a ring are lost and counted. Thread rule: one thread.
 
 #include <functional>
 #include <map>
@@ -20,29 +20,35 @@ namespace spile::session {
 
 class ThreadSampler {
  public:
-  // Runs a probe's handler. stack: the thread's, from Subject::stack_begin on, as it was; valid during the call. Empty: none was copied.
+  // Runs a probe's handler. probe: index into sema::Program::probes. stack: the thread's bytes from the run-time address
+  // Subject::stack_begin on, as they were; valid during the call. Empty: none were copied.
   using Run = std::function<void(int probe, const abi::Subject& subject, std::span<const char> stack)>;
-  // Returns the address of a data symbol of a module in a process; 0: the process does not have it.
+  // Returns the run-time address of a data symbol of a module in a process; 0: the process does not have it.
   using Locate = std::function<uint64_t(pid_t pid, const sema::Site& site)>;
+  // Notes the script's timer.profile probes and watchpoints that run in the controller; program is not kept.
   ThreadSampler(const sema::Program& program, Run run, Locate locate);
   ~ThreadSampler();
 
+  // Returns whether the script has such probes; without them, the functions below do nothing.
   bool samples() const { return !wishes_.empty(); }
-  // Samples all threads of these processes, and later those that on_change() reports. Errors: no thread can be sampled.
+  // Samples all threads of these processes, and later those that on_change() reports. Prints a warning about the first thread that can't be
+  // sampled. Errors: none of the threads can be.
   Result<void> start(const std::vector<pid_t>& processes);
+  // Begins to sample a new thread or program, or ends sampling a thread; runs the handlers of its last samples first. REQUIRES: called from
+  // within the engine, while the thread stands still.
   void on_change(const engine::ThreadChange& change);
   // Samples threads of these processes that on_change() has not reported.
   void catch_up(const std::vector<pid_t>& processes);
   // Runs the handlers of samples taken since the last call.
   void drain();
-  // Runs the handlers of what is left, and closes all events.
+  // Runs the handlers of all samples that are left, and closes all events.
   void stop();
-  // Returns the number of samples that did not fit into a ring.
+  // Returns the number of samples that did not fit into a ring; complete after stop().
   uint64_t lost() const { return lost_; }
-  // What timer.profile sampled; complete after stop().
+  // The sums of timer.profile over threads that have ended; complete after stop().
   struct Profile {
     uint64_t samples = 0, threads = 0, period_ns = 0;
-    uint64_t unseen_ns = 0;  // of processor time, the kernel's included, that threads without a sample have used
+    uint64_t unseen_ns = 0;  // processor time, the kernel's included, of threads without a sample
   };
   const Profile& profile() const { return profile_; }
 

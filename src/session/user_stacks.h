@@ -23,14 +23,15 @@ namespace spile::session {
 
 class UserStacks {
  public:
-  // arena: must outlive this. needs: sema::Program::needs.
+  // arena: gets the tables, in the part that `layout` has for them; must outlive this. needs: sema::Program::needs.
   UserStacks(std::span<uint8_t> arena, const codegen::ArenaLayout& layout, uint32_t needs);
 
-  // Writes tables for these modules of a process. Returns the offset of its map in the arena, for ProcessTable::module_map.
+  // Writes tables for these modules of a process and for its vdso. Returns the offset of its map in the arena, for
+  // ProcessTable::module_map; processes with the same modules at the same addresses get the same map. 0: the arena has no room left.
   uint64_t describe(pid_t pid, std::span<const engine::Module> modules);
 
-  // Return the text of a kBacktrace record with `count` addresses, and of a kSymbols record; abi::kMostFrames addresses at most.
-  // style: abi::SymbolStyle. payload: not believed.
+  // Return the text of a kBacktrace record with `count` addresses, and of a kSymbols record: a line for each address, abi::kMostFrames at
+  // most. style: abi::SymbolStyle. payload: as read from the ring; it may be forged.
   std::string backtrace_text(uint32_t style, size_t count, PayloadReader& payload);
   std::string symbols_text(uint32_t style, PayloadReader& payload);
 
