@@ -9,7 +9,7 @@
 
 namespace spile::session {
 
-// Returns the histogram's rows. buckets: as abi/aggregate.h lays them out for the format.
+// Returns the histogram's rows, each with its newline. buckets: as abi/aggregate.h lays them out. REQUIRES: as many as the format has.
 std::string histogram_text(const codegen::OutputFormat& format, std::span<const uint64_t> buckets);
 
 }  // namespace spile::session

@@ -22,16 +22,17 @@ namespace spile::session {
 
 class HttpFiles {
  public:
-  using Read = std::function<std::string(int probe)>;  // runs the probe, and returns what $value was set to
+  using Read = std::function<std::string(int probe)>;  // runs the probe, and returns $value; probe: index into sema::Program::probes
   // Opens the port. where: [ADDRESS:]PORT; the address is within 127.0.0.0/8, port 0 is any free one.
-  // Errors: `where` is malformed, the port is in use, the script has no probe that may be served.
+  // Errors: `where` is malformed, the port is in use, the script has no probe that may be served. program is not kept.
   static Result<std::unique_ptr<HttpFiles>> listen(const std::string& where, const sema::Program& program, Read read);
   ~HttpFiles();
 
+  // Returns "http://127.0.0.1:9090/", with the port that was opened.
   std::string url() const;
-  // Readable when there is something to serve.
+  // Returns a descriptor, owned by this, that is readable when serve() has something to do.
   int fd() const;
-  // Answers requests that wait, and drops connections that are too slow. To be called when fd() is readable, and every second or so.
+  // Answers requests that wait, and drops connections that are too slow. REQUIRES: called when fd() is readable, and every second or so.
   void serve();
 
  private:

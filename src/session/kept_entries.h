@@ -14,11 +14,12 @@ namespace spile::session {
 
 struct KeptEntries {
   std::vector<engine::SiteRequest> sites;
-  // Indexes of functions that are left out: their code can't be read, or jumps back to its first instruction, where a hit then need not
-  // be an entry.
+  // Indexes into kept_functions() of functions without a site: their code can't be read, or jumps back to its first instruction, so that a
+  // hit there need not be an entry.
   std::vector<size_t> unclear;
 };
-// files: what the functions were found in.
+// Reads the code of the functions, and returns their sites. code: has the handler that keeps registers. files: in which the functions were
+// found.
 KeptEntries kept_entries(const sema::Program& program, const codegen::TargetCode& code, const probes::ModuleFiles& files);
 
 }  // namespace spile::session

@@ -19,10 +19,11 @@ struct ReferredNames {
   void add(const syntax::Function& function);
   void add(const syntax::Alias& alias);
   void add(const syntax::Probe& probe);
+  // Returns the number of different names.
   size_t size() const { return functions.size() + variables.size() + alias_heads.size(); }
 };
 
-// Whether a point's first component, as written with its globs and braces, may stand for an alias that begins with `head`.
+// Returns whether a point's first component, as written with its globs and braces, may stand for an alias that begins with `head`.
 bool may_match(const std::string& written, std::string_view head);
 
 }  // namespace spile::session

@@ -1,5 +1,5 @@
 #pragma once
-// The traced world that the options name: which program or processes, and where handlers may run.
+// Opens the traced world that the options name: which program or processes, and where handlers may run.
 
 #include <memory>
 

@@ -1,5 +1,6 @@
 #pragma once
-// Prints the "Pass N: ..." lines of -v in SystemTap's words: what the pass did, the memory and the time that it took.
+// Prints the "Pass N: ..." lines of -v in SystemTap's words: what the pass did, the process's memory (KiB), and the time since the
+// constructor (ms).
 
 #include <cstdint>
 #include <string>
@@ -10,7 +11,7 @@ class PassTimer {
  public:
   // Starts the clock. verbosity 0: nothing is printed.
   PassTimer(int pass, int verbosity);
-  // Prints the line, once. what: "parsed user script and 12 library scripts"
+  // Prints the line on standard error. what: "parsed user script and 12 library scripts"
   void done(const std::string& what) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Notes in which processes the files with places of the script's were found, and makes warnings where they were not: a count of 0 must not
-// be mistaken for one of a place that was watched. Thread rule: one thread.
+// Notes which processes have loaded the files that the script probes, and makes warnings about processes and files without: the user must
+// not mistake a count of 0 for that of a place that was watched. A place is a site of the script. Thread rule: one thread.
 
 #include <sys/types.h>
 
@@ -18,6 +18,7 @@ namespace spile::session {
 class PlacedSites {
  public:
   using Clock = std::chrono::steady_clock;
+  // program: must outlive this.
   explicit PlacedSites(const sema::Program& program) : program_(program) {}
 
   // Notes the processes and files of a report; a refused site counts, since refusals are reported elsewhere.
@@ -25,8 +26,8 @@ class PlacedSites {
   // Notes that a process executes another program now. path: of that program.
   void note_exec(pid_t pid, const std::string& path);
 
-  // From here on these processes, which the user has named, should have places of the script's. One may be between two programs that
-  // it executes one after the other, or only start the processes that have places.
+  // Notes that these processes, which the user has named, should have places. It may take time until they do: a process may be between
+  // two programs that it executes, or only start the processes that have places.
   void expect_places_in(const std::set<pid_t>& processes);
   // Expects no more places in a process that has ended.
   void note_end(pid_t pid) { without_places_.erase(pid); }
@@ -35,7 +36,7 @@ class PlacedSites {
   // Returns a warning, once, about each process that had places, then executed another program, and has had none there for `since`:
   // libraries with places may be loaded some time after the exec.
   std::vector<std::string> left_by_exec(Clock::duration since);
-  // Returns one warning about all files that no process has loaded, or nothing.
+  // Returns one warning about all files that no process has loaded; empty: there are none.
   std::vector<std::string> never_loaded() const;
 
  private:

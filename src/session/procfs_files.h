@@ -24,21 +24,24 @@ class ProcfsFiles {
   struct Handlers {
     std::function<std::string(int probe)> read;
     std::function<void(int probe, std::string_view text)> write;
-    size_t string_most = SIZE_MAX;  // bytes that one write probe can take
+    size_t string_most = SIZE_MAX;  // bytes that one run of a write probe can take
   };
-  // Whether the script has procfs probes.
+  // Returns whether the script has procfs probes.
   static bool wanted(const sema::Program& program);
-  // name: of -m; "": the PID. Errors: libfuse or the folder refuses; two probes have the same file.
+  // Makes and mounts the folder. handlers: run the probe of that index, outside of other handlers. name: of -m; "": the PID. program is not
+  // kept. Errors: /dev/fuse can't be opened, the folder can't be made or mounted, two probes have the same file.
   static Result<std::unique_ptr<ProcfsFiles>> mount(const sema::Program& program, const std::string& name, Handlers handlers);
   ~ProcfsFiles();
   ProcfsFiles(const ProcfsFiles&) = delete;
   ProcfsFiles& operator=(const ProcfsFiles&) = delete;
 
   const std::string& folder() const { return folder_; }
+  // Returns a descriptor that is readable when a request waits.
   int fd() const;
-  // Answers one request. To be called when fd() is readable.
+  // Answers one request, and runs its probe. Returns at once if none waits. REQUIRES: called when fd() is readable.
   void serve();
 
+  // The functions that libfuse calls use what follows; the session does not.
   struct File {
     std::string name;   // the last part of its path
     size_t folder = 0;  // inode number; 1: the root

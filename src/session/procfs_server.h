@@ -19,20 +19,20 @@ class ProcfsServer {
  public:
   using RunProbe = std::function<void(int probe)>;  // runs the handler of a probe; index into Program::probes
 
-  // Begins to serve; does nothing for a script without procfs probes if `http` is empty. program and controller must outlive this.
-  // name: of -m. http: of --http. Where files can't be served and HTTP can, this is a warning. Errors: neither can be served.
+  // Begins to serve; does nothing for a script without procfs probes if `http` is empty. controller must outlive this. name: of -m. http: of
+  // --http; "": no HTTP. Errors: HTTP was asked for and can't be served; files can't be, and there is no HTTP (else that is a warning).
   Result<void> open(const sema::Program& program, Controller& controller, const std::string& name, const std::string& http,
                     const MessageOptions& messages, RunProbe run);
   // Removes the files and closes the port.
   void close();
 
-  // Descriptors that are readable when there is something to serve; -1: nothing is served there. The functions do nothing then.
+  // files_fd() and http_fd() are readable when serve_files() and serve_http() have something to do; -1: nothing is served there.
   int files_fd() const { return files_ ? files_->fd() : -1; }
   void serve_files() {
     if (files_) files_->serve();
   }
   int http_fd() const { return http_ ? http_->fd() : -1; }
-  // To be called now and then, too, so that slow connections are dropped.
+  // REQUIRES: called every second or so, too, so that slow connections are dropped.
   void serve_http() {
     if (http_) http_->serve();
   }

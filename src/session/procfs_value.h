@@ -15,8 +15,8 @@ inline constexpr const char* kProcfsParts = "__spile_procfs_parts";  // [long]: 
 inline constexpr const char* kProcfsCount = "__spile_procfs_count";  // of parts
 inline constexpr int kProcfsMostParts = 2048;
 
-// Replaces $value in probes (and aliases) that are procfs probes, and declares the globals where there are any.
-// string_length: MAXSTRINGLEN. `files` gets the texts that replace statements.
+// Replaces $value in procfs probes and in aliases of them, and declares the globals if there are any such probes. string_length:
+// MAXSTRINGLEN, in bytes. files: gets the texts that replace statements; must outlive the scripts.
 void declare_procfs_value(std::vector<syntax::Script>& scripts, int64_t string_length, SourceFiles& files);
 
 }  // namespace spile::session

@@ -13,15 +13,16 @@ namespace spile::session {
 
 class RingReader {
  public:
-  // ring_size: a power of two.
+  // slots: of the arena. ring_size: bytes, a power of two.
   RingReader(uint32_t slots, uint64_t ring_size) : tails_(slots), ring_size_(ring_size) {}
 
   struct Taken {
     bool any = false;      // the ring had new bytes
-    bool damaged = false;  // no handler can have written what followed; it is lost
+    bool damaged = false;  // bytes followed that no handler can have written; they and all behind them are lost
   };
-  // Appends the ring's new bytes to `bytes`, and calls take(header, offset) for each record in them, in order; `offset` is
-  // where the record begins, with that header. Times do not go back, nor are they later than now.
+  // Appends the ring's new bytes to `bytes`, frees their room in the ring, and calls take_record(header, offset) for each record in them, in
+  // order; `offset` is where in `bytes` the record begins, with that header. Times are changed so that they do not go back within the call
+  // and are not later than now.
   // REQUIRES: `ring` has ring_size bytes and is the ring of `slot`, which is number `index`.
   template <typename Take>
   Taken take(abi::ThreadSlot& slot, const char* ring, uint32_t index, std::vector<char>& bytes, Take&& take_record) {

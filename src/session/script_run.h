@@ -19,8 +19,8 @@ struct RunInput {
   const std::string& module_name;    // -m; may be empty
 };
 
-// Runs the script until exit(), the end of -c's command or of all -x's processes, a signal, -T, or too many errors. Returns the exit status:
-// 0, or 1 after errors of handlers, lost output, or a command that failed. started is called once, when the probes are armed.
+// Runs the script until exit(), the end of -c's command or of all -x's processes, a signal, -T, or too many errors. Returns the exit
+// status: 0, or 1 after errors of handlers, lost output, or a command that failed. started is called once, when the probes are armed.
 // Errors: the script can't start (traced processes are as they were), or the kernel refuses something while it runs.
 Result<int> run_script(const RunInput& input, const TargetOptions& target, const OutputOptions& output, const MessageOptions& messages,
                        const std::function<void()>& started);

@@ -8,6 +8,7 @@
 
 namespace spile::session {
 
+// Returns the text of <session>.
 std::string session_script(const ScriptOptions& options);
 // Returns the text of <session>.stpm, with the macro @MAXSTRINGLEN.
 std::string session_macros(const ScriptOptions& options);
