@@ -28,7 +28,7 @@ class ProcfsFiles {
   };
   // Returns whether the script has procfs probes.
   static bool wanted(const sema::Program& program);
-  // Makes and mounts the folder. handlers: run the probe of that index, outside of other handlers. name: of -m; "": the PID. program is not
+  // Makes and mounts the folder. handlers: run the probe of that index and give or take $value. name: of -m; "": the PID. program is not
   // kept. Errors: /dev/fuse can't be opened, the folder can't be made or mounted, two probes have the same file.
   static Result<std::unique_ptr<ProcfsFiles>> mount(const sema::Program& program, const std::string& name, Handlers handlers);
   ~ProcfsFiles();

@@ -20,9 +20,9 @@ class RingReader {
     bool any = false;      // the ring had new bytes
     bool damaged = false;  // bytes followed that no handler can have written; they and all behind them are lost
   };
-  // Appends the ring's new bytes to `bytes`, frees their room in the ring, and calls take_record(header, offset) for each record in them, in
-  // order; `offset` is where in `bytes` the record begins, with that header. Times are changed so that they do not go back within the call
-  // and are not later than now.
+  // Appends the ring's new bytes to `bytes`, frees their room in the ring, and calls take_record(header, offset) for each record in them,
+  // in order; `offset` is where in `bytes` the record begins, with that header. Times are changed so that they do not go back within the
+  // call and are not later than now.
   // REQUIRES: `ring` has ring_size bytes and is the ring of `slot`, which is number `index`.
   template <typename Take>
   Taken take(abi::ThreadSlot& slot, const char* ring, uint32_t index, std::vector<char>& bytes, Take&& take_record) {

@@ -11,12 +11,12 @@ namespace spile::session {
 
 class ShellCommands {
  public:
-  // Starts a command, and waits a moment (kPatience) for its end unless many run already. Above kMostRunning at once, no command is
-  // started.
+  // Starts a command, and waits up to 50 ms for its end, but not at all if kManyRunning are running. While kMostRunning are running, no
+  // command is started. Prints a warning if the shell can't be started.
   void run(const std::string& command);
-  // Returns how many commands were not started.
+  // Returns how many commands were not started because too many were running.
   uint64_t refused() const { return refused_; }
-  // Waits at the session's end until all commands have ended, or until a signal (SIGINT and so on) makes interrupt_fd readable.
+  // Waits until all commands have ended, or until interrupt_fd is readable (Signals::fd()); -1: waits without limit.
   void wait_all(int interrupt_fd);
 
  private:

@@ -1,7 +1,8 @@
 #pragma once
 // SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGUSR2 as a readable descriptor, and SIGTSTP (Ctrl-Z) as another one. SIGTTIN and SIGTTOU are
 // blocked: in the background, reading the terminal fails then and writing to it goes on, and nothing stops spile without its
-// knowledge (but SIGSTOP). The mask is the process's for the life of the object.
+// knowledge (but SIGSTOP). The signals stay blocked after the object's end. Thread rule: one thread, that which calls block(); threads
+// started later inherit the mask.
 
 #include <csignal>
 
@@ -12,22 +13,23 @@ namespace spile::session {
 
 class Signals {
  public:
-  // Blocks the signals and opens the descriptors.
+  // Blocks the signals and opens the descriptors. Errors: the kernel refuses.
   static Result<Signals> block();
+  // Returns a descriptor that is readable when take() has something to return.
   int fd() const { return fd_.get(); }
   struct Taken {
-    bool stop = false;
+    bool stop = false;       // any of the others: the session is to end
     bool next_file = false;  // SIGUSR2
   };
   // Returns what has come since the last call.
   Taken take();
-  // Readable while a SIGTSTP waits. A SIGCONT that comes before stand_still() takes it away again. -1: it is ignored.
+  // Returns a descriptor that is readable while a SIGTSTP waits; a SIGCONT that comes before stand_still() discards it. -1: it is ignored.
   int stop_fd() const { return stop_fd_.get(); }
   // Lets the SIGTSTP that waits stop this process; returns when it goes on (at once where nobody could make it go on: signal(7) in an
   // orphaned process group).
   void stand_still();
 
-  // Whether a signal to stop has come; take() still reports it.
+  // Returns whether a signal that ends the session has come; take() still reports it.
   bool stop_is_pending();
 
  private:

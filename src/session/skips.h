@@ -11,7 +11,7 @@ namespace spile::session {
 
 struct Skips {
   std::array<uint64_t, abi::kSkipReasons> by_reason{};
-  // Returns the number of handler runs that did not happen, which MAXSKIPPED limits. Lost records and elements are reported, not limited.
+  // Returns the number of handler runs that did not happen, which MAXSKIPPED limits; without lost records and lost elements.
   uint64_t skipped_probes() const;
   uint64_t lost_records() const { return by_reason[abi::kSkipOutputFull]; }
   // Returns a "WARNING: ..." line for each reason that occurred, or "".

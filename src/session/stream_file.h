@@ -20,13 +20,13 @@
 namespace spile::session {
 
 inline constexpr uint32_t kStreamVersion = 1;
-// A record of streams only: how many records of this stream were lost (payload: a long). The last one counts.
+// The kind of a record that only streams have: how many records of this stream were lost so far (payload: a long).
 inline constexpr uint16_t kStreamLost = 100;
 
 struct StreamHeader {
   char magic[8];
   uint32_t version;
-  uint32_t stream;
+  uint32_t stream;  // N of FILE_N: the thread slot
   // A record's time as ns since the epoch: ns + ((time - tsc) * mult >> shift).
   uint64_t tsc, ns, mult;
   uint32_t shift;
@@ -36,12 +36,13 @@ static_assert(sizeof(StreamHeader) == 48);
 
 class StreamFiles {
  public:
-  // base: of -o, with its % expanded.
+  // base: FILE of the names FILE_N, with -o's % expanded. script: not kept.
   StreamFiles(std::string base, const codegen::CompiledScript& script);
 
-  // Appends whole records, as they are in a ring, to the stream's file, which the first call makes. Errors: the file can't be written.
+  // Appends whole records, as they are in a ring, to the stream's file, which the first call makes. stream: index of the thread slot.
+  // Errors: the file can't be made or written.
   Result<void> append(ArenaView& arena, uint32_t stream, std::span<const char> records);
-  // Appends a kStreamLost record.
+  // Appends a kStreamLost record. lost: number of records.
   Result<void> append_lost(ArenaView& arena, uint32_t stream, uint64_t lost);
 
  private:
@@ -51,7 +52,7 @@ class StreamFiles {
   std::map<uint32_t, UniqueFd> files_;
 };
 
-// Return the formats as JSON text, and back. Errors: the text is damaged; it may come from anywhere.
+// Convert formats to JSON text, and back. The text may come from anywhere: numbers in it are limited. Errors: the text is damaged.
 std::string formats_to_json(std::span<const codegen::OutputFormat> formats);
 Result<std::vector<codegen::OutputFormat>> formats_from_json(const std::string& text);
 

@@ -6,12 +6,12 @@
 
 namespace spile::session {
 
-// Starts the time of the session. limit_ns 0: none. Where the time is over before compiled_in_time(), the program ends with
-// a message and status 1; REQUIRES: nothing has been changed yet that would have to be put back.
+// Starts the time of the session. limit_ns 0: no limit. If the time is over before compiled_in_time(), the program ends at once with a
+// message and status 1. Uses SIGALRM and ITIMER_REAL. REQUIRES: until compiled_in_time(), nothing is changed that must be restored.
 void start_time_limit(int64_t limit_ns);
-// From here on the session itself ends when the time is over.
+// Stops the timer that ends the program. From here on the session itself must look at the clock.
 void compiled_in_time();
-// When start_time_limit() was called, of the monotonic clock, in ns.
+// Returns when start_time_limit() was called, in ns of CLOCK_MONOTONIC; 0: never.
 int64_t time_limit_start();
 
 }  // namespace spile::session

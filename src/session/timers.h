@@ -14,11 +14,12 @@ namespace spile::session {
 class Timers {
  public:
   explicit Timers(const sema::Program& program);
-  // Starts all intervals.
+  // Starts all intervals. REQUIRES: called before the functions below.
   void start(int64_t now);
   // Returns when the next timer is due; null: the script has none.
   std::optional<int64_t> next_due() const;
-  // Returns the probes that are due by now, in order of due time, and schedules each anew.
+  // Returns the probes that are due by now (indexes into sema::Program::probes), in order of due time, and schedules each anew. A probe
+  // with two timers that are due is in it twice.
   std::vector<int> take_due(int64_t now);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Whether a traced process may do what spile itself may do. Where it may not, whatever handlers in it say must not make spile
-// do anything for it (docs/security.md).
+// Finds out whether a traced process may do what spile itself may do. If it may not, spile must not act for it, whatever handlers in the
+// process ask for (docs/security.md).
 
 #include <set>
 #include <span>
@@ -22,11 +22,11 @@ std::string different_users(std::span<const pid_t> processes);
 // without such a stop (by SIGKILL), or that spile has released, could have given up its rights meanwhile. Thread rule: one thread.
 class LastLooks {
  public:
-  // The process stands still at its end: looks at it.
+  // Looks at a process that stands still at its end.
   void at_end(pid_t process);
-  // The process has executed a program, which may have changed its user.
+  // Forgets the look at a process that has executed a program since, which may have changed its user.
   void after_exec(pid_t process) { looked_.erase(process); }
-  // The process is gone.
+  // Notes that a process is gone, or that spile has released it: without a look at its end, it could not be trusted.
   void after_end(pid_t process);
   void after_release(pid_t process);
   // Returns the reason of the first process that could not be trusted, or "".
