@@ -1,5 +1,5 @@
 #pragma once
-// Attaches a loaded program to one place: a perf event (tracepoint, CPU clock, uprobe) with the program linked to it.
+// Attaches a loaded program to one place, by a perf event (tracepoint, CPU clock, uprobe) with the program linked to it.
 // perf_event_open(2); the uprobe PMU of Documentation/trace/uprobetracer.rst and kernel/trace/trace_event_perf.c.
 
 #include <string>

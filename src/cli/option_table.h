@@ -1,6 +1,6 @@
 #pragma once
-// Every option that spile knows: its letter and name as stap(1) has them, what it takes, what it does, and its line of
-// --help. Options of stap that can have no meaning here are in a table of their own, each with the reason why it is rejected.
+// Lists every option that spile knows: its letter and name as stap(1) has them, what it takes, what it does, and its line of --help.
+// Options of stap that can have no meaning here are in a table of their own, each with the reason why it is rejected.
 //
 // To add an option: a line in kOptions (option_table.cpp), a test in command_line_test.cpp, a paragraph in docs/man/spile.1.
 
@@ -13,15 +13,15 @@
 
 namespace spile::cli {
 
-// The options, and what else the command line asks for.
+// The options as read so far, and what the command line asks for other than the run of a script.
 struct Reading {
   session::Options options;
   bool help = false, version = false, merge = false, clean_cache = false;
-  pid_t flight_dump = 0;
+  pid_t flight_dump = 0;  // of --flight-dump; 0: not given
   bool interactive = false, language_server = false;
 };
 
-enum class Takes : uint8_t { kNothing, kValue, kMaybe };  // kMaybe: only as --name=VALUE
+enum class Takes : uint8_t { kNothing, kValue, kMaybe };  // kMaybe: a value may be given, as --name=VALUE
 
 struct OptionSpec {
   char letter;       // 0: none
@@ -29,16 +29,18 @@ struct OptionSpec {
   Takes takes;
   const char* value;  // its name in --help
   const char* help;   // docs/man/spile.1 has every option, too; tests/e2e/manual.py compares the two
+  // Sets what the option asks for. value: "" if none was given. Errors: the value has no meaning for the option.
   Result<void> (*apply)(Reading& reading, const std::string& value);
-  bool must_say = false;  // an empty value is an error
+  bool must_say = false;  // kValue: an empty or blank value is an error
 };
 std::span<const OptionSpec> option_table();
 
+// An option of stap that is an error here.
 struct RefusedOption {
-  char letter;
-  const char* name;
+  char letter;       // 0: none
+  const char* name;  // null: none
   bool takes_value;
-  const char* why;
+  const char* why;   // the error is "OPTION is not supported: WHY"
 };
 std::span<const RefusedOption> refused_options();
 

@@ -1,7 +1,7 @@
 #pragma once
 // Reads the options that a user always wants: the words of $SPILE_DIR/rc, or ~/.spile/rc where SPILE_DIR is not set, put before those
-// of the command line. Words are separated by blanks and lines; '...' and "..." keep blanks, \ takes the next character as it
-// is, # begins a comment.
+// of the command line. Words are separated by blanks and line ends. '...' and "..." keep blanks. \ keeps the next character as it is, but
+// not in '...', and joins a line with the next one. # at a word's beginning begins a comment.
 
 #include <string>
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace spile::cli {
 
-// Returns the words of the file, or an empty list if the file does not exist.
+// Returns the words of the file, or an empty list if the file does not exist or can't be read. Errors: as split_words().
 Result<std::vector<std::string>> read_rc_file();
-// Errors: a quote that is not closed.
+// Splits a text into words by these rules. Errors: a quote that is not closed.
 Result<std::vector<std::string>> split_words(const std::string& text);
 
 }  // namespace spile::cli

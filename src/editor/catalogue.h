@@ -1,7 +1,7 @@
 #pragma once
-// A catalogue of the names that a script can use: functions, probe aliases, globals and macros of scripts and of the library, each with its
-// signature, the place of its declaration and the comment above it; and the language's own words. Completion,
-// hovering and "go to definition" use it. One thread.
+// A catalogue of the names that a script can use: functions, probe aliases and globals of scripts and of the library (not yet macros), each
+// with its signature, the place of its declaration and the comment above it; and the language's own words. Completion, hovering and "go to
+// definition" use it. Thread rule: one thread.
 
 #include <map>
 #include <string>
@@ -19,20 +19,21 @@ struct Entry {
   std::string name;           // "strlen", "syscall.open", "@count", "timer.ms(NUMBER)"
   std::string signature;      // "strlen:long (s:string)"
   std::string documentation;  // the comment above the declaration, without its marks; may be empty
-  SourceRange place;          // of the declaration; nowhere for the language's own words
+  SourceRange place;          // of the declaration; its file is null for the language's own words
 };
 
 class Catalogue {
  public:
-  // The language's keywords, @operators, print functions and kinds of probe points.
+  // Returns a catalogue of the language's keywords, @operators, print functions and kinds of probe points.
   static Catalogue of_language();
 
-  // Adds the declarations of a script. Everything is copied but the source file, so the script may be destroyed.
+  // Adds the declarations of a script. Copies everything but the source file, which must outlive the catalogue; the script need not.
   void add(const syntax::Script& script);
 
-  // All of that name, in the order added. A probe point's name without parameters counts too: "timer.ms".
+  // Returns the entries of that name, in the order added; they are valid until this is destroyed. A kind of probe point is found by its
+  // name without parameters, such as "timer.ms".
   std::vector<const Entry*> find(std::string_view name) const;
-  // Returns the entries whose name begins with the text.
+  // Returns the entries whose name begins with `prefix`, sorted by name; "": all.
   std::vector<const Entry*> beginning_with(std::string_view prefix) const;
 
  private:
@@ -41,7 +42,7 @@ class Catalogue {
   std::multimap<std::string, Entry, std::less<>> entries_;
 };
 
-// The comment that ends on the line before `offset`'s, or on that line: // # or /* */, without its marks.
+// Returns the comment that ends on the line before that of `offset`: a /* */, or all adjoining lines of // or #, without the marks. "": none.
 std::string comment_above(std::string_view text, size_t offset);
 
 }  // namespace spile::editor

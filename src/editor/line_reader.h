@@ -1,6 +1,6 @@
 #pragma once
-// Lines from a person at a terminal, with history and completion (libedit), or from a pipe or file, without. One at a
-// time in a process: libedit's state is global.
+// Reads lines of standard input: from a terminal with history and completion (libedit), from a pipe or file without. Thread rule: one
+// thread, and one LineReader at a time in a process, as libedit's state is global.
 
 #include <functional>
 #include <optional>
@@ -11,21 +11,23 @@ namespace spile::editor {
 
 class LineReader {
  public:
-  // completions: the texts that may replace the word that ends at a place of a line, given where the word begins.
+  // Words that may replace the bytes of a line from `begin` to the place of the cursor.
   struct Completions {
     size_t begin = 0;
     std::vector<std::string> words;
   };
+  // place: of the cursor, in bytes.
   using Completer = std::function<Completions(const std::string& line, size_t place)>;
 
-  // history_file: read now, written when the reader ends; "": none.
+  // history_file: read now and written by the destructor, at a terminal; "": none.
   LineReader(Completer completer, std::string history_file);
   ~LineReader();
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  // Reads a line; returns std::nullopt at the end of the input.
+  // Reads a line and returns it without its newline; null: the input has ended. prompt: printed at a terminal only.
   std::optional<std::string> read(const std::string& prompt);
+  // Returns whether standard input and output are terminals.
   bool is_terminal() const { return is_terminal_; }
 
  private:
