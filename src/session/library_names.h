@@ -8,6 +8,7 @@
 
 namespace spile::session {
 
+// The functions, variables and aliases that the added parts refer to, their own locals and parameters included.
 struct ReferredNames {
   std::set<std::string> functions;
   std::set<std::string> variables;

@@ -1,5 +1,5 @@
 #pragma once
-// Opens the file that a process has mapped, whatever has become of its name since.
+// Opens the file that a process has mapped, even if it has been renamed, replaced or deleted since.
 
 #include <sys/types.h>
 
@@ -16,9 +16,9 @@ Result<debuginfo::OpenOptions> options_for(pid_t pid, const engine::Module& mapp
 
 struct OpenedModule {
   std::shared_ptr<debuginfo::Module> module;
-  std::string identity;  // base/elf_identity.h
+  std::string identity;  // of the file's content (base/elf_identity.h)
 };
-// Errors: as options_for(); the file is not an ELF file.
+// Opens the file for its symbols and debug information. Errors: as options_for(); the file is not an ELF file.
 Result<OpenedModule> open_mapped(pid_t pid, const engine::Module& mapped);
 
 }  // namespace spile::session
