@@ -1,6 +1,7 @@
 #pragma once
 // What an Engine (engine.h) uses to reach processes: a backend that traces them (tracing_backend.h), or, while another spile traces the
-// process that was asked for, one that has that spile arm for it (share/guest_backend.h). The functions are those of Engine.
+// process that was asked for, one that has that spile arm for it (share/guest_backend.h). The
+// functions are those of Engine, and belong to its thread.
 
 #include <sys/types.h>
 
@@ -22,7 +23,7 @@ namespace spile::engine {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // arena: of the geometry's size.
+  // Takes the handlers and the arena, a memfd of the geometry's size. REQUIRES: called once, before arm().
   virtual Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) = 0;
   virtual Result<void> attach(pid_t pid) = 0;
   virtual Descendants attach_descendants() = 0;

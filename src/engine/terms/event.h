@@ -16,20 +16,20 @@ namespace spile::engine {
 struct Event {
   enum class Kind {
     kProcessStarted,   // pid was forked by `parent`, and is traced (and armed as its parent is)
-    kProcessExecuted,  // pid runs a new program, `path`; armed anew
-    kProcessExited,    // status as of waitpid
-    kModuleLoaded,     // path; after arming
+    kProcessExecuted,  // pid runs a new program, `path`; report: how the Engine's own sites were armed in it
+    kProcessExited,    // status as of waitpid; 0 where it is not known, since another program traced pid at its end
+    kModuleLoaded,     // path; reported before the kArmed of its sites
     kModuleUnloaded,   // path
-    kArmed,            // report: sites armed on behalf of an exec or a late module
+    kArmed,            // report: sites armed in pid outside of arm(): in a late module, a fork, or a process that was attached to
     kOtherExited,      // a child of the controller that the engine has not launched has ended: status as of waitpid
     kTrouble,          // message: something that went wrong for pid only
     kCallsInProcess,   // handlers in pid report its system calls from now on
-    kCallsTraced,      // watch_threads reports them; message: why
+    kCallsTraced,      // watch_threads reports them from now on; message: why
     kReleased,         // pid is not traced any more, as another program is about to trace it; message: which
   };
   Kind kind;
   pid_t pid = 0;
-  pid_t parent = 0;
+  pid_t parent = 0;  // of kProcessStarted; of kProcessExited 0 if pid was launched or attached
   int status = 0;
   std::string path = {};
   std::string message = {};
@@ -46,19 +46,20 @@ struct ThreadChange {
     kThreadEnded,   // of threads but a process's first
     kProcessEnded,
     kSystemCall,        // before the call; only with watch_system_calls, and where no handlers in the process report it
-    kSystemCallReturn,  // after it
+    kSystemCallReturn,  // after it, under the same conditions
   };
   Kind kind;
-  pid_t pid = 0, tid = 0;
+  pid_t pid = 0, tid = 0;  // tid: pid, where the change is that of a process
   abi::Registers registers{};  // of system calls; site_id is the call's number
 };
 
+// Called on the engine's thread, from within functions of the Engine; may call modules() and processes() alone.
 using ThreadWatcher = std::function<void(const ThreadChange&)>;
 
 // What became of the processes that descend from those attached to.
 struct Descendants {
   std::vector<pid_t> traced;
-  std::vector<Error> refused;  // one for each that can't be traced, and why
+  std::vector<Error> refused;  // one for each descendant that can't be traced: which one, and why
 };
 
 }  // namespace spile::engine

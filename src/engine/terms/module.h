@@ -1,5 +1,6 @@
 #pragma once
-// What processes have mapped, and what the engine asks its user about it.
+// What processes have mapped, and what the engine asks its user about it. The engine calls the functions below on its thread, from within
+// functions of the Engine; they may call modules() and processes() alone.
 
 #include <sys/types.h>
 
@@ -22,11 +23,11 @@ struct Module {
   uint64_t inode = 0;
   uint64_t device = 0;
   struct Range {
-    Address begin, end;
-    uint64_t file_offset;
+    Address begin, end;    // run-time addresses; end: behind the last byte
+    uint64_t file_offset;  // of begin, in bytes
   };
   std::vector<Range> text;  // executable mappings, by address
-  Address lowest, highest;  // of all its mappings
+  Address lowest, highest;  // begin of the first and end of the last of all its mappings
   bool main_executable = false;
   bool go = false;  // built by Go's compiler, whose runtime walks and moves stacks: no return address may be replaced
   Address goroutines;     // go: its runtime.allgs; 0: unknown
@@ -34,28 +35,28 @@ struct Module {
   bool is_vdso() const { return inode == 0; }
 };
 
-// Asked for each module that appears in a traced process after attach or launch (exec, initial libraries, dlopen),
-// while the process stands still before any code of the module has run. Returns sites to arm there (and in later
-// processes), beside those already given to arm(). A module (device and inode) is asked about once.
+// Returns sites to arm in the module, in this process and later ones, beside the sites given to arm(). Asked once about each module
+// (device and inode) that the engine finds when it arms a process: at attach or arm(), while the process may run; after an exec or
+// when the dynamic linker has loaded it, while the thread that loads it stands still and before code of the module has run. Not asked after disarm().
 using ModuleResolver = std::function<std::vector<SiteRequest>(pid_t pid, const Module& module)>;
 
-// Asked when what a process has mapped is known or has changed, before any new code of it has run. The answer becomes its
-// ProcessTable::module_map.
+// Returns the value for abi::ProcessTable::module_map of the process; 0: none. modules: all but the vdso. Asked each time the process is
+// armed, also if they have not changed, before code of a late library has run.
 using ModuleDescriber = std::function<uint64_t(pid_t pid, std::span<const Module> modules)>;
 
-// Why the returns of no function may be probed in a process that has the module; empty: they may, as far as this module is
-// concerned. Asked about each module of processes for which there are return probes.
+// Returns why the returns of no function may be probed in a process that has the module; empty: they may, as far as this module is
+// concerned. Asked about the modules of processes for which there are return probes, until one is in the way.
 using StackOwnership = std::function<std::string(pid_t pid, const Module& module)>;
 
-// Functions that look at return addresses, as far as a module calls them. Return probes replace return addresses, and leave functions alone
-// whose return address such a function would find. Given are the addresses by which the module's code comes to them: entries of the
-// procedure linkage table, words of the global offset table, functions of its own.
+// Where a module's code calls functions that look at return addresses. Return probes replace return addresses, so they leave functions
+// alone whose return address such a function would find. Each element is a file address by which the code comes to such a function: an entry of
+// the procedure linkage table, a word of the global offset table, or a function of the module itself.
 struct ReturnReaders {
-  std::set<uint64_t> own;      // dlsym and the like look at their own: a function that ends with a jump there shares it
-  std::set<uint64_t> callers;  // mcount looks at that of the function which calls it
+  std::set<uint64_t> own;      // functions that look at their own return address (dlsym); one that ends with a jump there shares it
+  std::set<uint64_t> callers;  // functions that look at the return address of their caller (mcount)
 };
 
-// In addresses of the file. Asked about each module whose functions have return probes.
+// Finds them. Asked about each module whose functions have return probes.
 using ReturnReaderFinder = std::function<ReturnReaders(pid_t pid, const Module& module)>;
 
 }  // namespace spile::engine

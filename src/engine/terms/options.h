@@ -15,43 +15,45 @@
 
 namespace spile::engine {
 
-// Where things lie in the arena (abi/arena.h). The engine itself needs only its size and where pending returns are.
+// Where things lie in the arena (abi/arena.h); offsets and strides in bytes. The engine itself needs only its size and where thread
+// slots and pending returns are.
 struct ArenaGeometry {
   uint64_t size = 0;  // of the whole arena; rounded up to pages
-  uint64_t slots_offset = 0;
-  uint64_t slot_stride = 0;
+  uint64_t slots_offset = 0;  // of the first thread slot, from the arena's start
+  uint64_t slot_stride = 0;   // from a slot to the next one
   uint32_t slot_count = 0;
   uint32_t first_slots = 0;  // that are mapped at first; threads then ring for more (abi::kSlotBell). 0: all
-  uint64_t shadow_offset = 0;  // from a slot's start
+  uint64_t shadow_offset = 0;  // of a slot's abi::ShadowFrames, from the slot's start
   uint64_t shadow_stride = 0;
-  uint32_t shadow_capacity = 0;  // 0: no return probes
+  uint32_t shadow_capacity = 0;  // frames in a slot; 0: no return probes
 };
 
 struct LaunchOptions {
-  std::vector<std::string> arguments;  // the first is looked up in PATH; for a shell command {"/bin/sh", "-c", command}
+  std::vector<std::string> arguments;  // not empty; the first is looked up in PATH; for a shell command {"/bin/sh", "-c", command}
   std::optional<std::vector<std::string>> environment = {};  // "NAME=value"; the controller's if absent
-  std::optional<uid_t> user = {};  // run as this user and its group (the controller must be root)
-  std::optional<gid_t> group = {};
+  std::optional<uid_t> user = {};   // runs as this user (the controller must be root); absent: the controller's
+  std::optional<gid_t> group = {};  // and in this group alone; absent: the user's, or the controller's groups if `user` is absent, too
 };
 
-// Asked several times a second while the engine waits for a process whose threads can't be stopped now; `state` says why
-// not. False: it gives up.
+// Asked every 20 ms or so, from the first half second on, while the engine waits for a process whose threads can't be stopped now.
+// state: why not, as the rest of a sentence: "is in uninterruptible sleep (state D)". Returns whether the engine goes on waiting.
 using KeepWaiting = std::function<bool(pid_t pid, const std::string& state)>;
 
 struct EngineOptions {
-  // Called from within the other functions, whenever such a thing happens. May be empty.
-  ThreadWatcher watch_threads;
-  bool watch_system_calls = false;  // not in a process that another engine traces
-  // Which of the probes on system calls are for this process, for as long as it runs one program. May be empty: all.
+  ThreadWatcher watch_threads;  // may be empty, unless watch_system_calls is set
+  // Reports system calls, too. An attach to a process that another spile traces fails then.
+  bool watch_system_calls = false;
+  // Returns which of the probes on system calls are for the process; the answer holds for as long as it runs one program. Empty: all.
   std::function<CallProbes(pid_t pid)> call_probes;
   ModuleResolver resolve_module;     // may be empty
   ModuleDescriber describe_modules;  // may be empty
   StackOwnership owns_stacks;        // may be empty
   ReturnReaderFinder return_readers;  // may be empty
-  uint64_t stop_patience_ms = 2000;  // for a thread that doesn't stop (uninterruptible sleep)
-  // For a process to be armed first, of which no thread can be stopped.
+  // How long to wait, when all threads of a process are to stand still, while no further thread stops.
+  uint64_t stop_patience_ms = 2000;
+  // How long to wait for a process of which no thread can be stopped (uninterruptible sleep), when a thread is needed for system calls.
   uint64_t sleep_patience_ms = 10'000;
-  KeepWaiting keep_waiting;  // may be empty: it waits
+  KeepWaiting keep_waiting;  // empty: waits for sleep_patience_ms
 };
 
 }  // namespace spile::engine

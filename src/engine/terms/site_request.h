@@ -57,7 +57,8 @@ struct PatchRoom {};
 using Probe = std::variant<EntryProbe, ReturnProbe, InstructionProbe, FunctionEndsProbe, SystemCallProbe, ReturnInstructionProbe, PatchRoom>;
 inline constexpr size_t kClientProbes = 4;  // alternatives of Probe that clients make: the first ones
 
-// One place to probe, and what to call there. Several requests for one address are served in the order given, each once.
+// One place to probe, and what to call there. Several requests for one address are served in the order given, each once. A FileAddress
+// of 0 is absent where that is said.
 struct SiteRequest {
   uint32_t site_id = 0;     // at most 2^31-1; what handlers get and reports name
   std::string module_path;  // as /proc/PID/maps shows it (an absolute path without symbolic links), without " (deleted)"
@@ -85,7 +86,7 @@ struct SiteRequest {
   bool is() const {
     return std::holds_alternative<Alternative>(probe);
   }
-  // Calls `visit` with the offset of each handler.
+  // Calls `visit` with the offset of each handler; not for 0.
   template <typename Visitor>
   void each_handler(Visitor visit) const;
   // Whether `address` is the entry of a function, as far as the client knows.
@@ -114,7 +115,7 @@ struct SystemCallHandlers {
   uint32_t enter_offset = 0, exit_offset = 0;  // exit_offset 0: returns of calls are not reported
 };
 
-// Of those that the handlers of probe_system_calls serve, and watch_threads.
+// How many of the client's probes on system calls are for a process. Handlers in the process report its calls only with kAll.
 enum class CallProbes : uint8_t { kNone, kSome, kAll };
 
 }  // namespace spile::engine
