@@ -90,7 +90,7 @@ class Engine {
   // store each. A hit of a switched-off site costs about a nanosecond. Ids of sites that are requested later count, too.
   virtual void switch_sites(std::span<const uint32_t> site_ids, bool on) = 0;
   // Takes all probes out of all processes, which stay traced, and forgets all requests: nothing is armed until the next arm(), and
-  // resolve_module is not called any more. If another spile traces the processes, processes() is empty then.
+  // resolve_module is not called any more. If another spile traces the processes, processes() is empty then, and only detach() may follow.
   virtual Result<void> disarm() = 0;
   // Takes all probes out and lets all processes go, before this process is stopped (SIGTSTP), so that they run on meanwhile. Keeps the
   // requests. After an error some thread may still be traced, and would stand still with this process; call resume() all the same.

@@ -37,7 +37,8 @@ struct Module {
 
 // Returns sites to arm in the module, in this process and later ones, beside the sites given to arm(). Asked once about each module
 // (device and inode) that the engine finds when it arms a process: at attach or arm(), while the process may run; after an exec or
-// when the dynamic linker has loaded it, while the thread that loads it stands still and before code of the module has run. Not asked after disarm().
+// when the dynamic linker has loaded it, while the thread that loads it stands still and before code of the module has run. Not asked after
+// disarm().
 using ModuleResolver = std::function<std::vector<SiteRequest>(pid_t pid, const Module& module)>;
 
 // Returns the value for abi::ProcessTable::module_map of the process; 0: none. modules: all but the vdso. Asked each time the process is
@@ -49,8 +50,8 @@ using ModuleDescriber = std::function<uint64_t(pid_t pid, std::span<const Module
 using StackOwnership = std::function<std::string(pid_t pid, const Module& module)>;
 
 // Where a module's code calls functions that look at return addresses. Return probes replace return addresses, so they leave functions
-// alone whose return address such a function would find. Each element is a file address by which the code comes to such a function: an entry of
-// the procedure linkage table, a word of the global offset table, or a function of the module itself.
+// alone whose return address such a function would find. Each element is a file address by which the code comes to such a function: an
+// entry of the procedure linkage table, a word of the global offset table, or a function of the module itself.
 struct ReturnReaders {
   std::set<uint64_t> own;      // functions that look at their own return address (dlsym); one that ends with a jump there shares it
   std::set<uint64_t> callers;  // functions that look at the return address of their caller (mcount)

@@ -11,7 +11,8 @@
 
 namespace spile::engine {
 
-// Seizes threads of one process, from one thread of spile. Uses a real-time signal of that thread from construction to destruction.
+// Seizes threads of one process, from one thread of spile. Sets the action for a real-time signal (SIGRTMIN + 7) from construction to
+// destruction. REQUIRES: one object at a time in all of spile, used by the thread that has made it.
 class ThreadSeizure {
  public:
   ThreadSeizure();
@@ -19,7 +20,8 @@ class ThreadSeizure {
   ThreadSeizure(const ThreadSeizure&) = delete;
   ThreadSeizure& operator=(const ThreadSeizure&) = delete;
 
-  // Returns 0 or an errno. ETIMEDOUT: the call blocked for longer than `patience`; receive the stops and ends of seized threads, then retry.
+  // Seizes a thread with PTRACE_O_* options. Returns 0 or an errno. ETIMEDOUT: the call blocked for longer than `patience`; receive the
+  // stops and ends of seized threads, then retry. Where the kernel gives no timer, the call may block without a limit.
   int seize(pid_t tid, long options, std::chrono::milliseconds patience);
 
  private:
