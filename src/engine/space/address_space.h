@@ -32,16 +32,17 @@ namespace spile::engine {
 
 struct Process;
 
-// A module as it is mapped now, and how many of each client's lists of requests for its path have been dealt with.
+// A module as it is mapped now.
 struct LoadedModule {
   Module module;
-  std::map<ClientId, size_t> lists_done;
+  std::map<ClientId, size_t> lists_done;  // how many of the client's lists of requests for its path have been armed, or refused
 };
 
 // Whether sites can be armed in an address space, and are being armed.
 class ArmingState {
  public:
-  // While such an object lives, sites of the space are being armed or taken out, and what a forked child has copied may be part of it.
+  // Marks, while it lives, that sites of the space are being armed or taken out: a child that is forked meanwhile may have copied a part of
+  // the change. state: outlives it.
   class Change {
    public:
     explicit Change(ArmingState& state) : state_(state) { state_.changes_++; }
@@ -54,15 +55,15 @@ class ArmingState {
   };
   bool is_changing() const { return changes_ > 0; }
 
-  // The last attempt to arm it has failed, or its program must not be probed.
+  // Returns whether the last attempt to arm it has failed, or its program must not be probed.
   bool is_refused() const { return is_refused_; }
   void set_refused(bool refused) { is_refused_ = refused; }
 
-  // Why no return can be probed in it (EngineOptions::owns_stacks); empty: returns can be probed.
+  // Returns why no return can be probed in it (EngineOptions::owns_stacks); empty: returns can be probed.
   const std::string& return_obstacle() const { return return_obstacle_; }
   void set_return_obstacle(std::string why) { return_obstacle_ = std::move(why); }
 
-  // What a forked child has of its parent's.
+  // Takes over what a forked child has of its parent's.
   void inherit(const ArmingState& parent) {
     is_refused_ = parent.is_refused_;
     return_obstacle_ = parent.return_obstacle_;
@@ -75,8 +76,8 @@ class ArmingState {
 };
 
 struct AddressSpace {
-  TargetMemory memory;
-  std::vector<Process*> users;
+  TargetMemory memory;          // not open until a process has been attached to, or has executed its program
+  std::vector<Process*> users;  // the processes that run in it; empty: all have left it
   SystemCallText system_call;  // all 0 until looked for
   std::map<ClientId, ClientSpace> clients;
   std::map<std::string, LoadedModule> modules;  // by device, inode and address
@@ -91,14 +92,14 @@ struct AddressSpace {
   void inherit(const AddressSpace& parent);
   // Forgets all sites, which have been taken out, with what is known of modules and requests.
   void forget_sites();
-  // Whether the address lies in code of any client.
+  // Returns whether the run-time address lies in code of any client, and whether any client has code.
   bool in_code(Address address) const;
   bool has_code() const;
-  // At least 256 bytes, behind a process table, that nobody else uses; 0 before the first is mapped.
+  // Returns where at least 256 bytes are, behind a process table, that nobody else uses; 0 before the first is mapped.
   Address scratch() const;
-  // Whether nothing of ours is mapped.
+  // Returns whether nothing of ours is mapped.
   bool empty() const;
-  // Whether what was mapped last is there. It is not there in a child that was forked before.
+  // Returns whether what was mapped last is there, as the memory shows. It is not there in a child that was forked before.
   bool is_mapped() const;
 };
 

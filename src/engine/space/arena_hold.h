@@ -25,10 +25,10 @@ namespace spile::engine {
 class ArenaHold {
  public:
   ArenaHold() = default;
-  // Takes the hold for the calling thread, whichever thread has had it before. REQUIRES: all processes with handlers of this arena are
-  // traced.
+  // Takes the hold for the calling thread, whichever thread has had it before. arena_fd is not needed afterwards. REQUIRES: all processes
+  // with handlers of this arena are traced.
   static Result<ArenaHold> take(int arena_fd);
-  // REQUIRES: the thread that has taken it.
+  // Gives up the hold: the death of the tracer is not marked any more. REQUIRES: runs on the thread that has taken it.
   ~ArenaHold() { release(); }
   ArenaHold(ArenaHold&& other) noexcept : pages_(std::exchange(other.pages_, nullptr)) {}
   ArenaHold& operator=(ArenaHold&& other) noexcept {

@@ -12,35 +12,35 @@ inline constexpr const char* kNobodysCalls = "no probe on system calls is for th
 
 class CallReporting {
  public:
-  // Why handlers do not report the calls; empty: they do.
+  // Returns why handlers do not report the calls; empty: they do.
   const std::string& gap() const { return gap_; }
   bool is_by_handlers() const { return gap_.empty(); }
-  // Nobody wants to have the calls reported, so ptrace does not stop at them either.
+  // Returns whether nobody wants to have the calls reported, so that ptrace does not stop at them either.
   bool is_unwanted() const { return gap_ == kNobodysCalls; }
   void set_gap(std::string gap) { gap_ = std::move(gap); }
 
-  // Whether the processes that share the space are for different probes on calls, when that was last looked at.
+  // Returns whether the processes that share the space had different answers of EngineOptions::call_probes when last asked about.
   bool probes_differ() const { return probes_differ_; }
   void set_probes_differ(bool differ) { probes_differ_ = differ; }
 
-  // Why no system call instruction may have a site (process/call_restriction.h); empty: they may, as far as is known.
+  // Returns why no system call instruction may have a site (process/call_restriction.h); empty: they may, as far as is known.
   const std::string& restriction() const { return restriction_; }
   bool is_restricted() const { return !restriction_.empty(); }
   void restrict(std::string why) { restriction_ = std::move(why); }
-  // The threads have been looked at for a restriction, which need not be done again.
+  // Returns whether the threads have been looked at for a restriction, which need not be done again.
   bool restriction_is_sought() const { return restriction_is_sought_ || is_restricted(); }
   void note_restriction_sought() { restriction_is_sought_ = true; }
 
-  // Why a system call instruction has no site; empty: no reason is known.
+  // Returns why a system call instruction has no site; empty: no reason is known.
   const std::string& refusal() const { return refusal_; }
   void note_refusal(std::string why) { refusal_ = std::move(why); }
 
-  // All sites have been taken out.
+  // Records that all sites have been taken out.
   void forget_sites() {
     gap_ = kNotArmed;
     refusal_.clear();
   }
-  // What a forked child has of its parent's.
+  // Takes over what a forked child has of its parent's.
   void inherit(const CallReporting& parent) {
     *this = parent;
     probes_differ_ = false;

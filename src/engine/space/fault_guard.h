@@ -10,7 +10,8 @@
 
 namespace spile::engine {
 
-// Writes the code, if it is not yet there (SignalCode::fault_action). context: our own client's. REQUIRES: modules are known.
+// Writes the code into a region, if it is not yet there (SignalCode::fault_action). Sets no action. context: our own client's. REQUIRES:
+// the space's modules are known, and map_arena() was called for the context.
 Result<void> prepare_fault_guard(SetupContext& context, AddressSpace& space);
 
 }  // namespace spile::engine

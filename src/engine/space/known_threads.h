@@ -17,7 +17,7 @@ struct KnownThread {
 
 class KnownThreads {
  public:
-  // The process that the tables say it is; 0: there are no tables.
+  // Returns the process that the tables name; 0: there are no tables.
   pid_t process() const { return process_; }
   void set_process(pid_t pid) { process_ = pid; }
 
@@ -26,7 +26,8 @@ class KnownThreads {
     auto found = by_pointer_.find(thread_pointer);
     return found == by_pointer_.end() ? nullptr : &found->second;
   }
-  // Gives the thread pointer an entry that no other has. nullptr: too many are known. REQUIRES: find() does not know it.
+  // Gives the thread pointer an entry that no other has. Returns it, valid until remove() or clear(), or nullptr if too many are known. The
+  // caller sets its tid. REQUIRES: find() does not know it.
   KnownThread* add(uint64_t thread_pointer) {
     if (by_pointer_.size() >= abi::kThreadTableEntries / 2) return nullptr;
     auto index = static_cast<uint32_t>(abi::thread_table_index(thread_pointer));

@@ -8,21 +8,21 @@ namespace spile::engine {
 
 class SignalCode {
  public:
-  // The table of breakpoints, by which the code for SIGTRAP finds where a thread goes on: entries of 16 bytes, {address behind the
-  // breakpoint, where to go on}, in one of the regions. 0: there is no code for SIGTRAP.
+  // Returns the run-time address of the table of breakpoints, by which the code for SIGTRAP finds where a thread goes on: entries of 16
+  // bytes, {address behind the breakpoint, where to go on}, in one of the regions. 0: there is no code for SIGTRAP.
   Address breakpoint_table() const { return breakpoint_table_; }
   bool handles_breakpoints() const { return breakpoint_table_ != Address(); }
   uint64_t breakpoint_count() const { return breakpoint_count_; }
   Address breakpoint_entry(uint64_t index) const { return breakpoint_table_ + static_cast<int64_t>(index * kEntrySize); }
-  // The code for SIGTRAP has been written, with an empty table.
+  // Records that the code for SIGTRAP has been written, with an empty table.
   void set_breakpoint_table(Address table) {
     breakpoint_table_ = table;
     breakpoint_count_ = 0;
   }
-  // Adds an entry, which the caller writes. REQUIRES: the table has room.
+  // Counts one more entry. Returns its run-time address, where the caller writes it. REQUIRES: the table has room.
   Address add_breakpoint() { return breakpoint_entry(breakpoint_count_++); }
 
-  // The action for SIGSEGV and SIGBUS, whose code has been written. REQUIRES: handles_faults().
+  // Returns the action for SIGSEGV and SIGBUS, whose code has been written. REQUIRES: handles_faults().
   const SignalAction& fault_action() const { return fault_action_; }
   bool handles_faults() const { return fault_action_.handler != 0; }
   void set_fault_action(const SignalAction& action) { fault_action_ = action; }

@@ -7,7 +7,8 @@
 //   in_text    sites whose patches are in the text, by begin
 //   retired    former sites, whose trampolines the text no longer leads to; threads may still be in them
 //
-// Belongs to the engine's thread.
+// Addresses are run-time addresses. Spans, references and pointers that functions return are valid until the table changes. Belongs to the
+// engine's thread.
 
 #include <compare>
 #include <map>
@@ -23,20 +24,20 @@
 
 namespace spile::engine {
 
-inline constexpr size_t kMaxBoundaries = 10;
+inline constexpr size_t kMaxBoundaries = 10;  // PatchedSite::boundaries, at most
 
 // A site whose text has been changed.
 struct PatchedSite {
   Address begin;
   Address trampoline;
-  uint32_t trampoline_size = 0;
-  uint8_t window = 0;
-  uint8_t overwritten = 0;
+  uint32_t trampoline_size = 0;  // bytes
+  uint8_t window = 0;            // bytes of the whole instructions that the patch displaces
+  uint8_t overwritten = 0;       // bytes of the patch: as many of original and patched count
   uint8_t boundary_count = 0;
-  bool falls_through = true;
+  bool falls_through = true;  // threads come from the trampoline back to the window's end
   bool returns = false;  // has return probes: must not be in the text before the sites of unwinders are
   uint32_t first_use = 0, use_count = 0;  // SiteTable::uses_of
-  bool is_relay = false;  // of another site, in padding (PatchedSite::relay)
+  bool is_relay = false;  // not a place that is probed, but the relay of another site, in padding
   Address stub;             // where a punned jump leads: a stub that jumps to the trampoline; 0: none
   uint8_t stub_size = 0;    // bytes
   bool keeps_stub = true;   // a site that replaces this one may use the stub: its memory stays, and no other process has it
@@ -59,15 +60,16 @@ struct PatchedSite {
   Address waiting_place() const { return call != 0 ? body + call + 2 : Address(); }
 };
 
-// The site whose window contains `address` or ends there, or nullptr. sites: by begin.
+// Finds the site whose window contains `address` or ends there, or returns nullptr. sites: by begin.
 const PatchedSite* site_at(std::span<const PatchedSite> sites, Address address);
 
+// Never changed after it was made; shared by the client and the spaces in which it is placed.
 using RequestList = std::shared_ptr<const std::vector<SiteRequest>>;
 
 // One request that a site serves.
 struct SiteUse {
-  uint32_t list;
-  uint32_t index;
+  uint32_t list;   // as add_list() has counted
+  uint32_t index;  // in the list
   auto operator<=>(const SiteUse&) const = default;
 };
 
@@ -97,32 +99,32 @@ class SiteTable {
   const PatchedSite* breakpoint_at(Address address) const;
   // The sites in the text without those that begin where one of `leaving` does.
   std::vector<PatchedSite> without(std::span<const PatchedSite> leaving) const;
-  // From now on these sites are in the text, and no others. Both by begin.
+  // Records that these sites are in the text from now on, and no others. Both by begin. Does not retire the sites that left.
   void replace(std::span<const PatchedSite> staying, std::span<const PatchedSite> coming);
-  // Forgets sites in the text whose patches could not be written.
+  // Forgets the sites that begin there, whose patches could not be written.
   void remove(const std::set<Address>& begins);
-  // Sites of the text to which patches lead, and patches that have a byte of others: the first begins a site that must not be in
-  // the text without the site that the second begins.
+  // Notes pairs of begins: the first site of a pair must not be in the text without the second, because its patch leads into the second's
+  // or has bytes in common with it. Takes the elements out of `foundations`.
   void add_foundations(std::multimap<Address, Address>& foundations) { foundations_.merge(foundations); }
-  // Sites in the text that begin at one of these, with all that rests on them and all that they rest on.
+  // Returns the sites in the text that begin at one of these, all sites that need one of them (add_foundations), and all that these need.
   std::vector<PatchedSite> with_foundations(std::set<Address> begins) const;
-  // The patches of all sites have been taken out of the text; the sites are still listed. Not inherited by forked children.
+  // Records that the patches of all sites have been taken out of the text; the sites are still listed. Not inherited by forked children.
   void mark_restored() { is_restored_ = true; }
   bool is_restored() const { return is_restored_; }
 
   // --- Former sites ---
 
   std::span<const PatchedSite> retired() const { return retired_; }
-  // Where threads in retired trampolines come back into the text: no patch may lie over that.
+  // Returns where threads in retired trampolines come back into the text: none of these places may lie in the middle of a patch.
   const std::set<Address>& reentries() const { return reentries_; }
-  // The text does not lead to the site any more.
+  // Records that the text does not lead to the site any more. The caller takes it out of in_text() by replace().
   void retire(const PatchedSite& site);
-  // The memory of retired trampolines in one of these ranges is about to be unmapped.
+  // Forgets retired sites with a trampoline in one of these ranges, which are about to be unmapped.
   void forget_retired_in(std::span<const AddressRange> code);
 
-  // A module in [low, high) is not mapped any more.
+  // Forgets all sites in [low, high), where a module is not mapped any more.
   void forget_text(Address low, Address high);
-  // What a forked child has of its parent's.
+  // Takes over what a forked child has of its parent's.
   void inherit(const SiteTable& parent);
 
  private:

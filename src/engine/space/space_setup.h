@@ -1,6 +1,6 @@
 #pragma once
 // Maps into a target what handlers need: the ProcessTable, the arena, code regions. Done by one thread of the target,
-// while the others run.
+// while the others run. The functions receive what happens to all processes meanwhile: processes of the space may end or execute.
 
 #include "abi/code_image.h"
 #include "engine/space/address_space.h"
@@ -12,13 +12,13 @@ namespace spile::engine {
 
 struct SetupContext {
   Tracer& tracer;
-  const abi::CodeImage& image;
+  const abi::CodeImage& image;  // outlives the context
   ArenaGeometry geometry;
-  int arena_fd;
+  int arena_fd;  // stays its owner's
   ClientId client = kOwnClient;  // whose handlers need it
 };
 
-// The size of a client's ProcessTable with what lies behind it, in bytes.
+// Returns the size of a client's ProcessTable with what lies behind it, in bytes.
 uint64_t table_size(const ArenaGeometry& geometry);
 
 // Keeps handlers of the process from making system calls if its thread of this status has a seccomp filter: that may kill the process for
@@ -28,14 +28,16 @@ void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status)
 // Maps process table and arena of the client, if they are not yet there.
 Result<void> map_arena(SetupContext& context, AddressSpace& space);
 
-// Maps more slots of the arena, after a thread has rung for them (abi::kSlotBell). An error: they have no room; it is not tried again.
+// Maps more slots of the arena, after a thread has rung for them (abi::kSlotBell). After an error, since there is no room for them, later
+// threads do not ring any more. REQUIRES: map_arena.
 Result<void> grow_arena(SetupContext& context, AddressSpace& space);
 
-// Counts the slots of the client's arena that a forked child has mapped, and corrects client.arena, which is a copy of its parent's.
+// Counts the slots of the client's arena that a forked child has mapped, and corrects client.arena, which is a copy of its parent's. 0: no
+// arena is mapped.
 Result<uint64_t> measure_arena(AddressSpace& space, ClientSpace& client);
 
 // Finds or maps a region that serves `module` (the cells of its image hold one load bias), within reach of all of it, with room for so
-// many sites and bytes of trampolines. REQUIRES: map_arena.
+// many sites and bytes of trampolines. Fails if no free addresses are in reach. REQUIRES: map_arena.
 Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& space, const Module& module,
                                            uint64_t sites, uint64_t code_room);
 
@@ -44,7 +46,8 @@ Result<std::shared_ptr<Region>> region_for(SetupContext& context, AddressSpace& 
 std::optional<PlacedStub> place_stub(SetupContext& context, AddressSpace& space, Region& region,
                                      std::span<const PunRange> ranges, Address target);
 
-// Unmaps what one client has there. REQUIRES: no thread can reach it any more; all threads are still.
+// Unmaps what one client has there, and forgets it: the ClientSpace is destroyed. REQUIRES: no thread can reach it any more; all threads
+// are still.
 Result<void> unmap_client(Tracer& tracer, AddressSpace& space, ClientId id);
 
 // Unmaps what all clients have there, and takes back our actions for signals. REQUIRES: as unmap_client.

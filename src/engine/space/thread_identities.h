@@ -10,7 +10,7 @@ namespace spile::engine {
 // Writes into the new process table of a client which process it belongs to, and what is known of its threads.
 Result<void> introduce_process(AddressSpace& space, const ClientSpace& client, pid_t pid);
 
-// Writes all process tables of a forked child anew, which the kernel has wiped.
+// Writes all process tables of a forked child anew, which the kernel has wiped. Forgets the parent's threads.
 void introduce_fork(AddressSpace& space, pid_t pid);
 
 // Enters a thread, which stands still, under its thread pointer, once. Does nothing while there is no process table, and for a thread of
@@ -21,13 +21,14 @@ void introduce_thread(AddressSpace& space, Thread& thread);
 // the handler has locked. Its slots are given back, unless returns are still pending in them.
 void bury_thread(AddressSpace& space, const Thread& thread);
 
-// Frees all slots of the arena that belong to threads of the process. Called when it has executed another program.
+// Frees all slots of the arena that belong to threads of the process, except shared ones. client: of the space that the process has left.
+// REQUIRES: the process has executed another program.
 void vacate_slots(const ClientSpace& client, int arena_fd, pid_t pid);
 
-// The arena's slot of the thread with this thread pointer, where it is mapped in the space.
+// Finds the arena's slot of the thread with this thread pointer, at its run-time address. Empty: the thread has none.
 std::optional<Address> find_slot(const AddressSpace& space, const ClientSpace& client, uint64_t thread_pointer);
 
-// Writes into all process tables how many processes run in this address space.
+// Writes into all process tables how many processes, beside one, run in this address space.
 void count_borrowers(const AddressSpace& space);
 
 }  // namespace spile::engine

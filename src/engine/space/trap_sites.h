@@ -11,10 +11,10 @@
 
 namespace spile::engine {
 
-// Where a process is about to be traced by another program.
+// A trap where a process is about to be traced by another program. Run-time addresses.
 struct TracingTrap {
   enum Call : uint8_t { kPtrace, kLeakCheck };
-  Address function;
+  Address function;  // the probed one
   Call call;
   Address trap;  // the int3, in the site's trampoline
   Address site;  // where the patch is that leads to it
@@ -30,19 +30,20 @@ class TrapSites {
     linker_trap_ = trap;
   }
   bool has_linker() const { return linker_trap_ != Address(); }
-  // Whether a thread with this program counter, behind an int3, has met the dynamic linker's trap.
+  // Returns whether a thread with this program counter, behind an int3, has met the dynamic linker's trap.
   bool is_behind_linker_trap(Address pc) const { return has_linker() && pc == linker_trap_ + 1; }
 
   void add(const TracingTrap& trap) { tracing_.push_back(trap); }
   bool has_tracing_trap(Address function) const { return find(&TracingTrap::function, function) != nullptr; }
-  // The trap that a thread with this program counter, behind an int3, has met, or nullptr.
+  // Finds the trap that a thread with this program counter, behind an int3, has met, or returns nullptr. Valid until add() or
+  // forget_text().
   const TracingTrap* tracing_trap_before(Address pc) const { return find(&TracingTrap::trap, pc - 1); }
-  // Whether the site that begins there leads to a TracingTrap.
+  // Returns whether the site that begins there leads to a TracingTrap.
   bool is_tracing_site(Address begin) const { return find(&TracingTrap::site, begin) != nullptr; }
-  // Whether the site that begins there is one of these.
+  // Returns whether the site that begins there leads to any trap.
   bool is_trap_site(Address begin) const { return begin == linker_site_ || is_tracing_site(begin); }
 
-  // A module in [low, high) is not mapped any more.
+  // Forgets the traps of tracing in [low, high), where a module is not mapped any more; the linker's trap stays.
   void forget_text(Address low, Address high) {
     std::erase_if(tracing_, [&](const TracingTrap& trap) { return trap.function >= low && trap.function < high; });
   }
