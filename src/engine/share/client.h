@@ -1,6 +1,7 @@
 #pragma once
 // Whose handlers the engine arms: this controller's own, or a guest's, which is another controller that found the
-// process traced by us. Each has handlers, an arena and requests of its own; text, stops and sites are shared.
+// process traced by us. Each has handlers, an arena and requests of its own; text, stops and sites are shared. Belongs to the engine's
+// thread.
 
 #include <map>
 #include <memory>
@@ -20,8 +21,9 @@ struct Client {
   ClientId id = kOwnClient;
   abi::CodeImage image;
   ArenaGeometry geometry;
-  UniqueFd arena_fd;
+  UniqueFd arena_fd;  // closed: no image was set, and nothing can be armed
   ArenaHold hold;  // of a guest's arena, or of the small one that this controller has without handlers of its own
+  // Empty where the client does not want to be asked; a guest's send the question to the guest (guest_host.cpp).
   ModuleResolver resolve_module;
   ModuleDescriber describe_modules;
   ThreadWatcher watch_threads;
@@ -31,33 +33,36 @@ struct Client {
   std::map<std::string, std::vector<RequestList>> requests;  // by module path
   std::set<std::pair<uint64_t, uint64_t>> resolved;          // device and inode of modules asked about
   std::set<std::pair<uint32_t, bool>> checked;               // handlers: offset, and whether it takes registers
-  std::set<uint32_t> switched_off;                           // sites, by switch_sites or from the start
+  std::set<uint32_t> switched_off;                           // site ids, by switch_sites or from the start
   bool walks_by_steps = false;                               // has handlers for the steps of libunwind
-  uint64_t handler_stack = 0;                                // bytes that the deepest of these takes
+  uint64_t handler_stack = 0;                                // bytes of stack that the deepest handler of `checked` takes
   bool wants_returns = false;                                // has return probes of a script's
   bool probes_calls = false;                                 // has handlers for all system calls (call_watch.h)
   std::set<pid_t> follows;                                   // processes that a guest has probes in; our own client has all
 
-  // Whether it has something to arm, or may get something.
+  // Returns whether it has something to arm, or may get something.
   bool can_arm() const { return arena_fd && (!requests.empty() || resolve_module || probes_calls); }
 };
 
 // All clients of one engine, by id.
 class ClientTable {
  public:
-  // Adds a client. The first one is this controller's own.
+  // Adds a client, with an id that none has had. The first one is this controller's own. The reference is valid until the client is
+  // forgotten.
   Client& add();
-  // The client, or nullptr.
+  // Finds the client, or returns nullptr.
   Client* find(ClientId id) const;
   // REQUIRES: it has been added.
   Client& own() const { return *all_.at(kOwnClient); }
+  // Destroy a client, or all but our own, with their arenas' descriptors and holds. REQUIRES: nothing of theirs is mapped in a process that
+  // stays traced.
   void forget(ClientId id) { all_.erase(id); }
   void forget_guests();
   const std::map<ClientId, std::unique_ptr<Client>>& all() const { return all_; }
 
-  // Whether the client has probes in processes of the space, or may get some.
+  // Returns whether the client has probes in processes of the space, or may get some.
   static bool follows(const Client& client, const AddressSpace& space);
-  // The clients that follow the space and can arm.
+  // Returns the clients that follow the space and can arm, by id.
   std::vector<Client*> in(const AddressSpace& space) const;
 
  private:
@@ -65,7 +70,7 @@ class ClientTable {
   ClientId next_ = kOwnClient;
 };
 
-// For what is to be mapped for the client's handlers.
+// Returns the context for mapping what the client's handlers need. It refers to both arguments.
 SetupContext setup_for(Tracer& tracer, const Client& client);
 
 }  // namespace spile::engine

@@ -1,5 +1,7 @@
 #pragma once
-// Has another spile, which traces the processes, arm probes there for this one (guest_host.h).
+// The backend of a guest: has another spile, which traces the processes, arm probes there for this one (guest_host.h). Belongs to the
+// engine's thread. Functions that ask wait for the answer for up to 120 s, and answer questions of the host meanwhile by calling
+// EngineOptions' functions. If the host does not answer, they fail, and is_lost() is true from then on.
 
 #include <chrono>
 #include <memory>
@@ -14,7 +16,7 @@ namespace spile::engine {
 class GuestBackend final : public Backend {
  public:
   using Clock = std::chrono::steady_clock;
-  // channel: to the tracer, as TracerPid names it.
+  // options: outlives this. channel: to the thread `tracer`, which TracerPid names.
   GuestBackend(const EngineOptions& options, pid_t tracer, GuestChannel channel)
       : options_(options), tracer_(tracer), channel_(std::move(channel)) {}
   // Introduces this spile to the tracer, before anything else. An error: the tracer does not serve us.
@@ -27,23 +29,24 @@ class GuestBackend final : public Backend {
   Result<std::vector<Module>> modules(pid_t pid) override;
   Result<ArmReport> arm(std::span<const SiteRequest> sites) override;
   void switch_sites(std::span<const uint32_t> site_ids, bool on) override;
+  // Has the host forget this guest. No other question may follow.
   Result<void> disarm() override;
   Result<void> detach() override { return disarm(); }
   int wait_fd() const override { return channel_.fd(); }
   Result<std::vector<Event>> poll(int timeout_ms) override;
 
-  // Whether the tracing spile has ended, or has dropped us.
+  // Returns whether the tracing spile has ended, or has dropped us.
   bool is_lost() const { return !channel_.is_open(); }
   pid_t tracer() const { return tracer_; }
-  // Since when it has been taking all probes out. Empty: it was killed, or is not ending.
+  // Returns since when it has been taking all probes out. Empty: it was killed, or is not ending.
   std::optional<Clock::time_point> ending_since() const { return ending_since_; }
 
  private:
-  // Returns the fields of the answer.
+  // Sends a question, and returns the fields of its answer. descriptor: sent with it, stays the caller's; -1: none.
   Result<std::vector<uint8_t>> ask(GuestMessage question, const MessageWriter& what, int descriptor = -1);
   void take(ReceivedMessage message);
   void take_event(Event event);
-  // Asks the kernel: what the tracer claims is believed only for processes that it traces.
+  // Asks the kernel whether the tracer traces the process: its claims about other processes are not believed.
   bool is_traced_there(pid_t pid) const;
 
   const EngineOptions& options_;

@@ -30,26 +30,27 @@ namespace spile::engine {
 
 inline constexpr uint32_t kGuestProtocol = 4;  // raised with every change of a message
 
-// Each question has one answer: kDone or kFailed, or the one named.
+// Each question has one answer: kDone or kFailed, or the message named behind it. A malformed message is not answered: the connection ends.
 enum class GuestMessage : uint32_t {
-  kHello,      // guest: protocol, whether it resolves, whether it describes, whether it watches
-  kImage,      // guest: CodeImage, ArenaGeometry, and the arena's descriptor
+  kHello,      // guest, first of all: protocol, whether it resolves, whether it describes, whether it watches
+  kImage,      // guest, once: CodeImage, ArenaGeometry, and the arena's descriptor
   kFollow,     // guest: pid; the answer has the list of its processes
   kArm,        // guest: list of SiteRequest; the answer has an ArmReport
   kSwitch,     // guest: list of site ids, on; no answer
-  kLeave,      // guest: takes all of its probes out
+  kLeave,      // guest: the host takes all of its probes out, and forgets it
   kDone,       // host
   kFailed,     // host: message, hint
   kEvent,      // host: Event; no answer
-  kResolve,    // host: pid, Module; kResolved with a list of SiteRequest. The process stands still
+  kResolve,    // host: pid, Module; kResolved with a list of SiteRequest. Threads may stand still
   kResolved,
-  kDescribe,   // host: pid, list of Module; kDescribed with an offset. The process stands still
+  kDescribe,   // host: pid, list of Module; kDescribed with what ModuleDescriber returns. Threads may stand still
   kDescribed,
   kEnding,     // host: a time of the steady clock, which is one for all processes; all probes are taken out from now on, and the connection ends then
-  kChange,     // host: ThreadChange; kSeen with nothing. The thread stands still
+  kChange,     // host: ThreadChange; kSeen, without fields. The thread stands still
   kSeen,
 };
 
+// Appends fields to a message, in the order given.
 class MessageWriter {
  public:
   template <typename... T>
@@ -84,11 +85,13 @@ class MessageWriter {
   void add(const ThreadChange& change);
 };
 
-// Checks every field that it reads: sizes against the bytes that have come, enumerations and truth values against their valid values. After
-// a failed read ok() is false, and later reads fail.
+// Checks every field that it reads: sizes against the bytes that have come, enumerations and truth values against their valid values. Bytes
+// left over at the end are ignored. After a failed read ok() is false, and later reads fail.
 class MessageReader {
  public:
+  // bytes: outlives the reader.
   explicit MessageReader(std::span<const uint8_t> bytes) : left_(bytes) {}
+  // Reads the next fields, in the order in which they were put. Returns ok(); after false the values are not to be used.
   template <typename... T>
   bool take(T&... values) {
     (read(values), ...);
@@ -166,26 +169,30 @@ class MessageReader {
 
 struct ReceivedMessage {
   GuestMessage type{};
-  std::vector<uint8_t> bytes;
-  UniqueFd descriptor;
+  std::vector<uint8_t> bytes;  // its fields
+  UniqueFd descriptor;         // closed: none came
 };
 
-// One end of a connection. Neither send nor receive takes longer than the limit given, for a whole message.
+// One end of a connection. Neither send nor receive takes longer than the limit given, for a whole message of up to 256 MiB. Used by one
+// thread.
 class GuestChannel {
  public:
+  // Makes a channel that is closed.
   GuestChannel() = default;
   GuestChannel(UniqueFd socket, int limit_ms) : socket_(std::move(socket)), limit_(limit_ms) {}
 
+  // Returns the socket, which stays the channel's; -1: closed.
   int fd() const { return socket_.get(); }
   bool is_open() const { return static_cast<bool>(socket_); }
   void close() { socket_ = UniqueFd(); }
 
-  // Sends a message. False: the other end is gone, or does not take it, and the channel is closed.
+  // Sends a message. descriptor: sent with it, stays the caller's; -1: none. Returns false, and closes the channel, if the other end is
+  // gone or does not take the message in time.
   bool send(GuestMessage type, std::span<const uint8_t> bytes = {}, int descriptor = -1);
-  // Whether something can be received, or the other end has gone. Waits at most timeout_ms.
+  // Returns whether something can be received, or the other end has gone. Waits at most timeout_ms (-1: for ever). False if closed.
   bool is_readable(int timeout_ms) const;
-  // Receives a message. Empty: the other end is gone, has sent a malformed message, or has stopped in the middle of one, and the channel is
-  // closed.
+  // Waits for a message and receives it. Empty: the other end is gone, has sent a malformed message, or has not sent a whole one in time,
+  // and the channel is closed.
   std::optional<ReceivedMessage> receive();
 
  private:
@@ -197,11 +204,11 @@ class GuestChannel {
   std::chrono::milliseconds limit_{};
 };
 
-// Opens the socket on which the calling thread serves guests.
+// Opens the socket on which the calling thread, which traces, serves guests. accept(2) on it never waits.
 Result<UniqueFd> listen_for_guests();
 // Connects to the socket on which the tracer `tid` serves guests. The channel is closed if the tracer does not listen, so that it is not a
-// spile. Fails if the tracer is a spile of a user other than root and ours, or did not take the connection within the limit, as other
-// processes keep it busy.
+// spile. Fails if the tracer is a spile of a user other than root and ours, or did not take the connection within limit_ms, as other
+// processes keep it busy. limit_ms is the channel's limit, too.
 Result<GuestChannel> connect_to_tracer(pid_t tid, int limit_ms);
 
 }  // namespace spile::engine
