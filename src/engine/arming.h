@@ -17,7 +17,7 @@ class Arming {
  public:
   // Reports an event to a client; null: to all that follow its process.
   using Report = std::function<void(const Client* client, Event event)>;
-  // calls: outlives this.
+  // tracer, calls: outlive this.
   Arming(Tracer& tracer, CallWatch& calls, uint64_t stop_patience_ms, Report report)
       : tracer_(tracer), calls_(calls), patience_ms_(stop_patience_ms), report_(std::move(report)) {}
 
@@ -26,40 +26,45 @@ class Arming {
 
   ClientTable& clients() { return clients_; }
 
-  // Refuses handlers that could do harm. Requests are kept for what is loaded later.
+  // Keeps requests of a client, for arm_space(). Fails, and keeps none, if a handler could do harm, or another client has the steps of
+  // libunwind in the same program.
   Result<void> add_requests(Client& client, std::span<const SiteRequest> sites);
-  // Whether a client has something to arm in the space, or may get something, or the space needs traps.
+  // Returns whether a client has something to arm in the space, or may get something, or the space needs traps.
   bool can_arm(const AddressSpace& space);
-  // Whether the program can call ptrace(2), or has a leak checker that does.
+  // Returns whether the program can call ptrace(2), or has a leak checker that does. Reads its memory; false if that is not open.
   bool watches_tracing(const AddressSpace& space);
 
-  // Whether some handler has loads that may raise signals.
+  // Returns whether some handler has loads that may raise signals.
   bool may_fault() const;
 
-  // Whether requests for modules of the space have not been armed there yet.
+  // Returns whether requests for modules of the space have not been armed there yet. False for a space that must not be armed.
   bool lacks_sites(const AddressSpace& space) const;
-  // Arms what is not yet armed there. Adds the outcomes to `reports`.
+  // Arms what is not yet armed there, for all clients. Adds the outcomes to `reports`, also if it fails in the middle. Receives what
+  // happens to processes meanwhile: the caller keeps the space alive, and looks its processes up again. Does nothing in a space without
+  // processes.
   Result<void> arm_space(AddressSpace& space, Reports& reports);
-  // Takes the sites of system call instructions out of a space that has got a restriction. sparing: a thread that stands before a call.
+  // Takes the sites of system call instructions out of a space that has got a restriction. sparing: a thread that stands in a trampoline
+  // before a call and stays there; 0: none.
   Result<void> leave_calls(AddressSpace& space, pid_t sparing);
-  // Takes one client's sites out of a space where others stay, and unmaps what it has there.
+  // Takes one client's sites out of a space where others stay, and unmaps what it has there. Does nothing if it has nothing there.
   Result<void> drop_client(AddressSpace& space, Client& client);
 
-  // As in Engine.
+  // Switches a client's sites, as Engine::switch_sites().
   void switch_sites(Client& client, std::span<const uint32_t> site_ids, bool on);
   // Writes ClientSpace::module_map into the process tables, after these were wiped or the maps have changed.
   void write_module_maps(AddressSpace& space);
-  // Maps more slots of the client's arena, after a thread has rung for them.
+  // Maps more slots of the client's arena, after a thread has rung for them. Reports a failure. pid: a process of the space.
   void add_slots(AddressSpace& space, pid_t pid, ClientId client);
   // Frees the slots that threads of a process had in all clients' arenas. Called when it has executed another program.
   void vacate_slots(const AddressSpace& space, pid_t pid) const;
-  // Whether the process has ended, is at its end, or executes another program.
+  // Returns whether the process has ended, is at its end, or executes another program.
   bool has_left(const AddressSpace& space, pid_t pid) const;
-  // As has_left(), after a failure: waits until an execve that may be the reason is over.
+  // Returns has_left() after it has waited, for stop_patience_ms, until an execve is over. To be asked after a failure, which an execve may
+  // explain.
   bool is_leaving(const AddressSpace& space, pid_t pid);
   // Reports an error as Event::Kind::kTrouble. client: nullptr: to all that follow the process.
   void note_trouble(pid_t pid, const Error& error, const Client* client = nullptr);
-  // Reports what was done in a space for a process, if it has failed and the process has not left the space.
+  // Reports the error of `done` as note_trouble() does, unless the process has left the space.
   void note_failure(const AddressSpace& space, pid_t pid, const Result<void>& done, const Client* client = nullptr);
 
  private:

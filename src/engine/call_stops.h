@@ -13,14 +13,17 @@ class CallStops {
       : options_(context.options), tracer_(context.tracer), calls_(context.calls), arming_(context.arming), own_(context.own),
         works_(context.works) {}
 
-  // As in TraceListener.
+  // Reports the call to EngineOptions::watch_threads if that is due, as TraceListener::system_call_stopped().
   void system_call_stopped(Thread& thread);
 
-  // The thread stands before a call that makes memory executable, or after which it matters where calls come from.
+  // The following functions perform works of the kinds kWatchedCall, kSharers and kSlots, and take the hold off the thread.
+
+  // Notes a restriction that the call makes, and has ptrace report the calls from here on. The thread stands before a call that makes
+  // memory executable, or after which it matters where calls come from (call_restriction.h).
   void finish_watched_call(const DeferredWork& work);
-  // Other processes share the memory of this one now, or no longer.
+  // Decides anew who reports the calls: other processes share the memory of this one now, or no longer.
   void finish_sharers(const DeferredWork& work);
-  // A thread has rung for slots of the arena (abi::kSlotBell).
+  // Maps more slots of the arena, for which a thread has rung (abi::kSlotBell).
   void finish_slots(const DeferredWork& work);
 
  private:

@@ -4,7 +4,7 @@
 // is about to be made, and the process that is about to be traced is released first.
 //
 // Only programs and libraries that import `ptrace`, and the sanitizers' runtime, get them. Not seen are calls of ptrace by an
-// instruction of the program's own: in static programs, and by other runtimes (Go's).
+// instruction of the program's own: in static programs, and by other runtimes (Go's). Belongs to the engine's thread.
 
 #include <map>
 #include <optional>
@@ -19,28 +19,31 @@ namespace spile::engine {
 
 class RivalTracers {
  public:
-  // Whether the program, or what it is linked with, may trace: asked before its libraries are there.
+  // Returns whether the program, or a library that it is linked with, may trace, as far as the program's own names show: its libraries need
+  // not be mapped yet.
   bool may_trace(const TargetMemory& memory, const Module& main_program);
-  // Adds sites for the traps that its modules ask for and that it does not have.
+  // Builds sites for the traps that the space's modules need and do not have, and adds them to `sites`; the caller writes them. own: of our
+  // own client, whose arena is mapped. After an error `sites` has those that were built before it.
   Result<void> add_traps(SetupContext& own, AddressSpace& space, std::vector<PatchedSite>& sites);
 
  private:
   struct Facts {
     bool imports = false;           // of ptrace
     bool needs_sanitizer = false;   // is linked with a library of the sanitizers
-    std::optional<FileAddress> ptrace;
-    std::set<FileAddress> leak_checks;
+    std::optional<FileAddress> ptrace;   // defined there
+    std::set<FileAddress> leak_checks;   // functions of LeakSanitizer
   };
   const Facts& facts_of(const TargetMemory& memory, const Module& module);
 
   std::map<std::pair<uint64_t, uint64_t>, Facts> known_;  // by device and inode
 };
 
-// Finds what a thread that has met such a trap is about to do.
+// What a thread that has met such a trap is about to do.
 struct TraceAttempt {
-  pid_t whom = 0;      // a traced process that is in the way; 0: none
-  std::string reason;  // why it is let go
+  pid_t whom = 0;      // the process, traced by us, that is to be released; 0: none
+  std::string reason;  // who is going to trace it, as a sentence; for Event::message of kReleased
 };
+// Finds it by the thread's registers. REQUIRES: the thread stands at a trap of this kind.
 TraceAttempt read_attempt(Tracer& tracer, const Thread& thread, TracingTrap::Call call);
 
 }  // namespace spile::engine

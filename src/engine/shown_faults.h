@@ -15,7 +15,8 @@
 
 namespace spile::engine {
 
-// Moves the thread to the probed place if the signal is a fault in our code. REQUIRES: the thread has stopped with a signal, which is
+// Moves the thread to the probed place, and notes that in Thread::shown_faults, if the signal is a fault in our code. Does nothing
+// otherwise. REQUIRES: the thread has stopped with a signal, which is
 // going to be delivered.
 void show_fault(const AddressSpace& space, Thread& thread);
 

@@ -17,14 +17,16 @@ class SignalStops {
       : tracer_(context.tracer), calls_(context.calls), arming_(context.arming), reports_(context.reports), works_(context.works),
         lives_(lives) {}
 
-  // As in TraceListener.
+  // Moves the thread on and drops the signal (Thread::signal becomes 0) if our code has raised it; queues work that follows from it.
   void signal_arrived(Thread& thread);
 
-  // The dynamic linker has changed its list of libraries.
+  // The following functions perform works of DeferredWork's kinds, and take the hold off the thread.
+
+  // kLibraries: arms libraries, after the dynamic linker has changed its list of them.
   void finish_libraries(const DeferredWork& work);
-  // The thread is about to trace, or to be traced.
+  // kTracing: releases the process that the thread is about to trace, or its own.
   void finish_tracing(const DeferredWork& work);
-  // Learns or puts back the program's actions for signals of ours.
+  // kActions, kResetAction: learns, or puts back, the program's actions for signals that our code raises.
   void finish_signal(const DeferredWork& work);
 
  private:

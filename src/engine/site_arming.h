@@ -18,35 +18,39 @@
 
 namespace spile::engine {
 
+// What was armed for each client.
 using Reports = std::map<ClientId, ArmReport>;
 
 struct SiteArmingContext {
   Tracer& tracer;
   const ClientTable& clients;
   PlaceCheck& places;
-  uint64_t stop_patience_ms;
+  uint64_t stop_patience_ms;  // as EngineOptions has it
 };
 
 class SiteArming {
  public:
-  // pid: a process of the space.
+  // pid: a process of the space; reports name it. All arguments outlive this.
   SiteArming(const SiteArmingContext& context, AddressSpace& space, pid_t pid)
       : tracer_(context.tracer), clients_(context.clients), places_(context.places), patience_ms_(context.stop_patience_ms),
         space_(space), pid_(pid) {}
 
   // Adds sites that are built already: apply() writes them with the others.
   void add(std::span<const PatchedSite> sites) { change_.coming.insert(change_.coming.end(), sites.begin(), sites.end()); }
-  // Builds sites for all requests for the module that have not been dealt with. May write those of one client, which the next one sees.
+  // Builds sites for all requests for the module that have not been dealt with, and counts these in `loaded`. Writes what was built for one
+  // client before it builds for the next, which shares places with it. REQUIRES: map_arena() was called for all clients of the space.
   Result<void> arm_module(LoadedModule& loaded);
-  // Writes what has been built.
+  // Writes what has been built, in stops of all threads. After an error sites written before it stand.
   Result<void> apply();
-  // For how long threads stood still so far, in ns.
+  // Returns for how long threads stood still so far, in ns.
   uint64_t total_pause_ns() const { return total_pause_ns_; }
-  // Adds the outcomes of all requests to `reports`. To be called once, at the end.
+  // Adds the outcomes of all requests, and the times, to `reports`. To be called once, at the end, also after errors. prepare_ns: the time
+  // without stops.
   void report(Reports& reports, uint64_t prepare_ns);
 
-  // Takes out the sites that have such a use, or lie in the regions of `region_of` (nullptr: none), and builds them anew for their other
-  // uses. without: this client's regions are about to go.
+  // Takes out the sites that have a use for which `goes` is true, or whose code lies in the regions of `region_of` (nullptr: none), and
+  // builds them anew for their other uses. without: the client whose regions are about to be unmapped; ~kOwnClient: none. Fails, and writes
+  // nothing, if one of the others can't be built.
   Result<void> rebuild_without(const std::function<bool(SiteUse)>& goes, const ClientSpace* region_of, ClientId without);
 
  private:
@@ -60,7 +64,7 @@ class SiteArming {
     std::span<const SiteUse> uses;         // all requests that the new sites have to serve
     size_t fresh_from = 0;                 // uses from here on are new, and reported
     std::span<const PatchedSite> leaving = {};  // sites that are taken out when the new ones are written
-    ClientId without = ~kOwnClient;        // this client's regions are about to go
+    ClientId without = ~kOwnClient;        // as in rebuild_without()
   };
 
   void refuse(const Client& client, uint32_t site_id, std::string reason);

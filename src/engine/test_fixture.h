@@ -29,7 +29,7 @@
 namespace spile::engine::test {
 
 struct Symbol {
-  uint64_t address, size;
+  uint64_t address, size;  // address: as the file states it; size: bytes
 };
 
 inline std::vector<uint8_t> read_file(const std::string& path) {
@@ -40,7 +40,7 @@ inline std::vector<uint8_t> read_file(const std::string& path) {
   return bytes;
 }
 
-// Functions of an ELF file's symbol tables.
+// Reads the functions (any_type: all symbols) of an ELF file's symbol tables of one type, SHT_SYMTAB or SHT_DYNSYM. Empty: it has none.
 inline std::map<std::string, Symbol> read_symbols(const std::string& path, unsigned section_type,
                                                   bool any_type = false) {
   std::vector<uint8_t> file = read_file(path);
@@ -61,7 +61,7 @@ inline std::map<std::string, Symbol> read_symbols(const std::string& path, unsig
   return symbols;
 }
 
-// Where programs/test_handlers.cc keeps its counts.
+// The counts that programs/test_handlers.cc keeps for each site, in the arena's second page.
 struct Counts {
   uint64_t entered, returned, skipped, sum;
 };
@@ -73,6 +73,7 @@ inline constexpr ArenaGeometry kGeometry{.size = 64 << 20,
                                          .shadow_stride = 32,
                                          .shadow_capacity = 1024};
 
+// The image of programs/test_handlers.cc, and where its functions are in it.
 struct Handlers {
   abi::CodeImage image;
   std::map<std::string, Symbol> symbols;
@@ -97,14 +98,14 @@ struct Handlers {
   }
 };
 
-// The victim as an ordinary child, or any program; lines go in and come out.
+// A program as an ordinary child, not traced; it gets and writes lines. Killed at the end.
 class Program {
  public:
   explicit Program(std::vector<std::string> arguments) { start(arguments); }
   Program() = default;
   ~Program() { end(); }
 
-  // Pipes for a program that the engine is going to launch with them as its standard input and output.
+  // Starts the program with pipes as its standard input and output, and all signals unblocked. The first argument is its path.
   void start(std::vector<std::string> arguments) {
     open_pipes();
     pid_ = fork();
@@ -127,7 +128,8 @@ class Program {
   }
   pid_t pid() const { return pid_; }
   void tell(const std::string& line) { (void)!write(in_[1], (line + "\n").data(), line.size() + 1); }
-  // The next line that it writes. poll: what to do while waiting for it.
+  // Returns the next line that it writes; "(end)" when it has ended. engine: polled while waiting, for 60 s at most; its events are added
+  // to `events`.
   std::string answer(Engine* engine = nullptr, std::vector<Event>* events = nullptr) {
     if (engine) {
       auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -158,6 +160,7 @@ class Program {
     while (state() != 't' && std::chrono::steady_clock::now() < deadline) usleep(1000);
     EXPECT_EQ(state(), 't') << "process " << pid_ << " does not stop";
   }
+  // Kills the program and waits for its end.
   void end() {
     if (in_[1] >= 0) close(in_[1]);
     in_[1] = -1;
@@ -196,8 +199,7 @@ class Program {
   FILE* answers_ = nullptr;
 };
 
-// Files whose executable mappings differ from the file, mappings of ours, and how many descriptors are open: what
-// must be as before after a detach.
+// Reports files whose executable mappings differ from the file, and mappings of ours. Empty, as it must be after a detach: there are none.
 inline std::string traces(pid_t pid) {
   std::string found;
   auto map = MemoryMap::read(pid);
@@ -272,7 +274,7 @@ class EngineFixture : public ::testing::Test {
     return request;
   }
   const Counts& counts(uint32_t site) { return reinterpret_cast<const Counts*>(engine_->arena().data() + 4096)[site]; }
-  // All armed, or a failure that says why not.
+  // Arms all of the sites. Fails the test for each that is refused.
   ArmReport arm(const std::vector<SiteRequest>& sites) {
     auto report = engine_->arm(sites);
     EXPECT_TRUE(report.ok()) << report.error().message;
@@ -282,7 +284,8 @@ class EngineFixture : public ::testing::Test {
     }
     return *report;
   }
-  // Another process that attaches and has armed all of the sites: to be killed. Our own engine is gone meanwhile.
+  // Starts another process that attaches and arms all of the sites. The caller kills it, waits for it and calls open_engine(): our own
+  // engine is gone.
   pid_t start_controller(pid_t pid, const std::vector<SiteRequest>& sites) {
     engine_.reset();
     int armed[2];

@@ -1,5 +1,5 @@
 #pragma once
-// The backend that traces processes, and arms in them for this spile and its guests.
+// The backend that traces processes, and arms in them for this spile and its guests. Functions are those of Engine, except as stated.
 
 #include "engine/terms/backend.h"
 
@@ -7,10 +7,12 @@ namespace spile::engine {
 
 class TracingBackend : public Backend {
  public:
+  // Creates it for the calling thread. The destructor detaches.
   static Result<std::unique_ptr<TracingBackend>> create(const EngineOptions& options);
   virtual Result<pid_t> launch(const LaunchOptions& options) = 0;
   virtual void resume_all() = 0;
-  // As detach(), but what is to be armed in modules that come later stays known. An error: see Engine::suspend.
+  // Detaches, but goes on asking EngineOptions::resolve_module; requests are forgotten, and given again by arm(). An error: see
+  // Engine::suspend().
   virtual Result<void> suspend() = 0;
   virtual void probe_system_calls(const SystemCallHandlers& handlers) = 0;
 };

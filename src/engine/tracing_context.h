@@ -1,5 +1,5 @@
 #pragma once
-// What the objects of a tracing part (tracing_backend.cpp) share. All belong to the engine's thread.
+// What the objects of a tracing backend (tracing_backend.cpp) share. All belong to the engine's thread.
 
 #include <deque>
 #include <functional>
@@ -16,22 +16,22 @@ namespace spile::engine {
 // Events on their way to the engine's user, and to the guests that follow their processes.
 class EventReports {
  public:
-  // Before the first report. Both outlive this.
+  // To be called before the first report. Both arguments outlive the last one.
   void begin(Arming& arming, const Client& own);
-  // Null: there are no guests.
+  // Sets who sends events to guests. Null: there are no guests.
   void set_host(GuestHost* host) { host_ = host; }
 
-  // client: whom it is for; null: the engine's user, and all guests that follow the process.
+  // Reports an event. client: for whom it is; null: for the engine's user, and all guests that follow the process or its parent.
   void report(const Client* client, Event event);
-  // What was armed for each client.
+  // Reports to each client, as kArmed, what was armed for it, if anything was. Moves the reports out of `reports`.
   void report_armed(pid_t pid, Reports& reports);
   // Calls the thread watchers of all clients that follow the process.
   void watch(ThreadChange::Kind kind, pid_t pid, pid_t tid) const;
 
   bool empty() const { return events_.empty(); }
-  // Those for the engine's user, in order.
+  // Returns the events for the engine's user, in order, and forgets them.
   std::vector<Event> take() { return std::exchange(events_, {}); }
-  // Drops the events of a process that never ran its program.
+  // Drops the events of a process that never ran its program, and were not taken yet.
   void forget(pid_t pid);
 
  private:
@@ -45,8 +45,8 @@ class EventReports {
 struct DeferredWork {
   enum Kind { kExec, kFork, kLibraries, kWatchedCall, kActions, kResetAction, kSharers, kTracing, kSlots } kind;
   pid_t pid;  // of the process (kFork: of the child)
-  pid_t tid;  // the held thread
-  bool anew = false;  // kFork: its copy of what we put into its parent may be part of it
+  pid_t tid;  // the held thread; 0: none
+  bool anew = false;  // kFork: its parent was being armed, so its copy may be incomplete, and it is armed anew
   int signal = 0;     // kResetAction
   abi::Registers call{};   // kWatchedCall
   TracingTrap::Call tracing = {};  // kTracing
@@ -59,12 +59,13 @@ class WorkQueue {
   using Perform = std::function<void(const DeferredWork& work)>;
   WorkQueue(Tracer& tracer, Perform perform) : tracer_(tracer), perform_(std::move(perform)) {}
 
+  // Queues work. If it names a thread, the caller has put a hold on that.
   void add(DeferredWork work) { works_.push_back(work); }
-  // Holds the thread until the work has been performed.
+  // Queues work and holds the thread, until whoever performs the work calls release_hold().
   void hold_for(DeferredWork work, Thread& thread);
-  // Takes that hold off, unless the thread has ended.
+  // Takes one hold off the thread, unless it has ended.
   void release_hold(pid_t tid);
-  // Performs what is queued, and what that adds, in order; at most so many.
+  // Performs queued works in order, and works that these add; at most `most`.
   void perform(size_t most = SIZE_MAX);
   size_t size() const { return works_.size(); }
   bool contains(DeferredWork::Kind kind, pid_t pid) const;
