@@ -15,7 +15,7 @@
 // Threads: an Engine belongs to the thread that created it (ptrace's rule). Construction blocks SIGCHLD in that thread
 // for the life of the Engine; threads that the program starts must block it too (those started later inherit that).
 //
-// Errors: a Result's error says what could not be done and why; the engine is usable after it.
+// Errors: a Result's error says what could not be done, in which process, and why.
 //
 // In the session's event loop: watch wait_fd() for readability and call poll().
 //
@@ -98,7 +98,7 @@ class Engine {
   // Attaches again to the suspended processes that still run, attaches to children that they got meanwhile, and arms all requests again.
   // The next poll() reports which processes ended or were born meanwhile. REQUIRES: suspend() was called.
   virtual Result<void> resume() = 0;
-  // Takes all probes out as disarm() does, and lets all processes go. Launched processes go on as ordinary children. After an error code
+  // Takes all probes out as disarm() does, and lets all processes go. Launched processes go on as ordinary children. After an error, code
   // may be left in a process; it does nothing, and the next Engine that attaches removes it.
   virtual Result<void> detach() = 0;
 

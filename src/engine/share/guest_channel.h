@@ -45,7 +45,7 @@ enum class GuestMessage : uint32_t {
   kResolved,
   kDescribe,   // host: pid, list of Module; kDescribed with what ModuleDescriber returns. Threads may stand still
   kDescribed,
-  kEnding,     // host: a time of the steady clock, which is one for all processes; all probes are taken out from now on, and the connection ends then
+  kEnding,     // host: since when it takes all probes out (std::chrono::steady_clock); the connection ends when that is done
   kChange,     // host: ThreadChange; kSeen, without fields. The thread stands still
   kSeen,
 };
