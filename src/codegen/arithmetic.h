@@ -1,5 +1,5 @@
 #pragma once
-// Arithmetic of scripts: 64-bit numbers that wrap. Division by zero is a script error.
+// Arithmetic of scripts: signed 64-bit numbers (i64) that wrap. Division truncates, and by zero it is a script error.
 
 #include "codegen/error_flow.h"
 
@@ -9,17 +9,19 @@ class Arithmetic : BodyPart {
  public:
   Arithmetic(Body& body, ErrorFlow& errors) : BodyPart(body), errors_(errors) {}
 
-  // Shift counts below 0 count as 0; those of 64 and more as 0, too. range: of the operator, for the error of a division.
+  // Emits an operation. A shift count outside 0 to 63 counts as 0. range: from the operator on (operator_range()), for a division's error.
   llvm::Value* binary(syntax::Binary::Operator op, llvm::Value* left, llvm::Value* right, SourceRange range);
+  // The least number divided by -1 is itself, with remainder 0.
   llvm::Value* divide(bool modulo, llvm::Value* left, llvm::Value* right, SourceRange range);
-  // The bits of a float as those of the double of the same value. By integer instructions: handlers own no vector registers.
+  // Converts a float's bits, the low 32 of an i64, to those of the double of the same value. Emits integer instructions only: handlers
+  // own no vector registers.
   llvm::Value* widen_float(llvm::Value* bits);
 
  private:
   ErrorFlow& errors_;
 };
 
-// The part of an operation's text that begins with its operator; the whole range where the operator's place is not known.
+// Returns the part of a division's text that begins with its operator (/ or %); the whole range where the operator's place is not known.
 SourceRange operator_range(SourceRange whole, const syntax::Expression& left, const syntax::Expression& right);
 
 }  // namespace spile::codegen

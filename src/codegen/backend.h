@@ -8,18 +8,20 @@ namespace spile::codegen {
 
 enum class Machine { kNative, kBpf };
 
-// Once before the first use; from one thread.
+// Registers LLVM's code generators. REQUIRES: called before the functions below. Further calls do nothing.
 void initialize_machines();
 // How much the optimizer does: a level of 0 to 3, as compilers have it, or kQuick. LLVM takes as long for code as thousands of runs
-// of it do, so kQuick is for code that runs a few times, and for more code than anybody would wait for.
+// of it do, so kQuick is for code that runs a few times, and for more code than anybody would wait for. Not for kBpf.
 inline constexpr int kQuick = -1;
 
-// The name, in the object cache, of the object that a complete module becomes: a hash of the module before it is optimized and
-// of all else that the object depends on, this build of spile among them. Empty where that is not known.
+// Returns the name, in the object cache, of the object that a module becomes: a hash of the module and of all else that the object
+// depends on, this build of spile among them. Empty: spile was linked without a build-id. REQUIRES: ScriptModule::finish(), and not
+// optimize().
 std::string module_key(const ScriptModule& script, Machine machine, int level);
-// Inlines the runtime, optimizes, and drops what is neither exported nor used any more.
+// Inlines the runtime (kQuick: its small functions), optimizes, and drops functions that are neither exported nor used any more.
+// REQUIRES: ScriptModule::finish(). Errors of both: LLVM has no code generator for the machine.
 Result<void> optimize(ScriptModule& script, Machine machine, int level);
-// Returns the module as an ELF object. REQUIRES: optimize().
+// Returns the module as an ELF object. REQUIRES: optimize(), with the same machine and level.
 Result<std::string> emit_object(ScriptModule& script, Machine machine, int level);
 
 }  // namespace spile::codegen

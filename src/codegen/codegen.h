@@ -1,6 +1,7 @@
 #pragma once
 // Pass 3, translate(): the elaborated program becomes LLVM IR, with the runtime's bitcode linked in. Pass 4, Translation::build():
-// optimized machine code is made of it, or taken from the cache. LLVM stays inside this folder. Thread rule: one translation at a time.
+// optimized machine code is made of it, or taken from the cache. LLVM stays inside this folder.
+// Thread rule: one translation at a time; build() runs a thread for each module and has joined them when it returns.
 
 #include <cstdint>
 #include <memory>
@@ -32,18 +33,18 @@ struct ArenaLayout {
   uint64_t frames_offset = 0;   // calls of Go functions; 0: absent
   uint64_t entries_offset = 0;  // abi::EntryRecord; 0: absent
   uint64_t tables_offset = 0, tables_size = 0;  // abi/stack_tables.h; 0: absent
-  // within a slot
+  // From a slot's start, and bytes; shadow_capacity: frames, 0 where the script has no return probes.
   uint32_t shards_offset = 0;
   uint32_t shadow_offset = 0, shadow_stride = 0, shadow_capacity = 0;
   uint32_t scratch_offset = 0, scratch_size = 0;
   uint32_t ring_offset = 0, ring_size = 0;
 };
-// At the begin of the exchange: cursor, length (uint32_t each), and the value's address (uint64_t).
+// Bytes at the begin of the exchange: cursor, length (uint32_t each), and the value's address (uint64_t).
 inline constexpr uint64_t kExchangeHead = 64;
 struct LayoutOptions {
-  uint32_t slot_count = abi::kMostSlots;    // at most
-  uint64_t address_space = 1ull << 40;      // bytes that the arena may take; it has fewer slots then
-  uint32_t ring_size = 1 << 20;      // -s
+  uint32_t slot_count = abi::kMostSlots;    // at most; at least 8 where processes are traced
+  uint64_t address_space = 1ull << 40;      // bytes that the slots may take: if slot_count of them need more, the arena has fewer
+  uint32_t ring_size = 1 << 20;      // -s, bytes of one thread's ring. REQUIRES: a power of two
   uint32_t shadow_capacity = 16384;  // pending returns of one thread; memory that is never used costs nothing
 };
 
@@ -53,9 +54,9 @@ struct OutputFormat {
   std::vector<syntax::FormatPart> parts;      // kPrintf
   std::vector<ValueType> arguments;           // kPrintf: of the payload, in order (with those for `*`)
   bool is_log = false;                        // kHistogram
-  int64_t low = 0, high = 0, width = 0;
+  int64_t low = 0, high = 0, width = 0;       // kHistogram: of @hist_linear
   std::vector<bool> own;                      // kPrintf: of `arguments`, whether they are text of the script itself (sema/own_text.h)
-  int32_t elision = 2;                        // HIST_ELISION
+  int32_t elision = 2;                        // kHistogram: HIST_ELISION
 };
 
 inline OutputFormat printf_format(std::vector<syntax::FormatPart> parts, std::vector<ValueType> arguments, std::vector<bool> own = {}) {
@@ -67,32 +68,32 @@ inline OutputFormat printf_format(std::vector<syntax::FormatPart> parts, std::ve
   return format;
 }
 
-// A script error that a handler can raise: "division by 0 near operator '/' at a.stp:3:5"; %d %s %p take the record's
-// arguments in order.
+// A script error that a handler can raise: "division by 0 near operator '/' at a.stp:3:5"; %d and %p take the record's
+// arguments in order, %% is a percent sign.
 struct ErrorText {
   std::string text;
   std::string place;  // "a.stp:3:5"
 };
 
-// system() of handlers in processes: a command that the script spells out is named by its index, so that nothing but the
-// script says what is run.
+// Commands for system() of handlers. A record names a command that the script spells out by its index in `texts`, so that a traced
+// process can't choose what is run.
 struct SystemCommands {
   std::vector<std::string> texts;
   // The place in the script ("a.stp:3:5") that makes a command's text when a handler runs; empty: absent.
   std::string made_at;
 };
 
-// Offsets of handlers; 0: none. entry: of a group with return probes, what its entry probes are when the function's
-// returns can't be probed (abi::SiteKind::kEntry).
+// Offsets of a group's handlers in the image; 0: absent. entry: runs the entry probes alone, at a site of abi::SiteKind::kEntry, for a
+// group with return probes where the function's returns can't be probed.
 struct ImageEntry { uint32_t enter = 0, exit = 0, entry = 0; uint32_t flags = 0; };  // flags: abi::SiteFlags
 
 // Native code for traced processes.
 struct TargetCode {
   abi::CodeImage image;
   std::vector<ImageEntry> groups;  // by index into Program::site_groups
-  uint32_t unwind = 0;             // an enter-style handler that restores all pending returns of the thread
-  // Others that make those pending again which are still on the stack: where an unwinder returns; where it lands, the
-  // stack pointer being the fourth argument; where an exception has been caught.
+  uint32_t unwind = 0;             // a handler, called as `enter` is, that restores all pending returns of the thread
+  // Handlers that make those returns pending again that are still on the stack: where an unwinder returns; where it lands (the stack
+  // pointer is the fourth argument); where an exception has been caught.
   uint32_t walked = 0, landing = 0, caught = 0;
   // The handlers of kReturn sites on functions that take one step of a walk.
   uint32_t step_enter = 0, step_exit = 0;
@@ -102,17 +103,17 @@ struct TargetCode {
   uint32_t call_enter = 0, call_exit = 0;
 };
 
-// Native code for spile itself; offsets into its image, to be called as C functions.
+// Native code for spile itself; offsets into its image, to be called as C functions, one at a time.
 struct ControllerCode {
   abi::CodeImage image;
-  uint32_t init = 0;                   // void(): initial values, formats maps; once, before anything else
-  uint32_t merge = 0;                  // uint64_t(uint32_t epoch): sharded maps and aggregates of that epoch into the
-                                       // controller's copies (no handler of that epoch runs any more), and sharded
-                                       // scalars of all; the number of elements that found no room
-  std::vector<uint32_t> probes;        // by index into Program::probes; void(); 0 for those of other domains
+  uint32_t init = 0;                   // void(): stores initial values and formats maps. REQUIRES: called once, first
+  uint32_t merge = 0;                  // uint64_t(uint32_t epoch): merges sharded maps and aggregates of that epoch, and all
+                                       // sharded scalars, into the controller's copies; returns the number of elements
+                                       // that found no room. REQUIRES: no handler of that epoch runs any more
+  std::vector<uint32_t> probes;        // by index into Program::probes; void(); 0 for probes of other domains
   std::vector<uint32_t> conditions;    // by index into Program::probes; uint64_t(), whether its condition is true; 0: it is not `switched`
-  // For a back end whose globals live elsewhere (bpf): fill and read the controller's copy. Keys packed as
-  // runtime/interface.h says, native form; a value is a long, a string, or an aggregate.
+  // For a back end whose globals live elsewhere (bpf): these fill and read the controller's copy. global: its index in
+  // Program::globals. Keys are packed as runtime/interface.h says, in the native form; a value is a long, a string, or an aggregate.
   uint32_t global_clear = 0;           // void(uint32_t global)
   uint32_t global_put = 0;             // bool(uint32_t global, const char* key, uint32_t length, const void* value)
   uint32_t global_add = 0;             // bool(uint32_t global, const char* key, uint32_t length, void* value): adds to a
@@ -141,15 +142,15 @@ struct KernelProgram {
   bool exit_side = false;   // to be attached at the function's return (a uretprobe). A return probe with entry values
                             // has two programs: one at the entry, one at the return
 };
-// To be given to the attachment of a probe's n-th point: the handler distinguishes its places by it, and computes the
-// module's load bias.
+// The attach cookie of a probe's `point`-th point, by which the handler distinguishes its points and computes the module's load bias:
+// bits 48 to 63 the point, bits 0 to 47 the file address. REQUIRES: point < 65,536.
 inline constexpr int kCookieIndexShift = 48;
 inline constexpr uint64_t kCookieAddressMask = (uint64_t{1} << kCookieIndexShift) - 1;
 inline uint64_t kernel_cookie(const sema::Probe& probe, size_t point) {
   return static_cast<uint64_t>(point) << kCookieIndexShift | (probe.points[point].site.address.value & kCookieAddressMask);
 }
 struct KernelCode {
-  std::vector<uint8_t> object;
+  std::vector<uint8_t> object;    // the ELF file
   std::vector<KernelMap> maps;
   std::vector<KernelProgram> programs;
 };
@@ -170,24 +171,25 @@ struct CompiledScript {
 
 struct Options {
   LayoutOptions layout;
-  // The runtime as LLVM bitcode (runtime/bitcode.h), handed over by session. bpf: may be empty without kernel probes.
+  // The runtime as LLVM bitcode (runtime/bitcode.h); must outlive the Translation. bpf: may be empty without kernel probes.
   std::span<const unsigned char> native_bitcode, bpf_bitcode;
-  int optimization = 2;           // 0 to 3; 2: native code that runs rarely, or is very much, is only made quickly
-  std::string print_after;        // --print-after=NAME
-  std::string cache_directory;    // of object_cache.h; empty: none
+  int optimization = 2;           // 0 to 3; 2: large native code, or code that runs rarely, is compiled quickly; eBPF: 2 at least
+  std::string print_after;        // --print-after=NAME: prints IR after that step ("lower-target"), and uses no cache; empty: prints none
+  std::string cache_directory;    // of object_cache.h; empty: no cache
   // Why processes that are traced must not make the text of shell commands ("process 4711 is user 33's"); empty: they may.
   std::string untrusted_target;
-  // Receives an error for each construct that translate() rejects. Null: translate() returns the first of them.
+  // Receives an error for each construct that translate() rejects in the first place (process, kernel, controller) that has any. May be
+  // null. translate() returns the first of them in either case, and other errors (the layout's, embedded C's) only so.
   Diagnostics* diagnostics = nullptr;
 };
 struct Compiled {
   CompiledScript script;
   std::vector<sema::PassTiming> timings;  // of the steps of pass 4; of compile(): of both passes
-  bool from_cache = false;        // all machine code
+  bool from_cache = false;        // all machine code was in the cache
 };
 
 // The script as LLVM IR: one module for each place where it runs. After translate(), nothing of the script can be rejected any more.
-// The program must outlive it.
+// The program and the bitcode must outlive it.
 class Translation {
  public:
   virtual ~Translation() = default;
@@ -195,12 +197,13 @@ class Translation {
   virtual std::string ir() const = 0;
   // Returns the steps of pass 3 with the time that each took.
   virtual const std::vector<sema::PassTiming>& timings() const = 0;
-  // Pass 4. REQUIRES: called once, and ir() not after it. Errors: those of LLVM; an object that can't be made flat.
+  // Runs pass 4. REQUIRES: called once, and ir() not after it. Errors: those of LLVM; an object that can't be made flat.
   virtual Result<Compiled> build() = 0;
 };
+// Runs pass 3. Errors: globals that don't fit into an arena; constructs that a place can't run; C code that does not compile.
 Result<std::unique_ptr<Translation>> translate(const sema::Program& program, const Options& options);
 
-// Both passes.
+// Runs both passes.
 Result<Compiled> compile(const sema::Program& program, const Options& options);
 
 }  // namespace spile::codegen

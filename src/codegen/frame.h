@@ -24,26 +24,30 @@ class Frame : BodyPart {
  public:
   explicit Frame(Body& body) : BodyPart(body) {}
 
-  // Forgets variables and temporaries of the body that was emitted before.
+  // Forgets variables and temporaries, to begin the next body of the same function.
   void reset();
-  // Makes variables: longs are 0 from here on, strings empty from open() on.
+  // Makes variables: longs are 0 from here on, strings empty from open() on. May be called repeatedly before open().
   void declare(const std::vector<std::unique_ptr<syntax::Local>>& locals);
+  // Leaves a block for close() to fill in, and goes on behind it.
   void open();
-  // Emits the code that takes the frame. on_failure: emits what happens where no scratch memory is left; it must end the block.
+  // Emits the code that takes the frame, and leaves the insert point as it was. on_failure: emits what happens where no scratch memory
+  // is left; it must end the block, without release().
   void close(const std::function<void()>& on_failure);
-  // Gives the frame back.
+  // Emits code that gives the frame back. REQUIRES: after close().
   void release();
-  // The body needs bytes. Final after close().
+  // Returns whether the body needs bytes. Final after close().
   bool is_used() const { return peak_ > 0; }
 
   llvm::Value* long_of(const syntax::Local& local) const { return longs_.at(&local); }  // the variable's address
+  // Each emits an address in the frame, and is aligned to 8 bytes. REQUIRES: after open(). A temporary's bytes are not initialized, and
+  // are its own until the innermost Temporaries object ends.
   llvm::Value* string_of(const syntax::Local& local);
   llvm::Value* temporary_bytes(uint32_t bytes);
   llvm::Value* temporary_string();
-  llvm::Value* copied(llvm::Value* string);  // as a temporary
+  llvm::Value* copied(llvm::Value* string);  // to a temporary string
 
-  // Notes how much scratch memory is in use, for scratch memory that is taken besides the frame, and gives back all that was
-  // taken since. An error that leaves in between gives it back, too.
+  // mark() emits a value that says how much scratch memory is in use; release_to() gives back all that was taken since, besides the
+  // frame. An error that leaves in between gives it back, too.
   llvm::Value* mark();
   void release_to(llvm::Value* mark);
 

@@ -1,20 +1,21 @@
 #pragma once
 // Where every global of a script lies in the arena. Pure arithmetic on the program's types and limits: no LLVM.
 //
-// globals region      per global that has a copy there:  [lock word, 64-byte line]  value
+// globals region      per global that has a copy there:  value; of a locked one 64-byte lines: lock word, 12 bytes unused, value
 //                     then per switched probe:           uint64_t, 1 while its condition is true
 // private region      per global that only spile reads:  value (sharded ones: what has been merged)
 //                     then per sharded scalar:           uint64_t seen[slot_count], what was merged of each slot
 //                     exchange | copy of a stack | stray page | ControllerState (abi/arena.h) | slot 0
 // a slot's shards     sharded scalars | epoch 0: maps and aggregates | epoch 1: the same
 //
-// The copy of a sharded global in the globals region is the controller's merged one.
+// The copy of a sharded global in the private region is the controller's merged one. The offset 0 is never a global's: absent.
 
 #include "abi/handler.h"
 #include "codegen/codegen.h"
 
 namespace spile::codegen {
 
+// Offsets in bytes. make_kernel_layout() (lower_kernel.h) gives `lock` and `map` another meaning, and fills no other offset.
 struct GlobalLayout {
   uint64_t storage = 0;      // from the arena's start: the copy that is shared, or the controller's merged one
   uint64_t lock = 0;         // from the arena's start: the lock word of a kLocked global; 0: none
@@ -22,26 +23,28 @@ struct GlobalLayout {
   bool in_epochs = false;    // kSharded maps and aggregates
   uint64_t seen = 0;         // kSharded scalars: from the arena's start
   uint64_t size = 0;         // bytes of the value
-  abi::MapShape map{};              // arrays
-  abi::AggregateShape aggregate{};  // stats, and arrays of them
+  abi::MapShape map{};              // of arrays; else all 0
+  abi::AggregateShape aggregate{};  // of stats, and arrays of them; else all 0
 };
 
 struct Layout {
   ArenaLayout arena;
   uint32_t string_size = 512;          // bytes of each string: MAXSTRINGLEN rounded up to 8
   uint32_t string_limit = 512;         // MAXSTRINGLEN: where strings are cut off, with the NUL
-  uint32_t epoch_stride = 0;
+  uint32_t epoch_stride = 0;           // bytes of one epoch in a slot's shards
   std::vector<GlobalLayout> globals;   // by global index
-  // By probe index: where the controller keeps whether the condition of a probe that is `switched` is true; 0: it is not.
+  // By probe index: offset from the arena's start of the word that is 1 while the condition of a `switched` probe is true; 0: the probe
+  // is not `switched`.
   std::vector<uint64_t> switches;
-  // Bytes that entry values take in a ShadowFrame, by probe index: offset of each save.
+  // By probe index, then by entry value: its offset in bytes from the probe's first one. Behind a ShadowFrame the entry values of all
+  // return probes of a site follow one another.
   std::vector<std::vector<uint32_t>> saves;
 };
 
-// Shapes and sizes of one global, no places yet.
+// Computes shapes and size of one global; its offsets stay 0. string_size: bytes of each string, a multiple of 8.
 GlobalLayout measure_global(const sema::Program& program, const syntax::Global& global, uint32_t string_size);
 
-// An error: the script's arrays are larger than an arena can be.
+// Places all globals and slots of a script. An error: the arena would be larger than 8 TiB, or one slot than 4 GiB.
 Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& options);
 
 }  // namespace spile::codegen

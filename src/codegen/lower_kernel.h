@@ -6,15 +6,16 @@
 
 namespace spile::codegen {
 
-// The layout of globals that are maps of the kernel: strings are shorter than in make_layout(), keys have a fixed size and
-// carry the shard. An error: more globals than handlers can lock.
+// Lays out globals that are maps of the kernel: strings are shorter than in make_layout(), keys have a fixed size and carry the
+// shard. GlobalLayout::lock is 1 + the global's index for a kLocked global, MapShape::buckets 1 for a sharded map. No arena is laid out.
+// An error: more globals than handlers can lock.
 Result<Layout> make_kernel_layout(const sema::Program& program);
 
 // Rejects what the verifier does not follow (loops over arrays and the like), with an error in unit.refusals() at its place in the
 // script.
 void refuse_for_kernel(Unit& unit);
 
-// Lowers and exports a function for each program. Fills all of KernelCode but the object.
+// Lowers and exports a function for each program. Fills all of KernelCode but the object. Errors go to unit.refusals().
 KernelCode lower_kernel(Unit& unit, KernelPlace& place);
 
 // Rewrites a module for LLVM's eBPF back end: everything is inlined, signed division is expanded. REQUIRES: after
