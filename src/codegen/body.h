@@ -13,12 +13,12 @@ namespace spile::codegen {
 
 // What a handler hands down to script functions, on its stack. Generated code reaches the fields by offsetof.
 struct State {
-  char* message;           // where an error's text goes: the buffer of the innermost try around; null: into a record
+  char* message;           // where an error's text goes: the buffer (a string's) of the innermost try around; null: into a record
   char* match;             // runtime's MatchMemory of the body that runs; null: nothing asks for it
-  // The probed place, where Unit::asks_for_site():
-  uint64_t knowledge;      // SiteKnowledge: which of the next two hold something
+  // Of the probed place, stored where Unit::asks_for_site():
+  uint64_t knowledge;      // SiteKnowledge: which of the next two fields is valid
   uint64_t arguments[abi::kConvention.argument_registers.size()];
-  uint64_t returned;       // the result register at a return
+  uint64_t returned;       // the first result register at a return, as much of it as the function's type has
   uint64_t registers;      // the address of abi::Registers, or 0
 };
 enum SiteKnowledge : uint64_t { kKnowsNothing, kKnowsArguments, kKnowsReturned };
@@ -36,8 +36,8 @@ struct SiteValues {
 
 class Body {
  public:
-  // Emits where `builder` stands: at the end of a block that is open. context: abi::Context*; state: State*, null in
-  // functions that neither run script functions nor are one.
+  // Emits where `builder` stands: at the end of a block that is open. All arguments must outlive the Body. context: abi::Context*; state:
+  // State*, null in functions that neither run script functions nor are one.
   Body(Unit& unit, llvm::IRBuilder<>& builder, llvm::Value* context, llvm::Value* state);
 
   Unit& unit;
@@ -56,13 +56,13 @@ class Body {
   llvm::Value* context_field(size_t offset);  // the address of a field of abi::Context
   // The low `bits` of an i64, extended to 64; 0, or 64 and more: all of it.
   llvm::Value* extend(llvm::Value* value, uint32_t bits, bool is_signed);
-  // A variable in the function's first block, so that it is made into a register.
+  // Makes a variable in the function's first block, so that it becomes a register. It has no initial value.
   llvm::Value* entry_alloca(llvm::Type* type, const char* name);
 
   llvm::BasicBlock* block(const char* name);
-  bool terminated() const;  // the current block has its last instruction
+  bool terminated() const;  // whether the current block has its last instruction
   void branch_if_open(llvm::BasicBlock* target);
-  void start_dead_block();  // after a jump: what follows can't be reached
+  void start_dead_block();  // goes on, after a jump, in a new block that can't be reached
 };
 
 // The base of the classes that share a body: short names for what nearly every line of them uses.

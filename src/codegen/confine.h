@@ -6,8 +6,9 @@
 namespace spile::codegen {
 
 // Makes every load, store and copy of an optimized module of the controller go through spile_rt_confine
-// (runtime/native/confine.cpp), but those whose place is certain: a constant offset within a variable of the function's own, of the
-// module, or of all callers. REQUIRES: the module has spile_rt_confine. Nothing may be optimized after it that could move
+// (runtime/native/confine.cpp), except where the place is certain: a constant offset within a local variable, a variable of the module, or
+// an argument that points to enough memory in every call. REQUIRES: the
+// module has spile_rt_confine. Nothing may be optimized after it that could move
 // or repeat loads.
 void confine_accesses(ScriptModule& script);
 

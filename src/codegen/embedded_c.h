@@ -1,7 +1,7 @@
 #pragma once
 // Embedded C (%{ ... %}, guru mode): the pieces that a place's module uses are written into one C file, compiled to
-// bitcode by clang as the runtime was (general registers only, no library), and linked into the module. Only scripts with
-// such pieces need a compiler.
+// bitcode by clang as the runtime was (general registers only, no library), and linked into the module. Only scripts with such pieces
+// need a compiler: $CLANG, else clang-19 or clang of PATH.
 //
 // A piece becomes void spile_c_N(struct context *c, struct spile_c_N *THIS); both structs lie on the handler's stack, as
 // arrays of 8-byte words.
@@ -16,7 +16,7 @@
 
 namespace spile::codegen {
 
-// The error of a write to an array that has no room.
+// Returns the error text of a write to an array that has no room.
 std::string overflow_text(const syntax::Global& global);
 
 class EmbeddedC {
@@ -32,20 +32,21 @@ class EmbeddedC {
     ValueType result = ValueType::kUnknown;
     bool is_expression = false;
   };
-  // A global that a piece reads or writes: functions spile_get_NAME(context, keys...) and spile_set_NAME(.., value).
+  // A global that a piece reads (spile_get_NAME(context, keys...)) or writes (spile_set_NAME(context, keys..., value)): one of both.
   struct Accessor {
     const syntax::Global* global;
     bool reads, writes;
   };
 
-  // The declaration of a piece's function.
+  // Adds a piece, and returns the declaration of its function.
   llvm::Function* add(ScriptModule& module, Piece piece);
-  // Returns false where it has been added before.
+  // Returns false where it has been added before. The caller defines the function of one that is new.
   bool add_accessor(Accessor accessor);
   bool empty() const { return pieces_.empty(); }
 
-  // Compiles what was added, after the script's top-level pieces, and links it in. definitions: macros. Errors are the
-  // script's: what clang reports, at the script's lines; or what handlers can't do.
+  // Compiles what was added, after the script's top-level pieces, and links it in. definitions: macros, by name; string_size:
+  // MAXSTRINGLEN in bytes. REQUIRES: called once, before ScriptModule::finish(). Errors: what clang reports, at the script's lines; code
+  // that handlers can't run (writable variables, unknown functions); no clang that can be run.
   Result<void> link(ScriptModule& module, const std::vector<syntax::TopLevelEmbedded>& top_level,
                     const std::map<std::string, std::string>& definitions, uint32_t string_size);
 

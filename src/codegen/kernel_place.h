@@ -41,7 +41,7 @@ class KernelPlace final : public Place {
 
   // Which side of a probed function is being lowered. Set before each body.
   void set_at_return(bool at_return) { at_return_ = at_return; }
-  // Globals that handlers have asked for: they need maps.
+  // Indexes of globals that handlers have asked for: they need maps.
   const std::set<int>& globals() const { return globals_; }
 
  private:
@@ -52,7 +52,7 @@ class KernelPlace final : public Place {
   std::set<int> globals_;
 };
 
-// The undefined symbol by which the object refers to a map.
+// Returns the undefined symbol by which the object refers to a map; the second, the name of that for a global's map.
 llvm::GlobalVariable* map_symbol(ScriptModule& module, const std::string& name);
 std::string global_symbol(const syntax::Global& global);
 

@@ -20,32 +20,36 @@
 
 namespace spile::codegen {
 
+// One object emits into one Body, one body after another, on the Body's thread.
 class Lowering : BodyPart {
  public:
   explicit Lowering(Body& body) : BodyPart(body), frame_(body), errors_(body), arithmetic_(body, errors_), maps_(body, frame_, errors_),
                                    aggregates_(body, errors_, arithmetic_, maps_), target_(body, frame_, errors_, arithmetic_),
                                    registers_(body, frame_, errors_, target_) {}
 
-  // The whole body of a probe, with its locks, condition and frame. Control goes on after it, whatever happened.
+  // Emits the whole body of a probe, with its locks, condition and frame. Control goes on after it, whatever happened.
   void lower_probe(const sema::Probe& probe);
   // Evaluates, in the controller, the condition of a probe that is `switched`, and stores it where handlers elsewhere read it.
   // Returns an i64: 1 where it is true, or where its evaluation failed.
   llvm::Value* lower_switch(const sema::Probe& probe);
-  // The body of a probe that only_accumulates. Nothing in it fails, and a signal handler may run it in the midst of itself, so
-  // it needs no guard, and looks for the thread's slot at the first addition only. entered: the handler has done that already.
+  // Emits the body of a probe. REQUIRES: sema::Probe::only_accumulates. Nothing in it fails, and a signal handler may run it in the midst
+  // of itself, so it needs no guard, and looks for the thread's slot at the first addition only. entered: the handler has done that already.
   void lower_light_probe(const sema::Probe& probe, bool entered);
-  // The body of a script function, and its returns (FunctionStatus). REQUIRES: Body::function is Unit::function(function).
+  // Emits the body of a script function, and its returns (FunctionStatus). REQUIRES: Body::function is Unit::function(function).
   void lower_function(const syntax::Function& function);
-  // Evaluates the entry values of a return probe. ok: an i1, false where one of them was an error. The caller stores
-  // the values before it releases the frame.
+  // Evaluates the entry values of a return probe. ok: an i1, false where one of them was an error: the values mean nothing then. The frame
+  // stays taken where uses_frame(): the caller stores the values (strings lie in the frame), then emits spile_rt_frame_release to a mark
+  // that it has taken before.
   struct EntrySaves { std::vector<llvm::Value*> values; llvm::Value* ok; };
   EntrySaves lower_entry_saves(const sema::Probe& probe);
 
-  // Stores what the handler knows of the probed place in State, where something asks for it there. Before a body.
+  // Stores what the handler knows of the probed place in State, where something asks for it there. REQUIRES: emitted before a body, with
+  // Body::probe set. lower_entry_saves() does it itself.
   void store_site() { registers_.store_site(); }
+  // Whether the body that was emitted last takes a frame.
   bool uses_frame() const { return frame_.is_used(); }
 
-  // The whole of `function`, which reads or writes a global for embedded C.
+  // Emits the whole of `function`, which reads or writes a global for embedded C (EmbeddedC::Accessor).
   void access_global(const syntax::Global& global, llvm::Function& function, bool writes);
 
  private:
@@ -177,10 +181,10 @@ class Lowering : BodyPart {
   llvm::BasicBlock* light_refused_ = nullptr;  // where a light body goes that gets no slot
 };
 
-// Lowers the bodies of all script functions that code of the unit calls, also those that they call.
+// Lowers the bodies of all script functions that code of the unit calls, also through others. REQUIRES: after all handlers.
 void lower_functions(Unit& unit);
 
-// Whether evaluating it can change storage that another operand's value points into.
+// Returns whether evaluating an expression can change storage that another operand's value points into.
 bool may_write(const syntax::Expression& expression);
 
 }  // namespace spile::codegen

@@ -22,32 +22,36 @@ class MapLowering : BodyPart {
     llvm::Value* buffer = nullptr;  // else: packed, and its length in bytes
     llvm::Value* length = nullptr;
   };
-  // values: one for each key of the array, in order.
+  // Makes the key of an element. values: one for each key of the array, in order. A buffer is a temporary of the frame (frame.h).
   Key pack(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> values);
 
-  // The address of an element's value. find: null where it is missing. insert: makes it, zeroed, where it is missing; a
-  // script error where the array is full.
+  // Return the address of an element's value, which holds until the array changes. find: null at run time where the
+  // element is missing. insert: makes it, zeroed, where it is missing; never null: a script error where the array is full.
   llvm::Value* find(const syntax::Global& global, const Key& key);
   llvm::Value* insert(const syntax::Global& global, const Key& key, SourceRange range);
   void remove(const syntax::Global& global, const Key& key);
   void clear(const syntax::Global& global);
-  // The value at an element that may be null, as an expression of type long or string.
+  // Returns the value at `element`, an address from find() or value_of(): a long, or a string in place; 0 or "" where it is null.
   llvm::Value* load_or_default(llvm::Value* element, ValueType type);
 
-  // The order of visits, in the terms of spile_rt_iterate. limit: an i64; null: all.
+  // The order of visits, in the terms of spile_rt_iterate (runtime/interface.h). column: 0: by value, n: by the n-th key; direction: +1,
+  // -1, 0: order of insertion. limit: the number of visits, an i64; 0 or less: none; null: all.
   struct Order { uint32_t column = 0; int32_t direction = 0; uint32_t statistic = 0; llvm::Value* limit = nullptr; };
   struct Blocks {
     llvm::BasicBlock* on_break;
     llvm::BasicBlock* on_continue;
   };
-  // Runs `visit` for every element whose keys equal those of `wanted` that are not null. The runtime makes a (sorted) snapshot
-  // of the array first, in scratch memory, so `visit` may change the array. Where it leaves its block open, the next element follows.
+  // Emits a loop with the code of `visit` for every element whose keys equal those of `wanted` that are not null (empty: any element).
+  // The runtime makes a (sorted) snapshot of the array first, in scratch memory (a script error where none is left), so `visit` may change
+  // the array. Where `visit` leaves its block open, the next element follows. Blocks: where jumps past the loop, and to the next element,
+  // go.
   void iterate(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, const Order& order, SourceRange range,
                const std::function<void(llvm::Value* element, const Blocks&)>& visit);
-  // The keys, and the address of the value, of an element that iterate() visits.
+  // Return the keys, and the address of the value, of an element that iterate() visits. Strings are those of the snapshot or element: copy
+  // them before the element is removed.
   std::vector<llvm::Value*> keys_of(const syntax::Global& global, llvm::Value* element);
   llvm::Value* value_of(const syntax::Global& global, llvm::Value* element);
-  // Removes it. buffer: as long as the array's packed keys; the element's key is copied there, as it goes with the element.
+  // Removes such an element. buffer: of MapShape::key_size bytes, to which its key is copied first, as the key goes with the element.
   void remove_visited(const syntax::Global& global, llvm::Value* element, llvm::Value* buffer);
 
  private:

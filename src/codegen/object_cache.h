@@ -5,8 +5,8 @@
 // it uses, the machine, the effort, and the build of spile. So an entry can't be out of date: what changes with the
 // script, its arguments, options or the programs it probes has changed the module.
 //
-// DIRECTORY/KEY is a file with, in this order: "spile code 1\n", a hash of what follows, the object. Code is only taken
-// from files of our own in a directory that nobody else can write to. What doesn't fit is as if there were no file.
+// DIRECTORY/KEY is a file with, in this order: "spile code 1\n", the 32-byte BLAKE3 hash of what follows, the object. Code is only taken
+// from files of our own in a directory of our own that nobody else can write to. Any other file is treated as absent.
 // Written by rename, so a reader never sees half of an entry. Thread rule: any thread, any number of processes.
 
 #include <sys/types.h>
@@ -19,19 +19,19 @@ namespace spile::codegen {
 
 class ObjectCache {
  public:
-  // The least recently used entries above these go.
+  // Above either limit keep() removes the least recently used entries, until a quarter of the limit is free.
   static constexpr size_t kMostEntries = 256;
   static constexpr off_t kMostBytesOfAll = 256 << 20;  // a few MiB in practice
-  // A larger object is not kept. Those of scripts with thousands of probes take a few MiB, and seconds to make.
+  // A larger file is not kept. Those of scripts with thousands of probes take a few MiB, and seconds to make.
   static constexpr off_t kMostBytes = 32 << 20;
 
   // An empty directory: nothing is ever found or kept.
   explicit ObjectCache(std::string directory) : directory_(std::move(directory)) {}
 
   bool is_used() const { return !directory_.empty(); }
-  // key: a file's name, from module_key() (backend.h); empty: nothing is found or kept.
+  // Returns the object, and marks it as used now. key: a file's name, from module_key() (backend.h); empty: nothing is found or kept.
   std::optional<std::string> find(const std::string& key) const;
-  // Failure is silent.
+  // Writes the object, and makes the directory (mode 0700) where it is absent. Failure is silent.
   void keep(const std::string& key, std::string_view object) const;
 
  private:

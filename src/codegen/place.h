@@ -25,9 +25,10 @@ class Place {
  public:
   virtual ~Place() = default;
 
-  // -- Data. Each emits code at the body's builder, and returns the value.
+  // -- Data. Each emits code at the body's builder, and returns the value, an i64 unless it says otherwise; null: known when compiling
+  // not to exist.
 
-  // The runtime's Handle of a global's storage, as handlers of this place read and write it.
+  // Returns the runtime's Handle of a global's storage, as handlers of this place read and write it.
   virtual llvm::Value* global(Body& body, const syntax::Global& global) = 0;
   // Register `number` in DWARF's numbering, as it was at the probed place (at a return: those of
   // Convention::result_registers are the returned values); null where it isn't known.
@@ -45,7 +46,7 @@ class Place {
   virtual llvm::Value* call_number(Body&) { return nullptr; }
   // Of a tracepoint's record: the address of the byte at `offset`, a pointer; null where there is no such record.
   virtual llvm::Value* context_address(Body& body, int64_t offset) = 0;
-  // pp(), probefunc() and the like, where the place has a way of its own to find them; else null.
+  // The string of pp(), probefunc() and the like, by these names without (), where the place has a way of its own; else null.
   virtual llvm::Value* site_text(Body&, const std::string&) { return nullptr; }
 
   // -- Abilities of handlers
@@ -88,7 +89,7 @@ class Place {
   virtual bool is_trusted() const = 0;
   // Handlers run in spile itself: the runtime folds to the controller's variant.
   virtual bool is_controller() const = 0;
-  // Alignment in bytes of the stack on which handlers are entered; 0: that of the machine's ABI.
+  // Alignment in bytes, a power of two, of the stack on which handlers are entered; 0: that of the machine's ABI.
   virtual unsigned stack_alignment() const { return 0; }
 };
 

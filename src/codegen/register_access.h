@@ -16,16 +16,19 @@ class RegisterAccess : BodyPart {
   RegisterAccess(Body& body, Frame& frame, ErrorFlow& errors, TargetAccess& target)
       : BodyPart(body), frame_(frame), errors_(errors), target_(target) {}
 
-  // Stores in State what is known of the probed place, where something in the script asks for it there. Before a body.
+  // Stores in State what is known of the probed place, where something in the script asks for it there. REQUIRES: emitted before the
+  // body, with Body::probe set.
   void store_site();
 
-  // Argument `index`, from 1 on, as the function `name` of the script has it (int_arg: 32 bits, signed; and so on).
-  // REQUIRES: chooses_registers(), for argument(); the other one is for places without.
+  // Return argument `index`, from 1 to 1,000, as the function `name` of the script has it (int_arg: 32 bits, signed; and so on).
+  // argument(): what isn't known is a script error; REQUIRES: Place::chooses_registers(). constant_argument(): for other places; what isn't
+  // known is rejected.
   llvm::Value* argument(const std::string& name, llvm::Value* index, SourceRange range);
   llvm::Value* constant_argument(const std::string& name, int64_t index, SourceRange range);
+  // Returns returnval(): the bits of the first result register that the function's type has (in a script function: of the probe that runs).
   llvm::Value* returned(SourceRange range);
-  // register() and u_register(), which `name` is one of. text: the register's name, where the script spells it out, else null;
-  // computed: emits it.
+  // Returns register() or u_register(), as `name` says. text: the register's name, where the script spells it out, else null; computed:
+  // emits it, a string. An unknown name is a script error, or rejected where chooses_registers() is false.
   llvm::Value* read(const std::string& name, const std::string* text, const std::function<llvm::Value*()>& computed, SourceRange range);
 
  private:

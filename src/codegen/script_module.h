@@ -17,7 +17,7 @@ namespace spile::codegen {
 
 class ScriptModule {
  public:
-  // name: for messages and IR dumps. bitcode must outlive the module.
+  // name: for IR dumps and module identity. bitcode must outlive the module. An error: it can't be read.
   static Result<std::unique_ptr<ScriptModule>> create(std::string_view name, std::span<const unsigned char> bitcode);
 
   llvm::LLVMContext& context() { return *context_; }
@@ -30,28 +30,30 @@ class ScriptModule {
   llvm::PointerType* ptr() { return llvm::PointerType::getUnqual(*context_); }
   llvm::Type* none() { return llvm::Type::getVoidTy(*context_); }
 
-  // Calls a runtime function by its name and prototype. One that the bitcode lacks, or has otherwise, is reported by
-  // finish(): it is a mistake of ours, but one that a bundle's bitcode could bring.
+  // Emits a call of a runtime function, whose prototype is taken from `result` and `arguments`. A function that the bitcode lacks, or
+  // that has another prototype there, is an error of finish().
   llvm::CallInst* call_runtime(llvm::IRBuilder<>& builder, const std::string& name, llvm::Type* result,
                                llvm::ArrayRef<llvm::Value*> arguments);
   bool has_runtime(const std::string& name) const;
 
-  // Gives the runtime's constant `name` its value; without effect where the runtime does not ask for it.
+  // Gives the runtime's uint32_t constant `name` its value; without effect where the runtime does not ask for it.
   void define_constant(const std::string& name, uint32_t value);
-  // Read-only data without relocations: NUL-terminated text, deduplicated, or raw numbers.
+  // Make read-only data without relocations, aligned to 8 bytes: text (may hold NULs; one is appended; equal texts are made once), or raw
+  // numbers.
   llvm::Constant* text(std::string_view value);
   llvm::GlobalVariable* words(const std::string& name, llvm::ArrayRef<uint64_t> values);
   llvm::GlobalVariable* words(const std::string& name, llvm::ArrayRef<uint32_t> values);
-  // The variable of abi::ImageCells, which becomes the begin of the image.
+  // Returns the variable of abi::ImageCells, which becomes the begin of the image.
   llvm::GlobalVariable* cells();
 
+  // Adds a function without a body that only this module sees. The caller fills it in before finish().
   llvm::Function* add_function(const std::string& name, llvm::FunctionType* type);
-  // Makes a function one that is found by its name in the object; what isn't exported is inlined or dropped.
+  // Keeps a function, to be found by its name in the object; a function that isn't exported is inlined, local, or dropped.
   void export_function(llvm::Function* function);
   const std::vector<std::string>& exports() const { return exports_; }
 
-  // Reads in the runtime functions that are used, drops the rest, gives all one set of attributes. After it: a complete
-  // module, not yet optimized.
+  // Reads in the runtime functions that exported ones reach, drops the rest, gives all one set of attributes. The module is complete
+  // then, and not yet optimized. REQUIRES: called once. Errors are mistakes of ours: a mismatch of call_runtime(), an undefined function.
   Result<void> finish();
   std::string print() const;
 

@@ -1,9 +1,9 @@
 #pragma once
-// What differs between the points of a probe that share one handler.
+// Tables of the data in which the points of a probe differ that share one handler.
 //
-// The results of pp(), probefunc() and the like, for every probe and every site, are tables of offsets into one text:
+// The results of pp(), probefunc() and the like, for every probe and every site, are offsets in bytes into one text:
 //
-//   text = blob + offsets[base[probe] + (site_id & mask[probe])]      mask: 0 where the probe has one point
+//   text = blob + offsets[base[probe] + (site_id & mask[probe])]      mask: ~0, or 0: one entry for all sites, of the first point
 
 #include <string>
 #include <vector>
@@ -18,10 +18,11 @@ struct SiteTexts {
   std::vector<uint32_t> base, mask;  // by probe index
 };
 
-// what: "pp", "pn", "probefunc" or "ppfunc". Texts are cut off at `string_size` - 1 bytes.
+// Makes the tables of what = "pp", "pn", "probefunc" or "ppfunc". Texts are cut off at `string_size` - 1 bytes.
 SiteTexts make_site_texts(const sema::Program& program, const std::string& what, uint32_t string_size);
 
-// sema::Site::callers of all points, by offsets into `words` as above; 0 for points that have none.
+// sema::Site::callers of all points, by offsets (in words) into `words` as above. The offset of a point without callers is 0, which may
+// also be another point's: it must not be read.
 struct SiteCallers {
   std::vector<uint64_t> words;
   std::vector<uint32_t> offsets;

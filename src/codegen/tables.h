@@ -11,7 +11,7 @@ namespace spile::codegen {
 class Tables {
  public:
   uint32_t add_format(OutputFormat format);
-  // Each returns the number of the entry, which may have been there already. text: with its place already in it.
+  // Each returns the number of the entry, which may have been there already. text of an error: with its place in it (ErrorText).
   uint32_t add_error(const std::string& text, const std::string& place);
 
   uint32_t add_command(const std::string& text);
@@ -24,7 +24,7 @@ class Tables {
 
  public:
   SystemCommands commands;
-  uint32_t target_records = 0;  // as CompiledScript's
+  uint32_t target_records = 0;  // as CompiledScript::target_records
 };
 
 }  // namespace spile::codegen

@@ -18,18 +18,19 @@ class TargetAccess : BodyPart {
   TargetAccess(Body& body, Frame& frame, ErrorFlow& errors, Arithmetic& arithmetic)
       : BodyPart(body), frame_(frame), errors_(errors), arithmetic_(arithmetic) {}
 
-  // Evaluates the expression of the script that a location::Index or a location::ScriptPointer of a binding names; null: it has
-  // none. It may read variables by this object.
+  // Evaluates the expression of the script that a location::Index or a location::ScriptPointer of a binding names, an i64; null: there is
+  // none, and the variable is rejected. May read variables by this object.
   using Operand = std::function<llvm::Value*(const location::Operation&)>;
 
-  // The value of a binding of this body, of type `type`, and an assignment to it (guru mode). range: of the variable in the script.
+  // Read a binding of this body, whose type is `type`, and assign to it (guru mode). binding: its index; -1: rejected. range: of the
+  // variable in the script. A string is a temporary of the frame. What can't be read or written at run time is a script error.
   llvm::Value* read(int binding, ValueType type, SourceRange range, const Operand& operand);
   void write(int binding, llvm::Value* value, SourceRange range, const Operand& operand);
-  // A value of `size` bytes (1, 2, 4, 8) at an address of the program; a script error where it can't be read.
+  // Loads `size` bytes (1, 2, 4, 8) from a run-time address of the program, extended to an i64; a script error where they can't be read.
   llvm::Value* load(llvm::Value* address, uint32_t size, bool is_signed, SourceRange range);
-  // A value that the probe kept at the function's entry.
+  // Returns a value that the probe kept at the function's entry; a string in place. Elsewhere than at its return it is rejected.
   llvm::Value* entry_value(const syntax::EntryValue& value);
-  // pp(), pn(), probefunc(), ppfunc(), is_return(), user_mode(), by their names.
+  // Returns pp, pn, probefunc or ppfunc (strings), is_return or user_mode (longs), by these names.
   llvm::Value* site_text(const std::string& name);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// One module that is made for one place: what all lowerings of its functions share. Constants and functions are made when they
-// are first asked for. Thread rule: one thread; units of different modules are independent.
+// One module that is made for one place: the data that all lowerings of its functions share. Constants and functions are made when they
+// are first asked for; the module owns them. Thread rule: one thread; units of different modules are independent.
 
 #include <map>
 #include <optional>
@@ -25,6 +25,7 @@ enum FunctionStatus : uint32_t {
 
 class Unit {
  public:
+  // All arguments must outlive the Unit.
   Unit(const sema::Program& program, const Layout& layout, Tables& tables, ScriptModule& module, Place& place);
 
   const sema::Program& program;
@@ -35,15 +36,16 @@ class Unit {
 
   const GlobalLayout& layout_of(const syntax::Global& global) const;
   sema::Sharing sharing_of(const syntax::Global& global) const;
-  // Constants of the shapes, for the runtime to read.
+  // abi::MapShape and abi::AggregateShape of a global as constants, for the runtime to read.
   llvm::Constant* map_shape(const syntax::Global& global);
   llvm::Constant* aggregate_shape(const syntax::Global& global);
 
   // The LLVM function of a script function; its body is lowered by lower_functions() (lowering.h).
-  //   FunctionStatus(Context*, State*, arguments..., result*)
+  //   FunctionStatus(Context*, State*, arguments..., result*)      result: int64_t*, or the memory of a string; never null
   llvm::Function* function(const syntax::Function& function);
   bool is_recursive(const syntax::Function& function);
-  // A script function that was asked for and whose body has not been lowered yet; null: all have been. For lower_functions().
+  // Returns a script function that was asked for and whose body has not been lowered yet, once; null: all have been. For
+  // lower_functions().
   const syntax::Function* take_pending();
 
   // Tables of site_texts.h. return_flags: whether a probe is a return probe, a uint32_t by probe index.
@@ -51,9 +53,9 @@ class Unit {
   const SiteTables& site_tables(const std::string& what);
   const SiteTables& site_callers();  // of SiteCallers
   llvm::Constant* return_flags();
-  // REQUIRES: one of SiteTable::kept_functions().
+  // Returns the site id of a function's entry. path: of its module. REQUIRES: one of SiteTable::kept_functions().
   uint32_t kept_site_id(const std::string& path, FileAddress function);
-  // A compiled pattern's blocks (regex/program.h); the table is null where it would be too large.
+  // A compiled pattern's blocks (regex/program.h); the table is null where it would be too large. A pattern that is wrong is refused.
   struct RegexConstants { llvm::Constant *table, *program; };
   const RegexConstants& regex(const syntax::Regex& expression);
   // Whether anything in the script asks what the last =~ matched.
@@ -68,14 +70,14 @@ class Unit {
   // Notes that handlers of this place can write records of that kind (abi::RecordKind).
   void note_record(uint32_t kind);
 
-  // void(Context*, i32 error, i64, i64): writes an error record. It is out of line, cold, and keeps its caller's registers
-  // where the place can.
+  // void(Context*, i32 error, i64, i64): writes an error record. error: of Tables::add_error(); then its arguments, or 0. It is out of line,
+  // cold, and keeps its caller's registers where the place can: call it with its own calling convention.
   llvm::Function* raise_function();
 
   // The embedded C that lowerings have met.
   EmbeddedC embedded;
 
-  // The errors of constructs that the lowering rejects.
+  // Collects errors of constructs that the lowering rejects; lowering goes on with any value of the type.
   void refuse(SourceRange range, const std::string& what, const std::string& hint = {});
   const Diagnostics& refusals() const { return refusals_; }
 
@@ -94,7 +96,7 @@ class Unit {
   Diagnostics refusals_;
 
  public:
-  // Set before anything is lowered.
+  // REQUIRES: set before anything is lowered, and not null.
   const sema::OwnText* own_text = nullptr;
   std::string untrusted_target;  // codegen::Options
 };
