@@ -40,11 +40,11 @@ inline constexpr uint32_t kPageSize = 4096;
 inline constexpr uint32_t kMostSlots = 16384;
 inline constexpr uint32_t kControllerSlot = 0, kOverflowSlot = 1, kFirstSlot = 2;
 
-// Why a handler did not run, or ran and could not finish its work; each counted per slot, reported at the end.
+// Why a handler did not run, or ran and could not finish its work; counted in ThreadSlot::skipped, reported at the end.
 // ORDER SKIP_REASON (session/skips.cpp has the texts)
 enum SkipReason : uint32_t {
   kSkipReentrant,     // hit while this thread was already in a handler
-  kSkipLockTimeout,   // a global's lock was not to be had in time
+  kSkipLockTimeout,   // a lock (of a global, or the overflow slot) was not free in time
   kSkipNoSlot,        // return probe on a thread without a slot of its own
   kSkipShadowFull,    // recursion deeper than the shadow stack
   kSkipOutputFull,    // a record did not fit into the ring: lost output
@@ -54,18 +54,19 @@ enum SkipReason : uint32_t {
   kSkipReasons
 };
 
-// Whom a handler in the controller is about (process.begin, process.syscall ...): what pid(), execname() and $arg1 are then.
+// The thread that a handler in the controller is about (process.begin, process.syscall ...): pid(), execname() and $arg1 are its.
 struct Subject {
   uint64_t active;  // 0: the handler is about nobody
   int64_t pid, tid, ppid, uid, euid, gid, egid;
   int64_t inner_pid, inner_tid;  // in its own namespace; 0: not known
-  uint64_t is_past;  // 1: it has ended, or runs another program now: /proc does not say any more what it was
+  uint64_t is_past;  // 1: it has ended, or runs another program now, so /proc must not be asked about it
   char execname[16];
   uint64_t registers[kConvention.flags + 2];  // as Registers of trampoline.h; site_id is the system call's number
-  uint64_t frame_kind;  // FrameKind (stack_tables.h): whether registers say where the thread is
-  // The stack from stack_begin on as it was: its copy is stack_size bytes before the stray page; 0: read the process's own.
+  uint64_t frame_kind;  // FrameKind (stack_tables.h); kNoFrame: registers are not known
+  // The stack from the run-time address stack_begin on as it was: stack_size bytes, at most kStackCopySize, are copied to the area before
+  // the stray page. 0: read the process's own.
   uint64_t stack_begin, stack_size;
-  uint64_t module_map;
+  uint64_t module_map;  // offset of the process's ModuleMap; 0: absent
 };
 
 struct ArenaHeader {
@@ -78,7 +79,7 @@ struct ArenaHeader {
   // A robust futex (pthread_mutex_t's first word) held by the controller for its life: the kernel sets
   // FUTEX_OWNER_DIED (0x40000000) in it when the controller dies, even by SIGKILL, before ptrace lets the target go.
   uint32_t controller_futex[16];
-  // Set by exit() in any domain; the controller polls it.
+  // 1: a handler in a process has called exit(); the controller polls it.
   uint32_t exit_requested;
   // Flipped by the controller before it merges sharded maps and aggregates; handlers of the old epoch are then waited for.
   uint32_t epoch;
@@ -94,18 +95,17 @@ struct ArenaHeader {
   uint64_t clock_base_tsc;
   uint64_t clock_base_ns;
   int64_t target_pid;  // target()
-  // Bit n: slot n has an owner. Where to look for one that has none; the truth is its `owner`, which is set first and
-  // cleared last.
+  // Bit n: slot n has an owner. A hint for the search of a free slot: ThreadSlot::owner decides, which is set first and cleared last.
   uint64_t taken[kMostSlots / 64];
 };
 static_assert(sizeof(ArenaHeader) <= kPageSize);
 
-// What the controller's own handlers read besides globals. In the page before slot 0, which is private to spile.
+// State that the controller's own handlers read besides globals. At the begin of the page before slot 0, which is private to spile.
 struct ControllerState {
-  // [the innermost frame, stack_end): the stack of the handlers that run now.
+  // Run-time address: the handlers that run now may access their stack below it.
   uint64_t stack_end;
-  uint64_t image_size;  // bytes of whole pages, of ImageCells and all that follows: text is read by words
-  // Which ModuleMap (abi/stack_tables.h) they name addresses by where they are about nobody; 0: none.
+  uint64_t image_size;  // bytes of the image from ImageCells on, rounded up to whole pages, as text is read by words
+  // Offset of the ModuleMap (abi/stack_tables.h) by which handlers without a Subject name addresses; 0: absent.
   uint64_t module_map;
   Subject subject;
 };
@@ -121,13 +121,13 @@ struct PendingCall {
   uint64_t number;
 };
 inline constexpr uint32_t kPendingCalls = 4;
-// The handler of a call of watched_calls.h stops so for the controller: by a load from the address of the call's Registers plus
-// this, which is in the kernel's half and never succeeds.
+// The handler of a call of watched_calls.h stops for the controller by a load from this plus the address of the call's Registers, a
+// kernel address, which faults always.
 inline constexpr uint64_t kCallBell = 0xffff'8000'0000'0000;
-// A thread that finds no slot stops so for the controller, who maps more: by a load from here.
+// A thread that finds no slot stops for the controller, which maps more, by a load from this address.
 inline constexpr uint64_t kSlotBell = 0xffff'f000'0000'0000;
 
-// Written by the owning thread, read by the controller; owner also by the controller, when the owner has died.
+// Written by the owning thread, read by the controller, which also writes ring_tail, and `owner` when the owner has ended.
 struct ThreadSlot {
   uint64_t owner;           // 0: free; else pid << 32 | tid as the claimer's process sees them; claimed by compare-and-swap
   uint64_t thread_pointer;  // thread_table_key() of the owner; 0: the slot was never used
@@ -138,13 +138,13 @@ struct ThreadSlot {
   uint64_t ring_head;       // bytes ever written; published with release
   uint64_t ring_tail;       // bytes ever consumed; written by the controller
   uint64_t scratch_top;     // bytes of scratch in use
-  uint64_t skipped[kSkipReasons];
+  uint64_t skipped[kSkipReasons];  // counts, of all owners that the slot has had
   uint64_t identity;        // 1 + the number of the owner's ThreadIdentity; 0: the kernel must be asked who it is
   uint64_t ring_waited;     // 1 + ring_tail at which the owner has waited for the reader in vain
   PendingCall calls[kPendingCalls];  // a call, and those of signal handlers that interrupt it
-  uint32_t spill_wait;      // so many more calls before what found no room there is tried again
-  uint32_t spilling;        // 1: the owner moves frames from its stack to the process's SpilledReturns
-  uint32_t given_up;        // 1 + the place of a SpilledFrame that an unwinder was given the address of; each has the next one's
+  uint32_t spill_wait;      // spilling found no room: the number of calls to let pass before the next attempt
+  uint32_t spilling;        // 1: the owner is moving frames from its stack of frames to the SpilledFrames
+  uint32_t given_up;        // 1 + the place of the first SpilledFrame whose real return address an unwinder was given; 0: none
 };
 static_assert(sizeof(ThreadSlot) <= 256);
 inline constexpr uint32_t kThreadSlotSize = 256;
@@ -156,8 +156,8 @@ struct ShadowFrame {
   uint64_t stack_slot;      // address of the return address on the thread's stack
   uint64_t return_address;  // the real one
   uint64_t site_id;
-  uint64_t reserved;        // how it is free; or, while an unwinder is at work, the `returned` address that it gave up
-  // followed by the probe's saved entry values (shadow_stride - 32 bytes)
+  uint64_t reserved;        // free: 1: a hole below the top; live: the `returned` address that an unwinder made it give up, or 0
+  // followed by the saved entry values of the site's probes (shadow_stride - 32 bytes)
 };
 static_assert(sizeof(ShadowFrame) == 32);
 
@@ -169,11 +169,11 @@ constexpr uint64_t goroutine_set_stride(uint32_t shadow_stride) {
   return (kGoroutineWays * (8 + uint64_t{shadow_stride}) + 63) / 64 * 64;
 }
 
-// What a call of a function found in registers, for handlers further on in the function (runtime/native/entry_values.cpp):
-// sets of tags, then records, of all processes. A tag of 0: the record is free; odd: it is being filled.
+// The values that registers had when a call of a function began, for handlers further on in the function
+// (runtime/native/entry_values.cpp): sets of tags, then records, of all processes. A tag of 0: the record is free; odd: it is being filled.
 struct EntryRecord {
   uint64_t cfa;
-  uint64_t life;  // ProcessTable::life: nothing was seen before, nor in another process
+  uint64_t life;  // ProcessTable::life of its process: records of other processes, and of times before it was armed, don't match
   uint64_t return_address;
   uint64_t site_id;  // of the function's entry
   // followed by the registers, in the order of sema's SiteTable::kept_registers()
@@ -181,7 +181,7 @@ struct EntryRecord {
 static_assert(sizeof(EntryRecord) == 32);
 inline constexpr uint32_t kEntryWays = 16;
 inline constexpr uint32_t kEntrySets = 16384;  // a power of two; untouched ones cost nothing
-// Frames that are close to each other are in sets that are, too: a stack of 8 MiB fits whole, where its frames have 32 bytes.
+// Frames that lie close together have sets that do, too: a stack of 8 MiB fits whole if its frames have 32 bytes or more.
 constexpr uint64_t entry_set_index(uint64_t cfa, uint64_t life) {
   uint64_t stack = (cfa >> 23 ^ life << 32) * 0x9e3779b97f4a7c15ULL;
   return ((cfa >> 4) + (stack >> 40)) & (kEntrySets - 1);
@@ -194,8 +194,8 @@ constexpr uint64_t entry_set_stride(uint32_t registers) {
 // Memory private to one process, anonymous and MADV_WIPEONFORK (so a forked child starts with an empty one and its
 // threads claim slots of their own): finds a thread's slot by its thread pointer.
 //   index = (thread pointer >> 12 ^ thread pointer >> 6) & (kThreadTableEntries - 1), then linear probing.
-// All zero is an empty table. Only the process's own threads write the entries (runtime/native/thread.cpp), only the
-// controller all else but self_pointers and tsc_faults.
+// All zero is an empty table. The process's own threads write `entries` (runtime/native/thread.cpp), spills_returns, self_pointers and
+// tsc_faults; the controller marks entries as gone, and writes all else.
 inline constexpr uint32_t kThreadTableEntries = 32768;
 constexpr uint64_t thread_table_index(uint64_t thread_pointer) {
   return (thread_pointer >> 12 ^ thread_pointer >> 6) & (kThreadTableEntries - 1);
@@ -204,15 +204,14 @@ struct ThreadTableEntry {
   uint64_t thread_pointer;  // thread_table_key(); 0: empty; 1: being filled; kGoneEntry
   uint64_t slot_offset;     // from the arena's start
 };
-// A thread whose thread pointer is 0 (its C library has not set up yet) has a key too. With the top bit, the entry of a thread
-// that found no slot of its own.
+// A thread whose thread pointer is 0 (its C library has not set it up yet) has a key too.
 constexpr uint64_t thread_table_key(uint64_t thread_pointer) { return thread_pointer ? thread_pointer + 1 : 2; }
-inline constexpr uint64_t kOverflowEntry = uint64_t{1} << 63;
-// Of a thread that has ended: may be taken by another one. Only the controller writes it.
+inline constexpr uint64_t kOverflowEntry = uint64_t{1} << 63;  // added to the key of a thread that found no slot of its own
+// The key of a thread that has ended: another one may take the entry. Only the controller writes it.
 inline constexpr uint64_t kGoneEntry = kOverflowEntry | 1;
-// Who a thread is, so that handlers need not ask the kernel. The controller puts it down while the thread stands still: when
-// sites are armed, and when a thread is born. Found by linear probing, as above; the last one is the process's first
-// thread's, in case that its thread pointer was set after its birth.
+// The number of a thread, so that handlers need not ask the kernel. The controller writes it while the thread stands still: when sites
+// are armed, and when a thread is born. Found by linear probing, as above, but for the last one (kFirstThread): that of the process's
+// first thread, in case that its thread pointer was set after its birth.
 struct ThreadIdentity {
   uint64_t thread_pointer;  // thread_table_key(); 0: empty; kGoneEntry
   uint64_t tid;             // 0: several threads have this thread pointer
@@ -222,32 +221,32 @@ struct ProcessTable {
   ThreadTableEntry entries[kThreadTableEntries];
   ThreadIdentity identities[kThreadTableEntries + 1];
   uint64_t pid;              // as the controller sees it; 0: the kernel must be asked
-  uint64_t borrowers;        // so many other processes run in this memory now (vfork): the kernel must be asked
-  uint32_t no_system_calls;  // the process runs under a seccomp filter: claim without getpid and gettid
-  uint32_t spills_returns;   // as in InheritedState, for a quick look
-  uint32_t self_pointers;    // 1: the thread pointer points to itself, as the psABI says; 2: a thread was met where it does not
+  uint64_t borrowers;        // number of other processes that run in this memory now (vfork); not 0: the kernel must be asked
+  uint32_t no_system_calls;  // 1: the process runs under a seccomp filter: handlers make no system calls
+  uint32_t spills_returns;   // copy of InheritedState::spills_returns, quicker to read
+  uint32_t self_pointers;    // 0: not known; 1: thread pointers point to themselves, as the psABI says; 2: some thread's does not
   // Offset of the process's ModuleMap (abi/stack_tables.h) in the arena; 0: there is none. The controller writes it.
   uint64_t module_map;
   uint64_t tsc_faults;  // how often a thread could not read the time counter
   // 1: the controller reports system calls, by ptrace; handlers of system calls do not. The controller writes it.
   uint32_t calls_are_traced;
   uint32_t pad;
-  uint64_t life;  // from when the process is armed until it is not: another number each time, also in a forked child
+  uint64_t life;  // a new number each time that the process, or a forked child, is armed; 0: nothing is recorded for it
   uint32_t more_pad[2];
 };
 
 // Where the InheritedState begins, from the ProcessTable.
 inline constexpr uint64_t kInheritedOffset = (sizeof(ProcessTable) + 256 + kPageSize - 1) / kPageSize * kPageSize;
 
-// What the image's first bytes are; the engine fills them for each process before any site is armed. Read-only to the
-// process, read by handlers relative to rip (symbol spile_cells, section .spile.cells).
+// The image's first bytes; the engine (in spile itself: session) fills them for each process before a handler runs. Read-only to the
+// process, read by handlers relative to the program counter (symbol spile_cells, section .spile.cells).
 struct ImageCells {
   uint64_t arena;          // run-time address of the arena in this process
   uint64_t process_table;  // run-time address of the ProcessTable
-  uint64_t host_context;   // controller only: passed to the host's functions below; 0 in targets
+  uint64_t host_context;   // controller only: the argument of host_drain; 0 in targets
   uint64_t host_drain;     // controller only: void (*)(void* context), called when the ring is full; 0 in targets
   uint64_t load_bias;      // of the module that this copy of the image serves: run-time minus file address
-  uint64_t returned_begin; // [begin, end): the code region of this copy, in which `returned` addresses (trampoline.h) lie
+  uint64_t returned_begin; // run-time [begin, end): the code region of this copy, in which `returned` addresses (trampoline.h) lie
   uint64_t returned_end;
   uint64_t code_regions;   // run-time address of a CodeRegionList; 0: there is no other region
   uint64_t goroutine;      // where a thread of a Go program keeps its goroutine: thread pointer plus this; 0: no Go program
@@ -258,7 +257,8 @@ static_assert(sizeof(ImageCells) == 128);
 inline constexpr uint64_t kRegionMagic = 0x36646f632d6c7073;  // "spl-cod6"
 
 // The first bytes of a code region (engine/space/region.h): what a handler of another controller needs to find the pending returns
-// that this one has, and a handler of signals where to go on. What is not said to be an address is an offset or a size in bytes, or a number.
+// that this one has, and a handler of signals where to go on. Offsets count from the region's
+// start unless the field says otherwise; offsets, sizes and strides are in bytes.
 struct RegionHeader {
   uint64_t magic;
   uint64_t size;
@@ -275,22 +275,22 @@ struct RegionHeader {
   uint64_t shadow_offset;  // from a slot's start
   uint64_t shadow_stride;
   uint64_t shadow_capacity;
-  uint64_t slots_offset;
+  uint64_t slots_offset;   // from the arena's start
   uint64_t slot_stride;
   uint64_t slot_count;
   uint64_t fixups_offset;  // FaultFixup[] (code_image.h) of the image, from the region's start
   uint64_t fixup_count;
 };
 
-// All code regions of a process (one for each probed module): where the `returned` addresses on its stacks lie. Read-only
-// to the process; the controller appends.
+// All code regions of a process (one for each probed module), in which the `returned` addresses on its stacks lie. Read-only to the
+// process; the controller appends.
 inline constexpr uint32_t kMaxCodeRegions = 191;
-inline constexpr uint64_t kForeignRegion = 1;  // in a range's begin: another controller's, with its own shadow stacks
+inline constexpr uint64_t kForeignRegion = 1;  // bit of a range's `begin`: another controller's region, with shadow stacks of its own
 struct CodeRegionList {
   uint64_t count;          // published with release; ranges beyond the capacity are not listed
   uint64_t reserved;
   struct {
-    uint64_t begin, end;
+    uint64_t begin, end;  // run-time addresses; end is behind the last byte
   } ranges[kMaxCodeRegions];
 };
 static_assert(sizeof(CodeRegionList) == 3072);

@@ -97,7 +97,7 @@ struct TargetCode {
   uint32_t walked = 0, landing = 0, caught = 0;
   // The handlers of kReturn sites on functions that take one step of a walk.
   uint32_t step_enter = 0, step_exit = 0;
-  // The handler of kEntry sites at SiteTable::kept_functions(), and the flags of these sites; 0: no function keeps registers.
+  // The handler of kEntry sites at SiteTable::kept_functions(); 0: no function keeps registers. And the flags of these sites.
   uint32_t keep_entry = 0, keep_entry_flags = 0;
   // The handlers of abi::SiteKind::kSystemCall. call_enter 0: the script probes no system calls in processes; call_exit 0: no returns.
   uint32_t call_enter = 0, call_exit = 0;

@@ -1,7 +1,7 @@
 #pragma once
 // The one lowering from typed tree to IR: the walk over the statements and expressions of a body (of a probe, of a script
-// function, of entry values), and the life of a body around it (lower_body.cpp). What the walk needs besides are
-// classes of their own, which work on IR values and know nothing of the tree's shape:
+// function, of entry values), and the life of a body around it (lower_body.cpp). The walk uses these
+// classes, which work on IR values and know nothing of the tree's shape:
 //
 //   Body                 the function that is emitted, and what is known of the probed place
 //   Frame                local variables, temporary strings
@@ -33,7 +33,7 @@ class Lowering : BodyPart {
   // Returns an i64: 1 where it is true, or where its evaluation failed.
   llvm::Value* lower_switch(const sema::Probe& probe);
   // Emits the body of a probe. REQUIRES: sema::Probe::only_accumulates. Nothing in it fails, and a signal handler may run it in the midst
-  // of itself, so it needs no guard, and looks for the thread's slot at the first addition only. entered: the handler has done that already.
+  // of itself, so it needs no guard, and looks for the thread's slot at the first addition only. entered: the handler has found the slot.
   void lower_light_probe(const sema::Probe& probe, bool entered);
   // Emits the body of a script function, and its returns (FunctionStatus). REQUIRES: Body::function is Unit::function(function).
   void lower_function(const syntax::Function& function);

@@ -74,7 +74,8 @@ class Place {
   // Arguments and registers can be chosen by a number or name that the handler computes, and by script functions (through
   // State, body.h). False: the script names them by constants, and functions are inlined into their probe's handler.
   virtual bool chooses_registers() const = 0;
-  // Handlers run on the thread that they are about: thread-local variables, the callers on its stack and values of function entries are there.
+  // Handlers run on the thread that they are about: thread-local variables, the callers on its stack and values of function entries are
+  // there.
   virtual bool runs_on_thread() const = 0;
   // Handlers read what the kernel counts for the thread (@perf).
   virtual bool reads_perf_counters() const = 0;

@@ -70,7 +70,7 @@ class Unit {
   // Notes that handlers of this place can write records of that kind (abi::RecordKind).
   void note_record(uint32_t kind);
 
-  // void(Context*, i32 error, i64, i64): writes an error record. error: of Tables::add_error(); then its arguments, or 0. It is out of line,
+  // void(Context*, i32 error, i64, i64): writes an error record. error: of Tables::add_error(); then its arguments, or 0. Out of line,
   // cold, and keeps its caller's registers where the place can: call it with its own calling convention.
   llvm::Function* raise_function();
 
