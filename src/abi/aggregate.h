@@ -1,5 +1,6 @@
 #pragma once
-// A statistics value (`<<<`), the same in every domain. Only what the script extracts is kept up to date; the rest stays 0.
+// A statistics value (`<<<`), the same in every domain. Only `count` and the fields that the script's extractions need
+// (AggregateShape::features) are kept up to date; the others mean nothing.
 
 #include <stdint.h>
 
@@ -10,10 +11,11 @@ enum AggregateFeature : uint32_t {
   kAggregateLog = 32, kAggregateLinear = 64,
 };
 
-inline constexpr uint32_t kLogBuckets = 128;       // index 64: value 0; 64+n: [2^(n-1), 2^n); 64-n: negatives likewise
+inline constexpr uint32_t kLogBuckets = 128;       // index 64: value 0; 64+n: [2^(n-1), 2^n); 64-n: (-2^n, -2^(n-1)]
 inline constexpr uint32_t kMaxLinearBuckets = 1024; // beside the underflow and overflow buckets
 
-// Buckets of @hist_linear(s, low, high, width) without underflow and overflow. REQUIRES: width > 0, low <= high.
+// Returns the number of buckets of @hist_linear(s, low, high, width) without underflow and overflow, at most kMaxLinearBuckets.
+// REQUIRES: width > 0, low <= high.
 constexpr uint32_t linear_buckets(int64_t low, int64_t high, int64_t width) {
   uint64_t count = (static_cast<uint64_t>(high) - static_cast<uint64_t>(low)) / static_cast<uint64_t>(width) + 1;
   return count > kMaxLinearBuckets ? kMaxLinearBuckets : static_cast<uint32_t>(count);

@@ -79,7 +79,7 @@ struct ArenaHeader {
   // A robust futex (pthread_mutex_t's first word) held by the controller for its life: the kernel sets
   // FUTEX_OWNER_DIED (0x40000000) in it when the controller dies, even by SIGKILL, before ptrace lets the target go.
   uint32_t controller_futex[16];
-  // 1: a handler in a process has called exit(); the controller polls it.
+  // 1: a handler in a process or in spile has called exit(); the controller polls it. (Kernel: KernelControl::exit_requested.)
   uint32_t exit_requested;
   // Flipped by the controller before it merges sharded maps and aggregates; handlers of the old epoch are then waited for.
   uint32_t epoch;

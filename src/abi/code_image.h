@@ -1,6 +1,6 @@
 #pragma once
 // Compiled handlers of one domain as one flat, position-independent block: ImageCells, code and read-only data, with no
-// relocations left. codegen makes it, engine (target) and session (controller) place it; a bundle will carry it.
+// relocations left. codegen makes it, engine (target) and session (controller) place it, at any page.
 
 #include <stdint.h>
 
@@ -15,12 +15,12 @@ struct FaultFixup {
 };
 
 struct CodeImage {
-  std::vector<uint8_t> bytes;       // begins with ImageCells
-  uint32_t code_begin = 0;          // [code_begin, code_end): instructions; the rest is read-only data
+  std::vector<uint8_t> bytes;       // begins with ImageCells, all 0; empty: no handlers
+  uint32_t code_begin = 0;          // offsets of [code_begin, code_end): instructions; the rest is read-only data
   uint32_t code_end = 0;
   std::vector<FaultFixup> fixups;   // sorted by fault_offset
-  bool guru = false;                // may store into traced memory, by instructions that fixups has
-  bool unchecked = false;           // has C code of a guru: nobody can say what it does
+  bool guru = false;                // may store into traced memory, by instructions that `fixups` lists
+  bool unchecked = false;           // has C code of a guru, which may do anything: it is not checked
 };
 
 }  // namespace spile::abi

@@ -8,7 +8,7 @@
 
 namespace spile::abi {
 
-// Registers by number, in an order that their user gives a meaning to.
+// Registers by number, in an order that the list's user gives a meaning to; 39 at most.
 struct RegisterList {
   template <typename... Numbers>
   constexpr RegisterList(Numbers... of) : count(sizeof...(of)), numbers{static_cast<uint8_t>(of)...} {}
@@ -20,7 +20,7 @@ struct RegisterList {
   constexpr int64_t operator[](size_t place) const { return numbers[place]; }
   constexpr const uint8_t* begin() const { return numbers; }
   constexpr const uint8_t* end() const { return numbers + count; }
-  // The place of the register in the list; size() if it is not there.
+  // Returns the place of the register in the list; size() if it is not there.
   constexpr size_t find(int64_t number) const {
     size_t place = 0;
     while (place < count && numbers[place] != number) ++place;
@@ -42,9 +42,9 @@ struct Convention {
   // -- functions
   RegisterList argument_registers;  // of integers and pointers, in order
   RegisterList result_registers;
-  uint8_t vector_arguments;         // so many of the first vector registers take arguments
+  uint8_t vector_arguments;         // the number of vector registers, from first_vector on, that take arguments
   // The canonical frame address (CFA) is the stack pointer before the call; arguments that no register takes begin there.
-  int8_t entry_cfa;    // CFA minus the stack pointer at a function's first instruction
+  int8_t entry_cfa;    // bytes: CFA minus the stack pointer at a function's first instruction
   int8_t return_slot;  // where the return address lies, relative to the CFA
   int8_t saved_frame;  // where a function that keeps a frame pointer saves its caller's, relative to the CFA
 
@@ -56,7 +56,8 @@ struct Convention {
   RegisterList system_call_arguments;
   uint8_t system_call_number, system_call_result;
 
-  // The place of a machine word that the caller has put onto the stack for argument `place` (from 0), relative to the CFA.
+  // Returns the offset in bytes from the CFA of argument `place` (from 0), a machine word that the caller has put onto the stack.
+  // REQUIRES: place >= argument_registers.size().
   constexpr int64_t stack_argument(int64_t place) const {
     return word_size * (place - static_cast<int64_t>(argument_registers.size()));
   }
@@ -72,12 +73,12 @@ struct RegisterName {
 
 // Where Linux puts registers that it hands out.
 struct KernelLayout {
-  uint8_t pt_regs[33];  // offset in struct pt_regs by number, general registers and the program counter
+  uint8_t pt_regs[33];  // offset in bytes in struct pt_regs, by number, of general registers and the program counter
   uint64_t sampled_bits;  // perf_event_attr::sample_regs_user for the registers that handlers are given
   RegisterList sampled;   // their numbers, in the order in which a sample has them
-  // Of what the kernel saves when it calls a signal handler, relative to the stack pointer at the handler's return.
+  // Where the registers lie that the kernel saves when it calls a signal handler: bytes from the stack pointer after the handler's return.
   uint16_t signal_frame_pointer, signal_stack_pointer, signal_program_counter;
-  uint8_t watchpoints;  // so many may be set for each thread
+  uint8_t watchpoints;  // the number that may be set for each thread
 };
 
 }  // namespace spile::abi

@@ -1,5 +1,5 @@
 #pragma once
-// The shape of what describes a machine's ELF files; native_elf.h says which values hold here.
+// The description of a machine's ELF files: the shape of the data. native_elf.h has the values for this machine.
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What handlers in the kernel (eBPF), the code that loads them and the controller agree upon. Freestanding: also
+// The data that handlers in the kernel (eBPF), the code that loads them and the controller share. Freestanding: also
 // compiled into the runtime's bitcode.
 //
 // A handler owns one *level* of its CPU while it runs: the kernel lets an interrupt's handler, or (uprobes) another
@@ -25,13 +25,13 @@ inline constexpr uint32_t kKernelLevels = 4;
 inline constexpr uint32_t kKernelShards = 2 * kKernelLevels;
 inline constexpr uint32_t kKernelScratchSize = 16384;  // bytes of a level
 inline constexpr uint32_t kKernelRecordSize = 8192;    // of them, at the end: the record being written
-inline constexpr uint32_t kDefaultKernelString = 128;  // MAXSTRINGLEN of handlers in the kernel unless -D sets it lower
+inline constexpr uint32_t kDefaultKernelString = 128;  // bytes of strings of handlers in the kernel unless -D sets MAXSTRINGLEN
 
-inline constexpr uint32_t kMaxKernelString = 512;
+inline constexpr uint32_t kMaxKernelString = 512;  // bytes, whatever -D says
 inline constexpr uint32_t kDefaultKernelRing = 8 << 20;  // bytes, for all CPUs together
 inline constexpr uint32_t kKernelLocks = 512;            // of globals that can't be sharded, by the global's index
 
-// What a map is to the kernel. Per-CPU values of one key become one value by KernelMapMerge when the controller reads them.
+// The type of a map in the kernel. Per-CPU values of one key become one value by KernelMapMerge when the controller reads them.
 enum class KernelMapKind : uint8_t { kPerCpuArray, kArray, kPerCpuHash, kHash, kLruHash, kRing };
 enum class KernelMapMerge : uint8_t { kNone, kSum, kAggregate };
 
@@ -51,13 +51,13 @@ inline constexpr char kKernelLocksSymbol[] = "spile_kernel_locks";
 struct KernelState {     // per CPU
   uint64_t levels_busy;  // bit n: level n is owned by a running handler
   uint64_t skipped[kSkipReasons];
-  char sink[kMaxKernelString];  // written by whoever, read by nobody: where strings are copied to be measured
+  char sink[kMaxKernelString];  // strings are copied here to be measured; its contents are never read
 };
 
 struct KernelConstants {
   int64_t clock_offset_ns;  // CLOCK_REALTIME - CLOCK_MONOTONIC
   int64_t target_pid;       // target()
-  // The PID namespace that spile lives in, as bpf_get_ns_current_pid_tgid() wants it; 0: the first one, with its cheaper call.
+  // Device and inode of spile's PID namespace, for bpf_get_ns_current_pid_tgid(); 0: the initial one, for which a cheaper call does.
   uint64_t pid_namespace_device;
   uint64_t pid_namespace_inode;
 };

@@ -21,7 +21,7 @@ constexpr bool may_be_written(int64_t number) {
   return number >= 0 && number < kConvention.general_registers && number != kConvention.stack_pointer;
 }
 
-// The register or part of one that `text` names, with or without '%' in front; null: none is called so.
+// Returns the register or part of one that `text` names, with or without '%' in front; null: no register has this name. Lives for ever.
 constexpr const RegisterName* find_register(const char* text) {
   if (*text == '%') ++text;
   for (const RegisterName& known : machine::kRegisterNames) {
@@ -32,7 +32,7 @@ constexpr const RegisterName* find_register(const char* text) {
   return nullptr;
 }
 
-// What listings call a general register or the program counter.
+// Returns the name of a general register, the program counter or the flags in listings; null for other numbers.
 constexpr const char* register_name(int64_t number) {
   for (const RegisterName& known : machine::kRegisterNames) {
     if (known.number == number) return known.text;

@@ -1,7 +1,7 @@
 #pragma once
-// Records in an output ring, written by handlers in any domain, read by the controller. A record never wraps: where it
-// would, a kPad record fills the end; of it only size and kind are written, as less than a header may be left. 8-byte
-// aligned.
+// Records in an output ring, written by handlers in any domain, read by the controller, which must check every field of a ring that
+// processes can write to. A record is aligned to 8 bytes, and never wraps: where it would, a kPad record fills the end, of which only size
+// and kind are written, as less than a header may be left (and its size may be less than 24).
 
 #include <stdint.h>
 
@@ -13,37 +13,37 @@ enum RecordKind : uint16_t {
   kError = 2,       // id: index of the script's error table (place and text); payload: the arguments in order
   kText = 3,        // payload: a string, to be written as it is
   kWarning = 4,     // payload: a string, to be written to standard error as "WARNING: ..."
-  kHistogram = 5,   // id: format index of the histogram; payload: the aggregate (aggregate.h), then its buckets
+  kHistogram = 5,   // id: index of the script's format table; payload: the aggregate (aggregate.h), then its buckets
   kExit = 6,        // exit() was called (kernel, controller; in processes ArenaHeader::exit_requested)
-  kBacktrace = 8,   // id: SymbolStyle; payload: a ModuleMap's offset, then addresses, the innermost first; in the top bit
-                    // of each whether it is where the thread is (1), or a return address
-  kSymbols = 9,     // id: SymbolStyle; payload: a ModuleMap's offset, a string of addresses in hexadecimal
-  kSystem = 12,     // a shell command that system() wants run; id: its index in the script's table of commands, or
-                    // kCommandText, and the payload is a string, the command
+  kBacktrace = 8,   // id: SymbolStyle; payload: a ModuleMap's offset in the arena, then run-time addresses, the innermost first, with
+                    // kExactAddress in each that is where the thread is rather than a return address
+  kSymbols = 9,     // id: SymbolStyle; payload: a ModuleMap's offset, a string of addresses in hexadecimal with spaces between
+  kSystem = 12,     // system(); id: the command's index in the script's table of commands, or kCommandText: the payload is a string,
+                    // the command
   kSwitchFile = 13, // switch_file(): output goes on in the next file of -S
   kErrorText = 7,   // payload: a string: error("...") of a script
 };
 
 inline constexpr uint32_t kCommandText = ~uint32_t{0};
 
-// A set of kinds: what handlers of a script can write at all. The reader of a ring that others can write to believes no other
-// kind (session/output.h).
+// The bit of a kind in a set of kinds, such as CompiledScript::target_records: the kinds that handlers of the script can write. The reader
+// of a ring that processes can write to ignores others (session/output.h). 0: not a kind.
 constexpr uint32_t record_kind_bit(uint32_t kind) { return kind < 32 ? uint32_t{1} << kind : 0; }
 
-// How an address is written, a line for each.
+// How an address is printed, on a line of its own.
 enum SymbolStyle : uint32_t {
   kSymbolFull,   //  0x401136 : main+0x10/0x25 [/usr/bin/x]
   kSymbolBrief,  // main+0x10
 };
 inline constexpr uint64_t kExactAddress = uint64_t{1} << 63;
 
-// Arguments: a long is 8 bytes; a string is a 4-byte length, then its bytes without NUL, padded to 8 in all.
+// Payloads: a long is 8 bytes; a string is a 4-byte length, then its bytes without NUL, padded so that both are a multiple of 8.
 struct RecordHeader {
   uint32_t size;   // of header and payload together, a multiple of 8, at least 24
   uint16_t kind;   // RecordKind
-  uint16_t cpu;
-  uint32_t id;
-  uint32_t probe;  // index of the probe that wrote it
+  uint16_t cpu;    // number of the CPU that the handler ran on
+  uint32_t id;     // as RecordKind says; else 0
+  uint32_t probe;  // index into Program::probes of the probe that wrote it
   uint64_t time;   // orders records between threads: time_counter() in processes, ktime ns in the kernel
 };
 static_assert(sizeof(RecordHeader) == 24);

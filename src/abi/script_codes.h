@@ -1,12 +1,12 @@
 #pragma once
-// Numbers by which compiled handlers say to the runtime what the script wants. Freestanding. codegen asserts that the enumerations
-// of the tree, where their order is the same, agree with them.
+// Numbers that compiled handlers pass to the runtime. Freestanding. codegen asserts (script_codes.cpp) that the enumerations of the tree
+// that are named here have the same values.
 
 #include <stdint.h>
 
 namespace spile::abi {
 
-// Of a printf conversion; any of them together.
+// Flags of a printf conversion, combined by |.
 enum FormatFlags : uint32_t {
   kFormatLeft = 1,        // -
   kFormatZero = 2,        // 0
@@ -31,10 +31,10 @@ enum FormatConversion : uint32_t {
   kFormatMemoryHex,
 };
 
-// syntax::Statistic::Operator: by what foreach sorts an array of aggregates.
+// syntax::Statistic::Operator: the value by which foreach sorts an array of aggregates.
 enum SortStatistic : uint32_t { kSortByCount, kSortBySum, kSortByMin, kSortByMax, kSortByAverage, kSortByVariance };
 
-// sema::PerfEvent: what @perf reads.
+// sema::PerfEvent: the counter that @perf reads.
 enum ThreadCounter : uint32_t { kCountTaskClock, kCountPageFaults, kCountContextSwitches, kCountMinorFaults, kCountMajorFaults };
 
 }  // namespace spile::abi

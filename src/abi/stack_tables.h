@@ -1,9 +1,9 @@
 #pragma once
-// What handlers need to walk a user-space stack and to name addresses, prepared by the controller in the arena's last
-// part (ArenaLayout::tables_offset). Every offset called "table" or "map" counts from the arena's start, those inside a
+// Tables by which handlers walk a user-space stack and name addresses, prepared by the controller in the arena at
+// ArenaLayout::tables_offset. Freestanding. Every offset called "table" or "map" counts from the arena's start, those inside a
 // ModuleTable from the table's start.
 //
-//   ModuleMap      what one process image has mapped: StackModule[count], by `begin`. ProcessTable::module_map says
+//   ModuleMap      the modules that one process image has mapped: StackModule[count], ascending by `begin`. ProcessTable::module_map says
 //                  which one a process uses; maps and tables are never changed once they are published, nor removed.
 //   ModuleTable    one ELF file, shared by all processes that map it:
 //
@@ -25,8 +25,8 @@ enum UnwindKind : uint8_t {
   kUnwindFrame,      // CFA = frame pointer + offset
   kUnwindStackLoad,  // CFA = [stack pointer + offset] + addend
   kUnwindFrameLoad,  // CFA = [frame pointer + offset] + addend
-  kUnwindPlt,        // x86-64: CFA = stack pointer + 8, and 8 more from byte `offset` of each 16-byte entry on
-  kUnwindSignal,     // the stack pointer points to the kernel's ucontext
+  kUnwindPlt,        // x86-64: CFA = stack pointer + 8, and 8 more where the pc is at byte `offset` of a 16-byte entry or behind
+  kUnwindSignal,     // a signal handler's return: the caller's registers are in the kernel's ucontext at the stack pointer
 };
 enum UnwindFrame : uint8_t {
   kFrameSame,     // the frame pointer is the caller's
@@ -34,7 +34,7 @@ enum UnwindFrame : uint8_t {
   kFrameAtFrame,  // the caller's frame pointer is at [frame pointer + frame_offset]
 };
 
-// The return address is at [CFA + Convention::return_slot], but for kUnwindSignal.
+// The return address is at [CFA + Convention::return_slot], but for kUnwindSignal. Offsets and `addend` are in bytes.
 struct UnwindRule {
   UnwindKind kind;
   UnwindFrame frame;
@@ -59,9 +59,9 @@ inline constexpr uint32_t kTablePageShift = 8;
 
 struct ModuleTable {
   uint64_t text_begin;  // file address
-  uint64_t text_size;
+  uint64_t text_size;   // bytes
   uint32_t row_count, page_count, symbol_count, line_count;
-  uint64_t pages, pcs, rules, symbols, lines, text;
+  uint64_t pages, pcs, rules, symbols, lines, text;  // offsets from the table's start
   uint32_t path, name;  // offsets into the text: the file, and its name without directories
 };
 
@@ -70,7 +70,7 @@ struct StackModule {
   uint64_t bias;        // run-time minus file address
   uint64_t base;        // run-time address of the whole module's begin
   uint64_t size;        // of the whole module in memory
-  uint64_t table;
+  uint64_t table;       // offset of its ModuleTable
 };
 struct ModuleMap {
   uint64_t count;
@@ -80,7 +80,7 @@ struct ModuleMap {
 // Most frames of one walk, whatever MAXBACKTRACE says.
 inline constexpr uint32_t kMostFrames = 1024;
 
-// A return probe's site, an entry, or the middle of a function: what Context::frame_kind says of `user_pc`.
+// The place in its function that Context::user_pc or a Subject's program counter is.
 enum FrameKind : uint32_t {
   kNoFrame,      // the handler has no registers: nothing to walk
   kFrameEntry,   // at a function's first instruction: the CFA is at Convention::entry_cfa above the stack pointer

@@ -1,6 +1,6 @@
 #pragma once
 // System calls that change where handlers of system calls may run: those that may bring executable memory into
-// a process, in which nobody has looked for system call instructions yet, and those after which it matters where a call comes from.
+// a process, which has not been searched for system call instructions yet, and those after which it matters where a call comes from.
 // Their handlers stop for the controller (kCallBell in abi/arena.h).
 
 #include <asm/unistd.h>
@@ -9,7 +9,8 @@
 
 namespace spile::abi {
 
-// registers: as the program has set them for the call.
+// Of all functions here: number: the call's; registers: as the program has set them for the call.
+// Returns whether the call may map executable memory, make memory executable, or make all readable memory so.
 inline bool adds_executable_memory(uint64_t number, const Registers& registers) {
   constexpr uint64_t kExecutable = 4, kSharedExecutable = 0100000, kReadImpliesExec = 0x0400000, kOnlyAsk = 0xffffffff;
   const uint64_t first = system_call_argument(registers, 0), third = system_call_argument(registers, 2);
@@ -18,13 +19,13 @@ inline bool adds_executable_memory(uint64_t number, const Registers& registers) 
   return number == __NR_personality && (first & kReadImpliesExec) && first != kOnlyAsk;
 }
 
-// Syscall user dispatch (prctl(2), PR_SET_SYSCALL_USER_DISPATCH).
+// Returns whether the call turns on syscall user dispatch (prctl(2), PR_SET_SYSCALL_USER_DISPATCH).
 inline bool sets_user_dispatch(uint64_t number, const Registers& registers) {
   constexpr uint64_t kSetSyscallUserDispatch = 59;
   return number == __NR_prctl && system_call_argument(registers, 0) == kSetSyscallUserDispatch && system_call_argument(registers, 1) != 0;
 }
 
-// The address of the struct sock_fprog of a seccomp filter that the call puts on; 0: it puts none on.
+// Returns the run-time address of the struct sock_fprog of a seccomp filter that the call installs; 0: it installs none.
 inline uint64_t added_filter(uint64_t number, const Registers& registers) {
   enum : uint64_t { kSetSeccomp = 22, kModeFilter = 2, kSetModeFilter = 1 };
   const uint64_t first = system_call_argument(registers, 0);
@@ -33,6 +34,7 @@ inline uint64_t added_filter(uint64_t number, const Registers& registers) {
   return by_prctl || by_seccomp ? system_call_argument(registers, 2) : 0;
 }
 
+// Returns whether the result of later calls may depend on where they come from.
 inline bool may_judge_places(uint64_t number, const Registers& registers) {
   return sets_user_dispatch(number, registers) || added_filter(number, registers) != 0;
 }
