@@ -26,7 +26,7 @@ struct Aggregate {
   int64_t sum;
   int64_t min;   // valid where count > 0
   int64_t max;
-  int64_t mean_scaled;     // running mean and sum of squared differences for @variance, shifted left by `bits`
+  int64_t mean_scaled;     // of @variance: running mean << bits, and sum of squared differences << 2 * bits (AggregateShape::bits)
   int64_t squares_scaled;
   // then buckets: uint64_t[kLogBuckets], or uint64_t[2 + linear buckets]: underflow, buckets, overflow
 };

@@ -19,7 +19,7 @@ namespace spile::codegen {
 
 class ObjectCache {
  public:
-  // Above either limit keep() removes the least recently used entries, until a quarter of the limit is free.
+  // Limits of entries and of bytes: above either keep() removes the least recently used entries, down to three quarters of both.
   static constexpr size_t kMostEntries = 256;
   static constexpr off_t kMostBytesOfAll = 256 << 20;  // a few MiB in practice
   // A larger file is not kept. Those of scripts with thousands of probes take a few MiB, and seconds to make.

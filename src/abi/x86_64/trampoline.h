@@ -3,7 +3,7 @@
 // registers that a handler is given. abi/trampoline.h has the contract that this fulfills.
 //
 // Handlers take their arguments as C functions do, and are compiled with LLVM's calling convention preserve_most, which keeps
-// every general register but r11 (and but rax where the handler returns a value), and with code of their own that keeps r11
+// every general register but r11 (and rax where the handler returns a value), and with code of their own that keeps r11
 // (codegen/lower_target.cpp). They never touch vector or x87 registers. Flags are dead at a function's entry and return.
 // The CFA is the value of rsp just before the call that entered the probed function.
 //
@@ -87,7 +87,7 @@
 
 namespace spile::abi::x86_64 {
 
-// Words by their numbers in convention.h, up to the flags. Only what is x86-64's own uses the names of the fields.
+// Words by their numbers in convention.h, up to the flags. Only code of x86-64 uses the names of the fields.
 struct Registers {
   uint64_t rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip;
   uint64_t flags;
@@ -99,7 +99,7 @@ static_assert(offsetof(Registers, rsi) == 8 * kRsi && offsetof(Registers, rdi) =
 static_assert(offsetof(Registers, rsp) == 8 * kRsp && offsetof(Registers, r8) == 8 * kR8 && offsetof(Registers, r15) == 8 * kR15);
 static_assert(offsetof(Registers, rip) == 8 * kRip && offsetof(Registers, flags) == 8 * kFlags && offsetof(Registers, site_id) == 144);
 
-// From where the return address of a handler lies that is not given a block, as in the pictures.
+// Offsets in bytes from the place of the handler's return address, for handlers that are not given a Registers block, as in the pictures.
 inline constexpr int64_t kSiteIdOffset = 8;
 inline constexpr int64_t kEntryCfaOffset = 16;
 inline constexpr int64_t kEntrySiteIdCfaOffset = 24;
