@@ -1,6 +1,6 @@
 #pragma once
 // A statistics value (`<<<`), the same in every domain. Only `count` and the fields that the script's extractions need
-// (AggregateShape::features) are kept up to date; the others mean nothing.
+// (AggregateShape::features) are kept up to date; the others stay 0.
 
 #include <stdint.h>
 

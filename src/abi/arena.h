@@ -54,7 +54,7 @@ enum SkipReason : uint32_t {
   kSkipReasons
 };
 
-// The thread that a handler in the controller is about (process.begin, process.syscall ...): pid(), execname() and $arg1 are its.
+// The thread that a handler in the controller is about (process.begin, process.syscall ...): pid(), execname() and $arg1 refer to it.
 struct Subject {
   uint64_t active;  // 0: the handler is about nobody
   int64_t pid, tid, ppid, uid, euid, gid, egid;
@@ -122,7 +122,7 @@ struct PendingCall {
 };
 inline constexpr uint32_t kPendingCalls = 4;
 // The handler of a call of watched_calls.h stops for the controller by a load from this plus the address of the call's Registers, a
-// kernel address, which faults always.
+// kernel address: the load always faults.
 inline constexpr uint64_t kCallBell = 0xffff'8000'0000'0000;
 // A thread that finds no slot stops for the controller, which maps more, by a load from this address.
 inline constexpr uint64_t kSlotBell = 0xffff'f000'0000'0000;

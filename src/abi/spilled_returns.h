@@ -43,9 +43,10 @@ constexpr uint64_t spilled_frames(uint64_t shadow_stride) {
   while (frames > 1024 && frames * shadow_stride > (16 << 20)) frames /= 2;
   return frames;
 }
-// Returns the place where the frame of a stack slot belongs. frames: spilled_frames(). Frames that are near on a stack are near in the
-// table: those of a coroutine that is resumed are in a cache line or two. The multiplication spreads stacks that are equally far from each other evenly: the factor
-// was searched for, with distances of 1 to 2,049 pages and those of malloc (runtime/returns_test.cpp). Never kNoSpilledPlace.
+// Returns the place where the frame of a stack slot belongs; never kNoSpilledPlace. frames: spilled_frames(). Frames that are near on a
+// stack are near in the table: those of a coroutine that is resumed are in a cache line or two. The multiplication spreads stacks that are
+// equally far from each other evenly: the factor was searched for, with distances of 1 to 2,049 pages and those of malloc
+// (runtime/returns_test.cpp).
 constexpr uint64_t spilled_index(uint64_t stack_slot, uint64_t frames) {
   constexpr uint64_t kTogether = 4, kLeastFrame = 32;  // frames; of a function, in bytes, mostly
   uint64_t spread = (stack_slot / (kTogether * kLeastFrame)) * 0x3124764a82e743bdULL >> 32;

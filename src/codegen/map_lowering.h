@@ -43,8 +43,8 @@ class MapLowering : BodyPart {
   };
   // Emits a loop with the code of `visit` for every element whose keys equal those of `wanted` that are not null (empty: any element).
   // The runtime makes a (sorted) snapshot of the array first, in scratch memory (a script error where none is left), so `visit` may change
-  // the array. Where `visit` leaves its block open, the next element follows. Blocks: where jumps past the loop, and to the next element,
-  // go.
+  // the array. Where `visit` leaves its block open, the next element follows. Blocks: the targets of jumps past
+  // the loop, and to the next element.
   void iterate(const syntax::Global& global, llvm::ArrayRef<llvm::Value*> wanted, const Order& order, SourceRange range,
                const std::function<void(llvm::Value* element, const Blocks&)>& visit);
   // Return the keys, and the address of the value, of an element that iterate() visits. Strings are those of the snapshot or element: copy

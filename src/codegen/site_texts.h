@@ -1,5 +1,5 @@
 #pragma once
-// Tables of the data in which the points of a probe differ that share one handler.
+// Tables of the data in which points differ that belong to one probe, and so share its handler.
 //
 // The results of pp(), probefunc() and the like, for every probe and every site, are offsets in bytes into one text:
 //
