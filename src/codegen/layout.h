@@ -8,7 +8,8 @@
 //                     exchange | copy of a stack | stray page | ControllerState (abi/arena.h) | slot 0
 // a slot's shards     sharded scalars | epoch 0: maps and aggregates | epoch 1: the same
 //
-// The copy of a sharded global in the private region is the controller's merged one. The offset 0 is never a global's: absent.
+// The copy of a sharded global in the private region is the controller's merged one. The arena's first page is its header, so
+// `storage`, `lock` or `seen` of 0 means absent; `shard` may be 0.
 
 #include "abi/handler.h"
 #include "codegen/codegen.h"

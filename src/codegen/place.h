@@ -25,8 +25,8 @@ class Place {
  public:
   virtual ~Place() = default;
 
-  // -- Data. Each emits code at the body's builder, and returns the value, an i64 unless it says otherwise; null: known when compiling
-  // not to exist.
+  // -- Data. Each emits code at the body's builder, and returns the value, an i64 unless it says otherwise. A null
+  // llvm::Value* means that the place never has it.
 
   // Returns the runtime's Handle of a global's storage, as handlers of this place read and write it.
   virtual llvm::Value* global(Body& body, const syntax::Global& global) = 0;
