@@ -26,7 +26,7 @@ class Place {
   virtual ~Place() = default;
 
   // -- Data. Each emits code at the body's builder, and returns the value, an i64 unless it says otherwise. A null
-  // llvm::Value* means that the place never has it.
+  // llvm::Value*: this body can't have it.
 
   // Returns the runtime's Handle of a global's storage, as handlers of this place read and write it.
   virtual llvm::Value* global(Body& body, const syntax::Global& global) = 0;
