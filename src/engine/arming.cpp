@@ -75,15 +75,19 @@ void Arming::note_trouble(pid_t pid, const Error& error, const Client* client) {
 // Scans handlers that have not been scanned yet. Nothing is armed before its handlers have passed.
 Result<void> Arming::check_handlers(Client& client, std::span<const SiteRequest> sites) {
   if (client.image.unchecked) return {};
-  std::vector<HandlerEntry> fresh;
+  std::set<std::pair<uint32_t, bool>> unchecked;
   for (const SiteRequest& site : sites) {
     bool registers = site.flags & abi::kWantsRegisters;
     site.each_handler([&](uint32_t offset) {
-      if (client.checked.insert({offset, registers}).second) fresh.push_back({offset, registers});
+      if (!client.checked.contains({offset, registers})) unchecked.insert({offset, registers});
     });
   }
-  if (fresh.empty()) return {};
-  TRY(uint64_t stack, native_architecture().check_handlers(client.image, fresh));
+  if (unchecked.empty()) return {};
+  std::vector<HandlerEntry> entries;
+  for (auto [offset, registers] : unchecked) entries.push_back({offset, registers});
+  TRY(uint64_t stack, native_architecture().check_handlers(client.image, entries));
+  // Only now: a client that sends a rejected handler again must be rejected again.
+  client.checked.merge(unchecked);
   client.handler_stack = std::max(client.handler_stack, stack);
   return {};
 }

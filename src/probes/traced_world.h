@@ -31,8 +31,8 @@ class TracedWorld {
   // The executables of -c or of -x's processes, each once, symbolic links resolved as /proc/PID/maps shows them; none when
   // there is neither.
   const std::vector<std::string>& programs() const { return programs_; }
-  // Returns the first program. REQUIRES: has_target().
-  const std::string& program() const { return programs_.front(); }
+  // Returns the first program; empty: there is no target.
+  std::string program() const { return programs_.empty() ? std::string() : programs_.front(); }
   bool has_target() const { return !programs_.empty(); }
   // Returns the path of the program that a process executes, as its maps show it. Errors: see World::open().
   Result<std::string> program_of_process(pid_t pid) const;

@@ -127,6 +127,16 @@ TEST(MessageReader, RefusesWhatIsNotThere) {
   EXPECT_TRUE(sites.empty());
 }
 
+TEST(MessageReader, TakesEventsOfEveryKind) {
+  for (int kind = 0; kind <= static_cast<int>(Event::Kind::kReleased); kind++) {
+    MessageWriter writer;
+    writer.put(Event{.kind = static_cast<Event::Kind>(kind), .pid = 4711, .message = "gdb"});
+    Event event{};
+    EXPECT_TRUE(MessageReader(writer.bytes).take(event)) << kind;
+    EXPECT_EQ(static_cast<int>(event.kind), kind);
+  }
+}
+
 TEST(MessageReader, RefusesProbesThatOnlyTheEngineMakes) {
   SiteRequest site, read;
   site.probe = FunctionEndsProbe{.before_return = 1, .before_transfer = 2};
