@@ -225,7 +225,7 @@ struct ProcessTable {
   uint32_t no_system_calls;  // 1: the process runs under a seccomp filter: handlers make no system calls
   uint32_t spills_returns;   // copy of InheritedState::spills_returns, quicker to read
   uint32_t self_pointers;    // 0: not known; 1: thread pointers point to themselves, as the psABI says; 2: some thread's does not
-  // Offset of the process's ModuleMap (abi/stack_tables.h) in the arena; 0: there is none. The controller writes it.
+  // Offset of the process's ModuleMap (abi/stack_tables.h) in the arena; 0: absent. The controller writes it.
   uint64_t module_map;
   uint64_t tsc_faults;  // how often a thread could not read the time counter
   // 1: the controller reports system calls, by ptrace; handlers of system calls do not. The controller writes it.
@@ -248,7 +248,7 @@ struct ImageCells {
   uint64_t load_bias;      // of the module that this copy of the image serves: run-time minus file address
   uint64_t returned_begin; // run-time [begin, end): the code region of this copy, in which `returned` addresses (trampoline.h) lie
   uint64_t returned_end;
-  uint64_t code_regions;   // run-time address of a CodeRegionList; 0: there is no other region
+  uint64_t code_regions;   // run-time address of a CodeRegionList; 0: this is the only region
   uint64_t goroutine;      // where a thread of a Go program keeps its goroutine: thread pointer plus this; 0: no Go program
   uint64_t pad[7];
 };

@@ -18,7 +18,7 @@ struct Context {
   ThreadSlot* slot;          // native
   void* kernel_context;      // bpf: the program's context
   uint64_t site_id;          // index into Program::sites, where the site's group needs it
-  uint64_t cfa;              // of the probed function; 0 where there is none
+  uint64_t cfa;              // of the probed function; 0: unknown
   uint32_t probe;            // index of the probe whose body runs (goes into records)
   int32_t actions_left;      // of MAXACTION, counted down by code of the lowering; below 0: a script error
   int32_t nesting_left;      // of MAXNESTING, counted down by recursive functions; below 0: a script error

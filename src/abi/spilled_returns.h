@@ -52,7 +52,7 @@ constexpr uint64_t spilled_index(uint64_t stack_slot, uint64_t frames) {
   uint64_t spread = (stack_slot / (kTogether * kLeastFrame)) * 0x3124764a82e743bdULL >> 32;
   return (spread * (frames - kTogether) >> 32) ^ (stack_slot / kLeastFrame % kTogether);
 }
-// Returns the bytes, whole pages, of InheritedState and the table behind it; shadow_capacity 0: there is no table.
+// Returns the bytes, whole pages, of InheritedState and the table behind it; with shadow_capacity 0, of InheritedState alone.
 constexpr uint64_t inherited_size(uint64_t shadow_stride, uint32_t shadow_capacity) {
   uint64_t spilled = shadow_capacity != 0 ? spilled_frames(shadow_stride) * shadow_stride : 0;
   return (sizeof(InheritedState) + spilled + kPageSize - 1) / kPageSize * kPageSize;

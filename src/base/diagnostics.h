@@ -54,7 +54,7 @@ class Diagnostics {
 };
 
 // Returns the candidate nearest to `name` by edit distance, of those that differ from it by 1 to max(1, a third of its length) edits;
-// "": there is none.
+// "": no name is near enough.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace spile

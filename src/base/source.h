@@ -24,7 +24,7 @@ class SourceFile {
   };
   // Returns the line and column of an offset; of an offset behind the text, those of its end.
   Position position(uint32_t offset) const;
-  // Returns the text of the line (from 1), without its line feed and a carriage return before that; "" where there is none.
+  // Returns the text of the line (from 1), without its line feed and a carriage return before that; "": the file has fewer lines.
   std::string_view line(uint32_t number) const;
 
  private:

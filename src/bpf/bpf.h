@@ -95,7 +95,7 @@ class Kernel {
   // Detaches every program. When it returns, no handler runs, and none starts: what is read from here on is final.
   virtual void detach() = 0;
 
-  // Returns a descriptor, owned by this, that becomes readable when records wait; -1: there is no ring.
+  // Returns a descriptor, owned by this, that becomes readable when records wait; -1: the object has no ring.
   virtual int poll_fd() const = 0;
   // Calls `visit` for records that wait, in the order in which they were written, and frees their room. The number at once is bounded, so
   // that handlers that write without end do not hold up the caller. Returns the number of records; 0: none is left.

@@ -40,7 +40,7 @@ struct Object {
   std::vector<Section> sections;  // by ELF index; [0] is empty
   std::vector<Symbol> symbols;    // by ELF index
 
-  // Return the section, and the defined symbol, of a name; null if there is none. They point into this object.
+  // Return the section, and the defined symbol, of a name; null: absent. They point into this object.
   const Section* find_section(const std::string& name) const;
   const Symbol* find_symbol(const std::string& name) const;
 };

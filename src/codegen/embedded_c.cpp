@@ -50,7 +50,7 @@ class TemporaryFile {
   bool made_;
 };
 
-// Exit status of the compiler; -1: there is no such program.
+// Exit status of the compiler; -1: the program is missing.
 int run_compiler(const std::string& compiler, const std::string& source, const std::string& object, const std::string& messages) {
   std::vector<std::string> words{compiler};
   words.insert(words.end(), std::begin(kFlags), std::end(kFlags));

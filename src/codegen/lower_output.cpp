@@ -97,8 +97,8 @@ bool is_dump(const FormatPart& part) {
 }
 }  // namespace
 
-// %m and %M: puts the memory at their arguments' addresses in place of these; their precision (1 where there is none) is
-// how much. Returns what to release scratch memory to when it has been used; null where there are no dumps.
+// %m and %M: puts the memory at their arguments' addresses in place of these; their precision (1: it was left out) is
+// how much. Returns what to release scratch memory to when it has been used; null without dumps.
 llvm::Value* Lowering::read_dumps(const syntax::Print& print, const std::vector<FormatPart>& parts,
                                   std::vector<llvm::Value*>& values, std::vector<llvm::Value*>& lengths,
                                   std::vector<ValueType>& types) {

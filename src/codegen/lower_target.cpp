@@ -379,7 +379,7 @@ void Handler::lower_enter_in_place() {
   b_.CreateRetVoid();
 }
 
-// Probes that want entry values are left out where there are none.
+// Probes that want entry values are left out where these are unknown.
 void Handler::lower_exit_in_place() {
   site_.returns = true;
   if (light_) {

@@ -44,7 +44,7 @@ class Place {
   virtual llvm::Value* thread_pointer(Body&) { return nullptr; }
   // At a system call: its number; null where the place has none.
   virtual llvm::Value* call_number(Body&) { return nullptr; }
-  // Of a tracepoint's record: the address of the byte at `offset`, a pointer; null where there is no such record.
+  // Of a tracepoint's record: the address of the byte at `offset`, a pointer; null: the probe is not a tracepoint.
   virtual llvm::Value* context_address(Body& body, int64_t offset) = 0;
   // The string of pp(), probefunc() and the like, by these names without (), where the place has a way of its own; else null.
   virtual llvm::Value* site_text(Body&, const std::string&) { return nullptr; }

@@ -35,7 +35,7 @@ void RegisterAccess::store_site() {
   }
 }
 
-// All of them, as abi::Registers; null where there are none.
+// All of them, as abi::Registers; null where they are unknown.
 llvm::Value* RegisterAccess::registers() {
   if (body.script_function) return b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, registers)));
   return unit.place.all_registers(body);

@@ -154,7 +154,7 @@ constexpr const char* kFoo = R"(probe process("/bin/fake").function("foo") )";
 
 std::string foo(const std::string& body) { return std::string(kFoo) + body; }
 
-// The runner, or a failed test that says why there is none.
+// The runner, or a failed test that says why it is missing.
 #define RUN(name, ...)            \
   ScriptRunner name(__VA_ARGS__); \
   ASSERT_EQ(name.error(), "")

@@ -18,7 +18,7 @@ struct CodePlace {
   FileAddress address;       // of an instruction
   FileAddress function;      // entry of the function that has the instruction (the one around an inlined call)
   std::string linkage_name;  // of the function whose source it is: of the inlined one, inside an inlined call
-  uint64_t scope = 0;        // names the inlined call around it for Module::variables; 0: there is none
+  uint64_t scope = 0;        // names the inlined call around it for Module::variables; 0: the place is not inlined
   std::string name;          // a label's name; a callee's linkage name
   SourcePlace source;        // the line; for an inlined call, where the function is declared
   // Of a call:

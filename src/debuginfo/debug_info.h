@@ -2,7 +2,7 @@
 // A module's debug information with its cache in front: what Module answers about variables, types and source places.
 // Types hold it (as their TypeSource) and so keep it, the images and libdw's data alive after the Module has gone.
 // REQUIRES: owned by a shared_ptr. Functions with a counterpart in Module or DwarfReader do and return what is said there; they fail if
-// there is no debug information, or libdw can't open it.
+// the module lacks debug information, or libdw can't open it.
 
 #include <functional>
 #include <memory>

@@ -155,7 +155,7 @@ class Module {
   virtual std::optional<FileAddress> data_symbol(const std::string& name, uint64_t* size = nullptr) = 0;
 
   // ---- stacks
-  // Reads .eh_frame and .debug_frame; ascending; empty where there are none. Not kept: each call costs about 0.1 us a row.
+  // Reads .eh_frame and .debug_frame; ascending; empty: the file has no such table. Not kept: each call costs about 0.1 us a row.
   virtual std::vector<UnwindRow> unwind_rows() = 0;
   // Returns every function that has a name, ascending by address: what an address is named after.
   virtual std::vector<Function> all_functions() = 0;

@@ -39,7 +39,7 @@ class UnitScopes {
     std::sort(ranges_.begin(), ranges_.end());
   }
 
-  // The innermost function or inlined call that has code at pc; null where there is none.
+  // The innermost function or inlined call that has code at pc; null: no code of a known function is at pc.
   const Scope* at(uint64_t pc) const {
     auto after = std::upper_bound(ranges_.begin(), ranges_.end(), Range{pc, 0, kDeepestScope + 1, 0});
     // Ranges nest: going back, the first that contains pc is the innermost.

@@ -82,7 +82,7 @@ std::vector<std::string> places_of(const std::string& name, const std::string& f
   return places;
 }
 
-// The path of a file that debug information names and that is not a regular file; "" if there is none. libdw would open such a file, and
+// The path of a file that debug information names and that is not a regular file; "": all are regular. libdw would open such a file, and
 // wait for ever for the writer of a FIFO.
 std::string find_blocking_file(Dwarf* dwarf, int fd, const std::string& alternate) {
   char link[PATH_MAX];

@@ -37,7 +37,7 @@ class DwarfFile {
     Dwarf_Die die;       // has the contents; the same one but for split DWARF
   };
   const std::vector<Unit>& units();
-  // Returns the units of the file that dwz moved common parts to; empty: there is no such file.
+  // Returns the units of the file that dwz moved common parts to; empty: the file does not name a dwz file.
   std::vector<Unit> alternate_units();
   // Returns the unit that has code at pc; nullopt: none.
   std::optional<Unit> unit_of(FileAddress pc);
@@ -46,7 +46,7 @@ class DwarfFile {
   std::optional<Dwarf_Die> die_of(uint64_t id);  // nullopt: no such DIE
 
   // Finds in .eh_frame or .debug_frame how the canonical frame address at pc is computed: a location expression, valid until the next
-  // call. False: there is none.
+  // call. False: neither section covers pc.
   bool frame_address(FileAddress pc, Dwarf_Op** operations, size_t* count);
 
   // Returns the path of a file number of the unit (DW_AT_decl_file); "": unknown.

@@ -64,7 +64,7 @@ class DwarfReader {
   std::vector<std::string> unit_variable_names(FileAddress function);
   TypeNode type(uint64_t id);         // kUnknown for an unknown id
   uint64_t definition(uint64_t id);   // see TypeSource::type_definition()
-  uint64_t type_named(const std::string& name);  // kUnknownType where there is none
+  uint64_t type_named(const std::string& name);  // kUnknownType: no type has this name
   Result<SourcePlace> declaration(FileAddress function);
   Result<SourcePlace> source_line(FileAddress pc);
   LineRows line_rows();  // ascending by address

@@ -84,7 +84,7 @@ Result<void> ElfImage::read_headers(const std::string& path) {
 }
 
 // Sections are a convenience of linkers: a program without them, or with damaged ones, still runs and still has a name.
-// False: there are none, or they can't be read.
+// False: the file lacks them, or they can't be read.
 bool ElfImage::read_sections(const Elf64_Ehdr& header) {
   if (header.e_shoff == 0 || header.e_shentsize != sizeof(Elf64_Shdr)) return false;
   auto cut_off = [&] {

@@ -43,7 +43,7 @@ class ElfImage {
   uint16_t type() const { return type_; }
   FileAddress entry_point() const { return entry_point_; }
   const std::vector<Segment>& segments() const { return segments_; }
-  // Where there are no section headers that can be read: the sections that PT_DYNAMIC knows, .dynamic, .dynsym, .dynstr and .rela ones.
+  // In a file without readable section headers: the sections that PT_DYNAMIC knows, .dynamic, .dynsym, .dynstr and .rela ones.
   const std::vector<Section>& sections() const { return sections_; }
   // For a truncated file: a sentence that says what is missing; else "".
   const std::string& truncation() const { return truncation_; }
@@ -62,7 +62,7 @@ class ElfImage {
   bool has_interpreter() const { return has_interpreter_; }
   bool has_dynamic_flag_pie() const { return flag_pie_; }
   bool has_soname() const { return has_soname_; }
-  const std::string& soname() const { return soname_; }  // DT_SONAME; "" where there is none
+  const std::string& soname() const { return soname_; }  // DT_SONAME; "": absent
   const std::string& build_id() const { return build_id_; }  // hexadecimal; "": none
   bool is_made_by_go() const { return made_by_go_; }  // a note of Go's linker (.note.go.buildid)
 

@@ -9,7 +9,7 @@
 
 namespace spile::debuginfo {
 
-// Returns the file with the debug information of `image`; null: there is none of this very build (by build-id, else by checksum, for
+// Returns the file with the debug information of `image`; null: no file of this very build was found (by build-id, else by checksum, for
 // which the whole file is read). path: of `image`, as the user knows it.
 std::unique_ptr<ElfImage> find_separate_debug(const ElfImage& image, const std::string& path,
                                               const OpenOptions& options);

@@ -70,7 +70,7 @@ Result<StableFile> open_stable(const std::string& path, const std::string& opene
   if (!S_ISREG(status.st_mode)) return Error{fmt::format("{}: not a regular file", path), {}};
   StableFile file;
   file.fd = UniqueFd(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  // Where there is no /proc, the path is all there is.
+  // Without /proc, only the path is known.
   if (!file.fd && errno == ENOENT) file.fd = UniqueFd(::open(opened.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.fd) return Error::from_errno(fmt::format("open {}", path), errno);
   if (fstat(file.fd.get(), &status) != 0) return Error::from_errno(fmt::format("stat {}", path), errno);

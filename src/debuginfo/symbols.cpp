@@ -15,7 +15,7 @@ bool in_executable_segment(const ElfImage& image, uint64_t address) {
   return false;
 }
 
-// Where the jump at the address leads, perhaps behind a landing mark; 0: there is none.
+// Where the jump at the address leads, perhaps behind a landing mark; 0: no jump is there.
 uint64_t jump_target(const ElfImage& image, uint64_t address) {
   constexpr std::string_view kMark("\xf3\x0f\x1e\xfa", 4);  // endbr64
   constexpr size_t kJump = 5;                                 // e9 rel32

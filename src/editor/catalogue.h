@@ -42,8 +42,8 @@ class Catalogue {
   std::multimap<std::string, Entry, std::less<>> entries_;
 };
 
-// Returns the comment that ends on the line before that of `offset`: a /* */, or all adjoining lines of // or #, without the marks; "" if
-// there is none.
+// Returns the comment that ends on the line before that of `offset`: a /* */, or all adjoining lines of // or #, without the marks; "":
+// that line has no comment.
 std::string comment_above(std::string_view text, size_t offset);
 
 }  // namespace spile::editor

@@ -26,7 +26,7 @@ struct Context {
 Context context_at(std::string_view text, size_t offset);
 
 // The word around a place: in a probe point the name from the point's beginning, with dots and without parameters; elsewhere a name with
-// its $ or @. name is "" if there is none.
+// its $ or @. name "": no word is there.
 struct NameAt {
   size_t begin = 0, end = 0;  // offsets
   std::string name;

@@ -184,7 +184,7 @@ int Interactive::run() {
   const char* folder = getenv("SPILE_DIR");
   std::string history = folder ? std::string(folder) : home ? std::string(home) + "/.spile" : std::string();
   if (!history.empty()) {
-    mkdir(history.c_str(), 0700);  // it may exist already; if it can't be made, there is no history
+    mkdir(history.c_str(), 0700);  // it may exist already; without it, the history is not kept
     history += "/history";
   }
   LineReader reader([this](const std::string& line, size_t place) { return complete_line(line, place); }, history);

@@ -199,7 +199,7 @@ class Program {
   FILE* answers_ = nullptr;
 };
 
-// Reports files whose executable mappings differ from the file, and mappings of ours. Empty, as it must be after a detach: there are none.
+// Reports files whose executable mappings differ from the file, and mappings of ours. Empty after a detach that restored everything.
 inline std::string traces(pid_t pid) {
   std::string found;
   auto map = MemoryMap::read(pid);

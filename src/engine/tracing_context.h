@@ -18,7 +18,7 @@ class EventReports {
  public:
   // To be called before the first report. Both arguments outlive the last one.
   void begin(Arming& arming, const Client& own);
-  // Sets who sends events to guests. Null: there are no guests.
+  // Sets who sends events to guests. Null: spile has no guests.
   void set_host(GuestHost* host) { host_ = host; }
 
   // Reports an event. client: for whom it is; null: for the engine's user, and all guests that follow the process or its parent.

@@ -26,7 +26,7 @@ struct Frame {
 };
 Frame frame_of(const sema::ResolvedPoint& point);
 
-// Find where a path starts: a $variable or $return of the point's function; @cast or @var (point: null where there is none); the object
+// Find where a path starts: a $variable or $return of the point's function; @cast or @var (point: null outside of a point's handler); the object
 // behind a pointer of that type. Errors: not known, or not reachable for handlers there.
 Result<StartPlace> start_of(TracedWorld& world, const sema::ResolvedPoint& point, bool at_entry,
                             const syntax::TargetVariable& variable);

@@ -109,7 +109,7 @@ Result<std::string> TracedWorld::program_of_process(pid_t pid) const {
   char buffer[PATH_MAX];
   auto read_program = [&] { return readlink((directory + "/exe").c_str(), buffer, sizeof buffer); };
   ssize_t length = read_program();
-  // For an instant there is none while a thread other than the first executes another program.
+  // For an instant the link is missing while a thread other than the first executes another program.
   constexpr int kTries = 50;
   for (int i = 0; length < 0 && errno == ENOENT && i < kTries; i++) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

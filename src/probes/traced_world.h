@@ -31,13 +31,13 @@ class TracedWorld {
   // The executables of -c or of -x's processes, each once, symbolic links resolved as /proc/PID/maps shows them; none when
   // there is neither.
   const std::vector<std::string>& programs() const { return programs_; }
-  // Returns the first program; empty: there is no target.
+  // Returns the first program; empty: no target was given.
   std::string program() const { return programs_.empty() ? std::string() : programs_.front(); }
   bool has_target() const { return !programs_.empty(); }
   // Returns the path of the program that a process executes, as its maps show it. Errors: see World::open().
   Result<std::string> program_of_process(pid_t pid) const;
   const std::vector<pid_t>& processes() const { return options_.processes; }  // -x's
-  // Returns the first process; 0: there is no -x.
+  // Returns the first process; 0: no -x was given.
   pid_t process() const { return options_.processes.empty() ? 0 : options_.processes.front(); }
   // Returns where the handler of a probe on a process runs.
   sema::Domain process_domain() const { return domain_; }
@@ -73,7 +73,7 @@ class TracedWorld {
 
  private:
   struct PathInProcess {
-    std::string path;      // as its maps show it, symbolic links resolved; "": there is no such file
+    std::string path;      // as its maps show it, symbolic links resolved; "": the file is missing
     bool is_ours = false;  // that path leads us to the same file
     bool is_executable = false;
   };

@@ -208,7 +208,7 @@ int64_t spile_rt_match_groups(const MatchMemory*);  // with the whole match; 0: 
 // Copies a group's text; "" where the group took no part in the match. REQUIRES: 0 <= group < spile_rt_match_groups().
 void spile_rt_match_text(const MatchMemory*, int64_t group, char* out);
 
-// -- traced memory. In the controller: that of the process that the handler is about; no address can be read where there is none.
+// -- traced memory. In the controller: that of the process that the handler is about; where the handler is about no process, no address can be read.
 // False: the address can't be read (value 0). size: 1, 2, 4 or 8 bytes.
 bool spile_rt_load(Context*, uint64_t address, uint32_t size, bool is_signed, int64_t* value);
 // native, guru mode: writes the low `size` bytes. False: they can't be written.

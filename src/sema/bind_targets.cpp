@@ -368,7 +368,7 @@ class Binder {
     bool is_saving = is_return_ && !in_save_;  // until the result, which comes last
     for (const std::string& name : e_.target.variables(point_, all.name)) {
       const bool is_result = point_.site.result_number(name) >= 0;
-      if (in_save_ && is_result) continue;  // @entry($$vars): there is no result yet
+      if (in_save_ && is_result) continue;  // @entry($$vars): the function has not returned yet
       if (is_result && is_saving) {
         save_text(print);
         is_saving = false;

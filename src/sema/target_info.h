@@ -157,7 +157,7 @@ class TargetInfo {
   }
 
   // Returns the constants of the enumeration that @cast(VALUE, "type", "module") names, in the order of their declaration. point:
-  // null where there is none.
+  // null outside of a point's handler.
   virtual Result<std::vector<EnumConstant>> constants(const ResolvedPoint* point, const syntax::AtOperation& cast) {
     return Error{"constants of enumerations are not available here", {}};
   }

@@ -35,7 +35,7 @@ class Controller {
   // The functions below fill and read the controller's copies of globals that another back end owns (bpf). global: index into
   // sema::Program::globals; codegen::ControllerCode has the form of keys and values, which are copied.
   void clear_global(int global);
-  // Sets an element. Returns false if there is no room for it.
+  // Sets an element. Returns false if the map is full.
   bool put_element(int global, std::span<const char> key, std::span<const uint8_t> value);
   // Adds a shard's long or aggregate to an element. Elements that find no room are counted by lost_elements().
   void add_element(int global, std::span<const char> key, std::span<const uint8_t> value);

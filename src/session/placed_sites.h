@@ -36,7 +36,7 @@ class PlacedSites {
   // Returns a warning, once, about each process that had places, then executed another program, and has had none there for `since`:
   // libraries with places may be loaded some time after the exec.
   std::vector<std::string> left_by_exec(Clock::duration since);
-  // Returns one warning about all files that no process has loaded; empty: there are none.
+  // Returns one warning about all files that no process has loaded; empty: processes have loaded all of them.
   std::vector<std::string> never_loaded() const;
 
  private:

@@ -12,7 +12,7 @@ namespace spile::session {
 
 class SocketOwners {
  public:
-  // Returns the user ID of the socket that is bound to `theirs` and connected to `ours`. Null: there is none, or the kernel does not say.
+  // Returns the user ID of the socket that is bound to `theirs` and connected to `ours`. Null: no socket is, or the kernel does not say.
   std::optional<uint32_t> owner_of(const sockaddr_in& theirs, const sockaddr_in& ours);
 
  private:

@@ -88,7 +88,7 @@ class TargetSide {
   }
   // Returns whether the process of -c, or all of -x, have ended, as far as poll() has seen it.
   bool finished() const { return finished_; }
-  // Returns the status of -c's command as waitpid(2) has it; null: it has not ended, or there is no -c.
+  // Returns the status of -c's command as waitpid(2) has it; null: it has not ended, or no -c was given.
   std::optional<int> command_status() const { return command_status_; }
   // Returns why a process that has ended could not be trusted (session/trust.h), or "". It is judged for scripts without -g whose handlers
   // in processes compute shell commands; for others it is "".

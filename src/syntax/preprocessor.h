@@ -60,7 +60,7 @@ class Preprocessor {
   bool stopped() const { return stopped_; }
   bool has_too_many_errors() const { return errors_ >= kMaximumErrors; }
 
-  // Returns the macro that @name stands for here; null: there is none of this name (without the @).
+  // Returns the macro that @name stands for here; null: no macro has this name (without the @).
   const Macro* find_macro(std::string_view name) const;
   // Returns the names of all macros, the library's too, for hints.
   std::vector<std::string> macro_names() const;

@@ -153,7 +153,7 @@ struct Trampoline {
   std::vector<Gate> gates;
   // Of SiteKind::kSystemCall: the offset of its instruction in the window, and in the trampoline those of the call itself, and of what
   // comes behind the call and its handlers.
-  uint16_t call_original = 0, call = 0, behind_call = 0;  // call 0: there is none
+  uint16_t call_original = 0, call = 0, behind_call = 0;  // call 0: the trampoline makes no call
 };
 
 // Returns [begin, end) of the last function that begins at `at` or before; it may end before `at`. Empty: no such function is known.
@@ -262,7 +262,7 @@ class Architecture {
   // Finds the return instructions of a function of Go. flow: of the same function.
   virtual FunctionReturns find_returns(std::span<const uint8_t> function, const FunctionFlow& flow) const = 0;
   // How far into a function of Go its own code begins: behind the check whether the stack has room, after whose failure it
-  // begins again. 0: there is none.
+  // begins again. 0: the function has no such check.
   virtual uint64_t behind_stack_check(std::span<const uint8_t> function) const = 0;
   // Where instructions in `text` load the goroutine from, in bytes from the thread pointer, below 0; 0: no such instruction is there.
   virtual int32_t find_goroutine_offset(std::span<const uint8_t> text) const = 0;
@@ -282,7 +282,7 @@ class Architecture {
   // Whether `text` begins with a jump through a word at a fixed distance, as in a procedure linkage table.
   virtual bool is_stub(std::span<const uint8_t> text) const = 0;
   // How many bytes at the begin of a function do nothing and are left alone: the mark of a target of indirect branches (endbr64), and
-  // the sled that XRay writes over. 0: there are none, or a branch in `function` leads to what is right behind them.
+  // the sled that XRay writes over. 0: the function begins with neither, or a branch in `function` leads to what is right behind them.
   virtual uint64_t entry_mark(std::span<const uint8_t> function) const = 0;
   // Emits a jump from `at` to any address that keeps all registers and flags. Its size depends on the distance.
   virtual std::vector<uint8_t> emit_stub(Address at, Address target) const = 0;

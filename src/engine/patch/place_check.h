@@ -8,7 +8,7 @@
 //   a function's entry           must be a begin in that table, a stub of a procedure linkage table, or where a direct call leads; else
 //                                its probes run as those of any instruction (flags and red zone kept), and its returns are refused
 //   a function's begin and end   are those of the table
-//   where there is no table      the function's begin must be a multiple of 8, or a direct call lead there, or decoding from many bytes
+//   without a table              the function's begin must be a multiple of 8, or a direct call lead there, or decoding from many bytes
 //                                before it fall into step; decoding from this begin, if it is known, must meet the place
 //   a semaphore                  must lie in the module's data
 //

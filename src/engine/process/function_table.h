@@ -22,7 +22,7 @@ class FunctionTable {
  public:
   // Reads the table of a module that is loaded in this memory. What can't be read leaves it without functions.
   FunctionTable(const TargetMemory& memory, const Module& module);
-  // [begin, end) of the last function that begins at `at` or before. `at` may lie behind its end. Empty: there is none, or its description
+  // [begin, end) of the last function that begins at `at` or before. `at` may lie behind its end. Empty: no function begins there, or its description
   // can't be read.
   std::optional<std::pair<Address, Address>> before(Address at) const;
   // The function that has the byte at `at`, and where the next one begins (at its end, if none does). Empty: no function has it.

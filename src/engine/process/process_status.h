@@ -21,7 +21,7 @@ bool is_ending(pid_t tid);
 // The id of the thread that traces this one; 0: none does, or the thread has ended.
 pid_t tracer_of(pid_t tid);
 
-// When the process has started, in clock ticks since the machine has started; 0: there is no such process.
+// When the process has started, in clock ticks since the machine has started; 0: no process has this number.
 uint64_t start_time(pid_t pid);
 
 // Identifies the program that a process runs: execve(2) changes it, also if the same file is executed again.
@@ -39,7 +39,7 @@ class ProgramRun {
 
 class ProcessStatus {
  public:
-  // Reads the file. Has no fields if there is no such thread.
+  // Reads the file. Has no fields if no thread has this number.
   static ProcessStatus read(pid_t tid);
 
   // The value of the field `name` ("Uid", "TracerPid", "Tgid", "State"), without the blanks before it; empty if the thread or this kernel

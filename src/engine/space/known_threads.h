@@ -17,7 +17,7 @@ struct KnownThread {
 
 class KnownThreads {
  public:
-  // Returns the process that the tables name; 0: there are no tables.
+  // Returns the process that the tables name; 0: the process has no tables.
   pid_t process() const { return process_; }
   void set_process(pid_t pid) { process_ = pid; }
 

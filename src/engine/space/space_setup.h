@@ -28,7 +28,7 @@ void note_seccomp_filter(const AddressSpace& space, const ProcessStatus& status)
 // Maps process table and arena of the client, if they are not yet there.
 Result<void> map_arena(SetupContext& context, AddressSpace& space);
 
-// Maps more slots of the arena, after a thread has rung for them (abi::kSlotBell). After an error, since there is no room for them, later
+// Maps more slots of the arena, after a thread has rung for them (abi::kSlotBell). After an error, since they have no room, later
 // threads do not ring any more. REQUIRES: map_arena.
 Result<void> grow_arena(SetupContext& context, AddressSpace& space);
 

@@ -13,7 +13,7 @@ Result<void> introduce_process(AddressSpace& space, const ClientSpace& client, p
 // Writes all process tables of a forked child anew, which the kernel has wiped. Forgets the parent's threads.
 void introduce_fork(AddressSpace& space, pid_t pid);
 
-// Enters a thread, which stands still, under its thread pointer, once. Does nothing while there is no process table, and for a thread of
+// Enters a thread, which stands still, under its thread pointer, once. Does nothing while the process has no table, and for a thread of
 // a process that only borrows the memory.
 void introduce_thread(AddressSpace& space, Thread& thread);
 

@@ -54,7 +54,7 @@ class TrapSites {
     return found == tracing_.end() ? nullptr : &*found;
   }
 
-  Address linker_trap_;  // 0: there is none
+  Address linker_trap_;  // 0: absent
   Address linker_site_;
   bool linker_sought_ = false;
   std::vector<TracingTrap> tracing_;

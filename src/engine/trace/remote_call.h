@@ -55,7 +55,7 @@ class RemoteCalls {
   SystemCallText text_;
   const TargetMemory* memory_;
   uint32_t executed_ = 0;             // of the process, at begin()
-  RecoveryFrame frame_;               // at 0: there is none
+  RecoveryFrame frame_;               // at 0: no frame was written
   std::vector<uint8_t> below_stack_;  // what stood where the frame stands
   ThreadRegisters saved_;
   uint64_t saved_mask_ = 0;

@@ -101,7 +101,7 @@ struct ForeignReturns {
 
   // region: any of that controller's. False: the thread has none there.
   [[gnu::noinline]] bool find(uint64_t region);
-  // What the newest one at this stack slot will return to; 0: there is none. Older ones are next.
+  // What the newest one at this stack slot will return to; 0: absent. Older ones are next.
   uint64_t next(uint64_t stack_slot) {
     if (uint64_t address = spilled ? next_spilled(stack_slot) : 0) return address;
     while (depth > 0) {
@@ -265,7 +265,7 @@ void begin_spilling(ThreadSlot* slot) {
   spill(slot);
 }
 
-// The index of a free frame on top of the thread's stack. False: there is none, or none may be taken.
+// The index of a free frame on top of the thread's stack. False: the stack is full, or none may be taken.
 SPILE_INLINE inline bool push_own(ThreadSlot* slot, uint32_t* index) {
   if (unlikely(spills())) return false;
   *index = push_depth(slot);

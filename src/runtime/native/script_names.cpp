@@ -17,7 +17,7 @@ inline constexpr char kSignals[][8] = {"",     "HUP",  "INT",  "QUIT", "ILL",   
 
 extern "C" {
 
-// "" where there is none of that number.
+// "": no system call has that number.
 [[gnu::noinline]] void spile_fn___system_call_name(Context*, int64_t number, char* out) {
   const char* name = kSystemCallNames;
   const char* end = kSystemCallNames + sizeof(kSystemCallNames) - 1;
@@ -28,7 +28,7 @@ extern "C" {
   spile_rt_string_copy(out, number == 0 && name < end ? name : "");
 }
 
-// -1 where there is none of that name.
+// -1: no system call has that name.
 [[gnu::noinline]] int64_t spile_fn___system_call_number(Context*, const char* wanted) {
   const char* name = kSystemCallNames;
   const char* end = kSystemCallNames + sizeof(kSystemCallNames) - 1;

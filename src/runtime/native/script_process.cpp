@@ -269,7 +269,7 @@ SPILE_NAMESPACE_NUMBER(gid, kUserGroup, __NR_getgid)
 SPILE_NAMESPACE_NUMBER(egid, kEffectiveGroup, __NR_getegid)
 #undef SPILE_NAMESPACE_NUMBER
 
-// The name of a process, as execname() has it; "" where there is none.
+// The name of a process, as execname() has it; "": no process has this number.
 [[gnu::noinline]] void spile_fn_pid2execname(Context*, int64_t pid, char* out) {
   ProcPath path(pid, "/comm");
   char name[17];

@@ -61,7 +61,7 @@ Caller find_caller(abi::ProcessTable* table, uint64_t base) {
   return unknown_caller(table);
 }
 
-// The lowest one that has no owner, of those that are mapped; now the caller's own. kOverflowSlot: there is none.
+// The lowest one that has no owner, of those that are mapped; now the caller's own. kOverflowSlot: all have owners.
 uint64_t claim_mapped_slot(abi::ArenaHeader* header, uint64_t identity) {
   uint64_t end = slots_end();
   for (uint64_t word = 0; word * 64 < end; ++word) {
@@ -86,7 +86,7 @@ bool ring_for_slots(abi::ArenaHeader* header) {
   return true;
 }
 
-// A free slot, now the caller's own; the overflow slot when there is none. Its index.
+// A free slot, now the caller's own; the overflow slot when all have owners. Its index.
 uint64_t claim_slot(abi::ArenaHeader* header, uint64_t base) {
   Caller caller = find_caller(process_table(), base);
   uint64_t identity = caller.pid << 32 | (caller.tid & ~0u);
@@ -117,7 +117,7 @@ void note_spilled(abi::ProcessTable* table) {
 }
 
 // The thread's entry, or one where it may be put: the first that an ended thread has left, or the empty one at the end. found:
-// what it has. Null: there is none.
+// what it has. Null: the table is full.
 abi::ThreadTableEntry* find_entry(abi::ProcessTable* table, uint64_t base, uint64_t* found) {
   uint64_t key = abi::thread_table_key(base);
   uint64_t index = abi::thread_table_index(base);

@@ -1,5 +1,5 @@
 #pragma once
-// Handlers of signals that our code raises in the target, for when there is no tracer any more (Architecture::emit_trap_handler,
+// Handlers of signals that our code raises in the target, for the time when the tracer has gone (Architecture::emit_trap_handler,
 // emit_fault_handler, which document these functions). Machine code in the target, called by the kernel as void handler(int, siginfo_t*,
 // ucontext_t*).
 

@@ -67,7 +67,7 @@ SPILE_INLINE inline uint64_t read_thread_pointer() {
   return base;
 }
 // mov %fs:0: reads the word that the thread pointer points to, which is the thread pointer itself by the psABI (TLS variant II), and
-// takes nothing; ProcessTable::self_pointers says whether it is so in this process. False: there is no memory.
+// takes nothing; ProcessTable::self_pointers says whether it is so in this process. False: the thread pointer does not point to memory.
 SPILE_INLINE inline bool load_self_pointer(uint64_t* value) {
   uint64_t word;
   asm goto("1: movq %%fs:0, %0\n" SPILE_FIXUP(1b, %l[fault]) : "=r"(word) : : : fault);
