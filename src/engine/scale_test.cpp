@@ -64,7 +64,7 @@ class ScaleTest : public EngineFixture {
     }
     return sites;
   }
-  void tell(const char* what, const ArmReport& report) {
+  void print_mechanisms(const char* what, const ArmReport& report) {
     std::map<std::string, size_t> reasons;
     for (const SiteOutcome& outcome : report.outcomes) {
       reasons[outcome.mechanism == Mechanism::kRefused ? outcome.reason : mechanism_name(outcome.mechanism)]++;
@@ -104,7 +104,7 @@ TEST_F(ScaleTest, RedisUnderLoadWithAllItsExportsProbed) {
     attach(redis.pid());
     auto report = engine_->arm(all_exports(executable, round % 2 == 1));
     ASSERT_TRUE(report.ok()) << report.error().message;
-    if (round == 0) tell("redis-server", *report);
+    if (round == 0) print_mechanisms("redis-server", *report);
     EXPECT_GT(report->armed(), report->outcomes.size() * 98 / 100);
     EXPECT_LT(report->pause_ns, 2'000'000'000u);  // 1 to 3 ms on a machine that has nothing else to do
     auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
@@ -125,7 +125,7 @@ TEST_F(ScaleTest, PythonWithAllItsExportsProbed) {
   ASSERT_TRUE(pid.ok()) << pid.error().message;
   auto report = engine_->arm(all_exports(std::filesystem::canonical(python), true));
   ASSERT_TRUE(report.ok()) << report.error().message;
-  tell("python3.11", *report);
+  print_mechanisms("python3.11", *report);
   engine_->resume_all();
   int status = -1;
   while (status == -1) {
@@ -151,7 +151,7 @@ TEST_F(ScaleTest, LibcWithAllItsExportsProbed) {
   ASSERT_NE(libc, "");
   auto report = engine_->arm(all_exports(libc, true));
   ASSERT_TRUE(report.ok()) << report.error().message;
-  tell("libc", *report);
+  print_mechanisms("libc", *report);
   EXPECT_EQ(victim.ask("ticks", engine_.get()), "done");
   for (int i = 0; i < 3; i++) {
     EXPECT_EQ(victim.ask("calls 100", engine_.get()), "done");
@@ -185,7 +185,7 @@ TEST_F(ScaleTest, AllFunctionsOfLibLlvm) {
   ASSERT_TRUE(report.ok()) << report.error().message;
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   processor = processor_time() - processor;
-  tell("libLLVM", *report);
+  print_mechanisms("libLLVM", *report);
   start = std::chrono::steady_clock::now();
   detach();
   std::chrono::duration<double> left = std::chrono::steady_clock::now() - start;

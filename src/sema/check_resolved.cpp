@@ -44,14 +44,14 @@ class ResolvedCheck {
     auto* variable = as<Variable>(x);
     if (!variable) return;
     if (variable->local && variable->local->type == ValueType::kUnknown) {
-      tell(variable->local, x.range, fmt::format("can't infer the type of '{}'", variable->name));
+      report(variable->local, x.range, fmt::format("can't infer the type of '{}'", variable->name));
     } else if (Global* global = variable->global) {
       if (global->type == ValueType::kUnknown) {
-        tell(global, x.range, fmt::format("can't infer the type of {} '{}'", global->is_array ? "array" : "global", global->name));
+        report(global, x.range, fmt::format("can't infer the type of {} '{}'", global->is_array ? "array" : "global", global->name));
       }
       for (size_t i = 0; i < global->key_types.size(); ++i) {
         if (global->key_types[i] != ValueType::kUnknown) continue;
-        tell(global, x.range, fmt::format("can't infer the type of subscript {} of '{}'", i + 1, global->name));
+        report(global, x.range, fmt::format("can't infer the type of subscript {} of '{}'", i + 1, global->name));
       }
     }
   }
@@ -60,14 +60,14 @@ class ResolvedCheck {
   void check_parameters(const Function& function) {
     for (const auto& parameter : function.parameters) {
       if (parameter->type == ValueType::kUnknown) {
-        tell(parameter.get(), parameter->range, fmt::format("can't infer the type of '{}'", parameter->name));
+        report(parameter.get(), parameter->range, fmt::format("can't infer the type of '{}'", parameter->name));
       }
     }
   }
 
-  void tell(const void* entity, const SourceRange& range, std::string message) {
+  void report(const void* entity, const SourceRange& range, std::string message) {
     // One body may stand in many probes.
-    bool first = told_.insert(entity).second && places_.insert({range.file, range.begin}).second;
+    bool first = reported_.insert(entity).second && places_.insert({range.file, range.begin}).second;
     if (first) e_.diagnostics.error(range, std::move(message)).hint("nothing determines whether it is a number or a string");
   }
 
@@ -91,7 +91,7 @@ class ResolvedCheck {
   }
 
   Elaboration& e_;
-  std::unordered_set<const void*> told_;
+  std::unordered_set<const void*> reported_;
   std::set<std::pair<const SourceFile*, uint32_t>> places_;
 };
 

@@ -451,12 +451,9 @@ Result<void> remove_all(Tracer& tracer, AddressSpace& space, uint64_t patience_m
     if (outside) break;
     step_out_of_stop(tracer, space);
     bool late = Tracer::Clock::now() > deadline;
+    if (late) restore(traps);
     tracer.let_go(space.users);
-    if (late) {
-      restore(traps);
-      return Error{"a thread does not leave our code: handlers stay mapped, all functions are restored",
-                   "is the process stopped (SIGSTOP)?"};
-    }
+    if (late) return Error{"a thread does not leave our code: handlers stay mapped, all functions are restored", "is the process stopped (SIGSTOP)?"};
     // Each wait is longer than the one before: on a busy machine a thread gets no processor at all within a millisecond.
     let_run(tracer, space, run);
     run = std::min(2 * run, std::chrono::milliseconds(64));
