@@ -16,11 +16,6 @@
 
 namespace spile::rt {
 
-extern "C" {
-// The image's first bytes. Volatile: the engine writes them after compilation, behind the optimizer's back.
-SPILE_HIDDEN extern volatile abi::ImageCells spile_cells;
-}
-
 inline constexpr uint32_t kOwnerDied = 0x40000000;  // FUTEX_OWNER_DIED
 
 template <typename T>
@@ -43,13 +38,6 @@ SPILE_INLINE inline T opaque(T value) {
   return value;
 }
 
-// The engine, or session for the controller, fills in the cells before any handler can run. REQUIRES, for process_table: in a target.
-SPILE_INLINE inline abi::ArenaHeader* arena_header() {
-  return reinterpret_cast<abi::ArenaHeader*>(static_cast<uintptr_t>(spile_cells.arena));
-}
-SPILE_INLINE inline abi::ProcessTable* process_table() {
-  return reinterpret_cast<abi::ProcessTable*>(static_cast<uintptr_t>(spile_cells.process_table));
-}
 SPILE_INLINE inline char* bytes_of(const void* p) {
   return static_cast<char*>(const_cast<void*>(p));
 }
@@ -62,14 +50,6 @@ SPILE_INLINE inline abi::ThreadSlot* slot_at(abi::ArenaHeader* header, uint64_t 
 // Returns the index of the slot that an address lies in. REQUIRES: it lies in one.
 SPILE_INLINE inline uint64_t slot_index_of(abi::ArenaHeader* header, const void* at) {
   return static_cast<uint64_t>(bytes_of(at) - bytes_of(slot_at(header, 0))) / spile_rt_slot_stride;
-}
-
-// Returns the number behind the last slot that this process has mapped: a forked child sees its parent's.
-SPILE_INLINE inline uint64_t slots_end() {
-  if (spile_rt_in_controller) return spile_rt_slot_count;
-  auto* state = reinterpret_cast<const abi::InheritedState*>(bytes_of(process_table()) + abi::kInheritedOffset);
-  uint64_t slots = __atomic_load_n(&state->slots, __ATOMIC_ACQUIRE);
-  return slots < abi::kMostSlots ? slots : abi::kMostSlots;
 }
 
 // Memory that other threads or the controller read or write at the same time.
@@ -106,19 +86,19 @@ SPILE_INLINE inline bool compare_and_swap(T* p, T expected, T desired) {
   return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+}  // namespace spile::rt
+
+#if defined(__bpf__)
+#include "runtime/kernel/in_kernel.h"
+#else
+#include "runtime/native/in_process.h"
+#endif
+
+namespace spile::rt {
+
 // Counts a skip. Exact where one thread has the slot; in the overflow slot, counts of threads that come at once may be lost.
 SPILE_INLINE inline void count_skip(abi::ThreadSlot* slot, abi::SkipReason reason) {
   add_in_place(&slot->skipped[reason], 1);
-}
-
-// The controller has died: nobody catches faults, drains rings or frees locks any more.
-SPILE_INLINE inline bool controller_gone(const abi::ArenaHeader* header) {
-  return unlikely(load_relaxed(&header->controller_futex[0]) & kOwnerDied);
-}
-
-// False: the process runs under a seccomp filter, which may end it for a system call.
-SPILE_INLINE inline bool may_call_system() {
-  return spile_rt_in_controller || !process_table()->no_system_calls;
 }
 
 // Returns the page before the controller's slot. REQUIRES: in the controller, whose slot it is.
@@ -128,8 +108,6 @@ SPILE_INLINE inline abi::ControllerState* controller_state_before(abi::ThreadSlo
 SPILE_INLINE inline const abi::ControllerState* controller_state(Context* context) {
   return controller_state_before(context->slot);
 }
-// Whether handlers of the controller may access these bytes (confine.cpp).
-bool is_confined(const void* place, uint64_t size, bool writes);
 SPILE_INLINE inline bool may_access(const void* place, uint64_t size, bool writes) {
   return !spile_rt_in_controller || is_confined(place, size, writes);
 }
@@ -138,16 +116,6 @@ SPILE_INLINE inline const abi::Subject* subject_of(Context* context) {
   if (!spile_rt_in_controller) return nullptr;
   const abi::Subject* subject = &controller_state(context)->subject;
   return subject->active ? subject : nullptr;
-}
-
-// Returns about what the counter has, for a thread that may not read it (prctl PR_SET_TSC, strict seccomp mode).
-SPILE_COLD uint64_t estimate_counter();
-
-// Returns the counter of time, in its ticks (about 3 a ns); never the same twice in a thread, so that what waits until it has grown
-// comes to an end.
-SPILE_INLINE inline uint64_t time_counter() {
-  uint64_t value;
-  return read_counter(&value) ? value : estimate_counter();
 }
 
 // Reads a clock (CLOCK_REALTIME and so on) by a system call; 0 where none may be made.

@@ -24,52 +24,21 @@ SPILE_INLINE inline void fill_with_pad(char* at, uint64_t size) {
   pad->kind = abi::kPad;
 }
 
-// The ring is full: waits for the controller to make room, in short sleeps, as long as it gets on with it. A controller
-// that takes nothing out for kPatience (it is stopped, or waits for the reader of its own output) is not waited for
-// again until it does: the thread then loses records, which are counted, rather than time.
-inline constexpr uint64_t kPatience = 750'000'000;  // TSC ticks: about 250 ms, what a busy machine may keep spile waiting
-inline constexpr long kNapNs = 100'000;
-
-SPILE_INLINE inline bool wait_for_room(abi::ThreadSlot* slot, uint64_t needed) {
-  if (spile_rt_in_controller || !may_call_system()) return false;
-  uint64_t tail = load_acquire(&slot->ring_tail);
-  if (slot->ring_waited == tail + 1) return false;
-  uint64_t start = time_counter();
-  while (slot->ring_head + needed - tail > spile_rt_ring_size) {
-    struct { long seconds, ns; } nap = {0, kNapNs};
-    system_call(__NR_nanosleep, reinterpret_cast<long>(&nap), 0);
-    uint64_t now = load_acquire(&slot->ring_tail);
-    if (now != tail) {
-      tail = now;
-      start = time_counter();
-    } else if (time_counter() - start > kPatience || controller_gone(arena_header())) {
-      slot->ring_waited = tail + 1;
-      return false;
-    }
-  }
-  return true;
-}
-
 // A record of `size` bytes did not fit. If only the padding before it fits, that is written: it alone would stand in
 // the way of a record larger than half the ring for ever. In the controller the host then empties the ring; true: try
 // again.
 SPILE_COLD bool make_room(abi::ThreadSlot* slot, uint64_t size) {
   uint64_t head = slot->ring_head;
-  uint64_t position = head & (spile_rt_ring_size - 1);
-  uint64_t rest = spile_rt_ring_size - position;
+  uint64_t position = head & (ring_size_of(slot) - 1);
+  uint64_t rest = ring_size_of(slot) - position;
   uint64_t needed = rest < size ? rest + size : size;
-  if (size <= spile_rt_ring_size && rest < size && head + rest - load_acquire(&slot->ring_tail) <= spile_rt_ring_size) {
+  if (size <= ring_size_of(slot) && rest < size && head + rest - load_acquire(&slot->ring_tail) <= ring_size_of(slot)) {
     fill_with_pad(ring_of(slot) + position, rest);
     store_release(&slot->ring_head, head + rest);
     needed = size;
   }
-  if (spile_rt_in_controller && size <= spile_rt_ring_size && spile_cells.host_drain) {
-    using Drain = void (*)(void*);
-    reinterpret_cast<Drain>(static_cast<uintptr_t>(spile_cells.host_drain))(
-        reinterpret_cast<void*>(static_cast<uintptr_t>(spile_cells.host_context)));
-    if (slot->ring_head == load_acquire(&slot->ring_tail)) return true;
-  }
-  if (needed <= spile_rt_ring_size && wait_for_room(slot, needed)) return true;
+  if (size <= ring_size_of(slot) && drain_own_ring(slot)) return true;
+  if (needed <= ring_size_of(slot) && wait_for_room(slot, needed)) return true;
   count_skip(slot, abi::kSkipOutputFull);
   return false;
 }
@@ -96,13 +65,13 @@ SPILE_INLINE char* spile_rt_record_begin(Context* context, uint32_t kind, uint32
   uint64_t position;
   for (;;) {
     uint64_t head = slot->ring_head;
-    position = head & (spile_rt_ring_size - 1);
+    position = head & (ring_size_of(slot) - 1);
     uint64_t tail = load_acquire(&slot->ring_tail);
     // Where all has been read and the first quarter is used up, go back to the start: a thread that prints little then
     // touches no more of its ring than that.
-    bool wraps = position + size > spile_rt_ring_size || (head == tail && position >= spile_rt_ring_size / 4 && position >= size);
-    uint64_t pad = unlikely(wraps) ? spile_rt_ring_size - position : 0;
-    if (likely(head + pad + size - tail <= spile_rt_ring_size)) {
+    bool wraps = position + size > ring_size_of(slot) || (head == tail && position >= ring_size_of(slot) / 4 && position >= size);
+    uint64_t pad = unlikely(wraps) ? ring_size_of(slot) - position : 0;
+    if (likely(head + pad + size - tail <= ring_size_of(slot))) {
       if (unlikely(pad)) {
         fill_with_pad(ring + position, pad);
         position = 0;
@@ -146,7 +115,7 @@ SPILE_INLINE void spile_rt_record_end(Context* context, char* record, char* end)
   uint64_t head = slot->ring_head;
   // From the head to the record: 0, or what begin has filled with padding.
   uint64_t pad =
-      (static_cast<uint64_t>(reinterpret_cast<char*>(header) - ring_of(slot)) - head) & (spile_rt_ring_size - 1);
+      (static_cast<uint64_t>(reinterpret_cast<char*>(header) - ring_of(slot)) - head) & (ring_size_of(slot) - 1);
   store_release(&slot->ring_head, head + pad + size);
 }
 
