@@ -69,6 +69,8 @@ struct Subject {
   uint64_t module_map;  // offset of the process's ModuleMap; 0: absent
 };
 
+inline constexpr uint32_t kTicksShift = 20;  // a distance of 2^42 ns (over an hour) still fits
+
 struct ArenaHeader {
   uint64_t magic;
   uint32_t version;
@@ -95,6 +97,11 @@ struct ArenaHeader {
   uint64_t clock_base_tsc;
   uint64_t clock_base_ns;
   int64_t target_pid;  // target()
+  // For handlers in the kernel, which can't read the counter: time_counter() = clock_base_tsc + ((CLOCK_MONOTONIC - clock_base_monotonic) *
+  // ticks_mult >> kTicksShift). Written with the fields above, under clock_sequence.
+  uint64_t clock_base_monotonic;
+  uint64_t ticks_mult;
+  uint64_t zero;  // always 0: loops in the kernel add it (codegen/ebpf/loops.cpp)
   // Bit n: slot n has an owner. A hint for the search of a free slot: ThreadSlot::owner decides, which is set first and cleared last.
   uint64_t taken[kMostSlots / 64];
 };
@@ -144,6 +151,7 @@ struct ThreadSlot {
   PendingCall calls[kPendingCalls];  // a call, and those of signal handlers that interrupt it
   uint32_t spill_wait;      // spilling found no room: the number of calls to let pass before the next attempt
   uint32_t spilling;        // 1: the owner is moving frames from its stack of frames to the SpilledFrames
+  uint32_t ring_size;       // of slots of handlers in the kernel: bytes; the controller writes it
   uint32_t given_up;        // 1 + the place of the first SpilledFrame whose real return address an unwinder was given; 0: none
 };
 static_assert(sizeof(ThreadSlot) <= 256);

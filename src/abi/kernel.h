@@ -22,6 +22,19 @@
 namespace spile::abi {
 
 inline constexpr uint32_t kKernelLevels = 4;
+
+// Where the arena is a BPF arena (Linux 6.12 and later; BPF_MAP_TYPE_ARENA), handlers in the kernel use it as handlers in processes do
+// (abi/arena.h), with a slot for each level of each possible CPU in place of threads: slot kFirstSlot + CPU * kKernelLevels + level. The arena begins at a multiple of 4 GiB in every
+// process that maps it, and is at most 4 GiB large: the low half of an address is the offset, which is all that the kernel looks at. Behind
+// scratch_offset + scratch_size of a kernel slot:
+//
+//   kernel_frame_offset   Context | State | variables of functions that have no place in registers     (kKernelFrameSize bytes)
+inline constexpr uint64_t kKernelArenaBase = uint64_t{1} << 32;  // what eBPF code adds offsets to
+inline constexpr uint64_t kLargestKernelArena = uint64_t{1} << 32;
+inline constexpr uint32_t kKernelFrameSize = 16384;
+inline constexpr uint32_t kKernelStateOffset = 96;       // in the frame: where codegen's State is
+inline constexpr uint32_t kKernelPassOffset = 248;       // a word by which pointers become numbers (codegen/ebpf/pointers.cpp)
+inline constexpr uint32_t kKernelVariablesOffset = 256;  // and the variables
 inline constexpr uint32_t kKernelShards = 2 * kKernelLevels;
 inline constexpr uint32_t kKernelScratchSize = 16384;  // bytes of a level
 inline constexpr uint32_t kKernelRecordSize = 8192;    // of them, at the end: the record being written
@@ -39,7 +52,15 @@ enum class KernelMapMerge : uint8_t { kNone, kSum, kAggregate };
 inline constexpr char kKernelStateMap[] = "spile_map_state";      // kPerCpuArray, 1 entry of KernelState
 inline constexpr char kKernelScratchMap[] = "spile_map_scratch";  // kPerCpuArray, kKernelLevels of kKernelScratchSize
 inline constexpr char kKernelRingMap[] = "spile_map_ring";        // kRing
+inline constexpr char kKernelArenaMap[] = "spile_map_arena";      // the BPF arena
 inline constexpr char kKernelTargetsMap[] = "spile_map_targets";  // kHash: process ids that scoped uprobes may count
+
+// Sections of an object whose handlers work over an arena, beside those of programs: "fn.3.name", a function of three numbers that is checked
+// apart; "body.name", a function of a number and the program's argument, checked with its program; and what the arena has from
+// ArenaLayout::constants_offset on.
+inline constexpr char kKernelFunctionPrefix[] = "fn.";
+inline constexpr char kKernelBodyPrefix[] = "body.";
+inline constexpr char kKernelConstantsSection[] = ".spile.constants";
 
 // Symbols of data in the object.
 inline constexpr char kKernelConstantsSymbol[] = "spile_kernel_constants";  // KernelConstants, read-only, set at load

@@ -72,6 +72,7 @@ struct ObjectSpec {
   std::vector<MapSpec> maps;
   std::vector<ProgramSpec> programs;
   std::vector<DataSpec> data;
+  int arena = -1;     // the map of the BPF arena that the programs use, kept open by the caller while programs are loaded; -1: none do
   int verbosity = 0;  // above 1: errors of the verifier have its log; above 2: the log is detailed
 };
 
@@ -117,6 +118,9 @@ class Kernel {
   // Removes all elements (arrays: zeroes them).
   virtual Result<void> clear(const std::string& map) = 0;
 
+  // Returns the bytes of the object's section kKernelConstantsSection (abi/kernel.h), which the arena has to have before programs are
+  // attached; empty: it has none.
+  virtual std::span<const uint8_t> arena_constants() const = 0;
   // Returns the memory of a writable symbol of the object (.data*, .bss*), which handlers share; valid for the life of this. Empty: the
   // object has no such symbol.
   virtual std::span<uint8_t> data(const std::string& symbol) = 0;
@@ -132,6 +136,9 @@ class Kernel {
 // Creates maps and loads programs; nothing is attached. The spec need not outlive the call. Errors: no privilege (with what to do), an
 // object that is not what LLVM makes, a program that the verifier rejects (the message names its probe point).
 Result<std::unique_ptr<Kernel>> load(const ObjectSpec& spec);
+
+// Returns the number of CPUs that the machine may ever have, at least 1: per-CPU values have one part for each.
+int possible_cpus();
 
 // Checks whether this process may load programs, by loading one. Errors: no privilege, no eBPF in this kernel; they say what to do.
 Result<void> check_privilege();

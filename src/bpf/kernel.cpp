@@ -17,6 +17,7 @@
 #include "bpf/maps.h"
 #include "bpf/object.h"
 #include "bpf/privilege.h"
+#include "bpf/program_image.h"
 #include "bpf/verifier.h"
 
 namespace spile::bpf {
@@ -39,7 +40,7 @@ struct RingCloser {
 
 class LoadedKernel final : public Kernel {
  public:
-  explicit LoadedKernel(const ObjectSpec& spec) : programs_spec_(spec.programs), verbosity_(spec.verbosity) {}
+  explicit LoadedKernel(const ObjectSpec& spec) : programs_spec_(spec.programs), verbosity_(spec.verbosity), arena_(spec.arena) {}
   ~LoadedKernel() override { detach(); }
 
   Result<void> create(const ObjectSpec& spec);
@@ -55,20 +56,24 @@ class LoadedKernel final : public Kernel {
   Result<void> erase(const std::string& map, std::span<const uint8_t> key) override;
   Result<void> clear(const std::string& map) override;
   std::span<uint8_t> data(const std::string& symbol) override;
+  std::span<const uint8_t> arena_constants() const override {
+    const Section* section = object_.find_section(abi::kKernelConstantsSection);
+    return section ? std::span<const uint8_t>(section->bytes) : std::span<const uint8_t>();
+  }
   Result<std::vector<uint64_t>> skipped() override;
   std::vector<std::pair<std::string, std::string>> attached() const override { return attached_; }
 
  private:
   Result<void> create_data(const ObjectSpec& spec);
   Result<void> open_ring(const Map& map);
-  Result<std::vector<bpf_insn>> link(const Section& section) const;
-  Result<void> resolve(const Section& section, const Relocation& relocation, std::vector<bpf_insn>& code) const;
+  Result<void> resolve(const Section& section, const Relocation& relocation, std::vector<bpf_insn>& code, size_t at) const;
   Result<UniqueFd> load_program(const ProgramSpec& spec) const;
   Result<Map*> find(const std::string& name);
   static int on_record(void* self, void* data, size_t size);
 
   std::vector<ProgramSpec> programs_spec_;  // first: programs_ point into it
   int verbosity_;
+  int arena_;
   uint32_t epoch_ = 0;
   Object object_;
   std::map<std::string, Map> maps_;
@@ -119,7 +124,7 @@ Result<void> LoadedKernel::create(const ObjectSpec& spec) {
 Result<void> LoadedKernel::create_data(const ObjectSpec& spec) {
   for (uint32_t i = 0; i < object_.sections.size(); ++i) {
     const Section& section = object_.sections[i];
-    if (!section.data || section.bytes.empty()) continue;
+    if (!section.data || section.bytes.empty() || section.name == abi::kKernelConstantsSection) continue;
     std::vector<uint8_t> bytes = section.bytes;
     for (const DataSpec& data : spec.data) {
       const Symbol* symbol = object_.find_symbol(data.symbol);
@@ -142,16 +147,15 @@ Result<void> LoadedKernel::open_ring(const Map& map) {
   return {};
 }
 
-Result<void> LoadedKernel::resolve(const Section& section, const Relocation& relocation,
-                                   std::vector<bpf_insn>& code) const {
+Result<void> LoadedKernel::resolve(const Section& section, const Relocation& relocation, std::vector<bpf_insn>& code, size_t at) const {
   const Symbol& symbol = object_.symbols[relocation.symbol];
-  size_t at = relocation.offset / sizeof(bpf_insn);
-  if (relocation.type == kRelocationCall)
-    return Error{fmt::format("kernel object: {} calls {}, which was not inlined", section.name, symbol.name), ""};
   if (relocation.type != kRelocation64 || at + 1 >= code.size() || code[at].code != (BPF_LD | BPF_IMM | BPF_DW))
-    return Error{fmt::format("kernel object: relocation {} of {} in {} is not known", relocation.type, symbol.name,
-                             section.name),
-                 ""};
+    return Error{fmt::format("kernel object: relocation {} of {} in {} is not known", relocation.type, symbol.name, section.name), ""};
+  if (symbol.section == 0 && symbol.name == abi::kKernelArenaMap && arena_ >= 0) {
+    code[at].src_reg = BPF_PSEUDO_MAP_FD;
+    code[at].imm = arena_;
+    return {};
+  }
   if (auto map = maps_.find(symbol.name); symbol.section == 0 && map != maps_.end()) {
     code[at].src_reg = BPF_PSEUDO_MAP_FD;
     code[at].imm = map->second.fd();
@@ -168,30 +172,35 @@ Result<void> LoadedKernel::resolve(const Section& section, const Relocation& rel
   return {};
 }
 
-Result<std::vector<bpf_insn>> LoadedKernel::link(const Section& section) const {
-  std::vector<bpf_insn> code(section.bytes.size() / sizeof(bpf_insn));
-  std::memcpy(code.data(), section.bytes.data(), code.size() * sizeof(bpf_insn));
-  for (const Relocation& relocation : section.relocations) TRY_DO(resolve(section, relocation, code));
-  return code;
-}
-
 Result<UniqueFd> LoadedKernel::load_program(const ProgramSpec& spec) const {
   const Section* section = object_.find_section(spec.section);
   if (!section || !section->code || spec.points.empty())
     return Error{"kernel object: no program in section " + spec.section, ""};
-  TRY(std::vector<bpf_insn> code, link(*section));
+  TRY(ProgramImage image, link_program(object_, *section, [&](const Section& in, const Relocation& relocation, std::vector<bpf_insn>& code, size_t at) {
+        return resolve(in, relocation, code, at);
+      }));
+  std::vector<bpf_func_info> functions;
+  UniqueFd types;
+  bpf_prog_load_opts options{};
+  options.sz = sizeof options;
+  if (image.functions.size() > 1) {
+    TRY(types, load_function_types(image, functions));
+    options.prog_btf_fd = static_cast<uint32_t>(types.get());
+    options.func_info = functions.data();
+    options.func_info_cnt = static_cast<uint32_t>(functions.size());
+    options.func_info_rec_size = sizeof(bpf_func_info);
+  }
   const AttachPoint& point = spec.points.front();
-  UniqueFd fd(bpf_prog_load(program_type(point.kind), "spile", kLicence, code.data(), code.size(), nullptr));
+  auto load = [&] { return UniqueFd(bpf_prog_load(program_type(point.kind), "spile", kLicence, image.code.data(), image.code.size(), &options)); };
+  UniqueFd fd = load();
   if (fd) return fd;
   int error = errno;
   // Without privilege there is EPERM before any verification; the verifier's own EPERM and EACCES come with a log.
   std::string log(16 << 20, '\0');
-  bpf_prog_load_opts options{};
-  options.sz = sizeof options;
   options.log_level = verbosity_ > 2 ? 2 : 1;
   options.log_buf = log.data();
   options.log_size = static_cast<uint32_t>(log.size());
-  UniqueFd second(bpf_prog_load(program_type(point.kind), "spile", kLicence, code.data(), code.size(), &options));
+  UniqueFd second = load();
   if (second) return second;
   log.resize(std::strlen(log.c_str()));
   if (log.empty() && is_privilege_error(error)) return privilege_error("load the handler of " + point.text, error);

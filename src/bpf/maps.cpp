@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bpf/elements.h"
+#include "bpf/bpf.h"
 #include "bpf/library.h"
 #include "bpf/privilege.h"
 

@@ -72,7 +72,4 @@ class DataSection {
   size_t size_ = 0;
 };
 
-// Returns the number of CPUs that the machine may ever have, at least 1: per-CPU values have one part for each.
-int possible_cpus();
-
 }  // namespace spile::bpf

@@ -1,0 +1,37 @@
+#pragma once
+// A BPF arena (Linux 6.9; atomics in it: 6.10; what spile uses of it: 6.12): memory that eBPF programs and user space share. Debian 12's libbpf does
+// not know the map type. include/uapi/linux/bpf.h; kernel/bpf/arena.c.
+
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace spile::bpf {
+
+class Arena {
+ public:
+  // Whether this kernel lets this process make arenas and load programs that use them; tried once.
+  static bool is_supported();
+  // Makes an arena and maps it at a multiple of 4 GiB, zeroed. size: bytes, whole pages, at most 4 GiB. Errors: no privilege, no memory.
+  static Result<Arena> create(uint64_t size);
+
+  Arena(Arena&& other) noexcept;
+  Arena& operator=(Arena&&) = delete;
+  ~Arena();
+
+  int fd() const { return fd_.get(); }
+  std::span<uint8_t> memory() const { return {memory_, size_}; }
+  // Makes the pages of a range exist: a program that touches a page that is not there reads zero and writes nothing. REQUIRES: the range is in
+  // the arena. Errors: no memory.
+  Result<void> populate(uint64_t offset, uint64_t size) const;
+
+ private:
+  Arena() = default;
+  UniqueFd fd_;
+  uint8_t* memory_ = nullptr;
+  uint64_t size_ = 0;
+};
+
+}  // namespace spile::bpf
