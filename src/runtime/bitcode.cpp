@@ -1,4 +1,4 @@
-// Embeds the modules that CMakeLists.txt compiles. SPILE_NATIVE_BITCODE and SPILE_BPF_BITCODE are their paths.
+// Embeds the modules that CMakeLists.txt compiles. SPILE_NATIVE_BITCODE and so on are their paths.
 
 #include "runtime/bitcode.h"
 
@@ -13,9 +13,8 @@
   extern "C" __attribute__((visibility("hidden"))) const unsigned char NAME##_begin[], NAME##_end[];
 
 SPILE_EMBED(spile_native_bitcode, SPILE_NATIVE_BITCODE)
-#ifdef SPILE_BPF_BITCODE
 SPILE_EMBED(spile_bpf_bitcode, SPILE_BPF_BITCODE)
-#endif
+SPILE_EMBED(spile_kernel_bitcode, SPILE_KERNEL_BITCODE)
 
 namespace spile::rt {
 
@@ -24,11 +23,11 @@ std::span<const unsigned char> native_bitcode() {
 }
 
 std::span<const unsigned char> bpf_bitcode() {
-#ifdef SPILE_BPF_BITCODE
   return {spile_bpf_bitcode_begin, spile_bpf_bitcode_end};
-#else
-  return {};
-#endif
+}
+
+std::span<const unsigned char> kernel_bitcode() {
+  return {spile_kernel_bitcode_begin, spile_kernel_bitcode_end};
 }
 
 }  // namespace spile::rt

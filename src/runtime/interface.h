@@ -4,7 +4,9 @@
 // codegen links it into the script's module and inlines it:
 //
 //   native/  traced processes and spile (the constant spile_rt_in_controller says which; code for the other folds away)
-//   bpf/     the kernel: helpers and maps of the kernel. It lacks what is marked "native" below, clearing, counting and iterating of
+//   kernel/  the kernel, from Linux 6.12 on: the sources of native/ over a BPF arena, which is what "native" below means there, but for what
+//            is marked "in targets"
+//   bpf/     the kernel before: helpers and maps of the kernel. It lacks what is marked "native" below, clearing, counting and iterating of
 //            maps, and the formatting of strings; codegen rejects scripts that need it there (codegen/place.h,
 //            codegen/refuse_for_kernel.cpp)
 //
@@ -62,6 +64,7 @@ extern const uint32_t spile_rt_scratch_offset;   // within a slot
 extern const uint32_t spile_rt_scratch_size;
 extern const uint32_t spile_rt_ring_offset;  // within a slot
 extern const uint32_t spile_rt_ring_size;    // a power of two
+extern const uint32_t spile_rt_kernel_frame_offset;  // within a slot of handlers in the kernel (abi/kernel.h)
 extern const uint32_t spile_rt_max_backtrace;  // MAXBACKTRACE: frames
 
 // -- handler life. enter: finds the thread's slot and marks it busy; after true, the handler ends with leave. False: the session is

@@ -3,5 +3,9 @@
 // system calls. No other file of native/ has assembly, but for empty statements that hold the optimizer back.
 
 #include "abi/selected_machine.h"
+#if defined(__bpf__)
+#include "runtime/kernel/arch.h"
+#else
 #include SPILE_MACHINE_FILE(runtime/native, arch.h)
+#endif
 #include SPILE_MACHINE_FILE(runtime/native, system_call_names.h)

@@ -5,7 +5,11 @@
 #define SPILE_INLINE [[gnu::always_inline]]
 // For functions that the hit path needs rarely: they stay out of line, with the preserve_most convention, so that a handler that could
 // call one, but does not, saves no register for it.
+#if defined(__bpf__)
+#define SPILE_COLD [[gnu::noinline, gnu::cold]]
+#else
 #define SPILE_COLD [[gnu::noinline, gnu::cold, clang::preserve_most]]
+#endif
 // For symbols of the image that no dynamic linker may see or replace.
 #define SPILE_HIDDEN [[gnu::visibility("hidden")]]
 

@@ -7,7 +7,11 @@ namespace spile::rt {
 namespace {
 
 // Finding and inserting happen on the hit path but are too long to inline: like SPILE_COLD, but not thought unlikely.
+#if defined(__bpf__)
+#define SPILE_OUTLINE [[gnu::noinline]]
+#else
 #define SPILE_OUTLINE [[gnu::noinline, clang::preserve_most]]
+#endif
 
 SPILE_INLINE inline bool same_key(const char* a, const char* b, uint32_t length) {
   for (uint32_t at = 0; at < length; at += 8) {

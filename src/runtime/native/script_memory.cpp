@@ -120,28 +120,31 @@ SPILE_USER_NUMBER(int64, 8, true)
 SPILE_USER_NUMBER(uint64, 8, false)
 #undef SPILE_USER_NUMBER
 
-// Kernel memory: nothing of it can be read from a process.
-#define SPILE_KERNEL_NUMBER(NAME)                                                          \
-  SPILE_INLINE int64_t spile_fn_kernel_##NAME(Context*, int64_t, bool* fault) { \
-    *fault = true;                                                                         \
-    return 0;                                                                              \
+// Kernel memory: only handlers in the kernel can read it.
+#define SPILE_KERNEL_NUMBER(NAME, SIZE, SIGNED)                                                 \
+  SPILE_INLINE int64_t spile_fn_kernel_##NAME(Context* context, int64_t address, bool* fault) { \
+    *fault = true;                                                                              \
+    return kReadsKernelMemory ? load_or_fault(context, address, SIZE, SIGNED, fault) : 0;       \
   }
-SPILE_KERNEL_NUMBER(char)
-SPILE_KERNEL_NUMBER(short)
-SPILE_KERNEL_NUMBER(int)
-SPILE_KERNEL_NUMBER(long)
-SPILE_KERNEL_NUMBER(pointer)
+SPILE_KERNEL_NUMBER(char, 1, true)
+SPILE_KERNEL_NUMBER(short, 2, true)
+SPILE_KERNEL_NUMBER(int, 4, true)
+SPILE_KERNEL_NUMBER(long, 8, true)
+SPILE_KERNEL_NUMBER(pointer, 8, false)
 #undef SPILE_KERNEL_NUMBER
-SPILE_INLINE void spile_fn_kernel_string(Context*, int64_t, char* out, bool* fault) {
+// limit: bytes at most; spile_rt_string_size: as many as a string has. False: it can't be read.
+SPILE_INLINE inline bool load_kernel_string(Context* context, int64_t address, char* out, uint32_t limit) {
   *out = 0;
-  *fault = true;
+  return kReadsKernelMemory && spile_rt_load_string(context, static_cast<uint64_t>(address), out, limit) >= 0;
 }
-SPILE_INLINE void spile_fn_kernel_string2(Context*, int64_t, const char* otherwise, char* out) {
-  spile_rt_string_copy(out, otherwise);
+SPILE_INLINE void spile_fn_kernel_string(Context* context, int64_t address, char* out, bool* fault) {
+  *fault = !load_kernel_string(context, address, out, spile_rt_string_size);
 }
-SPILE_INLINE void spile_fn_kernel_string_n(Context*, int64_t, int64_t, char* out, bool* fault) {
-  *out = 0;
-  *fault = true;
+SPILE_INLINE void spile_fn_kernel_string2(Context* context, int64_t address, const char* otherwise, char* out) {
+  if (!load_kernel_string(context, address, out, spile_rt_string_size)) spile_rt_string_copy(out, otherwise);
+}
+SPILE_INLINE void spile_fn_kernel_string_n(Context* context, int64_t address, int64_t count, char* out, bool* fault) {
+  *fault = !load_kernel_string(context, address, out, limit_of(count));
 }
 
 SPILE_INLINE void spile_fn_user_string(Context* context, int64_t address, char* out, bool* fault) {

@@ -1,0 +1,20 @@
+// The kernel's runtime over a BPF arena as one translation unit, for the bitcode: what processes use, over the same memory, and what is
+// the kernel's own.
+
+#include "runtime/kernel/context.cpp"
+#include "runtime/kernel/handler.cpp"
+#include "runtime/kernel/load.cpp"
+#include "runtime/kernel/lock.cpp"
+#include "runtime/native/aggregate.cpp"
+#include "runtime/native/format.cpp"
+#include "runtime/native/iterate.cpp"
+#include "runtime/native/map.cpp"
+#include "runtime/native/memory.cpp"
+#include "runtime/native/record.cpp"
+#include "runtime/native/regex.cpp"
+#include "runtime/native/script_memory.cpp"
+#include "runtime/native/script_names.cpp"
+#include "runtime/native/script_strings.cpp"
+#include "runtime/native/script_system.cpp"
+#include "runtime/native/storage.cpp"
+#include "runtime/native/string.cpp"
