@@ -23,7 +23,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(Machine machine, int l
                       : level == 1 ? llvm::CodeGenOptLevel::Less
                                    : llvm::CodeGenOptLevel::Default;
   std::unique_ptr<llvm::TargetMachine> made(target->createTargetMachine(
-      triple, machine == Machine::kNative ? kNativeTarget.processor : "v3", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, optimization));
+      triple, machine == Machine::kNative ? kNativeTarget.processor : machine == Machine::kBpf ? "v3" : "v4", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small, optimization));
   if (!made) return Error{"compile: LLVM has no code generator for " + triple, ""};
   return made;
 }

@@ -6,7 +6,8 @@
 
 namespace spile::codegen {
 
-enum class Machine { kNative, kBpf };
+// kBpf: eBPF that Linux 5.15 runs, of one function for each program. kArenaBpf: eBPF of Linux 6.12.
+enum class Machine { kNative, kBpf, kArenaBpf };
 
 // Registers LLVM's code generators. REQUIRES: called before the functions below. Further calls do nothing.
 void initialize_machines();

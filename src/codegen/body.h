@@ -30,6 +30,7 @@ struct SiteValues {
   llvm::Value* registers = nullptr;      // abi::Registers*
   llvm::Value* cfa = nullptr;
   llvm::Value* site_id = nullptr;
+  llvm::Value* program_context = nullptr;  // in the kernel: the argument of the eBPF program
   llvm::Value* saves = nullptr;          // exit: the frame's entry values
   bool returns = false;                  // exit
 };

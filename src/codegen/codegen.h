@@ -38,6 +38,10 @@ struct ArenaLayout {
   uint32_t shadow_offset = 0, shadow_stride = 0, shadow_capacity = 0;
   uint32_t scratch_offset = 0, scratch_size = 0;
   uint32_t ring_offset = 0, ring_size = 0;
+  uint32_t kernel_frame_offset = 0;  // in slots of handlers in the kernel (abi/kernel.h); 0: there are no such slots
+  uint64_t constants_offset = 0;     // of eBPF code, behind all else; 0: absent
+  uint32_t kernel_ring_size = 0, kernel_small_ring_size = 0;  // of slots of handlers in the kernel: of a CPU's lowest level, and of others
+  uint32_t kernel_slots = 0;         // slots of handlers in the kernel, from abi::kFirstSlot on
 };
 // Bytes at the begin of the exchange: cursor, length (uint32_t each), and the value's address (uint64_t).
 inline constexpr uint64_t kExchangeHead = 64;
@@ -45,6 +49,10 @@ struct LayoutOptions {
   uint32_t slot_count = abi::kMostSlots;    // at most; at least 8 where processes are traced
   uint64_t address_space = 1ull << 40;      // bytes that the slots may take: if slot_count of them need more, the arena has fewer
   uint32_t ring_size = 1 << 20;      // -s, bytes of one thread's ring. REQUIRES: a power of two
+  // Where handlers in the kernel may work over a BPF arena: the CPUs that there may ever be, and how many bytes of memory their slots may take
+  // (they take them whether they are used or not); scripts that need more work over kernel maps. 0: all work over kernel maps.
+  uint32_t kernel_cpus = 0;
+  uint64_t kernel_memory = 0;
   uint32_t shadow_capacity = 16384;  // pending returns of one thread; memory that is never used costs nothing
 };
 
@@ -151,6 +159,8 @@ inline uint64_t kernel_cookie(const sema::Probe& probe, size_t point) {
 }
 struct KernelCode {
   std::vector<uint8_t> object;    // the ELF file
+  // Handlers work over the arena, which must be a BPF arena (abi/kernel.h); there are no maps then.
+  bool over_arena = false;
   std::vector<KernelMap> maps;
   std::vector<KernelProgram> programs;
 };
@@ -172,7 +182,8 @@ struct CompiledScript {
 struct Options {
   LayoutOptions layout;
   // The runtime as LLVM bitcode (runtime/bitcode.h); must outlive the Translation. bpf: may be empty without kernel probes.
-  std::span<const unsigned char> native_bitcode, bpf_bitcode;
+  // kernel: for handlers in the kernel over a BPF arena.
+  std::span<const unsigned char> native_bitcode, bpf_bitcode, kernel_bitcode;
   int optimization = 2;           // 0 to 3; 2: large native code, or code that runs rarely, is compiled quickly; eBPF: 2 at least
   std::string print_after;        // --print-after=NAME: prints IR after that step ("lower-target"), and uses no cache; empty: prints none
   std::string cache_directory;    // of object_cache.h; empty: no cache

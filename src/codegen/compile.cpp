@@ -8,6 +8,8 @@
 #include "abi/record.h"
 #include "codegen/backend.h"
 #include "codegen/confine.h"
+#include "codegen/ebpf/loadable.h"
+#include "codegen/ebpf/lower_arena.h"
 #include "codegen/flatten.h"
 #include "codegen/lower_kernel.h"
 #include "codegen/lower_native.h"
@@ -57,6 +59,7 @@ class Compiler : public Translation {
   void print_after(const char* step, const Job& job) const;
   Result<void> report(const Diagnostics& refusals);
   Result<void> lower_kernel_place(Job& job);
+  Result<void> lower_arena_place(Job& job);
   int effort(const Job& job) const;
   Result<void> build_job(Job& job);
   Result<void> flatten_job(Job& job) const;
@@ -108,14 +111,15 @@ void Compiler::define_constants(ScriptModule& module, bool in_controller) {
   module.define_constant("spile_rt_scratch_size", arena.scratch_size);
   module.define_constant("spile_rt_ring_offset", arena.ring_offset);
   module.define_constant("spile_rt_ring_size", arena.ring_size);
+  module.define_constant("spile_rt_kernel_frame_offset", arena.kernel_frame_offset);
   module.define_constant("spile_rt_max_backtrace", static_cast<uint32_t>(program_.limits.max_backtrace));
-  module.cells();
 }
 
 template <typename Lower>
 Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitcode, Place& place, Lower&& lower) {
   TRY(job.module, ScriptModule::create(job.name, bitcode));
   define_constants(*job.module, place.is_controller());
+  if (job.machine == Machine::kNative) job.module->cells();
   if (unsigned alignment = place.stack_alignment()) job.module->module().setOverrideStackAlignment(alignment);
   Unit unit(program_, layout_, tables_, *job.module, place);
   unit.own_text = &own_text_;
@@ -170,7 +174,7 @@ Result<void> Compiler::lower_kernel_place(Job& job) {
   Unit unit(program_, layout, tables_, *job.module, place);
   unit.own_text = &own_text_;
   // Probes that are refused are lowered all the same: all refusals are reported together.
-  timed(timings_, "refuse-for-kernel", [&] { return refuse_for_kernel(unit), true; });
+  timed(timings_, "refuse-for-kernel", [&] { return refuse_for_kernel(unit, false), true; });
   TRY_DO(timed(timings_, "lower-" + job.name, [&]() -> Result<void> {
     compiled_.script.kernel = lower_kernel(unit, place);
     return report(unit.refusals());
@@ -178,10 +182,21 @@ Result<void> Compiler::lower_kernel_place(Job& job) {
   return finish_module(job);
 }
 
+Result<void> Compiler::lower_arena_place(Job& job) {
+  job.machine = Machine::kArenaBpf;
+  ArenaKernelPlace place;
+  return lower_place(job, options_.kernel_bitcode, place, [&](Unit& unit) {
+    // The object depends on it, so its name in the cache has to.
+    job.module->module().addModuleFlag(llvm::Module::Warning, "spile-arena-pages", static_cast<uint32_t>(layout_.arena.size / abi::kPageSize));
+    refuse_for_kernel(unit, true);
+    compiled_.script.kernel = lower_arena_handlers(unit, place);
+  });
+}
+
 // The optimizer pays where code runs often. What runs in the controller can't, as far as its budget of actions goes.
 int Compiler::effort(const Job& job) const {
   // eBPF never without the optimizer: the verifier needs registers where unoptimized code has memory.
-  if (job.machine == Machine::kBpf) return std::max(options_.optimization, 2);
+  if (job.machine != Machine::kNative) return std::max(options_.optimization, 2);
   constexpr int64_t kManyActions = 100'000;
   constexpr unsigned kMuchCode = 5'000;  // instructions before inlining; about half a second of full optimization
   const sema::Limits& limits = program_.limits;
@@ -214,6 +229,9 @@ Result<void> Compiler::build_job(Job& job) {
   if (job.name == "controller" && !job.has_embedded) {
     timed(job.timings, "confine-" + job.name, [&] { return confine_accesses(*job.module), true; });
   }
+  if (job.machine == Machine::kArenaBpf) {
+    TRY_DO(timed(job.timings, "fit-" + job.name, [&] { return make_loadable(*job.module, layout_.arena.constants_offset); }));
+  }
   print_after("optimize-", job);
   TRY(job.object, timed(job.timings, "emit-" + job.name, [&] { return emit_object(*job.module, job.machine, level); }));
   TRY_DO(timed(job.timings, "flatten-" + job.name, [&] { return flatten_job(job); }));
@@ -222,7 +240,7 @@ Result<void> Compiler::build_job(Job& job) {
 }
 
 Result<void> Compiler::flatten_job(Job& job) const {
-  if (job.machine == Machine::kBpf) return {};
+  if (job.machine != Machine::kNative) return {};
   TRY(job.flat, flatten(job.object));
   job.flat.image.guru = program_.guru;
   job.flat.image.unchecked = job.has_embedded;
@@ -287,13 +305,13 @@ void Compiler::fill_target(Job& job, const std::vector<TargetHandler>& handlers)
 }
 
 Result<void> Compiler::translate() {
-  TRY(layout_, timed(timings_, "layout", [&] { return make_layout(program_, options_.layout); }));
+  TRY(layout_, timed(timings_, "layout", [&] { return layout_for_kernel(program_, options_.layout); }));
   initialize_machines();
   if (has_domain(sema::Domain::kTarget)) {
     TargetPlace place;
     TRY_DO(lower_place(target_, options_.native_bitcode, place, [&](Unit& unit) { handlers_ = lower_target_handlers(unit); }));
   }
-  if (has_domain(sema::Domain::kKernel)) TRY_DO(lower_kernel_place(kernel_));
+  if (has_domain(sema::Domain::kKernel)) TRY_DO(layout_.arena.kernel_slots > 0 ? lower_arena_place(kernel_) : lower_kernel_place(kernel_));
   ControllerPlace place;
   return lower_place(controller_, options_.native_bitcode, place, [](Unit& unit) { lower_controller(unit); });
 }

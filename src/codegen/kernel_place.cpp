@@ -56,18 +56,20 @@ llvm::Value* KernelPlace::cfa(Body& body) {
   return body.b.CreateAdd(stack_pointer, body.number(kConvention.entry_cfa));
 }
 
+llvm::Value* address_of_cookie(Body& body, const std::function<llvm::Value*()>& cookie) {
+  if (body.probe->points.size() == 1) return body.number(static_cast<int64_t>(kernel_cookie(*body.probe, 0) & kCookieAddressMask));
+  return body.b.CreateAnd(cookie(), body.number(static_cast<int64_t>(kCookieAddressMask)));
+}
+
+static llvm::Value* cookie_of(Body& body) {
+  return body.call("spile_rt_kernel_cookie", body.b.getInt64Ty(), {body.context});
+}
+
 llvm::Value* KernelPlace::load_bias(Body& body) {
   if (!body.probe || at_return_) return nullptr;
   llvm::Value* pc = machine_register(body, kConvention.program_counter);
   if (!pc) return nullptr;
-  llvm::Value* address = nullptr;
-  if (body.probe->points.size() == 1) {
-    address = body.number(static_cast<int64_t>(kernel_cookie(*body.probe, 0) & kCookieAddressMask));
-  } else {
-    llvm::Value* cookie = body.call("spile_rt_kernel_cookie", body.b.getInt64Ty(), {body.context});
-    address = body.b.CreateAnd(cookie, body.number(static_cast<int64_t>(kCookieAddressMask)));
-  }
-  return body.b.CreateSub(pc, address);
+  return body.b.CreateSub(pc, address_of_cookie(body, [&] { return cookie_of(body); }));
 }
 
 llvm::Value* KernelPlace::context_address(Body& body, int64_t offset) {
@@ -75,9 +77,13 @@ llvm::Value* KernelPlace::context_address(Body& body, int64_t offset) {
   return body.at_offset(kernel_context(body), offset);
 }
 
+llvm::Value* KernelPlace::site_text(Body& body, const std::string& what) {
+  return text_of_cookie(body, what, [&] { return cookie_of(body); });
+}
+
 // A probe with many points has a table of texts, all of one length, by the number that the attachment's cookie carries.
 // Both are powers of two, so that the verifier sees that the text is inside.
-llvm::Value* KernelPlace::site_text(Body& body, const std::string& what) {
+llvm::Value* text_of_cookie(Body& body, const std::string& what, const std::function<llvm::Value*()>& cookie) {
   const sema::Probe* probe = body.probe;
   if (!probe || probe->points.size() < 2) return nullptr;
   size_t longest = 0;
@@ -91,8 +97,7 @@ llvm::Value* KernelPlace::site_text(Body& body, const std::string& what) {
   std::string table(stride * count, '\0');
   for (size_t i = 0; i < texts.size(); ++i) table.replace(i * stride, texts[i].size(), texts[i]);
   llvm::Constant* blob = body.unit.module.text(table);
-  llvm::Value* cookie = body.call("spile_rt_kernel_cookie", body.b.getInt64Ty(), {body.context});
-  llvm::Value* index = body.b.CreateAnd(body.b.CreateLShr(cookie, body.number(kCookieIndexShift)),
+  llvm::Value* index = body.b.CreateAnd(body.b.CreateLShr(cookie(), body.number(kCookieIndexShift)),
                                             body.number(static_cast<int64_t>(count - 1)));
   return body.b.CreateGEP(body.b.getInt8Ty(), blob,
                               body.b.CreateMul(index, body.number(static_cast<int64_t>(stride))));

@@ -56,4 +56,10 @@ class KernelPlace final : public Place {
 llvm::GlobalVariable* map_symbol(ScriptModule& module, const std::string& name);
 std::string global_symbol(const syntax::Global& global);
 
+// What the cookie of the attachment that was hit says (codegen.h, kernel_cookie). cookie: emits code that reads it; called only where the
+// probe has several points. text_of_cookie: the string of pp(), probefunc() and the like; null: one point, or another string. REQUIRES, for the
+// address: a body of a probe.
+llvm::Value* address_of_cookie(Body& body, const std::function<llvm::Value*()>& cookie);
+llvm::Value* text_of_cookie(Body& body, const std::string& what, const std::function<llvm::Value*()>& cookie);
+
 }  // namespace spile::codegen

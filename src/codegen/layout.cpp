@@ -1,7 +1,9 @@
 #include "codegen/layout.h"
 
 #include <algorithm>
+#include <bit>
 
+#include "abi/kernel.h"
 #include "abi/map_layout.h"
 #include "sema/intrinsics.h"
 
@@ -206,6 +208,16 @@ uint32_t count_slots(const sema::Program& program, const LayoutOptions& options,
   return static_cast<uint32_t>(std::max(std::min({options.address_space / stride, most, uint64_t{options.slot_count}}), kLeastSlots));
 }
 
+// Rings of handlers in the kernel take memory whether they are used or not. A CPU's lowest level gets 8 MiB where there are up to eight CPUs,
+// as its records come as fast as a processor makes them and nobody can be waited for.
+void size_kernel_rings(const LayoutOptions& options, ArenaLayout& arena) {
+  constexpr uint64_t kMost = 8 << 20, kAll = 64 << 20, kSmall = 64 << 10;
+  uint64_t scale = std::max<uint64_t>(options.ring_size >> 20, 1);
+  uint64_t share = std::bit_floor(std::clamp<uint64_t>(kAll / options.kernel_cpus, kSmall, kMost));
+  arena.kernel_ring_size = static_cast<uint32_t>(std::min<uint64_t>(share * std::bit_floor(scale), 256 << 20));
+  arena.kernel_small_ring_size = kSmall;
+}
+
 // Places what handlers of all processes use besides globals, from `at` on. Returns where it ends.
 uint64_t place_tables(const sema::Program& program, Layout& layout, bool has_targets, uint64_t at) {
   ArenaLayout& arena = layout.arena;
@@ -268,12 +280,21 @@ Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& op
   at = align(at + static_cast<uint64_t>(arena.shadow_stride) * arena.shadow_capacity, kCacheLine);
   uint64_t scratch_offset = at;
   uint64_t scratch_size = align(scratch_bytes(program, layout), kCacheLine);
-  uint64_t ring_offset = align(at + scratch_size, abi::kPageSize);
+  bool uses_arena = options.kernel_cpus > 0 && std::ranges::any_of(program.probes, [](auto& p) { return p.domain == sema::Domain::kKernel; });
+  uint64_t frame_offset = align(at + scratch_size, kCacheLine);
+  uint64_t ring_offset = align(frame_offset + (uses_arena ? abi::kKernelFrameSize : 0), abi::kPageSize);
   arena.ring_size = options.ring_size;
-  arena.slot_stride = align(ring_offset + arena.ring_size, abi::kPageSize);
+  if (uses_arena) size_kernel_rings(options, arena);
+  arena.slot_stride = align(ring_offset + std::max(arena.ring_size, arena.kernel_ring_size), abi::kPageSize);
   arena.slot_count = has_targets ? count_slots(program, options, arena.slot_stride) : abi::kFirstSlot;
+  if (uses_arena) {
+    arena.kernel_frame_offset = static_cast<uint32_t>(frame_offset);
+    arena.kernel_slots = options.kernel_cpus * abi::kKernelLevels;
+    arena.slot_count += arena.kernel_slots;
+  }
   place_private(program, layout, place_tables(program, layout, has_targets, place_shared(program, layout)));
   arena.size = arena.slots_offset + arena.slot_stride * arena.slot_count;
+  if (uses_arena) arena.constants_offset = arena.size;
   if (arena.slot_stride > kLargestRegion || arena.size > kLargestArena) {
     return Error{"lay out the script's globals: they need more memory than one process can map",
                  "make arrays smaller (global a[N], -D MAXMAPENTRIES=N) or use a smaller -s"};

@@ -13,7 +13,7 @@ Result<Layout> make_kernel_layout(const sema::Program& program);
 
 // Rejects what the verifier does not follow (loops over arrays and the like), with an error in unit.refusals() at its place in the
 // script.
-void refuse_for_kernel(Unit& unit);
+void refuse_for_kernel(Unit& unit, bool over_arena);
 
 // Lowers and exports a function for each program. Fills all of KernelCode but the object. Errors go to unit.refusals().
 KernelCode lower_kernel(Unit& unit, KernelPlace& place);

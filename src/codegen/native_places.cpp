@@ -54,7 +54,9 @@ llvm::Value* TargetPlace::thread_pointer(Body& body) {
   return body.call("spile_rt_thread_pointer", body.b.getInt64Ty(), {});
 }
 
-llvm::Value* TargetPlace::global(Body& body, const syntax::Global& global) {
+llvm::Value* TargetPlace::global(Body& body, const syntax::Global& global) { return global_of_slot(body, global); }
+
+llvm::Value* global_of_slot(Body& body, const syntax::Global& global) {
   const GlobalLayout& layout = body.unit.layout_of(global);
   llvm::Type* ptr = body.unit.module.ptr();
   if (body.unit.sharing_of(global) != sema::Sharing::kSharded) {

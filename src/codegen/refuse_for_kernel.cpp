@@ -1,5 +1,6 @@
 // Rejects what handlers in the kernel can't do, in the script's terms. All of it works in the controller (end, timers),
-// where results are usually presented, and in processes with --runtime=inproc.
+// where results are usually presented, and in processes with --runtime=inproc. What the verifier of Linux 6.12 follows over a BPF arena
+// (lower_arena.h) is rejected only over kernel maps.
 
 #include "codegen/lower_kernel.h"
 #include "sema/intrinsics.h"
@@ -15,7 +16,7 @@ constexpr const char* kPrintOne =
 
 class KernelCheck {
  public:
-  KernelCheck(Unit& unit, const sema::Probe& probe) : unit_(unit), probe_(probe) {}
+  KernelCheck(Unit& unit, const sema::Probe& probe, bool over_arena) : unit_(unit), probe_(probe), over_arena_(over_arena) {}
 
   void statement(const syntax::Statement& s) {
     syntax::for_each_expression(s, [&](const syntax::Expression& e) { expression(e); });
@@ -56,7 +57,7 @@ class KernelCheck {
   }
   void function(const syntax::Function& callee, SourceRange range) {
     if (unit_.is_recursive(callee))
-      refuse(range, "recursion");
+      refuse_always(range, "recursion", kElsewhere);
     else if (seen_.insert(&callee).second)
       statement(*callee.body);
   }
@@ -67,20 +68,24 @@ class KernelCheck {
     }
   }
   void refuse(SourceRange range, const std::string& what, const char* hint = kElsewhere) {
+    if (!over_arena_) refuse_always(range, what, hint);
+  }
+  void refuse_always(SourceRange range, const std::string& what, const char* hint) {
     unit_.refuse(range, what + " is not available in a handler that runs in the kernel", hint);
   }
 
   Unit& unit_;
   const sema::Probe& probe_;
+  const bool over_arena_;
   std::set<const syntax::Function*> seen_;
 };
 
 }  // namespace
 
-void refuse_for_kernel(Unit& unit) {
+void refuse_for_kernel(Unit& unit, bool over_arena) {
   for (const sema::Probe& probe : unit.program.probes) {
     if (probe.domain != sema::Domain::kKernel) continue;
-    KernelCheck check(unit, probe);
+    KernelCheck check(unit, probe, over_arena);
     check.statement(*probe.body);
     if (probe.condition) {
       syntax::for_each_expression(static_cast<const syntax::Expression&>(*probe.condition),

@@ -254,7 +254,7 @@ bool Unit::targets_exit() {
   if (targets_exit_) return *targets_exit_;
   bool any_target = false, exits = false;
   for (const sema::Probe& probe : program.probes) {
-    if (probe.domain != sema::Domain::kTarget) continue;
+    if (probe.domain == sema::Domain::kController) continue;
     any_target = true;
     exits = exits || calls(*probe.body, {"exit", "abort"});
   }

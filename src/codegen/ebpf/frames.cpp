@@ -1,0 +1,118 @@
+// The stack of eBPF has 512 bytes for all functions that are active, and no address on it may meet one of the arena at the same
+// instruction. So variables that are not in registers lie in the frame of the handler's slot (abi/kernel.h), each function's at a place of its
+// own: no function calls itself.
+//
+// A function finds the frame by its abi::Context, which lies at the frame's start. Which of its arguments is the context follows from
+// its callers: a body's first one is. A function that has variables and no context becomes part of its callers.
+
+#include <map>
+
+#include "abi/kernel.h"
+#include "codegen/ebpf/loadable.h"
+
+namespace spile::codegen {
+
+namespace {
+
+using ContextArguments = std::map<llvm::Function*, llvm::Argument*>;
+
+// The argument that is the context at every call; null: none is.
+llvm::Argument* context_argument(llvm::Function& function, const ContextArguments& known) {
+  for (llvm::Argument& argument : function.args()) {
+    if (!argument.getType()->isPointerTy() || function.use_empty()) continue;
+    bool always = std::ranges::all_of(function.users(), [&](llvm::User* user) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+      if (!call || call->getCalledFunction() != &function) return false;
+      auto caller = known.find(call->getFunction());
+      return caller != known.end() && caller->second == call->getArgOperand(argument.getArgNo());
+    });
+    if (always) return &argument;
+  }
+  return nullptr;
+}
+
+ContextArguments find_contexts(llvm::Module& module) {
+  ContextArguments known;
+  for (llvm::Function& function : module) {
+    if (function.hasFnAttribute(kBodyAttribute)) known.emplace(&function, function.getArg(0));
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (llvm::Function& function : module) {
+      if (function.isDeclaration() || known.contains(&function)) continue;
+      if (llvm::Argument* context = context_argument(function, known)) {
+        known.emplace(&function, context);
+        changed = true;
+      }
+    }
+  }
+  return known;
+}
+
+std::vector<llvm::AllocaInst*> variables_of(llvm::Function& function) {
+  std::vector<llvm::AllocaInst*> variables;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (variable && !is_helper_buffer(*variable)) variables.push_back(variable);
+  }
+  return variables;
+}
+
+void inline_always(llvm::Module& module) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::SROAPass(llvm::SROAOptions::ModifyCFG)));
+  passes.addPass(llvm::GlobalDCEPass());
+  passes.run(module, modules);
+}
+
+}  // namespace
+
+Result<void> move_frames(llvm::Module& module) {
+  ContextArguments contexts = find_contexts(module);
+  for (bool again = true; again;) {
+    again = false;
+    for (llvm::Function& function : module) {
+      if (function.isDeclaration() || function.hasFnAttribute(kProgramAttribute) || contexts.contains(&function) ||
+          function.hasFnAttribute(llvm::Attribute::AlwaysInline) || variables_of(function).empty()) {
+        continue;
+      }
+      function.removeFnAttr(llvm::Attribute::NoInline);
+      function.addFnAttr(llvm::Attribute::AlwaysInline);
+      again = true;
+    }
+    if (again) inline_always(module);
+    contexts = find_contexts(module);
+  }
+  const llvm::DataLayout& layout = module.getDataLayout();
+  uint64_t at = abi::kKernelVariablesOffset;
+  for (llvm::Function& function : module) {
+    std::vector<llvm::AllocaInst*> variables = variables_of(function);
+    if (variables.empty()) continue;
+    auto context = contexts.find(&function);
+    CHECK(context != contexts.end());
+    for (llvm::AllocaInst* variable : variables) {
+      llvm::IRBuilder<> b(variable);
+      auto size = variable->getAllocationSize(layout);
+      CHECK(size && !size->isScalable());
+      at = llvm::alignTo(at, std::max<uint64_t>(8, variable->getAlign().value()));
+      variable->replaceAllUsesWith(b.CreateConstGEP1_64(b.getInt8Ty(), context->second, at));
+      at += size->getFixedValue();
+      variable->eraseFromParent();
+    }
+  }
+  if (at > abi::kKernelFrameSize) return Error{"compile: the script's functions need more memory than a handler in the kernel has", "use fewer functions"};
+  return {};
+}
+
+}  // namespace spile::codegen

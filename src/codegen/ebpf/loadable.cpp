@@ -1,0 +1,108 @@
+#include "codegen/ebpf/loadable.h"
+
+#include "abi/kernel.h"
+
+namespace spile::codegen {
+
+namespace {
+
+void run_cleanup(llvm::Module& module, bool inlines) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  llvm::ModulePassManager passes;
+  if (inlines) passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+  llvm::FunctionPassManager clean;
+  clean.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  clean.addPass(llvm::EarlyCSEPass(true));
+  clean.addPass(llvm::InstCombinePass());
+  clean.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(clean)));
+  passes.addPass(llvm::GlobalDCEPass());
+  passes.run(module, modules);
+}
+
+bool has_back_edge(llvm::Function& function) {
+  llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, 8> edges;
+  llvm::FindFunctionBackedges(function, edges);
+  return !edges.empty();
+}
+
+bool has_own_memory(llvm::Function& function) {
+  return std::ranges::any_of(llvm::instructions(function), [](llvm::Instruction& i) {
+    auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&i);
+    return variable && !is_helper_buffer(*variable);
+  });
+}
+
+// A body without a loop and without a frame becomes a part of its program, which saves a call.
+void inline_simple_bodies(llvm::Module& module) {
+  bool any = false;
+  for (llvm::Function& function : module) {
+    if (!function.hasFnAttribute(kBodyAttribute) || has_back_edge(function) || has_own_memory(function)) continue;
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+    any = true;
+  }
+  if (any) run_cleanup(module, true);
+}
+
+// Functions that can't be called with numbers alone, or that have variables but don't know the slot, are part of their callers.
+void inline_what_must_be(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || !function.getReturnType()->isStructTy()) continue;
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+  run_cleanup(module, true);
+}
+
+}  // namespace
+
+bool is_program_context(const llvm::Value* value) {
+  const auto* argument = llvm::dyn_cast<llvm::Argument>(value);
+  if (!argument) return false;
+  const llvm::Function* function = argument->getParent();
+  return (function->hasFnAttribute(kProgramAttribute) && argument->getArgNo() == 0) ||
+         (function->hasFnAttribute(kBodyAttribute) && argument->getArgNo() == 1);
+}
+
+bool is_helper_buffer(const llvm::AllocaInst& variable) {
+  return std::ranges::any_of(variable.users(), [](const llvm::User* user) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(user);
+    return call && !call->getCalledFunction() && !call->isInlineAsm();
+  });
+}
+
+Result<void> make_loadable(ScriptModule& script, uint64_t constants_offset) {
+  llvm::Module& module = script.module();
+  llvm::removeFromUsedLists(module, [](llvm::Constant*) { return true; });
+  inline_what_must_be(module);
+  simplify_signatures(module);
+  expand_memory(module);
+  TRY_DO(move_frames(module));
+  hide_program_context(module);
+  inline_simple_bodies(module);
+  move_constants(module, constants_offset);
+  bound_loops(module);
+  TRY_DO(cast_pointers(module));
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() || function.hasFnAttribute(kProgramAttribute)) continue;
+    bool is_body = function.hasFnAttribute(kBodyAttribute);
+    std::string name = function.getName().str();
+    function.setName("run." + name);
+    function.setSection(is_body ? abi::kKernelBodyPrefix + name : abi::kKernelFunctionPrefix + std::to_string(function.arg_size()) + "." + name);
+    function.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+  }
+  return {};
+}
+
+}  // namespace spile::codegen

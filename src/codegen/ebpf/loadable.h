@@ -1,0 +1,43 @@
+#pragma once
+// Makes an optimized module of handlers in the kernel loadable: what LLVM's eBPF back end can emit, and what the kernel's verifier accepts
+// (https://docs.kernel.org/bpf/verifier.html). Handlers work over a BPF arena (abi/kernel.h), so nothing here depends on what a script does.
+//
+//   functions   every function but a program's own is checked once, on its own: numbers go in (five at most) and one comes out
+//   frames      variables that have no place in registers move from the stack of eBPF, which has 512 bytes, to the slot in the arena
+//   constants   literals and tables move to the arena
+//   pointers    each access casts the address, a number to the verifier, to the arena
+//   loops       each turn passes a may_goto, which bounds it; no loop variable starts with a value that the verifier knows
+
+#include "base/result.h"
+#include "codegen/script_module.h"
+
+namespace spile::codegen {
+
+// Attributes by which lower_arena.cpp marks functions of the module.
+inline constexpr char kProgramAttribute[] = "spile-program";  // the program itself: int(void* context). REQUIRES: without a loop
+inline constexpr char kBodyAttribute[] = "spile-body";        // void(Context*, void* program_context), called by a program alone
+
+// Each function gets a section of its own, by whose name the loader knows it (abi/kernel.h); the section kKernelConstantsSection has what the
+// arena is to have from constants_offset on, bytes from its start, a multiple of 16. REQUIRES: after optimize(). Errors: variables that don't fit
+// into the slot's frame.
+Result<void> make_loadable(ScriptModule& module, uint64_t constants_offset);
+
+// -- the steps, in this order; each works on all functions of the module
+
+// Makes every function but programs one of numbers. Functions that return structures are inlined.
+void simplify_signatures(llvm::Module& module);
+// Replaces intrinsics of memory, and atomic loads, stores and fences, which the back end doesn't know.
+void expand_memory(llvm::Module& module);
+Result<void> move_frames(llvm::Module& module);
+void move_constants(llvm::Module& module, uint64_t constants_offset);
+// Makes a number of the program's own argument, where a handler computes with it: the verifier takes no pointer of the kernel's for a number.
+void hide_program_context(llvm::Module& module);
+void bound_loops(llvm::Module& module);
+Result<void> cast_pointers(llvm::Module& module);
+
+// Whether the program or body gets the argument of the eBPF program by this one: memory of the kernel's that is no part of the arena.
+bool is_program_context(const llvm::Value* value);
+// Whether this variable lies on the stack of eBPF, because a helper writes to it.
+bool is_helper_buffer(const llvm::AllocaInst& variable);
+
+}  // namespace spile::codegen

@@ -1,0 +1,189 @@
+#include "codegen/ebpf/loadable.h"
+
+#include <gtest/gtest.h>
+
+#include "abi/kernel.h"
+
+namespace spile::codegen {
+
+namespace {
+
+// A module, given as LLVM's assembly, before and after the steps of make_loadable().
+class Module {
+ public:
+  explicit Module(const std::string& text) {
+    llvm::SMDiagnostic complaint;
+    module_ = llvm::parseAssemblyString("target datalayout = \"e-m:e-p:64:64-i64:64-i128:128-n32:64-S128\"\ntarget triple = \"bpfel\"\n" + text, complaint, context_);
+    EXPECT_TRUE(module_) << complaint.getMessage().str();
+  }
+  llvm::Module& operator*() { return *module_; }
+  llvm::Module* operator->() { return module_.get(); }
+  std::string text() const {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module_->print(stream, nullptr);
+    EXPECT_FALSE(llvm::verifyModule(*module_, &llvm::errs()));
+    return text;
+  }
+  size_t count(const std::string& what) const {
+    std::string all = text();
+    size_t n = 0;
+    for (size_t at = 0; (at = all.find(what, at)) != std::string::npos; ++at) ++n;
+    return n;
+  }
+
+ private:
+  llvm::LLVMContext context_;
+  std::unique_ptr<llvm::Module> module_;
+};
+
+TEST(Signatures, BecomeNumbersInAndOneOut) {
+  Module module(R"(
+    define internal zeroext i1 @f(i32 %a, i8 %b) { %c = trunc i32 %a to i8  %d = icmp eq i8 %b, %c  ret i1 %d }
+    define i64 @g(i32 %x) { %r = call zeroext i1 @f(i32 %x, i8 7)  %z = zext i1 %r to i64  ret i64 %z })");
+  simplify_signatures(*module);
+  for (llvm::Function& function : *module) {
+    EXPECT_TRUE(function.getReturnType()->isIntegerTy(64));
+    for (llvm::Argument& argument : function.args()) EXPECT_TRUE(argument.getType()->isIntegerTy(64));
+  }
+  EXPECT_EQ(module.count("call i64 @f"), 1u);
+}
+
+TEST(Signatures, PassTheSixthArgumentByMemory) {
+  Module module(R"(
+    define internal i64 @f(i64 %a, i64 %b, i64 %c, i64 %d, i64 %e, i64 %g) { %s = add i64 %e, %g  ret i64 %s }
+    define i64 @h() { %r = call i64 @f(i64 1, i64 2, i64 3, i64 4, i64 5, i64 6)  ret i64 %r })");
+  simplify_signatures(*module);
+  EXPECT_EQ(module->getFunction("f")->arg_size(), 5u);
+  EXPECT_EQ(module.count("alloca [2 x i64]"), 1u);
+}
+
+TEST(Memory, CopiesOfKnownSizeAreWordsAndAtomicLoadsAreVolatile) {
+  Module module(R"(
+    declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+    define i64 @f(ptr %to, ptr %from) {
+      call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 14, i1 false)
+      %v = load atomic i64, ptr %from acquire, align 8
+      fence seq_cst
+      ret i64 %v
+    })");
+  expand_memory(*module);
+  EXPECT_EQ(module.count("call void"), 0u);
+  EXPECT_EQ(module.count("store i64"), 1u);
+  EXPECT_EQ(module.count("store i32"), 1u);
+  EXPECT_EQ(module.count("store i16"), 1u);
+  EXPECT_EQ(module.count("load volatile i64"), 1u);
+  EXPECT_EQ(module.count("fence"), 0u);
+}
+
+TEST(Frames, VariablesMoveToTheContextsFrameEachToItsOwnPlace) {
+  Module module(R"(
+    declare void @use(ptr)
+    define i64 @leaf(ptr %context, i64 %n) {
+      %v = alloca [16 x i8]
+      store i64 %n, ptr %v
+      %r = load volatile i64, ptr %v
+      ret i64 %r
+    }
+    define i64 @body(ptr %context, ptr %program) #0 {
+      %v = alloca i64
+      store volatile i64 1, ptr %v
+      %r = call i64 @leaf(ptr %context, i64 5)
+      ret i64 %r
+    }
+    attributes #0 = { "spile-body" })");
+  ASSERT_TRUE(move_frames(*module).ok());
+  EXPECT_EQ(module.count("alloca"), 0u);
+  EXPECT_EQ(module.count("ptr %context, i64 " + std::to_string(abi::kKernelVariablesOffset)), 1u);
+}
+
+TEST(Frames, AFunctionWithoutTheContextBecomesPartOfItsCallers) {
+  Module module(R"(
+    define internal i64 @leaf(i64 %n) {
+      %v = alloca i64
+      store volatile i64 %n, ptr %v
+      %r = load volatile i64, ptr %v
+      ret i64 %r
+    }
+    define i64 @body(ptr %context, ptr %program) #0 { %r = call i64 @leaf(i64 5)  ret i64 %r }
+    attributes #0 = { "spile-body" })");
+  ASSERT_TRUE(move_frames(*module).ok());
+  EXPECT_EQ(module->getFunction("leaf"), nullptr);
+  EXPECT_EQ(module.count("alloca"), 0u);
+}
+
+TEST(Constants, GoToTheArena) {
+  Module module(R"(
+    @text = private constant [3 x i8] c"ab\00"
+    @table = private constant { i32, i64 } { i32 7, i64 -1 }
+    define i8 @f() { %v = load volatile i8, ptr @text  ret i8 %v }
+    define i64 @g() { %v = load volatile i64, ptr getelementptr (i8, ptr @table, i64 8)  ret i64 %v })");
+  move_constants(*module, 4096);
+  llvm::GlobalVariable* bytes = module->getNamedGlobal("spile_arena_constants");
+  ASSERT_TRUE(bytes);
+  EXPECT_EQ(bytes->getSection(), abi::kKernelConstantsSection);
+  auto* content = llvm::cast<llvm::ConstantDataArray>(bytes->getInitializer());
+  EXPECT_EQ(content->getRawDataValues().substr(0, 3).str(), std::string("ab\0", 3));
+  EXPECT_EQ(content->getRawDataValues().substr(16, 1).str(), "\x07");
+  EXPECT_EQ(content->getRawDataValues().substr(24, 8).str(), std::string(8, '\xff'));
+  EXPECT_EQ(module.count(std::to_string(abi::kKernelArenaBase + 4096)), 1u);
+}
+
+TEST(Loops, EachTurnPassesMayGoto) {
+  Module module(R"(
+    define i64 @f(i64 %n) {
+    entry:
+      br label %loop
+    loop:
+      %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+      %next = add i64 %i, 1
+      %more = icmp ult i64 %next, %n
+      br i1 %more, label %loop, label %out
+    out:
+      ret i64 %next
+    })");
+  bound_loops(*module);
+  EXPECT_EQ(module.count("may_goto"), 1u);
+  EXPECT_EQ(module.count("$0 += $2"), 1u) << "the variable is hidden";
+}
+
+TEST(Pointers, AccessesAreCastAndThoseOfTheStackAreNot) {
+  Module module(R"(
+    define i64 @f(ptr %p) {
+      %v = alloca i64
+      call void inttoptr (i64 4 to ptr)(ptr %v)
+      %a = load i64, ptr %v
+      %q = getelementptr i8, ptr %p, i64 16
+      %b = load i64, ptr %q
+      %c = load i64, ptr %p
+      %s = add i64 %a, %b
+      %t = add i64 %s, %c
+      ret i64 %t
+    })");
+  ASSERT_TRUE(cast_pointers(*module).ok());
+  EXPECT_EQ(module.count("addrspacecast"), 1u) << "one for both accesses of the block";
+  EXPECT_EQ(module.count("load i64, ptr %v"), 1u);
+}
+
+TEST(Pointers, NoLoadExtendsTheSign) {
+  Module module(R"(
+    define i64 @f(ptr %p) { %a = load i32, ptr %p  %b = sext i32 %a to i64  ret i64 %b })");
+  ASSERT_TRUE(cast_pointers(*module).ok());
+  EXPECT_EQ(module.count("asm \"\", \"=r,0\""), 1u);
+}
+
+TEST(Pointers, MemoryOfTwoKindsAtOneInstructionIsAnError) {
+  Module module(R"(
+    define i64 @f(ptr %p, i1 %c) {
+      %v = alloca i64
+      call void inttoptr (i64 4 to ptr)(ptr %v)
+      %either = select i1 %c, ptr %v, ptr %p
+      %a = load i64, ptr %either
+      ret i64 %a
+    })");
+  EXPECT_FALSE(cast_pointers(*module).ok());
+}
+
+}  // namespace
+
+}  // namespace spile::codegen

@@ -1,0 +1,125 @@
+// Every address of the arena is a number to the verifier, wherever it comes from. Where memory is accessed, the number is cast to
+// the arena's address space (addr_space_cast, Linux 6.9), one instruction, after which the kernel takes the low 32 bits as an offset
+// into the arena.
+
+#include <map>
+
+#include "abi/kernel.h"
+#include "codegen/ebpf/loadable.h"
+
+namespace spile::codegen {
+
+namespace {
+
+class PointerCasts {
+ public:
+  explicit PointerCasts(llvm::Function& function) : function_(function), layout_(function.getParent()->getDataLayout()) {}
+
+  Result<void> run() {
+    for (llvm::BasicBlock& block : function_) {
+      casts_.clear();
+      for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
+        for (unsigned operand : {0u, 1u}) {
+          if (is_address(instruction, operand)) TRY_DO(cast(instruction, operand));
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  static bool is_address(const llvm::Instruction& instruction, unsigned operand) {
+    if (llvm::isa<llvm::LoadInst>(instruction)) return operand == 0;
+    if (llvm::isa<llvm::StoreInst>(instruction)) return operand == 1;
+    return operand == 0 && (llvm::isa<llvm::AtomicRMWInst>(instruction) || llvm::isa<llvm::AtomicCmpXchgInst>(instruction));
+  }
+
+  enum class Memory { kArena, kOther, kMixed };
+  // Memory that is not the arena's is reached from what has been kept on the stack, from the program's argument, and from the loader's data.
+  static Memory memory_of(llvm::Value* base) {
+    llvm::SmallVector<const llvm::Value*, 4> objects;
+    llvm::getUnderlyingObjects(base, objects, nullptr, 0);
+    auto is_other = [](const llvm::Value* object) {
+      return llvm::isa<llvm::AllocaInst>(object) || llvm::isa<llvm::GlobalVariable>(object) || is_program_context(object);
+    };
+    auto others = std::ranges::count_if(objects, is_other);
+    return others == 0 ? Memory::kArena : others == static_cast<ptrdiff_t>(objects.size()) ? Memory::kOther : Memory::kMixed;
+  }
+
+  Result<void> cast(llvm::Instruction& instruction, unsigned operand) {
+    llvm::Value* address = instruction.getOperand(operand);
+    llvm::APInt offset(64, 0);
+    llvm::Value* base = address->stripAndAccumulateConstantOffsets(layout_, offset, true);
+    constexpr int64_t kReach = 1 << 14;  // of an instruction's own offset, with room to spare
+    if (offset.getSExtValue() > kReach || offset.getSExtValue() < -kReach) {
+      base = address;
+      offset = 0;
+    }
+    Memory memory = memory_of(base);
+    if (memory == Memory::kMixed) {
+      return Error{"compile: internal error: " + function_.getName().str() + " mixes memory of the arena with other memory",
+                   "this is a mistake in spile; please report it with the script"};
+    }
+    if (memory == Memory::kOther) return {};
+    llvm::Value*& known = casts_[base];
+    llvm::IRBuilder<> b(&instruction);
+    if (!known) {
+      llvm::Value* user = b.CreateIntToPtr(b.CreatePtrToInt(base, b.getInt64Ty()), b.getPtrTy(1));
+      known = b.CreateAddrSpaceCast(user, b.getPtrTy());
+    }
+    instruction.setOperand(operand, offset.isZero() ? known : b.CreateConstGEP1_64(b.getInt8Ty(), known, static_cast<uint64_t>(offset.getSExtValue())));
+    set_alignment(instruction);
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) keep_apart(*load);
+    return {};
+  }
+
+  // The kernel has no loads from an arena that extend the sign, so the extension has to stay another instruction: LLVM does not look through
+  // an empty piece of assembly.
+  static void keep_apart(llvm::LoadInst& load) {
+    auto extends = [](llvm::User* user) { return llvm::isa<llvm::SExtInst>(user); };
+    if (!load.getType()->isIntegerTy() || std::ranges::none_of(load.users(), extends)) return;
+    llvm::IRBuilder<> b(load.getNextNode());
+    llvm::Value* wide = b.CreateZExt(&load, b.getInt64Ty());
+    auto* type = llvm::FunctionType::get(b.getInt64Ty(), {b.getInt64Ty()}, false);
+    llvm::Value* opaque = b.CreateCall(type, llvm::InlineAsm::get(type, "", "=r,0", false), {wide});
+    llvm::Value* narrow = b.CreateTrunc(opaque, load.getType());
+    load.replaceUsesWithIf(narrow, [&](llvm::Use& use) { return extends(use.getUser()); });
+  }
+
+  // x86-64 accesses words at any address; the back end would take them apart.
+  void set_alignment(llvm::Instruction& instruction) const {
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) load->setAlignment(layout_.getABITypeAlign(load->getType()));
+    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) store->setAlignment(layout_.getABITypeAlign(store->getValueOperand()->getType()));
+  }
+
+  llvm::Function& function_;
+  const llvm::DataLayout& layout_;
+  std::map<llvm::Value*, llvm::Value*> casts_;  // of the block that is being done
+};
+
+}  // namespace
+
+// The number goes by the frame in the arena, where the verifier does not follow it. Only bodies do this, whose first argument is the frame.
+void hide_program_context(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (!function.hasFnAttribute(kBodyAttribute)) continue;
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto* number = llvm::dyn_cast<llvm::PtrToIntInst>(&instruction);
+      if (!number || !is_program_context(number->getPointerOperand()->stripInBoundsOffsets())) continue;
+      llvm::IRBuilder<> b(number);
+      llvm::Value* place = b.CreateConstGEP1_64(b.getInt8Ty(), function.getArg(0), abi::kKernelPassOffset);
+      b.CreateStore(number->getPointerOperand(), place, /*isVolatile=*/true);
+      number->replaceAllUsesWith(b.CreateLoad(number->getType(), place, /*isVolatile=*/true));
+      number->eraseFromParent();
+    }
+  }
+}
+
+Result<void> cast_pointers(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration()) TRY_DO(PointerCasts(function).run());
+  }
+  return {};
+}
+
+}  // namespace spile::codegen
