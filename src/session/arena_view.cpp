@@ -89,7 +89,7 @@ uint64_t clock_at(const ArenaView::Clock& clock, uint64_t tsc) {
 
 }  // namespace
 
-Result<std::unique_ptr<ArenaView>> ArenaView::create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory) {
+Result<std::unique_ptr<ArenaView>> ArenaView::create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory, bool is_seen_by_processes) {
   std::unique_ptr<ArenaView> arena(new ArenaView(layout));
   if (memory.empty()) {
     void* base = mmap(nullptr, layout.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -99,7 +99,7 @@ Result<std::unique_ptr<ArenaView>> ArenaView::create(const codegen::ArenaLayout&
   } else {
     CHECK(memory.size() >= layout.size);
     arena->base_ = reinterpret_cast<char*>(memory.data());
-    TRY_DO(arena->cover_private());
+    if (is_seen_by_processes) TRY_DO(arena->cover_private());
   }
 
   abi::ArenaHeader& header = arena->header();
@@ -113,6 +113,10 @@ Result<std::unique_ptr<ArenaView>> ArenaView::create(const codegen::ArenaLayout&
   abi::ThreadSlot& overflow = arena->slot(abi::kOverflowSlot);
   overflow.owner = ~0ULL;
   overflow.shared = 1;
+  for (uint32_t i = abi::kFirstSlot; i < abi::kFirstSlot + layout.kernel_slots; ++i) {
+    arena->slot(i).owner = ~0ULL;
+    arena->slot(i).ring_size = arena->ring_size(i);
+  }
 
   arena->start_clock();
   header.enabled = 1;
@@ -155,6 +159,11 @@ void ArenaView::publish_clock() const {
   header.clock_base_ns = clock_.base_ns;
   header.clock_mult = clock_.mult;
   header.clock_shift = clock_.shift;
+  // The same instant by the kernel's monotonic clock, which handlers in the kernel read.
+  ClockPair now = read_clock_pair(CLOCK_MONOTONIC);
+  auto since_base = static_cast<__int128>(static_cast<int64_t>(now.tsc - clock_.base_tsc)) * static_cast<__int128>(clock_.mult);
+  header.clock_base_monotonic = static_cast<uint64_t>(now.ns - static_cast<int64_t>(since_base >> clock_.shift));
+  header.ticks_mult = static_cast<uint64_t>((static_cast<unsigned __int128>(1) << (clock_.shift + abi::kTicksShift)) / clock_.mult);
   sequence.fetch_add(1, std::memory_order_release);
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "abi/arena.h"
+#include "abi/kernel.h"
 #include "base/result.h"
 #include "codegen/codegen.h"
 
@@ -13,10 +14,10 @@ namespace spile::session {
 
 class ArenaView {
  public:
-  // Fills in the header, claims the controller's slot and the overflow slot, and starts the clock. memory: the engine's mapping of the
-  // arena, all zero, of layout.size bytes, which must outlive this; its private part is mapped over, so that processes do not share it.
-  // Empty: no process shares the arena, which is then mapped here. Errors: no memory.
-  static Result<std::unique_ptr<ArenaView>> create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory);
+  // Fills in the header, claims the controller's slot, the overflow slot and those of handlers in the kernel, and starts the clock. memory: a
+  // mapping of the arena that others have too, all zero, of layout.size bytes, which must outlive this; where processes see it, its private
+  // part is mapped over, so that they do not share it. Empty: nobody shares the arena, which is then mapped here. Errors: no memory.
+  static Result<std::unique_ptr<ArenaView>> create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory, bool is_seen_by_processes = true);
   ~ArenaView();
   ArenaView(const ArenaView&) = delete;
   ArenaView& operator=(const ArenaView&) = delete;
@@ -24,12 +25,18 @@ class ArenaView {
   const codegen::ArenaLayout& layout() const { return layout_; }
   char* base() const { return base_; }
   abi::ArenaHeader& header() const { return *reinterpret_cast<abi::ArenaHeader*>(base_); }
-  // REQUIRES, for slot() and ring(): index < layout().slot_count. A ring has layout().ring_size bytes.
+  // REQUIRES, for slot() and ring(): index < layout().slot_count.
   abi::ThreadSlot& slot(uint32_t index) const {
     return *reinterpret_cast<abi::ThreadSlot*>(base_ + layout_.slots_offset + index * layout_.slot_stride);
   }
-  char* ring(uint32_t index) const {
-    return base_ + layout_.slots_offset + index * layout_.slot_stride + layout_.ring_offset;
+  std::span<char> ring(uint32_t index) const {
+    return {base_ + layout_.slots_offset + index * layout_.slot_stride + layout_.ring_offset, ring_size(index)};
+  }
+  // Bytes, a power of two.
+  uint32_t ring_size(uint32_t index) const {
+    uint32_t kernels = index - abi::kFirstSlot;
+    if (kernels >= layout_.kernel_slots) return layout_.ring_size;
+    return kernels % abi::kKernelLevels == 0 ? layout_.kernel_ring_size : layout_.kernel_small_ring_size;
   }
 
   // Calls visit(index) for each slot that anything has ever used: the controller's, the overflow slot, and, since threads claim

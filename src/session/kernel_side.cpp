@@ -13,7 +13,7 @@ namespace spile::session {
 
 Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program,
                                                      const codegen::CompiledScript& script,
-                                                     const probes::ModuleFiles& files, pid_t process, int verbosity) {
+                                                     const probes::ModuleFiles& files, pid_t process, const bpf::Arena* arena, int verbosity) {
   TRY_DO(bpf::check_privilege());
   std::unique_ptr<KernelSide> side(new KernelSide(program, script, verbosity));
   bpf::ObjectSpec spec;
@@ -24,17 +24,46 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
   }
   spec.data.push_back({abi::kKernelConstantsSymbol, kernel_constants(process)});
   spec.verbosity = verbosity;
+  if (arena) spec.arena = arena->fd();
   TRY(side->kernel_, bpf::load(spec));
+  if (arena) TRY_DO(side->fill_arena(*arena));
   side->imported_.resize(script.kernel.maps.size());
   return side;
+}
+
+namespace {
+// Constants behind the arena may take this much; the programs that use more don't load (fill_arena says so).
+constexpr uint64_t kMostConstants = 16 << 20;
+}  // namespace
+
+Result<bpf::Arena> KernelSide::make_arena(const codegen::CompiledScript& script) {
+  uint64_t size = script.layout.size + kMostConstants;
+  if (size > abi::kLargestKernelArena) {
+    return Error{"the globals need more memory than handlers in the kernel can share (4 GiB)", "make arrays smaller (global a[N], -D MAXMAPENTRIES=N) or use a smaller -s"};
+  }
+  return bpf::Arena::create(size);
+}
+
+// All that handlers may touch is there before they run, but the controller's own part.
+Result<void> KernelSide::fill_arena(const bpf::Arena& arena) const {
+  const codegen::ArenaLayout& layout = script_.layout;
+  std::span<const uint8_t> constants = kernel_->arena_constants();
+  if (constants.size() > kMostConstants) return Error{"the script's texts and tables are too large for handlers in the kernel", "use shorter or fewer texts"};
+  if (!constants.empty()) std::memcpy(arena.memory().data() + layout.constants_offset, constants.data(), constants.size());
+  TRY_DO(arena.populate(0, layout.private_offset));
+  for (uint32_t i = 0; i < layout.kernel_slots; ++i) {
+    uint32_t ring = i % abi::kKernelLevels == 0 ? layout.kernel_ring_size : layout.kernel_small_ring_size;
+    TRY_DO(arena.populate(layout.slots_offset + (abi::kFirstSlot + i) * layout.slot_stride, layout.ring_offset + ring));
+  }
+  return {};
 }
 
 Result<void> KernelSide::attach() {
   TRY_DO(kernel_->attach());
   attached_ = true;
-  std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol);
-  CHECK(control.size() >= sizeof(abi::KernelControl));
-  reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
+  if (std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol); control.size() >= sizeof(abi::KernelControl)) {
+    reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
+  }
   if (verbosity_ > 0) {
     for (const auto& [text, mechanism] : kernel_->attached()) print_to(stderr, "{}: {}\n", text, mechanism);
   }
@@ -53,7 +82,7 @@ Result<size_t> KernelSide::consume(Output& output) {
 
 bool KernelSide::exit_requested() const {
   std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol);
-  return reinterpret_cast<const abi::KernelControl*>(control.data())->exit_requested != 0;
+  return control.size() >= sizeof(abi::KernelControl) && reinterpret_cast<const abi::KernelControl*>(control.data())->exit_requested != 0;
 }
 
 namespace {

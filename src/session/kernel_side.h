@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "bpf/arena.h"
 #include "bpf/bpf.h"
 #include "codegen/codegen.h"
 #include "probes/probes.h"
@@ -17,10 +18,14 @@ namespace spile::session {
 
 class KernelSide {
  public:
+  // Makes the arena of a script whose handlers in the kernel work over one (KernelCode::over_arena). Errors: no privilege, no memory.
+  static Result<bpf::Arena> make_arena(const codegen::CompiledScript& script);
+
   // Loads programs and creates maps; nothing is attached. process: of -c or -x, to which uprobes are limited (tracepoints and timer.profile
-  // are not); 0: all. program and script must outlive this. Errors: no privilege, a program that the verifier rejects.
+  // are not); 0: all. arena: where handlers work if KernelCode::over_arena says so, with the layout's bytes and room for constants behind them; it
+  // gets the constants; else null. program, script and arena must outlive this. Errors: no privilege, a program that the verifier rejects.
   static Result<std::unique_ptr<KernelSide>> load(const sema::Program& program, const codegen::CompiledScript& script,
-                                                  const probes::ModuleFiles& files, pid_t process, int verbosity);
+                                                  const probes::ModuleFiles& files, pid_t process, const bpf::Arena* arena, int verbosity);
 
   // Attaches all programs; handlers run from here on. With verbosity, prints how each point is attached. On error nothing is attached.
   Result<void> attach();
@@ -58,6 +63,7 @@ class KernelSide {
   const codegen::CompiledScript& script_;
   int verbosity_;
   std::unique_ptr<bpf::Kernel> kernel_;
+  Result<void> fill_arena(const bpf::Arena& arena) const;
   bool attached_ = false;                       // since attach(); before, the controller's globals are the only ones
   std::vector<std::vector<Element>> imported_;  // parallel to script_.kernel.maps
 };

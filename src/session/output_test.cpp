@@ -50,7 +50,7 @@ class OutputOfScript : public testing::Test {
     abi::ThreadSlot& thread = arena_->slot(slot);
     thread.owner = 1;
     abi::RecordHeader header{static_cast<uint32_t>(sizeof header + payload.size()), kind, 0, id, 0, time};
-    char* at = arena_->ring(slot) + thread.ring_head;
+    char* at = arena_->ring(slot).data() + thread.ring_head;
     std::memcpy(at, &header, sizeof header);
     std::memcpy(at + sizeof header, payload.data(), payload.size());
     thread.ring_head += header.size;

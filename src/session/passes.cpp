@@ -10,6 +10,8 @@
 
 #include "base/diagnostics.h"
 #include "base/print.h"
+#include "bpf/arena.h"
+#include "bpf/bpf.h"
 #include "debuginfo/answer_cache.h"
 #include "runtime/bitcode.h"
 #include "session/flight_recorder.h"
@@ -64,6 +66,7 @@ codegen::Options codegen_options(const OutputOptions& output, const std::vector<
   codegen::Options options;
   options.native_bitcode = rt::native_bitcode();
   options.bpf_bitcode = rt::bpf_bitcode();
+  options.kernel_bitcode = rt::kernel_bitcode();
   rlimit own_limit{};
   if (getrlimit(RLIMIT_AS, &own_limit) == 0 && own_limit.rlim_cur != RLIM_INFINITY) {
     options.layout.address_space = own_limit.rlim_cur / 4;
@@ -151,6 +154,13 @@ Result<std::unique_ptr<codegen::Translation>> translate_program(const sema::Prog
   Diagnostics refusals;
   codegen::Options options = codegen_options(output, processes, print_after);
   options.diagnostics = &refusals;
+  bool has_kernel_probes = std::ranges::any_of(program.probes, [](const sema::Probe& probe) { return probe.domain == sema::Domain::kKernel; });
+  if (has_kernel_probes && bpf::Arena::is_supported()) {
+    constexpr uint64_t kMost = uint64_t{1} << 30;
+    uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    options.layout.kernel_cpus = static_cast<uint32_t>(bpf::possible_cpus());
+    options.layout.kernel_memory = std::min(kMost, memory / 8);
+  }
   Result<std::unique_ptr<codegen::Translation>> translation = codegen::translate(program, options);
   if (report(refusals, messages, kTranslate, "translation")) return std::unique_ptr<codegen::Translation>();
   if (!translation.ok()) return std::move(translation).error();

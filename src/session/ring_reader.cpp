@@ -9,18 +9,18 @@
 
 namespace spile::session {
 
-RingReader::Taken RingReader::copy(abi::ThreadSlot& slot, const char* ring, uint32_t index, std::vector<char>& bytes) {
+RingReader::Taken RingReader::copy(abi::ThreadSlot& slot, std::span<const char> ring, uint32_t index, std::vector<char>& bytes) {
   const uint64_t head = std::atomic_ref<uint64_t>(slot.ring_head).load(std::memory_order_acquire);
   uint64_t& tail = tails_[index];
   wrap_ = SIZE_MAX;
   if (head == tail) return {};
   const uint64_t count = head - tail;
-  bool sound = count <= ring_size_ && head % 8 == 0;
+  bool sound = count <= ring.size() && head % 8 == 0;
   if (sound) {
-    const uint64_t at = tail & (ring_size_ - 1), first = std::min(count, ring_size_ - at);
+    const uint64_t at = tail & (ring.size() - 1), first = std::min<uint64_t>(count, ring.size() - at);
     wrap_ = bytes.size() + first;
-    bytes.insert(bytes.end(), ring + at, ring + at + first);
-    bytes.insert(bytes.end(), ring, ring + (count - first));
+    bytes.insert(bytes.end(), ring.data() + at, ring.data() + at + first);
+    bytes.insert(bytes.end(), ring.data(), ring.data() + (count - first));
   }
   // From here on, the compiler reads the copy, never the ring again.
   asm volatile("" ::: "memory");

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "abi/arena.h"
@@ -13,8 +14,8 @@ namespace spile::session {
 
 class RingReader {
  public:
-  // slots: of the arena. ring_size: bytes, a power of two.
-  RingReader(uint32_t slots, uint64_t ring_size) : tails_(slots), ring_size_(ring_size) {}
+  // slots: of the arena.
+  explicit RingReader(uint32_t slots) : tails_(slots) {}
 
   struct Taken {
     bool any = false;      // the ring had new bytes
@@ -23,9 +24,9 @@ class RingReader {
   // Appends the ring's new bytes to `bytes`, frees their room in the ring, and calls take_record(header, offset) for each record in them,
   // in order; `offset` is where in `bytes` the record begins, with that header. Times are changed so that they do not go back within the
   // call and are not later than now.
-  // REQUIRES: `ring` has ring_size bytes and is the ring of `slot`, which is number `index`.
+  // ring: of `slot`, which is number `index`; its size is a power of two, the same in all calls for that slot.
   template <typename Take>
-  Taken take(abi::ThreadSlot& slot, const char* ring, uint32_t index, std::vector<char>& bytes, Take&& take_record) {
+  Taken take(abi::ThreadSlot& slot, std::span<const char> ring, uint32_t index, std::vector<char>& bytes, Take&& take_record) {
     size_t begin = bytes.size();
     Taken taken = copy(slot, ring, index, bytes);
     uint64_t time = 0;
@@ -42,11 +43,10 @@ class RingReader {
   }
 
  private:
-  Taken copy(abi::ThreadSlot& slot, const char* ring, uint32_t index, std::vector<char>& bytes);
+  Taken copy(abi::ThreadSlot& slot, std::span<const char> ring, uint32_t index, std::vector<char>& bytes);
   bool next(std::vector<char>& bytes, size_t at, abi::RecordHeader& header, uint64_t& time) const;
 
   std::vector<uint64_t> tails_;
-  uint64_t ring_size_;
   size_t wrap_ = 0;   // of the bytes last copied: where the ring's begin is
   uint64_t now_ = 0;  // when they were
 };

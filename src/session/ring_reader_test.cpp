@@ -33,7 +33,7 @@ class Ring : public testing::Test {
 
   alignas(8) char ring_[kRingSize] = {};
   abi::ThreadSlot slot_{};
-  RingReader reader_{1, kRingSize};
+  RingReader reader_{1};
   bool damaged_ = false;
 };
 using Taken = std::vector<std::pair<uint16_t, uint64_t>>;

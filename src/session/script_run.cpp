@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/print.h"
@@ -65,6 +66,8 @@ class ScriptRun {
 
  private:
   bool has_target_probes() const { return !script_.target.image.bytes.empty(); }
+  // Handlers outside of spile work over the arena: their rings are read and their shards merged.
+  bool shares_arena() const { return has_target_probes() || script_.kernel.over_arena; }
   bool has_kernel_probes() const { return !script_.kernel.object.empty(); }
   bool exit_requested() const;
   bool failed() const;
@@ -100,6 +103,7 @@ class ScriptRun {
   ProcessWatch watch_;
   ThreadSampler sampler_;
   std::unique_ptr<TargetSide> target_;
+  std::optional<bpf::Arena> kernel_arena_;
   std::unique_ptr<ArenaView> arena_;
   std::unique_ptr<Output> output_;
   std::unique_ptr<Controller> controller_;
@@ -136,7 +140,12 @@ Result<void> ScriptRun::prepare() {
   }
   std::span<uint8_t> shared;
   if (has_target_probes()) shared = target_->arena_memory();
-  TRY(arena_, ArenaView::create(script_.layout, shared));
+  if (script_.kernel.over_arena) {
+    TRY(bpf::Arena made, KernelSide::make_arena(script_));
+    kernel_arena_.emplace(std::move(made));
+    shared = kernel_arena_->memory();
+  }
+  TRY(arena_, ArenaView::create(script_.layout, shared, has_target_probes()));
   TRY(output_, Output::open(output_options_, messages_, script_));
   if (!program_.guru) output_->trust_processes_by([this] { return why_processes_untrusted(); });
   if (output_options_.in_memory()) {
@@ -153,7 +162,7 @@ Result<void> ScriptRun::prepare() {
   }
   arena_->header().target_pid = process;
   if (has_kernel_probes()) {
-    TRY(kernel_, KernelSide::load(program_, script_, files_, process, messages_.verbosity()));
+    TRY(kernel_, KernelSide::load(program_, script_, files_, process, kernel_arena_ ? &*kernel_arena_ : nullptr, messages_.verbosity()));
     warn_of_children();
   }
   return {};
@@ -237,7 +246,7 @@ Result<void> ScriptRun::wait_and_collect() {
   int64_t now = monotonic_ns();
   int64_t until = now + kHousekeepingNs;
   if (sampler_.samples()) until = std::min(until, now + kIdlePollNs);
-  if (has_target_probes()) until = std::min(until, std::max(next_collection_, now));
+  if (shares_arena()) until = std::min(until, std::max(next_collection_, now));
   if (auto due = timers_.next_due()) until = std::min(until, *due);
   if (traced_.time_limit_ns > 0) until = std::min(until, time_limit_start() + traced_.time_limit_ns);
   int64_t wait = std::max<int64_t>(until - now, 0);
@@ -269,7 +278,7 @@ Result<void> ScriptRun::wait_and_collect() {
     output_->write_pending(true);
   }
   now = monotonic_ns();
-  if (has_target_probes() && now >= next_collection_) {
+  if (shares_arena() && now >= next_collection_) {
     bool any = output_->collect(*arena_);
     output_->write_pending(false);
     next_collection_ = now + (any ? kBusyPollNs : kIdlePollNs);
@@ -357,6 +366,7 @@ bool ScriptRun::failed() const {
 
 bool ScriptRun::exit_requested() const {
   if (kernel_ && kernel_->exit_requested()) return true;
+  if (script_.kernel.over_arena && !has_target_probes() && std::atomic_ref<uint32_t>(arena_->header().exit_requested).load() != 0) return true;
   if (output_->exit_requested()) return true;
   // Any traced process can write this word: it counts where the script's handlers there can.
   return script_.target_records & abi::record_kind_bit(abi::kExit) &&
@@ -389,7 +399,7 @@ Result<void> ScriptRun::run_probes(sema::ProbeKind kind) {
 }
 
 Result<void> ScriptRun::run_controller_probe(int probe) {
-  if (has_target_probes()) {
+  if (shares_arena()) {
     output_->collect(*arena_);  // merging waits for handlers, and these may wait for room in their rings
     controller_->merge();
   }
@@ -398,7 +408,7 @@ Result<void> ScriptRun::run_controller_probe(int probe) {
   switch_conditions();
   if (kernel_) TRY_DO(kernel_->export_globals(*controller_));
   // Text that handlers elsewhere printed earlier is written earlier.
-  if (has_target_probes()) output_->collect(*arena_);
+  if (shares_arena()) output_->collect(*arena_);
   output_->collect_controller(*arena_);
   output_->write_pending(true);
   return {};
