@@ -1,0 +1,16 @@
+# Without BPF arenas (before Linux 6.12), handlers in the kernel work over its maps: what these can't do is rejected, at its place.
+# kernels: 6.1
+. /guest.sh
+trace='probe kernel.trace("sched:sched_switch")'
+
+# rejected SCRIPT WHAT
+rejected() {
+  out=$(spile -e "$1" 2>&1) && fail "not rejected: $1"
+  check "$1" "$out" "^<input>:1:[0-9]*: error: .*$2"
+  check "the caret under $1" "$out" '^ +\| +\^'
+}
+rejected "$trace { t = sprintf(\"%d\", pid()); println(t) }" sprintf
+rejected "global a $trace { foreach (k in a) println(k) } probe begin { a[1] = 1 }" foreach
+rejected "$trace { try { println(1) } catch { println(2) } }" try
+rejected "global a $trace { a[1] = 1; delete a }" 'delete of a whole array'
+rejected "$trace { if (execname() =~ \"x\") exit() }" '=~'
