@@ -38,8 +38,9 @@ extern "C" {
 SPILE_INLINE int64_t spile_rt_clock_ns(Context*) {
   return static_cast<int64_t>(monotonic_ns()) + spile_kernel_constants.clock_offset_ns;
 }
+// eBPF can't read the counter of cycles: nanoseconds stand for them.
 SPILE_INLINE int64_t spile_rt_cycles(Context*) {
-  return static_cast<int64_t>(time_counter());
+  return static_cast<int64_t>(monotonic_ns());
 }
 SPILE_INLINE int64_t spile_rt_pid(Context*) {
   return static_cast<int64_t>(visible_pid_tgid() >> 32);
