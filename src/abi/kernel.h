@@ -31,6 +31,7 @@ inline constexpr uint32_t kKernelLevels = 4;
 //   kernel_frame_offset   Context | State | variables of functions that have no place in registers     (kKernelFrameSize bytes)
 inline constexpr uint64_t kKernelArenaBase = uint64_t{1} << 32;  // what eBPF code adds offsets to
 inline constexpr uint64_t kLargestKernelArena = uint64_t{1} << 32;
+inline constexpr uint32_t kKernelFrameSets = 512;  // of the table of pending returns (ArenaLayout::frames_offset), a power of two: 8,192 calls
 inline constexpr uint32_t kKernelFrameSize = 16384;
 inline constexpr uint32_t kKernelStateOffset = 96;       // in the frame: where codegen's State is
 inline constexpr uint32_t kKernelPassOffset = 248;       // a word by which pointers become numbers (codegen/ebpf/pointers.cpp)

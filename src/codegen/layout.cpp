@@ -185,6 +185,17 @@ uint32_t place_saves(const sema::Program& program, Layout& layout) {
     most = std::max(most, at);
   };
   for (const sema::SiteGroup& group : program.site_groups) add(group);
+  // Each return probe of the kernel has frames of its own.
+  for (const sema::Probe& probe : program.probes) {
+    if (probe.domain != sema::Domain::kKernel) continue;
+    std::vector<uint32_t>& saves = layout.saves[static_cast<size_t>(probe.index)];
+    uint32_t position = 0;
+    for (const auto& save : probe.entry_saves) {
+      saves.push_back(position);
+      position += save->type == ValueType::kString ? layout.string_size : 8;
+    }
+    most = std::max(most, position);
+  }
   return most;
 }
 
@@ -219,8 +230,11 @@ void size_kernel_rings(const LayoutOptions& options, ArenaLayout& arena) {
 }
 
 // Places what handlers of all processes use besides globals, from `at` on. Returns where it ends.
-uint64_t place_tables(const sema::Program& program, Layout& layout, bool has_targets, uint64_t at) {
+uint64_t place_tables(const sema::Program& program, Layout& layout, bool has_targets, bool uses_arena, uint64_t at) {
   ArenaLayout& arena = layout.arena;
+  bool kernel_keeps_calls = uses_arena && std::ranges::any_of(program.probes, [](const sema::Probe& probe) {
+    return probe.domain == sema::Domain::kKernel && !probe.entry_saves.empty();
+  });
   bool keeps_calls = std::ranges::any_of(program.site_groups, [&](const sema::SiteGroup& group) {
     return group.go && std::ranges::any_of(group.return_probes, [&](int probe) {
       return !program.probes[static_cast<size_t>(probe)].entry_saves.empty();
@@ -229,6 +243,11 @@ uint64_t place_tables(const sema::Program& program, Layout& layout, bool has_tar
   if (keeps_calls) {
     arena.frames_offset = at;
     at = align(at + abi::kGoroutineSets * abi::goroutine_set_stride(arena.shadow_stride), abi::kPageSize);
+  }
+  if (kernel_keeps_calls) {
+    CHECK(!keeps_calls);  // all processes' handlers run where the kernel's do
+    arena.frames_offset = at;
+    at = align(at + abi::kKernelFrameSets * abi::goroutine_set_stride(arena.shadow_stride), abi::kPageSize);
   }
   if (!program.sites.kept_functions().empty()) {
     arena.entries_offset = at;
@@ -292,7 +311,7 @@ Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& op
     arena.kernel_slots = options.kernel_cpus * abi::kKernelLevels;
     arena.slot_count += arena.kernel_slots;
   }
-  place_private(program, layout, place_tables(program, layout, has_targets, place_shared(program, layout)));
+  place_private(program, layout, place_tables(program, layout, has_targets, uses_arena, place_shared(program, layout)));
   arena.size = arena.slots_offset + arena.slot_stride * arena.slot_count;
   if (uses_arena) arena.constants_offset = arena.size;
   if (arena.slot_stride > kLargestRegion || arena.size > kLargestArena) {

@@ -5,6 +5,9 @@
 //     body(c, context)
 //     leave(c)
 //
+// A return probe with values of its function's entry has two: one at the entry, whose body stores the values into a frame that is found by the
+// thread and the call (runtime/kernel/returns.cpp), and one at the return, whose body runs where that frame is found.
+//
 // Loops are in bodies and in functions: a loop that the kernel ends ends these, and the level is given back all the same.
 
 #include "codegen/ebpf/lower_arena.h"
@@ -20,8 +23,9 @@ namespace {
 
 class ArenaHandler {
  public:
-  ArenaHandler(Unit& unit, const sema::Probe& probe, const std::string& section)
-      : unit_(unit), probe_(probe), section_(section), context_(unit.module.context()) {}
+  enum class Side { kWhole, kEntry, kReturn };  // kEntry and kReturn: of a return probe that keeps values of the entry
+  ArenaHandler(Unit& unit, const sema::Probe& probe, const std::string& section, Side side)
+      : unit_(unit), probe_(probe), section_(section), side_(side), context_(unit.module.context()) {}
 
   void lower() {
     llvm::Function* body = lower_body();
@@ -67,15 +71,53 @@ class ArenaHandler {
     body.probe = &probe_;
     Lowering lowering(body);
     lowering.store_site();
-    if (probe_.only_accumulates) lowering.lower_light_probe(probe_, true);
+    if (side_ == Side::kEntry) lower_saves(body, lowering);
+    else if (side_ == Side::kReturn) lower_with_saves(body, lowering);
+    else if (probe_.only_accumulates) lowering.lower_light_probe(probe_, true);
     else lowering.lower_probe(probe_);
     b.CreateRetVoid();
     return function;
   }
 
+  llvm::Value* site_id(llvm::IRBuilder<>& b) { return b.getInt64(static_cast<uint64_t>(probe_.index)); }
+
+  void lower_saves(Body& body, Lowering& lowering) {
+    llvm::IRBuilder<>& b = body.b;
+    Lowering::EntrySaves saves = lowering.lower_entry_saves(probe_);
+    llvm::BasicBlock *keep = body.block("keep"), *store = body.block("store"), *done = body.block("done");
+    b.CreateCondBr(saves.ok, keep, done);
+    b.SetInsertPoint(keep);
+    llvm::Value* place = body.call("spile_rt_kernel_return_enter", unit_.module.ptr(), {body.context, unit_.place.cfa(body), site_id(b)});
+    b.CreateCondBr(b.CreateIsNull(place), done, store);
+    b.SetInsertPoint(store);
+    const std::vector<uint32_t>& offsets = unit_.layout.saves[static_cast<size_t>(probe_.index)];
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      llvm::Value* to = b.CreateConstGEP1_64(b.getInt8Ty(), place, offsets[i]);
+      if (saves.values[i]->getType()->isPointerTy()) body.call("spile_rt_string_copy", unit_.module.none(), {to, saves.values[i]});
+      else b.CreateStore(saves.values[i], to);
+    }
+    b.CreateBr(done);
+    b.SetInsertPoint(done);
+  }
+
+  // A return whose entry was before the probe was armed has no values: it is not ours.
+  void lower_with_saves(Body& body, Lowering& lowering) {
+    llvm::IRBuilder<>& b = body.b;
+    llvm::BasicBlock *found = body.block("found"), *done = body.block("done");
+    llvm::Value* saves = body.call("spile_rt_kernel_return_find", unit_.module.ptr(), {body.context, unit_.place.cfa(body), site_id(b)});
+    b.CreateCondBr(b.CreateIsNull(saves), done, found);
+    b.SetInsertPoint(found);
+    body.site.saves = saves;
+    lowering.lower_probe(probe_);
+    body.call("spile_rt_kernel_return_exit", unit_.module.none(), {body.context, saves});
+    b.CreateBr(done);
+    b.SetInsertPoint(done);
+  }
+
   Unit& unit_;
   const sema::Probe& probe_;
   const std::string section_;
+  const Side side_;
   llvm::LLVMContext& context_;
 };
 
@@ -84,11 +126,7 @@ class ArenaHandler {
 Result<Layout> layout_for_kernel(const sema::Program& program, const LayoutOptions& options) {
   LayoutOptions over_maps = options;
   over_maps.kernel_cpus = 0;
-  // Values of a function's entry are kept until its return in a map of the kernel.
-  bool keeps_entries = std::ranges::any_of(program.probes, [](const sema::Probe& probe) {
-    return probe.domain == sema::Domain::kKernel && !probe.entry_saves.empty();
-  });
-  if (options.kernel_cpus == 0 || keeps_entries) return make_layout(program, over_maps);
+  if (options.kernel_cpus == 0) return make_layout(program, over_maps);
   TRY(Layout layout, make_layout(program, options));
   const ArenaLayout& arena = layout.arena;
   uint64_t rings = arena.kernel_slots / abi::kKernelLevels * (arena.kernel_ring_size + (abi::kKernelLevels - 1) * uint64_t{arena.kernel_small_ring_size});
@@ -102,10 +140,16 @@ KernelCode lower_arena_handlers(Unit& unit, ArenaKernelPlace& place) {
   code.over_arena = true;
   for (const sema::Probe& probe : unit.program.probes) {
     if (probe.domain != sema::Domain::kKernel) continue;
+    using Side = ArenaHandler::Side;
     std::string section = "probe." + std::to_string(probe.index);
-    bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn;
+    bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn, keeps = at_return && !probe.entry_saves.empty();
+    if (keeps) {
+      place.set_at_return(false);
+      ArenaHandler(unit, probe, section + ".entry", Side::kEntry).lower();
+      code.programs.push_back({section + ".entry", probe.index, false});
+    }
     place.set_at_return(at_return);
-    ArenaHandler(unit, probe, section).lower();
+    ArenaHandler(unit, probe, section, keeps ? Side::kReturn : Side::kWhole).lower();
     code.programs.push_back({section, probe.index, at_return});
   }
   return code;

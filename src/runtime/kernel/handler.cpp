@@ -47,6 +47,7 @@ SPILE_INLINE Context* spile_rt_kernel_enter(uint32_t probe) {
   for (uint32_t now; unlikely((now = load_relaxed(&header->epoch)) != epoch); epoch = now) {
     __atomic_exchange_n(&slot->busy, 1 + now, __ATOMIC_SEQ_CST);
   }
+  slot->scratch_top = 0;  // whatever a handler that the kernel ended has left
   Context* context = context_in(slot);
   context->arena = header;
   context->slot = slot;

@@ -5,6 +5,7 @@
 namespace spile::rt {
 
 inline constexpr bool kReadsKernelMemory = true;
+inline constexpr uint64_t kFrameSets = abi::kKernelFrameSets;  // native/call_table.h
 
 // The arena begins at a multiple of 4 GiB wherever it is mapped, and a handler in the kernel reaches it by the low 32 bits of an address, so
 // this stands for the address in every process (abi/kernel.h).

@@ -5,6 +5,7 @@
 #include "runtime/kernel/handler.cpp"
 #include "runtime/kernel/load.cpp"
 #include "runtime/kernel/lock.cpp"
+#include "runtime/kernel/returns.cpp"
 #include "runtime/native/aggregate.cpp"
 #include "runtime/native/format.cpp"
 #include "runtime/native/iterate.cpp"

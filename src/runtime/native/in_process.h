@@ -5,6 +5,7 @@
 namespace spile::rt {
 
 inline constexpr bool kReadsKernelMemory = false;
+inline constexpr uint64_t kFrameSets = abi::kGoroutineSets;  // call_table.h
 
 extern "C" {
 // The image's first bytes. Volatile: the engine writes them after compilation, behind the optimizer's back.
