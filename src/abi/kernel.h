@@ -24,15 +24,15 @@ namespace spile::abi {
 inline constexpr uint32_t kKernelLevels = 4;
 
 // Where the arena is a BPF arena (Linux 6.12 and later; BPF_MAP_TYPE_ARENA), handlers in the kernel use it as handlers in processes do
-// (abi/arena.h), with a slot for each level of each possible CPU in place of threads: slot kFirstSlot + CPU * kKernelLevels + level. The arena begins at a multiple of 4 GiB in every
-// process that maps it, and is at most 4 GiB large: the low half of an address is the offset, which is all that the kernel looks at. Behind
+// (abi/arena.h), with a slot for each level of each possible CPU in place of threads: slot kFirstSlot + CPU * kKernelLevels + level. The arena begins kKernelArenaBase
+// above a multiple of 4 GiB in every process that maps it, and does not cross the next: the kernel looks at the low half of an address only. Behind
 // scratch_offset + scratch_size of a kernel slot:
 //
 //   kernel_frame_offset   Context | State | variables of functions that have no place in registers     (kKernelFrameSize bytes)
-inline constexpr uint64_t kKernelArenaBase = uint64_t{1} << 32;  // what eBPF code adds offsets to
-inline constexpr uint64_t kLargestKernelArena = uint64_t{1} << 32;
+inline constexpr uint64_t kKernelArenaBase = 64 << 10;  // what eBPF code adds offsets to: not null, and sums fit into an instruction
+inline constexpr uint64_t kLargestKernelArena = (uint64_t{1} << 31) - kKernelArenaBase;
 inline constexpr uint32_t kKernelFrameSets = 512;  // of the table of pending returns (ArenaLayout::frames_offset), a power of two: 8,192 calls
-inline constexpr uint32_t kKernelFrameSize = 16384;
+inline constexpr uint32_t kKernelFrameSize = 64 << 10;
 inline constexpr uint32_t kKernelStateOffset = 96;       // in the frame: where codegen's State is
 inline constexpr uint32_t kKernelPassOffset = 248;       // a word by which pointers become numbers (codegen/ebpf/pointers.cpp)
 inline constexpr uint32_t kKernelVariablesOffset = 256;  // and the variables

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "abi/kernel.h"
 #include "bpf/library.h"
 #include "bpf/privilege.h"
 
@@ -67,11 +68,11 @@ bool Arena::is_supported() {
 }
 
 Result<Arena> Arena::create(uint64_t size) {
-  // A place of 4 GiB at a multiple of that.
+  // A place from abi::kKernelArenaBase above a multiple of 4 GiB on.
   void* reserved = mmap(nullptr, 2 * kAlignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) return Error::from_errno("find room for the arena", errno);
   uint64_t begin = reinterpret_cast<uint64_t>(reserved);
-  uint64_t address = (begin + kAlignment - 1) / kAlignment * kAlignment;
+  uint64_t address = (begin + kAlignment - 1) / kAlignment * kAlignment + abi::kKernelArenaBase;
   Arena arena;
   arena.fd_ = make_map(size, address);
   int error = errno;

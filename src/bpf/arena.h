@@ -14,7 +14,8 @@ class Arena {
  public:
   // Whether this kernel lets this process make arenas and load programs that use them; tried once.
   static bool is_supported();
-  // Makes an arena and maps it at a multiple of 4 GiB, zeroed. size: bytes, whole pages, at most 4 GiB. Errors: no privilege, no memory.
+  // Makes an arena and maps it, zeroed, abi::kKernelArenaBase above a multiple of 4 GiB. size: bytes, whole pages, at most
+  // abi::kLargestKernelArena. Errors: no privilege, no memory.
   static Result<Arena> create(uint64_t size);
 
   Arena(Arena&& other) noexcept;

@@ -167,6 +167,15 @@ std::string module_key(const ScriptModule& script, Machine machine, int level) {
 
 Result<std::string> emit_object(ScriptModule& script, Machine machine, int level) {
   TRY(auto target, make_machine(machine, level));
+  std::string complaint;
+  script.module().getContext().setDiagnosticHandlerCallBack(
+      [](const llvm::DiagnosticInfo* diagnostic, void* text) {
+        if (diagnostic->getSeverity() != llvm::DS_Error) return;
+        llvm::raw_string_ostream stream(*static_cast<std::string*>(text));
+        llvm::DiagnosticPrinterRawOStream printer(stream);
+        diagnostic->print(printer);
+      },
+      &complaint);
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager passes;
@@ -174,6 +183,12 @@ Result<std::string> emit_object(ScriptModule& script, Machine machine, int level
     return Error{"compile: LLVM can't emit an object here", ""};
   }
   passes.run(script.module());
+  // What the code generator has no instructions for is a mistake of ours, but for the room that a handler needs.
+  if (complaint.find("stack limit") != std::string::npos) {
+    return Error{"a handler is too large for the kernel: its values need more than the 512 bytes of stack that eBPF has",
+                 "split the probe, or do a part of it in a timer or end probe"};
+  }
+  if (!complaint.empty()) return Error{"compile: internal error: " + complaint, "this is a mistake in spile; please report it with the script"};
   return std::string(object.data(), object.size());
 }
 

@@ -224,6 +224,7 @@ Result<void> Compiler::build_job(Job& job) {
     return found && flatten_job(job).ok();
   });
   if (job.from_cache) return {};
+  if (job.machine == Machine::kArenaBpf) limit_inlining(*job.module);
   TRY_DO(timed(job.timings, "optimize-" + job.name, [&] { return optimize(*job.module, job.machine, level); }));
   // C code of a guru is free to reach what it likes.
   if (job.name == "controller" && !job.has_embedded) {

@@ -39,7 +39,7 @@ constexpr uint64_t kMostConstants = 16 << 20;
 Result<bpf::Arena> KernelSide::make_arena(const codegen::CompiledScript& script) {
   uint64_t size = script.layout.size + kMostConstants;
   if (size > abi::kLargestKernelArena) {
-    return Error{"the globals need more memory than handlers in the kernel can share (4 GiB)", "make arrays smaller (global a[N], -D MAXMAPENTRIES=N) or use a smaller -s"};
+    return Error{"the globals need more memory than handlers in the kernel can share (2 GiB)", "make arrays smaller (global a[N], -D MAXMAPENTRIES=N) or use a smaller -s"};
   }
   return bpf::Arena::create(size);
 }

@@ -27,3 +27,14 @@ for name, declarations, body in blocks():
     if of_places(here.out) != of_places(there.out) or here.status != there.status:
         differ.append(f"{name}: in spile ({here.status}):\n{here.out}{here.err}in the kernel ({there.status}):\n{there.out}{there.err}")
 expect("\n".join(differ), "", "the same output in both places")
+
+# A handler of many statements either runs or is rejected with a sentence.
+piece = 'a[%d, execname()] = n; foreach ([x, y] in a) { if (x > 3) n++; else s = s . "x" } t = sprintf("%%d-%%s", %d, s); println(t)\n'
+for count in (10, 60):
+    body = "".join(piece % (i, i) for i in range(count))
+    large = spile("-DMAXACTION=100000", "-e", f'global a, n, s probe kernel.trace("sched:sched_process_exit") {{ if (pid() == target()) {{ {body} }} }}', "-c", "/bin/true")
+    if large.status == 0:
+        expect(len(large.out.splitlines()), count, f"lines of {count} statements")
+    else:
+        expect(count, 60, "which number of statements is too large")
+        expect_match("a handler is too large for the kernel.*\n  hint: split the probe", large.err, "the reason")

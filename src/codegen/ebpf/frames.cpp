@@ -58,22 +58,32 @@ std::vector<llvm::AllocaInst*> variables_of(llvm::Function& function) {
   return variables;
 }
 
+// The address is computed anew at each use: one that is kept would take a place on the stack of eBPF.
+void replace_variable(llvm::AllocaInst& variable, llvm::Argument& context, uint64_t offset) {
+  for (llvm::Use& use : llvm::make_early_inc_range(variable.uses())) {
+    auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+    auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+    llvm::IRBuilder<> b(phi ? phi->getIncomingBlock(use)->getTerminator() : user);
+    use.set(b.CreateConstGEP1_64(b.getInt8Ty(), &context, offset));
+  }
+}
+
 void inline_always(llvm::Module& module) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  Analyses analyses;
   llvm::ModulePassManager passes;
   passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::SROAPass(llvm::SROAOptions::ModifyCFG)));
   passes.addPass(llvm::GlobalDCEPass());
-  passes.run(module, modules);
+  passes.run(module, analyses.modules);
+}
+
+// Values that a large body keeps from one block to another would not all find room on the stack of eBPF. They become variables.
+void keep_values_in_memory(llvm::Module& module) {
+  constexpr size_t kManyBlocks = 64;
+  Analyses analyses;
+  for (llvm::Function& function : module) {
+    if (function.hasFnAttribute(kBodyAttribute) && function.size() > kManyBlocks) llvm::RegToMemPass().run(function, analyses.functions);
+  }
 }
 
 }  // namespace
@@ -94,6 +104,7 @@ Result<void> move_frames(llvm::Module& module) {
     if (again) inline_always(module);
     contexts = find_contexts(module);
   }
+  keep_values_in_memory(module);
   const llvm::DataLayout& layout = module.getDataLayout();
   uint64_t at = abi::kKernelVariablesOffset;
   for (llvm::Function& function : module) {
@@ -102,16 +113,15 @@ Result<void> move_frames(llvm::Module& module) {
     auto context = contexts.find(&function);
     CHECK(context != contexts.end());
     for (llvm::AllocaInst* variable : variables) {
-      llvm::IRBuilder<> b(variable);
       auto size = variable->getAllocationSize(layout);
       CHECK(size && !size->isScalable());
       at = llvm::alignTo(at, std::max<uint64_t>(8, variable->getAlign().value()));
-      variable->replaceAllUsesWith(b.CreateConstGEP1_64(b.getInt8Ty(), context->second, at));
+      replace_variable(*variable, *context->second, at);
       at += size->getFixedValue();
       variable->eraseFromParent();
     }
   }
-  if (at > abi::kKernelFrameSize) return Error{"compile: the script's functions need more memory than a handler in the kernel has", "use fewer functions"};
+  if (at > abi::kKernelFrameSize) return Error{"a handler is too large for the kernel: its values take more than 64 KiB", "split the probe, or do a part of it in a timer or end probe"};
   return {};
 }
 

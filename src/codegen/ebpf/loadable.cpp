@@ -6,27 +6,21 @@ namespace spile::codegen {
 
 namespace {
 
-void run_cleanup(llvm::Module& module, bool inlines) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-  llvm::ModulePassManager passes;
-  if (inlines) passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+// Inlines what must be, and cleans up after that in functions of which `wanted` is true.
+void inline_and_clean(llvm::Module& module, bool (*wanted)(const llvm::Function&)) {
+  Analyses analyses;
+  llvm::ModulePassManager inlining;
+  inlining.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+  inlining.addPass(llvm::GlobalDCEPass());
+  inlining.run(module, analyses.modules);
   llvm::FunctionPassManager clean;
   clean.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   clean.addPass(llvm::EarlyCSEPass(true));
   clean.addPass(llvm::InstCombinePass());
   clean.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(clean)));
-  passes.addPass(llvm::GlobalDCEPass());
-  passes.run(module, modules);
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration() && wanted(function)) clean.run(function, analyses.functions);
+  }
 }
 
 bool has_back_edge(llvm::Function& function) {
@@ -51,7 +45,7 @@ void inline_simple_bodies(llvm::Module& module) {
     function.addFnAttr(llvm::Attribute::AlwaysInline);
     any = true;
   }
-  if (any) run_cleanup(module, true);
+  if (any) inline_and_clean(module, [](const llvm::Function& function) { return function.hasFnAttribute(kProgramAttribute); });
 }
 
 // Functions that can't be called with numbers alone, or that have variables but don't know the slot, are part of their callers.
@@ -61,10 +55,19 @@ void inline_what_must_be(llvm::Module& module) {
     function.removeFnAttr(llvm::Attribute::NoInline);
     function.addFnAttr(llvm::Attribute::AlwaysInline);
   }
-  run_cleanup(module, true);
+  inline_and_clean(module, [](const llvm::Function&) { return true; });
 }
 
 }  // namespace
+
+Analyses::Analyses() {
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+}
 
 bool is_program_context(const llvm::Value* value) {
   const auto* argument = llvm::dyn_cast<llvm::Argument>(value);
@@ -81,6 +84,23 @@ bool is_helper_buffer(const llvm::AllocaInst& variable) {
   });
 }
 
+void limit_inlining(ScriptModule& script) {
+  constexpr unsigned kLargeBody = 1'000;   // instructions, most of which are calls that become ten or a hundred
+  constexpr unsigned kWorthCalling = 24;
+  llvm::Module& module = script.module();
+  bool is_large = std::ranges::any_of(module, [](const llvm::Function& function) {
+    return function.hasFnAttribute(kBodyAttribute) && function.getInstructionCount() > kLargeBody;
+  });
+  if (!is_large) return;
+  for (llvm::Function& function : module) {
+    // These take the program's own argument, or are a part of the program.
+    bool belongs_to_program = function.getName().starts_with("spile_rt_kernel_");
+    if (function.isDeclaration() || function.hasSection() || belongs_to_program || function.getInstructionCount() <= kWorthCalling) continue;
+    function.removeFnAttr(llvm::Attribute::AlwaysInline);
+    function.addFnAttr(llvm::Attribute::NoInline);
+  }
+}
+
 Result<void> make_loadable(ScriptModule& script, uint64_t constants_offset) {
   llvm::Module& module = script.module();
   llvm::removeFromUsedLists(module, [](llvm::Constant*) { return true; });
@@ -93,8 +113,13 @@ Result<void> make_loadable(ScriptModule& script, uint64_t constants_offset) {
   move_constants(module, constants_offset);
   bound_loops(module);
   TRY_DO(cast_pointers(module));
+  // Jumps of eBPF reach 32,768 instructions, and the code generator ends the program where one would have to reach further.
+  constexpr unsigned kLargestFunction = 50'000;
   for (llvm::Function& function : module) {
     if (function.isDeclaration() || function.hasFnAttribute(kProgramAttribute)) continue;
+    if (function.getInstructionCount() > kLargestFunction) {
+      return Error{"a handler is too large for the kernel", "split the probe, or do a part of it in a timer or end probe"};
+    }
     bool is_body = function.hasFnAttribute(kBodyAttribute);
     std::string name = function.getName().str();
     function.setName("run." + name);

@@ -17,6 +17,10 @@ namespace spile::codegen {
 inline constexpr char kProgramAttribute[] = "spile-program";  // the program itself: int(void* context). REQUIRES: without a loop
 inline constexpr char kBodyAttribute[] = "spile-body";        // void(Context*, void* program_context), called by a program alone
 
+// Has large handlers call the runtime's functions instead of containing them: a body has limits of the kernel's and of the instruction set's.
+// REQUIRES: before optimize().
+void limit_inlining(ScriptModule& module);
+
 // Each function gets a section of its own, by whose name the loader knows it (abi/kernel.h); the section kKernelConstantsSection has what the
 // arena is to have from constants_offset on, bytes from its start, a multiple of 16. REQUIRES: after optimize(). Errors: variables that don't fit
 // into the slot's frame.
@@ -34,6 +38,15 @@ void move_constants(llvm::Module& module, uint64_t constants_offset);
 void hide_program_context(llvm::Module& module);
 void bound_loops(llvm::Module& module);
 Result<void> cast_pointers(llvm::Module& module);
+
+// What LLVM's passes ask for.
+struct Analyses {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  Analyses();
+};
 
 // Whether the program or body gets the argument of the eBPF program by this one: memory of the kernel's that is no part of the arena.
 bool is_program_context(const llvm::Value* value);

@@ -94,7 +94,8 @@ TEST(Frames, VariablesMoveToTheContextsFrameEachToItsOwnPlace) {
     attributes #0 = { "spile-body" })");
   ASSERT_TRUE(move_frames(*module).ok());
   EXPECT_EQ(module.count("alloca"), 0u);
-  EXPECT_EQ(module.count("ptr %context, i64 " + std::to_string(abi::kKernelVariablesOffset)), 1u);
+  EXPECT_EQ(module.count("ptr %context, i64 " + std::to_string(abi::kKernelVariablesOffset)), 2u) << "each use has its own";
+  EXPECT_EQ(module.count("ptr %context, i64 " + std::to_string(abi::kKernelVariablesOffset + 16)), 1u);
 }
 
 TEST(Frames, AFunctionWithoutTheContextBecomesPartOfItsCallers) {

@@ -55,22 +55,17 @@ class LoopBounds {
     llvm::IRBuilder<> b(turn);
     auto* type = llvm::FunctionType::get(b.getVoidTy(), false);
     llvm::InlineAsm* may_goto = llvm::InlineAsm::get(type, "may_goto ${0:l}", "!i", true);
-    b.CreateCallBr(type, may_goto, on, {given_up()});
+    // may_goto reaches 32,768 instructions, so each has its own end near by.
+    llvm::BasicBlock* given_up = llvm::BasicBlock::Create(context_, "turn.given_up", &function_, on);
+    b.CreateCallBr(type, may_goto, on, {given_up});
+    b.SetInsertPoint(given_up);
+    b.CreateRet(llvm::ConstantInt::get(function_.getReturnType(), 0));
     b.SetInsertPoint(on);
     b.CreateBr(&to);
   }
 
-  llvm::BasicBlock* given_up() {
-    if (given_up_) return given_up_;
-    given_up_ = llvm::BasicBlock::Create(context_, "given_up", &function_);
-    llvm::IRBuilder<> b(given_up_);
-    b.CreateRet(llvm::ConstantInt::get(function_.getReturnType(), 0));
-    return given_up_;
-  }
-
   llvm::Function& function_;
   llvm::LLVMContext& context_;
-  llvm::BasicBlock* given_up_ = nullptr;
   llvm::Value* zero_ = nullptr;
 };
 

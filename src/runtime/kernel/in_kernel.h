@@ -7,8 +7,8 @@ namespace spile::rt {
 inline constexpr bool kReadsKernelMemory = true;
 inline constexpr uint64_t kFrameSets = abi::kKernelFrameSets;  // native/call_table.h
 
-// The arena begins at a multiple of 4 GiB wherever it is mapped, and a handler in the kernel reaches it by the low 32 bits of an address, so
-// this stands for the address in every process (abi/kernel.h).
+// A handler in the kernel reaches the arena by the low 32 bits of an address, which are the same wherever it is mapped, so this stands for
+// the address in every process (abi/kernel.h).
 SPILE_INLINE inline abi::ArenaHeader* arena_header() {
   return reinterpret_cast<abi::ArenaHeader*>(abi::kKernelArenaBase);
 }
