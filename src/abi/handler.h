@@ -9,6 +9,8 @@
 
 namespace spile::abi {
 
+inline constexpr uint32_t kMatchHead = 136;  // bytes of what a handler remembers of its last =~, before a copy of the text
+
 inline constexpr uint32_t kNoDepth = ~uint32_t{0};  // of a stack of pending returns
 
 // One per running handler, on its stack. The runtime's enter fills arena, slot, epoch, overflow and held (bpf: kernel_context); the

@@ -15,6 +15,7 @@
 //
 // Data that can't be sharded is one plain array or hash under a lock of its own.
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "abi/arena.h"
@@ -66,12 +67,13 @@ inline constexpr char kKernelConstantsSection[] = ".spile.constants";
 // Symbols of data in the object.
 inline constexpr char kKernelConstantsSymbol[] = "spile_kernel_constants";  // KernelConstants, read-only, set at load
 inline constexpr char kKernelControlSymbol[] = "spile_kernel_control";      // KernelControl, shared with the controller
-// uint32_t[kKernelLocks]: 1 while a handler uses the global. The controller takes them too, by compare-and-swap, to use
-// what handlers share with it; at most for some microseconds: handlers give up waiting soon.
+// uint32_t[kKernelLocks]: 1 + the CPU of the handler that uses the global; 0: no handler does.
 inline constexpr char kKernelLocksSymbol[] = "spile_kernel_locks";
 
 struct KernelState {     // per CPU
   uint64_t levels_busy;  // bit n: level n is owned by a running handler
+  // By level: tid() of a running handler that uses arrays by its own thread's key without a lock; 0: no such handler.
+  uint64_t threads[kKernelLevels];
   uint64_t skipped[kSkipReasons];
   char sink[kMaxKernelString];  // strings are copied here to be measured; its contents are never read
 };
@@ -84,12 +86,14 @@ struct KernelConstants {
   uint64_t pid_namespace_inode;
 };
 
-struct KernelControl {
-  uint32_t enabled;         // written by the controller: 1 = handlers run
-  uint32_t exit_requested;  // written by exit()
+// A handler runs if, as it enters and again when it has its locks, `enabled` is 1 and `exit_requested` is 0: it reads both as one number.
+struct alignas(8) KernelControl {
+  uint32_t enabled;         // 1: handlers run. Written by the controller; handlers make it 0 after more errors than MAXERRORS
+  uint32_t exit_requested;  // 1: a handler has called exit()
   uint32_t epoch;           // 0 or 1: whose shards handlers write; flipped by the controller
-  uint32_t pad;
+  uint32_t errors;          // of handlers, those whose record was lost included
 };
 static_assert(sizeof(KernelControl) == 16);
+static_assert(offsetof(KernelControl, enabled) == 0 && offsetof(KernelControl, exit_requested) == 4);
 
 }  // namespace spile::abi

@@ -93,8 +93,9 @@ class Kernel {
   // Attaches every program at all its points; on error none stays attached. Handlers that look at KernelControl::enabled do nothing
   // until the caller sets it through data(). REQUIRES: nothing is attached.
   virtual Result<void> attach() = 0;
-  // Detaches every program. When it returns, no handler runs, and none starts: what is read from here on is final.
-  virtual void detach() = 0;
+  // Detaches every program. When it returns, no handler runs, and none starts: what is read from here on is final. On error all are
+  // detached, but some may still run.
+  virtual Result<void> detach() = 0;
 
   // Returns a descriptor, owned by this, that becomes readable when records wait; -1: the object has no ring.
   virtual int poll_fd() const = 0;

@@ -67,7 +67,7 @@ size_t padded(size_t bytes) {
 }  // namespace
 
 uint32_t script_key_size(const MapSpec& map) {
-  bool hash = map.kind == MapSpec::Kind::kPerCpuHash || map.kind == MapSpec::Kind::kHash;
+  bool hash = map.kind == MapSpec::Kind::kPerCpuHash || map.kind == MapSpec::Kind::kHash || map.kind == MapSpec::Kind::kLruHash;
   return hash && map.sharded ? map.key_size - 8 : map.key_size;
 }
 

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <fmt/format.h>
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
 
 #include <cstring>
 #include <map>
@@ -13,6 +11,7 @@
 
 #include "bpf/attach.h"
 #include "bpf/bpf.h"
+#include "bpf/grace_period.h"
 #include "bpf/library.h"
 #include "bpf/maps.h"
 #include "bpf/object.h"
@@ -41,12 +40,12 @@ struct RingCloser {
 class LoadedKernel final : public Kernel {
  public:
   explicit LoadedKernel(const ObjectSpec& spec) : programs_spec_(spec.programs), verbosity_(spec.verbosity), arena_(spec.arena) {}
-  ~LoadedKernel() override { detach(); }
+  ~LoadedKernel() override { (void)detach(); }
 
   Result<void> create(const ObjectSpec& spec);
 
   Result<void> attach() override;
-  void detach() override;
+  Result<void> detach() override;
   int poll_fd() const override { return ring_ ? ring_buffer__epoll_fd(ring_.get()) : -1; }
   Result<size_t> consume(const RecordVisitor& visit) override;
   Result<void> elements(const std::string& map, const ElementVisitor& visit) override;
@@ -87,11 +86,6 @@ class LoadedKernel final : public Kernel {
   std::vector<Attachment> attachments_;
   std::vector<std::pair<std::string, std::string>> attached_;
 };
-
-// Handlers run inside RCU read sections: after a grace period all that had begun are done.
-void wait_for_handlers() {
-  syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-}
 
 enum bpf_prog_type program_type(AttachPoint::Kind kind) {
   switch (kind) {
@@ -212,7 +206,7 @@ Result<void> LoadedKernel::attach() {
     for (const AttachPoint& point : program.spec->points) {
       Result<std::vector<Attachment>> made = attach_program(program.fd.get(), point);
       if (!made) {
-        detach();
+        (void)detach();
         return std::move(made).error();
       }
       for (Attachment& attachment : *made) attachments_.push_back(std::move(attachment));
@@ -222,12 +216,12 @@ Result<void> LoadedKernel::attach() {
   return {};
 }
 
-void LoadedKernel::detach() {
-  if (attachments_.empty()) return;
+Result<void> LoadedKernel::detach() {
+  if (attachments_.empty()) return {};
   for (Attachment& attachment : attachments_) attachment.link.reset();
   attachments_.clear();
   attached_.clear();
-  wait_for_handlers();
+  return wait_for_handlers();
 }
 
 int LoadedKernel::on_record(void* self, void* data, size_t size) {
@@ -273,7 +267,7 @@ Result<void> LoadedKernel::collect(const CollectVisitor& visit) {
   uint32_t epoch = epoch_;
   epoch_ = 1 - epoch_;
   __atomic_store_n(&control->epoch, epoch_, __ATOMIC_RELEASE);
-  wait_for_handlers();
+  TRY_DO(wait_for_handlers());
   for (auto& [name, map] : maps_) {
     if (!map.spec().sharded) continue;
     TRY_DO(map.take(epoch, [&](auto key, auto value) { visit(map.spec(), key, value); }));

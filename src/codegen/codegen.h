@@ -151,7 +151,8 @@ struct KernelProgram {
                             // has two programs: one at the entry, one at the return
 };
 // The attach cookie of a probe's `point`-th point, by which the handler distinguishes its points and computes the module's load bias:
-// bits 48 to 63 the point, bits 0 to 47 the file address. REQUIRES: point < 65,536.
+// bits 48 to 63 the point, bits 0 to 47 the file address. REQUIRES: point < kMostKernelPoints.
+inline constexpr size_t kMostKernelPoints = size_t{1} << 16;
 inline constexpr int kCookieIndexShift = 48;
 inline constexpr uint64_t kCookieAddressMask = (uint64_t{1} << kCookieIndexShift) - 1;
 inline uint64_t kernel_cookie(const sema::Probe& probe, size_t point) {

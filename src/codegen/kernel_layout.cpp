@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <fmt/format.h>
 
 #include "abi/kernel.h"
 #include "codegen/lower_kernel.h"
@@ -7,10 +7,9 @@ namespace spile::codegen {
 
 namespace {
 
-uint32_t kernel_string_size(int64_t max_string_length) {
-  int64_t wanted =
-      max_string_length == sema::Limits{}.max_string_length ? abi::kDefaultKernelString : max_string_length;
-  return static_cast<uint32_t>(std::clamp<int64_t>((wanted + 7) / 8 * 8, 16, abi::kMaxKernelString));
+uint32_t kernel_string_size(const sema::Limits& limits) {
+  int64_t wanted = limits.chooses_string_length ? limits.max_string_length : abi::kDefaultKernelString;
+  return static_cast<uint32_t>((wanted + 7) / 8 * 8);
 }
 
 void place_saves(const sema::Program& program, Layout& layout) {
@@ -28,14 +27,18 @@ void place_saves(const sema::Program& program, Layout& layout) {
 
 Result<Layout> make_kernel_layout(const sema::Program& program) {
   Layout layout;
-  layout.string_size = kernel_string_size(program.limits.max_string_length);
+  layout.string_size = kernel_string_size(program.limits);
+  if (layout.string_size > abi::kMaxKernelString) {
+    return Error{fmt::format("-D MAXSTRINGLEN={}: handlers in the kernel can have strings of at most {} bytes", program.limits.max_string_length, abi::kMaxKernelString),
+                 fmt::format("-D MAXSTRINGLEN={}", abi::kMaxKernelString)};
+  }
   layout.string_limit = layout.string_size;
   for (size_t i = 0; i < program.globals.size(); ++i) {
     GlobalLayout global = measure_global(program, *program.globals[i], layout.string_size);
     bool sharded = program.sharing[i] == sema::Sharing::kSharded;
     if (sharded && program.globals[i]->is_array) global.map.key_size += 8;
     global.map.buckets = sharded ? 1 : 0;
-    if (program.sharing[i] == sema::Sharing::kLocked) global.lock = i + 1;
+    if (sema::has_lock(program.sharing[i])) global.lock = i + 1;
     layout.globals.push_back(global);
   }
   if (program.globals.size() >= abi::kKernelLocks) {

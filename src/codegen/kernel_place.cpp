@@ -4,6 +4,7 @@
 
 #include "abi/machine.h"
 #include "codegen/body.h"
+#include "codegen/site_texts.h"
 
 namespace spile::codegen {
 
@@ -89,8 +90,7 @@ llvm::Value* text_of_cookie(Body& body, const std::string& what, const std::func
   size_t longest = 0;
   std::vector<std::string> texts;
   for (const sema::ResolvedPoint& point : probe->points) {
-    bool whole = what == "pp" || what == "pn";
-    texts.push_back((whole ? point.text : point.site.function).substr(0, body.unit.layout.string_size - 1));
+    texts.push_back(text_of(point, what).substr(0, body.unit.layout.string_size - 1));
     longest = std::max(longest, texts.back().size());
   }
   uint64_t stride = std::bit_ceil(longest + 1), count = std::bit_ceil(texts.size());

@@ -24,7 +24,7 @@ class KernelPlace final : public Place {
   bool globals_are_memory() const override { return false; }
   bool has_shards() const override { return true; }
   bool has_try() const override { return false; }
-  bool stops_itself() const override { return false; }
+  bool stops_itself() const override { return true; }
   bool has_preserve_most() const override { return false; }
   bool formats_histograms() const override { return false; }
   bool copies_memory() const override { return false; }

@@ -86,7 +86,7 @@ uint64_t place_globals(const sema::Program& program, Layout& layout, bool in_pri
   for (size_t i = 0; i < layout.globals.size(); ++i) {
     if (is_private(program.sharing[i]) != in_private) continue;
     GlobalLayout& global = layout.globals[i];
-    bool locked = program.sharing[i] == Sharing::kLocked;
+    bool locked = sema::has_lock(program.sharing[i]);
     bool apart = locked || global.size >= kCacheLine;
     at = align(at, apart ? kCacheLine : 8);
     if (locked) {

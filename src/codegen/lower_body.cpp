@@ -28,11 +28,12 @@ llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& probe) {
     uint64_t offset = unit.layout_of(*use.global).lock;
     if (offset == 0) continue;
     llvm::Value* lock = number(static_cast<int64_t>(offset));
+    bool by_thread = unit.sharing_of(*use.global) == sema::Sharing::kByThread && !unit.place.globals_are_memory();
     llvm::BasicBlock *held = block("locked"), *release = block("unlock");
-    b.CreateCondBr(call("spile_rt_lock", b.getInt1Ty(), {context, lock}), held, out,
+    b.CreateCondBr(call(by_thread ? "spile_rt_lock_thread" : "spile_rt_lock", b.getInt1Ty(), {context, lock}), held, out,
                    llvm::MDBuilder(b.getContext()).createBranchWeights(100000, 1));
     b.SetInsertPoint(release);
-    call("spile_rt_unlock", unit.module.none(), {context, lock});
+    call(by_thread ? "spile_rt_unlock_thread" : "spile_rt_unlock", unit.module.none(), {context, lock});
     b.CreateBr(out);
     out = release;
     b.SetInsertPoint(held);
@@ -66,7 +67,7 @@ llvm::Value* Lowering::lower_switch(const sema::Probe& probe) {
   reader.range = probe.range;
   reader.index = probe.index;
   for (syntax::Global* global : probe.condition_reads) {
-    if (unit.sharing_of(*global) == sema::Sharing::kLocked) reader.uses.push_back({global, false});
+    if (sema::has_lock(unit.sharing_of(*global))) reader.uses.push_back({global, false});
   }
   std::sort(reader.uses.begin(), reader.uses.end(),
             [](const auto& a, const auto& b) { return a.global->index < b.global->index; });

@@ -182,6 +182,11 @@ KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
                array_map(abi::kKernelRingMap, Kind::kRing, 0, abi::kDefaultKernelRing)};
   for (const sema::Probe& probe : unit.program.probes) {
     if (probe.domain != sema::Domain::kKernel) continue;
+    if (probe.points.size() > kMostKernelPoints) {
+      unit.refuse(probe.range, "a probe in the kernel can have 65536 places, and this one has " + std::to_string(probe.points.size()),
+                  "divide the pattern among several probes");
+      continue;
+    }
     std::string section = "probe." + std::to_string(probe.index);
     bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn;
     if (!at_return || probe.entry_saves.empty()) {

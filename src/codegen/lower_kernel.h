@@ -6,9 +6,9 @@
 
 namespace spile::codegen {
 
-// Lays out globals that are maps of the kernel: strings are shorter than in make_layout(), keys have a fixed size and carry the
+// Lays out globals that are maps of the kernel: strings are shorter than in make_layout() unless the script says MAXSTRINGLEN, keys have a fixed size and carry the
 // shard. GlobalLayout::lock is 1 + the global's index for a kLocked global, MapShape::buckets 1 for a sharded map. No arena is laid out.
-// An error: more globals than handlers can lock.
+// Errors: more globals than handlers can lock, longer strings than they can have.
 Result<Layout> make_kernel_layout(const sema::Program& program);
 
 // Rejects what the verifier does not follow (loops over arrays and the like), with an error in unit.refusals() at its place in the

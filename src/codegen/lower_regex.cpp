@@ -5,15 +5,12 @@
 
 namespace spile::codegen {
 
-// Bytes of MatchMemory (runtime/native/regex.cpp), which a handler keeps of its last match, without the text.
-static constexpr uint32_t kMatchHead = 136;
-
 // Makes the body's memory of matches, empty.
 void Lowering::prepare_match_memory() {
   if (!state) return;
   llvm::Value* memory = llvm::ConstantPointerNull::get(unit.module.ptr());
   if (unit.remembers_matches()) {
-    memory = frame_.temporary_bytes(kMatchHead + unit.layout.string_size);
+    memory = frame_.temporary_bytes(abi::kMatchHead + unit.layout.string_size);
     call("spile_rt_match_clear", unit.module.none(), {memory});
   }
   b.CreateStore(memory, at_offset(state, offsetof(State, match)));

@@ -58,7 +58,7 @@ class Place {
   virtual bool has_shards() const = 0;
   // A caller's `try` catches the errors of a script function. False: every error becomes a record.
   virtual bool has_try() const = 0;
-  // Handlers stop by themselves, by flags in the arena, after exit() or more errors than MAXERRORS. False: spile, which reads
+  // Handlers stop by themselves, by flags that they share with spile, after exit() or more errors than MAXERRORS. False: spile, which reads
   // their records, stops them.
   virtual bool stops_itself() const = 0;
   // A function can keep its caller's registers (LLVM's preserve_most), so that a call of it on a cold path costs the hot one nothing.

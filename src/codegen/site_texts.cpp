@@ -4,13 +4,13 @@
 
 namespace spile::codegen {
 
-namespace {
-
 std::string text_of(const sema::ResolvedPoint& point, const std::string& what) {
   if (what == "pp") return point.text;
   if (what == "pn") return point.name.empty() ? point.text : point.name;
   return point.site.function;
 }
+
+namespace {
 
 // Which of the probe's points every site is; -1: none.
 std::vector<std::vector<int>> points_by_site(const sema::Program& program) {

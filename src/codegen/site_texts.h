@@ -18,6 +18,9 @@ struct SiteTexts {
   std::vector<uint32_t> base, mask;  // by probe index
 };
 
+// Returns what pp(), pn(), probefunc() and ppfunc() return at a point. what: the function's name.
+std::string text_of(const sema::ResolvedPoint& point, const std::string& what);
+
 // Makes the tables of what = "pp", "pn", "probefunc" or "ppfunc". Texts are cut off at `string_size` - 1 bytes.
 SiteTexts make_site_texts(const sema::Program& program, const std::string& what, uint32_t string_size);
 

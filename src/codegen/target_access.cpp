@@ -34,7 +34,9 @@ llvm::Value* TargetAccess::load_record_string(llvm::Value* offset, SourceRange r
   if (!record) return refused(ValueType::kString, range, "this string is not known here");
   llvm::Value* address = b.CreatePtrToInt(record, b.getInt64Ty());
   llvm::Value* out = frame_.temporary_string();
-  call("spile_rt_load_string", b.getInt64Ty(), {context, b.CreateAdd(address, offset), out, b.getInt32(unit.layout.string_size)});
+  llvm::Value* length =
+      call("spile_rt_load_string", b.getInt64Ty(), {context, b.CreateAdd(address, offset), out, b.getInt32(unit.layout.string_size)});
+  errors_.raise_if(b.CreateICmpSLT(length, number(0)), range, "the tracepoint's record can't be read near '" + std::string(range.text()) + "'");
   return out;
 }
 

@@ -252,15 +252,15 @@ bool Unit::functions_abort() {
 
 bool Unit::targets_exit() {
   if (targets_exit_) return *targets_exit_;
-  bool any_target = false, exits = false;
+  bool any_traced = false, exits = false;
   for (const sema::Probe& probe : program.probes) {
     if (probe.domain == sema::Domain::kController) continue;
-    any_target = true;
+    any_traced = true;
     exits = exits || calls(*probe.body, {"exit", "abort"});
   }
-  // Which functions they reach is not asked: it costs a load of the arena's head at most.
+  // Which functions they reach is not asked: it costs one load at most.
   for (const syntax::Function* function : program.functions)
-    exits = exits || (any_target && function->body && calls(*function->body, {"exit", "abort"}));
+    exits = exits || (any_traced && function->body && calls(*function->body, {"exit", "abort"}));
   targets_exit_ = exits;
   return exits;
 }

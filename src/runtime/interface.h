@@ -82,6 +82,11 @@ void spile_rt_leave_light(Context*);
 // over; locks are taken in ascending order, none twice, and given back before the handler leaves.
 bool spile_rt_lock(Context*, uint64_t lock_offset);
 void spile_rt_unlock(Context*, uint64_t lock_offset);
+// bpf: of an array of which handlers use only elements with their thread's number as a key (sema::Sharing::kByThread). lock_thread: also
+// false (counted) where a handler of the same thread, which this one interrupts, uses such arrays. unlock_thread: gives all of the
+// handler's arrays back.
+bool spile_rt_lock_thread(Context*, uint64_t lock_offset);
+void spile_rt_unlock_thread(Context*, uint64_t lock_offset);
 // Scratch memory for strings and keys, not zeroed. mark: how much is in use. frame: takes `bytes`, aligned to 16; null: not so many
 // are left. release: gives back all that was taken after the mark.
 uint64_t spile_rt_frame_mark(Context*);
@@ -175,9 +180,10 @@ char* spile_rt_record_put_long(char* at, int64_t);
 char* spile_rt_record_put_string(char* at, const char*, uint32_t length);
 char* spile_rt_record_put_bytes(char* at, const void*, uint32_t length);  // length a multiple of 8
 void spile_rt_record_end(Context*, char* record, char* end);              // record: what begin returned
-void spile_rt_exit_session(Context*);  // exit(): asks the controller to end the session; handlers go on until it does
-void spile_rt_note_error(Context*, uint64_t most);  // native: an error was recorded; stops all handlers of processes after more than `most`
-bool spile_rt_exiting(Context*);  // native: whether exit() was called
+// exit(): asks the controller to end the session; handlers go on until it does (bpf: handlers that enter from here on do nothing)
+void spile_rt_exit_session(Context*);
+void spile_rt_note_error(Context*, uint64_t most);  // an error was recorded; stops all handlers in traced processes (bpf: the kernel) after more than `most`
+bool spile_rt_exiting(Context*);  // whether exit() was called (bpf: or handlers were stopped); for handlers that have their locks
 
 // -- strings. length: in bytes, without the NUL. compare: by unsigned bytes; -1, 0 or 1.
 uint32_t spile_rt_string_length(const char*);
@@ -221,7 +227,7 @@ int64_t spile_rt_narrow_float(int64_t value);
 // native: copies `count` bytes, whatever they are. False: not all can be read, and `out` may have some of them.
 bool spile_rt_load_bytes(Context*, uint64_t address, char* out, uint32_t count);
 // Copies a C string, cut off at `limit` (at most string_size), and a NUL; returns its length in bytes, or -1, with "" in `out`, if it
-// can't be read. native: `limit` is without the NUL, unless it is string_size; bpf: with the NUL.
+// can't be read. `limit` is without the NUL, unless it is string_size.
 int64_t spile_rt_load_string(Context*, uint64_t address, char* out, uint32_t limit);
 
 // -- thread-local variables (native, in targets). Returns the thread pointer of the calling thread.

@@ -227,7 +227,7 @@ void analyze_uses(Elaboration& e) {
     Touches touches = uses.of(probe);
     if (probe.switched) apart.swap(probe.condition);
     for (const auto& [global, touch] : touches) {
-      if (e.program.sharing[global->index] == Sharing::kLocked) {
+      if (has_lock(e.program.sharing[global->index])) {
         probe.uses.push_back({global, touch.written || touch.accumulated});
       }
     }

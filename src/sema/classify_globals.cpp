@@ -3,6 +3,7 @@
 
 #include "sema/elaboration.h"
 #include "sema/global_uses.h"
+#include "sema/thread_keys.h"
 
 namespace spile::sema {
 
@@ -13,6 +14,7 @@ struct Sides {
   Touch begin;       // in begin probes: before anything is armed
   Touch controller;  // in end, error and timer probes
   bool in_traced = false;
+  bool in_process = false;  // by jumps
 };
 
 void add(Touch& sum, const Touch& touch) {
@@ -21,14 +23,14 @@ void add(Touch& sum, const Touch& touch) {
   sum.written |= touch.written;
 }
 
-Sharing choose(const syntax::Global& global, const Sides& sides) {
+Sharing choose(const syntax::Global& global, const Sides& sides, bool keyed_by_thread) {
   if (!sides.in_traced) return Sharing::kController;
   bool only_read = !sides.traced.accumulated && !sides.traced.written;
   bool fixed_later = !sides.controller.accumulated && !sides.controller.written;
   if (only_read && fixed_later) return Sharing::kReadOnly;
   bool only_added = sides.traced.accumulated && !sides.traced.read && !sides.traced.written;
   if (only_added && syntax::info(global.array_kind).can_be_shards) return Sharing::kSharded;
-  return Sharing::kLocked;
+  return keyed_by_thread && !sides.in_process ? Sharing::kByThread : Sharing::kLocked;
 }
 
 }  // namespace
@@ -45,6 +47,8 @@ const char* to_string(Sharing sharing) {
       return "sharded";
     case Sharing::kLocked:
       return "locked";
+    case Sharing::kByThread:
+      return "by thread";
   }
   return "?";
 }
@@ -58,6 +62,7 @@ void classify_globals(Elaboration& e) {
       Sides& sides = all[global];
       if (probe.domain != Domain::kController) {
         sides.in_traced = true;
+        sides.in_process |= probe.domain == Domain::kTarget;
         add(sides.traced, touch);
       } else {
         add(probe.kind == ProbeKind::kBegin ? sides.begin : sides.controller, touch);
@@ -65,7 +70,8 @@ void classify_globals(Elaboration& e) {
     }
   }
   e.program.sharing.assign(e.program.globals.size(), Sharing::kUnused);
-  for (const auto& [global, sides] : all) e.program.sharing[global->index] = choose(*global, sides);
+  const std::set<const syntax::Global*> keyed = arrays_keyed_by_thread(e.program);
+  for (const auto& [global, sides] : all) e.program.sharing[global->index] = choose(*global, sides, keyed.contains(global));
 }
 
 }  // namespace spile::sema

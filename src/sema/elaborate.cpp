@@ -95,6 +95,7 @@ std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnost
   if (!program.unoptimized) passes.run("elide-unused", elide_unused);
   passes.run("drop-unreached-again", drop_unreached);
   passes.run("lower-deletes", lower_deletes);
+  passes.run("lower-additions", lower_additions);
   if (!program.hide_globals) passes.run("display-globals", display_globals);
   if (program.time_probes) passes.run("time-probes", time_probes);
   passes.run("classify-globals", classify_globals);

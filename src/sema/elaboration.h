@@ -118,6 +118,7 @@ void warn_unused(Elaboration& e);
 void elide_unused(Elaboration& e);
 void check_resolved(Elaboration& e);
 void lower_deletes(Elaboration& e);
+void lower_additions(Elaboration& e);
 void time_probes(Elaboration& e);
 void classify_globals(Elaboration& e);
 void describe_points(Elaboration& e);

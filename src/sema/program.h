@@ -21,7 +21,10 @@ enum class Sharing : uint8_t {
   kReadOnly,    // set before arming (initial value, begin probes), only read in other domains
   kSharded,     // other domains only add to it (c++, a[k] += n, s <<< v): a shard per thread or CPU, merged on read
   kLocked,      // anything else: one copy under a lock
+  kByThread,    // an array that handlers in the kernel alone share with the controller, each using its own thread's elements: one copy
 };
+// Whether handlers take the global's lock (kByThread: those of threads without a number of their own).
+constexpr bool has_lock(Sharing sharing) { return sharing == Sharing::kLocked || sharing == Sharing::kByThread; }
 const char* to_string(Sharing sharing);
 
 // A global that a handler uses, and whether it changes it.
@@ -80,6 +83,7 @@ struct Limits {                     // SystemTap's names and defaults (-D)
   int64_t max_action_interruptible = -1;  // MAXACTION_INTERRUPTIBLE: of one in the controller; -1: ten times as many
   int64_t max_nesting = 11;         // MAXNESTING: 10 calls of a recursive function in one
   int64_t max_string_length = 512;  // MAXSTRINGLEN: bytes, with the NUL
+  bool chooses_string_length = false;  // -D says MAXSTRINGLEN: it holds for handlers in the kernel, too
   int64_t max_map_entries = 2048;   // MAXMAPENTRIES: elements of an array that does not name its size
   int64_t max_errors = 0;           // MAXERRORS: errors that a session survives
   int64_t max_skipped = 100;        // MAXSKIPPED: skipped hits that a session survives; 0: any number

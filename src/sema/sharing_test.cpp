@@ -24,6 +24,16 @@ TEST(Sharing, OnlyAddedToIsSharded) {
   }
 }
 
+TEST(Sharing, AnAdditionInFullIsOne) {
+  for (const char* body : {"g = g + 1", "g = g - $x", "g[$x] = g[$x] + 1", "g[1, pid] = g[1, pid] - 2; pid = 3"}) {
+    EXPECT_EQ(sharing_of_g(entry(body)), Sharing::kSharded) << body;
+  }
+  for (const char* body : {"g = 1 - g", "g = 1 + g", "g = other + 1; other++", "g[$x] = g[$x + 1] + 1", "g = g + 10 / $x",
+                           "g[randint(9)] = g[randint(9)] + 1", "other = g = g + 1"}) {
+    EXPECT_EQ(sharing_of_g(entry(body)), Sharing::kLocked) << body;
+  }
+}
+
 TEST(Sharing, AnythingElseIsLocked) {
   for (const char* body :
        {"g = $x", "other = g++", "g *= 2", "g += g", "if (g) g++", "g[g2()]++; println(g[1])", "g .= \"x\"",
@@ -65,6 +75,50 @@ TEST(Sharing, WrappingArraysAreLocked) {
 
 TEST(Sharing, KernelProbesCountAsTraced) {
   EXPECT_EQ(sharing_of_g("probe kernel.trace(\"a:b\") { g[$pid]++ } probe end { println(g[1]) }"), Sharing::kSharded);
+}
+
+TEST(Sharing, ElementsOfTheOwnThread) {
+  auto sharing = [](const std::string& body) {
+    auto made = elaborate_text("global g, other probe kernel.trace(\"a:b\") { " + body + " } probe begin { other = 1 } probe end { println(other) delete g }");
+    EXPECT_TRUE(made.ok()) << made.messages();
+    return made.ok() ? made.sharing("g") : Sharing::kUnused;
+  };
+  for (const char* body : {
+           "g[tid()] = 1; if (tid() in g) { other += g[tid()]; delete g[tid()] }",
+           "t = tid(); g[t] = 1 + g[t]",
+           "g[pid(), tid()] = 1; other += g[cpu(), tid()]",
+           "if (pid() == 3) g[tid()] .= \"x\"",
+       }) {
+    EXPECT_EQ(sharing(body), Sharing::kByThread) << body;
+  }
+  for (const char* body : {
+           "g[tid()] = 1; other += g[1]",
+           "g[pid()] = 1",
+           "g[tid(), 1] = 1; other += g[1, tid()]",
+           "if (pid() == 3) t = tid(); g[t] = 1",
+           "t = tid(); t++; g[t] = 1",
+           "g[t] = 1; t = tid()",
+           "g[tid()] = 1; foreach (k in g) other += k",
+           "g[tid()] = 1; delete g",
+           "g[tid(), 1] = 1; delete g[tid(), *]",
+       }) {
+    EXPECT_EQ(sharing(body), Sharing::kLocked) << body;
+  }
+}
+
+TEST(Sharing, ElementsOfTheOwnThreadInFunctions) {
+  auto sharing = [](const std::string& function) {
+    auto made = elaborate_text(function + " global g probe kernel.trace(\"a:b\") { g[tid()] = 1; println(f(tid())) }");
+    EXPECT_TRUE(made.ok()) << made.messages();
+    return made.ok() ? made.sharing("g") : Sharing::kUnused;
+  };
+  EXPECT_EQ(sharing("function f(x) { return g[tid()] + x }"), Sharing::kByThread);
+  EXPECT_EQ(sharing("function f(x) { return g[x] }"), Sharing::kLocked);
+}
+
+// Handlers in processes have locks that cost little.
+TEST(Sharing, ElementsOfTheOwnThreadInProcesses) {
+  EXPECT_EQ(sharing_of_g(entry("g[tid()] = 1; println(g[tid()])")), Sharing::kLocked);
 }
 
 TEST(Uses, LocksInOrderWithTheirWrites) {

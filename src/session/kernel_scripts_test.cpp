@@ -6,7 +6,9 @@
 
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <thread>
 
 #include "abi/aggregate.h"
@@ -106,9 +108,10 @@ class OwnProcess : public sema::FakeTarget {
 // A script, compiled and loaded. Destroyed: detached.
 class Script {
  public:
-  explicit Script(const std::string& text) {
+  explicit Script(const std::string& text, const std::function<void(sema::Program&)>& set = {}) {
     OwnProcess target;
     elaborated_ = sema::elaborate_scripts({text}, target);
+    if (set) set(elaborated_.program);
     if (!elaborated_.ok()) {
       error_ = elaborated_.messages();
       return;
@@ -227,9 +230,13 @@ class Script {
   std::string error_;
 };
 
-#define LOADED(script, text) \
-  Script script(text);       \
+#define LOADED(script, ...)    \
+  Script script(__VA_ARGS__);  \
   ASSERT_EQ(script.error(), "")
+
+void survive_errors(sema::Program& program) {
+  program.limits.max_errors = 100;
+}
 
 void call(int count) {
   for (int i = 0; i < count; ++i) spile_test_called(i, i % 2 ? "odd" : "even");
@@ -239,7 +246,7 @@ TEST(KernelScripts, CountEveryCall) {
   LOADED(script, "global c probe process.function(\"called\") { c++ } probe end { println(c) }");
   script.start();
   call(1000);
-  script.kernel().detach();
+  EXPECT_TRUE(script.kernel().detach().ok());
   EXPECT_EQ(script.scalar("c"), "1000");
 }
 
@@ -250,7 +257,7 @@ TEST(KernelScripts, KeepArraysAndAggregates) {
     probe end { printdln(" ", @sum(s), @min(s), @max(s), @sum(pairs["odd", 1]), by_number[1], by_name["x"]) })");
   script.start();
   call(100);
-  script.kernel().detach();
+  EXPECT_TRUE(script.kernel().detach().ok());
   EXPECT_EQ(script.elements("by_number"),
             (std::map<std::string, std::string>{{"0", "25"}, {"1", "25"}, {"2", "25"}, {"3", "25"}}));
   std::string name;
@@ -281,7 +288,7 @@ TEST(KernelScripts, ReturnsKnowTheirEntryValues) {
     probe end { printdln(" ", c, @min(latency), @max(latency)) })");
   script.start();
   call(50);
-  script.kernel().detach();
+  EXPECT_TRUE(script.kernel().detach().ok());
   EXPECT_EQ(script.scalar("c"), "50");
   EXPECT_EQ(script.records(), (std::vector<std::string>{"1 21 odd"}));
   EXPECT_EQ(script.scalar("latency").substr(0, 3), "50 ");
@@ -291,7 +298,7 @@ TEST(KernelScripts, PlainReturns) {
   LOADED(script, "global s probe process.function(\"called\").return { s <<< $return } probe end { println(@sum(s)) }");
   script.start();
   call(10);
-  script.kernel().detach();
+  EXPECT_TRUE(script.kernel().detach().ok());
   EXPECT_EQ(script.scalar("s").substr(0, 6), "10 135");
 }
 
@@ -307,7 +314,7 @@ TEST(KernelScripts, KeepWhatIsReadUnderALock) {
     probe end { println(last) })");
   script.start();
   call(20);
-  script.kernel().detach();
+  EXPECT_TRUE(script.kernel().detach().ok());
   EXPECT_EQ(script.scalar("calls"), "10");
   EXPECT_EQ(script.scalar("last"), "evenoddevenoddevenoddevenoddevenodd");
   EXPECT_EQ(script.elements("seen").size(), 5u);
@@ -334,7 +341,7 @@ TEST(KernelScripts, ManyPlacesKnowTheirNames) {
   script.start();
   call(5);
   for (int i = 0; i < 3; ++i) spile_test_other(i, "");
-  script.kernel().detach();
+  EXPECT_TRUE(script.kernel().detach().ok());
   EXPECT_EQ(script.elements("c"), (std::map<std::string, std::string>{{"called", "5"}, {"other", "3"}}));
 }
 
@@ -351,7 +358,8 @@ TEST(KernelScripts, LoadBiasOfOnePlaceAndOfMany) {
 
 TEST(KernelScripts, ErrorsComeAsRecords) {
   LOADED(script,
-         R"(probe process.function("called") { printf("%d\n", 10 / $a); if ($a == 2) error("enough of " . $s) })");
+         R"(probe process.function("called") { printf("%d\n", 10 / $a); if ($a == 2) error("enough of " . $s) })",
+         survive_errors);
   script.start();
   call(3);
   std::vector<std::string> records = script.records();
@@ -363,7 +371,7 @@ TEST(KernelScripts, ErrorsComeAsRecords) {
 }
 
 TEST(KernelScripts, BadPointersAreErrors) {
-  LOADED(script, R"(probe process.function("called") { printf("%s\n", $s) })");
+  LOADED(script, R"(probe process.function("called") { printf("%s\n", $s) })", survive_errors);
   script.start();
   spile_test_called(1, reinterpret_cast<const char*>(16));
   spile_test_called(1, "good");
@@ -383,7 +391,7 @@ TEST(KernelScripts, TracepointOfThisProcess) {
   script.start();
   // Each sleep is a switch that is to be counted.
   for (int i = 0; i < 20; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  script.kernel().detach();
+  EXPECT_TRUE(script.kernel().detach().ok());
   EXPECT_GE(std::stol(script.scalar("away")), 20);
   EXPECT_GE(std::stol(script.elements("from")[std::to_string(gettid())]), 20);
   int64_t sum = 0;
@@ -403,7 +411,7 @@ TEST(KernelScripts, ProfileOfThisProcess) {
   long end = used() + 100'000'000;
   while (used() < end) {
   }
-  script.kernel().detach();
+  EXPECT_TRUE(script.kernel().detach().ok());
   auto hits = script.elements("hits");
   ASSERT_EQ(hits.size(), 1u);
   EXPECT_GE(std::stol(hits.begin()->second), 10);
@@ -425,10 +433,93 @@ TEST(KernelScripts, ThreadsOnAllCpusCountExactly) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) threads.emplace_back([] { call(5000); });
   for (std::thread& thread : threads) thread.join();
-  script.kernel().detach();
+  EXPECT_TRUE(script.kernel().detach().ok());
   EXPECT_EQ(script.scalar("c"), "20000");
   EXPECT_EQ(script.scalar("s").substr(0, 6), "20000 ");
   for (const auto& [key, count] : script.elements("a")) EXPECT_EQ(count, "2500") << key;
+}
+
+// Runs `work` in some threads at once.
+void together(const std::function<void()>& work) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+}
+
+uint64_t skipped(Script& script) {
+  auto counts = script.kernel().skipped();
+  EXPECT_TRUE(counts.ok());
+  return std::accumulate(counts->begin(), counts->end(), uint64_t{0});
+}
+
+TEST(KernelScripts, NoHandlerRunsAfterExit) {
+  LOADED(script, R"(global c, d probe process.function("called") { d++; if (++c == 5) exit() } probe end { println(c, d) })");
+  script.start();
+  together([] { call(1000); });
+  EXPECT_TRUE(script.kernel().detach().ok());
+  EXPECT_EQ(script.scalar("c"), "5");
+  EXPECT_EQ(script.scalar("d"), "5");
+}
+
+TEST(KernelScripts, NoHandlerRunsAfterTooManyErrors) {
+  LOADED(script, R"(global c probe process.function("called") { if (++c > 3) error("enough") } probe end { println(c) })");
+  script.start();
+  together([] { call(1000); });
+  EXPECT_TRUE(script.kernel().detach().ok());
+  EXPECT_EQ(script.scalar("c"), "4");
+  EXPECT_EQ(script.records().size(), 1u);
+  auto* control = reinterpret_cast<abi::KernelControl*>(script.kernel().data(abi::kKernelControlSymbol).data());
+  EXPECT_EQ(control->errors, 1u);
+}
+
+TEST(KernelScripts, ElementsOfTheOwnThreadAreNeverSkipped) {
+  LOADED(script, R"(
+    global open, pairs, wrong
+    probe process.function("called") { open[tid()] = $a }
+    probe process.function("other") { t = tid(); if (t in open) { pairs++; if (open[t] != $a) wrong++; delete open[t] } }
+    probe end { println(pairs, wrong) })");
+  script.start();
+  together([] {
+    for (int i = 0; i < 20'000; ++i) spile_test_called(i, ""), spile_test_other(i, "");
+  });
+  EXPECT_TRUE(script.kernel().detach().ok());
+  EXPECT_EQ(script.scalar("pairs"), "80000");
+  EXPECT_EQ(script.scalar("wrong"), "0");
+  EXPECT_TRUE(script.elements("open").empty());
+  EXPECT_EQ(skipped(script), 0u);
+}
+
+TEST(KernelScripts, LocksAreWaitedFor) {
+  LOADED(script, R"(global n, a probe process.function("called") { n = 1 + n; a[1] = 1 + a[1] } probe end { println(n) })");
+  script.start();
+  together([] { call(20'000); });
+  EXPECT_TRUE(script.kernel().detach().ok());
+  EXPECT_EQ(script.scalar("n"), "80000");
+  EXPECT_EQ(script.elements("a"), (std::map<std::string, std::string>{{"1", "80000"}}));
+  EXPECT_EQ(skipped(script), 0u);
+}
+
+TEST(KernelScripts, StringsAreAsLongAsAsked) {
+  const std::string text(600, 'x');
+  for (uint32_t length : {0u, 64u, 512u}) {
+    Script script(R"(global s, a probe process.function("called") { s = $s; a[$s] = 1; printf("%s\n", $s . "y") } probe end { println(s) })",
+                  [&](sema::Program& program) {
+                    program.limits.chooses_string_length = length != 0;
+                    if (length != 0) program.limits.max_string_length = length;
+                  });
+    ASSERT_EQ(script.error(), "");
+    script.start();
+    spile_test_called(1, text.c_str());
+    EXPECT_TRUE(script.kernel().detach().ok());
+    uint32_t most = (length == 0 ? abi::kDefaultKernelString : length) - 1;
+    EXPECT_EQ(script.records(), (std::vector<std::string>{"1 " + text.substr(0, most)}));
+    EXPECT_EQ(script.elements("a").begin()->first, text.substr(0, most));
+  }
+  Script script(R"(probe process.function("called") { println($s) })", [](sema::Program& program) {
+    program.limits.chooses_string_length = true;
+    program.limits.max_string_length = 1024;
+  });
+  EXPECT_NE(script.error().find("at most 512 bytes"), std::string::npos) << script.error();
 }
 
 TEST(KernelScripts, RefuseWhatTheKernelCannotDo) {

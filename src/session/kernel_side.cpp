@@ -70,8 +70,8 @@ Result<void> KernelSide::attach() {
   return {};
 }
 
-void KernelSide::detach() {
-  kernel_->detach();
+Result<void> KernelSide::detach() {
+  return kernel_->detach();
 }
 
 Result<size_t> KernelSide::consume(Output& output) {
@@ -83,6 +83,11 @@ Result<size_t> KernelSide::consume(Output& output) {
 bool KernelSide::exit_requested() const {
   std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol);
   return control.size() >= sizeof(abi::KernelControl) && reinterpret_cast<const abi::KernelControl*>(control.data())->exit_requested != 0;
+}
+
+uint32_t KernelSide::errors() const {
+  std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol);
+  return __atomic_load_n(&reinterpret_cast<const abi::KernelControl*>(control.data())->errors, __ATOMIC_RELAXED);
 }
 
 namespace {

@@ -30,7 +30,7 @@ class KernelSide {
   // Attaches all programs; handlers run from here on. With verbosity, prints how each point is attached. On error nothing is attached.
   Result<void> attach();
   // Detaches all programs; no handler runs after it returns. Globals and records can still be read.
-  void detach();
+  Result<void> detach();
 
   // Adds what handlers have added to sharded globals to the controller's copies, and replaces the copies of other globals. Does nothing
   // before attach(). REQUIRES: called before each controller handler.
@@ -46,6 +46,8 @@ class KernelSide {
   Result<size_t> consume(Output& output);
   // Returns whether a handler in the kernel has called exit(). REQUIRES: called after attach().
   bool exit_requested() const;
+  // Returns the number of errors of handlers in the kernel, also of those whose message was lost. REQUIRES: called after attach().
+  uint32_t errors() const;
   // Returns "WARNING: ..." lines about skipped hits and lost records, or "".
   std::string skips_text() const;
 

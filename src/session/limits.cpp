@@ -73,6 +73,7 @@ Result<void> apply_limit(const std::string& setting, sema::Program& program, boo
       return Error{fmt::format("-D {}: expected a number from {} to {}", setting, limit.least, limit.most), {}};
     }
     limits.*limit.field = value;
+    limits.chooses_string_length |= limit.field == &sema::Limits::max_string_length;
     return {};
   }
   std::string near = nearest_name(name, names);

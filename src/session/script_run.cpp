@@ -356,9 +356,10 @@ void ScriptRun::housekeeping(int64_t now) {
   }
 }
 
-// Handlers in processes stop by themselves after more errors than MAXERRORS, also where the record of an error was lost.
+// Handlers stop by themselves after more errors than MAXERRORS, also where the record of an error was lost.
 bool ScriptRun::failed() const {
   auto most = static_cast<uint64_t>(program_.limits.max_errors);
+  if (kernel_ && kernel_->errors() > most) return true;
   // Any traced process can write this word: it counts where the script's handlers there can.
   bool may_fail = script_.target_records & (abi::record_kind_bit(abi::kError) | abi::record_kind_bit(abi::kErrorText));
   return output_->errors() > most || gave_up_ || (may_fail && std::atomic_ref<uint32_t>(arena_->header().errors).load() > most);
@@ -462,7 +463,7 @@ Result<void> ScriptRun::stop() {
   sampler_.stop();
   watch_.stop();
   if (kernel_) {
-    kernel_->detach();
+    if (auto quiet = kernel_->detach(); !quiet.ok()) print_to(stderr, "WARNING: {}: the last hits may be missing\n", quiet.error().message);
     for (size_t count = 1; count > 0;) {
       TRY(count, kernel_->consume(*output_));
     }

@@ -7,9 +7,8 @@ namespace spile::rt {
 
 // What the traced program has at `address`, or `otherwise`.
 SPILE_INLINE inline bool string_at(Context* context, int64_t address, int64_t length, char* out) {
-  uint64_t room = opaque(static_cast<uint64_t>(length) + 1);
-  if (length < 0 || room > spile_rt_string_size) room = spile_rt_string_size;
-  return spile_rt_load_string(context, static_cast<uint64_t>(address), out, static_cast<uint32_t>(room)) >= 0;
+  uint32_t limit = length < 0 || length > spile_rt_string_size ? spile_rt_string_size : static_cast<uint32_t>(length);
+  return spile_rt_load_string(context, static_cast<uint64_t>(address), out, limit) >= 0;
 }
 
 SPILE_INLINE inline int64_t number_at(Context* context, int64_t address, uint32_t size, bool is_signed, bool* fault) {

@@ -10,8 +10,11 @@ extern "C" {
 [[gnu::section(".data.locks"), gnu::used]] uint32_t spile_kernel_locks[abi::kKernelLocks] = {};
 }
 
-// How often a lock is tried: about 10 us against another CPU that holds it.
-inline constexpr int kLockAttempts = 512;
+// A lock is waited for until kLockPatience is over. The verifier walks through every try, so that there can't be many of them: between two
+// tries there are pauses, and no more tries than take the time on a fast machine.
+inline constexpr int kLockAttempts = 400;
+inline constexpr int kBriskAttempts = 50;  // without a pause between
+inline constexpr uint64_t kLockPatience = 10'000'000;  // ns: longer than a virtual machine's CPU stands still as a rule
 
 // False: this CPU's level is taken by a handler that we have interrupted.
 SPILE_INLINE inline bool take_level(abi::KernelState* state, uint64_t level) {
@@ -23,10 +26,25 @@ SPILE_INLINE inline uint32_t current_epoch() {
   return spile_kernel_control.epoch & 1;
 }
 
+// Neither stopped nor ended: one load of both words (abi::KernelControl).
+SPILE_INLINE inline bool handlers_run() {
+  return *reinterpret_cast<const volatile uint64_t*>(&spile_kernel_control) == 1;
+}
+
+SPILE_INLINE inline uint32_t level_of(Context* context) {
+  return shard_of(context) % abi::kKernelLevels;
+}
+
+// Takes some microseconds: copies the handler's scratch memory, in which nothing lies before the handler has its locks, onto itself.
+SPILE_INLINE inline void pause(Context* context) {
+  char* scratch = scratch_of(context);
+  for (int i = 0; i < 4; ++i) read_kernel(scratch, abi::kKernelScratchSize, scratch);
+}
+
 extern "C" {
 
 SPILE_INLINE bool spile_rt_enter(Context* context) {
-  if (!spile_kernel_control.enabled) return false;
+  if (!handlers_run()) return false;
   abi::KernelState* state = cpu_state();
   if (!state) return false;
   uint32_t level = 0;
@@ -50,27 +68,66 @@ SPILE_INLINE bool spile_rt_enter(Context* context) {
 }
 
 SPILE_INLINE void spile_rt_leave(Context* context) {
-  __sync_fetch_and_and(&state_of(context)->levels_busy, ~(uint64_t{1} << (shard_of(context) % abi::kKernelLevels)));
+  __sync_fetch_and_and(&state_of(context)->levels_busy, ~(uint64_t{1} << level_of(context)));
 }
 
 // Additions to scalars are atomic, so they need no level of their own.
 SPILE_INLINE bool spile_rt_enter_light(Context* context) {
   shard_of(context) = static_cast<uint16_t>(current_epoch() * abi::kKernelLevels);
-  return spile_kernel_control.enabled;
+  return handlers_run();
 }
 SPILE_INLINE void spile_rt_leave_light(Context*) {}
 
-// The handler that holds it may be the one that we interrupted, so it is not waited for without end.
-SPILE_INLINE bool spile_rt_lock(Context*, uint64_t index) {
+SPILE_INLINE bool spile_rt_exiting(Context*) {
+  return !handlers_run();
+}
+SPILE_INLINE void spile_rt_note_error(Context*, uint64_t most) {
+  auto* errors = const_cast<uint32_t*>(&spile_kernel_control.errors);
+  if (__sync_fetch_and_add(errors, 1u) >= most) spile_kernel_control.enabled = 0;
+}
+
+// The handler that holds it may be the one that we interrupted, which does not go on before we have left.
+SPILE_INLINE bool spile_rt_lock(Context* context, uint64_t index) {
   uint32_t* lock = &spile_kernel_locks[index];
-  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
-    if (__sync_val_compare_and_swap(lock, 0u, 1u) == 0) return true;
+  uint32_t self = current_cpu() + 1;
+  uint32_t holder = __sync_val_compare_and_swap(lock, 0u, self);
+  if (holder == 0) return true;
+  uint64_t start = ktime_ns();
+#pragma clang loop unroll(disable)
+  for (int attempt = 0; attempt < kLockAttempts && holder != self; ++attempt) {
+    if (attempt >= kBriskAttempts) {
+      pause(context);
+      if (ktime_ns() - start > kLockPatience) break;
+    }
+    holder = __sync_val_compare_and_swap(lock, 0u, self);
+    if (holder == 0) return true;
   }
   count_skip(abi::kSkipLockTimeout);
   return false;
 }
 SPILE_INLINE void spile_rt_unlock(Context*, uint64_t index) {
   __sync_lock_test_and_set(&spile_kernel_locks[index], 0u);
+}
+
+// Handlers of other threads use other keys, so that a lock is needed by threads of number 0 only: there is one for each CPU (idle), and
+// threads that spile's namespace does not see. A handler that interrupted one of its own thread would meet it half done.
+SPILE_INLINE bool spile_rt_lock_thread(Context* context, uint64_t index) {
+  abi::KernelState* state = state_of(context);
+  auto thread = static_cast<uint64_t>(spile_rt_tid(context));
+  uint32_t level = level_of(context);
+  for (uint32_t below = 0; below < abi::kKernelLevels - 1; ++below) {
+    if (below < level && thread != 0 && state->threads[below] == thread) {
+      count_skip(abi::kSkipReentrant);
+      return false;
+    }
+  }
+  if (level < abi::kKernelLevels) *static_cast<volatile uint64_t*>(&state->threads[level]) = thread;
+  return thread != 0 || spile_rt_lock(context, index);
+}
+SPILE_INLINE void spile_rt_unlock_thread(Context* context, uint64_t index) {
+  uint32_t level = level_of(context);
+  if (level < abi::kKernelLevels) *static_cast<volatile uint64_t*>(&state_of(context)->threads[level]) = 0;
+  if (spile_rt_tid(context) == 0) spile_rt_unlock(context, index);
 }
 
 SPILE_INLINE uint64_t spile_rt_frame_mark(Context* context) {

@@ -30,10 +30,14 @@ SPILE_INLINE bool spile_rt_load(Context*, uint64_t address, uint32_t size, bool 
 }
 
 SPILE_INLINE int64_t spile_rt_load_string(Context*, uint64_t address, char* out, uint32_t limit) {
-  if (limit > spile_rt_string_size) limit = spile_rt_string_size;
+  // The helpers count the NUL.
+  uint64_t most = limit < spile_rt_string_size ? limit + 1 : spile_rt_string_size;
+  most = opaque(most);
+  if (most > spile_rt_string_size) most = spile_rt_string_size;
+  auto room = static_cast<uint32_t>(most);
   const void* from = reinterpret_cast<const void*>(address);
   long length =
-      static_cast<int64_t>(address) < 0 ? read_kernel_string(out, limit, from) : read_user_string(out, limit, from);
+      static_cast<int64_t>(address) < 0 ? read_kernel_string(out, room, from) : read_user_string(out, room, from);
   if (length < 0) *out = 0;
   return length < 0 ? -1 : length - 1;
 }

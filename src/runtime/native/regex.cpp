@@ -6,14 +6,14 @@
 
 namespace spile::rt {
 
-// What a handler remembers. The lowering makes room for it in the handler's frame (kMatchHead of codegen/lower_regex.cpp, and a string).
+// What a handler remembers. The lowering makes room for it in the handler's frame (abi::kMatchHead, and a string).
 struct MatchMemory {
   uint32_t groups;  // with the whole match; 0: the last =~ failed, or none has run
   uint32_t pad;
   uint16_t marks[2 * (regex::kMaxGroups + 1)];
   char text[8];     // spile_rt_string_size bytes
 };
-static_assert(offsetof(MatchMemory, text) == 136);
+static_assert(offsetof(MatchMemory, text) == abi::kMatchHead);
 
 namespace {
 

@@ -1,0 +1,30 @@
+# Globals that handlers on two processors read and write at once: exact, and no hit is skipped.
+# seconds: 150
+. /guest.sh
+
+reads=30000
+two="dd if=/dev/zero of=/dev/null bs=1 count=$reads 2>/dev/null & dd if=/dev/zero of=/dev/null bs=1 count=$reads 2>/dev/null; wait"
+
+out=$(spile -e '
+  global open, pairs, wrong, n
+  probe kernel.trace("syscalls:sys_enter_read") { if (execname() == "dd" && $count == 1) { open[tid()] = $buf; n = n + 1 } }
+  probe kernel.trace("syscalls:sys_exit_read") {
+    if (tid() in open) { pairs++; if (!open[tid()] || $ret != 1) wrong++; delete open[tid()] } }
+  probe end { left = 0; foreach (t in open) left++; printf("%d %d %d %d\n", pairs, wrong, left, n) }' -c "$two" 2>&1)
+check "own thread's elements and a lock" "$out" "^$((2 * reads)) 0 0 $((2 * reads))\$"
+case $out in *skipped*) fail "hits were skipped: $out" ;; esac
+
+out=$(spile -e 'global c probe kernel.trace("syscalls:sys_enter_read") { if (execname() == "dd" && ++c == 5) exit() }
+                probe end { printf("%d hits\n", c) }' -c "$two" 2>&1)
+check "exit stops handlers at once" "$out" '^5 hits$'
+
+out=$(spile -e 'probe kernel.trace("syscalls:sys_enter_read") { if (execname() == "dd") error("enough") }' -c "$two" 2>&1)
+[ "$(echo "$out" | grep -c enough)" -le 2 ] || fail "more errors than processors: $out"
+check "one error ends the session" "$out" '^ERROR: enough'
+
+long=$(printf '%0300d' 7)
+out=$(spile -DMAXSTRINGLEN=512 -e 'probe kernel.trace("syscalls:sys_enter_openat") { if (pid() == target()) printf("%d %s\n", strlen(user_string($filename)), user_string($filename)) }' \
+  -c "cat /tmp/$long" 2>&1)
+check "strings of 305 bytes" "$out" "^305 /tmp/$long\$"
+out=$(spile -DMAXSTRINGLEN=4096 -e 'probe kernel.trace("sched:sched_switch") { exit() }' 2>&1) && fail "a string length of 4096 was accepted"
+check "too long strings" "$out" 'handlers in the kernel can have strings of at most 512 bytes'
