@@ -79,6 +79,10 @@ struct KernelLayout {
   // Where the registers lie that the kernel saves when it calls a signal handler: bytes from the stack pointer after the handler's return.
   uint16_t signal_frame_pointer, signal_stack_pointer, signal_program_counter;
   uint8_t watchpoints;  // the number that may be set for each thread
+  // In struct pt_regs, bytes from its start: the number of the system call that the thread makes, and a word that is `native_code` where the
+  // thread runs 64-bit code.
+  uint8_t pt_regs_call, pt_regs_code;
+  uint8_t native_code;
 };
 
 }  // namespace spile::abi

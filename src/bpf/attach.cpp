@@ -71,6 +71,20 @@ Result<std::vector<Attachment>> one(Result<Attachment> attachment) {
   return all;
 }
 
+// The kernel knows a tracepoint by its name without the system.
+Result<std::vector<Attachment>> attach_raw_tracepoint(int program, const AttachPoint& point) {
+  std::string name = point.tracepoint.substr(point.tracepoint.find(':') + 1);
+  int link = bpf_raw_tracepoint_open(name.c_str(), program);
+  if (link < 0) {
+    std::string what = "attach " + point.text;
+    if (is_privilege_error(link)) return privilege_error(what, -link);
+    return Error::from_errno(what, -link, "this kernel has no raw tracepoint " + name);
+  }
+  Attachment attachment;
+  attachment.link.reset(link);
+  return one(std::move(attachment));
+}
+
 // One event serves all CPUs: the programs hang on the tracepoint, not on the event.
 Result<std::vector<Attachment>> attach_tracepoint(int program, const AttachPoint& point) {
   size_t colon = point.tracepoint.find(':');
@@ -156,6 +170,8 @@ Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& p
   switch (point.kind) {
     case AttachPoint::Kind::kTracepoint:
       return attach_tracepoint(program, point);
+    case AttachPoint::Kind::kRawTracepoint:
+      return attach_raw_tracepoint(program, point);
     case AttachPoint::Kind::kProfile:
       return attach_profile(program, point);
     case AttachPoint::Kind::kUprobe:
@@ -169,6 +185,8 @@ std::string mechanism(const AttachPoint& point) {
   switch (point.kind) {
     case AttachPoint::Kind::kTracepoint:
       return "tracepoint " + point.tracepoint;
+    case AttachPoint::Kind::kRawTracepoint:
+      return "raw tracepoint " + point.tracepoint;
     case AttachPoint::Kind::kProfile:
       return fmt::format("cpu-clock every {} ns", point.interval_ns > 0 ? point.interval_ns : kDefaultProfileInterval);
     case AttachPoint::Kind::kUprobe:

@@ -1,5 +1,6 @@
 #pragma once
-// Attaches a loaded program to one place, by a perf event (tracepoint, CPU clock, uprobe) with the program linked to it.
+// Attaches a loaded program to one place, by a perf event (tracepoint, CPU clock, uprobe) with the program linked to it, or
+// by a raw tracepoint (bpf(2), BPF_RAW_TRACEPOINT_OPEN), which needs no event and comes and goes at once.
 // perf_event_open(2); the uprobe PMU of Documentation/trace/uprobetracer.rst and kernel/trace/trace_event_perf.c.
 
 #include <string>
@@ -13,7 +14,7 @@ namespace spile::bpf {
 
 // An attachment of a program; destroying it detaches the program from the event.
 struct Attachment {
-  UniqueFd event;
+  UniqueFd event;  // none: the link is a raw tracepoint's
   UniqueFd link;
 };
 

@@ -44,7 +44,10 @@ struct MapSpec {
 
 // One place where a program is to run.
 struct AttachPoint {
-  enum class Kind { kTracepoint, kProfile, kUprobe, kUretprobe } kind = Kind::kTracepoint;
+  // kRawTracepoint: the program does not read what it is given. Where the kernel has no raw tracepoint of that name, the program is attached
+  // as by kTracepoint.
+  enum class Kind { kTracepoint, kRawTracepoint, kProfile, kUprobe, kUretprobe } kind = Kind::kTracepoint;
+  bool needs_raw = false;    // kRawTracepoint: the program reads the arguments, and can't be attached otherwise
   std::string tracepoint;    // "sched:sched_switch"
   std::string path;          // uprobes: the ELF file
   uint64_t file_offset = 0;  // uprobes: of the instruction in the file

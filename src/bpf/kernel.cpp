@@ -31,6 +31,7 @@ constexpr size_t kLiteralSlack = 4096;
 struct Program {
   const ProgramSpec* spec;
   UniqueFd fd;
+  UniqueFd plain = {};  // the same one for tracepoints with a record, where no raw one has been found; none: not needed so far
 };
 
 struct RingCloser {
@@ -66,7 +67,8 @@ class LoadedKernel final : public Kernel {
   Result<void> create_data(const ObjectSpec& spec);
   Result<void> open_ring(const Map& map);
   Result<void> resolve(const Section& section, const Relocation& relocation, std::vector<bpf_insn>& code, size_t at) const;
-  Result<UniqueFd> load_program(const ProgramSpec& spec) const;
+  Result<UniqueFd> load_program(const ProgramSpec& spec, AttachPoint::Kind kind) const;
+  Result<std::vector<Attachment>> attach_point(Program& program, AttachPoint& point) const;
   Result<Map*> find(const std::string& name);
   static int on_record(void* self, void* data, size_t size);
 
@@ -91,6 +93,8 @@ enum bpf_prog_type program_type(AttachPoint::Kind kind) {
   switch (kind) {
     case AttachPoint::Kind::kTracepoint:
       return BPF_PROG_TYPE_TRACEPOINT;
+    case AttachPoint::Kind::kRawTracepoint:
+      return BPF_PROG_TYPE_RAW_TRACEPOINT;
     case AttachPoint::Kind::kProfile:
       return BPF_PROG_TYPE_PERF_EVENT;
     case AttachPoint::Kind::kUprobe:
@@ -109,8 +113,8 @@ Result<void> LoadedKernel::create(const ObjectSpec& spec) {
   }
   TRY_DO(create_data(spec));
   for (const ProgramSpec& program : programs_spec_) {
-    TRY(UniqueFd fd, load_program(program));
-    programs_.push_back({&program, std::move(fd)});
+    TRY(UniqueFd fd, load_program(program, program.points.empty() ? AttachPoint::Kind::kTracepoint : program.points.front().kind));
+    programs_.push_back({.spec = &program, .fd = std::move(fd)});
   }
   return {};
 }
@@ -166,7 +170,7 @@ Result<void> LoadedKernel::resolve(const Section& section, const Relocation& rel
   return {};
 }
 
-Result<UniqueFd> LoadedKernel::load_program(const ProgramSpec& spec) const {
+Result<UniqueFd> LoadedKernel::load_program(const ProgramSpec& spec, AttachPoint::Kind kind) const {
   const Section* section = object_.find_section(spec.section);
   if (!section || !section->code || spec.points.empty())
     return Error{"kernel object: no program in section " + spec.section, ""};
@@ -185,7 +189,7 @@ Result<UniqueFd> LoadedKernel::load_program(const ProgramSpec& spec) const {
     options.func_info_rec_size = sizeof(bpf_func_info);
   }
   const AttachPoint& point = spec.points.front();
-  auto load = [&] { return UniqueFd(bpf_prog_load(program_type(point.kind), "spile", kLicence, image.code.data(), image.code.size(), &options)); };
+  auto load = [&] { return UniqueFd(bpf_prog_load(program_type(kind), "spile", kLicence, image.code.data(), image.code.size(), &options)); };
   UniqueFd fd = load();
   if (fd) return fd;
   int error = errno;
@@ -201,10 +205,21 @@ Result<UniqueFd> LoadedKernel::load_program(const ProgramSpec& spec) const {
   return verifier_error(point.text, error, log, verbosity_);
 }
 
+// Attaches by the next mechanism where the point's own one is not there, and changes the point to say so.
+Result<std::vector<Attachment>> LoadedKernel::attach_point(Program& program, AttachPoint& point) const {
+  Result<std::vector<Attachment>> made = attach_program(program.fd.get(), point);
+  if (made || point.kind != AttachPoint::Kind::kRawTracepoint || point.needs_raw) return made;
+  point.kind = AttachPoint::Kind::kTracepoint;
+  if (!program.plain) {
+    TRY(program.plain, load_program(*program.spec, point.kind));
+  }
+  return attach_program(program.plain.get(), point);
+}
+
 Result<void> LoadedKernel::attach() {
-  for (const Program& program : programs_) {
-    for (const AttachPoint& point : program.spec->points) {
-      Result<std::vector<Attachment>> made = attach_program(program.fd.get(), point);
+  for (Program& program : programs_) {
+    for (AttachPoint point : program.spec->points) {
+      Result<std::vector<Attachment>> made = attach_point(program, point);
       if (!made) {
         (void)detach();
         return std::move(made).error();

@@ -112,7 +112,7 @@ TEST_F(KernelTest, UprobeCountsEveryCall) {
   auto kernel = start(loaded);
   ASSERT_TRUE(kernel);
   call(1000);
-  kernel->detach();
+  EXPECT_TRUE(kernel->detach().ok());
   call(5);
   EXPECT_EQ(elements(*kernel, "test_calls"), (std::map<int64_t, int64_t>{{0, 1000}}));
   EXPECT_EQ(elements(*kernel, "test_by_key"),
@@ -171,7 +171,7 @@ TEST_F(KernelTest, CollectMovesEveryAdditionOnce) {
   for (int i = 0; i < 20; ++i) collect();
   stop = true;
   caller.join();
-  kernel->detach();
+  EXPECT_TRUE(kernel->detach().ok());
   EXPECT_LT(calls, called);  // the last ones are still there
   collect();
   collect();
@@ -212,7 +212,7 @@ TEST_F(KernelTest, TracepointSeesThisProcessSwitch) {
   ASSERT_TRUE(kernel);
   // Each sleep is a switch that is to be counted.
   for (int i = 0; i < 20; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  kernel->detach();
+  EXPECT_TRUE(kernel->detach().ok());
   EXPECT_GE(elements(*kernel, "test_calls")[0], 20);
 }
 
@@ -233,7 +233,7 @@ TEST_F(KernelTest, ProfileSamplesThisProcess) {
   long end = used() + 100'000'000;
   while (used() < end) {
   }
-  kernel->detach();
+  EXPECT_TRUE(kernel->detach().ok());
   EXPECT_GE(elements(*kernel, "test_calls")[0], 10);
 }
 

@@ -34,6 +34,7 @@ llvm::Value* KernelPlace::global(Body& body, const syntax::Global& global) {
 }
 
 llvm::Value* KernelPlace::kernel_context(Body& body) {
+  reads_context_ = true;
   return body.b.CreateLoad(body.unit.module.ptr(),
                                body.context_field(offsetof(abi::Context, kernel_context)));
 }
@@ -62,7 +63,9 @@ llvm::Value* address_of_cookie(Body& body, const std::function<llvm::Value*()>& 
   return body.b.CreateAnd(cookie(), body.number(static_cast<int64_t>(kCookieAddressMask)));
 }
 
-static llvm::Value* cookie_of(Body& body) {
+llvm::Value* KernelPlace::cookie_of(Body& body) {
+  if (calls_.point) return body.b.CreateShl(calls_.point, body.number(kCookieIndexShift));
+  reads_context_ = true;
   return body.call("spile_rt_kernel_cookie", body.b.getInt64Ty(), {body.context});
 }
 
@@ -73,8 +76,22 @@ llvm::Value* KernelPlace::load_bias(Body& body) {
   return body.b.CreateSub(pc, address_of_cookie(body, [&] { return cookie_of(body); }));
 }
 
+// The record of a system call's tracepoint has the call's number at 8, and from 16 on the arguments, or the result, in 8 bytes each
+// (kernel/trace/trace_syscalls.c). Null: it has no such field.
+llvm::Value* KernelPlace::call_field(Body& body, int64_t offset) {
+  uint32_t at = abi::kKernelLayout.pt_regs_call;
+  const int64_t word = offset / 8 - 2;
+  if (offset < 8 || offset % 8 != 0 || word >= (calls_.at_exit ? 1 : 6)) return nullptr;
+  if (word >= 0) {
+    at = abi::kKernelLayout.pt_regs[calls_.at_exit ? static_cast<size_t>(kConvention.system_call_result)
+                                                   : static_cast<size_t>(kConvention.system_call_arguments[static_cast<size_t>(word)])];
+  }
+  return body.at_offset(calls_.registers, at - kFirstRegister);
+}
+
 llvm::Value* KernelPlace::context_address(Body& body, int64_t offset) {
   if (!has_record(body)) return nullptr;
+  if (calls_.registers) return call_field(body, offset);
   return body.at_offset(kernel_context(body), offset);
 }
 
@@ -82,7 +99,7 @@ llvm::Value* KernelPlace::site_text(Body& body, const std::string& what) {
   return text_of_cookie(body, what, [&] { return cookie_of(body); });
 }
 
-// A probe with many points has a table of texts, all of one length, by the number that the attachment's cookie carries.
+// A probe with many points has a table of texts, all of one length, by the number of the point, from the attachment's cookie.
 // Both are powers of two, so that the verifier sees that the text is inside.
 llvm::Value* text_of_cookie(Body& body, const std::string& what, const std::function<llvm::Value*()>& cookie) {
   const sema::Probe* probe = body.probe;

@@ -41,6 +41,19 @@ class KernelPlace final : public Place {
 
   // Which side of a probed function is being lowered. Set before each body.
   void set_at_return(bool at_return) { at_return_ = at_return; }
+  // Makes the place ready for another handler. calls: of a handler of system calls; null pointers: it is none, and has its points by the
+  // kernel's cookie.
+  struct Calls {
+    llvm::Value* point;      // i64: index into Probe::points
+    llvm::Value* registers;  // part of struct pt_regs, from kFirstRegister on
+    bool at_exit;
+  };
+  void begin_handler(const Calls& calls) { calls_ = calls, reads_context_ = false; }
+  // Whether the handler reads what the kernel gives it, or its cookie. REQUIRES: it is lowered.
+  bool reads_context() const { return reads_context_; }
+  // Handlers of system calls have these bytes of struct pt_regs.
+  static constexpr uint32_t kFirstRegister = 56, kRegistersEnd = 144;
+
   // Indexes of globals that handlers have asked for: they need maps.
   const std::set<int>& globals() const { return globals_; }
 
@@ -48,7 +61,12 @@ class KernelPlace final : public Place {
   llvm::Value* kernel_context(Body& body);
   llvm::Value* register_at(Body& body, int64_t offset);
 
+  llvm::Value* cookie_of(Body& body);
+  llvm::Value* call_field(Body& body, int64_t offset);
+
   bool at_return_ = false;
+  bool reads_context_ = false;
+  Calls calls_ = {nullptr, nullptr, false};
   std::set<int> globals_;
 };
 

@@ -2,14 +2,20 @@
 //
 //   int program(void* context)        context: struct pt_regs, a tracepoint's record, or struct bpf_perf_event_data
 //
+//                                     raw tracepoints: an array of 64-bit arguments
+//
 //   light bodies only:    body
 //   others:               enter -> body -> leave
 //   entry values:         at the entry  enter -> values -> into a hash under (thread, CFA) -> leave
 //                         at the return enter -> find them -> body -> remove them -> leave
+//   system calls:         number of the call -> point of the probe, or none -> one of the first two
 
 #include "codegen/lower_kernel.h"
 
+#include <algorithm>
+
 #include "abi/kernel.h"
+#include "abi/machine.h"
 #include "codegen/lower_native.h"
 #include "codegen/lowering.h"
 
@@ -19,6 +25,10 @@ namespace {
 
 constexpr uint32_t kPendingReturns = 4096;
 constexpr uint32_t kMostSaveBytes = 4096;  // half of the handler's scratch memory
+constexpr size_t kSystemCalls = 512;       // numbers, a power of two
+// So many tracepoints of system calls are attached one by one: each takes some 50 ms to come and go, but calls that are not probed pass it
+// without running a program.
+constexpr size_t kFewCalls = 4;
 
 class KernelHandler {
  public:
@@ -32,6 +42,40 @@ class KernelHandler {
     state_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), sizeof(State) / 8), nullptr, "state");
     b_.CreateStore(function_->getArg(0), field(offsetof(abi::Context, kernel_context)));
     b_.CreateStore(b_.getInt32(static_cast<uint32_t>(probe.index)), field(offsetof(abi::Context, probe)));
+  }
+
+  // The handler goes on for system calls of these points only. REQUIRES: called before lower_body, on a raw tracepoint of raw_syscalls.
+  KernelPlace::Calls choose_call(const std::vector<uint32_t>& points, bool at_exit) {
+    llvm::BasicBlock *native = block("native"), *probed = block("probed"), *other = block("other");
+    llvm::Value* registers = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), (KernelPlace::kRegistersEnd - KernelPlace::kFirstRegister) / 8), nullptr, "registers");
+    llvm::Value* saved = b_.CreateLoad(b_.getInt64Ty(), function_->getArg(0));
+    llvm::Value* copied = call("spile_rt_kernel_registers", b_.getInt1Ty(),
+                               {context_, b_.CreateAdd(saved, b_.getInt64(KernelPlace::kFirstRegister)),
+                                b_.getInt32(KernelPlace::kRegistersEnd - KernelPlace::kFirstRegister), registers});
+    auto word = [&](uint32_t at) {
+      return b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt8Ty(), registers, at - KernelPlace::kFirstRegister));
+    };
+    // Tracepoints of system calls ignore those of 32-bit programs.
+    llvm::Value* code = word(abi::kKernelLayout.pt_regs_code);
+    b_.CreateCondBr(b_.CreateAnd(copied, b_.CreateICmpEQ(code, b_.getInt64(abi::kKernelLayout.native_code))), native, other);
+    b_.SetInsertPoint(native);
+    llvm::Value* number = word(abi::kKernelLayout.pt_regs_call);
+    llvm::Value* index = b_.CreateAnd(number, b_.getInt64(kSystemCalls - 1));
+    // 16 bits for each number: 1 + the index of its point.
+    std::string table(2 * kSystemCalls, '\0');
+    for (uint32_t point : points) {
+      auto at = 2 * static_cast<size_t>(probe_.points[point].site.system_call);
+      table[at] = static_cast<char>((point + 1) & 0xff);
+      table[at + 1] = static_cast<char>((point + 1) >> 8);
+    }
+    llvm::Value* place = b_.CreateGEP(b_.getInt16Ty(), unit_.module.text(table), index);
+    llvm::Value* point = b_.CreateZExt(b_.CreateAlignedLoad(b_.getInt16Ty(), place, llvm::Align(1)), b_.getInt64Ty());
+    llvm::Value* ours = b_.CreateAnd(b_.CreateICmpEQ(index, number), b_.CreateICmpNE(point, b_.getInt64(0)));
+    b_.CreateCondBr(ours, probed, other);
+    b_.SetInsertPoint(other);
+    b_.CreateRet(b_.getInt32(0));
+    b_.SetInsertPoint(probed);
+    return {b_.CreateSub(point, b_.getInt64(1)), registers, at_exit};
   }
 
   void lower_body() {
@@ -172,6 +216,64 @@ KernelMap map_of_returns(const Unit& unit, const sema::Probe& probe) {
   return map;
 }
 
+KernelProgram program_of(const std::string& section, const sema::Probe& probe, bool exit_side) {
+  KernelProgram program;
+  program.section = section;
+  program.probe = probe.index;
+  program.exit_side = exit_side;
+  return program;
+}
+
+// Which points of a probe go to which program: one by one, or by the number of the system call.
+struct Division {
+  std::vector<uint32_t> single, entries, exits;
+};
+
+Division divide(const sema::Probe& probe) {
+  Division division;
+  // The record begins with fields of all tracepoints, which a raw tracepoint does not have.
+  bool reads_head = std::ranges::any_of(probe.bindings, [](const sema::Binding& binding) {
+    return std::ranges::any_of(binding.ops, [](const location::Operation& op) {
+      const auto* field = std::get_if<location::RecordField>(&op);
+      return field && field->offset < 8;
+    });
+  });
+  for (uint32_t i = 0; i < probe.points.size(); ++i) {
+    const sema::Site& site = probe.points[i].site;
+    bool known = probe.kind == sema::ProbeKind::kTracepoint && site.system_call >= 0 && static_cast<size_t>(site.system_call) < kSystemCalls;
+    if (!known || reads_head) division.single.push_back(i);
+    else (site.tracepoint.starts_with("syscalls:sys_enter_") ? division.entries : division.exits).push_back(i);
+  }
+  if (division.entries.size() + division.exits.size() <= kFewCalls) {
+    division = {};
+    for (uint32_t i = 0; i < probe.points.size(); ++i) division.single.push_back(i);
+  }
+  return division;
+}
+
+void lower_plain(Unit& unit, KernelPlace& place, const sema::Probe& probe, const std::string& section, KernelCode& code) {
+  using Calls = KernelProgram::Calls;
+  bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn;
+  place.set_at_return(at_return);
+  Division division = divide(probe);
+  auto lower = [&](const char* suffix, const std::vector<uint32_t>& points, Calls calls) {
+    if (points.empty()) return;
+    KernelHandler handler(unit, place, probe, section + suffix);
+    if (calls == Calls::kNone) place.begin_handler({nullptr, nullptr, false});
+    else place.begin_handler(handler.choose_call(points, calls == Calls::kExit));
+    handler.lower_body();
+    KernelProgram program = program_of(section + suffix, probe, at_return);
+    program.reads_context = place.reads_context();
+    if (points.size() < probe.points.size()) program.points = points;
+    program.calls = calls;
+    code.programs.push_back(std::move(program));
+  };
+  lower("", division.single, Calls::kNone);
+  lower(".calls", division.entries, Calls::kEntry);
+  lower(".results", division.exits, Calls::kExit);
+  place.begin_handler({nullptr, nullptr, false});
+}
+
 }  // namespace
 
 KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
@@ -190,9 +292,7 @@ KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
     std::string section = "probe." + std::to_string(probe.index);
     bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn;
     if (!at_return || probe.entry_saves.empty()) {
-      place.set_at_return(at_return);
-      KernelHandler(unit, place, probe, section).lower_body();
-      code.programs.push_back({section, probe.index, at_return});
+      lower_plain(unit, place, probe, section, code);
       continue;
     }
     if (save_bytes(unit.layout, probe) > kMostSaveBytes) {
@@ -205,10 +305,10 @@ KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
     llvm::Value* map = map_symbol(unit.module, code.maps.back().symbol);
     place.set_at_return(false);
     KernelHandler(unit, place, probe, section + ".entry").lower_saves(map);
-    code.programs.push_back({section + ".entry", probe.index, false});
+    code.programs.push_back(program_of(section + ".entry", probe, false));
     place.set_at_return(true);
     KernelHandler(unit, place, probe, section).lower_body_with_saves(map);
-    code.programs.push_back({section, probe.index, true});
+    code.programs.push_back(program_of(section, probe, true));
   }
   lower_functions(unit);  // they may use more globals
   for (int index : place.globals()) {

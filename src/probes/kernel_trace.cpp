@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "abi/system_calls.h"
 #include "base/diagnostics.h"
 #include "base/tracefs.h"
 #include "probes/family.h"
@@ -98,6 +99,9 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
     made.kind = sema::ProbeKind::kTracepoint;
     made.domain = sema::Domain::kKernel;
     made.site.tracepoint = event;
+    for (std::string_view prefix : {"syscalls:sys_enter_", "syscalls:sys_exit_"}) {
+      if (event.starts_with(prefix)) made.site.system_call = abi::traced_system_call_number(event.c_str() + prefix.size());
+    }
     made.text = fmt::format("kernel.trace(\"{}\")", event);
     points.push_back(std::move(made));
   }

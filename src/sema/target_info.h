@@ -39,6 +39,7 @@ struct Site {
   int line = 0;            // 0: not known
   bool go = false;         // in a program made by Go's compiler
   std::string tracepoint;  // "sched:sched_switch"
+  int32_t system_call = -1;  // of the tracepoints syscalls:sys_enter_NAME and syscalls:sys_exit_NAME: the number of NAME; -1: not known
   // kStatement:
   FileAddress around;          // entry of the function that has the instruction; 0: unknown
   uint64_t scope = 0;          // of an inlined call: what debuginfo finds its variables by

@@ -1,5 +1,6 @@
 #include "session/kernel_map.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -54,18 +55,30 @@ bpf::MapSpec map_spec(const codegen::KernelMap& map) {
 }
 
 bpf::ProgramSpec program_spec(const sema::Program& program, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process) {
+  using Kind = bpf::AttachPoint::Kind;
   bpf::ProgramSpec spec{entry.section, {}};
   const sema::Probe& probe = program.probes[static_cast<size_t>(entry.probe)];
-  for (size_t i = 0; i < probe.points.size(); ++i) {
+  std::vector<uint32_t> points = entry.points;
+  for (uint32_t i = 0; points.size() < probe.points.size() && entry.points.empty(); ++i) points.push_back(i);
+  if (entry.calls != codegen::KernelProgram::Calls::kNone) {
+    bpf::AttachPoint point;
+    point.kind = Kind::kRawTracepoint;
+    point.tracepoint = entry.calls == codegen::KernelProgram::Calls::kEntry ? "raw_syscalls:sys_enter" : "raw_syscalls:sys_exit";
+    point.text = fmt::format("{} and {} more", probe.points[points.front()].text, points.size() - 1);
+    point.needs_raw = true;
+    spec.points.push_back(std::move(point));
+    return spec;
+  }
+  for (uint32_t i : points) {
     bpf::AttachPoint point = attach_point(probe.points[i], codegen::kernel_cookie(probe, i), process);
+    if (point.kind == Kind::kTracepoint && !entry.reads_context) point.kind = Kind::kRawTracepoint;
     if (!point.path.empty()) {
       // This opens the file that elaboration read: its path may lead to another file, or to none.
       const debuginfo::OpenOptions& opened = probes::file_of(files, point.path).options;
       point.path = opened.file.empty() ? opened.root + point.path : opened.file;
     }
     // A return probe with values saved at the entry has a program for each side.
-    if (probe.kind == sema::ProbeKind::kFunctionReturn && !entry.exit_side)
-      point.kind = bpf::AttachPoint::Kind::kUprobe;
+    if (probe.kind == sema::ProbeKind::kFunctionReturn && !entry.exit_side) point.kind = Kind::kUprobe;
     spec.points.push_back(std::move(point));
   }
   return spec;

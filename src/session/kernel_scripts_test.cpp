@@ -2,6 +2,7 @@
 // other is probed or looked at. Without the privilege to load programs these tests are left out, and it is said.
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -51,7 +52,8 @@ uint64_t file_offset(uint64_t address, std::string& path) {
 }
 
 // process.function("called" | "other" | "*") [.return]: $a in rdi, $s a string in rsi, $return.
-// kernel.trace("sched:sched_switch"): $prev_pid, $next_comm. timer.profile.
+// kernel.trace("sched:sched_switch"): $prev_pid, $next_comm. kernel.trace("syscalls:sys_enter_*" | "syscalls:sys_exit_*"): five calls; $number,
+// $first, $result. timer.profile.
 class OwnProcess : public sema::FakeTarget {
  public:
   Result<std::vector<ResolvedPoint>> resolve(const syntax::ProbePoint& source) override {
@@ -66,7 +68,16 @@ class OwnProcess : public sema::FakeTarget {
     if (c[0].name == "kernel") {
       point.kind = ProbeKind::kTracepoint;
       point.site.tracepoint = *c[1].text;
-      return std::vector{point};
+      if (!point.site.tracepoint.ends_with('*')) return std::vector{point};
+      std::vector<ResolvedPoint> calls;
+      for (auto [name, number] : {std::pair("dup", SYS_dup), std::pair("close", SYS_close), std::pair("getppid", SYS_getppid),
+                                  std::pair("getuid", SYS_getuid), std::pair("getgid", SYS_getgid)}) {
+        point.text = name;
+        point.site.tracepoint = c[1].text->substr(0, c[1].text->size() - 1) + name;
+        point.site.system_call = static_cast<int32_t>(number);
+        calls.push_back(point);
+      }
+      return calls;
     }
     if (c[0].name == "timer") {
       point.kind = ProbeKind::kProfile;
@@ -86,6 +97,8 @@ class OwnProcess : public sema::FakeTarget {
   }
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) override {
     if (point.kind == ProbeKind::kTracepoint) {
+      if (variable.name == "$number") return Binding{{location::RecordField{8, 4, true}}};
+      if (variable.name == "$first" || variable.name == "$result") return Binding{{location::RecordField{16, 8, true}}};
       if (variable.name == "$prev_pid") return Binding{{location::RecordField{24, 4, true}}};
       Binding comm{{location::Constant{40}}, ValueType::kString};
       comm.string_in_context = true;
@@ -397,6 +410,46 @@ TEST(KernelScripts, TracepointOfThisProcess) {
   int64_t sum = 0;
   for (const auto& [name, count] : script.elements("to")) sum += std::stol(count);
   EXPECT_EQ(std::to_string(sum), script.scalar("away"));
+}
+
+// Many tracepoints of system calls are one program, which looks at the number of the call.
+TEST(KernelScripts, SystemCallsByNumber) {
+  LOADED(script, R"(
+    global entered, left
+    probe kernel.trace("syscalls:sys_enter_*") { if (tid() == target()) entered[pp(), $number, $first] <<< 1 }
+    probe kernel.trace("syscalls:sys_exit_*") { if (tid() == target()) left[pp(), $result] <<< 1 }
+    probe end { println(@count(entered["", 1, 1]), @count(left["", 1])) })");
+  script.start();
+  EXPECT_EQ(script.kernel().attached().size(), 2u);
+  EXPECT_EQ(script.kernel().attached().front().second, "raw tracepoint raw_syscalls:sys_enter");
+  for (int i = 0; i < 300; ++i) syscall(SYS_dup, 100'000), syscall(SYS_getppid, 7), syscall(SYS_geteuid);
+  syscall(SYS_getgid, 8);
+  EXPECT_TRUE(script.kernel().detach().ok());
+  auto counts = [&](const char* global) {
+    std::map<std::string, std::string> all;
+    for (const auto& [key, value] : script.elements(global)) {
+      if (!key.starts_with("close")) all[key] = value.substr(0, value.find(' '));
+    }
+    return all;
+  };
+  EXPECT_EQ(counts("entered"), (std::map<std::string, std::string>{{fmt::format("dup,{},100000", SYS_dup), "300"},
+                                                                   {fmt::format("getppid,{},7", SYS_getppid), "300"},
+                                                                   {fmt::format("getgid,{},8", SYS_getgid), "1"}}));
+  EXPECT_EQ(counts("left"), (std::map<std::string, std::string>{{fmt::format("dup,{}", -EBADF), "300"},
+                                                                {fmt::format("getppid,{}", getppid()), "300"},
+                                                                {fmt::format("getgid,{}", getgid()), "1"}}));
+}
+
+TEST(KernelScripts, RawTracepointsWhereNothingOfTheRecordIsUsed) {
+  for (auto [body, mechanism] : {std::pair("c++", "raw tracepoint sched:sched_switch"), std::pair("c += $prev_pid > 0", "tracepoint sched:sched_switch")}) {
+    LOADED(script, fmt::format("global c probe kernel.trace(\"sched:sched_switch\") {{ if (pid() == target()) {} }} probe end {{ println(c) }}", body));
+    script.start();
+    ASSERT_EQ(script.kernel().attached().size(), 1u);
+    EXPECT_EQ(script.kernel().attached().front().second, mechanism);
+    for (int i = 0; i < 20; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(script.kernel().detach().ok());
+    EXPECT_GE(std::stol(script.scalar("c")), 20);
+  }
 }
 
 TEST(KernelScripts, ProfileOfThisProcess) {

@@ -79,6 +79,10 @@ inline constexpr KernelLayout kKernelLayout = {
     .signal_program_counter = 168,
     // the debug registers dr0 to dr3 (Intel SDM vol. 3, 18.2)
     .watchpoints = 4,
+    // orig_ax and cs of struct pt_regs; __USER_CS of arch/x86/include/asm/segment.h
+    .pt_regs_call = 120,
+    .pt_regs_code = 136,
+    .native_code = 0x33,
 };
 
 }  // namespace spile::abi::x86_64

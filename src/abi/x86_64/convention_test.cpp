@@ -2,9 +2,11 @@
 
 #include <asm/ptrace.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <stddef.h>
 #include <sys/ucontext.h>
 
+#include "abi/system_calls.h"
 #include "abi/native_elf.h"
 #include "abi/trampoline.h"
 
@@ -62,6 +64,21 @@ TEST(Registers, AreReadByWhatTheyAreFor) {
   EXPECT_EQ(program_counter(registers), 6u);
 }
 
+TEST(SystemCalls, HaveTheNumbersOfTheHeaders) {
+  EXPECT_EQ(system_call_number("read"), SYS_read);
+  EXPECT_EQ(system_call_number("rseq"), SYS_rseq);
+  EXPECT_EQ(system_call_number("pidfd_send_signal"), SYS_pidfd_send_signal);
+  EXPECT_EQ(system_call_number("futex_waitv"), SYS_futex_waitv);
+  EXPECT_EQ(system_call_number("uretprobe"), 335);
+  EXPECT_EQ(system_call_number("cachestat"), 451);
+  EXPECT_EQ(system_call_number("file_setattr"), 469);
+  EXPECT_EQ(system_call_number(""), -1);
+  EXPECT_EQ(system_call_number("newstat"), -1);
+  EXPECT_EQ(traced_system_call_number("newstat"), SYS_stat);
+  EXPECT_EQ(traced_system_call_number("umount"), SYS_umount2);
+  EXPECT_EQ(traced_system_call_number("openat"), SYS_openat);
+}
+
 TEST(KernelLayout, IsThatOfTheKernelsHeaders) {
   const auto& at = kKernelLayout.pt_regs;
   EXPECT_EQ(at[x86_64::kRax], offsetof(pt_regs, rax));
@@ -77,6 +94,8 @@ TEST(KernelLayout, IsThatOfTheKernelsHeaders) {
   EXPECT_EQ(at[x86_64::kR10], offsetof(pt_regs, r10));
   EXPECT_EQ(at[x86_64::kR15], offsetof(pt_regs, r15));
   EXPECT_EQ(at[x86_64::kRip], offsetof(pt_regs, rip));
+  EXPECT_EQ(kKernelLayout.pt_regs_call, offsetof(pt_regs, orig_rax));
+  EXPECT_EQ(kKernelLayout.pt_regs_code, offsetof(pt_regs, cs));
   auto in_frame = [](int place) { return offsetof(ucontext_t, uc_mcontext.gregs) + sizeof(greg_t) * static_cast<size_t>(place); };
   EXPECT_EQ(kKernelLayout.signal_frame_pointer, in_frame(REG_RBP));
   EXPECT_EQ(kKernelLayout.signal_stack_pointer, in_frame(REG_RSP));

@@ -49,6 +49,11 @@ SPILE_INLINE void spile_rt_kernel_return_exit(Context*, void* map, uint64_t cfa)
   remove(map, &key);
 }
 
+// Copies what the kernel keeps of a thread's registers; false: it can't be read.
+SPILE_INLINE bool spile_rt_kernel_registers(Context*, uint64_t from, uint32_t size, void* out) {
+  return read_kernel(out, size, reinterpret_cast<const void*>(from)) == 0;
+}
+
 // Which of the probe's points: the loader gives it to each attachment.
 SPILE_INLINE uint64_t spile_rt_kernel_cookie(Context* context) {
   return helper<uint64_t (*)(void*)>(BPF_FUNC_get_attach_cookie)(context->kernel_context);

@@ -1,6 +1,5 @@
 #pragma once
-// Selects what the runtime has for the machine that spile is built for: the instructions that C++ can't express, and the names of
-// system calls. No other file of native/ has assembly, but for empty statements that hold the optimizer back.
+// Selects what the runtime has for the machine that spile is built for: the instructions that C++ can't express. No other file of native/ has assembly, but for empty statements that hold the optimizer back.
 
 #include "abi/selected_machine.h"
 #if defined(__bpf__)
@@ -8,4 +7,3 @@
 #else
 #include SPILE_MACHINE_FILE(runtime/native, arch.h)
 #endif
-#include SPILE_MACHINE_FILE(runtime/native, system_call_names.h)

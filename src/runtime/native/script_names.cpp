@@ -1,11 +1,14 @@
 // Numbers that have names: system calls and signals of Linux.
 
 #include "abi/script_codes.h"
+#include "abi/system_calls.h"
 #include "runtime/native/script_functions.h"
 
 namespace spile::rt {
 
 namespace {
+
+using abi::kSystemCallNames;
 
 // The same on all machines but Alpha, MIPS, PA-RISC and SPARC (include/uapi/asm-generic/signal.h).
 inline constexpr char kSignals[][8] = {"",     "HUP",  "INT",  "QUIT", "ILL",    "TRAP", "ABRT", "BUS",

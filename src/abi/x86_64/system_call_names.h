@@ -2,7 +2,7 @@
 // The names of x86-64's system calls from number 0 on, each ended by a NUL; "" for numbers that are not in use (the kernel's
 // arch/x86/entry/syscalls/syscall_64.tbl). Numbers behind the last have no name.
 
-namespace spile::rt {
+namespace spile::abi::x86_64 {
 
 inline constexpr char kSystemCallNames[] =
     "read\0write\0open\0close\0stat\0fstat\0lstat\0poll\0lseek\0mmap\0mprotect\0munmap\0brk\0rt_sigaction\0"
@@ -40,11 +40,24 @@ inline constexpr char kSystemCallNames[] =
     "clock_adjtime\0syncfs\0sendmmsg\0setns\0getcpu\0process_vm_readv\0process_vm_writev\0kcmp\0finit_module\0"
     "sched_setattr\0sched_getattr\0renameat2\0seccomp\0getrandom\0memfd_create\0kexec_file_load\0bpf\0execveat\0"
     "userfaultfd\0membarrier\0mlock2\0copy_file_range\0preadv2\0pwritev2\0pkey_mprotect\0pkey_alloc\0pkey_free\0"
-    "statx\0io_pgetevents\0rseq\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+    "statx\0io_pgetevents\0rseq\0uretprobe\0uprobe\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
     "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
     "pidfd_send_signal\0io_uring_setup\0io_uring_enter\0io_uring_register\0open_tree\0move_mount\0fsopen\0"
     "fsconfig\0fsmount\0fspick\0pidfd_open\0clone3\0close_range\0openat2\0pidfd_getfd\0faccessat2\0"
     "process_madvise\0epoll_pwait2\0mount_setattr\0quotactl_fd\0landlock_create_ruleset\0landlock_add_rule\0"
-    "landlock_restrict_self\0memfd_secret\0process_mrelease\0futex_waitv\0set_mempolicy_home_node\0";
+    "landlock_restrict_self\0memfd_secret\0process_mrelease\0futex_waitv\0set_mempolicy_home_node\0cachestat\0"
+    "fchmodat2\0map_shadow_stack\0futex_wake\0futex_wait\0futex_requeue\0statmount\0listmount\0lsm_get_self_attr\0"
+    "lsm_set_self_attr\0lsm_list_modules\0mseal\0setxattrat\0getxattrat\0listxattrat\0removexattrat\0"
+    "open_tree_attr\0file_getattr\0file_setattr\0";
 
-}  // namespace spile::rt
+// System calls whose tracepoints, syscalls:sys_enter_NAME and sys_exit_NAME, have another name: that of the kernel's function.
+struct TracedSystemCall {
+  const char* tracepoint;
+  const char* name;
+};
+inline constexpr TracedSystemCall kTracedSystemCalls[] = {
+    {"newstat", "stat"},   {"newfstat", "fstat"},      {"newlstat", "lstat"},  {"newuname", "uname"},
+    {"umount", "umount2"}, {"sendfile64", "sendfile"}, {"sysctl", "_sysctl"},
+};
+
+}  // namespace spile::abi::x86_64
