@@ -2,6 +2,7 @@
 // the runtime can't know the answer are made here from the probe, its site and the argument registers.
 
 #include "abi/record.h"
+#include "codegen/kernel_lacks.h"
 #include "codegen/lowering.h"
 #include "sema/intrinsics.h"
 #include "syntax/visitor.h"
@@ -173,7 +174,9 @@ llvm::Value* Lowering::call_runtime_function(const syntax::Call& syntax_call) {
   const sema::Intrinsic& intrinsic = sema::intrinsics()[static_cast<size_t>(syntax_call.intrinsic)];
   std::string name = "spile_fn_" + std::string(intrinsic.name);
   if (!unit.module.has_runtime(name)) {
-    unit.refuse(syntax_call.range, "function '" + syntax_call.name + "' is not available here");
+    const KernelLack* lack = kernel_lack(syntax_call.name);
+    std::string text = "'" + syntax_call.name + "' is not available in a handler that runs in the kernel";
+    unit.refuse(syntax_call.range, lack ? text + ": " + std::string(lack->reason) : text, lack ? std::string(lack->instead) : "");
     return intrinsic.result == ValueType::kString ? static_cast<llvm::Value*>(unit.module.text("")) : number(0);
   }
   std::vector<const syntax::Expression*> operands;

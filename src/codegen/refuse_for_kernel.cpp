@@ -1,7 +1,7 @@
-// Rejects what handlers in the kernel can't do, in the script's terms. All of it works in the controller (end, timers),
-// where results are usually presented, and in processes with --runtime=inproc. What the verifier of Linux 6.12 follows over a BPF arena
-// (lower_arena.h) is rejected only over kernel maps.
+// Rejects what handlers in the kernel can't do, in the script's terms; kernel_lacks.h has the reasons. All of it works in the controller
+// (end, timers), where results are usually presented. What the verifier of Linux 6.12 follows over a BPF arena (lower_arena.h) is rejected only over kernel maps.
 
+#include "codegen/kernel_lacks.h"
 #include "codegen/lower_kernel.h"
 #include "sema/intrinsics.h"
 #include "syntax/visitor.h"
@@ -58,20 +58,35 @@ class KernelCheck {
   void function(const syntax::Function& callee, SourceRange range) {
     if (unit_.is_recursive(callee))
       refuse_always(range, "recursion", kElsewhere);
+    else if (needs_structures(callee))
+      unit_.refuse(range, "'" + callee.name + "' is not available in a handler that runs in the kernel: this version does not know the kernel's structures",
+                   "pid(), tid(), execname(), uid(), and the tracepoint's fields, say who runs");
     else if (seen_.insert(&callee).second)
       statement(*callee.body);
+  }
+  // Functions of the library that are about the kernel's structures are errors everywhere: `error("NAME: only available to ...")`.
+  static bool needs_structures(const syntax::Function& callee) {
+    bool needs = false;
+    syntax::for_each_expression(static_cast<const syntax::Statement&>(*callee.body), [&](const syntax::Expression& e) {
+      const auto* text = syntax::as<syntax::String>(e);
+      needs |= text && text->value == callee.name + ": only available to probes that run in the kernel" && callee.name != "task_current";
+    });
+    return needs;
   }
   void intrinsic(const syntax::Call& call) {
     bool needs_site = sema::intrinsics()[static_cast<size_t>(call.intrinsic)].needs & sema::kNeedsSite;
     if (needs_site && probe_.points.size() > 1 && !seen_.empty()) {
-      refuse(call.range, call.name + "() inside a function, for a probe with many places,");
+      unit_.refuse(call.range, call.name + "() inside a function, for a probe with many places, is not available in a handler that runs in the kernel",
+                   "call it in the handler, and pass what it returns to the function");
     }
   }
   void refuse(SourceRange range, const std::string& what, const char* hint = kElsewhere) {
     if (!over_arena_) refuse_always(range, what, hint);
   }
   void refuse_always(SourceRange range, const std::string& what, const char* hint) {
-    unit_.refuse(range, what + " is not available in a handler that runs in the kernel", hint);
+    const KernelLack* lack = kernel_lack(what);
+    std::string text = what + " is not available in a handler that runs in the kernel";
+    unit_.refuse(range, lack ? text + ": " + std::string(lack->reason) : text, lack ? std::string(lack->instead) : hint);
   }
 
   Unit& unit_;

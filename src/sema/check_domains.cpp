@@ -70,7 +70,7 @@ class DomainChecker {
               {});
       } else {
         error(call, from, fmt::format("'{}' is not available in probes that run in the kernel", call.name),
-              intrinsic.domains & kInTarget ? "with -c or -x, --runtime=inproc runs them in the process" : "");
+              intrinsic.domains & kInTarget && info(probe_->kind).source == Source::kCode ? "with -c or -x, --runtime=inproc runs them in the process" : "");
       }
       return;
     }

@@ -40,7 +40,6 @@ constexpr std::string_view kLaterFunctions[] = {
     "kernel_long",
     "kernel_char",
     "kernel_pointer",
-    "task_current",
     "pid2task",
     "pid2execname",
     "cmdline_str",

@@ -11,7 +11,14 @@ if os.geteuid() != 0:
 for script, message in [
     ('probe kernel.trace("sched:sched_swich") { exit() }', r"no tracepoint 'sched:sched_swich'.*\n(.*\n)*  hint: did you mean 'sched:sched_switch'"),
     (trace + "{ println($nosuch) }", r":1:\d+: .*no field 'nosuch'"),
+    (trace + "{ print_backtrace() }", r":1:\d+: error: 'print_backtrace' is not available in a handler that runs in the kernel: stacks are not walked there"),
+    (trace + "{ println(symname(1)) }", r":1:\d+: .*'symname'.*: names of addresses are looked up by spile"),
+    (trace + "{ println(task_pid(task_current())) }", r":1:\d+: error: 'task_pid' is not available.*: this version does not know the kernel's structures"),
     ("function f:long(n) { if (n > 0) return f(n - 1); return 0 } " + trace + "{ println(f(3)) }", r":1:\d+: .*recursion"),
 ]:
     result = spile("-e", script).expect(status=1, err_match=message)
     expect_match(r"^ +\| +\^", result.err, f"the caret under {script!r}")
+spile("-e", trace + "{ println(ppid()) }").expect(status=1, err_match=r"'ppid' is not available in probes that run in the kernel\n(?!.*--runtime=inproc)")
+# What handlers in the kernel have, among it the task that functions in processes deny.
+spile("-e", trace + """{ if (pid() == target()) { printf("%d %d\\n", task_current() < 0, local_clock_ms() - gettimeofday_ms() < 1000 && ktime_get_ns() > 0 && cpu_clock_s(0) > 0); exit() } }""",
+      "-c", "sleep 0.2").expect(status=0, out_match=r"^1 1$")

@@ -41,6 +41,27 @@ SPILE_INLINE int64_t spile_fn_randint(Context*, int64_t below) {
   return below > 0 ? static_cast<int64_t>(random % static_cast<uint64_t>(below)) : 0;
 }
 
+SPILE_INLINE int64_t spile_fn___task_current(Context*) {
+  return helper<int64_t (*)()>(BPF_FUNC_get_current_task)();
+}
+
+SPILE_INLINE int64_t spile_fn_ktime_get_ns(Context*) {
+  return static_cast<int64_t>(ktime_ns());
+}
+// As in processes, one clock stands for those of all processors.
+#define SPILE_CLOCK_FUNCTION(UNIT, NS)                                          \
+  SPILE_INLINE int64_t spile_fn_local_clock_##UNIT(Context* context) {          \
+    return static_cast<int64_t>(static_cast<uint64_t>(spile_rt_clock_ns(context)) / NS); \
+  }                                                                             \
+  SPILE_INLINE int64_t spile_fn_cpu_clock_##UNIT(Context* context, int64_t) {   \
+    return spile_fn_local_clock_##UNIT(context);                                \
+  }
+SPILE_CLOCK_FUNCTION(ns, 1)
+SPILE_CLOCK_FUNCTION(us, 1'000)
+SPILE_CLOCK_FUNCTION(ms, 1'000'000)
+SPILE_CLOCK_FUNCTION(s, 1'000'000'000)
+#undef SPILE_CLOCK_FUNCTION
+
 SPILE_INLINE int64_t spile_fn_strlen(Context*, const char* text) {
   return spile_rt_string_length(text);
 }

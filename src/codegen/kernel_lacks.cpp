@@ -1,0 +1,56 @@
+#include "codegen/kernel_lacks.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace spile::codegen {
+
+namespace {
+
+constexpr std::string_view kVisits = "the elements of the kernel's hashes can't be visited there";
+constexpr std::string_view kLoops = "it is a loop over a string, each turn of which the kernel's verifier would follow";
+constexpr std::string_view kStacks = "stacks are not walked there";
+constexpr std::string_view kNames = "names of addresses are looked up by spile";
+constexpr std::string_view kElsewhere = "do it in a timer or end probe; handlers in processes (-x or -c, without --runtime=bpf) have it, too";
+constexpr std::string_view kPrintText = "print the string with %s, or keep it in a global, and do this in a timer or end probe";
+constexpr std::string_view kUserStacks = "print_ubacktrace() and ubacktrace() show stacks of processes, in handlers there (-x or -c, without --runtime=bpf)";
+constexpr std::string_view kKeepAddress = "keep the address in a global, and look up its name in a timer or end probe";
+
+constexpr KernelLack kLacks[] = {
+    {"foreach", kVisits, kElsewhere},
+    {"[..., *] in array", kVisits, kElsewhere},
+    {"delete of a whole array", kVisits, kElsewhere},
+    {"delete of a slice", kVisits, kElsewhere},
+    {"sprintf and its kind", "spile puts printed text together", "print the values with printf, or keep them in globals for a timer or end probe"},
+    {"=~", kLoops, "compare with ==, or keep the string in a global, and match it in a timer or end probe"},
+    {"try", "an error ends the handler there", "test first what may fail; user_string(address, \"text\") has the text where a read fails"},
+    {"recursion", "all functions become part of one program there", "write it as a loop"},
+    {"isinstr", kLoops, kPrintText},
+    {"strtol", kLoops, kPrintText},
+    {"user_string_quoted", kLoops, "user_string() has the string as it is"},
+    {"backtrace", kStacks, kUserStacks},
+    {"callers", kStacks, kUserStacks},
+    {"stack", kStacks, kUserStacks},
+    {"print_backtrace", kStacks, kUserStacks},
+    {"sprint_backtrace", kStacks, kUserStacks},
+    {"addr", "the place in the kernel's code is not known there", "pp() names the probe point"},
+    {"print_stack", kNames, kKeepAddress},
+    {"sprint_stack", kNames, kKeepAddress},
+    {"print_syms", kNames, kKeepAddress},
+    {"sprint_syms", kNames, kKeepAddress},
+    {"symname", kNames, kKeepAddress},
+    {"symdata", kNames, kKeepAddress},
+    {"symfile", kNames, kKeepAddress},
+    {"symline", kNames, kKeepAddress},
+    {"symfileline", kNames, kKeepAddress},
+    {"modname", kNames, kKeepAddress},
+};
+
+}  // namespace
+
+const KernelLack* kernel_lack(std::string_view construct) {
+  const auto* found = std::ranges::find(kLacks, construct, &KernelLack::construct);
+  return found == std::end(kLacks) ? nullptr : found;
+}
+
+}  // namespace spile::codegen
