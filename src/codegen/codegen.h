@@ -151,9 +151,9 @@ struct KernelProgram {
                             // has two programs: one at the entry, one at the return
   bool reads_context = true;  // what the kernel gives the program for a tracepoint, or its cookie; false: neither
   std::vector<uint32_t> points;  // indexes into Probe::points, of those where it is attached; empty: all
-  // The program serves its points, tracepoints of system calls, from one place: it is attached to raw_syscalls:sys_enter (or sys_exit) as a
-  // raw tracepoint, and looks at the number of the call.
-  enum class Calls : uint8_t { kNone, kEntry, kExit } calls = Calls::kNone;
+  // The raw tracepoint, "raw_syscalls:sys_enter", where the program is attached once for all its points: it looks itself which of them was
+  // hit, by the arguments that the kernel gives it. Empty: each point has an attachment.
+  std::string raw_tracepoint;
 };
 // The attach cookie of a probe's `point`-th point, by which the handler distinguishes its points and computes the module's load bias:
 // bits 48 to 63 the point, bits 0 to 47 the file address. REQUIRES: point < kMostKernelPoints.

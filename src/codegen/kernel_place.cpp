@@ -45,6 +45,12 @@ llvm::Value* KernelPlace::register_at(Body& body, int64_t offset) {
 
 // Registers are known in script functions too: these are inlined, and only handlers of probed functions call those that need registers.
 llvm::Value* KernelPlace::machine_register(Body& body, int64_t number) {
+  if (calls_.registers) {
+    if (number < 0 || number >= kConvention.general_registers) return nullptr;
+    const uint32_t at = abi::kKernelLayout.pt_regs[number];
+    if (at < kFirstRegister || at + 8 > kRegistersEnd) return nullptr;
+    return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(calls_.registers, at - kFirstRegister));
+  }
   if (body.probe && !sema::info(body.probe->kind).in_function) return nullptr;
   if (number < 0 || number > kConvention.program_counter) return nullptr;
   if (at_return_ && !kConvention.result_registers.has(number) && number != kConvention.stack_pointer) return nullptr;
@@ -67,6 +73,11 @@ llvm::Value* KernelPlace::cookie_of(Body& body) {
   if (calls_.point) return body.b.CreateShl(calls_.point, body.number(kCookieIndexShift));
   reads_context_ = true;
   return body.call("spile_rt_kernel_cookie", body.b.getInt64Ty(), {body.context});
+}
+
+llvm::Value* KernelPlace::call_number(Body& body) {
+  if (!calls_.registers) return nullptr;
+  return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(calls_.registers, abi::kKernelLayout.pt_regs_call - kFirstRegister));
 }
 
 llvm::Value* KernelPlace::load_bias(Body& body) {

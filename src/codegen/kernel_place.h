@@ -17,6 +17,7 @@ class KernelPlace final : public Place {
   llvm::Value* all_registers(Body&) override { return nullptr; }
   llvm::Value* cfa(Body& body) override;
   llvm::Value* load_bias(Body& body) override;
+  llvm::Value* call_number(Body& body) override;
   llvm::Value* context_address(Body& body, int64_t offset) override;
   llvm::Value* site_text(Body& body, const std::string& what) override;
 
@@ -41,17 +42,16 @@ class KernelPlace final : public Place {
 
   // Which side of a probed function is being lowered. Set before each body.
   void set_at_return(bool at_return) { at_return_ = at_return; }
-  // Makes the place ready for another handler. calls: of a handler of system calls; null pointers: it is none, and has its points by the
-  // kernel's cookie.
+  // Makes the place ready for another handler. calls: what a handler on a raw tracepoint has found out.
   struct Calls {
-    llvm::Value* point;      // i64: index into Probe::points
-    llvm::Value* registers;  // part of struct pt_regs, from kFirstRegister on
+    llvm::Value* point;      // i64: index into Probe::points; null: from the cookie
+    llvm::Value* registers;  // part of struct pt_regs, from kFirstRegister on; null: not read
     bool at_exit;
   };
   void begin_handler(const Calls& calls) { calls_ = calls, reads_context_ = false; }
   // Whether the handler reads what the kernel gives it, or its cookie. REQUIRES: it is lowered.
   bool reads_context() const { return reads_context_; }
-  // Handlers of system calls have these bytes of struct pt_regs.
+  // Handlers at system calls have these bytes of struct pt_regs.
   static constexpr uint32_t kFirstRegister = 56, kRegistersEnd = 144;
 
   // Indexes of globals that handlers have asked for: they need maps.

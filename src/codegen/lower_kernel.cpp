@@ -9,13 +9,17 @@
 //   entry values:         at the entry  enter -> values -> into a hash under (thread, CFA) -> leave
 //                         at the return enter -> find them -> body -> remove them -> leave
 //   system calls:         number of the call -> point of the probe, or none -> one of the first two
+//   lives of processes:   is it a birth, an exec, a death, of a process or a thread? -> point, by pid() -> one of the first two
 
 #include "codegen/lower_kernel.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "abi/kernel.h"
 #include "abi/machine.h"
+#include "abi/system_calls.h"
 #include "codegen/lower_native.h"
 #include "codegen/lowering.h"
 
@@ -44,22 +48,21 @@ class KernelHandler {
     b_.CreateStore(b_.getInt32(static_cast<uint32_t>(probe.index)), field(offsetof(abi::Context, probe)));
   }
 
-  // The handler goes on for system calls of these points only. REQUIRES: called before lower_body, on a raw tracepoint of raw_syscalls.
-  KernelPlace::Calls choose_call(const std::vector<uint32_t>& points, bool at_exit) {
-    llvm::BasicBlock *native = block("native"), *probed = block("probed"), *other = block("other");
-    llvm::Value* registers = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), (KernelPlace::kRegistersEnd - KernelPlace::kFirstRegister) / 8), nullptr, "registers");
+  // The handler goes on in threads that make a system call, and run 64-bit code (as tracepoints of system calls do). Returns their registers,
+  // as KernelPlace::Calls has them. REQUIRES: this and the next two are called before lower_body, on a raw tracepoint of raw_syscalls.
+  llvm::Value* read_registers() {
+    constexpr uint32_t kSize = KernelPlace::kRegistersEnd - KernelPlace::kFirstRegister;
+    registers_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), kSize / 8), nullptr, "registers");
     llvm::Value* saved = b_.CreateLoad(b_.getInt64Ty(), function_->getArg(0));
-    llvm::Value* copied = call("spile_rt_kernel_registers", b_.getInt1Ty(),
-                               {context_, b_.CreateAdd(saved, b_.getInt64(KernelPlace::kFirstRegister)),
-                                b_.getInt32(KernelPlace::kRegistersEnd - KernelPlace::kFirstRegister), registers});
-    auto word = [&](uint32_t at) {
-      return b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt8Ty(), registers, at - KernelPlace::kFirstRegister));
-    };
-    // Tracepoints of system calls ignore those of 32-bit programs.
-    llvm::Value* code = word(abi::kKernelLayout.pt_regs_code);
-    b_.CreateCondBr(b_.CreateAnd(copied, b_.CreateICmpEQ(code, b_.getInt64(abi::kKernelLayout.native_code))), native, other);
-    b_.SetInsertPoint(native);
-    llvm::Value* number = word(abi::kKernelLayout.pt_regs_call);
+    only_if(call("spile_rt_kernel_registers", b_.getInt1Ty(),
+                 {context_, b_.CreateAdd(saved, b_.getInt64(KernelPlace::kFirstRegister)), b_.getInt32(kSize), registers_}));
+    only_if(b_.CreateICmpEQ(register_word(abi::kKernelLayout.pt_regs_code), b_.getInt64(abi::kKernelLayout.native_code)));
+    return registers_;
+  }
+
+  // The handler goes on for system calls of these points only. Returns the point. REQUIRES: read_registers was called.
+  llvm::Value* choose_call(const std::vector<uint32_t>& points) {
+    llvm::Value* number = register_word(abi::kKernelLayout.pt_regs_call);
     llvm::Value* index = b_.CreateAnd(number, b_.getInt64(kSystemCalls - 1));
     // 16 bits for each number: 1 + the index of its point.
     std::string table(2 * kSystemCalls, '\0');
@@ -70,12 +73,39 @@ class KernelHandler {
     }
     llvm::Value* place = b_.CreateGEP(b_.getInt16Ty(), unit_.module.text(table), index);
     llvm::Value* point = b_.CreateZExt(b_.CreateAlignedLoad(b_.getInt16Ty(), place, llvm::Align(1)), b_.getInt64Ty());
-    llvm::Value* ours = b_.CreateAnd(b_.CreateICmpEQ(index, number), b_.CreateICmpNE(point, b_.getInt64(0)));
-    b_.CreateCondBr(ours, probed, other);
-    b_.SetInsertPoint(other);
-    b_.CreateRet(b_.getInt32(0));
-    b_.SetInsertPoint(probed);
-    return {b_.CreateSub(point, b_.getInt64(1)), registers, at_exit};
+    only_if(b_.CreateAnd(b_.CreateICmpEQ(index, number), b_.CreateICmpNE(point, b_.getInt64(0))));
+    return b_.CreateSub(point, b_.getInt64(1));
+  }
+
+  // The handler goes on in a thread that a system call has just made: it leaves the call with 0. REQUIRES: read_registers was called.
+  void only_if_born() {
+    llvm::Value* number = register_word(abi::kKernelLayout.pt_regs_call);
+    llvm::Value* makes_threads = b_.getInt1(false);
+    for (const char* name : {"clone", "fork", "vfork", "clone3"}) {
+      const int32_t known = abi::system_call_number(name);
+      if (known >= 0) makes_threads = b_.CreateOr(makes_threads, b_.CreateICmpEQ(number, b_.getInt64(static_cast<uint64_t>(known))));
+    }
+    llvm::Value* result = register_word(abi::kKernelLayout.pt_regs[abi::kConvention.system_call_result]);
+    only_if(b_.CreateAnd(makes_threads, b_.CreateICmpEQ(result, b_.getInt64(0))));
+  }
+
+  // The handler goes on in the first threads of processes, or in all others.
+  void only_if_first(bool first) {
+    llvm::Value* leads = call("spile_rt_kernel_leads", b_.getInt1Ty(), {context_});
+    only_if(first ? leads : b_.CreateNot(leads));
+  }
+
+  // The handler goes on in the processes that the probe's points name. Returns the point.
+  llvm::Value* choose_process() {
+    llvm::Value* point = b_.getInt64(probe_.points.size());
+    for (size_t i = probe_.points.size(); i-- > 0;) {
+      llvm::Value* is_it = b_.getInt1(true);
+      if (probe_.points[i].process != 0)
+        is_it = b_.CreateICmpEQ(call("spile_rt_pid", b_.getInt64Ty(), {context_}), b_.getInt64(static_cast<uint64_t>(probe_.points[i].process)));
+      point = b_.CreateSelect(is_it, b_.getInt64(i), point);
+    }
+    only_if(b_.CreateICmpNE(point, b_.getInt64(probe_.points.size())));
+    return point;
   }
 
   void lower_body() {
@@ -148,6 +178,18 @@ class KernelHandler {
   llvm::Value* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) {
     return unit_.module.call_runtime(b_, name, result, arguments);
   }
+  // The program ends here where the condition does not hold.
+  void only_if(llvm::Value* condition) {
+    llvm::BasicBlock *wanted = block("wanted"), *other = block("other");
+    b_.CreateCondBr(condition, wanted, other);
+    b_.SetInsertPoint(other);
+    b_.CreateRet(b_.getInt32(0));
+    b_.SetInsertPoint(wanted);
+  }
+  // at: the offset in struct pt_regs
+  llvm::Value* register_word(uint32_t at) {
+    return b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt8Ty(), registers_, at - KernelPlace::kFirstRegister));
+  }
   llvm::Value* field(size_t offset) { return b_.CreateConstGEP1_64(b_.getInt8Ty(), context_, offset); }
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function_); }
   // Returns where control goes without the level.
@@ -170,6 +212,7 @@ class KernelHandler {
   llvm::IRBuilder<> b_;
   llvm::Value* context_;
   llvm::Value* state_;
+  llvm::Value* registers_ = nullptr;
 };
 
 KernelMap array_map(const char* symbol, KernelMap::Kind kind, size_t value_size, uint32_t entries) {
@@ -251,27 +294,77 @@ Division divide(const sema::Probe& probe) {
   return division;
 }
 
-void lower_plain(Unit& unit, KernelPlace& place, const sema::Probe& probe, const std::string& section, KernelCode& code) {
-  using Calls = KernelProgram::Calls;
-  bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn;
-  place.set_at_return(at_return);
-  Division division = divide(probe);
-  auto lower = [&](const char* suffix, const std::vector<uint32_t>& points, Calls calls) {
-    if (points.empty()) return;
+// What the programs of a probe without entry values have in common.
+struct Programs {
+  Unit& unit;
+  KernelPlace& place;
+  const sema::Probe& probe;
+  const std::string& section;
+  KernelCode& code;
+
+  // prepare: emits what comes before the body, and returns what it has found out.
+  void add(const char* suffix, const std::string& raw_tracepoint, const std::vector<uint32_t>& points,
+           const std::function<KernelPlace::Calls(KernelHandler&)>& prepare) const {
     KernelHandler handler(unit, place, probe, section + suffix);
-    if (calls == Calls::kNone) place.begin_handler({nullptr, nullptr, false});
-    else place.begin_handler(handler.choose_call(points, calls == Calls::kExit));
+    place.begin_handler(prepare(handler));
     handler.lower_body();
-    KernelProgram program = program_of(section + suffix, probe, at_return);
+    KernelProgram program = program_of(section + suffix, probe, probe.kind == sema::ProbeKind::kFunctionReturn);
     program.reads_context = place.reads_context();
     if (points.size() < probe.points.size()) program.points = points;
-    program.calls = calls;
+    program.raw_tracepoint = raw_tracepoint;
     code.programs.push_back(std::move(program));
+    place.begin_handler({nullptr, nullptr, false});
+  }
+};
+
+void lower_plain(const Programs& programs) {
+  Division division = divide(programs.probe);
+  if (!division.single.empty()) {
+    programs.add("", "", division.single, [](KernelHandler&) { return KernelPlace::Calls{nullptr, nullptr, false}; });
+  }
+  auto lower_calls = [&](const char* suffix, const char* raw_tracepoint, const std::vector<uint32_t>& points, bool at_exit) {
+    if (points.empty()) return;
+    programs.add(suffix, raw_tracepoint, points, [&](KernelHandler& handler) {
+      llvm::Value* registers = handler.read_registers();
+      return KernelPlace::Calls{handler.choose_call(points), registers, at_exit};
+    });
   };
-  lower("", division.single, Calls::kNone);
-  lower(".calls", division.entries, Calls::kEntry);
-  lower(".results", division.exits, Calls::kExit);
-  place.begin_handler({nullptr, nullptr, false});
+  lower_calls(".calls", "raw_syscalls:sys_enter", division.entries, false);
+  lower_calls(".results", "raw_syscalls:sys_exit", division.exits, true);
+}
+
+// process.begin and the like, of all processes. A thread's birth is seen in the thread itself, as it leaves the system call that made it.
+void lower_life(const Programs& programs) {
+  using Kind = sema::ProbeKind;
+  std::vector<uint32_t> all(programs.probe.points.size());
+  std::iota(all.begin(), all.end(), 0u);
+  const Kind kind = programs.probe.kind;
+  const bool of_process = kind == Kind::kProcessBegin || kind == Kind::kProcessEnd;
+  if (sema::is_system_call(kind)) {
+    const bool at_exit = kind == Kind::kSystemCallReturn;
+    programs.add("", at_exit ? "raw_syscalls:sys_exit" : "raw_syscalls:sys_enter", all, [&](KernelHandler& handler) {
+      llvm::Value* registers = handler.read_registers();
+      return KernelPlace::Calls{handler.choose_process(), registers, at_exit};
+    });
+    return;
+  }
+  if (kind == Kind::kProcessEnd || kind == Kind::kThreadEnd) {
+    programs.add(".deaths", "sched:sched_process_exit", all, [&](KernelHandler& handler) {
+      handler.only_if_first(of_process);
+      return KernelPlace::Calls{handler.choose_process(), nullptr, false};
+    });
+  } else {
+    programs.add(".births", "raw_syscalls:sys_exit", all, [&](KernelHandler& handler) {
+      handler.read_registers();
+      handler.only_if_born();
+      handler.only_if_first(of_process);
+      return KernelPlace::Calls{handler.choose_process(), nullptr, false};
+    });
+  }
+  if (of_process) {
+    programs.add(".execs", "sched:sched_process_exec", all,
+                 [](KernelHandler& handler) { return KernelPlace::Calls{handler.choose_process(), nullptr, false}; });
+  }
 }
 
 }  // namespace
@@ -292,7 +385,10 @@ KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
     std::string section = "probe." + std::to_string(probe.index);
     bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn;
     if (!at_return || probe.entry_saves.empty()) {
-      lower_plain(unit, place, probe, section, code);
+      place.set_at_return(at_return);
+      Programs programs{unit, place, probe, section, code};
+      if (sema::info(probe.kind).source == sema::Source::kWatch) lower_life(programs);
+      else lower_plain(programs);
       continue;
     }
     if (save_bytes(unit.layout, probe) > kMostSaveBytes) {

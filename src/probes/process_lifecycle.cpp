@@ -1,5 +1,6 @@
 // process.begin, .end, .thread.begin, .thread.end, .syscall, .syscall.return: what happens to processes and threads,
-// rather than a place in their code. Handlers run in the controller, while the thread in question stands still.
+// rather than a place in their code. Handlers run in the controller, while the thread in question stands still; without -c and -x, for all
+// processes of the machine, in the kernel (codegen/lower_kernel.cpp).
 //
 // process, process("PATH"), process(PID) before; an exec is an end and a begin. thread.begin and thread.end are for
 // threads other than a process's first.
@@ -62,7 +63,9 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   ResolvedPoint made;
   TRY(made.kind, kind_of(point));
   const syntax::PointComponent& process = point.components[0];
-  made.domain = sema::Domain::kController;
+  // Which program a process runs is not known in the kernel.
+  const bool all_processes = !world.has_target() && world.process_domain() == sema::Domain::kKernel && !process.text;
+  made.domain = all_processes ? sema::Domain::kKernel : sema::Domain::kController;
   made.text = text_of(point);
   if (process.number) made.process = static_cast<pid_t>(*process.number);
   if (process.text && is_pattern(*process.text)) {

@@ -60,11 +60,12 @@ bpf::ProgramSpec program_spec(const sema::Program& program, const codegen::Kerne
   const sema::Probe& probe = program.probes[static_cast<size_t>(entry.probe)];
   std::vector<uint32_t> points = entry.points;
   for (uint32_t i = 0; points.size() < probe.points.size() && entry.points.empty(); ++i) points.push_back(i);
-  if (entry.calls != codegen::KernelProgram::Calls::kNone) {
+  if (!entry.raw_tracepoint.empty()) {
     bpf::AttachPoint point;
     point.kind = Kind::kRawTracepoint;
-    point.tracepoint = entry.calls == codegen::KernelProgram::Calls::kEntry ? "raw_syscalls:sys_enter" : "raw_syscalls:sys_exit";
-    point.text = fmt::format("{} and {} more", probe.points[points.front()].text, points.size() - 1);
+    point.tracepoint = entry.raw_tracepoint;
+    point.text = probe.points[points.front()].text;
+    if (points.size() > 1) point.text += fmt::format(" and {} more", points.size() - 1);
     point.needs_raw = true;
     spec.points.push_back(std::move(point));
     return spec;

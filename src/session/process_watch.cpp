@@ -87,7 +87,7 @@ void describe_thread(abi::Subject& subject, pid_t pid, pid_t tid) {
 
 ProcessWatch::ProcessWatch(const sema::Program& program, Run run) : run_(std::move(run)) {
   for (const sema::Probe& probe : program.probes) {
-    if (sema::info(probe.kind).source != sema::Source::kWatch || sema::is_call_in_target(probe)) continue;
+    if (sema::info(probe.kind).source != sema::Source::kWatch || probe.domain != sema::Domain::kController) continue;
     for (size_t i = 0; i < probe.points.size(); ++i) {
       const sema::ResolvedPoint& point = probe.points[i];
       points_.push_back({probe.kind, probe.index, i, point.site.module, point.process});

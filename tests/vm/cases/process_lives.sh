@@ -1,0 +1,46 @@
+# process.begin, .end, .thread and .syscall of all processes, without -x and -c: counts equal what the shell and the program do.
+# seconds: 240
+. /guest.sh
+
+ln -sf /bin/busybox /tmp/true
+cat >/tmp/work.sh <<'TEXT'
+i=0; while [ $i -lt 20 ]; do /tmp/true; i=$((i + 1)); done
+i=0; while [ $i -lt 10 ]; do (:); i=$((i + 1)); done
+calls_static 100 7
+TEXT
+# Timers start when the probes are in.
+trace() { spile -v "$@" 2>&1; }
+
+# Every one of 20 commands is a fork and an exec, each of 10 subshells a fork; one program has 7 more threads.
+out=$(trace -e 'global begins, ends, births, deaths, names, started
+  probe process.begin { begins[execname()] <<< 1; names[pn()] <<< 1 }
+  probe process.end { ends[execname()] <<< 1 }
+  probe process.thread.begin { if (pid() == tid()) error("a first thread"); births[execname()] <<< 1 }
+  probe process.thread.end { deaths[execname()] <<< 1 }
+  probe timer.ms(50) { if (!started++) system("sh /tmp/work.sh >/dev/null") } probe kernel.trace("sched:sched_process_exit") { if (execname() == "calls_static" && pid() == tid()) exit() }
+  probe end { printf("begins %d %d %d\n", @count(begins["true"]), @count(begins["calls_static"]), @count(begins["sh"]) >= 30 && @count(names["process.begin"]) > 30)
+    printf("ends %d %d %d\n", @count(ends["true"]), @count(births["calls_static"]), @count(deaths["calls_static"])) }')
+check "mechanisms" "$out" '^process.thread.begin: raw tracepoint raw_syscalls:sys_exit$'
+check "begins" "$out" '^begins 20 1 1$'
+check "ends, and threads" "$out" '^ends 40 7 7$'
+
+# System calls: exact, with arguments and results.
+cat >/tmp/reads.sh <<'TEXT'
+dd if=/dev/zero of=/dev/null bs=3 count=4000 2>/dev/null
+TEXT
+out=$(spile -e 'global calls, results, wrong, started
+  probe process.syscall { if (execname() == "dd" && $arg3 == 3) { calls[$syscall] <<< 1; if (pp() != "process.syscall") wrong++ } }
+  probe process.syscall.return { if (execname() == "dd" && $return == 3 && $syscall < 2) results[$syscall] <<< 1 }
+  probe timer.ms(50) { if (!started++) system("sh /tmp/reads.sh") } probe process.end { if (execname() == "dd") exit() }
+  probe end { printf("%d %d %d %d %d\n", @count(calls[0]), @count(calls[1]), @count(results[0]), @count(results[1]), wrong) }' 2>&1)
+check "system calls" "$out" '^4000 4000 400[0-9] 4000 0$'
+
+# One process alone.
+sleep 30 &
+other=$!
+out=$(spile -e "global n, others, started probe process($other).syscall, process($other).end { n++; if (pid() != $other) others++ } probe timer.ms(50) { if (!started++) system(\"kill $other\") } probe process($other).end { exit() }
+  probe end { printf(\"%d %d\\n\", n >= 1, others) }" 2>&1)
+check "one process" "$out" '^1 0$'
+
+out=$(spile -e 'probe process("/bin/busybox").begin { exit() }' 2>&1) && fail "a path without a process was accepted"
+check "a path" "$out" 'probes on processes need a command or a process to trace'
