@@ -369,6 +369,10 @@ void lower_life(const Programs& programs) {
 
 }  // namespace
 
+bool is_served_by_number(const sema::Probe& probe) {
+  return divide(probe).single.size() < probe.points.size();
+}
+
 KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
   KernelCode code;
   using Kind = KernelMap::Kind;

@@ -87,6 +87,7 @@ bool KernelSide::exit_requested() const {
 
 uint32_t KernelSide::errors() const {
   std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol);
+  if (control.size() < sizeof(abi::KernelControl)) return 0;
   return __atomic_load_n(&reinterpret_cast<const abi::KernelControl*>(control.data())->errors, __ATOMIC_RELAXED);
 }
 

@@ -46,7 +46,8 @@ class KernelSide {
   Result<size_t> consume(Output& output);
   // Returns whether a handler in the kernel has called exit(). REQUIRES: called after attach().
   bool exit_requested() const;
-  // Returns the number of errors of handlers in the kernel, also of those whose message was lost. REQUIRES: called after attach().
+  // Returns the number of errors of handlers in the kernel, also of those whose message was lost; over an arena 0, as
+  // the arena's head has it. REQUIRES: called after attach().
   uint32_t errors() const;
   // Returns "WARNING: ..." lines about skipped hits and lost records, or "".
   std::string skips_text() const;

@@ -362,7 +362,7 @@ bool ScriptRun::failed() const {
   auto most = static_cast<uint64_t>(program_.limits.max_errors);
   if (kernel_ && kernel_->errors() > most) return true;
   // Any traced process can write this word: it counts where the script's handlers there can.
-  bool may_fail = script_.target_records & (abi::record_kind_bit(abi::kError) | abi::record_kind_bit(abi::kErrorText));
+  bool may_fail = (kernel_ && !has_target_probes()) || (script_.target_records & (abi::record_kind_bit(abi::kError) | abi::record_kind_bit(abi::kErrorText)));
   return output_->errors() > most || gave_up_ || (may_fail && std::atomic_ref<uint32_t>(arena_->header().errors).load() > most);
 }
 

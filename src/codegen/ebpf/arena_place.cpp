@@ -20,11 +20,12 @@ bool has_registers(const Body& body) {
   return body.site.program_context && body.probe && sema::info(body.probe->kind).in_function;
 }
 
-llvm::Value* cookie_of(Body& body) {
+}  // namespace
+
+llvm::Value* ArenaKernelPlace::cookie_of(Body& body) {
+  reads_context_ = true;
   return body.call("spile_rt_kernel_cookie", body.b.getInt64Ty(), {body.site.program_context});
 }
-
-}  // namespace
 
 llvm::Value* ArenaKernelPlace::global(Body& body, const syntax::Global& global) { return global_of_slot(body, global); }
 
@@ -58,6 +59,7 @@ llvm::Value* ArenaKernelPlace::load_bias(Body& body) {
 }
 
 llvm::Value* ArenaKernelPlace::context_address(Body& body, int64_t offset) {
+  reads_context_ = true;
   bool has_record = body.probe && sema::info(body.probe->kind).variables == sema::Variables::kRecord;
   return has_record && body.site.program_context ? body.at_offset(body.site.program_context, offset) : nullptr;
 }

@@ -12,6 +12,10 @@ class ArenaKernelPlace final : public Place {
   // Of the bodies that are lowered next: their programs run at a function's return, where only the returned value is known.
   void set_at_return(bool at_return) { at_return_ = at_return; }
 
+  void begin_handler() { reads_context_ = false; }
+  // Whether the handler reads the program's argument, or its cookie. REQUIRES: it is lowered.
+  bool reads_context() const { return reads_context_; }
+
   llvm::Value* global(Body& body, const syntax::Global& global) override;
   llvm::Value* machine_register(Body& body, int64_t number) override;
   llvm::Value* all_registers(Body& body) override;
@@ -39,7 +43,10 @@ class ArenaKernelPlace final : public Place {
   bool is_controller() const override { return false; }
 
  private:
+  llvm::Value* cookie_of(Body& body);
+
   bool at_return_ = false;
+  bool reads_context_ = false;
 };
 
 }  // namespace spile::codegen

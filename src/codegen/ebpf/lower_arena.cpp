@@ -8,6 +8,8 @@
 // A return probe with values of its function's entry has two: one at the entry, whose body stores the values into a frame that is found by the
 // thread and the call (runtime/kernel/returns.cpp), and one at the return, whose body runs where that frame is found.
 //
+// A tracepoint's handler that does not look at the context runs on a raw tracepoint.
+//
 // Loops are in bodies and in functions: a loop that the kernel ends ends these, and the level is given back all the same.
 
 #include "codegen/ebpf/lower_arena.h"
@@ -15,6 +17,7 @@
 #include "abi/kernel.h"
 #include "codegen/ebpf/loadable.h"
 #include "codegen/kernel_place.h"
+#include "codegen/lower_kernel.h"
 #include "codegen/lowering.h"
 
 namespace spile::codegen {
@@ -126,7 +129,7 @@ class ArenaHandler {
 Result<Layout> layout_for_kernel(const sema::Program& program, const LayoutOptions& options) {
   LayoutOptions over_maps = options;
   over_maps.kernel_cpus = 0;
-  if (options.kernel_cpus == 0) return make_layout(program, over_maps);
+  if (options.kernel_cpus == 0 || needs_kernel_maps(program)) return make_layout(program, over_maps);
   TRY(Layout layout, make_layout(program, options));
   const ArenaLayout& arena = layout.arena;
   uint64_t rings = arena.kernel_slots / abi::kKernelLevels * (arena.kernel_ring_size + (abi::kKernelLevels - 1) * uint64_t{arena.kernel_small_ring_size});
@@ -146,11 +149,19 @@ KernelCode lower_arena_handlers(Unit& unit, ArenaKernelPlace& place) {
     if (keeps) {
       place.set_at_return(false);
       ArenaHandler(unit, probe, section + ".entry", Side::kEntry).lower();
-      code.programs.push_back({section + ".entry", probe.index, false});
+      KernelProgram& program = code.programs.emplace_back();
+      program.section = section + ".entry";
+      program.probe = probe.index;
     }
     place.set_at_return(at_return);
+    place.begin_handler();
     ArenaHandler(unit, probe, section, keeps ? Side::kReturn : Side::kWhole).lower();
-    code.programs.push_back({section, probe.index, at_return});
+    KernelProgram program;
+    program.section = section;
+    program.probe = probe.index;
+    program.exit_side = at_return;
+    program.reads_context = place.reads_context();
+    code.programs.push_back(std::move(program));
   }
   return code;
 }

@@ -7,6 +7,13 @@ namespace spile::rt {
 inline constexpr bool kReadsKernelMemory = true;
 inline constexpr uint64_t kFrameSets = abi::kKernelFrameSets;  // native/call_table.h
 
+SPILE_INLINE inline int64_t current_task() {
+  return helper<int64_t (*)()>(BPF_FUNC_get_current_task)();
+}
+SPILE_INLINE inline int64_t kernel_clock_ns() {
+  return static_cast<int64_t>(monotonic_ns());
+}
+
 // A handler in the kernel reaches the arena by the low 32 bits of an address, which are the same wherever it is mapped, so this stands for
 // the address in every process (abi/kernel.h).
 SPILE_INLINE inline abi::ArenaHeader* arena_header() {

@@ -7,6 +7,10 @@ namespace spile::rt {
 inline constexpr bool kReadsKernelMemory = false;
 inline constexpr uint64_t kFrameSets = abi::kGoroutineSets;  // call_table.h
 
+// The address of the kernel's structure for the thread, and ns since boot; 0: only handlers in the kernel can ask for them.
+inline constexpr int64_t current_task() { return 0; }
+inline constexpr int64_t kernel_clock_ns() { return 0; }
+
 extern "C" {
 // The image's first bytes. Volatile: the engine writes them after compilation, behind the optimizer's back.
 SPILE_HIDDEN extern volatile abi::ImageCells spile_cells;

@@ -240,12 +240,12 @@ SPILE_CLOCK(ms, 1'000'000)
 SPILE_CLOCK(s, 1'000'000'000)
 #undef SPILE_CLOCK
 
-// The kernel's structures are known in the kernel only.
 SPILE_INLINE int64_t spile_fn___task_current(Context*) {
-  return 0;
+  return current_task();
 }
 
 int64_t spile_fn_ktime_get_ns(Context*) {
+  if (kReadsKernelMemory) return kernel_clock_ns();
   return may_call_system() ? system_clock_ns(1 /* CLOCK_MONOTONIC */) : 0;
 }
 
