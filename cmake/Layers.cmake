@@ -1,7 +1,7 @@
 # The architecture, enforced: which folder of src/ may include which. One folder is one static library
 # spile::NAME and one test binary NAME_test made of the *_test.cpp beside the sources.
 
-set(SPILE_FOLDERS base abi regex syntax sema debuginfo probes runtime codegen engine bpf session editor cli)
+set(SPILE_FOLDERS base abi regex syntax sema debuginfo kernelinfo probes runtime codegen engine bpf session editor cli)
 
 set(SPILE_MAY_USE_base abi)
 set(SPILE_MAY_USE_abi)
@@ -9,12 +9,13 @@ set(SPILE_MAY_USE_regex)
 set(SPILE_MAY_USE_syntax base)
 set(SPILE_MAY_USE_sema base abi syntax regex)
 set(SPILE_MAY_USE_debuginfo base abi)
-set(SPILE_MAY_USE_probes base abi syntax sema debuginfo)
+set(SPILE_MAY_USE_kernelinfo base debuginfo)
+set(SPILE_MAY_USE_probes base abi syntax sema debuginfo kernelinfo)
 set(SPILE_MAY_USE_runtime abi regex)
 set(SPILE_MAY_USE_codegen base abi regex syntax sema)
 set(SPILE_MAY_USE_engine base abi)
 set(SPILE_MAY_USE_bpf base abi)
-set(SPILE_MAY_USE_session base abi syntax sema debuginfo probes runtime codegen engine bpf)
+set(SPILE_MAY_USE_session base abi syntax sema debuginfo kernelinfo probes runtime codegen engine bpf)
 set(SPILE_MAY_USE_editor base syntax sema probes session)
 set(SPILE_MAY_USE_cli base session editor)
 

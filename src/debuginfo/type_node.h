@@ -1,6 +1,7 @@
 #pragma once
-// The nodes behind Type handles, used only inside this folder: one node per type of the traced program, naming others by id. A
-// TypeSource makes nodes when asked, from DWARF or from the cache, and keeps them; tests make them by hand.
+// The nodes behind Type handles, for this folder and for other sources of types (kernelinfo/btf.h): one node per type of the traced
+// program, naming others by id. A TypeSource makes nodes when asked, from DWARF, from the cache or from BTF, and keeps them; tests make them
+// by hand.
 
 #include <cstdint>
 #include <string>

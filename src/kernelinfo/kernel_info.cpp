@@ -1,0 +1,192 @@
+#include "kernelinfo/kernel_info.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/tracefs.h"
+#include "base/unique_fd.h"
+#include "debuginfo/names.h"
+
+namespace spile::kernelinfo {
+
+namespace {
+
+// Files of /proc and /sys have no size that could be asked for.
+template <typename Bytes>
+Result<Bytes> read_whole(const std::string& path) {
+  UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return Error::from_errno("read " + path, errno, errno == EACCES || errno == EPERM ? "run as root" : "");
+  struct stat status;
+  Bytes bytes;
+  size_t used = 0;
+  bytes.resize(fstat(file.get(), &status) == 0 && status.st_size > 0 ? static_cast<size_t>(status.st_size) + 1 : size_t{1} << 20);
+  for (;;) {
+    if (used == bytes.size()) bytes.resize(2 * bytes.size());
+    const ssize_t got = ::read(file.get(), bytes.data() + used, bytes.size() - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error::from_errno("read " + path, errno);
+    if (got == 0) break;
+    used += static_cast<size_t>(got);
+  }
+  bytes.resize(used);
+  return bytes;
+}
+
+bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+bool has_member(Btf& types, std::string_view structure, std::string_view member) {
+  auto type = types.type_named(structure);
+  return type && type->member(member);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Btf>> KernelInfo::types(const std::string& module) {
+  auto known = types_.find(module);
+  if (known != types_.end()) return known->second;
+  auto read_types = [&]() -> Result<std::shared_ptr<Btf>> {
+    const std::string path = fmt::format("{}/kernel/btf/{}", places_.sys, module.empty() ? "vmlinux" : module);
+    std::shared_ptr<Btf> base;
+    if (!module.empty()) {
+      TRY(base, types(""));
+    }
+    if (!exists(path)) {
+      return Error{fmt::format("the {} has no type information (no {})", module.empty() ? "kernel" : "module " + module, path),
+                   "the kernel must be built with CONFIG_DEBUG_INFO_BTF"};
+    }
+    TRY(std::vector<uint8_t> bytes, read_whole<std::vector<uint8_t>>(path));
+    return Btf::read(std::move(bytes), path, std::move(base));
+  };
+  return types_.emplace(module, read_types()).first->second;
+}
+
+Result<const Symbols*> KernelInfo::symbols() {
+  if (!symbols_) {
+    Result<std::string> text = read_whole<std::string>(places_.proc + "/kallsyms");
+    if (text.ok()) symbols_ = Symbols::parse(std::move(text).value());
+    else symbols_ = std::move(text).error();
+  }
+  if (!symbols_->ok()) return symbols_->error();
+  return &**symbols_;
+}
+
+namespace {
+
+Result<std::string> read_tracing(const Places& places, const std::string& name) {
+  return places.tracefs.empty() ? read_tracefs(name) : read_whole<std::string>(places.tracefs + "/" + name);
+}
+
+std::string key_of(std::string_view name, std::string_view module) { return fmt::format("{}\t{}", name, module); }
+
+// Gives each function the address of its symbol. Where several have a name, the list has them in the order of their addresses; they get
+// none if the list does not have them all.
+void add_addresses(std::vector<TraceableFunction>& functions, const Symbols& symbols) {
+  std::unordered_map<std::string, std::vector<uint64_t>> addresses;
+  std::unordered_map<std::string, size_t> counts, used;
+  for (const TraceableFunction& function : functions) ++counts[key_of(function.name, function.module)];
+  for (const Symbol& symbol : symbols.all()) {
+    if (!symbol.is_code()) continue;
+    auto wanted = counts.find(key_of(symbol.name, symbol.module));
+    if (wanted != counts.end()) addresses[wanted->first].push_back(symbol.address);
+  }
+  for (auto& [key, all] : addresses) std::sort(all.begin(), all.end());
+  for (TraceableFunction& function : functions) {
+    const std::string key = key_of(function.name, function.module);
+    auto known = addresses.find(key);
+    if (known != addresses.end() && known->second.size() == counts[key]) function.address = known->second[used[key]++];
+  }
+}
+
+// The list has the place of the traced call, which with indirect branch tracking is behind the function's ENDBR64.
+void correct_addresses(std::vector<TraceableFunction>& functions, const Symbols& symbols) {
+  constexpr uint64_t kEndbr = 4;  // bytes
+  std::unordered_set<uint64_t> starts;
+  for (const Symbol& symbol : symbols.all()) {
+    if (symbol.is_code()) starts.insert(symbol.address);
+  }
+  for (TraceableFunction& function : functions) {
+    if (starts.contains(function.address)) continue;
+    function.address = starts.contains(function.address - kEndbr) ? function.address - kEndbr : 0;
+  }
+}
+
+}  // namespace
+
+Result<const std::vector<TraceableFunction>*> KernelInfo::traceable() {
+  auto read_list = [&]() -> Result<std::vector<TraceableFunction>> {
+    Result<const Symbols*> known = symbols();
+    const bool addressed = known.ok() && !(*known)->addresses_hidden();
+    Result<std::string> text = Error{};
+    if (addressed) text = read_tracing(places_, "available_filter_functions_addrs");
+    const bool with_addresses = text.ok();
+    if (!with_addresses) {
+      text = read_tracing(places_, "available_filter_functions");
+      if (!text) return std::move(text).error().within("find functions that can be traced");
+    }
+    std::vector<TraceableFunction> functions = parse_traceable(*text, with_addresses);
+    if (with_addresses) correct_addresses(functions, **known);
+    else if (addressed) add_addresses(functions, **known);
+    return functions;
+  };
+  if (!traceable_) traceable_ = read_list();
+  if (!traceable_->ok()) return traceable_->error();
+  return &**traceable_;
+}
+
+const std::vector<BlacklistedRange>& KernelInfo::blacklist() {
+  if (!blacklist_) {
+    Result<std::string> text = read_whole<std::string>(places_.sys + "/kernel/debug/kprobes/blacklist");
+    blacklist_ = text.ok() ? parse_blacklist(*text) : std::vector<BlacklistedRange>();
+  }
+  return *blacklist_;
+}
+
+std::string KernelInfo::refusal(const Symbol& symbol) {
+  if (debuginfo::clone_name(symbol.name).fragment) return "is a part of a function that is jumped to, never called";
+  if (is_blacklisted(blacklist(), symbol.name, symbol.address)) return "is on the kernel's blacklist of kprobes";
+  if (!symbol.module.empty() || symbol.address == 0) return "";
+  Result<const Symbols*> all = symbols();
+  if (!all.ok()) return "";
+  auto address_of = [&](std::string_view name) {
+    std::vector<Symbol> found = (*all)->named(name, "");
+    return found.empty() ? uint64_t{0} : found[0].address;
+  };
+  const uint64_t begin = address_of("_sinittext"), end = address_of("_einittext");
+  if (begin <= symbol.address && symbol.address < end) return "ran while the kernel started (__init), and is gone";
+  return "";
+}
+
+const Features& KernelInfo::features() {
+  if (features_) return *features_;
+  Features found;
+  found.kprobe = exists(places_.sys + "/bus/event_source/devices/kprobe/type");
+  if (Result<std::shared_ptr<Btf>> described = types(""); described.ok()) {
+    Btf& btf = **described;
+    // The kernel describes what it was built with: these functions and structures are compiled where the feature is.
+    found.tracing = btf.function("register_ftrace_direct") && btf.enum_with("BPF_FUNC_get_func_arg");
+    found.tracing_cookie = has_member(btf, "struct bpf_tramp_link", "cookie");
+    found.multi = has_member(btf, "struct bpf_kprobe_multi_link", "cookies");
+    // From 6.14 on fprobes are made of the function graph tracer's, whose return handlers get no stack pointer.
+    found.multi_return_stack = found.multi && has_member(btf, "struct fprobe", "rethook");
+  }
+  features_ = found;
+  return *features_;
+}
+
+bool KernelInfo::has_module(const std::string& module) const {
+  return !module.empty() && module.find('/') == std::string::npos && exists(fmt::format("{}/module/{}", places_.sys, module));
+}
+
+int KernelInfo::kptr_restrict() const {
+  Result<std::string> text = read_whole<std::string>(places_.proc + "/sys/kernel/kptr_restrict");
+  return text.ok() && !text->empty() ? std::atoi(text->c_str()) : -1;
+}
+
+}  // namespace spile::kernelinfo

@@ -1,0 +1,58 @@
+#pragma once
+// Facts about the running kernel, all read from files, each once and when first asked for: types and prototypes (BTF), symbols, which
+// functions can be probed, and which mechanisms there are. Thread rule: one thread at a time.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "kernelinfo/btf.h"
+#include "kernelinfo/mechanisms.h"
+#include "kernelinfo/symbols.h"
+
+namespace spile::kernelinfo {
+
+// Where the files are; tests have folders of their own.
+struct Places {
+  std::string proc = "/proc";
+  std::string sys = "/sys";
+  std::string tracefs;  // "": where it is mounted, or a mount of our own (base/tracefs.h)
+};
+
+class KernelInfo {
+ public:
+  explicit KernelInfo(Places places = {}) : places_(std::move(places)) {}
+
+  // Returns the types of vmlinux ("") or of a loaded module. Errors: the kernel offers none, or they are damaged.
+  Result<std::shared_ptr<Btf>> types(const std::string& module);
+  // Returns the symbols. Error: the file can't be read.
+  Result<const Symbols*> symbols();
+  // Returns the functions that ftrace can trace, with addresses where either list of the kernel shows them. Error: tracefs can't be read,
+  // or has no such list; the hint says what to do.
+  Result<const std::vector<TraceableFunction>*> traceable();
+  // Returns the code that kprobes refuse; empty: none, or it can't be read.
+  const std::vector<BlacklistedRange>& blacklist();
+  // Returns why no probe can be at a function ("is on the kernel's blacklist of kprobes"), as a phrase behind its name; "": nothing that is
+  // known here is against it.
+  std::string refusal(const Symbol& symbol);
+  // Returns the mechanisms that this kernel has.
+  const Features& features();
+  // Returns whether a module is loaded, or built in with parameters of its own.
+  bool has_module(const std::string& module) const;
+  // Returns the value of the sysctl kernel.kptr_restrict; -1: not known.
+  int kptr_restrict() const;
+
+ private:
+  Places places_;
+  std::map<std::string, Result<std::shared_ptr<Btf>>> types_;
+  std::optional<Result<Symbols>> symbols_;
+  std::optional<Result<std::vector<TraceableFunction>>> traceable_;
+  std::optional<std::vector<BlacklistedRange>> blacklist_;
+  std::optional<Features> features_;
+};
+
+}  // namespace spile::kernelinfo

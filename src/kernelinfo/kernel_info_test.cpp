@@ -1,0 +1,107 @@
+// Over folders that stand for /proc, /sys and tracefs.
+#include "kernelinfo/kernel_info.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace spile::kernelinfo {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class KernelInfoTest : public testing::Test {
+ protected:
+  KernelInfoTest() {
+    std::string name = testing::TempDir() + "/kernelinfo.XXXXXX";
+    folder_ = mkdtemp(name.data());
+  }
+  ~KernelInfoTest() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(folder_ + "/" + path).parent_path());
+    std::ofstream(folder_ + "/" + path) << text;
+  }
+  KernelInfo info() const { return KernelInfo({folder_ + "/proc", folder_ + "/sys", folder_ + "/tracing"}); }
+
+  std::string folder_;
+};
+
+TEST_F(KernelInfoTest, ReportsMissingTypes) {
+  KernelInfo info = this->info();
+  EXPECT_THAT(info.types("").error().message, HasSubstr("the kernel has no type information"));
+  EXPECT_THAT(info.types("").error().hint, HasSubstr("CONFIG_DEBUG_INFO_BTF"));
+  EXPECT_FALSE(info.features().tracing);
+  EXPECT_FALSE(info.features().kprobe);
+}
+
+TEST_F(KernelInfoTest, ReportsMissingLists) {
+  KernelInfo info = this->info();
+  EXPECT_THAT(info.symbols().error().message, HasSubstr("kallsyms"));
+  EXPECT_THAT(info.traceable().error().message, HasSubstr("available_filter_functions"));
+  EXPECT_TRUE(info.blacklist().empty());
+}
+
+TEST_F(KernelInfoTest, FindsTheKprobeEvents) {
+  write("sys/bus/event_source/devices/kprobe/type", "6\n");
+  EXPECT_TRUE(info().features().kprobe);
+}
+
+TEST_F(KernelInfoTest, AddsAddressesOfSymbols) {
+  write("proc/kallsyms", "ffffffff81000010 t one\nffffffff81000030 t two\nffffffff81000020 t two\nffffffffc0000010 t two\t[loop]\n"
+                         "ffffffff81000040 t three\nffffffff81000050 t three\n");
+  write("tracing/available_filter_functions", "one\ntwo\ntwo\nthree\ntwo [loop]\n");
+  KernelInfo info = this->info();
+  const std::vector<TraceableFunction>& functions = *info.traceable().value();
+  ASSERT_THAT(functions, SizeIs(5));
+  EXPECT_EQ(functions[0].address, 0xffffffff81000010);
+  EXPECT_EQ(functions[1].address, 0xffffffff81000020);
+  EXPECT_EQ(functions[2].address, 0xffffffff81000030);
+  EXPECT_EQ(functions[3].address, 0u);  // one of two: which one is not known
+  EXPECT_EQ(functions[4].address, 0xffffffffc0000010);
+}
+
+TEST_F(KernelInfoTest, PrefersTheListWithAddresses) {
+  write("proc/kallsyms", "ffffffff81000010 t one\nffffffff81000020 t two\n");
+  write("tracing/available_filter_functions", "one\n");
+  write("tracing/available_filter_functions_addrs", "ffffffff81000010 one\nffffffff81000024 two\nffffffff81000099 three\n");
+  KernelInfo info = this->info();
+  const std::vector<TraceableFunction>& functions = *info.traceable().value();
+  ASSERT_THAT(functions, SizeIs(3));
+  EXPECT_EQ(functions[0].address, 0xffffffff81000010);
+  EXPECT_EQ(functions[1].address, 0xffffffff81000020);  // before its ENDBR64
+  EXPECT_EQ(functions[2].address, 0u);
+}
+
+TEST_F(KernelInfoTest, HasNamesAloneWhereAddressesAreHidden) {
+  write("proc/kallsyms", "0000000000000000 t one\n");
+  write("tracing/available_filter_functions", "one\n");
+  EXPECT_EQ((*info().traceable().value())[0].address, 0u);
+}
+
+TEST_F(KernelInfoTest, SaysWhyAFunctionCanNotBeProbed) {
+  write("proc/kallsyms", "ffffffff81000000 T do_int3\nffffffff81000010 t f.cold\nffffffff82000000 T _sinittext\nffffffff82000010 t start_it\n"
+                         "ffffffff82000100 T _einittext\nffffffff83000000 T fine\n");
+  write("sys/kernel/debug/kprobes/blacklist", "0xffffffff81000000-0xffffffff81000010\tdo_int3\n");
+  KernelInfo info = this->info();
+  auto refusal = [&](const char* name) { return info.refusal((*info.symbols())->named(name, "").front()); };
+  EXPECT_THAT(refusal("do_int3"), HasSubstr("blacklist"));
+  EXPECT_THAT(refusal("f.cold"), HasSubstr("never called"));
+  EXPECT_THAT(refusal("start_it"), HasSubstr("__init"));
+  EXPECT_EQ(refusal("fine"), "");
+}
+
+TEST_F(KernelInfoTest, KnowsModulesAndTheSysctl) {
+  write("sys/module/loop/refcnt", "0\n");
+  write("proc/sys/kernel/kptr_restrict", "2\n");
+  EXPECT_TRUE(info().has_module("loop"));
+  EXPECT_FALSE(info().has_module("dummy"));
+  EXPECT_FALSE(info().has_module(""));
+  EXPECT_FALSE(info().has_module("../module/loop"));
+  EXPECT_EQ(info().kptr_restrict(), 2);
+}
+
+}  // namespace
+}  // namespace spile::kernelinfo
