@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/tracefs.h"
+#include "bpf/kernel_function.h"
 #include "bpf/library.h"
 #include "bpf/privilege.h"
 
@@ -177,8 +178,9 @@ Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& p
     case AttachPoint::Kind::kUprobe:
     case AttachPoint::Kind::kUretprobe:
       return attach_uprobe(program, point);
+    default:
+      return one(attach_to_function(program, point));
   }
-  return Error{"attach " + point.text + ": unknown kind", ""};
 }
 
 std::string mechanism(const AttachPoint& point) {
@@ -193,8 +195,9 @@ std::string mechanism(const AttachPoint& point) {
       return fmt::format("uprobe at {}+{:#x}", point.path, point.file_offset);
     case AttachPoint::Kind::kUretprobe:
       return fmt::format("uretprobe at {}+{:#x}", point.path, point.file_offset);
+    default:
+      return function_mechanism(point);
   }
-  return "";
 }
 
 }  // namespace spile::bpf

@@ -7,16 +7,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/unique_fd.h"
+#include "bpf/attachment.h"
 #include "bpf/bpf.h"
 
 namespace spile::bpf {
-
-// An attachment of a program; destroying it detaches the program from the event.
-struct Attachment {
-  UniqueFd event;  // none: the link is a raw tracepoint's
-  UniqueFd link;
-};
 
 // Attaches a program; handlers may run from here on. Returns one attachment, but for a profile of all processes one for each online CPU.
 // program: its descriptor, which may be closed afterwards. Errors: no privilege; the tracepoint, file or process does not exist.

@@ -44,15 +44,22 @@ struct MapSpec {
 
 // One place where a program is to run.
 struct AttachPoint {
-  // kRawTracepoint: the program does not read what it is given. Where the kernel has no raw tracepoint of that name, the program is attached
-  // as by kTracepoint.
-  enum class Kind { kTracepoint, kRawTracepoint, kProfile, kUprobe, kUretprobe } kind = Kind::kTracepoint;
-  bool needs_raw = false;    // kRawTracepoint: the program reads the arguments, and can't be attached otherwise
+  enum class Kind {
+    kTracepoint,
+    kRawTracepoint,  // the program's context is an array of the tracepoint's arguments
+    kProfile, kUprobe, kUretprobe,
+    kKprobe, kKretprobe, kMulti, kMultiReturn, kFentry, kFexit,  // of the kernel's functions: kernelinfo/mechanisms.h
+  } kind = Kind::kTracepoint;
   std::string tracepoint;    // "sched:sched_switch"
   std::string path;          // uprobes: the ELF file
   uint64_t file_offset = 0;  // uprobes: of the instruction in the file
   int64_t interval_ns = 0;   // kProfile: processor time between samples; 0: 10 ms
   pid_t process = -1;        // uprobes and kProfile: only this process; -1: all. Tracepoints: always all
+  // Of the kernel's functions:
+  std::string function;          // "vfs_read", "loop:lo_open"; "": the address says where
+  uint64_t address = 0;          // of the function; 0: not known
+  uint64_t function_offset = 0;  // kKprobe: from there, in bytes
+  uint32_t description = 0;      // kFentry, kFexit: its number in vmlinux's type information
   uint64_t cookie = 0;       // the program reads it with bpf_get_attach_cookie
   std::string text;          // how messages name it: the probe point
 };
@@ -61,6 +68,10 @@ struct AttachPoint {
 struct ProgramSpec {
   std::string section;  // of the object; has one program
   std::vector<AttachPoint> points;
+  // Programs with the same choice are ways to do the same: those with the lowest `way` are used that the kernel loads and attaches, all of
+  // them or none. -1: there is no other way.
+  int choice = -1;
+  int way = 0;
 };
 
 // Bytes to write over a symbol of the object's data before programs are loaded; read-only data can't change afterwards. A symbol that the
@@ -132,6 +143,10 @@ class Kernel {
   // Returns the sums over all CPUs of KernelState::skipped, abi::kSkipReasons numbers by abi::SkipReason; zeroes if the object does not
   // count. kSkipOutputFull counts lost records.
   virtual Result<std::vector<uint64_t>> skipped() = 0;
+
+  // Returns the hits that the kernel itself has missed, by the text of the probe's first point: inside another handler or probe on the same
+  // CPU, or without room for a pending return. Only probes of the kernel's functions, and only what the kernel counts. REQUIRES: attached.
+  virtual std::vector<std::pair<std::string, uint64_t>> missed() const = 0;
 
   // Returns the attached points, for -v: (text of the point, mechanism).
   virtual std::vector<std::pair<std::string, std::string>> attached() const = 0;

@@ -4,14 +4,18 @@
 
 #include <errno.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <cstring>
 #include <map>
 #include <optional>
+#include <thread>
 
+#include "base/check.h"
 #include "bpf/attach.h"
 #include "bpf/bpf.h"
 #include "bpf/grace_period.h"
+#include "bpf/kernel_function.h"
 #include "bpf/library.h"
 #include "bpf/maps.h"
 #include "bpf/object.h"
@@ -30,8 +34,14 @@ constexpr size_t kLiteralSlack = 4096;
 
 struct Program {
   const ProgramSpec* spec;
-  UniqueFd fd;
-  UniqueFd plain = {};  // the same one for tracepoints with a record, where no raw one has been found; none: not needed so far
+  std::vector<UniqueFd> fds;  // one, or one for each point (bpf::is_traced)
+};
+
+// Programs of which the kernel takes all or none, and others that would do instead: ProgramSpec::choice.
+struct Choice {
+  std::map<int, std::vector<const ProgramSpec*>> ways;  // those that have not been tried
+  std::vector<Program> programs;                        // of the way that was taken
+  Error refused;                                        // why the last way wasn't
 };
 
 struct RingCloser {
@@ -62,32 +72,59 @@ class LoadedKernel final : public Kernel {
   }
   Result<std::vector<uint64_t>> skipped() override;
   std::vector<std::pair<std::string, std::string>> attached() const override { return attached_; }
+  std::vector<std::pair<std::string, uint64_t>> missed() const override;
 
  private:
   Result<void> create_data(const ObjectSpec& spec);
   Result<void> open_ring(const Map& map);
   Result<void> resolve(const Section& section, const Relocation& relocation, std::vector<bpf_insn>& code, size_t at) const;
-  Result<UniqueFd> load_program(const ProgramSpec& spec, AttachPoint::Kind kind) const;
-  Result<std::vector<Attachment>> attach_point(Program& program, AttachPoint& point) const;
+  Result<ProgramImage> link(const std::string& section) const;
+  Result<Program> load_program(const ProgramSpec& spec) const;
+  Result<UniqueFd> load_for(const ProgramImage& image, const AttachPoint& point) const;
+  Result<void> load_next_way(Choice& choice) const;
+  Result<void> attach_one(const Program& program);
+  Result<void> attach_choice(Choice& choice);
   Result<Map*> find(const std::string& name);
   static int on_record(void* self, void* data, size_t size);
 
-  std::vector<ProgramSpec> programs_spec_;  // first: programs_ point into it
+  std::vector<ProgramSpec> programs_spec_;  // first: choices_ point into it
   int verbosity_;
   int arena_;
   uint32_t epoch_ = 0;
   Object object_;
   std::map<std::string, Map> maps_;
   std::map<uint32_t, DataSection> data_;  // by section index
-  std::vector<Program> programs_;
+  std::vector<Choice> choices_;
   std::unique_ptr<ring_buffer, RingCloser> ring_;
   const RecordVisitor* visitor_ = nullptr;  // while consume runs
   size_t consumed_ = 0;                     // by it
   // Handlers that write records faster than they can be read must not hold up the rest of the session.
   static constexpr size_t kMostAtOnce = 200'000;
   std::vector<Attachment> attachments_;
+  struct Counted {
+    std::string text;
+    int program;              // a descriptor of choices_
+    size_t attachment, count;  // in attachments_
+  };
+  std::vector<Counted> counted_;
   std::vector<std::pair<std::string, std::string>> attached_;
 };
+
+// Each kprobe and uprobe costs a grace period of the kernel's (some ms) to close, in which it waits.
+void close_all(std::vector<Attachment>& attachments) {
+  constexpr size_t kFew = 4, kMostThreads = 64;
+  const size_t threads = std::min(attachments.size(), kMostThreads);
+  auto close_share = [&](size_t first) {
+    for (size_t i = first; i < attachments.size(); i += threads) attachments[i] = {};
+  };
+  if (attachments.size() <= kFew) {
+    for (size_t i = 0; i < threads; ++i) close_share(i);
+  } else {
+    std::vector<std::jthread> closing;
+    for (size_t i = 0; i < threads; ++i) closing.emplace_back(close_share, i);
+  }
+  attachments.clear();
+}
 
 enum bpf_prog_type program_type(AttachPoint::Kind kind) {
   switch (kind) {
@@ -97,11 +134,23 @@ enum bpf_prog_type program_type(AttachPoint::Kind kind) {
       return BPF_PROG_TYPE_RAW_TRACEPOINT;
     case AttachPoint::Kind::kProfile:
       return BPF_PROG_TYPE_PERF_EVENT;
-    case AttachPoint::Kind::kUprobe:
-    case AttachPoint::Kind::kUretprobe:
+    case AttachPoint::Kind::kFentry:
+    case AttachPoint::Kind::kFexit:
+      return BPF_PROG_TYPE_TRACING;
+    default:
       return BPF_PROG_TYPE_KPROBE;
   }
-  return BPF_PROG_TYPE_UNSPEC;
+}
+
+bpf_prog_load_opts load_options(const AttachPoint& point) {
+  bpf_prog_load_opts options{};
+  options.sz = sizeof options;
+  if (is_multi(point.kind)) options.expected_attach_type = BPF_TRACE_KPROBE_MULTI;
+  if (is_traced(point.kind)) {
+    options.expected_attach_type = point.kind == AttachPoint::Kind::kFexit ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY;
+    options.attach_btf_id = point.description;
+  }
+  return options;
 }
 
 Result<void> LoadedKernel::create(const ObjectSpec& spec) {
@@ -112,11 +161,38 @@ Result<void> LoadedKernel::create(const ObjectSpec& spec) {
     if (map.kind == MapSpec::Kind::kRing) TRY_DO(open_ring(placed));
   }
   TRY_DO(create_data(spec));
+  std::map<int, size_t> by_number;
   for (const ProgramSpec& program : programs_spec_) {
-    TRY(UniqueFd fd, load_program(program, program.points.empty() ? AttachPoint::Kind::kTracepoint : program.points.front().kind));
-    programs_.push_back({.spec = &program, .fd = std::move(fd)});
+    auto known = program.choice < 0 ? by_number.end() : by_number.find(program.choice);
+    const size_t index = known == by_number.end() ? choices_.size() : known->second;
+    if (index == choices_.size()) choices_.emplace_back();
+    if (program.choice >= 0) by_number[program.choice] = index;
+    choices_[index].ways[program.way].push_back(&program);
   }
+  for (Choice& choice : choices_) TRY_DO(load_next_way(choice));
   return {};
+}
+
+// Takes the first of the ways left that the kernel loads.
+Result<void> LoadedKernel::load_next_way(Choice& choice) const {
+  choice.programs.clear();
+  while (!choice.ways.empty()) {
+    auto way = choice.ways.extract(choice.ways.begin());
+    bool whole = true;
+    for (const ProgramSpec* spec : way.mapped()) {
+      Result<Program> program = load_program(*spec);
+      if (program) {
+        choice.programs.push_back(std::move(program).value());
+        continue;
+      }
+      choice.refused = std::move(program).error();
+      choice.programs.clear();
+      whole = false;
+      break;
+    }
+    if (whole) return {};
+  }
+  return choice.refused;
 }
 
 Result<void> LoadedKernel::create_data(const ObjectSpec& spec) {
@@ -170,17 +246,30 @@ Result<void> LoadedKernel::resolve(const Section& section, const Relocation& rel
   return {};
 }
 
-Result<UniqueFd> LoadedKernel::load_program(const ProgramSpec& spec, AttachPoint::Kind kind) const {
-  const Section* section = object_.find_section(spec.section);
-  if (!section || !section->code || spec.points.empty())
-    return Error{"kernel object: no program in section " + spec.section, ""};
-  TRY(ProgramImage image, link_program(object_, *section, [&](const Section& in, const Relocation& relocation, std::vector<bpf_insn>& code, size_t at) {
-        return resolve(in, relocation, code, at);
-      }));
+Result<ProgramImage> LoadedKernel::link(const std::string& name) const {
+  const Section* section = object_.find_section(name);
+  if (!section || !section->code) return Error{"kernel object: no program in section " + name, ""};
+  return link_program(object_, *section, [&](const Section& in, const Relocation& relocation, std::vector<bpf_insn>& code, size_t at) {
+    return resolve(in, relocation, code, at);
+  });
+}
+
+Result<Program> LoadedKernel::load_program(const ProgramSpec& spec) const {
+  CHECK(!spec.points.empty());
+  TRY(ProgramImage image, link(spec.section));
+  Program program{&spec, {}};
+  for (const AttachPoint& point : spec.points) {
+    TRY(UniqueFd fd, load_for(image, point));
+    program.fds.push_back(std::move(fd));
+    if (!is_traced(point.kind)) break;
+  }
+  return program;
+}
+
+Result<UniqueFd> LoadedKernel::load_for(const ProgramImage& image, const AttachPoint& point) const {
+  bpf_prog_load_opts options = load_options(point);
   std::vector<bpf_func_info> functions;
   UniqueFd types;
-  bpf_prog_load_opts options{};
-  options.sz = sizeof options;
   if (image.functions.size() > 1) {
     TRY(types, load_function_types(image, functions));
     options.prog_btf_fd = static_cast<uint32_t>(types.get());
@@ -188,8 +277,7 @@ Result<UniqueFd> LoadedKernel::load_program(const ProgramSpec& spec, AttachPoint
     options.func_info_cnt = static_cast<uint32_t>(functions.size());
     options.func_info_rec_size = sizeof(bpf_func_info);
   }
-  const AttachPoint& point = spec.points.front();
-  auto load = [&] { return UniqueFd(bpf_prog_load(program_type(kind), "spile", kLicence, image.code.data(), image.code.size(), &options)); };
+  auto load = [&] { return UniqueFd(bpf_prog_load(program_type(point.kind), "spile", kLicence, image.code.data(), image.code.size(), &options)); };
   UniqueFd fd = load();
   if (fd) return fd;
   int error = errno;
@@ -205,27 +293,57 @@ Result<UniqueFd> LoadedKernel::load_program(const ProgramSpec& spec, AttachPoint
   return verifier_error(point.text, error, log, verbosity_);
 }
 
-// Attaches by the next mechanism where the point's own one is not there, and changes the point to say so.
-Result<std::vector<Attachment>> LoadedKernel::attach_point(Program& program, AttachPoint& point) const {
-  Result<std::vector<Attachment>> made = attach_program(program.fd.get(), point);
-  if (made || point.kind != AttachPoint::Kind::kRawTracepoint || point.needs_raw) return made;
-  point.kind = AttachPoint::Kind::kTracepoint;
-  if (!program.plain) {
-    TRY(program.plain, load_program(*program.spec, point.kind));
+Result<void> LoadedKernel::attach_one(const Program& program) {
+  const std::vector<AttachPoint>& points = program.spec->points;
+  const bool multi = is_multi(points.front().kind);
+  for (size_t i = 0; i < points.size(); ++i) {
+    const int fd = program.fds[std::min(i, program.fds.size() - 1)].get();
+    attached_.emplace_back(points[i].text, mechanism(points[i]));
+    if (multi && i > 0) continue;
+    const size_t first = attachments_.size();
+    if (multi) {
+      TRY(Attachment made, attach_to_functions(fd, points));
+      attachments_.push_back(std::move(made));
+    } else {
+      TRY(std::vector<Attachment> made, attach_program(fd, points[i]));
+      for (Attachment& attachment : made) attachments_.push_back(std::move(attachment));
+    }
+    if (is_kernel_function(points[i].kind)) counted_.push_back({points[i].text, fd, first, attachments_.size() - first});
   }
-  return attach_program(program.plain.get(), point);
+  return {};
+}
+
+Result<void> LoadedKernel::attach_choice(Choice& choice) {
+  for (;;) {
+    const size_t attachments = attachments_.size(), attached = attached_.size(), counted = counted_.size();
+    Result<void> outcome;
+    for (const Program& program : choice.programs) {
+      if (outcome.ok()) outcome = attach_one(program);
+    }
+    if (outcome.ok() || choice.ways.empty()) return outcome;
+    attachments_.resize(attachments);
+    attached_.resize(attached);
+    counted_.erase(counted_.begin() + static_cast<ptrdiff_t>(counted), counted_.end());
+    Error refused = std::move(outcome).error();
+    // Of the errors of all ways, that of the place says more than that of a program which the kernel does not load.
+    if (!load_next_way(choice)) return refused;
+  }
+}
+
+// Each place takes two descriptors, unless one link serves many.
+void raise_descriptor_limit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 Result<void> LoadedKernel::attach() {
-  for (Program& program : programs_) {
-    for (AttachPoint point : program.spec->points) {
-      Result<std::vector<Attachment>> made = attach_point(program, point);
-      if (!made) {
-        (void)detach();
-        return std::move(made).error();
-      }
-      for (Attachment& attachment : *made) attachments_.push_back(std::move(attachment));
-      attached_.emplace_back(point.text, mechanism(point));
+  raise_descriptor_limit();
+  for (Choice& choice : choices_) {
+    if (Result<void> outcome = attach_choice(choice); !outcome) {
+      (void)detach();
+      return outcome;
     }
   }
   return {};
@@ -233,10 +351,26 @@ Result<void> LoadedKernel::attach() {
 
 Result<void> LoadedKernel::detach() {
   if (attachments_.empty()) return {};
-  for (Attachment& attachment : attachments_) attachment.link.reset();
-  attachments_.clear();
+  close_all(attachments_);
   attached_.clear();
+  counted_.clear();
   return wait_for_handlers();
+}
+
+std::vector<std::pair<std::string, uint64_t>> LoadedKernel::missed() const {
+  std::vector<std::pair<std::string, uint64_t>> all;
+  std::map<std::string, uint64_t> sums;
+  std::map<int, std::string> programs;  // each counts once
+  for (const Counted& counted : counted_) {
+    uint64_t missed = 0;
+    for (size_t i = 0; i < counted.count; ++i) missed += missed_by_link(attachments_[counted.attachment + i].link.get()).value_or(0);
+    if (programs.emplace(counted.program, counted.text).second) missed += missed_by_program(counted.program).value_or(0);
+    sums[counted.text] += missed;
+  }
+  for (auto& [text, sum] : sums) {
+    if (sum > 0) all.emplace_back(text, sum);
+  }
+  return all;
 }
 
 int LoadedKernel::on_record(void* self, void* data, size_t size) {

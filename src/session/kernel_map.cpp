@@ -54,35 +54,72 @@ bpf::MapSpec map_spec(const codegen::KernelMap& map) {
   return spec;
 }
 
-bpf::ProgramSpec program_spec(const sema::Program& program, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process) {
-  using Kind = bpf::AttachPoint::Kind;
-  bpf::ProgramSpec spec{entry.section, {}};
-  const sema::Probe& probe = program.probes[static_cast<size_t>(entry.probe)];
-  std::vector<uint32_t> points = entry.points;
-  for (uint32_t i = 0; points.size() < probe.points.size() && entry.points.empty(); ++i) points.push_back(i);
-  if (!entry.raw_tracepoint.empty()) {
-    bpf::AttachPoint point;
-    point.kind = Kind::kRawTracepoint;
-    point.tracepoint = entry.raw_tracepoint;
-    point.text = probe.points[points.front()].text;
-    if (points.size() > 1) point.text += fmt::format(" and {} more", points.size() - 1);
-    point.needs_raw = true;
-    spec.points.push_back(std::move(point));
-    return spec;
+namespace {
+
+// A probe has at most two groups of points for which there are several ways (bpf::ProgramSpec::choice).
+int choice_of(const sema::Probe& probe, int group) {
+  return 2 * probe.index + group;
+}
+
+// One place for all the program's points.
+void add_raw_tracepoint(const sema::Probe& probe, const codegen::KernelProgram& entry, std::vector<bpf::ProgramSpec>& specs) {
+  const size_t count = entry.points.empty() ? probe.points.size() : entry.points.size();
+  bpf::AttachPoint point;
+  point.kind = bpf::AttachPoint::Kind::kRawTracepoint;
+  point.tracepoint = entry.raw_tracepoint;
+  point.text = probe.points[entry.points.empty() ? 0 : entry.points.front()].text;
+  if (count > 1) point.text += fmt::format(" and {} more", count - 1);
+  specs.push_back({entry.section, {std::move(point)}});
+}
+
+// A program that reads nothing of the record may run on raw tracepoints, which come and go at once. Those of single system calls have none.
+void add_tracepoint_programs(const sema::Probe& probe, const codegen::KernelProgram& entry, std::vector<bpf::ProgramSpec>& specs) {
+  bpf::ProgramSpec plain{entry.section, {}}, raw{entry.section, {}, choice_of(probe, 0), 0}, instead{entry.section, {}, choice_of(probe, 0), 1};
+  auto add = [&](size_t i) {
+    bpf::AttachPoint point = attach_point(probe.points[i], codegen::kernel_cookie(probe, i), 0);
+    if (entry.reads_context || point.tracepoint.starts_with("syscalls:")) return plain.points.push_back(std::move(point));
+    instead.points.push_back(point);
+    point.kind = bpf::AttachPoint::Kind::kRawTracepoint;
+    raw.points.push_back(std::move(point));
+  };
+  if (entry.points.empty()) {
+    for (size_t i = 0; i < probe.points.size(); ++i) add(i);
+  } else {
+    for (uint32_t i : entry.points) add(i);
   }
-  for (uint32_t i : points) {
+  for (bpf::ProgramSpec* spec : {&plain, &raw, &instead}) {
+    if (!spec->points.empty()) specs.push_back(std::move(*spec));
+  }
+}
+
+void add_other_program(const sema::Probe& probe, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process,
+                       std::vector<bpf::ProgramSpec>& specs) {
+  bpf::ProgramSpec spec{entry.section, {}};
+  for (size_t i = 0; i < probe.points.size(); ++i) {
     bpf::AttachPoint point = attach_point(probe.points[i], codegen::kernel_cookie(probe, i), process);
-    if (point.kind == Kind::kTracepoint && !entry.reads_context) point.kind = Kind::kRawTracepoint;
     if (!point.path.empty()) {
       // This opens the file that elaboration read: its path may lead to another file, or to none.
       const debuginfo::OpenOptions& opened = probes::file_of(files, point.path).options;
       point.path = opened.file.empty() ? opened.root + point.path : opened.file;
     }
     // A return probe with values saved at the entry has a program for each side.
-    if (probe.kind == sema::ProbeKind::kFunctionReturn && !entry.exit_side) point.kind = Kind::kUprobe;
+    if (probe.kind == sema::ProbeKind::kFunctionReturn && !entry.exit_side) point.kind = bpf::AttachPoint::Kind::kUprobe;
     spec.points.push_back(std::move(point));
   }
-  return spec;
+  specs.push_back(std::move(spec));
+}
+
+}  // namespace
+
+void add_programs(const sema::Program& program, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process,
+                  std::vector<bpf::ProgramSpec>& specs) {
+  const sema::Probe& probe = program.probes[static_cast<size_t>(entry.probe)];
+  if (!entry.raw_tracepoint.empty())
+    add_raw_tracepoint(probe, entry, specs);
+  else if (probe.kind == sema::ProbeKind::kTracepoint)
+    add_tracepoint_programs(probe, entry, specs);
+  else
+    add_other_program(probe, entry, files, process, specs);
 }
 
 std::vector<uint8_t> kernel_constants(pid_t target) {

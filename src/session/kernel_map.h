@@ -12,9 +12,10 @@ namespace spile::session {
 
 // Returns the same description in bpf's terms.
 bpf::MapSpec map_spec(const codegen::KernelMap& map);
-// Returns the program and the points where it is attached. process: to which uprobes are limited (tracepoints and timer.profile are not);
-// 0: all. files: where the places were found.
-bpf::ProgramSpec program_spec(const sema::Program& program, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process);
+// Appends the program and the points where it is attached, one for each mechanism that may do. process: to which uprobes are limited (others
+// are not); 0: all. files: where the places were found.
+void add_programs(const sema::Program& program, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process,
+                  std::vector<bpf::ProgramSpec>& specs);
 
 // Returns abi::KernelConstants as bytes, with the clocks as they are now. target: what target() returns; 0: no process.
 std::vector<uint8_t> kernel_constants(pid_t target);

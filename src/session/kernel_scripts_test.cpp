@@ -179,7 +179,7 @@ class Script {
     spec.object = script_.kernel.object;
     for (const codegen::KernelMap& map : script_.kernel.maps) spec.maps.push_back(map_spec(map));
     for (const codegen::KernelProgram& program : script_.kernel.programs) {
-      spec.programs.push_back(program_spec(elaborated_.program, program, {}, getpid()));
+      add_programs(elaborated_.program, program, {}, getpid(), spec.programs);
     }
     spec.data = {{abi::kKernelConstantsSymbol, kernel_constants(getpid())}};
     spec.verbosity = std::getenv("SPILE_TEST_VERBOSE") ? 3 : 0;

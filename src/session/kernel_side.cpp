@@ -20,7 +20,7 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
   spec.object = script.kernel.object;
   for (const codegen::KernelMap& map : script.kernel.maps) spec.maps.push_back(map_spec(map));
   for (const codegen::KernelProgram& entry : script.kernel.programs) {
-    spec.programs.push_back(program_spec(program, entry, files, process));
+    add_programs(program, entry, files, process, spec.programs);
   }
   spec.data.push_back({abi::kKernelConstantsSymbol, kernel_constants(process)});
   spec.verbosity = verbosity;

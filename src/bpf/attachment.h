@@ -1,0 +1,14 @@
+#pragma once
+// What keeps a program attached to a place.
+
+#include "base/unique_fd.h"
+
+namespace spile::bpf {
+
+// An attachment of a program; destroying it detaches the program from the event.
+struct Attachment {
+  UniqueFd event;  // none: the link needs no event
+  UniqueFd link;
+};
+
+}  // namespace spile::bpf

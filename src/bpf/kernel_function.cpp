@@ -1,0 +1,171 @@
+#include "bpf/kernel_function.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "bpf/library.h"
+#include "bpf/privilege.h"
+
+namespace spile::bpf {
+
+using Kind = AttachPoint::Kind;
+
+namespace {
+
+constexpr const char* kRefused = "the kernel refuses probes in some of its code: what handles traps, interrupts and probes themselves";
+
+Error refused(const AttachPoint& point, int error) {
+  const std::string what = "attach " + point.text;
+  if (is_privilege_error(error)) return privilege_error(what, error);
+  switch (error) {
+    case ENOENT:
+    case ESRCH: return Error::from_errno(what, error, "this kernel has no such function that can be probed");
+    case EADDRNOTAVAIL: return Error::from_errno(what, error, "several functions have this name");
+    case EINVAL:
+    case EILSEQ: return Error::from_errno(what, error, kRefused);
+    case EMFILE: return Error::from_errno(what, error, "ulimit -n 1000000, or probe fewer functions");
+    case E2BIG: return Error::from_errno(what, error, "the kernel runs at most 64 programs at one place");
+    default: return Error::from_errno(what, error);
+  }
+}
+
+std::optional<uint64_t> number_in(const std::string& path, const std::string& prefix) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line) || !line.starts_with(prefix)) return std::nullopt;
+  return std::strtoull(line.c_str() + prefix.size(), nullptr, 10);
+}
+
+// A kprobe of our own, which is no entry of tracefs: kernel/events/core.c, perf_kprobe.
+Result<Attachment> attach_kprobe(int program, const AttachPoint& point) {
+  const std::string pmu = "/sys/bus/event_source/devices/kprobe/";
+  const auto type = number_in(pmu + "type", ""), return_bit = number_in(pmu + "format/retprobe", "config:");
+  if (!type || !return_bit)
+    return Error{fmt::format("attach {}: this kernel has no kprobes (no /sys/bus/event_source/devices/kprobe)", point.text),
+                 "the kernel must be built with CONFIG_KPROBE_EVENTS"};
+  perf_event_attr attributes{};
+  attributes.size = sizeof attributes;
+  attributes.type = static_cast<uint32_t>(*type);
+  attributes.config = point.kind == Kind::kKretprobe ? uint64_t{1} << *return_bit : 0;
+  attributes.disabled = 1;
+  if (point.function.empty()) {
+    attributes.kprobe_addr = point.address + point.function_offset;
+  } else {
+    attributes.kprobe_func = reinterpret_cast<uint64_t>(point.function.c_str());
+    attributes.probe_offset = point.function_offset;
+  }
+  Attachment attachment;
+  attachment.event.reset(static_cast<int>(
+      syscall(SYS_perf_event_open, &attributes, -1, 0, -1, static_cast<unsigned long>(PERF_FLAG_FD_CLOEXEC))));
+  if (!attachment.event) return refused(point, errno);
+  bpf_link_create_opts options{};
+  options.sz = sizeof options;
+  options.perf_event.bpf_cookie = point.cookie;
+  const int link = bpf_link_create(program, attachment.event.get(), BPF_PERF_EVENT, &options);
+  if (link < 0) return refused(point, -link);
+  attachment.link.reset(link);
+  if (ioctl(attachment.event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return Error::from_errno("start " + point.text, errno);
+  return attachment;
+}
+
+Result<Attachment> attach_traced(int program, const AttachPoint& point) {
+  bpf_link_create_opts options{};
+  options.sz = sizeof options;
+  options.tracing.cookie = point.cookie;
+  const int link = bpf_link_create(program, 0, point.kind == Kind::kFexit ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY, &options);
+  if (link < 0) return refused(point, -link);
+  Attachment attachment;
+  attachment.link.reset(link);
+  return attachment;
+}
+
+}  // namespace
+
+bool is_kernel_function(Kind kind) { return kind == Kind::kKprobe || kind == Kind::kKretprobe || is_multi(kind) || is_traced(kind); }
+bool is_multi(Kind kind) { return kind == Kind::kMulti || kind == Kind::kMultiReturn; }
+bool is_traced(Kind kind) { return kind == Kind::kFentry || kind == Kind::kFexit; }
+
+Result<Attachment> attach_to_function(int program, const AttachPoint& point) {
+  return is_traced(point.kind) ? attach_traced(program, point) : attach_kprobe(program, point);
+}
+
+Result<Attachment> attach_to_functions(int program, std::span<const AttachPoint> points) {
+  std::vector<unsigned long> addresses;
+  std::vector<const char*> names;
+  std::vector<__u64> cookies;
+  bool addressed = true;
+  for (const AttachPoint& point : points) {
+    addressed &= point.address != 0;
+    addresses.push_back(point.address);
+    names.push_back(point.function.c_str());
+    cookies.push_back(point.cookie);
+  }
+  bpf_link_create_opts options{};
+  options.sz = sizeof options;
+  options.kprobe_multi.cnt = static_cast<__u32>(points.size());
+  options.kprobe_multi.flags = points.front().kind == Kind::kMultiReturn ? BPF_F_KPROBE_MULTI_RETURN : 0;
+  options.kprobe_multi.cookies = cookies.data();
+  if (addressed) options.kprobe_multi.addrs = addresses.data();
+  else options.kprobe_multi.syms = names.data();
+  const int link = bpf_link_create(program, 0, BPF_TRACE_KPROBE_MULTI, &options);
+  if (link < 0) return refused(points.front(), -link);
+  Attachment attachment;
+  attachment.link.reset(link);
+  return attachment;
+}
+
+namespace {
+
+// Fields of struct bpf_link_info that are newer than the headers of the machine that spile is built on (include/uapi/linux/bpf.h): bytes
+// from its start.
+constexpr size_t kMultiMissed = 32;   // kprobe_multi.missed
+constexpr size_t kPerfEventType = 16;
+constexpr size_t kKprobeMissed = 48;  // perf_event.kprobe.missed
+constexpr uint32_t kLinkOfPerfEvent = 7, kLinkOfMulti = 8;  // enum bpf_link_type
+constexpr uint32_t kEventOfKprobe = 3, kEventOfKretprobe = 4;  // enum bpf_perf_event_type
+
+}  // namespace
+
+std::optional<uint64_t> missed_by_link(int link) {
+  alignas(8) uint8_t info[256] = {};
+  __u32 size = sizeof info;
+  if (bpf_obj_get_info_by_fd(link, info, &size) != 0) return std::nullopt;
+  uint32_t type, event;
+  std::memcpy(&type, info, sizeof type);
+  std::memcpy(&event, info + kPerfEventType, sizeof event);
+  size_t at = 0;
+  if (type == kLinkOfMulti) at = kMultiMissed;
+  if (type == kLinkOfPerfEvent && (event == kEventOfKprobe || event == kEventOfKretprobe)) at = kKprobeMissed;
+  uint64_t missed;
+  if (at == 0 || size < at + sizeof missed) return std::nullopt;
+  std::memcpy(&missed, info + at, sizeof missed);
+  return missed;
+}
+
+std::optional<uint64_t> missed_by_program(int program) {
+  bpf_prog_info info{};
+  __u32 size = sizeof info;
+  if (bpf_obj_get_info_by_fd(program, &info, &size) != 0 || size < offsetof(bpf_prog_info, recursion_misses) + sizeof info.recursion_misses)
+    return std::nullopt;
+  return info.recursion_misses;
+}
+
+std::string function_mechanism(const AttachPoint& point) {
+  switch (point.kind) {
+    case Kind::kFentry: return "fentry";
+    case Kind::kFexit: return "fexit";
+    case Kind::kMulti: return "kprobe.multi";
+    case Kind::kMultiReturn: return "kretprobe.multi";
+    case Kind::kKretprobe: return "kretprobe";
+    default: return "kprobe";
+  }
+}
+
+}  // namespace spile::bpf
