@@ -45,22 +45,44 @@ llvm::Value* KernelPlace::register_at(Body& body, int64_t offset) {
 
 // Registers are known in script functions too: these are inlined, and only handlers of probed functions call those that need registers.
 llvm::Value* KernelPlace::machine_register(Body& body, int64_t number) {
-  if (calls_.registers) {
+  if (context_.calls.registers) {
     if (number < 0 || number >= kConvention.general_registers) return nullptr;
     const uint32_t at = abi::kKernelLayout.pt_regs[number];
     if (at < kFirstRegister || at + 8 > kRegistersEnd) return nullptr;
-    return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(calls_.registers, at - kFirstRegister));
+    return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(context_.calls.registers, at - kFirstRegister));
   }
   if (body.probe && !sema::info(body.probe->kind).in_function) return nullptr;
   if (number < 0 || number > kConvention.program_counter) return nullptr;
-  if (at_return_ && !kConvention.result_registers.has(number) && number != kConvention.stack_pointer) return nullptr;
+  if (context_.arguments >= 0 && body.probe) return argument_register(body, number);
+  if (context_.at_return && !kConvention.result_registers.has(number) && number != kConvention.stack_pointer) return nullptr;
   return register_at(body, abi::kKernelLayout.pt_regs[number]);
+}
+
+llvm::Value* KernelPlace::too_much(Body& body) {
+  asked_too_much_ = true;
+  return body.number(0);
+}
+
+llvm::Value* KernelPlace::argument_register(Body& body, int64_t number) {
+  if (context_.at_return) {
+    if (number != kConvention.result_registers[0]) return too_much(body);
+    return body.call("spile_rt_kernel_result", body.b.getInt64Ty(), {body.context});
+  }
+  const size_t place = kConvention.argument_registers.find(number);
+  if (place >= kConvention.argument_registers.size() || place >= static_cast<size_t>(context_.arguments)) return too_much(body);
+  return body.call("spile_rt_kernel_argument", body.b.getInt64Ty(), {body.context, body.b.getInt32(static_cast<uint32_t>(place))});
+}
+
+// Both sides of a call are called from one frame on the kernel's stack, which has the arguments.
+llvm::Value* KernelPlace::call_key(Body& body) {
+  return context_.arguments >= 0 ? body.b.CreatePtrToInt(kernel_context(body), body.b.getInt64Ty()) : cfa(body);
 }
 
 // At the entry the return address is on top of the stack; at the return it is gone already.
 llvm::Value* KernelPlace::cfa(Body& body) {
+  if (context_.arguments >= 0) return too_much(body);
   llvm::Value* stack_pointer = machine_register(body, kConvention.stack_pointer);
-  if (!stack_pointer || at_return_) return stack_pointer;
+  if (!stack_pointer || context_.at_return) return stack_pointer;
   return body.b.CreateAdd(stack_pointer, body.number(kConvention.entry_cfa));
 }
 
@@ -70,18 +92,18 @@ llvm::Value* address_of_cookie(Body& body, const std::function<llvm::Value*()>& 
 }
 
 llvm::Value* KernelPlace::cookie_of(Body& body) {
-  if (calls_.point) return body.b.CreateShl(calls_.point, body.number(kCookieIndexShift));
+  if (context_.calls.point) return body.b.CreateShl(context_.calls.point, body.number(kCookieIndexShift));
   reads_context_ = true;
   return body.call("spile_rt_kernel_cookie", body.b.getInt64Ty(), {body.context});
 }
 
 llvm::Value* KernelPlace::call_number(Body& body) {
-  if (!calls_.registers) return nullptr;
-  return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(calls_.registers, abi::kKernelLayout.pt_regs_call - kFirstRegister));
+  if (!context_.calls.registers) return nullptr;
+  return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(context_.calls.registers, abi::kKernelLayout.pt_regs_call - kFirstRegister));
 }
 
 llvm::Value* KernelPlace::load_bias(Body& body) {
-  if (!body.probe || at_return_) return nullptr;
+  if (!body.probe || context_.at_return) return nullptr;
   llvm::Value* pc = machine_register(body, kConvention.program_counter);
   if (!pc) return nullptr;
   return body.b.CreateSub(pc, address_of_cookie(body, [&] { return cookie_of(body); }));
@@ -92,17 +114,17 @@ llvm::Value* KernelPlace::load_bias(Body& body) {
 llvm::Value* KernelPlace::call_field(Body& body, int64_t offset) {
   uint32_t at = abi::kKernelLayout.pt_regs_call;
   const int64_t word = offset / 8 - 2;
-  if (offset < 8 || offset % 8 != 0 || word >= (calls_.at_exit ? 1 : 6)) return nullptr;
+  if (offset < 8 || offset % 8 != 0 || word >= (context_.calls.at_exit ? 1 : 6)) return nullptr;
   if (word >= 0) {
-    at = abi::kKernelLayout.pt_regs[calls_.at_exit ? static_cast<size_t>(kConvention.system_call_result)
+    at = abi::kKernelLayout.pt_regs[context_.calls.at_exit ? static_cast<size_t>(kConvention.system_call_result)
                                                    : static_cast<size_t>(kConvention.system_call_arguments[static_cast<size_t>(word)])];
   }
-  return body.at_offset(calls_.registers, at - kFirstRegister);
+  return body.at_offset(context_.calls.registers, at - kFirstRegister);
 }
 
 llvm::Value* KernelPlace::context_address(Body& body, int64_t offset) {
   if (!has_record(body)) return nullptr;
-  if (calls_.registers) return call_field(body, offset);
+  if (context_.calls.registers) return call_field(body, offset);
   return body.at_offset(kernel_context(body), offset);
 }
 

@@ -40,19 +40,31 @@ class KernelPlace final : public Place {
   bool is_trusted() const override { return true; }
   bool is_controller() const override { return false; }
 
-  // Which side of a probed function is being lowered. Set before each body.
-  void set_at_return(bool at_return) { at_return_ = at_return; }
-  // Makes the place ready for another handler. calls: what a handler on a raw tracepoint has found out.
+  // What a handler on a raw tracepoint has found out before its body.
   struct Calls {
-    llvm::Value* point;      // i64: index into Probe::points; null: from the cookie
-    llvm::Value* registers;  // part of struct pt_regs, from kFirstRegister on; null: not read
-    bool at_exit;
+    llvm::Value* point = nullptr;      // i64: index into Probe::points; null: from the cookie
+    llvm::Value* registers = nullptr;  // part of struct pt_regs, from kFirstRegister on; null: not read
+    bool at_exit = false;              // of a system call
   };
-  void begin_handler(const Calls& calls) { calls_ = calls, reads_context_ = false; }
-  // Whether the handler reads what the kernel gives it, or its cookie. REQUIRES: it is lowered.
-  bool reads_context() const { return reads_context_; }
   // Handlers at system calls have these bytes of struct pt_regs.
   static constexpr uint32_t kFirstRegister = 56, kRegistersEnd = 144;
+  // What the kernel gives a handler.
+  struct Context {
+    bool at_return = false;  // at the return of the probed function
+    int arguments = -1;      // fentry, fexit: so many arguments of the function, each of a register; -1: struct pt_regs, or a record
+    Calls calls = {};
+  };
+  // Makes the place ready for another handler. REQUIRES: called before each body.
+  void begin_handler(const Context& context) {
+    context_ = context;
+    reads_context_ = asked_too_much_ = false;
+  }
+  // Whether the handler since then reads what the kernel gives it, or its cookie.
+  bool reads_context() const { return reads_context_; }
+  // Whether it has asked for a register or a place of the stack that fentry and fexit do not have.
+  bool asked_too_much() const { return asked_too_much_; }
+  // Returns what the entry and the return of one call have in common, on one thread.
+  llvm::Value* call_key(Body& body);
 
   // Indexes of globals that handlers have asked for: they need maps.
   const std::set<int>& globals() const { return globals_; }
@@ -60,13 +72,15 @@ class KernelPlace final : public Place {
  private:
   llvm::Value* kernel_context(Body& body);
   llvm::Value* register_at(Body& body, int64_t offset);
+  llvm::Value* argument_register(Body& body, int64_t number);
+  llvm::Value* too_much(Body& body);
 
   llvm::Value* cookie_of(Body& body);
   llvm::Value* call_field(Body& body, int64_t offset);
 
-  bool at_return_ = false;
+  Context context_;
   bool reads_context_ = false;
-  Calls calls_ = {nullptr, nullptr, false};
+  bool asked_too_much_ = false;
   std::set<int> globals_;
 };
 

@@ -1,8 +1,10 @@
 // Programs of the kernel's object. Each is one function in a section of its own:
 //
-//   int program(void* context)        context: struct pt_regs, a tracepoint's record, or struct bpf_perf_event_data
+//   int program(void* context)        context: struct pt_regs, a tracepoint's record, or struct bpf_perf_event_data;
+//                                     raw tracepoints: an array of 64-bit arguments; fentry and fexit: the function's arguments
 //
-//                                     raw tracepoints: an array of 64-bit arguments
+// Of a probe on the kernel's functions there are two of each program where the kernel describes arguments of some of them: one with struct
+// pt_regs, for kprobes, and one with the arguments, for fentry and fexit. The loader takes one of them for each function.
 //
 //   light bodies only:    body
 //   others:               enter -> body -> leave
@@ -16,6 +18,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 
 #include "abi/kernel.h"
 #include "abi/machine.h"
@@ -141,7 +144,7 @@ class KernelHandler {
       else
         b_.CreateStore(saves.values[i], to);
     }
-    call("spile_rt_kernel_return_enter", unit_.module.none(), {context_, map, place_.cfa(body), bytes});
+    call("spile_rt_kernel_return_enter", unit_.module.none(), {context_, map, place_.call_key(body), bytes});
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
     leave(end);
@@ -154,16 +157,22 @@ class KernelHandler {
     llvm::BasicBlock* end = enter();
     Body body(unit_, b_, context_, state_);
     Lowering lowering(body);
-    llvm::Value* cfa = place_.cfa(body);
-    body.site.saves = call("spile_rt_kernel_return_find", unit_.module.ptr(), {context_, map, cfa});
+    llvm::Value* key = place_.call_key(body);
+    body.site.saves = call("spile_rt_kernel_return_find", unit_.module.ptr(), {context_, map, key});
     b_.CreateCondBr(b_.CreateIsNull(body.site.saves), done, found);
     b_.SetInsertPoint(found);
     lowering.lower_probe(probe_);
-    call("spile_rt_kernel_return_exit", unit_.module.none(), {context_, map, cfa});
+    call("spile_rt_kernel_return_exit", unit_.module.none(), {context_, map, key});
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
     leave(end);
     b_.CreateRet(b_.getInt32(0));
+  }
+
+  // The function goes into the object, or is removed.
+  void keep(bool kept) {
+    if (kept) unit_.module.export_function(function_);
+    else function_->eraseFromParent();
   }
 
  private:
@@ -172,7 +181,6 @@ class KernelHandler {
     // Section names are symbols too in LLVM's objects, so the function's name must be another.
     llvm::Function* function = unit_.module.add_function("run." + section, type);
     function->setSection(section);
-    unit_.module.export_function(function);
     return function;
   }
   llvm::Value* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) {
@@ -259,14 +267,6 @@ KernelMap map_of_returns(const Unit& unit, const sema::Probe& probe) {
   return map;
 }
 
-KernelProgram program_of(const std::string& section, const sema::Probe& probe, bool exit_side) {
-  KernelProgram program;
-  program.section = section;
-  program.probe = probe.index;
-  program.exit_side = exit_side;
-  return program;
-}
-
 // Which points of a probe go to which program: one by one, or by the number of the system call.
 struct Division {
   std::vector<uint32_t> single, entries, exits;
@@ -294,78 +294,152 @@ Division divide(const sema::Probe& probe) {
   return division;
 }
 
-// What the programs of a probe without entry values have in common.
-struct Programs {
-  Unit& unit;
-  KernelPlace& place;
-  const sema::Probe& probe;
-  const std::string& section;
-  KernelCode& code;
+// Lowers the programs of all probes.
+class ProbeLowering {
+ public:
+  ProbeLowering(Unit& unit, KernelPlace& place, KernelCode& code) : unit_(unit), place_(place), code_(code) {}
 
-  // prepare: emits what comes before the body, and returns what it has found out.
-  void add(const char* suffix, const std::string& raw_tracepoint, const std::vector<uint32_t>& points,
-           const std::function<KernelPlace::Calls(KernelHandler&)>& prepare) const {
-    KernelHandler handler(unit, place, probe, section + suffix);
-    place.begin_handler(prepare(handler));
-    handler.lower_body();
-    KernelProgram program = program_of(section + suffix, probe, probe.kind == sema::ProbeKind::kFunctionReturn);
-    program.reads_context = place.reads_context();
-    if (points.size() < probe.points.size()) program.points = points;
-    program.raw_tracepoint = raw_tracepoint;
-    code.programs.push_back(std::move(program));
-    place.begin_handler({nullptr, nullptr, false});
+  void lower(const sema::Probe& probe) {
+    if (probe.points.size() > kMostKernelPoints) {
+      unit_.refuse(probe.range, "a probe in the kernel can have 65536 places, and this one has " + std::to_string(probe.points.size()),
+                   "divide the pattern among several probes");
+      return;
+    }
+    llvm::Value* saves = nullptr;
+    if (!probe.entry_saves.empty()) {
+      if (save_bytes(unit_.layout, probe) > kMostSaveBytes) {
+        unit_.refuse(
+            probe.range,
+            "more entry values than a handler in the kernel can keep: use fewer, or shorter strings (-D MAXSTRINGLEN=N)");
+        return;
+      }
+      code_.maps.push_back(map_of_returns(unit_, probe));
+      saves = map_symbol(unit_.module, code_.maps.back().symbol);
+    }
+    if (probe.kind == sema::ProbeKind::kTracepoint) return lower_tracepoints(probe);
+    if (sema::info(probe.kind).source == sema::Source::kWatch) return lower_life(probe);
+    lower_programs(probe, saves, false);
+    if (has_arguments(probe)) lower_programs(probe, saves, true);
   }
-};
 
-void lower_plain(const Programs& programs) {
-  Division division = divide(programs.probe);
-  if (!division.single.empty()) {
-    programs.add("", "", division.single, [](KernelHandler&) { return KernelPlace::Calls{nullptr, nullptr, false}; });
+ private:
+  static bool is_described(const sema::ResolvedPoint& point) { return point.site.kernel && point.site.kernel->description != 0; }
+  // Whether the kernel describes the arguments of any of its functions.
+  static bool has_arguments(const sema::Probe& probe) { return !probe.needs_registers && std::ranges::any_of(probe.points, is_described); }
+
+  static KernelPlace::Context context_of(const sema::Probe& probe, bool at_return, bool by_arguments) {
+    KernelPlace::Context context;
+    context.at_return = at_return;
+    if (!by_arguments) return context;
+    uint32_t arguments = ~0u;
+    for (const sema::ResolvedPoint& point : probe.points) {
+      if (is_described(point)) arguments = std::min(arguments, point.site.kernel->arguments);
+    }
+    context.arguments = static_cast<int>(arguments);
+    return context;
   }
-  auto lower_calls = [&](const char* suffix, const char* raw_tracepoint, const std::vector<uint32_t>& points, bool at_exit) {
+
+  static std::string section_of(const sema::Probe& probe) { return "probe." + std::to_string(probe.index); }
+
+  KernelProgram& add(const std::string& section, const sema::Probe& probe) {
+    KernelProgram& program = code_.programs.emplace_back();
+    program.section = section;
+    program.probe = probe.index;
+    program.reads_context = place_.reads_context();
+    return program;
+  }
+
+  // saves: the map of entry values; null: the probe has none.
+  void lower_programs(const sema::Probe& probe, llvm::Value* saves, bool by_arguments) {
+    const std::string section = section_of(probe) + (by_arguments ? ".traced" : "");
+    const bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn;
+    std::optional<KernelHandler> entry;
+    bool kept = true;
+    if (saves) {
+      place_.begin_handler(context_of(probe, false, by_arguments));
+      entry.emplace(unit_, place_, probe, section + ".entry").lower_saves(saves);
+      kept = !place_.asked_too_much();
+    }
+    place_.begin_handler(context_of(probe, at_return, by_arguments));
+    KernelHandler handler(unit_, place_, probe, section);
+    if (saves) handler.lower_body_with_saves(saves);
+    else handler.lower_body();
+    kept &= !place_.asked_too_much();
+    handler.keep(kept);
+    if (entry) entry->keep(kept);
+    if (!kept) return;
+    if (entry) add(section + ".entry", probe).by_arguments = by_arguments;
+    KernelProgram& program = add(section, probe);
+    program.exit_side = at_return;
+    program.by_arguments = by_arguments;
+  }
+
+  // A program without entry values. prepare: emits what comes before the body, and returns what it has found out.
+  using Prepare = std::function<KernelPlace::Calls(KernelHandler&)>;
+  void lower_points(const sema::Probe& probe, const char* suffix, const std::string& raw_tracepoint, const std::vector<uint32_t>& points,
+                    const Prepare& prepare) {
     if (points.empty()) return;
-    programs.add(suffix, raw_tracepoint, points, [&](KernelHandler& handler) {
-      llvm::Value* registers = handler.read_registers();
-      return KernelPlace::Calls{handler.choose_call(points), registers, at_exit};
-    });
-  };
-  lower_calls(".calls", "raw_syscalls:sys_enter", division.entries, false);
-  lower_calls(".results", "raw_syscalls:sys_exit", division.exits, true);
-}
+    const std::string section = section_of(probe) + suffix;
+    KernelHandler handler(unit_, place_, probe, section);
+    KernelPlace::Context context;
+    context.calls = prepare(handler);
+    place_.begin_handler(context);
+    handler.lower_body();
+    handler.keep(true);
+    KernelProgram& program = add(section, probe);
+    program.raw_tracepoint = raw_tracepoint;
+    if (points.size() < probe.points.size()) program.points = points;
+  }
 
-// process.begin and the like, of all processes. A thread's birth is seen in the thread itself, as it leaves the system call that made it.
-void lower_life(const Programs& programs) {
-  using Kind = sema::ProbeKind;
-  std::vector<uint32_t> all(programs.probe.points.size());
-  std::iota(all.begin(), all.end(), 0u);
-  const Kind kind = programs.probe.kind;
-  const bool of_process = kind == Kind::kProcessBegin || kind == Kind::kProcessEnd;
-  if (sema::is_system_call(kind)) {
-    const bool at_exit = kind == Kind::kSystemCallReturn;
-    programs.add("", at_exit ? "raw_syscalls:sys_exit" : "raw_syscalls:sys_enter", all, [&](KernelHandler& handler) {
-      llvm::Value* registers = handler.read_registers();
-      return KernelPlace::Calls{handler.choose_process(), registers, at_exit};
-    });
-    return;
+  void lower_tracepoints(const sema::Probe& probe) {
+    const Division division = divide(probe);
+    auto choose = [](const std::vector<uint32_t>& points, bool at_exit) -> Prepare {
+      return [&points, at_exit](KernelHandler& handler) {
+        llvm::Value* registers = handler.read_registers();
+        return KernelPlace::Calls{handler.choose_call(points), registers, at_exit};
+      };
+    };
+    lower_points(probe, "", "", division.single, [](KernelHandler&) { return KernelPlace::Calls(); });
+    lower_points(probe, ".calls", "raw_syscalls:sys_enter", division.entries, choose(division.entries, false));
+    lower_points(probe, ".results", "raw_syscalls:sys_exit", division.exits, choose(division.exits, true));
   }
-  if (kind == Kind::kProcessEnd || kind == Kind::kThreadEnd) {
-    programs.add(".deaths", "sched:sched_process_exit", all, [&](KernelHandler& handler) {
-      handler.only_if_first(of_process);
-      return KernelPlace::Calls{handler.choose_process(), nullptr, false};
-    });
-  } else {
-    programs.add(".births", "raw_syscalls:sys_exit", all, [&](KernelHandler& handler) {
-      handler.read_registers();
-      handler.only_if_born();
-      handler.only_if_first(of_process);
-      return KernelPlace::Calls{handler.choose_process(), nullptr, false};
-    });
+
+  // process.begin and the like, of all processes. A thread's birth is seen in the thread itself, as it leaves the system call that made it.
+  void lower_life(const sema::Probe& probe) {
+    using Kind = sema::ProbeKind;
+    std::vector<uint32_t> all(probe.points.size());
+    std::iota(all.begin(), all.end(), 0u);
+    const bool of_process = probe.kind == Kind::kProcessBegin || probe.kind == Kind::kProcessEnd;
+    if (sema::is_system_call(probe.kind)) {
+      const bool at_exit = probe.kind == Kind::kSystemCallReturn;
+      return lower_points(probe, "", at_exit ? "raw_syscalls:sys_exit" : "raw_syscalls:sys_enter", all, [&](KernelHandler& handler) {
+        llvm::Value* registers = handler.read_registers();
+        return KernelPlace::Calls{handler.choose_process(), registers, at_exit};
+      });
+    }
+    if (probe.kind == Kind::kProcessEnd || probe.kind == Kind::kThreadEnd) {
+      lower_points(probe, ".deaths", "sched:sched_process_exit", all, [&](KernelHandler& handler) {
+        handler.only_if_first(of_process);
+        return KernelPlace::Calls{handler.choose_process(), nullptr, false};
+      });
+    } else {
+      lower_points(probe, ".births", "raw_syscalls:sys_exit", all, [&](KernelHandler& handler) {
+        handler.read_registers();
+        handler.only_if_born();
+        handler.only_if_first(of_process);
+        return KernelPlace::Calls{handler.choose_process(), nullptr, false};
+      });
+    }
+    if (of_process) {
+      lower_points(probe, ".execs", "sched:sched_process_exec", all,
+                   [](KernelHandler& handler) { return KernelPlace::Calls{handler.choose_process(), nullptr, false}; });
+    }
   }
-  if (of_process) {
-    programs.add(".execs", "sched:sched_process_exec", all,
-                 [](KernelHandler& handler) { return KernelPlace::Calls{handler.choose_process(), nullptr, false}; });
-  }
-}
+
+  Unit& unit_;
+  KernelPlace& place_;
+  KernelCode& code_;
+};
 
 }  // namespace
 
@@ -379,37 +453,11 @@ KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
   code.maps = {array_map(abi::kKernelStateMap, Kind::kPerCpuArray, sizeof(abi::KernelState), 1),
                array_map(abi::kKernelScratchMap, Kind::kPerCpuArray, abi::kKernelScratchSize, abi::kKernelLevels),
                array_map(abi::kKernelRingMap, Kind::kRing, 0, abi::kDefaultKernelRing)};
+  ProbeLowering probes(unit, place, code);
   for (const sema::Probe& probe : unit.program.probes) {
-    if (probe.domain != sema::Domain::kKernel) continue;
-    if (probe.points.size() > kMostKernelPoints) {
-      unit.refuse(probe.range, "a probe in the kernel can have 65536 places, and this one has " + std::to_string(probe.points.size()),
-                  "divide the pattern among several probes");
-      continue;
-    }
-    std::string section = "probe." + std::to_string(probe.index);
-    bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn;
-    if (!at_return || probe.entry_saves.empty()) {
-      place.set_at_return(at_return);
-      Programs programs{unit, place, probe, section, code};
-      if (sema::info(probe.kind).source == sema::Source::kWatch) lower_life(programs);
-      else lower_plain(programs);
-      continue;
-    }
-    if (save_bytes(unit.layout, probe) > kMostSaveBytes) {
-      unit.refuse(
-          probe.range,
-          "more entry values than a handler in the kernel can keep: use fewer, or shorter strings (-D MAXSTRINGLEN=N)");
-      continue;
-    }
-    code.maps.push_back(map_of_returns(unit, probe));
-    llvm::Value* map = map_symbol(unit.module, code.maps.back().symbol);
-    place.set_at_return(false);
-    KernelHandler(unit, place, probe, section + ".entry").lower_saves(map);
-    code.programs.push_back(program_of(section + ".entry", probe, false));
-    place.set_at_return(true);
-    KernelHandler(unit, place, probe, section).lower_body_with_saves(map);
-    code.programs.push_back(program_of(section, probe, true));
+    if (probe.domain == sema::Domain::kKernel) probes.lower(probe);
   }
+  place.begin_handler({});
   lower_functions(unit);  // they may use more globals
   for (int index : place.globals()) {
     code.maps.push_back(map_of_global(unit, *unit.program.globals[static_cast<size_t>(index)]));

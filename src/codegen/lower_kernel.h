@@ -18,7 +18,7 @@ void refuse_for_kernel(Unit& unit, bool over_arena);
 // Returns whether some points of the probe, tracepoints of system calls, are served by one program that looks at the number of the call.
 bool is_served_by_number(const sema::Probe& probe);
 // Returns whether the script is to run over kernel maps though the kernel has arenas: it has probes on the lives of all processes; or
-// arrays by thread (sema::Sharing::kByThread), or is_served_by_number() of a probe, and nothing that only handlers over an arena can do.
+// arrays by thread (sema::Sharing::kByThread), or is_served_by_number() of a probe, or functions that fentry can take, and nothing that only handlers over an arena can do.
 bool needs_kernel_maps(const sema::Program& program);
 
 // Lowers and exports a function for each program. Fills all of KernelCode but the object. Errors go to unit.refusals().

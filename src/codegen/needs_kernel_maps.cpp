@@ -1,6 +1,6 @@
 // Which scripts run over kernel maps (lower_kernel.h) though their kernel has arenas: those with programs that look themselves which of
 // their points was hit, as handlers over an arena don't; and those with arrays by thread, which need no lock there, while a map in an arena
-// has one lock for all threads.
+// has one lock for all threads; and those on functions of the kernel that may have fentry and fexit, whose programs are lowered over maps only.
 
 #include <algorithm>
 #include <set>
@@ -18,6 +18,12 @@ const std::set<std::string_view> kEverywhere = {
     "pid",  "tid",  "uid",     "gid",   "cpu",   "target",          "execname",        "pp",              "pn",
     "exit", "next", "randint", "error", "warn",  "gettimeofday_ns", "gettimeofday_us", "gettimeofday_ms", "gettimeofday_s",
 };
+
+// Whether there are programs for fentry and fexit, which cost less than a kprobe.
+bool may_be_traced(const sema::Probe& probe) {
+  return !probe.needs_registers &&
+         std::ranges::any_of(probe.points, [](const sema::ResolvedPoint& point) { return point.site.kernel && point.site.kernel->description != 0; });
+}
 
 // Whether code means the same over maps: a conservative answer.
 template <typename Node>
@@ -61,7 +67,7 @@ bool needs_kernel_maps(const sema::Program& program) {
   for (const sema::Probe& probe : program.probes) {
     if (probe.domain != sema::Domain::kKernel) continue;
     if (sema::info(probe.kind).source == sema::Source::kWatch) return true;
-    prefers |= is_served_by_number(probe);
+    prefers |= is_served_by_number(probe) || may_be_traced(probe);
     all_simple &= is_simple_probe(probe);
   }
   return prefers && all_simple;

@@ -172,7 +172,10 @@ llvm::Value* TargetAccess::load(llvm::Value* address, uint32_t size, bool is_sig
   llvm::Value* value = entry_alloca(b.getInt64Ty(), "loaded");
   llvm::Value* ok = call("spile_rt_load", b.getInt1Ty(),
                          {context, address, b.getInt32(size), b.getInt1(is_signed), value});
-  errors_.raise_if(b.CreateNot(ok), range, "read fault at %p near '" + std::string(range.text()) + "'", {address});
+  llvm::Value* failed = b.CreateNot(ok);
+  // The kernel's own data are in the upper half of the addresses; a pointer into the process is one for user_long() and its kin.
+  if (binding_ && binding_->reads_kernel_memory) failed = b.CreateOr(failed, b.CreateICmpSGE(address, number(0)));
+  errors_.raise_if(failed, range, "read fault at %p near '" + std::string(range.text()) + "'", {address});
   return b.CreateLoad(b.getInt64Ty(), value);
 }
 

@@ -4,6 +4,7 @@
 
 #include "abi/machine.h"
 #include "base/diagnostics.h"
+#include "probes/kernel_types.h"
 #include "probes/start_place.h"
 #include "probes/translate_location.h"
 #include "syntax/visitor.h"
@@ -39,6 +40,7 @@ Result<Binding> bind_string(const StartPlace& start, const debuginfo::Place& pla
   if (auto count = place.type.count()) binding.string_limit = static_cast<uint32_t>(std::min<uint64_t>(*count, 1 << 20));
   binding.ops = translate(operations, moment, !start.other_module.empty());
   binding.other_module = start.other_module;
+  binding.reads_kernel_memory = is_kernel_module(start.module);
   return binding;
 }
 
@@ -52,6 +54,7 @@ Result<Binding> bind_from(const StartPlace& start, std::span<const syntax::PathS
   binding.ops = translate(operations, moment, !start.other_module.empty());
   binding.other_module = start.other_module;
   binding.target_type = type_behind(start.module, place, address_of);
+  binding.reads_kernel_memory = is_kernel_module(start.module);
   return binding;
 }
 
@@ -68,11 +71,17 @@ Binding bind_plain_cast(const StartPlace& start) {
 
 // The value of the enumeration constant NAME or TYPE::NAME.
 Result<Binding> bind_enumerator(TracedWorld& world, const std::string& path, const std::string& name) {
-  TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
-  if (!module->has_debug_info()) return Error{fmt::format("'{}' is not known: {} has no debug information", name, path), "install its debug symbols"};
-  Result<debuginfo::Type> type = module->type_named("enumerator " + name);
-  if (!type.ok()) return Error{fmt::format("no enumeration of {} has a constant '{}'", path, name), ""};
   const std::string constant = name.substr(name.rfind(':') + 1);
+  Result<debuginfo::Type> type = Error{};
+  if (is_kernel_module(path)) {
+    TRY(std::shared_ptr<kernelinfo::Btf> types, kernel_types(world, path));
+    if (auto found = types->enum_with(constant)) type = *found;
+  } else {
+    TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
+    if (!module->has_debug_info()) return Error{fmt::format("'{}' is not known: {} has no debug information", name, path), "install its debug symbols"};
+    type = module->type_named("enumerator " + name);
+  }
+  if (!type.ok()) return Error{fmt::format("no enumeration of {} has a constant '{}'", path, name), ""};
   for (const debuginfo::Enumerator& enumerator : type->enumerators()) {
     if (enumerator.name != constant) continue;
     Binding binding;
@@ -90,7 +99,8 @@ Result<Binding> bind_enum(TracedWorld& world, const ResolvedPoint* point, const 
     Error failure;
     for (size_t begin = 0; begin <= modules.size();) {
       size_t end = std::min(modules.find(':', begin), modules.size());
-      Result<std::string> path = find_module(world, modules.substr(begin, end - begin));
+      const std::string given = modules.substr(begin, end - begin), in_kernel = find_kernel_module(world, point, given);
+      Result<std::string> path = in_kernel.empty() ? find_module(world, given) : Result<std::string>(in_kernel);
       begin = end + 1;
       Result<Binding> found = path.ok() ? bind_enumerator(world, *path, name->value) : Result<Binding>(path.error());
       if (found.ok()) return found;
@@ -153,6 +163,7 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
                                  const syntax::AtOperation& operation) {
   if (operation.name == "@uderef" || operation.name == "@uregister") return bind_raw(operation);
   if (operation.name == "@enum") return bind_enum(world, &point, operation);
+  if (operation.name == "@kderef" && point.site.kernel) return bind_raw(operation);
   if (operation.name == "@kderef" || operation.name == "@kregister") {
     return Error{fmt::format("'{}' reads memory or registers of the kernel, but this probe is on a process", operation.name),
                  fmt::format("'@u{}' reads those of the process", operation.name.substr(2))};
@@ -184,6 +195,7 @@ Result<Binding> bind_pointer(TracedWorld& world, const sema::TargetType& type, c
 }
 
 std::vector<std::string> function_variables(TracedWorld& world, const ResolvedPoint& point, const std::string& which) {
+  if (point.site.kernel) return kernel_variables(world, point, which);
   if (point.site.mark && (which != "$$locals" || point.site.mark->provider.empty())) return mark_variables(point, which);
   auto module = world.module(point.site.module);
   if (!module.ok() || !(*module)->has_debug_info()) return {};
@@ -205,7 +217,7 @@ std::vector<std::string> function_variables(TracedWorld& world, const ResolvedPo
 }
 
 void describe_function(TracedWorld& world, ResolvedPoint& point) {
-  if (point.site.line > 0 || point.kind == ProbeKind::kStatement) return;
+  if (point.site.line > 0 || point.kind == ProbeKind::kStatement || point.site.kernel) return;
   auto module = world.module(point.site.module);
   if (!module.ok() || !(*module)->has_debug_info()) return;
   auto place = (*module)->declaration(point.site.address);
@@ -220,6 +232,7 @@ void describe_function(TracedWorld& world, ResolvedPoint& point) {
 }
 
 std::vector<std::string> typed_function_variables(TracedWorld& world, const ResolvedPoint& point) {
+  if (point.site.kernel) return typed_kernel_variables(world, point);
   if (point.site.mark) {
     std::vector<std::string> texts;
     for (const std::string& name : mark_variables(point, "$$vars")) texts.push_back(name + ":long");

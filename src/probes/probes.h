@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "debuginfo/debuginfo.h"
+#include "kernelinfo/kernel_info.h"
 #include "probes/runtime.h"
 #include "sema/target_info.h"
 
@@ -19,6 +20,7 @@ struct WorldOptions {
   std::vector<pid_t> processes = {};  // -x; with neither, the world has no target
   Runtime runtime = Runtime::kAuto;
   bool only_lists = false;  // nothing runs: what only one runtime can do is there, too
+  kernelinfo::Places kernel = {};  // where the files about the kernel are; tests have their own
 };
 
 // Returns the shapes of all probe points, sorted: "process(string).mark(string)".
@@ -42,6 +44,8 @@ class World : public sema::TargetInfo {
   virtual ModuleFiles module_files() const = 0;
   // Writes what was learned from their debug information to the cache, as the destructor does.
   virtual void save_answers() = 0;
+  // Returns the mechanisms that the kernel has for its functions; none if no point is on them.
+  virtual kernelinfo::Features kernel_features() = 0;
   // Returns a sentence for each point that was found in some of its programs and libraries only.
   virtual std::vector<std::string> left_out() const = 0;
   // Finds the program of -c or the programs of -x. Errors: the program is not found, a process does not exist, has no program (it is a

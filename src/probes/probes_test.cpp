@@ -305,7 +305,7 @@ TEST_F(ProbesTest, RefusesUnknownAndLaterPoints) {
   expect_error("probe process.library(\"x\").plt { next }", "no library 'x'");
   expect_error("probe process.plt(\"from_librayr\") { next }", "did you mean 'from_library'?");
   expect_error("probe syscall.open { next }", "'syscall' are not available in this version");
-  expect_error("probe kernel.function(\"x\") { next }", "'kernel.function' are not available in this version");
+  expect_error("probe kernel.data(\"x\").write { next }", "'kernel.data' are not available in this version");
 }
 
 TEST_F(ProbesTest, Timers) {

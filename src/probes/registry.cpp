@@ -16,6 +16,7 @@ extern const Family procfs_family;
 extern const Family process_function_family, process_statement_family, process_mark_family, process_plt_family;
 extern const Family process_lifecycle_family, process_data_family;
 extern const Family kernel_trace_family, perf_counter_family;
+extern const Family kernel_function_family, module_function_family, kprobe_family;
 extern const Family unavailable_family;
 
 const std::vector<const Family*>& families() {
@@ -23,6 +24,7 @@ const std::vector<const Family*>& families() {
       &begin_family,        &oneshot_family, &end_family, &error_family, &never_family, &timer_family, &procfs_family, &process_function_family,
       &process_statement_family, &process_mark_family, &process_plt_family, &process_lifecycle_family, &process_data_family,
       &kernel_trace_family, &perf_counter_family,
+      &kernel_function_family, &module_function_family, &kprobe_family,
       &unavailable_family,  // last: it takes what the others leave
   };
   return all;

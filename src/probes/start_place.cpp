@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "probes/header_types.h"
+#include "probes/kernel_types.h"
 #include "syntax/visitor.h"
 
 namespace spile::probes {
@@ -110,6 +111,7 @@ Result<std::string> header_types_of(const std::string& headers, const std::strin
 }
 
 Result<debuginfo::Type> type_in(TracedWorld& world, const std::string& path, const std::string& type) {
+  if (is_kernel_module(path)) return kernel_type(world, path, type);
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(path));
   if (!module->has_debug_info()) return no_debug_info(module->path(), type);
   Result<debuginfo::Type> found = module->type_named(type);
@@ -122,11 +124,12 @@ Result<debuginfo::Type> type_in(TracedWorld& world, const std::string& path, con
 }
 
 // The type in the first module of "a:b:<c.h>" that has it.
-Result<StartPlace> cast_start(TracedWorld& world, const std::string& type, const std::string& modules) {
+Result<StartPlace> cast_start(TracedWorld& world, const ResolvedPoint* point, const std::string& type, const std::string& modules) {
   Error failure;
   for (const std::string& name : module_names(modules)) {
-    bool is_header = name.find('<') != std::string::npos || name.find('"') != std::string::npos;
-    Result<std::string> path = is_header ? header_types_of(name, type) : find_module(world, name);
+    std::string in_kernel = is_kernel_module(name) ? name : find_kernel_module(world, point, name);
+    bool is_header = in_kernel.empty() && (name.find('<') != std::string::npos || name.find('"') != std::string::npos);
+    Result<std::string> path = !in_kernel.empty() ? Result<std::string>(in_kernel) : is_header ? header_types_of(name, type) : find_module(world, name);
     Result<debuginfo::Type> found = path.ok() ? type_in(world, *path, type) : Result<debuginfo::Type>(path.error());
     if (found.ok()) return StartPlace{fmt::format("@cast({})", type), *path, pointee(*found), true};
     if (is_header && path.ok()) found = Error{fmt::format("no type '{}' in {}", type, name), ""};
@@ -139,13 +142,20 @@ Result<StartPlace> cast_start(TracedWorld& world, const std::string& type, const
 Result<StartPlace> start_of_cast(TracedWorld& world, const ResolvedPoint* point, const syntax::AtOperation& operation) {
   const std::string* name = literal(operation, 1);
   const std::string* modules = literal(operation, 2);
+  // @cast(p, "kernel<struct sock>")
+  if (name && !modules && name->starts_with("kernel<") && name->ends_with(">"))
+    return cast_start(world, point, name->substr(7, name->size() - 8), "kernel");
   if (!name || operation.arguments.size() > 3 || (operation.arguments.size() == 3 && !modules)) {
     return Error{"@cast needs a pointer and a type's name as a literal", "@cast(pointer, \"struct node\")->next"};
   }
   if (!modules && (!point || point->site.module.empty()) && !world.has_target())
     return Error{"@cast needs a module here, as this probe is not on one", "@cast(pointer, \"struct node\", \"/bin/program\")"};
   std::string own = point && !point->site.module.empty() ? point->site.module : world.program();
-  return cast_start(world, *name, modules ? *modules : own);
+  if (!modules && is_kernel_module(own)) {
+    TRY(debuginfo::Type type, kernel_type(world, own, *name));
+    return StartPlace{fmt::format("@cast({})", *name), own, pointee(type), true};
+  }
+  return cast_start(world, point, *name, modules ? *modules : own);
 }
 
 Result<StartPlace> global_in(TracedWorld& world, const ResolvedPoint* point, const std::string& name, const std::string& path);
@@ -159,6 +169,12 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
   }
   const bool probed = point && !point->site.module.empty();
   const bool in_kernel = world.process_domain() == sema::Domain::kKernel;
+  std::string of_kernel = module_name ? find_kernel_module(world, point, *module_name) : point && point->site.kernel ? point->site.module : std::string();
+  if (name->ends_with("@kernel")) of_kernel = "kernel";  // @var("jiffies@kernel")
+  if (!of_kernel.empty()) {
+    TRY(debuginfo::Place place, place_of_kernel_variable(world, of_kernel, *name, operation.address_of));
+    return StartPlace{*name, of_kernel, std::move(place), false};
+  }
   if (!probed && in_kernel)
     return Error{"@var can't be read here: handlers in the kernel only know the load address of their own probe's module", "read it in a probe of the module"};
   if (!probed && !module_name && !world.has_target())
@@ -215,6 +231,10 @@ Frame frame_of(const ResolvedPoint& point) {
 
 Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
                             const syntax::TargetVariable& variable) {
+  if (point.site.kernel) {
+    TRY(debuginfo::Place place, place_in_kernel(world, point, at_entry, variable));
+    return StartPlace{variable.name, point.site.module, std::move(place), false};
+  }
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(point.site.module));
   if (!module->has_debug_info()) return no_debug_info(module->path(), variable.name);
   Frame frame = frame_of(point);
@@ -239,9 +259,13 @@ Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint* point, cons
 }
 
 Result<StartPlace> start_of(TracedWorld& world, const sema::TargetType& type) {
-  TRY(std::shared_ptr<debuginfo::Module> module, world.module(type.module));
   uint64_t id = 0;
   std::from_chars(type.key.data(), type.key.data() + type.key.size(), id, 16);
+  if (is_kernel_module(type.module)) {
+    TRY(std::shared_ptr<kernelinfo::Btf> types, kernel_types(world, type.module));
+    return StartPlace{"the pointer", type.module, pointee(types->type_with_id(id)), true};
+  }
+  TRY(std::shared_ptr<debuginfo::Module> module, world.module(type.module));
   return StartPlace{"the pointer", type.module, pointee(module->type_with_id(id)), true};
 }
 

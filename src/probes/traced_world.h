@@ -10,6 +10,7 @@
 
 #include "debuginfo/debuginfo.h"
 #include "debuginfo/mapped_file.h"
+#include "kernelinfo/kernel_info.h"
 #include "probes/probes.h"
 #include "probes/tracepoint_format.h"
 
@@ -20,7 +21,7 @@ bool is_pattern(const std::string& path);
 
 class TracedWorld {
  public:
-  explicit TracedWorld(const WorldOptions& options) : options_(options) {}
+  explicit TracedWorld(const WorldOptions& options) : options_(options), kernel_(options.kernel) {}
 
   // Finds the program of -c or -x. Errors as World::open.
   Result<void> find_program();
@@ -56,6 +57,8 @@ class TracedWorld {
   // Returns the fields of a tracepoint ("sched:sched_switch"), read once from tracefs. Valid as long as the world. Errors: no such
   // tracepoint, or tracefs can't be read.
   Result<const std::vector<TracepointField>*> tracepoint_fields(const std::string& tracepoint);
+  // Returns the facts about the running kernel. Valid as long as the world.
+  kernelinfo::KernelInfo& kernel() { return kernel_; }
   // Returns the real path of a program or library: "redis-server" by PATH, "./calls", "/bin/ls", as the first process of -x sees it, even
   // if it was deleted since. A script (#!) stands for its interpreter. A path with a slash need not be executable. Error: not found.
   Result<std::string> find_executable(const std::string& name) const;
@@ -90,6 +93,7 @@ class TracedWorld {
   std::set<std::string> left_out_;
   std::map<std::string, std::vector<std::string>> libraries_;
   std::map<std::string, std::vector<TracepointField>> tracepoints_;
+  kernelinfo::KernelInfo kernel_;
 };
 
 }  // namespace spile::probes

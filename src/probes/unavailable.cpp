@@ -17,8 +17,8 @@ struct Later {
 };
 constexpr Later kLater[] = {
     // Of the kernel's code and data.
-    {"kernel", "function"}, {"kernel", "statement"}, {"kernel", "data"}, {"kernel", "mark"}, {"kernel", "syscall"},
-    {"module", nullptr}, {"kprobe", nullptr}, {"netfilter", nullptr}, {"perf", nullptr},
+    {"kernel", "data"}, {"kernel", "mark"}, {"kernel", "syscall"},
+    {"netfilter", nullptr}, {"perf", nullptr},
     // The library's aliases over them.
     {"syscall", nullptr}, {"syscall_any", nullptr}, {"nd_syscall", nullptr}, {"dw_syscall", nullptr}, {"tp_syscall", nullptr},
     {"vm", nullptr}, {"vfs", nullptr}, {"scheduler", nullptr}, {"signal", nullptr}, {"kprocess", nullptr},

@@ -7,6 +7,7 @@
 #include "probes/bind_function.h"
 #include "probes/family.h"
 #include "probes/kernel_trace.h"
+#include "probes/kernel_types.h"
 #include "probes/pretty.h"
 #include "probes/process_lifecycle.h"
 #include "probes/probes.h"
@@ -39,11 +40,15 @@ class RealWorld : public World {
 
   ModuleFiles module_files() const override { return world_.module_files(); }
   void save_answers() override { world_.save_answers(); }
+  kernelinfo::Features kernel_features() override { return asks_kernel_ ? world_.kernel().features() : kernelinfo::Features(); }
   std::vector<std::string> left_out() const override { return {world_.left_out().begin(), world_.left_out().end()}; }
 
   Result<Points> resolve(const syntax::ProbePoint& point) override {
     for (const Family* family : families()) {
-      if (family->takes(point)) return family->resolve(world_, point);
+      if (!family->takes(point)) continue;
+      Result<Points> points = family->resolve(world_, point);
+      if (points.ok()) asks_kernel_ |= points->front().site.kernel != nullptr;
+      return points;
     }
     return Error{fmt::format("unknown probe point '{}'", text_of(point)), ""};
   }
@@ -107,6 +112,7 @@ class RealWorld : public World {
   bool knows_variables(const ResolvedPoint& point) override {
     const Variables variables = variables_of(point);
     if (variables == Variables::kSystemCall || variables == Variables::kRecord || point.site.mark) return true;
+    if (point.site.kernel) return knows_kernel_variables(world_, point);
     auto module = world_.module(point.site.module);
     return module.ok() && (*module)->has_debug_info();
   }
@@ -155,6 +161,7 @@ class RealWorld : public World {
   }
 
   TracedWorld world_;
+  bool asks_kernel_ = false;  // a point is on a function of the kernel
 };
 
 }  // namespace

@@ -24,12 +24,23 @@ struct MarkInfo {
   std::string arguments;  // "-4@%eax 8@-8(%rbp)"
 };
 
+// A place in the kernel's code.
+struct KernelFunction {
+  std::string symbol;          // "vfs_read"; "": the address alone says where
+  uint64_t address = 0;        // of the symbol, or of the place; 0: the kernel hides addresses
+  uint64_t offset = 0;         // from the symbol, in bytes
+  bool is_unique = true;       // no other code has the symbol's name
+  uint32_t description = 0;    // the function's number in vmlinux's type information, as bpf(2) takes it; 0: none, or not for sure
+  uint32_t arguments = 0;      // so described: parameters, each in a register of its own
+};
+
 // Most frames that decide whether a function was called by the right ones (Site::callers).
 inline constexpr int kMostCallers = 16;
 
 // One place in a program or kernel that a probe point stands for.
 struct Site {
-  std::string module;        // resolved path of the ELF file; empty for kernel sites
+  std::string module;        // resolved path of the ELF file; "kernel" or "kernel:NAME of a module" where `kernel` is set; empty for
+                             // other kernel sites
   FileAddress address;       // of the instruction: a function's first one, or for kStatement any. kDataAccess: of the variable
                              // (if module is empty, an address of the running process)
   uint64_t file_offset = 0;  // the same place in the file (uprobes)
@@ -40,6 +51,7 @@ struct Site {
   bool go = false;         // in a program made by Go's compiler
   std::string tracepoint;  // "sched:sched_switch"
   int32_t system_call = -1;  // of the tracepoints syscalls:sys_enter_NAME and syscalls:sys_exit_NAME: the number of NAME; -1: not known
+  std::shared_ptr<const KernelFunction> kernel;  // of kernel.function and its kin; else null
   // kStatement:
   FileAddress around;          // entry of the function that has the instruction; 0: unknown
   uint64_t scope = 0;          // of an inlined call: what debuginfo finds its variables by
@@ -96,7 +108,7 @@ struct ResolvedPoint {
 // which only compares and carries it: through assignments, parameters, results of functions, elements of arrays, keys
 // of foreach and @entry. A variable that gets values of two different types has none.
 struct TargetType {
-  std::string module;  // resolved path of the ELF file, or "kernel"
+  std::string module;  // resolved path of the ELF file, "kernel", or "kernel:NAME of a module"
   std::string key;     // what finds the type there, for the TargetInfo that made it
 
   explicit operator bool() const { return !key.empty(); }

@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "abi/kernel.h"
@@ -56,9 +57,89 @@ bpf::MapSpec map_spec(const codegen::KernelMap& map) {
 
 namespace {
 
+using kernelinfo::Mechanism;
+
 // A probe has at most two groups of points for which there are several ways (bpf::ProgramSpec::choice).
 int choice_of(const sema::Probe& probe, int group) {
   return 2 * probe.index + group;
+}
+bool has_choice_of(const bpf::ProgramSpec& spec, const sema::Probe& probe) {
+  return spec.choice == choice_of(probe, 0) || spec.choice == choice_of(probe, 1);
+}
+
+bpf::AttachPoint::Kind kind_of(Mechanism mechanism, bool at_return) {
+  using Kind = bpf::AttachPoint::Kind;
+  switch (mechanism) {
+    case Mechanism::kTracing: return at_return ? Kind::kFexit : Kind::kFentry;
+    case Mechanism::kMulti: return at_return ? Kind::kMultiReturn : Kind::kMulti;
+    case Mechanism::kKprobe: return at_return ? Kind::kKretprobe : Kind::kKprobe;
+  }
+  return Kind::kKprobe;
+}
+
+bpf::AttachPoint function_point(const sema::ResolvedPoint& point, Mechanism mechanism, bool at_return, uint64_t cookie) {
+  const sema::KernelFunction& function = *point.site.kernel;
+  bpf::AttachPoint attach;
+  attach.kind = kind_of(mechanism, at_return);
+  attach.text = point.text;
+  attach.cookie = cookie;
+  attach.address = function.address;
+  attach.function_offset = function.offset;
+  attach.description = function.description;
+  constexpr char kLoaded[] = "kernel:";
+  const std::string module = point.site.module.starts_with(kLoaded) ? point.site.module.substr(sizeof kLoaded - 1) + ":" : std::string();
+  // A kprobe finds the first of several functions of a name; kprobe.multi takes names only where no address is known.
+  const bool by_address = mechanism == Mechanism::kKprobe && !function.is_unique && function.address != 0;
+  if (!by_address && !function.symbol.empty()) attach.function = mechanism == Mechanism::kKprobe ? module + function.symbol : function.symbol;
+  return attach;
+}
+
+// The points of a probe that are attached by one mechanism.
+struct Share {
+  kernelinfo::Wish wish;
+  std::vector<size_t> points;
+};
+
+// Those that the kernel describes, and the others; all together where the former are too many for programs of their own.
+std::vector<Share> shares_of(const sema::Probe& probe) {
+  const auto described = [](const sema::ResolvedPoint& point) { return point.site.kernel->description != 0; };
+  const auto count = static_cast<size_t>(std::ranges::count_if(probe.points, described));
+  const bool apart = count > 0 && count <= kernelinfo::kMostTracingPlaces;
+  std::vector<Share> shares(2);
+  for (size_t i = 0; i < probe.points.size(); ++i) {
+    const sema::ResolvedPoint& point = probe.points[i];
+    Share& share = shares[apart && described(point) ? 1 : 0];
+    share.points.push_back(i);
+    share.wish.function_entry &= point.kind != sema::ProbeKind::kStatement && point.site.kernel->offset == 0;
+  }
+  shares[1].wish.described = true;
+  for (Share& share : shares) {
+    share.wish.places = share.points.size();
+    share.wish.at_return = probe.kind == sema::ProbeKind::kFunctionReturn;
+    share.wish.saves_values = !probe.entry_saves.empty();
+  }
+  std::erase_if(shares, [](const Share& share) { return share.points.empty(); });
+  return shares;
+}
+
+Result<void> add_function_programs(const sema::Probe& probe, const codegen::KernelProgram& entry, const kernelinfo::Features& features,
+                                   std::vector<bpf::ProgramSpec>& specs) {
+  for (const Share& share : shares_of(probe)) {
+    const std::vector<Mechanism> mechanisms = kernelinfo::plan(features, share.wish);
+    if (mechanisms.empty()) {
+      return Error{fmt::format("attach {}: this kernel can't run handlers there: it has neither kprobes nor fentry", probe.points[share.points.front()].text),
+                   "the kernel must be built with CONFIG_KPROBES, CONFIG_KPROBE_EVENTS or CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"};
+    }
+    const int choice = choice_of(probe, share.wish.described ? 1 : 0);
+    for (size_t way = 0; way < mechanisms.size(); ++way) {
+      if ((mechanisms[way] == Mechanism::kTracing) != entry.by_arguments) continue;
+      bpf::ProgramSpec spec{entry.section, {}, choice, static_cast<int>(way)};
+      for (size_t i : share.points)
+        spec.points.push_back(function_point(probe.points[i], mechanisms[way], entry.exit_side, codegen::kernel_cookie(probe, i)));
+      specs.push_back(std::move(spec));
+    }
+  }
+  return {};
 }
 
 // One place for all the program's points.
@@ -111,15 +192,28 @@ void add_other_program(const sema::Probe& probe, const codegen::KernelProgram& e
 
 }  // namespace
 
-void add_programs(const sema::Program& program, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process,
-                  std::vector<bpf::ProgramSpec>& specs) {
+Result<void> add_programs(const sema::Program& program, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process,
+                          const kernelinfo::Features& features, std::vector<bpf::ProgramSpec>& specs) {
   const sema::Probe& probe = program.probes[static_cast<size_t>(entry.probe)];
+  if (probe.points.front().site.kernel) return add_function_programs(probe, entry, features, specs);
   if (!entry.raw_tracepoint.empty())
     add_raw_tracepoint(probe, entry, specs);
   else if (probe.kind == sema::ProbeKind::kTracepoint)
     add_tracepoint_programs(probe, entry, specs);
   else
     add_other_program(probe, entry, files, process, specs);
+  return {};
+}
+
+Result<void> check_programs(const sema::Program& program, const std::vector<bpf::ProgramSpec>& specs) {
+  for (const sema::Probe& probe : program.probes) {
+    const bool in_kernel = probe.domain == sema::Domain::kKernel && probe.points.front().site.kernel;
+    if (!in_kernel || std::ranges::any_of(specs, [&](const bpf::ProgramSpec& spec) { return has_choice_of(spec, probe); })) continue;
+    return Error{fmt::format("attach {}: its handler needs registers, or there are too many functions, for what this kernel has: fentry without kprobes",
+                             probe.points.front().text),
+                 "use $variables of the function instead, or a kernel that is built with CONFIG_KPROBES"};
+  }
+  return {};
 }
 
 std::vector<uint8_t> kernel_constants(pid_t target) {

@@ -179,7 +179,7 @@ class Script {
     spec.object = script_.kernel.object;
     for (const codegen::KernelMap& map : script_.kernel.maps) spec.maps.push_back(map_spec(map));
     for (const codegen::KernelProgram& program : script_.kernel.programs) {
-      add_programs(elaborated_.program, program, {}, getpid(), spec.programs);
+      EXPECT_TRUE(add_programs(elaborated_.program, program, {}, getpid(), {}, spec.programs).ok());
     }
     spec.data = {{abi::kKernelConstantsSymbol, kernel_constants(getpid())}};
     spec.verbosity = std::getenv("SPILE_TEST_VERBOSE") ? 3 : 0;

@@ -13,15 +13,17 @@ namespace spile::session {
 
 Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program,
                                                      const codegen::CompiledScript& script,
-                                                     const probes::ModuleFiles& files, pid_t process, const bpf::Arena* arena, int verbosity) {
+                                                     const probes::ModuleFiles& files, const kernelinfo::Features& features, pid_t process,
+                                                     const bpf::Arena* arena, int verbosity) {
   TRY_DO(bpf::check_privilege());
   std::unique_ptr<KernelSide> side(new KernelSide(program, script, verbosity));
   bpf::ObjectSpec spec;
   spec.object = script.kernel.object;
   for (const codegen::KernelMap& map : script.kernel.maps) spec.maps.push_back(map_spec(map));
   for (const codegen::KernelProgram& entry : script.kernel.programs) {
-    add_programs(program, entry, files, process, spec.programs);
+    TRY_DO(add_programs(program, entry, files, process, features, spec.programs));
   }
+  TRY_DO(check_programs(program, spec.programs));
   spec.data.push_back({abi::kKernelConstantsSymbol, kernel_constants(process)});
   spec.verbosity = verbosity;
   if (arena) spec.arena = arena->fd();
@@ -71,6 +73,7 @@ Result<void> KernelSide::attach() {
 }
 
 Result<void> KernelSide::detach() {
+  missed_ = kernel_->missed();
   return kernel_->detach();
 }
 
@@ -158,7 +161,14 @@ std::string KernelSide::skips_text() const {
   if (!counts.ok()) return fmt::format("WARNING: {}\n", counts.error().message);
   Skips skips;
   for (size_t i = 0; i < skips.by_reason.size() && i < counts->size(); ++i) skips.by_reason[i] = (*counts)[i];
-  return skips.text();
+  std::string text = skips.text();
+  uint64_t missed = 0;
+  for (const auto& [point, count] : missed_) missed += count;
+  if (missed > 0) {
+    text += fmt::format("WARNING: the kernel missed {} {} of {}{}\n", missed, missed == 1 ? "hit" : "hits", missed_.front().first,
+                        missed_.size() > 1 ? " and others" : "");
+  }
+  return text;
 }
 
 }  // namespace spile::session

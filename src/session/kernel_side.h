@@ -22,10 +22,12 @@ class KernelSide {
   static Result<bpf::Arena> make_arena(const codegen::CompiledScript& script);
 
   // Loads programs and creates maps; nothing is attached. process: of -c or -x, to which uprobes are limited (tracepoints and timer.profile
-  // are not); 0: all. arena: where handlers work if KernelCode::over_arena says so, with the layout's bytes and room for constants behind them; it
-  // gets the constants; else null. program, script and arena must outlive this. Errors: no privilege, a program that the verifier rejects.
+  // are not); 0: all. features: of the kernel, for probes of its functions. arena: where handlers work if KernelCode::over_arena says so, with the
+  // layout's bytes and room for constants behind them; it gets the constants; else null. program, script and arena must outlive this. Errors: no
+  // privilege, a program that the verifier rejects.
   static Result<std::unique_ptr<KernelSide>> load(const sema::Program& program, const codegen::CompiledScript& script,
-                                                  const probes::ModuleFiles& files, pid_t process, const bpf::Arena* arena, int verbosity);
+                                                  const probes::ModuleFiles& files, const kernelinfo::Features& features, pid_t process,
+                                                  const bpf::Arena* arena, int verbosity);
 
   // Attaches all programs; handlers run from here on. With verbosity, prints how each point is attached. On error nothing is attached.
   Result<void> attach();
@@ -49,7 +51,7 @@ class KernelSide {
   // Returns the number of errors of handlers in the kernel, also of those whose message was lost; over an arena 0, as
   // the arena's head has it. REQUIRES: called after attach().
   uint32_t errors() const;
-  // Returns "WARNING: ..." lines about skipped hits and lost records, or "".
+  // Returns "WARNING: ..." lines about skipped and missed hits and lost records, or "".
   std::string skips_text() const;
 
  private:
@@ -67,6 +69,7 @@ class KernelSide {
   int verbosity_;
   std::unique_ptr<bpf::Kernel> kernel_;
   Result<void> fill_arena(const bpf::Arena& arena) const;
+  std::vector<std::pair<std::string, uint64_t>> missed_;  // bpf::Kernel::missed(), since detach()
   bool attached_ = false;                       // since attach(); before, the controller's globals are the only ones
   std::vector<std::vector<Element>> imported_;  // parallel to script_.kernel.maps
 };

@@ -47,6 +47,7 @@ class ScriptRun {
       : program_(input.program),
         script_(input.script),
         files_(input.files),
+        features_(input.kernel),
         module_name_(input.module_name),
         traced_(traced),
         output_options_(output),
@@ -93,6 +94,7 @@ class ScriptRun {
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
   const probes::ModuleFiles& files_;
+  const kernelinfo::Features features_;
   const std::string& module_name_;
   const TargetOptions& traced_;
   const OutputOptions& output_options_;
@@ -163,7 +165,7 @@ Result<void> ScriptRun::prepare() {
   }
   arena_->header().target_pid = process;
   if (has_kernel_probes()) {
-    TRY(kernel_, KernelSide::load(program_, script_, files_, process, kernel_arena_ ? &*kernel_arena_ : nullptr, messages_.verbosity()));
+    TRY(kernel_, KernelSide::load(program_, script_, files_, features_, process, kernel_arena_ ? &*kernel_arena_ : nullptr, messages_.verbosity()));
     warn_of_children();
   }
   return {};
@@ -172,7 +174,7 @@ Result<void> ScriptRun::prepare() {
 // A uprobe on one process does not hit in its children.
 void ScriptRun::warn_of_children() const {
   auto is_uprobe = [](const sema::Probe& probe) {
-    return probe.domain == sema::Domain::kKernel && std::any_of(probe.points.begin(), probe.points.end(), [](const auto& point) { return !point.site.module.empty(); });
+    return probe.domain == sema::Domain::kKernel && std::any_of(probe.points.begin(), probe.points.end(), [](const auto& point) { return !point.site.module.empty() && !point.site.kernel; });
   };
   if (traced_.processes.empty() || !traced_.children || messages_.suppress_warnings ||
       std::none_of(program_.probes.begin(), program_.probes.end(), is_uprobe)) {

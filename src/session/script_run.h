@@ -16,6 +16,7 @@ struct RunInput {
   const sema::Program& program;
   const codegen::CompiledScript& script;
   const probes::ModuleFiles& files;  // in which the places of `program` were found
+  kernelinfo::Features kernel;       // probes::World::kernel_features()
   const std::string& module_name;    // -m; may be empty
 };
 

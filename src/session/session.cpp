@@ -70,7 +70,7 @@ Result<int> run_passes(const Options& options) {
   if (last == kBuild) return show(sizes_of(script));
 
   const probes::ModuleFiles modules = world->module_files();
-  return run_program({program, script, modules, options.script.module_name}, options.target, options.output, options.messages);
+  return run_program({program, script, modules, world->kernel_features(), options.script.module_name}, options.target, options.output, options.messages);
 }
 
 }  // namespace

@@ -60,6 +60,19 @@ SPILE_INLINE bool spile_rt_kernel_registers(Context*, uint64_t from, uint32_t si
   return read_kernel(out, size, reinterpret_cast<const void*>(from)) == 0;
 }
 
+// Of a handler at fentry or fexit: the function's argument, from 0, and its result. Through helpers, which the kernel turns into loads: read
+// directly, a pointer would be one that the verifier follows, with rules of its own.
+SPILE_INLINE uint64_t spile_rt_kernel_argument(Context* context, uint32_t number) {
+  uint64_t value = 0;
+  helper<long (*)(void*, uint32_t, uint64_t*)>(BPF_FUNC_get_func_arg)(context->kernel_context, number, &value);
+  return value;
+}
+SPILE_INLINE uint64_t spile_rt_kernel_result(Context* context) {
+  uint64_t value = 0;
+  helper<long (*)(void*, uint64_t*)>(BPF_FUNC_get_func_ret)(context->kernel_context, &value);
+  return value;
+}
+
 // Which of the probe's points: the loader gives it to each attachment.
 SPILE_INLINE uint64_t spile_rt_kernel_cookie(Context* context) {
   return helper<uint64_t (*)(void*)>(BPF_FUNC_get_attach_cookie)(context->kernel_context);

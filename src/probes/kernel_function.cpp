@@ -1,0 +1,302 @@
+// Functions of the kernel and of its loaded modules:
+//
+//   kernel.function("NAME")  .call .exported .return .maxactive(n)      NAME may be a glob
+//   module("NAME").function("NAME") with the same
+//   kprobe.function("NAME"), kprobe.module("NAME").function("NAME")  .return .maxactive(n)
+//   kernel.statement("NAME+OFFSET"), kernel.statement(ADDRESS).absolute
+//
+// The kernel's lists of symbols and traceable functions say what there is: see kernelinfo.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <unordered_set>
+
+#include "abi/machine.h"
+#include "base/diagnostics.h"
+#include "debuginfo/calling_convention.h"
+#include "debuginfo/names.h"
+#include "probes/family.h"
+#include "probes/traced_world.h"
+
+namespace spile::probes {
+
+namespace {
+
+using kernelinfo::Symbol;
+using sema::ResolvedPoint;
+
+// The parts of a point, once its shape is known to be right.
+struct Request {
+  std::string head;     // of the text: `kernel`, `module("loop")`, `kprobe`
+  std::string module;   // "": vmlinux
+  std::string pattern;  // of functions
+  std::optional<uint64_t> address;
+  uint64_t offset = 0;
+  bool is_statement = false;
+  bool is_return = false;
+  bool only_exported = false;
+  std::string suffix;  // of the text: ".return"
+};
+
+const std::vector<std::string> after_function = {"call", "exported", "return", "maxactive", "inline", "callee", "callees"};
+
+// One component behind function("..."). kprobe: of kprobe.function, which knows fewer.
+Result<void> parse_suffix(const syntax::ProbePoint& point, size_t index, bool kprobe, Request& request) {
+  const syntax::PointComponent& part = point.components[index];
+  const bool plain = !part.text && !part.number;
+  if (part.name == "return" && plain && !request.is_return) {
+    request.is_return = true;
+    request.suffix += ".return";
+  } else if (part.name == "maxactive" && part.number && request.is_return) {
+    // The kernel sizes its own room for pending returns; what it could not keep is reported as missed.
+    if (*part.number < 1) return Error{fmt::format("maxactive({}): the number must be 1 or more", *part.number), ""};
+  } else if (part.name == "call" && plain && !kprobe && !request.is_return) {
+    request.suffix += ".call";
+  } else if (part.name == "exported" && plain && !kprobe && !request.is_return) {
+    request.only_exported = true;
+    request.suffix += ".exported";
+  } else if ((part.name == "inline" || part.name.starts_with("callee")) && !kprobe) {
+    return Error{fmt::format("'.{}' of the kernel's functions needs its debug information, which this version does not read", part.name), ""};
+  } else {
+    return unexpected_component(point, index, kprobe ? std::vector<std::string>{"return", "maxactive"} : after_function);
+  }
+  return {};
+}
+
+Result<std::string> function_name(const syntax::PointComponent& part, const std::string& example) {
+  if (!part.text || part.text->empty()) return Error{fmt::format("{} needs the name of a function", part.name), example};
+  if (part.text->find('@') != std::string::npos)
+    return Error{fmt::format("'{}': files and lines of the kernel need its debug information, which this version does not read", *part.text),
+                 "name the function alone"};
+  return *part.text;
+}
+
+// kernel.statement("vfs_read+5"), kernel.statement(0xffffffff81234560).absolute
+Result<Request> parse_statement(const syntax::ProbePoint& point) {
+  const auto& parts = point.components;
+  Request request;
+  request.head = "kernel";
+  request.is_statement = true;
+  if (parts[1].number) {
+    if (parts.size() < 3 || parts[2].name != "absolute")
+      return Error{"kernel.statement(ADDRESS) needs .absolute behind it", fmt::format("kernel.statement({:#x}).absolute", static_cast<uint64_t>(*parts[1].number))};
+    if (parts.size() > 3) return unexpected_component(point, 3, {});
+    request.address = static_cast<uint64_t>(*parts[1].number);
+    return request;
+  }
+  if (parts.size() > 2) return unexpected_component(point, 2, {"absolute"});
+  TRY(request.pattern, function_name(parts[1], "kernel.statement(\"vfs_read+5\")"));
+  const size_t plus = request.pattern.find('+');
+  if (plus != std::string::npos) {
+    std::string digits = request.pattern.substr(plus + 1);
+    const int base = digits.starts_with("0x") ? 16 : 10;
+    if (base == 16) digits.erase(0, 2);
+    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), request.offset, base);
+    if (error != std::errc() || *end || digits.empty())
+      return Error{fmt::format("'{}': the offset must be a number of bytes", request.pattern), "kernel.statement(\"vfs_read+5\")"};
+    request.pattern.resize(plus);
+  }
+  if (debuginfo::is_glob(request.pattern)) return Error{"kernel.statement takes no pattern", "use kernel.function"};
+  return request;
+}
+
+Result<Request> parse(const syntax::ProbePoint& point) {
+  const auto& parts = point.components;
+  if (parts[0].name == "kernel" && parts[1].name == "statement") return parse_statement(point);
+  const bool kprobe = parts[0].name == "kprobe";
+  Request request;
+  request.head = kprobe ? "kprobe" : "kernel";
+  size_t next = 1;
+  const syntax::PointComponent* module = nullptr;
+  if (parts[0].name == "module") module = &parts[0];
+  if (kprobe && parts.size() > 1 && parts[1].name == "module") module = &parts[next++];
+  if (module) {
+    if (!module->text || module->text->empty()) return Error{"module needs the name of a module", "module(\"loop\").function(\"lo_open\")"};
+    if (debuginfo::is_glob(*module->text)) return Error{"module takes no pattern in this version", "name each module"};
+    request.module = *module->text;
+    request.head = fmt::format("{}module(\"{}\")", kprobe ? "kprobe." : "", request.module);
+  }
+  if (next >= parts.size()) return Error{fmt::format("the probe point '{}' is incomplete", text_of(point)), fmt::format("{}.function(\"NAME\")", request.head)};
+  if (parts[next].name != "function") return unexpected_component(point, next, kprobe && next == 1 ? std::vector<std::string>{"function", "module"} : std::vector<std::string>{"function"});
+  TRY(request.pattern, function_name(parts[next], fmt::format("{}.function(\"vfs_read\")", request.head)));
+  for (size_t i = next + 1; i < parts.size(); ++i) TRY_DO(parse_suffix(point, i, kprobe, request));
+  return request;
+}
+
+// ---- what is there
+
+std::string where(const Request& request) { return request.module.empty() ? "this kernel" : fmt::format("the module {}", request.module); }
+
+Error no_function(const Request& request, const kernelinfo::Symbols& symbols) {
+  std::vector<std::string> names;
+  for (const Symbol& symbol : symbols.all()) {
+    if (symbol.is_code() && symbol.module == request.module) names.emplace_back(debuginfo::clone_name(symbol.name).base);
+  }
+  const bool glob = debuginfo::is_glob(request.pattern);
+  std::string near = glob ? std::string() : nearest_name(request.pattern, names);
+  if (glob)
+    return {fmt::format("no function that can be probed in {} matches '{}'", where(request), request.pattern), ""};
+  return {fmt::format("no function '{}' in {}", request.pattern, where(request)), near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+}
+
+// The number of the function's description where a program can be attached by it, and all its arguments are in registers.
+void describe(TracedWorld& world, sema::KernelFunction& function) {
+  if (!world.kernel().features().tracing || !kernelinfo::may_be_traced(function.symbol)) return;
+  auto types = world.kernel().types("");
+  if (!types.ok()) return;
+  auto described = (*types)->function(function.symbol);
+  if (!described || described->variadic || described->parameters.size() > abi::kConvention.argument_registers.size()) return;
+  for (const auto& parameter : described->parameters) {
+    if (!parameter.type.is_scalar()) return;
+  }
+  if (!described->returned.is_scalar() && described->returned.kind() != debuginfo::TypeKind::kVoid) return;
+  function.description = described->id;
+  function.arguments = static_cast<uint32_t>(described->parameters.size());
+}
+
+ResolvedPoint point_at(const Request& request, sema::KernelFunction function) {
+  ResolvedPoint point;
+  point.kind = request.is_statement ? sema::ProbeKind::kStatement : request.is_return ? sema::ProbeKind::kFunctionReturn : sema::ProbeKind::kFunctionEntry;
+  point.domain = sema::Domain::kKernel;
+  point.site.module = request.module.empty() ? "kernel" : "kernel:" + request.module;
+  point.site.address = FileAddress(function.address + function.offset);
+  point.site.function = function.symbol;
+  if (request.address) {
+    point.text = fmt::format("kernel.statement({:#x}).absolute", *request.address);
+  } else if (request.is_statement) {
+    point.text = fmt::format("kernel.statement(\"{}+{:#x}\")", function.symbol, function.offset);
+  } else {
+    point.text = fmt::format("{}.function(\"{}\"){}", request.head, function.symbol, request.suffix);
+  }
+  point.site.kernel = std::make_shared<const sema::KernelFunction>(std::move(function));
+  return point;
+}
+
+// The code symbols that are meant by a function's name: itself, and copies of it that the compiler made.
+std::vector<Symbol> symbols_of(const Request& request, const kernelinfo::Symbols& symbols) {
+  std::vector<Symbol> found;
+  for (const Symbol& symbol : symbols.all()) {
+    if (!symbol.is_code() || symbol.module != request.module || !symbol.name.starts_with(request.pattern)) continue;
+    const debuginfo::CloneName clone = debuginfo::clone_name(symbol.name);
+    const bool copy = clone.base == request.pattern && !clone.fragment && !clone.split;
+    if (symbol.name == request.pattern || copy) found.push_back(symbol);
+  }
+  return found;
+}
+
+Result<Points> resolve_exact(TracedWorld& world, const Request& request) {
+  TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
+  std::vector<Symbol> found = symbols_of(request, *symbols);
+  if (found.empty()) return no_function(request, *symbols);
+  if (request.is_statement && found.size() > 1)
+    return Error{fmt::format("'{}' has code at {} places", request.pattern, found.size()), "kernel.statement(0xADDRESS).absolute"};
+  Points points;
+  Error refused;
+  for (const Symbol& symbol : found) {
+    const auto same = [&](const Symbol& other) { return other.name == symbol.name; };
+    const bool unique = std::ranges::count_if(found, same) == 1;
+    std::string reason = world.kernel().refusal(symbol);
+    if (reason.empty() && !unique && symbol.address == 0) reason = "stands for several functions, and the kernel hides their addresses";
+    if (!reason.empty()) {
+      refused = {fmt::format("the function '{}' can't be probed: it {}", symbol.name, reason), ""};
+      if (found.size() > 1) world.leave_out(refused.message);
+      continue;
+    }
+    sema::KernelFunction function{.symbol = std::string(symbol.name), .address = symbol.address, .offset = request.offset, .is_unique = unique};
+    if (unique && request.module.empty() && !request.is_statement) describe(world, function);
+    points.push_back(point_at(request, std::move(function)));
+  }
+  if (points.empty()) return refused;
+  return points;
+}
+
+Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
+  TRY(const std::vector<kernelinfo::TraceableFunction>* traceable, world.kernel().traceable());
+  TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
+  std::unordered_set<std::string_view> exported;
+  for (const Symbol& symbol : symbols->all()) {
+    if (request.only_exported && symbol.name.starts_with("__ksymtab_")) exported.insert(symbol.name.substr(10));
+  }
+  std::unordered_set<std::string_view> seen, repeated;
+  for (const auto& function : *traceable) {
+    if (function.module == request.module && !seen.insert(function.name).second) repeated.insert(function.name);
+  }
+  Points points;
+  for (const auto& function : *traceable) {
+    if (function.module != request.module || !debuginfo::glob_matches(request.pattern, function.name)) continue;
+    if (request.only_exported && !exported.contains(function.name)) continue;
+    if (kernelinfo::is_blacklisted(world.kernel().blacklist(), function.name, function.address)) continue;
+    const bool unique = !repeated.contains(function.name);
+    if (!unique && function.address == 0) {
+      world.leave_out(fmt::format("{}: several functions of the kernel have this name, and their addresses are not known", function.name));
+      continue;
+    }
+    points.push_back(point_at(request, {.symbol = function.name, .address = function.address, .is_unique = unique}));
+  }
+  if (points.empty()) return no_function(request, *symbols);
+  if (points.size() <= kernelinfo::kMostTracingPlaces && request.module.empty()) {
+    for (ResolvedPoint& point : points) {
+      sema::KernelFunction function = *point.site.kernel;
+      if (function.is_unique) describe(world, function);
+      point.site.kernel = std::make_shared<const sema::KernelFunction>(std::move(function));
+    }
+  }
+  return points;
+}
+
+Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
+  TRY(Request request, parse(point));
+  TRY_DO(world.require_kernel(fmt::format("{}.{}", point.components[0].name, request.is_statement ? "statement" : "function").c_str()));
+  if (!request.module.empty() && !world.kernel().has_module(request.module))
+    return Error{fmt::format("the module '{}' is not loaded", request.module), fmt::format("load it first: modprobe {}", request.module)};
+  if (request.address) {
+    sema::KernelFunction place;
+    place.address = *request.address;
+    return Points{point_at(request, std::move(place))};
+  }
+  // A single exported function is found by its name, too; a pattern is looked up in what can be traced.
+  if (!debuginfo::is_glob(request.pattern) && !request.only_exported) return resolve_exact(world, request);
+  return resolve_pattern(world, request);
+}
+
+// ---- the families
+
+bool takes_kernel(const syntax::ProbePoint& point) {
+  return point.components[0].name == "kernel" && point.components.size() > 1 &&
+         (point.components[1].name == "function" || point.components[1].name == "statement");
+}
+bool takes_module(const syntax::ProbePoint& point) { return point.components[0].name == "module"; }
+bool takes_kprobe(const syntax::ProbePoint& point) { return point.components[0].name == "kprobe"; }
+
+std::vector<std::string> kernel_components(const syntax::ProbePoint& point, size_t index) {
+  if (index == 1) return {"function", "statement"};
+  if (point.components[1].name == "statement") return index == 2 ? std::vector<std::string>{"absolute"} : std::vector<std::string>{};
+  return point.components[1].name == "function" ? after_function : std::vector<std::string>{};
+}
+std::vector<std::string> module_components(const syntax::ProbePoint&, size_t index) {
+  return index == 1 ? std::vector<std::string>{"function"} : after_function;
+}
+std::vector<std::string> kprobe_components(const syntax::ProbePoint& point, size_t index) {
+  if (index == 1) return {"function", "module"};
+  if (index == 2 && point.components[1].name == "module") return {"function"};
+  return {"return", "maxactive"};
+}
+
+}  // namespace
+
+extern const Family kernel_function_family = {"kernel", takes_kernel, resolve, kernel_components,
+    {"kernel.function(string)", "kernel.function(string).call", "kernel.function(string).exported", "kernel.function(string).return",
+     "kernel.function(string).return.maxactive(number)", "kernel.statement(string)", "kernel.statement(number).absolute"}};
+extern const Family module_function_family = {"module", takes_module, resolve, module_components,
+    {"module(string).function(string)", "module(string).function(string).call", "module(string).function(string).exported",
+     "module(string).function(string).return", "module(string).function(string).return.maxactive(number)"}};
+extern const Family kprobe_family = {"kprobe", takes_kprobe, resolve, kprobe_components,
+    {"kprobe.function(string)", "kprobe.function(string).return", "kprobe.function(string).return.maxactive(number)",
+     "kprobe.module(string).function(string)", "kprobe.module(string).function(string).return",
+     "kprobe.module(string).function(string).return.maxactive(number)"}};
+
+}  // namespace spile::probes

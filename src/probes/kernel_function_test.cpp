@@ -1,0 +1,213 @@
+// Probe points on the kernel's functions, over files that describe a small kernel: kernelinfo::SampleBtf and the symbols below.
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "kernelinfo/test_btf.h"
+#include "probes/probes.h"
+#include "sema/program.h"
+#include "syntax/parser.h"
+
+namespace spile::probes {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* kSymbols =
+    "ffffffff81000000 T vfs_read\n"
+    "ffffffff81000100 T vfs_write\n"
+    "ffffffff81000200 t show\n"
+    "ffffffff81000300 t show\n"
+    "ffffffff81000400 t copied.constprop.0\n"
+    "ffffffff81000480 t copied.cold\n"
+    "ffffffff81000500 T printk\n"
+    "ffffffff81000600 T do_int3\n"
+    "ffffffff81000700 t untraceable\n"
+    "ffffffff82000000 D jiffies\n"
+    "ffffffff82000000 D jiffies_64\n"
+    "ffffffff82001000 D init_task\n"
+    "ffffffff82003000 d count\n"
+    "ffffffff82003004 D runqueues\n"
+    "ffffffff82004000 r __ksymtab_vfs_read\n"
+    "ffffffffc0000000 t lo_open\t[loop]\n"
+    "ffffffffc0000100 t vfs_read\t[loop]\n";
+
+struct Elaborated {
+  SourceFiles files;
+  Diagnostics diagnostics;
+  sema::Program program;
+  std::unique_ptr<World> world;
+
+  std::vector<std::string> texts() const {
+    std::vector<std::string> all;
+    for (const sema::Probe& probe : program.probes) {
+      for (const sema::ResolvedPoint& point : probe.points) all.push_back(point.text);
+    }
+    return all;
+  }
+  std::string bindings() const {
+    std::string all;
+    for (const sema::Binding& binding : program.probes.at(0).bindings) all += location::to_string(binding.ops) + "; ";
+    return all;
+  }
+};
+
+class KernelFunctionTest : public testing::Test {
+ protected:
+  KernelFunctionTest() {
+    std::string name = testing::TempDir() + "/kernel.XXXXXX";
+    folder_ = mkdtemp(name.data());
+    write("proc/kallsyms", kSymbols);
+    const std::vector<uint8_t> btf = kernelinfo::SampleBtf().maker.bytes();
+    write("sys/kernel/btf/vmlinux", std::string(btf.begin(), btf.end()));
+    write("sys/module/loop/refcnt", "0\n");
+    write("sys/kernel/debug/kprobes/blacklist", "0xffffffff81000600-0xffffffff81000610\tdo_int3\n");
+    write("tracing/available_filter_functions", "vfs_read\nvfs_write\nshow\nshow\nprintk\ndo_int3\nlo_open [loop]\nvfs_read [loop]\n");
+  }
+  ~KernelFunctionTest() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(folder_ + "/" + path).parent_path());
+    std::ofstream(folder_ + "/" + path) << text;
+  }
+
+  std::unique_ptr<Elaborated> elaborate(const std::string& script) {
+    auto made = std::make_unique<Elaborated>();
+    WorldOptions options;
+    options.kernel = {folder_ + "/proc", folder_ + "/sys", folder_ + "/tracing"};
+    made->world = World::open(options).value();
+    made->program.scripts.push_back(syntax::parse(made->files.add("<input>", script), {}, made->diagnostics));
+    made->world->choose_runtime_for(made->program.scripts.front());
+    sema::elaborate(made->program, *made->world, made->diagnostics);
+    return made;
+  }
+  // The points that a probe point stands for.
+  std::vector<std::string> points(const std::string& point) {
+    auto made = elaborate("probe " + point + " { next }");
+    EXPECT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
+    return made->texts();
+  }
+  std::string error(const std::string& script) {
+    auto made = elaborate(script);
+    EXPECT_TRUE(made->diagnostics.has_errors()) << script;
+    return made->diagnostics.render();
+  }
+
+  std::string folder_;
+};
+
+TEST_F(KernelFunctionTest, FindsFunctionsByName) {
+  auto made = elaborate("probe kernel.function(\"vfs_read\") { next }");
+  ASSERT_THAT(made->texts(), ElementsAre("kernel.function(\"vfs_read\")"));
+  const sema::ResolvedPoint& point = made->program.probes[0].points[0];
+  EXPECT_EQ(point.kind, sema::ProbeKind::kFunctionEntry);
+  EXPECT_EQ(point.domain, sema::Domain::kKernel);
+  EXPECT_EQ(point.site.kernel->address, 0xffffffff81000000);
+  EXPECT_TRUE(point.site.kernel->is_unique);
+  EXPECT_EQ(point.site.function, "vfs_read");
+}
+
+TEST_F(KernelFunctionTest, KeepsWhatFollowsInTheText) {
+  EXPECT_THAT(points("kernel.function(\"vfs_read\").call"), ElementsAre("kernel.function(\"vfs_read\").call"));
+  EXPECT_THAT(points("kernel.function(\"vfs_read\").return.maxactive(5)"), ElementsAre("kernel.function(\"vfs_read\").return"));
+  EXPECT_THAT(points("kprobe.function(\"vfs_read\").return"), ElementsAre("kprobe.function(\"vfs_read\").return"));
+  EXPECT_THAT(points("kprobe.module(\"loop\").function(\"lo_open\")"), ElementsAre("kprobe.module(\"loop\").function(\"lo_open\")"));
+}
+
+TEST_F(KernelFunctionTest, ProbesEachFunctionOfAName) {
+  auto made = elaborate("probe kernel.function(\"show\") { next }");
+  ASSERT_EQ(made->program.probes[0].points.size(), 2u);
+  EXPECT_FALSE(made->program.probes[0].points[0].site.kernel->is_unique);
+  EXPECT_EQ(made->program.probes[0].points[1].site.kernel->address, 0xffffffff81000300);
+}
+
+TEST_F(KernelFunctionTest, ProbesCopiesButNotFragments) {
+  EXPECT_THAT(points("kernel.function(\"copied\")"), ElementsAre("kernel.function(\"copied.constprop.0\")"));
+}
+
+TEST_F(KernelFunctionTest, FindsFunctionsByPattern) {
+  EXPECT_THAT(points("kernel.function(\"vfs_*\")"), ElementsAre("kernel.function(\"vfs_read\")", "kernel.function(\"vfs_write\")"));
+  EXPECT_THAT(points("kernel.function(\"do_*\")?, kernel.function(\"prin*\")"), ElementsAre("kernel.function(\"printk\")"));
+  EXPECT_THAT(points("module(\"loop\").function(\"*\")"),
+              ElementsAre("module(\"loop\").function(\"lo_open\")", "module(\"loop\").function(\"vfs_read\")"));
+  EXPECT_THAT(points("kernel.function(\"*\").exported"), ElementsAre("kernel.function(\"vfs_read\").exported"));
+}
+
+TEST_F(KernelFunctionTest, FindsInstructions) {
+  EXPECT_THAT(points("kernel.statement(\"vfs_read+4\")"), ElementsAre("kernel.statement(\"vfs_read+0x4\")"));
+  auto made = elaborate("probe kernel.statement(0xffffffff81000105).absolute { next }");
+  EXPECT_THAT(made->texts(), ElementsAre("kernel.statement(0xffffffff81000105).absolute"));
+  EXPECT_EQ(made->program.probes[0].points[0].kind, sema::ProbeKind::kStatement);
+}
+
+TEST_F(KernelFunctionTest, SaysWhatIsWrongWithAPoint) {
+  EXPECT_THAT(error("probe kernel.function(\"vfs_raed\") { next }"), HasSubstr("did you mean 'vfs_read'?"));
+  EXPECT_THAT(error("probe kernel.function(\"do_int3\") { next }"), HasSubstr("blacklist"));
+  EXPECT_THAT(error("probe kernel.function(\"nothing_*\") { next }"), HasSubstr("matches 'nothing_*'"));
+  EXPECT_THAT(error("probe module(\"dummy\").function(\"x\") { next }"), HasSubstr("the module 'dummy' is not loaded"));
+  EXPECT_THAT(error("probe module(\"loop\").function(\"lo_opne\") { next }"), HasSubstr("did you mean 'lo_open'?"));
+  EXPECT_THAT(error("probe kernel.statement(\"show+1\") { next }"), HasSubstr("has code at 2 places"));
+}
+
+TEST_F(KernelFunctionTest, SaysWhenDuplicatesCanNotBeDistinguished) {
+  write("proc/kallsyms", "0000000000000000 t show\n0000000000000000 t show\n");
+  EXPECT_THAT(error("probe kernel.function(\"show\") { next }"), HasSubstr("the kernel hides their addresses"));
+}
+
+TEST_F(KernelFunctionTest, ReadsParametersInTheirRegisters) {
+  auto made = elaborate("global a probe kernel.function(\"vfs_read\") { a = $count + $file->pos + $file->mode }");
+  ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
+  EXPECT_EQ(made->bindings(), "rdx; rdi +8 deref8; rdi deref4 bits5@3s; ");
+  EXPECT_TRUE(made->program.probes[0].bindings[1].reads_kernel_memory);
+}
+
+TEST_F(KernelFunctionTest, ReadsResultsAndEntryValues) {
+  auto made = elaborate("global a probe kernel.function(\"vfs_read\").return { a = $return + $count + @entry($file->pos) }");
+  ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
+  EXPECT_EQ(made->bindings(), "rax; rdx; rdi +8 deref8; ");
+  EXPECT_EQ(made->program.probes[0].entry_saves.size(), 2u);
+}
+
+TEST_F(KernelFunctionTest, KnowsTypesByName) {
+  auto made = elaborate("global a, p probe kernel.function(\"vfs_read\") { p = $file; a = @cast(p, \"struct file\", \"kernel\")->pos"
+                        " + @cast(p, \"kernel<struct file>\")->pos + @cast(p, \"file\")->next->pos + @enum(\"BLUE\") }");
+  ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
+  EXPECT_THAT(made->bindings(), HasSubstr("+24 deref8 +8 deref8"));
+}
+
+TEST_F(KernelFunctionTest, ReadsVariablesOfKnownSize) {
+  auto made = elaborate("global a probe kernel.function(\"vfs_read\") { a = @var(\"jiffies\") + @var(\"count@kernel\") + &@var(\"init_task\") }");
+  ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
+  EXPECT_EQ(made->bindings(), "-2113929216 deref8s; -2113916928 deref4s; -2113925120; ");
+}
+
+TEST_F(KernelFunctionTest, SaysWhatIsWrongWithAVariable) {
+  auto in_vfs_read = [&](const std::string& body) { return error("probe kernel.function(\"vfs_read\") { println(" + body + ") }"); };
+  EXPECT_THAT(in_vfs_read("$conut"), HasSubstr("did you mean '$count'?"));
+  EXPECT_THAT(in_vfs_read("$return"), HasSubstr("only known in .return probes"));
+  EXPECT_THAT(in_vfs_read("$file->posi"), HasSubstr("did you mean 'pos'?"));
+  EXPECT_THAT(in_vfs_read("@cast(1, \"struct fiel\", \"kernel\")->pos"), HasSubstr("did you mean 'struct file'?"));
+  EXPECT_THAT(in_vfs_read("@var(\"init_task\")"), HasSubstr("the type of 'init_task' is not known"));
+  EXPECT_THAT(in_vfs_read("@var(\"runqueues\")"), HasSubstr("each CPU has its own"));
+  EXPECT_THAT(in_vfs_read("@var(\"nothing\")"), HasSubstr("no variable 'nothing'"));
+  EXPECT_THAT(error("probe kernel.function(\"copied\") { println($x) }"), HasSubstr("a copy of the function"));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_write\") { println($x) }"), HasSubstr("does not describe the function 'vfs_write'"));
+  EXPECT_THAT(error("probe kernel.statement(\"vfs_read+4\") { println($file) }"), HasSubstr("at the entry and the return"));
+}
+
+TEST_F(KernelFunctionTest, ListsParametersWithTypes) {
+  auto made = elaborate("probe kernel.function(\"vfs_read\").return { next }");
+  SourceFiles files;
+  Diagnostics diagnostics;
+  auto script = syntax::parse(files.add("<point>", "probe kernel.function(\"vfs_read\").return {}"), {}, diagnostics);
+  auto listed = made->world->list(script.probes[0]->points[0], true);
+  ASSERT_TRUE(listed.ok());
+  EXPECT_THAT(listed->at(0).variables,
+              ElementsAre("$return:long int", "$file:struct file*", "$buf:char*", "$count:long unsigned int"));
+}
+
+}  // namespace
+}  // namespace spile::probes

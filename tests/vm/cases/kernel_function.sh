@@ -1,0 +1,72 @@
+# Functions of the kernel: exact counts against a program's own loop and against ftrace, values of
+# parameters and results, latencies, by each mechanism that the kernel has.
+# seconds: 150
+. /guest.sh
+
+reads='dd if=/dev/zero of=/dev/null bs=1 count=1000 2>/dev/null'
+
+# count MECHANISM POINT: 1000 calls by the command alone are 1000 hits, and the mechanism is the expected one.
+count() {
+  out=$(spile -v -e "global c probe $2 { if (pid() == target()) c++ } probe end { println(c) }" -c "exec $reads" 2>&1)
+  check "$2" "$out" '^1000$'
+  check "mechanism of $2" "$out" "^(kernel|kprobe)\..*: ($1)\$"
+}
+count fentry 'kernel.function("ksys_read")'
+count fexit 'kernel.function("ksys_read").return'
+count fentry 'kernel.function("ksys_read").call'
+count 'fexit' 'kprobe.function("ksys_read").return.maxactive(10)'
+count kprobe 'kernel.statement("ksys_read+0")'
+# A pattern of many functions: one link where the kernel can, else a kprobe each.
+case $(uname -r) in
+  6.1.*) many=kprobe ;;
+  *) many=kprobe.multi ;;
+esac
+out=$(spile -v -e 'global c probe kernel.function("vfs_*") { if (pid() == target() && long_arg(3) == 1) c[probefunc()]++ }
+                   probe end { printf("%d %d\n", c["vfs_read"], c["vfs_write"]) }' -c "exec $reads" 2>&1)
+check pattern "$out" '^1000 1000$'
+check "mechanism of a pattern" "$out" "^kernel.function\(\"vfs_read\"\): $many\$"
+
+# ftrace's function tracer counts the same calls of a function that only the loop makes happen: sync(2), of all processes.
+cd /sys/kernel/tracing && echo ksys_sync >set_ftrace_filter && echo function >current_tracer && echo >trace || fail "no function tracer"
+out=$(spile -e 'global c, r probe kernel.function("ksys_sync") { c++ } probe kernel.function("ksys_sync").return { r++ }
+                probe end { printf("%d %d\n", c, r) }' -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sync; done')
+traced=$(grep -v '^#' trace | grep -c ksys_sync)
+echo nop >current_tracer
+echo >set_ftrace_filter
+cd /
+[ "$traced" = 12 ] || fail "ftrace has $traced calls of ksys_sync"
+check "beside ftrace" "$out" '^12 12$'
+
+# Parameters, results and what they lead to.
+out=$(spile -e 'global c, wrong, name
+  probe kernel.function("vfs_read").return {
+    if (pid() == target() && $count == 1) { c++; if ($return != 1 || $count != @entry($count)) wrong++
+      name = kernel_string($file->f_path->dentry->d_name->name) } }
+  probe end { printf("%d %d %s\n", c, wrong, name) }' -c "exec $reads")
+check "values" "$out" '^1000 0 zero$'
+out=$(spile -e 'global same, time, is_defined
+  probe kernel.function("vfs_read") { if (pid() == target()) { p = $file
+    same = (p->f_flags == $file->f_flags) + (@cast(p, "struct file", "kernel")->f_flags == $file->f_flags) +
+           (@cast(p, "kernel<struct file>")->f_flags == $file->f_flags)
+    time = @var("jiffies") > 0 && kernel_long(&@var("jiffies@kernel")) >= @var("jiffies", "kernel")
+    is_defined = @defined($file->f_flags) * 100 + @defined($nothing) * 10 + @choose_defined($nothing, 7) } }
+  probe end { printf("%d %d %d\n", same, time, is_defined) }' -c "exec $reads")
+check "casts and variables" "$out" '^3 1 107$'
+out=$(spile -e 'probe kernel.function("vfs_read") { if (pid() == target()) println(@cast($buf, "struct file", "kernel")->f_flags) }' \
+  -c "exec $reads" 2>&1)
+check "memory of the process" "$out" '^ERROR: read fault at 0x[0-9a-f]+ near .@cast'
+
+# Latency: an entry value for each return, on both ways to get there.
+for point in 'kernel.function("vfs_read").return' 'kernel.function("vfs_*").return'; do
+  out=$(spile -e "global s probe $point { if (pid() == target() && probefunc() == \"vfs_read\") s <<< gettimeofday_ns() - @entry(gettimeofday_ns()) }
+                  probe end { printf(\"%d %d\n\", @count(s) >= 1000, @min(s) > 0) }" -c "exec $reads")
+  check "latency of $point" "$out" '^1 1$'
+done
+
+# A handler's own use of a map is no hit of a probe on it: the kernel counts it as missed, and so it is reported.
+out=$(spile -e 'global seen, calls probe kernel.function("vfs_read") { seen[pid(), $count] = 1 }
+                probe kernel.function("htab_map_update_elem") { calls[pid(), gettimeofday_ns()] = 1 }' -c "exec $reads" 2>&1)
+check "missed hits" "$out" '^WARNING: the kernel missed [0-9]+ hits? of kernel.function\("htab_map_update_elem"\)$'
+# A function on the way to every handler: kprobes get along with that.
+out=$(spile -e 'global c probe kernel.function("__rcu_read_lock") { c++ } probe end { println(c > 0) }' -c true 2>&1)
+check "a function that the way to the handler calls" "$out" '^1$'
