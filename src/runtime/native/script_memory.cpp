@@ -123,7 +123,7 @@ SPILE_USER_NUMBER(uint64, 8, false)
 // Kernel memory: only handlers in the kernel can read it.
 #define SPILE_KERNEL_NUMBER(NAME, SIZE, SIGNED)                                                 \
   SPILE_INLINE int64_t spile_fn_kernel_##NAME(Context* context, int64_t address, bool* fault) { \
-    *fault = true;                                                                              \
+    *fault = !kReadsKernelMemory;                                                               \
     return kReadsKernelMemory ? load_or_fault(context, address, SIZE, SIGNED, fault) : 0;       \
   }
 SPILE_KERNEL_NUMBER(char, 1, true)
