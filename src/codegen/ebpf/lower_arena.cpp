@@ -149,9 +149,9 @@ KernelCode lower_arena_handlers(Unit& unit, ArenaKernelPlace& place) {
     if (keeps) {
       place.set_at_return(false);
       ArenaHandler(unit, probe, section + ".entry", Side::kEntry).lower();
-      KernelProgram& program = code.programs.emplace_back();
-      program.section = section + ".entry";
-      program.probe = probe.index;
+      KernelProgram& entry = code.programs.emplace_back();
+      entry.section = section + ".entry";
+      entry.probe = probe.index;
     }
     place.set_at_return(at_return);
     place.begin_handler();

@@ -8,9 +8,9 @@ namespace spile::rt {
 
 namespace {
 
-// A handler holds a lock for some microseconds. Whoever holds one for longer may have been interrupted, and nothing runs on this CPU while
-// we wait.
-inline constexpr uint64_t kPatienceNs = 1'000'000;
+// A handler holds a lock for some microseconds; a processor of a virtual machine may stand still meanwhile. spile may have been preempted by
+// the very thread that waits, so it is waited for less.
+inline constexpr uint64_t kPatienceNs = 10'000'000, kControllerPatienceNs = 1'000'000;
 inline constexpr int kSpins = 64;  // between two looks at the clock
 
 [[gnu::noinline, gnu::cold]] bool wait_for_lock(Context* context, uint32_t* lock, uint32_t value) {
@@ -23,7 +23,7 @@ inline constexpr int kSpins = 64;  // between two looks at the clock
     uint32_t holder = load_relaxed(lock), own = value;
     uint32_t first = own - (own - 1 - abi::kFirstSlot) % abi::kKernelLevels;
     if (holder >= first && holder < first + abi::kKernelLevels) break;
-  } while (monotonic_ns() - start < kPatienceNs);
+  } while (monotonic_ns() - start < (load_relaxed(lock) == abi::kControllerSlot + 1 ? kControllerPatienceNs : kPatienceNs));
   count_skip(context->slot, abi::kSkipLockTimeout);
   return false;
 }
