@@ -70,7 +70,7 @@ class DomainChecker {
               {});
       } else {
         error(call, from, fmt::format("'{}' is not available in probes that run in the kernel", call.name),
-              intrinsic.domains & kInTarget && info(probe_->kind).source == Source::kCode ? "with -c or -x, --runtime=inproc runs them in the process" : "");
+              intrinsic.domains & kInTarget && may_run_in_process() ? "with -c or -x, --runtime=inproc runs them in the process" : "");
       }
       return;
     }
@@ -101,6 +101,12 @@ class DomainChecker {
               fmt::format("register names are {}, {}, {} ...", abi::machine::kRegisterNames[0].text, abi::machine::kRegisterNames[1].text, abi::register_name(8)));
       }
     }
+  }
+
+  // Probes of processes, and samples of them; not what only the kernel sees.
+  bool may_run_in_process() const {
+    bool of_kernel = std::ranges::any_of(probe_->points, [](const ResolvedPoint& point) { return point.site.kernel != nullptr; });
+    return info(probe_->kind).source != Source::kKernel && !of_kernel;
   }
 
   const char* article() const { return info(probe_->kind).article; }
