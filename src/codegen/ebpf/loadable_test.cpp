@@ -171,6 +171,10 @@ TEST(Pointers, NoLoadExtendsTheSign) {
     define i64 @f(ptr %p) { %a = load i32, ptr %p  %b = sext i32 %a to i64  ret i64 %b })");
   ASSERT_TRUE(cast_pointers(*module).ok());
   EXPECT_EQ(module.count("asm \"\", \"=r,0\""), 1u);
+  Module compares(R"(
+    define i1 @f(ptr %p) { %a = load i8, ptr %p  %b = icmp slt i8 %a, 0  ret i1 %b })");
+  ASSERT_TRUE(cast_pointers(*compares).ok());
+  EXPECT_EQ(compares.count("asm \"\", \"=r,0\""), 1u);
 }
 
 TEST(Pointers, MemoryOfTwoKindsAtOneInstructionIsAnError) {

@@ -73,17 +73,17 @@ class PointerCasts {
     return {};
   }
 
-  // The kernel has no loads from an arena that extend the sign, so the extension has to stay another instruction: LLVM does not look through
-  // an empty piece of assembly.
+  // The kernel has no loads from an arena that extend the sign, so an extension has to stay another instruction: LLVM does not look through
+  // an empty piece of assembly. Signed comparisons of bytes extend, too.
   static void keep_apart(llvm::LoadInst& load) {
-    auto extends = [](llvm::User* user) { return llvm::isa<llvm::SExtInst>(user); };
-    if (!load.getType()->isIntegerTy() || std::ranges::none_of(load.users(), extends)) return;
+    auto may_extend = [](llvm::User* user) { return !llvm::isa<llvm::ZExtInst>(user) && !llvm::isa<llvm::StoreInst>(user); };
+    if (!load.getType()->isIntegerTy() || load.getType()->getIntegerBitWidth() == 64 || std::ranges::none_of(load.users(), may_extend)) return;
     llvm::IRBuilder<> b(load.getNextNode());
     llvm::Value* wide = b.CreateZExt(&load, b.getInt64Ty());
     auto* type = llvm::FunctionType::get(b.getInt64Ty(), {b.getInt64Ty()}, false);
     llvm::Value* opaque = b.CreateCall(type, llvm::InlineAsm::get(type, "", "=r,0", false), {wide});
     llvm::Value* narrow = b.CreateTrunc(opaque, load.getType());
-    load.replaceUsesWithIf(narrow, [&](llvm::Use& use) { return extends(use.getUser()); });
+    load.replaceUsesWithIf(narrow, [&](llvm::Use& use) { return may_extend(use.getUser()); });
   }
 
   // x86-64 accesses words at any address; the back end would take them apart.

@@ -39,3 +39,4 @@ echo 0 >/proc/sys/kernel/kptr_restrict
 umount /sys/kernel/tracing
 out=$(spile -e 'global c probe kernel.function("vfs_rea*") { if (pid() == target()) c[probefunc()]++ } probe end { println(c["vfs_read"]) }' -c "exec $reads")
 check "no tracefs" "$out" '^100$'
+mount -t tracefs tracefs /sys/kernel/tracing
