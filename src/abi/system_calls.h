@@ -16,7 +16,7 @@ constexpr bool same_text(const char* a, const char* b) {
   return *a == *b;
 }
 
-// Returns the number of a system call; -1: none has that name.
+// Returns the number of a system call; -1: no call has that name.
 constexpr int32_t system_call_number(const char* wanted) {
   if (!*wanted) return -1;
   const char* name = kSystemCallNames;

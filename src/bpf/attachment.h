@@ -7,7 +7,7 @@ namespace spile::bpf {
 
 // An attachment of a program; destroying it detaches the program from the event.
 struct Attachment {
-  UniqueFd event;  // none: the link needs no event
+  UniqueFd event;  // -1: absent, as the link needs no event
   UniqueFd link;
 };
 

@@ -69,7 +69,7 @@ struct ProgramSpec {
   std::string section;  // of the object; has one program
   std::vector<AttachPoint> points;
   // Programs with the same choice are ways to do the same: those with the lowest `way` are used that the kernel loads and attaches, all of
-  // them or none. -1: there is no other way.
+  // them or nothing at all. -1: it is the only way.
   int choice = -1;
   int way = 0;
 };
@@ -86,7 +86,7 @@ struct ObjectSpec {
   std::vector<MapSpec> maps;
   std::vector<ProgramSpec> programs;
   std::vector<DataSpec> data;
-  int arena = -1;     // the map of the BPF arena that the programs use, kept open by the caller while programs are loaded; -1: none do
+  int arena = -1;     // the map of the BPF arena that the programs use, kept open by the caller while programs are loaded; -1: they use no arena
   int verbosity = 0;  // above 1: errors of the verifier have its log; above 2: the log is detailed
 };
 
@@ -134,7 +134,7 @@ class Kernel {
   virtual Result<void> clear(const std::string& map) = 0;
 
   // Returns the bytes of the object's section kKernelConstantsSection (abi/kernel.h), which the arena has to have before programs are
-  // attached; empty: it has none.
+  // attached; empty: absent.
   virtual std::span<const uint8_t> arena_constants() const = 0;
   // Returns the memory of a writable symbol of the object (.data*, .bss*), which handlers share; valid for the life of this. Empty: the
   // object has no such symbol.

@@ -37,7 +37,7 @@ struct Program {
   std::vector<UniqueFd> fds;  // one, or one for each point (bpf::is_traced)
 };
 
-// Programs of which the kernel takes all or none, and others that would do instead: ProgramSpec::choice.
+// Programs that are attached all together or not at all, and others that would do instead: ProgramSpec::choice.
 struct Choice {
   std::map<int, std::vector<const ProgramSpec*>> ways;  // those that have not been tried
   std::vector<Program> programs;                        // of the way that was taken

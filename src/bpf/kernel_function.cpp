@@ -43,7 +43,7 @@ std::optional<uint64_t> number_in(const std::string& path, const std::string& pr
   return std::strtoull(line.c_str() + prefix.size(), nullptr, 10);
 }
 
-// A kprobe of our own, which is no entry of tracefs: kernel/events/core.c, perf_kprobe.
+// A kprobe of our own, which tracefs does not list: kernel/events/core.c, perf_kprobe.
 Result<Attachment> attach_kprobe(int program, const AttachPoint& point) {
   const std::string pmu = "/sys/bus/event_source/devices/kprobe/";
   const auto type = number_in(pmu + "type", ""), return_bit = number_in(pmu + "format/retprobe", "config:");

@@ -38,7 +38,7 @@ struct ArenaLayout {
   uint32_t shadow_offset = 0, shadow_stride = 0, shadow_capacity = 0;
   uint32_t scratch_offset = 0, scratch_size = 0;
   uint32_t ring_offset = 0, ring_size = 0;
-  uint32_t kernel_frame_offset = 0;  // in slots of handlers in the kernel (abi/kernel.h); 0: there are no such slots
+  uint32_t kernel_frame_offset = 0;  // in slots of handlers in the kernel (abi/kernel.h); 0: absent
   uint64_t constants_offset = 0;     // of eBPF code, behind all else; 0: absent
   uint32_t kernel_ring_size = 0, kernel_small_ring_size = 0;  // of slots of handlers in the kernel: of a CPU's lowest level, and of others
   uint32_t kernel_slots = 0;         // slots of handlers in the kernel, from abi::kFirstSlot on
@@ -166,7 +166,7 @@ inline uint64_t kernel_cookie(const sema::Probe& probe, size_t point) {
 }
 struct KernelCode {
   std::vector<uint8_t> object;    // the ELF file
-  // Handlers work over the arena, which must be a BPF arena (abi/kernel.h); there are no maps then.
+  // Handlers work over the arena, which must be a BPF arena (abi/kernel.h); `maps` is empty then.
   bool over_arena = false;
   std::vector<KernelMap> maps;
   std::vector<KernelProgram> programs;

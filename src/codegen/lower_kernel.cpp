@@ -10,7 +10,7 @@
 //   others:               enter -> body -> leave
 //   entry values:         at the entry  enter -> values -> into a hash under (thread, CFA) -> leave
 //                         at the return enter -> find them -> body -> remove them -> leave
-//   system calls:         number of the call -> point of the probe, or none -> one of the first two
+//   system calls:         number of the call -> point of the probe, if it has one -> one of the first two
 //   lives of processes:   is it a birth, an exec, a death, of a process or a thread? -> point, by pid() -> one of the first two
 
 #include "codegen/lower_kernel.h"
@@ -349,7 +349,7 @@ class ProbeLowering {
     return program;
   }
 
-  // saves: the map of entry values; null: the probe has none.
+  // saves: the map of entry values; null: absent.
   void lower_programs(const sema::Probe& probe, llvm::Value* saves, bool by_arguments) {
     const std::string section = section_of(probe) + (by_arguments ? ".traced" : "");
     const bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn;

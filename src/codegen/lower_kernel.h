@@ -11,8 +11,8 @@ namespace spile::codegen {
 // Errors: more globals than handlers can lock, longer strings than they can have.
 Result<Layout> make_kernel_layout(const sema::Program& program);
 
-// Rejects what the verifier does not follow (loops over arrays and the like), with an error in unit.refusals() at its place in the
-// script.
+// Rejects what handlers in the kernel can't do, with an error in unit.refusals() at its place in the script. over_arena: handlers work over a
+// BPF arena; false: over maps, where the verifier does not follow loops over arrays and the like.
 void refuse_for_kernel(Unit& unit, bool over_arena);
 
 // Returns whether some points of the probe, tracepoints of system calls, are served by one program that looks at the number of the call.

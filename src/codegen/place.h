@@ -6,10 +6,10 @@
 // Where an ability is missing, the lowering rejects the construct that needs it with an error, or emits the other code
 // that the ability's comment names. A Place keeps no state of the code that is emitted; one object serves one module.
 //
-// To add a place (handlers in the kernel that share an arena with processes, for instance):
+// To add a place (ebpf/arena_place.h was the last one):
 //   1. implement this interface;
 //   2. compile the runtime for it (src/runtime/CMakeLists.txt);
-//   3. emit the functions that enter and leave its handlers (lower_target.cpp, lower_kernel.cpp), and call that
+//   3. emit the functions that enter and leave its handlers (lower_target.cpp, ebpf/lower_arena.cpp), and call that
 //      from compile.cpp.
 
 #include <string>

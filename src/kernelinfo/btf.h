@@ -38,14 +38,14 @@ class Btf final : public debuginfo::TypeSource, public std::enable_shared_from_t
   // Errors: not BTF, a record or section that leaves the bytes, a kind of record that is not known (its length isn't, either).
   static Result<std::shared_ptr<Btf>> read(std::vector<uint8_t> bytes, const std::string& name, std::shared_ptr<Btf> base = nullptr);
 
-  // Returns the function of a name that this BTF itself (rather than its base) describes; nullopt: none.
+  // Returns the function of a name that this BTF itself (rather than its base) describes; nullopt: absent.
   std::optional<Function> function(std::string_view name);
   // Finds a type as C names it: "struct sock", "sock" (a struct, union, enum or typedef), "unsigned int"; in the base, too. A declaration is
-  // found only where there is no definition. nullopt: none.
+  // found only where there is no definition. nullopt: absent.
   std::optional<debuginfo::Type> type_named(std::string_view name);
   // Returns the type of a variable ("runqueues"): the kernel describes those that exist once for each CPU. nullopt: not described.
   std::optional<debuginfo::Type> variable(std::string_view name);
-  // Returns the enum that has a constant of this name; nullopt: none.
+  // Returns the enum that has a constant of this name; nullopt: absent.
   std::optional<debuginfo::Type> enum_with(std::string_view constant);
   // Returns names of structs, unions, enums and typedefs, for did-you-mean.
   std::vector<std::string> type_names() const;

@@ -86,7 +86,7 @@ Result<std::string> read_tracing(const Places& places, const std::string& name) 
 std::string key_of(std::string_view name, std::string_view module) { return fmt::format("{}\t{}", name, module); }
 
 // Gives each function the address of its symbol. Where several have a name, the list has them in the order of their addresses; they get
-// none if the list does not have them all.
+// empty if the list does not have them all.
 void add_addresses(std::vector<TraceableFunction>& functions, const Symbols& symbols) {
   std::unordered_map<std::string, std::vector<uint64_t>> addresses;
   std::unordered_map<std::string, size_t> counts, used;

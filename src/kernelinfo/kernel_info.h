@@ -27,14 +27,14 @@ class KernelInfo {
  public:
   explicit KernelInfo(Places places = {}) : places_(std::move(places)) {}
 
-  // Returns the types of vmlinux ("") or of a loaded module. Errors: the kernel offers none, or they are damaged.
+  // Returns the types of vmlinux ("") or of a loaded module. Errors: the kernel does not offer them, or they are damaged.
   Result<std::shared_ptr<Btf>> types(const std::string& module);
   // Returns the symbols. Error: the file can't be read.
   Result<const Symbols*> symbols();
   // Returns the functions that ftrace can trace, with addresses where either list of the kernel shows them. Error: tracefs can't be read,
   // or has no such list; the hint says what to do.
   Result<const std::vector<TraceableFunction>*> traceable();
-  // Returns the code that kprobes refuse; empty: none, or it can't be read.
+  // Returns the code that kprobes refuse; empty: absent, or it can't be read.
   const std::vector<BlacklistedRange>& blacklist();
   // Returns why no probe can be at a function ("is on the kernel's blacklist of kprobes"), as a phrase behind its name; "": nothing that is
   // known here is against it.

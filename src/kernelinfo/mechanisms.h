@@ -41,7 +41,7 @@ inline constexpr size_t kMostTracingPlaces = 4;
 // Kernels refuse them by a list that was completed in 6.4.
 bool may_be_traced(std::string_view function);
 
-// Returns the mechanisms to try, best first; empty: the kernel has none for this.
+// Returns the mechanisms to try, best first; empty: the kernel has no mechanism for this.
 std::vector<Mechanism> plan(const Features& features, const Wish& wish);
 
 }  // namespace spile::kernelinfo

@@ -8,7 +8,7 @@ namespace spile::kernelinfo {
 
 namespace {
 
-// Takes what is before the first `separator` off the front of `text`; all of it if there is none.
+// Takes what is before the first `separator` off the front of `text`; all of it if `text` has no separator.
 std::string_view take(std::string_view& text, char separator) {
   const size_t end = std::min(text.find(separator), text.size());
   const std::string_view taken = text.substr(0, end);

@@ -32,7 +32,7 @@ class Symbols {
   bool addresses_hidden() const { return hidden_; }
   // Returns the symbols of a name. module: "": vmlinux.
   std::vector<Symbol> named(std::string_view name, std::string_view module) const;
-  // Returns the code symbol with the greatest address that is not above `address`; null: none.
+  // Returns the code symbol with the greatest address that is not above `address`; null: absent.
   const Symbol* at(uint64_t address) const;
 
  private:
@@ -45,7 +45,7 @@ class Symbols {
 struct TraceableFunction {
   std::string name;
   std::string module;    // "": vmlinux
-  uint64_t address = 0;  // 0: the list has none (before Linux 6.5)
+  uint64_t address = 0;  // 0: absent (before Linux 6.5)
 };
 // text: of available_filter_functions, or with_addresses of available_filter_functions_addrs.
 std::vector<TraceableFunction> parse_traceable(std::string_view text, bool with_addresses);

@@ -44,7 +44,7 @@ class World : public sema::TargetInfo {
   virtual ModuleFiles module_files() const = 0;
   // Writes what was learned from their debug information to the cache, as the destructor does.
   virtual void save_answers() = 0;
-  // Returns the mechanisms that the kernel has for its functions; none if no point is on them.
+  // Returns the mechanisms that the kernel has for its functions; empty if no point is on them.
   virtual kernelinfo::Features kernel_features() = 0;
   // Returns a sentence for each point that was found in some of its programs and libraries only.
   virtual std::vector<std::string> left_out() const = 0;

@@ -100,7 +100,7 @@ struct Share {
   std::vector<size_t> points;
 };
 
-// Those that the kernel describes, and the others; all together where the former are too many for programs of their own.
+// Divides points into functions that the kernel describes and others; all together where the former are too many for programs of their own.
 std::vector<Share> shares_of(const sema::Probe& probe) {
   const auto described = [](const sema::ResolvedPoint& point) { return point.site.kernel->description != 0; };
   const auto count = static_cast<size_t>(std::ranges::count_if(probe.points, described));
@@ -153,7 +153,7 @@ void add_raw_tracepoint(const sema::Probe& probe, const codegen::KernelProgram& 
   specs.push_back({entry.section, {std::move(point)}});
 }
 
-// A program that reads nothing of the record may run on raw tracepoints, which come and go at once. Those of single system calls have none.
+// A program that reads nothing of the record may run on raw tracepoints, which come and go at once. Tracepoints of single system calls have no raw one.
 void add_tracepoint_programs(const sema::Probe& probe, const codegen::KernelProgram& entry, std::vector<bpf::ProgramSpec>& specs) {
   bpf::ProgramSpec plain{entry.section, {}}, raw{entry.section, {}, choice_of(probe, 0), 0}, instead{entry.section, {}, choice_of(probe, 0), 1};
   auto add = [&](size_t i) {

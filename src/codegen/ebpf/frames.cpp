@@ -16,7 +16,7 @@ namespace {
 
 using ContextArguments = std::map<llvm::Function*, llvm::Argument*>;
 
-// The argument that is the context at every call; null: none is.
+// The argument that is the context at every call; null: absent.
 llvm::Argument* context_argument(llvm::Function& function, const ContextArguments& known) {
   for (llvm::Argument& argument : function.args()) {
     if (!argument.getType()->isPointerTy() || function.use_empty()) continue;

@@ -48,7 +48,7 @@ struct Analyses {
   Analyses();
 };
 
-// Whether the program or body gets the argument of the eBPF program by this one: memory of the kernel's that is no part of the arena.
+// Whether the program or body gets the argument of the eBPF program by this one: memory of the kernel's, outside of the arena.
 bool is_program_context(const llvm::Value* value);
 // Whether this variable lies on the stack of eBPF, because a helper writes to it.
 bool is_helper_buffer(const llvm::AllocaInst& variable);

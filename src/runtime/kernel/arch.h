@@ -3,8 +3,8 @@
 // functions (bpf-helpers(7)), and C++ where processes use assembly.
 //
 // All of the runtime's memory is in the arena, a BPF arena. To the verifier, its pointers are plain numbers;
-// codegen/arena_pointers.cpp casts each of them where memory is accessed. Helpers don't take such pointers: what they write
-// goes to the program's stack first (HelperBuffer).
+// codegen/ebpf/pointers.cpp casts each of them where memory is accessed. Helpers don't take such pointers: what they write
+// goes to a variable on the program's stack first.
 
 #include <linux/bpf.h>
 #include <stddef.h>

@@ -45,7 +45,7 @@ uint32_t claim_way(const FrameSet& set, const CallKey* key) {
   return abi::kGoroutineWays;
 }
 
-// Returns the entry values of the call, if the site is the one where it was entered; null: there is no such call. Frees the frame of another site: of
+// Returns the entry values of the call, if the site is the one where it was entered; null: the call is not there. Frees the frame of another site: of
 // a call that has ended otherwise.
 uint64_t* find_frame(Context* context, const CallKey* key, uint64_t site_id) {
   uint64_t hash = mix(key);
