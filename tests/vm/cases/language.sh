@@ -13,13 +13,23 @@ script() {
     part == 2 && name != "exit" && n >= from && n < to { print end; part = 0 }' /files/corpus.txt
 }
 
+# What is printed, without names of files and what is said of skipped hits.
+plain() { sed 's/stp:[0-9:]*//; s,/tmp/[a-z]*\.,,; /^WARNING: .*skipped/d; /^$/d'; }
+
+# The emulator runs one processor at a time, so one that waits for a lock that the other has waits in vain: a hit that is skipped and
+# reported is tried again.
 for from in 1 13 25 37; do
   script 'probe begin {' 'println("----") }' $from $((from + 12)) >/tmp/here.stp
   script 'probe kernel.trace("sched:sched_process_exit") { if (pid() == target()) {' 'println("----") } }' $from $((from + 12)) >/tmp/there.stp
   echo 'probe begin { exit() }' >>/tmp/here.stp
-  here=$(spile /tmp/here.stp 2>&1)
-  there=$(spile /tmp/there.stp -c true 2>&1)
+  here=$(spile /tmp/here.stp 2>&1 | plain)
   [ -n "$here" ] || fail "nothing was printed"
-  [ "$(echo "$here" | sed 's/stp:[0-9:]*//; s,/tmp/[a-z]*\.,,')" = "$(echo "$there" | sed 's/stp:[0-9:]*//; s,/tmp/[a-z]*\.,,')" ] || fail "blocks from $from on: in spile: $here
-in the kernel: $there"
+  for attempt in 1 2 3; do
+    all=$(spile /tmp/there.stp -c true 2>&1)
+    there=$(echo "$all" | plain)
+    [ "$here" = "$there" ] && break
+    case $all in *skipped*) ;; *) break ;; esac
+  done
+  [ "$here" = "$there" ] || fail "blocks from $from on: in spile: $here
+in the kernel: $all"
 done

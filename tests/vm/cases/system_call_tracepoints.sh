@@ -27,7 +27,7 @@ out=$(spile -e 'global n
 check "names of calls" "$out" '^1 1$'
 
 # A handler that uses nothing of the record runs on a raw tracepoint, others on the one with a record; a name that has no raw one too.
-out=$(spile -v -e 'global a, b probe kernel.trace("sched:sched_process_fork") { a++ } probe kernel.trace("sched:sched_process_fork") { b += $parent_pid > 0 }
+out=$(spile -v -e 'global a, b probe kernel.trace("sched:sched_process_fork") { if (pid() == target()) a++ } probe kernel.trace("sched:sched_process_fork") { if (pid() == target()) b += $parent_pid > 0 }
   probe end { printf("%d %d\n", a > 0, a == b) }' -c 'true; /bin/true; (exit 3); true | true' 2>&1)
 check "a raw tracepoint" "$out" ': raw tracepoint sched:sched_process_fork$'
 check "a tracepoint with a record" "$out" ': tracepoint sched:sched_process_fork$'
