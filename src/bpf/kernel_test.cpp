@@ -171,8 +171,9 @@ TEST_F(KernelTest, CollectMovesEveryAdditionOnce) {
   for (int i = 0; i < 20; ++i) collect();
   stop = true;
   caller.join();
+  for (int i = 0; i < 10; ++i, added += called++ % 1000) spile_test_probed(called % 1000);
   EXPECT_TRUE(kernel->detach().ok());
-  EXPECT_LT(calls, called);  // the last ones are still there
+  EXPECT_LE(calls, called - 10);  // the last ones are still there
   collect();
   collect();
   EXPECT_EQ(calls, called);
