@@ -24,7 +24,7 @@ constexpr KernelLack kLacks[] = {
     {"sprintf and its kind", "spile puts printed text together", "print the values with printf, or keep them in globals for a timer or end probe"},
     {"=~", kLoops, "compare with ==, or keep the string in a global, and match it in a timer or end probe"},
     {"try", "an error ends the handler there", "test first what may fail; user_string(address, \"text\") has the text where a read fails"},
-    {"recursion", "all functions become part of one program there", "write it as a loop"},
+    {"recursion", "eBPF has eight frames of calls at most", "write it as a loop"},
     {"isinstr", kLoops, kPrintText},
     {"strtol", kLoops, kPrintText},
     {"user_string_quoted", kLoops, "user_string() has the string as it is"},

@@ -41,7 +41,7 @@ class Btf final : public debuginfo::TypeSource, public std::enable_shared_from_t
   // Returns the function of a name that this BTF itself (rather than its base) describes; nullopt: absent.
   std::optional<Function> function(std::string_view name);
   // Finds a type as C names it: "struct sock", "sock" (a struct, union, enum or typedef), "unsigned int"; in the base, too. A declaration is
-  // found only where there is no definition. nullopt: absent.
+  // found only if the definition is absent. nullopt: both are.
   std::optional<debuginfo::Type> type_named(std::string_view name);
   // Returns the type of a variable ("runqueues"): the kernel describes those that exist once for each CPU. nullopt: not described.
   std::optional<debuginfo::Type> variable(std::string_view name);

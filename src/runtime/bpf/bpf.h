@@ -15,6 +15,7 @@
 
 #include "abi/kernel.h"
 #include "runtime/interface.h"
+#include "runtime/kernel_identity.h"
 
 #define SPILE_INLINE [[gnu::always_inline]]
 
@@ -24,14 +25,7 @@ extern "C" {
 // Maps, created by the loader.
 extern char spile_map_state, spile_map_scratch, spile_map_ring;
 // Data of the object. Volatile: the controller writes them behind the optimizer's back.
-[[gnu::section(".rodata.constants")]] extern const volatile abi::KernelConstants spile_kernel_constants;
 [[gnu::section(".data.control")]] extern volatile abi::KernelControl spile_kernel_control;
-}
-
-// A helper is called by its number, as if that were its address.
-template <typename Function>
-SPILE_INLINE inline Function helper(uint64_t number) {
-  return reinterpret_cast<Function>(number);
 }
 
 // lookup returns the element's value, valid until the handler ends; null: absent. update, remove and the reading functions return 0, or
@@ -59,29 +53,6 @@ SPILE_INLINE inline long read_kernel_string(void* to, uint32_t size, const void*
 SPILE_INLINE inline long read_user_string(void* to, uint32_t size, const void* from) {
   return helper<long (*)(void*, uint32_t, const void*)>(BPF_FUNC_probe_read_user_str)(to, size, from);
 }
-SPILE_INLINE inline uint64_t current_pid_tgid() {
-  return helper<uint64_t (*)()>(BPF_FUNC_get_current_pid_tgid)();
-}
-// Returns process ID << 32 | thread ID, as spile's PID namespace numbers them; 0 for threads that it does not see, or that live in one
-// below it.
-SPILE_INLINE inline uint64_t visible_pid_tgid() {
-  if (spile_kernel_constants.pid_namespace_inode == 0) return current_pid_tgid();
-  bpf_pidns_info seen = {};
-  helper<long (*)(uint64_t, uint64_t, bpf_pidns_info*, uint32_t)>(BPF_FUNC_get_ns_current_pid_tgid)(
-      spile_kernel_constants.pid_namespace_device, spile_kernel_constants.pid_namespace_inode, &seen, sizeof seen);
-  return (uint64_t{seen.tgid} << 32) | seen.pid;
-}
-SPILE_INLINE inline uint64_t current_uid_gid() {
-  return helper<uint64_t (*)()>(BPF_FUNC_get_current_uid_gid)();
-}
-// ns since boot (CLOCK_MONOTONIC).
-SPILE_INLINE inline uint64_t ktime_ns() {
-  return helper<uint64_t (*)()>(BPF_FUNC_ktime_get_ns)();
-}
-SPILE_INLINE inline uint32_t current_cpu() {
-  return helper<uint32_t (*)()>(BPF_FUNC_get_smp_processor_id)();
-}
-
 // The optimizer may not carry what it knows of `value` across: it would drop checks that the verifier needs.
 template <typename T>
 SPILE_INLINE inline T opaque(T value) {

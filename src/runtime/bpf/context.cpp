@@ -1,33 +1,12 @@
 // Who runs, where and when.
 
 #include "runtime/bpf/bpf.h"
+#include "runtime/kernel_identity_functions.h"
 
 namespace spile::rt {
 
 extern "C" {
 
-SPILE_INLINE int64_t spile_rt_clock_ns(Context*) {
-  return static_cast<int64_t>(ktime_ns()) + spile_kernel_constants.clock_offset_ns;
-}
-// eBPF can't read the counter of cycles: nanoseconds stand for them.
-SPILE_INLINE int64_t spile_rt_cycles(Context*) {
-  return static_cast<int64_t>(ktime_ns());
-}
-SPILE_INLINE int64_t spile_rt_pid(Context*) {
-  return static_cast<int64_t>(visible_pid_tgid() >> 32);
-}
-SPILE_INLINE int64_t spile_rt_tid(Context*) {
-  return static_cast<int64_t>(visible_pid_tgid() & 0xffffffff);
-}
-SPILE_INLINE int64_t spile_rt_cpu(Context*) {
-  return current_cpu();
-}
-SPILE_INLINE int64_t spile_rt_uid(Context*) {
-  return static_cast<int64_t>(current_uid_gid() & 0xffffffff);
-}
-SPILE_INLINE int64_t spile_rt_target(Context*) {
-  return spile_kernel_constants.target_pid;
-}
 SPILE_INLINE void spile_rt_execname(Context*, char* out) {
   helper<long (*)(void*, uint32_t)>(BPF_FUNC_get_current_comm)(out, 16);
 }

@@ -19,23 +19,6 @@ SPILE_INLINE inline int64_t number_at(Context* context, int64_t address, uint32_
 
 extern "C" {
 
-SPILE_INLINE int64_t spile_fn_gid(Context*) {
-  return static_cast<int64_t>(current_uid_gid() >> 32);
-}
-
-// The helpers know of one namespace only.
-SPILE_INLINE int64_t spile_fn___ns_pid(Context* context) {
-  return spile_rt_pid(context);
-}
-SPILE_INLINE int64_t spile_fn___ns_tid(Context* context) {
-  return spile_rt_tid(context);
-}
-SPILE_INLINE int64_t spile_fn___ns_uid(Context* context) {
-  return spile_rt_uid(context);
-}
-SPILE_INLINE int64_t spile_fn___ns_gid(Context* context) {
-  return spile_fn_gid(context);
-}
 SPILE_INLINE int64_t spile_fn_randint(Context*, int64_t below) {
   uint64_t random = helper<uint32_t (*)()>(BPF_FUNC_get_prandom_u32)();
   return below > 0 ? static_cast<int64_t>(random % static_cast<uint64_t>(below)) : 0;
@@ -46,7 +29,7 @@ SPILE_INLINE int64_t spile_fn___task_current(Context*) {
 }
 
 SPILE_INLINE int64_t spile_fn_ktime_get_ns(Context*) {
-  return static_cast<int64_t>(ktime_ns());
+  return static_cast<int64_t>(monotonic_ns());
 }
 // As in processes, one clock stands for those of all processors.
 #define SPILE_CLOCK_FUNCTION(UNIT, NS)                                          \

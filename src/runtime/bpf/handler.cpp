@@ -92,12 +92,12 @@ SPILE_INLINE bool spile_rt_lock(Context* context, uint64_t index) {
   uint32_t self = current_cpu() + 1;
   uint32_t holder = __sync_val_compare_and_swap(lock, 0u, self);
   if (holder == 0) return true;
-  uint64_t start = ktime_ns();
+  uint64_t start = monotonic_ns();
 #pragma clang loop unroll(disable)
   for (int attempt = 0; attempt < kLockAttempts && holder != self; ++attempt) {
     if (attempt >= kBriskAttempts) {
       pause(context);
-      if (ktime_ns() - start > kLockPatience) break;
+      if (monotonic_ns() - start > kLockPatience) break;
     }
     holder = __sync_val_compare_and_swap(lock, 0u, self);
     if (holder == 0) return true;

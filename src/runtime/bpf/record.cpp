@@ -16,7 +16,7 @@ SPILE_INLINE inline void fill_header(Context* context, abi::RecordHeader* record
   record->cpu = static_cast<uint16_t>(current_cpu());
   record->id = id;
   record->probe = context->probe;
-  record->time = ktime_ns();
+  record->time = monotonic_ns();
 }
 
 extern "C" {

@@ -10,16 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "abi/kernel.h"
+#include "runtime/kernel_identity.h"
 #include "runtime/native/attributes.h"
 
 namespace spile::rt {
-
-// A helper is called by its number, as if that were its address.
-template <typename Function>
-SPILE_INLINE inline Function helper(uint64_t number) {
-  return reinterpret_cast<Function>(number);
-}
 
 // -- words of which the calling handler is the only writer: its level of its CPU is its own
 
@@ -33,15 +27,8 @@ SPILE_INLINE inline void decrement_in_place(uint32_t* p) {
   --*p;
 }
 
-// -- time and place
+// -- time and place: kernel_identity.h
 
-// ns since boot (CLOCK_MONOTONIC).
-SPILE_INLINE inline uint64_t monotonic_ns() {
-  return helper<uint64_t (*)()>(BPF_FUNC_ktime_get_ns)();
-}
-SPILE_INLINE inline uint16_t current_cpu() {
-  return static_cast<uint16_t>(helper<uint32_t (*)()>(BPF_FUNC_get_smp_processor_id)());
-}
 SPILE_INLINE inline void pause_cpu() {}
 
 // -- memory of processes and of the kernel, which has the upper half of the addresses. The helpers reject the wrong half.

@@ -1,32 +1,10 @@
 // Reads of memory of processes and of the kernel, by helpers, which check the address. Words go by the program's stack (arch.h); strings are
 // read word by word, so that they may have any length.
 
+#include "runtime/native/load_text.h"
 #include "runtime/native/native.h"
 
 namespace spile::rt {
-
-namespace {
-
-// Copies bytes up to a NUL or the limit; returns the length, or -1. As load_text of native/load.cpp.
-[[gnu::noinline]] int64_t load_text(uint64_t address, char* out, uint32_t limit) {
-  constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
-  uint32_t length = 0;
-  while (length + 8 <= limit) {
-    uint64_t word;
-    if (!load_word<8>(address + length, &word) || ((word - kOnes) & ~word & kHighs)) break;
-    *reinterpret_cast<uint64_t*>(out + length) = word;
-    length += 8;
-  }
-  for (; length < limit; ++length) {
-    uint64_t byte;
-    if (!load_word<1>(address + length, &byte)) return -1;
-    out[length] = static_cast<char>(byte);
-    if (!byte) return length;
-  }
-  return length;
-}
-
-}  // namespace
 
 extern "C" {
 
@@ -46,15 +24,7 @@ SPILE_INLINE bool spile_rt_store(Context*, uint64_t, uint32_t, int64_t) {
 }
 
 [[gnu::noinline]] bool spile_rt_load_bytes(Context*, uint64_t address, char* out, uint32_t count) {
-  uint32_t at = 0;
-  for (uint64_t word; at + 8 <= count && load_word<8>(address + at, &word); at += 8) {
-    *reinterpret_cast<uint64_t*>(out + at) = word;
-  }
-  for (uint64_t byte; at < count; ++at) {
-    if (!load_word<1>(address + at, &byte)) return false;
-    out[at] = static_cast<char>(byte);
-  }
-  return true;
+  return load_range(address, out, count);
 }
 
 SPILE_INLINE int64_t spile_rt_load_string(Context*, uint64_t address, char* out, uint32_t limit) {

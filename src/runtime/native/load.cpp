@@ -6,31 +6,12 @@
 // Where nobody would catch the fault (the controller, where such addresses mean nothing; or when the controller has
 // died) no load is done.
 
+#include "runtime/native/load_text.h"
 #include "runtime/native/native.h"
 
 namespace spile::rt {
 
 namespace {
-
-// Copies bytes up to a NUL or the limit; the length, or -1. Words at first, then bytes: a word that faults or has a NUL
-// in it is read again byte by byte, as the string may end just before an unmapped page.
-SPILE_COLD int64_t load_text(uint64_t address, char* out, uint32_t limit) {
-  constexpr uint64_t kOnes = 0x0101010101010101, kHighs = 0x8080808080808080;
-  uint32_t length = 0;
-  while (length + 8 <= limit) {
-    uint64_t word;
-    if (!load_word<8>(address + length, &word) || ((word - kOnes) & ~word & kHighs)) break;
-    *reinterpret_cast<uint64_t*>(out + length) = word;
-    length += 8;
-  }
-  for (; length < limit; ++length) {
-    uint64_t byte;
-    if (!load_word<1>(address + length, &byte)) return -1;
-    out[length] = static_cast<char>(byte);
-    if (!byte) return length;
-  }
-  return length;
-}
 
 // Memory of the process that the controller's handler is about, which stands still. The bytes read.
 SPILE_COLD uint64_t read_subject(const abi::Subject* subject, uint64_t address, void* out, uint64_t size) {
@@ -118,15 +99,7 @@ SPILE_INLINE bool spile_rt_store(Context* context, uint64_t address, uint32_t si
   const abi::Subject* subject = subject_of(context);
   if (subject) return read_subject(subject, address, out, count) == count;
   if (spile_rt_in_controller || controller_gone(context->arena)) return count == 0;
-  uint32_t at = 0;
-  for (uint64_t word; at + 8 <= count && load_word<8>(address + at, &word); at += 8) {
-    *reinterpret_cast<uint64_t*>(out + at) = word;
-  }
-  for (uint64_t byte; at < count; ++at) {
-    if (!load_word<1>(address + at, &byte)) return false;
-    out[at] = static_cast<char>(byte);
-  }
-  return true;
+  return load_range(address, out, count);
 }
 
 SPILE_INLINE int64_t spile_rt_load_string(Context* context, uint64_t address, char* out, uint32_t limit) {

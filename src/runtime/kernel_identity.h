@@ -1,0 +1,46 @@
+#pragma once
+// Who runs, where and when, for handlers in the kernel: what kernel/ and bpf/ have in common. Each includes this header in its context.cpp and defines
+// spile_kernel_constants.
+
+#include <linux/bpf.h>
+
+#include "abi/kernel.h"
+#include "runtime/interface.h"
+
+namespace spile::rt {
+
+extern "C" {
+// Data of the object, which the loader sets before programs are loaded. Volatile: the loader writes it behind the optimizer's back.
+[[gnu::section(".rodata.constants")]] extern const volatile abi::KernelConstants spile_kernel_constants;
+}
+
+// A helper of the kernel (bpf-helpers(7)) is called by its number, as if that were its address.
+template <typename Function>
+[[gnu::always_inline]] inline Function helper(uint64_t number) {
+  return reinterpret_cast<Function>(number);
+}
+
+// ns since boot (CLOCK_MONOTONIC).
+[[gnu::always_inline]] inline uint64_t monotonic_ns() {
+  return helper<uint64_t (*)()>(BPF_FUNC_ktime_get_ns)();
+}
+[[gnu::always_inline]] inline uint16_t current_cpu() {
+  return static_cast<uint16_t>(helper<uint32_t (*)()>(BPF_FUNC_get_smp_processor_id)());
+}
+[[gnu::always_inline]] inline uint64_t current_pid_tgid() {
+  return helper<uint64_t (*)()>(BPF_FUNC_get_current_pid_tgid)();
+}
+[[gnu::always_inline]] inline uint64_t current_uid_gid() {
+  return helper<uint64_t (*)()>(BPF_FUNC_get_current_uid_gid)();
+}
+// Returns process ID << 32 | thread ID, as spile's PID namespace numbers them; 0 for threads that it does not see, or that live in one
+// below it.
+[[gnu::always_inline]] inline uint64_t visible_pid_tgid() {
+  if (spile_kernel_constants.pid_namespace_inode == 0) return current_pid_tgid();
+  bpf_pidns_info seen = {};
+  helper<long (*)(uint64_t, uint64_t, bpf_pidns_info*, uint32_t)>(BPF_FUNC_get_ns_current_pid_tgid)(
+      spile_kernel_constants.pid_namespace_device, spile_kernel_constants.pid_namespace_inode, &seen, sizeof seen);
+  return (uint64_t{seen.tgid} << 32) | seen.pid;
+}
+
+}  // namespace spile::rt

@@ -1,0 +1,52 @@
+#pragma once
+// The functions of the runtime interface, and of the library, that kernel_identity.h answers alone. Included once for each of kernel/ and bpf/.
+
+#include "runtime/kernel_identity.h"
+
+namespace spile::rt {
+
+extern "C" {
+
+[[gnu::always_inline]] int64_t spile_rt_clock_ns(Context*) {
+  return static_cast<int64_t>(monotonic_ns()) + spile_kernel_constants.clock_offset_ns;
+}
+// eBPF can't read the counter of cycles: nanoseconds stand for them.
+[[gnu::always_inline]] int64_t spile_rt_cycles(Context*) {
+  return static_cast<int64_t>(monotonic_ns());
+}
+[[gnu::always_inline]] int64_t spile_rt_pid(Context*) {
+  return static_cast<int64_t>(visible_pid_tgid() >> 32);
+}
+[[gnu::always_inline]] int64_t spile_rt_tid(Context*) {
+  return static_cast<int64_t>(visible_pid_tgid() & 0xffffffff);
+}
+[[gnu::always_inline]] int64_t spile_rt_cpu(Context*) {
+  return current_cpu();
+}
+[[gnu::always_inline]] int64_t spile_rt_uid(Context*) {
+  return static_cast<int64_t>(current_uid_gid() & 0xffffffff);
+}
+[[gnu::always_inline]] int64_t spile_rt_target(Context*) {
+  return spile_kernel_constants.target_pid;
+}
+
+[[gnu::always_inline]] int64_t spile_fn_gid(Context*) {
+  return static_cast<int64_t>(current_uid_gid() >> 32);
+}
+// The helpers know of one namespace only.
+[[gnu::always_inline]] int64_t spile_fn___ns_pid(Context* context) {
+  return spile_rt_pid(context);
+}
+[[gnu::always_inline]] int64_t spile_fn___ns_tid(Context* context) {
+  return spile_rt_tid(context);
+}
+[[gnu::always_inline]] int64_t spile_fn___ns_uid(Context* context) {
+  return spile_rt_uid(context);
+}
+[[gnu::always_inline]] int64_t spile_fn___ns_gid(Context* context) {
+  return spile_fn_gid(context);
+}
+
+}  // extern "C"
+
+}  // namespace spile::rt
