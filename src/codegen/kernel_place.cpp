@@ -48,8 +48,8 @@ llvm::Value* KernelPlace::machine_register(Body& body, int64_t number) {
   if (context_.calls.registers) {
     if (number < 0 || number >= kConvention.general_registers) return nullptr;
     const uint32_t at = abi::kKernelLayout.pt_regs[number];
-    if (at < kFirstRegister || at + 8 > kRegistersEnd) return nullptr;
-    return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(context_.calls.registers, at - kFirstRegister));
+    if (at < abi::kKernelLayout.pt_regs_call_begin || at + 8 > abi::kKernelLayout.pt_regs_call_end) return nullptr;
+    return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(context_.calls.registers, at - abi::kKernelLayout.pt_regs_call_begin));
   }
   if (body.probe && !sema::info(body.probe->kind).in_function) return nullptr;
   if (number < 0 || number > kConvention.program_counter) return nullptr;
@@ -99,7 +99,7 @@ llvm::Value* KernelPlace::cookie_of(Body& body) {
 
 llvm::Value* KernelPlace::call_number(Body& body) {
   if (!context_.calls.registers) return nullptr;
-  return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(context_.calls.registers, abi::kKernelLayout.pt_regs_call - kFirstRegister));
+  return body.b.CreateLoad(body.b.getInt64Ty(), body.at_offset(context_.calls.registers, abi::kKernelLayout.pt_regs_call - abi::kKernelLayout.pt_regs_call_begin));
 }
 
 llvm::Value* KernelPlace::load_bias(Body& body) {
@@ -119,7 +119,7 @@ llvm::Value* KernelPlace::call_field(Body& body, int64_t offset) {
     at = abi::kKernelLayout.pt_regs[context_.calls.at_exit ? static_cast<size_t>(kConvention.system_call_result)
                                                    : static_cast<size_t>(kConvention.system_call_arguments[static_cast<size_t>(word)])];
   }
-  return body.at_offset(context_.calls.registers, at - kFirstRegister);
+  return body.at_offset(context_.calls.registers, at - abi::kKernelLayout.pt_regs_call_begin);
 }
 
 llvm::Value* KernelPlace::context_address(Body& body, int64_t offset) {

@@ -43,11 +43,9 @@ class KernelPlace final : public Place {
   // What a handler on a raw tracepoint has found out before its body.
   struct Calls {
     llvm::Value* point = nullptr;      // i64: index into Probe::points; null: from the cookie
-    llvm::Value* registers = nullptr;  // part of struct pt_regs, from kFirstRegister on; null: not read
+    llvm::Value* registers = nullptr;  // part of struct pt_regs, of KernelLayout::pt_regs_call_begin and _end; null: not read
     bool at_exit = false;              // of a system call
   };
-  // Handlers at system calls have these bytes of struct pt_regs.
-  static constexpr uint32_t kFirstRegister = 56, kRegistersEnd = 144;
   // What the kernel gives a handler.
   struct Context {
     bool at_return = false;  // at the return of the probed function

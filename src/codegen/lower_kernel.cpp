@@ -54,11 +54,11 @@ class KernelHandler {
   // The handler goes on in threads that make a system call, and run 64-bit code (as tracepoints of system calls do). Returns their registers,
   // as KernelPlace::Calls has them. REQUIRES: this and the next two are called before lower_body, on a raw tracepoint of raw_syscalls.
   llvm::Value* read_registers() {
-    constexpr uint32_t kSize = KernelPlace::kRegistersEnd - KernelPlace::kFirstRegister;
+    constexpr uint32_t kSize = abi::kKernelLayout.pt_regs_call_end - abi::kKernelLayout.pt_regs_call_begin;
     registers_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), kSize / 8), nullptr, "registers");
     llvm::Value* saved = b_.CreateLoad(b_.getInt64Ty(), function_->getArg(0));
     only_if(call("spile_rt_kernel_registers", b_.getInt1Ty(),
-                 {context_, b_.CreateAdd(saved, b_.getInt64(KernelPlace::kFirstRegister)), b_.getInt32(kSize), registers_}));
+                 {context_, b_.CreateAdd(saved, b_.getInt64(abi::kKernelLayout.pt_regs_call_begin)), b_.getInt32(kSize), registers_}));
     only_if(b_.CreateICmpEQ(register_word(abi::kKernelLayout.pt_regs_code), b_.getInt64(abi::kKernelLayout.native_code)));
     return registers_;
   }
@@ -196,7 +196,7 @@ class KernelHandler {
   }
   // at: the offset in struct pt_regs
   llvm::Value* register_word(uint32_t at) {
-    return b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt8Ty(), registers_, at - KernelPlace::kFirstRegister));
+    return b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt8Ty(), registers_, at - abi::kKernelLayout.pt_regs_call_begin));
   }
   llvm::Value* field(size_t offset) { return b_.CreateConstGEP1_64(b_.getInt8Ty(), context_, offset); }
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, function_); }
