@@ -126,16 +126,38 @@ class ArenaHandler {
 
 }  // namespace
 
-Result<Layout> layout_for_kernel(const sema::Program& program, const LayoutOptions& options) {
-  LayoutOptions over_maps = options;
-  over_maps.kernel_cpus = 0;
-  if (options.kernel_cpus == 0 || needs_kernel_maps(program)) return make_layout(program, over_maps);
-  TRY(Layout layout, make_layout(program, options));
-  const ArenaLayout& arena = layout.arena;
+namespace {
+// Whether the machine has the memory that the slots of handlers in the kernel take, and one arena has room for them.
+bool has_room(const ArenaLayout& arena, const LayoutOptions& options) {
   uint64_t rings = arena.kernel_slots / abi::kKernelLevels * (arena.kernel_ring_size + (abi::kKernelLevels - 1) * uint64_t{arena.kernel_small_ring_size});
   uint64_t memory = uint64_t{arena.kernel_slots} * arena.ring_offset + rings + arena.private_offset;
-  if (memory > options.kernel_memory || arena.size > abi::kLargestKernelArena / 2) return make_layout(program, over_maps);
-  return layout;
+  return memory <= options.kernel_memory && arena.size <= abi::kLargestKernelArena / 2;
+}
+}  // namespace
+
+Result<Layouts> layouts_of(const sema::Program& program, const LayoutOptions& options) {
+  LayoutOptions over_maps = options;
+  over_maps.kernel_cpus = 0;
+  Layouts layouts;
+  if (is_mixed(program)) {
+    CHECK(options.kernel_cpus > 0);  // sema::TargetInfo has asked for handlers in processes
+    TRY(MixedLayout mixed, make_mixed_layout(program, options));
+    if (!has_room(mixed.kernel.arena, options)) {
+      return Error{"handlers in the kernel need more memory for the script's globals than they may take beside handlers in processes",
+                   "--runtime=bpf, which runs all of the script in the kernel"};
+    }
+    layouts.main = std::move(mixed.processes);
+    layouts.kernel = std::move(mixed.kernel);
+    layouts.copies = std::move(mixed.copies);
+    return layouts;
+  }
+  const bool over_arena = options.kernel_cpus > 0 && !needs_kernel_maps(program);
+  if (over_arena) {
+    TRY(layouts.main, make_layout(program, options));
+    if (has_room(layouts.main.arena, options)) return layouts;
+  }
+  TRY(layouts.main, make_layout(program, over_maps));
+  return layouts;
 }
 
 KernelCode lower_arena_handlers(Unit& unit, ArenaKernelPlace& place) {
