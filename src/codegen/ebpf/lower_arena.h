@@ -13,8 +13,7 @@ struct Layouts {
   std::optional<Layout> kernel;  // of a script that is_mixed() (layout.h)
   std::vector<KernelCode::Copy> copies;
 };
-// Lays out the arenas. Handlers in the kernel work over one if options allow that, it can do all that the script's kernel probes ask for, and
-// their memory is not too much; else over kernel maps (lower_kernel.h): ArenaLayout::kernel_slots is 0. Errors: those of make_layout(); a mixed
+// Lays out the arenas. Handlers in the kernel work over one if options allow that and their memory is not too much; else over kernel maps (lower_kernel.h): ArenaLayout::kernel_slots is 0. Errors: those of make_layout(); a mixed
 // script's handlers in the kernel need too much memory. REQUIRES: options.kernel_cpus > 0 for a script that is_mixed().
 Result<Layouts> layouts_of(const sema::Program& program, const LayoutOptions& options);
 

@@ -28,17 +28,6 @@ SPILE_INLINE void spile_rt_kernel_return_exit(Context*, void* map, uint64_t cfa)
   remove(map, &key);
 }
 
-// Whether the thread is its process's first one.
-SPILE_INLINE bool spile_rt_kernel_leads(Context*) {
-  uint64_t pid_tgid = current_pid_tgid();
-  return (pid_tgid >> 32) == (pid_tgid & 0xffffffff);
-}
-
-// Copies what the kernel keeps of a thread's registers; false: it can't be read.
-SPILE_INLINE bool spile_rt_kernel_registers(Context*, uint64_t from, uint32_t size, void* out) {
-  return read_kernel(out, size, reinterpret_cast<const void*>(from)) == 0;
-}
-
 // Of a handler at fentry or fexit: the function's argument, from 0, and its result. Through helpers, which the kernel turns into loads: read
 // directly, a pointer would be one that the verifier follows, with rules of its own.
 SPILE_INLINE uint64_t spile_rt_kernel_argument(Context* context, uint32_t number) {
