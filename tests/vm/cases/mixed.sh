@@ -1,4 +1,5 @@
 # Handlers in a process and in the kernel, with common globals.
+# Two clocks are compared, which takes an emulator some microseconds; so much may a time seem to run back.
 # kernels: 6.12
 . /guest.sh
 
@@ -7,7 +8,7 @@ out=$(spile -v -e "global n, m, both, start, lat, odd
   probe process.function(\"step\") { n++; both = both + 1; start[tid()] = gettimeofday_ns() }
   probe $entered { if (pid() != target()) next; m++; both = both + 1
     if (tid() in start) { lat <<< gettimeofday_ns() - start[tid()]; delete start[tid()] } else odd++ }
-  probe end { printf(\"%d %d %d %d %d %d\n\", n, m, both, @count(lat), odd, @min(lat) > 0) }" -c "steps 5000 2" 2>&1)
+  probe end { printf(\"%d %d %d %d %d %d\n\", n, m, both, @count(lat), odd, @min(lat) > -20000) }" -c "steps 5000 2" 2>&1)
 check "the process is probed by jumps" "$out" 'step .*: jump'
 counts=$(echo "$out" | grep -E '^[0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+$')
 lost=$(echo "$out" | sed -n 's/.*WARNING: \([0-9]*\) skipped.*/\1/p' | head -1)
