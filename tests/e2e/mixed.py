@@ -49,7 +49,7 @@ probe end {{ keys = 0; foreach ([k, side] in a) keys++; printf("= %d %s %d\\n", 
     count, side, number, keys = re.search(r"= (\d+) (\w+) (\d+) (\d+)", result.err).groups()
     expect(int(count) + skipped(result.err), 80000, "additions and skipped hits: " + result.err)
     expect(number, count, "the last string was made by the last addition")
-    expect(keys, "16", "elements")
+    expect_true(8 < int(keys) <= 16, f"{keys} elements are of both sides")  # the kernel's may all have even numbers
     expect_true(skipped(result.err) < 800, f"{skipped(result.err)} of 80000 hits were skipped")
 
 if VARIANT == "order":
@@ -101,7 +101,8 @@ probe timer.ms(300) {{ exit() }}
 probe end {{ foreach (p+ in n) printf("= %d %d %d\\n", p, n[p] > 0, m[p] > 0) }}""", "-x", str(first.pid), "-x", str(second.pid)).expect()
         if "uprobe" in result.err:
             skip("this kernel has no BPF arenas")
-        expect(result.err, "".join(f"= {pid} 1 1\n" for pid in sorted((first.pid, second.pid))))
+        lines = [line for line in result.err.splitlines() if line.startswith("= ")]
+        expect(lines, [f"= {pid} 1 1" for pid in sorted((first.pid, second.pid))])
     finally:
         for each in (first, second):
             each.kill()
