@@ -1,5 +1,5 @@
 # --runtime=bpf: functions of one program, counted, timed and printed by handlers in the kernel; exact.
-# variants: counts returns clears threads printed
+# variants: counts returns clears threads printed registers
 from spiletest import *
 
 calls = program("calls")
@@ -63,3 +63,14 @@ probe process.function("greet") { printf("%s %s\n", greeting, user_string($name)
 probe process.function("bar") { printf("%d %d %d %s\n", $p->value, $p->next->value, $p->numbers[2], probefunc()) }""",
         f"{calls} 10").expect(
         err="foo 0 calls\nfoo 1 calls\nfoo 2 calls\n10 20 3 bar\nhello world\n")
+
+if VARIANT == "registers":
+    # A large handler reads the same registers at its beginning and at its end, also through a function.
+    bpf(r"""global wrong, hits
+function nth(n) { return long_arg(n) }
+probe process.function("foo") {
+  first = nth(1); text = sprintf("%d", int_arg(1)); try { if (first < 0) error(text) } catch (m) { println(m) }
+  if (first != long_arg(1) || text != sprint($arg) || nth(1) != $arg) wrong++
+  hits++
+}
+probe end { printf("%d %d %d\n", hits, wrong, 0) }""", f"{calls} 300").expect(err="300 0 0\n")

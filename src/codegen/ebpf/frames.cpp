@@ -6,6 +6,7 @@
 // its callers: a body's first one is. A function that has variables and no context becomes part of its callers.
 
 #include <map>
+#include <ranges>
 
 #include "abi/kernel.h"
 #include "codegen/ebpf/loadable.h"
@@ -77,12 +78,38 @@ void inline_always(llvm::Module& module) {
   passes.run(module, analyses.modules);
 }
 
+// Places in the program's own argument, and in what helpers write to, can't be kept in memory, which gives back numbers that mean the arena:
+// each use computes its own.
+void compute_at_uses(llvm::Function& function) {
+  const llvm::DataLayout& layout = function.getParent()->getDataLayout();
+  std::vector<llvm::GetElementPtrInst*> places;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (auto* place = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) places.push_back(place);
+  }
+  // Those that are computed from others first.
+  for (llvm::GetElementPtrInst* place : std::views::reverse(places)) {
+    llvm::APInt offset(64, 0);
+    llvm::Value* base = place->stripAndAccumulateConstantOffsets(layout, offset, true);
+    auto* variable = llvm::dyn_cast<llvm::AllocaInst>(base);
+    if (!is_program_context(base) && !(variable && is_helper_buffer(*variable))) continue;
+    for (llvm::Use& use : llvm::make_early_inc_range(place->uses())) {
+      auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+      auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+      llvm::IRBuilder<> b(phi ? phi->getIncomingBlock(use)->getTerminator() : user);
+      use.set(b.CreateConstGEP1_64(b.getInt8Ty(), base, offset.getZExtValue()));
+    }
+    place->eraseFromParent();
+  }
+}
+
 // Values that a large body keeps from one block to another would not all find room on the stack of eBPF. They become variables.
 void keep_values_in_memory(llvm::Module& module) {
   constexpr size_t kManyBlocks = 64;
   Analyses analyses;
   for (llvm::Function& function : module) {
-    if (function.hasFnAttribute(kBodyAttribute) && function.size() > kManyBlocks) llvm::RegToMemPass().run(function, analyses.functions);
+    if (!function.hasFnAttribute(kBodyAttribute) || function.size() <= kManyBlocks) continue;
+    compute_at_uses(function);
+    llvm::RegToMemPass().run(function, analyses.functions);
   }
 }
 

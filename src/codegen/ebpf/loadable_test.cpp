@@ -98,6 +98,30 @@ TEST(Frames, VariablesMoveToTheContextsFrameEachToItsOwnPlace) {
   EXPECT_EQ(module.count("ptr %context, i64 " + std::to_string(abi::kKernelVariablesOffset + 16)), 1u);
 }
 
+// Values that pass from block to block of a large body lie in memory, which would make numbers of the arena of them.
+TEST(Frames, PlacesInTheProgramsArgumentStayThere) {
+  std::string blocks;
+  for (int i = 0; i < 100; ++i) blocks += "b" + std::to_string(i) + ":\n  br label %b" + std::to_string(i + 1) + "\n";
+  Module module(R"(
+    define i64 @body(ptr %context, ptr %program) #0 {
+      %place = getelementptr i8, ptr %program, i64 96
+      %later = getelementptr i8, ptr %place, i64 8
+      %first = load i64, ptr %place
+      br label %b0
+    )" + blocks + R"(
+    b100:
+      %second = load i64, ptr %later
+      %sum = add i64 %first, %second
+      ret i64 %sum
+    }
+    attributes #0 = { "spile-body" })");
+  ASSERT_TRUE(move_frames(*module).ok());
+  EXPECT_EQ(module.count("load i64, ptr %later"), 0u);
+  EXPECT_EQ(module.count("ptr %program, i64 96"), 1u);
+  EXPECT_EQ(module.count("ptr %program, i64 104"), 1u);
+  EXPECT_EQ(module.count("store ptr"), 0u);
+}
+
 TEST(Frames, AFunctionWithoutTheContextBecomesPartOfItsCallers) {
   Module module(R"(
     define internal i64 @leaf(i64 %n) {
