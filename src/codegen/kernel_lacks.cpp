@@ -16,6 +16,9 @@ constexpr std::string_view kPrintText = "print the string with %s, or keep it in
 constexpr std::string_view kUserStacks = "print_ubacktrace() and ubacktrace() show stacks of processes, in handlers there (-x or -c, without --runtime=bpf)";
 constexpr std::string_view kKeepAddress = "keep the address in a global, and look up its name in a timer or end probe";
 
+constexpr std::string_view kFloats = "kernels before Linux 6.12 would follow each of its steps";
+constexpr std::string_view kKeepNumber = "keep its arguments in globals, and calculate in a timer or end probe";
+
 constexpr KernelLack kLacks[] = {
     {"foreach", kVisits, kElsewhere},
     {"[..., *] in array", kVisits, kElsewhere},
@@ -44,6 +47,20 @@ constexpr KernelLack kLacks[] = {
     {"symline", kNames, kKeepAddress},
     {"symfileline", kNames, kKeepAddress},
     {"modname", kNames, kKeepAddress},
+    {"fp_add", kFloats, kKeepNumber},
+    {"fp_sub", kFloats, kKeepNumber},
+    {"fp_mul", kFloats, kKeepNumber},
+    {"fp_div", kFloats, kKeepNumber},
+    {"fp_rem", kFloats, kKeepNumber},
+    {"fp_sqrt", kFloats, kKeepNumber},
+    {"fp_eq", kFloats, kKeepNumber},
+    {"fp_le", kFloats, kKeepNumber},
+    {"fp_lt", kFloats, kKeepNumber},
+    {"long_to_fp", kFloats, kKeepNumber},
+    {"fp_to_long", kFloats, kKeepNumber},
+    {"fp32_to_fp64", kFloats, kKeepNumber},
+    {"fp_to_string", kFloats, kKeepNumber},
+    {"string_to_fp", kFloats, kKeepNumber},
 };
 
 }  // namespace

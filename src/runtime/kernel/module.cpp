@@ -14,6 +14,7 @@
 #include "runtime/native/memory.cpp"
 #include "runtime/native/record.cpp"
 #include "runtime/native/regex.cpp"
+#include "runtime/native/script_float.cpp"
 #include "runtime/native/script_memory.cpp"
 #include "runtime/native/script_names.cpp"
 #include "runtime/native/script_strings.cpp"

@@ -9,8 +9,8 @@ namespace {
 
 // The low 64 bits of the 128-bit product, shifted right. REQUIRES: shift < 64
 SPILE_INLINE inline uint64_t multiply_shift(uint64_t a, uint64_t b, uint32_t shift) {
-  unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
-  return shift_right_wide(static_cast<uint64_t>(product >> 64), static_cast<uint64_t>(product), shift);
+  uint64_t high, low = multiply_wide(a, b, &high);
+  return shift_right_wide(high, low, shift);
 }
 
 // Of the slot's thread; null where only the kernel knows. The overflow slot is nobody's.

@@ -62,7 +62,8 @@ Unpacked unpack(uint64_t bits) {
 }
 
 // The value is significand * 2^(exponent - kLead), in any scale.
-uint64_t pack(Unpacked x) {
+uint64_t pack(const Unpacked& number) {
+  Unpacked x = number;
   normalize(x);
   if (!x.significand) return x.sign;
   int32_t biased = x.exponent + kBias;
@@ -111,8 +112,7 @@ uint64_t multiply(uint64_t a, uint64_t b) {
   if (is_infinite(a) || is_infinite(b)) return is_zero(a) || is_zero(b) ? kQuietNan : sign | kInfinity;
   Unpacked x = unpack(a), y = unpack(b);
   if (!x.significand || !y.significand) return sign;
-  unsigned __int128 product = static_cast<unsigned __int128>(x.significand) * y.significand;  // < 2^126
-  uint64_t high = static_cast<uint64_t>(product >> 64), low = static_cast<uint64_t>(product);
+  uint64_t high, low = multiply_wide(x.significand, y.significand, &high);  // < 2^126
   // product * 2^(ex + ey - 124) = high * 2^(ex + ey - 60) = high * 2^((ex + ey + 2) - 62)
   return pack({sign, x.exponent + y.exponent + 2, high | (low != 0)});
 }
@@ -173,27 +173,27 @@ uint64_t square_root(uint64_t bits) {
   if (bits & kSignBit) return kQuietNan;
   if (is_infinite(bits)) return bits;
   Unpacked x = unpack(bits);
-  // value = s * 2^(e - 62) with e even: root = isqrt(s * 2^62) * 2^(e / 2 - 62)
+  // value = s * 2^(e - 62) with e even: root = isqrt(s * 2^58) * 2^(e / 2 - 60)
   uint64_t significand = x.significand;
   int32_t exponent = x.exponent;
   if (exponent & 1) {
     significand <<= 1;
     exponent -= 1;
   }
-  // Digit by digit over the 128-bit number significand << 62.
-  uint64_t root = 0;
-  unsigned __int128 rest = static_cast<unsigned __int128>(significand) << 62, bit = static_cast<unsigned __int128>(1) << 124;
-  unsigned __int128 partial = 0;
-  for (; bit; bit >>= 2) {
-    if (rest >= partial + bit) {
-      rest -= partial + bit;
-      partial = (partial >> 1) + bit;
-    } else {
-      partial >>= 1;
+  // 61 bits of root, one by one, each from two bits of the significand and of the zeros behind it: what is left stays below 2^64.
+  uint64_t root = 0, rest = 0;
+  for (int32_t i = 0; i < 61; ++i) {
+    rest = rest << 2 | significand >> 62;
+    significand <<= 2;
+    root <<= 1;
+    uint64_t wanted = root << 1 | 1;
+    if (rest >= wanted) {
+      rest -= wanted;
+      root |= 1;
     }
+    compiler_barrier();
   }
-  root = static_cast<uint64_t>(partial);
-  return pack({0, exponent / 2, root | (rest != 0)});
+  return pack({0, exponent / 2 + 2, root | (rest != 0)});
 }
 
 uint64_t from_long(int64_t value) {

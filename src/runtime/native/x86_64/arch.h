@@ -186,11 +186,16 @@ SPILE_INLINE inline uint64_t shift_right_wide(uint64_t high, uint64_t low, uint3
   asm("shrdq %b2, %1, %0" : "+r"(low) : "r"(high), "c"(shift) : "cc");
   return low;
 }
+// a * b
+SPILE_INLINE inline uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t* high) {
+  uint64_t low;
+  asm("mulq %3" : "=a"(low), "=d"(*high) : "a"(a), "r"(b) : "cc");
+  return low;
+}
 // mul, div: a * b / c, or the largest number where that needs more than 64 bits or c is 0. In C++ the division is a call of LLVM's own
 // library, which is not there.
 SPILE_INLINE inline uint64_t multiply_divide(uint64_t a, uint64_t b, uint64_t c) {
-  uint64_t low, high;
-  asm("mulq %3" : "=a"(low), "=d"(high) : "a"(a), "r"(b) : "cc");
+  uint64_t high, low = multiply_wide(a, b, &high);
   if (high >= c) return ~uint64_t{0};
   uint64_t quotient, rest;
   asm("divq %4" : "=a"(quotient), "=d"(rest) : "a"(low), "d"(high), "r"(c) : "cc");
