@@ -62,6 +62,7 @@ struct AttachPoint {
   uint32_t description = 0;      // kFentry, kFexit: its number in vmlinux's type information
   uint64_t cookie = 0;       // the program reads it with bpf_get_attach_cookie
   std::string text;          // how messages name it: the probe point
+  std::string place;         // of the probe in the script, "a.stp:3:5"; "": not known
 };
 
 // A program of the object and where it goes. All points of one program are of one family: tracepoint, profile, uprobes.
@@ -88,7 +89,7 @@ struct ObjectSpec {
   std::vector<DataSpec> data;
   int arena = -1;     // the map of the BPF arena that the programs use, kept open by the caller while programs are loaded; -1: they use no arena
   int shared = -1;    // the array (make_shared_array) of globals that processes use, too; the same holds for it
-  int verbosity = 0;  // above 1: errors of the verifier have its log; above 2: the log is detailed
+  int verbosity = 0;  // above 2: errors of the verifier have its log
 };
 
 // Visitors: what they get is valid during the call only.

@@ -118,11 +118,24 @@ TEST(Verifier, ReasonIsTheLineThatIsNoTrace) {
             "R0 invalid mem access 'map_value_or_null'");
 }
 
-TEST(Verifier, LogIsShownWhenAskedFor) {
-  std::string log = "3: (95) exit\nR0 !read_ok\nprocessed 4 insns\n";
-  EXPECT_EQ(verifier_error("timer.profile", 13, log, 0).message,
-            "the kernel rejected the handler of timer.profile: R0 !read_ok");
-  EXPECT_NE(verifier_error("timer.profile", 13, log, 2).message.find("3: (95) exit"), std::string::npos);
+TEST(Verifier, SaysWhereInTheScriptAndShowsItsLogWhenAskedFor) {
+  AttachPoint point;
+  point.text = "timer.profile";
+  point.place = "a.stp:3:5";
+  ProgramImage image;
+  image.functions = {{0, "probe.0", 1, false}, {2, "body.body.probe.0", 2, false}, {3, "fn.3.script.depth_of", 3, true}, {9, "fn.1.spile_rt_enter", 1, true}};
+  const std::string log = "2: (85) call pc+1\n3: (95) exit\nR0 !read_ok\nprocessed 4 insns\n";
+  EXPECT_EQ(refused_function(image, log), "depth_of");
+  EXPECT_EQ(refused_function(image, "2: (95) exit\n; 7: (\n"), "");
+  EXPECT_EQ(refused_function(image, "10: (95) exit\n"), "");
+  EXPECT_EQ(verifier_error(point, image, 13, log, 2).message, "the kernel refuses the handler of timer.profile at a.stp:3:5, in its function 'depth_of'");
+  EXPECT_NE(verifier_error(point, image, 13, log, 2).hint.find("report"), std::string::npos);
+  EXPECT_NE(verifier_error(point, image, 13, log, 3).message.find("3: (95) exit"), std::string::npos);
+  EXPECT_EQ(verifier_error(point, image, 7, "BPF program is too large. Processed 1000001 insn\n", 0).message,
+            "the kernel refuses the handler of timer.profile at a.stp:3:5: it has too many ways to run");
+  Error writes = verifier_error(point, image, 22, "1: (85) call bpf_probe_write_user#36\nprogram of this type cannot use helper bpf_probe_write_user#36\n", 0);
+  EXPECT_NE(writes.message.find("writes to memory of processes"), std::string::npos) << writes.message;
+  EXPECT_NE(writes.hint.find("CAP_SYS_ADMIN"), std::string::npos);
 }
 
 }  // namespace

@@ -296,7 +296,7 @@ Result<UniqueFd> LoadedKernel::load_for(const ProgramImage& image, const AttachP
   if (second) return second;
   log.resize(std::strlen(log.c_str()));
   if (log.empty() && is_privilege_error(error)) return privilege_error("load the handler of " + point.text, error);
-  return verifier_error(point.text, error, log, verbosity_);
+  return verifier_error(point, image, error, log, verbosity_);
 }
 
 Result<void> LoadedKernel::attach_one(const Program& program) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <sstream>
 
@@ -38,18 +39,43 @@ std::string verifier_reason(const std::string& log) {
   return reason;
 }
 
-Error verifier_error(const std::string& point, int errnum, const std::string& log, int verbosity) {
-  std::string reason = verifier_reason(log);
-  if (reason.empty()) reason = std::strerror(errnum);
-  Error error;
-  error.message = fmt::format("the kernel rejected the handler of {}: {}", point, reason);
-  if (errnum == E2BIG || reason.find("too large") != std::string::npos ||
-      reason.find("too complex") != std::string::npos) {
-    error.hint = "the handler is too long for the kernel's verifier: use fewer loops and strings, or split the probe";
-  } else {
-    error.hint = "-vv prints the verifier's log";
+std::string refused_function(const ProgramImage& image, const std::string& log) {
+  std::istringstream lines(log);
+  std::string line;
+  uint32_t instruction = 0;
+  while (std::getline(lines, line)) {
+    const size_t colon = line.find(": (");
+    if (colon != std::string::npos && colon > 0 && line.find_first_not_of("0123456789") == colon)
+      instruction = static_cast<uint32_t>(std::strtoul(line.c_str(), nullptr, 10));
   }
-  if (verbosity > 1) {
+  const ProgramImage::Function* found = nullptr;
+  for (const ProgramImage::Function& function : image.functions) {
+    if (function.begin <= instruction && (!found || function.begin >= found->begin)) found = &function;
+  }
+  // "fn.3.script.name" (abi/kernel.h)
+  constexpr char kScript[] = ".script.";
+  const size_t at = found ? found->name.find(kScript) : std::string::npos;
+  return at == std::string::npos ? std::string() : found->name.substr(at + sizeof kScript - 1);
+}
+
+Error verifier_error(const AttachPoint& point, const ProgramImage& image, int errnum, const std::string& log, int verbosity) {
+  const std::string reason = verifier_reason(log), function = refused_function(image, log);
+  Error error;
+  error.message = "the kernel refuses the handler of " + point.text;
+  if (!point.place.empty()) error.message += " at " + point.place;
+  if (!function.empty()) error.message += ", in its function '" + function + "'";
+  if (errnum == E2BIG || reason.find("too large") != std::string::npos || reason.find("too complex") != std::string::npos) {
+    error.message += ": it has too many ways to run";
+    error.hint = "use fewer loops and strings, or split the probe";
+  } else if (reason.find("probe_write_user") != std::string::npos) {
+    error.message += ": it writes to memory of processes, which this kernel does not allow";
+    error.hint = "this needs root with all capabilities (CAP_SYS_ADMIN), and a kernel that is not locked down (/sys/kernel/security/lockdown)";
+  } else if (log.empty()) {
+    error.message += fmt::format(": {}", std::strerror(errnum));
+  } else {
+    error.hint = "this is a mistake in spile; please report it with the script, and with what -vvv prints, the kernel's own words";
+  }
+  if (verbosity > 2 && !log.empty()) {
     error.hint.clear();
     error.message += "\n" + log;
   }

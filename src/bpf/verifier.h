@@ -1,17 +1,23 @@
 #pragma once
-// Makes an error message of the log of a kernel verifier that rejects a handler.
+// Makes an error message of the log of a kernel verifier that refuses a handler: in words of the script. The verifier's own words are about
+// instructions and registers, and are shown on demand only.
 
 #include <string>
 
 #include "base/result.h"
+#include "bpf/bpf.h"
+#include "bpf/program_image.h"
 
 namespace spile::bpf {
 
-// Returns the error. point: the probe point. errnum: of bpf(2), positive. log: the verifier's; the message has only the reason in it, with
-// verbosity above 1 all of it. Empty log: the reason is that of errnum.
-Error verifier_error(const std::string& point, int errnum, const std::string& log, int verbosity);
+// Returns the error. image: the program. errnum: of bpf(2), positive. log: the verifier's; the message has it with verbosity above 2.
+Error verifier_error(const AttachPoint& point, const ProgramImage& image, int errnum, const std::string& log, int verbosity);
 
 // Returns the line of the log that says why: the last one that is neither a summary, nor an instruction, nor a register dump; "" if none.
 std::string verifier_reason(const std::string& log);
+
+// Returns the script function in which the verifier stopped, by the last instruction that the log has; "": the handler itself, or a function of
+// the runtime.
+std::string refused_function(const ProgramImage& image, const std::string& log);
 
 }  // namespace spile::bpf

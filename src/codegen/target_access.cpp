@@ -238,7 +238,7 @@ llvm::Value* TargetAccess::load_string(llvm::Value* address, uint32_t limit, Sou
 void TargetAccess::write(int index, llvm::Value* value, SourceRange range, const Operand& operand) {
   const std::vector<sema::Binding>* bindings = current_bindings();
   if (!unit.place.may_write()) {
-    return unit.refuse(range, "only probes that run in the process can write to its variables");
+    return unit.refuse(range, "only probes that run in the process can write to its variables, and, from Linux 6.12 on, uprobes");
   }
   if (!bindings || index < 0 || static_cast<size_t>(index) >= bindings->size()) {
     return unit.refuse(range, "this has no location in the traced program here");

@@ -41,8 +41,10 @@ class WriteCheck {
  private:
   void check_one(const Expression& target, const Binding& binding, const Probe* probe) {
     std::string text = to_source(target);
-    if (probe && probe->domain == Domain::kKernel) {
-      return error(target, fmt::format("'{}' can't be written to by a probe that runs in the kernel", text), "");
+    const bool is_uprobe = probe && info(probe->kind).in_function && !probe->points.front().site.kernel;
+    if (probe && probe->domain == Domain::kKernel && !is_uprobe) {
+      return error(target, fmt::format("'{}' can't be written to: the kernel lets handlers write to memory of processes only", text),
+                   "set_user_int(address, value) and its kind write there");
     }
     if (binding.type != ValueType::kLong) return error(target, fmt::format("'{}' can't be written to: it is not a number", text), "");
     auto place = written_place(binding.ops);

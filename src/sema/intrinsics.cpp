@@ -130,13 +130,13 @@ std::vector<Intrinsic> make_table() {
       // Writing to the traced program.
       {"raise", kNone, {kLong}, kNeedsGuru, kInController | kInTarget, false},
       {"udelay", kNone, {kLong}, kNeedsGuru, kInController | kInTarget, false},
-      {"set_user_string", kNone, {kLong, kString}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
-      {"set_user_string_n", kNone, {kLong, kLong, kString}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
-      {"set_user_char", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
-      {"set_user_short", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
-      {"set_user_int", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
-      {"set_user_long", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
-      {"set_user_pointer", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kInController | kInTarget, false},
+      {"set_user_string", kNone, {kLong, kString}, kNeedsGuru | kCanFail, kEverywhere, false},
+      {"set_user_string_n", kNone, {kLong, kLong, kString}, kNeedsGuru | kCanFail, kEverywhere, false},
+      {"set_user_char", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kEverywhere, false},
+      {"set_user_short", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kEverywhere, false},
+      {"set_user_int", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kEverywhere, false},
+      {"set_user_long", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kEverywhere, false},
+      {"set_user_pointer", kNone, {kLong, kLong}, kNeedsGuru | kCanFail, kEverywhere, false},
 
       // Doubles, each in a long.
       {"fp_add", kLong, {kLong, kLong}, kNeedsNothing, kEverywhere, true},

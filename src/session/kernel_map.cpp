@@ -195,13 +195,19 @@ void add_other_program(const sema::Probe& probe, const codegen::KernelProgram& e
 Result<void> add_programs(const sema::Program& program, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process,
                           const kernelinfo::Features& features, std::vector<bpf::ProgramSpec>& specs) {
   const sema::Probe& probe = program.probes[static_cast<size_t>(entry.probe)];
-  if (probe.points.front().site.kernel) return add_function_programs(probe, entry, features, specs);
-  if (!entry.raw_tracepoint.empty())
+  const size_t first = specs.size();
+  if (probe.points.front().site.kernel) {
+    TRY_DO(add_function_programs(probe, entry, features, specs));
+  } else if (!entry.raw_tracepoint.empty()) {
     add_raw_tracepoint(probe, entry, specs);
-  else if (probe.kind == sema::ProbeKind::kTracepoint)
+  } else if (probe.kind == sema::ProbeKind::kTracepoint) {
     add_tracepoint_programs(probe, entry, specs);
-  else
+  } else {
     add_other_program(probe, entry, files, process, specs);
+  }
+  for (size_t i = first; i < specs.size(); ++i) {
+    for (bpf::AttachPoint& point : specs[i].points) point.place = probe.range.to_string();
+  }
   return {};
 }
 

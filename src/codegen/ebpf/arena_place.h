@@ -23,7 +23,7 @@ class ArenaKernelPlace final : public KernelSite {
   bool chooses_registers() const override { return true; }
   bool runs_on_thread() const override { return false; }
   bool reads_perf_counters() const override { return false; }
-  bool may_write() const override { return false; }
+  bool may_write() const override { return true; }
   bool finds_modules() const override { return false; }
   bool is_user_mode() const override { return false; }
   bool is_trusted() const override { return true; }

@@ -80,10 +80,18 @@ SPILE_INLINE inline void repeat_fill(char* to, uint8_t byte, uint64_t count) {
   }
 }
 
-// The kernel's memory is not written.
+// Writes a number to memory of the process that runs. False: it can't be written, or is the kernel's.
+template <typename T>
+SPILE_INLINE inline bool write_memory(uint64_t address, T value) {
+  using Write = long (*)(uint64_t, const void*, uint32_t);
+  return !is_kernel_address(address) && helper<Write>(BPF_FUNC_probe_write_user)(address, &value, sizeof value) == 0;
+}
 template <uint32_t kSize>
-SPILE_INLINE inline bool store_word(uint64_t, uint64_t) {
-  return false;
+SPILE_INLINE inline bool store_word(uint64_t address, uint64_t value) {
+  if constexpr (kSize == 1) return write_memory(address, static_cast<uint8_t>(value));
+  else if constexpr (kSize == 2) return write_memory(address, static_cast<uint16_t>(value));
+  else if constexpr (kSize == 4) return write_memory(address, static_cast<uint32_t>(value));
+  else return write_memory(address, value);
 }
 
 // -- numbers of 128 bits

@@ -19,8 +19,12 @@ SPILE_INLINE bool spile_rt_load(Context*, uint64_t address, uint32_t size, bool 
   return is_read;
 }
 
-SPILE_INLINE bool spile_rt_store(Context*, uint64_t, uint32_t, int64_t) {
-  return false;
+SPILE_INLINE bool spile_rt_store(Context*, uint64_t address, uint32_t size, int64_t value) {
+  auto word = static_cast<uint64_t>(value);
+  return size == 1   ? store_word<1>(address, word)
+         : size == 2 ? store_word<2>(address, word)
+         : size == 4 ? store_word<4>(address, word)
+                     : store_word<8>(address, word);
 }
 
 [[gnu::noinline]] bool spile_rt_load_bytes(Context*, uint64_t address, char* out, uint32_t count) {
