@@ -65,7 +65,8 @@ inline constexpr char kKernelScratchMap[] = "spile_map_scratch";  // kPerCpuArra
 inline constexpr char kKernelRingMap[] = "spile_map_ring";        // kRing
 inline constexpr char kKernelArenaMap[] = "spile_map_arena";      // the BPF arena
 inline constexpr char kKernelSharedMap[] = "spile_map_shared";    // kArray of one element, mapped by processes: globals of both sides
-inline constexpr char kKernelTargetsMap[] = "spile_map_targets";  // kHash: process ids that scoped uprobes may count
+inline constexpr char kKernelTargetsMap[] = "spile_map_targets";  // kHash: the numbers of traced processes, uint64_t, as spile sees them
+inline constexpr uint32_t kMostKernelTargets = 16384;             // of them
 
 // Sections of an object whose handlers work over an arena, beside those of programs: "fn.3.name", a function of three numbers that is checked
 // apart; "body.name", a function of a number and the program's argument, checked with its program; and what the arena has from

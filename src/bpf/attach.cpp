@@ -1,10 +1,6 @@
 #include "bpf/attach.h"
 
-#include <errno.h>
 #include <fmt/format.h>
-#include <linux/perf_event.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -13,56 +9,18 @@
 #include "base/tracefs.h"
 #include "bpf/kernel_function.h"
 #include "bpf/library.h"
+#include "bpf/perf_event.h"
 #include "bpf/privilege.h"
+#include "bpf/sample.h"
 
 namespace spile::bpf {
 namespace {
-
-constexpr int64_t kDefaultProfileInterval = 10'000'000;  // ns: the user's clock tick, 100 a second
 
 std::optional<std::string> first_line(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   if (!std::getline(file, line)) return std::nullopt;
   return line;
-}
-
-std::vector<int> online_cpus() {
-  std::vector<int> cpus = parse_cpu_list(first_line("/sys/devices/system/cpu/online").value_or("0"));
-  if (cpus.empty()) cpus.push_back(0);
-  return cpus;
-}
-
-Result<UniqueFd> open_event(perf_event_attr& attributes, pid_t process, int cpu, const AttachPoint& point) {
-  attributes.size = sizeof attributes;
-  UniqueFd event(static_cast<int>(
-      syscall(SYS_perf_event_open, &attributes, process, cpu, -1, static_cast<unsigned long>(PERF_FLAG_FD_CLOEXEC))));
-  if (event) return event;
-  std::string what = "attach " + point.text;
-  if (is_privilege_error(errno)) return privilege_error(what, errno);
-  if (errno == ESRCH) return Error{fmt::format("{}: no process {}", what, process), ""};
-  if (errno == ENOENT && point.kind == AttachPoint::Kind::kTracepoint)
-    return Error::from_errno(what, errno, "this kernel has no such tracepoint");
-  return Error::from_errno(what, errno);
-}
-
-// Links the program to the event, with its cookie, and starts the event.
-Result<Attachment> link_program(int program, UniqueFd event, const AttachPoint& point) {
-  Attachment attachment;
-  bpf_link_create_opts options{};
-  options.sz = sizeof options;
-  options.perf_event.bpf_cookie = point.cookie;
-  int link = bpf_link_create(program, event.get(), BPF_PERF_EVENT, &options);
-  if (link < 0) {
-    std::string what = "attach " + point.text;
-    if (is_privilege_error(link)) return privilege_error(what, -link);
-    if (-link == E2BIG) return Error::from_errno(what, -link, "the kernel runs at most 64 programs at one place");
-    return Error::from_errno(what, -link, -link == EINVAL ? "needs Linux 5.15 or later" : "");
-  }
-  attachment.link.reset(link);
-  if (ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return Error::from_errno("start " + point.text, errno);
-  attachment.event = std::move(event);
-  return attachment;
 }
 
 Result<std::vector<Attachment>> one(Result<Attachment> attachment) {
@@ -101,25 +59,7 @@ Result<std::vector<Attachment>> attach_tracepoint(int program, const AttachPoint
   attributes.sample_period = 1;
   attributes.disabled = 1;
   TRY(UniqueFd event, open_event(attributes, -1, online_cpus().front(), point));
-  return one(link_program(program, std::move(event), point));
-}
-
-Result<std::vector<Attachment>> attach_profile(int program, const AttachPoint& point) {
-  std::vector<Attachment> all;
-  std::vector<int> cpus = online_cpus();
-  if (point.process > 0) cpus = {-1};
-  for (int cpu : cpus) {
-    perf_event_attr attributes{};
-    attributes.type = PERF_TYPE_SOFTWARE;
-    attributes.config = PERF_COUNT_SW_CPU_CLOCK;
-    attributes.sample_period =
-        static_cast<uint64_t>(point.interval_ns > 0 ? point.interval_ns : kDefaultProfileInterval);
-    attributes.disabled = 1;
-    TRY(UniqueFd event, open_event(attributes, point.process, cpu, point));
-    TRY(Attachment attachment, link_program(program, std::move(event), point));
-    all.push_back(std::move(attachment));
-  }
-  return all;
+  return one(link_to_event(program, std::move(event), point));
 }
 
 // The PMU's number, and the bit of `config` that asks for a return probe ("config:0").
@@ -149,23 +89,10 @@ Result<std::vector<Attachment>> attach_uprobe(int program, const AttachPoint& po
   attributes.disabled = 1;
   bool all = point.process <= 0;
   TRY(UniqueFd event, open_event(attributes, all ? -1 : point.process, all ? online_cpus().front() : -1, point));
-  return one(link_program(program, std::move(event), point));
+  return one(link_to_event(program, std::move(event), point));
 }
 
 }  // namespace
-
-std::vector<int> parse_cpu_list(const std::string& text) {
-  std::vector<int> cpus;
-  const char* at = text.c_str();
-  while (*at >= '0' && *at <= '9') {
-    char* end;
-    long first = std::strtol(at, &end, 10), last = first;
-    if (*end == '-') last = std::strtol(end + 1, &end, 10);
-    for (long cpu = first; cpu <= last; ++cpu) cpus.push_back(static_cast<int>(cpu));
-    at = *end == ',' ? end + 1 : end;
-  }
-  return cpus;
-}
 
 Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& point) {
   switch (point.kind) {
@@ -173,8 +100,8 @@ Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& p
       return attach_tracepoint(program, point);
     case AttachPoint::Kind::kRawTracepoint:
       return attach_raw_tracepoint(program, point);
-    case AttachPoint::Kind::kProfile:
-      return attach_profile(program, point);
+    case AttachPoint::Kind::kSample:
+      return attach_sample(program, point);
     case AttachPoint::Kind::kUprobe:
     case AttachPoint::Kind::kUretprobe:
       return attach_uprobe(program, point);
@@ -189,8 +116,8 @@ std::string mechanism(const AttachPoint& point) {
       return "tracepoint " + point.tracepoint;
     case AttachPoint::Kind::kRawTracepoint:
       return "raw tracepoint " + point.tracepoint;
-    case AttachPoint::Kind::kProfile:
-      return fmt::format("cpu-clock every {} ns", point.interval_ns > 0 ? point.interval_ns : kDefaultProfileInterval);
+    case AttachPoint::Kind::kSample:
+      return sample_mechanism(point);
     case AttachPoint::Kind::kUprobe:
       return fmt::format("uprobe at {}+{:#x}", point.path, point.file_offset);
     case AttachPoint::Kind::kUretprobe:

@@ -1,5 +1,5 @@
 #pragma once
-// Attaches a loaded program to one place, by a perf event (tracepoint, CPU clock, uprobe) with the program linked to it, or
+// Attaches a loaded program to one place, by a perf event (tracepoint, uprobe, what sample.h attaches) with the program linked to it, or
 // by a raw tracepoint (bpf(2), BPF_RAW_TRACEPOINT_OPEN), which needs no event and comes and goes at once.
 // perf_event_open(2); the uprobe PMU of Documentation/trace/uprobetracer.rst and kernel/trace/trace_event_perf.c.
 
@@ -18,8 +18,5 @@ Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& p
 
 // Returns how a point is attached, for -v: "uprobe at /usr/bin/redis-server+0x1234".
 std::string mechanism(const AttachPoint& point);
-
-// Returns the CPUs in a list of the kernel's: "0-3,8" has 0, 1, 2, 3, 8. Ends at the first character that is not of a list.
-std::vector<int> parse_cpu_list(const std::string& text);
 
 }  // namespace spile::bpf

@@ -47,14 +47,24 @@ struct AttachPoint {
   enum class Kind {
     kTracepoint,
     kRawTracepoint,  // the program's context is an array of the tracepoint's arguments
-    kProfile, kUprobe, kUretprobe,
+    kSample,         // of what a perf event counts (sample.h)
+    kUprobe, kUretprobe,
     kKprobe, kKretprobe, kMulti, kMultiReturn, kFentry, kFexit,  // of the kernel's functions: kernelinfo/mechanisms.h
   } kind = Kind::kTracepoint;
   std::string tracepoint;    // "sched:sched_switch"
   std::string path;          // uprobes: the ELF file
   uint64_t file_offset = 0;  // uprobes: of the instruction in the file
-  int64_t interval_ns = 0;   // kProfile: processor time between samples; 0: 10 ms
-  pid_t process = -1;        // uprobes and kProfile: only this process; -1: all. Tracepoints: always all
+  pid_t process = -1;        // uprobes and kSample: only this process; -1: all. Tracepoints: always all
+  // kSample: type and config of perf_event_attr, and after how many events a handler runs (of clocks: ns), or how many times a second. The default is
+  // the CPU's clock, 100 times a second.
+  struct Sample {
+    uint32_t type = 1;
+    uint64_t config = 0;
+    uint64_t period = 10'000'000;
+    bool is_rate = false;
+  } sample = {};
+  bool of_threads = false;  // kSample: hits only in threads that Kernel::follow() is told of,
+  std::string program;      // and of processes that run this program; "": any
   // Of the kernel's functions:
   std::string function;          // "vfs_read", "loop:lo_open"; "": the address says where
   uint64_t address = 0;          // of the function; 0: not known
@@ -65,7 +75,7 @@ struct AttachPoint {
   std::string place;         // of the probe in the script, "a.stp:3:5"; "": not known
 };
 
-// A program of the object and where it goes. All points of one program are of one family: tracepoint, profile, uprobes.
+// A program of the object and where it goes. All points of one program are of one family: tracepoint, samples, uprobes.
 struct ProgramSpec {
   std::string section;  // of the object; has one program
   std::vector<AttachPoint> points;
@@ -112,6 +122,12 @@ class Kernel {
   // Detaches every program. When it returns, no handler runs, and none starts: what is read from here on is final. On error all are
   // detached, but some may still run.
   virtual Result<void> detach() = 0;
+
+  // Begins and ends hits of points with AttachPoint::of_threads in a thread; follow() again after it has executed another program. program: the path of
+  // the program that its process runs. A thread that has ended hits no more. Errors of follow(): the event can't be counted, no descriptor is left.
+  // REQUIRES: attached.
+  virtual Result<void> follow(pid_t thread, const std::string& program) = 0;
+  virtual void unfollow(pid_t thread) = 0;
 
   // Returns a descriptor, owned by this, that becomes readable when records wait; -1: the object has no ring.
   virtual int poll_fd() const = 0;

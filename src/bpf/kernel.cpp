@@ -21,6 +21,7 @@
 #include "bpf/object.h"
 #include "bpf/privilege.h"
 #include "bpf/program_image.h"
+#include "bpf/sample.h"
 #include "bpf/verifier.h"
 
 namespace spile::bpf {
@@ -57,6 +58,8 @@ class LoadedKernel final : public Kernel {
 
   Result<void> attach() override;
   Result<void> detach() override;
+  Result<void> follow(pid_t thread, const std::string& program) override;
+  void unfollow(pid_t thread) override { threads_.erase(thread); }
   int poll_fd() const override { return ring_ ? ring_buffer__epoll_fd(ring_.get()) : -1; }
   Result<size_t> consume(const RecordVisitor& visit) override;
   Result<void> elements(const std::string& map, const ElementVisitor& visit) override;
@@ -101,6 +104,7 @@ class LoadedKernel final : public Kernel {
   // Handlers that write records faster than they can be read must not hold up the rest of the session.
   static constexpr size_t kMostAtOnce = 200'000;
   std::vector<Attachment> attachments_;
+  std::map<pid_t, std::vector<Attachment>> threads_;  // of points with AttachPoint::of_threads
   struct Counted {
     std::string text;
     int program;              // a descriptor of choices_
@@ -132,7 +136,7 @@ enum bpf_prog_type program_type(AttachPoint::Kind kind) {
       return BPF_PROG_TYPE_TRACEPOINT;
     case AttachPoint::Kind::kRawTracepoint:
       return BPF_PROG_TYPE_RAW_TRACEPOINT;
-    case AttachPoint::Kind::kProfile:
+    case AttachPoint::Kind::kSample:
       return BPF_PROG_TYPE_PERF_EVENT;
     case AttachPoint::Kind::kFentry:
     case AttachPoint::Kind::kFexit:
@@ -305,7 +309,7 @@ Result<void> LoadedKernel::attach_one(const Program& program) {
   for (size_t i = 0; i < points.size(); ++i) {
     const int fd = program.fds[std::min(i, program.fds.size() - 1)].get();
     attached_.emplace_back(points[i].text, mechanism(points[i]));
-    if (multi && i > 0) continue;
+    if ((multi && i > 0) || points[i].of_threads) continue;
     const size_t first = attachments_.size();
     if (multi) {
       TRY(Attachment made, attach_to_functions(fd, points));
@@ -355,8 +359,24 @@ Result<void> LoadedKernel::attach() {
   return {};
 }
 
+Result<void> LoadedKernel::follow(pid_t thread, const std::string& program) {
+  std::vector<Attachment> followed;
+  for (const Choice& choice : choices_) {
+    for (const Program& loaded : choice.programs) {
+      for (const AttachPoint& point : loaded.spec->points) {
+        if (!point.of_threads || (!point.program.empty() && point.program != program)) continue;
+        TRY(Attachment made, attach_sample_to(loaded.fds.front().get(), point, thread));
+        followed.push_back(std::move(made));
+      }
+    }
+  }
+  threads_[thread] = std::move(followed);
+  return {};
+}
+
 Result<void> LoadedKernel::detach() {
-  if (attachments_.empty()) return {};
+  if (attachments_.empty() && threads_.empty()) return {};
+  threads_.clear();
   close_all(attachments_);
   attached_.clear();
   counted_.clear();

@@ -220,8 +220,8 @@ TEST_F(KernelTest, TracepointSeesThisProcessSwitch) {
 TEST_F(KernelTest, ProfileSamplesThisProcess) {
   Loaded loaded;
   AttachPoint point;
-  point.kind = AttachPoint::Kind::kProfile;
-  point.interval_ns = 1'000'000;
+  point.kind = AttachPoint::Kind::kSample;
+  point.sample.period = 1'000'000;
   point.text = "timer.profile";
   loaded.spec.programs = {{"profile", {point}}};
   auto kernel = start(loaded);

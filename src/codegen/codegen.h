@@ -170,7 +170,7 @@ inline uint64_t kernel_cookie(const sema::Probe& probe, size_t point) {
 }
 struct KernelCode {
   std::vector<uint8_t> object;    // the ELF file
-  // Handlers work over the arena, which must be a BPF arena (abi/kernel.h); `maps` is empty then.
+  // Handlers work over the arena, which must be a BPF arena (abi/kernel.h); `maps` has no globals then.
   bool over_arena = false;
   // Of the handlers' arena. Its bytes begin at CompiledScript::layout.kernel_offset; 0 there: both are the same arena.
   ArenaLayout arena;

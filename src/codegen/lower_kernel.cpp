@@ -46,6 +46,11 @@ class KernelHandler {
   // The handler goes on where a point was hit. REQUIRES: called before lower_body.
   void choose_point(const PointChoice& choice) { chosen_ = PointChooser(unit_, b_, *function_, probe_, context_).choose(choice); }
 
+  // The handler goes on in the traced processes.
+  void only_if_traced() {
+    only_if(call("spile_rt_kernel_is_traced", b_.getInt1Ty(), {map_symbol(unit_.module, abi::kKernelTargetsMap)}));
+  }
+
   void lower_body() {
     bool light = probe_.only_accumulates;
     llvm::BasicBlock* end = enter(light ? "spile_rt_enter_light" : "spile_rt_enter");
@@ -253,6 +258,7 @@ class ProbeLowering {
     }
     place_.begin_handler(context_of(probe, at_return, by_arguments));
     KernelHandler handler(unit_, place_, probe, section);
+    if (runs_in_traced_processes(probe)) handler.only_if_traced();
     if (saves) handler.lower_body_with_saves(saves);
     else handler.lower_body();
     kept &= !place_.asked_too_much();
@@ -299,12 +305,26 @@ int described_arguments(const sema::Probe& probe) {
   return least;
 }
 
+bool runs_in_traced_processes(const sema::Probe& probe) {
+  return probe.domain == sema::Domain::kKernel && probe.points.front().of_processes;
+}
+
+KernelMap map_of_targets() {
+  KernelMap map;
+  map.symbol = abi::kKernelTargetsMap;
+  map.kind = KernelMap::Kind::kHash;
+  map.key_size = map.value_size = 8;
+  map.entries = abi::kMostKernelTargets;
+  return map;
+}
+
 KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
   KernelCode code;
   using Kind = KernelMap::Kind;
   code.maps = {array_map(abi::kKernelStateMap, Kind::kPerCpuArray, sizeof(abi::KernelState), 1),
                array_map(abi::kKernelScratchMap, Kind::kPerCpuArray, abi::kKernelScratchSize, abi::kKernelLevels),
                array_map(abi::kKernelRingMap, Kind::kRing, 0, abi::kDefaultKernelRing)};
+  if (std::ranges::any_of(unit.program.probes, runs_in_traced_processes)) code.maps.push_back(map_of_targets());
   ProbeLowering probes(unit, place, code);
   for (const sema::Probe& probe : unit.program.probes) {
     if (probe.domain == sema::Domain::kKernel) probes.lower(probe);

@@ -1,5 +1,5 @@
 // timer.s(N), ms, us, ns, jiffies, hz, each with .randomize(M): handlers of the controller, at intervals.
-// timer.profile: on every CPU at a fixed rate, in the kernel; with -c or -x, of the traced threads.
+// timer.profile, also .tick and .freq.hz(N): on every CPU at a fixed rate, in the kernel; with -c or -x, of the traced threads.
 
 #include <fmt/format.h>
 
@@ -13,6 +13,7 @@ namespace spile::probes {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kMostSamples = 100'000;  // a second: the kernel's clock events have 10 us between them (kernel/events/core.c)
 constexpr int64_t kJiffy = 4'000'000;  // CONFIG_HZ=250, as Debian's kernels have it
 
 struct Unit {
@@ -22,7 +23,11 @@ struct Unit {
 constexpr Unit kUnits[] = {{"ms", 1'000'000}, {"s", kSecond}, {"sec", kSecond}, {"msec", 1'000'000}, {"us", 1'000},
                            {"usec", 1'000},   {"ns", 1},      {"nsec", 1},      {"jiffies", kJiffy}};
 
-std::vector<std::string> components(const syntax::ProbePoint&, size_t index) {
+std::vector<std::string> components(const syntax::ProbePoint& point, size_t index) {
+  if (index > 1 && point.components[1].name == "profile") {
+    if (index == 2) return {"tick", "freq"};
+    return index == 3 && point.components[2].name == "freq" ? std::vector<std::string>{"hz"} : std::vector<std::string>{};
+  }
   if (index > 1) return {"randomize"};
   std::vector<std::string> names = {"hz", "profile"};
   for (const Unit& unit : kUnits) names.emplace_back(unit.name);
@@ -41,15 +46,34 @@ Result<int64_t> interval(const syntax::ProbePoint& point, int64_t count, int64_t
   return count * unit;
 }
 
+// Returns nanoseconds between samples of .freq.hz(N); 0 behind .tick and for timer.profile alone, which have the default rate.
+Result<int64_t> profile_interval(const syntax::ProbePoint& point) {
+  const auto& parts = point.components;
+  if (parts.size() == 2) return int64_t{0};
+  const bool plain = !parts[2].number && !parts[2].text;
+  if (!plain || (parts[2].name != "tick" && parts[2].name != "freq")) return unexpected_component(point, 2, components(point, 2));
+  if (parts[2].name == "tick") {
+    if (parts.size() > 3) return unexpected_component(point, 3, {});
+    return int64_t{0};
+  }
+  if (parts.size() == 3) return Error{fmt::format("the probe point '{}' is incomplete", text_of(point)), "timer.profile.freq.hz(100)"};
+  if (parts[3].name != "hz" || !parts[3].number) return unexpected_component(point, 3, components(point, 3));
+  if (parts.size() > 4) return unexpected_component(point, 4, {});
+  const int64_t rate = *parts[3].number;
+  if (rate < 1 || rate > kMostSamples)
+    return Error{fmt::format("the rate of '{}' is out of range", text_of(point)), fmt::format("it can be 1 to {} samples a second", kMostSamples)};
+  return kSecond / rate;
+}
+
 Result<Points> resolve_profile(TracedWorld& world, const syntax::ProbePoint& point) {
-  bool tick = point.components.size() == 3 && point.components[2].name == "tick";
-  if (point.components.size() > 2 && !tick) return unexpected_component(point, 2, {"tick"});
   sema::ResolvedPoint made;
   made.kind = sema::ProbeKind::kProfile;
   made.domain = sema::Domain::kKernel;
+  TRY(made.interval_ns, profile_interval(point));
   // Of the traced processes' threads only, sampled by the kernel for us.
-  bool of_processes = world.process_domain() == sema::Domain::kTarget && (world.has_target() || world.options().runtime == Runtime::kInProcess);
-  if (of_processes) made.domain = sema::Domain::kController;
+  bool by_thread = world.process_domain() == sema::Domain::kTarget && (world.has_target() || world.options().runtime == Runtime::kInProcess);
+  if (by_thread) made.domain = sema::Domain::kController;
+  made.of_processes = world.has_target();
   made.text = text_of(point);
   return Points{made};
 }
@@ -96,6 +120,6 @@ extern const Family timer_family = {"timer", takes, resolve, components,
      "timer.us(number).randomize(number)", "timer.usec(number)", "timer.usec(number).randomize(number)",
      "timer.ns(number)", "timer.ns(number).randomize(number)", "timer.nsec(number)",
      "timer.nsec(number).randomize(number)", "timer.jiffies(number)",
-     "timer.jiffies(number).randomize(number)", "timer.hz(number)", "timer.profile", "timer.profile.tick"}};
+     "timer.jiffies(number).randomize(number)", "timer.hz(number)", "timer.profile", "timer.profile.tick", "timer.profile.freq.hz(number)"}};
 
 }  // namespace spile::probes

@@ -30,6 +30,12 @@ extern "C" {
   return spile_kernel_constants.target_pid;
 }
 
+// Whether a map has the process: abi::kKernelTargetsMap.
+[[gnu::always_inline]] bool spile_rt_kernel_is_traced(void* map) {
+  uint64_t pid = visible_pid_tgid() >> 32;
+  return helper<void* (*)(void*, const void*)>(BPF_FUNC_map_lookup_elem)(map, &pid) != nullptr;
+}
+
 [[gnu::always_inline]] int64_t spile_fn_gid(Context*) {
   return static_cast<int64_t>(current_uid_gid() >> 32);
 }

@@ -98,6 +98,7 @@ struct ResolvedPoint {
   int64_t procfs_umask = 0;
   int64_t procfs_maxsize = 0;  // bytes of one read or write; 0: not said
   pid_t process = 0;         // process(PID)
+  bool of_processes = false;  // kProfile in the kernel: hits in the traced processes alone
   std::string counter;       // perf...counter("NAME"): the name, and what it counts
   PerfEvent counter_event = PerfEvent::kTaskClock;
 };

@@ -24,8 +24,8 @@ bpf::AttachPoint attach_point(const sema::ResolvedPoint& point, uint64_t cookie,
       attach.tracepoint = point.site.tracepoint;
       break;
     case sema::Source::kSampler:
-      attach.kind = bpf::AttachPoint::Kind::kProfile;
-      attach.interval_ns = point.interval_ns;
+      attach.kind = bpf::AttachPoint::Kind::kSample;
+      if (point.interval_ns > 0) attach.sample.period = static_cast<uint64_t>(point.interval_ns);
       break;
     default:
       attach.kind = point.kind == sema::ProbeKind::kFunctionReturn ? bpf::AttachPoint::Kind::kUretprobe

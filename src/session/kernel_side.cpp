@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstring>
 #include <map>
 
 #include "abi/kernel.h"
@@ -19,7 +21,10 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
   std::unique_ptr<KernelSide> side(new KernelSide(program, script, verbosity));
   bpf::ObjectSpec spec;
   spec.object = script.kernel.object;
-  for (const codegen::KernelMap& map : script.kernel.maps) spec.maps.push_back(map_spec(map));
+  for (const codegen::KernelMap& map : script.kernel.maps) {
+    spec.maps.push_back(map_spec(map));
+    side->knows_processes_ |= map.symbol == abi::kKernelTargetsMap;
+  }
   for (const codegen::KernelProgram& entry : script.kernel.programs) {
     TRY_DO(add_programs(program, entry, files, process, features, spec.programs));
   }
@@ -63,6 +68,26 @@ Result<void> KernelSide::attach() {
 Result<void> KernelSide::detach() {
   missed_ = kernel_->missed();
   return kernel_->detach();
+}
+
+namespace {
+
+std::array<uint8_t, sizeof(uint64_t)> bytes_of(uint64_t number) {
+  std::array<uint8_t, sizeof number> bytes;
+  std::memcpy(bytes.data(), &number, sizeof number);
+  return bytes;
+}
+
+}  // namespace
+
+Result<void> KernelSide::add_process(pid_t pid) {
+  if (!knows_processes_) return {};
+  if (kernel_->put(abi::kKernelTargetsMap, bytes_of(static_cast<uint64_t>(pid)), bytes_of(1)).ok()) return {};
+  return Error{fmt::format("process {} is not sampled: handlers in the kernel know {} traced processes at most", pid, abi::kMostKernelTargets), ""};
+}
+
+void KernelSide::drop_process(pid_t pid) {
+  if (knows_processes_) (void)kernel_->erase(abi::kKernelTargetsMap, bytes_of(static_cast<uint64_t>(pid)));
 }
 
 Result<size_t> KernelSide::consume(Output& output) {

@@ -19,8 +19,7 @@ namespace spile::session {
 
 class KernelSide {
  public:
-  // Loads programs and creates maps; nothing is attached. process: of -c or -x, to which uprobes are limited (tracepoints and timer.profile
-  // are not); 0: all. features: of the kernel, for probes of its functions. memory: where handlers work if KernelCode::over_arena says so;
+  // Loads programs and creates maps; nothing is attached. process: of -c or -x, to which uprobes are limited; 0: all. features: of the kernel, for probes of its functions. memory: where handlers work if KernelCode::over_arena says so;
   // it gets the constants. memory, program and script must outlive this. Errors: no privilege, a program that the verifier rejects.
   static Result<std::unique_ptr<KernelSide>> load(const sema::Program& program, const codegen::CompiledScript& script,
                                                   const probes::ModuleFiles& files, const kernelinfo::Features& features, pid_t process,
@@ -38,6 +37,13 @@ class KernelSide {
   // attached, and after each controller handler. An element that a handler in the kernel writes between import and export may be
   // overwritten.
   Result<void> export_globals(Controller& controller);
+
+  // Let handlers that run in traced processes alone hit in a process, and in a thread (bpf::Kernel::follow); drop_process() ends the former. Errors: more
+  // processes than the kernel side can tell apart; the event of a probe can't be counted. REQUIRES: called after attach().
+  Result<void> add_process(pid_t pid);
+  void drop_process(pid_t pid);
+  Result<void> follow(pid_t tid, const std::string& program) { return kernel_->follow(tid, program); }
+  void unfollow(pid_t tid) { kernel_->unfollow(tid); }
 
   // Returns a descriptor that becomes readable when records wait; -1: the script writes none.
   int poll_fd() const { return kernel_->poll_fd(); }
@@ -67,6 +73,7 @@ class KernelSide {
   std::unique_ptr<bpf::Kernel> kernel_;
   Result<void> fill_arena(const bpf::Arena& arena) const;
   std::vector<std::pair<std::string, uint64_t>> missed_;  // bpf::Kernel::missed(), since detach()
+  bool knows_processes_ = false;                // handlers look whether a process is traced
   bool attached_ = false;                       // since attach(); before, the controller's globals are the only ones
   std::vector<std::vector<Element>> imported_;  // parallel to script_.kernel.maps
 };

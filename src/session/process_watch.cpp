@@ -41,6 +41,8 @@ bool changes_identity(uint64_t number) {
   }
 }
 
+}  // namespace
+
 std::string program_of(pid_t pid) {
   char path[4096];
   std::string link = fmt::format("/proc/{}/exe", pid);
@@ -49,8 +51,6 @@ std::string program_of(pid_t pid) {
   if (length <= 0) return "";
   return without_deleted(std::string(path, static_cast<size_t>(length)), stat(link.c_str(), &program) == 0 ? program.st_ino : 0);
 }
-
-}  // namespace
 
 void describe_thread(abi::Subject& subject, pid_t pid, pid_t tid) {
   subject.active = 1;

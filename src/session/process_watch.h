@@ -17,6 +17,9 @@ namespace spile::session {
 // Fills `subject` with pid, tid and what /proc says of the thread now. If the thread is gone, the other fields stay as they were.
 void describe_thread(abi::Subject& subject, pid_t pid, pid_t tid);
 
+// Returns the path of the program that a process runs, also where the file was deleted; "": not known.
+std::string program_of(pid_t pid);
+
 class ProcessWatch {
  public:
   // Runs a probe's handler about a subject. probe: index into sema::Program::probes. point: index into the probe's points.

@@ -20,6 +20,7 @@
 #include "session/controller.h"
 #include "session/flight_recorder.h"
 #include "session/kernel_side.h"
+#include "session/kernel_targets.h"
 #include "session/output.h"
 #include "session/process_watch.h"
 #include "session/procfs_server.h"
@@ -57,6 +58,7 @@ class ScriptRun {
         sampler_(
             program_, [this](int probe, const abi::Subject& subject, std::span<const char> stack) { run_sample(probe, subject, stack); },
             [this](pid_t pid, const sema::Site& site) { return target_->locate(pid, site); }),
+        kernel_targets_(program_),
         timers_(program_) {}
 
   Result<void> prepare();
@@ -111,6 +113,7 @@ class ScriptRun {
   std::unique_ptr<Output> output_;
   std::unique_ptr<Controller> controller_;
   std::unique_ptr<KernelSide> kernel_;
+  KernelTargets kernel_targets_;
   Timers timers_;
   FlightSocket flight_;
   ProcfsServer procfs_;
@@ -135,14 +138,14 @@ Result<void> ScriptRun::prepare() {
     return Error{"several -x can't be used with probes that run in the kernel: such probes are for one process, or for all", "leave out -x, and compare pid() in the script"};
   }
   bool follows = !traced_.command.empty() || !traced_.processes.empty();
-  if (!follows && (watch_.watches_processes() || sampler_.samples())) {
+  if (!follows && (watch_.watches_processes() || sampler_.samples() || kernel_targets_.follows())) {
     return Error{"probes on processes need a command or a process to trace",
                  "use -c COMMAND or -x PID; process.begin and the like, without a path, are for all processes"};
   }
   TRY(memory_, ArenaMemory::create(script_));
   if (has_target_probes() || follows) {
     TRY(target_, TargetSide::create(program_, script_, traced_, messages_, files_, {memory_.place(), memory_.shared_fd()}, &watch_, &sampler_,
-                                    [this] { return signals_.stop_is_pending(); }));
+                                    &kernel_targets_, [this] { return signals_.stop_is_pending(); }));
   }
   TRY_DO(memory_.cover_shared_pages());
   std::span<uint8_t> shared = memory_.all();
@@ -210,6 +213,7 @@ Result<void> ScriptRun::start() {
     switch_conditions();
     TRY_DO(target_->arm());
     TRY_DO(sampler_.start(target_->processes()));
+    if (kernel_) TRY_DO(kernel_targets_.start(*kernel_, target_->processes()));
     watch_.start(target_->processes());
     TRY_DO(target_->resume());
   }
@@ -328,6 +332,7 @@ void ScriptRun::stand_still() {
   if (!target_) return;
   if (auto resumed = target_->go_on(); !resumed.ok()) print_to(stderr, "WARNING: {}\n", resumed.error().message);
   sampler_.catch_up(target_->processes());
+  kernel_targets_.catch_up(target_->processes());
   std::vector<pid_t> now = target_->processes();
   auto is_new = [&](pid_t pid) { return std::find(before.begin(), before.end(), pid) == before.end(); };
   print_to(stderr, "WARNING: {}: hits of {} process{} were not counted for {:.2f} s; {} came and {} ended meanwhile\n",
@@ -467,6 +472,7 @@ Result<void> ScriptRun::stop() {
   output_->collect(*arena_);  // a thread that waits for room in its ring goes on, and leaves its handler
   sampler_.stop();
   watch_.stop();
+  kernel_targets_.stop();
   if (kernel_) {
     if (auto quiet = kernel_->detach(); !quiet.ok()) print_to(stderr, "WARNING: {}: the last hits may be missing\n", quiet.error().message);
     for (size_t count = 1; count > 0;) {

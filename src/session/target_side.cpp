@@ -73,11 +73,11 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
                                                        const codegen::CompiledScript& script, const TargetOptions& options,
                                                        const MessageOptions& messages, const probes::ModuleFiles& files,
                                                        const engine::ArenaMemory& memory, ProcessWatch* watch, ThreadSampler* sampler,
-                                                       std::function<bool()> interrupted) {
+                                                       KernelTargets* kernel, std::function<bool()> interrupted) {
   std::unique_ptr<TargetSide> side(new TargetSide(program, script, options, messages, files));
   side->find_switched_groups();
   engine::EngineOptions engine_options;
-  side->watch_lives(engine_options, watch, sampler);
+  side->watch_lives(engine_options, watch, sampler, kernel);
   engine_options.keep_waiting = [side = side.get(), interrupted = std::move(interrupted)](pid_t pid, const std::string& state) {
     side->print_waiting(pid, state);
     return !interrupted();
@@ -94,11 +94,11 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
 }
 
 // Begins, ends and executions of processes and threads go to the probes on them, to the sampler, and to the last looks.
-void TargetSide::watch_lives(engine::EngineOptions& engine_options, ProcessWatch* watch, ThreadSampler* sampler) {
-  follows_ = watch->watches_processes() || sampler->samples();
+void TargetSide::watch_lives(engine::EngineOptions& engine_options, ProcessWatch* watch, ThreadSampler* sampler, KernelTargets* kernel) {
+  follows_ = watch->watches_processes() || sampler->samples() || kernel->follows();
   judges_ends_ = !script_.commands.made_at.empty() && !program_.guru;
   if (!follows_ && !judges_ends_) return;
-  engine_options.watch_threads = [this, watch, sampler](const engine::ThreadChange& change) {
+  engine_options.watch_threads = [this, watch, sampler, kernel](const engine::ThreadChange& change) {
     if (judges_ends_) take_last_look(change);
     if (!follows_) return;
     // At an execution, the handlers of the old program's samples run first, while its modules are known. Other changes reach the probes first.
@@ -106,6 +106,7 @@ void TargetSide::watch_lives(engine::EngineOptions& engine_options, ProcessWatch
     if (executed) sampler->on_change(change);
     if (executed) described_.erase(change.pid);
     watch->on_change(change);
+    kernel->on_change(change);
     if (!executed) sampler->on_change(change);
   };
   engine_options.watch_system_calls = watch->watches_system_calls();

@@ -17,6 +17,7 @@
 #include "sema/program.h"
 #include "session/arena_view.h"
 #include "session/kept_entries.h"
+#include "session/kernel_targets.h"
 #include "session/options.h"
 #include "session/placed_sites.h"
 #include "session/process_watch.h"
@@ -29,12 +30,12 @@ namespace spile::session {
 class TargetSide {
  public:
   // Creates the engine and, for a script with target probes, the arena that processes share.
-  // All references, watch and sampler (neither is null) must outlive this. memory: for the arena (engine::Engine::set_image). interrupted returns whether the user wants to end the session;
+  // All references, watch, sampler and kernel (none is null) must outlive this. memory: for the arena (engine::Engine::set_image). interrupted returns whether the user wants to end the session;
   // it is called while spile waits for a process. Errors: the engine or the arena can't be made.
   static Result<std::unique_ptr<TargetSide>> create(const sema::Program& program, const codegen::CompiledScript& script,
                                                     const TargetOptions& options, const MessageOptions& messages,
                                                     const probes::ModuleFiles& files, const engine::ArenaMemory& memory, ProcessWatch* watch,
-                                                    ThreadSampler* sampler, std::function<bool()> interrupted);
+                                                    ThreadSampler* sampler, KernelTargets* kernel, std::function<bool()> interrupted);
   // Prepares tables for stacks, if the script needs them. arena: gets the tables. state: gets the offset of the map by which handlers of
   // the controller name addresses. Both must outlive this. REQUIRES: called before acquire().
   void make_stacks(std::span<uint8_t> arena, abi::ControllerState& state);
@@ -105,7 +106,7 @@ class TargetSide {
   bool names_return(const sema::ArmedSite& armed) const;  // the script names the function, rather than a pattern that it fits
   bool has_return_probes() const;
   bool has_entries(const sema::ArmedSite& armed) const;  // a probe that is not a return probe
-  void watch_lives(engine::EngineOptions& engine_options, ProcessWatch* watch, ThreadSampler* sampler);
+  void watch_lives(engine::EngineOptions& engine_options, ProcessWatch* watch, ThreadSampler* sampler, KernelTargets* kernel);
   void guard_returns(engine::EngineOptions& engine_options);
   std::vector<engine::SiteRequest> unwind_requests(pid_t pid, const engine::Module& module) const;
   void report_kept(const engine::SiteOutcome& outcome) const;

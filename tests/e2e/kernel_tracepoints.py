@@ -25,3 +25,12 @@ kernel(r"""global ticks
 probe timer.profile { if (pid() == target()) ticks[execname()] <<< cpu() }
 probe end { foreach (n in ticks) printf("%s %d\n", n, @count(ticks[n]) > 5) }""",
        f"{program('calls')} 400000000").expect(err="calls 1\n")
+
+# With -c the profile has the command's processes alone, each from its beginning.
+burner = "i=0; while [ $i -lt 1500 ]; do i=$((i+1)); done"
+other = start("sh", "-c", "while :; do :; done")
+kernel(rf"""global ticks, others
+probe timer.profile.freq.hz(1000) {{ if (execname() == "sh" && pid() != {other.pid}) ticks[pid()]++; else others++ }}
+probe kernel.trace("sched:sched_process_exit") {{ if (pid() < 0) others++ }}
+probe end {{ foreach (p in ticks) m++; printf("%d %d\n", m >= 20, others) }}""",
+       f"i=0; while [ $i -lt 100 ]; do sh -c '{burner}'; i=$((i+1)); done").expect(err="1 0\n")

@@ -16,6 +16,8 @@
 
 #include "codegen/ebpf/lower_arena.h"
 
+#include <algorithm>
+
 #include "abi/kernel.h"
 #include "abi/machine.h"
 #include "codegen/ebpf/loadable.h"
@@ -47,6 +49,7 @@ class ArenaHandler {
     name_arena(b);
     PointChooser::Chosen chosen = PointChooser(unit_, b, *program, probe_, llvm::ConstantPointerNull::get(unit_.module.ptr())).choose(choice);
     llvm::BasicBlock *run = llvm::BasicBlock::Create(context_, "run", program), *end = llvm::BasicBlock::Create(context_, "end", program);
+    if (runs_in_traced_processes(probe_)) only_if_traced(b, end);
     llvm::Value* entered = unit_.module.call_runtime(b, "spile_rt_kernel_enter", unit_.module.ptr(), {b.getInt32(static_cast<uint32_t>(probe_.index))});
     b.CreateCondBr(b.CreateIsNull(entered), end, run);
     b.SetInsertPoint(run);
@@ -84,6 +87,13 @@ class ArenaHandler {
     llvm::GlobalVariable* arena = map_symbol(unit_.module, abi::kKernelArenaMap);
     auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
     b.CreateCall(type, llvm::InlineAsm::get(type, "", "r", true), {arena});
+  }
+
+  void only_if_traced(llvm::IRBuilder<>& b, llvm::BasicBlock* end) {
+    llvm::Value* traced = unit_.module.call_runtime(b, "spile_rt_kernel_is_traced", b.getInt1Ty(), {map_symbol(unit_.module, abi::kKernelTargetsMap)});
+    llvm::BasicBlock* wanted = llvm::BasicBlock::Create(context_, "wanted", end->getParent());
+    b.CreateCondBr(traced, wanted, end);
+    b.SetInsertPoint(wanted);
   }
 
   llvm::Function* lower_body(const PointChoice& choice) {
@@ -270,6 +280,7 @@ Result<Layouts> layouts_of(const sema::Program& program, const LayoutOptions& op
 KernelCode lower_arena_handlers(Unit& unit, ArenaKernelPlace& place) {
   KernelCode code;
   code.over_arena = true;
+  if (std::ranges::any_of(unit.program.probes, runs_in_traced_processes)) code.maps.push_back(map_of_targets());
   ArenaProbes probes(unit, place, code);
   for (const sema::Probe& probe : unit.program.probes) {
     if (probe.domain == sema::Domain::kKernel) probes.lower(probe);
