@@ -23,7 +23,8 @@ import sys
 COMMENT = re.compile(r"/\*\*\n(.*?)\*/\s*", re.S)
 FUNCTION = re.compile(r"^function\s+(\w+)\s*(:\s*\w+)?\s*\(([^)]*)\)", re.M)
 MACRO = re.compile(r"^@define\s+(\w+)\s*(?:\(([^)]*)\))?", re.M)
-ALIAS = re.compile(r"^probe\s+([\w.]+)\s*\+?=", re.M)
+PROBE_NAME = r'(?:[\w.]|\("\w+"\))+'  # kernel.syscall("read")
+ALIAS = re.compile(rf"^probe\s+({PROBE_NAME})\s*\+?=", re.M)
 
 
 class Entry:
@@ -34,7 +35,8 @@ class Entry:
         self.brief, self.described, self.description = "", [], []
 
     def page(self):
-        return f"{self.kind}::{self.name}"
+        # Names of files have no quotes: probe::kernel.syscall.read
+        return f"{self.kind}::" + re.sub(r'\("(\w+)"\)', r".\1", self.name)
 
 
 def declared(text):
@@ -58,7 +60,7 @@ def declared(text):
 def read_comment(entry, comment, problems, where):
     """Fills the entry from the text between /** and */."""
     lines = [re.sub(r"^\s*\* ?", "", line).rstrip() for line in comment.split("\n")]
-    head = re.match(r"(sfunction|macro|probe) ([\w.]+) - (.+)", lines[0])
+    head = re.match(rf"(sfunction|macro|probe) ({PROBE_NAME}) - (.+)", lines[0])
     if not head:
         problems.append(f"{where}: the comment's first line is not `sfunction NAME - what it does`")
         return

@@ -9,6 +9,7 @@
 #include "base/tracefs.h"
 #include "bpf/kernel_function.h"
 #include "bpf/library.h"
+#include "bpf/packet.h"
 #include "bpf/perf_event.h"
 #include "bpf/privilege.h"
 #include "bpf/sample.h"
@@ -102,6 +103,8 @@ Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& p
       return attach_raw_tracepoint(program, point);
     case AttachPoint::Kind::kSample:
       return attach_sample(program, point);
+    case AttachPoint::Kind::kPacket:
+      return one(attach_packet(program, point));
     case AttachPoint::Kind::kUprobe:
     case AttachPoint::Kind::kUretprobe:
       return attach_uprobe(program, point);
@@ -118,6 +121,8 @@ std::string mechanism(const AttachPoint& point) {
       return "raw tracepoint " + point.tracepoint;
     case AttachPoint::Kind::kSample:
       return sample_mechanism(point);
+    case AttachPoint::Kind::kPacket:
+      return packet_mechanism(point);
     case AttachPoint::Kind::kUprobe:
       return fmt::format("uprobe at {}+{:#x}", point.path, point.file_offset);
     case AttachPoint::Kind::kUretprobe:

@@ -48,6 +48,7 @@ struct AttachPoint {
     kTracepoint,
     kRawTracepoint,  // the program's context is an array of the tracepoint's arguments
     kSample,         // of what a perf event counts (sample.h)
+    kPacket,         // at a hook of netfilter (packet.h)
     kUprobe, kUretprobe,
     kKprobe, kKretprobe, kMulti, kMultiReturn, kFentry, kFexit,  // of the kernel's functions: kernelinfo/mechanisms.h
   } kind = Kind::kTracepoint;
@@ -62,9 +63,14 @@ struct AttachPoint {
     uint64_t config = 0;
     uint64_t period = 10'000'000;
     bool is_rate = false;
+    // Of type 5, a breakpoint of the processor's: bp_type, bp_addr and bp_len.
+    uint32_t access = 0;
+    uint64_t address = 0, length = 0;
   } sample = {};
   bool of_threads = false;  // kSample: hits only in threads that Kernel::follow() is told of,
   std::string program;      // and of processes that run this program; "": any
+  uint32_t packet_family = 0, packet_hook = 0;  // kPacket: numbers of linux/netfilter.h
+  int32_t packet_priority = 0;
   // Of the kernel's functions:
   std::string function;          // "vfs_read", "loop:lo_open"; "": the address says where
   uint64_t address = 0;          // of the function; 0: not known

@@ -20,6 +20,7 @@
 #include "bpf/maps.h"
 #include "bpf/object.h"
 #include "bpf/privilege.h"
+#include "bpf/packet.h"
 #include "bpf/program_image.h"
 #include "bpf/sample.h"
 #include "bpf/verifier.h"
@@ -138,6 +139,8 @@ enum bpf_prog_type program_type(AttachPoint::Kind kind) {
       return BPF_PROG_TYPE_RAW_TRACEPOINT;
     case AttachPoint::Kind::kSample:
       return BPF_PROG_TYPE_PERF_EVENT;
+    case AttachPoint::Kind::kPacket:
+      return static_cast<bpf_prog_type>(kNetfilterProgram);
     case AttachPoint::Kind::kFentry:
     case AttachPoint::Kind::kFexit:
       return BPF_PROG_TYPE_TRACING;
@@ -149,6 +152,7 @@ enum bpf_prog_type program_type(AttachPoint::Kind kind) {
 bpf_prog_load_opts load_options(const AttachPoint& point) {
   bpf_prog_load_opts options{};
   options.sz = sizeof options;
+  if (point.kind == AttachPoint::Kind::kPacket) options.expected_attach_type = static_cast<bpf_attach_type>(kNetfilterAttach);
   if (is_multi(point.kind)) options.expected_attach_type = BPF_TRACE_KPROBE_MULTI;
   if (is_traced(point.kind)) {
     options.expected_attach_type = point.kind == AttachPoint::Kind::kFexit ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY;
@@ -299,6 +303,7 @@ Result<UniqueFd> LoadedKernel::load_for(const ProgramImage& image, const AttachP
   UniqueFd second = load();
   if (second) return second;
   log.resize(std::strlen(log.c_str()));
+  if (log.empty() && point.kind == AttachPoint::Kind::kPacket && error == EINVAL) return no_packet_programs(point, error);
   if (log.empty() && is_privilege_error(error)) return privilege_error("load the handler of " + point.text, error);
   return verifier_error(point, image, error, log, verbosity_);
 }

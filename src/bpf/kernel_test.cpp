@@ -6,8 +6,10 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -236,6 +238,58 @@ TEST_F(KernelTest, ProfileSamplesThisProcess) {
   }
   EXPECT_TRUE(kernel->detach().ok());
   EXPECT_GE(elements(*kernel, "test_calls")[0], 10);
+}
+
+// Each page of new memory is a fault when it is touched.
+void touch_pages(size_t count) {
+  const size_t size = count * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  auto* memory = static_cast<volatile char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(memory, MAP_FAILED);
+  madvise(const_cast<char*>(memory), size, MADV_NOHUGEPAGE);
+  for (size_t i = 0; i < size; i += size / count) memory[i] = 1;
+  munmap(const_cast<char*>(memory), size);
+}
+
+TEST_F(KernelTest, SamplesThreadsWhileTheyAreFollowed) {
+  Loaded loaded;
+  AttachPoint point;
+  point.kind = AttachPoint::Kind::kSample;
+  point.sample = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS, .period = 1};
+  point.of_threads = true;
+  point.program = "/bin/mine";
+  point.text = "perf.sw.page_faults.process";
+  loaded.spec.programs = {{"profile", {point}}};
+  auto kernel = start(loaded);
+  ASSERT_TRUE(kernel);
+  touch_pages(100);
+  EXPECT_EQ(elements(*kernel, "test_calls")[0], 0);
+  ASSERT_TRUE(kernel->follow(gettid(), "/bin/other").ok());
+  touch_pages(100);
+  EXPECT_EQ(elements(*kernel, "test_calls")[0], 0);
+  ASSERT_TRUE(kernel->follow(gettid(), "/bin/mine").ok());
+  touch_pages(100);
+  int64_t count = elements(*kernel, "test_calls")[0];
+  EXPECT_GE(count, 100);
+  EXPECT_LT(count, 200);
+  kernel->unfollow(gettid());
+  count = elements(*kernel, "test_calls")[0];
+  touch_pages(100);
+  EXPECT_EQ(elements(*kernel, "test_calls")[0], count);
+}
+
+TEST_F(KernelTest, EventsThatAreNotCountedHereAreNamed) {
+  Loaded loaded;
+  AttachPoint point;
+  point.kind = AttachPoint::Kind::kSample;
+  point.sample = {.type = PERF_TYPE_SOFTWARE, .config = 99, .period = 1};
+  point.text = "perf.type(1).config(99)";
+  loaded.spec.programs = {{"profile", {point}}};
+  auto kernel = load(loaded.spec);
+  ASSERT_TRUE(kernel);
+  auto attached = (*kernel)->attach();
+  ASSERT_FALSE(attached);
+  EXPECT_NE(attached.error().message.find("attach perf.type(1).config(99): event 0x63 of type 1 is not known to this kernel"), std::string::npos)
+      << attached.error().message;
 }
 
 TEST_F(KernelTest, RefusedHandlerIsNamedWithItsPlace) {

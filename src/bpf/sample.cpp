@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fmt/format.h>
+#include <linux/hw_breakpoint.h>
 
 #include "bpf/perf_event.h"
 #include "bpf/privilege.h"
@@ -28,6 +29,10 @@ bool is_clock(const AttachPoint::Sample& sample) {
 std::string event_name(const AttachPoint::Sample& sample) {
   if (sample.type == PERF_TYPE_SOFTWARE && sample.config < std::size(kSoftwareEvents)) return kSoftwareEvents[sample.config];
   if (sample.type == PERF_TYPE_HARDWARE && sample.config < std::size(kHardwareEvents)) return kHardwareEvents[sample.config];
+  if (sample.type == PERF_TYPE_BREAKPOINT) {
+    return fmt::format("{} of {} byte{} at {:#x}", sample.access == HW_BREAKPOINT_W ? "writes" : "reads and writes", sample.length, sample.length == 1 ? "" : "s",
+                       sample.address);
+  }
   if (sample.type == PERF_TYPE_HW_CACHE) return fmt::format("cache event {:#x}", sample.config);
   if (sample.type == PERF_TYPE_RAW) return fmt::format("raw event {:#x}", sample.config);
   return fmt::format("event {:#x} of type {}", sample.config, sample.type);
@@ -41,6 +46,11 @@ perf_event_attr attributes_of(const AttachPoint::Sample& sample) {
   if (sample.is_rate) attributes.sample_freq = sample.period;
   else attributes.sample_period = sample.period;
   attributes.disabled = 1;
+  if (sample.type == PERF_TYPE_BREAKPOINT) {
+    attributes.bp_type = sample.access;
+    attributes.bp_addr = sample.address;
+    attributes.bp_len = sample.length;
+  }
   return attributes;
 }
 
@@ -48,6 +58,8 @@ Error refused(const AttachPoint& point, int error) {
   const AttachPoint::Sample& sample = point.sample;
   const std::string what = fmt::format("attach {}: {}", point.text, event_name(sample));
   if (is_privilege_error(error)) return privilege_error("attach " + point.text, error);
+  if (sample.type == PERF_TYPE_BREAKPOINT && error != ENOSPC && error != EBUSY)
+    return Error::from_errno(what + " can't be watched", error, "the kernel refuses watchpoints on some of its memory: what it needs to handle them");
   switch (error) {
     case ENOENT:
     case EOPNOTSUPP:
@@ -65,7 +77,10 @@ Error refused(const AttachPoint& point, int error) {
                                               : "the event may not be sampled, or its number is wrong");
     }
     case EBUSY:
-    case ENOSPC: return Error::from_errno(what + " has no counter left", error, "end other programs that count events, or count fewer at once");
+    case ENOSPC:
+      if (sample.type == PERF_TYPE_BREAKPOINT)
+        return Error::from_errno(what + " can't be watched", error, "the processor has four watchpoints, and debuggers use them, too: watch fewer variables");
+      return Error::from_errno(what + " has no counter left", error, "end other programs that count events, or count fewer at once");
     case EMFILE: return Error::from_errno(what, error, "ulimit -n 1000000, or trace fewer threads");
     default: return Error::from_errno(what, error);
   }
@@ -98,6 +113,7 @@ Result<Attachment> attach_sample_to(int program, const AttachPoint& point, pid_t
 std::string sample_mechanism(const AttachPoint& point) {
   const AttachPoint::Sample& sample = point.sample;
   std::string text = event_name(sample);
+  if (sample.type == PERF_TYPE_BREAKPOINT) return "watchpoint on " + text;
   if (sample.is_rate) text += fmt::format(" {} times a second", sample.period);
   else text += fmt::format(" every {}{}", sample.period, is_clock(sample) ? " ns" : "");
   if (point.of_threads) text += ", of traced threads";

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "abi/kernel.h"
 #include "abi/machine.h"
 #include "abi/system_calls.h"
+#include "codegen/kernel_place.h"
+#include "codegen/lower_kernel.h"
 
 namespace spile::codegen {
 
@@ -107,6 +110,10 @@ PointChooser::Chosen PointChooser::choose(const PointChoice& choice) {
   return chosen;
 }
 
+void PointChooser::only_if_traced() {
+  only_if(call("spile_rt_kernel_is_traced", b_.getInt1Ty(), {map_symbol(unit_.module, abi::kKernelTargetsMap)}));
+}
+
 llvm::Value* PointChooser::call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) {
   return unit_.module.call_runtime(b_, name, result, arguments);
 }
@@ -116,7 +123,7 @@ void PointChooser::only_if(llvm::Value* condition) {
                    *other = llvm::BasicBlock::Create(b_.getContext(), "other", &program_);
   b_.CreateCondBr(condition, wanted, other);
   b_.SetInsertPoint(other);
-  b_.CreateRet(b_.getInt32(0));
+  b_.CreateRet(b_.getInt32(program_result(probe_)));
   b_.SetInsertPoint(wanted);
 }
 

@@ -40,6 +40,8 @@ class PointChooser {
     llvm::Value* registers = nullptr;
   };
   Chosen choose(const PointChoice& choice);
+  // The handler goes on in the traced processes.
+  void only_if_traced();
 
  private:
   llvm::Value* call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);

@@ -46,10 +46,8 @@ class KernelHandler {
   // The handler goes on where a point was hit. REQUIRES: called before lower_body.
   void choose_point(const PointChoice& choice) { chosen_ = PointChooser(unit_, b_, *function_, probe_, context_).choose(choice); }
 
-  // The handler goes on in the traced processes.
-  void only_if_traced() {
-    only_if(call("spile_rt_kernel_is_traced", b_.getInt1Ty(), {map_symbol(unit_.module, abi::kKernelTargetsMap)}));
-  }
+  // The handler goes on in the traced processes. REQUIRES: called before lower_body.
+  void only_if_traced() { PointChooser(unit_, b_, *function_, probe_, context_).only_if_traced(); }
 
   void lower_body() {
     bool light = probe_.only_accumulates;
@@ -63,7 +61,7 @@ class KernelHandler {
     else
       lowering.lower_probe(probe_);
     leave(end, light ? "spile_rt_leave_light" : "spile_rt_leave");
-    b_.CreateRet(b_.getInt32(0));
+    b_.CreateRet(b_.getInt32(program_result(probe_)));
   }
 
   void lower_saves(llvm::Value* map) {
@@ -90,7 +88,7 @@ class KernelHandler {
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
     leave(end);
-    b_.CreateRet(b_.getInt32(0));
+    b_.CreateRet(b_.getInt32(program_result(probe_)));
   }
 
   // A return whose entry was before we were armed has no values: it is not ours.
@@ -108,7 +106,7 @@ class KernelHandler {
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
     leave(end);
-    b_.CreateRet(b_.getInt32(0));
+    b_.CreateRet(b_.getInt32(program_result(probe_)));
   }
 
   // The function goes into the object, or is removed.
@@ -305,8 +303,10 @@ int described_arguments(const sema::Probe& probe) {
   return least;
 }
 
+uint32_t program_result(const sema::Probe& probe) { return probe.kind == sema::ProbeKind::kPacket ? 1 : 0; }
+
 bool runs_in_traced_processes(const sema::Probe& probe) {
-  return probe.domain == sema::Domain::kKernel && probe.points.front().of_processes;
+  return probe.domain == sema::Domain::kKernel && probe.kind == sema::ProbeKind::kProfile && probe.points.front().of_processes;
 }
 
 KernelMap map_of_targets() {

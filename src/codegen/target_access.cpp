@@ -164,6 +164,8 @@ bool TargetAccess::apply(const location::Operation& op, std::vector<llvm::Value*
 llvm::Value* TargetAccess::record_field(const location::RecordField& field) {
   llvm::Value* address = unit.place.context_address(body, field.offset);
   if (!address) return nullptr;
+  // The verifier knows of pointers in there what they are, and has rules for them; the handler's are numbers.
+  if (body.probe->kind == sema::ProbeKind::kPacket) return call("spile_rt_kernel_context_word", b.getInt64Ty(), {address});
   llvm::Value* value = b.CreateLoad(b.getIntNTy(8u * field.bytes), address);
   return field.is_signed ? b.CreateSExt(value, b.getInt64Ty()) : b.CreateZExt(value, b.getInt64Ty());
 }

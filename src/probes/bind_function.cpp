@@ -5,6 +5,7 @@
 #include "abi/machine.h"
 #include "base/diagnostics.h"
 #include "probes/kernel_types.h"
+#include "probes/netfilter.h"
 #include "probes/start_place.h"
 #include "probes/translate_location.h"
 #include "syntax/visitor.h"
@@ -146,6 +147,11 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
     auto start = start_of(world, point, at_entry, variable);
     if (!start.ok()) return argument;
     return bind_from(*start, variable.path, variable.address_of, moment_of(point, at_entry));
+  }
+  if (point.packet) {
+    TRY(StartPlace packet, start_in_packet(world, variable.name));
+    const bool is_pointer = packet.is_pointee && variable.path.empty();
+    return bind_from(packet, variable.path, variable.address_of || is_pointer, moment_of(point, at_entry));
   }
   Result<StartPlace> start = start_of(world, point, at_entry, variable);
   if (!start.ok()) {

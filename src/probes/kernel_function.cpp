@@ -39,8 +39,11 @@ struct Request {
   bool is_statement = false;
   bool is_return = false;
   bool only_exported = false;
+  bool is_hook = false;  // kernel.lsm("NAME"): the function security_NAME
   std::string suffix;  // of the text: ".return"
 };
+
+constexpr std::string_view kHookPrefix = "security_";  // of the functions behind kernel.lsm
 
 const std::vector<std::string> after_function = {"call", "exported", "return", "maxactive", "inline", "callee", "callees"};
 
@@ -104,8 +107,25 @@ Result<Request> parse_statement(const syntax::ProbePoint& point) {
   return request;
 }
 
+// kernel.lsm("file_open"): where the kernel asks its security modules, whichever there are, whether it may do something. It does so by functions of its own,
+// which it calls whether a module of eBPF programs (CONFIG_BPF_LSM) is active or not. security/security.c
+Result<Request> parse_hook(const syntax::ProbePoint& point) {
+  const auto& parts = point.components;
+  Request request;
+  request.head = "kernel";
+  request.is_hook = true;
+  if (!parts[1].text || parts[1].text->empty()) return Error{"lsm needs the name of a hook", "kernel.lsm(\"file_open\")"};
+  request.pattern = std::string(kHookPrefix) + *parts[1].text;
+  for (size_t i = 2; i < parts.size(); ++i) {
+    if (parts[i].name != "return") return unexpected_component(point, i, {"return"});
+    TRY_DO(parse_suffix(point, i, true, request));
+  }
+  return request;
+}
+
 Result<Request> parse(const syntax::ProbePoint& point) {
   const auto& parts = point.components;
+  if (parts[0].name == "kernel" && parts[1].name == "lsm") return parse_hook(point);
   if (parts[0].name == "kernel" && parts[1].name == "statement") return parse_statement(point);
   const bool kprobe = parts[0].name == "kprobe";
   Request request;
@@ -134,7 +154,16 @@ std::string where(const Request& request) { return request.module.empty() ? "thi
 Error no_function(const Request& request, const kernelinfo::Symbols& symbols) {
   std::vector<std::string> names;
   for (const Symbol& symbol : symbols.all()) {
-    if (symbol.is_code() && symbol.module == request.module) names.emplace_back(debuginfo::clone_name(symbol.name).base);
+    if (!symbol.is_code() || symbol.module != request.module) continue;
+    std::string_view name = debuginfo::clone_name(symbol.name).base;
+    if (request.is_hook && !name.starts_with(kHookPrefix)) continue;
+    names.emplace_back(request.is_hook ? name.substr(kHookPrefix.size()) : name);
+  }
+  if (request.is_hook) {
+    const std::string hook = request.pattern.substr(kHookPrefix.size());
+    const std::string known = debuginfo::is_glob(hook) ? std::string() : nearest_name(hook, names);
+    return {fmt::format("no security hook '{}' in this kernel", hook),
+            !known.empty() ? fmt::format("did you mean '{}'?", known) : "hooks are the functions security_NAME of the kernel, without that prefix"};
   }
   const bool glob = debuginfo::is_glob(request.pattern);
   std::string near = glob ? std::string() : nearest_name(request.pattern, names);
@@ -169,6 +198,8 @@ ResolvedPoint point_at(const Request& request, sema::KernelFunction function) {
     point.text = fmt::format("kernel.statement({:#x}).absolute", *request.address);
   } else if (request.is_statement) {
     point.text = fmt::format("kernel.statement(\"{}+{:#x}\")", function.symbol, function.offset);
+  } else if (request.is_hook) {
+    point.text = fmt::format("kernel.lsm(\"{}\"){}", function.symbol.substr(kHookPrefix.size()), request.suffix);
   } else {
     point.text = fmt::format("{}.function(\"{}\"){}", request.head, function.symbol, request.suffix);
   }
@@ -250,7 +281,7 @@ Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
 
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   TRY(Request request, parse(point));
-  TRY_DO(world.require_kernel(fmt::format("{}.{}", point.components[0].name, request.is_statement ? "statement" : "function").c_str()));
+  TRY_DO(world.require_kernel(fmt::format("{}.{}", point.components[0].name, request.is_hook ? "lsm" : request.is_statement ? "statement" : "function").c_str()));
   if (!request.module.empty() && !world.kernel().has_module(request.module))
     return Error{fmt::format("the module '{}' is not loaded", request.module), fmt::format("load it first: modprobe {}", request.module)};
   if (request.address) {
@@ -267,13 +298,14 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 bool takes_kernel(const syntax::ProbePoint& point) {
   return point.components[0].name == "kernel" && point.components.size() > 1 &&
-         (point.components[1].name == "function" || point.components[1].name == "statement");
+         (point.components[1].name == "function" || point.components[1].name == "statement" || point.components[1].name == "lsm");
 }
 bool takes_module(const syntax::ProbePoint& point) { return point.components[0].name == "module"; }
 bool takes_kprobe(const syntax::ProbePoint& point) { return point.components[0].name == "kprobe"; }
 
 std::vector<std::string> kernel_components(const syntax::ProbePoint& point, size_t index) {
-  if (index == 1) return {"function", "statement"};
+  if (index == 1) return {"function", "statement", "lsm"};
+  if (point.components[1].name == "lsm") return {"return"};
   if (point.components[1].name == "statement") return index == 2 ? std::vector<std::string>{"absolute"} : std::vector<std::string>{};
   return point.components[1].name == "function" ? after_function : std::vector<std::string>{};
 }
@@ -290,7 +322,8 @@ std::vector<std::string> kprobe_components(const syntax::ProbePoint& point, size
 
 extern const Family kernel_function_family = {"kernel", takes_kernel, resolve, kernel_components,
     {"kernel.function(string)", "kernel.function(string).call", "kernel.function(string).exported", "kernel.function(string).return",
-     "kernel.function(string).return.maxactive(number)", "kernel.statement(string)", "kernel.statement(number).absolute"}};
+     "kernel.function(string).return.maxactive(number)", "kernel.statement(string)", "kernel.statement(number).absolute",
+     "kernel.lsm(string)", "kernel.lsm(string).return"}};
 extern const Family module_function_family = {"module", takes_module, resolve, module_components,
     {"module(string).function(string)", "module(string).function(string).call", "module(string).function(string).exported",
      "module(string).function(string).return", "module(string).function(string).return.maxactive(number)"}};

@@ -53,7 +53,9 @@ Result<void> limit_to_process(TracedWorld& world, const syntax::ProbePoint& poin
     return Error{fmt::format("'{}' is for traced processes, and no process is traced", text_of(point)),
                  "use -c COMMAND or -x PID; without .process the event is counted in all processes"};
   }
-  if (part.text) TRY(made.program, world.find_executable(*part.text));
+  if (part.text) {
+    TRY(made.program, world.find_executable(*part.text));
+  }
   return {};
 }
 

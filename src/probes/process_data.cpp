@@ -6,6 +6,7 @@
 #include "base/diagnostics.h"
 #include "probes/family.h"
 #include "probes/traced_world.h"
+#include "probes/watchpoint.h"
 
 namespace spile::probes {
 
@@ -14,53 +15,15 @@ namespace {
 using sema::ProbeKind;
 using sema::ResolvedPoint;
 
-std::vector<std::string> components(const syntax::ProbePoint&, size_t index) {
-  if (index == 1) return {"data"};
-  return {"write", "rw", "length"};
-}
+std::vector<std::string> components(const syntax::ProbePoint&, size_t index) { return index == 1 ? std::vector<std::string>{"data"} : watch_components(); }
 
 bool takes(const syntax::ProbePoint& point) {
   return point.components[0].name == "process" && point.components.size() > 1 && point.components[1].name == "data";
 }
 
-struct Request {
-  int64_t length = 0;  // 0: not said
-  bool is_write = false, is_rw = false;
-};
-
-Result<Request> parse(const syntax::ProbePoint& point) {
-  const auto& parts = point.components;
-  Request request;
-  for (size_t i = 2; i < parts.size(); ++i) {
-    const syntax::PointComponent& part = parts[i];
-    if (part.name == "length" && part.number && request.length == 0) {
-      request.length = *part.number;
-    } else if ((part.name == "write" || part.name == "rw") && !part.text && !part.number && !request.is_write && !request.is_rw) {
-      (part.name == "write" ? request.is_write : request.is_rw) = true;
-    } else {
-      return unexpected_component(point, i, components(point, i));
-    }
-  }
-  if (!request.is_write && !request.is_rw) {
-    return Error{fmt::format("'{}' names no kind of access", text_of(point)), "add .write or .rw"};
-  }
-  return request;
-}
-
-// The processor compares 1, 2, 4 or 8 bytes at a multiple of their number (Intel SDM vol. 3, 18.2.5).
-Result<uint64_t> check_length(const syntax::ProbePoint& point, uint64_t address, int64_t length, uint64_t symbol_size) {
-  bool given = length != 0;
-  uint64_t size = given ? static_cast<uint64_t>(length) : symbol_size;
-  if (!given && size == 0) size = address % 8 == 0 ? 8 : address % 4 == 0 ? 4 : 1;
-  bool possible = size == 1 || size == 2 || size == 4 || size == 8;
-  if (possible && address % size == 0) return size;
-  return Error{fmt::format("'{}': {} bytes at {:#x} can't be watched", text_of(point), size, address),
-               "the processor can watch 1, 2, 4 or 8 bytes, at a multiple of that number: choose it with .length(n)"};
-}
-
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   const auto& parts = point.components;
-  TRY(Request request, parse(point));
+  TRY(WatchRequest request, parse_watch(point));
   const syntax::PointComponent& data = parts[1];
   if (parts[0].number) return Error{"process(PID).data is not supported", "write process.data, and name the process with -x"};
   ResolvedPoint made;
@@ -90,7 +53,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   } else {
     return Error{"data needs an address or the name of a variable", "process.data(\"counter\").write"};
   }
-  TRY(made.site.size, check_length(point, made.site.address.value, request.length, symbol_size));
+  TRY(made.site.size, watch_length(point, made.site.address.value, request.length, symbol_size));
   return Points{made};
 }
 

@@ -15,7 +15,8 @@ extern const Family timer_family;
 extern const Family procfs_family;
 extern const Family process_function_family, process_statement_family, process_mark_family, process_plt_family;
 extern const Family process_lifecycle_family, process_data_family;
-extern const Family kernel_trace_family, perf_counter_family;
+extern const Family kernel_trace_family, perf_counter_family, perf_sample_family, perfcounter_family;
+extern const Family kernel_data_family, netfilter_family;
 extern const Family kernel_function_family, module_function_family, kprobe_family;
 extern const Family unavailable_family;
 
@@ -23,7 +24,7 @@ const std::vector<const Family*>& families() {
   static const std::vector<const Family*> all = {
       &begin_family,        &oneshot_family, &end_family, &error_family, &never_family, &timer_family, &procfs_family, &process_function_family,
       &process_statement_family, &process_mark_family, &process_plt_family, &process_lifecycle_family, &process_data_family,
-      &kernel_trace_family, &perf_counter_family,
+      &kernel_trace_family, &perf_counter_family, &perf_sample_family, &perfcounter_family, &kernel_data_family, &netfilter_family,
       &kernel_function_family, &module_function_family, &kprobe_family,
       &unavailable_family,  // last: it takes what the others leave
   };
@@ -54,7 +55,10 @@ std::string text_of(const syntax::ProbePoint& point) {
     if (!text.empty()) text += '.';
     text += component.name;
     if (component.text) text += fmt::format("(\"{}\")", *component.text);
-    if (component.number) text += fmt::format("({})", *component.number);
+    // Addresses of the kernel are negative as numbers of the script.
+    const bool is_address = component.number && *component.number < 0 && component.name == "data";
+    if (is_address) text += fmt::format("({:#x})", static_cast<uint64_t>(*component.number));
+    else if (component.number) text += fmt::format("({})", *component.number);
   }
   return text;
 }

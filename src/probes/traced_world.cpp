@@ -73,7 +73,7 @@ std::string interpreter_of(const std::string& path) {
 bool needs_kernel(const syntax::ProbePoint& point) {
   const auto& parts = point.components;
   static const std::set<std::string> kernel_families = {"kernel", "module", "syscall",  "nd_syscall",
-                                                        "kprobe", "perf",   "netfilter"};
+                                                        "kprobe", "perf",   "perfcounter", "netfilter"};
   if (parts.empty()) return false;
   for (const auto& part : parts) {
     if (parts[0].name == "perf" && part.name == "counter") return false;  // read in processes

@@ -17,8 +17,7 @@ struct Later {
 };
 constexpr Later kLater[] = {
     // Of the kernel's code and data.
-    {"kernel", "data"}, {"kernel", "mark"}, {"kernel", "syscall"},
-    {"netfilter", nullptr}, {"perf", nullptr},
+    {"kernel", "mark"}, {"kernel", "syscall"},
     // The library's aliases over them.
     {"syscall", nullptr}, {"syscall_any", nullptr}, {"nd_syscall", nullptr}, {"dw_syscall", nullptr}, {"tp_syscall", nullptr},
     {"vm", nullptr}, {"vfs", nullptr}, {"scheduler", nullptr}, {"signal", nullptr}, {"kprocess", nullptr},
@@ -46,6 +45,7 @@ Result<Points> resolve(TracedWorld&, const syntax::ProbePoint& point) {
     if (later.second && (parts.size() <= second || parts[second].name != later.second)) continue;
     std::string family = later.second ? fmt::format("{}.{}", later.first, later.second) : later.first;
     return Error{fmt::format("probe points '{}' are not available in this version", family),
+                 family == "kernel.syscall" ? "kernel.trace(\"syscalls:sys_enter_NAME\") sees any system call" :
                  family == "syscall" ? "process.syscall, with -c or -x, sees the calls of these processes; $syscall is the number" : ""};
   }
   std::vector<std::string> known;

@@ -8,6 +8,7 @@
 #include "probes/family.h"
 #include "probes/kernel_trace.h"
 #include "probes/kernel_types.h"
+#include "probes/netfilter.h"
 #include "probes/pretty.h"
 #include "probes/process_lifecycle.h"
 #include "probes/probes.h"
@@ -54,6 +55,7 @@ class RealWorld : public World {
   }
 
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) override {
+    if (point.packet) return bind_in_function(world_, point, at_entry, variable);
     switch (variables_of(point)) {
       case Variables::kSystemCall: return bind_in_system_call(point, variable);
       case Variables::kRecord: return bind_in_tracepoint(world_, point, variable);
@@ -62,6 +64,7 @@ class RealWorld : public World {
   }
 
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) override {
+    if (point.packet) return bind_in_function(world_, point, at_entry, operation);
     switch (variables_of(point)) {
       case Variables::kSystemCall: return Error{fmt::format("'{}' is not available at system calls", operation.name), ""};
       case Variables::kRecord: return Error{fmt::format("'{}' is not available in tracepoints", operation.name), ""};
@@ -101,6 +104,7 @@ class RealWorld : public World {
   }
 
   std::vector<std::string> variables(const ResolvedPoint& point, const std::string& which) override {
+    if (point.packet) return which == "$$vars" || which == "$$parms" ? packet_variables(false) : std::vector<std::string>();
     switch (variables_of(point)) {
       case Variables::kSystemCall: return system_call_variables(point, which);
       case Variables::kRecord:
@@ -152,7 +156,7 @@ class RealWorld : public World {
     switch (variables_of(point)) {
       case Variables::kNone: return {};
       case Variables::kFunction: return typed_function_variables(world_, point);
-      case Variables::kRecord: return tracepoint_variables(world_, point, true);
+      case Variables::kRecord: return point.packet ? packet_variables(true) : tracepoint_variables(world_, point, true);
       case Variables::kSystemCall:
         for (const std::string& name : system_call_variables(point, "$$vars")) typed.push_back(name + ":long");
         return typed;

@@ -36,6 +36,13 @@ extern "C" {
   return helper<void* (*)(void*, const void*)>(BPF_FUNC_map_lookup_elem)(map, &pid) != nullptr;
 }
 
+// A number in what the kernel gives the program.
+[[gnu::always_inline]] uint64_t spile_rt_kernel_context_word(const void* place) {
+  uint64_t word = 0;
+  helper<long (*)(void*, uint32_t, const void*)>(BPF_FUNC_probe_read_kernel)(&word, sizeof word, place);
+  return word;
+}
+
 [[gnu::always_inline]] int64_t spile_fn_gid(Context*) {
   return static_cast<int64_t>(current_uid_gid() >> 32);
 }

@@ -606,7 +606,8 @@ void bind_draft(Elaboration& e, Draft& draft) {
   std::unordered_map<std::string, size_t> by_signature;  // to the index of a probe
   for (ResolvedPoint& point : draft.points) {
     // Controller probes keep one point each: begin(1) and begin(2), timers of different periods, are run one by one.
-    bool single = point.domain == Domain::kController;
+    // So do programs at hooks of netfilter, which can't ask for a cookie (bpf_get_attach_cookie).
+    bool single = point.domain == Domain::kController || point.kind == ProbeKind::kPacket;
     std::string key = fmt::format("{}/{}/", static_cast<int>(point.kind), static_cast<int>(point.domain));
     if (!depends_on_point && !single) {
       auto known = by_signature.find(key);

@@ -74,6 +74,11 @@ class DomainChecker {
       }
       return;
     }
+    if (probe_->kind == ProbeKind::kPacket && is_about_thread(intrinsic.name)) {
+      error(call, from, fmt::format("'{}' in a netfilter probe: a packet belongs to no process, it passes while any may run", call.name),
+            "kernel.function(\"tcp_sendmsg\") and its kin are called by the process itself");
+      return;
+    }
     if ((intrinsic.needs & kNeedsGuru) && !e_.program.guru) {
       error(call, from, fmt::format("'{}' changes the traced program, which needs guru mode", call.name), "run spile with -g");
       return;
@@ -101,6 +106,11 @@ class DomainChecker {
               fmt::format("register names are {}, {}, {} ...", abi::machine::kRegisterNames[0].text, abi::machine::kRegisterNames[1].text, abi::register_name(8)));
       }
     }
+  }
+
+  static bool is_about_thread(std::string_view name) {
+    constexpr std::string_view kAbout[] = {"pid", "tid", "uid", "gid", "execname", "__ns_pid", "__ns_tid", "__ns_uid", "__ns_gid"};
+    return std::ranges::find(kAbout, name) != std::end(kAbout);
   }
 
   // Probes of processes, and samples of them; not what only the kernel sees.

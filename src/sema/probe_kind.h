@@ -32,13 +32,15 @@ enum class ProbeKind : uint8_t {
   kStatement,       // any instruction in a process: statements, inlined functions, marks, labels, calls of callees
   kTracepoint,      // kernel.trace("system:event")
   kProfile,         // timer.profile
+  kPerfSample,      // perf.*: in the kernel, when an event has been counted so many times
+  kPacket,          // netfilter.*: in the kernel, for each packet that passes a hook
   kProcessBegin,    // in the controller, while the process stands still
   kProcessEnd,
   kThreadBegin,
   kThreadEnd,
   kSystemCall,
   kSystemCallReturn,
-  kDataAccess,  // process.data: controller, a little after it; size bytes at address; sequence: 1 where reads count too
+  kDataAccess,  // process.data: controller, a little after it; kernel.data: kernel; size bytes at address; sequence: 1 where reads count too
 };
 
 // Who notices that it happens, and runs the handlers or has them run.
@@ -57,7 +59,7 @@ enum class Source : uint8_t {
 enum class Variables : uint8_t {
   kNone,
   kFunction,    // of the function that the thread is in, by debug information
-  kRecord,      // of a tracepoint's record
+  kRecord,      // of a tracepoint's record, or of what a hook of netfilter gets
   kSystemCall,  // $syscall, $arg1 ... $return
 };
 
@@ -89,6 +91,8 @@ inline constexpr ProbeKindInfo kProbeKinds[] = {
     {"this",             Source::kCode,    Variables::kFunction,   true,    false, true,   false, false},  // kStatement
     {"this",             Source::kKernel,  Variables::kRecord,     false,   false, true,   false, false},  // kTracepoint
     {"a timer.profile",  Source::kSampler, Variables::kNone,       false,   false, true,   true,  false},  // kProfile
+    {"a perf",           Source::kSampler, Variables::kNone,       false,   false, true,   false, false},  // kPerfSample
+    {"a netfilter",      Source::kKernel,  Variables::kRecord,     false,   false, false,  false, false},  // kPacket
     {"this",             Source::kWatch,   Variables::kNone,       false,   false, true,   true,  false},  // kProcessBegin
     {"this",             Source::kWatch,   Variables::kNone,       false,   false, true,   true,  false},  // kProcessEnd
     {"this",             Source::kWatch,   Variables::kNone,       false,   false, true,   true,  false},  // kThreadBegin

@@ -83,6 +83,21 @@ struct Site {
 // The counter that @perf reads: a number that the kernel keeps for each thread.
 enum class PerfEvent : uint8_t { kTaskClock, kPageFaults, kContextSwitches, kMinorFaults, kMajorFaults };  // as abi::ThreadCounter
 
+// What perf_event_open(2) counts, and when a handler runs: after so many events, of clocks nanoseconds; with is_rate, so many times a second.
+struct PerfSample {
+  uint32_t type = 0;  // of struct perf_event_attr
+  uint64_t config = 0;
+  uint64_t period = 1;
+  bool is_rate = false;
+};
+
+// Where packets pass: numbers of linux/netfilter.h.
+struct PacketHook {
+  uint32_t family = 0;   // NFPROTO_IPV4, NFPROTO_IPV6
+  uint32_t hook = 0;     // NF_INET_LOCAL_IN
+  int32_t priority = 0;  // hooks with lower numbers are first
+};
+
 // A probe point as it is after resolution: what, where, and how pp() names it.
 struct ResolvedPoint {
   ProbeKind kind = ProbeKind::kNever;
@@ -98,7 +113,10 @@ struct ResolvedPoint {
   int64_t procfs_umask = 0;
   int64_t procfs_maxsize = 0;  // bytes of one read or write; 0: not said
   pid_t process = 0;         // process(PID)
-  bool of_processes = false;  // kProfile in the kernel: hits in the traced processes alone
+  bool of_processes = false;  // kProfile and kPerfSample in the kernel: hits in the traced processes alone,
+  std::string program;       // of kPerfSample: those that run this program; "": any
+  std::shared_ptr<const PerfSample> sample;  // kPerfSample; else null
+  std::shared_ptr<const PacketHook> packet;  // kPacket; else null
   std::string counter;       // perf...counter("NAME"): the name, and what it counts
   PerfEvent counter_event = PerfEvent::kTaskClock;
 };

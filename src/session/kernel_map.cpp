@@ -1,6 +1,8 @@
 #include "session/kernel_map.h"
 
 #include <fmt/format.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -14,18 +16,46 @@ namespace spile::session {
 
 namespace {
 
+bpf::AttachPoint::Sample sample_of(const sema::ResolvedPoint& point) {
+  bpf::AttachPoint::Sample sample;
+  if (point.sample) {
+    sample.type = point.sample->type;
+    sample.config = point.sample->config;
+    sample.period = point.sample->period;
+    sample.is_rate = point.sample->is_rate;
+  } else if (point.kind == sema::ProbeKind::kDataAccess) {
+    sample.type = PERF_TYPE_BREAKPOINT;
+    sample.period = 1;
+    sample.access = point.sequence != 0 ? HW_BREAKPOINT_RW : HW_BREAKPOINT_W;
+    sample.address = point.site.address.value;
+    sample.length = point.site.size;
+  } else if (point.interval_ns > 0) {
+    sample.period = static_cast<uint64_t>(point.interval_ns);
+  }
+  return sample;
+}
+
 bpf::AttachPoint attach_point(const sema::ResolvedPoint& point, uint64_t cookie, pid_t process) {
   bpf::AttachPoint attach;
   attach.text = point.text;
   attach.cookie = cookie;
   switch (sema::info(point.kind).source) {
     case sema::Source::kKernel:
+      if (point.packet) {
+        attach.kind = bpf::AttachPoint::Kind::kPacket;
+        attach.packet_family = point.packet->family;
+        attach.packet_hook = point.packet->hook;
+        attach.packet_priority = point.packet->priority;
+        break;
+      }
       attach.kind = bpf::AttachPoint::Kind::kTracepoint;
       attach.tracepoint = point.site.tracepoint;
       break;
     case sema::Source::kSampler:
       attach.kind = bpf::AttachPoint::Kind::kSample;
-      if (point.interval_ns > 0) attach.sample.period = static_cast<uint64_t>(point.interval_ns);
+      attach.sample = sample_of(point);
+      attach.of_threads = point.sample && point.of_processes;
+      attach.program = point.program;
       break;
     default:
       attach.kind = point.kind == sema::ProbeKind::kFunctionReturn ? bpf::AttachPoint::Kind::kUretprobe

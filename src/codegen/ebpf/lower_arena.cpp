@@ -47,9 +47,10 @@ class ArenaHandler {
     program->addFnAttr(llvm::Attribute::NoInline);
     llvm::IRBuilder<> b(llvm::BasicBlock::Create(context_, "entry", program));
     name_arena(b);
-    PointChooser::Chosen chosen = PointChooser(unit_, b, *program, probe_, llvm::ConstantPointerNull::get(unit_.module.ptr())).choose(choice);
+    PointChooser chooser(unit_, b, *program, probe_, llvm::ConstantPointerNull::get(unit_.module.ptr()));
+    if (runs_in_traced_processes(probe_)) chooser.only_if_traced();
+    PointChooser::Chosen chosen = chooser.choose(choice);
     llvm::BasicBlock *run = llvm::BasicBlock::Create(context_, "run", program), *end = llvm::BasicBlock::Create(context_, "end", program);
-    if (runs_in_traced_processes(probe_)) only_if_traced(b, end);
     llvm::Value* entered = unit_.module.call_runtime(b, "spile_rt_kernel_enter", unit_.module.ptr(), {b.getInt32(static_cast<uint32_t>(probe_.index))});
     b.CreateCondBr(b.CreateIsNull(entered), end, run);
     b.SetInsertPoint(run);
@@ -59,7 +60,7 @@ class ArenaHandler {
     unit_.module.call_runtime(b, "spile_rt_kernel_leave", unit_.module.none(), {entered});
     b.CreateBr(end);
     b.SetInsertPoint(end);
-    b.CreateRet(b.getInt32(0));
+    b.CreateRet(b.getInt32(program_result(probe_)));
   }
 
   // The program goes into the object, or is removed. REQUIRES: lower() was called.
@@ -87,13 +88,6 @@ class ArenaHandler {
     llvm::GlobalVariable* arena = map_symbol(unit_.module, abi::kKernelArenaMap);
     auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
     b.CreateCall(type, llvm::InlineAsm::get(type, "", "r", true), {arena});
-  }
-
-  void only_if_traced(llvm::IRBuilder<>& b, llvm::BasicBlock* end) {
-    llvm::Value* traced = unit_.module.call_runtime(b, "spile_rt_kernel_is_traced", b.getInt1Ty(), {map_symbol(unit_.module, abi::kKernelTargetsMap)});
-    llvm::BasicBlock* wanted = llvm::BasicBlock::Create(context_, "wanted", end->getParent());
-    b.CreateCondBr(traced, wanted, end);
-    b.SetInsertPoint(wanted);
   }
 
   llvm::Function* lower_body(const PointChoice& choice) {

@@ -32,3 +32,8 @@ out=$(spile -v -e 'global a, b probe kernel.trace("sched:sched_process_fork") { 
 check "a raw tracepoint" "$out" ': raw tracepoint sched:sched_process_fork$'
 check "a tracepoint with a record" "$out" ': tracepoint sched:sched_process_fork$'
 check "both count the same" "$out" '^1 1$'
+
+# By the name of SystemTap's first designs.
+out=$(spile -e 'global bytes, calls probe kernel.syscall("read") { if (pid() == target() && byte_count == 3) { bytes += byte_count; calls++ } }
+                probe end { printf("2005: %d %d\n", calls, bytes) }' -c 'exec dd if=/dev/zero of=/dev/null bs=3 count=400 2>/dev/null' 2>&1)
+check "kernel.syscall" "$out" '^2005: 400 1200$'

@@ -1,0 +1,24 @@
+# Packets at hooks of netfilter, which go on. Kernels before 6.4 have no programs there, and say so.
+# seconds: 120
+. /guest.sh
+point='netfilter.hook("local_in").pf("ipv4")'
+case $(uname -r) in
+  6.1.*)
+    out=$(spile -e "probe $point { next }" 2>&1) && fail "attached"
+    check "older kernels" "$out" 'this kernel does not run programs at hooks of netfilter'
+    check "what to do" "$out" 'hint: that takes Linux 6.4 or later'
+    exit 0
+    ;;
+esac
+# Each of ten pings is a request and an answer; 56 bytes, with the headers of ICMP and IP 84.
+for more in '' 'try { error("x") } catch { caught++ }'; do
+  out=$(spile -v -e "global in, out, length, caught probe $point { in++; length = \$skb->len; $more }
+    probe netfilter.hook(\"NF_INET_LOCAL_OUT\").pf(\"NFPROTO_IPV4\").priority(-10) { out++ }
+    probe end { printf(\"%d %d %d\\n\", in, out, length) }" -c 'ping -c 10 -i 0.05 127.0.0.1 | tail -2' 2>&1)
+  check "packets" "$out" '^20 20 84$'
+  check "all of them went on" "$out" '10 packets received, 0% packet loss'
+  check "mechanism" "$out" '^netfilter.hook\("local_in"\).pf\("ipv4"\): netfilter, family 2, hook 1, priority 0$'
+done
+out=$(spile -e "global n, numbers probe $point { n[kernel_string(\$in->name), pp()]++; numbers = \$hooknum * 100 + \$pf * 10 + (\$skb != 0) }
+  probe end { foreach ([name, where] in n) printf(\"%s %s %d %d\\n\", name, where, n[name, where], numbers) }" -c 'ping -c 1 127.0.0.1 >/dev/null' 2>&1)
+check "device, hook and family" "$out" '^lo netfilter.hook\("local_in"\).pf\("ipv4"\) 2 121$'
