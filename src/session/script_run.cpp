@@ -108,12 +108,12 @@ class ScriptRun {
   ProcessWatch watch_;
   ThreadSampler sampler_;
   ArenaMemory memory_;
+  std::unique_ptr<KernelSide> kernel_;
+  KernelTargets kernel_targets_;
   std::unique_ptr<TargetSide> target_;
   std::unique_ptr<ArenaView> arena_;
   std::unique_ptr<Output> output_;
   std::unique_ptr<Controller> controller_;
-  std::unique_ptr<KernelSide> kernel_;
-  KernelTargets kernel_targets_;
   Timers timers_;
   FlightSocket flight_;
   ProcfsServer procfs_;

@@ -12,11 +12,17 @@ check "writes" "$out" '^writes 10 0$'
 check "mechanism" "$out" '^kernel.data\("panic_timeout"\).write: watchpoint on writes of 4 bytes at 0x[0-9a-f]+$'
 
 # Reads count too; beside it a variable by its address, and one that nothing touches. Values are read in the kernel.
-address=0x$(sed -n 's/^\([0-9a-f]*\) . panic_timeout$/\1/p' /proc/kallsyms)
-out=$(spile -e "global n probe kernel.data(\"panic_timeout\").rw { n[\"rw\"]++ } probe kernel.data($address).length(4).write { n[\"address\"]++; sum += kernel_int($address) }
-  global sum probe kernel.data(\"panic_on_oops\").write { n[\"other\"]++ }
-  probe end { printf(\"%d %d %d sum %d\\n\", n[\"rw\"], n[\"address\"], n[\"other\"], sum) }" -c "$writes; $reads" 2>&1)
-check "reads, addresses and values" "$out" '^15 10 0 sum -1$'
+oops=$(cat /proc/sys/kernel/panic_on_oops)
+address=0x$(sed -n 's/^\([0-9a-f]*\) . panic_on_oops$/\1/p' /proc/kallsyms)
+others='i=0; while [ $i -lt 7 ]; do echo 1 >/proc/sys/kernel/panic_on_oops; i=$((i+1)); done'
+for more in '' 'try { error("x") } catch { caught++ }'; do
+  [ -n "$more" ] && case $(uname -r) in 6.1.*) continue ;; esac
+  out=$(spile -e "global n, sum, caught probe kernel.data(\"panic_timeout\").rw { n[\"rw\"]++; $more }
+    probe kernel.data($address).length(4).write { n[\"address\"]++; sum += kernel_int($address) } probe kernel.data(\"panic_on_warn\").write { n[\"other\"]++ }
+    probe end { printf(\"%d %d %d sum %d\\n\", n[\"rw\"], n[\"address\"], n[\"other\"], sum) }" -c "$writes; $reads; $others" 2>&1)
+  check "reads, addresses and values" "$out" '^15 7 0 sum 7$'
+done
+echo "$oops" >/proc/sys/kernel/panic_on_oops
 echo "$before" >/proc/sys/kernel/panic
 
 out=$(spile -e 'probe kernel.data("panic_timeuot").write { next }' 2>&1) && fail "a variable that is not there"

@@ -12,9 +12,9 @@ case $(uname -r) in
 esac
 # Each of ten pings is a request and an answer; 56 bytes, with the headers of ICMP and IP 84.
 for more in '' 'try { error("x") } catch { caught++ }'; do
-  out=$(spile -v -e "global in, out, length, caught probe $point { in++; length = \$skb->len; $more }
-    probe netfilter.hook(\"NF_INET_LOCAL_OUT\").pf(\"NFPROTO_IPV4\").priority(-10) { out++ }
-    probe end { printf(\"%d %d %d\\n\", in, out, length) }" -c 'ping -c 10 -i 0.05 127.0.0.1 | tail -2' 2>&1)
+  out=$(spile -v -e "global ins, outs, length, caught probe $point { ins++; length = \$skb->len; $more }
+    probe netfilter.hook(\"NF_INET_LOCAL_OUT\").pf(\"NFPROTO_IPV4\").priority(-10) { outs++ }
+    probe end { printf(\"%d %d %d\\n\", ins, outs, length) }" -c 'ping -c 10 -i 0.05 127.0.0.1 | tail -2' 2>&1)
   check "packets" "$out" '^20 20 84$'
   check "all of them went on" "$out" '10 packets received, 0% packet loss'
   check "mechanism" "$out" '^netfilter.hook\("local_in"\).pf\("ipv4"\): netfilter, family 2, hook 1, priority 0$'
