@@ -20,6 +20,8 @@ using sema::PerfSample;
 using syntax::PointComponent;
 
 constexpr uint64_t kDefaultPeriod = 1'000'000;  // SystemTap's
+constexpr uint64_t kLeastClock = 10'000;        // ns between two samples of the kernel's clocks (kernel/events/core.c); a shorter period would be made longer
+constexpr uint32_t kSoftware = 1;               // PERF_TYPE_SOFTWARE, whose first two events are clocks
 
 const std::vector<std::string> kBehindConfig = {"sample", "hz", "process", "counter"};
 
@@ -88,6 +90,8 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   if (every) {
     TRY(sample.period, positive(point, *every));
     sample.is_rate = every->name == "hz";
+    if (sample.type == kSoftware && sample.config < 2 && !sample.is_rate && sample.period < kLeastClock)
+      return Error{fmt::format("the period of '{}' is too short", text_of(point)), fmt::format("the kernel's clocks are sampled every {} ns at most", kLeastClock)};
   }
   TRY_DO(world.require_kernel("perf"));
   sema::ResolvedPoint made = point_of(point, sample);
@@ -102,7 +106,7 @@ struct NamedCounter {
   uint32_t type;
   uint64_t config;
 };
-constexpr uint32_t kHardware = 0, kSoftware = 1, kCache = 3;  // PERF_TYPE_* of linux/perf_event.h
+constexpr uint32_t kHardware = 0, kCache = 3;                 // PERF_TYPE_* of linux/perf_event.h
 constexpr uint64_t kReadMisses = uint64_t{1} << 16;           // PERF_COUNT_HW_CACHE_RESULT_MISS; the low byte is the cache
 constexpr NamedCounter kCounters[] = {
     {"cycles", kHardware, 0},      {"instructions", kHardware, 1},   {"cacheref", kHardware, 2},

@@ -116,7 +116,8 @@ class DomainChecker {
   // Probes of processes, and samples of them; not what only the kernel sees.
   bool may_run_in_process() const {
     bool of_kernel = std::ranges::any_of(probe_->points, [](const ResolvedPoint& point) { return point.site.kernel != nullptr; });
-    return info(probe_->kind).source != Source::kKernel && !of_kernel;
+    const bool counts = probe_->kind == ProbeKind::kPerfSample || (probe_->kind == ProbeKind::kDataAccess && probe_->domain == Domain::kKernel);
+    return info(probe_->kind).source != Source::kKernel && !of_kernel && !counts;
   }
 
   const char* article() const { return info(probe_->kind).article; }

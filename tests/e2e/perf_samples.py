@@ -52,3 +52,20 @@ for i in range(20):  # all of them arrive
         probe netfilter.hook("NF_INET_LOCAL_OUT").pf("NFPROTO_IPV4").priority(-10) {{ outs++ }}
         probe end {{ printf("%d %d %d %d\n", ins, outs, length, wrong); {end} }}""",
                f"exec {sys.executable} {script}").expect(err="20 20 128 0\n" + ("lo 12 20\n" if more else ""))
+    # The library's names, with addresses; every second packet is one of IPv6.
+    both = temporary_directory() / "both.py"
+    both.write_text("""import socket
+for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+    r = socket.socket(family, socket.SOCK_DGRAM)
+    r.bind((address, 0))
+    s = socket.socket(family, socket.SOCK_DGRAM)
+    for i in range(5):
+        s.sendto(b"x" * 100, r.getsockname())
+""")
+    kernel(r"""global n
+    probe netfilter.ip.local_in { n[family, length, protocol, saddr, daddr, indev_name . "/" . outdev_name, dport > 0 && sport > 0]++ }
+    probe netfilter.ipv4.local_out { n[family, length, protocol, saddr, daddr, indev_name . "/" . outdev_name, dport > 0 && sport > 0]++ }
+    probe end { foreach ([f+, l, p, s, d, devices, ports] in n) printf("%d %d %d %s %s %s %d: %d\n", f, l, p, s, d, devices, ports, n[f, l, p, s, d, devices, ports]) }""",
+           f"exec {sys.executable} {both}").expect(err_match=r"""^2 128 17 127.0.0.1 127.0.0.1 (lo/|/lo) 1: 5
+2 128 17 127.0.0.1 127.0.0.1 (lo/|/lo) 1: 5
+10 148 17 0:0:0:0:0:0:0:1 0:0:0:0:0:0:0:1 lo/ 1: 5$""")

@@ -22,3 +22,6 @@ done
 out=$(spile -e "global n, numbers probe $point { n[kernel_string(\$in->name), pp()]++; numbers = \$hooknum * 100 + \$pf * 10 + (\$skb != 0) }
   probe end { foreach ([name, where] in n) printf(\"%s %s %d %d\\n\", name, where, n[name, where], numbers) }" -c 'ping -c 1 127.0.0.1 >/dev/null' 2>&1)
 check "device, hook and family" "$out" '^lo netfilter.hook\("local_in"\).pf\("ipv4"\) 2 121$'
+out=$(spile -e 'global n probe netfilter.ipv4.local_in { n[length, protocol, pn()]++ } probe end { foreach ([l, p, name] in n) printf("%d %d %s %d\n", l, p, name, n[l, p, name]) }' \
+  -c 'ping -c 3 -i 0.05 127.0.0.1 >/dev/null' 2>&1)
+check "the library's names" "$out" '^84 1 netfilter.ipv4.local_in 6$'
