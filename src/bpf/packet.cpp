@@ -29,7 +29,8 @@ static_assert(sizeof(LinkAttributes) == 32);
 
 Error no_packet_programs(const AttachPoint& point, int error) {
   return Error::from_errno("attach " + point.text + ": this kernel does not run programs at hooks of netfilter", error,
-                           "that takes Linux 6.4 or later, built with CONFIG_NETFILTER_BPF_LINK; kernel.function(\"ip_rcv\") and its kin see packets on older ones");
+                           "that takes Linux 6.4 or later, built with CONFIG_NETFILTER_BPF_LINK; kernel.function(\"ip_rcv\") and "
+                           "its kin see packets on older ones");
 }
 
 Result<Attachment> attach_packet(int program, const AttachPoint& point) {
@@ -42,7 +43,8 @@ Result<Attachment> attach_packet(int program, const AttachPoint& point) {
   if (link < 0) {
     const std::string what = "attach " + point.text;
     if (is_privilege_error(errno)) return privilege_error(what, errno);
-    if (errno == EBUSY || errno == EEXIST) return Error::from_errno(what, errno, "another program has this priority there: choose another one with .priority(N)");
+    if (errno == EBUSY || errno == EEXIST)
+      return Error::from_errno(what, errno, "another program has this priority there: choose another one with .priority(N)");
     if (errno == EOPNOTSUPP || errno == EAFNOSUPPORT) return no_packet_programs(point, errno);
     return Error::from_errno(what, errno, "the kernel does not have this hook, or refuses the priority");
   }

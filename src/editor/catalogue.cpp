@@ -71,7 +71,7 @@ constexpr std::array<Word, 8> kPrints = {{
     {"sprintln", "sprintln:string (VALUE, ...)", "What println prints, as a string."},
 }};
 
-constexpr std::array<Word, 28> kPoints = {{
+constexpr std::array<Word, 35> kPoints = {{
     {"begin", "begin[(ORDER)]", "When the script starts."},
     {"end", "end[(ORDER)]", "When it ends."},
     {"error", "error[(ORDER)]", "When it ends after a run-time error."},
@@ -84,6 +84,7 @@ constexpr std::array<Word, 28> kPoints = {{
     {"timer.hz", "timer.hz(N)", "N times a second."},
     {"timer.jiffies", "timer.jiffies(N)", "Every N jiffies."},
     {"timer.profile", "timer.profile", "Every tick, on every processor."},
+    {"timer.profile.freq.hz", "timer.profile.freq.hz(N)", "N times a second, on every processor."},
     {"process.function", "process(\"PATH\").function(\"NAME\")", "The entry of a program's functions."},
     {"process.function.return", "process(\"PATH\").function(\"NAME\").return", "Their return."},
     {"process.function.call", "process(\"PATH\").function(\"NAME\").call", "Those that are not inlined."},
@@ -98,7 +99,13 @@ constexpr std::array<Word, 28> kPoints = {{
     {"kernel.function", "kernel.function(\"NAME\")", "The entry of the kernel's functions."},
     {"kernel.function.return", "kernel.function(\"NAME\").return", "Their return."},
     {"kernel.trace", "kernel.trace(\"GROUP:NAME\")", "A tracepoint of the kernel."},
+    {"kernel.data.write", "kernel.data(\"NAME\").write", "A variable of the kernel is written."},
+    {"kernel.lsm", "kernel.lsm(\"HOOK\")", "The kernel asks its security modules."},
+    {"netfilter.hook", "netfilter.hook(\"local_in\").pf(\"ipv4\")", "A packet passes a hook of netfilter."},
     {"perf.type.config", "perf.type(N).config(N)", "A performance counter's event."},
+    {"perf.type.config.sample", "perf.type(N).config(N).sample(COUNT)", "After so many events."},
+    {"perf.type.config.hz", "perf.type(N).config(N).hz(RATE)", "So many times a second."},
+    {"perfcounter.count", "perfcounter(\"NAME\").count(N)", "After so many events of the processor."},
     {"procfs.read", "procfs(\"PATH\").read", "Somebody reads the file."},
 }};
 

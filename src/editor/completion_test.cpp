@@ -57,6 +57,9 @@ TEST(Completion, OffersWhatBeginsSo) {
   EXPECT_THAT(completed("pr|"), ElementsAre("private", "probe"));
   EXPECT_THAT(completed("probe beg|"), ElementsAre("begin"));
   EXPECT_THAT(completed("probe timer.m|"), ElementsAre("timer.ms"));
+  EXPECT_THAT(completed("probe netf|"), ElementsAre("netfilter.hook"));
+  EXPECT_THAT(completed("probe perf.t|"), ElementsAre("perf.type.config", "perf.type.config.hz", "perf.type.config.sample"));
+  EXPECT_THAT(completed("probe kernel.d|"), ElementsAre("kernel.data.write"));
 }
 
 TEST(Completion, AsksTheWorldForNamesAndVariables) {

@@ -16,7 +16,9 @@ namespace {
 
 using kernelinfo::Symbol;
 
-std::vector<std::string> components(const syntax::ProbePoint&, size_t index) { return index == 1 ? std::vector<std::string>{"data"} : watch_components(); }
+std::vector<std::string> components(const syntax::ProbePoint&, size_t index) {
+  return index == 1 ? std::vector<std::string>{"data"} : watch_components();
+}
 
 bool takes(const syntax::ProbePoint& point) {
   return point.components[0].name == "kernel" && point.components.size() > 1 && point.components[1].name == "data";
@@ -43,7 +45,9 @@ Error no_variable(const std::string& name, const std::vector<Symbol>& all) {
   std::vector<std::string> names;
   for (const Symbol& symbol : all) {
     if (is_variable(symbol)) names.emplace_back(symbol.name);
-    if (symbol.name == name && symbol.is_code()) return {fmt::format("'{}' is a function of the kernel", name), fmt::format("kernel.function(\"{}\") probes its calls", name)};
+    if (symbol.name == name && symbol.is_code())
+      return {fmt::format("'{}' is a function of the kernel", name),
+              fmt::format("kernel.function(\"{}\") probes its calls", name)};
   }
   std::string near = nearest_name(name, names);
   return {fmt::format("no variable '{}' in this kernel", name), near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
@@ -55,15 +59,19 @@ Result<uint64_t> find_variable(TracedWorld& world, const std::string& name, sema
   const Symbol* found = nullptr;
   for (const Symbol& symbol : symbols->all()) {
     if (symbol.name != name || !is_variable(symbol)) continue;
-    if (found) return Error{fmt::format("several variables of the kernel have the name '{}'", name), "kernel.data(0xADDRESS), with an address of /proc/kallsyms"};
+    if (found)
+      return Error{fmt::format("several variables of the kernel have the name '{}'", name),
+                   "kernel.data(0xADDRESS), with an address of /proc/kallsyms"};
     found = &symbol;
   }
   if (!found) return no_variable(name, symbols->all());
   if (symbols->addresses_hidden())
-    return Error{fmt::format("the address of '{}' is not known: the kernel hides addresses", name), "run spile as root, and see the sysctl kernel.kptr_restrict"};
+    return Error{fmt::format("the address of '{}' is not known: the kernel hides addresses", name),
+                 "run spile as root, and see the sysctl kernel.kptr_restrict"};
   constexpr uint64_t kFirstOfKernel = uint64_t{1} << 63;
   if (found->address < kFirstOfKernel)
-    return Error{fmt::format("'{}' is a variable of each CPU, so one address does not do", name), "kernel.data(0xADDRESS) watches the variable of one CPU"};
+    return Error{fmt::format("'{}' is a variable of each CPU, so one address does not do", name),
+                 "kernel.data(0xADDRESS) watches the variable of one CPU"};
   site.address = FileAddress(found->address);
   site.function = name;
   const uint64_t room = room_of(*found, symbols->all());
@@ -75,7 +83,8 @@ Result<uint64_t> find_variable(TracedWorld& world, const std::string& name, sema
 
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   const syntax::PointComponent& data = point.components[1];
-  if (!data.number && !data.text) return Error{"data needs an address or the name of a variable", "kernel.data(\"jiffies\").write"};
+  if (!data.number && !data.text)
+    return Error{"data needs an address or the name of a variable", "kernel.data(\"jiffies\").write"};
   TRY(WatchRequest request, parse_watch(point));
   TRY_DO(world.require_kernel("kernel.data"));
   sema::ResolvedPoint made;
@@ -87,7 +96,8 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   if (data.number) {
     made.site.address = FileAddress(static_cast<uint64_t>(*data.number));
     if (*data.number >= 0)
-      return Error{fmt::format("'{}': {:#x} is not an address of the kernel", text_of(point), *data.number), "process.data watches memory of a process"};
+      return Error{fmt::format("'{}': {:#x} is not an address of the kernel", text_of(point), *data.number),
+                   "process.data watches memory of a process"};
   } else {
     TRY(size, find_variable(world, *data.text, made.site));
   }
@@ -97,8 +107,13 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
 
 }  // namespace
 
-extern const Family kernel_data_family = {"kernel", takes, resolve, components,
-    {"kernel.data(number).write", "kernel.data(number).rw", "kernel.data(number).length(number).write", "kernel.data(number).length(number).rw",
-     "kernel.data(string).write", "kernel.data(string).rw", "kernel.data(string).length(number).write", "kernel.data(string).length(number).rw"}};
+extern const Family kernel_data_family = {
+    "kernel",
+    takes,
+    resolve,
+    components,
+    {"kernel.data(number).write", "kernel.data(number).rw", "kernel.data(number).length(number).write",
+     "kernel.data(number).length(number).rw", "kernel.data(string).write", "kernel.data(string).rw",
+     "kernel.data(string).length(number).write", "kernel.data(string).length(number).rw"}};
 
 }  // namespace spile::probes

@@ -1,6 +1,8 @@
 // netfilter.hook("NAME").pf("FAMILY"), with .priority(N): each packet that passes a hook of the kernel's netfilter, in the network namespace of spile. Handlers
 // only look: the packet goes on in any case. Names and numbers are those of linux/netfilter.h, with or without NF_INET_ and NFPROTO_, in any case.
 
+#include "probes/netfilter.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +13,6 @@
 #include "base/diagnostics.h"
 #include "probes/family.h"
 #include "probes/kernel_types.h"
-#include "probes/netfilter.h"
 #include "probes/traced_world.h"
 
 namespace spile::probes {
@@ -54,23 +55,27 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   const auto& parts = point.components;
   if (parts[0].text || parts[0].number) return unexpected_component(point, 0, {"netfilter"});
   for (size_t at : {size_t{1}, size_t{2}}) {
-    if (at >= parts.size()) return Error{fmt::format("the probe point '{}' is incomplete", text_of(point)), "netfilter.hook(\"local_in\").pf(\"ipv4\")"};
-    if (parts[at].name != components(point, at).front() || !parts[at].text) return unexpected_component(point, at, components(point, at));
+    if (at >= parts.size())
+      return Error{fmt::format("the probe point '{}' is incomplete", text_of(point)),
+                   "netfilter.hook(\"local_in\").pf(\"ipv4\")"};
+    if (parts[at].name != components(point, at).front() || !parts[at].text)
+      return unexpected_component(point, at, components(point, at));
   }
+  if (parts.size() > 3 && (parts[3].name != "priority" || !parts[3].number)) return unexpected_component(point, 3, components(point, 3));
+  if (parts.size() > 4) return unexpected_component(point, 4, {});
   sema::PacketHook packet;
   TRY(Named hook, find(kHooks, *parts[1].text, "nf_inet_", "hook"));
   TRY(Named family, find(kFamilies, *parts[2].text, "nfproto_", "family of protocols"));
   packet.hook = hook.number;
   packet.family = family.number;
   if (parts.size() > 3) {
-    if (parts[3].name != "priority" || !parts[3].number) return unexpected_component(point, 3, components(point, 3));
     // The kernel keeps the first and the last number for itself.
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
-    if (*parts[3].number > kMost || *parts[3].number < -kMost)
+    if (*parts[3].number > kMost || *parts[3].number < -kMost) {
       return Error{fmt::format("the priority of '{}' is out of range", text_of(point)), fmt::format("it can be {} to {}", -kMost, kMost)};
+    }
     packet.priority = static_cast<int32_t>(*parts[3].number);
   }
-  if (parts.size() > 4) return unexpected_component(point, 4, {});
   TRY_DO(world.require_kernel("netfilter"));
   sema::ResolvedPoint made;
   made.kind = sema::ProbeKind::kPacket;
@@ -88,8 +93,9 @@ struct Variable {
   const char* type;    // what it points to; "": it is a number
   const char* member;  // of struct nf_hook_state; "": it is the packet
 };
-constexpr Variable kVariables[] = {{"$skb", "struct sk_buff", ""},     {"$in", "struct net_device", "in"}, {"$out", "struct net_device", "out"},
-                                   {"$sk", "struct sock", "sk"},       {"$hooknum", "", "hook"},           {"$pf", "", "pf"}};
+constexpr Variable kVariables[] = {
+    {"$skb", "struct sk_buff", ""}, {"$in", "struct net_device", "in"}, {"$out", "struct net_device", "out"},
+    {"$sk", "struct sock", "sk"},   {"$hooknum", "", "hook"},           {"$pf", "", "pf"}};
 
 }  // namespace
 
@@ -98,7 +104,8 @@ Result<StartPlace> start_in_packet(TracedWorld& world, const std::string& name) 
   if (known == std::end(kVariables)) {
     std::string near = nearest_name(name, packet_variables(false));
     return Error{fmt::format("a netfilter probe has no variable '{}'", name),
-                 near.empty() ? fmt::format("it has {}", fmt::join(packet_variables(false), ", ")) : fmt::format("did you mean '{}'?", near)};
+                 near.empty() ? fmt::format("it has {}", fmt::join(packet_variables(false), ", "))
+                              : fmt::format("did you mean '{}'?", near)};
   }
   StartPlace start{name, "kernel", {}, *known->type != 0};
   start.place.kind = debuginfo::Place::Kind::kMemory;
@@ -132,7 +139,11 @@ std::vector<std::string> packet_variables(bool typed) {
   return names;
 }
 
-extern const Family netfilter_family = {"netfilter", takes, resolve, components,
+extern const Family netfilter_family = {
+    "netfilter",
+    takes,
+    resolve,
+    components,
     {"netfilter.hook(string).pf(string)", "netfilter.hook(string).pf(string).priority(number)"}};
 
 }  // namespace spile::probes

@@ -127,6 +127,36 @@ TEST_F(ProbesTest, FindsAFunctionOfTheCommand) {
   EXPECT_THAT(found.text, testing::StartsWith("process(\"" + path("sample") + "\").function(\"foo"));
 }
 
+TEST_F(ProbesTest, SamplesAreOfThreadsOrOfAllProcesses) {
+  auto made = elaborate(
+      "probe perf.type(1).config(2).sample(10) { next } probe perf.type(3).config(0x10003).process.hz(7) { next } "
+      "probe perf.type(1).config(1).process(\"" + path("link") + "\") { next } probe timer.profile.freq.hz(50) { next }");
+  ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
+  std::vector<sema::ResolvedPoint> points;
+  for (const sema::Probe& probe : made.program.probes) points.push_back(probe.points.at(0));
+  ASSERT_EQ(points.size(), 4u);
+  for (const sema::ResolvedPoint& point : points) EXPECT_EQ(point.domain, sema::Domain::kKernel);
+  EXPECT_EQ(points[0].kind, sema::ProbeKind::kPerfSample);
+  EXPECT_EQ(points[0].sample->config, 2u);
+  EXPECT_EQ(points[0].sample->period, 10u);
+  EXPECT_FALSE(points[0].of_processes);
+  EXPECT_EQ(points[1].sample->type, 3u);
+  EXPECT_EQ(points[1].sample->config, 0x10003u);
+  EXPECT_TRUE(points[1].sample->is_rate && points[1].of_processes && points[1].program.empty());
+  EXPECT_EQ(points[2].sample->period, 1'000'000u);
+  EXPECT_EQ(points[2].program, path("sample"));
+  // Beside probes in the kernel, the profile is there, too, and has the traced processes alone.
+  EXPECT_EQ(points[3].interval_ns, 20'000'000);
+  EXPECT_TRUE(points[3].of_processes);
+}
+
+TEST_F(ProbesTest, TheProfileOfAProcessIsTakenByTheController) {
+  auto made = elaborate("probe timer.profile.freq.hz(1000) { next }");
+  ASSERT_FALSE(made.diagnostics.has_errors()) << made.messages();
+  EXPECT_EQ(made.program.probes.at(0).domain, sema::Domain::kController);
+  EXPECT_EQ(made.program.probes.at(0).points.at(0).interval_ns, 1'000'000);
+}
+
 TEST_F(ProbesTest, SymbolicLinksAndScriptsLeadToTheProgram) {
   for (const char* name : {"link", "script"}) {
     auto made = elaborate(world_of(path(name)), "probe process.function(\"foo\") { next }");
@@ -305,7 +335,7 @@ TEST_F(ProbesTest, RefusesUnknownAndLaterPoints) {
   expect_error("probe process.library(\"x\").plt { next }", "no library 'x'");
   expect_error("probe process.plt(\"from_librayr\") { next }", "did you mean 'from_library'?");
   expect_error("probe syscall.open { next }", "'syscall' are not available in this version");
-  expect_error("probe kernel.data(\"x\").write { next }", "'kernel.data' are not available in this version");
+  expect_error("probe kernel.mark(\"x\") { next }", "'kernel.mark' are not available in this version");
 }
 
 TEST_F(ProbesTest, Timers) {

@@ -11,7 +11,7 @@
 namespace spile::probes {
 
 struct WatchRequest {
-  int64_t length = 0;  // bytes; 0: not said
+  int64_t length = 0;                    // bytes; 0: not said
   bool is_write = false, is_rw = false;  // one of them is true
 };
 

@@ -58,7 +58,8 @@ void KernelTargets::catch_up(const std::vector<pid_t>& processes) {
 
 void KernelTargets::warn(const Result<void>& outcome) {
   if (outcome.ok() || std::exchange(warned_, true)) return;
-  print_to(stderr, "WARNING: {}{}\n", outcome.error().message, outcome.error().hint.empty() ? "" : fmt::format(" ({})", outcome.error().hint));
+  print_to(stderr, "WARNING: {}{}\n", outcome.error().message,
+           outcome.error().hint.empty() ? "" : fmt::format(" ({})", outcome.error().hint));
 }
 
 }  // namespace spile::session
