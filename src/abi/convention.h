@@ -78,6 +78,9 @@ struct KernelLayout {
   RegisterList sampled;   // their numbers, in the order in which a sample has them
   // Where the registers lie that the kernel saves when it calls a signal handler: bytes from the stack pointer after the handler's return.
   uint16_t signal_frame_pointer, signal_stack_pointer, signal_program_counter;
+  // The code to which signal handlers return: its size in bytes, and its first and last 8 bytes.
+  uint8_t sigreturn_size;
+  uint64_t sigreturn_first, sigreturn_last;
   uint8_t watchpoints;  // the number that may be set for each thread
   // In struct pt_regs, bytes from its start: the number of the system call that the thread makes, and a word that is `native_code` where the
   // thread runs 64-bit code.

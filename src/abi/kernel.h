@@ -46,6 +46,23 @@ inline constexpr uint32_t kKernelPointOffset = 240;      // the probe's point th
 inline constexpr uint32_t kKernelPassOffset = 248;       // a word by which pointers become numbers (codegen/ebpf/pointers.cpp)
 inline constexpr uint32_t kKernelRegistersOffset = 256;  // of a system call, which the program has read (KernelLayout::pt_regs_call_begin to _end)
 inline constexpr uint32_t kKernelVariablesOffset = 384;  // and the variables
+// Behind the frame, where the script asks for the kernel's stack: the stack as it was when the running handler first asked.
+struct KernelStack {
+  uint32_t taken;  // 1: the other fields are the running handler's
+  uint32_t first;  // frames before this one are those of tracing itself
+  uint32_t count;  // with them
+  uint32_t pad;
+  // uint64_t addresses[]: of instructions, the innermost first
+};
+static_assert(sizeof(KernelStack) == 16);
+// Of a process's stack that spile is to walk: the page that its stack pointer points to, and those above it.
+inline constexpr uint32_t kUserStackPages = 5;
+// Frames of tracing itself that a stack may have before the probed place's.
+inline constexpr uint32_t kMostTracingFrames = 16;
+constexpr uint32_t kernel_stack_size(uint32_t frames) {
+  return static_cast<uint32_t>(sizeof(KernelStack)) + 8 * (frames + kMostTracingFrames);
+}
+
 inline constexpr uint32_t kKernelShards = 2 * kKernelLevels;
 inline constexpr uint32_t kKernelScratchSize = 16384;  // bytes of a level
 inline constexpr uint32_t kKernelRecordSize = 8192;    // of them, at the end: the record being written
@@ -67,6 +84,8 @@ inline constexpr char kKernelArenaMap[] = "spile_map_arena";      // the BPF are
 inline constexpr char kKernelSharedMap[] = "spile_map_shared";    // kArray of one element, mapped by processes: globals of both sides
 inline constexpr char kKernelTargetsMap[] = "spile_map_targets";  // kHash: the numbers of traced processes, uint64_t, as spile sees them
 inline constexpr uint32_t kMostKernelTargets = 16384;             // of them
+inline constexpr char kKernelFramesMap[] = "spile_map_frames";    // kPerCpuArray, kKernelLevels of the addresses of a KernelStack
+inline constexpr char kKernelCopyMap[] = "spile_map_copy";        // kPerCpuArray, kKernelLevels of kUserStackPages pages
 
 // Sections of an object whose handlers work over an arena, beside those of programs: "fn.3.name", a function of three numbers that is checked
 // apart; "body.name", a function of a number and the program's argument, checked with its program; and what the arena has from

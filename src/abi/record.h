@@ -9,19 +9,25 @@ namespace spile::abi {
 
 enum RecordKind : uint16_t {
   kPad = 0,
-  kPrintf = 1,      // id: index of the script's format table; payload: the arguments in order
-  kError = 2,       // id: index of the script's error table (place and text); payload: the arguments in order
-  kText = 3,        // payload: a string, to be written as it is
-  kWarning = 4,     // payload: a string, to be written to standard error as "WARNING: ..."
-  kHistogram = 5,   // id: index of the script's format table; payload: the aggregate (aggregate.h), then its buckets
-  kExit = 6,        // exit() was called (kernel, controller; in processes ArenaHeader::exit_requested)
-  kBacktrace = 8,   // id: SymbolStyle; payload: a ModuleMap's offset in the arena, then run-time addresses, the innermost first, with
-                    // kExactAddress in each that is where the thread is rather than a return address
-  kSymbols = 9,     // id: SymbolStyle; payload: a ModuleMap's offset, a string of addresses in hexadecimal with spaces between
-  kSystem = 12,     // system(); id: the command's index in the script's table of commands, or kCommandText: the payload is a string,
-                    // the command
-  kSwitchFile = 13, // switch_file(): output goes on in the next file of -S
-  kErrorText = 7,   // payload: a string: error("...") of a script
+  kPrintf = 1,     // id: index of the script's format table; payload: the arguments in order
+  kError = 2,      // id: index of the script's error table (place and text); payload: the arguments in order
+  kText = 3,       // payload: a string, to be written as it is
+  kWarning = 4,    // payload: a string, to be written to standard error as "WARNING: ..."
+  kHistogram = 5,  // id: index of the script's format table; payload: the aggregate (aggregate.h), then its buckets
+  kExit = 6,       // exit() was called (kernel, controller; in processes ArenaHeader::exit_requested)
+  kBacktrace =
+      8,  // id: SymbolStyle; payload: a ModuleMap's offset in the arena, then run-time addresses, the innermost first, with
+          // kExactAddress in each that is where the thread is rather than a return address
+  kSymbols = 9,  // id: SymbolStyle; payload: a ModuleMap's offset, a string of addresses in hexadecimal with spaces between
+  kKernelBacktrace = 10,  // id: SymbolStyle; payload: addresses in the kernel, the innermost first
+  kKernelSymbols = 11,    // id: SymbolStyle; payload: a string of addresses in the kernel, in hexadecimal with spaces between
+  kSystem = 12,  // system(); id: the command's index in the script's table of commands, or kCommandText: the payload is a string,
+                 // the command
+  kSwitchFile = 13,  // switch_file(): output goes on in the next file of -S
+  kUserStack =
+      14,  // id: SymbolStyle; payload: a process, its program counter, stack pointer and frame pointer, and a copy of its stack
+           // from the stack pointer on
+  kErrorText = 7,  // payload: a string: error("...") of a script
 };
 
 inline constexpr uint32_t kCommandText = ~uint32_t{0};

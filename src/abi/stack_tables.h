@@ -77,6 +77,35 @@ struct ModuleMap {
   // StackModule[count]
 };
 
+// The processes whose stacks handlers in the kernel walk, at ArenaLayout::processes_offset: a hash by the process's number, with linear probing of
+// kProcessSteps steps at most. The controller alone writes `maps`, of which no entry becomes free again; handlers write the rest.
+inline constexpr uint32_t kProcessMaps = 4096;  // a power of two
+inline constexpr uint32_t kProcessSteps = 32;
+inline constexpr uint32_t kWantedProcesses = 64;  // a power of two
+struct ProcessMap {
+  uint64_t process;     // as spile sees it; 0: free
+  uint64_t module_map;  // offset in the arena
+};
+struct ProcessMaps {
+  uint64_t wanted_count;  // of processes that handlers have asked for, ever
+  uint64_t cut_stacks;    // that handlers could not walk to the end because a map was not there yet, or lacked a module
+  uint64_t wanted[kWantedProcesses];  // the last of them; number n is at n % kWantedProcesses
+  ProcessMap maps[kProcessMaps];
+};
+// Where the search for a process begins.
+constexpr uint32_t process_place(uint64_t process) { return static_cast<uint32_t>(process * 0x9e3779b1u >> 8) % kProcessMaps; }
+
+// What is known of the kernel's code, at ArenaLayout::kernel_code_offset. CodeRange[range_count] follows, ascending: the functions by which
+// the kernel calls handlers, with which the stack of a tracepoint begins.
+struct KernelCodeTable {
+  uint64_t
+      module_map;  // offset in the arena of the ModuleMap by which addresses in the kernel have names; 0: the script asks for none
+  uint64_t range_count;
+};
+struct CodeRange {
+  uint64_t begin, end;
+};
+
 // Most frames of one walk, whatever MAXBACKTRACE says.
 inline constexpr uint32_t kMostFrames = 1024;
 

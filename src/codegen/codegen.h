@@ -33,6 +33,8 @@ struct ArenaLayout {
   uint64_t frames_offset = 0;   // calls of Go functions; 0: absent
   uint64_t entries_offset = 0;  // abi::EntryRecord; 0: absent
   uint64_t tables_offset = 0, tables_size = 0;  // abi/stack_tables.h; 0: absent
+  uint64_t kernel_code_offset = 0, kernel_code_size = 0;  // abi::KernelCodeTable and what it refers to; 0: absent
+  uint64_t processes_offset = 0;                          // abi::ProcessMaps; 0: absent
   // From a slot's start, and bytes; shadow_capacity: frames, 0 where the script has no return probes.
   uint32_t shards_offset = 0;
   uint32_t shadow_offset = 0, shadow_stride = 0, shadow_capacity = 0;
@@ -124,6 +126,9 @@ struct ControllerCode {
                                        // that found no room. REQUIRES: no handler of that epoch runs any more
   std::vector<uint32_t> probes;        // by index into Program::probes; void(); 0 for probes of other domains
   std::vector<uint32_t> conditions;    // by index into Program::probes; uint64_t(), whether its condition is true; 0: it is not `switched`
+  uint32_t walk_stack =
+      0;  // uint32_t(uint64_t* addresses, uint32_t most): of the Subject; addresses: in the exchange (ArenaLayout).
+          // Returns how many there are, each with kExactAddress as kBacktrace has it. 0: absent
   // For a back end whose globals live elsewhere (bpf): these fill and read the controller's copy. global: its index in
   // Program::globals. Keys are packed as runtime/interface.h says, in the native form; a value is a long, a string, or an aggregate.
   uint32_t global_clear = 0;           // void(uint32_t global)

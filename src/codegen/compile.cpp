@@ -97,6 +97,9 @@ void Compiler::define_constants(ScriptModule& module, const Layout& layout, bool
   const ArenaLayout& arena = layout.arena;
   // spile's handlers see that of handlers in the kernel behind theirs.
   const uint64_t size = in_controller && arena.kernel_offset ? arena.kernel_offset + kernel_layout().arena.size : arena.size;
+  const uint64_t kernel_code = in_controller && arena.kernel_offset && kernel_layout().arena.kernel_code_offset
+                                   ? arena.kernel_offset + kernel_layout().arena.kernel_code_offset
+                                   : arena.kernel_code_offset;
   module.define_constant("spile_rt_string_size", layout.string_limit);
   module.define_constant("spile_rt_in_controller", in_controller);
   module.define_constant("spile_rt_arena_pages", static_cast<uint32_t>(size / abi::kPageSize));
@@ -117,6 +120,8 @@ void Compiler::define_constants(ScriptModule& module, const Layout& layout, bool
   module.define_constant("spile_rt_ring_size", arena.ring_size);
   module.define_constant("spile_rt_kernel_frame_offset", arena.kernel_frame_offset);
   module.define_constant("spile_rt_shared_size", static_cast<uint32_t>(layouts_.main.arena.shared_size));
+  module.define_constant("spile_rt_kernel_code_page", static_cast<uint32_t>(kernel_code / abi::kPageSize));
+  module.define_constant("spile_rt_processes_page", static_cast<uint32_t>(arena.processes_offset / abi::kPageSize));
   module.define_constant("spile_rt_max_backtrace", static_cast<uint32_t>(program_.limits.max_backtrace));
 }
 
@@ -280,6 +285,7 @@ void Compiler::fill_controller(Job& job) {
   ControllerCode& code = compiled_.script.controller;
   code.init = symbols["init"];
   code.merge = symbols["merge"];
+  code.walk_stack = symbols["walk_stack"];
   code.global_clear = symbols["global_clear"];
   code.global_put = symbols["global_put"];
   code.global_add = symbols["global_add"];

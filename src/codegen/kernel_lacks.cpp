@@ -9,8 +9,10 @@ namespace {
 
 constexpr std::string_view kVisits = "the elements of the kernel's hashes can't be visited there";
 constexpr std::string_view kLoops = "it is a loop over a string, each turn of which the kernel's verifier would follow";
-constexpr std::string_view kStacks = "stacks are not walked there";
-constexpr std::string_view kNames = "names of addresses are looked up by spile";
+constexpr std::string_view kStacks = "stacks are known there from Linux 6.12 on";
+constexpr std::string_view kNames = "names of addresses are known there from Linux 6.12 on";
+constexpr std::string_view kLines = "source lines of the kernel are not known";
+constexpr std::string_view kSymbolData = "symdata() has the function, and how far behind its begin the address is";
 constexpr std::string_view kElsewhere = "do it in a timer or end probe; handlers in processes (-x or -c, without --runtime=bpf) have it, too";
 constexpr std::string_view kPrintText = "print the string with %s, or keep it in a global, and do this in a timer or end probe";
 constexpr std::string_view kUserStacks = "print_ubacktrace() and ubacktrace() show stacks of processes, in handlers there (-x or -c, without --runtime=bpf)";
@@ -24,9 +26,11 @@ constexpr KernelLack kLacks[] = {
     {"[..., *] in array", kVisits, kElsewhere},
     {"delete of a whole array", kVisits, kElsewhere},
     {"delete of a slice", kVisits, kElsewhere},
-    {"sprintf and its kind", "spile puts printed text together", "print the values with printf, or keep them in globals for a timer or end probe"},
+    {"sprintf and its kind", "spile puts printed text together",
+     "print the values with printf, or keep them in globals for a timer or end probe"},
     {"=~", kLoops, "compare with ==, or keep the string in a global, and match it in a timer or end probe"},
-    {"try", "an error ends the handler there", "test first what may fail; user_string(address, \"text\") has the text where a read fails"},
+    {"try", "an error ends the handler there",
+     "test first what may fail; user_string(address, \"text\") has the text where a read fails"},
     {"recursion", "eBPF has eight frames of calls at most", "write it as a loop"},
     {"isinstr", kLoops, kPrintText},
     {"strtol", kLoops, kPrintText},
@@ -36,16 +40,16 @@ constexpr KernelLack kLacks[] = {
     {"stack", kStacks, kUserStacks},
     {"print_backtrace", kStacks, kUserStacks},
     {"sprint_backtrace", kStacks, kUserStacks},
-    {"addr", "the place in the kernel's code is not known there", "pp() names the probe point"},
+    {"addr", "the place in the kernel's code is known there from Linux 6.12 on", "pp() names the probe point"},
     {"print_stack", kNames, kKeepAddress},
     {"sprint_stack", kNames, kKeepAddress},
     {"print_syms", kNames, kKeepAddress},
     {"sprint_syms", kNames, kKeepAddress},
     {"symname", kNames, kKeepAddress},
     {"symdata", kNames, kKeepAddress},
-    {"symfile", kNames, kKeepAddress},
-    {"symline", kNames, kKeepAddress},
-    {"symfileline", kNames, kKeepAddress},
+    {"symfile", kLines, kSymbolData},
+    {"symline", kLines, kSymbolData},
+    {"symfileline", kLines, kSymbolData},
     {"modname", kNames, kKeepAddress},
     {"fp_add", kFloats, kKeepNumber},
     {"fp_sub", kFloats, kKeepNumber},

@@ -5,6 +5,7 @@
 
 #include "abi/kernel.h"
 #include "abi/map_layout.h"
+#include "abi/stack_tables.h"
 #include "sema/intrinsics.h"
 
 namespace spile::codegen {
@@ -19,6 +20,8 @@ constexpr uint64_t kLeastSlots = 8, kFewSlots = 1024;
 constexpr uint64_t kMostSeen = 64 << 20;             // bytes of what has been merged of each slot, unless there are few slots
 constexpr uint64_t kLargestRegion = 0xffff0000;      // slots are addressed by 32 bits inside
 constexpr uint64_t kTablesSize = 256ull << 20;       // of modules' unwind rules and symbols; what is not used costs nothing
+constexpr uint64_t kKernelCodeSize = 1ull << 20;     // where the kernel's own functions are, as far as stacks need it
+constexpr uint64_t kKernelNamesSize = 32ull << 20;   // names of all functions of the kernel; what is not used costs nothing
 constexpr uint32_t kIterationBytes = 32;             // a foreach's snapshot, per element
 constexpr uint32_t kNestedIterations = 4;
 
@@ -140,7 +143,8 @@ uint64_t exchange_bytes(const Layout& layout) {
     uint64_t value = global.map.capacity ? global.map.value_size : global.size;
     most = std::max<uint64_t>(most, align(global.map.key_size, 8) + align(value, 8));
   }
-  return kExchangeHead + 2 * most + abi::kPageSize;  // the kernel's form of a key or value can be a little larger
+  const uint64_t bytes = kExchangeHead + 2 * most + abi::kPageSize;  // the kernel's form of a key or value can be a little larger
+  return layout.arena.processes_offset == 0 ? bytes : std::max<uint64_t>(bytes, 8 * abi::kMostFrames);
 }
 
 uint64_t place_shared(const sema::Program& program, Layout& layout, Part part) {
@@ -284,10 +288,22 @@ uint64_t place_tables(const sema::Program& program, Layout& layout, Part part, b
   bool has_subjects = part != Part::kKernel && std::ranges::any_of(program.probes, [](const sema::Probe& p) {
     return p.domain == sema::Domain::kController && sema::info(p.kind).has_subject;
   });
-  if ((has_targets || has_subjects) && program.needs & kStacks) {
+  bool walks_in_kernel = part == Part::kAll && uses_arena && program.needs & kStacks;
+  if (walks_in_kernel) {
+    at = align(at, abi::kPageSize);
+    arena.processes_offset = at;
+    at = align(at + sizeof(abi::ProcessMaps), abi::kPageSize);
+  }
+  if ((has_targets || has_subjects || walks_in_kernel) && program.needs & kStacks) {
     arena.tables_offset = at;
     arena.tables_size = program.needs & sema::kNeedsLines ? 2 * kTablesSize : kTablesSize;
     at += arena.tables_size;
+  }
+  if (uses_arena && program.needs & (sema::kNeedsKernelStack | sema::kNeedsKernelNames)) {
+    at = align(at, abi::kPageSize);
+    arena.kernel_code_offset = at;
+    arena.kernel_code_size = kKernelCodeSize + (program.needs & sema::kNeedsKernelNames ? kKernelNamesSize : 0);
+    at += arena.kernel_code_size;
   }
   return at;
 }
@@ -329,7 +345,10 @@ Result<Layout> make_part(const sema::Program& program, const LayoutOptions& opti
   uint64_t scratch_size = align(scratch_bytes(program, layout), kCacheLine);
   bool uses_arena = part != Part::kProcesses && options.kernel_cpus > 0 && has_domain(program, sema::Domain::kKernel);
   uint64_t frame_offset = align(at + scratch_size, kCacheLine);
-  uint64_t ring_offset = align(frame_offset + (uses_arena ? abi::kKernelFrameSize : 0), abi::kPageSize);
+  uint64_t kernel_stack =
+      program.needs & sema::kNeedsKernelStack ? abi::kernel_stack_size(static_cast<uint32_t>(program.limits.max_backtrace)) : 0;
+  uint64_t kernel_frame = uses_arena ? abi::kKernelFrameSize + kernel_stack : 0;
+  uint64_t ring_offset = align(frame_offset + kernel_frame, abi::kPageSize);
   arena.ring_size = options.ring_size;
   if (uses_arena) size_kernel_rings(options, arena);
   arena.slot_stride = align(ring_offset + std::max(arena.ring_size, arena.kernel_ring_size), abi::kPageSize);

@@ -22,6 +22,7 @@ llvm::Value* Lowering::call_script_function(const syntax::Call& call) {
   for (const auto& argument : call.arguments) operands.push_back(argument.get());
   std::vector<llvm::Value*> arguments{context, state};
   for (llvm::Value* value : lower_operands(operands)) arguments.push_back(value);
+  if (unit.asks_for_kernel_stack(call)) keep_kernel_stack(call);
   bool is_string = function.type == ValueType::kString;
   llvm::Value* result = is_string ? frame_.temporary_string() : entry_alloca(b.getInt64Ty(), "result");
   arguments.push_back(result);
@@ -114,8 +115,10 @@ llvm::Value* Lowering::call_intrinsic(const syntax::Call& syntax_call) {
   if (name == "system" && !unit.place.is_trusted()) return lower_system(syntax_call);
   if (name == "switch_file") unit.note_record(abi::kSwitchFile);
   else if (intrinsic.result == ValueType::kUnknown) {  // those that print
-    for (uint32_t kind : {abi::kText, abi::kBacktrace, abi::kSymbols}) unit.note_record(kind);
+    for (uint32_t kind : {abi::kText, abi::kBacktrace, abi::kSymbols, abi::kKernelBacktrace, abi::kKernelSymbols})
+      unit.note_record(kind);
   }
+  if (intrinsic.needs & sema::kNeedsKernelStack) keep_kernel_stack(syntax_call);
   return call_runtime_function(syntax_call);
 }
 
@@ -148,6 +151,11 @@ llvm::Value* Lowering::lower_system(const syntax::Call& call) {
   if (unit.tables.commands.made_at.empty()) unit.tables.commands.made_at = call.range.to_string();
   write_record(body, abi::kSystem, abi::kCommandText, {lower(*call.arguments[0])});
   return number(0);
+}
+
+void Lowering::keep_kernel_stack(const syntax::Call& call) {
+  llvm::Value* kept = unit.place.keep_kernel_stack(body);
+  if (kept) errors_.raise_if(b.CreateNot(kept), call.range, "the kernel can't walk its stack here, near '" + call.name + "'");
 }
 
 // @perf("NAME"). sema has seen to it that the counter is there, and that this runs in a process.

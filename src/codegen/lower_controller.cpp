@@ -303,6 +303,14 @@ void lower_global_next(Unit& unit) {
   f.b.CreateRet(llvm::ConstantPointerNull::get(unit.module.ptr()));
 }
 
+void lower_walk_stack(Unit& unit) {
+  ControllerFunction f(unit, "walk_stack", unit.module.i32(), {unit.module.ptr(), unit.module.i32()});
+  llvm::Value* count =
+      f.call("spile_rt_walk_stack", unit.module.i32(), {f.context, f.function->getArg(0), f.function->getArg(1)});
+  f.leave();
+  f.b.CreateRet(count);
+}
+
 }  // namespace
 
 void lower_controller(Unit& unit) {
@@ -318,6 +326,7 @@ void lower_controller(Unit& unit) {
     if (probe.switched) lower_controller_condition(unit, probe);
     reached_from_outside |= probe.domain == sema::Domain::kKernel || sema::info(probe.kind).source == sema::Source::kFile;
   }
+  if (unit.layout.arena.processes_offset != 0) lower_walk_stack(unit);
   if (!reached_from_outside) return;
   lower_global_clear(unit);
   lower_global_store(unit, "global_put", store_value);

@@ -126,6 +126,7 @@ class Lowering : BodyPart {
   llvm::Value* lower_argument(const syntax::Call& call);
   llvm::Value* lower_register(const syntax::Call& call);
   llvm::Value* lower_system(const syntax::Call& call);
+  void keep_kernel_stack(const syntax::Call& call);
   void fold_constants(std::vector<syntax::FormatPart>& parts, std::vector<const syntax::Expression*>& arguments);
   llvm::Value* lower_counter(const syntax::Perf& counter);
 

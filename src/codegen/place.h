@@ -49,6 +49,10 @@ class Place {
   // The string of pp(), probefunc() and the like, by these names without (), where the place has a way of its own; else null.
   virtual llvm::Value* site_text(Body&, const std::string&) { return nullptr; }
 
+  // Has the kernel's stack kept for the library's functions, as it is now; returns an i1, false at run time: it can't be walked. Null: functions
+  // know it without that (outside of the kernel), or from the handler that called this script function.
+  virtual llvm::Value* keep_kernel_stack(Body&) { return nullptr; }
+
   // -- Abilities of handlers
 
   // A global's Handle is the address of its value. False: it refers to a map of the kernel, and an aggregate has to be

@@ -26,6 +26,31 @@ std::vector<const syntax::Function*> callees_of(const syntax::Function& function
   return callees;
 }
 
+// The functions that ask for the kernel's stack, themselves or through others.
+std::set<const syntax::Function*> find_stack_askers(const std::vector<syntax::Function*>& functions) {
+  std::set<const syntax::Function*> asking;
+  for (const syntax::Function* function : functions) {
+    if (!function->body) continue;
+    syntax::for_each_expression(static_cast<const syntax::Statement&>(*function->body), [&](const syntax::Expression& e) {
+      const auto* call = syntax::as<syntax::Call>(e);
+      if (call && call->intrinsic >= 0 &&
+          sema::intrinsics()[static_cast<size_t>(call->intrinsic)].needs & sema::kNeedsKernelStack)
+        asking.insert(function);
+    });
+  }
+  for (bool changed = !asking.empty(); changed;) {
+    changed = false;
+    for (const syntax::Function* function : functions) {
+      if (asking.contains(function)) continue;
+      const auto callees = callees_of(*function);
+      if (std::ranges::none_of(callees, [&](const syntax::Function* callee) { return asking.contains(callee); })) continue;
+      asking.insert(function);
+      changed = true;
+    }
+  }
+  return asking;
+}
+
 // Which functions can call themselves, through others too: those in a cycle of the graph of calls. Tarjan's strongly connected
 // components, without recursion: scripts may have tens of thousands of functions.
 class RecursiveFunctions {
@@ -150,6 +175,14 @@ llvm::Function* Unit::function(const syntax::Function& function) {
 bool Unit::is_recursive(const syntax::Function& function) {
   if (recursive_.empty()) recursive_ = RecursiveFunctions(program.functions.size()).find(program.functions);
   return recursive_[static_cast<size_t>(function.index)] != 0;
+}
+
+bool Unit::asks_for_kernel_stack(const syntax::Call& call) {
+  if (!(program.needs & sema::kNeedsKernelStack)) return false;
+  if (!kernel_stack_askers_) kernel_stack_askers_ = find_stack_askers(program.functions);
+  return kernel_stack_askers_->contains(call.function) ||
+         std::ranges::any_of(call.fallbacks,
+                             [&](const syntax::Function* fallback) { return kernel_stack_askers_->contains(fallback); });
 }
 
 const syntax::Function* Unit::take_pending() {

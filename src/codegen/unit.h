@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "codegen/embedded_c.h"
@@ -63,6 +64,8 @@ class Unit {
   bool remembers_matches();
   // Whether anything asks for arguments or registers by State: a script function, or a name or number that is computed.
   bool asks_for_site();
+  // Whether a script function that the call may run, or one that it calls, asks for the kernel's stack.
+  bool asks_for_kernel_stack(const syntax::Call& call);
   // Whether any script function may abort().
   bool functions_abort();
   // Whether a probe of a traced program may call exit(): handlers look whether one has.
@@ -85,6 +88,7 @@ class Unit {
  private:
   std::vector<llvm::Constant*> map_shapes_, aggregate_shapes_;
   std::vector<llvm::Function*> functions_;
+  std::optional<std::set<const syntax::Function*>> kernel_stack_askers_;
   std::vector<int> recursive_;  // by function index: -1 not known yet
   std::vector<const syntax::Function*> pending_;
   std::map<std::string, SiteTables> site_tables_;

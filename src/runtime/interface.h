@@ -66,6 +66,8 @@ extern const uint32_t spile_rt_ring_offset;  // within a slot
 extern const uint32_t spile_rt_ring_size;    // a power of two
 extern const uint32_t spile_rt_kernel_frame_offset;  // within a slot of handlers in the kernel (abi/kernel.h)
 extern const uint32_t spile_rt_shared_size;  // bytes of the globals that handlers in processes and in the kernel share
+extern const uint32_t spile_rt_kernel_code_page;     // of the arena: abi::KernelCodeTable; 0: absent
+extern const uint32_t spile_rt_processes_page;       // of the arena: abi::ProcessMaps; 0: absent
 extern const uint32_t spile_rt_max_backtrace;  // MAXBACKTRACE: frames
 
 // -- handler life. enter: finds the thread's slot and marks it busy; after true, the handler ends with leave. False: the session is
@@ -241,7 +243,9 @@ uint64_t spile_rt_thread_block(Context*, uint64_t slot);
 // process has not loaded it (*bias is unchanged).
 bool spile_rt_module_bias(Context*, const char* path, const char* name, uint64_t* bias);
 
-// -- stacks (native). Whether the stack is as `callers` says (its first word: how deep it looks; sema::Site::callers), of a module
+// -- stacks (native). Walks the stack of the handler's thread or subject: runtime/native/unwind.h.
+uint32_t spile_rt_walk_stack(Context*, uint64_t* addresses, uint32_t most);
+// Whether the stack is as `callers` says (its first word: how deep it looks; sema::Site::callers), of a module
 // with that load bias.
 bool spile_rt_called_from(Context*, const uint64_t* callers, uint64_t bias);
 

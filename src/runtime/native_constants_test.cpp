@@ -25,6 +25,8 @@ uint32_t spile_rt_scratch_offset = 256 + 2 * 128 * 1024 + 64 * 64;
 uint32_t spile_rt_scratch_size = 64 * 1024;
 uint32_t spile_rt_ring_offset = 256 + 2 * 128 * 1024 + 64 * 64 + 64 * 1024;
 uint32_t spile_rt_ring_size = 4096;
+uint32_t spile_rt_kernel_code_page = 0;
+uint32_t spile_rt_processes_page = 0;
 uint32_t spile_rt_max_backtrace = 128;
 volatile spile::abi::ImageCells spile_cells = {};
 }

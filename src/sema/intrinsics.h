@@ -12,14 +12,16 @@ namespace spile::sema {
 
 enum IntrinsicNeeds : uint32_t {
   kNeedsNothing = 0,
-  kNeedsSite = 1,       // pp(), probefunc(), ppfunc(): which of the probe's points
-  kNeedsArguments = 2,  // int_arg(n): the argument registers at a function's entry
-  kNeedsRegisters = 4,  // register("rbx")
-  kNeedsStack = 16,     // ubacktrace(): pc, stack and frame pointer of the probed place
-  kNeedsModules = 32,   // print_usyms(): which process the addresses are of
-  kNeedsSymbols = 64,   // usymname(): names of symbols in the arena
-  kNeedsLines = 128,    // usymline(): line numbers there
-  kCanFail = 8,         // the runtime function's last parameter is bool* fault; if it sets that, the call is a script error
+  kNeedsSite = 1,           // pp(), probefunc(), ppfunc(): which of the probe's points
+  kNeedsArguments = 2,      // int_arg(n): the argument registers at a function's entry
+  kNeedsRegisters = 4,      // register("rbx")
+  kNeedsStack = 16,         // ubacktrace(): pc, stack and frame pointer of the probed place
+  kNeedsModules = 32,       // print_usyms(): which process the addresses are of
+  kNeedsSymbols = 64,       // usymname(): names of symbols in the arena
+  kNeedsLines = 128,        // usymline(): line numbers there
+  kNeedsKernelStack = 256,  // backtrace(): the kernel's stack, in handlers there
+  kNeedsKernelNames = 512,  // symname(): names of the kernel's functions in the arena
+  kCanFail = 8,             // the runtime function's last parameter is bool* fault; if it sets that, the call is a script error
 };
 // Bits of Intrinsic::needs, as IntrinsicNeeds.
 constexpr uint32_t kNeedsGuru = 1u << 20;  // changes the traced program: only with -g

@@ -157,6 +157,11 @@ uint64_t ArenaView::keep_stack(std::span<const char> stack) {
   return size;
 }
 
+std::vector<char> ArenaView::kept_stack() const {
+  const char* copy = reinterpret_cast<const char*>(&controller_state()) - abi::kStrayPageSize - abi::kStackCopySize;
+  return {copy, copy + abi::kStackCopySize};
+}
+
 ArenaView::~ArenaView() {
   if (mapped_here_) munmap(base_, layout_.size);
 }

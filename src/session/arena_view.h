@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "abi/arena.h"
 #include "abi/kernel.h"
@@ -70,6 +71,7 @@ class ArenaView {
   // Copies the beginning of a sampled stack to where the controller's handlers look for it, in place of the last one. Returns the number of
   // bytes copied, abi::kStackCopySize at most.
   uint64_t keep_stack(std::span<const char> stack);
+  std::vector<char> kept_stack() const;  // all of that area
   // Returns private memory of layout().exchange_size bytes, in which session and the controller's code hand over elements of globals.
   char* exchange() const { return base_ + layout_.exchange_offset; }
 

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 
+#include "abi/stack_tables.h"
 #include "base/check.h"
 
 namespace spile::session {
@@ -50,6 +52,18 @@ bool Controller::condition_holds(int probe) {
   uint32_t offset = code_.conditions[static_cast<size_t>(probe)];
   CHECK(offset != 0);
   return call<uint64_t()>(offset) != 0;
+}
+
+std::vector<uint64_t> Controller::walk_stack(uint32_t most) {
+  CHECK(code_.walk_stack != 0);
+  const uint64_t stack_end = arena_.controller_state().stack_end;  // of a handler that runs
+  std::vector<char> kept(arena_.exchange(), arena_.exchange() + arena_.layout().exchange_size);
+  auto* addresses = reinterpret_cast<uint64_t*>(arena_.exchange());
+  const uint32_t count = call<uint32_t(uint64_t*, uint32_t)>(code_.walk_stack, addresses, std::min(most, abi::kMostFrames));
+  std::vector<uint64_t> stack(addresses, addresses + std::min(count, abi::kMostFrames));
+  std::memcpy(arena_.exchange(), kept.data(), kept.size());
+  arena_.controller_state().stack_end = stack_end;
+  return stack;
 }
 
 void Controller::clear_global(int global) { call<void(uint32_t)>(code_.global_clear, static_cast<uint32_t>(global)); }

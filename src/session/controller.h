@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "codegen/codegen.h"
@@ -31,6 +32,10 @@ class Controller {
   void run_probe(int probe);
   // Returns whether the condition of a probe is true now. REQUIRES: sema::Probe::switched.
   bool condition_holds(int probe);
+
+  // Walks the stack of the Subject in ControllerState and returns its addresses as a kBacktrace record has them, `most` at most, and
+  // abi::kMostFrames. May be called while a handler runs. REQUIRES: the layout has processes_offset.
+  std::vector<uint64_t> walk_stack(uint32_t most);
 
   // The functions below fill and read the controller's copies of globals that another back end owns (bpf). global: index into
   // sema::Program::globals; codegen::ControllerCode has the form of keys and values, which are copied.

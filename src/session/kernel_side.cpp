@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -45,7 +46,15 @@ Result<void> KernelSide::fill_arena(const bpf::Arena& arena) const {
   std::span<const uint8_t> constants = kernel_->arena_constants();
   if (constants.size() > arena.memory().size() - layout.constants_offset) return Error{"the script's texts and tables are too large for handlers in the kernel", "use shorter or fewer texts"};
   if (!constants.empty()) std::memcpy(arena.memory().data() + layout.constants_offset, constants.data(), constants.size());
-  TRY_DO(arena.populate(0, layout.private_offset));
+  // What spile writes there itself is there: the tables of stacks, between two parts that it does not.
+  const uint64_t tables = layout.tables_size        ? layout.tables_offset
+                          : layout.kernel_code_size ? layout.kernel_code_offset
+                                                    : layout.private_offset;
+  const uint64_t tables_end =
+      std::max(layout.tables_offset + layout.tables_size, layout.kernel_code_offset + layout.kernel_code_size);
+  TRY_DO(arena.populate(0, tables));
+  if (tables_end > tables && tables_end < layout.private_offset)
+    TRY_DO(arena.populate(tables_end, layout.private_offset - tables_end));
   for (uint32_t i = 0; i < layout.kernel_slots; ++i) {
     uint32_t ring = i % abi::kKernelLevels == 0 ? layout.kernel_ring_size : layout.kernel_small_ring_size;
     TRY_DO(arena.populate(layout.slots_offset + (abi::kFirstSlot + i) * layout.slot_stride, layout.ring_offset + ring));

@@ -21,6 +21,19 @@ bool prints(const abi::RecordHeader& header) {
   return header.kind == abi::kPrintf || header.kind == abi::kHistogram || header.kind == abi::kText;
 }
 
+bool has_addresses(const abi::RecordHeader& header) {
+  return header.kind == abi::kBacktrace || header.kind == abi::kSymbols || header.kind == abi::kUserStack ||
+         header.kind == abi::kKernelBacktrace || header.kind == abi::kKernelSymbols;
+}
+
+// Of a kKernelBacktrace or kKernelSymbols record, where no kernel is probed.
+std::string plain_addresses(const abi::RecordHeader& header, PayloadReader& payload) {
+  if (header.kind == abi::kKernelBacktrace) return "<no kernel backtrace>\n";
+  std::string text;
+  for (uint64_t address : addresses_in(payload.next_string(), abi::kMostFrames)) text += fmt::format(" {:#x}\n", address);
+  return text;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Output>> Output::open(const OutputOptions& options, const MessageOptions& messages,
@@ -88,8 +101,7 @@ bool Output::take_ring(ArenaView& arena, uint32_t index) {
   RingReader::Taken taken = rings_->take(arena.slot(index), arena.ring(index), index, bytes_, [&](const abi::RecordHeader& header, size_t offset) {
     if (origin == Origin::kTarget && !is_believed(header)) return;
     const char* payload = bytes_.data() + offset + sizeof header;
-    bool names_addresses = header.kind == abi::kBacktrace || header.kind == abi::kSymbols;
-    if (streams_ && names_addresses) {
+    if (streams_ && has_addresses(header)) {
       stream_text(header, name_addresses(header, payload, header.size - sizeof header));
     } else if (streams_ && prints(header)) {
       stream_bytes_.insert(stream_bytes_.end(), bytes_.data() + offset, bytes_.data() + offset + header.size);
@@ -104,9 +116,15 @@ bool Output::take_ring(ArenaView& arena, uint32_t index) {
 }
 
 std::string Output::name_addresses(const abi::RecordHeader& header, const char* payload, size_t size) {
-  if (!stacks_) return header.kind == abi::kBacktrace ? "<no user backtrace>\n" : "";
   PayloadReader arguments(payload, size);
   size_t words = size / 8;
+  if (header.kind == abi::kKernelBacktrace || header.kind == abi::kKernelSymbols) {
+    if (!kernel_stacks_) return plain_addresses(header, arguments);
+    return header.kind == abi::kKernelBacktrace ? kernel_stacks_->backtrace_text(words, arguments)
+                                                : kernel_stacks_->symbols_text(arguments);
+  }
+  if (header.kind == abi::kUserStack) return process_stacks_ ? process_stacks_->text_of(header.id, payload, size) : "";
+  if (!stacks_) return header.kind == abi::kBacktrace ? "<no user backtrace>\n" : "";
   return header.kind == abi::kBacktrace ? stacks_->backtrace_text(header.id, words - std::min<size_t>(words, 1), arguments)
                                         : stacks_->symbols_text(header.id, arguments);
 }
@@ -213,6 +231,9 @@ void Output::write_record(const abi::RecordHeader& header, const char* payload, 
       break;
     case abi::kBacktrace:
     case abi::kSymbols:
+    case abi::kUserStack:
+    case abi::kKernelBacktrace:
+    case abi::kKernelSymbols:
       append_foreign(text_, name_addresses(header, payload, size), rules);
       break;
     case abi::kWarning:

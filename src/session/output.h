@@ -20,8 +20,10 @@
 #include "base/result.h"
 #include "codegen/codegen.h"
 #include "session/arena_view.h"
+#include "session/kernel_stacks.h"
 #include "session/output_file.h"
 #include "session/printf_text.h"
+#include "session/process_stacks.h"
 #include "session/ring_reader.h"
 #include "session/shell_commands.h"
 #include "session/stream_file.h"
@@ -41,8 +43,12 @@ class Output {
   // Sets the function that is called before a command is run whose text comes from a traced process. why_not returns "" to run it, or why
   // the processes are not trusted: a clause for an error message, such as "process 10 belongs to user 33". Without it, all are trusted.
   void trust_processes_by(std::function<std::string()> why_not) { why_untrusted_ = std::move(why_not); }
-  // Sets the object that names the addresses in records, which must outlive this. Null: records with addresses print no names.
+  // Set the objects that name the addresses in records, which must outlive this. Null: records with addresses of processes print no names, those
+  // with addresses of the kernel the addresses alone.
   void name_addresses_by(UserStacks* stacks) { stacks_ = stacks; }
+  void name_kernel_by(KernelStacks* stacks) { kernel_stacks_ = stacks; }
+  // Sets the object that walks the stacks of kUserStack records, which must outlive this.
+  void walk_stacks_by(ProcessStacks* stacks) { process_stacks_ = stacks; }
 
   // Takes what all rings hold now, and holds it until write_pending(). Returns whether a ring had new bytes. REQUIRES: all calls of this
   // object get the same arena.
@@ -129,6 +135,8 @@ class Output {
   uint64_t switches_ = 0;          // by processes
   int64_t first_switch_ = 0;       // seconds
   UserStacks* stacks_ = nullptr;
+  KernelStacks* kernel_stacks_ = nullptr;
+  ProcessStacks* process_stacks_ = nullptr;
   std::map<std::string, uint64_t> error_counts_;  // by message
   uint64_t errors_not_printed_ = 0;
   uint64_t errors_ = 0;

@@ -1,6 +1,7 @@
 #include "session/printf_text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "abi/aggregate.h"
@@ -148,6 +149,23 @@ void append_record_text(std::string& out, std::span<const codegen::OutputFormat>
   } else if (header.kind == abi::kHistogram && format && format->kind == codegen::OutputFormat::Kind::kHistogram) {
     append_histogram(out, *format, payload, size);
   }
+}
+
+std::vector<uint64_t> addresses_in(std::string_view text, size_t most) {
+  std::vector<uint64_t> addresses;
+  while (addresses.size() < most) {
+    size_t begin = text.find_first_not_of(" \n");
+    if (begin == std::string_view::npos) break;
+    text.remove_prefix(begin);
+    std::string_view word = text.substr(0, text.find_first_of(" \n"));
+    text.remove_prefix(word.size());
+    if (word.starts_with("0x") || word.starts_with("0X")) word.remove_prefix(2);
+    uint64_t address = 0;
+    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), address, 16);
+    if (error != std::errc() || end != word.data() + word.size()) break;
+    addresses.push_back(address);
+  }
+  return addresses;
 }
 
 std::string error_text(const codegen::ErrorText& error, PayloadReader& arguments) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "abi/record.h"
 #include "base/terminal_text.h"
@@ -49,6 +50,9 @@ void append_record_text(std::string& out, std::span<const codegen::OutputFormat>
 
 // Appends text that may come from a traced program.
 void append_foreign(std::string& out, std::string_view text, const TextRules& rules);
+
+// Returns the addresses of a text of them, in hexadecimal with blanks between, up to the first word that is none, and `most` at most.
+std::vector<uint64_t> addresses_in(std::string_view text, size_t most);
 
 // Returns the error's text with its conversions (%d, %u, %x, %p, %s) replaced.
 std::string error_text(const codegen::ErrorText& error, PayloadReader& arguments);

@@ -20,8 +20,10 @@
 #include "session/controller.h"
 #include "session/flight_recorder.h"
 #include "session/kernel_side.h"
+#include "session/kernel_stacks.h"
 #include "session/kernel_targets.h"
 #include "session/output.h"
+#include "session/process_stacks.h"
 #include "session/process_watch.h"
 #include "session/procfs_server.h"
 #include "session/signals.h"
@@ -76,6 +78,7 @@ class ScriptRun {
   bool exit_requested() const;
   bool failed() const;
 
+  void walk_in_kernel();
   void warn_of_children() const;
   Result<void> run_probes(sema::ProbeKind kind);
   Result<void> run_controller_probe(int probe);
@@ -112,6 +115,9 @@ class ScriptRun {
   KernelTargets kernel_targets_;
   std::unique_ptr<TargetSide> target_;
   std::unique_ptr<ArenaView> arena_;
+  KernelStacks kernel_stacks_;
+  std::unique_ptr<UserStacks> user_stacks_;  // without a target_, which has its own
+  std::unique_ptr<ProcessStacks> process_stacks_;
   std::unique_ptr<Output> output_;
   std::unique_ptr<Controller> controller_;
   Timers timers_;
@@ -159,19 +165,43 @@ Result<void> ScriptRun::prepare() {
   }
   if (target_) target_->make_stacks({reinterpret_cast<uint8_t*>(arena_->base()), script_.layout.size}, arena_->controller_state());
   if (target_) output_->name_addresses_by(target_->stacks());
+  if (has_kernel_probes()) {
+    TRY_DO(
+        kernel_stacks_.fill({reinterpret_cast<uint8_t*>(arena_->base()) + script_.layout.kernel_offset, script_.kernel.arena.size}, script_.kernel.arena, program_.needs));
+    output_->name_kernel_by(&kernel_stacks_);
+  }
   TRY(controller_, Controller::place(script_.controller, *arena_, [this] { output_->collect_controller(*arena_); }));
   controller_->initialize();
+  walk_in_kernel();
 
   pid_t process = 0;
   if (target_) {
     TRY(process, target_->acquire());
   }
   arena_->set_target(process);
+  if (process_stacks_ && process > 0) {
+    process_stacks_->set_target(process);
+    process_stacks_->follow(process);
+  }
   if (has_kernel_probes()) {
     TRY(kernel_, KernelSide::load(program_, script_, files_, features_, process, memory_, messages_.verbosity()));
     warn_of_children();
   }
   return {};
+}
+
+// Prepares for handlers in the kernel that ask for stacks of processes.
+void ScriptRun::walk_in_kernel() {
+  if (script_.layout.processes_offset == 0) return;
+  UserStacks* stacks = target_ ? target_->stacks() : nullptr;
+  if (!stacks) {
+    user_stacks_ = std::make_unique<UserStacks>(std::span(reinterpret_cast<uint8_t*>(arena_->base()), script_.layout.size),
+                                                script_.layout, program_.needs);
+    output_->name_addresses_by(stacks = user_stacks_.get());
+  }
+  process_stacks_ =
+      std::make_unique<ProcessStacks>(*stacks, *arena_, *controller_, static_cast<uint32_t>(program_.limits.max_backtrace));
+  output_->walk_stacks_by(process_stacks_.get());
 }
 
 // A uprobe on one process does not hit in its children.
@@ -286,6 +316,7 @@ Result<void> ScriptRun::wait_and_collect() {
     output_->write_pending(true);
   }
   now = monotonic_ns();
+  if (process_stacks_) process_stacks_->serve();
   if (shares_arena() && now >= next_collection_) {
     bool any = output_->collect(*arena_);
     output_->write_pending(false);
@@ -516,6 +547,12 @@ void ScriptRun::warn_of_losses() {
   print_to(stderr, "{}", count_skips(*arena_).text());
   print_to(stderr, "{}", output_->refusals_text());
   if (kernel_) print_to(stderr, "{}", kernel_->skips_text());
+  if (process_stacks_ && process_stacks_->cut_stacks() > 0) {
+    print_to(stderr,
+             "WARNING: {} user stacks in values were cut off: spile had not read yet what the process had mapped, or it ran code "
+             "that is in no file\n",
+             process_stacks_->cut_stacks());
+  }
   if (sampler_.lost() > 0) print_to(stderr, "WARNING: {} samples were lost: they came faster than they could be taken\n", sampler_.lost());
   if (const auto& profile = sampler_.profile(); profile.threads > 0 && profile.samples == 0) {
     print_to(stderr, "WARNING: timer.profile took no sample: {} thread{} used {:.1f} ms of processor time in all, and samples are {:g} ms apart\n",

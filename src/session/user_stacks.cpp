@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 
@@ -15,6 +14,7 @@
 #include "base/proc.h"
 #include "sema/intrinsics.h"
 #include "session/mapped_module.h"
+#include "session/stack_table.h"
 
 namespace spile::session {
 
@@ -31,36 +31,6 @@ Mapping find_vdso(pid_t pid) {
   return vdso == mappings->end() ? Mapping() : *vdso;
 }
 
-// Collects the text of one table.
-class StringPool {
- public:
-  uint32_t add(const std::string& text) {
-    auto [known, added] = offsets_.try_emplace(text, static_cast<uint32_t>(bytes_.size()));
-    if (added) bytes_.insert(bytes_.end(), text.c_str(), text.c_str() + text.size() + 1);
-    return known->second;
-  }
-  const std::vector<char>& bytes() const { return bytes_; }
-
- private:
-  std::vector<char> bytes_;
-  std::unordered_map<std::string, uint32_t> offsets_;
-};
-
-// The content of a ModuleTable that has no place in the arena yet.
-struct TableContent {
-  abi::ModuleTable header{};
-  std::vector<uint32_t> pages, pcs;
-  std::vector<abi::UnwindRule> rules;
-  std::vector<abi::TableSymbol> symbols;
-  std::vector<abi::TableLine> lines;
-  StringPool text;
-
-  bool contains(FileAddress address) const {
-    return address.value >= header.text_begin && address.value - header.text_begin < header.text_size;
-  }
-  uint32_t offset_of(FileAddress address) const { return static_cast<uint32_t>(address.value - header.text_begin); }
-};
-
 void find_text(const debuginfo::Module& module, abi::ModuleTable& header) {
   uint64_t begin = UINT64_MAX, end = 0;
   for (const debuginfo::Segment& segment : module.segments()) {
@@ -73,7 +43,7 @@ void find_text(const debuginfo::Module& module, abi::ModuleTable& header) {
   header.text_size = end - begin;
 }
 
-void add_rows(debuginfo::Module& module, TableContent& table) {
+void add_rows(debuginfo::Module& module, StackTable& table) {
   for (const debuginfo::UnwindRow& row : module.unwind_rows()) {
     if (!table.contains(row.address)) continue;
     table.pcs.push_back(table.offset_of(row.address));
@@ -88,7 +58,7 @@ void add_rows(debuginfo::Module& module, TableContent& table) {
   }
 }
 
-void add_symbols(debuginfo::Module& module, TableContent& table) {
+void add_symbols(debuginfo::Module& module, StackTable& table) {
   for (const debuginfo::Function& function : module.all_functions()) {
     if (!table.contains(function.address)) continue;
     table.symbols.push_back({table.offset_of(function.address), static_cast<uint32_t>(std::min<uint64_t>(function.size, UINT32_MAX)),
@@ -96,7 +66,7 @@ void add_symbols(debuginfo::Module& module, TableContent& table) {
   }
 }
 
-void add_lines(debuginfo::Module& module, TableContent& table) {
+void add_lines(debuginfo::Module& module, StackTable& table) {
   debuginfo::LineRows lines = module.line_rows();
   std::vector<uint32_t> files;
   for (const std::string& file : lines.files) files.push_back(table.text.add(file));
@@ -123,7 +93,7 @@ uint64_t UserStacks::allocate(uint64_t bytes) {
 }
 
 uint64_t UserStacks::write_table(const LoadedFile& file) {
-  TableContent table;
+  StackTable table;
   abi::ModuleTable& header = table.header;
   header.path = table.text.add(file.path);
   header.name = table.text.add(file.path.substr(file.path.rfind('/') + 1));
@@ -133,36 +103,7 @@ uint64_t UserStacks::write_table(const LoadedFile& file) {
     if (needs_ & sema::kNeedsSymbols) add_symbols(*file.module, table);
     if (needs_ & sema::kNeedsLines) add_lines(*file.module, table);
   }
-  header.row_count = static_cast<uint32_t>(table.pcs.size());
-  header.page_count = static_cast<uint32_t>(table.pages.size());
-  header.symbol_count = static_cast<uint32_t>(table.symbols.size());
-  header.line_count = static_cast<uint32_t>(table.lines.size());
-  uint64_t size = sizeof header;
-  auto place = [&](const auto& part) {
-    uint64_t at = size;
-    size = (size + part.size() * sizeof part[0] + 7) / 8 * 8;
-    return at;
-  };
-  header.pages = place(table.pages);
-  header.pcs = place(table.pcs);
-  header.rules = place(table.rules);
-  header.symbols = place(table.symbols);
-  header.lines = place(table.lines);
-  header.text = place(table.text.bytes());
-  uint64_t at = allocate(size);
-  if (at == 0) return 0;
-  uint8_t* base = arena_.data() + at;
-  auto put = [&](uint64_t offset, const auto& part) {
-    if (!part.empty()) std::memcpy(base + offset, part.data(), part.size() * sizeof part[0]);
-  };
-  std::memcpy(base, &header, sizeof header);
-  put(header.pages, table.pages);
-  put(header.pcs, table.pcs);
-  put(header.rules, table.rules);
-  put(header.symbols, table.symbols);
-  put(header.lines, table.lines);
-  put(header.text, table.text.bytes());
-  return at;
+  return table.write(arena_, [this](uint64_t bytes) { return allocate(bytes); });
 }
 
 const UserStacks::LoadedFile& UserStacks::file_of(pid_t pid, const engine::Module& module) {
@@ -273,12 +214,9 @@ void UserStacks::append_line(std::string& text, uint32_t style, uint64_t map, ui
   }
 }
 
-std::string UserStacks::backtrace_text(uint32_t style, size_t count, PayloadReader& payload) {
-  auto map = static_cast<uint64_t>(payload.next_long());
+std::string UserStacks::text_of(uint32_t style, uint64_t map, std::span<const uint64_t> addresses) {
   std::string text;
-  count = std::min<size_t>(count, abi::kMostFrames);
-  for (size_t i = 0; i < count; ++i) {
-    auto word = static_cast<uint64_t>(payload.next_long());
+  for (uint64_t word : addresses) {
     bool exact = word & abi::kExactAddress;
     uint64_t address = word & ~abi::kExactAddress;
     append_line(text, style, map, address, exact ? address : address - 1);
@@ -286,21 +224,18 @@ std::string UserStacks::backtrace_text(uint32_t style, size_t count, PayloadRead
   return text.empty() ? "<no user backtrace>\n" : text;
 }
 
+std::string UserStacks::backtrace_text(uint32_t style, size_t count, PayloadReader& payload) {
+  auto map = static_cast<uint64_t>(payload.next_long());
+  std::vector<uint64_t> addresses(std::min<size_t>(count, abi::kMostFrames));
+  for (uint64_t& address : addresses) address = static_cast<uint64_t>(payload.next_long());
+  return text_of(style, map, addresses);
+}
+
 std::string UserStacks::symbols_text(uint32_t style, PayloadReader& payload) {
   auto map = static_cast<uint64_t>(payload.next_long());
-  std::string_view addresses = payload.next_string();
   std::string text;
   bool first = true;
-  for (uint32_t count = 0; count < abi::kMostFrames && !addresses.empty(); ++count) {
-    size_t begin = addresses.find_first_not_of(" \n");
-    if (begin == std::string_view::npos) break;
-    addresses.remove_prefix(begin);
-    std::string_view word = addresses.substr(0, addresses.find_first_of(" \n"));
-    addresses.remove_prefix(word.size());
-    if (word.starts_with("0x") || word.starts_with("0X")) word.remove_prefix(2);
-    uint64_t address = 0;
-    auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), address, 16);
-    if (error != std::errc() || end != word.data() + word.size()) break;
+  for (uint64_t address : addresses_in(payload.next_string(), abi::kMostFrames)) {
     // The first one is where the thread was, the others are return addresses.
     append_line(text, style, map, address, std::exchange(first, false) ? address : address - 1);
   }

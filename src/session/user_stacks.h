@@ -34,6 +34,8 @@ class UserStacks {
   // most. style: abi::SymbolStyle. payload: as read from the ring; it may be forged.
   std::string backtrace_text(uint32_t style, size_t count, PayloadReader& payload);
   std::string symbols_text(uint32_t style, PayloadReader& payload);
+  // Returns the text of a stack of a process with this map (describe()). addresses: as in a kBacktrace record.
+  std::string text_of(uint32_t style, uint64_t map, std::span<const uint64_t> addresses);
 
  private:
   struct LoadedFile {

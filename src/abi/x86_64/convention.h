@@ -77,6 +77,10 @@ inline constexpr KernelLayout kKernelLayout = {
     .signal_frame_pointer = 120,
     .signal_stack_pointer = 160,
     .signal_program_counter = 168,
+    // mov $15, %rax; syscall (rt_sigreturn)
+    .sigreturn_size = 9,
+    .sigreturn_first = 0x0f0000000fc0c748,
+    .sigreturn_last = 0x050f0000000fc0c7,
     // the debug registers dr0 to dr3 (Intel SDM vol. 3, 18.2)
     .watchpoints = 4,
     // orig_ax and cs of struct pt_regs; __USER_CS of arch/x86/include/asm/segment.h

@@ -3,6 +3,7 @@
 #include "abi/machine.h"
 #include "abi/trampoline.h"
 #include "codegen/body.h"
+#include "codegen/ebpf/loadable.h"
 #include "codegen/native_places.h"
 
 namespace spile::codegen {
@@ -28,6 +29,20 @@ llvm::Value* ArenaKernelPlace::all_registers(Body& body) {
     body.b.CreateStore(register_word(body, number), body.at_offset(copy, 8 * number));
   }
   return copy;
+}
+
+// A function of its own: what it has from the kernel's helpers must stay in registers, while large handlers keep values in memory.
+llvm::Value* ArenaKernelPlace::keep_kernel_stack(Body& body) {
+  if (!body.site.program_context) return nullptr;
+  ScriptModule& module = body.unit.module;
+  if (!keep_stack_) {
+    keep_stack_ = module.add_function("body.stack", llvm::FunctionType::get(module.i1(), {module.ptr(), module.ptr()}, false));
+    keep_stack_->addFnAttr(kBodyAttribute);
+    keep_stack_->addFnAttr(llvm::Attribute::NoInline);
+    llvm::IRBuilder<> b(llvm::BasicBlock::Create(module.context(), "entry", keep_stack_));
+    b.CreateRet(module.call_runtime(b, "spile_rt_kernel_stack", module.i1(), {keep_stack_->getArg(0), keep_stack_->getArg(1)}));
+  }
+  return body.b.CreateCall(keep_stack_, {body.context, body.site.program_context});
 }
 
 }  // namespace spile::codegen

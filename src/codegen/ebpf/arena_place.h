@@ -8,8 +8,12 @@ namespace spile::codegen {
 
 class ArenaKernelPlace final : public KernelSite {
  public:
+  // Whether any handler keeps the kernel's stack, which takes the map abi::kKernelFramesMap.
+  bool keeps_stacks() const { return keep_stack_ != nullptr; }
+
   llvm::Value* global(Body& body, const syntax::Global& global) override;
   llvm::Value* all_registers(Body& body) override;
+  llvm::Value* keep_kernel_stack(Body& body) override;
 
   bool globals_are_memory() const override { return true; }
   bool has_shards() const override { return true; }
@@ -33,6 +37,8 @@ class ArenaKernelPlace final : public KernelSite {
   llvm::Value* program_context(Body& body) override;
   llvm::Value* runtime_argument(Body& body) override;
   bool has_registers(const Body& body) const override;
+
+  llvm::Function* keep_stack_ = nullptr;  // i1(Context*, void* program_context), a body (ebpf/loadable.h)
 };
 
 }  // namespace spile::codegen

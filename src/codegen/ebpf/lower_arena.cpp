@@ -25,6 +25,7 @@
 #include "codegen/kernel_points.h"
 #include "codegen/lower_kernel.h"
 #include "codegen/lowering.h"
+#include "sema/intrinsics.h"
 
 namespace spile::codegen {
 
@@ -109,6 +110,7 @@ class ArenaHandler {
     body.probe = &probe_;
     Lowering lowering(body);
     lowering.store_site();
+    if (unit_.program.needs & sema::kNeedsKernelStack) body.call("spile_rt_kernel_stack_forget", unit_.module.none(), {context});
     if (side_ == Side::kEntry) lower_saves(body, lowering);
     else if (side_ == Side::kReturn) lower_with_saves(body, lowering);
     else if (probe_.only_accumulates) lowering.lower_light_probe(probe_, true);
@@ -236,13 +238,25 @@ class ArenaProbes {
   KernelCode& code_;
 };
 
+// Memory of so many bytes for each level of each CPU, for what helpers of the kernel write.
+KernelMap level_map(const char* symbol, uint32_t bytes) {
+  KernelMap map;
+  map.symbol = symbol;
+  map.kind = KernelMap::Kind::kPerCpuArray;
+  map.key_size = sizeof(uint32_t);
+  map.value_size = bytes;
+  map.entries = abi::kKernelLevels;
+  return map;
+}
+
 }  // namespace
 
 namespace {
 // Whether the machine has the memory that the slots of handlers in the kernel take, and one arena has room for them.
 bool has_room(const ArenaLayout& arena, const LayoutOptions& options) {
   uint64_t rings = arena.kernel_slots / abi::kKernelLevels * (arena.kernel_ring_size + (abi::kKernelLevels - 1) * uint64_t{arena.kernel_small_ring_size});
-  uint64_t memory = uint64_t{arena.kernel_slots} * arena.ring_offset + rings + arena.private_offset;
+  uint64_t sparse = arena.tables_size + arena.kernel_code_size;
+  uint64_t memory = uint64_t{arena.kernel_slots} * arena.ring_offset + rings + arena.private_offset - sparse;
   return memory <= options.kernel_memory && arena.size <= abi::kLargestKernelArena / 2;
 }
 }  // namespace
@@ -279,6 +293,12 @@ KernelCode lower_arena_handlers(Unit& unit, ArenaKernelPlace& place) {
   for (const sema::Probe& probe : unit.program.probes) {
     if (probe.domain == sema::Domain::kKernel) probes.lower(probe);
   }
+  if (place.keeps_stacks()) {
+    code.maps.push_back(level_map(abi::kKernelFramesMap,
+                                  8 * (static_cast<uint32_t>(unit.program.limits.max_backtrace) + abi::kMostTracingFrames)));
+  }
+  if (unit.layout.arena.processes_offset != 0)
+    code.maps.push_back(level_map(abi::kKernelCopyMap, abi::kUserStackPages * abi::kPageSize));
   return code;
 }
 

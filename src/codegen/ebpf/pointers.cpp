@@ -38,12 +38,16 @@ class PointerCasts {
   }
 
   enum class Memory { kArena, kOther, kMixed };
-  // Memory that is not the arena's is reached from what has been kept on the stack, from the program's argument, and from the loader's data.
+  // Memory that is not the arena's is reached from what has been kept on the stack, from the program's argument, from the loader's data, and
+  // from what a helper of the kernel has returned.
   static Memory memory_of(llvm::Value* base) {
     llvm::SmallVector<const llvm::Value*, 4> objects;
     llvm::getUnderlyingObjects(base, objects, nullptr, 0);
     auto is_other = [](const llvm::Value* object) {
-      return llvm::isa<llvm::AllocaInst>(object) || llvm::isa<llvm::GlobalVariable>(object) || is_program_context(object);
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(object);
+      bool is_from_helper = call && !call->getCalledFunction() && !call->isInlineAsm();
+      return is_from_helper || llvm::isa<llvm::AllocaInst>(object) || llvm::isa<llvm::GlobalVariable>(object) ||
+             is_program_context(object);
     };
     auto others = std::ranges::count_if(objects, is_other);
     return others == 0 ? Memory::kArena : others == static_cast<ptrdiff_t>(objects.size()) ? Memory::kOther : Memory::kMixed;

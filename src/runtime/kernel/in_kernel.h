@@ -4,6 +4,7 @@
 
 namespace spile::rt {
 
+inline constexpr bool kIsKernel = true;
 inline constexpr bool kReadsKernelMemory = true;
 inline constexpr uint64_t kFrameSets = abi::kKernelFrameSets;  // native/call_table.h
 
@@ -18,6 +19,30 @@ SPILE_INLINE inline int64_t kernel_clock_ns() {
 // the address in every process (abi/kernel.h).
 SPILE_INLINE inline abi::ArenaHeader* arena_header() {
   return reinterpret_cast<abi::ArenaHeader*>(abi::kKernelArenaBase);
+}
+
+SPILE_INLINE inline uint64_t slots_end() { return spile_rt_slot_count; }
+// Returns the offset of the ModuleMap of the process that the handler interrupts; 0: spile has not read what it has mapped yet.
+uint64_t own_module_map(Context* context);
+// Fills in the registers (Context::user_pc) with which the interrupted process left user mode; does nothing for a thread of the kernel's.
+void find_user_registers(Context* context);
+// Asks spile to read what the process has mapped. note_cut_stack: and counts a stack that is shown without all its frames. send_user_stack: and
+// writes a record by which spile walks the stack itself; false: there is no room for one. REQUIRES: find_user_registers() has found them.
+void note_cut_stack(Context* context);
+bool send_user_stack(Context* context, uint32_t style);
+
+// The kernel's stack as it was when the running handler first asked (kernel/stacks.cpp), the innermost frame first.
+struct KernelFrames {
+  const uint64_t* addresses;
+  uint32_t count;
+};
+SPILE_INLINE inline abi::KernelStack* kernel_stack_of(Context* context) {
+  return reinterpret_cast<abi::KernelStack*>(bytes_of(context->slot) + spile_rt_kernel_frame_offset + abi::kKernelFrameSize);
+}
+// REQUIRES: spile_rt_kernel_stack() has returned true.
+SPILE_INLINE inline KernelFrames kernel_frames(Context* context) {
+  const abi::KernelStack* stack = kernel_stack_of(context);
+  return {reinterpret_cast<const uint64_t*>(stack + 1) + stack->first, stack->count - stack->first};
 }
 
 // Handlers in the kernel end with the controller: the kernel closes what it has attached.

@@ -4,6 +4,7 @@
 
 namespace spile::rt {
 
+inline constexpr bool kIsKernel = false;
 inline constexpr bool kReadsKernelMemory = false;
 inline constexpr uint64_t kFrameSets = abi::kGoroutineSets;  // call_table.h
 
@@ -30,6 +31,19 @@ SPILE_INLINE inline uint64_t slots_end() {
   uint64_t slots = __atomic_load_n(&state->slots, __ATOMIC_ACQUIRE);
   return slots < abi::kMostSlots ? slots : abi::kMostSlots;
 }
+
+// Returns the offset of the ModuleMap of the handler's own process (abi/stack_tables.h); 0: it has none yet. REQUIRES: in a target.
+SPILE_INLINE inline uint64_t own_module_map(Context*) { return load_acquire(&process_table()->module_map); }
+// The lowering has filled in the registers (Context::user_pc), and all modules are known (runtime/kernel/in_kernel.h).
+SPILE_INLINE inline void find_user_registers(Context*) {}
+SPILE_INLINE inline void note_cut_stack(Context*) {}
+SPILE_INLINE inline bool send_user_stack(Context*, uint32_t) { return false; }
+// Returns the kernel's stack, which handlers outside of the kernel don't have (runtime/kernel/in_kernel.h).
+struct KernelFrames {
+  const uint64_t* addresses;
+  uint32_t count;
+};
+SPILE_INLINE inline KernelFrames kernel_frames(Context*) { return {nullptr, 0}; }
 
 // The controller has died: nobody catches faults, drains rings or frees locks any more.
 SPILE_INLINE inline bool controller_gone(const abi::ArenaHeader* header) {

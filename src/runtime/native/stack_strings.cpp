@@ -5,6 +5,7 @@
 #include "abi/record.h"
 #include "abi/script_codes.h"
 #include "runtime/native/script_functions.h"
+#include "runtime/native/symbols.h"
 #include "runtime/native/unwind.h"
 
 namespace spile::rt {
@@ -41,18 +42,18 @@ bool take_address(const char** at, uint64_t* address) {
   return any;
 }
 
-namespace {
-
 uint32_t frames_wanted(int64_t levels) {
   uint32_t most = spile_rt_max_backtrace < abi::kMostFrames ? spile_rt_max_backtrace : abi::kMostFrames;
   return levels >= 0 && levels < most ? static_cast<uint32_t>(levels) : most;
 }
 
+namespace {
+
 // The addresses of a walk, in scratch memory until the destructor.
 struct Frames {
   explicit Frames(Context* context, uint32_t most) : context(context), mark(spile_rt_frame_mark(context)) {
     addresses = static_cast<uint64_t*>(spile_rt_frame(context, most * 8));
-    count = addresses ? walk_stack(context, addresses, most) : 0;
+    count = addresses ? walk_stack(context, addresses, most, &cut) : 0;
   }
   ~Frames() { spile_rt_frame_release(context, mark); }
   uint64_t at(uint32_t index) const { return addresses[index] & ~abi::kExactAddress; }
@@ -62,6 +63,7 @@ struct Frames {
   uint64_t mark;
   uint64_t* addresses;
   uint32_t count;
+  bool cut = false;  // there are more, in code that is not known yet
 };
 
 void put_hex(TextBuffer& text, uint64_t value) {
@@ -72,14 +74,6 @@ void put_hex(TextBuffer& text, uint64_t value) {
 void put_text(TextBuffer& text, const char* string) {
   text.put(string, spile_rt_string_length(string));
 }
-
-struct Found {
-  const abi::StackModule* module;
-  const abi::ModuleTable* table;
-  const abi::TableSymbol* symbol;
-  const char* string(uint32_t offset) const { return part_of<char>(table, table->text + offset); }
-  uint64_t symbol_begin() const { return module->bias + table->text_begin + symbol->begin; }
-};
 
 template <typename Row>
 const Row* last_before(const Row* rows, uint32_t count, uint64_t offset) {
@@ -92,8 +86,21 @@ const Row* last_before(const Row* rows, uint32_t count, uint64_t offset) {
   return low ? &rows[low - 1] : nullptr;
 }
 
-Found find_symbol(Context* context, uint64_t address) {
-  Found found = {find_module(context, address), nullptr, nullptr};
+const abi::TableLine* find_line(Context* context, uint64_t address, Found* found) {
+  *found = {find_module(context, module_map_offset(context), address), nullptr, nullptr};
+  if (!found->module) return nullptr;
+  found->table = table_of(context, found->module);
+  uint64_t offset = address - found->module->bias - found->table->text_begin;
+  if (offset >= found->table->text_size) return nullptr;
+  const abi::TableLine* lines = part_of<abi::TableLine>(found->table, found->table->lines);
+  const abi::TableLine* line = last_before(lines, found->table->line_count, offset);
+  return line && line->line ? line : nullptr;
+}
+
+}  // namespace
+
+Found find_symbol(Context* context, uint64_t map, uint64_t address) {
+  Found found = {find_module(context, map, address), nullptr, nullptr};
   if (!found.module) return found;
   found.table = table_of(context, found.module);
   uint64_t offset = address - found.module->bias - found.table->text_begin;
@@ -104,20 +111,9 @@ Found find_symbol(Context* context, uint64_t address) {
   return found;
 }
 
-const abi::TableLine* find_line(Context* context, uint64_t address, Found* found) {
-  *found = {find_module(context, address), nullptr, nullptr};
-  if (!found->module) return nullptr;
-  found->table = table_of(context, found->module);
-  uint64_t offset = address - found->module->bias - found->table->text_begin;
-  if (offset >= found->table->text_size) return nullptr;
-  const abi::TableLine* lines = part_of<abi::TableLine>(found->table, found->table->lines);
-  const abi::TableLine* line = last_before(lines, found->table->line_count, offset);
-  return line && line->line ? line : nullptr;
-}
-
-// "main+0x10 [x]", "0x7f12 [x+0x12]", "0x7f12"
-void put_simple(Context* context, TextBuffer& text, uint64_t address, uint64_t lookup) {
-  Found found = find_symbol(context, lookup);
+uint32_t put_simple(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address, uint64_t lookup) {
+  TextBuffer text = {out, at};
+  Found found = find_symbol(context, map, lookup);
   if (found.symbol) {
     put_text(text, found.string(found.symbol->name));
     text.put("+", 1);
@@ -125,7 +121,7 @@ void put_simple(Context* context, TextBuffer& text, uint64_t address, uint64_t l
   } else {
     put_hex(text, address);
   }
-  if (!found.module) return;
+  if (!found.module) return text.at;
   text.put(" [", 2);
   put_text(text, found.string(found.table->name));
   if (!found.symbol) {
@@ -133,16 +129,60 @@ void put_simple(Context* context, TextBuffer& text, uint64_t address, uint64_t l
     put_hex(text, address - found.module->base);
   }
   text.put("]", 1);
+  return text.at;
 }
 
-// Whole addresses only: a string that is cut off is a shorter stack, not a wrong one.
-void write_addresses(Context* context, uint32_t most, char* out) {
-  Frames frames(context, most);
+uint32_t put_simple_lines(Context* context, char* out, uint32_t at, uint64_t map, const char* addresses) {
+  TextBuffer text = {out, at};
+  uint64_t address;
+  for (bool first = true; text.room() && take_address(&addresses, &address); first = false) {
+    text.at = put_simple(context, out, text.at, map, address, first ? address : address - 1);
+    text.put("\n", 1);
+  }
+  return text.at;
+}
+
+uint32_t put_data(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address) {
+  TextBuffer text = {out, at};
+  Found found = find_symbol(context, map, address);
+  if (found.symbol) {
+    put_text(text, found.string(found.symbol->name));
+    text.put("+", 1);
+    put_hex(text, address - found.symbol_begin());
+    text.put("/", 1);
+    put_hex(text, found.symbol->size);
+  } else {
+    put_hex(text, address);
+  }
+  if (!found.module) return text.at;
+  text.put(" [", 2);
+  put_text(text, found.string(found.table->path));
+  if (!found.symbol) {
+    text.put("+", 1);
+    put_hex(text, address - found.module->base);
+    text.put("/", 1);
+    put_hex(text, found.module->size);
+  }
+  text.put("]", 1);
+  return text.at;
+}
+
+uint32_t put_name(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address) {
+  TextBuffer text = {out, at};
+  Found found = find_symbol(context, map, address);
+  if (found.symbol)
+    put_text(text, found.string(found.symbol->name));
+  else
+    put_hex(text, address);
+  return text.at;
+}
+
+void write_addresses(char* out, const uint64_t* addresses, uint32_t count, uint64_t clear) {
   uint32_t at = 0;
-  for (uint32_t i = 0; i < frames.count; ++i) {
+  for (uint32_t i = 0; i < count; ++i) {
     char digits[19];
     digits[0] = ' ';
-    uint32_t length = 1 + write_hex(digits + 1, frames.at(i));
+    uint32_t length = 1 + write_hex(digits + 1, addresses[i] & ~clear);
     const char* from = i ? digits : digits + 1;
     if (!i) --length;
     if (at + length >= spile_rt_string_size) break;
@@ -152,8 +192,17 @@ void write_addresses(Context* context, uint32_t most, char* out) {
   out[at] = 0;
 }
 
+namespace {
+
+void write_stack(Context* context, uint32_t most, char* out) {
+  Frames frames(context, most);
+  if (frames.cut) note_cut_stack(context);
+  write_addresses(out, frames.addresses, frames.count, abi::kExactAddress);
+}
+
 void print_stack(Context* context, uint32_t style) {
   Frames frames(context, frames_wanted(-1));
+  if (frames.cut && send_user_stack(context, style)) return;
   char* record = spile_rt_record_begin(context, abi::kBacktrace, style, 8 + 8 * frames.count);
   if (!record) return;
   char* at = spile_rt_record_put_long(record, static_cast<int64_t>(module_map_offset(context)));
@@ -174,23 +223,23 @@ void print_symbols(Context* context, const char* addresses, uint32_t style) {
 
 extern "C" {
 
-[[gnu::noinline]] void spile_fn_ubacktrace(Context* context, char* out) {
-  write_addresses(context, frames_wanted(-1), out);
-}
+[[gnu::noinline]] void spile_fn_ubacktrace(Context* context, char* out) { write_stack(context, frames_wanted(-1), out); }
 // n levels beside the top one; all for -1.
 [[gnu::noinline]] void spile_fn_ucallers(Context* context, int64_t n, char* out) {
-  write_addresses(context, frames_wanted(n < 0 ? -1 : n + 1), out);
+  write_stack(context, frames_wanted(n < 0 ? -1 : n + 1), out);
 }
 [[gnu::noinline]] int64_t spile_fn_ustack(Context* context, int64_t n) {
   uint32_t most = frames_wanted(-1);
   if (n < 0 || n >= most) return 0;
   Frames frames(context, static_cast<uint32_t>(n) + 1);
+  if (frames.cut) note_cut_stack(context);
   return frames.count > n ? static_cast<int64_t>(frames.at(static_cast<uint32_t>(n))) : 0;
 }
 SPILE_INLINE int64_t spile_fn_uaddr(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) {
     return subject->frame_kind == abi::kNoFrame ? 0 : static_cast<int64_t>(subject->registers[abi::kConvention.program_counter]);
   }
+  find_user_registers(context);
   return spile_rt_in_controller || context->frame_kind == abi::kNoFrame ? 0 : static_cast<int64_t>(context->user_pc);
 }
 
@@ -209,65 +258,31 @@ SPILE_INLINE void spile_fn_print_ustack(Context* context, const char* addresses)
 
 [[gnu::noinline]] void spile_fn_sprint_ubacktrace(Context* context, char* out) {
   Frames frames(context, frames_wanted(-1));
+  if (frames.cut) note_cut_stack(context);
   TextBuffer text = {out, 0};
   for (uint32_t i = 0; i < frames.count && text.room(); ++i) {
-    put_simple(context, text, frames.at(i), frames.lookup(i));
+    text.at = put_simple(context, out, text.at, module_map_offset(context), frames.at(i), frames.lookup(i));
     text.put("\n", 1);
   }
   text.end();
 }
-// The first address is where the thread is, the others are return addresses.
 [[gnu::noinline]] void spile_fn_sprint_usyms(Context* context, const char* addresses, char* out) {
-  TextBuffer text = {out, 0};
-  uint64_t address;
-  for (bool first = true; text.room() && take_address(&addresses, &address); first = false) {
-    put_simple(context, text, address, first ? address : address - 1);
-    text.put("\n", 1);
-  }
-  text.end();
+  out[put_simple_lines(context, out, 0, module_map_offset(context), addresses)] = 0;
 }
 SPILE_INLINE void spile_fn_sprint_ustack(Context* context, const char* addresses, char* out) {
   spile_fn_sprint_usyms(context, addresses, out);
 }
 
 [[gnu::noinline]] void spile_fn_usymname(Context* context, int64_t address, char* out) {
-  TextBuffer text = {out, 0};
-  Found found = find_symbol(context, static_cast<uint64_t>(address));
-  if (found.symbol) put_text(text, found.string(found.symbol->name));
-  else put_hex(text, static_cast<uint64_t>(address));
-  text.end();
+  out[put_name(context, out, 0, module_map_offset(context), static_cast<uint64_t>(address))] = 0;
 }
 
-// "main+0x10/0x25 [/usr/bin/x]"; what is not known is left out: "0x7f12 [/usr/bin/x+0x12/0x4000]", "0x7f12"
-[[gnu::noinline]] void spile_fn_usymdata(Context* context, int64_t number, char* out) {
-  uint64_t address = static_cast<uint64_t>(number);
-  TextBuffer text = {out, 0};
-  Found found = find_symbol(context, address);
-  if (found.symbol) {
-    put_text(text, found.string(found.symbol->name));
-    text.put("+", 1);
-    put_hex(text, address - found.symbol_begin());
-    text.put("/", 1);
-    put_hex(text, found.symbol->size);
-  } else {
-    put_hex(text, address);
-  }
-  if (found.module) {
-    text.put(" [", 2);
-    put_text(text, found.string(found.table->path));
-    if (!found.symbol) {
-      text.put("+", 1);
-      put_hex(text, address - found.module->base);
-      text.put("/", 1);
-      put_hex(text, found.module->size);
-    }
-    text.put("]", 1);
-  }
-  text.end();
+[[gnu::noinline]] void spile_fn_usymdata(Context* context, int64_t address, char* out) {
+  out[put_data(context, out, 0, module_map_offset(context), static_cast<uint64_t>(address))] = 0;
 }
 
 [[gnu::noinline]] void spile_fn_umodname(Context* context, int64_t address, char* out, bool* fault) {
-  Found found = find_symbol(context, static_cast<uint64_t>(address));
+  Found found = find_symbol(context, module_map_offset(context), static_cast<uint64_t>(address));
   *fault = !found.module;
   spile_rt_string_copy(out, found.module ? found.string(found.table->name) : "");
 }

@@ -14,6 +14,7 @@ namespace spile::rt {
 namespace {
 
 struct Walk {
+  uint64_t map;  // the process's ModuleMap
   uint64_t pc, sp, fp;
   bool exact;         // pc is where the thread is, not a return address
   uint32_t shadow;    // how far down the shadow stack the walk has come
@@ -37,18 +38,17 @@ SPILE_INLINE inline bool load_stack(Context* context, uint64_t address, uint64_t
   return read;
 }
 
-// The controller does not know which addresses are our trampolines': what is no code of the program's is looked for among
+// The controller and the kernel do not know which addresses are our trampolines': what is no code of the program's is looked for among
 // the process's pending returns.
-SPILE_COLD uint64_t subject_return_address(Context* context, uint64_t stack_slot, uint64_t word) {
-  if (find_module(context, word - 1)) return word;
-  const abi::Subject* subject = subject_of(context);
+SPILE_COLD uint64_t pending_return_address(Context* context, uint64_t map, int64_t pid, uint64_t stack_slot, uint64_t word) {
+  if (find_module(context, map, word - 1)) return word;
   abi::ArenaHeader* header = context->arena;
   uint64_t found = 0, left = kMostLooked;
-  for (uint64_t n = abi::kFirstSlot, end = slots_end(); subject && n < end; ++n) {
+  for (uint64_t n = abi::kFirstSlot, end = slots_end(); n < end; ++n) {
     abi::ThreadSlot* slot = slot_at(header, n);
     uint64_t owner = load_relaxed(&slot->owner);
-    if (!load_relaxed(&slot->thread_pointer)) break;  // never used, nor are those behind it
-    if (owner >> 32 != static_cast<uint64_t>(subject->pid)) continue;
+    if (!owner && !load_relaxed(&slot->thread_pointer)) break;  // never used, nor are those behind it
+    if (owner >> 32 != static_cast<uint64_t>(pid)) continue;
     uint32_t depth = load_relaxed(&slot->shadow_depth);
     if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
     if (depth > left) break;
@@ -56,23 +56,29 @@ SPILE_COLD uint64_t subject_return_address(Context* context, uint64_t stack_slot
     for (uint32_t index = depth; index-- > 0;) {
       auto* frame = reinterpret_cast<const abi::ShadowFrame*>(bytes_of(slot) + spile_rt_shadow_offset + index * spile_rt_shadow_stride);
       if (frame->stack_slot != stack_slot) continue;
-      if (find_module(context, frame->return_address - 1)) return frame->return_address;
+      if (find_module(context, map, frame->return_address - 1)) return frame->return_address;
       found = frame->return_address;
     }
   }
   return found ? found : word;
 }
 
-SPILE_INLINE inline uint64_t return_address(Context* context, uint64_t stack_slot, uint64_t word, uint32_t* from) {
-  if (spile_rt_in_controller) return subject_return_address(context, stack_slot, word);
-  return real_return_address(context->slot, stack_slot, word, from);
+SPILE_INLINE inline uint64_t return_address(Context* context, Walk* walk, uint64_t stack_slot, uint64_t word) {
+  if constexpr (kIsKernel) {
+    return spile_rt_shadow_capacity ? pending_return_address(context, walk->map, spile_rt_pid(context), stack_slot, word) : word;
+  } else {
+    const abi::Subject* subject = subject_of(context);
+    if (!spile_rt_in_controller) return real_return_address(context->slot, stack_slot, word, &walk->shadow);
+    return subject ? pending_return_address(context, walk->map, subject->pid, stack_slot, word) : word;
+  }
 }
 
 // Whether signal handlers return to this code.
 SPILE_COLD bool is_sigreturn(Context* context, uint64_t pc) {
+  constexpr const abi::KernelLayout& kLayout = abi::kKernelLayout;
   uint64_t word;
-  return load_stack(context, pc, &word) && word == kSigreturnFirst &&
-         load_stack(context, pc + kSigreturnSize - sizeof word, &word) && word == kSigreturnLast;
+  return load_stack(context, pc, &word) && word == kLayout.sigreturn_first &&
+         load_stack(context, pc + kLayout.sigreturn_size - sizeof word, &word) && word == kLayout.sigreturn_last;
 }
 
 SPILE_INLINE inline abi::UnwindRule find_rule(Context* context, const abi::StackModule* module, uint64_t pc) {
@@ -112,8 +118,8 @@ SPILE_COLD bool step_by_frame_pointer(Context* context, Walk* walk) {
   if ((walk->fp & 7) || walk->fp < walk->sp || walk->fp - walk->sp > (8u << 20)) return false;
   const uint64_t cfa = walk->fp - static_cast<uint64_t>(int64_t{abi::kConvention.saved_frame}), slot = return_slot_of(cfa);
   if (!load_stack(context, walk->fp, &fp) || !load_stack(context, slot, &word)) return false;
-  uint64_t pc = return_address(context, slot, word, &walk->shadow);
-  if (!pc || !find_module(context, pc - 1)) return false;
+  uint64_t pc = return_address(context, walk, slot, word);
+  if (!pc || !find_module(context, walk->map, pc - 1)) return false;
   walk->sp = cfa;
   walk->fp = fp;
   walk->pc = pc;
@@ -127,15 +133,15 @@ SPILE_INLINE inline bool return_to(Context* context, Walk* walk, uint64_t cfa) {
   if (cfa <= walk->sp && !walk->exact) return false;
   const uint64_t slot = return_slot_of(cfa);
   if (!load_stack(context, slot, &word)) return false;
-  uint64_t pc = return_address(context, slot, word, &walk->shadow);
+  uint64_t pc = return_address(context, walk, slot, word);
   walk->pc = pc;
   walk->sp = cfa;
   walk->exact = false;
   return pc != 0;
 }
 
-bool step(Context* context, Walk* walk) {
-  const abi::StackModule* module = find_module(context, walk->exact ? walk->pc : walk->pc - 1);
+bool step(Context* context, Walk* walk, bool* cut) {
+  const abi::StackModule* module = find_module(context, walk->map, walk->exact ? walk->pc : walk->pc - 1);
   abi::UnwindRule rule = {abi::kUnwindUnknown, abi::kFrameSame, 0, 0, 0};
   if (likely(module)) rule = find_rule(context, module, walk->exact ? walk->pc : walk->pc - 1);
   uint64_t cfa;
@@ -162,7 +168,9 @@ bool step(Context* context, Walk* walk) {
       return false;
     default:
       if (!walk->exact && is_sigreturn(context, walk->pc)) return step_out_of_signal(context, walk);
-      return step_by_frame_pointer(context, walk);
+      if (step_by_frame_pointer(context, walk)) return true;
+      if (!module) *cut = true;
+      return false;
   }
   uint64_t fp = walk->fp;
   if (rule.frame != abi::kFrameSame) {
@@ -182,11 +190,10 @@ static constexpr uint64_t kModuleCountMask = (1 << 20) - 1;
 uint64_t module_map_offset(Context* context) {
   if (const abi::Subject* subject = subject_of(context)) return subject->module_map;
   if (spile_rt_in_controller) return controller_state(context)->module_map;
-  return load_acquire(&process_table()->module_map);
+  return own_module_map(context);
 }
 
-const abi::StackModule* find_module(Context* context, uint64_t address) {
-  uint64_t offset = module_map_offset(context);
+const abi::StackModule* find_module(Context* context, uint64_t offset, uint64_t address) {
   if (!offset) return nullptr;
   const abi::ModuleMap* map = reinterpret_cast<const abi::ModuleMap*>(bytes_of(context->arena) + in_arena(offset));
   const abi::StackModule* modules = reinterpret_cast<const abi::StackModule*>(map + 1);
@@ -217,14 +224,19 @@ extern "C" bool spile_rt_module_bias(Context* context, const char* path, const c
   return false;
 }
 
-[[gnu::noinline]] uint32_t walk_stack(Context* context, uint64_t* addresses, uint32_t most) {
+[[gnu::noinline]] uint32_t walk_stack(Context* context, uint64_t* addresses, uint32_t most, bool* cut) {
   const abi::Subject* subject = subject_of(context);
+  find_user_registers(context);
   uint64_t kind = subject ? subject->frame_kind : spile_rt_in_controller ? abi::kNoFrame : context->frame_kind;
   if (kind == abi::kNoFrame || most == 0) return 0;
-  Walk walk = {context->user_pc, context->user_sp, context->user_fp, true, ~0u};
+  Walk walk = {module_map_offset(context), context->user_pc, context->user_sp, context->user_fp, true, ~0u};
   if (subject) {
-    walk = {subject->registers[abi::kConvention.program_counter], subject->registers[abi::kConvention.stack_pointer],
-            subject->registers[abi::kConvention.frame_pointer], true, ~0u};
+    walk = {subject->module_map,
+            subject->registers[abi::kConvention.program_counter],
+            subject->registers[abi::kConvention.stack_pointer],
+            subject->registers[abi::kConvention.frame_pointer],
+            true,
+            ~0u};
   }
   addresses[0] = walk.pc | abi::kExactAddress;
   uint32_t count = 1;
@@ -234,10 +246,15 @@ extern "C" bool spile_rt_module_bias(Context* context, const char* path, const c
     if (!return_to(context, &walk, walk.sp + static_cast<uint64_t>(int64_t{abi::kConvention.entry_cfa}))) return count;
     addresses[count++] = walk.pc;
   }
-  while (count < most && step(context, &walk)) {
+  while (count < most && step(context, &walk, cut)) {
     addresses[count++] = walk.pc | (walk.exact ? abi::kExactAddress : 0);
   }
   return count;
+}
+
+extern "C" uint32_t spile_rt_walk_stack(Context* context, uint64_t* addresses, uint32_t most) {
+  bool cut = false;
+  return walk_stack(context, addresses, most, &cut);
 }
 
 // The entry of the node for a return address; null: none.
@@ -260,7 +277,8 @@ extern "C" [[gnu::noinline]] bool spile_rt_called_from(Context* context, const u
   uint64_t addresses[kMostCallers + 1];
   uint32_t most = static_cast<uint32_t>(callers[0]) + 1;
   if (most > kMostCallers + 1) return false;
-  uint32_t count = walk_stack(context, addresses, most);
+  bool cut = false;
+  uint32_t count = walk_stack(context, addresses, most, &cut);
   uint64_t node = 1;
   // What is no return address (a signal came) has kExactAddress, and is never found.
   for (uint32_t i = 1; i < count; ++i) {

@@ -12,10 +12,11 @@ namespace spile::rt {
 // Writes the addresses of the stack's frames, the innermost first, and returns their number, at most `most`; 0: the place has no
 // frame (Context::frame_kind). Addresses are return addresses; kExactAddress (abi/record.h) marks those where the thread itself is
 // or was: the first, and one that a signal interrupted. The walk ends where the stack can't be read or followed further.
-uint32_t walk_stack(Context* context, uint64_t* addresses, uint32_t most);
+// *cut: set to true where it ends at code of which no module is known; else left alone.
+uint32_t walk_stack(Context* context, uint64_t* addresses, uint32_t most, bool* cut);
 
-// Returns the process's module with code at the address; null: none is known. Valid while the handler runs.
-const abi::StackModule* find_module(Context* context, uint64_t address);
+// Returns the module with code at the address in the abi::ModuleMap at this offset; null: absent. Valid while the handler runs.
+const abi::StackModule* find_module(Context* context, uint64_t map, uint64_t address);
 // Returns the offset of the process's abi::ModuleMap; 0: it has none yet.
 uint64_t module_map_offset(Context* context);
 

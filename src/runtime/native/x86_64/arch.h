@@ -202,10 +202,4 @@ SPILE_INLINE inline uint64_t multiply_divide(uint64_t a, uint64_t b, uint64_t c)
   return quotient;
 }
 
-// -- the code to which signal handlers return: mov $15, %rax; syscall (rt_sigreturn)
-
-inline constexpr uint64_t kSigreturnSize = 9;
-inline constexpr uint64_t kSigreturnFirst = 0x0f0000000fc0c748;  // its first 8 bytes
-inline constexpr uint64_t kSigreturnLast = 0x050f0000000fc0c7;   // its last 8
-
 }  // namespace spile::rt

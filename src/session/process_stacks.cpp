@@ -1,0 +1,102 @@
+#include "session/process_stacks.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "abi/machine.h"
+#include "abi/record.h"
+#include "abi/stack_tables.h"
+#include "base/clock.h"
+#include "engine/process/memory_map.h"
+#include "engine/process/target_memory.h"
+
+namespace spile::session {
+
+namespace {
+
+constexpr int64_t kOftenNs = 100'000'000;  // a process in which stacks end in code that is no file's is read again after that
+
+Result<std::vector<engine::Module>> modules_of(pid_t pid) {
+  TRY(engine::MemoryMap map, engine::MemoryMap::read(pid));
+  TRY(engine::TargetMemory memory, engine::TargetMemory::open(pid));
+  return engine::find_modules(pid, map, memory);
+}
+
+}  // namespace
+
+abi::ProcessMaps& ProcessStacks::maps() const { return *reinterpret_cast<abi::ProcessMaps*>(arena_.base() + arena_.layout().processes_offset); }
+
+uint64_t ProcessStacks::follow(pid_t pid) {
+  Known& known = known_[pid];
+  const int64_t now = monotonic_ns();
+  if (known.read_ns != 0 && now - known.read_ns < kOftenNs) return known.map;
+  known.read_ns = now;
+  Result<std::vector<engine::Module>> modules = modules_of(pid);
+  // What has ended keeps the map that it had. A new program has another one.
+  if (!modules.ok() || modules->empty()) return known.map;
+  if (uint64_t map = stacks_.describe(pid, *modules); map != 0 && map != known.map) publish(pid, known.map = map);
+  if (pid == target_) arena_.controller_state().module_map = known.map;
+  return known.map;
+}
+
+// A handler sees the process last, so that it finds the map.
+void ProcessStacks::publish(pid_t pid, uint64_t map) {
+  auto known = places_.find(pid);
+  uint32_t place = known == places_.end() ? abi::process_place(static_cast<uint64_t>(pid)) : known->second;
+  for (uint32_t step = 0; known == places_.end() && step < abi::kProcessSteps; ++step, place = (place + 1) % abi::kProcessMaps) {
+    if (taken_.emplace(place, pid).second) known = places_.emplace(pid, place).first;
+    if (known != places_.end()) break;
+  }
+  if (known == places_.end()) return;  // so many processes: their stacks are copied
+  abi::ProcessMap& entry = maps().maps[known->second];
+  std::atomic_ref<uint64_t>(entry.module_map).store(map, std::memory_order_release);
+  std::atomic_ref<uint64_t>(entry.process).store(static_cast<uint64_t>(pid), std::memory_order_release);
+}
+
+void ProcessStacks::serve() {
+  const uint64_t count = std::atomic_ref<uint64_t>(maps().wanted_count).load(std::memory_order_acquire);
+  if (count == served_) return;
+  const uint64_t first = count - std::min<uint64_t>(count - served_, abi::kWantedProcesses);
+  served_ = count;
+  std::set<pid_t> wanted;
+  for (uint64_t n = first; n < count; ++n) {
+    wanted.insert(static_cast<pid_t>(std::atomic_ref<uint64_t>(maps().wanted[n % abi::kWantedProcesses]).load(std::memory_order_relaxed)));
+  }
+  for (pid_t pid : wanted) {
+    if (pid > 0) follow(pid);
+  }
+}
+
+std::string ProcessStacks::text_of(uint32_t style, const char* payload, size_t size) {
+  constexpr size_t kHead = 4 * sizeof(uint64_t);
+  uint64_t head[4] = {};
+  std::memcpy(head, payload, std::min(size, kHead));
+  abi::ControllerState& state = arena_.controller_state();
+  // The record may be read while a handler that is about another process prints.
+  const abi::Subject before = state.subject;
+  const std::vector<char> stack_before = before.active && before.stack_size ? arena_.kept_stack() : std::vector<char>();
+  abi::Subject& subject = state.subject;
+  subject = {};
+  subject.active = 1;
+  subject.pid = static_cast<pid_t>(head[0]);
+  subject.tid = -1;  // its stack is not what it was
+  subject.registers[abi::kConvention.program_counter] = head[1];
+  subject.registers[abi::kConvention.stack_pointer] = head[2];
+  subject.registers[abi::kConvention.frame_pointer] = head[3];
+  subject.frame_kind = abi::kFrameInside;
+  subject.module_map = subject.pid > 0 ? follow(static_cast<pid_t>(subject.pid)) : 0;
+  subject.stack_begin = head[2] & ~uint64_t{7};
+  subject.stack_size = arena_.keep_stack({payload + std::min(size, kHead), size - std::min(size, kHead)});
+  const std::vector<uint64_t> addresses = controller_.walk_stack(most_frames_);
+  const uint64_t map = subject.module_map;
+  if (!stack_before.empty()) arena_.keep_stack(stack_before);
+  subject = before;
+  return stacks_.text_of(style, map, addresses);
+}
+
+uint64_t ProcessStacks::cut_stacks() const { return std::atomic_ref<uint64_t>(maps().cut_stacks).load(std::memory_order_relaxed); }
+
+}  // namespace spile::session

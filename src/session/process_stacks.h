@@ -1,0 +1,53 @@
+#pragma once
+// Stacks of processes that handlers in the kernel ask for. Reads what a process has mapped when a handler first asks for one of its stacks, and
+// again when a stack leads to code that was not mapped then, so that handlers walk stacks themselves from then on; walks those of records
+// that have a copy of a stack. Thread rule: one thread.
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+
+#include "session/arena_view.h"
+#include "session/controller.h"
+#include "session/user_stacks.h"
+
+namespace spile::session {
+
+class ProcessStacks {
+ public:
+  // All must outlive this. REQUIRES: the arena's layout has processes_offset.
+  ProcessStacks(UserStacks& stacks, ArenaView& arena, Controller& controller, uint32_t most_frames)
+      : stacks_(stacks), arena_(arena), controller_(controller), most_frames_(most_frames) {}
+
+  // Sets the process of -x or -c: handlers of spile's own, of timers and of the end, name addresses as this one has them.
+  void set_target(pid_t pid) { target_ = pid; }
+  // Reads what a process has mapped, for handlers to walk its stacks. Returns the offset of its map; 0: it can't be read, or has ended.
+  uint64_t follow(pid_t pid);
+  // Follows the processes that handlers have asked for since the last call.
+  void serve();
+  // Returns the text of a kUserStack record. style: abi::SymbolStyle. payload: as read from the ring, `size` bytes; it may be forged.
+  std::string text_of(uint32_t style, const char* payload, size_t size);
+  // Returns the number of stacks that handlers have shown without all their frames, as they came before follow() was done.
+  uint64_t cut_stacks() const;
+
+ private:
+  struct Known {
+    uint64_t map = 0;
+    int64_t read_ns = 0;  // CLOCK_MONOTONIC
+  };
+  abi::ProcessMaps& maps() const;
+  void publish(pid_t pid, uint64_t map);
+
+  UserStacks& stacks_;
+  ArenaView& arena_;
+  Controller& controller_;
+  const uint32_t most_frames_;
+  pid_t target_ = 0;
+  std::map<pid_t, Known> known_;
+  std::map<pid_t, uint32_t> places_;  // in ProcessMaps::maps
+  std::map<uint32_t, pid_t> taken_;
+  uint64_t served_ = 0;  // of ProcessMaps::wanted_count
+};
+
+}  // namespace spile::session
