@@ -76,6 +76,20 @@ TEST(Memory, CopiesOfKnownSizeAreWordsAndAtomicLoadsAreVolatile) {
   EXPECT_EQ(module.count("fence"), 0u);
 }
 
+// A large body keeps values in memory, but for addresses in the program's own argument, which are not the arena's.
+TEST(Frames, AddressesInTheProgramsArgumentStayThere) {
+  std::string text = "define void @body(ptr %context, ptr %program_context) \"spile-body\" {\nentry:\n %field = getelementptr i8, ptr %program_context, i64 24\n"
+                     " %first = load i32, ptr %field\n br label %b0\n";
+  constexpr int kBlocks = 100;
+  for (int i = 0; i < kBlocks; ++i) text += "b" + std::to_string(i) + ":\n store volatile i32 %first, ptr %context\n br label %b" + std::to_string(i + 1) + "\n";
+  text += "b" + std::to_string(kBlocks) + ":\n %second = load i32, ptr %field\n store volatile i32 %second, ptr %context\n ret void\n}";
+  Module module(text);
+  ASSERT_TRUE(move_frames(*module).ok());
+  EXPECT_EQ(module.count("getelementptr i8, ptr %program_context, i64 24"), 2u);
+  EXPECT_EQ(module.count("store ptr"), 0u);
+  EXPECT_EQ(module.count("load ptr"), 0u);
+}
+
 TEST(Frames, VariablesMoveToTheContextsFrameEachToItsOwnPlace) {
   Module module(R"(
     declare void @use(ptr)
