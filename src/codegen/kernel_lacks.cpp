@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::string_view kVisits = "the elements of the kernel's hashes can't be visited there";
 constexpr std::string_view kLoops = "it is a loop over a string, each turn of which the kernel's verifier would follow";
-constexpr std::string_view kStacks = "stacks are known there from Linux 6.12 on";
-constexpr std::string_view kNames = "names of addresses are known there from Linux 6.12 on";
+constexpr std::string_view kStacks = "stacks are not walked over the kernel's maps, which scripts take before Linux 6.12 and with probes on the lives of all processes";
+constexpr std::string_view kNames = "names of addresses are not known over the kernel's maps, which scripts take before Linux 6.12 and with probes on the lives of all processes";
 constexpr std::string_view kLines = "source lines of the kernel are not known";
 constexpr std::string_view kSymbolData = "symdata() has the function, and how far behind its begin the address is";
 constexpr std::string_view kElsewhere = "do it in a timer or end probe; handlers in processes (-x or -c, without --runtime=bpf) have it, too";
@@ -40,7 +40,7 @@ constexpr KernelLack kLacks[] = {
     {"stack", kStacks, kUserStacks},
     {"print_backtrace", kStacks, kUserStacks},
     {"sprint_backtrace", kStacks, kUserStacks},
-    {"addr", "the place in the kernel's code is known there from Linux 6.12 on", "pp() names the probe point"},
+    {"addr", "the place in the kernel's code is not known over the kernel's maps", "pp() names the probe point"},
     {"print_stack", kNames, kKeepAddress},
     {"sprint_stack", kNames, kKeepAddress},
     {"print_syms", kNames, kKeepAddress},

@@ -146,5 +146,14 @@ TEST(ErrorText, ReplacesItsConversionsInOrder) {
   EXPECT_EQ(error_text({"%d %u %x %s 100%% %", ""}, arguments), "-1 18446744073709551615 0xff where 100% %");
 }
 
+TEST(Addresses, AreReadUpToTheFirstWordThatIsNone) {
+  using Addresses = std::vector<uint64_t>;
+  EXPECT_EQ(addresses_in("0xffffffff81000000 0X10\n20", 10), (Addresses{0xffffffff81000000, 0x10, 0x20}));
+  EXPECT_EQ(addresses_in(" 0x1  0x2", 1), Addresses{1});
+  EXPECT_EQ(addresses_in("1 x 2", 10), Addresses{1});
+  EXPECT_EQ(addresses_in("11111111111111111 1", 10), Addresses{});
+  EXPECT_EQ(addresses_in("", 10), Addresses{});
+}
+
 }  // namespace
 }  // namespace spile::session

@@ -1,5 +1,9 @@
 #include "session/process_stacks.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -17,7 +21,10 @@ namespace spile::session {
 
 namespace {
 
-constexpr int64_t kOftenNs = 100'000'000;  // a process in which stacks end in code that is no file's is read again after that
+constexpr int64_t kOftenNs = 20'000'000;        // a process in which stacks end in code that is no file's is read again after that
+constexpr int64_t kLookNs = 100'000'000;        // a process is looked at again, one after another
+constexpr int64_t kBeginningNs = 100'000'000;   // a command may take so long to load its libraries,
+constexpr int64_t kLookAtBeginningNs = 500'000;  // and may have ended soon after that
 
 Result<std::vector<engine::Module>> modules_of(pid_t pid) {
   TRY(engine::MemoryMap map, engine::MemoryMap::read(pid));
@@ -28,6 +35,31 @@ Result<std::vector<engine::Module>> modules_of(pid_t pid) {
 }  // namespace
 
 abi::ProcessMaps& ProcessStacks::maps() const { return *reinterpret_cast<abi::ProcessMaps*>(arena_.base() + arena_.layout().processes_offset); }
+
+// The C library, which most commands load, takes some 20 ms to read: this is done before the command begins.
+void ProcessStacks::set_target(pid_t pid, bool begins) {
+  target_ = pid;
+  if (begins) {
+    if (auto own = modules_of(getpid()); own.ok()) {
+      std::erase_if(*own, [](const engine::Module& module) { return module.path.find("/libc.so.") == std::string::npos; });
+      stacks_.describe(getpid(), *own);
+    }
+    begun_until_ns_ = monotonic_ns() + kBeginningNs;
+  }
+  follow(pid);
+}
+
+// Handlers ask for processes in which they find no way, which is not so where a process has executed a program that lies at the same addresses.
+void ProcessStacks::look_again(int64_t now) {
+  const bool begins = now < begun_until_ns_;
+  next_look_ns_ = now + (begins ? kLookAtBeginningNs : kLookNs);
+  auto next = begins ? known_.find(target_) : known_.upper_bound(last_looked_);
+  if (next == known_.end()) next = known_.begin();
+  if (next == known_.end()) return;
+  last_looked_ = next->first;
+  next->second.read_ns = 0;
+  follow(last_looked_);
+}
 
 uint64_t ProcessStacks::follow(pid_t pid) {
   Known& known = known_[pid];
@@ -42,21 +74,36 @@ uint64_t ProcessStacks::follow(pid_t pid) {
   return known.map;
 }
 
+// Takes the first place that is free, or else that of a process which has ended. False: all are taken.
+bool ProcessStacks::take_place(pid_t pid) {
+  const uint32_t home = abi::process_place(static_cast<uint64_t>(pid));
+  for (bool reuse : {false, true}) {
+    for (uint32_t step = 0; step < abi::kProcessSteps; ++step) {
+      const uint32_t place = (home + step) % abi::kProcessMaps;
+      auto [taken, is_free] = taken_.try_emplace(place, pid);
+      if (!is_free && (!reuse || kill(taken->second, 0) == 0 || errno != ESRCH)) continue;
+      if (!is_free) {
+        places_.erase(taken->second);
+        known_.erase(taken->second);
+        taken->second = pid;
+      }
+      places_.emplace(pid, place);
+      return true;
+    }
+  }
+  return false;  // their printed stacks are copied, and those in values end early
+}
+
 // A handler sees the process last, so that it finds the map.
 void ProcessStacks::publish(pid_t pid, uint64_t map) {
-  auto known = places_.find(pid);
-  uint32_t place = known == places_.end() ? abi::process_place(static_cast<uint64_t>(pid)) : known->second;
-  for (uint32_t step = 0; known == places_.end() && step < abi::kProcessSteps; ++step, place = (place + 1) % abi::kProcessMaps) {
-    if (taken_.emplace(place, pid).second) known = places_.emplace(pid, place).first;
-    if (known != places_.end()) break;
-  }
-  if (known == places_.end()) return;  // so many processes: their stacks are copied
-  abi::ProcessMap& entry = maps().maps[known->second];
+  if (!places_.contains(pid) && !take_place(pid)) return;
+  abi::ProcessMap& entry = maps().maps[places_.at(pid)];
   std::atomic_ref<uint64_t>(entry.module_map).store(map, std::memory_order_release);
   std::atomic_ref<uint64_t>(entry.process).store(static_cast<uint64_t>(pid), std::memory_order_release);
 }
 
 void ProcessStacks::serve() {
+  if (const int64_t now = monotonic_ns(); now >= next_look_ns_) look_again(now);
   const uint64_t count = std::atomic_ref<uint64_t>(maps().wanted_count).load(std::memory_order_acquire);
   if (count == served_) return;
   const uint64_t first = count - std::min<uint64_t>(count - served_, abi::kWantedProcesses);

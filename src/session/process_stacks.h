@@ -20,12 +20,15 @@ class ProcessStacks {
   ProcessStacks(UserStacks& stacks, ArenaView& arena, Controller& controller, uint32_t most_frames)
       : stacks_(stacks), arena_(arena), controller_(controller), most_frames_(most_frames) {}
 
-  // Sets the process of -x or -c: handlers of spile's own, of timers and of the end, name addresses as this one has them.
-  void set_target(pid_t pid) { target_ = pid; }
+  // Sets the process of -x or -c, and follows it: handlers of spile's own, of timers and of the end, name addresses as this one has them.
+  // begins: it is -c's, which has not loaded its libraries yet.
+  void set_target(pid_t pid, bool begins);
   // Reads what a process has mapped, for handlers to walk its stacks. Returns the offset of its map; 0: it can't be read, or has ended.
   uint64_t follow(pid_t pid);
-  // Follows the processes that handlers have asked for since the last call.
+  // Follows the processes that handlers have asked for since the last call, and looks now and then whether others run another program.
   void serve();
+  // Returns when serve() is to be called again, at the latest (CLOCK_MONOTONIC, in ns).
+  int64_t next_serve_ns() const { return next_look_ns_; }
   // Returns the text of a kUserStack record. style: abi::SymbolStyle. payload: as read from the ring, `size` bytes; it may be forged.
   std::string text_of(uint32_t style, const char* payload, size_t size);
   // Returns the number of stacks that handlers have shown without all their frames, as they came before follow() was done.
@@ -38,12 +41,17 @@ class ProcessStacks {
   };
   abi::ProcessMaps& maps() const;
   void publish(pid_t pid, uint64_t map);
+  bool take_place(pid_t pid);
+  void look_again(int64_t now);
 
   UserStacks& stacks_;
   ArenaView& arena_;
   Controller& controller_;
   const uint32_t most_frames_;
   pid_t target_ = 0;
+  int64_t begun_until_ns_ = 0;  // so long the target may be loading its libraries
+  int64_t next_look_ns_ = 0;
+  pid_t last_looked_ = 0;
   std::map<pid_t, Known> known_;
   std::map<pid_t, uint32_t> places_;  // in ProcessMaps::maps
   std::map<uint32_t, pid_t> taken_;

@@ -179,10 +179,7 @@ Result<void> ScriptRun::prepare() {
     TRY(process, target_->acquire());
   }
   arena_->set_target(process);
-  if (process_stacks_ && process > 0) {
-    process_stacks_->set_target(process);
-    process_stacks_->follow(process);
-  }
+  if (process_stacks_ && process > 0) process_stacks_->set_target(process, traced_.processes.empty());
   if (has_kernel_probes()) {
     TRY(kernel_, KernelSide::load(program_, script_, files_, features_, process, memory_, messages_.verbosity()));
     warn_of_children();
@@ -285,6 +282,7 @@ Result<void> ScriptRun::wait_and_collect() {
   int64_t until = now + kHousekeepingNs;
   if (sampler_.samples()) until = std::min(until, now + kIdlePollNs);
   if (shares_arena()) until = std::min(until, std::max(next_collection_, now));
+  if (process_stacks_) until = std::min(until, std::max(process_stacks_->next_serve_ns(), now));
   if (auto due = timers_.next_due()) until = std::min(until, *due);
   if (traced_.time_limit_ns > 0) until = std::min(until, time_limit_start() + traced_.time_limit_ns);
   int64_t wait = std::max<int64_t>(until - now, 0);
