@@ -10,6 +10,12 @@
 #else
 #define SPILE_COLD [[gnu::noinline, gnu::cold, clang::preserve_most]]
 #endif
+// For functions that the kernel's verifier should check once, apart from their callers, whose paths it would follow through each of them.
+#if defined(__bpf__)
+#define SPILE_APART [[gnu::noinline]]
+#else
+#define SPILE_APART
+#endif
 // For symbols of the image that no dynamic linker may see or replace.
 #define SPILE_HIDDEN [[gnu::visibility("hidden")]]
 

@@ -99,7 +99,7 @@ const abi::TableLine* find_line(Context* context, uint64_t address, Found* found
 
 }  // namespace
 
-Found find_symbol(Context* context, uint64_t map, uint64_t address) {
+SPILE_APART Found find_symbol(Context* context, uint64_t map, uint64_t address) {
   Found found = {find_module(context, map, address), nullptr, nullptr};
   if (!found.module) return found;
   found.table = table_of(context, found.module);
@@ -111,7 +111,7 @@ Found find_symbol(Context* context, uint64_t map, uint64_t address) {
   return found;
 }
 
-uint32_t put_simple(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address, uint64_t lookup) {
+SPILE_APART uint32_t put_simple(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address, uint64_t lookup) {
   TextBuffer text = {out, at};
   Found found = find_symbol(context, map, lookup);
   if (found.symbol) {
@@ -132,7 +132,7 @@ uint32_t put_simple(Context* context, char* out, uint32_t at, uint64_t map, uint
   return text.at;
 }
 
-uint32_t put_simple_lines(Context* context, char* out, uint32_t at, uint64_t map, const char* addresses) {
+SPILE_APART uint32_t put_simple_lines(Context* context, char* out, uint32_t at, uint64_t map, const char* addresses) {
   TextBuffer text = {out, at};
   uint64_t address;
   for (bool first = true; text.room() && take_address(&addresses, &address); first = false) {
@@ -142,7 +142,7 @@ uint32_t put_simple_lines(Context* context, char* out, uint32_t at, uint64_t map
   return text.at;
 }
 
-uint32_t put_data(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address) {
+SPILE_APART uint32_t put_data(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address) {
   TextBuffer text = {out, at};
   Found found = find_symbol(context, map, address);
   if (found.symbol) {
@@ -167,7 +167,7 @@ uint32_t put_data(Context* context, char* out, uint32_t at, uint64_t map, uint64
   return text.at;
 }
 
-uint32_t put_name(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address) {
+SPILE_APART uint32_t put_name(Context* context, char* out, uint32_t at, uint64_t map, uint64_t address) {
   TextBuffer text = {out, at};
   Found found = find_symbol(context, map, address);
   if (found.symbol)

@@ -81,7 +81,7 @@ SPILE_COLD bool is_sigreturn(Context* context, uint64_t pc) {
          load_stack(context, pc + kLayout.sigreturn_size - sizeof word, &word) && word == kLayout.sigreturn_last;
 }
 
-SPILE_INLINE inline abi::UnwindRule find_rule(Context* context, const abi::StackModule* module, uint64_t pc) {
+SPILE_APART inline abi::UnwindRule find_rule(Context* context, const abi::StackModule* module, uint64_t pc) {
   const abi::ModuleTable* table = table_of(context, module);
   uint64_t offset = pc - module->bias - table->text_begin;
   abi::UnwindRule none = {abi::kUnwindUnknown, abi::kFrameSame, 0, 0, 0};
@@ -99,7 +99,7 @@ SPILE_INLINE inline abi::UnwindRule find_rule(Context* context, const abi::Stack
   return part_of<abi::UnwindRule>(table, table->rules)[low];
 }
 
-bool step_out_of_signal(Context* context, Walk* walk) {
+SPILE_APART bool step_out_of_signal(Context* context, Walk* walk) {
   uint64_t pc, sp, fp;
   constexpr const abi::KernelLayout& kLayout = abi::kKernelLayout;
   if (!load_stack(context, walk->sp + kLayout.signal_program_counter, &pc) ||
@@ -140,7 +140,7 @@ SPILE_INLINE inline bool return_to(Context* context, Walk* walk, uint64_t cfa) {
   return pc != 0;
 }
 
-bool step(Context* context, Walk* walk, bool* cut) {
+SPILE_APART bool step(Context* context, Walk* walk, bool* cut) {
   const abi::StackModule* module = find_module(context, walk->map, walk->exact ? walk->pc : walk->pc - 1);
   abi::UnwindRule rule = {abi::kUnwindUnknown, abi::kFrameSame, 0, 0, 0};
   if (likely(module)) rule = find_rule(context, module, walk->exact ? walk->pc : walk->pc - 1);
