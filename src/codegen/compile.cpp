@@ -245,7 +245,10 @@ Result<void> Compiler::build_job(Job& job) {
     timed(job.timings, "confine-" + job.name, [&] { return confine_accesses(*job.module), true; });
   }
   if (job.machine == Machine::kArenaBpf) {
-    TRY_DO(timed(job.timings, "fit-" + job.name, [&] { return make_loadable(*job.module, kernel_layout().arena.constants_offset, layouts_.main.arena.shared_size > 0); }));
+    const LoadableOptions options{.constants_offset = kernel_layout().arena.constants_offset,
+                                  .deepest = static_cast<uint32_t>(program_.limits.max_nesting),
+                                  .shares = layouts_.main.arena.shared_size > 0};
+    TRY_DO(timed(job.timings, "fit-" + job.name, [&] { return make_loadable(*job.module, options); }));
   }
   print_after("optimize-", job);
   TRY(job.object, timed(job.timings, "emit-" + job.name, [&] { return emit_object(*job.module, job.machine, level); }));

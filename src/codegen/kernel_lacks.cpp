@@ -31,7 +31,7 @@ constexpr KernelLack kLacks[] = {
     {"=~", kLoops, "compare with ==, or keep the string in a global, and match it in a timer or end probe"},
     {"try", "an error ends the handler there",
      "test first what may fail; user_string(address, \"text\") has the text where a read fails"},
-    {"recursion", "eBPF has eight frames of calls at most", "write it as a loop"},
+    {"recursion", "eBPF has eight frames of calls at most; from Linux 6.12 on, recursive functions have a stack of their own", "write it as a loop"},
     {"isinstr", kLoops, kPrintText},
     {"strtol", kLoops, kPrintText},
     {"user_string_quoted", kLoops, "user_string() has the string as it is"},

@@ -1,10 +1,12 @@
 #pragma once
 // All of LLVM that this folder uses: the one place that includes it, and what CMake precompiles.
 
+#include <llvm/ADT/SCCIterator.h>
 #include <llvm/ADT/SmallString.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/CallGraph.h>
 #include <llvm/Analysis/InlineCost.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>

@@ -56,7 +56,7 @@ class KernelCheck {
     syntax::for_each_statement(s, [&](const syntax::Statement& inner) { statements(inner); });
   }
   void function(const syntax::Function& callee, SourceRange range) {
-    if (unit_.is_recursive(callee))
+    if (unit_.is_recursive(callee) && !over_arena_)
       refuse_always(range, "recursion", kElsewhere);
     else if (needs_structures(callee))
       unit_.refuse(range, "'" + callee.name + "' is not available in a handler that runs in the kernel: this version does not know the kernel's structures",

@@ -101,18 +101,19 @@ void limit_inlining(ScriptModule& script) {
   }
 }
 
-Result<void> make_loadable(ScriptModule& script, uint64_t constants_offset, bool shares) {
+Result<void> make_loadable(ScriptModule& script, const LoadableOptions& options) {
   llvm::Module& module = script.module();
   llvm::removeFromUsedLists(module, [](llvm::Constant*) { return true; });
   inline_what_must_be(module);
   simplify_signatures(module);
   expand_memory(module);
+  unroll_recursion(module, options.deepest);
   TRY_DO(move_frames(module));
   hide_program_context(module);
   inline_simple_bodies(module);
-  move_constants(module, constants_offset);
+  move_constants(module, options.constants_offset);
   bound_loops(module);
-  TRY_DO(cast_pointers(module, shares));
+  TRY_DO(cast_pointers(module, options.shares));
   // Jumps of eBPF reach 32,768 instructions, and the code generator ends the program where one would have to reach further.
   constexpr unsigned kLargestFunction = 50'000;
   for (llvm::Function& function : module) {

@@ -3,6 +3,7 @@
 // (https://docs.kernel.org/bpf/verifier.html). Handlers work over a BPF arena (abi/kernel.h), so nothing here depends on what a script does.
 //
 //   functions   every function but a program's own is checked once, on its own: numbers go in (five at most) and one comes out
+//   recursion   functions that call each other in a circle become one, with a stack in the arena
 //   frames      variables that have no place in registers move from the stack of eBPF, which has 512 bytes, to the slot in the arena
 //   constants   literals and tables move to the arena
 //   pointers    each access casts the address, a number to the verifier, to the arena; where globals are shared with processes, an address that
@@ -25,8 +26,13 @@ void limit_inlining(ScriptModule& module);
 // Each function gets a section of its own, by whose name the loader knows it (abi/kernel.h); the section kKernelConstantsSection has what the
 // arena is to have from constants_offset on, bytes from its start, a multiple of 16. REQUIRES: after optimize(). Errors: variables that don't fit
 // into the slot's frame.
-// shares: handlers use globals that processes change, too (abi/kernel.h, kKernelSharedMap). REQUIRES, then: keep_shared_accesses() was called.
-Result<void> make_loadable(ScriptModule& module, uint64_t constants_offset, bool shares);
+struct LoadableOptions {
+  uint64_t constants_offset = 0;
+  uint32_t deepest = 0;  // calls of recursive functions in one another, at most (MAXNESTING)
+  // Handlers use globals that processes change, too (abi/kernel.h, kKernelSharedMap). REQUIRES: keep_shared_accesses() was called.
+  bool shares = false;
+};
+Result<void> make_loadable(ScriptModule& module, const LoadableOptions& options);
 
 // Keeps the functions of runtime/kernel/shared.cpp in a module whose handlers use such globals. REQUIRES: before ScriptModule::finish().
 void keep_shared_accesses(ScriptModule& module);
@@ -37,6 +43,8 @@ void keep_shared_accesses(ScriptModule& module);
 void simplify_signatures(llvm::Module& module);
 // Replaces intrinsics of memory, and atomic loads, stores and fences, which the back end doesn't know.
 void expand_memory(llvm::Module& module);
+// REQUIRES: after simplify_signatures(); recursive functions have the handler's context as their first argument.
+void unroll_recursion(llvm::Module& module, uint32_t deepest);
 Result<void> move_frames(llvm::Module& module);
 void move_constants(llvm::Module& module, uint64_t constants_offset);
 // Makes a number of the program's own argument, where a handler computes with it: the verifier takes no pointer of the kernel's for a number.

@@ -112,6 +112,38 @@ TEST(Frames, VariablesMoveToTheContextsFrameEachToItsOwnPlace) {
   EXPECT_EQ(module.count("ptr %context, i64 " + std::to_string(abi::kKernelVariablesOffset + 16)), 1u);
 }
 
+TEST(Recursion, BecomesOneFunctionWithAStack) {
+  Module module(R"(
+    define internal i64 @even(ptr %context, i64 %n) {
+      %zero = icmp eq i64 %n, 0
+      br i1 %zero, label %end, label %more
+    more:
+      %m = sub i64 %n, 1
+      %r = call i64 @odd(ptr %context, i64 %m)
+      %s = add i64 %r, %n
+      br label %end
+    end:
+      %v = phi i64 [ 1, %0 ], [ %s, %more ]
+      ret i64 %v
+    }
+    define internal i64 @odd(ptr %context, i64 %n) { %r = call i64 @even(ptr %context, i64 %n)  ret i64 %r }
+    define internal i64 @other(ptr %context, i64 %n) { ret i64 %n }
+    define i64 @body(ptr %context, ptr %program) #0 {
+      %a = call i64 @even(ptr %context, i64 5)
+      %b = call i64 @odd(ptr %context, i64 %a)
+      %c = call i64 @other(ptr %context, i64 %b)
+      ret i64 %c
+    }
+    attributes #0 = { "spile-body" })");
+  unroll_recursion(*module, 11);
+  EXPECT_EQ(module.count("define"), 3u);  // the body, the one that is not recursive, and the two in one
+  EXPECT_EQ(module.count("switch i64"), 1u);
+  EXPECT_EQ(module.count("phi"), 0u);
+  EXPECT_EQ(module.count("call i64"), 3u) << "those of the body";
+  ASSERT_TRUE(move_frames(*module).ok());
+  EXPECT_EQ(module.count(" = alloca"), 0u);
+}
+
 // Values that pass from block to block of a large body lie in memory, which would make numbers of the arena of them.
 TEST(Frames, PlacesInTheProgramsArgumentStayThere) {
   std::string blocks;

@@ -31,6 +31,9 @@ class LoopBounds {
     llvm::InlineAsm* add = llvm::InlineAsm::get(type, "$0 += $2", "=r,0,r", false);
     for (llvm::PHINode& variable : header.phis()) {
       if (variable.getType()->isIntegerTy(1)) continue;
+      for (llvm::Use& value : variable.incoming_values()) {  // the verifier lets no register be read that was not written
+        if (llvm::isa<llvm::UndefValue>(value)) value.set(llvm::Constant::getNullValue(variable.getType()));
+      }
       bool is_pointer = variable.getType()->isPointerTy();
       llvm::Value* number = is_pointer ? b.CreatePtrToInt(&variable, b.getInt64Ty()) : b.CreateZExt(&variable, b.getInt64Ty());
       llvm::Value* hidden = b.CreateCall(type, add, {number, zero()});

@@ -18,7 +18,7 @@ plain() { sed 's/stp:[0-9:]*//; s,/tmp/[a-z]*\.,,; /^WARNING: .*skipped/d; /^$/d
 
 # The emulator runs one processor at a time, so one that waits for a lock that the other has waits in vain: a hit that is skipped and
 # reported is tried again.
-for from in 1 13 25 37 49; do
+for from in 1 13 25 37 49 61; do
   script 'probe begin {' 'println("----") }' $from $((from + 12)) >/tmp/here.stp
   script 'probe kernel.trace("sched:sched_process_exit") { if (pid() == target()) {' 'println("----") } }' $from $((from + 12)) >/tmp/there.stp
   echo 'probe begin { exit() }' >>/tmp/here.stp
