@@ -43,3 +43,11 @@ expect_match(r"^1$" if idle.out else r"took no sample: 1 thread used \d+\.\d ms 
 target = start(program("watched"), 1, 2000000000)
 spile("-e", 'global hot probe timer.profile { hot[usymname(uaddr())]++; if (hot["hot"] > 2) { print_ubacktrace() exit() } }', "-x", target.pid,
       timeout=20).expect(status=0, out_match=r"^ 0x[0-9a-f]+ : hot\+.*\n 0x[0-9a-f]+ : caller\+")
+
+# So many samples a second of processor time.
+result = spile("-e", "global n, stacks probe timer.profile.freq.hz(500) { n++; stacks[ubacktrace()]++ } probe end { foreach (s in stacks) sum += stacks[s]; printf(\"n %d %d\\n\", n, sum == n) }",
+               "-c", f"exec {program('profiled')} 200", timeout=60)
+got = re.search(r"n (\d+) 1\n", result.out)
+expect_true(got is not None, str(result))
+n = int(got[1])
+expect_true(150 <= n <= 450, f"0.6 s of processor time are 300 samples: {result}")
