@@ -25,7 +25,7 @@ using sema::Binding;
 using sema::ResolvedPoint;
 
 std::vector<std::string> components(const syntax::ProbePoint&, size_t index) {
-  return index == 1 ? std::vector<std::string>{"trace", "function", "statement"} : std::vector<std::string>{};
+  return index == 1 ? std::vector<std::string>{"trace", "function", "statement", "data", "lsm"} : std::vector<std::string>{};
 }
 
 bool takes(const syntax::ProbePoint& point) {
