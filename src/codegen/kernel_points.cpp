@@ -7,7 +7,6 @@
 #include "abi/machine.h"
 #include "abi/system_calls.h"
 #include "codegen/kernel_place.h"
-#include "codegen/lower_kernel.h"
 
 namespace spile::codegen {
 
@@ -94,6 +93,21 @@ std::vector<PointChoice> life_choices(const sema::Probe& probe) {
 
 std::vector<PointChoice> point_choices(const sema::Probe& probe) {
   return probe.kind == sema::ProbeKind::kTracepoint ? tracepoint_choices(probe) : life_choices(probe);
+}
+
+uint32_t program_result(const sema::Probe& probe) { return probe.kind == sema::ProbeKind::kPacket ? 1 : 0; }
+
+bool runs_in_traced_processes(const sema::Probe& probe) {
+  return probe.domain == sema::Domain::kKernel && probe.kind == sema::ProbeKind::kProfile && probe.points.front().of_processes;
+}
+
+KernelMap map_of_targets() {
+  KernelMap map;
+  map.symbol = abi::kKernelTargetsMap;
+  map.kind = KernelMap::Kind::kHash;
+  map.key_size = map.value_size = 8;
+  map.entries = abi::kMostKernelTargets;
+  return map;
 }
 
 PointChooser::Chosen PointChooser::choose(const PointChoice& choice) {

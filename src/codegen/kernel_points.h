@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/codegen.h"
 #include "codegen/unit.h"
 
 namespace spile::codegen {
@@ -26,6 +27,13 @@ struct PointChoice {
 
 // Returns the programs of a probe on tracepoints, or on the lives and system calls of all processes (sema::Source::kWatch).
 std::vector<PointChoice> point_choices(const sema::Probe& probe);
+
+// Returns what the probe's programs return to the kernel: of netfilter, that the packet goes on (NF_ACCEPT).
+uint32_t program_result(const sema::Probe& probe);
+
+// Returns whether the probe's handler runs in the processes alone that abi::kKernelTargetsMap has, and the description of that map.
+bool runs_in_traced_processes(const sema::Probe& probe);
+KernelMap map_of_targets();
 
 // Emits the choice into a program. Where no point was hit, the program returns 0.
 class PointChooser {

@@ -303,21 +303,6 @@ int described_arguments(const sema::Probe& probe) {
   return least;
 }
 
-uint32_t program_result(const sema::Probe& probe) { return probe.kind == sema::ProbeKind::kPacket ? 1 : 0; }
-
-bool runs_in_traced_processes(const sema::Probe& probe) {
-  return probe.domain == sema::Domain::kKernel && probe.kind == sema::ProbeKind::kProfile && probe.points.front().of_processes;
-}
-
-KernelMap map_of_targets() {
-  KernelMap map;
-  map.symbol = abi::kKernelTargetsMap;
-  map.kind = KernelMap::Kind::kHash;
-  map.key_size = map.value_size = 8;
-  map.entries = abi::kMostKernelTargets;
-  return map;
-}
-
 KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
   KernelCode code;
   using Kind = KernelMap::Kind;

@@ -19,13 +19,6 @@ void refuse_for_kernel(Unit& unit, bool over_arena);
 // none of them, or the handler needs registers.
 int described_arguments(const sema::Probe& probe);
 
-// Returns what the probe's programs return to the kernel: of netfilter, that the packet goes on (NF_ACCEPT).
-uint32_t program_result(const sema::Probe& probe);
-
-// Returns whether the probe's handler runs in the processes alone that abi::kKernelTargetsMap has, and the description of that map.
-bool runs_in_traced_processes(const sema::Probe& probe);
-KernelMap map_of_targets();
-
 // Lowers and exports a function for each program. Fills all of KernelCode but the object. Errors go to unit.refusals().
 KernelCode lower_kernel(Unit& unit, KernelPlace& place);
 
