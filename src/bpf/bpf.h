@@ -47,12 +47,14 @@ struct AttachPoint {
   enum class Kind {
     kTracepoint,
     kRawTracepoint,  // the program's context is an array of the tracepoint's arguments
-    kProfile, kUprobe, kUretprobe,
+    kProfile,
+    kUprobe, kUretprobe, kUprobeMulti, kUretprobeMulti,  // of files: the latter two where has_uprobe_multi() says so
     kKprobe, kKretprobe, kMulti, kMultiReturn, kFentry, kFexit,  // of the kernel's functions: kernelinfo/mechanisms.h
   } kind = Kind::kTracepoint;
   std::string tracepoint;    // "sched:sched_switch"
   std::string path;          // uprobes: the ELF file
   uint64_t file_offset = 0;  // uprobes: of the instruction in the file
+  uint64_t semaphore_offset = 0;  // uprobes: in the file, of a 16-bit counter that the kernel raises in each process while attached; 0: absent
   int64_t interval_ns = 0;   // kProfile: processor time between samples; 0: 10 ms
   pid_t process = -1;        // uprobes and kProfile: only this process; -1: all. Tracepoints: always all
   // Of the kernel's functions:
@@ -158,6 +160,10 @@ Result<std::unique_ptr<Kernel>> load(const ObjectSpec& spec);
 
 // Returns the number of CPUs that the machine may ever have, at least 1: per-CPU values have one part for each.
 int possible_cpus();
+
+// Returns whether the kernel has uprobe.multi (Linux 6.6): one link for all places in a file. of_one_process: the places are to be probed in one
+// process (6.10). Asked once, then remembered. Without privilege: false.
+bool has_uprobe_multi(bool of_one_process);
 
 // Checks whether this process may load programs, by loading one. Errors: no privilege, no eBPF in this kernel; they say what to do.
 Result<void> check_privilege();

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "abi/aggregate.h"
-#include "bpf/attach.h"
+#include "bpf/perf_event.h"
 #include "bpf/verifier.h"
 
 namespace spile::bpf {

@@ -21,6 +21,7 @@
 #include "bpf/object.h"
 #include "bpf/privilege.h"
 #include "bpf/program_image.h"
+#include "bpf/uprobe.h"
 #include "bpf/verifier.h"
 
 namespace spile::bpf {
@@ -146,6 +147,7 @@ bpf_prog_load_opts load_options(const AttachPoint& point) {
   bpf_prog_load_opts options{};
   options.sz = sizeof options;
   if (is_multi(point.kind)) options.expected_attach_type = BPF_TRACE_KPROBE_MULTI;
+  if (is_uprobe_multi(point.kind)) options.expected_attach_type = static_cast<bpf_attach_type>(kAttachUprobeMulti);
   if (is_traced(point.kind)) {
     options.expected_attach_type = point.kind == AttachPoint::Kind::kFexit ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY;
     options.attach_btf_id = point.description;
@@ -295,17 +297,17 @@ Result<UniqueFd> LoadedKernel::load_for(const ProgramImage& image, const AttachP
 
 Result<void> LoadedKernel::attach_one(const Program& program) {
   const std::vector<AttachPoint>& points = program.spec->points;
-  const bool multi = is_multi(points.front().kind);
+  const bool multi = is_multi(points.front().kind), files = is_uprobe_multi(points.front().kind);
   for (size_t i = 0; i < points.size(); ++i) {
     const int fd = program.fds[std::min(i, program.fds.size() - 1)].get();
     attached_.emplace_back(points[i].text, mechanism(points[i]));
-    if (multi && i > 0) continue;
+    if ((multi || files) && i > 0) continue;
     const size_t first = attachments_.size();
     if (multi) {
       TRY(Attachment made, attach_to_functions(fd, points));
       attachments_.push_back(std::move(made));
     } else {
-      TRY(std::vector<Attachment> made, attach_program(fd, points[i]));
+      TRY(std::vector<Attachment> made, files ? attach_uprobes(fd, points) : attach_program(fd, points[i]));
       for (Attachment& attachment : made) attachments_.push_back(std::move(attachment));
     }
     if (is_kernel_function(points[i].kind)) counted_.push_back({points[i].text, fd, first, attachments_.size() - first});

@@ -6,11 +6,10 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
 
 #include "bpf/library.h"
+#include "bpf/perf_event.h"
 #include "bpf/privilege.h"
 
 namespace spile::bpf {
@@ -34,13 +33,6 @@ Error refused(const AttachPoint& point, int error) {
     case E2BIG: return Error::from_errno(what, error, "the kernel runs at most 64 programs at one place");
     default: return Error::from_errno(what, error);
   }
-}
-
-std::optional<uint64_t> number_in(const std::string& path, const std::string& prefix) {
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line) || !line.starts_with(prefix)) return std::nullopt;
-  return std::strtoull(line.c_str() + prefix.size(), nullptr, 10);
 }
 
 // A kprobe of our own, which tracefs does not list: kernel/events/core.c, perf_kprobe.

@@ -58,6 +58,7 @@ struct Site {
   FileAddress callee;          // the instruction calls this function, whose variables are meant; 0: it doesn't matter
   bool tail_call = false;      // and it is a jump: the stack is already as the callee will find it
   FileAddress semaphore;       // of a mark: a counter that is raised while armed; 0: none; see debuginfo::Mark
+  uint64_t semaphore_offset = 0;  // the same counter in the file (uprobes)
   std::shared_ptr<const MarkInfo> mark;  // of a mark or (with an empty provider) a PLT entry; else null
   // The callers that the function, and in turn its callers, must have for a hit to count; null: any caller. A tree of words: the most
   // frames to look at; then nodes, each the number of its entries and these: a return address (in the file, ascending),

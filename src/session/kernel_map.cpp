@@ -32,7 +32,8 @@ bpf::AttachPoint attach_point(const sema::ResolvedPoint& point, uint64_t cookie,
                                                                    : bpf::AttachPoint::Kind::kUprobe;
       attach.path = point.site.module;
       attach.file_offset = point.site.file_offset;
-      if (process != 0) attach.process = process;
+      attach.semaphore_offset = point.site.semaphore_offset;
+      if (point.process != 0 || process != 0) attach.process = point.process != 0 ? point.process : process;
       break;
   }
   return attach;
@@ -173,21 +174,41 @@ void add_tracepoint_programs(const sema::Probe& probe, const codegen::KernelProg
   }
 }
 
+// This opens the file that elaboration read: its path may lead to another file, or to none.
+std::string path_of(const probes::ModuleFiles& files, const std::string& module) {
+  const debuginfo::OpenOptions& opened = probes::file_of(files, module).options;
+  return opened.file.empty() ? opened.root + module : opened.file;
+}
+
+// A link serves all places of a file where the kernel has that, but only for all processes or for one.
+void add_uprobe_programs(bpf::ProgramSpec single, int choice, std::vector<bpf::ProgramSpec>& specs) {
+  const pid_t process = single.points.front().process;
+  const bool alike = std::ranges::all_of(single.points, [&](const bpf::AttachPoint& point) { return point.process == process; });
+  if (alike && bpf::has_uprobe_multi(process > 0)) {
+    bpf::ProgramSpec multi = single;
+    multi.choice = single.choice = choice;
+    single.way = 1;
+    for (bpf::AttachPoint& point : multi.points) {
+      using Kind = bpf::AttachPoint::Kind;
+      point.kind = point.kind == Kind::kUretprobe ? Kind::kUretprobeMulti : Kind::kUprobeMulti;
+    }
+    specs.push_back(std::move(multi));
+  }
+  specs.push_back(std::move(single));
+}
+
 void add_other_program(const sema::Probe& probe, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process,
                        std::vector<bpf::ProgramSpec>& specs) {
   bpf::ProgramSpec spec{entry.section, {}};
   for (size_t i = 0; i < probe.points.size(); ++i) {
     bpf::AttachPoint point = attach_point(probe.points[i], codegen::kernel_cookie(probe, i), process);
-    if (!point.path.empty()) {
-      // This opens the file that elaboration read: its path may lead to another file, or to none.
-      const debuginfo::OpenOptions& opened = probes::file_of(files, point.path).options;
-      point.path = opened.file.empty() ? opened.root + point.path : opened.file;
-    }
+    if (!point.path.empty()) point.path = path_of(files, point.path);
     // A return probe with values saved at the entry has a program for each side.
     if (probe.kind == sema::ProbeKind::kFunctionReturn && !entry.exit_side) point.kind = bpf::AttachPoint::Kind::kUprobe;
     spec.points.push_back(std::move(point));
   }
-  specs.push_back(std::move(spec));
+  if (spec.points.front().path.empty()) specs.push_back(std::move(spec));
+  else add_uprobe_programs(std::move(spec), choice_of(probe, 0), specs);
 }
 
 }  // namespace
