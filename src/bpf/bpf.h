@@ -130,6 +130,8 @@ class Kernel {
   // Sets an element; key and value as `elements` gives them, a shorter value is padded with zeroes. In a sharded map, shard 0 gets the
   // value, and the other shards lose theirs; in a per-CPU map, CPU 0 gets it, the others zeroes.
   virtual Result<void> put(const std::string& map, std::span<const uint8_t> key, std::span<const uint8_t> value) = 0;
+  // Sets an element that is not there. REQUIRES: the map is a hash, not sharded.
+  virtual Result<void> add(const std::string& map, std::span<const uint8_t> key, std::span<const uint8_t> value) = 0;
   // Removes an element (arrays: zeroes it), all of its shards. No error when it is not there.
   virtual Result<void> erase(const std::string& map, std::span<const uint8_t> key) = 0;
   // Removes all elements (arrays: zeroes them).

@@ -64,6 +64,7 @@ class LoadedKernel final : public Kernel {
   Result<void> raw_elements(const std::string& map, const RawVisitor& visit) override;
   Result<void> collect(const CollectVisitor& visit) override;
   Result<void> put(const std::string& map, std::span<const uint8_t> key, std::span<const uint8_t> value) override;
+  Result<void> add(const std::string& map, std::span<const uint8_t> key, std::span<const uint8_t> value) override;
   Result<void> erase(const std::string& map, std::span<const uint8_t> key) override;
   Result<void> clear(const std::string& map) override;
   std::span<uint8_t> data(const std::string& symbol) override;
@@ -429,6 +430,11 @@ Result<void> LoadedKernel::collect(const CollectVisitor& visit) {
 Result<void> LoadedKernel::put(const std::string& name, std::span<const uint8_t> key, std::span<const uint8_t> value) {
   TRY(Map * map, find(name));
   return map->put(key, value);
+}
+
+Result<void> LoadedKernel::add(const std::string& name, std::span<const uint8_t> key, std::span<const uint8_t> value) {
+  TRY(Map * map, find(name));
+  return map->put(key, value, true);
 }
 
 Result<void> LoadedKernel::erase(const std::string& name, std::span<const uint8_t> key) {

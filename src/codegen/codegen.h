@@ -155,6 +155,8 @@ struct KernelProgram {
   // The raw tracepoint, "raw_syscalls:sys_enter", where the program is attached once for all its points: it looks itself which of them was
   // hit, by the arguments that the kernel gives it. Empty: each point has an attachment.
   std::string raw_tracepoint;
+  // It serves no probe: it keeps abi::kKernelLivesMap. REQUIRES: attached in the order of KernelCode::programs.
+  bool keeps_lives = false;
 };
 // The attach cookie of a probe's `point`-th point, by which the handler distinguishes its points and computes the module's load bias:
 // bits 48 to 63 the point, bits 0 to 47 the file address. REQUIRES: point < kMostKernelPoints.
@@ -170,6 +172,7 @@ struct KernelCode {
   bool over_arena = false;
   std::vector<KernelMap> maps;
   std::vector<KernelProgram> programs;
+  std::vector<std::string> followed;  // paths of programs, in the order of abi::KernelPrograms
 };
 
 struct CompiledScript {

@@ -11,7 +11,10 @@
 //   entry values:         at the entry  enter -> values -> into a hash under (thread, CFA) -> leave
 //                         at the return enter -> find them -> body -> remove them -> leave
 //   system calls:         number of the call -> point of the probe, if it has one -> one of the first two
-//   lives of processes:   is it a birth, an exec, a death, of a process or a thread? -> point, by pid() -> one of the first two
+//   lives of processes:   is it a birth, an exec, a death, of a process or a thread? -> point, by pid() and program -> one of the first two
+//
+// Which program a process executes is noted in a map at its birth and its execs, by programs that run before those of the probes: as it ends,
+// it can't be found out any more.
 
 #include "codegen/lower_kernel.h"
 
@@ -32,6 +35,7 @@ namespace {
 
 constexpr uint32_t kPendingReturns = 4096;
 constexpr uint32_t kMostSaveBytes = 4096;  // half of the handler's scratch memory
+constexpr uint32_t kMostLives = 1 << 16;   // processes of followed programs, and those that ended with several threads
 constexpr size_t kSystemCalls = 512;       // numbers, a power of two
 // So many tracepoints of system calls are attached one by one: each takes some 50 ms to come and go, but calls that are not probed pass it
 // without running a program.
@@ -98,17 +102,38 @@ class KernelHandler {
     only_if(first ? leads : b_.CreateNot(leads));
   }
 
-  // The handler goes on in the processes that the probe's points name. Returns the point.
-  llvm::Value* choose_process() {
+  // The handler goes on in the processes that the probe's points name. followed: paths of programs, as KernelCode has them. before_exec: the program
+  // is meant that the process executed until now. Returns the point.
+  llvm::Value* choose_process(const std::vector<std::string>& followed, bool before_exec) {
     llvm::Value* point = b_.getInt64(probe_.points.size());
+    llvm::Value* program = nullptr;
     for (size_t i = probe_.points.size(); i-- > 0;) {
       llvm::Value* is_it = b_.getInt1(true);
       if (probe_.points[i].process != 0)
         is_it = b_.CreateICmpEQ(call("spile_rt_pid", b_.getInt64Ty(), {context_}), b_.getInt64(static_cast<uint64_t>(probe_.points[i].process)));
+      if (const std::string& path = probe_.points[i].site.module; !path.empty()) {
+        if (!program) {
+          llvm::Value* life = call("spile_rt_kernel_life", b_.getInt64Ty(), {context_, map_symbol(unit_.module, abi::kKernelLivesMap)});
+          program = before_exec ? b_.CreateLShr(life, b_.getInt64(32)) : b_.CreateAnd(life, b_.getInt64(0xffffffff));
+        }
+        const auto number = static_cast<uint64_t>(std::ranges::find(followed, path) - followed.begin()) + 1;
+        is_it = b_.CreateAnd(is_it, b_.CreateICmpEQ(program, b_.getInt64(number)));
+      }
       point = b_.CreateSelect(is_it, b_.getInt64(i), point);
     }
     only_if(b_.CreateICmpNE(point, b_.getInt64(probe_.points.size())));
     return point;
+  }
+
+  // All of a program that keeps abi::kKernelLivesMap. REQUIRES: for a birth, read_registers was called.
+  enum class Event : uint8_t { kBirth, kExec, kDeath };
+  void lower_life(Event event) {
+    llvm::Value* map = map_symbol(unit_.module, abi::kKernelLivesMap);
+    if (event == Event::kBirth) only_if_born();
+    if (event != Event::kExec) only_if_first(true);
+    if (event == Event::kDeath) call("spile_rt_kernel_forget_life", unit_.module.none(), {context_, map});
+    else call("spile_rt_kernel_note_life", unit_.module.none(), {context_, map, b_.getInt32(event == Event::kExec)});
+    b_.CreateRet(b_.getInt32(0));
   }
 
   void lower_body() {
@@ -322,6 +347,13 @@ class ProbeLowering {
     if (has_arguments(probe)) lower_programs(probe, saves, true);
   }
 
+  // REQUIRES: after lower() of all probes.
+  void finish() {
+    auto follows = [](const sema::Probe& probe) { return probe.domain == sema::Domain::kKernel && sema::info(probe.kind).source == sema::Source::kWatch; };
+    auto any = std::ranges::find_if(unit_.program.probes, follows);
+    if (any != unit_.program.probes.end()) keep_lives(*any);
+  }
+
  private:
   static bool is_described(const sema::ResolvedPoint& point) { return point.site.kernel && point.site.kernel->description != 0; }
   // Whether the kernel describes the arguments of any of its functions.
@@ -404,35 +436,68 @@ class ProbeLowering {
     lower_points(probe, ".results", "raw_syscalls:sys_exit", division.exits, choose(division.exits, true));
   }
 
+  // Programs that note which of the followed programs a process executes come first, and the one that forgets it last: programs on one
+  // tracepoint run in the order in which they were attached.
+  void keep_lives(const sema::Probe& any) {
+    using Event = KernelHandler::Event;
+    if (code_.followed.empty()) return;
+    code_.maps.push_back({.symbol = abi::kKernelLivesMap, .kind = KernelMap::Kind::kLruHash, .key_size = 8, .value_size = sizeof(abi::KernelLife), .entries = kMostLives});
+    auto make = [&](const char* section, const char* raw_tracepoint, Event event) {
+      KernelHandler handler(unit_, place_, any, section);
+      if (event == Event::kBirth) handler.read_registers();
+      handler.lower_life(event);
+      handler.keep(true);
+      KernelProgram program;
+      program.section = section;
+      program.probe = any.index;
+      program.raw_tracepoint = raw_tracepoint;
+      program.keeps_lives = true;
+      return program;
+    };
+    code_.programs.insert(code_.programs.begin(), {make("lives.births", "raw_syscalls:sys_exit", Event::kBirth),
+                                                   make("lives.execs", "sched:sched_process_exec", Event::kExec)});
+    code_.programs.push_back(make("lives.deaths", "sched:sched_process_exit", Event::kDeath));
+  }
+
   // process.begin and the like, of all processes. A thread's birth is seen in the thread itself, as it leaves the system call that made it.
   void lower_life(const sema::Probe& probe) {
     using Kind = sema::ProbeKind;
     std::vector<uint32_t> all(probe.points.size());
     std::iota(all.begin(), all.end(), 0u);
+    for (const sema::ResolvedPoint& point : probe.points) {
+      if (!point.site.module.empty() && std::ranges::find(code_.followed, point.site.module) == code_.followed.end()) code_.followed.push_back(point.site.module);
+    }
+    if (code_.followed.size() > abi::kMostKernelPrograms) {
+      return unit_.refuse(probe.range, "probes on the lives of all processes can be for 64 programs, and these are for " + std::to_string(code_.followed.size()),
+                          "use a pattern that fewer files match");
+    }
     const bool of_process = probe.kind == Kind::kProcessBegin || probe.kind == Kind::kProcessEnd;
     if (sema::is_system_call(probe.kind)) {
       const bool at_exit = probe.kind == Kind::kSystemCallReturn;
       return lower_points(probe, "", at_exit ? "raw_syscalls:sys_exit" : "raw_syscalls:sys_enter", all, [&](KernelHandler& handler) {
         llvm::Value* registers = handler.read_registers();
-        return KernelPlace::Calls{handler.choose_process(), registers, at_exit};
+        return KernelPlace::Calls{handler.choose_process(code_.followed, false), registers, at_exit};
       });
     }
     if (probe.kind == Kind::kProcessEnd || probe.kind == Kind::kThreadEnd) {
       lower_points(probe, ".deaths", "sched:sched_process_exit", all, [&](KernelHandler& handler) {
         handler.only_if_first(of_process);
-        return KernelPlace::Calls{handler.choose_process(), nullptr, false};
+        return KernelPlace::Calls{handler.choose_process(code_.followed, false), nullptr, false};
       });
     } else {
       lower_points(probe, ".births", "raw_syscalls:sys_exit", all, [&](KernelHandler& handler) {
         handler.read_registers();
         handler.only_if_born();
         handler.only_if_first(of_process);
-        return KernelPlace::Calls{handler.choose_process(), nullptr, false};
+        return KernelPlace::Calls{handler.choose_process(code_.followed, false), nullptr, false};
       });
     }
     if (of_process) {
-      lower_points(probe, ".execs", "sched:sched_process_exec", all,
-                   [](KernelHandler& handler) { return KernelPlace::Calls{handler.choose_process(), nullptr, false}; });
+      // The program that has ended is the one before.
+      const bool before = probe.kind == Kind::kProcessEnd;
+      lower_points(probe, ".execs", "sched:sched_process_exec", all, [&](KernelHandler& handler) {
+        return KernelPlace::Calls{handler.choose_process(code_.followed, before), nullptr, false};
+      });
     }
   }
 
@@ -457,6 +522,7 @@ KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
   for (const sema::Probe& probe : unit.program.probes) {
     if (probe.domain == sema::Domain::kKernel) probes.lower(probe);
   }
+  probes.finish();
   place.begin_handler({});
   lower_functions(unit);  // they may use more globals
   for (int index : place.globals()) {

@@ -163,6 +163,30 @@ std::string KernelInfo::refusal(const Symbol& symbol) {
   return "";
 }
 
+namespace {
+
+std::optional<TaskLayout> task_layout(Btf& types) {
+  bool whole = true;
+  auto offset = [&](std::string_view structure, std::string_view name) -> uint32_t {
+    auto type = types.type_named(structure);
+    auto member = type ? type->member(name) : std::nullopt;
+    whole &= member.has_value();
+    return member ? static_cast<uint32_t>(member->offset) : 0;
+  };
+  TaskLayout layout;
+  layout.task_mm = offset("struct task_struct", "mm");
+  layout.task_signal = offset("struct task_struct", "signal");
+  layout.task_files = offset("struct task_struct", "files");
+  layout.mm_exe_file = offset("struct mm_struct", "exe_file");
+  layout.file_inode = offset("struct file", "f_inode");
+  layout.signal_threads = offset("struct signal_struct", "nr_threads");
+  layout.files_table = offset("struct files_struct", "fdt");
+  layout.table_files = offset("struct fdtable", "fd");
+  return whole ? std::optional(layout) : std::nullopt;
+}
+
+}  // namespace
+
 const Features& KernelInfo::features() {
   if (features_) return *features_;
   Features found;
@@ -173,6 +197,7 @@ const Features& KernelInfo::features() {
     found.tracing = btf.function("register_ftrace_direct") && btf.enum_with("BPF_FUNC_get_func_arg");
     found.tracing_cookie = has_member(btf, "struct bpf_tramp_link", "cookie");
     found.multi = has_member(btf, "struct bpf_kprobe_multi_link", "cookies");
+    found.tasks = task_layout(btf);
     // From 6.14 on fprobes are made of the function graph tracer's, whose return handlers get no stack pointer.
     found.multi_return_stack = found.multi && has_member(btf, "struct fprobe", "rethook");
   }

@@ -26,6 +26,11 @@ Variables variables_of(const ResolvedPoint& point) {
   return sema::info(point.kind).variables;
 }
 
+// Whether handlers in the kernel compare the process's program.
+bool is_life_of_program(const ResolvedPoint& point) {
+  return sema::info(point.kind).source == sema::Source::kWatch && point.domain == sema::Domain::kKernel && !point.site.module.empty();
+}
+
 class RealWorld : public World {
  public:
   explicit RealWorld(const WorldOptions& options) : world_(options) {}
@@ -47,7 +52,7 @@ class RealWorld : public World {
     for (const Family* family : families()) {
       if (!family->takes(point)) continue;
       Result<Points> points = family->resolve(world_, point);
-      if (points.ok()) asks_kernel_ |= points->front().site.kernel != nullptr;
+      if (points.ok()) asks_kernel_ |= points->front().site.kernel || is_life_of_program(points->front());
       return points;
     }
     return Error{fmt::format("unknown probe point '{}'", text_of(point)), ""};
@@ -161,7 +166,7 @@ class RealWorld : public World {
   }
 
   TracedWorld world_;
-  bool asks_kernel_ = false;  // a point is on a function of the kernel
+  bool asks_kernel_ = false;  // a point is on a function of the kernel, or of one program's processes
 };
 
 }  // namespace

@@ -136,7 +136,7 @@ Result<void> ScriptRun::prepare() {
   bool follows = !traced_.command.empty() || !traced_.processes.empty();
   if (!follows && (watch_.watches_processes() || sampler_.samples())) {
     return Error{"probes on processes need a command or a process to trace",
-                 "use -c COMMAND or -x PID; process.begin and the like, without a path, are for all processes"};
+                 "use -c COMMAND or -x PID; without --runtime=inproc, process.begin and the like are for all processes"};
   }
   if (has_target_probes() || follows) {
     TRY(target_, TargetSide::create(program_, script_, traced_, messages_, files_, &watch_, &sampler_, [this] { return signals_.stop_is_pending(); }));
