@@ -149,7 +149,8 @@ struct KernelProgram {
   int probe = -1;           // index into Program::probes
   bool exit_side = false;   // to be attached at the function's return (a uretprobe). A return probe with entry values
                             // has two programs: one at the entry, one at the return
-  bool by_arguments = false;  // its context is the function's arguments (fentry, fexit) rather than struct pt_regs
+  // Its context is the function's arguments (fentry, fexit) rather than struct pt_regs; the tracepoint's (raw) rather than its record.
+  bool by_arguments = false;
   bool reads_context = true;  // what the kernel gives the program for a tracepoint, or its cookie; false: neither
   std::vector<uint32_t> points;  // indexes into Probe::points, of those where it is attached; empty: all
   // The raw tracepoint, "raw_syscalls:sys_enter", where the program is attached once for all its points: it looks itself which of them was

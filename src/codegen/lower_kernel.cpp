@@ -423,7 +423,20 @@ class ProbeLowering {
     if (points.size() < probe.points.size()) program.points = points;
   }
 
+  // Raw tracepoints have no cookies, by which programs know their points, so each point has a program.
+  void lower_raw_tracepoints(const sema::Probe& probe) {
+    for (uint32_t i = 0; i < probe.points.size(); ++i) {
+      const std::string suffix = probe.points.size() > 1 ? "." + std::to_string(i) : "";
+      lower_points(probe, suffix.c_str(), "", {i}, [i, this](KernelHandler&) {
+        return KernelPlace::Calls{llvm::ConstantInt::get(llvm::Type::getInt64Ty(unit_.module.context()), i), nullptr, false};
+      });
+      code_.programs.back().by_arguments = true;
+      code_.programs.back().points = {i};
+    }
+  }
+
   void lower_tracepoints(const sema::Probe& probe) {
+    if (probe.points.front().site.by_arguments) return lower_raw_tracepoints(probe);
     const Division division = divide(probe);
     auto choose = [](const std::vector<uint32_t>& points, bool at_exit) -> Prepare {
       return [&points, at_exit](KernelHandler& handler) {

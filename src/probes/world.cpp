@@ -58,10 +58,15 @@ class RealWorld : public World {
     return Error{fmt::format("unknown probe point '{}'", text_of(point)), ""};
   }
 
+  void choose_variables(ResolvedPoint& point, const std::vector<const syntax::TargetVariable*>& read) override {
+    choose_tracepoint_variables(world_, point, read);
+  }
+
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) override {
     switch (variables_of(point)) {
       case Variables::kSystemCall: return bind_in_system_call(point, variable);
-      case Variables::kRecord: return bind_in_tracepoint(world_, point, variable);
+      case Variables::kRecord:
+        return point.site.by_arguments ? bind_in_function(world_, point, at_entry, variable) : bind_in_tracepoint(world_, point, variable);
       default: return bind_in_function(world_, point, at_entry, variable);
     }
   }
@@ -69,7 +74,6 @@ class RealWorld : public World {
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::AtOperation& operation) override {
     switch (variables_of(point)) {
       case Variables::kSystemCall: return Error{fmt::format("'{}' is not available at system calls", operation.name), ""};
-      case Variables::kRecord: return Error{fmt::format("'{}' is not available in tracepoints", operation.name), ""};
       default: return bind_in_function(world_, point, at_entry, operation);
     }
   }

@@ -159,6 +159,10 @@ void add_tracepoint_programs(const sema::Probe& probe, const codegen::KernelProg
   bpf::ProgramSpec plain{entry.section, {}}, raw{entry.section, {}, choice_of(probe, 0), 0}, instead{entry.section, {}, choice_of(probe, 0), 1};
   auto add = [&](size_t i) {
     bpf::AttachPoint point = attach_point(probe.points[i], codegen::kernel_cookie(probe, i), 0);
+    if (entry.by_arguments) {
+      point.kind = bpf::AttachPoint::Kind::kRawTracepoint;
+      return plain.points.push_back(std::move(point));
+    }
     if (entry.reads_context || point.tracepoint.starts_with("syscalls:")) return plain.points.push_back(std::move(point));
     instead.points.push_back(point);
     point.kind = bpf::AttachPoint::Kind::kRawTracepoint;

@@ -174,7 +174,7 @@ Result<void> ScriptRun::prepare() {
 // A uprobe on one process does not hit in its children.
 void ScriptRun::warn_of_children() const {
   auto is_uprobe = [](const sema::Probe& probe) {
-    return probe.domain == sema::Domain::kKernel && std::any_of(probe.points.begin(), probe.points.end(), [](const auto& point) { return !point.site.module.empty() && !point.site.kernel; });
+    return probe.domain == sema::Domain::kKernel && std::any_of(probe.points.begin(), probe.points.end(), [](const auto& point) { return point.site.file_offset != 0; });
   };
   if (traced_.processes.empty() || !traced_.children || messages_.suppress_warnings ||
       std::none_of(program_.probes.begin(), program_.probes.end(), is_uprobe)) {

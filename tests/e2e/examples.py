@@ -51,4 +51,7 @@ if shutil.which("redis-server"):
 spile("-p2", redis_commands, "-c", calls).expect(status=1, err_match="no function 'processCommand'")
 # In the kernel: compiled, for which no rights are needed.
 spile("-p4", path_of("context-switches")).expect(status=0)
+packets = path_of("packets")
+if os.path.exists("/sys/kernel/btf/vmlinux"):  # types are the kernel's
+    spile("-p4", packets).expect(status=0)
 expect(sorted(tried), sorted(path.stem for path in (ROOT / "examples").glob("*.stp")), "examples that were tried")

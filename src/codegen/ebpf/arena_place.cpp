@@ -23,6 +23,7 @@ bool has_registers(const Body& body) {
 }  // namespace
 
 llvm::Value* ArenaKernelPlace::cookie_of(Body& body) {
+  if (point_ >= 0) return body.number(static_cast<int64_t>(kernel_cookie(*body.probe, static_cast<size_t>(point_))));
   reads_context_ = true;
   return body.call("spile_rt_kernel_cookie", body.b.getInt64Ty(), {body.site.program_context});
 }

@@ -12,7 +12,11 @@ class ArenaKernelPlace final : public Place {
   // Of the bodies that are lowered next: their programs run at a function's return, where only the returned value is known.
   void set_at_return(bool at_return) { at_return_ = at_return; }
 
-  void begin_handler() { reads_context_ = false; }
+  // point: the only one of the probe's points where the handler runs; -1: the attachment's cookie says which.
+  void begin_handler(int64_t point = -1) {
+    reads_context_ = false;
+    point_ = point;
+  }
   // Whether the handler reads the program's argument, or its cookie. REQUIRES: it is lowered.
   bool reads_context() const { return reads_context_; }
 
@@ -47,6 +51,7 @@ class ArenaKernelPlace final : public Place {
 
   bool at_return_ = false;
   bool reads_context_ = false;
+  int64_t point_ = -1;
 };
 
 }  // namespace spile::codegen

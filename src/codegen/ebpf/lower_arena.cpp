@@ -138,6 +138,21 @@ Result<Layout> layout_for_kernel(const sema::Program& program, const LayoutOptio
   return layout;
 }
 
+// Raw tracepoints have no cookies, by which programs know their points, so each point has a program.
+static void lower_raw_tracepoints(Unit& unit, ArenaKernelPlace& place, const sema::Probe& probe, KernelCode& code) {
+  for (uint32_t i = 0; i < probe.points.size(); ++i) {
+    KernelProgram program;
+    program.section = "probe." + std::to_string(probe.index) + (probe.points.size() > 1 ? "." + std::to_string(i) : "");
+    program.probe = probe.index;
+    program.by_arguments = true;
+    program.points = {i};
+    place.set_at_return(false);
+    place.begin_handler(i);
+    ArenaHandler(unit, probe, program.section, ArenaHandler::Side::kWhole).lower();
+    code.programs.push_back(std::move(program));
+  }
+}
+
 KernelCode lower_arena_handlers(Unit& unit, ArenaKernelPlace& place) {
   KernelCode code;
   code.over_arena = true;
@@ -145,6 +160,10 @@ KernelCode lower_arena_handlers(Unit& unit, ArenaKernelPlace& place) {
     if (probe.domain != sema::Domain::kKernel) continue;
     using Side = ArenaHandler::Side;
     std::string section = "probe." + std::to_string(probe.index);
+    if (probe.points.front().site.by_arguments) {
+      lower_raw_tracepoints(unit, place, probe, code);
+      continue;
+    }
     bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn, keeps = at_return && !probe.entry_saves.empty();
     if (keeps) {
       place.set_at_return(false);
