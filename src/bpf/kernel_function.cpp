@@ -67,6 +67,22 @@ Result<Attachment> attach_kprobe(int program, const AttachPoint& point) {
   return attachment;
 }
 
+// An event in tracefs, whose programs are those of kprobes.
+Result<Attachment> attach_waiting_kprobe(int program, const AttachPoint& point) {
+  Result<TracefsProbe> probe = TracefsProbe::make(point.function, point.function_offset, point.kind == Kind::kKretprobe);
+  if (!probe) return std::move(probe).error().within("attach " + point.text);
+  TRY(uint64_t id, probe->id());
+  perf_event_attr attributes{};
+  attributes.type = PERF_TYPE_TRACEPOINT;
+  attributes.config = id;
+  attributes.sample_period = 1;
+  attributes.disabled = 1;
+  TRY(UniqueFd event, open_event(attributes, -1, online_cpus().front(), point));
+  TRY(Attachment attachment, link_program(program, std::move(event), point));
+  attachment.probe = std::move(probe).value();
+  return attachment;
+}
+
 Result<Attachment> attach_traced(int program, const AttachPoint& point) {
   bpf_link_create_opts options{};
   options.sz = sizeof options;
@@ -85,7 +101,8 @@ bool is_multi(Kind kind) { return kind == Kind::kMulti || kind == Kind::kMultiRe
 bool is_traced(Kind kind) { return kind == Kind::kFentry || kind == Kind::kFexit; }
 
 Result<Attachment> attach_to_function(int program, const AttachPoint& point) {
-  return is_traced(point.kind) ? attach_traced(program, point) : attach_kprobe(program, point);
+  if (is_traced(point.kind)) return attach_traced(program, point);
+  return waits_for_module(point.function) ? attach_waiting_kprobe(program, point) : attach_kprobe(program, point);
 }
 
 Result<Attachment> attach_to_functions(int program, std::span<const AttachPoint> points) {
@@ -155,8 +172,8 @@ std::string function_mechanism(const AttachPoint& point) {
     case Kind::kFexit: return "fexit";
     case Kind::kMulti: return "kprobe.multi";
     case Kind::kMultiReturn: return "kretprobe.multi";
-    case Kind::kKretprobe: return "kretprobe";
-    default: return "kprobe";
+    case Kind::kKretprobe: return waits_for_module(point.function) ? "kretprobe, once its module is loaded" : "kretprobe";
+    default: return waits_for_module(point.function) ? "kprobe, once its module is loaded" : "kprobe";
   }
 }
 

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -56,6 +58,9 @@ Result<std::shared_ptr<Btf>> KernelInfo::types(const std::string& module) {
     std::shared_ptr<Btf> base;
     if (!module.empty()) {
       TRY(base, types(""));
+    }
+    if (!module.empty() && !has_module(module)) {
+      return Error{fmt::format("the module {} is not loaded, so that its types are not known", module), "load it before spile starts, or use int_arg(1), pointer_arg(2) ..."};
     }
     if (!exists(path)) {
       return Error{fmt::format("the {} has no type information (no {})", module.empty() ? "kernel" : "module " + module, path),
@@ -207,6 +212,22 @@ const Features& KernelInfo::features() {
 
 bool KernelInfo::has_module(const std::string& module) const {
   return !module.empty() && module.find('/') == std::string::npos && exists(fmt::format("{}/module/{}", places_.sys, module));
+}
+
+// Lines are "kernel/drivers/block/loop.ko.xz: ...". Names have '_' where those of files may have '-'.
+bool KernelInfo::knows_module(const std::string& module) const {
+  utsname machine;
+  if (uname(&machine) != 0) return false;
+  Result<std::string> text = read_whole<std::string>(fmt::format("{}/{}/modules.dep", places_.modules, machine.release));
+  if (!text.ok()) return false;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    std::string name = line.substr(0, line.find(':'));
+    name.erase(0, name.rfind('/') + 1);
+    std::replace(name.begin(), name.end(), '-', '_');
+    if (name.starts_with(module + ".ko")) return true;
+  }
+  return false;
 }
 
 int KernelInfo::kptr_restrict() const {

@@ -40,6 +40,7 @@ struct Wish {
   bool saves_values = false;   // at the entry, for the return: which are found again by the stack pointer
   bool function_entry = true;  // false: some instruction
   bool described = false;      // BTF has all functions, and each argument is in a register
+  bool unknown_address = false;  // of functions of modules, which only kprobes name with their modules, and can wait for
 };
 
 // Most places that get a program each. Removing one takes a grace period or more (10 to 100 ms), one after another: as long as removing a

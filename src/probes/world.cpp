@@ -46,6 +46,7 @@ class RealWorld : public World {
   ModuleFiles module_files() const override { return world_.module_files(); }
   void save_answers() override { world_.save_answers(); }
   kernelinfo::Features kernel_features() override { return asks_kernel_ ? world_.kernel().features() : kernelinfo::Features(); }
+  std::vector<std::string> waiting() const override { return {world_.waiting().begin(), world_.waiting().end()}; }
   std::vector<std::string> left_out() const override { return {world_.left_out().begin(), world_.left_out().end()}; }
 
   Result<Points> resolve(const syntax::ProbePoint& point) override {

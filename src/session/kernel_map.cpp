@@ -112,6 +112,7 @@ std::vector<Share> shares_of(const sema::Probe& probe) {
     Share& share = shares[apart && described(point) ? 1 : 0];
     share.points.push_back(i);
     share.wish.function_entry &= point.kind != sema::ProbeKind::kStatement && point.site.kernel->offset == 0;
+    share.wish.unknown_address |= point.site.module != "kernel" && point.site.kernel->address == 0;
   }
   shares[1].wish.described = true;
   for (Share& share : shares) {
