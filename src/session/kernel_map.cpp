@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "abi/kernel.h"
+#include "base/elf_identity.h"
 
 namespace spile::session {
 
@@ -179,10 +181,14 @@ void add_tracepoint_programs(const sema::Probe& probe, const codegen::KernelProg
   }
 }
 
-// This opens the file that elaboration read: its path may lead to another file, or to none.
-std::string path_of(const probes::ModuleFiles& files, const std::string& module) {
-  const debuginfo::OpenOptions& opened = probes::file_of(files, module).options;
-  return opened.file.empty() ? opened.root + module : opened.file;
+// Returns what leads to the file that elaboration read: the path in the script may lead to another file, or to none. Error: another file has been
+// put there since.
+Result<std::string> path_of(const probes::ModuleFiles& files, const std::string& module) {
+  const probes::ModuleFile read = probes::file_of(files, module);
+  std::string path = read.options.file.empty() ? read.options.root + module : read.options.file;
+  if (!read.identity.empty() && elf_identity_of_file(path) != read.identity)
+    return Error{fmt::format("attach to {}: the file was replaced while spile started", module), "run spile again"};
+  return path;
 }
 
 // A link serves all places of a file where the kernel has that, but only for all processes or for one.
@@ -202,18 +208,26 @@ void add_uprobe_programs(bpf::ProgramSpec single, int choice, std::vector<bpf::P
   specs.push_back(std::move(single));
 }
 
-void add_other_program(const sema::Probe& probe, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process,
-                       std::vector<bpf::ProgramSpec>& specs) {
+Result<void> add_other_program(const sema::Probe& probe, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process,
+                               std::vector<bpf::ProgramSpec>& specs) {
   bpf::ProgramSpec spec{entry.section, {}};
+  std::map<std::string, std::string> paths;  // by module
   for (size_t i = 0; i < probe.points.size(); ++i) {
     bpf::AttachPoint point = attach_point(probe.points[i], codegen::kernel_cookie(probe, i), process);
-    if (!point.path.empty()) point.path = path_of(files, point.path);
+    if (!point.path.empty()) {
+      auto [known, is_new] = paths.try_emplace(point.path);
+      if (is_new) {
+        TRY(known->second, path_of(files, point.path));
+      }
+      point.path = known->second;
+    }
     // A return probe with values saved at the entry has a program for each side.
     if (probe.kind == sema::ProbeKind::kFunctionReturn && !entry.exit_side) point.kind = bpf::AttachPoint::Kind::kUprobe;
     spec.points.push_back(std::move(point));
   }
   if (spec.points.front().path.empty()) specs.push_back(std::move(spec));
   else add_uprobe_programs(std::move(spec), choice_of(probe, 0), specs);
+  return {};
 }
 
 }  // namespace
@@ -227,7 +241,7 @@ Result<void> add_programs(const sema::Program& program, const codegen::KernelPro
   else if (probe.kind == sema::ProbeKind::kTracepoint)
     add_tracepoint_programs(probe, entry, specs);
   else
-    add_other_program(probe, entry, files, process, specs);
+    return add_other_program(probe, entry, files, process, specs);
   return {};
 }
 
