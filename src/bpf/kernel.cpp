@@ -366,7 +366,10 @@ std::vector<std::pair<std::string, uint64_t>> LoadedKernel::missed() const {
   std::map<int, std::string> programs;  // each counts once
   for (const Counted& counted : counted_) {
     uint64_t missed = 0;
-    for (size_t i = 0; i < counted.count; ++i) missed += missed_by_link(attachments_[counted.attachment + i].link.get()).value_or(0);
+    for (size_t i = 0; i < counted.count; ++i) {
+      const Attachment& attachment = attachments_[counted.attachment + i];
+      missed += attachment.probe.missed().value_or(missed_by_link(attachment.link.get()).value_or(0));
+    }
     if (programs.emplace(counted.program, counted.text).second) missed += missed_by_program(counted.program).value_or(0);
     sums[counted.text] += missed;
   }

@@ -67,8 +67,8 @@ Result<Attachment> attach_kprobe(int program, const AttachPoint& point) {
   return attachment;
 }
 
-// An event in tracefs, whose programs are those of kprobes.
-Result<Attachment> attach_waiting_kprobe(int program, const AttachPoint& point) {
+// An event in tracefs, whose programs are those of kprobes: a kprobe of our own would be gone with its module.
+Result<Attachment> attach_module_kprobe(int program, const AttachPoint& point) {
   Result<TracefsProbe> probe = TracefsProbe::make(point.function, point.function_offset, point.kind == Kind::kKretprobe);
   if (!probe) return std::move(probe).error().within("attach " + point.text);
   TRY(uint64_t id, probe->id());
@@ -102,7 +102,7 @@ bool is_traced(Kind kind) { return kind == Kind::kFentry || kind == Kind::kFexit
 
 Result<Attachment> attach_to_function(int program, const AttachPoint& point) {
   if (is_traced(point.kind)) return attach_traced(program, point);
-  return waits_for_module(point.function) ? attach_waiting_kprobe(program, point) : attach_kprobe(program, point);
+  return is_of_module(point.function) ? attach_module_kprobe(program, point) : attach_kprobe(program, point);
 }
 
 Result<Attachment> attach_to_functions(int program, std::span<const AttachPoint> points) {

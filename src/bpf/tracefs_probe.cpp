@@ -79,6 +79,22 @@ Result<uint64_t> TracefsProbe::id() const {
   return std::strtoull(text.c_str(), nullptr, 10);
 }
 
+// "  spile_4711/p0    hits    missed"
+std::optional<uint64_t> TracefsProbe::missed() const {
+  if (name_.empty()) return std::nullopt;
+  Result<std::string> text = read_tracefs("kprobe_profile");
+  if (!text.ok()) return std::nullopt;
+  std::istringstream words(*text);
+  const std::string own = name_.substr(name_.find('/') + 1);
+  uint64_t hits, missed;
+  for (std::string name; words >> name >> hits >> missed;) {
+    if (name == name_ || name == own) return missed;
+  }
+  return std::nullopt;
+}
+
+bool is_of_module(const std::string& function) { return function.find(':') != std::string::npos; }
+
 bool waits_for_module(const std::string& function) {
   const size_t colon = function.find(':');
   return colon != std::string::npos && access(("/sys/module/" + function.substr(0, colon)).c_str(), F_OK) != 0;

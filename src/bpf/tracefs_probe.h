@@ -1,8 +1,10 @@
 #pragma once
-// Kprobes that wait for a module: an event in tracefs (Documentation/trace/kprobetrace.rst), which the kernel arms when the module is loaded, before
+// Kprobes on functions of modules: an event in tracefs (Documentation/trace/kprobetrace.rst), which the kernel arms when the module is loaded, before
 // its code runs, disarms when it is unloaded, and arms again when it is loaded once more. An event outlives its maker, so one that a killed spile has
 // left behind is removed by the next spile that makes one.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -21,12 +23,15 @@ class TracefsProbe {
 
   // Returns the event's number, as perf_event_open(2) takes it for PERF_TYPE_TRACEPOINT. Error: tracefs can't be read.
   Result<uint64_t> id() const;
+  // Returns the hits that the kernel has missed; nullopt: there is no event, or tracefs can't be read.
+  std::optional<uint64_t> missed() const;
 
  private:
   std::string name_;  // "spile_4711/p0"; "": absent
 };
 
-// Returns whether the function is of a module, "loop:lo_open", that is not loaded.
+// Return whether the function is of a module, "loop:lo_open"; and whether that is not loaded.
+bool is_of_module(const std::string& function);
 bool waits_for_module(const std::string& function);
 
 }  // namespace spile::bpf

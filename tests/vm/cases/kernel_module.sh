@@ -1,5 +1,5 @@
 # Functions of loaded modules, and what is said where a function can't be probed.
-# seconds: 100
+# seconds: 240
 . /guest.sh
 
 refused() { # refused WHAT PATTERN SCRIPT...: the run fails, with these words.
@@ -42,6 +42,20 @@ out=$(spile -e 'global c probe module("loop").function("lo_*").return { if (pid(
                 probe kprobe.module("loop").function("lo_ioctl") { if (pid() == target()) c["kprobe"]++ }
                 probe end { println(c["lo_ioctl"] > 0 && c["lo_ioctl"] == c["kprobe"]) }' -c 'exec losetup /dev/loop0 /bin/busybox')
 check "a module's functions" "$out" '^1$'
+losetup -d /dev/loop0
+# A module that is loaded anew while it is probed: kprobe.multi keeps it loaded, kprobes come back with it.
+rm -f /tmp/again
+spile -v -o /tmp/again -e 'global c, begun, seen probe module("loop").function("lo_ioctl") { if (execname() == "losetup" && !seen[pid()]++) c++ }
+  probe timer.ms(50) { if (!begun++) println("armed") } probe end { printf("by %d processes\n", c) }' 2>/tmp/again.messages &
+again=$!
+until grep -q armed /tmp/again 2>/dev/null; do kill -0 $again || fail "$(cat /tmp/again.messages)"; sleep 0.2; done
+losetup /dev/loop0 /bin/busybox
+losetup -d /dev/loop0
+if rmmod loop 2>/dev/null; then insmod /modules/loop.ko; else grep -q 'kprobe.multi' /tmp/again.messages || fail "a kprobe keeps the module"; fi
+losetup /dev/loop0 /bin/busybox
+kill -INT $again
+wait $again
+check "a module that is loaded anew" "$(cat /tmp/again)" '^by 3 processes$'
 check "listing" "$(spile -L 'module("loop").function("lo_ioctl")')" '\$bdev:struct block_device\* .*\$cmd:unsigned int'
 refused "a name misspelt" "did you mean 'lo_ioctl'" spile -e 'probe module("loop").function("lo_ioclt") {}' -c true
 
