@@ -19,6 +19,10 @@ if VARIANT == "arguments":
     result = spile("-v", "-o", "/dev/stderr", "-e", SCRIPT % "", "-c", COMMAND)
     result.expect(err_match="^1 0 1$", status=0)
     expect_match("raw tracepoint sched:sched_switch", result.err, "messages")
+    # Handlers of many blocks, whose values are kept in memory.
+    for field in "$prev->pid", "$prev_pid":
+        spile("-o", "/dev/stderr", "-e", f"""probe kernel.trace("sched:sched_switch") {{ if (pid() == target()) {{ s = sprintf("%d", {field}); t = sprintf("%d", {field} + 1)
+if (strlen(t) < 3) println("short"); println(s == sprintf("%d", tid()), {field} == tid(), strtol(t, 10) == tid() + 1); exit() }} }}""", "-c", COMMAND).expect(err_match="^111$", status=0)
     # Strings, pretty printing, a pattern; the two threads of a switch.
     spile("-o", "/dev/stderr", "-e", """probe kernel.trace("sched_process_exec") { if (pid() == target()) printf("%s %d %d %s\\n", $bprm->filename$, $p->pid == tid(), $old_pid == tid(), pp()) }
 probe kernel.trace("sched:sched_process_exi*") { if (tid() == target()) printf("%d %d\\n", $p == task_current(), strpos($$parms, "p=0xffff")) }""", "-c", "exec sh -c 'exec /bin/true'").expect(

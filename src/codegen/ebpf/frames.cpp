@@ -6,6 +6,7 @@
 // its callers: a body's first one is. A function that has variables and no context becomes part of its callers.
 
 #include <map>
+#include <ranges>
 
 #include "abi/kernel.h"
 #include "codegen/ebpf/loadable.h"
@@ -77,12 +78,37 @@ void inline_always(llvm::Module& module) {
   passes.run(module, analyses.modules);
 }
 
+// An address in the program's argument, or on the stack of eBPF, must not become a variable: read back, it would be taken for one in the arena.
+// It is computed anew at each use.
+void keep_addresses_in_blocks(llvm::Function& function) {
+  std::vector<llvm::GetElementPtrInst*> addresses;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction);
+    if (!address) continue;
+    const llvm::Value* object = llvm::getUnderlyingObject(address, 0);
+    if (is_program_context(object) || llvm::isa<llvm::AllocaInst>(object)) addresses.push_back(address);
+  }
+  // An address in an address comes before it, and is used by its copies.
+  for (llvm::GetElementPtrInst* address : std::views::reverse(addresses)) {
+    for (llvm::Use& use : llvm::make_early_inc_range(address->uses())) {
+      auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+      auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+      llvm::Instruction* copy = address->clone();
+      copy->insertBefore(phi ? phi->getIncomingBlock(use)->getTerminator() : user);
+      use.set(copy);
+    }
+    address->eraseFromParent();
+  }
+}
+
 // Values that a large body keeps from one block to another would not all find room on the stack of eBPF. They become variables.
 void keep_values_in_memory(llvm::Module& module) {
   constexpr size_t kManyBlocks = 64;
   Analyses analyses;
   for (llvm::Function& function : module) {
-    if (function.hasFnAttribute(kBodyAttribute) && function.size() > kManyBlocks) llvm::RegToMemPass().run(function, analyses.functions);
+    if (!function.hasFnAttribute(kBodyAttribute) || function.size() <= kManyBlocks) continue;
+    keep_addresses_in_blocks(function);
+    llvm::RegToMemPass().run(function, analyses.functions);
   }
 }
 
