@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 
+import kernel
 import postgres
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -501,6 +502,8 @@ def main():
               tabulate_armings(report, armings), tabulate_pgbench(report, servers.get("pgbench", {"values": []}))]
     title = "{processor}, {processors} processors, Linux {kernel}, {date}".format(**report["machine"])
     print(title)
+    if re.search(options.only, "kernel") and os.geteuid() == 0:
+        tables += kernel.tables(BUILD, report, "", min(options.repeat, 3))
     tables = [table for table in tables if len(table) > 1]
     for table in tables:
         print("\n" + as_text(table))

@@ -32,11 +32,20 @@ inline constexpr uint32_t kKernelLevels = 4;
 //   kernel_frame_offset   Context | State | variables of functions that have no place in registers     (kKernelFrameSize bytes)
 inline constexpr uint64_t kKernelArenaBase = 64 << 10;  // what eBPF code adds offsets to: not null, and sums fit into an instruction
 inline constexpr uint64_t kLargestKernelArena = (uint64_t{1} << 31) - kKernelArenaBase;
+// Where a script has handlers in processes, too, the arena of those in the kernel is another one, which no process maps, as the kernel's
+// data passes through it. Globals that both sides change lie in an array of the kernel's (kKernelSharedMap) that processes map over their arena.
+// Handlers in the kernel know them by addresses from here on, which no arena reaches (runtime/kernel/shared.cpp).
+inline constexpr uint64_t kKernelSharedBase = uint64_t{3} << 30;
+inline constexpr uint64_t kLargestKernelShared = uint64_t{1} << 30;
+// In a lock: what is added to the number of a handler's slot where the handler runs in the kernel.
+inline constexpr uint32_t kKernelHolder = uint32_t{1} << 31;
 inline constexpr uint32_t kKernelFrameSets = 512;  // of the table of pending returns (ArenaLayout::frames_offset), a power of two: 8,192 calls
 inline constexpr uint32_t kKernelFrameSize = 64 << 10;
 inline constexpr uint32_t kKernelStateOffset = 96;       // in the frame: where codegen's State is
+inline constexpr uint32_t kKernelPointOffset = 240;      // the probe's point that was hit, where the program has found it itself
 inline constexpr uint32_t kKernelPassOffset = 248;       // a word by which pointers become numbers (codegen/ebpf/pointers.cpp)
-inline constexpr uint32_t kKernelVariablesOffset = 256;  // and the variables
+inline constexpr uint32_t kKernelRegistersOffset = 256;  // of a system call, which the program has read (KernelLayout::pt_regs_call_begin to _end)
+inline constexpr uint32_t kKernelVariablesOffset = 384;  // and the variables
 inline constexpr uint32_t kKernelShards = 2 * kKernelLevels;
 inline constexpr uint32_t kKernelScratchSize = 16384;  // bytes of a level
 inline constexpr uint32_t kKernelRecordSize = 8192;    // of them, at the end: the record being written
@@ -55,6 +64,7 @@ inline constexpr char kKernelStateMap[] = "spile_map_state";      // kPerCpuArra
 inline constexpr char kKernelScratchMap[] = "spile_map_scratch";  // kPerCpuArray, kKernelLevels of kKernelScratchSize
 inline constexpr char kKernelRingMap[] = "spile_map_ring";        // kRing
 inline constexpr char kKernelArenaMap[] = "spile_map_arena";      // the BPF arena
+inline constexpr char kKernelSharedMap[] = "spile_map_shared";    // kArray of one element, mapped by processes: globals of both sides
 inline constexpr char kKernelTargetsMap[] = "spile_map_targets";  // kHash: process ids that scoped uprobes may count
 
 // kHash: from a process (its number, or, where spile's PID namespace has no number for it, that of the initial one with bit 63 set) to KernelLife.

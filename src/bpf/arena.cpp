@@ -67,12 +67,15 @@ bool Arena::is_supported() {
   return supported;
 }
 
-Result<Arena> Arena::create(uint64_t size) {
+Result<Arena> Arena::create(uint64_t size, uint8_t* place) {
   // A place from abi::kKernelArenaBase above a multiple of 4 GiB on.
-  void* reserved = mmap(nullptr, 2 * kAlignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (reserved == MAP_FAILED) return Error::from_errno("find room for the arena", errno);
-  uint64_t begin = reinterpret_cast<uint64_t>(reserved);
-  uint64_t address = (begin + kAlignment - 1) / kAlignment * kAlignment + abi::kKernelArenaBase;
+  uint64_t begin = 0, address = reinterpret_cast<uint64_t>(place);
+  if (!place) {
+    void* reserved = mmap(nullptr, 2 * kAlignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserved == MAP_FAILED) return Error::from_errno("find room for the arena", errno);
+    begin = reinterpret_cast<uint64_t>(reserved);
+    address = (begin + kAlignment - 1) / kAlignment * kAlignment + abi::kKernelArenaBase;
+  }
   Arena arena;
   arena.fd_ = make_map(size, address);
   int error = errno;
@@ -84,9 +87,11 @@ Result<Arena> Arena::create(uint64_t size) {
       arena.size_ = size;
     }
   }
-  if (address > begin) munmap(reserved, address - begin);
-  uint64_t used = arena.memory_ ? address + size : address;
-  munmap(reinterpret_cast<void*>(used), begin + 2 * kAlignment - used);
+  if (!place) {
+    munmap(reinterpret_cast<void*>(begin), address - begin);
+    uint64_t used = arena.memory_ ? address + size : address;
+    munmap(reinterpret_cast<void*>(used), begin + 2 * kAlignment - used);
+  }
   if (arena.memory_) return arena;
   if (is_privilege_error(error)) return privilege_error("make memory that handlers in the kernel share", error);
   return Error::from_errno("make memory that handlers in the kernel share", error, "use fewer or smaller arrays, or a smaller -s");
@@ -103,6 +108,17 @@ Result<void> Arena::populate(uint64_t offset, uint64_t size) const {
   uint64_t begin = offset / kPage * kPage, end = std::min((offset + size + kPage - 1) / kPage * kPage, size_);
   if (madvise(memory_ + begin, end - begin, MADV_POPULATE_WRITE) == 0) return {};
   return Error::from_errno("get memory for handlers in the kernel", errno, "use fewer or smaller arrays, or a smaller -s");
+}
+
+Result<UniqueFd> make_shared_array(uint64_t size) {
+  bpf_map_create_opts options{};
+  options.sz = sizeof options;
+  options.map_flags = BPF_F_MMAPABLE;
+  UniqueFd made(bpf_map_create(BPF_MAP_TYPE_ARRAY, "spile_shared", 4, static_cast<uint32_t>(size), 1, &options));
+  if (made) return made;
+  int error = errno;
+  if (is_privilege_error(error)) return privilege_error("make memory that handlers in the kernel and in processes share", error);
+  return Error::from_errno("make memory that handlers in the kernel and in processes share", error, "make arrays smaller (global a[N], -D MAXMAPENTRIES=N)");
 }
 
 }  // namespace spile::bpf

@@ -15,8 +15,9 @@ class Arena {
   // Whether this kernel lets this process make arenas and load programs that use them; tried once.
   static bool is_supported();
   // Makes an arena and maps it, zeroed, abi::kKernelArenaBase above a multiple of 4 GiB. size: bytes, whole pages, at most
-  // abi::kLargestKernelArena. Errors: no privilege, no memory.
-  static Result<Arena> create(uint64_t size);
+  // abi::kLargestKernelArena. place: such an address, of memory that the caller has reserved by mmap(2) and that is replaced; null: any.
+  // Errors: no privilege, no memory.
+  static Result<Arena> create(uint64_t size, uint8_t* place = nullptr);
 
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&&) = delete;
@@ -34,5 +35,9 @@ class Arena {
   uint8_t* memory_ = nullptr;
   uint64_t size_ = 0;
 };
+
+// Makes an array of one zeroed element of `size` bytes, whole pages, that programs reach as BPF_PSEUDO_MAP_VALUE and processes can map, whole or in part, at any
+// address. Errors: no privilege, no memory.
+Result<UniqueFd> make_shared_array(uint64_t size);
 
 }  // namespace spile::bpf

@@ -89,6 +89,7 @@ struct ObjectSpec {
   std::vector<ProgramSpec> programs;
   std::vector<DataSpec> data;
   int arena = -1;     // the map of the BPF arena that the programs use, kept open by the caller while programs are loaded; -1: they use no arena
+  int shared = -1;    // the array (make_shared_array) of globals that processes use, too; the same holds for it
   int verbosity = 0;  // above 1: errors of the verifier have its log; above 2: the log is detailed
 };
 

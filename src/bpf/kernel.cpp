@@ -51,7 +51,7 @@ struct RingCloser {
 
 class LoadedKernel final : public Kernel {
  public:
-  explicit LoadedKernel(const ObjectSpec& spec) : programs_spec_(spec.programs), verbosity_(spec.verbosity), arena_(spec.arena) {}
+  explicit LoadedKernel(const ObjectSpec& spec) : programs_spec_(spec.programs), verbosity_(spec.verbosity), arena_(spec.arena), shared_(spec.shared) {}
   ~LoadedKernel() override { (void)detach(); }
 
   Result<void> create(const ObjectSpec& spec);
@@ -91,7 +91,7 @@ class LoadedKernel final : public Kernel {
 
   std::vector<ProgramSpec> programs_spec_;  // first: choices_ point into it
   int verbosity_;
-  int arena_;
+  int arena_, shared_;
   uint32_t epoch_ = 0;
   Object object_;
   std::map<std::string, Map> maps_;
@@ -231,6 +231,12 @@ Result<void> LoadedKernel::resolve(const Section& section, const Relocation& rel
   if (symbol.section == 0 && symbol.name == abi::kKernelArenaMap && arena_ >= 0) {
     code[at].src_reg = BPF_PSEUDO_MAP_FD;
     code[at].imm = arena_;
+    return {};
+  }
+  if (symbol.section == 0 && symbol.name == abi::kKernelSharedMap && shared_ >= 0) {
+    code[at].src_reg = BPF_PSEUDO_MAP_VALUE;
+    code[at + 1].imm = code[at].imm;  // the addend
+    code[at].imm = shared_;
     return {};
   }
   if (auto map = maps_.find(symbol.name); symbol.section == 0 && map != maps_.end()) {

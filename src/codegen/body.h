@@ -31,6 +31,10 @@ struct SiteValues {
   llvm::Value* cfa = nullptr;
   llvm::Value* site_id = nullptr;
   llvm::Value* program_context = nullptr;  // in the kernel: the argument of the eBPF program
+  // Of a handler on a raw tracepoint that has found its point itself (kernel_points.h): i64, an index into Probe::points; and the part of
+  // struct pt_regs from KernelLayout::pt_regs_call_begin to _end.
+  llvm::Value* point = nullptr;
+  llvm::Value* call_registers = nullptr;
   llvm::Value* saves = nullptr;          // exit: the frame's entry values
   bool returns = false;                  // exit
 };

@@ -40,6 +40,10 @@ struct ArenaLayout {
   uint32_t ring_offset = 0, ring_size = 0;
   uint32_t kernel_frame_offset = 0;  // in slots of handlers in the kernel (abi/kernel.h); 0: absent
   uint64_t constants_offset = 0;     // of eBPF code, behind all else; 0: absent
+  // Where handlers in processes and in the kernel have an arena each: that of the latter begins here, in spile's memory, and the pages of globals
+  // that both change lie over this arena's file. 0: absent.
+  uint64_t kernel_offset = 0;
+  uint64_t shared_offset = 0, shared_size = 0;
   uint32_t kernel_ring_size = 0, kernel_small_ring_size = 0;  // of slots of handlers in the kernel: of a CPU's lowest level, and of others
   uint32_t kernel_slots = 0;         // slots of handlers in the kernel, from abi::kFirstSlot on
 };
@@ -171,6 +175,11 @@ struct KernelCode {
   std::vector<uint8_t> object;    // the ELF file
   // Handlers work over the arena, which must be a BPF arena (abi/kernel.h); `maps` is empty then.
   bool over_arena = false;
+  // Of the handlers' arena. Its bytes begin at CompiledScript::layout.kernel_offset; 0 there: both are the same arena.
+  ArenaLayout arena;
+  // What the arena of handlers in the kernel has a copy of: globals that change no more once handlers run. Offsets in spile's arena.
+  struct Copy { uint64_t from, to, size; };
+  std::vector<Copy> copies;
   std::vector<KernelMap> maps;
   std::vector<KernelProgram> programs;
   std::vector<std::string> followed;  // paths of programs, in the order of abi::KernelPrograms

@@ -53,7 +53,7 @@ class Compiler : public Translation {
  private:
   // Makes the job's module: the runtime, with the script lowered into it by `lower`.
   template <typename Lower>
-  Result<void> lower_place(Job& job, std::span<const unsigned char> bitcode, Place& place, Lower&& lower);
+  Result<void> lower_place(Job& job, const Layout& layout, std::span<const unsigned char> bitcode, Place& place, Lower&& lower);
   Result<void> embed_code(Job& job, Unit& unit, bool in_controller);
   Result<void> finish_module(Job& job);
   void print_after(const char* step, const Job& job) const;
@@ -64,7 +64,9 @@ class Compiler : public Translation {
   Result<void> build_job(Job& job);
   Result<void> flatten_job(Job& job) const;
   Result<void> build_all(std::vector<Job*> jobs);
-  void define_constants(ScriptModule& module, bool in_controller);
+  void define_constants(ScriptModule& module, const Layout& layout, bool in_controller);
+  // Of handlers in the kernel over an arena.
+  const Layout& kernel_layout() const { return layouts_.kernel ? *layouts_.kernel : layouts_.main; }
   void fill_controller(Job& job);
   void fill_target(Job& job, const std::vector<TargetHandler>& handlers);
   bool has_domain(sema::Domain domain) const {
@@ -74,7 +76,7 @@ class Compiler : public Translation {
   const sema::Program& program_;
   const Options options_;
   sema::OwnText own_text_;
-  Layout layout_;
+  Layouts layouts_;
   Tables tables_;
   Job target_, controller_, kernel_;  // without a module: the script does not run there
   std::vector<TargetHandler> handlers_;
@@ -91,16 +93,18 @@ auto timed(std::vector<sema::PassTiming>& timings, const std::string& name, F&& 
   return result;
 }
 
-void Compiler::define_constants(ScriptModule& module, bool in_controller) {
-  const ArenaLayout& arena = layout_.arena;
-  module.define_constant("spile_rt_string_size", layout_.string_limit);
+void Compiler::define_constants(ScriptModule& module, const Layout& layout, bool in_controller) {
+  const ArenaLayout& arena = layout.arena;
+  // spile's handlers see that of handlers in the kernel behind theirs.
+  const uint64_t size = in_controller && arena.kernel_offset ? arena.kernel_offset + kernel_layout().arena.size : arena.size;
+  module.define_constant("spile_rt_string_size", layout.string_limit);
   module.define_constant("spile_rt_in_controller", in_controller);
-  module.define_constant("spile_rt_arena_pages", static_cast<uint32_t>(arena.size / abi::kPageSize));
+  module.define_constant("spile_rt_arena_pages", static_cast<uint32_t>(size / abi::kPageSize));
   module.define_constant("spile_rt_slots_page", static_cast<uint32_t>(arena.slots_offset / abi::kPageSize));
   module.define_constant("spile_rt_slot_stride", static_cast<uint32_t>(arena.slot_stride));
   module.define_constant("spile_rt_slot_count", arena.slot_count);
   module.define_constant("spile_rt_shards_offset", arena.shards_offset);
-  module.define_constant("spile_rt_epoch_stride", layout_.epoch_stride);
+  module.define_constant("spile_rt_epoch_stride", layout.epoch_stride);
   module.define_constant("spile_rt_shadow_offset", arena.shadow_offset);
   module.define_constant("spile_rt_shadow_stride", arena.shadow_stride);
   module.define_constant("spile_rt_shadow_capacity", arena.shadow_capacity);
@@ -112,16 +116,18 @@ void Compiler::define_constants(ScriptModule& module, bool in_controller) {
   module.define_constant("spile_rt_ring_offset", arena.ring_offset);
   module.define_constant("spile_rt_ring_size", arena.ring_size);
   module.define_constant("spile_rt_kernel_frame_offset", arena.kernel_frame_offset);
+  module.define_constant("spile_rt_shared_size", static_cast<uint32_t>(layouts_.main.arena.shared_size));
   module.define_constant("spile_rt_max_backtrace", static_cast<uint32_t>(program_.limits.max_backtrace));
 }
 
 template <typename Lower>
-Result<void> Compiler::lower_place(Job& job, std::span<const unsigned char> bitcode, Place& place, Lower&& lower) {
+Result<void> Compiler::lower_place(Job& job, const Layout& layout, std::span<const unsigned char> bitcode, Place& place, Lower&& lower) {
   TRY(job.module, ScriptModule::create(job.name, bitcode));
-  define_constants(*job.module, place.is_controller());
+  define_constants(*job.module, layout, place.is_controller());
   if (job.machine == Machine::kNative) job.module->cells();
   if (unsigned alignment = place.stack_alignment()) job.module->module().setOverrideStackAlignment(alignment);
-  Unit unit(program_, layout_, tables_, *job.module, place);
+  Unit unit(program_, layout, tables_, *job.module, place);
+  if (layouts_.kernel) unit.kernel_layout = &*layouts_.kernel;
   unit.own_text = &own_text_;
   unit.untrusted_target = options_.untrusted_target;
   TRY_DO(timed(timings_, "lower-" + job.name, [&]() -> Result<void> {
@@ -140,7 +146,7 @@ Result<void> Compiler::embed_code(Job& job, Unit& unit, bool in_controller) {
   job.has_embedded = true;
   for (uint32_t kind : {abi::kText, abi::kWarning, abi::kErrorText}) unit.note_record(kind);
   return timed(timings_, "embed-" + job.name,
-               [&] { return unit.embedded.link(*job.module, top_level, program_.c_definitions, layout_.string_limit); });
+               [&] { return unit.embedded.link(*job.module, top_level, program_.c_definitions, layouts_.main.string_limit); });
 }
 
 // Leaves what the job needs of the runtime. From here on, nothing of the job can be rejected.
@@ -185,11 +191,14 @@ Result<void> Compiler::lower_kernel_place(Job& job) {
 Result<void> Compiler::lower_arena_place(Job& job) {
   job.machine = Machine::kArenaBpf;
   ArenaKernelPlace place;
-  return lower_place(job, options_.kernel_bitcode, place, [&](Unit& unit) {
+  return lower_place(job, kernel_layout(), options_.kernel_bitcode, place, [&](Unit& unit) {
     // The object depends on it, so its name in the cache has to.
-    job.module->module().addModuleFlag(llvm::Module::Warning, "spile-arena-pages", static_cast<uint32_t>(layout_.arena.size / abi::kPageSize));
+    job.module->module().addModuleFlag(llvm::Module::Warning, "spile-arena-pages", static_cast<uint32_t>(kernel_layout().arena.size / abi::kPageSize));
     refuse_for_kernel(unit, true);
     compiled_.script.kernel = lower_arena_handlers(unit, place);
+    if (layouts_.main.arena.shared_size > 0) keep_shared_accesses(*job.module);
+    compiled_.script.kernel.arena = kernel_layout().arena;
+    compiled_.script.kernel.copies = layouts_.copies;
   });
 }
 
@@ -231,7 +240,7 @@ Result<void> Compiler::build_job(Job& job) {
     timed(job.timings, "confine-" + job.name, [&] { return confine_accesses(*job.module), true; });
   }
   if (job.machine == Machine::kArenaBpf) {
-    TRY_DO(timed(job.timings, "fit-" + job.name, [&] { return make_loadable(*job.module, layout_.arena.constants_offset); }));
+    TRY_DO(timed(job.timings, "fit-" + job.name, [&] { return make_loadable(*job.module, kernel_layout().arena.constants_offset, layouts_.main.arena.shared_size > 0); }));
   }
   print_after("optimize-", job);
   TRY(job.object, timed(job.timings, "emit-" + job.name, [&] { return emit_object(*job.module, job.machine, level); }));
@@ -306,15 +315,15 @@ void Compiler::fill_target(Job& job, const std::vector<TargetHandler>& handlers)
 }
 
 Result<void> Compiler::translate() {
-  TRY(layout_, timed(timings_, "layout", [&] { return layout_for_kernel(program_, options_.layout); }));
+  TRY(layouts_, timed(timings_, "layout", [&] { return layouts_of(program_, options_.layout); }));
   initialize_machines();
   if (has_domain(sema::Domain::kTarget)) {
     TargetPlace place;
-    TRY_DO(lower_place(target_, options_.native_bitcode, place, [&](Unit& unit) { handlers_ = lower_target_handlers(unit); }));
+    TRY_DO(lower_place(target_, layouts_.main, options_.native_bitcode, place, [&](Unit& unit) { handlers_ = lower_target_handlers(unit); }));
   }
-  if (has_domain(sema::Domain::kKernel)) TRY_DO(layout_.arena.kernel_slots > 0 ? lower_arena_place(kernel_) : lower_kernel_place(kernel_));
+  if (has_domain(sema::Domain::kKernel)) TRY_DO(kernel_layout().arena.kernel_slots > 0 ? lower_arena_place(kernel_) : lower_kernel_place(kernel_));
   ControllerPlace place;
-  return lower_place(controller_, options_.native_bitcode, place, [](Unit& unit) { lower_controller(unit); });
+  return lower_place(controller_, layouts_.main, options_.native_bitcode, place, [](Unit& unit) { lower_controller(unit); });
 }
 
 std::string Compiler::ir() const {
@@ -335,13 +344,13 @@ Result<Compiled> Compiler::build() {
   fill_controller(controller_);
   CompiledScript& script = compiled_.script;
   script.kernel.object.assign(kernel_.object.begin(), kernel_.object.end());
-  script.layout = layout_.arena;
+  script.layout = layouts_.main.arena;
   script.formats = std::move(tables_.formats);
   script.errors = std::move(tables_.errors);
   script.literals.insert(own_text_.literals().begin(), own_text_.literals().end());
   script.commands = std::move(tables_.commands);
   script.target_records = tables_.target_records;
-  script.string_limit = layout_.string_limit;
+  script.string_limit = layouts_.main.string_limit;
   return std::move(compiled_);
 }
 

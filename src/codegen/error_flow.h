@@ -18,7 +18,7 @@ class ErrorFlow : BodyPart {
  public:
   explicit ErrorFlow(Body& body) : BodyPart(body) {}
 
-  // Makes `failed` the way of errors outside any `try`, from here on. REQUIRES: no `try` is open; called before anything is raised.
+  // Makes `failed` the way of errors outside any `try`, from here on. REQUIRES: no `try` is open.
   void set_end(llvm::BasicBlock* failed) { handlers_.assign(1, {failed, nullptr}); }
   // Emits a part of the body that runs outside its `try`s: errors that `emit` raises go to `failed`, with a record (or, in a script
   // function that runs inside a caller's `try`, with their text in that one's buffer).

@@ -81,10 +81,24 @@ bool is_private(Sharing sharing) {
   return sharing == Sharing::kController || sharing == Sharing::kSharded || sharing == Sharing::kUnused;
 }
 
-// Values of locked globals keep a cache line to themselves, together with their lock where they are small.
-uint64_t place_globals(const sema::Program& program, Layout& layout, bool in_private, uint64_t at) {
+// Which of the script's handlers an arena is for.
+enum class Part : uint8_t { kAll, kProcesses, kKernel };
+
+// Where a global lies that is not private.
+enum class Home : uint8_t { kHere, kOtherArena, kSharedPages };
+Home home_of(const sema::Program& program, Part part, size_t global) {
+  const sema::Sides& sides = program.sides[global];
+  if (part == Part::kAll || program.sharing[global] == Sharing::kReadOnly) return Home::kHere;
+  if (sides.process && sides.kernel) return Home::kSharedPages;
+  return sides.kernel == (part == Part::kKernel) ? Home::kHere : Home::kOtherArena;
+}
+
+// Places the globals that `takes` accepts. Values of locked globals keep a cache line to themselves, together with their lock where they are
+// small.
+template <typename Takes>
+uint64_t place_globals(const sema::Program& program, Layout& layout, Takes&& takes, uint64_t at) {
   for (size_t i = 0; i < layout.globals.size(); ++i) {
-    if (is_private(program.sharing[i]) != in_private) continue;
+    if (!takes(i)) continue;
     GlobalLayout& global = layout.globals[i];
     bool locked = sema::has_lock(program.sharing[i]);
     bool apart = locked || global.size >= kCacheLine;
@@ -129,14 +143,22 @@ uint64_t exchange_bytes(const Layout& layout) {
   return kExchangeHead + 2 * most + abi::kPageSize;  // the kernel's form of a key or value can be a little larger
 }
 
-uint64_t place_shared(const sema::Program& program, Layout& layout) {
-  return align(place_switches(program, layout, place_globals(program, layout, false, layout.arena.globals_offset)), abi::kPageSize);
+uint64_t place_shared(const sema::Program& program, Layout& layout, Part part) {
+  auto lies = [&](Home home) {
+    return [&program, part, home](size_t global) { return !is_private(program.sharing[global]) && home_of(program, part, global) == home; };
+  };
+  uint64_t at = align(place_switches(program, layout, place_globals(program, layout, lies(Home::kHere), layout.arena.globals_offset)), abi::kPageSize);
+  if (part != Part::kProcesses) return at;
+  layout.arena.shared_offset = at;
+  at = align(place_globals(program, layout, lies(Home::kSharedPages), at), abi::kPageSize);
+  layout.arena.shared_size = at - layout.arena.shared_offset;
+  return at;
 }
 
 void place_private(const sema::Program& program, Layout& layout, uint64_t at) {
   ArenaLayout& arena = layout.arena;
   arena.private_offset = at;
-  at = place_globals(program, layout, true, at);
+  at = place_globals(program, layout, [&](size_t global) { return is_private(program.sharing[global]); }, at);
   arena.exchange_offset = at = align(place_seen(program, layout, at), kCacheLine);
   arena.exchange_size = exchange_bytes(layout);
   at = align(at + arena.exchange_size, abi::kPageSize);
@@ -206,6 +228,10 @@ uint64_t scratch_bytes(const sema::Program& program, const Layout& layout) {
   return std::max<uint64_t>(256 << 10, frames) + kNestedIterations * kIterationBytes * largest_map;
 }
 
+bool has_domain(const sema::Program& program, sema::Domain domain) {
+  return std::ranges::any_of(program.probes, [&](const sema::Probe& probe) { return probe.domain == domain; });
+}
+
 bool has_kind(const sema::Program& program, sema::ProbeKind kind) {
   return std::ranges::any_of(program.probes, [&](const sema::Probe& probe) {
     return probe.kind == kind && probe.domain == sema::Domain::kTarget;
@@ -230,12 +256,12 @@ void size_kernel_rings(const LayoutOptions& options, ArenaLayout& arena) {
 }
 
 // Places what handlers of all processes use besides globals, from `at` on. Returns where it ends.
-uint64_t place_tables(const sema::Program& program, Layout& layout, bool has_targets, bool uses_arena, uint64_t at) {
+uint64_t place_tables(const sema::Program& program, Layout& layout, Part part, bool has_targets, bool uses_arena, uint64_t at) {
   ArenaLayout& arena = layout.arena;
   bool kernel_keeps_calls = uses_arena && std::ranges::any_of(program.probes, [](const sema::Probe& probe) {
     return probe.domain == sema::Domain::kKernel && !probe.entry_saves.empty();
   });
-  bool keeps_calls = std::ranges::any_of(program.site_groups, [&](const sema::SiteGroup& group) {
+  bool keeps_calls = has_targets && std::ranges::any_of(program.site_groups, [&](const sema::SiteGroup& group) {
     return group.go && std::ranges::any_of(group.return_probes, [&](int probe) {
       return !program.probes[static_cast<size_t>(probe)].entry_saves.empty();
     });
@@ -245,17 +271,17 @@ uint64_t place_tables(const sema::Program& program, Layout& layout, bool has_tar
     at = align(at + abi::kGoroutineSets * abi::goroutine_set_stride(arena.shadow_stride), abi::kPageSize);
   }
   if (kernel_keeps_calls) {
-    CHECK(!keeps_calls);  // all processes' handlers run where the kernel's do
+    CHECK(!keeps_calls);  // of one arena
     arena.frames_offset = at;
     at = align(at + abi::kKernelFrameSets * abi::goroutine_set_stride(arena.shadow_stride), abi::kPageSize);
   }
-  if (!program.sites.kept_functions().empty()) {
+  if (has_targets && !program.sites.kept_functions().empty()) {
     arena.entries_offset = at;
     const auto registers = static_cast<uint32_t>(program.sites.kept_registers().size());
     at = align(at + abi::kEntrySets * abi::entry_set_stride(registers), abi::kPageSize);
   }
   constexpr uint32_t kStacks = sema::kNeedsStack | sema::kNeedsModules | sema::kNeedsSymbols | sema::kNeedsLines;
-  bool has_subjects = std::ranges::any_of(program.probes, [](const sema::Probe& p) {
+  bool has_subjects = part != Part::kKernel && std::ranges::any_of(program.probes, [](const sema::Probe& p) {
     return p.domain == sema::Domain::kController && sema::info(p.kind).has_subject;
   });
   if ((has_targets || has_subjects) && program.needs & kStacks) {
@@ -280,12 +306,14 @@ GlobalLayout measure_global(const sema::Program& program, const syntax::Global& 
   return layout;
 }
 
-Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& options) {
+namespace {
+
+Result<Layout> make_part(const sema::Program& program, const LayoutOptions& options, Part part) {
   Layout layout;
   ArenaLayout& arena = layout.arena;
   layout.string_limit = static_cast<uint32_t>(program.limits.max_string_length);
   layout.string_size = static_cast<uint32_t>(align(layout.string_limit, 8));
-  bool has_targets = std::ranges::any_of(program.probes, [](auto& p) { return p.domain == sema::Domain::kTarget; });
+  bool has_targets = part != Part::kKernel && has_domain(program, sema::Domain::kTarget);
   arena.globals_offset = abi::kPageSize;
   for (const syntax::Global* global : program.globals) {
     layout.globals.push_back(measure_global(program, *global, layout.string_size));
@@ -299,7 +327,7 @@ Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& op
   at = align(at + static_cast<uint64_t>(arena.shadow_stride) * arena.shadow_capacity, kCacheLine);
   uint64_t scratch_offset = at;
   uint64_t scratch_size = align(scratch_bytes(program, layout), kCacheLine);
-  bool uses_arena = options.kernel_cpus > 0 && std::ranges::any_of(program.probes, [](auto& p) { return p.domain == sema::Domain::kKernel; });
+  bool uses_arena = part != Part::kProcesses && options.kernel_cpus > 0 && has_domain(program, sema::Domain::kKernel);
   uint64_t frame_offset = align(at + scratch_size, kCacheLine);
   uint64_t ring_offset = align(frame_offset + (uses_arena ? abi::kKernelFrameSize : 0), abi::kPageSize);
   arena.ring_size = options.ring_size;
@@ -311,7 +339,7 @@ Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& op
     arena.kernel_slots = options.kernel_cpus * abi::kKernelLevels;
     arena.slot_count += arena.kernel_slots;
   }
-  place_private(program, layout, place_tables(program, layout, has_targets, uses_arena, place_shared(program, layout)));
+  place_private(program, layout, place_tables(program, layout, part, has_targets, uses_arena, place_shared(program, layout, part)));
   arena.size = arena.slots_offset + arena.slot_stride * arena.slot_count;
   if (uses_arena) arena.constants_offset = arena.size;
   if (arena.slot_stride > kLargestRegion || arena.size > kLargestArena) {
@@ -323,6 +351,45 @@ Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& op
   arena.scratch_size = static_cast<uint32_t>(scratch_size);
   arena.ring_offset = static_cast<uint32_t>(ring_offset);
   return layout;
+}
+
+// What lies in the other arena, or in the pages of both, gets its place as it is seen from here.
+void place_elsewhere(const sema::Program& program, MixedLayout& mixed) {
+  const ArenaLayout& arena = mixed.processes.arena;
+  for (size_t i = 0; i < mixed.kernel.globals.size(); ++i) {
+    GlobalLayout &theirs = mixed.processes.globals[i], &ours = mixed.kernel.globals[i];
+    if (is_private(program.sharing[i])) continue;
+    if (program.sharing[i] == Sharing::kReadOnly) {
+      if (program.sides[i].kernel) mixed.copies.push_back({theirs.storage, arena.kernel_offset + ours.storage, ours.size});
+    } else if (home_of(program, Part::kKernel, i) == Home::kHere) {
+      theirs.storage = arena.kernel_offset + ours.storage;
+      theirs.lock = ours.lock ? arena.kernel_offset + ours.lock : 0;
+    } else if (home_of(program, Part::kKernel, i) == Home::kSharedPages) {
+      constexpr uint64_t kFromHere = abi::kKernelSharedBase - abi::kKernelArenaBase;  // what an offset is added to, there
+      ours.storage = kFromHere + theirs.storage - arena.shared_offset;
+      ours.lock = theirs.lock ? kFromHere + theirs.lock - arena.shared_offset : 0;
+    }
+  }
+}
+
+}  // namespace
+
+Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& options) { return make_part(program, options, Part::kAll); }
+
+bool is_mixed(const sema::Program& program) { return has_domain(program, sema::Domain::kTarget) && has_domain(program, sema::Domain::kKernel); }
+
+Result<MixedLayout> make_mixed_layout(const sema::Program& program, const LayoutOptions& options) {
+  MixedLayout mixed;
+  TRY(mixed.processes, make_part(program, options, Part::kProcesses));
+  TRY(mixed.kernel, make_part(program, options, Part::kKernel));
+  constexpr uint64_t kReach = uint64_t{1} << 32;  // of addresses in the arena of handlers in the kernel
+  ArenaLayout& arena = mixed.processes.arena;
+  if (arena.shared_size > abi::kLargestKernelShared) {
+    return Error{"the globals that handlers in processes and in the kernel share need more than 1 GiB", "make arrays smaller (global a[N], -D MAXMAPENTRIES=N)"};
+  }
+  arena.kernel_offset = align(arena.size, kReach) + abi::kKernelArenaBase;
+  place_elsewhere(program, mixed);
+  return mixed;
 }
 
 }  // namespace spile::codegen

@@ -2,6 +2,7 @@
 // Where every global of a script lies in the arena. Pure arithmetic on the program's types and limits: no LLVM.
 //
 // globals region      per global that has a copy there:  value; of a locked one 64-byte lines: lock word, 12 bytes unused, value
+//                     of a script that is_mixed(): those that both sides change come last, in pages of their own
 //                     then per switched probe:           uint64_t, 1 while its condition is true
 // private region      per global that only spile reads:  value (sharded ones: what has been merged)
 //                     then per sharded scalar:           uint64_t seen[slot_count], what was merged of each slot
@@ -45,7 +46,18 @@ struct Layout {
 // Computes shapes and size of one global; its offsets stay 0. string_size: bytes of each string, a multiple of 8.
 GlobalLayout measure_global(const sema::Program& program, const syntax::Global& global, uint32_t string_size);
 
-// Places all globals and slots of a script. An error: the arena would be larger than 8 TiB, or one slot than 4 GiB.
+// Places all globals and slots of a script whose handlers share one arena. An error: the arena would be larger than 8 TiB, or one slot than 4 GiB.
 Result<Layout> make_layout(const sema::Program& program, const LayoutOptions& options);
+
+// Whether a script has handlers in processes and in the kernel.
+bool is_mixed(const sema::Program& program);
+// Of a script that is_mixed(): the arena that spile and processes see, and that of handlers in the kernel, which spile has at
+// ArenaLayout::kernel_offset of the first.
+struct MixedLayout {
+  Layout processes;  // what the kernel alone changes lies behind kernel_offset
+  Layout kernel;     // what both sides change lies at abi::kKernelSharedBase
+  std::vector<KernelCode::Copy> copies;
+};
+Result<MixedLayout> make_mixed_layout(const sema::Program& program, const LayoutOptions& options);
 
 }  // namespace spile::codegen

@@ -70,6 +70,44 @@ TEST(Layout, PlacesEntryValuesInFrames) {
   EXPECT_EQ(layout.arena.shadow_capacity, 16384u);
 }
 
+TEST(Layout, GivesEachSideAnArenaOfItsOwn) {
+  auto script = sema::elaborate_text(R"(global both, ours, theirs, fixed, sum, m
+    probe process("/bin/fake").function("foo") { both = both * 2 + fixed; theirs = $x * 2; sum++; m[$x]++ }
+    probe kernel.trace("a:b") { both = both + 1; ours = $pid; println(ours + fixed); sum++; m[$pid]++ }
+    probe begin { fixed = 1 }
+    probe end { println(both + ours + theirs + sum + m[1]) })");
+  ASSERT_TRUE(script.ok()) << script.messages();
+  ASSERT_TRUE(is_mixed(script.program));
+  LayoutOptions options;
+  options.kernel_cpus = 2;
+  auto made = make_mixed_layout(script.program, options);
+  ASSERT_TRUE(made.ok());
+  const ArenaLayout &arena = made->processes.arena, &kernel = made->kernel.arena;
+  EXPECT_EQ(arena.kernel_slots, 0u);
+  EXPECT_EQ(kernel.slot_count, abi::kFirstSlot + 2 * abi::kKernelLevels);
+  EXPECT_GE(arena.kernel_offset, arena.size);
+  EXPECT_EQ(arena.kernel_offset % (uint64_t{1} << 32), abi::kKernelArenaBase);
+  EXPECT_EQ(arena.shared_offset % abi::kPageSize, 0u);
+  EXPECT_EQ(arena.shared_size, abi::kPageSize);
+  auto index = [&](const std::string& name) {
+    for (const syntax::Global* global : script.program.globals) {
+      if (global->name == name) return static_cast<size_t>(global->index);
+    }
+    return size_t{0};
+  };
+  auto place = [&](const Layout& layout, const char* name) { return layout.globals[index(name)]; };
+  GlobalLayout both = place(made->processes, "both");
+  EXPECT_TRUE(both.storage > arena.shared_offset && both.storage < arena.shared_offset + arena.shared_size);
+  EXPECT_EQ(place(made->kernel, "both").storage + abi::kKernelArenaBase, abi::kKernelSharedBase + both.storage - arena.shared_offset);
+  EXPECT_EQ(place(made->kernel, "both").lock + abi::kKernelArenaBase, abi::kKernelSharedBase + both.lock - arena.shared_offset);
+  EXPECT_EQ(place(made->processes, "ours").storage, arena.kernel_offset + place(made->kernel, "ours").storage);
+  EXPECT_LT(place(made->processes, "theirs").storage, arena.shared_offset) << "no process sees more of the kernel's than it must";
+  ASSERT_EQ(made->copies.size(), 1u);
+  EXPECT_EQ(made->copies[0].from, place(made->processes, "fixed").storage);
+  EXPECT_EQ(made->copies[0].to, arena.kernel_offset + place(made->kernel, "fixed").storage);
+  EXPECT_EQ(place(made->processes, "m").shard, place(made->kernel, "m").shard) << "merged by one function";
+}
+
 TEST(Layout, RefusesWhatNoProcessCanMap) {
   auto script = sema::elaborate_text(R"(global m[1000000], n[1000000], o[1000000], p[1000000]
     probe process("/bin/fake").function("foo") { m["a", $x]++ n["a", $x]++ o["a", $x]++ p["a", $x]++ }

@@ -1,11 +1,13 @@
 // The life of a body: locks, frame, condition, statements, and one way out. See frame.h and error_flow.h for those.
 //
-//   probe:     lock* -> frame -> condition -> statements -> done: release frame -> unlock*
+//   probe:     frame -> guards -> lock* -> condition -> statements -> unlock* -> done: release frame
+//              (a condition that needs no lock is a guard: sema/guards.h)
 //   function:  nesting -> frame -> statements -> release frame -> return a FunctionStatus: done, next, aborted or failed
 
 #include <algorithm>
 
 #include "codegen/lowering.h"
+#include "sema/guards.h"
 #include "syntax/visitor.h"
 
 namespace spile::codegen {
@@ -20,10 +22,9 @@ void Lowering::close_frame(llvm::BasicBlock* failed) {
 
 // ---------------------------------------------------------------- probes
 
-// Takes the locks in order. Returns the block to which the body goes at its end, which gives them back.
-llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& probe) {
-  llvm::BasicBlock* unlocked = block("unlocked");
-  llvm::BasicBlock* out = unlocked;
+// Takes the locks in order. Returns the block to which the body goes at its end, which gives them back and leads to `out`, as does a lock that
+// can't be had.
+llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& probe, llvm::BasicBlock* out) {
   for (const sema::GlobalUse& use : probe.uses) {
     uint64_t offset = unit.layout_of(*use.global).lock;
     if (offset == 0) continue;
@@ -38,7 +39,6 @@ llvm::BasicBlock* Lowering::lock_globals(const sema::Probe& probe) {
     out = release;
     b.SetInsertPoint(held);
   }
-  locks_end_ = unlocked;
   return out;
 }
 
@@ -51,14 +51,27 @@ static uint32_t action_budget(const sema::Program& program, const sema::Probe& p
   return static_cast<uint32_t>(std::min<int64_t>(10 * limits.max_action, INT32_MAX));
 }
 
+// The handler goes on where a condition, which `emit` evaluates, has the wanted value.
+void Lowering::go_on_if(bool wanted_value, const std::function<llvm::Value*()>& emit) {
+  Frame::Temporaries temporaries(frame_);
+  llvm::Value* value = emit();
+  llvm::BasicBlock* wanted = block("wanted");
+  b.CreateCondBr(value, wanted_value ? wanted : next_, wanted_value ? next_ : wanted);
+  b.SetInsertPoint(wanted);
+}
+
 void Lowering::lower_probe(const sema::Probe& probe) {
-  lower_locked(probe, [&] {
-    if (probe.condition) {
-      llvm::BasicBlock* wanted = block("wanted");
-      b.CreateCondBr(is_wanted(probe), wanted, next_);
-      b.SetInsertPoint(wanted);
-    }
-    lower(*probe.body);
+  const sema::GuardedBody divided = sema::divide_body(unit.program, probe);
+  auto condition = [&] {
+    if (probe.condition) go_on_if(true, [&] { return is_wanted(probe); });
+  };
+  auto guards = [&] {
+    if (divided.condition_first) condition();
+    for (const sema::Guard& guard : divided.guards) go_on_if(guard.wanted, [&] { return lower_condition(*guard.condition); });
+  };
+  lower_locked(probe, guards, [&] {
+    if (!divided.condition_first) condition();
+    for (const syntax::Statement* statement : divided.rest) lower(*statement);
   });
 }
 
@@ -73,7 +86,7 @@ llvm::Value* Lowering::lower_switch(const sema::Probe& probe) {
             [](const auto& a, const auto& b) { return a.global->index < b.global->index; });
   llvm::Value* result = entry_alloca(b.getInt64Ty(), "switch");
   b.CreateStore(b.getInt64(1), result);
-  lower_locked(reader, [&] { b.CreateStore(b.CreateZExt(lower_condition(*probe.condition), b.getInt64Ty()), result); });
+  lower_locked(reader, [] {}, [&] { b.CreateStore(b.CreateZExt(lower_condition(*probe.condition), b.getInt64Ty()), result); });
   llvm::Value* wanted = b.CreateLoad(b.getInt64Ty(), result);
   b.CreateStore(wanted, switch_word(probe), true);
   return wanted;
@@ -97,11 +110,18 @@ void Lowering::set_limits(const sema::Probe& probe) {
   errors_.set_message(llvm::ConstantPointerNull::get(unit.module.ptr()));
 }
 
-// Emits the locks and the frame of a probe around what `inside` emits, and one way out for its errors.
-void Lowering::lower_locked(const sema::Probe& probe, const std::function<void()>& inside) {
+// The handler ends where the session has.
+void Lowering::leave_if_exiting() {
+  if (!unit.place.stops_itself() || !unit.targets_exit()) return;
+  llvm::BasicBlock* going_on = block("going_on");
+  b.CreateCondBr(call("spile_rt_exiting", b.getInt1Ty(), {context}), next_, going_on);
+  b.SetInsertPoint(going_on);
+}
+
+// Emits the frame of a probe around what `guards` emits, and the locks around what `inside` emits after it, and one way out for errors of both.
+void Lowering::lower_locked(const sema::Probe& probe, const std::function<void()>& guards, const std::function<void()>& inside) {
   body.probe = &probe;
-  llvm::BasicBlock* leave = lock_globals(probe);
-  llvm::BasicBlock* done = block("done");
+  llvm::BasicBlock *done = block("done"), *out = block("out");
   b.CreateStore(b.getInt32(static_cast<uint32_t>(probe.index)), context_field(offsetof(abi::Context, probe)));
   set_limits(probe);
   frame_.reset();
@@ -110,18 +130,19 @@ void Lowering::lower_locked(const sema::Probe& probe, const std::function<void()
   frame_.declare(probe.locals);
   frame_.open();
   prepare_match_memory();
-  if (unit.place.stops_itself() && unit.targets_exit()) {
-    llvm::BasicBlock* going_on = block("going_on");
-    b.CreateCondBr(call("spile_rt_exiting", b.getInt1Ty(), {context}), done, going_on);
-    b.SetInsertPoint(going_on);
-  }
+  leave_if_exiting();
+  guards();
+  llvm::BasicBlock* unlock = lock_globals(probe, done);
+  errors_.set_end(unlock);
+  next_ = unlock;
+  if (unlock != done) leave_if_exiting();  // the handler that had a lock may have called exit()
   inside();
-  branch_if_open(done);
-  close_frame(leave);
+  branch_if_open(unlock);
+  close_frame(out);
   b.SetInsertPoint(done);
   frame_.release();
-  b.CreateBr(leave);
-  b.SetInsertPoint(locks_end_);
+  b.CreateBr(out);
+  b.SetInsertPoint(out);
 }
 
 void Lowering::lower_light_probe(const sema::Probe& probe, bool entered) {

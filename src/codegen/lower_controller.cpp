@@ -66,12 +66,20 @@ void lower_init(Unit& unit) {
   f.b.CreateRetVoid();
 }
 
+// The slots of one arena, from the `first` on. offset: where the arena begins in spile's. Shards lie at the same places in all slots.
+struct SlotsOf {
+  const Layout& layout;
+  uint64_t offset;
+  uint64_t first;
+};
+
 // merged += shard - seen; seen = shard. The shard itself belongs to its thread and is never written here.
-void merge_scalar(ControllerFunction& f, const syntax::Global& global, llvm::Value* arena, llvm::Value* shards,
+void merge_scalar(ControllerFunction& f, const SlotsOf& slots, const syntax::Global& global, llvm::Value* arena, llvm::Value* shards,
                   llvm::Value* slot) {
   const GlobalLayout& layout = f.unit.layout_of(global);
+  const uint64_t all_seen = slots.offset + slots.layout.globals[static_cast<size_t>(global.index)].seen;
   llvm::Value* value = f.b.CreateLoad(f.b.getInt64Ty(), f.offset(shards, f.number(layout.shard)), true);
-  llvm::Value* seen = f.offset(arena, f.b.CreateAdd(f.number(layout.seen), f.b.CreateShl(slot, f.number(3))));
+  llvm::Value* seen = f.offset(arena, f.b.CreateAdd(f.number(all_seen), f.b.CreateShl(slot, f.number(3))));
   llvm::Value* delta = f.b.CreateSub(value, f.b.CreateLoad(f.b.getInt64Ty(), seen));
   f.b.CreateStore(value, seen);
   llvm::Value* merged = f.offset(arena, f.number(layout.storage));
@@ -99,13 +107,13 @@ void merge_shard(ControllerFunction& f, const syntax::Global& global, llvm::Valu
 
 // Leaves out maps and aggregates of a thread that still stands in a handler of that epoch: it may be in the midst of a
 // change. They come with the next epoch of the same parity.
-void merge_slot(ControllerFunction& f, llvm::Value* arena, llvm::Value* slot, llvm::Value* address, llvm::Value* epoch,
+void merge_slot(ControllerFunction& f, const SlotsOf& slots, llvm::Value* arena, llvm::Value* slot, llvm::Value* address, llvm::Value* epoch,
                 llvm::Value* lost) {
-  llvm::Value* shards = f.offset(address, f.number(f.unit.layout.arena.shards_offset));
+  llvm::Value* shards = f.offset(address, f.number(slots.layout.arena.shards_offset));
   llvm::BasicBlock *quiet = f.block("quiet"), *merged = f.block("merged");
   for (const syntax::Global* global : f.unit.program.globals) {
     bool sharded = f.unit.sharing_of(*global) == sema::Sharing::kSharded;
-    if (sharded && !f.unit.layout_of(*global).in_epochs) merge_scalar(f, *global, arena, shards, slot);
+    if (sharded && !f.unit.layout_of(*global).in_epochs) merge_scalar(f, slots, *global, arena, shards, slot);
   }
   llvm::Value* busy = slot_field(f, address, offsetof(abi::ThreadSlot, busy), f.b.getInt32Ty());
   f.b.CreateCondBr(f.b.CreateICmpEQ(busy, f.b.CreateAdd(epoch, f.b.getInt32(1))), merged, quiet);
@@ -120,26 +128,26 @@ void merge_slot(ControllerFunction& f, llvm::Value* arena, llvm::Value* slot, ll
   f.b.SetInsertPoint(merged);
 }
 
-// Merges the slots from the overflow slot to the first one that no thread has ever claimed (claims take the lowest free one): memory that
+// Merges the slots up to the first one that no thread has ever claimed (claims take the lowest free one): memory that
 // nothing has touched stays untouched.
-void merge_slots(ControllerFunction& f, llvm::Value* epoch, llvm::Value* lost) {
-  const ArenaLayout& layout = f.unit.layout.arena;
+void merge_slots(ControllerFunction& f, const SlotsOf& slots, llvm::Value* epoch, llvm::Value* lost) {
+  const ArenaLayout& layout = slots.layout.arena;
   llvm::Value* next = f.b.CreateAlloca(f.b.getInt64Ty(), nullptr, "slot");
-  f.b.CreateStore(f.number(abi::kOverflowSlot), next);
+  f.b.CreateStore(f.number(slots.first), next);
   llvm::Value* end = f.number(layout.slot_count);
   llvm::Value* arena = f.call("spile_rt_shared", f.unit.module.ptr(), {f.context, f.number(0)});
   llvm::BasicBlock *head = f.block("slot"), *check = f.block("check"), *work = f.block("merge"), *done = f.block("done");
   f.b.CreateBr(head);
   f.b.SetInsertPoint(head);
   llvm::Value* slot = f.b.CreateLoad(f.b.getInt64Ty(), next);
-  llvm::Value* address = f.offset(arena, f.b.CreateAdd(f.b.CreateMul(slot, f.number(layout.slot_stride)), f.number(layout.slots_offset)));
+  llvm::Value* address = f.offset(arena, f.b.CreateAdd(f.b.CreateMul(slot, f.number(layout.slot_stride)), f.number(slots.offset + layout.slots_offset)));
   f.b.CreateCondBr(f.b.CreateICmpULT(slot, end), check, done);
   f.b.SetInsertPoint(check);
   llvm::Value* owner = slot_field(f, address, offsetof(abi::ThreadSlot, owner), f.b.getInt64Ty());
   llvm::Value* ever = slot_field(f, address, offsetof(abi::ThreadSlot, thread_pointer), f.b.getInt64Ty());
   f.b.CreateCondBr(f.b.CreateIsNull(f.b.CreateOr(owner, ever)), done, work);
   f.b.SetInsertPoint(work);
-  merge_slot(f, arena, slot, address, epoch, lost);
+  merge_slot(f, slots, arena, slot, address, epoch, lost);
   f.b.CreateStore(f.b.CreateAdd(slot, f.number(1)), next);
   f.b.CreateBr(head);
   f.b.SetInsertPoint(done);
@@ -150,7 +158,8 @@ void lower_merge(Unit& unit) {
   llvm::Value* lost = f.b.CreateAlloca(f.b.getInt64Ty(), nullptr, "lost");
   f.b.CreateStore(f.number(0), lost);
   bool any = std::any_of(unit.program.sharing.begin(), unit.program.sharing.end(), [](auto s) { return s == sema::Sharing::kSharded; });
-  if (any) merge_slots(f, f.function->getArg(0), lost);
+  if (any) merge_slots(f, {unit.layout, 0, abi::kOverflowSlot}, f.function->getArg(0), lost);
+  if (any && unit.kernel_layout) merge_slots(f, {*unit.kernel_layout, unit.layout.arena.kernel_offset, abi::kFirstSlot}, f.function->getArg(0), lost);
   f.leave();
   f.b.CreateRet(f.b.CreateLoad(f.b.getInt64Ty(), lost));
 }

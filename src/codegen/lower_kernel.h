@@ -15,11 +15,9 @@ Result<Layout> make_kernel_layout(const sema::Program& program);
 // BPF arena; false: over maps, where the verifier does not follow loops over arrays and the like.
 void refuse_for_kernel(Unit& unit, bool over_arena);
 
-// Returns whether some points of the probe, tracepoints of system calls, are served by one program that looks at the number of the call.
-bool is_served_by_number(const sema::Probe& probe);
-// Returns whether the script is to run over kernel maps though the kernel has arenas: it has probes on the lives of all processes; or
-// arrays by thread (sema::Sharing::kByThread), or is_served_by_number() of a probe, or functions that fentry can take, and nothing that only handlers over an arena can do.
-bool needs_kernel_maps(const sema::Program& program);
+// Returns the number of arguments, each in a register, that all functions have which fentry and fexit can take for this probe; -1: they can take
+// none of them, or the handler needs registers.
+int described_arguments(const sema::Probe& probe);
 
 // Lowers and exports a function for each program. Fills all of KernelCode but the object. Errors go to unit.refusals().
 KernelCode lower_kernel(Unit& unit, KernelPlace& place);

@@ -162,8 +162,10 @@ class Lowering : BodyPart {
   llvm::Value* is_wanted(const sema::Probe& probe);  // i1: what its condition says
   llvm::Value* switch_word(const sema::Probe& probe);
   void set_limits(const sema::Probe& probe);
-  void lower_locked(const sema::Probe& probe, const std::function<void()>& inside);
-  llvm::BasicBlock* lock_globals(const sema::Probe& probe);
+  void go_on_if(bool wanted_value, const std::function<llvm::Value*()>& emit);
+  void leave_if_exiting();
+  void lower_locked(const sema::Probe& probe, const std::function<void()>& guards, const std::function<void()>& inside);
+  llvm::BasicBlock* lock_globals(const sema::Probe& probe, llvm::BasicBlock* out);
 
   Frame frame_;
   ErrorFlow errors_;
@@ -176,7 +178,6 @@ class Lowering : BodyPart {
   llvm::BasicBlock* next_ = nullptr;           // where `return` goes, and `next` of a probe
   llvm::BasicBlock* fall_through_ = nullptr;   // where `next` of a function goes
   llvm::Value* result_ = nullptr;              // of a script function: where the result goes
-  llvm::BasicBlock* locks_end_ = nullptr;      // after all locks are given back
   llvm::Value* light_entered_ = nullptr;       // variable, in light bodies only: the thread's slot is known
   llvm::BasicBlock* light_refused_ = nullptr;  // where a light body goes that gets no slot
 };

@@ -33,6 +33,7 @@ class Unit {
   Tables& tables;
   ScriptModule& module;
   Place& place;
+  const Layout* kernel_layout = nullptr;  // of a script that is_mixed(): where handlers in the kernel have their shards
 
   const GlobalLayout& layout_of(const syntax::Global& global) const;
   sema::Sharing sharing_of(const syntax::Global& global) const;

@@ -53,7 +53,9 @@ class Engine {
 
   // Takes the handlers and the arena's shape, and creates the arena, all zero. Without it nothing can be armed.
   // REQUIRES: called at most once, before launch() and attach().
-  virtual Result<void> set_image(abi::CodeImage image, const ArenaGeometry& geometry) = 0;
+  // memory: has a shared_fd if the geometry has shared pages, which only processes get; a process that another spile traces can't be attached to
+  // then.
+  virtual Result<void> set_image(abi::CodeImage image, const ArenaGeometry& geometry, const ArenaMemory& memory = {}) = 0;
   // Returns the controller's mapping of the arena, in whole pages, valid for the Engine's life. Empty before set_image().
   virtual std::span<uint8_t> arena() = 0;
   // Returns the memfd of the arena, which the Engine closes. -1 before set_image().

@@ -42,14 +42,14 @@ class SharingEngine final : public Engine {
   ~SharingEngine() override {
     if (own_) (void)detach();
     own_.reset();
-    if (arena_) munmap(arena_, geometry_.size);
+    if (arena_ && !memory_.place) munmap(arena_, geometry_.size);
   }
   Result<void> start() {
     TRY(own_, TracingBackend::create(options_));
     return {};
   }
 
-  Result<void> set_image(abi::CodeImage image, const ArenaGeometry& geometry) override;
+  Result<void> set_image(abi::CodeImage image, const ArenaGeometry& geometry, const ArenaMemory& memory) override;
   std::span<uint8_t> arena() override { return {arena_, arena_ ? geometry_.size : 0}; }
   int arena_fd() const override { return arena_fd_.get(); }
   Result<pid_t> launch(const LaunchOptions& options) override {
@@ -93,6 +93,7 @@ class SharingEngine final : public Engine {
   EngineOptions options_;
   abi::CodeImage image_;
   ArenaGeometry geometry_;
+  ArenaMemory memory_;
   UniqueFd arena_fd_;
   uint8_t* arena_ = nullptr;
   bool is_held_ = false;
@@ -109,12 +110,14 @@ class SharingEngine final : public Engine {
   std::vector<Event> pending_;           // reported by the next poll()
 };
 
-Result<void> SharingEngine::set_image(abi::CodeImage image, const ArenaGeometry& geometry) {
+Result<void> SharingEngine::set_image(abi::CodeImage image, const ArenaGeometry& geometry, const ArenaMemory& memory) {
   CHECK(arena_ == nullptr);
+  CHECK(geometry.shared_size == 0 || memory.shared_fd >= 0);
+  memory_ = memory;
   geometry_ = geometry;
   geometry_.size = (geometry.size + 4095) / 4096 * 4096;
   TRY(arena_fd_, create_memory(kArenaName, geometry_.size, false));
-  void* view = mmap(nullptr, geometry_.size, PROT_READ | PROT_WRITE, MAP_SHARED, arena_fd_.get(), 0);
+  void* view = mmap(memory.place, geometry_.size, PROT_READ | PROT_WRITE, MAP_SHARED | (memory.place ? MAP_FIXED : 0), arena_fd_.get(), 0);
   if (view == MAP_FAILED) return Error::from_errno("map the arena", errno);
   arena_ = static_cast<uint8_t*>(view);
   image_ = std::move(image);
@@ -123,7 +126,7 @@ Result<void> SharingEngine::set_image(abi::CodeImage image, const ArenaGeometry&
 
 Result<void> SharingEngine::give_image() {
   if (!arena_ || std::exchange(own_has_image_, true)) return {};
-  return own_->use_image(image_, geometry_, UniqueFd(dup(arena_fd_.get())));
+  return own_->use_image(image_, geometry_, UniqueFd(dup(arena_fd_.get())), UniqueFd(memory_.shared_fd < 0 ? -1 : dup(memory_.shared_fd)));
 }
 
 // --- A process that another spile traces ---
@@ -169,6 +172,10 @@ Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel chann
     return Error{fmt::format("{}: another spile (process {}) traces it, and system calls are reported to that one only", what, tracer),
                  "leave out process.syscall, or end the other one first"};
   }
+  if (geometry_.shared_size > 0) {
+    return Error{fmt::format("{}: another spile (process {}) traces it, and handlers of this script share globals with handlers in the kernel", what, tracer),
+                 "end the other one first, or give --runtime=bpf, which runs all of this script in the kernel"};
+  }
   if (!own_->processes().empty()) {
     return Error{fmt::format("{}: another spile (process {}) traces it, and this spile traces other processes", what, tracer), ""};
   }
@@ -182,7 +189,7 @@ Result<void> SharingEngine::be_guest(pid_t pid, pid_t tracer, GuestChannel chann
   auto begin = [&]() -> Result<void> {
     TRY_DO(guest_->introduce());
     if (arena_ && is_held_) give_up_arena();
-    if (arena_) TRY_DO(guest_->use_image(image_, geometry_, UniqueFd(dup(arena_fd_.get()))));
+    if (arena_) TRY_DO(guest_->use_image(image_, geometry_, UniqueFd(dup(arena_fd_.get())), {}));
     return guest_->attach(pid);
   };
   auto begun = begin();

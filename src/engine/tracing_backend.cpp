@@ -29,7 +29,7 @@ class TracingBackendImpl final : public TracingBackend, TraceListener, GuestServ
   ~TracingBackendImpl() override;
   Result<void> start();
 
-  Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) override;
+  Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena, UniqueFd shared) override;
   Result<pid_t> launch(const LaunchOptions& options) override {
     start_hosting();
     return lives_->launch(options);
@@ -131,11 +131,12 @@ Result<void> TracingBackendImpl::start() {
   return {};
 }
 
-Result<void> TracingBackendImpl::use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) {
+Result<void> TracingBackendImpl::use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena, UniqueFd shared) {
   CHECK(own_->image.bytes.empty());
   own_->image = image;
   own_->geometry = geometry;
   own_->arena_fd = std::move(arena);
+  own_->shared_fd = std::move(shared);
   return {};
 }
 

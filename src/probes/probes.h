@@ -19,6 +19,8 @@ struct WorldOptions {
   std::string program;  // -c: the command's first word, looked up in PATH; "": no -c. Not used if there are processes.
   std::vector<pid_t> processes = {};  // -x; with neither, the world has no target
   Runtime runtime = Runtime::kAuto;
+  // Returns whether handlers in processes and in the kernel can share globals on this machine (bpf::Arena::is_supported()); null: they can't.
+  bool (*can_mix)() = nullptr;
   bool only_lists = false;  // nothing runs: what only one runtime can do is there, too
   kernelinfo::Places kernel = {};  // where the files about the kernel are; tests have their own
 };

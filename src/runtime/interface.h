@@ -65,6 +65,7 @@ extern const uint32_t spile_rt_scratch_size;
 extern const uint32_t spile_rt_ring_offset;  // within a slot
 extern const uint32_t spile_rt_ring_size;    // a power of two
 extern const uint32_t spile_rt_kernel_frame_offset;  // within a slot of handlers in the kernel (abi/kernel.h)
+extern const uint32_t spile_rt_shared_size;  // bytes of the globals that handlers in processes and in the kernel share
 extern const uint32_t spile_rt_max_backtrace;  // MAXBACKTRACE: frames
 
 // -- handler life. enter: finds the thread's slot and marks it busy; after true, the handler ends with leave. False: the session is

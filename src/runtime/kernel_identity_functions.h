@@ -47,6 +47,17 @@ extern "C" {
   return spile_fn_gid(context);
 }
 
+// Whether the thread is its process's first one.
+[[gnu::always_inline]] bool spile_rt_kernel_leads(Context*) {
+  uint64_t pid_tgid = current_pid_tgid();
+  return (pid_tgid >> 32) == (pid_tgid & 0xffffffff);
+}
+
+// Copies what the kernel keeps of a thread's registers; false: it can't be read.
+[[gnu::always_inline]] bool spile_rt_kernel_registers(Context*, uint64_t from, uint32_t size, void* out) {
+  return helper<long (*)(void*, uint32_t, uint64_t)>(BPF_FUNC_probe_read_kernel)(out, size, from) == 0;
+}
+
 }  // extern "C"
 
 }  // namespace spile::rt

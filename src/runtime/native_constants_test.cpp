@@ -12,6 +12,7 @@ uint32_t spile_rt_arena_pages = 0;  // confines nothing: see TestArena
 uint32_t spile_rt_slots_page = 1 + (16 << 20) / spile::abi::kPageSize;  // TestArena's
 uint32_t spile_rt_slot_stride = 256 + 2 * 128 * 1024 + 64 * 64 + 64 * 1024 + (1 << 20);
 uint32_t spile_rt_slot_count = 8;
+uint32_t spile_rt_shared_size = 0;
 uint32_t spile_rt_shards_offset = 256;
 uint32_t spile_rt_epoch_stride = 128 * 1024;
 uint32_t spile_rt_shadow_offset = 256 + 2 * 128 * 1024;

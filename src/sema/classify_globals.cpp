@@ -9,12 +9,11 @@ namespace spile::sema {
 
 namespace {
 
-struct Sides {
+struct Uses {
   Touch traced;      // in target and kernel probes
   Touch begin;       // in begin probes: before anything is armed
   Touch controller;  // in end, error and timer probes
-  bool in_traced = false;
-  bool in_process = false;  // by jumps
+  Sides sides;
 };
 
 void add(Touch& sum, const Touch& touch) {
@@ -23,14 +22,14 @@ void add(Touch& sum, const Touch& touch) {
   sum.written |= touch.written;
 }
 
-Sharing choose(const syntax::Global& global, const Sides& sides, bool keyed_by_thread) {
-  if (!sides.in_traced) return Sharing::kController;
-  bool only_read = !sides.traced.accumulated && !sides.traced.written;
-  bool fixed_later = !sides.controller.accumulated && !sides.controller.written;
+Sharing choose(const syntax::Global& global, const Uses& uses, bool keyed_by_thread) {
+  if (!uses.sides.process && !uses.sides.kernel) return Sharing::kController;
+  bool only_read = !uses.traced.accumulated && !uses.traced.written;
+  bool fixed_later = !uses.controller.accumulated && !uses.controller.written;
   if (only_read && fixed_later) return Sharing::kReadOnly;
-  bool only_added = sides.traced.accumulated && !sides.traced.read && !sides.traced.written;
+  bool only_added = uses.traced.accumulated && !uses.traced.read && !uses.traced.written;
   if (only_added && syntax::info(global.array_kind).can_be_shards) return Sharing::kSharded;
-  return keyed_by_thread && !sides.in_process ? Sharing::kByThread : Sharing::kLocked;
+  return keyed_by_thread && !uses.sides.process ? Sharing::kByThread : Sharing::kLocked;
 }
 
 }  // namespace
@@ -54,24 +53,25 @@ const char* to_string(Sharing sharing) {
 }
 
 void classify_globals(Elaboration& e) {
-  GlobalUses uses;
-  std::map<const syntax::Global*, Sides> all;
+  GlobalUses found;
+  std::map<const syntax::Global*, Uses> all;
   for (const Probe& probe : e.program.probes) {
     if (probe.kind == ProbeKind::kNever) continue;
-    for (const auto& [global, touch] : uses.of(probe)) {
-      Sides& sides = all[global];
-      if (probe.domain != Domain::kController) {
-        sides.in_traced = true;
-        sides.in_process |= probe.domain == Domain::kTarget;
-        add(sides.traced, touch);
-      } else {
-        add(probe.kind == ProbeKind::kBegin ? sides.begin : sides.controller, touch);
-      }
+    for (const auto& [global, touch] : found.of(probe)) {
+      Uses& uses = all[global];
+      uses.sides.process |= probe.domain == Domain::kTarget;
+      uses.sides.kernel |= probe.domain == Domain::kKernel;
+      if (probe.domain != Domain::kController) add(uses.traced, touch);
+      else add(probe.kind == ProbeKind::kBegin ? uses.begin : uses.controller, touch);
     }
   }
   e.program.sharing.assign(e.program.globals.size(), Sharing::kUnused);
+  e.program.sides.assign(e.program.globals.size(), {});
   const std::set<const syntax::Global*> keyed = arrays_keyed_by_thread(e.program);
-  for (const auto& [global, sides] : all) e.program.sharing[global->index] = choose(*global, sides, keyed.contains(global));
+  for (const auto& [global, uses] : all) {
+    e.program.sharing[global->index] = choose(*global, uses, keyed.contains(global));
+    e.program.sides[global->index] = uses.sides;
+  }
 }
 
 }  // namespace spile::sema

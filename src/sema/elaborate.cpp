@@ -99,6 +99,7 @@ std::vector<PassTiming> elaborate(Program& program, TargetInfo& target, Diagnost
   if (!program.hide_globals) passes.run("display-globals", display_globals);
   if (program.time_probes) passes.run("time-probes", time_probes);
   passes.run("classify-globals", classify_globals);
+  passes.run("refuse-foreign-addresses", refuse_foreign_addresses);
   passes.run("describe-points", describe_points);
   passes.run("analyze-uses", analyze_uses);
   passes.run("note-entry-values", note_entry_values);

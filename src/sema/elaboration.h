@@ -121,6 +121,7 @@ void lower_deletes(Elaboration& e);
 void lower_additions(Elaboration& e);
 void time_probes(Elaboration& e);
 void classify_globals(Elaboration& e);
+void refuse_foreign_addresses(Elaboration& e);
 void describe_points(Elaboration& e);
 void analyze_uses(Elaboration& e);
 void note_entry_values(Elaboration& e);

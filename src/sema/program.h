@@ -27,6 +27,12 @@ enum class Sharing : uint8_t {
 constexpr bool has_lock(Sharing sharing) { return sharing == Sharing::kLocked || sharing == Sharing::kByThread; }
 const char* to_string(Sharing sharing);
 
+// Where handlers outside of spile use a global.
+struct Sides {
+  bool process = false;  // by jumps
+  bool kernel = false;
+};
+
 // A global that a handler uses, and whether it changes it.
 struct GlobalUse {
   syntax::Global* global;
@@ -96,6 +102,7 @@ struct Program {
   std::vector<syntax::Script> scripts;       // own the trees; [0] is the user's
   std::vector<syntax::Global*> globals;      // used ones, index = Global::index
   std::vector<Sharing> sharing;              // by global index
+  std::vector<Sides> sides;                  // by global index
   std::vector<syntax::Function*> functions;  // used ones, index = Function::index
   std::vector<std::vector<Binding>> function_bindings;  // by function index: the tables that bindings in their bodies index
   std::vector<Probe> probes;

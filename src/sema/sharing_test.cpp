@@ -34,6 +34,37 @@ TEST(Sharing, AnAdditionInFullIsOne) {
   }
 }
 
+TEST(Sharing, SidesAreThoseThatUseAGlobal) {
+  auto made = elaborate_text("global n, m, k, c " + entry("n = n * 2; m = 1") + "probe kernel.trace(\"a:b\") { n = n + 2; k = $pid; println(k) } probe begin { c = 1; println(c + m) }");
+  ASSERT_TRUE(made.ok()) << made.messages();
+  auto sides = [&](const std::string& name) {
+    for (const syntax::Global* global : made.program.globals) {
+      if (global->name == name) return made.program.sides[static_cast<size_t>(global->index)];
+    }
+    return Sides();
+  };
+  EXPECT_TRUE(sides("n").process && sides("n").kernel);
+  EXPECT_TRUE(sides("m").process && !sides("m").kernel);
+  EXPECT_TRUE(!sides("k").process && sides("k").kernel);
+  EXPECT_FALSE(sides("c").process || sides("c").kernel);
+}
+
+TEST(ForeignAddresses, AreNotReadInTheKernel) {
+  const std::string changes = "global p, own, a " + entry("p = $x; a[$x] = $x") + "probe begin { own = 1 } ";
+  auto messages = [&](const std::string& functions, const std::string& body) {
+    return elaborate_text(functions + changes + "probe kernel.trace(\"a:b\") { p = 1; a[1] = 1; " + body + " }").messages();
+  };
+  for (const char* body : {"println(kernel_long(p))", "println(kernel_string(a[$pid]))", "q = p + 8; r = q; println(user_long(r))", "printf(\"%8m\", p)",
+                           "foreach (k in a) println(kernel_int(k))", "for (q = 0; q < 3; q = p) println(kernel_char(q))"}) {
+    EXPECT_NE(messages("", body).find("a traced process could have any memory read"), std::string::npos) << body;
+  }
+  EXPECT_NE(messages("function f(x) { return kernel_long(x) }", "println(f(p))").find("may come from 'p'"), std::string::npos);
+  EXPECT_NE(messages("function f() { return p }", "println(kernel_long(f()))").find("may come from 'p'"), std::string::npos);
+  for (const char* body : {"println(kernel_long($pid))", "println(p)", "q = $pid; println(kernel_long(q + own))", "own = kernel_long($pid); p = own"}) {
+    EXPECT_EQ(messages("", body), "") << body;
+  }
+}
+
 TEST(Sharing, AnythingElseIsLocked) {
   for (const char* body :
        {"g = $x", "other = g++", "g *= 2", "g += g", "if (g) g++", "g[g2()]++; println(g[1])", "g .= \"x\"",

@@ -89,38 +89,56 @@ uint64_t clock_at(const ArenaView::Clock& clock, uint64_t tsc) {
 
 }  // namespace
 
-Result<std::unique_ptr<ArenaView>> ArenaView::create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory, bool is_seen_by_processes) {
-  std::unique_ptr<ArenaView> arena(new ArenaView(layout));
-  if (memory.empty()) {
-    void* base = mmap(nullptr, layout.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED) return Error::from_errno("map the arena", errno, "use fewer or smaller arrays, or a smaller -s");
-    arena->base_ = static_cast<char*>(base);
-    arena->mapped_here_ = true;
-  } else {
-    CHECK(memory.size() >= layout.size);
-    arena->base_ = reinterpret_cast<char*>(memory.data());
-    if (is_seen_by_processes) TRY_DO(arena->cover_private());
-  }
+namespace {
 
-  abi::ArenaHeader& header = arena->header();
+void fill_in(abi::ArenaHeader& header, const codegen::ArenaLayout& layout) {
   header.magic = abi::kArenaMagic;
   header.version = abi::kArenaVersion;
   header.slot_count = layout.slot_count;
   header.size = layout.size;
   header.slots_offset = layout.slots_offset;
   header.slot_stride = layout.slot_stride;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ArenaView>> ArenaView::create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory, bool is_seen_by_processes,
+                                                     const codegen::ArenaLayout& kernel) {
+  std::unique_ptr<ArenaView> arena(new ArenaView(layout, kernel));
+  if (memory.empty()) {
+    void* base = mmap(nullptr, layout.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) return Error::from_errno("map the arena", errno, "use fewer or smaller arrays, or a smaller -s");
+    arena->base_ = static_cast<char*>(base);
+    arena->mapped_here_ = true;
+  } else {
+    CHECK(memory.size() >= (layout.kernel_offset ? layout.kernel_offset + kernel.size : layout.size));
+    arena->base_ = reinterpret_cast<char*>(memory.data());
+    if (is_seen_by_processes) TRY_DO(arena->cover_private());
+  }
+
+  fill_in(arena->header(), layout);
+  if (layout.kernel_offset) fill_in(*arena->kernel_header(), kernel);
   arena->slot(abi::kControllerSlot).owner = ~0ULL;
   abi::ThreadSlot& overflow = arena->slot(abi::kOverflowSlot);
   overflow.owner = ~0ULL;
   overflow.shared = 1;
-  for (uint32_t i = abi::kFirstSlot; i < abi::kFirstSlot + layout.kernel_slots; ++i) {
+  const uint32_t first = layout.kernel_offset ? layout.slot_count : abi::kFirstSlot;
+  for (uint32_t i = first; i < first + layout.kernel_slots + kernel.kernel_slots; ++i) {
     arena->slot(i).owner = ~0ULL;
     arena->slot(i).ring_size = arena->ring_size(i);
   }
 
   arena->start_clock();
-  header.enabled = 1;
+  arena->enable(true);
   return arena;
+}
+
+void ArenaView::enable(bool on) const {
+  for_each_header([&](abi::ArenaHeader& header) { header.enabled = on; });
+}
+
+void ArenaView::set_target(pid_t process) const {
+  for_each_header([&](abi::ArenaHeader& header) { header.target_pid = process; });
 }
 
 // Covers the private part: spile does not see what processes write to the file there, and they do not see what spile writes.
@@ -152,7 +170,10 @@ void ArenaView::start_clock() {
 }
 
 void ArenaView::publish_clock() const {
-  abi::ArenaHeader& header = this->header();
+  for_each_header([this](abi::ArenaHeader& header) { publish_clock(header); });
+}
+
+void ArenaView::publish_clock(abi::ArenaHeader& header) const {
   std::atomic_ref<uint32_t> sequence(header.clock_sequence);
   sequence.fetch_or(1, std::memory_order_acq_rel);
   header.clock_base_tsc = clock_.base_tsc;
@@ -189,10 +210,8 @@ void ArenaView::refresh_clock() {
 }
 
 uint32_t ArenaView::advance_epoch() {
-  abi::ArenaHeader& header = this->header();
-  std::atomic_ref<uint32_t> epoch(header.epoch);
   uint32_t old = std::exchange(epoch_, 1 - epoch_);
-  epoch.store(epoch_, std::memory_order_seq_cst);
+  for_each_header([this](abi::ArenaHeader& header) { std::atomic_ref<uint32_t>(header.epoch).store(epoch_, std::memory_order_seq_cst); });
   // A handler marks itself busy, then reads the epoch, without a fence between: the barrier runs on its CPU instead.
   // Traced processes are registered for the expedited form when they are attached.
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) != 0) {

@@ -16,8 +16,10 @@ class ArenaView {
  public:
   // Fills in the header, claims the controller's slot, the overflow slot and those of handlers in the kernel, and starts the clock. memory: a
   // mapping of the arena that others have too, all zero, of layout.size bytes, which must outlive this; where processes see it, its private
-  // part is mapped over, so that they do not share it. Empty: nobody shares the arena, which is then mapped here. Errors: no memory.
-  static Result<std::unique_ptr<ArenaView>> create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory, bool is_seen_by_processes = true);
+  // part is mapped over, so that they do not share it. Empty: nobody shares the arena, which is then mapped here. kernel: the arena of handlers
+  // in the kernel, where it is another one, at layout.kernel_offset: `memory` has it, too; all 0 else. Errors: no memory.
+  static Result<std::unique_ptr<ArenaView>> create(const codegen::ArenaLayout& layout, std::span<uint8_t> memory, bool is_seen_by_processes = true,
+                                                   const codegen::ArenaLayout& kernel = {});
   ~ArenaView();
   ArenaView(const ArenaView&) = delete;
   ArenaView& operator=(const ArenaView&) = delete;
@@ -25,18 +27,30 @@ class ArenaView {
   const codegen::ArenaLayout& layout() const { return layout_; }
   char* base() const { return base_; }
   abi::ArenaHeader& header() const { return *reinterpret_cast<abi::ArenaHeader*>(base_); }
-  // REQUIRES, for slot() and ring(): index < layout().slot_count.
-  abi::ThreadSlot& slot(uint32_t index) const {
-    return *reinterpret_cast<abi::ThreadSlot*>(base_ + layout_.slots_offset + index * layout_.slot_stride);
+  // The header that handlers in the kernel look at; null: they have no arena.
+  abi::ArenaHeader* kernel_header() const {
+    if (kernel_.kernel_slots > 0) return reinterpret_cast<abi::ArenaHeader*>(base_ + layout_.kernel_offset);
+    return layout_.kernel_slots > 0 ? &header() : nullptr;
   }
+  // Lets handlers run, or not, from their next hit on.
+  void enable(bool on) const;
+  // The process of -c or -x, for target().
+  void set_target(pid_t process) const;
+
+  // Slots are those of the arena, and behind them those of handlers in the kernel where these have another arena. REQUIRES, for the functions
+  // that take one's number: index < slot_count().
+  uint32_t slot_count() const { return layout_.slot_count + kernel_.kernel_slots; }
+  bool is_kernels(uint32_t index) const { return index >= layout_.slot_count || index - abi::kFirstSlot < layout_.kernel_slots; }
+  abi::ThreadSlot& slot(uint32_t index) const { return *reinterpret_cast<abi::ThreadSlot*>(slot_address(index)); }
   std::span<char> ring(uint32_t index) const {
-    return {base_ + layout_.slots_offset + index * layout_.slot_stride + layout_.ring_offset, ring_size(index)};
+    return {slot_address(index) + (index < layout_.slot_count ? layout_ : kernel_).ring_offset, ring_size(index)};
   }
   // Bytes, a power of two.
   uint32_t ring_size(uint32_t index) const {
-    uint32_t kernels = index - abi::kFirstSlot;
-    if (kernels >= layout_.kernel_slots) return layout_.ring_size;
-    return kernels % abi::kKernelLevels == 0 ? layout_.kernel_ring_size : layout_.kernel_small_ring_size;
+    if (!is_kernels(index)) return layout_.ring_size;
+    const codegen::ArenaLayout& layout = index < layout_.slot_count ? layout_ : kernel_;
+    uint32_t number = index < layout_.slot_count ? index - abi::kFirstSlot : index - layout_.slot_count;
+    return number % abi::kKernelLevels == 0 ? layout.kernel_ring_size : layout.kernel_small_ring_size;
   }
 
   // Calls visit(index) for each slot that anything has ever used: the controller's, the overflow slot, and, since threads claim
@@ -46,6 +60,7 @@ class ArenaView {
     auto is_used = [this](uint32_t index) { return slot(index).owner != 0 || slot(index).thread_pointer != 0; };
     while (used_slots_ < layout_.slot_count && is_used(used_slots_)) ++used_slots_;
     for (uint32_t i = 0; i < used_slots_; ++i) visit(i);
+    for (uint32_t i = layout_.slot_count; i < slot_count(); ++i) visit(i);
   }
 
   // Returns the state that only spile and the controller's code use: it lies in memory that no process shares.
@@ -78,12 +93,23 @@ class ArenaView {
   void release_slots_of(pid_t process);
 
  private:
-  explicit ArenaView(const codegen::ArenaLayout& layout) : layout_(layout) {}
+  ArenaView(const codegen::ArenaLayout& layout, const codegen::ArenaLayout& kernel) : layout_(layout), kernel_(kernel) {}
+  char* slot_address(uint32_t index) const {
+    if (index < layout_.slot_count) return base_ + layout_.slots_offset + index * layout_.slot_stride;
+    return base_ + layout_.kernel_offset + kernel_.slots_offset + (abi::kFirstSlot + index - layout_.slot_count) * kernel_.slot_stride;
+  }
+  // The headers of all arenas.
+  template <typename Visit>
+  void for_each_header(Visit visit) const {
+    visit(header());
+    if (kernel_.kernel_slots > 0) visit(*kernel_header());
+  }
   void start_clock();
   void publish_clock() const;
+  void publish_clock(abi::ArenaHeader& header) const;
   Result<void> cover_private();
 
-  codegen::ArenaLayout layout_;
+  codegen::ArenaLayout layout_, kernel_;
   char* base_ = nullptr;
   bool mapped_here_ = false;
   uint32_t used_slots_ = abi::kFirstSlot;

@@ -14,7 +14,7 @@ namespace spile::session {
 Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& program,
                                                      const codegen::CompiledScript& script,
                                                      const probes::ModuleFiles& files, const kernelinfo::Features& features, pid_t process,
-                                                     const bpf::Arena* arena, int verbosity) {
+                                                     const ArenaMemory& memory, int verbosity) {
   TRY_DO(bpf::check_privilege());
   std::unique_ptr<KernelSide> side(new KernelSide(program, script, verbosity));
   bpf::ObjectSpec spec;
@@ -30,31 +30,19 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
     spec.data.push_back({abi::kKernelProgramsSymbol, side->followed_->constants()});
   }
   spec.verbosity = verbosity;
-  if (arena) spec.arena = arena->fd();
+  if (memory.kernel()) spec.arena = memory.kernel()->fd();
+  spec.shared = memory.shared_fd();
   TRY(side->kernel_, bpf::load(spec));
-  if (arena) TRY_DO(side->fill_arena(*arena));
+  if (memory.kernel()) TRY_DO(side->fill_arena(*memory.kernel()));
   side->imported_.resize(script.kernel.maps.size());
   return side;
 }
 
-namespace {
-// Constants behind the arena may take this much; the programs that use more don't load (fill_arena says so).
-constexpr uint64_t kMostConstants = 16 << 20;
-}  // namespace
-
-Result<bpf::Arena> KernelSide::make_arena(const codegen::CompiledScript& script) {
-  uint64_t size = script.layout.size + kMostConstants;
-  if (size > abi::kLargestKernelArena) {
-    return Error{"the globals need more memory than handlers in the kernel can share (2 GiB)", "make arrays smaller (global a[N], -D MAXMAPENTRIES=N) or use a smaller -s"};
-  }
-  return bpf::Arena::create(size);
-}
-
 // All that handlers may touch is there before they run, but the controller's own part.
 Result<void> KernelSide::fill_arena(const bpf::Arena& arena) const {
-  const codegen::ArenaLayout& layout = script_.layout;
+  const codegen::ArenaLayout& layout = script_.kernel.arena;
   std::span<const uint8_t> constants = kernel_->arena_constants();
-  if (constants.size() > kMostConstants) return Error{"the script's texts and tables are too large for handlers in the kernel", "use shorter or fewer texts"};
+  if (constants.size() > arena.memory().size() - layout.constants_offset) return Error{"the script's texts and tables are too large for handlers in the kernel", "use shorter or fewer texts"};
   if (!constants.empty()) std::memcpy(arena.memory().data() + layout.constants_offset, constants.data(), constants.size());
   TRY_DO(arena.populate(0, layout.private_offset));
   for (uint32_t i = 0; i < layout.kernel_slots; ++i) {

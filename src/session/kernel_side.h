@@ -12,6 +12,7 @@
 #include "codegen/codegen.h"
 #include "probes/probes.h"
 #include "sema/program.h"
+#include "session/arena_memory.h"
 #include "session/controller.h"
 #include "session/followed_programs.h"
 #include "session/output.h"
@@ -20,16 +21,12 @@ namespace spile::session {
 
 class KernelSide {
  public:
-  // Makes the arena of a script whose handlers in the kernel work over one (KernelCode::over_arena). Errors: no privilege, no memory.
-  static Result<bpf::Arena> make_arena(const codegen::CompiledScript& script);
-
   // Loads programs and creates maps; nothing is attached. process: of -c or -x, to which uprobes are limited (tracepoints and timer.profile
-  // are not); 0: all. features: of the kernel, for probes of its functions. arena: where handlers work if KernelCode::over_arena says so, with the
-  // layout's bytes and room for constants behind them; it gets the constants; else null. program, script and arena must outlive this. Errors: no
-  // privilege, a program that the verifier rejects.
+  // are not); 0: all. features: of the kernel, for probes of its functions. memory: where handlers work if KernelCode::over_arena says so;
+  // it gets the constants. memory, program and script must outlive this. Errors: no privilege, a program that the verifier rejects.
   static Result<std::unique_ptr<KernelSide>> load(const sema::Program& program, const codegen::CompiledScript& script,
                                                   const probes::ModuleFiles& files, const kernelinfo::Features& features, pid_t process,
-                                                  const bpf::Arena* arena, int verbosity);
+                                                  const ArenaMemory& memory, int verbosity);
 
   // Attaches all programs; handlers run from here on. With verbosity, prints how each point is attached. On error nothing is attached.
   Result<void> attach();

@@ -1,5 +1,6 @@
 #include "session/open_world.h"
 
+#include "bpf/arena.h"
 #include "session/target_side.h"
 
 namespace spile::session {
@@ -9,6 +10,7 @@ Result<std::unique_ptr<probes::World>> open_world(const TargetOptions& target, b
   if (!target.command.empty()) world.program = command_words(target.command).front();
   world.processes = target.processes;
   world.runtime = target.runtime;
+  world.can_mix = bpf::Arena::is_supported;
   world.only_lists = only_lists;
   return probes::World::open(world);
 }

@@ -82,9 +82,8 @@ void Output::report_damage(uint32_t ring) {
 }
 
 bool Output::take_ring(ArenaView& arena, uint32_t index) {
-  if (!rings_) rings_ = std::make_unique<RingReader>(arena.layout().slot_count);
-  const bool is_kernels = index - abi::kFirstSlot < arena.layout().kernel_slots;
-  const Origin origin = index == abi::kControllerSlot ? Origin::kController : is_kernels ? Origin::kKernel : Origin::kTarget;
+  if (!rings_) rings_ = std::make_unique<RingReader>(arena.slot_count());
+  const Origin origin = index == abi::kControllerSlot ? Origin::kController : arena.is_kernels(index) ? Origin::kKernel : Origin::kTarget;
   const size_t run = pending_.size();
   RingReader::Taken taken = rings_->take(arena.slot(index), arena.ring(index), index, bytes_, [&](const abi::RecordHeader& header, size_t offset) {
     if (origin == Origin::kTarget && !is_believed(header)) return;

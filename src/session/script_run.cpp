@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/print.h"
 #include "engine/process/process_status.h"
+#include "session/arena_memory.h"
 #include "session/arena_view.h"
 #include "session/controller.h"
 #include "session/flight_recorder.h"
@@ -104,8 +105,8 @@ class ScriptRun {
   Signals signals_;
   ProcessWatch watch_;
   ThreadSampler sampler_;
+  ArenaMemory memory_;
   std::unique_ptr<TargetSide> target_;
-  std::optional<bpf::Arena> kernel_arena_;
   std::unique_ptr<ArenaView> arena_;
   std::unique_ptr<Output> output_;
   std::unique_ptr<Controller> controller_;
@@ -130,7 +131,7 @@ Result<void> ScriptRun::prepare() {
   if (output_options_.bulk && has_kernel_probes()) {
     return Error{"-b can't be used with kernel probes: their records come through one buffer, in order already", "leave out -b"};
   }
-  if (has_kernel_probes() && traced_.processes.size() > 1) {
+  if (has_kernel_probes() && !has_target_probes() && traced_.processes.size() > 1) {
     return Error{"several -x can't be used with probes that run in the kernel: such probes are for one process, or for all", "leave out -x, and compare pid() in the script"};
   }
   bool follows = !traced_.command.empty() || !traced_.processes.empty();
@@ -138,17 +139,16 @@ Result<void> ScriptRun::prepare() {
     return Error{"probes on processes need a command or a process to trace",
                  "use -c COMMAND or -x PID; without --runtime=inproc, process.begin and the like are for all processes"};
   }
+  TRY(memory_, ArenaMemory::create(script_));
   if (has_target_probes() || follows) {
-    TRY(target_, TargetSide::create(program_, script_, traced_, messages_, files_, &watch_, &sampler_, [this] { return signals_.stop_is_pending(); }));
+    TRY(target_, TargetSide::create(program_, script_, traced_, messages_, files_, {memory_.place(), memory_.shared_fd()}, &watch_, &sampler_,
+                                    [this] { return signals_.stop_is_pending(); }));
   }
-  std::span<uint8_t> shared;
-  if (has_target_probes()) shared = target_->arena_memory();
-  if (script_.kernel.over_arena) {
-    TRY(bpf::Arena made, KernelSide::make_arena(script_));
-    kernel_arena_.emplace(std::move(made));
-    shared = kernel_arena_->memory();
-  }
-  TRY(arena_, ArenaView::create(script_.layout, shared, has_target_probes()));
+  TRY_DO(memory_.cover_shared_pages());
+  std::span<uint8_t> shared = memory_.all();
+  if (shared.empty() && has_target_probes()) shared = target_->arena_memory();
+  const bool has_two = script_.layout.kernel_offset != 0;
+  TRY(arena_, ArenaView::create(script_.layout, shared, has_target_probes(), has_two ? script_.kernel.arena : codegen::ArenaLayout()));
   TRY(output_, Output::open(output_options_, messages_, script_));
   if (!program_.guru) output_->trust_processes_by([this] { return why_processes_untrusted(); });
   if (output_options_.in_memory()) {
@@ -163,9 +163,9 @@ Result<void> ScriptRun::prepare() {
   if (target_) {
     TRY(process, target_->acquire());
   }
-  arena_->header().target_pid = process;
+  arena_->set_target(process);
   if (has_kernel_probes()) {
-    TRY(kernel_, KernelSide::load(program_, script_, files_, features_, process, kernel_arena_ ? &*kernel_arena_ : nullptr, messages_.verbosity()));
+    TRY(kernel_, KernelSide::load(program_, script_, files_, features_, process, memory_, messages_.verbosity()));
     warn_of_children();
   }
   return {};
@@ -201,6 +201,7 @@ Result<void> ScriptRun::start() {
   TRY_DO(run_probes(sema::ProbeKind::kBegin));
   if (exit_requested() || failed()) return {};
   if (kernel_) {
+    for (const codegen::KernelCode::Copy& copy : script_.kernel.copies) std::memcpy(arena_->base() + copy.to, arena_->base() + copy.from, copy.size);
     TRY_DO(kernel_->export_globals(*controller_));
     TRY_DO(kernel_->attach());
   }
@@ -363,14 +364,15 @@ void ScriptRun::housekeeping(int64_t now) {
 bool ScriptRun::failed() const {
   auto most = static_cast<uint64_t>(program_.limits.max_errors);
   if (kernel_ && kernel_->errors() > most) return true;
+  if (const auto* header = arena_->kernel_header(); header && __atomic_load_n(&header->errors, __ATOMIC_RELAXED) > most) return true;
   // Any traced process can write this word: it counts where the script's handlers there can.
-  bool may_fail = (kernel_ && !has_target_probes()) || (script_.target_records & (abi::record_kind_bit(abi::kError) | abi::record_kind_bit(abi::kErrorText)));
+  bool may_fail = script_.target_records & (abi::record_kind_bit(abi::kError) | abi::record_kind_bit(abi::kErrorText));
   return output_->errors() > most || gave_up_ || (may_fail && std::atomic_ref<uint32_t>(arena_->header().errors).load() > most);
 }
 
 bool ScriptRun::exit_requested() const {
   if (kernel_ && kernel_->exit_requested()) return true;
-  if (script_.kernel.over_arena && !has_target_probes() && std::atomic_ref<uint32_t>(arena_->header().exit_requested).load() != 0) return true;
+  if (const auto* header = arena_->kernel_header(); header && __atomic_load_n(&header->exit_requested, __ATOMIC_RELAXED) != 0) return true;
   if (output_->exit_requested()) return true;
   // Any traced process can write this word: it counts where the script's handlers there can.
   return script_.target_records & abi::record_kind_bit(abi::kExit) &&
@@ -460,7 +462,7 @@ void ScriptRun::await_thaw() {
 // Removes all probes, so that every target is as it was, then runs the end probes.
 Result<void> ScriptRun::stop() {
   procfs_.close();
-  arena_->header().enabled = 0;
+  arena_->enable(false);
   watch_trust();  // while it is known which processes are traced
   output_->collect(*arena_);  // a thread that waits for room in its ring goes on, and leaves its handler
   sampler_.stop();

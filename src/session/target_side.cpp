@@ -62,6 +62,8 @@ engine::ArenaGeometry geometry_of(const codegen::ArenaLayout& layout) {
   geometry.shadow_offset = layout.shadow_offset;
   geometry.shadow_stride = layout.shadow_stride;
   geometry.shadow_capacity = layout.shadow_capacity;
+  geometry.shared_offset = layout.shared_offset;
+  geometry.shared_size = layout.shared_size;
   return geometry;
 }
 
@@ -70,7 +72,8 @@ engine::ArenaGeometry geometry_of(const codegen::ArenaLayout& layout) {
 Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& program,
                                                        const codegen::CompiledScript& script, const TargetOptions& options,
                                                        const MessageOptions& messages, const probes::ModuleFiles& files,
-                                                       ProcessWatch* watch, ThreadSampler* sampler, std::function<bool()> interrupted) {
+                                                       const engine::ArenaMemory& memory, ProcessWatch* watch, ThreadSampler* sampler,
+                                                       std::function<bool()> interrupted) {
   std::unique_ptr<TargetSide> side(new TargetSide(program, script, options, messages, files));
   side->find_switched_groups();
   engine::EngineOptions engine_options;
@@ -86,7 +89,7 @@ Result<std::unique_ptr<TargetSide>> TargetSide::create(const sema::Program& prog
     };
   }
   TRY(side->engine_, engine::Engine::create(std::move(engine_options)));
-  if (!script.target.image.bytes.empty()) TRY_DO(side->engine_->set_image(script.target.image, geometry_of(script.layout)));
+  if (!script.target.image.bytes.empty()) TRY_DO(side->engine_->set_image(script.target.image, geometry_of(script.layout), memory));
   return side;
 }
 

@@ -29,12 +29,12 @@ namespace spile::session {
 class TargetSide {
  public:
   // Creates the engine and, for a script with target probes, the arena that processes share.
-  // All references, watch and sampler (neither is null) must outlive this. interrupted returns whether the user wants to end the session;
+  // All references, watch and sampler (neither is null) must outlive this. memory: for the arena (engine::Engine::set_image). interrupted returns whether the user wants to end the session;
   // it is called while spile waits for a process. Errors: the engine or the arena can't be made.
   static Result<std::unique_ptr<TargetSide>> create(const sema::Program& program, const codegen::CompiledScript& script,
                                                     const TargetOptions& options, const MessageOptions& messages,
-                                                    const probes::ModuleFiles& files, ProcessWatch* watch, ThreadSampler* sampler,
-                                                    std::function<bool()> interrupted);
+                                                    const probes::ModuleFiles& files, const engine::ArenaMemory& memory, ProcessWatch* watch,
+                                                    ThreadSampler* sampler, std::function<bool()> interrupted);
   // Prepares tables for stacks, if the script needs them. arena: gets the tables. state: gets the offset of the map by which handlers of
   // the controller name addresses. Both must outlive this. REQUIRES: called before acquire().
   void make_stacks(std::span<uint8_t> arena, abi::ControllerState& state);

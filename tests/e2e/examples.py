@@ -49,6 +49,10 @@ if shutil.which("redis-server"):
     session.wait_output(r"^(?i:set) +\d+$").stop().expect(status=0)
     expect_untouched(redis.pid)
 spile("-p2", redis_commands, "-c", calls).expect(status=1, err_match="no function 'processCommand'")
+# In the process and in the kernel.
+off = spile("-o", "/dev/stderr", "-c", f"{program('steps')} 200", "--", path_of("off-cpu"), "step")
+if off.status == 0:
+    expect_match(r"^200 calls of step", off.err)
 # In the kernel: compiled, for which no rights are needed.
 spile("-p4", path_of("context-switches")).expect(status=0)
 packets = path_of("packets")

@@ -101,7 +101,7 @@ void limit_inlining(ScriptModule& script) {
   }
 }
 
-Result<void> make_loadable(ScriptModule& script, uint64_t constants_offset) {
+Result<void> make_loadable(ScriptModule& script, uint64_t constants_offset, bool shares) {
   llvm::Module& module = script.module();
   llvm::removeFromUsedLists(module, [](llvm::Constant*) { return true; });
   inline_what_must_be(module);
@@ -112,7 +112,7 @@ Result<void> make_loadable(ScriptModule& script, uint64_t constants_offset) {
   inline_simple_bodies(module);
   move_constants(module, constants_offset);
   bound_loops(module);
-  TRY_DO(cast_pointers(module));
+  TRY_DO(cast_pointers(module, shares));
   // Jumps of eBPF reach 32,768 instructions, and the code generator ends the program where one would have to reach further.
   constexpr unsigned kLargestFunction = 50'000;
   for (llvm::Function& function : module) {

@@ -5,7 +5,8 @@
 //   functions   every function but a program's own is checked once, on its own: numbers go in (five at most) and one comes out
 //   frames      variables that have no place in registers move from the stack of eBPF, which has 512 bytes, to the slot in the arena
 //   constants   literals and tables move to the arena
-//   pointers    each access casts the address, a number to the verifier, to the arena
+//   pointers    each access casts the address, a number to the verifier, to the arena; where globals are shared with processes, an address that
+//               may be theirs goes to a function that looks which of both it is
 //   loops       each turn passes a may_goto, which bounds it; no loop variable starts with a value that the verifier knows
 
 #include "base/result.h"
@@ -24,7 +25,11 @@ void limit_inlining(ScriptModule& module);
 // Each function gets a section of its own, by whose name the loader knows it (abi/kernel.h); the section kKernelConstantsSection has what the
 // arena is to have from constants_offset on, bytes from its start, a multiple of 16. REQUIRES: after optimize(). Errors: variables that don't fit
 // into the slot's frame.
-Result<void> make_loadable(ScriptModule& module, uint64_t constants_offset);
+// shares: handlers use globals that processes change, too (abi/kernel.h, kKernelSharedMap). REQUIRES, then: keep_shared_accesses() was called.
+Result<void> make_loadable(ScriptModule& module, uint64_t constants_offset, bool shares);
+
+// Keeps the functions of runtime/kernel/shared.cpp in a module whose handlers use such globals. REQUIRES: before ScriptModule::finish().
+void keep_shared_accesses(ScriptModule& module);
 
 // -- the steps, in this order; each works on all functions of the module
 
@@ -37,7 +42,7 @@ void move_constants(llvm::Module& module, uint64_t constants_offset);
 // Makes a number of the program's own argument, where a handler computes with it: the verifier takes no pointer of the kernel's for a number.
 void hide_program_context(llvm::Module& module);
 void bound_loops(llvm::Module& module);
-Result<void> cast_pointers(llvm::Module& module);
+Result<void> cast_pointers(llvm::Module& module, bool shares);
 
 // What LLVM's passes ask for.
 struct Analyses {

@@ -126,7 +126,7 @@ TEST(Frames, ALargeBodyKeepsValuesThereButNoAddressesOfOtherMemory) {
   ASSERT_TRUE(move_frames(*module).ok());
   EXPECT_EQ(module.count("store ptr"), 0u);
   EXPECT_EQ(module.count("getelementptr i8, ptr %program, i64 8"), 2u);
-  ASSERT_TRUE(cast_pointers(*module).ok());
+  ASSERT_TRUE(cast_pointers(*module, false).ok());
   size_t plain = 0;
   for (llvm::Instruction& instruction : llvm::instructions(*module->getFunction("body"))) {
     auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
@@ -183,7 +183,7 @@ TEST(Pointers, AccessesAreCastAndThoseOfTheStackAreNot) {
       %t = add i64 %s, %c
       ret i64 %t
     })");
-  ASSERT_TRUE(cast_pointers(*module).ok());
+  ASSERT_TRUE(cast_pointers(*module, false).ok());
   EXPECT_EQ(module.count("addrspacecast"), 1u) << "one for both accesses of the block";
   EXPECT_EQ(module.count("load i64, ptr %v"), 1u);
 }
@@ -191,12 +191,62 @@ TEST(Pointers, AccessesAreCastAndThoseOfTheStackAreNot) {
 TEST(Pointers, NoLoadExtendsTheSign) {
   Module module(R"(
     define i64 @f(ptr %p) { %a = load i32, ptr %p  %b = sext i32 %a to i64  ret i64 %b })");
-  ASSERT_TRUE(cast_pointers(*module).ok());
+  ASSERT_TRUE(cast_pointers(*module, false).ok());
   EXPECT_EQ(module.count("asm \"\", \"=r,0\""), 1u);
   Module compares(R"(
     define i1 @f(ptr %p) { %a = load i8, ptr %p  %b = icmp slt i8 %a, 0  ret i1 %b })");
-  ASSERT_TRUE(cast_pointers(*compares).ok());
+  ASSERT_TRUE(cast_pointers(*compares, false).ok());
   EXPECT_EQ(compares.count("asm \"\", \"=r,0\""), 1u);
+}
+
+// What the runtime has for globals that processes share (runtime/kernel/shared.cpp), as declarations with bodies.
+constexpr const char* kSharedAccesses = R"(
+    define i64 @spile_rt_shared_load_64(i64 %a) { ret i64 %a }
+    define i64 @spile_rt_shared_load_8(i64 %a) { ret i64 %a }
+    define i64 @spile_rt_shared_store_64(i64 %a, i64 %v) { ret i64 0 }
+    define i64 @spile_rt_shared_swap_32(i64 %a, i64 %e, i64 %v) { ret i64 %e }
+    define i64 @spile_rt_shared_add_64(i64 %a, i64 %v) { ret i64 %v })";
+
+TEST(Pointers, AnAddressThatMayBeSharedGoesToTheRuntime) {
+  Module module(kSharedAccesses + std::string(R"(
+    define i64 @f(i64 %n) {
+      %p = inttoptr i64 %n to ptr
+      %a = load i64, ptr %p
+      %b = load i8, ptr %p
+      store i64 %a, ptr %p
+      %pair = cmpxchg ptr %p, i32 0, i32 7 seq_cst seq_cst
+      %taken = extractvalue { i32, i1 } %pair, 1
+      %old = atomicrmw add ptr %p, i64 1 seq_cst
+      %wide = zext i1 %taken to i64
+      %sum = add i64 %old, %wide
+      ret i64 %sum
+    })"));
+  ASSERT_TRUE(cast_pointers(*module, true).ok());
+  EXPECT_EQ(module.count("addrspacecast"), 0u);
+  for (const char* what : {"load_64(i64 %", "load_8(i64 %", "store_64(i64 %", "swap_32(i64 %", "add_64(i64 %"}) {
+    EXPECT_EQ(module.count(std::string("call i64 @spile_rt_shared_") + what), 1u) << what;
+  }
+}
+
+TEST(Pointers, AnAddressThatIsKnownIsAccessedWhereItIs) {
+  const std::string shared = std::to_string(abi::kKernelSharedBase + 64);
+  Module module(kSharedAccesses + (R"(
+    define void @f(ptr %context, ptr %program) "spile-body" {
+      %a = load i64, ptr inttoptr (i64 65600 to ptr)
+      store i64 %a, ptr inttoptr (i64 )" + shared + R"( to ptr)
+      %field = getelementptr i8, ptr %context, i64 8
+      store i64 %a, ptr %field
+      ret void
+    })"));
+  ASSERT_TRUE(cast_pointers(*module, true).ok());
+  EXPECT_EQ(module.count("call i64"), 0u);
+  EXPECT_EQ(module.count("getelementptr (i8, ptr @spile_map_shared, i64 64)"), 1u);
+  EXPECT_EQ(module.count("addrspacecast"), 2u) << "of the arena's word and of the context";
+}
+
+TEST(Pointers, AChangeThatTheRuntimeDoesNotHaveIsAnError) {
+  Module module(R"(define i64 @f(ptr %p) { %old = atomicrmw xor ptr %p, i64 1 seq_cst  ret i64 %old })");
+  EXPECT_FALSE(cast_pointers(*module, true).ok());
 }
 
 TEST(Pointers, MemoryOfTwoKindsAtOneInstructionIsAnError) {
@@ -208,7 +258,7 @@ TEST(Pointers, MemoryOfTwoKindsAtOneInstructionIsAnError) {
       %a = load i64, ptr %either
       ret i64 %a
     })");
-  EXPECT_FALSE(cast_pointers(*module).ok());
+  EXPECT_FALSE(cast_pointers(*module, false).ok());
 }
 
 }  // namespace

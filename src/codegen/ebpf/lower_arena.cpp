@@ -1,6 +1,7 @@
 // Programs of the kernel's object, each in a section of its own, and their bodies:
 //
-//   int program(void* context)        context: struct pt_regs, a tracepoint's record, or struct bpf_perf_event_data
+//   int program(void* context)        context: struct pt_regs, a tracepoint's record, struct bpf_perf_event_data, or an array of arguments
+//     which point was hit?            on some raw tracepoints only (kernel_points.h)
 //     Context* c = enter(probe)       takes a level of this CPU; null: the hit is not ours, or skipped
 //     body(c, context)
 //     leave(c)
@@ -8,15 +9,18 @@
 // A return probe with values of its function's entry has two: one at the entry, whose body stores the values into a frame that is found by the
 // thread and the call (runtime/kernel/returns.cpp), and one at the return, whose body runs where that frame is found.
 //
-// A tracepoint's handler that does not look at the context runs on a raw tracepoint.
+// A tracepoint's handler that does not look at the context runs on a raw tracepoint. Of a probe on the kernel's functions there are two of each
+// program where the kernel describes arguments of some of them: for kprobes, and for fentry and fexit.
 //
 // Loops are in bodies and in functions: a loop that the kernel ends ends these, and the level is given back all the same.
 
 #include "codegen/ebpf/lower_arena.h"
 
 #include "abi/kernel.h"
+#include "abi/machine.h"
 #include "codegen/ebpf/loadable.h"
 #include "codegen/kernel_place.h"
+#include "codegen/kernel_points.h"
 #include "codegen/lower_kernel.h"
 #include "codegen/lowering.h"
 
@@ -27,25 +31,27 @@ namespace {
 class ArenaHandler {
  public:
   enum class Side { kWhole, kEntry, kReturn };  // kEntry and kReturn: of a return probe that keeps values of the entry
-  ArenaHandler(Unit& unit, const sema::Probe& probe, const std::string& section, Side side)
-      : unit_(unit), probe_(probe), section_(section), side_(side), context_(unit.module.context()) {}
+  ArenaHandler(Unit& unit, ArenaKernelPlace& place, const sema::Probe& probe, const std::string& section, Side side)
+      : unit_(unit), place_(place), probe_(probe), section_(section), side_(side), context_(unit.module.context()) {}
 
-  void lower() {
-    llvm::Function* body = lower_body();
+  void lower(const KernelSite::Context& given, const PointChoice& choice = {}) {
+    place_.begin_handler(given);
+    llvm::Function* body = body_ = lower_body(choice);
     auto* type = llvm::FunctionType::get(unit_.module.i32(), {unit_.module.ptr()}, false);
     // Section names are symbols too in LLVM's objects, so the function's name must be another.
-    llvm::Function* program = unit_.module.add_function("run." + section_, type);
+    llvm::Function* program = program_ = unit_.module.add_function("run." + section_, type);
     program->setSection(section_);
     program->addFnAttr(kProgramAttribute);
     program->addFnAttr(llvm::Attribute::NoInline);
-    unit_.module.export_function(program);
     llvm::IRBuilder<> b(llvm::BasicBlock::Create(context_, "entry", program));
     name_arena(b);
+    PointChooser::Chosen chosen = PointChooser(unit_, b, *program, probe_, llvm::ConstantPointerNull::get(unit_.module.ptr())).choose(choice);
     llvm::BasicBlock *run = llvm::BasicBlock::Create(context_, "run", program), *end = llvm::BasicBlock::Create(context_, "end", program);
     llvm::Value* entered = unit_.module.call_runtime(b, "spile_rt_kernel_enter", unit_.module.ptr(), {b.getInt32(static_cast<uint32_t>(probe_.index))});
     b.CreateCondBr(b.CreateIsNull(entered), end, run);
     b.SetInsertPoint(run);
-    static_assert(abi::kKernelStateOffset >= sizeof(abi::Context) && abi::kKernelStateOffset + sizeof(State) <= abi::kKernelPassOffset);
+    static_assert(abi::kKernelStateOffset >= sizeof(abi::Context) && abi::kKernelStateOffset + sizeof(State) <= abi::kKernelPointOffset);
+    pass_on(b, chosen, entered);
     b.CreateCall(body, {entered, program->getArg(0)});
     unit_.module.call_runtime(b, "spile_rt_kernel_leave", unit_.module.none(), {entered});
     b.CreateBr(end);
@@ -53,7 +59,26 @@ class ArenaHandler {
     b.CreateRet(b.getInt32(0));
   }
 
+  // The program goes into the object, or is removed. REQUIRES: lower() was called.
+  void keep(bool kept) {
+    if (kept) return unit_.module.export_function(program_);
+    program_->eraseFromParent();
+    body_->eraseFromParent();
+  }
+
  private:
+  static constexpr uint32_t kRegisterBytes = abi::kKernelLayout.pt_regs_call_end - abi::kKernelLayout.pt_regs_call_begin;
+  static_assert(abi::kKernelRegistersOffset + kRegisterBytes <= abi::kKernelVariablesOffset);
+
+  // The body finds in the frame what the program has found out.
+  void pass_on(llvm::IRBuilder<>& b, const PointChooser::Chosen& chosen, llvm::Value* frame) {
+    auto at = [&](llvm::Value* base, uint64_t offset) { return b.CreateConstGEP1_64(b.getInt8Ty(), base, offset); };
+    if (chosen.point) b.CreateStore(chosen.point, at(frame, abi::kKernelPointOffset));
+    for (uint32_t offset = 0; chosen.registers && offset < kRegisterBytes; offset += 8) {
+      b.CreateStore(b.CreateLoad(b.getInt64Ty(), at(chosen.registers, offset)), at(frame, abi::kKernelRegistersOffset + offset));
+    }
+  }
+
   // The kernel lets a program use the arena that an instruction of it names.
   void name_arena(llvm::IRBuilder<>& b) {
     llvm::GlobalVariable* arena = map_symbol(unit_.module, abi::kKernelArenaMap);
@@ -61,7 +86,7 @@ class ArenaHandler {
     b.CreateCall(type, llvm::InlineAsm::get(type, "", "r", true), {arena});
   }
 
-  llvm::Function* lower_body() {
+  llvm::Function* lower_body(const PointChoice& choice) {
     auto* type = llvm::FunctionType::get(unit_.module.none(), {unit_.module.ptr(), unit_.module.ptr()}, false);
     llvm::Function* function = unit_.module.add_function("body." + section_, type);
     function->addFnAttr(kBodyAttribute);
@@ -71,6 +96,12 @@ class ArenaHandler {
     llvm::Value* state = b.CreateConstGEP1_64(b.getInt8Ty(), context, abi::kKernelStateOffset);
     Body body(unit_, b, context, state);
     body.site.program_context = function->getArg(1);
+    if (choice.by != PointChoice::By::kAttachment) {
+      body.site.point = b.CreateLoad(b.getInt64Ty(), b.CreateConstGEP1_64(b.getInt8Ty(), context, abi::kKernelPointOffset));
+    }
+    if (choice.in_calls && !choice.only_births) {
+      body.site.call_registers = b.CreateConstGEP1_64(b.getInt8Ty(), context, abi::kKernelRegistersOffset);
+    }
     body.probe = &probe_;
     Lowering lowering(body);
     lowering.store_site();
@@ -90,7 +121,7 @@ class ArenaHandler {
     llvm::BasicBlock *keep = body.block("keep"), *store = body.block("store"), *done = body.block("done");
     b.CreateCondBr(saves.ok, keep, done);
     b.SetInsertPoint(keep);
-    llvm::Value* place = body.call("spile_rt_kernel_return_enter", unit_.module.ptr(), {body.context, unit_.place.cfa(body), site_id(b)});
+    llvm::Value* place = body.call("spile_rt_kernel_return_enter", unit_.module.ptr(), {body.context, place_.call_key(body), site_id(b)});
     b.CreateCondBr(b.CreateIsNull(place), done, store);
     b.SetInsertPoint(store);
     const std::vector<uint32_t>& offsets = unit_.layout.saves[static_cast<size_t>(probe_.index)];
@@ -107,7 +138,7 @@ class ArenaHandler {
   void lower_with_saves(Body& body, Lowering& lowering) {
     llvm::IRBuilder<>& b = body.b;
     llvm::BasicBlock *found = body.block("found"), *done = body.block("done");
-    llvm::Value* saves = body.call("spile_rt_kernel_return_find", unit_.module.ptr(), {body.context, unit_.place.cfa(body), site_id(b)});
+    llvm::Value* saves = body.call("spile_rt_kernel_return_find", unit_.module.ptr(), {body.context, place_.call_key(body), site_id(b)});
     b.CreateCondBr(b.CreateIsNull(saves), done, found);
     b.SetInsertPoint(found);
     body.site.saves = saves;
@@ -118,69 +149,132 @@ class ArenaHandler {
   }
 
   Unit& unit_;
+  ArenaKernelPlace& place_;
   const sema::Probe& probe_;
   const std::string section_;
   const Side side_;
   llvm::LLVMContext& context_;
+  llvm::Function* body_ = nullptr;
+  llvm::Function* program_ = nullptr;
+};
+
+// Lowers the programs of all probes.
+class ArenaProbes {
+ public:
+  ArenaProbes(Unit& unit, ArenaKernelPlace& place, KernelCode& code) : unit_(unit), place_(place), code_(code) {}
+
+  void lower(const sema::Probe& probe) {
+    if (probe.points.size() > kMostKernelPoints) {
+      unit_.refuse(probe.range, "a probe in the kernel can have 65536 places, and this one has " + std::to_string(probe.points.size()),
+                   "divide the pattern among several probes");
+      return;
+    }
+    if (probe.kind == sema::ProbeKind::kTracepoint || sema::info(probe.kind).source == sema::Source::kWatch) {
+      for (const PointChoice& choice : point_choices(probe)) lower_points(probe, choice);
+      return;
+    }
+    lower_programs(probe, -1);
+    if (int arguments = described_arguments(probe); arguments >= 0) lower_programs(probe, arguments);
+  }
+
+ private:
+  using Side = ArenaHandler::Side;
+
+  static std::string section_of(const sema::Probe& probe) { return "probe." + std::to_string(probe.index); }
+
+  KernelProgram& add(const std::string& section, const sema::Probe& probe) {
+    KernelProgram& program = code_.programs.emplace_back();
+    program.section = section;
+    program.probe = probe.index;
+    return program;
+  }
+
+  // arguments: of the functions, for fentry and fexit; -1: for all other mechanisms.
+  void lower_programs(const sema::Probe& probe, int arguments) {
+    const bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn, keeps = at_return && !probe.entry_saves.empty();
+    const std::string section = section_of(probe) + (arguments >= 0 ? ".traced" : "");
+    KernelSite::Context given;
+    given.arguments = arguments;
+    bool kept = true;
+    ArenaHandler entry(unit_, place_, probe, section + ".entry", Side::kEntry), handler(unit_, place_, probe, section, keeps ? Side::kReturn : Side::kWhole);
+    if (keeps) {
+      entry.lower(given);
+      kept = !place_.asked_too_much();
+    }
+    given.at_return = at_return;
+    handler.lower(given);
+    kept &= !place_.asked_too_much();
+    handler.keep(kept);
+    if (keeps) entry.keep(kept);
+    if (!kept) return;
+    const bool reads_context = place_.reads_context();
+    if (keeps) add(section + ".entry", probe).by_arguments = arguments >= 0;
+    KernelProgram& program = add(section, probe);
+    program.exit_side = at_return;
+    program.by_arguments = arguments >= 0;
+    program.reads_context = reads_context;
+  }
+
+  void lower_points(const sema::Probe& probe, const PointChoice& choice) {
+    KernelSite::Context given;
+    given.at_exit = choice.at_exit;
+    ArenaHandler handler(unit_, place_, probe, section_of(probe) + choice.suffix, Side::kWhole);
+    handler.lower(given, choice);
+    handler.keep(true);
+    KernelProgram& program = add(section_of(probe) + choice.suffix, probe);
+    program.raw_tracepoint = choice.raw_tracepoint;
+    program.by_arguments = choice.by_arguments;
+    program.reads_context = place_.reads_context();
+    if (choice.points.size() < probe.points.size() || choice.by_arguments) program.points = choice.points;
+  }
+
+  Unit& unit_;
+  ArenaKernelPlace& place_;
+  KernelCode& code_;
 };
 
 }  // namespace
 
-Result<Layout> layout_for_kernel(const sema::Program& program, const LayoutOptions& options) {
-  LayoutOptions over_maps = options;
-  over_maps.kernel_cpus = 0;
-  if (options.kernel_cpus == 0 || needs_kernel_maps(program)) return make_layout(program, over_maps);
-  TRY(Layout layout, make_layout(program, options));
-  const ArenaLayout& arena = layout.arena;
+namespace {
+// Whether the machine has the memory that the slots of handlers in the kernel take, and one arena has room for them.
+bool has_room(const ArenaLayout& arena, const LayoutOptions& options) {
   uint64_t rings = arena.kernel_slots / abi::kKernelLevels * (arena.kernel_ring_size + (abi::kKernelLevels - 1) * uint64_t{arena.kernel_small_ring_size});
   uint64_t memory = uint64_t{arena.kernel_slots} * arena.ring_offset + rings + arena.private_offset;
-  if (memory > options.kernel_memory || arena.size > abi::kLargestKernelArena / 2) return make_layout(program, over_maps);
-  return layout;
+  return memory <= options.kernel_memory && arena.size <= abi::kLargestKernelArena / 2;
 }
+}  // namespace
 
-// Raw tracepoints have no cookies, by which programs know their points, so each point has a program.
-static void lower_raw_tracepoints(Unit& unit, ArenaKernelPlace& place, const sema::Probe& probe, KernelCode& code) {
-  for (uint32_t i = 0; i < probe.points.size(); ++i) {
-    KernelProgram program;
-    program.section = "probe." + std::to_string(probe.index) + (probe.points.size() > 1 ? "." + std::to_string(i) : "");
-    program.probe = probe.index;
-    program.by_arguments = true;
-    program.points = {i};
-    place.set_at_return(false);
-    place.begin_handler(i);
-    ArenaHandler(unit, probe, program.section, ArenaHandler::Side::kWhole).lower();
-    code.programs.push_back(std::move(program));
+Result<Layouts> layouts_of(const sema::Program& program, const LayoutOptions& options) {
+  LayoutOptions over_maps = options;
+  over_maps.kernel_cpus = 0;
+  Layouts layouts;
+  if (is_mixed(program)) {
+    CHECK(options.kernel_cpus > 0);  // sema::TargetInfo has asked for handlers in processes
+    TRY(MixedLayout mixed, make_mixed_layout(program, options));
+    if (!has_room(mixed.kernel.arena, options)) {
+      return Error{"handlers in the kernel need more memory for the script's globals than they may take beside handlers in processes",
+                   "--runtime=bpf, which runs all of the script in the kernel"};
+    }
+    layouts.main = std::move(mixed.processes);
+    layouts.kernel = std::move(mixed.kernel);
+    layouts.copies = std::move(mixed.copies);
+    return layouts;
   }
+  // Which program a process executes is noted in a map of the kernel, by programs of the runtime over such maps.
+  if (options.kernel_cpus > 0 && followed_programs(program).empty()) {
+    TRY(layouts.main, make_layout(program, options));
+    if (has_room(layouts.main.arena, options)) return layouts;
+  }
+  TRY(layouts.main, make_layout(program, over_maps));
+  return layouts;
 }
 
 KernelCode lower_arena_handlers(Unit& unit, ArenaKernelPlace& place) {
   KernelCode code;
   code.over_arena = true;
+  ArenaProbes probes(unit, place, code);
   for (const sema::Probe& probe : unit.program.probes) {
-    if (probe.domain != sema::Domain::kKernel) continue;
-    using Side = ArenaHandler::Side;
-    std::string section = "probe." + std::to_string(probe.index);
-    if (probe.points.front().site.by_arguments) {
-      lower_raw_tracepoints(unit, place, probe, code);
-      continue;
-    }
-    bool at_return = probe.kind == sema::ProbeKind::kFunctionReturn, keeps = at_return && !probe.entry_saves.empty();
-    if (keeps) {
-      place.set_at_return(false);
-      ArenaHandler(unit, probe, section + ".entry", Side::kEntry).lower();
-      KernelProgram& entry = code.programs.emplace_back();
-      entry.section = section + ".entry";
-      entry.probe = probe.index;
-    }
-    place.set_at_return(at_return);
-    place.begin_handler();
-    ArenaHandler(unit, probe, section, keeps ? Side::kReturn : Side::kWhole).lower();
-    KernelProgram program;
-    program.section = section;
-    program.probe = probe.index;
-    program.exit_side = at_return;
-    program.reads_context = place.reads_context();
-    code.programs.push_back(std::move(program));
+    if (probe.domain == sema::Domain::kKernel) probes.lower(probe);
   }
   return code;
 }

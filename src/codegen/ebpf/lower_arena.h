@@ -1,13 +1,21 @@
 #pragma once
 // The kernel's module where handlers work over a BPF arena: a program and a body for each probe of that domain.
 
+#include <optional>
+
 #include "codegen/ebpf/arena_place.h"
+#include "codegen/layout.h"
 
 namespace spile::codegen {
 
-// Lays out the arena for handlers in the kernel, if options allow that, an arena can do all that the script's kernel probes ask for, and their
-// memory is not too much; else for kernel maps (lower_kernel.h): ArenaLayout::kernel_slots is 0. Errors: those of make_layout().
-Result<Layout> layout_for_kernel(const sema::Program& program, const LayoutOptions& options);
+struct Layouts {
+  Layout main;                   // of handlers in spile and in processes, and in the kernel if `kernel` is empty
+  std::optional<Layout> kernel;  // of a script that is_mixed() (layout.h)
+  std::vector<KernelCode::Copy> copies;
+};
+// Lays out the arenas. Handlers in the kernel work over one if options allow that and their memory is not too much; else over kernel maps (lower_kernel.h): ArenaLayout::kernel_slots is 0. Errors: those of make_layout(); a mixed
+// script's handlers in the kernel need too much memory. REQUIRES: options.kernel_cpus > 0 for a script that is_mixed().
+Result<Layouts> layouts_of(const sema::Program& program, const LayoutOptions& options);
 
 // Lowers and exports a function for each program, marked by the attributes of ebpf/loadable.h. Fills KernelCode::programs. Errors go to
 // unit.refusals().

@@ -3,6 +3,7 @@
 // into the arena.
 
 #include <map>
+#include <optional>
 
 #include "abi/kernel.h"
 #include "codegen/ebpf/loadable.h"
@@ -13,14 +14,16 @@ namespace {
 
 class PointerCasts {
  public:
-  explicit PointerCasts(llvm::Function& function) : function_(function), layout_(function.getParent()->getDataLayout()) {}
+  PointerCasts(llvm::Function& function, bool shares) : function_(function), layout_(function.getParent()->getDataLayout()), shares_(shares) {}
 
   Result<void> run() {
     for (llvm::BasicBlock& block : function_) {
       casts_.clear();
       for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
         for (unsigned operand : {0u, 1u}) {
-          if (is_address(instruction, operand)) TRY_DO(cast(instruction, operand));
+          if (!is_address(instruction, operand)) continue;
+          TRY_DO(cast(instruction, operand));
+          break;  // an instruction has one address, and may be gone now
         }
       }
     }
@@ -61,6 +64,16 @@ class PointerCasts {
                    "this is a mistake in spile; please report it with the script"};
     }
     if (memory == Memory::kOther) return {};
+    if (shares_ && !is_frame(base)) {
+      const auto known = constant_address(base);
+      if (!known) return share(instruction, address);
+      if (uint64_t place = *known + offset.getZExtValue(); place >= abi::kKernelSharedBase) {
+        llvm::IRBuilder<> b(&instruction);
+        instruction.setOperand(operand, b.CreateConstGEP1_64(b.getInt8Ty(), shared_array(), place - abi::kKernelSharedBase));
+        set_alignment(instruction);
+        return {};
+      }
+    }
     llvm::Value*& known = casts_[base];
     llvm::IRBuilder<> b(&instruction);
     if (!known) {
@@ -70,6 +83,65 @@ class PointerCasts {
     instruction.setOperand(operand, offset.isZero() ? known : b.CreateConstGEP1_64(b.getInt8Ty(), known, static_cast<uint64_t>(offset.getSExtValue())));
     set_alignment(instruction);
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) keep_apart(*load);
+    return {};
+  }
+
+  // A handler's context lies in the slot's frame, of the arena; variables lie behind it.
+  bool is_frame(const llvm::Value* base) const {
+    const auto* argument = llvm::dyn_cast<llvm::Argument>(base);
+    return argument && argument->getArgNo() == 0 && function_.hasFnAttribute(kBodyAttribute);
+  }
+
+  static std::optional<uint64_t> constant_address(const llvm::Value* base) {
+    const auto* cast = llvm::dyn_cast<llvm::Operator>(base);
+    if (!cast || cast->getOpcode() != llvm::Instruction::IntToPtr) return {};
+    const auto* number = llvm::dyn_cast<llvm::ConstantInt>(cast->getOperand(0));
+    return number ? std::optional(number->getZExtValue()) : std::nullopt;
+  }
+
+  llvm::GlobalVariable* shared_array() const {
+    llvm::Module& module = *function_.getParent();
+    if (llvm::GlobalVariable* known = module.getNamedGlobal(abi::kKernelSharedMap)) return known;
+    return new llvm::GlobalVariable(module, llvm::Type::getInt8Ty(module.getContext()), false, llvm::GlobalValue::ExternalLinkage, nullptr, abi::kKernelSharedMap);
+  }
+
+  // Has a function of runtime/kernel/shared.cpp do the access.
+  Result<void> share(llvm::Instruction& instruction, llvm::Value* address) {
+    llvm::IRBuilder<> b(&instruction);
+    llvm::Value* place = b.CreatePtrToInt(address, b.getInt64Ty());
+    auto as_number = [&](llvm::Value* value) {
+      return value->getType()->isPointerTy() ? b.CreatePtrToInt(value, b.getInt64Ty()) : b.CreateZExt(value, b.getInt64Ty());
+    };
+    auto call = [&](const char* what, llvm::Type* type, llvm::ArrayRef<llvm::Value*> arguments) -> llvm::Value* {
+      std::string name = std::string("spile_rt_shared_") + what + "_" + std::to_string(layout_.getTypeStoreSizeInBits(type).getFixedValue());
+      llvm::Function* function = function_.getParent()->getFunction(name);
+      if (!function || function->isDeclaration()) return nullptr;
+      llvm::Value* result = b.CreateCall(function, arguments);
+      return type->isPointerTy() ? b.CreateIntToPtr(result, type) : b.CreateTrunc(result, type);
+    };
+    llvm::Value* result = nullptr;
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+      result = call("load", load->getType(), {place});
+    } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+      llvm::Value* value = store->getValueOperand();
+      result = call("store", value->getType(), {place, as_number(value)});
+    } else if (auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+      llvm::Value* expected = swap->getCompareOperand();
+      llvm::Value* old = call("swap", expected->getType(), {place, as_number(expected), as_number(swap->getNewValOperand())});
+      if (old) result = b.CreateInsertValue(b.CreateInsertValue(llvm::PoisonValue::get(swap->getType()), old, 0), b.CreateICmpEQ(old, expected), 1);
+    } else if (auto* change = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+      llvm::Value* value = change->getValOperand();
+      using Change = llvm::AtomicRMWInst;
+      if (change->getOperation() == Change::Add) result = call("add", value->getType(), {place, as_number(value)});
+      if (change->getOperation() == Change::Sub) result = call("add", value->getType(), {place, as_number(b.CreateNeg(value))});
+      if (change->getOperation() == Change::Xchg) result = call("exchange", value->getType(), {place, as_number(value)});
+    }
+    if (!result) {
+      return Error{"compile: internal error: " + function_.getName().str() + " changes memory that processes share in a way that the runtime does not have",
+                   "this is a mistake in spile; please report it with the script"};
+    }
+    if (!instruction.getType()->isVoidTy()) instruction.replaceAllUsesWith(result);
+    instruction.eraseFromParent();
     return {};
   }
 
@@ -94,9 +166,14 @@ class PointerCasts {
 
   llvm::Function& function_;
   const llvm::DataLayout& layout_;
+  const bool shares_;  // an address that is not known may be that of a shared global
   std::map<llvm::Value*, llvm::Value*> casts_;  // of the block that is being done
 };
 
+}  // namespace
+
+namespace {
+bool is_shared_access(const llvm::Function& function) { return function.getName().starts_with("spile_rt_shared_"); }
 }  // namespace
 
 // The number goes by the frame in the arena, where the verifier does not follow it. Only bodies do this, whose first argument is the frame.
@@ -115,9 +192,15 @@ void hide_program_context(llvm::Module& module) {
   }
 }
 
-Result<void> cast_pointers(llvm::Module& module) {
+void keep_shared_accesses(ScriptModule& script) {
+  for (llvm::Function& function : script.module()) {
+    if (is_shared_access(function)) script.export_function(&function);
+  }
+}
+
+Result<void> cast_pointers(llvm::Module& module, bool shares) {
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration()) TRY_DO(PointerCasts(function).run());
+    if (!function.isDeclaration()) TRY_DO(PointerCasts(function, shares && !is_shared_access(function)).run());
   }
   return {};
 }

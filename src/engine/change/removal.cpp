@@ -480,11 +480,15 @@ Result<AddressSpace> find_remains(pid_t pid) {
   TRY(MemoryMap map, MemoryMap::read(pid));
   std::vector<AddressRange> arenas, stubs;
   std::vector<PatchedSite> sites;
+  const Mapping* within = nullptr;  // the last mapping, if it may be the shared pages of the last arena: more of the arena follows then
   for (const Mapping& mapping : map.all()) {
     bool arena = mapping.path.starts_with("/memfd:spile-arena");
+    const Mapping* before = std::exchange(within, nullptr);
+    if (mapping.path == "anon_inode:bpf-map" && !arenas.empty() && arenas.back().end.value == mapping.begin) within = &mapping;
     if (!arena && !mapping.path.starts_with("/memfd:spile-code")) continue;
-    if (arena && mapping.offset != 0) {  // slots that came later
-      if (!arenas.empty() && arenas.back().end.value == mapping.begin) arenas.back().end = Address(mapping.end);
+    if (arena && mapping.offset != 0) {  // slots that came later, or what lies behind shared pages
+      uint64_t end = arenas.empty() ? 0 : before ? before->end : arenas.back().end.value;
+      if (end == mapping.begin) arenas.back().end = Address(mapping.end);
       continue;
     }
     if (mapping.offset != 0) {  // stubs of punned jumps

@@ -35,7 +35,7 @@ std::vector<Client*> ClientTable::in(const AddressSpace& space) const {
 }
 
 SetupContext setup_for(Tracer& tracer, const Client& client) {
-  return {tracer, client.image, client.geometry, client.arena_fd.get(), client.id};
+  return {tracer, client.image, client.geometry, client.arena_fd.get(), client.shared_fd.get(), client.id};
 }
 
 }  // namespace spile::engine

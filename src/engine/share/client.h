@@ -22,6 +22,7 @@ struct Client {
   abi::CodeImage image;
   ArenaGeometry geometry;
   UniqueFd arena_fd;  // closed: no image was set, and nothing can be armed
+  UniqueFd shared_fd;  // ArenaMemory::shared_fd; closed: its arena has no shared pages
   ArenaHold hold;  // of a guest's arena, or of the small one that this controller has without handlers of its own
   // Empty where the client does not want to be asked; a guest's send the question to the guest (guest_host.cpp).
   ModuleResolver resolve_module;

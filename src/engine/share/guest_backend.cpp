@@ -118,7 +118,8 @@ void GuestBackend::take(ReceivedMessage message) {
   }
 }
 
-Result<void> GuestBackend::use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) {
+Result<void> GuestBackend::use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena, UniqueFd shared) {
+  CHECK(!shared);  // SharingEngine asks for none
   MessageWriter what;
   what.put(image, geometry);
   TRY_DO(ask(GuestMessage::kImage, what, arena.get()));

@@ -22,7 +22,7 @@ class GuestBackend final : public Backend {
   // Introduces this spile to the tracer, before anything else. An error: the tracer does not serve us.
   Result<void> introduce();
 
-  Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) override;
+  Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena, UniqueFd shared) override;
   Result<void> attach(pid_t pid) override;
   Descendants attach_descendants() override;
   std::vector<pid_t> processes() const override { return {processes_.begin(), processes_.end()}; }

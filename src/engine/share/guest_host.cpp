@@ -43,7 +43,7 @@ bool fits(uint64_t begin, uint64_t count, uint64_t stride, uint64_t end) {
 }
 
 bool is_sound(const ArenaGeometry& geometry) {
-  return geometry.size >= abi::kPageSize && geometry.size <= kLargestArena && geometry.slot_count >= 1 &&
+  return geometry.shared_size == 0 && geometry.size >= abi::kPageSize && geometry.size <= kLargestArena && geometry.slot_count >= 1 &&
          geometry.slot_stride >= abi::kThreadSlotSize && fits(geometry.slots_offset, geometry.slot_count, geometry.slot_stride, geometry.size) &&
          (geometry.shadow_capacity == 0 || geometry.shadow_stride >= sizeof(abi::ShadowFrame)) &&
          fits(geometry.shadow_offset, geometry.shadow_capacity, geometry.shadow_stride, geometry.slot_stride);

@@ -25,7 +25,7 @@ Result<bool> locks_new_memory(RemoteCalls& calls, pid_t pid) {
 
 Result<Address> map_as_it_is(RemoteCalls& calls, const MemoryRequest& request, Address where, uint64_t size) {
   uint64_t flags = request.fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
-  if (where != Address()) flags |= MAP_FIXED_NOREPLACE;
+  if (where != Address()) flags |= request.replaces ? MAP_FIXED : MAP_FIXED_NOREPLACE;
   TRY(uint64_t at, calls.call(request.what, SYS_mmap,
                               {where.value, size, request.protection, flags, static_cast<uint64_t>(int64_t{request.fd}), request.offset}));
   if (where == Address() || at == where.value) return Address(at);
@@ -47,6 +47,7 @@ Result<Address> map_unlocked(RemoteCalls& calls, const MemoryRequest& request, A
 }
 
 Result<Address> map_within_limits(RemoteCalls& calls, pid_t pid, const MemoryRequest& request) {
+  if (request.replaces) return map_as_it_is(calls, request, request.where, request.size);
   TRY(bool locks, locks_new_memory(calls, pid));
   if (!locks) return map_as_it_is(calls, request, request.where, request.size);
   if (request.where != Address()) return map_unlocked(calls, request, request.where);

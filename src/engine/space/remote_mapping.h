@@ -18,6 +18,7 @@ struct MemoryRequest {
   int fd = -1;           // a descriptor of the target, shared; the caller closes it. -1: private anonymous memory
   uint64_t offset = 0;   // in the file
   Address where = {};    // maps exactly there, or fails; 0: any place
+  bool replaces = false;  // what is mapped at `where` now
 };
 // Maps memory, and returns its run-time address. calls: by a thread of the process `pid`. Where the process's own limits (RLIMIT_AS,
 // RLIMIT_DATA, RLIMIT_MEMLOCK) forbid it, the error's hint says so.

@@ -43,12 +43,12 @@ Result<void> map_table(RemoteCalls& calls, ClientSpace& client, pid_t pid, const
 
 // Maps the memory behind our descriptor `fd` into the target. where: 0: any place.
 Result<Address> map_descriptor(RemoteCalls& calls, AddressSpace& space, pid_t pid, const char* what, int fd,
-                               uint64_t size, uint64_t protection, Address where, uint64_t offset = 0) {
+                               uint64_t size, uint64_t protection, Address where, uint64_t offset = 0, bool replaces = false) {
   TRY(DescriptorChannel channel, DescriptorChannel::open(calls, space.memory, pid, space.scratch()));
   auto remote = channel.send(calls, fd);
   Result<Address> mapped = Error{};
   if (remote.ok()) {
-    mapped = map_memory(calls, pid, {what, size, protection, *remote, offset, where});
+    mapped = map_memory(calls, pid, {what, size, protection, *remote, offset, where, replaces});
     (void)calls.call("close", SYS_close, {static_cast<uint64_t>(*remote)});
   }
   (void)channel.close(calls);  // a failure means that the thread has ended, which closes its descriptors
@@ -135,6 +135,21 @@ Result<void> set_up_table(SetupContext& context, RemoteCalls& calls, AddressSpac
 
 }  // namespace
 
+namespace {
+
+// Over the arena's file, where handlers of this process and of the kernel have the globals that both change.
+Result<void> map_shared_pages(SetupContext& context, RemoteCalls& calls, AddressSpace& space, pid_t pid) {
+  const ArenaGeometry& geometry = context.geometry;
+  if (geometry.shared_size == 0) return {};
+  Address where = space.clients[context.client].arena.begin + static_cast<int64_t>(geometry.shared_offset);
+  auto mapped = map_descriptor(calls, space, pid, "map what is shared with the kernel", context.shared_fd, geometry.shared_size,
+                               PROT_READ | PROT_WRITE, where, 0, true);
+  if (!mapped.ok()) return std::move(mapped).error();
+  return {};
+}
+
+}  // namespace
+
 Result<void> map_arena(SetupContext& context, AddressSpace& space) {
   ClientSpace& client = space.clients[context.client];
   if (client.arena.size() != 0) return {};
@@ -164,6 +179,11 @@ Result<void> map_arena(SetupContext& context, AddressSpace& space) {
       if (!mapped.ok()) return std::move(mapped).error();
       client.arena = {*mapped, *mapped + static_cast<int64_t>(size)};
       client.geometry = geometry;
+      if (auto shared = map_shared_pages(context, calls, space, pid); !shared.ok()) {
+        (void)calls.call("munmap", SYS_munmap, {client.arena.begin.value, client.arena.size()});
+        client.arena = {};
+        return shared;
+      }
     }
     leave_out_of_cores(calls, client.arena);
     return write_slots(space, client, slots);
@@ -178,7 +198,7 @@ Result<uint64_t> measure_arena(AddressSpace& space, ClientSpace& client) {
   uint64_t present = (client.arena.size() - geometry.slots_offset) / geometry.slot_stride;
   if (inherited.slots == present && inherited.slots_change == 0) return present;
   TRY(MemoryMap map, MemoryMap::read(pid_of(space)));
-  uint64_t end = client.arena.begin.value;
+  uint64_t end = client.arena.begin.value + geometry.shared_offset + geometry.shared_size;  // shared pages are not of the arena's file
   for (const Mapping* mapping; (mapping = map.find(end)) && mapping->path.starts_with("/memfd:spile-arena");) end = mapping->end;
   end = std::min(end, client.arena.begin.value + geometry.size);
   if (end < client.arena.begin.value + geometry.slots_offset) return Error{"the arena is not mapped any more", ""};

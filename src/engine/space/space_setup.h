@@ -14,7 +14,7 @@ struct SetupContext {
   Tracer& tracer;
   const abi::CodeImage& image;  // outlives the context
   ArenaGeometry geometry;
-  int arena_fd;  // stays its owner's
+  int arena_fd, shared_fd;  // stay their owner's; -1: its arena has no shared pages
   ClientId client = kOwnClient;  // whose handlers need it
 };
 

@@ -23,8 +23,9 @@ namespace spile::engine {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Takes the handlers and the arena, a memfd of the geometry's size. REQUIRES: called once, before arm().
-  virtual Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena) = 0;
+  // Takes the handlers and the arena, a memfd of the geometry's size, and what lies over its shared pages, if it has any. REQUIRES: called once,
+  // before arm().
+  virtual Result<void> use_image(const abi::CodeImage& image, const ArenaGeometry& geometry, UniqueFd arena, UniqueFd shared) = 0;
   virtual Result<void> attach(pid_t pid) = 0;
   virtual Descendants attach_descendants() = 0;
   virtual std::vector<pid_t> processes() const = 0;

@@ -26,6 +26,14 @@ struct ArenaGeometry {
   uint64_t shadow_offset = 0;  // of a slot's abi::ShadowFrames, from the slot's start
   uint64_t shadow_stride = 0;
   uint32_t shadow_capacity = 0;  // frames in a slot; 0: no return probes
+  // Pages of the arena, before the slots, over which processes map memory of another descriptor (ArenaMemory::shared_fd); 0: none.
+  uint64_t shared_offset = 0, shared_size = 0;
+};
+
+// Memory that the engine does not make itself. The caller keeps it for as long as the engine lives.
+struct ArenaMemory {
+  void* place = nullptr;  // addresses of spile's, of the geometry's size, where the arena is to be mapped; null: anywhere
+  int shared_fd = -1;     // what lies at ArenaGeometry::shared_offset, from its own start
 };
 
 struct LaunchOptions {

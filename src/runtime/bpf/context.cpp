@@ -57,12 +57,6 @@ SPILE_INLINE void spile_rt_kernel_return_exit(Context*, void* map, uint64_t cfa)
   remove(map, &key);
 }
 
-// Whether the thread is its process's first one.
-SPILE_INLINE bool spile_rt_kernel_leads(Context*) {
-  uint64_t pid_tgid = current_pid_tgid();
-  return (pid_tgid >> 32) == (pid_tgid & 0xffffffff);
-}
-
 // The process's KernelLife, `before` in the upper half; 0: it executes none of the programs.
 SPILE_INLINE uint64_t spile_rt_kernel_life(Context*, void* map) {
   uint64_t key = life_key();
@@ -85,11 +79,6 @@ SPILE_INLINE void spile_rt_kernel_forget_life(Context*, void* map) {
   read_kernel(&threads, sizeof threads, reinterpret_cast<const void*>(signal + spile_kernel_programs.signal_threads));
   uint64_t key = life_key();
   if (threads == 1) remove(map, &key);
-}
-
-// Copies what the kernel keeps of a thread's registers; false: it can't be read.
-SPILE_INLINE bool spile_rt_kernel_registers(Context*, uint64_t from, uint32_t size, void* out) {
-  return read_kernel(out, size, reinterpret_cast<const void*>(from)) == 0;
 }
 
 // Of a handler at fentry or fexit: the function's argument, from 0, and its result. Through helpers, which the kernel turns into loads: read

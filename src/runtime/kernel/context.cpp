@@ -29,6 +29,19 @@ SPILE_INLINE uint64_t spile_rt_kernel_cookie(void* program_context) {
   return helper<uint64_t (*)(void*)>(BPF_FUNC_get_attach_cookie)(program_context);
 }
 
+// Of a handler at fentry or fexit: the function's argument, from 0, and its result. Through helpers, which the kernel turns into loads: read
+// directly, a pointer would be one that the verifier follows, with rules of its own.
+SPILE_INLINE uint64_t spile_rt_kernel_argument(void* program_context, uint32_t number) {
+  uint64_t value = 0;
+  helper<long (*)(void*, uint32_t, uint64_t*)>(BPF_FUNC_get_func_arg)(program_context, number, &value);
+  return value;
+}
+SPILE_INLINE uint64_t spile_rt_kernel_result(void* program_context) {
+  uint64_t value = 0;
+  helper<long (*)(void*, uint64_t*)>(BPF_FUNC_get_func_ret)(program_context, &value);
+  return value;
+}
+
 }  // extern "C"
 
 }  // namespace spile::rt

@@ -6,6 +6,7 @@
 #include "runtime/kernel/load.cpp"
 #include "runtime/kernel/lock.cpp"
 #include "runtime/kernel/returns.cpp"
+#include "runtime/kernel/shared.cpp"
 #include "runtime/native/aggregate.cpp"
 #include "runtime/native/format.cpp"
 #include "runtime/native/iterate.cpp"

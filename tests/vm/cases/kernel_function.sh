@@ -11,11 +11,10 @@ count() {
   check "$2" "$out" '^1000$'
   check "mechanism of $2" "$out" "^(kernel|kprobe)\..*: ($1)\$"
 }
-# Handlers over an arena (6.12) have no program for fentry.
-count 'fentry|kprobe.multi' 'kernel.function("ksys_read")'
-count 'fexit|kretprobe.multi' 'kernel.function("ksys_read").return'
-count 'fentry|kprobe.multi' 'kernel.function("ksys_read").call'
-count 'fexit|kretprobe.multi' 'kprobe.function("ksys_read").return.maxactive(10)'
+count fentry 'kernel.function("ksys_read")'
+count fexit 'kernel.function("ksys_read").return'
+count fentry 'kernel.function("ksys_read").call'
+count fexit 'kprobe.function("ksys_read").return.maxactive(10)'
 count kprobe 'kernel.statement("ksys_read+0")'
 # A pattern of many functions: one link where the kernel can, else a kprobe each.
 case $(uname -r) in
@@ -57,6 +56,18 @@ out=$(spile -e 'probe kernel.function("vfs_read") { if (pid() == target()) print
   -c "exec $reads" 2>&1)
 check "memory of the process" "$out" '^ERROR: read fault at 0x[0-9a-f]+ near .@cast'
 
+# Handlers at fentry and fexit have the language of all others, functions that ask for arguments included, where handlers work over an arena.
+case $(uname -r) in
+  6.1.*) ;;
+  *) out=$(spile -v -e 'global texts, start
+       probe kernel.function("vfs_read") { if (pid() == target() && long_arg(3) == 1) { try { texts[sprintf("%d-%s", int_arg(3), execname())]++ } catch (m) { println(m) } start[tid()] = $count } }
+       probe kernel.function("vfs_read").return { if (tid() in start) { if (start[tid()] == $return) texts["same"]++ delete start[tid()] } }
+       probe end { foreach (t+ in texts) println(t, " ", texts[t]) }' -c "exec $reads" 2>&1)
+     check "the language at fentry" "$out" '^1-dd 1000$'
+     check "the language at fexit" "$out" '^same 1000$'
+     check "the mechanism of the language" "$out" '^kernel.function\("vfs_read"\).return: fexit$' ;;
+esac
+
 # Latency: an entry value for each return, on both ways to get there.
 for point in 'kernel.function("vfs_read").return' 'kernel.function("vfs_*").return'; do
   out=$(spile -e "global s probe $point { if (pid() == target() && probefunc() == \"vfs_read\") s <<< gettimeofday_ns() - @entry(gettimeofday_ns()) }
@@ -64,12 +75,11 @@ for point in 'kernel.function("vfs_read").return' 'kernel.function("vfs_*").retu
   check "latency of $point" "$out" '^1 1$'
 done
 
-# A handler that keeps a value of the entry calls a function that is probed as well: the kernel counts those hits as missed, and so they are
+# A handler that reads the kernel's memory calls a function that is probed as well: the kernel counts those hits as missed, and so they are
 # reported.
-out=$(spile -e 'global reads, updates
-  probe kernel.function("vfs_read").return { reads <<< gettimeofday_ns() - @entry(gettimeofday_ns()) }
-  probe kernel.function("htab_lru_map_update_elem").return { updates <<< gettimeofday_ns() - @entry(gettimeofday_ns()) }' -c "exec $reads" 2>&1)
-check "missed hits" "$out" '^WARNING: the kernel missed [0-9]+ hits? of kernel.function\("htab_lru_map_update_elem"\)\.return$'
+out=$(spile -e 'global reads probe kernel.function("copy_from_kernel_nofault") { reads <<< kernel_long(&@var("jiffies")) }
+  probe kernel.function("vfs_read") { if (pid() == target()) reads <<< $file->f_flags }' -c "exec $reads" 2>&1)
+check "missed hits" "$out" '^WARNING: the kernel missed [0-9]+ hits? of kernel.function\("copy_from_kernel_nofault"\)$'
 # A function on the way to every handler: kprobes get along with that.
 out=$(spile -e 'global c probe kernel.function("__rcu_read_lock") { c++ } probe end { println(c > 0) }' -c true 2>&1)
 check "a function that the way to the handler calls" "$out" '^1$'

@@ -1,0 +1,65 @@
+# What handlers in the kernel cost, beside bpftrace's. Runs here and, as a case of tests/vm/run, in its guests; prints
+#   NAME | TOOL | ns added to a system call     or     NAME | TOOL | failed: WHY
+# seconds: 900
+# programs: bpftrace
+# files: build/release/bench/kernel_calls
+#
+# KERNEL_CALLS  the program (kernel_calls.c)     KERNEL_TURNS  how often all of it is done     KERNEL_ONLY  names: an extended regular expression
+# SPILE         the program to be measured
+calls=${KERNEL_CALLS:-/files/kernel_calls}
+spile=${SPILE:-spile}
+loop="$calls ${KERNEL_LOOP:-100 1000}"
+
+# ns COMMAND...: the time of a call, from what the command prints.
+ns() { timeout 100 "$@" 2>&1 | sed -n 's/^ns //p' | head -1; }
+
+# measure NAME TOOL COMMAND...
+measure() {
+  name=$1 tool=$2
+  shift 2
+  case $name in *"$only"*) ;; *) return ;; esac
+  plain=$($loop | sed -n 's/^ns //p')
+  took=$(ns "$@")
+  if [ -n "$took" ]; then echo "$name | $tool | $(awk "BEGIN { printf \"%.1f\", $took - $plain }")"
+  else echo "$name | $tool | failed: $(timeout 100 "$@" 2>&1 | grep -iE 'error|spile:' | head -1)"; fi
+}
+
+# begin NAME TOOL COMMAND...: how long it takes from its start to its end, ms.
+begin() {
+  name=$1 tool=$2
+  shift 2
+  case $name in *"$only"*) ;; *) return ;; esac
+  from=$(cut -d' ' -f1 /proc/uptime)
+  if timeout 100 "$@" >/tmp/kernel_cases.out 2>&1; then echo "$name | $tool | $(awk "BEGIN { printf \"%.0f\", ($(cut -d' ' -f1 /proc/uptime) - $from) * 1000 }")"
+  else echo "$name | $tool | failed: $(tail -1 /tmp/kernel_cases.out)"; fi
+}
+
+enter='kernel.trace("syscalls:sys_enter_getppid")' leave='kernel.trace("syscalls:sys_exit_getppid")'
+their_enter=tracepoint:syscalls:sys_enter_getppid their_leave=tracepoint:syscalls:sys_exit_getppid
+function=__x64_sys_getppid
+only=${KERNEL_ONLY:-}
+
+# both NAME OUR_SCRIPT THEIR_SCRIPT
+both() {
+  measure "$1" spile "$spile" -e "$2" -c "$loop"
+  [ -z "$3" ] || measure "$1" bpftrace bpftrace -c "$loop" -e "$3"
+}
+
+turn=0
+while [ $turn -lt "${KERNEL_TURNS:-3}" ]; do
+  turn=$((turn + 1))
+  both "tracepoint: n++" "global n probe $enter { n++ } probe end { println(n) }" "$their_enter { @ = count(); }"
+  both "tracepoint: a[pid()]++" "global a probe $enter { a[pid()]++ } probe end { foreach (p in a) println(a[p]) }" "$their_enter { @[pid] = count(); }"
+  both "tracepoint: a[execname()]++" "global a probe $enter { a[execname()]++ } probe end { foreach (p in a) println(a[p]) }" "$their_enter { @[comm] = count(); }"
+  both "tracepoint: s <<< tid()" "global s probe $enter { s <<< tid() } probe end { println(@avg(s)) }" "$their_enter { @ = stats(tid); }"
+  both "tracepoint: histogram" "global s probe $enter { s <<< tid() } probe end { print(@hist_log(s)) }" "$their_enter { @ = hist(tid); }"
+  both "tracepoints: latency by tid" "global t, s probe $enter { t[tid()] = gettimeofday_ns() }
+    probe $leave { if (t[tid()]) { s <<< gettimeofday_ns() - t[tid()]; delete t[tid()] } } probe end { print(@hist_log(s)) }" \
+    "$their_enter { @t[tid] = nsecs; } $their_leave /@t[tid]/ { @ = hist(nsecs - @t[tid]); delete(@t[tid]); }"
+  both "function: n++" "global n probe kernel.function(\"$function\") { n++ } probe end { println(n) }" "kprobe:$function { @ = count(); }"
+  measure "function: n++" "bpftrace, fentry" bpftrace -c "$loop" -e "kfunc:$function { @ = count(); }"
+  both "function: latency" "global s probe kernel.function(\"$function\").return { s <<< gettimeofday_ns() - @entry(gettimeofday_ns()) } probe end { print(@hist_log(s)) }" \
+    "kprobe:$function { @t[tid] = nsecs; } kretprobe:$function /@t[tid]/ { @ = hist(nsecs - @t[tid]); delete(@t[tid]); }"
+  begin "start of one probe, ms" spile "$spile" -e "global n probe $enter { n++ }" -c true
+  begin "start of one probe, ms" bpftrace bpftrace -c /bin/true -e "$their_enter { @ = count(); }"
+done

@@ -1,0 +1,220 @@
+#include "codegen/kernel_points.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "abi/kernel.h"
+#include "abi/machine.h"
+#include "abi/system_calls.h"
+#include "codegen/kernel_place.h"
+
+namespace spile::codegen {
+
+namespace {
+
+using abi::kKernelLayout;
+
+constexpr size_t kSystemCalls = 512;  // numbers, a power of two
+// So many tracepoints of system calls are attached one by one: each takes some 50 ms to come and go, but calls that are not probed pass it
+// without running a program.
+constexpr size_t kFewCalls = 4;
+
+std::vector<uint32_t> all_points(const sema::Probe& probe) {
+  std::vector<uint32_t> all(probe.points.size());
+  std::iota(all.begin(), all.end(), 0u);
+  return all;
+}
+
+PointChoice in_calls(const char* suffix, bool at_exit, PointChoice::By by, std::vector<uint32_t> points) {
+  PointChoice choice;
+  choice.suffix = suffix;
+  choice.raw_tracepoint = at_exit ? "raw_syscalls:sys_exit" : "raw_syscalls:sys_enter";
+  choice.points = std::move(points);
+  choice.by = by;
+  choice.in_calls = true;
+  choice.at_exit = at_exit;
+  return choice;
+}
+
+std::vector<PointChoice> argument_choices(const sema::Probe& probe) {
+  std::vector<PointChoice> choices(probe.points.size());
+  for (uint32_t i = 0; i < choices.size(); ++i) {
+    if (choices.size() > 1) choices[i].suffix = "." + std::to_string(i);
+    choices[i].points = {i};
+    choices[i].by = PointChoice::By::kOnly;
+    choices[i].by_arguments = true;
+  }
+  return choices;
+}
+
+std::vector<PointChoice> tracepoint_choices(const sema::Probe& probe) {
+  if (probe.points.front().site.by_arguments) return argument_choices(probe);
+  PointChoice single;
+  std::vector<uint32_t> entries, exits;
+  // The record begins with fields of all tracepoints, which a raw tracepoint does not have.
+  const bool reads_head = std::ranges::any_of(probe.bindings, [](const sema::Binding& binding) {
+    return std::ranges::any_of(binding.ops, [](const location::Operation& op) {
+      const auto* field = std::get_if<location::RecordField>(&op);
+      return field && field->offset < 8;
+    });
+  });
+  for (uint32_t i = 0; i < probe.points.size(); ++i) {
+    const sema::Site& site = probe.points[i].site;
+    const bool known = site.system_call >= 0 && static_cast<size_t>(site.system_call) < kSystemCalls;
+    if (!known || reads_head) single.points.push_back(i);
+    else (site.tracepoint.starts_with("syscalls:sys_enter_") ? entries : exits).push_back(i);
+  }
+  if (entries.size() + exits.size() <= kFewCalls) {
+    single.points = all_points(probe);
+    return {single};
+  }
+  std::vector<PointChoice> choices;
+  if (!single.points.empty()) choices.push_back(std::move(single));
+  if (!entries.empty()) choices.push_back(in_calls(".calls", false, PointChoice::By::kCallNumber, std::move(entries)));
+  if (!exits.empty()) choices.push_back(in_calls(".results", true, PointChoice::By::kCallNumber, std::move(exits)));
+  return choices;
+}
+
+// process.begin and the like, of all processes. A thread's birth is seen in the thread itself, as it leaves the system call that made it.
+std::vector<PointChoice> life_choices(const sema::Probe& probe) {
+  using Kind = sema::ProbeKind;
+  using By = PointChoice::By;
+  if (sema::is_system_call(probe.kind)) return {in_calls("", probe.kind == Kind::kSystemCallReturn, By::kProcess, all_points(probe))};
+  const bool of_process = probe.kind == Kind::kProcessBegin || probe.kind == Kind::kProcessEnd;
+  auto sched = [&](const char* suffix, const char* raw_tracepoint) {
+    PointChoice choice;
+    choice.suffix = suffix;
+    choice.raw_tracepoint = raw_tracepoint;
+    choice.points = all_points(probe);
+    choice.by = By::kProcess;
+    return choice;
+  };
+  std::vector<PointChoice> choices;
+  if (probe.kind == Kind::kProcessEnd || probe.kind == Kind::kThreadEnd) {
+    choices.push_back(sched(".deaths", "sched:sched_process_exit"));
+  } else {
+    choices.push_back(in_calls(".births", true, By::kProcess, all_points(probe)));
+    choices.back().only_births = true;
+  }
+  choices.back().thread = of_process ? PointChoice::Thread::kFirst : PointChoice::Thread::kOthers;
+  if (of_process) {
+    // The program that has ended is the one before.
+    choices.push_back(sched(".execs", "sched:sched_process_exec"));
+    choices.back().before_exec = probe.kind == Kind::kProcessEnd;
+  }
+  return choices;
+}
+
+}  // namespace
+
+std::vector<PointChoice> point_choices(const sema::Probe& probe) {
+  return probe.kind == sema::ProbeKind::kTracepoint ? tracepoint_choices(probe) : life_choices(probe);
+}
+
+std::vector<std::string> followed_programs(const sema::Program& program) {
+  std::vector<std::string> paths;
+  for (const sema::Probe& probe : program.probes) {
+    if (probe.domain != sema::Domain::kKernel || sema::info(probe.kind).source != sema::Source::kWatch) continue;
+    for (const sema::ResolvedPoint& point : probe.points) {
+      if (!point.site.module.empty() && std::ranges::find(paths, point.site.module) == paths.end()) paths.push_back(point.site.module);
+    }
+  }
+  return paths;
+}
+
+PointChooser::Chosen PointChooser::choose(const PointChoice& choice) {
+  Chosen chosen;
+  if (choice.in_calls) read_registers();
+  if (choice.only_births) only_if_born();
+  if (choice.thread != PointChoice::Thread::kAny) {
+    llvm::Value* leads = call("spile_rt_kernel_leads", b_.getInt1Ty(), {context_});
+    only_if(choice.thread == PointChoice::Thread::kFirst ? leads : b_.CreateNot(leads));
+  }
+  if (choice.by == PointChoice::By::kCallNumber) chosen.point = choose_call(choice.points);
+  if (choice.by == PointChoice::By::kProcess) chosen.point = choose_process(choice.before_exec);
+  if (choice.by == PointChoice::By::kOnly) chosen.point = b_.getInt64(choice.points.front());
+  if (choice.in_calls && !choice.only_births) chosen.registers = registers_;
+  return chosen;
+}
+
+llvm::Value* PointChooser::call(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments) {
+  return unit_.module.call_runtime(b_, name, result, arguments);
+}
+
+void PointChooser::only_if(llvm::Value* condition) {
+  llvm::BasicBlock *wanted = llvm::BasicBlock::Create(b_.getContext(), "wanted", &program_),
+                   *other = llvm::BasicBlock::Create(b_.getContext(), "other", &program_);
+  b_.CreateCondBr(condition, wanted, other);
+  b_.SetInsertPoint(other);
+  b_.CreateRet(b_.getInt32(0));
+  b_.SetInsertPoint(wanted);
+}
+
+// The handler goes on in threads that make a system call, and run 64-bit code (as tracepoints of system calls do).
+void PointChooser::read_registers() {
+  constexpr uint32_t kSize = kKernelLayout.pt_regs_call_end - kKernelLayout.pt_regs_call_begin;
+  registers_ = b_.CreateAlloca(llvm::ArrayType::get(b_.getInt64Ty(), kSize / 8), nullptr, "registers");
+  llvm::Value* saved = b_.CreateLoad(b_.getInt64Ty(), program_.getArg(0));
+  only_if(call("spile_rt_kernel_registers", b_.getInt1Ty(),
+               {context_, b_.CreateAdd(saved, b_.getInt64(kKernelLayout.pt_regs_call_begin)), b_.getInt32(kSize), registers_}));
+  only_if(b_.CreateICmpEQ(register_word(kKernelLayout.pt_regs_code), b_.getInt64(kKernelLayout.native_code)));
+}
+
+// at: the offset in struct pt_regs
+llvm::Value* PointChooser::register_word(uint32_t at) {
+  return b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstGEP1_64(b_.getInt8Ty(), registers_, at - kKernelLayout.pt_regs_call_begin));
+}
+
+// The handler goes on for system calls of these points only.
+llvm::Value* PointChooser::choose_call(const std::vector<uint32_t>& points) {
+  llvm::Value* number = register_word(kKernelLayout.pt_regs_call);
+  llvm::Value* index = b_.CreateAnd(number, b_.getInt64(kSystemCalls - 1));
+  // 16 bits for each number: 1 + the index of its point.
+  std::string table(2 * kSystemCalls, '\0');
+  for (uint32_t point : points) {
+    auto at = 2 * static_cast<size_t>(probe_.points[point].site.system_call);
+    table[at] = static_cast<char>((point + 1) & 0xff);
+    table[at + 1] = static_cast<char>((point + 1) >> 8);
+  }
+  llvm::Value* place = b_.CreateGEP(b_.getInt16Ty(), unit_.module.text(table), index);
+  llvm::Value* point = b_.CreateZExt(b_.CreateAlignedLoad(b_.getInt16Ty(), place, llvm::Align(1)), b_.getInt64Ty());
+  only_if(b_.CreateAnd(b_.CreateICmpEQ(index, number), b_.CreateICmpNE(point, b_.getInt64(0))));
+  return b_.CreateSub(point, b_.getInt64(1));
+}
+
+// The handler goes on in a thread that a system call has just made: it leaves the call with 0.
+void PointChooser::only_if_born() {
+  llvm::Value* number = register_word(kKernelLayout.pt_regs_call);
+  llvm::Value* makes_threads = b_.getInt1(false);
+  for (const char* name : {"clone", "fork", "vfork", "clone3"}) {
+    const int32_t known = abi::system_call_number(name);
+    if (known >= 0) makes_threads = b_.CreateOr(makes_threads, b_.CreateICmpEQ(number, b_.getInt64(static_cast<uint64_t>(known))));
+  }
+  llvm::Value* result = register_word(kKernelLayout.pt_regs[abi::kConvention.system_call_result]);
+  only_if(b_.CreateAnd(makes_threads, b_.CreateICmpEQ(result, b_.getInt64(0))));
+}
+
+// The handler goes on in the processes that the probe's points name.
+llvm::Value* PointChooser::choose_process(bool before_exec) {
+  const std::vector<std::string> followed = followed_programs(unit_.program);
+  llvm::Value* program = nullptr;
+  llvm::Value* point = b_.getInt64(probe_.points.size());
+  for (size_t i = probe_.points.size(); i-- > 0;) {
+    llvm::Value* is_it = b_.getInt1(true);
+    if (probe_.points[i].process != 0)
+      is_it = b_.CreateICmpEQ(call("spile_rt_pid", b_.getInt64Ty(), {context_}), b_.getInt64(static_cast<uint64_t>(probe_.points[i].process)));
+    if (const std::string& path = probe_.points[i].site.module; !path.empty()) {
+      if (!program) {
+        llvm::Value* life = call("spile_rt_kernel_life", b_.getInt64Ty(), {context_, map_symbol(unit_.module, abi::kKernelLivesMap)});
+        program = before_exec ? b_.CreateLShr(life, b_.getInt64(32)) : b_.CreateAnd(life, b_.getInt64(0xffffffff));
+      }
+      const auto number = static_cast<uint64_t>(std::ranges::find(followed, path) - followed.begin()) + 1;
+      is_it = b_.CreateAnd(is_it, b_.CreateICmpEQ(program, b_.getInt64(number)));
+    }
+    point = b_.CreateSelect(is_it, b_.getInt64(i), point);
+  }
+  only_if(b_.CreateICmpNE(point, b_.getInt64(probe_.points.size())));
+  return point;
+}
+
+}  // namespace spile::codegen
