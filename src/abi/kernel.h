@@ -87,6 +87,9 @@ inline constexpr uint32_t kMostKernelTargets = 16384;             // of them
 inline constexpr char kKernelFramesMap[] = "spile_map_frames";    // kPerCpuArray, kKernelLevels of the addresses of a KernelStack
 inline constexpr char kKernelCopyMap[] = "spile_map_copy";        // kPerCpuArray, kKernelLevels of kUserStackPages pages
 
+// kHash: from a process (its number, or, where spile's PID namespace has no number for it, that of the initial one with bit 63 set) to KernelLife.
+inline constexpr char kKernelLivesMap[] = "spile_map_lives";
+
 // Sections of an object whose handlers work over an arena, beside those of programs: "fn.3.name", a function of three numbers that is checked
 // apart; "body.name", a function of a number and the program's argument, checked with its program; and what the arena has from
 // ArenaLayout::constants_offset on.
@@ -96,6 +99,7 @@ inline constexpr char kKernelConstantsSection[] = ".spile.constants";
 
 // Symbols of data in the object.
 inline constexpr char kKernelConstantsSymbol[] = "spile_kernel_constants";  // KernelConstants, read-only, set at load
+inline constexpr char kKernelProgramsSymbol[] = "spile_kernel_programs";    // KernelPrograms, read-only, set at load
 inline constexpr char kKernelControlSymbol[] = "spile_kernel_control";      // KernelControl, shared with the controller
 // uint32_t[kKernelLocks]: 1 + the CPU of the handler that uses the global; 0: no handler does.
 inline constexpr char kKernelLocksSymbol[] = "spile_kernel_locks";
@@ -114,6 +118,21 @@ struct KernelConstants {
   // Device and inode of spile's PID namespace, for bpf_get_ns_current_pid_tgid(); 0: the initial one, for which a cheaper call does.
   uint64_t pid_namespace_device;
   uint64_t pid_namespace_inode;
+};
+
+// Programs of whose processes a script wants to know, process("PATH").begin without -x and -c: by the inodes of their files, which spile keeps open
+// meanwhile. Members of the kernel's structures are found by their offsets in bytes.
+inline constexpr uint32_t kMostKernelPrograms = 64;
+struct KernelPrograms {
+  uint32_t task_mm, mm_file, file_inode;  // from a thread to the file that it executes
+  uint32_t task_signal, signal_threads;   // and to the number of threads of its process
+  uint32_t count;                         // of inodes
+  uint64_t inodes[kMostKernelPrograms];   // addresses in the kernel
+};
+// Which of these programs a process executes: 1 + the index; 0: another one.
+struct KernelLife {
+  uint32_t program;
+  uint32_t before;  // until its last exec
 };
 
 // A handler runs if, as it enters and again when it has its locks, `enabled` is 1 and `exit_requested` is 0: it reads both as one number.

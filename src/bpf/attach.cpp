@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <optional>
 
 #include "base/tracefs.h"
 #include "bpf/kernel_function.h"
@@ -13,16 +11,10 @@
 #include "bpf/perf_event.h"
 #include "bpf/privilege.h"
 #include "bpf/sample.h"
+#include "bpf/uprobe.h"
 
 namespace spile::bpf {
 namespace {
-
-std::optional<std::string> first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  return line;
-}
 
 Result<std::vector<Attachment>> one(Result<Attachment> attachment) {
   if (!attachment) return std::move(attachment).error();
@@ -63,36 +55,6 @@ Result<std::vector<Attachment>> attach_tracepoint(int program, const AttachPoint
   return one(link_to_event(program, std::move(event), point));
 }
 
-// The PMU's number, and the bit of `config` that asks for a return probe ("config:0").
-struct UprobePmu {
-  uint32_t type;
-  uint64_t return_bit;
-};
-std::optional<UprobePmu> uprobe_pmu() {
-  const std::string pmu = "/sys/bus/event_source/devices/uprobe/";
-  std::optional<std::string> type = first_line(pmu + "type");
-  std::optional<std::string> bit = first_line(pmu + "format/retprobe");
-  if (!type || !bit || !bit->starts_with("config:")) return std::nullopt;
-  return UprobePmu{static_cast<uint32_t>(std::atoi(type->c_str())), 1ULL << std::atoi(bit->c_str() + 7)};
-}
-
-Result<std::vector<Attachment>> attach_uprobe(int program, const AttachPoint& point) {
-  std::optional<UprobePmu> pmu = uprobe_pmu();
-  if (!pmu)
-    return Error{
-        fmt::format("attach {}: this kernel has no uprobes (no /sys/bus/event_source/devices/uprobe)", point.text),
-        "use --runtime=inproc with -x or -c"};
-  perf_event_attr attributes{};
-  attributes.type = pmu->type;
-  attributes.config = point.kind == AttachPoint::Kind::kUretprobe ? pmu->return_bit : 0;
-  attributes.uprobe_path = reinterpret_cast<uint64_t>(point.path.c_str());
-  attributes.probe_offset = point.file_offset;
-  attributes.disabled = 1;
-  bool all = point.process <= 0;
-  TRY(UniqueFd event, open_event(attributes, all ? -1 : point.process, all ? online_cpus().front() : -1, point));
-  return one(link_to_event(program, std::move(event), point));
-}
-
 }  // namespace
 
 Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& point) {
@@ -107,7 +69,7 @@ Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& p
       return one(attach_packet(program, point));
     case AttachPoint::Kind::kUprobe:
     case AttachPoint::Kind::kUretprobe:
-      return attach_uprobe(program, point);
+      return one(attach_uprobe(program, point));
     default:
       return one(attach_to_function(program, point));
   }
@@ -123,12 +85,8 @@ std::string mechanism(const AttachPoint& point) {
       return sample_mechanism(point);
     case AttachPoint::Kind::kPacket:
       return packet_mechanism(point);
-    case AttachPoint::Kind::kUprobe:
-      return fmt::format("uprobe at {}+{:#x}", point.path, point.file_offset);
-    case AttachPoint::Kind::kUretprobe:
-      return fmt::format("uretprobe at {}+{:#x}", point.path, point.file_offset);
     default:
-      return function_mechanism(point);
+      return is_uprobe(point.kind) ? uprobe_mechanism(point) : function_mechanism(point);
   }
 }
 

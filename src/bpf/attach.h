@@ -1,7 +1,7 @@
 #pragma once
-// Attaches a loaded program to one place, by a perf event (tracepoint, uprobe, what sample.h attaches) with the program linked to it, or
-// by a raw tracepoint (bpf(2), BPF_RAW_TRACEPOINT_OPEN), which needs no event and comes and goes at once.
-// perf_event_open(2); the uprobe PMU of Documentation/trace/uprobetracer.rst and kernel/trace/trace_event_perf.c.
+// Attaches a loaded program to one place, by a perf event (tracepoint, what sample.h attaches) with the program linked to it, or
+// by a raw tracepoint (bpf(2), BPF_RAW_TRACEPOINT_OPEN), which needs no event and comes and goes at once. perf_event_open(2).
+// Places in code: uprobe.h, kernel_function.h.
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ namespace spile::bpf {
 // program: its descriptor, which may be closed afterwards. Errors: no privilege; the tracepoint, file or process does not exist.
 Result<std::vector<Attachment>> attach_program(int program, const AttachPoint& point);
 
-// Returns how a point is attached, for -v: "uprobe at /usr/bin/redis-server+0x1234".
+// Returns how a point is attached, for -v: "tracepoint sched:sched_switch".
 std::string mechanism(const AttachPoint& point);
 
 }  // namespace spile::bpf

@@ -49,12 +49,13 @@ struct AttachPoint {
     kRawTracepoint,  // the program's context is an array of the tracepoint's arguments
     kSample,         // of what a perf event counts (sample.h)
     kPacket,         // at a hook of netfilter (packet.h)
-    kUprobe, kUretprobe,
+    kUprobe, kUretprobe, kUprobeMulti, kUretprobeMulti,  // of files: the latter two where has_uprobe_multi() says so
     kKprobe, kKretprobe, kMulti, kMultiReturn, kFentry, kFexit,  // of the kernel's functions: kernelinfo/mechanisms.h
   } kind = Kind::kTracepoint;
   std::string tracepoint;    // "sched:sched_switch"
   std::string path;          // uprobes: the ELF file
   uint64_t file_offset = 0;  // uprobes: of the instruction in the file
+  uint64_t semaphore_offset = 0;  // uprobes: in the file, of a 16-bit counter that the kernel raises in each process while attached; 0: absent
   pid_t process = -1;        // uprobes and kSample: only this process; -1: all. Tracepoints: always all
   // kSample: type and config of perf_event_attr, and after how many events a handler runs (of clocks: ns), or how many times a second. The default is
   // the CPU's clock, 100 times a second.
@@ -152,6 +153,8 @@ class Kernel {
   // Sets an element; key and value as `elements` gives them, a shorter value is padded with zeroes. In a sharded map, shard 0 gets the
   // value, and the other shards lose theirs; in a per-CPU map, CPU 0 gets it, the others zeroes.
   virtual Result<void> put(const std::string& map, std::span<const uint8_t> key, std::span<const uint8_t> value) = 0;
+  // Sets an element that is not there. REQUIRES: the map is a hash, not sharded.
+  virtual Result<void> add(const std::string& map, std::span<const uint8_t> key, std::span<const uint8_t> value) = 0;
   // Removes an element (arrays: zeroes it), all of its shards. No error when it is not there.
   virtual Result<void> erase(const std::string& map, std::span<const uint8_t> key) = 0;
   // Removes all elements (arrays: zeroes them).
@@ -182,6 +185,10 @@ Result<std::unique_ptr<Kernel>> load(const ObjectSpec& spec);
 
 // Returns the number of CPUs that the machine may ever have, at least 1: per-CPU values have one part for each.
 int possible_cpus();
+
+// Returns whether the kernel has uprobe.multi (Linux 6.6): one link for all places in a file. of_one_process: the places are to be probed in one
+// process (6.10). Asked once, then remembered. Without privilege: false.
+bool has_uprobe_multi(bool of_one_process);
 
 // Checks whether this process may load programs, by loading one. Errors: no privilege, no eBPF in this kernel; they say what to do.
 Result<void> check_privilege();

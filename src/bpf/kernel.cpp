@@ -23,6 +23,7 @@
 #include "bpf/packet.h"
 #include "bpf/program_image.h"
 #include "bpf/sample.h"
+#include "bpf/uprobe.h"
 #include "bpf/verifier.h"
 
 namespace spile::bpf {
@@ -67,6 +68,7 @@ class LoadedKernel final : public Kernel {
   Result<void> raw_elements(const std::string& map, const RawVisitor& visit) override;
   Result<void> collect(const CollectVisitor& visit) override;
   Result<void> put(const std::string& map, std::span<const uint8_t> key, std::span<const uint8_t> value) override;
+  Result<void> add(const std::string& map, std::span<const uint8_t> key, std::span<const uint8_t> value) override;
   Result<void> erase(const std::string& map, std::span<const uint8_t> key) override;
   Result<void> clear(const std::string& map) override;
   std::span<uint8_t> data(const std::string& symbol) override;
@@ -154,6 +156,7 @@ bpf_prog_load_opts load_options(const AttachPoint& point) {
   options.sz = sizeof options;
   if (point.kind == AttachPoint::Kind::kPacket) options.expected_attach_type = static_cast<bpf_attach_type>(kNetfilterAttach);
   if (is_multi(point.kind)) options.expected_attach_type = BPF_TRACE_KPROBE_MULTI;
+  if (is_uprobe_multi(point.kind)) options.expected_attach_type = static_cast<bpf_attach_type>(kAttachUprobeMulti);
   if (is_traced(point.kind)) {
     options.expected_attach_type = point.kind == AttachPoint::Kind::kFexit ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY;
     options.attach_btf_id = point.description;
@@ -310,17 +313,17 @@ Result<UniqueFd> LoadedKernel::load_for(const ProgramImage& image, const AttachP
 
 Result<void> LoadedKernel::attach_one(const Program& program) {
   const std::vector<AttachPoint>& points = program.spec->points;
-  const bool multi = is_multi(points.front().kind);
+  const bool multi = is_multi(points.front().kind), files = is_uprobe_multi(points.front().kind);
   for (size_t i = 0; i < points.size(); ++i) {
     const int fd = program.fds[std::min(i, program.fds.size() - 1)].get();
     attached_.emplace_back(points[i].text, mechanism(points[i]));
-    if ((multi && i > 0) || points[i].of_threads) continue;
+    if (((multi || files) && i > 0) || points[i].of_threads) continue;
     const size_t first = attachments_.size();
     if (multi) {
       TRY(Attachment made, attach_to_functions(fd, points));
       attachments_.push_back(std::move(made));
     } else {
-      TRY(std::vector<Attachment> made, attach_program(fd, points[i]));
+      TRY(std::vector<Attachment> made, files ? attach_uprobes(fd, points) : attach_program(fd, points[i]));
       for (Attachment& attachment : made) attachments_.push_back(std::move(attachment));
     }
     if (is_kernel_function(points[i].kind)) counted_.push_back({points[i].text, fd, first, attachments_.size() - first});
@@ -394,7 +397,10 @@ std::vector<std::pair<std::string, uint64_t>> LoadedKernel::missed() const {
   std::map<int, std::string> programs;  // each counts once
   for (const Counted& counted : counted_) {
     uint64_t missed = 0;
-    for (size_t i = 0; i < counted.count; ++i) missed += missed_by_link(attachments_[counted.attachment + i].link.get()).value_or(0);
+    for (size_t i = 0; i < counted.count; ++i) {
+      const Attachment& attachment = attachments_[counted.attachment + i];
+      missed += attachment.probe.missed().value_or(missed_by_link(attachment.link.get()).value_or(0));
+    }
     if (programs.emplace(counted.program, counted.text).second) missed += missed_by_program(counted.program).value_or(0);
     sums[counted.text] += missed;
   }
@@ -458,6 +464,11 @@ Result<void> LoadedKernel::collect(const CollectVisitor& visit) {
 Result<void> LoadedKernel::put(const std::string& name, std::span<const uint8_t> key, std::span<const uint8_t> value) {
   TRY(Map * map, find(name));
   return map->put(key, value);
+}
+
+Result<void> LoadedKernel::add(const std::string& name, std::span<const uint8_t> key, std::span<const uint8_t> value) {
+  TRY(Map * map, find(name));
+  return map->put(key, value, true);
 }
 
 Result<void> LoadedKernel::erase(const std::string& name, std::span<const uint8_t> key) {

@@ -6,11 +6,10 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
 
 #include "bpf/library.h"
+#include "bpf/perf_event.h"
 #include "bpf/privilege.h"
 
 namespace spile::bpf {
@@ -34,13 +33,6 @@ Error refused(const AttachPoint& point, int error) {
     case E2BIG: return Error::from_errno(what, error, "the kernel runs at most 64 programs at one place");
     default: return Error::from_errno(what, error);
   }
-}
-
-std::optional<uint64_t> number_in(const std::string& path, const std::string& prefix) {
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line) || !line.starts_with(prefix)) return std::nullopt;
-  return std::strtoull(line.c_str() + prefix.size(), nullptr, 10);
 }
 
 // A kprobe of our own, which tracefs does not list: kernel/events/core.c, perf_kprobe.
@@ -75,6 +67,22 @@ Result<Attachment> attach_kprobe(int program, const AttachPoint& point) {
   return attachment;
 }
 
+// An event in tracefs, whose programs are those of kprobes: a kprobe of our own would be gone with its module.
+Result<Attachment> attach_module_kprobe(int program, const AttachPoint& point) {
+  Result<TracefsProbe> probe = TracefsProbe::make(point.function, point.function_offset, point.kind == Kind::kKretprobe);
+  if (!probe) return std::move(probe).error().within("attach " + point.text);
+  TRY(uint64_t id, probe->id());
+  perf_event_attr attributes{};
+  attributes.type = PERF_TYPE_TRACEPOINT;
+  attributes.config = id;
+  attributes.sample_period = 1;
+  attributes.disabled = 1;
+  TRY(UniqueFd event, open_event(attributes, -1, online_cpus().front(), point));
+  TRY(Attachment attachment, link_to_event(program, std::move(event), point));
+  attachment.probe = std::move(probe).value();
+  return attachment;
+}
+
 Result<Attachment> attach_traced(int program, const AttachPoint& point) {
   bpf_link_create_opts options{};
   options.sz = sizeof options;
@@ -93,7 +101,8 @@ bool is_multi(Kind kind) { return kind == Kind::kMulti || kind == Kind::kMultiRe
 bool is_traced(Kind kind) { return kind == Kind::kFentry || kind == Kind::kFexit; }
 
 Result<Attachment> attach_to_function(int program, const AttachPoint& point) {
-  return is_traced(point.kind) ? attach_traced(program, point) : attach_kprobe(program, point);
+  if (is_traced(point.kind)) return attach_traced(program, point);
+  return is_of_module(point.function) ? attach_module_kprobe(program, point) : attach_kprobe(program, point);
 }
 
 Result<Attachment> attach_to_functions(int program, std::span<const AttachPoint> points) {
@@ -163,8 +172,8 @@ std::string function_mechanism(const AttachPoint& point) {
     case Kind::kFexit: return "fexit";
     case Kind::kMulti: return "kprobe.multi";
     case Kind::kMultiReturn: return "kretprobe.multi";
-    case Kind::kKretprobe: return "kretprobe";
-    default: return "kprobe";
+    case Kind::kKretprobe: return waits_for_module(point.function) ? "kretprobe, once its module is loaded" : "kretprobe";
+    default: return waits_for_module(point.function) ? "kprobe, once its module is loaded" : "kprobe";
   }
 }
 

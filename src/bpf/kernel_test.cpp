@@ -19,6 +19,8 @@
 #include <iterator>
 #include <map>
 #include <thread>
+#include <tuple>
+#include <utility>
 
 #include "bpf/bpf.h"
 
@@ -26,6 +28,9 @@ extern "C" __attribute__((noinline, used)) long spile_test_probed(long a) {
   asm volatile("" : "+r"(a));
   return a * 2 + 1;
 }
+
+// A counter as marks have it: data of the program that the kernel changes while a place is probed.
+__attribute__((section(".probes"), used)) static volatile unsigned short spile_test_semaphore = 0;
 
 namespace spile::bpf {
 namespace {
@@ -35,23 +40,26 @@ std::vector<uint8_t> handlers() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The file offset of a function of this program, from its own mappings.
-AttachPoint own_function(AttachPoint::Kind kind) {
-  AttachPoint point;
-  point.kind = kind;
-  point.process = getpid();
-  point.text = "process(\"bpf_test\").function(\"spile_test_probed\")";
-  auto address = reinterpret_cast<uint64_t>(&spile_test_probed);
+// The file that has an address of this program, and where: from its own mappings.
+std::pair<std::string, uint64_t> own_place(const volatile void* pointer) {
+  auto address = reinterpret_cast<uint64_t>(pointer);
   std::ifstream maps("/proc/self/maps");
   std::string line;
   while (std::getline(maps, line)) {
     unsigned long begin, end, offset;
     char path[512] = "";
     if (std::sscanf(line.c_str(), "%lx-%lx %*s %lx %*s %*s %511s", &begin, &end, &offset, path) < 4) continue;
-    if (address < begin || address >= end) continue;
-    point.path = path;
-    point.file_offset = address - begin + offset;
+    if (begin <= address && address < end) return {path, address - begin + offset};
   }
+  return {};
+}
+
+AttachPoint own_function(AttachPoint::Kind kind) {
+  AttachPoint point;
+  point.kind = kind;
+  point.process = getpid();
+  point.text = "process(\"bpf_test\").function(\"spile_test_probed\")";
+  std::tie(point.path, point.file_offset) = own_place(reinterpret_cast<const void*>(&spile_test_probed));
   return point;
 }
 
@@ -119,6 +127,52 @@ TEST_F(KernelTest, UprobeCountsEveryCall) {
   EXPECT_EQ(elements(*kernel, "test_calls"), (std::map<int64_t, int64_t>{{0, 1000}}));
   EXPECT_EQ(elements(*kernel, "test_by_key"),
             (std::map<int64_t, int64_t>{{0, 124500}, {1, 124750}, {2, 125000}, {3, 125250}}));
+}
+
+TEST_F(KernelTest, UprobeMultiCountsEveryCall) {
+  if (!has_uprobe_multi(true)) GTEST_SKIP() << "this kernel has no uprobe.multi for one process (Linux 6.10)";
+  Loaded loaded;
+  loaded.spec.programs = {{"uprobe", {own_function(AttachPoint::Kind::kUprobeMulti)}}};
+  auto kernel = start(loaded);
+  ASSERT_TRUE(kernel);
+  call(1000);
+  std::thread([] { call(500); }).join();
+  EXPECT_TRUE(kernel->detach().ok());
+  call(5);
+  EXPECT_EQ(elements(*kernel, "test_calls"), (std::map<int64_t, int64_t>{{0, 1500}}));
+}
+
+TEST_F(KernelTest, NextWayIsTakenWhereALinkIsRefused) {
+  if (!has_uprobe_multi(true)) GTEST_SKIP() << "this kernel has no uprobe.multi for one process (Linux 6.10)";
+  Loaded loaded;
+  ProgramSpec multi{"uprobe", {own_function(AttachPoint::Kind::kUprobeMulti)}, 0, 0}, single{"uprobe", {own_function(AttachPoint::Kind::kUprobe)}, 0, 1};
+  multi.points[0].file_offset = 1ULL << 40;
+  loaded.spec.programs = {multi, single};
+  auto kernel = start(loaded);
+  ASSERT_TRUE(kernel);
+  ASSERT_EQ(kernel->attached().size(), 1u);
+  EXPECT_EQ(kernel->attached()[0].second.find("uprobe at "), 0u) << kernel->attached()[0].second;
+  call(10);
+  EXPECT_EQ(elements(*kernel, "test_calls")[0], 10);
+}
+
+TEST_F(KernelTest, SemaphoreIsRaisedWhileAttached) {
+  using Kind = AttachPoint::Kind;
+  for (Kind kind : {Kind::kUprobe, Kind::kUprobeMulti}) {
+    if (kind == Kind::kUprobeMulti && !has_uprobe_multi(true)) continue;
+    Loaded loaded;
+    AttachPoint point = own_function(kind);
+    point.semaphore_offset = own_place(&spile_test_semaphore).second;
+    loaded.spec.programs = {{"uprobe", {point}}};
+    EXPECT_EQ(spile_test_semaphore, 0);
+    auto kernel = start(loaded);
+    ASSERT_TRUE(kernel);
+    EXPECT_EQ(spile_test_semaphore, 1);
+    call(10);
+    EXPECT_TRUE(kernel->detach().ok());
+    EXPECT_EQ(spile_test_semaphore, 0);
+    EXPECT_EQ(elements(*kernel, "test_calls")[0], 10);
+  }
 }
 
 TEST_F(KernelTest, HandlersWaitForTheirStart) {

@@ -179,15 +179,15 @@ int Map::remove(const std::vector<uint8_t>& key) {
   return error == -ENOENT ? 0 : error;
 }
 
-Result<void> Map::put(std::span<const uint8_t> key, std::span<const uint8_t> value) {
+Result<void> Map::put(std::span<const uint8_t> key, std::span<const uint8_t> value, bool only_new) {
   // The other shards' parts must not be added to it.
   for (uint32_t shard = 1; shard < shards(); ++shard) {
     if (int error = remove(kernel_key(key, shard)); error != 0) return failure("write", -error);
   }
   std::vector<uint8_t> all(value_bytes());
   std::copy_n(value.begin(), std::min<size_t>(value.size(), spec_.value_size), all.begin());
-  int error = bpf_map_update_elem(fd(), kernel_key(key, 0).data(), all.data(), BPF_ANY);
-  if (error != 0) return failure("write", -error);
+  int error = bpf_map_update_elem(fd(), kernel_key(key, 0).data(), all.data(), only_new ? BPF_NOEXIST : BPF_ANY);
+  if (error != 0 && !(only_new && error == -EEXIST)) return failure("write", -error);
   return {};
 }
 

@@ -31,7 +31,8 @@ class Map {
   // Removes the elements of an epoch's shards, then visits them, merged by key. epoch: 0 or 1. If removing fails, none is visited.
   // REQUIRES: the map is sharded, and no handler writes to that epoch.
   Result<void> take(uint32_t epoch, const ElementVisitor& visit);
-  Result<void> put(std::span<const uint8_t> key, std::span<const uint8_t> value);
+  // only_new: an element that is there keeps its value.
+  Result<void> put(std::span<const uint8_t> key, std::span<const uint8_t> value, bool only_new = false);
   Result<void> erase(std::span<const uint8_t> key);
   Result<void> clear();
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -12,6 +13,42 @@
 #include "bpf/privilege.h"
 
 namespace spile::bpf {
+
+namespace {
+
+std::optional<std::string> first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  return line;
+}
+
+}  // namespace
+
+std::optional<uint64_t> number_in(const std::string& path, const std::string& prefix) {
+  const std::optional<std::string> line = first_line(path);
+  if (!line || !line->starts_with(prefix)) return std::nullopt;
+  return std::strtoull(line->c_str() + prefix.size(), nullptr, 10);
+}
+
+std::vector<int> parse_cpu_list(const std::string& text) {
+  std::vector<int> cpus;
+  const char* at = text.c_str();
+  while (*at >= '0' && *at <= '9') {
+    char* end;
+    long first = std::strtol(at, &end, 10), last = first;
+    if (*end == '-') last = std::strtol(end + 1, &end, 10);
+    for (long cpu = first; cpu <= last; ++cpu) cpus.push_back(static_cast<int>(cpu));
+    at = *end == ',' ? end + 1 : end;
+  }
+  return cpus;
+}
+
+std::vector<int> online_cpus() {
+  std::vector<int> cpus = parse_cpu_list(first_line("/sys/devices/system/cpu/online").value_or("0"));
+  if (cpus.empty()) cpus.push_back(0);
+  return cpus;
+}
 
 UniqueFd try_open_event(perf_event_attr& attributes, pid_t process, int cpu) {
   attributes.size = sizeof attributes;
@@ -46,28 +83,6 @@ Result<Attachment> link_to_event(int program, UniqueFd event, const AttachPoint&
   if (ioctl(event.get(), PERF_EVENT_IOC_ENABLE, 0) != 0) return Error::from_errno("start " + point.text, errno);
   attachment.event = std::move(event);
   return attachment;
-}
-
-std::vector<int> online_cpus() {
-  std::ifstream file("/sys/devices/system/cpu/online");
-  std::string line;
-  std::vector<int> cpus;
-  if (std::getline(file, line)) cpus = parse_cpu_list(line);
-  if (cpus.empty()) cpus.push_back(0);
-  return cpus;
-}
-
-std::vector<int> parse_cpu_list(const std::string& text) {
-  std::vector<int> cpus;
-  const char* at = text.c_str();
-  while (*at >= '0' && *at <= '9') {
-    char* end;
-    long first = std::strtol(at, &end, 10), last = first;
-    if (*end == '-') last = std::strtol(end + 1, &end, 10);
-    for (long cpu = first; cpu <= last; ++cpu) cpus.push_back(static_cast<int>(cpu));
-    at = *end == ',' ? end + 1 : end;
-  }
-  return cpus;
 }
 
 }  // namespace spile::bpf

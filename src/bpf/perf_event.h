@@ -1,8 +1,10 @@
 #pragma once
-// Events of perf_event_open(2) with a program linked to them: what is needed to make one, whatever it counts.
+// Perf events, and the programs that run when they happen: what is needed to make one, whatever it counts. perf_event_open(2).
 
 #include <linux/perf_event.h>
+#include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +23,11 @@ Result<UniqueFd> open_event(perf_event_attr& attributes, pid_t process, int cpu,
 // Links a program to an event, with the point's cookie, and starts the event. Errors: no privilege, an older kernel than Linux 5.15.
 Result<Attachment> link_to_event(int program, UniqueFd event, const AttachPoint& point);
 
+// Returns the number behind `prefix` in a file's first line, which describes kinds of events: "config:0". nullopt: the file is not there, or other.
+std::optional<uint64_t> number_in(const std::string& path, const std::string& prefix);
 // Returns the CPUs that are online, at least one.
 std::vector<int> online_cpus();
+
 // Returns the CPUs in a list of the kernel's: "0-3,8" has 0, 1, 2, 3, 8. Ends at the first character that is not of a list.
 std::vector<int> parse_cpu_list(const std::string& text);
 

@@ -158,12 +158,15 @@ struct KernelProgram {
   int probe = -1;           // index into Program::probes
   bool exit_side = false;   // to be attached at the function's return (a uretprobe). A return probe with entry values
                             // has two programs: one at the entry, one at the return
-  bool by_arguments = false;  // its context is the function's arguments (fentry, fexit) rather than struct pt_regs
+  // Its context is the function's arguments (fentry, fexit) rather than struct pt_regs; the tracepoint's (raw) rather than its record.
+  bool by_arguments = false;
   bool reads_context = true;  // what the kernel gives the program for a tracepoint, or its cookie; false: neither
   std::vector<uint32_t> points;  // indexes into Probe::points, of those where it is attached; empty: all
   // The raw tracepoint, "raw_syscalls:sys_enter", where the program is attached once for all its points: it looks itself which of them was
   // hit, by the arguments that the kernel gives it. Empty: each point has an attachment.
   std::string raw_tracepoint;
+  // It serves no probe: it keeps abi::kKernelLivesMap. REQUIRES: attached in the order of KernelCode::programs.
+  bool keeps_lives = false;
 };
 // The attach cookie of a probe's `point`-th point, by which the handler distinguishes its points and computes the module's load bias:
 // bits 48 to 63 the point, bits 0 to 47 the file address. REQUIRES: point < kMostKernelPoints.
@@ -184,6 +187,7 @@ struct KernelCode {
   std::vector<Copy> copies;
   std::vector<KernelMap> maps;
   std::vector<KernelProgram> programs;
+  std::vector<std::string> followed;  // paths of programs, in the order of abi::KernelPrograms
 };
 
 struct CompiledScript {

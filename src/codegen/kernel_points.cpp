@@ -36,7 +36,19 @@ PointChoice in_calls(const char* suffix, bool at_exit, PointChoice::By by, std::
   return choice;
 }
 
+std::vector<PointChoice> argument_choices(const sema::Probe& probe) {
+  std::vector<PointChoice> choices(probe.points.size());
+  for (uint32_t i = 0; i < choices.size(); ++i) {
+    if (choices.size() > 1) choices[i].suffix = "." + std::to_string(i);
+    choices[i].points = {i};
+    choices[i].by = PointChoice::By::kOnly;
+    choices[i].by_arguments = true;
+  }
+  return choices;
+}
+
 std::vector<PointChoice> tracepoint_choices(const sema::Probe& probe) {
+  if (probe.points.front().site.by_arguments) return argument_choices(probe);
   PointChoice single;
   std::vector<uint32_t> entries, exits;
   // The record begins with fields of all tracepoints, which a raw tracepoint does not have.
@@ -85,7 +97,11 @@ std::vector<PointChoice> life_choices(const sema::Probe& probe) {
     choices.back().only_births = true;
   }
   choices.back().thread = of_process ? PointChoice::Thread::kFirst : PointChoice::Thread::kOthers;
-  if (of_process) choices.push_back(sched(".execs", "sched:sched_process_exec"));
+  if (of_process) {
+    // The program that has ended is the one before.
+    choices.push_back(sched(".execs", "sched:sched_process_exec"));
+    choices.back().before_exec = probe.kind == Kind::kProcessEnd;
+  }
   return choices;
 }
 
@@ -110,6 +126,17 @@ KernelMap map_of_targets() {
   return map;
 }
 
+std::vector<std::string> followed_programs(const sema::Program& program) {
+  std::vector<std::string> paths;
+  for (const sema::Probe& probe : program.probes) {
+    if (probe.domain != sema::Domain::kKernel || sema::info(probe.kind).source != sema::Source::kWatch) continue;
+    for (const sema::ResolvedPoint& point : probe.points) {
+      if (!point.site.module.empty() && std::ranges::find(paths, point.site.module) == paths.end()) paths.push_back(point.site.module);
+    }
+  }
+  return paths;
+}
+
 PointChooser::Chosen PointChooser::choose(const PointChoice& choice) {
   Chosen chosen;
   if (choice.in_calls) read_registers();
@@ -119,7 +146,8 @@ PointChooser::Chosen PointChooser::choose(const PointChoice& choice) {
     only_if(choice.thread == PointChoice::Thread::kFirst ? leads : b_.CreateNot(leads));
   }
   if (choice.by == PointChoice::By::kCallNumber) chosen.point = choose_call(choice.points);
-  if (choice.by == PointChoice::By::kProcess) chosen.point = choose_process();
+  if (choice.by == PointChoice::By::kProcess) chosen.point = choose_process(choice.before_exec);
+  if (choice.by == PointChoice::By::kOnly) chosen.point = b_.getInt64(choice.points.front());
   if (choice.in_calls && !choice.only_births) chosen.registers = registers_;
   return chosen;
 }
@@ -186,12 +214,22 @@ void PointChooser::only_if_born() {
 }
 
 // The handler goes on in the processes that the probe's points name.
-llvm::Value* PointChooser::choose_process() {
+llvm::Value* PointChooser::choose_process(bool before_exec) {
+  const std::vector<std::string> followed = followed_programs(unit_.program);
+  llvm::Value* program = nullptr;
   llvm::Value* point = b_.getInt64(probe_.points.size());
   for (size_t i = probe_.points.size(); i-- > 0;) {
     llvm::Value* is_it = b_.getInt1(true);
     if (probe_.points[i].process != 0)
       is_it = b_.CreateICmpEQ(call("spile_rt_pid", b_.getInt64Ty(), {context_}), b_.getInt64(static_cast<uint64_t>(probe_.points[i].process)));
+    if (const std::string& path = probe_.points[i].site.module; !path.empty()) {
+      if (!program) {
+        llvm::Value* life = call("spile_rt_kernel_life", b_.getInt64Ty(), {context_, map_symbol(unit_.module, abi::kKernelLivesMap)});
+        program = before_exec ? b_.CreateLShr(life, b_.getInt64(32)) : b_.CreateAnd(life, b_.getInt64(0xffffffff));
+      }
+      const auto number = static_cast<uint64_t>(std::ranges::find(followed, path) - followed.begin()) + 1;
+      is_it = b_.CreateAnd(is_it, b_.CreateICmpEQ(program, b_.getInt64(number)));
+    }
     point = b_.CreateSelect(is_it, b_.getInt64(i), point);
   }
   only_if(b_.CreateICmpNE(point, b_.getInt64(probe_.points.size())));

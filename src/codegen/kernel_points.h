@@ -4,7 +4,9 @@
 // which point was hit:
 //
 //   system calls:         number of the call -> point of the probe, if it has one
-//   lives of processes:   is it a birth, an exec, a death, of a process or a thread? -> point, by pid()
+//   lives of processes:   is it a birth, an exec, a death, of a process or a thread? -> point, by pid() and program
+//
+// Raw tracepoints have no cookies, so where handlers read a tracepoint's arguments each point has a program.
 
 #include <string>
 #include <vector>
@@ -18,11 +20,13 @@ struct PointChoice {
   std::string suffix;            // of the program's section
   std::string raw_tracepoint;    // "": each point has an attachment
   std::vector<uint32_t> points;  // that the program serves: indexes into Probe::points
-  enum class By { kAttachment, kCallNumber, kProcess } by = By::kAttachment;
+  enum class By { kAttachment, kCallNumber, kProcess, kOnly } by = By::kAttachment;
   enum class Thread { kAny, kFirst, kOthers } thread = Thread::kAny;  // of the process
   bool in_calls = false;   // the handler runs in a system call: its registers are read
   bool at_exit = false;    // of the call
   bool only_births = false;  // in a thread that the call has just made
+  bool before_exec = false;  // the process's program is meant that it executed until now
+  bool by_arguments = false;  // the program's argument are the tracepoint's arguments, rather than its record
 };
 
 // Returns the programs of a probe on tracepoints, or on the lives and system calls of all processes (sema::Source::kWatch).
@@ -34,6 +38,9 @@ uint32_t program_result(const sema::Probe& probe);
 // Returns whether the probe's handler runs in the processes alone that abi::kKernelTargetsMap has, and the description of that map.
 bool runs_in_traced_processes(const sema::Probe& probe);
 KernelMap map_of_targets();
+
+// Returns the paths of the programs whose processes the script's probes are about (KernelCode::followed).
+std::vector<std::string> followed_programs(const sema::Program& program);
 
 // Emits the choice into a program. Where no point was hit, the program returns 0.
 class PointChooser {
@@ -58,7 +65,7 @@ class PointChooser {
   llvm::Value* register_word(uint32_t at);
   llvm::Value* choose_call(const std::vector<uint32_t>& points);
   void only_if_born();
-  llvm::Value* choose_process();
+  llvm::Value* choose_process(bool before_exec);
 
   Unit& unit_;
   llvm::IRBuilder<>& b_;

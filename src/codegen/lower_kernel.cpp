@@ -27,6 +27,7 @@ namespace spile::codegen {
 namespace {
 
 constexpr uint32_t kPendingReturns = 4096;
+constexpr uint32_t kMostLives = 1 << 16;   // processes of followed programs, and those that ended with several threads
 constexpr uint32_t kMostSaveBytes = 4096;  // half of the handler's scratch memory
 
 class KernelHandler {
@@ -48,6 +49,19 @@ class KernelHandler {
 
   // The handler goes on in the traced processes. REQUIRES: called before lower_body.
   void only_if_traced() { PointChooser(unit_, b_, *function_, probe_, context_).only_if_traced(); }
+
+  // All of a program that keeps abi::kKernelLivesMap.
+  enum class Event : uint8_t { kBirth, kExec, kDeath };
+  void lower_life(Event event) {
+    PointChoice choice;
+    choice.in_calls = choice.only_births = event == Event::kBirth;
+    if (event != Event::kExec) choice.thread = PointChoice::Thread::kFirst;
+    choose_point(choice);
+    llvm::Value* map = map_symbol(unit_.module, abi::kKernelLivesMap);
+    if (event == Event::kDeath) call("spile_rt_kernel_forget_life", unit_.module.none(), {context_, map});
+    else call("spile_rt_kernel_note_life", unit_.module.none(), {context_, map, b_.getInt32(event == Event::kExec)});
+    b_.CreateRet(b_.getInt32(0));
+  }
 
   void lower_body() {
     bool light = probe_.only_accumulates;
@@ -225,6 +239,19 @@ class ProbeLowering {
     if (described_arguments(probe) >= 0) lower_programs(probe, saves, true);
   }
 
+  // REQUIRES: after lower() of all probes.
+  void finish() {
+    code_.followed = followed_programs(unit_.program);
+    if (code_.followed.empty()) return;
+    auto follows = [](const sema::Probe& probe) { return probe.domain == sema::Domain::kKernel && sema::info(probe.kind).source == sema::Source::kWatch; };
+    const sema::Probe& any = *std::ranges::find_if(unit_.program.probes, follows);
+    if (code_.followed.size() > abi::kMostKernelPrograms) {
+      return unit_.refuse(any.range, "probes on the lives of all processes can be for 64 programs, and these are for " + std::to_string(code_.followed.size()),
+                          "use a pattern that fewer files match");
+    }
+    keep_lives(any);
+  }
+
  private:
   static std::string section_of(const sema::Probe& probe) { return "probe." + std::to_string(probe.index); }
 
@@ -269,6 +296,27 @@ class ProbeLowering {
     program.by_arguments = by_arguments;
   }
 
+  // Programs that note which of the followed programs a process executes come first, and the one that forgets it last: programs on one
+  // tracepoint run in the order in which they were attached. As a process ends, its program can't be found out any more.
+  void keep_lives(const sema::Probe& any) {
+    code_.maps.push_back({.symbol = abi::kKernelLivesMap, .kind = KernelMap::Kind::kLruHash, .key_size = 8, .value_size = sizeof(abi::KernelLife), .entries = kMostLives});
+    auto make = [&](const char* section, const char* raw_tracepoint, KernelHandler::Event event) {
+      KernelHandler handler(unit_, place_, any, section);
+      handler.lower_life(event);
+      handler.keep(true);
+      KernelProgram program;
+      program.section = section;
+      program.probe = any.index;
+      program.raw_tracepoint = raw_tracepoint;
+      program.keeps_lives = true;
+      return program;
+    };
+    using Event = KernelHandler::Event;
+    code_.programs.insert(code_.programs.begin(), {make("lives.births", "raw_syscalls:sys_exit", Event::kBirth),
+                                                   make("lives.execs", "sched:sched_process_exec", Event::kExec)});
+    code_.programs.push_back(make("lives.deaths", "sched:sched_process_exit", Event::kDeath));
+  }
+
   // A program without entry values.
   void lower_points(const sema::Probe& probe, const PointChoice& choice) {
     const std::string section = section_of(probe) + choice.suffix;
@@ -281,7 +329,8 @@ class ProbeLowering {
     handler.keep(true);
     KernelProgram& program = add(section, probe);
     program.raw_tracepoint = choice.raw_tracepoint;
-    if (choice.points.size() < probe.points.size()) program.points = choice.points;
+    program.by_arguments = choice.by_arguments;
+    if (choice.points.size() < probe.points.size() || choice.by_arguments) program.points = choice.points;
   }
 
   Unit& unit_;
@@ -314,6 +363,7 @@ KernelCode lower_kernel(Unit& unit, KernelPlace& place) {
   for (const sema::Probe& probe : unit.program.probes) {
     if (probe.domain == sema::Domain::kKernel) probes.lower(probe);
   }
+  probes.finish();
   place.begin_handler({});
   lower_functions(unit);  // they may use more globals
   for (int index : place.globals()) {

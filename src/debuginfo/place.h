@@ -19,8 +19,8 @@ struct Piece {
 };
 
 // Where an object is at one program counter. Registers (DWARF's numbers) are those of that moment; addresses that the operations leave are
-// run-time addresses. Of base/location.h's operations, those of the script (Index, ScriptPointer) appear only where the caller put
-// them, and those of probe points (CallFrameCfa, CallNumber, CalledFrom, RecordField, EntryKnown) never.
+// run-time addresses. Of base/location.h's operations, those of the script (Index, ScriptPointer) and RecordField appear only where the
+// caller put them, and those of probe points (CallFrameCfa, CallNumber, CalledFrom, EntryKnown) never.
 struct Place {
   enum class Kind : uint8_t {
     kUnavailable,  // reason says why, as a phrase behind the variable's name: "is optimized out"

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -56,6 +58,9 @@ Result<std::shared_ptr<Btf>> KernelInfo::types(const std::string& module) {
     std::shared_ptr<Btf> base;
     if (!module.empty()) {
       TRY(base, types(""));
+    }
+    if (!module.empty() && !has_module(module)) {
+      return Error{fmt::format("the module {} is not loaded, so that its types are not known", module), "load it before spile starts, or use int_arg(1), pointer_arg(2) ..."};
     }
     if (!exists(path)) {
       return Error{fmt::format("the {} has no type information (no {})", module.empty() ? "kernel" : "module " + module, path),
@@ -163,6 +168,30 @@ std::string KernelInfo::refusal(const Symbol& symbol) {
   return "";
 }
 
+namespace {
+
+std::optional<TaskLayout> task_layout(Btf& types) {
+  bool whole = true;
+  auto offset = [&](std::string_view structure, std::string_view name) -> uint32_t {
+    auto type = types.type_named(structure);
+    auto member = type ? type->member(name) : std::nullopt;
+    whole &= member.has_value();
+    return member ? static_cast<uint32_t>(member->offset) : 0;
+  };
+  TaskLayout layout;
+  layout.task_mm = offset("struct task_struct", "mm");
+  layout.task_signal = offset("struct task_struct", "signal");
+  layout.task_files = offset("struct task_struct", "files");
+  layout.mm_exe_file = offset("struct mm_struct", "exe_file");
+  layout.file_inode = offset("struct file", "f_inode");
+  layout.signal_threads = offset("struct signal_struct", "nr_threads");
+  layout.files_table = offset("struct files_struct", "fdt");
+  layout.table_files = offset("struct fdtable", "fd");
+  return whole ? std::optional(layout) : std::nullopt;
+}
+
+}  // namespace
+
 const Features& KernelInfo::features() {
   if (features_) return *features_;
   Features found;
@@ -173,6 +202,7 @@ const Features& KernelInfo::features() {
     found.tracing = btf.function("register_ftrace_direct") && btf.enum_with("BPF_FUNC_get_func_arg");
     found.tracing_cookie = has_member(btf, "struct bpf_tramp_link", "cookie");
     found.multi = has_member(btf, "struct bpf_kprobe_multi_link", "cookies");
+    found.tasks = task_layout(btf);
     // From 6.14 on fprobes are made of the function graph tracer's, whose return handlers get no stack pointer.
     found.multi_return_stack = found.multi && has_member(btf, "struct fprobe", "rethook");
   }
@@ -182,6 +212,22 @@ const Features& KernelInfo::features() {
 
 bool KernelInfo::has_module(const std::string& module) const {
   return !module.empty() && module.find('/') == std::string::npos && exists(fmt::format("{}/module/{}", places_.sys, module));
+}
+
+// Lines are "kernel/drivers/block/loop.ko.xz: ...". Names have '_' where those of files may have '-'.
+bool KernelInfo::knows_module(const std::string& module) const {
+  utsname machine;
+  if (uname(&machine) != 0) return false;
+  Result<std::string> text = read_whole<std::string>(fmt::format("{}/{}/modules.dep", places_.modules, machine.release));
+  if (!text.ok()) return false;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    std::string name = line.substr(0, line.find(':'));
+    name.erase(0, name.rfind('/') + 1);
+    std::replace(name.begin(), name.end(), '-', '_');
+    if (name.starts_with(module + ".ko")) return true;
+  }
+  return false;
 }
 
 int KernelInfo::kptr_restrict() const {

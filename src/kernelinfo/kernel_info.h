@@ -21,6 +21,7 @@ struct Places {
   std::string proc = "/proc";
   std::string sys = "/sys";
   std::string tracefs;  // "": where it is mounted, or a mount of our own (base/tracefs.h)
+  std::string modules = "/lib/modules";
 };
 
 class KernelInfo {
@@ -43,6 +44,8 @@ class KernelInfo {
   const Features& features();
   // Returns whether a module is loaded, or built in with parameters of its own.
   bool has_module(const std::string& module) const;
+  // Returns whether the running kernel's modules on disk have it (modules.dep), though it may not be loaded.
+  bool knows_module(const std::string& module) const;
   // Returns the value of the sysctl kernel.kptr_restrict; -1: not known.
   int kptr_restrict() const;
 

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "kernelinfo/test_btf.h"
+
 namespace spile::kernelinfo {
 namespace {
 
@@ -47,6 +49,35 @@ TEST_F(KernelInfoTest, ReportsMissingLists) {
 TEST_F(KernelInfoTest, FindsTheKprobeEvents) {
   write("sys/bus/event_source/devices/kprobe/type", "6\n");
   EXPECT_TRUE(info().features().kprobe);
+}
+
+TEST_F(KernelInfoTest, FindsMembersOfTasks) {
+  BtfMaker maker;
+  const uint32_t word = maker.integer("long unsigned int", 8, 0);
+  // Offsets are in bits; members of mm_struct are in an unnamed structure.
+  auto structure = [&](const std::string& name, const std::vector<std::pair<std::string, uint32_t>>& members) {
+    std::vector<uint32_t> tail;
+    for (const auto& [member, offset] : members) tail.insert(tail.end(), {maker.string(member), word, 8 * offset});
+    return maker.add(4, name, 4096, tail, static_cast<uint32_t>(members.size()));
+  };
+  structure("task_struct", {{"mm", 1000}, {"files", 1008}, {"signal", 1016}});
+  const uint32_t unnamed = structure("", {{"exe_file", 80}});
+  maker.add(4, "mm_struct", 4096, {0, unnamed, 8 * 16}, 1);
+  structure("file", {{"f_inode", 32}});
+  structure("signal_struct", {{"nr_threads", 12}});
+  structure("files_struct", {{"fdt", 40}});
+  const std::vector<uint8_t> incomplete = maker.bytes();
+  structure("fdtable", {{"fd", 8}});
+  const std::vector<uint8_t> whole = maker.bytes();
+  write("sys/kernel/btf/vmlinux", std::string(incomplete.begin(), incomplete.end()));
+  EXPECT_FALSE(info().features().tasks.has_value());
+  write("sys/kernel/btf/vmlinux", std::string(whole.begin(), whole.end()));
+  const std::optional<TaskLayout> tasks = info().features().tasks;
+  ASSERT_TRUE(tasks.has_value());
+  EXPECT_EQ(tasks->task_mm, 1000u);
+  EXPECT_EQ(tasks->task_signal, 1016u);
+  EXPECT_EQ(tasks->mm_exe_file, 96u);
+  EXPECT_EQ(tasks->table_files, 8u);
 }
 
 TEST_F(KernelInfoTest, AddsAddressesOfSymbols) {

@@ -18,7 +18,7 @@ std::vector<Mechanism> plan(const Features& features, const Wish& wish) {
   const bool few = wish.places == 1 || (features.tracing_cookie && wish.places <= kMostTracingPlaces);
   if (features.tracing && wish.function_entry && wish.described && few) mechanisms.push_back(Mechanism::kTracing);
   const bool finds_values = !wish.at_return || !wish.saves_values || features.multi_return_stack;
-  if (features.multi && wish.function_entry && finds_values) mechanisms.push_back(Mechanism::kMulti);
+  if (features.multi && wish.function_entry && !wish.unknown_address && finds_values) mechanisms.push_back(Mechanism::kMulti);
   if (features.kprobe && (wish.function_entry || !wish.at_return)) mechanisms.push_back(Mechanism::kKprobe);
   return mechanisms;
 }

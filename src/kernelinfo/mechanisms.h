@@ -8,12 +8,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 namespace spile::kernelinfo {
 
 enum class Mechanism : uint8_t { kTracing, kMulti, kKprobe };
+
+// Offsets of members in the kernel's structures, in bytes.
+struct TaskLayout {
+  uint32_t task_mm = 0, mm_exe_file = 0, file_inode = 0;     // of task_struct, mm_struct, file: to the file that a thread executes
+  uint32_t task_signal = 0, signal_threads = 0;              // of task_struct, signal_struct: to the number of threads of its process
+  uint32_t task_files = 0, files_table = 0, table_files = 0;  // of task_struct, files_struct, fdtable: to the array of its open files
+};
 
 // Facts about the kernel; false: not there, or not known to be there.
 struct Features {
@@ -22,6 +30,7 @@ struct Features {
   bool multi = false;            // 5.18
   bool multi_return_stack = false;  // a kprobe.multi handler at the return knows the stack pointer (not from 6.14 on)
   bool kprobe = false;
+  std::optional<TaskLayout> tasks = {};  // absent: the kernel does not describe its types
 };
 
 // What the places of one probe have in common.
@@ -31,6 +40,7 @@ struct Wish {
   bool saves_values = false;   // at the entry, for the return: which are found again by the stack pointer
   bool function_entry = true;  // false: some instruction
   bool described = false;      // BTF has all functions, and each argument is in a register
+  bool unknown_address = false;  // of functions of modules, which only kprobes name with their modules, and can wait for
 };
 
 // Most places that get a program each. Removing one takes a grace period or more (10 to 100 ms), one after another: as long as removing a

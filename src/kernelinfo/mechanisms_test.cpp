@@ -45,6 +45,11 @@ TEST(Mechanisms, LeavesInstructionsToKprobes) {
   EXPECT_THAT(plan(kNew, {.at_return = true, .function_entry = false}), IsEmpty());
 }
 
+TEST(Mechanisms, NamesModulesToKprobesAlone) {
+  EXPECT_THAT(plan(kNew, {.unknown_address = true}), ElementsAre(kKprobe));
+  EXPECT_THAT(plan(kNew, {.at_return = true, .unknown_address = true}), ElementsAre(kKprobe));
+}
+
 TEST(Mechanisms, TracesNothingOnTheWayToAHandler) {
   EXPECT_TRUE(may_be_traced("vfs_read"));
   EXPECT_FALSE(may_be_traced("__rcu_read_lock"));

@@ -169,7 +169,7 @@ Result<Binding> bind_in_function(TracedWorld& world, const ResolvedPoint& point,
                                  const syntax::AtOperation& operation) {
   if (operation.name == "@uderef" || operation.name == "@uregister") return bind_raw(operation);
   if (operation.name == "@enum") return bind_enum(world, &point, operation);
-  if (operation.name == "@kderef" && point.site.kernel) return bind_raw(operation);
+  if (operation.name == "@kderef" && (point.site.kernel || !point.site.tracepoint.empty())) return bind_raw(operation);
   if (operation.name == "@kderef" || operation.name == "@kregister") {
     return Error{fmt::format("'{}' reads memory or registers of the kernel, but this probe is on a process", operation.name),
                  fmt::format("'@u{}' reads those of the process", operation.name.substr(2))};

@@ -279,11 +279,21 @@ Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
   return points;
 }
 
+// The function of a module that is not loaded: whether it has the function shows when it is.
+Result<Points> resolve_later(TracedWorld& world, const Request& request) {
+  const bool one = !debuginfo::is_glob(request.pattern) && !request.only_exported;
+  if (!world.kernel().knows_module(request.module) || !one) {
+    return Error{fmt::format("the module '{}' is not loaded{}", request.module, one ? ", and this kernel's modules on disk lack it" : ": which functions a pattern stands for is not known"),
+                 fmt::format("load it first: modprobe {}", request.module)};
+  }
+  world.wait_for(fmt::format("the module '{}' is not loaded: its function '{}' is probed once it is", request.module, request.pattern));
+  return Points{point_at(request, {.symbol = request.pattern})};
+}
+
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   TRY(Request request, parse(point));
   TRY_DO(world.require_kernel(fmt::format("{}.{}", point.components[0].name, request.is_hook ? "lsm" : request.is_statement ? "statement" : "function").c_str()));
-  if (!request.module.empty() && !world.kernel().has_module(request.module))
-    return Error{fmt::format("the module '{}' is not loaded", request.module), fmt::format("load it first: modprobe {}", request.module)};
+  if (!request.module.empty() && !world.kernel().has_module(request.module)) return resolve_later(world, request);
   if (request.address) {
     sema::KernelFunction place;
     place.address = *request.address;

@@ -1,6 +1,7 @@
 // Probe points on the kernel's functions, over files that describe a small kernel: kernelinfo::SampleBtf and the symbols below.
 
 #include <gmock/gmock.h>
+#include <sys/utsname.h>
 
 #include <filesystem>
 #include <fstream>
@@ -77,7 +78,7 @@ class KernelFunctionTest : public testing::Test {
   std::unique_ptr<Elaborated> elaborate(const std::string& script) {
     auto made = std::make_unique<Elaborated>();
     WorldOptions options;
-    options.kernel = {folder_ + "/proc", folder_ + "/sys", folder_ + "/tracing"};
+    options.kernel = {folder_ + "/proc", folder_ + "/sys", folder_ + "/tracing", folder_ + "/modules"};
     made->world = World::open(options).value();
     made->program.scripts.push_back(syntax::parse(made->files.add("<input>", script), {}, made->diagnostics));
     made->world->choose_runtime_for(made->program.scripts.front());
@@ -150,6 +151,20 @@ TEST_F(KernelFunctionTest, SaysWhatIsWrongWithAPoint) {
   EXPECT_THAT(error("probe module(\"dummy\").function(\"x\") { next }"), HasSubstr("the module 'dummy' is not loaded"));
   EXPECT_THAT(error("probe module(\"loop\").function(\"lo_opne\") { next }"), HasSubstr("did you mean 'lo_open'?"));
   EXPECT_THAT(error("probe kernel.statement(\"show+1\") { next }"), HasSubstr("has code at 2 places"));
+}
+
+TEST_F(KernelFunctionTest, WaitsForAModuleThatTheKernelHasOnDisk) {
+  utsname machine;
+  ASSERT_EQ(uname(&machine), 0);
+  write(std::string("modules/") + machine.release + "/modules.dep", "kernel/net/dummy-net.ko.xz: kernel/net/other.ko\n");
+  auto made = elaborate("probe module(\"dummy_net\").function(\"dummy_xmit\").return { next }");
+  ASSERT_FALSE(made->diagnostics.has_errors()) << made->diagnostics.render();
+  EXPECT_THAT(made->texts(), ElementsAre("module(\"dummy_net\").function(\"dummy_xmit\").return"));
+  EXPECT_THAT(made->world->waiting(), ElementsAre("the module 'dummy_net' is not loaded: its function 'dummy_xmit' is probed once it is"));
+  EXPECT_EQ(made->program.probes[0].points[0].site.kernel->address, 0u);
+  EXPECT_THAT(error("probe module(\"dummy_net\").function(\"dummy_*\") { next }"), HasSubstr("which functions a pattern stands for is not known"));
+  EXPECT_THAT(error("probe module(\"dummy_net\").function(\"dummy_xmit\") { println($skb) }"), HasSubstr("not loaded, so that its types are not known"));
+  EXPECT_THAT(error("probe module(\"other\").function(\"x\") { next }"), HasSubstr("this kernel's modules on disk lack it"));
 }
 
 TEST_F(KernelFunctionTest, SaysWhenDuplicatesCanNotBeDistinguished) {

@@ -1,5 +1,5 @@
 // kernel.trace("SYSTEM:EVENT"), or kernel.trace("EVENT") in any system; both may be globs. The kernel's tracepoints,
-// found in tracefs. $NAME is a field of the tracepoint's record.
+// found in tracefs. $NAME is an argument of the tracepoint, or a field of its record: see kernel_trace.h.
 
 #include "probes/kernel_trace.h"
 
@@ -9,8 +9,10 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "abi/system_calls.h"
+#include "base/check.h"
 #include "base/diagnostics.h"
 #include "base/tracefs.h"
 #include "probes/family.h"
@@ -21,6 +23,7 @@ namespace spile::probes {
 
 namespace {
 
+using kernelinfo::Btf;
 using sema::Binding;
 using sema::ResolvedPoint;
 
@@ -138,7 +141,102 @@ Binding bind_string(const TracepointField& field) {
   return binding;
 }
 
+// "kernel", or "kernel:NAME" of the module that has the tracepoint; and its arguments. The kernel calls a tracepoint's handlers in the function
+// __traceiter_NAME (include/linux/tracepoint.h), whose first parameter is the handlers' own.
+struct Arguments {
+  std::string module;
+  std::vector<Btf::Parameter> list;
+};
+
+std::optional<Arguments> arguments_in(TracedWorld& world, const std::string& module, const std::string& name) {
+  auto types = world.kernel().types(module);
+  if (!types.ok()) return std::nullopt;
+  auto function = (*types)->function("__traceiter_" + name);
+  if (!function || function->parameters.empty()) return std::nullopt;
+  Arguments found{module.empty() ? "kernel" : "kernel:" + module, std::move(function->parameters)};
+  found.list.erase(found.list.begin());
+  return found;
+}
+
+std::optional<Arguments> arguments_of(TracedWorld& world, const std::string& tracepoint) {
+  // Those of single system calls are no tracepoints of the kernel's code.
+  if (tracepoint.starts_with("syscalls:")) return std::nullopt;
+  const std::string name = tracepoint.substr(tracepoint.find(':') + 1);
+  if (auto found = arguments_in(world, "", name)) return found;
+  auto symbols = world.kernel().symbols();
+  if (!symbols.ok()) return std::nullopt;
+  for (const kernelinfo::Symbol& symbol : (*symbols)->all()) {
+    if (!symbol.module.empty() && symbol.name == "__tracepoint_" + name) return arguments_in(world, std::string(symbol.module), name);
+  }
+  return std::nullopt;
+}
+
+bool is_text(const TracepointField& field) {
+  using Kind = TracepointField::Kind;
+  return field.kind == Kind::kCharacters || field.kind == Kind::kDataLocation || field.kind == Kind::kRelativeLocation;
+}
+
+std::string names_of(const Arguments& arguments) {
+  std::vector<std::string> names;
+  for (const Btf::Parameter& parameter : arguments.list) names.push_back("$" + parameter.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
+
+void choose_tracepoint_variables(TracedWorld& world, ResolvedPoint& point, const std::vector<const syntax::TargetVariable*>& read) {
+  std::optional<Arguments> arguments = arguments_of(world, point.site.tracepoint);
+  if (!arguments) return;
+  auto fields = world.tracepoint_fields(point.site.tracepoint);
+  bool needs_arguments = false, needs_record = false, may_be_arguments = false;
+  for (const syntax::TargetVariable* variable : read) {
+    if (variable->name.starts_with("$$")) {
+      // $$parms are the tracepoint's own parameters; $$vars are whatever is there.
+      needs_arguments |= variable->name == "$$parms" || !variable->path.empty();
+      continue;
+    }
+    const bool is_argument = std::ranges::any_of(arguments->list, [&](const Btf::Parameter& parameter) { return "$" + parameter.name == variable->name; });
+    const TracepointField* field = nullptr;
+    if (fields.ok()) {
+      for (const TracepointField& each : **fields) {
+        if ("$" + each.name == variable->name) field = &each;
+      }
+    }
+    const bool plain = variable->path.empty() && !variable->address_of;
+    // An element of an array in the record has a path, too.
+    const bool in_record = field && (plain || field->kind == TracepointField::Kind::kArray);
+    if (is_argument && !in_record) needs_arguments = true;
+    else if (in_record && (!is_argument || is_text(*field))) needs_record = true;
+    else if (is_argument) may_be_arguments = true;
+  }
+  if (!needs_arguments && (needs_record || !may_be_arguments)) return;
+  point.site.by_arguments = true;
+  point.site.module = arguments->module;
+}
+
+Result<debuginfo::Place> place_of_argument(TracedWorld& world, const ResolvedPoint& point, const std::string& name) {
+  std::optional<Arguments> arguments = arguments_of(world, point.site.tracepoint);
+  CHECK(arguments.has_value());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < arguments->list.size(); ++i) {
+    names.push_back("$" + arguments->list[i].name);
+    if (names.back() != name) continue;
+    debuginfo::Place place;
+    place.kind = debuginfo::Place::Kind::kValue;
+    place.operations = {location::RecordField{static_cast<int64_t>(8 * i), 8, false}};
+    place.type = arguments->list[i].type;
+    return place;
+  }
+  auto fields = world.tracepoint_fields(point.site.tracepoint);
+  const bool in_record = fields.ok() && std::ranges::any_of(**fields, [&](const TracepointField& field) { return "$" + field.name == name; });
+  if (in_record) {
+    return Error{fmt::format("'{}' is a field of the tracepoint's record, which is not there in a handler that reads the tracepoint's arguments", name),
+                 fmt::format("the arguments are {}; read fields of the record in a probe of their own", names_of(*arguments))};
+  }
+  std::string near = nearest_name(name, names);
+  return Error{fmt::format("tracepoint '{}' has no argument '{}'", point.site.tracepoint, name.substr(1)),
+               !near.empty() ? fmt::format("did you mean '{}'?", near) : fmt::format("the arguments are {}", names_of(*arguments))};
+}
 
 Result<Binding> bind_in_tracepoint(TracedWorld& world, const ResolvedPoint& point,
                                    const syntax::TargetVariable& variable) {
@@ -150,9 +248,7 @@ Result<Binding> bind_in_tracepoint(TracedWorld& world, const ResolvedPoint& poin
     if (variable.address_of) return Error{fmt::format("'{}' has no address", variable.name), ""};
     if (field.kind == TracepointField::Kind::kArray && !variable.path.empty()) return bind_element(field, variable);
     if (!variable.path.empty()) {
-      return Error{fmt::format("'{}' of a tracepoint: paths into kernel structures are not available in this version",
-                               variable.name),
-                   ""};
+      return Error{fmt::format("'{}' is a field of the tracepoint's record, which has no members", variable.name), ""};
     }
     switch (field.kind) {
       case TracepointField::Kind::kNumber: {
@@ -169,12 +265,20 @@ Result<Binding> bind_in_tracepoint(TracedWorld& world, const ResolvedPoint& poin
     }
   }
   std::string near = nearest_name(variable.name, names);
-  return Error{fmt::format("tracepoint '{}' has no field '{}'", point.site.tracepoint, variable.name.substr(1)),
-               near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+  std::optional<Arguments> arguments = arguments_of(world, point.site.tracepoint);
+  std::string hint = near.empty() ? "" : fmt::format("did you mean '{}'?", near);
+  if (hint.empty() && arguments && !arguments->list.empty()) hint = "the tracepoint's arguments are " + names_of(*arguments);
+  return Error{fmt::format("tracepoint '{}' has no field '{}'", point.site.tracepoint, variable.name.substr(1)), std::move(hint)};
 }
 
 std::vector<std::string> tracepoint_variables(TracedWorld& world, const ResolvedPoint& point, bool typed) {
   std::vector<std::string> names;
+  std::optional<Arguments> arguments;
+  if (typed || point.site.by_arguments) arguments = arguments_of(world, point.site.tracepoint);
+  if (arguments) {
+    for (const Btf::Parameter& parameter : arguments->list) names.push_back("$" + parameter.name + (typed ? ":" + parameter.type.name() : ""));
+  }
+  if (point.site.by_arguments) return names;
   auto fields = world.tracepoint_fields(point.site.tracepoint);
   if (!fields.ok()) return names;
   for (const TracepointField& field : **fields) {

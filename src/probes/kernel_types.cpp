@@ -60,7 +60,7 @@ bool is_kernel_module(const std::string& module) { return module == "kernel" || 
 std::string find_kernel_module(TracedWorld& world, const ResolvedPoint* point, const std::string& name) {
   // "kernel<struct sock>" names the type once more, as SystemTap's scripts may have a header there.
   if (name == "kernel" || name.starts_with("kernel<")) return "kernel";
-  const bool in_kernel = point && point->site.kernel;
+  const bool in_kernel = point && is_kernel_module(point->site.module);
   return in_kernel && world.kernel().has_module(name) ? kPrefix + name : std::string();
 }
 

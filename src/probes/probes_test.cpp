@@ -373,8 +373,30 @@ TEST_F(ProbesTest, Tracepoints) {
   expect_error("probe kernel.trace(\"sched:sched_swich\") { next }", "did you mean 'sched:sched_switch'?",
                world_of(""));
   expect_error("probe kernel.trace(\"sched:sched_switch\") { println($pid) }", "has no field 'pid'", world_of(""));
-  expect_error("probe kernel.trace(\"sched:sched_switch\") { println($prev_comm->x) }", "paths into kernel structures",
+  expect_error("probe kernel.trace(\"sched:sched_switch\") { println($prev_comm->x) }", "has no members",
                world_of(""));
+}
+
+TEST_F(ProbesTest, TracepointsHaveArgumentsOrARecord) {
+  if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) GTEST_SKIP() << "this kernel has no type information";
+  auto by_arguments = [&](const std::string& handler) {
+    auto made = elaborate(world_of(""), "probe kernel.trace(\"sched:sched_switch\") { " + handler + " }");
+    EXPECT_FALSE(made.diagnostics.has_errors()) << handler << ": " << made.messages();
+    return !made.program.probes.empty() && made.program.probes[0].points[0].site.by_arguments;
+  };
+  auto first = elaborate(world_of(""), "probe kernel.trace(\"sched:sched_switch\") { println($prev_pid) }");
+  if (first.messages().find("tracefs") != std::string::npos) GTEST_SKIP() << first.messages();
+  EXPECT_TRUE(by_arguments("println($prev->pid)"));
+  EXPECT_TRUE(by_arguments("println($preempt)"));
+  EXPECT_TRUE(by_arguments("println($$parms)"));
+  EXPECT_TRUE(by_arguments("if (@defined($prev_pid)) println(1); println($next)"));
+  EXPECT_FALSE(by_arguments("println($prev_pid)"));
+  EXPECT_FALSE(by_arguments("println($prev_comm, $prev_state)"));
+  EXPECT_FALSE(by_arguments("println($$vars)"));
+  EXPECT_FALSE(by_arguments("println(1)"));
+  expect_error("probe kernel.trace(\"sched:sched_switch\") { println($prev->pid, $next_pid) }",
+               "which is not there in a handler that reads", world_of(""));
+  expect_error("probe kernel.trace(\"sched:sched_switch\") { println($prev->pod) }", "did you mean", world_of(""));
 }
 
 TEST_F(ProbesTest, SourceLinesWherePpShowsThem) {

@@ -1,6 +1,6 @@
 // process.begin, .end, .thread.begin, .thread.end, .syscall, .syscall.return: what happens to processes and threads,
 // rather than a place in their code. Handlers run in the controller, while the thread in question stands still; without -c and -x, for all
-// processes of the machine, in the kernel (codegen/lower_kernel.cpp).
+// processes of the machine or all of a program, in the kernel (codegen/lower_kernel.cpp).
 //
 // process, process("PATH"), process(PID) before; an exec is an end and a begin. thread.begin and thread.end are for
 // threads other than a process's first.
@@ -59,15 +59,37 @@ Result<ProbeKind> kind_of(const syntax::ProbePoint& point) {
   return unexpected_component(point, length - 1, components(point, length - 1));
 }
 
+// For handlers in the kernel, which compare files: of a pattern, those that are there now.
+Result<Points> points_of_programs(TracedWorld& world, const std::string& name, ResolvedPoint point) {
+  if (!world.kernel().features().tasks) {
+    return Error{fmt::format("'{}': which program a process executes is found out with the kernel's type information, which this kernel lacks", point.text),
+                 "use -c COMMAND or -x PID, or a kernel that is built with CONFIG_DEBUG_INFO_BTF"};
+  }
+  std::vector<std::string> paths;
+  if (is_pattern(name)) {
+    paths = world.find_executables(name);
+    if (paths.empty()) return Error{fmt::format("process \"{}\": no program matches", name), ""};
+  } else {
+    TRY(std::string path, world.find_executable(name));
+    paths.push_back(std::move(path));
+  }
+  Points points;
+  for (std::string& path : paths) {
+    point.site.module = std::move(path);
+    points.push_back(point);
+  }
+  return points;
+}
+
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   ResolvedPoint made;
   TRY(made.kind, kind_of(point));
   const syntax::PointComponent& process = point.components[0];
-  // Which program a process runs is not known in the kernel.
-  const bool all_processes = !world.has_target() && world.process_domain() == sema::Domain::kKernel && !process.text;
+  const bool all_processes = !world.has_target() && world.process_domain() == sema::Domain::kKernel;
   made.domain = all_processes ? sema::Domain::kKernel : sema::Domain::kController;
   made.text = text_of(point);
   if (process.number) made.process = static_cast<pid_t>(*process.number);
+  if (all_processes && process.text) return points_of_programs(world, *process.text, std::move(made));
   if (process.text && is_pattern(*process.text)) {
     made.site.module = world.program_pattern(*process.text);  // matched when a program is met
   } else if (process.text) {

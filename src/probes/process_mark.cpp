@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
+#include <optional>
+
 #include "base/diagnostics.h"
 #include "probes/process_part.h"
 
@@ -79,17 +81,19 @@ Error no_mark(debuginfo::Module& module, const Request& request) {
 
 Result<Points> resolve_in(TracedWorld& world, const Request& request, debuginfo::Module& module) {
   Points points;
-  bool needs_semaphore = false;
+  std::optional<Error> damaged;
   for (const debuginfo::Mark& mark : module.marks()) {
     if (!matches(request.mark, mark.name) || (request.provider && !matches(*request.provider, mark.provider))) continue;
-    // The program comes to such a mark only where its semaphore was raised, which needs the process.
-    if (mark.semaphore.value != 0 && world.process_domain() == sema::Domain::kKernel) {
-      needs_semaphore = true;
+    // The kernel finds the counter by its place in the file.
+    const std::optional<uint64_t> counter = mark.semaphore.value != 0 ? module.file_offset(mark.semaphore) : 0;
+    if (!counter && world.process_domain() == sema::Domain::kKernel) {
+      damaged = Error{fmt::format("mark '{}' of {} has a semaphore that is not in the file's data: its note is damaged", mark.name, module.path()), ""};
       continue;
     }
     ResolvedPoint point = point_at(world, request.part, module, mark.address, ProbeKind::kStatement);
     point.site.mark = std::make_shared<sema::MarkInfo>(sema::MarkInfo{mark.provider, mark.name, mark.arguments});
     point.site.semaphore = mark.semaphore;
+    point.site.semaphore_offset = counter.value_or(0);
     if (auto function = module.function_at(mark.address)) {
       point.site.around = function->address;
       point.site.function = function->name();
@@ -99,9 +103,7 @@ Result<Points> resolve_in(TracedWorld& world, const Request& request, debuginfo:
                              request.provider ? fmt::format(".provider(\"{}\")", mark.provider) : "", mark.name);
     points.push_back(std::move(point));
   }
-  if (points.empty() && needs_semaphore)
-    return Error{fmt::format("mark '{}' of {} has a semaphore, which can only be set in a given process", request.mark, module.path()),
-                 "use -c COMMAND or -x PID"};
+  if (points.empty() && damaged) return *damaged;
   if (points.empty()) return no_mark(module, request);
   return points;
 }

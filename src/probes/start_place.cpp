@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "probes/header_types.h"
+#include "probes/kernel_trace.h"
 #include "probes/kernel_types.h"
 #include "syntax/visitor.h"
 
@@ -169,7 +170,7 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
   }
   const bool probed = point && !point->site.module.empty();
   const bool in_kernel = world.process_domain() == sema::Domain::kKernel;
-  std::string of_kernel = module_name ? find_kernel_module(world, point, *module_name) : point && point->site.kernel ? point->site.module : std::string();
+  std::string of_kernel = module_name ? find_kernel_module(world, point, *module_name) : point && is_kernel_module(point->site.module) ? point->site.module : std::string();
   if (name->ends_with("@kernel")) of_kernel = "kernel";  // @var("jiffies@kernel")
   if (!of_kernel.empty()) {
     TRY(debuginfo::Place place, place_of_kernel_variable(world, of_kernel, *name, operation.address_of));
@@ -231,6 +232,10 @@ Frame frame_of(const ResolvedPoint& point) {
 
 Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint& point, bool at_entry,
                             const syntax::TargetVariable& variable) {
+  if (point.site.by_arguments) {
+    TRY(debuginfo::Place place, place_of_argument(world, point, variable.name));
+    return StartPlace{variable.name, point.site.module, std::move(place), false};
+  }
   if (point.site.kernel) {
     TRY(debuginfo::Place place, place_in_kernel(world, point, at_entry, variable));
     return StartPlace{variable.name, point.site.module, std::move(place), false};

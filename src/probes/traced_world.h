@@ -54,6 +54,9 @@ class TracedWorld {
   // Adds a sentence to World::left_out().
   void leave_out(std::string why) { left_out_.insert(std::move(why)); }
   const std::set<std::string>& left_out() const { return left_out_; }
+  // Adds a sentence to World::waiting().
+  void wait_for(std::string what) { waiting_.insert(std::move(what)); }
+  const std::set<std::string>& waiting() const { return waiting_; }
   // Returns the fields of a tracepoint ("sched:sched_switch"), read once from tracefs. Valid as long as the world. Errors: no such
   // tracepoint, or tracefs can't be read.
   Result<const std::vector<TracepointField>*> tracepoint_fields(const std::string& tracepoint);
@@ -90,7 +93,7 @@ class TracedWorld {
   sema::Domain domain_ = sema::Domain::kTarget;
   std::map<std::string, std::shared_ptr<debuginfo::Module>> modules_;
   ModuleFiles module_files_;
-  std::set<std::string> left_out_;
+  std::set<std::string> left_out_, waiting_;
   std::map<std::string, std::vector<std::string>> libraries_;
   std::map<std::string, std::vector<TracepointField>> tracepoints_;
   kernelinfo::KernelInfo kernel_;

@@ -27,6 +27,11 @@ Variables variables_of(const ResolvedPoint& point) {
   return sema::info(point.kind).variables;
 }
 
+// Whether handlers in the kernel compare the process's program.
+bool is_life_of_program(const ResolvedPoint& point) {
+  return sema::info(point.kind).source == sema::Source::kWatch && point.domain == sema::Domain::kKernel && !point.site.module.empty();
+}
+
 class RealWorld : public World {
  public:
   explicit RealWorld(const WorldOptions& options) : world_(options) {}
@@ -42,23 +47,29 @@ class RealWorld : public World {
   ModuleFiles module_files() const override { return world_.module_files(); }
   void save_answers() override { world_.save_answers(); }
   kernelinfo::Features kernel_features() override { return asks_kernel_ ? world_.kernel().features() : kernelinfo::Features(); }
+  std::vector<std::string> waiting() const override { return {world_.waiting().begin(), world_.waiting().end()}; }
   std::vector<std::string> left_out() const override { return {world_.left_out().begin(), world_.left_out().end()}; }
 
   Result<Points> resolve(const syntax::ProbePoint& point) override {
     for (const Family* family : families()) {
       if (!family->takes(point)) continue;
       Result<Points> points = family->resolve(world_, point);
-      if (points.ok()) asks_kernel_ |= points->front().site.kernel != nullptr;
+      if (points.ok()) asks_kernel_ |= points->front().site.kernel || is_life_of_program(points->front());
       return points;
     }
     return Error{fmt::format("unknown probe point '{}'", text_of(point)), ""};
+  }
+
+  void choose_variables(ResolvedPoint& point, const std::vector<const syntax::TargetVariable*>& read) override {
+    choose_tracepoint_variables(world_, point, read);
   }
 
   Result<Binding> bind(const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) override {
     if (point.packet) return bind_in_function(world_, point, at_entry, variable);
     switch (variables_of(point)) {
       case Variables::kSystemCall: return bind_in_system_call(point, variable);
-      case Variables::kRecord: return bind_in_tracepoint(world_, point, variable);
+      case Variables::kRecord:
+        return point.site.by_arguments ? bind_in_function(world_, point, at_entry, variable) : bind_in_tracepoint(world_, point, variable);
       default: return bind_in_function(world_, point, at_entry, variable);
     }
   }
@@ -67,7 +78,6 @@ class RealWorld : public World {
     if (point.packet) return bind_in_function(world_, point, at_entry, operation);
     switch (variables_of(point)) {
       case Variables::kSystemCall: return Error{fmt::format("'{}' is not available at system calls", operation.name), ""};
-      case Variables::kRecord: return Error{fmt::format("'{}' is not available in tracepoints", operation.name), ""};
       default: return bind_in_function(world_, point, at_entry, operation);
     }
   }
@@ -165,7 +175,7 @@ class RealWorld : public World {
   }
 
   TracedWorld world_;
-  bool asks_kernel_ = false;  // a point is on a function of the kernel
+  bool asks_kernel_ = false;  // a point is on a function of the kernel, or of one program's processes
 };
 
 }  // namespace

@@ -558,6 +558,27 @@ bool asks_target(const Draft& draft) {
   return asks;
 }
 
+// The $variables that a draft reads; those that it only asks about (@defined) are left out.
+std::vector<const TargetVariable*> variables_read(const Draft& draft) {
+  std::vector<const TargetVariable*> read, asked;
+  auto add = [](std::vector<const TargetVariable*>& to) {
+    return [&to](const Expression& x) {
+      if (auto* variable = as<TargetVariable>(x)) to.push_back(variable);
+    };
+  };
+  auto look = [&](const Expression& x) {
+    add(read)(x);
+    if (auto* defined = as<Defined>(x)) for_each_expression(static_cast<const Expression&>(*defined->operand), add(asked));
+    auto* choice = as<AtOperation>(x);
+    if (choice && choice->name == "@choose_defined" && !choice->arguments.empty())
+      for_each_expression(static_cast<const Expression&>(*choice->arguments[0]), add(asked));
+  };
+  for_each_expression(static_cast<const Statement&>(*draft.body), look);
+  if (draft.condition) for_each_expression(static_cast<const Expression&>(*draft.condition), look);
+  std::erase_if(read, [&](const TargetVariable* variable) { return std::ranges::find(asked, variable) != asked.end(); });
+  return read;
+}
+
 void add_probe(Elaboration& e, const Draft& draft, ResolvedPoint point, Bound bound) {
   Probe probe;
   probe.range = draft.range;
@@ -604,11 +625,13 @@ void bind_draft(Elaboration& e, Draft& draft) {
                                                             [](const ResolvedPoint& point) { return point.site.callers; });
   std::vector<Problem> problems;
   std::unordered_map<std::string, size_t> by_signature;  // to the index of a probe
+  const std::vector<const TargetVariable*> read = variables_read(draft);
   for (ResolvedPoint& point : draft.points) {
+    if (info(point.kind).variables == Variables::kRecord && !read.empty()) e.target.choose_variables(point, read);
     // Controller probes keep one point each: begin(1) and begin(2), timers of different periods, are run one by one.
     // So do programs at hooks of netfilter, which can't ask for a cookie (bpf_get_attach_cookie).
     bool single = point.domain == Domain::kController || point.kind == ProbeKind::kPacket;
-    std::string key = fmt::format("{}/{}/", static_cast<int>(point.kind), static_cast<int>(point.domain));
+    std::string key = fmt::format("{}/{}/{}/", static_cast<int>(point.kind), static_cast<int>(point.domain), int{point.site.by_arguments});
     if (!depends_on_point && !single) {
       auto known = by_signature.find(key);
       if (known != by_signature.end()) {

@@ -39,8 +39,8 @@ inline constexpr int kMostCallers = 16;
 
 // One place in a program or kernel that a probe point stands for.
 struct Site {
-  std::string module;        // resolved path of the ELF file; "kernel" or "kernel:NAME of a module" where `kernel` is set; empty for
-                             // other kernel sites
+  std::string module;        // resolved path of the ELF file; "kernel" or "kernel:NAME of a module" where `kernel` or by_arguments is set; empty
+                             // for other kernel sites
   FileAddress address;       // of the instruction: a function's first one, or for kStatement any. kDataAccess: of the variable
                              // (if module is empty, an address of the running process)
   uint64_t file_offset = 0;  // the same place in the file (uprobes)
@@ -50,6 +50,9 @@ struct Site {
   int line = 0;            // 0: not known
   bool go = false;         // in a program made by Go's compiler
   std::string tracepoint;  // "sched:sched_switch"
+  // Of a tracepoint: $variables are what the kernel's code gives it (TargetInfo::choose_variables), and handlers get these; else the fields of
+  // the record that the kernel makes of it.
+  bool by_arguments = false;
   int32_t system_call = -1;  // of the tracepoints syscalls:sys_enter_NAME and syscalls:sys_exit_NAME: the number of NAME; -1: not known
   std::shared_ptr<const KernelFunction> kernel;  // of kernel.function and its kin; else null
   // kStatement:
@@ -58,6 +61,7 @@ struct Site {
   FileAddress callee;          // the instruction calls this function, whose variables are meant; 0: it doesn't matter
   bool tail_call = false;      // and it is a jump: the stack is already as the callee will find it
   FileAddress semaphore;       // of a mark: a counter that is raised while armed; 0: none; see debuginfo::Mark
+  uint64_t semaphore_offset = 0;  // the same counter in the file (uprobes)
   std::shared_ptr<const MarkInfo> mark;  // of a mark or (with an empty provider) a PLT entry; else null
   // The callers that the function, and in turn its callers, must have for a hit to count; null: any caller. A tree of words: the most
   // frames to look at; then nodes, each the number of its entries and these: a return address (in the file, ascending),
@@ -171,6 +175,10 @@ class TargetInfo {
   // Returns the places that one probe point stands for; aliases are expanded already, patterns are not. An error says what was looked for
   // and a did-you-mean in its hint. An unknown family of probe point (no such functor) too.
   virtual Result<std::vector<ResolvedPoint>> resolve(const syntax::ProbePoint& point) = 0;
+
+  // Decides which of the two kinds of variables a tracepoint has, by the $variables that its handler reads (`read`), and notes it in
+  // the point. Called once for each point, before any other question about its variables.
+  virtual void choose_variables(ResolvedPoint& point, const std::vector<const syntax::TargetVariable*>& read) {}
 
   // Return how to compute $name with its path, $return, or @var/@cast at a point that resolve() returned. For kFunctionReturn points
   // everything but $return has been moved to the entry already: `at_entry` says at which side the expression runs.

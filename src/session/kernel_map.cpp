@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "abi/kernel.h"
+#include "base/elf_identity.h"
 
 namespace spile::session {
 
@@ -62,7 +64,8 @@ bpf::AttachPoint attach_point(const sema::ResolvedPoint& point, uint64_t cookie,
                                                                    : bpf::AttachPoint::Kind::kUprobe;
       attach.path = point.site.module;
       attach.file_offset = point.site.file_offset;
-      if (process != 0) attach.process = process;
+      attach.semaphore_offset = point.site.semaphore_offset;
+      if (point.process != 0 || process != 0) attach.process = point.process != 0 ? point.process : process;
       break;
   }
   return attach;
@@ -141,6 +144,7 @@ std::vector<Share> shares_of(const sema::Probe& probe) {
     Share& share = shares[apart && described(point) ? 1 : 0];
     share.points.push_back(i);
     share.wish.function_entry &= point.kind != sema::ProbeKind::kStatement && point.site.kernel->offset == 0;
+    share.wish.unknown_address |= point.site.module != "kernel" && point.site.kernel->address == 0;
   }
   shares[1].wish.described = true;
   for (Share& share : shares) {
@@ -188,6 +192,10 @@ void add_tracepoint_programs(const sema::Probe& probe, const codegen::KernelProg
   bpf::ProgramSpec plain{entry.section, {}}, raw{entry.section, {}, choice_of(probe, 0), 0}, instead{entry.section, {}, choice_of(probe, 0), 1};
   auto add = [&](size_t i) {
     bpf::AttachPoint point = attach_point(probe.points[i], codegen::kernel_cookie(probe, i), 0);
+    if (entry.by_arguments) {
+      point.kind = bpf::AttachPoint::Kind::kRawTracepoint;
+      return plain.points.push_back(std::move(point));
+    }
     if (entry.reads_context || point.tracepoint.starts_with("syscalls:")) return plain.points.push_back(std::move(point));
     instead.points.push_back(point);
     point.kind = bpf::AttachPoint::Kind::kRawTracepoint;
@@ -203,21 +211,53 @@ void add_tracepoint_programs(const sema::Probe& probe, const codegen::KernelProg
   }
 }
 
-void add_other_program(const sema::Probe& probe, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process,
-                       std::vector<bpf::ProgramSpec>& specs) {
+// Returns what leads to the file that elaboration read: the path in the script may lead to another file, or to none. Error: another file has been
+// put there since.
+Result<std::string> path_of(const probes::ModuleFiles& files, const std::string& module) {
+  const probes::ModuleFile read = probes::file_of(files, module);
+  std::string path = read.options.file.empty() ? read.options.root + module : read.options.file;
+  if (!read.identity.empty() && elf_identity_of_file(path) != read.identity)
+    return Error{fmt::format("attach to {}: the file was replaced while spile started", module), "run spile again"};
+  return path;
+}
+
+// A link serves all places of a file where the kernel has that, but only for all processes or for one.
+void add_uprobe_programs(bpf::ProgramSpec single, int choice, std::vector<bpf::ProgramSpec>& specs) {
+  const pid_t process = single.points.front().process;
+  const bool alike = std::ranges::all_of(single.points, [&](const bpf::AttachPoint& point) { return point.process == process; });
+  if (alike && bpf::has_uprobe_multi(process > 0)) {
+    bpf::ProgramSpec multi = single;
+    multi.choice = single.choice = choice;
+    single.way = 1;
+    for (bpf::AttachPoint& point : multi.points) {
+      using Kind = bpf::AttachPoint::Kind;
+      point.kind = point.kind == Kind::kUretprobe ? Kind::kUretprobeMulti : Kind::kUprobeMulti;
+    }
+    specs.push_back(std::move(multi));
+  }
+  specs.push_back(std::move(single));
+}
+
+Result<void> add_other_program(const sema::Probe& probe, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process,
+                               std::vector<bpf::ProgramSpec>& specs) {
   bpf::ProgramSpec spec{entry.section, {}};
+  std::map<std::string, std::string> paths;  // by module
   for (size_t i = 0; i < probe.points.size(); ++i) {
     bpf::AttachPoint point = attach_point(probe.points[i], codegen::kernel_cookie(probe, i), process);
     if (!point.path.empty()) {
-      // This opens the file that elaboration read: its path may lead to another file, or to none.
-      const debuginfo::OpenOptions& opened = probes::file_of(files, point.path).options;
-      point.path = opened.file.empty() ? opened.root + point.path : opened.file;
+      auto [known, is_new] = paths.try_emplace(point.path);
+      if (is_new) {
+        TRY(known->second, path_of(files, point.path));
+      }
+      point.path = known->second;
     }
     // A return probe with values saved at the entry has a program for each side.
     if (probe.kind == sema::ProbeKind::kFunctionReturn && !entry.exit_side) point.kind = bpf::AttachPoint::Kind::kUprobe;
     spec.points.push_back(std::move(point));
   }
-  specs.push_back(std::move(spec));
+  if (spec.points.front().path.empty()) specs.push_back(std::move(spec));
+  else add_uprobe_programs(std::move(spec), choice_of(probe, 0), specs);
+  return {};
 }
 
 }  // namespace
@@ -233,7 +273,7 @@ Result<void> add_programs(const sema::Program& program, const codegen::KernelPro
   } else if (probe.kind == sema::ProbeKind::kTracepoint) {
     add_tracepoint_programs(probe, entry, specs);
   } else {
-    add_other_program(probe, entry, files, process, specs);
+    TRY_DO(add_other_program(probe, entry, files, process, specs));
   }
   for (size_t i = first; i < specs.size(); ++i) {
     for (bpf::AttachPoint& point : specs[i].points) point.place = probe.range.to_string();

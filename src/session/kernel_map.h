@@ -15,7 +15,7 @@ namespace spile::session {
 bpf::MapSpec map_spec(const codegen::KernelMap& map);
 // Appends the program and the points where it is attached; one for each mechanism that may do. process:
 // to which uprobes are limited (others are not); 0: all. files: where the places were found. features: the mechanisms that there are.
-// Error: the kernel can't probe its functions at all.
+// Errors: the kernel can't probe its functions at all; a program's file was replaced since.
 Result<void> add_programs(const sema::Program& program, const codegen::KernelProgram& entry, const probes::ModuleFiles& files, pid_t process,
                           const kernelinfo::Features& features, std::vector<bpf::ProgramSpec>& specs);
 

@@ -31,6 +31,10 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
   }
   TRY_DO(check_programs(program, spec.programs));
   spec.data.push_back({abi::kKernelConstantsSymbol, kernel_constants(process)});
+  if (!script.kernel.followed.empty()) {
+    TRY(side->followed_, FollowedPrograms::open(script.kernel.followed, features));
+    spec.data.push_back({abi::kKernelProgramsSymbol, side->followed_->constants()});
+  }
   spec.verbosity = verbosity;
   if (memory.kernel()) spec.arena = memory.kernel()->fd();
   spec.shared = memory.shared_fd();
@@ -65,6 +69,7 @@ Result<void> KernelSide::fill_arena(const bpf::Arena& arena) const {
 Result<void> KernelSide::attach() {
   TRY_DO(kernel_->attach());
   attached_ = true;
+  if (followed_) TRY_DO(followed_->add_running(*kernel_));
   if (std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol); control.size() >= sizeof(abi::KernelControl)) {
     reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
   }

@@ -3,6 +3,7 @@
 // Thread rule: one thread.
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -13,6 +14,7 @@
 #include "sema/program.h"
 #include "session/arena_memory.h"
 #include "session/controller.h"
+#include "session/followed_programs.h"
 #include "session/output.h"
 
 namespace spile::session {
@@ -70,6 +72,7 @@ class KernelSide {
   const sema::Program& program_;
   const codegen::CompiledScript& script_;
   int verbosity_;
+  std::optional<FollowedPrograms> followed_;
   std::unique_ptr<bpf::Kernel> kernel_;
   Result<void> fill_arena(const bpf::Arena& arena) const;
   std::vector<std::pair<std::string, uint64_t>> missed_;  // bpf::Kernel::missed(), since detach()

@@ -146,7 +146,7 @@ Result<void> ScriptRun::prepare() {
   bool follows = !traced_.command.empty() || !traced_.processes.empty();
   if (!follows && (watch_.watches_processes() || sampler_.samples() || kernel_targets_.follows())) {
     return Error{"probes on processes need a command or a process to trace",
-                 "use -c COMMAND or -x PID; process.begin and the like, without a path, are for all processes"};
+                 "use -c COMMAND or -x PID; without --runtime=inproc, process.begin and the like are for all processes"};
   }
   TRY(memory_, ArenaMemory::create(script_));
   if (has_target_probes() || follows) {
@@ -204,7 +204,7 @@ void ScriptRun::walk_in_kernel() {
 // A uprobe on one process does not hit in its children.
 void ScriptRun::warn_of_children() const {
   auto is_uprobe = [](const sema::Probe& probe) {
-    return probe.domain == sema::Domain::kKernel && std::any_of(probe.points.begin(), probe.points.end(), [](const auto& point) { return !point.site.module.empty() && !point.site.kernel; });
+    return probe.domain == sema::Domain::kKernel && std::any_of(probe.points.begin(), probe.points.end(), [](const auto& point) { return point.site.file_offset != 0; });
   };
   if (traced_.processes.empty() || !traced_.children || messages_.suppress_warnings ||
       std::none_of(program_.probes.begin(), program_.probes.end(), is_uprobe)) {

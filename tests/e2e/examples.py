@@ -55,7 +55,6 @@ if off.status == 0:
     expect_match(r"^200 calls of step", off.err)
 # In the kernel: compiled, for which no rights are needed.
 spile("-p4", path_of("context-switches")).expect(status=0)
-<<<<<<< HEAD
 # This one asks for stacks, which takes Linux 6.12 and root: it runs there.
 off_cpu = path_of("off-cpu")
 if os.geteuid() == 0 and tuple(int(n) for n in os.uname().release.split(".")[:2]) >= (6, 12):
@@ -64,7 +63,8 @@ if os.geteuid() == 0 and tuple(int(n) for n in os.uname().release.split(".")[:2]
     out = spile(off_cpu, "-x", naps.pid, "-T", "4").expect(status=0).out
     expect_match(r"^\d+ waits, \d+ us in all, \d+ us at most\n 0xf[0-9a-f]+ : __schedule\+(.*\n)* 0x[0-9a-f]+ : nap\+", out)
     naps.kill()
-=======
 spile("-p4", path_of("page-faults")).expect(status=0)
->>>>>>> 1b11ff0 (examples, docs: count page faults by program)
+packets = path_of("packets")
+if os.path.exists("/sys/kernel/btf/vmlinux"):  # types are the kernel's
+    spile("-p4", packets).expect(status=0)
 expect(sorted(tried), sorted(path.stem for path in (ROOT / "examples").glob("*.stp")), "examples that were tried")

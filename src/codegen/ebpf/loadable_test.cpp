@@ -183,6 +183,28 @@ TEST(Frames, AFunctionWithoutTheContextBecomesPartOfItsCallers) {
   EXPECT_EQ(module.count("alloca"), 0u);
 }
 
+// An address in the program's argument that was read back from the arena would be one of the arena.
+TEST(Frames, ALargeBodyKeepsValuesThereButNoAddressesOfOtherMemory) {
+  std::string chain;
+  constexpr int kBlocks = 80;
+  for (int i = 0; i < kBlocks; ++i) chain += "b" + std::to_string(i) + ":\n br i1 %q, label %b" + std::to_string(i + 1) + ", label %end\n";
+  Module module("define void @body(ptr %context, ptr %program) \"spile-body\" {\n"
+                " %array = getelementptr i8, ptr %program, i64 8\n %address = getelementptr i8, ptr %array, i64 8\n"
+                " %first = load i64, ptr %address\n %q = icmp eq i64 %first, 7\n br label %b0\n" +
+                chain + "b" + std::to_string(kBlocks) + ":\n %second = load i64, ptr %address\n %sum = add i64 %first, %second\n"
+                " store i64 %sum, ptr %context\n br label %end\nend:\n ret void\n}\n");
+  ASSERT_TRUE(move_frames(*module).ok());
+  EXPECT_EQ(module.count("store ptr"), 0u);
+  EXPECT_EQ(module.count("getelementptr i8, ptr %program, i64 8"), 2u);
+  ASSERT_TRUE(cast_pointers(*module, false).ok());
+  size_t plain = 0;
+  for (llvm::Instruction& instruction : llvm::instructions(*module->getFunction("body"))) {
+    auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+    plain += load && is_program_context(llvm::getUnderlyingObject(load->getPointerOperand(), 0));
+  }
+  EXPECT_EQ(plain, 2u);
+}
+
 TEST(Constants, GoToTheArena) {
   Module module(R"(
     @text = private constant [3 x i8] c"ab\00"

@@ -229,8 +229,9 @@ class ArenaProbes {
     handler.keep(true);
     KernelProgram& program = add(section_of(probe) + choice.suffix, probe);
     program.raw_tracepoint = choice.raw_tracepoint;
+    program.by_arguments = choice.by_arguments;
     program.reads_context = place_.reads_context();
-    if (choice.points.size() < probe.points.size()) program.points = choice.points;
+    if (choice.points.size() < probe.points.size() || choice.by_arguments) program.points = choice.points;
   }
 
   Unit& unit_;
@@ -277,7 +278,8 @@ Result<Layouts> layouts_of(const sema::Program& program, const LayoutOptions& op
     layouts.copies = std::move(mixed.copies);
     return layouts;
   }
-  if (options.kernel_cpus > 0) {
+  // Which program a process executes is noted in a map of the kernel, by programs of the runtime over such maps.
+  if (options.kernel_cpus > 0 && followed_programs(program).empty()) {
     TRY(layouts.main, make_layout(program, options));
     if (has_room(layouts.main.arena, options)) return layouts;
   }

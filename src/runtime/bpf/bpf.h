@@ -26,6 +26,7 @@ extern "C" {
 extern char spile_map_state, spile_map_scratch, spile_map_ring;
 // Data of the object. Volatile: the controller writes them behind the optimizer's back.
 [[gnu::section(".data.control")]] extern volatile abi::KernelControl spile_kernel_control;
+[[gnu::section(".rodata.constants")]] extern const volatile abi::KernelPrograms spile_kernel_programs;
 }
 
 // lookup returns the element's value, valid until the handler ends; null: absent. update, remove and the reading functions return 0, or

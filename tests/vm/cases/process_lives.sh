@@ -42,5 +42,23 @@ out=$(spile -e "global n, others, started probe process($other).syscall, process
   probe end { printf(\"%d %d\\n\", n >= 1, others) }" 2>&1)
 check "one process" "$out" '^1 0$'
 
-out=$(spile -e 'probe process("/bin/busybox").begin { exit() }' 2>&1) && fail "a path without a process was accepted"
-check "a path" "$out" 'probes on processes need a command or a process to trace'
+# One program, a file: also a process that is older than spile; a program that is left by an exec has ended.
+cp /bin/busybox /tmp/mine
+mkdir /tmp/m
+ln -sf /tmp/mine /tmp/m/sh
+ln -sf /tmp/mine /tmp/m/sleep
+/tmp/m/sleep 60 &
+old=$!
+cat >/tmp/lives.sh <<'TEXT'
+i=0; while [ $i -lt 10 ]; do /tmp/m/sleep 0; i=$((i + 1)); done
+sh -c 'exec /bin/true'
+/tmp/m/sh -c 'exec /bin/true'
+calls_static 100 7
+TEXT
+out=$(trace -e "global n, started
+  probe process(\"/tmp/mine\").begin { n[\"begin\"]++ } probe process(\"/tmp/mine\").end { n[\"end\"]++; if (pid() == $old) n[\"old\"]++ }
+  probe process(\"/bin/calls_static\").thread.begin { n[\"births\"]++ } probe process(\"/bin/calls_static\").thread.end { n[\"deaths\"]++ }
+  probe process(\"/tmp/mine\").syscall { if (execname() != \"sleep\" && execname() != \"sh\") n[\"others\"]++; calls <<< 1 } global calls
+  probe timer.ms(50) { if (!started++) system(\"sh /tmp/lives.sh >/dev/null; kill $old\") } probe process(\"/tmp/mine\").end { if (pid() == $old) exit() }
+  probe end { printf(\"lives %d %d %d, threads %d %d, calls %d %d\\n\", n[\"begin\"], n[\"end\"], n[\"old\"], n[\"births\"], n[\"deaths\"], @count(calls) > 100, n[\"others\"]) }")
+check "one program" "$out" '^lives 11 12 1, threads 7 7, calls 1 0$'

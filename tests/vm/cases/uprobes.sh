@@ -1,5 +1,5 @@
 # uprobes: functions of one process and of every process, counted and timed in the kernel.
-# seconds: 180
+# seconds: 240
 . /guest.sh
 kernel="spile --runtime=bpf"
 
@@ -37,3 +37,21 @@ out=$($kernel -e '
   probe timer.ms(50) { total += c; c = 0; foreach (k in a) sum += a[k]; delete a }
   probe end { total += c; foreach (k in a) sum += a[k]; printf("%d %d\n", total, sum) }' -c 'calls 30000')
 check "cleared by a timer" "$out" '^30000 30000$'
+
+# All functions of a program at once, in every process: one link where the kernel has that. The mark of `values` is passed only while its semaphore is raised.
+everywhere() { # everywhere SCRIPT COMMAND: output and messages are in /tmp/out and /tmp/messages
+  rm -f /tmp/out
+  spile -v -o /tmp/out -e "$1 global ticks probe timer.ms(50) { if (!ticks++) println(\"armed\") }" 2>/tmp/messages &
+  session=$!
+  until grep -q armed /tmp/out 2>/dev/null; do kill -0 $session || fail "$(cat /tmp/messages)"; sleep 0.2; done
+  eval "$2" >/dev/null
+  kill -INT $session
+  wait $session
+}
+case $(uname -r) in 6.1.*) way='uprobe at ' ;; *) way='uprobe.multi at ' ;; esac
+everywhere 'global c probe process("/bin/calls").function("*").call { c[probefunc()]++ } probe end { printf("%d %d\n", c["foo"], c["fibonacci"]) }' 'calls 100; calls 200'
+check "all functions" "$(cat /tmp/out)" '^300 3946$'
+check "by what" "$(cat /tmp/messages)" "$way/usr/bin/calls"
+everywhere 'global c probe process("/bin/values").mark("step") { c++ } probe end { println(c) }' 'values; values'
+check "a mark with a semaphore" "$(cat /tmp/out)" '^6$'
+check "its semaphore" "$(cat /tmp/messages)" "$way/usr/bin/values.*semaphore at"
