@@ -75,7 +75,8 @@ class KernelCheck {
   }
   void intrinsic(const syntax::Call& call) {
     constexpr uint32_t kOfProcesses = sema::kNeedsStack | sema::kNeedsModules | sema::kNeedsSymbols | sema::kNeedsLines;
-    if (unit_.kernel_layout && sema::intrinsics()[static_cast<size_t>(call.intrinsic)].needs & kOfProcesses) {
+    const uint32_t needs = sema::intrinsics()[static_cast<size_t>(call.intrinsic)].needs;
+    if (unit_.kernel_layout && needs & kOfProcesses && !(needs & sema::kNeedsKernelStack)) {
       unit_.refuse(call.range, call.name + "() is not available in a handler that runs in the kernel, in a script that has handlers in processes, too",
                    "use it in the handlers in processes, or give --runtime=bpf, which runs all of the script in the kernel");
     }

@@ -34,6 +34,8 @@ llvm::Value* ArenaKernelPlace::all_registers(Body& body) {
 // A function of its own: what it has from the kernel's helpers must stay in registers, while large handlers keep values in memory.
 llvm::Value* ArenaKernelPlace::keep_kernel_stack(Body& body) {
   if (!body.site.program_context) return nullptr;
+  // With fentry and fexit a stack begins with the trampoline's frames, which have no names.
+  if (handler_context().arguments >= 0) too_much(body);
   ScriptModule& module = body.unit.module;
   if (!keep_stack_) {
     keep_stack_ = module.add_function("body.stack", llvm::FunctionType::get(module.i1(), {module.ptr(), module.ptr()}, false));
