@@ -1,10 +1,11 @@
 // The stack of eBPF has 512 bytes for all functions that are active, and no address on it may meet one of the arena at the same
-// instruction. So variables that are not in registers lie in the frame of the handler's slot (abi/kernel.h), each function's at a place of its
-// own: no function calls itself.
+// instruction. So variables that are not in registers lie in the frame of the handler's slot (abi/kernel.h), each function's behind those of all
+// its callers: no function calls itself.
 //
 // A function finds the frame by its abi::Context, which lies at the frame's start. Which of its arguments is the context follows from
 // its callers: a body's first one is. A function that has variables and no context becomes part of its callers.
 
+#include <algorithm>
 #include <map>
 #include <ranges>
 
@@ -67,6 +68,30 @@ void replace_variable(llvm::AllocaInst& variable, llvm::Argument& context, uint6
     llvm::IRBuilder<> b(phi ? phi->getIncomingBlock(use)->getTerminator() : user);
     use.set(b.CreateConstGEP1_64(b.getInt8Ty(), &context, offset));
   }
+}
+
+// REQUIRES: no function calls itself, directly or through others.
+std::vector<llvm::Function*> callers_first(llvm::Module& module) {
+  std::vector<llvm::Function*> functions;
+  llvm::CallGraph graph(module);
+  for (auto component = llvm::scc_begin(&graph); !component.isAtEnd(); ++component) {
+    for (llvm::CallGraphNode* node : *component) {
+      if (node->getFunction() && !node->getFunction()->isDeclaration()) functions.push_back(node->getFunction());
+    }
+  }
+  std::ranges::reverse(functions);
+  return functions;
+}
+
+// Where the variables of all its callers end.
+uint64_t end_of_callers(llvm::Function& function, const std::map<llvm::Function*, uint64_t>& ends) {
+  uint64_t end = abi::kKernelVariablesOffset;
+  for (llvm::User* user : function.users()) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+    auto caller = call ? ends.find(call->getFunction()) : ends.end();
+    if (caller != ends.end()) end = std::max(end, caller->second);
+  }
+  return end;
 }
 
 void inline_always(llvm::Module& module) {
@@ -133,8 +158,11 @@ Result<void> move_frames(llvm::Module& module) {
   }
   keep_values_in_memory(module);
   const llvm::DataLayout& layout = module.getDataLayout();
-  uint64_t at = abi::kKernelVariablesOffset;
-  for (llvm::Function& function : module) {
+  std::map<llvm::Function*, uint64_t> ends;
+  uint64_t most = 0;
+  for (llvm::Function* called : callers_first(module)) {
+    llvm::Function& function = *called;
+    uint64_t& at = ends[&function] = end_of_callers(function, ends);
     std::vector<llvm::AllocaInst*> variables = variables_of(function);
     if (variables.empty()) continue;
     auto context = contexts.find(&function);
@@ -147,8 +175,10 @@ Result<void> move_frames(llvm::Module& module) {
       at += size->getFixedValue();
       variable->eraseFromParent();
     }
+    at = llvm::alignTo(at, 8);
+    most = std::max(most, at);
   }
-  if (at > abi::kKernelFrameSize) return Error{"a handler is too large for the kernel: its values take more than 64 KiB", "split the probe, or do a part of it in a timer or end probe"};
+  if (most > abi::kKernelFrameSize) return Error{"a handler is too large for the kernel: its values take more than 64 KiB", "split the probe, or do a part of it in a timer or end probe"};
   return {};
 }
 
