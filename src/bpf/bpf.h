@@ -130,8 +130,8 @@ class Kernel {
   // detached, but some may still run.
   virtual Result<void> detach() = 0;
 
-  // Begins and ends hits of points with AttachPoint::of_threads in a thread; follow() again after it has executed another program. program: the path of
-  // the program that its process runs. A thread that has ended hits no more. Errors of follow(): the event can't be counted, no descriptor is left.
+  // Begins and ends hits of points with AttachPoint::of_threads in a thread; follow() again after it has executed another program: points that are for
+  // both go on counting. program: the path of the program that its process runs. A thread that has ended hits no more. Errors of follow(): the event can't be counted, no descriptor is left.
   // REQUIRES: attached.
   virtual Result<void> follow(pid_t thread, const std::string& program) = 0;
   virtual void unfollow(pid_t thread) = 0;

@@ -107,7 +107,7 @@ class LoadedKernel final : public Kernel {
   // Handlers that write records faster than they can be read must not hold up the rest of the session.
   static constexpr size_t kMostAtOnce = 200'000;
   std::vector<Attachment> attachments_;
-  std::map<pid_t, std::vector<Attachment>> threads_;  // of points with AttachPoint::of_threads
+  std::map<pid_t, std::map<const AttachPoint*, Attachment>> threads_;  // of points with AttachPoint::of_threads
   struct Counted {
     std::string text;
     int program;              // a descriptor of choices_
@@ -368,17 +368,22 @@ Result<void> LoadedKernel::attach() {
 }
 
 Result<void> LoadedKernel::follow(pid_t thread, const std::string& program) {
-  std::vector<Attachment> followed;
+  std::map<const AttachPoint*, Attachment>& before = threads_[thread];
+  std::map<const AttachPoint*, Attachment> followed;
   for (const Choice& choice : choices_) {
     for (const Program& loaded : choice.programs) {
       for (const AttachPoint& point : loaded.spec->points) {
         if (!point.of_threads || (!point.program.empty() && point.program != program)) continue;
+        if (auto known = before.find(&point); known != before.end()) {
+          followed.emplace(&point, std::move(known->second));
+          continue;
+        }
         TRY(Attachment made, attach_sample_to(loaded.fds.front().get(), point, thread));
-        followed.push_back(std::move(made));
+        followed.emplace(&point, std::move(made));
       }
     }
   }
-  threads_[thread] = std::move(followed);
+  before = std::move(followed);
   return {};
 }
 

@@ -2,6 +2,9 @@
 // Tells the handlers in the kernel that are for traced processes alone (sema::ResolvedPoint::of_processes) which these are: as the engine reports
 // births, executions and ends, while the thread in question stands still, so that nothing runs before it is known. Thread rule: one thread.
 
+#include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -29,12 +32,16 @@ class KernelTargets {
 
  private:
   Result<void> add(pid_t pid);
+  Result<void> follow(pid_t pid, pid_t tid, const std::string& program);
+  void unfollow(pid_t pid);
+  void after_execution(pid_t pid);
   // Prints the first error as a warning.
   void warn(const Result<void>& outcome);
 
   bool follows_ = false;
   bool warned_ = false;
   KernelSide* kernel_ = nullptr;  // while handlers may run
+  std::map<pid_t, std::set<pid_t>> threads_;  // that are followed, by process
 };
 
 }  // namespace spile::session
