@@ -42,6 +42,8 @@ HITS = [
     ("a[$arg & 63]++", 'global a probe process.function("probed") { a[$arg & 63]++ } '
      'probe end { foreach (k in a) n += a[k]; println(n) }', 12, lambda n: n),
     ("if ($arg == -7) c++", 'global c probe process.function("probed") { if ($arg == -7) c++ }' + END, 3, lambda n: 0),
+    ("c++ beside kernel.trace", 'global c, k probe process.function("probed") { c++ } probe kernel.trace("sched:sched_process_fork") { k++ }'
+     ' probe end { println(k) println(c) }', 6.5, lambda n: n),
     (".return c++", 'global c probe process.function("probed").return { c++ }' + END, 8, lambda n: n),
     ("if (ustack(3)) c++: 4 frames", 'global c probe process.function("probed") { if (ustack(3)) c++ }' + END, 600, lambda n: n),
     ("entry to return, <<< ns", 'global s probe process.function("probed").return '
