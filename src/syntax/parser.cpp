@@ -164,10 +164,9 @@ namespace {
 
 // Reports one error instead of hundreds for a file that is not text.
 bool is_text(const SourceFile& file, Diagnostics& diagnostics) {
-  constexpr size_t kLooked = 4096;
-  std::string_view head = file.text().substr(0, kLooked);
-  size_t nul = head.find('\0');
-  if (nul == std::string_view::npos && !head.starts_with("\x7f"
+  std::string_view text = file.text();
+  size_t nul = text.find('\0');
+  if (nul == std::string_view::npos && !text.starts_with("\x7f"
                                                          "ELF"))
     return true;
   auto place = static_cast<uint32_t>(nul == std::string_view::npos ? 0 : nul);

@@ -461,6 +461,7 @@ TEST(Recovery, RefusesBinaryFilesAtOnce) {
                                6)),
             "1:1: this is a binary file, not a script");
   EXPECT_EQ(errors(std::string("probe begin { }\0\0\0\x01", 19)), "1:16: this is a binary file, not a script");
+  EXPECT_EQ(errors(std::string(8000, '\n') + std::string("function f() %{ /*\0*/ %}", 25)), "8001:19: this is a binary file, not a script");
 }
 
 TEST(Warnings, TellOfDotsThatLookLikeMembers) {

@@ -26,7 +26,7 @@ check "ftrace's frames" "$traced" '^ksys_sync .*do_syscall_64 entry_SYSCALL_64_a
 [ "$(echo "$out" | names | tr '\n' ' ')" = "$traced" ] || fail "ftrace has $traced, spile has $out"
 
 # Functions of modules.
-insmod /modules/loop.ko || fail "no loop.ko"
+[ -d /sys/module/loop ] || insmod /modules/loop.ko || fail "no loop.ko"
 out=$(spile -e 'probe module("loop").function("lo_ioctl") { if (pid() == target()) { print_backtrace(); printf("%s %s\n", modname(stack(0)), modname(stack(1))) exit() } }' \
   -c 'exec losetup /dev/loop0 /bin/busybox' 2>&1)
 check "a module's function" "$out" '^ 0xf[0-9a-f]+ : lo_ioctl\+0x[0-9a-f]/0x[0-9a-f]+ \[loop\]$'
