@@ -10,17 +10,23 @@ CALL = 'kernel.trace("syscalls:sys_enter_getppid")'
 OURS = "if (pid() != target()) next"
 
 
+def skipped(text):
+    return sum(int(number) for number in re.findall(r"WARNING: (\d+) skipped", text))
+
+
+lost = 0  # hits that were skipped for a lock in the last run of mixed(): a thread may be stopped while it holds one
+
+
 def mixed(script, *arguments, command=None, status=0):
-    result = spile("-v", "-o", "/dev/stderr", "-e", script, "-c", command or f"{steps} 1000 2", *arguments)
+    global lost
+    result = spile("-v", "-DMAXSKIPPED=0", "-o", "/dev/stderr", "-e", script, "-c", command or f"{steps} 1000 2", *arguments)
     if "uprobe" in result.err:
         skip("this kernel has no BPF arenas")
     expect_match("step .*: jump", result.err, "how the process is probed") if status == 0 else None
     expect(result.status, status, "status of " + result.err)
+    lost = skipped(result.err)
+    expect_true(lost < 200, f"{lost} hits were skipped")
     return "".join(line + "\n" for line in result.err.splitlines() if line.startswith("= "))
-
-
-def skipped(text):
-    return sum(int(number) for number in re.findall(r"WARNING: (\d+) skipped", text))
 
 
 if VARIANT == "counts":
@@ -36,11 +42,12 @@ if VARIANT == "latency":
 probe process.function("step") {{ start[tid()] = gettimeofday_ns() }}
 probe {CALL} {{ {OURS}; if (!(tid() in start)) odd++; else {{ lat <<< gettimeofday_ns() - start[tid()]; delete start[tid()] }} }}
 probe end {{ foreach (t in start) odd++; printf("= %d %d %d %d\\n", @count(lat), odd, @min(lat) > 0, @avg(lat) < 1000000) }}""")
-    expect(out, "= 2000 0 1 1\n")
+    count, odd, positive, short = (int(n) for n in out.split()[1:])
+    expect_true(2000 - lost <= count <= 2000 and odd <= lost and positive and short, f"{out}, {lost} skipped")
 
 if VARIANT == "locked":
     # A number, a string and an array that both sides change, from two threads at once.
-    result = spile("-o", "/dev/stderr", "-e", f"""global n, last, a
+    result = spile("-DMAXSKIPPED=0", "-o", "/dev/stderr", "-e", f"""global n, last, a
 probe process.function("step") {{ n = n + 1; last = sprintf("process %d", n); a[$number & 7, "p"] = n }}
 probe {CALL} {{ {OURS}; n = n + 1; last = "kernel " . sprint(n); a[n & 7, "k"] = n }}
 probe end {{ keys = 0; foreach ([k, side] in a) keys++; printf("= %d %s %d\\n", n, last, keys) }}""", "-c", f"{steps} 20000 2")
@@ -72,7 +79,9 @@ probe process.function("step") {{ n = n + 1; a[$number & 15]++ }}
 probe {CALL} {{ {OURS}; n = n + 1; a[100 + (n & 3)]++ }}
 probe timer.ms(1) {{ sum += n; n = 0; foreach (k in a) elements += a[k]; delete a }}
 probe end {{ sum += n; foreach (k in a) elements += a[k]; printf("= %d %d\\n", sum, elements) }}""", command=f"{steps} 20000")
-    expect(out, "= 40000 40000\n")
+    added, elements = (int(n) for n in out.split()[1:])
+    expect(added + lost, 40000, f"additions and skipped hits: {out}")
+    expect(elements, added, "elements")
 
 if VARIANT == "exits":
     for where in ("process", "kernel"):
@@ -113,7 +122,9 @@ if VARIANT == "children":
     out = mixed(f"""global n, m probe process("{steps}").function("step") {{ n[pid()] = n[pid()] + 1 }}
 probe {CALL} {{ if (pid() in n) m[pid()] = m[pid()] + 1 }}
 probe end {{ foreach (p in n) printf("= %d %d\\n", n[p], m[p]) }}""", command=f"/bin/sh -c '{steps} 500; {steps} 500; true'")
-    expect(out, 2 * "= 500 500\n")
+    counts = [int(n) for n in re.findall(r"\d+", out)]
+    expect(len(counts), 4, "numbers of two children")
+    expect_true(all(500 - lost <= n <= 500 for n in counts) and sum(counts) + lost >= 2000, f"{counts}, {lost} skipped")
 
 if VARIANT == "killed":
     import signal, subprocess, time
