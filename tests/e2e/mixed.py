@@ -103,7 +103,7 @@ if VARIANT == "several":
     import subprocess
     first, second = (subprocess.Popen([steps, "100000000"], stdout=subprocess.DEVNULL) for _ in range(2))
     try:
-        result = spile("-o", "/dev/stderr", "-e", f"""global n, m
+        result = spile("-DMAXSKIPPED=0", "-o", "/dev/stderr", "-e", f"""global n, m
 probe process("{steps}").function("step") {{ n[pid()] = n[pid()] + 1 }}
 probe {CALL} {{ if (pid() in n) m[pid()] = m[pid()] + 1 }}
 probe timer.ms(300) {{ exit() }}
