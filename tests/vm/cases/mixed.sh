@@ -4,7 +4,7 @@
 . /guest.sh
 
 entered='kernel.trace("syscalls:sys_enter_getppid")'
-out=$(spile -v -e "global n, m, both, start, lat, odd
+out=$(spile -v -DMAXSKIPPED=0 -e "global n, m, both, start, lat, odd
   probe process.function(\"step\") { n++; both = both + 1; start[tid()] = gettimeofday_ns() }
   probe $entered { if (pid() != target()) next; m++; both = both + 1
     if (tid() in start) { lat <<< gettimeofday_ns() - start[tid()]; delete start[tid()] } else odd++ }
