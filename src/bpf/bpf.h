@@ -68,7 +68,7 @@ struct AttachPoint {
     uint32_t access = 0;
     uint64_t address = 0, length = 0;
   } sample = {};
-  bool of_threads = false;  // kSample: hits only in threads that Kernel::follow() is told of,
+  bool of_threads = false;  // kSample: hits only in threads that were given to Kernel::follow(),
   std::string program;      // and of processes that run this program; "": any
   uint32_t packet_family = 0, packet_hook = 0;  // kPacket: numbers of linux/netfilter.h
   int32_t packet_priority = 0;

@@ -23,7 +23,7 @@ class TracefsProbe {
 
   // Returns the event's number, as perf_event_open(2) takes it for PERF_TYPE_TRACEPOINT. Error: tracefs can't be read.
   Result<uint64_t> id() const;
-  // Returns the hits that the kernel has missed; nullopt: there is no event, or tracefs can't be read.
+  // Returns the hits that the kernel has missed; nullopt: the event does not exist, or tracefs can't be read.
   std::optional<uint64_t> missed() const;
 
  private:

@@ -167,7 +167,7 @@ void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& p
       break;
   }
   // Handlers that share a global share memory: where the kernel's can't be shared with processes, one kernel probe, and all run there. Without -c
-  // and -x there is no one process to enter: uprobes see all. timer.profile can be sampled either way; the threads of a process, with their
+  // and -x, uprobes see all processes. timer.profile can be sampled either way; the threads of a process, with their
   // stacks.
   const bool any = std::ranges::any_of(points, [this](const syntax::ProbePoint* point) { return needs_kernel(*point) || (is_profile(*point) && !has_target()); });
   const bool kernel = !options_.only_lists && (!has_target() || (any && !(options_.can_mix && options_.can_mix())));

@@ -51,7 +51,7 @@ void append_record_text(std::string& out, std::span<const codegen::OutputFormat>
 // Appends text that may come from a traced program.
 void append_foreign(std::string& out, std::string_view text, const TextRules& rules);
 
-// Returns the addresses of a text of them, in hexadecimal with blanks between, up to the first word that is none, and `most` at most.
+// Returns the addresses of a text of them, in hexadecimal with blanks between, up to the first word that is not an address, and `most` at most.
 std::vector<uint64_t> addresses_in(std::string_view text, size_t most);
 
 // Returns the error's text with its conversions (%d, %u, %x, %p, %s) replaced.

@@ -21,7 +21,7 @@ namespace spile::session {
 
 namespace {
 
-constexpr int64_t kOftenNs = 20'000'000;        // a process in which stacks end in code that is no file's is read again after that
+constexpr int64_t kOftenNs = 20'000'000;        // a process whose stacks end in code outside of any file is read again after that
 constexpr int64_t kLookNs = 100'000'000;        // a process is looked at again, one after another
 constexpr int64_t kBeginningNs = 100'000'000;   // a command may take so long to load its libraries,
 constexpr int64_t kLookAtBeginningNs = 500'000;  // and may have ended soon after that

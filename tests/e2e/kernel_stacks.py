@@ -47,7 +47,7 @@ out = spile("-DMAXBACKTRACE=2", "-e", switch + "{ if (pid() == target()) { print
 expect(names(out)[0], "__schedule")
 expect(len(names(out)), 2)
 
-# Where a handler interrupts a program there is none.
+# A handler that interrupts a program sees an empty kernel stack.
 spile("--runtime=bpf", "-e", 'probe process.function("foo") { print_backtrace(); printf("[%s]\\n", backtrace()) }', "-c", f"{program('calls')} 1").expect(
     status=0, out_match=r"^<no kernel backtrace>\n\[\]$")
 

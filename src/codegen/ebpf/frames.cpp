@@ -111,7 +111,7 @@ void compute_at_uses(llvm::Function& function) {
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     if (auto* place = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) places.push_back(place);
   }
-  // Those that are computed from others first.
+  // A place that is computed from another one comes before it.
   for (llvm::GetElementPtrInst* place : std::views::reverse(places)) {
     llvm::APInt offset(64, 0);
     llvm::Value* base = place->stripAndAccumulateConstantOffsets(layout, offset, true);

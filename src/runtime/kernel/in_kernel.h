@@ -27,7 +27,7 @@ uint64_t own_module_map(Context* context);
 // Fills in the registers (Context::user_pc) with which the interrupted process left user mode; does nothing for a thread of the kernel's.
 void find_user_registers(Context* context);
 // Asks spile to read what the process has mapped. note_cut_stack: and counts a stack that is shown without all its frames. send_user_stack: and
-// writes a record by which spile walks the stack itself; false: there is no room for one. REQUIRES: find_user_registers() has found them.
+// writes a record by which spile walks the stack itself; false: the ring has no room for it. REQUIRES: find_user_registers() has found them.
 void note_cut_stack(Context* context);
 bool send_user_stack(Context* context, uint32_t style);
 

@@ -38,7 +38,7 @@ SPILE_INLINE inline bool load_stack(Context* context, uint64_t address, uint64_t
   return read;
 }
 
-// The controller and the kernel do not know which addresses are our trampolines': what is no code of the program's is looked for among
+// The controller and the kernel do not know which addresses are our trampolines': an address outside of the program's code is looked for among
 // the process's pending returns.
 SPILE_COLD uint64_t pending_return_address(Context* context, uint64_t map, int64_t pid, uint64_t stack_slot, uint64_t word) {
   if (find_module(context, map, word - 1)) return word;
