@@ -24,57 +24,44 @@ SPILE_INLINE inline bool is_shared(uint64_t& address) {
   return true;
 }
 
-// Keeps LLVM from making one access of both, whose pointer the verifier would not follow.
-SPILE_INLINE inline void keep_apart() {
+// Gives `act` the place of the access, in the array or in the arena, and returns what it returns. The barrier keeps LLVM from making one access
+// of both, whose pointer the verifier would not follow.
+template <typename T, bool kAtomic, typename Act>
+SPILE_INLINE inline T access(uint64_t address, Act act) {
+  if (is_shared<T, kAtomic>(address)) return act(reinterpret_cast<T*>(spile_map_shared + address));
+  T result = act(reinterpret_cast<T*>(address));
   asm volatile("" ::: "memory");
+  return result;
 }
 
 template <typename T>
 T load(uint64_t address) {
-  if (is_shared<T>(address)) return *reinterpret_cast<volatile T*>(spile_map_shared + address);
-  T value = *reinterpret_cast<volatile T*>(address);
-  keep_apart();
-  return value;
+  return access<T, false>(address, [](volatile T* place) { return *place; });
 }
 
 template <typename T>
 uint64_t store(uint64_t address, uint64_t value) {
-  if (is_shared<T>(address)) {
-    *reinterpret_cast<volatile T*>(spile_map_shared + address) = static_cast<T>(value);
-    return 0;
-  }
-  *reinterpret_cast<volatile T*>(address) = static_cast<T>(value);
-  keep_apart();
-  return 0;
+  return access<T, false>(address, [=](volatile T* place) { return *place = static_cast<T>(value), T{0}; });
 }
 
-// Returns what was there before.
+// These return what was there before.
 template <typename T>
 T swap_if_equal(uint64_t address, uint64_t expected, uint64_t value) {
-  T old = static_cast<T>(expected);
-  if (is_shared<T, true>(address)) {
-    __atomic_compare_exchange_n(reinterpret_cast<T*>(spile_map_shared + address), &old, static_cast<T>(value), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  return access<T, true>(address, [=](T* place) {
+    T old = static_cast<T>(expected);
+    __atomic_compare_exchange_n(place, &old, static_cast<T>(value), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     return old;
-  }
-  __atomic_compare_exchange_n(reinterpret_cast<T*>(address), &old, static_cast<T>(value), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-  keep_apart();
-  return old;
+  });
 }
 
 template <typename T>
 T add(uint64_t address, uint64_t value) {
-  if (is_shared<T, true>(address)) return __atomic_fetch_add(reinterpret_cast<T*>(spile_map_shared + address), static_cast<T>(value), __ATOMIC_SEQ_CST);
-  T old = __atomic_fetch_add(reinterpret_cast<T*>(address), static_cast<T>(value), __ATOMIC_SEQ_CST);
-  keep_apart();
-  return old;
+  return access<T, true>(address, [=](T* place) { return __atomic_fetch_add(place, static_cast<T>(value), __ATOMIC_SEQ_CST); });
 }
 
 template <typename T>
 T exchange(uint64_t address, uint64_t value) {
-  if (is_shared<T, true>(address)) return __atomic_exchange_n(reinterpret_cast<T*>(spile_map_shared + address), static_cast<T>(value), __ATOMIC_SEQ_CST);
-  T old = __atomic_exchange_n(reinterpret_cast<T*>(address), static_cast<T>(value), __ATOMIC_SEQ_CST);
-  keep_apart();
-  return old;
+  return access<T, true>(address, [=](T* place) { return __atomic_exchange_n(place, static_cast<T>(value), __ATOMIC_SEQ_CST); });
 }
 
 }  // namespace
