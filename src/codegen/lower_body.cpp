@@ -112,9 +112,8 @@ void Lowering::set_limits(const sema::Probe& probe) {
 
 // The handler ends where the session has.
 void Lowering::leave_if_exiting() {
-  if (!unit.place.stops_itself() || !unit.targets_exit()) return;
   llvm::BasicBlock* going_on = block("going_on");
-  b.CreateCondBr(call("spile_rt_exiting", b.getInt1Ty(), {context}), next_, going_on);
+  b.CreateCondBr(call("spile_rt_exiting", b.getInt1Ty(), {context, number(unit.program.limits.max_errors)}), next_, going_on);
   b.SetInsertPoint(going_on);
 }
 
@@ -130,12 +129,12 @@ void Lowering::lower_locked(const sema::Probe& probe, const std::function<void()
   frame_.declare(probe.locals);
   frame_.open();
   prepare_match_memory();
-  leave_if_exiting();
+  if (unit.place.stops_itself() && unit.targets_exit()) leave_if_exiting();
   guards();
   llvm::BasicBlock* unlock = lock_globals(probe, done);
   errors_.set_end(unlock);
   next_ = unlock;
-  if (unlock != done) leave_if_exiting();  // the handler that had a lock may have called exit()
+  if (unit.place.stops_itself() && unlock != done) leave_if_exiting();  // the handler that had a lock may have ended the session
   inside();
   branch_if_open(unlock);
   close_frame(out);

@@ -186,7 +186,8 @@ void spile_rt_record_end(Context*, char* record, char* end);              // rec
 // exit(): asks the controller to end the session; handlers go on until it does (bpf: handlers that enter from here on do nothing)
 void spile_rt_exit_session(Context*);
 void spile_rt_note_error(Context*, uint64_t most);  // an error was recorded; stops all handlers in traced processes (bpf: the kernel) after more than `most`
-bool spile_rt_exiting(Context*);  // whether exit() was called (bpf: or handlers were stopped); for handlers that have their locks
+// Whether exit() was called or more than `most` errors were recorded (bpf: or handlers were stopped); for handlers that have their locks too.
+bool spile_rt_exiting(Context*, uint64_t most);
 
 // -- strings. length: in bytes, without the NUL. compare: by unsigned bytes; -1, 0 or 1.
 uint32_t spile_rt_string_length(const char*);

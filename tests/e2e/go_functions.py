@@ -82,7 +82,7 @@ elif VARIANT == "with_c":
     for name, calls in (line.split() for line in own.splitlines()[1:]):
         expect(counts[name], [calls, calls], f"entries and returns of {name}\n{result}")
 else:
-    process = start(binary, 40, 6)
+    process = start(binary, 40, 120)
     session = Session("-DMAXSKIPPED=0", "-e", f"""global e, r, late
         probe process("{binary}").function("main.pick") {{ if (e++ == 100) println("counted") }}
         probe process("{binary}").function("main.pick").return {{ r++; late += gettimeofday_ns() < @entry(gettimeofday_ns()) }}
@@ -91,6 +91,7 @@ else:
     result = session.stop()
     expect_true("1 0\n" in result.out and result.status == 0, str(result))
     expect_untouched(process.pid)
+    process.terminate()
     output = process.communicate()[0].decode()
     works, grows, grown, throws, thrown, quits, left = own_counts(output)
     expect((grows, throws, thrown * 2, quits, process.returncode), (grown, works, works, works, 0), "the program's own counts")

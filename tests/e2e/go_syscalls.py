@@ -27,7 +27,7 @@ if VARIANT == "counted":
                    "-c", f"{program('go_syscalls')} 500").expect(status=0)
     expect(len(re.findall(r"^go_syscalls \d+00 1$", result.out, re.M)), 80, str(result))
 elif VARIANT == "attached":
-    target = start(program("go_calls"), 1, 6)
+    target = start(program("go_calls"), 1, 120)
     for _ in range(3):
         session = Session("-v", "-e", SCRIPT, "-x", target.pid)
         session.wait_message("system calls")
@@ -40,6 +40,8 @@ elif VARIANT == "attached":
     session.wait_message("system calls")
     session.process.kill()
     session.process.wait()
+    wait_turns(target.pid)
+    target.terminate()
     out, _ = target.communicate(timeout=60)
     expect(target.returncode, 0, out.decode())
 else:

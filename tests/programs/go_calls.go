@@ -1,14 +1,16 @@
 // go_calls N: goroutines that call probed functions while their stacks grow, panics are recovered, and garbage is collected;
-// prints how often each function was called and returned. go_calls N SECONDS goes on for so long.
+// prints how often each function was called and returned. go_calls N SECONDS goes on for so long, or until SIGTERM.
 package main
 
 import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -127,9 +129,13 @@ func main() {
 		seconds, _ = strconv.Atoi(os.Args[2])
 	}
 	end := time.Now().Add(time.Duration(seconds) * time.Second)
+	terminated := make(chan os.Signal, 1)
+	if seconds > 0 {
+		signal.Notify(terminated, syscall.SIGTERM)
+	}
 	results := make(chan int)
 	sum, works := 0, 0
-	for round := 0; round == 0 || time.Now().Before(end); round++ {
+	for round := 0; round == 0 || (time.Now().Before(end) && len(terminated) == 0); round++ {
 		for i := 0; i < n; i++ {
 			go func(i int) {
 				result := work(i)

@@ -79,7 +79,7 @@ SPILE_INLINE bool spile_rt_enter_light(Context* context) {
 }
 SPILE_INLINE void spile_rt_leave_light(Context*) {}
 
-SPILE_INLINE bool spile_rt_exiting(Context*) {
+SPILE_INLINE bool spile_rt_exiting(Context*, uint64_t) {
   return !handlers_run();
 }
 SPILE_INLINE void spile_rt_note_error(Context*, uint64_t most) {

@@ -133,8 +133,8 @@ SPILE_INLINE void spile_rt_note_error(Context* context, uint64_t most) {
   if (errors > most) store_relaxed(&context->arena->enabled, 0u);
 }
 
-SPILE_INLINE bool spile_rt_exiting(Context* context) {
-  return load_relaxed(&context->arena->exit_requested) != 0;
+SPILE_INLINE bool spile_rt_exiting(Context* context, uint64_t most) {
+  return load_relaxed(&context->arena->exit_requested) != 0 || load_relaxed(&context->arena->errors) > most;
 }
 
 }  // extern "C"
