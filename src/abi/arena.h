@@ -117,7 +117,7 @@ struct ControllerState {
   Subject subject;
 };
 static_assert(sizeof(ControllerState) <= kPageSize);
-// Before that page: a page to which accesses outside the arena are led (runtime/native/confine.cpp), and the copy of a sampled
+// Before that page: a page to which accesses outside the arena are led (runtime/process/confine.cpp), and the copy of a sampled
 // stack, of which perf_event_open(2) gives at most 64 KiB.
 inline constexpr uint32_t kStrayPageSize = kPageSize;
 inline constexpr uint32_t kStackCopySize = 64 << 10;
@@ -169,7 +169,7 @@ struct ShadowFrame {
 };
 static_assert(sizeof(ShadowFrame) == 32);
 
-// Calls of Go functions whose return is pending (runtime/native/goroutines.cpp): sets of tags, then ShadowFrames with their
+// Calls of Go functions whose return is pending (runtime/process/goroutines.cpp): sets of tags, then ShadowFrames with their
 // entry values; stack_slot is the depth in the goroutine's stack, return_address the goroutine, reserved the process.
 inline constexpr uint32_t kGoroutineWays = 16;
 inline constexpr uint32_t kGoroutineSets = 8192;  // a power of two; untouched ones cost nothing
@@ -178,7 +178,7 @@ constexpr uint64_t goroutine_set_stride(uint32_t shadow_stride) {
 }
 
 // The values that registers had when a call of a function began, for handlers further on in the function
-// (runtime/native/entry_values.cpp): sets of tags, then records, of all processes. A tag of 0: the record is free; odd: it is being filled.
+// (runtime/process/entry_values.cpp): sets of tags, then records, of all processes. A tag of 0: the record is free; odd: it is being filled.
 struct EntryRecord {
   uint64_t cfa;
   uint64_t life;  // ProcessTable::life of its process: records of other processes, and of times before it was armed, don't match
@@ -202,7 +202,7 @@ constexpr uint64_t entry_set_stride(uint32_t registers) {
 // Memory private to one process, anonymous and MADV_WIPEONFORK (so a forked child starts with an empty one and its
 // threads claim slots of their own): finds a thread's slot by its thread pointer.
 //   index = (thread pointer >> 12 ^ thread pointer >> 6) & (kThreadTableEntries - 1), then linear probing.
-// All zero is an empty table. The process's own threads write `entries` (runtime/native/thread.cpp), spills_returns, self_pointers and
+// All zero is an empty table. The process's own threads write `entries` (runtime/process/thread.cpp), spills_returns, self_pointers and
 // tsc_faults; the controller marks entries as gone, and writes all else.
 inline constexpr uint32_t kThreadTableEntries = 32768;
 constexpr uint64_t thread_table_index(uint64_t thread_pointer) {

@@ -6,7 +6,7 @@
 
 namespace spile::abi {
 
-// A pending return that is not in a thread's stack of frames (runtime/native/spilled_returns.cpp), of a program that switches stacks.
+// A pending return that is not in a thread's stack of frames (runtime/process/spilled_returns.cpp), of a program that switches stacks.
 // Behind the process's InheritedState lies an open hash table of spilled_frames() places of shadow_stride bytes, by the tag's address: each
 // has a frame, followed by its saved entry values.
 //

@@ -208,7 +208,7 @@ struct Options {
   LayoutOptions layout;
   // The runtime as LLVM bitcode (runtime/bitcode.h); must outlive the Translation. bpf: may be empty without kernel probes.
   // kernel: for handlers in the kernel over a BPF arena.
-  std::span<const unsigned char> native_bitcode, bpf_bitcode, kernel_bitcode;
+  std::span<const unsigned char> process_bitcode, kernel_maps_bitcode, kernel_bitcode;
   int optimization = 2;           // 0 to 3; 2: large native code, or code that runs rarely, is compiled quickly; eBPF: 2 at least
   std::string print_after;        // --print-after=NAME: prints IR after that step ("lower-target"), and uses no cache; empty: prints none
   std::string cache_directory;    // of object_cache.h; empty: no cache

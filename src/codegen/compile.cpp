@@ -179,7 +179,7 @@ Result<void> Compiler::report(const Diagnostics& refusals) {
 // The kernel's module has a layout of its own: its globals are maps.
 Result<void> Compiler::lower_kernel_place(Job& job) {
   TRY(Layout layout, make_kernel_layout(program_));
-  TRY(job.module, ScriptModule::create(job.name, options_.bpf_bitcode));
+  TRY(job.module, ScriptModule::create(job.name, options_.kernel_maps_bitcode));
   job.module->define_constant("spile_rt_string_size", layout.string_limit);
   KernelPlace place;
   Unit unit(program_, layout, tables_, *job.module, place);
@@ -328,11 +328,11 @@ Result<void> Compiler::translate() {
   initialize_machines();
   if (has_domain(sema::Domain::kTarget)) {
     TargetPlace place;
-    TRY_DO(lower_place(target_, layouts_.main, options_.native_bitcode, place, [&](Unit& unit) { handlers_ = lower_target_handlers(unit); }));
+    TRY_DO(lower_place(target_, layouts_.main, options_.process_bitcode, place, [&](Unit& unit) { handlers_ = lower_target_handlers(unit); }));
   }
   if (has_domain(sema::Domain::kKernel)) TRY_DO(kernel_layout().arena.kernel_slots > 0 ? lower_arena_place(kernel_) : lower_kernel_place(kernel_));
   ControllerPlace place;
-  return lower_place(controller_, layouts_.main, options_.native_bitcode, place, [](Unit& unit) { lower_controller(unit); });
+  return lower_place(controller_, layouts_.main, options_.process_bitcode, place, [](Unit& unit) { lower_controller(unit); });
 }
 
 std::string Compiler::ir() const {

@@ -233,7 +233,7 @@ TEST(Language, CompilesAtEveryLevel) {
 TEST(Language, ShowsItsIntermediateCode) {
   auto script = sema::elaborate_text("global c probe begin { c++ println(c) }");
   Options options;
-  options.native_bitcode = rt::native_bitcode();
+  options.process_bitcode = rt::process_bitcode();
   auto translation = translate(script.program, options);
   ASSERT_TRUE(translation.ok()) << translation.error().message;
   EXPECT_NE((*translation)->ir().find("define"), std::string::npos);

@@ -34,7 +34,7 @@ class ObjectCacheTest : public testing::Test {
     auto script = sema::elaborate_text(text);
     EXPECT_TRUE(script.ok()) << script.messages();
     Options options;
-    options.native_bitcode = rt::native_bitcode();
+    options.process_bitcode = rt::process_bitcode();
     options.optimization = level;
     options.cache_directory = folder_;
     auto compiled = compile(script.program, options);

@@ -18,7 +18,7 @@
 #include "sema/fake_target_test.h"
 
 namespace spile::rt {
-std::span<const unsigned char> native_bitcode();
+std::span<const unsigned char> process_bitcode();
 }
 
 namespace spile::codegen {
@@ -52,7 +52,7 @@ class ScriptRunner {
     Options compile_options;
     compile_options.layout = {.slot_count = 8, .ring_size = ring_size, .shadow_capacity = 64};
     compile_options.optimization = level;
-    compile_options.native_bitcode = rt::native_bitcode();
+    compile_options.process_bitcode = rt::process_bitcode();
     auto compiled = compile(script_.program, compile_options);
     if (!compiled.ok()) {
       error_ = compiled.error().message;

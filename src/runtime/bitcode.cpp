@@ -1,4 +1,4 @@
-// Embeds the modules that CMakeLists.txt compiles. SPILE_NATIVE_BITCODE and so on are their paths.
+// Embeds the modules that CMakeLists.txt compiles. SPILE_PROCESS_BITCODE and so on are their paths.
 
 #include "runtime/bitcode.h"
 
@@ -12,18 +12,18 @@
       ".text\n");                                                                                   \
   extern "C" __attribute__((visibility("hidden"))) const unsigned char NAME##_begin[], NAME##_end[];
 
-SPILE_EMBED(spile_native_bitcode, SPILE_NATIVE_BITCODE)
-SPILE_EMBED(spile_bpf_bitcode, SPILE_BPF_BITCODE)
+SPILE_EMBED(spile_process_bitcode, SPILE_PROCESS_BITCODE)
+SPILE_EMBED(spile_kernel_maps_bitcode, SPILE_KERNEL_MAPS_BITCODE)
 SPILE_EMBED(spile_kernel_bitcode, SPILE_KERNEL_BITCODE)
 
 namespace spile::rt {
 
-std::span<const unsigned char> native_bitcode() {
-  return {spile_native_bitcode_begin, spile_native_bitcode_end};
+std::span<const unsigned char> process_bitcode() {
+  return {spile_process_bitcode_begin, spile_process_bitcode_end};
 }
 
-std::span<const unsigned char> bpf_bitcode() {
-  return {spile_bpf_bitcode_begin, spile_bpf_bitcode_end};
+std::span<const unsigned char> kernel_maps_bitcode() {
+  return {spile_kernel_maps_bitcode_begin, spile_kernel_maps_bitcode_end};
 }
 
 std::span<const unsigned char> kernel_bitcode() {

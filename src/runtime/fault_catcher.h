@@ -1,5 +1,5 @@
 #pragma once
-// For the unit tests of native/: what the engine does in a traced process, done by a signal handler: a fault at an
+// For the unit tests of core/ and process/: what the engine does in a traced process, done by a signal handler: a fault at an
 // instruction in the fix-up table continues at its resume address.
 
 #include <signal.h>

@@ -1,14 +1,16 @@
 #pragma once
 // The runtime interface: all that compiled scripts need from the place where they run. sema's typed tree is lowered
-// once, to calls of these functions. Each has an implementation in one or both of two folders, which clang compiles to LLVM bitcode;
-// codegen links it into the script's module and inlines it:
+// once, to calls of these functions. clang compiles the folders below to LLVM bitcode, one module for each place; codegen links a place's
+// module into the script's and inlines it:
 //
-//   native/  traced processes and spile (the constant spile_rt_in_controller says which; code for the other folds away)
-//   kernel/  the kernel, from Linux 6.12 on: the sources of native/ over a BPF arena, which is what "native" below means there, but for what
-//            is marked "in targets"
-//   bpf/     the kernel before: helpers and maps of the kernel. It lacks what is marked "native" below, clearing, counting and iterating of
-//            maps, and the formatting of strings; codegen rejects scripts that need it there (codegen/place.h,
-//            codegen/refuse_for_kernel.cpp)
+//   core/         for every place with an arena: maps, aggregates, strings, records, walks of stacks. All is reached as arena plus offset
+//   process/      traced processes and spile (the constant spile_rt_in_controller says which; code for the other folds away)
+//   kernel/       the kernel, from Linux 6.12 on, over a BPF arena. It lacks what is marked "in targets" below
+//   kernel_maps/  the kernel before: helpers and maps of the kernel. It lacks what is marked "arena" below, clearing, counting and
+//                 iterating of maps, and the formatting of strings; codegen rejects scripts that need it there (codegen/place.h,
+//                 codegen/refuse_for_kernel.cpp)
+//
+// Where places differ, "arena:" says what holds for those with an arena, and "maps:" for kernel_maps/.
 //
 // Any thread, and any signal handler of it, may run handlers; one Context belongs to one run of one handler. REQUIRES, for every
 // function with a Context but the enter functions: an enter function has filled it in. "Counted" means: added to the count of
@@ -35,18 +37,18 @@ using abi::AggregateShape;
 using abi::Context;
 using abi::MapShape;
 
-// Where a global's storage is. native: its address (of a shard, or of the one copy). bpf: the map of an array, and for other
+// Where a global's storage is. arena: its address (of a shard, or of the one copy). maps: the map of an array, and for other
 // globals the element that a lookup has found, or null, which reads as 0 or "" and is not written.
 using Handle = void*;
 
-struct MapElement;  // native: an entry of a map; keys and value are reached by the functions below
+struct MapElement;  // arena: an entry of a map; keys and value are reached by the functions below
 struct Iteration;   // a snapshot of a map's elements, in scratch memory: gone when a mark before it is released
 
 extern "C" {
 
 // Constants that codegen defines in the module, so that they fold. Offsets, strides and sizes are in bytes; pages, in pages of
 // abi::kPageSize from the arena's start.
-extern const uint32_t spile_rt_string_size;  // MAXSTRINGLEN; buffers are rounded up to 8 (bpf: it is rounded up)
+extern const uint32_t spile_rt_string_size;  // MAXSTRINGLEN; buffers are rounded up to 8 (maps: it is rounded up)
 extern const uint32_t spile_rt_in_controller;   // 1: the code runs in spile; 0: in a traced process
 extern const uint32_t spile_rt_arena_pages;     // its size
 extern const uint32_t spile_rt_slots_page;      // of the arena, where the slots begin
@@ -72,7 +74,7 @@ extern const uint32_t spile_rt_max_backtrace;  // MAXBACKTRACE: frames
 
 // -- handler life. enter: finds the thread's slot and marks it busy; after true, the handler ends with leave. False: the session is
 // not enabled (not counted), or (counted) a handler runs in the slot already, the controller has died, or the overflow slot's lock
-// timed out; native: the context's arena and slot are valid even then, for return_exit. bpf: handlers may nest four deep on a CPU.
+// timed out; arena: the context's arena and slot are valid even then, for return_exit. maps: handlers may nest four deep on a CPU.
 bool spile_rt_enter(Context*);
 void spile_rt_leave(Context*);
 // enter_light: for a handler that only adds to sharded scalars, which needs the slot and no guard. False: the session is not enabled
@@ -80,12 +82,12 @@ void spile_rt_leave(Context*);
 // false.
 bool spile_rt_enter_light(Context*);
 void spile_rt_leave_light(Context*);
-// Locks of globals that need one. lock_offset: bytes into the arena (native), the lock's number (bpf). False: timed out, or the
+// Locks of globals that need one. lock_offset: bytes into the arena (arena), the lock's number (maps). False: timed out, or the
 // controller has died (both counted). REQUIRES: entered by spile_rt_enter or call_enter, as a lock whose holder is not busy is taken
 // over; locks are taken in ascending order, none twice, and given back before the handler leaves.
 bool spile_rt_lock(Context*, uint64_t lock_offset);
 void spile_rt_unlock(Context*, uint64_t lock_offset);
-// bpf: of an array of which handlers use only elements with their thread's number as a key (sema::Sharing::kByThread). lock_thread: also
+// maps: of an array of which handlers use only elements with their thread's number as a key (sema::Sharing::kByThread). lock_thread: also
 // false (counted) where a handler of the same thread, which this one interrupts, uses such arrays. unlock_thread: gives all of the
 // handler's arrays back.
 bool spile_rt_lock_thread(Context*, uint64_t lock_offset);
@@ -96,13 +98,13 @@ uint64_t spile_rt_frame_mark(Context*);
 void* spile_rt_frame(Context*, uint32_t bytes);
 void spile_rt_frame_release(Context*, uint64_t mark);
 
-// -- system calls (native, in targets). Enter as spile_rt_enter does, at a system call and behind it, and set the context's
+// -- system calls (in targets). Enter as spile_rt_enter does, at a system call and behind it, and set the context's
 // call_number; spile_rt_leave ends the handler. registers: abi::Registers of the thread there. call_enter: also false where
 // ProcessTable::calls_are_traced is set. call_exit: also false where no call is pending, as in a child that a call has made.
 bool spile_rt_call_enter(Context*, const void* registers);
 bool spile_rt_call_exit(Context*, const void* registers);
 
-// -- return probes (native, in targets). cfa: of the function's frame, from which the stack slot of the return address follows.
+// -- return probes (in targets). cfa: of the function's frame, from which the stack slot of the return address follows.
 // enter: makes a frame for that stack slot, and returns the place for its saved entry values; null: no frame is free, or the thread
 // has only the overflow slot (counted). The frame is pending from `entered` on, which REQUIRES what enter returned. push: makes a
 // frame without entry values, pending at once; false: as null of enter. find: returns the frame's entry values on the way out; nobody else
@@ -113,13 +115,13 @@ bool spile_rt_return_push(Context*, uint64_t cfa, uint64_t site_id);
 void spile_rt_return_entered(Context*, uint64_t cfa, uint64_t* saves);
 uint64_t* spile_rt_return_find(Context*, uint64_t cfa);  // sets context->site_id
 void spile_rt_return_exit(Context*, uint64_t cfa, uint64_t* saves);
-// -- return probes of Go functions (native, in targets), for their entry values only. enter: returns the place for them; null: none
+// -- return probes of Go functions (in targets), for their entry values only. enter: returns the place for them; null: none
 // is free, or the goroutine can't be read (counted). find: returns that place on the way out; null: the call has none of this site.
 // exit: frees what find returned.
 uint64_t* spile_rt_goroutine_enter(Context*, uint64_t cfa, uint64_t site_id);
 uint64_t* spile_rt_goroutine_find(Context*, uint64_t cfa, uint64_t site_id);
 void spile_rt_goroutine_exit(Context*, uint64_t* saves);
-// -- registers of a function's entry (native, in targets), for handlers within it. keep: stores spile_rt_entry_registers values at the
+// -- registers of a function's entry (in targets), for handlers within it. keep: stores spile_rt_entry_registers values at the
 // entry, before the function has run; needs no thread's slot. value: reads number `index` (from 0) of those that the call with this
 // frame has kept at the site; false: it has kept none, or another call has taken its record since (*value is 0).
 void spile_rt_entry_keep(uint64_t cfa, uint64_t site_id, const uint64_t* values);
@@ -135,20 +137,20 @@ void spile_rt_rewind_caught(Context*);
 
 // -- storage. offset: bytes from the arena's start (shared), or from the start of a slot's shards. Reading and writing take no lock.
 // A string that string_get returns is the global itself: it changes when the global does.
-Handle spile_rt_shared(Context*, uint64_t offset);       // native: arena + offset
-Handle spile_rt_shard(Context*, uint64_t offset);        // native: this thread's shard (scalars: no epoch)
-Handle spile_rt_epoch_shard(Context*, uint64_t offset);  // native: of the epoch in which this handler entered
+Handle spile_rt_shared(Context*, uint64_t offset);       // arena: arena + offset
+Handle spile_rt_shard(Context*, uint64_t offset);        // arena: this thread's shard (scalars: no epoch)
+Handle spile_rt_epoch_shard(Context*, uint64_t offset);  // arena: of the epoch in which this handler entered
 int64_t spile_rt_long_get(Context*, Handle);
 void spile_rt_long_set(Context*, Handle, int64_t);
 void spile_rt_long_add(Context*, Handle, int64_t);  // one instruction: safe against signals
 const char* spile_rt_string_get(Context*, Handle);
 void spile_rt_string_set(Context*, Handle, const char*);
-abi::Aggregate* spile_rt_aggregate_get(Context*, Handle);  // null: without values (native), no element (bpf: empty ones are returned)
+abi::Aggregate* spile_rt_aggregate_get(Context*, Handle);  // null: without values (arena), no element (maps: empty ones are returned)
 void spile_rt_aggregate_add(abi::Aggregate*, const AggregateShape*, int64_t value);
 void spile_rt_aggregate_clear(abi::Aggregate*, const AggregateShape*);
 int64_t spile_rt_aggregate_variance(const abi::Aggregate*, const AggregateShape*);  // of fewer than two values: 0
 
-// -- packed keys: longs take 8 bytes; strings their bytes and NUL padded with zeros to 8 (native), or string_size (bpf). key: aligned
+// -- packed keys: longs take 8 bytes; strings their bytes and NUL padded with zeros to 8 (arena), or string_size (maps). key: aligned
 // to 8, with room for MapShape::key_size bytes. at: bytes from its start, a multiple of 8.
 uint32_t spile_rt_key_put_long(char* key, uint32_t at, int64_t);  // the next position
 uint32_t spile_rt_key_put_string(char* key, uint32_t at, const char*);
@@ -158,7 +160,7 @@ uint32_t spile_rt_key_skip_string(const char* key, uint32_t at);  // the next po
 
 // -- maps. Values: pointers to value_size bytes in the map, valid until their element is removed. find: null where the key is absent.
 // insert finds or makes (zeroed); null when full (counted where a handler's own shard is), while a shape that wraps drops its oldest
-// element instead. length: of the packed key, in bytes (bpf: unused, as key_size says it). REQUIRES: the thread's own shard, or the
+// element instead. length: of the packed key, in bytes (maps: unused, as key_size says it). REQUIRES: the thread's own shard, or the
 // map's lock; the _long functions: a shape whose key is one long.
 void* spile_rt_map_find(Context*, Handle, const MapShape*, const char* key, uint32_t length);
 void* spile_rt_map_insert(Context*, Handle, const MapShape*, const char* key, uint32_t length);
@@ -183,10 +185,10 @@ char* spile_rt_record_put_long(char* at, int64_t);
 char* spile_rt_record_put_string(char* at, const char*, uint32_t length);
 char* spile_rt_record_put_bytes(char* at, const void*, uint32_t length);  // length a multiple of 8
 void spile_rt_record_end(Context*, char* record, char* end);              // record: what begin returned
-// exit(): asks the controller to end the session; handlers go on until it does (bpf: handlers that enter from here on do nothing)
+// exit(): asks the controller to end the session; handlers go on until it does (maps: handlers that enter from here on do nothing)
 void spile_rt_exit_session(Context*);
-void spile_rt_note_error(Context*, uint64_t most);  // an error was recorded; stops all handlers in traced processes (bpf: the kernel) after more than `most`
-// Whether exit() was called or more than `most` errors were recorded (bpf: or handlers were stopped); for handlers that have their locks too.
+void spile_rt_note_error(Context*, uint64_t most);  // an error was recorded; stops all handlers in traced processes (maps: the kernel) after more than `most`
+// Whether exit() was called or more than `most` errors were recorded (maps: or handlers were stopped); for handlers that have their locks too.
 bool spile_rt_exiting(Context*, uint64_t most);
 
 // -- strings. length: in bytes, without the NUL. compare: by unsigned bytes; -1, 0 or 1.
@@ -194,7 +196,7 @@ uint32_t spile_rt_string_length(const char*);
 void spile_rt_string_copy(char* out, const char*);
 void spile_rt_string_concatenate(char* out, const char* a, const char* b);  // out may be a
 int32_t spile_rt_string_compare(const char* a, const char* b);
-// sprintf, part by part (native): each writes at position `at` (0 at first) and returns the position after it, at most string_size - 1;
+// sprintf, part by part (arena): each writes at position `at` (0 at first) and returns the position after it, at most string_size - 1;
 // format_end puts the NUL. conversion: abi::FormatConversion; flags: abi::FormatFlags; width, precision: below 0: none (format.h).
 uint32_t spile_rt_format_literal(char* out, uint32_t at, const char* text, uint32_t length);
 uint32_t spile_rt_format_long(char* out, uint32_t at, int64_t, uint32_t conversion, uint32_t flags, int32_t width,
@@ -205,13 +207,13 @@ uint32_t spile_rt_format_memory(char* out, uint32_t at, const char* bytes, uint3
                                 int32_t width);
 void spile_rt_format_end(char* out, uint32_t at);
 // Writes a histogram's rows (runtime/histogram.h), as far as they fit, from out[0] on; returns the position after them, where the
-// caller puts the NUL (native). elision: HIST_ELISION. low, width: of a linear one.
+// caller puts the NUL (arena). elision: HIST_ELISION. low, width: of a linear one.
 uint32_t spile_rt_histogram_text(char* out, const uint64_t* buckets, uint32_t count, bool is_log, int64_t low, int64_t width,
                                  int32_t elision);
 
-// -- regular expressions (native). table, program: regex/program.h; table null: it would be too large, and only the program is used.
+// -- regular expressions (arena). table, program: regex/program.h; table null: it would be too large, and only the program is used.
 // memory: what the handler remembers of the last match for matched() and ngroups(); null: the handler calls neither. Its size is
-// 136 bytes and a string (native/regex.cpp); clear comes before all else. test: whether the text matches; REQUIRES a table.
+// 136 bytes and a string (core/regex.cpp); clear comes before all else. test: whether the text matches; REQUIRES a table.
 // search: 1 matched, 0 did not, -1 no scratch memory is left.
 struct MatchMemory;
 void spile_rt_match_clear(MatchMemory*);
@@ -224,27 +226,27 @@ void spile_rt_match_text(const MatchMemory*, int64_t group, char* out);
 // -- traced memory. In the controller: that of the process that the handler is about; where the handler is about no process, no address can be read.
 // False: the address can't be read (value 0). size: 1, 2, 4 or 8 bytes.
 bool spile_rt_load(Context*, uint64_t address, uint32_t size, bool is_signed, int64_t* value);
-// native, guru mode: writes the low `size` bytes. False: they can't be written.
+// arena, guru mode: writes the low `size` bytes. False: they can't be written.
 bool spile_rt_store(Context*, uint64_t address, uint32_t size, int64_t value);
-// native: the bits of the float that is nearest to a double, from the bits of that.
+// arena: the bits of the float that is nearest to a double, from the bits of that.
 int64_t spile_rt_narrow_float(int64_t value);
-// native: copies `count` bytes, whatever they are. False: not all can be read, and `out` may have some of them.
+// arena: copies `count` bytes, whatever they are. False: not all can be read, and `out` may have some of them.
 bool spile_rt_load_bytes(Context*, uint64_t address, char* out, uint32_t count);
 // Copies a C string, cut off at `limit` (at most string_size), and a NUL; returns its length in bytes, or -1, with "" in `out`, if it
 // can't be read. `limit` is without the NUL, unless it is string_size.
 int64_t spile_rt_load_string(Context*, uint64_t address, char* out, uint32_t limit);
 
-// -- thread-local variables (native, in targets). Returns the thread pointer of the calling thread.
+// -- thread-local variables (in targets). Returns the thread pointer of the calling thread.
 uint64_t spile_rt_thread_pointer();
 // Returns the address of the thread's block of thread-local variables of the module whose number is in the word at address
 // `slot`, in a program with glibc; 0: it is not allocated yet.
 uint64_t spile_rt_thread_block(Context*, uint64_t slot);
 
-// -- modules (native). Reads the load bias of the module with this path; name: the part of it behind the last '/'. False: the
+// -- modules (arena). Reads the load bias of the module with this path; name: the part of it behind the last '/'. False: the
 // process has not loaded it (*bias is unchanged).
 bool spile_rt_module_bias(Context*, const char* path, const char* name, uint64_t* bias);
 
-// -- stacks (native). Walks the stack of the handler's thread or subject: runtime/native/unwind.h.
+// -- stacks (arena). Walks the stack of the handler's thread or subject: runtime/core/unwind.h.
 uint32_t spile_rt_walk_stack(Context*, uint64_t* addresses, uint32_t most);
 // Whether the stack is as `callers` says (its first word: how deep it looks; sema::Site::callers), of a module
 // with that load bias.
@@ -255,14 +257,14 @@ bool spile_rt_called_from(Context*, const uint64_t* callers, uint64_t bias);
 const uint64_t* spile_rt_subject_registers(Context*);
 bool spile_rt_register(const uint64_t* registers, const char* name, bool is_signed, int64_t* value);
 
-// -- what the kernel counts for the calling thread (native, in targets; a system call): events, or ns of kCountTaskClock. event:
+// -- what the kernel counts for the calling thread (in targets; a system call): events, or ns of kCountTaskClock. event:
 // abi::ThreadCounter. Below 0: the process may not make system calls, or this one failed.
 int64_t spile_rt_perf_counter(Context*, uint32_t event);
 
-// -- context: of the calling thread, and in the controller of the process that the handler is about. native: pid, tid and uid may be
+// -- context: of the calling thread, and in the controller of the process that the handler is about. arena: pid, tid and uid may be
 // -1, and execname "", where only the kernel knows them and the process may not make system calls.
-int64_t spile_rt_clock_ns(Context*);  // since 1970; native: 0 where the clock can't be read
-int64_t spile_rt_cycles(Context*);    // native: the counter of time (rdtsc); bpf: ns
+int64_t spile_rt_clock_ns(Context*);  // since 1970; arena: 0 where the clock can't be read
+int64_t spile_rt_cycles(Context*);    // arena: the counter of time (rdtsc); maps: ns
 int64_t spile_rt_pid(Context*);
 int64_t spile_rt_tid(Context*);
 int64_t spile_rt_cpu(Context*);
@@ -273,11 +275,11 @@ void spile_rt_execname(Context*, char* out);
 // Script functions that are runtime code are found by name: spile_fn_NAME(Context*, arguments..., [char* out]).
 // See sema/intrinsics.h for the table.
 
-// -- what the controller's code may reach (native/confine.cpp). Returns `place`, if all its `size` bytes may be read (or written);
+// -- what the controller's code may reach (process/confine.cpp). Returns `place`, if all its `size` bytes may be read (or written);
 // else the stray page, whose content nobody uses.
 void* spile_rt_confine(const void* place, uint64_t size, bool writes);
 
-// -- the controller's own (native/, linked into its image; functions of codegen::ControllerCode call them, and session calls these)
+// -- the controller's own (process/, linked into its image; functions of codegen::ControllerCode call them, and session calls these)
 // Makes an empty map of memory that is zero.
 void spile_rt_map_init(Handle, const MapShape*);
 // Adds the content of a shard to the controller's copy and empties the shard; trusts nothing in the shard. Aggregate shape null: the

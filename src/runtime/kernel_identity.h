@@ -1,5 +1,5 @@
 #pragma once
-// Who runs, where and when, for handlers in the kernel: what kernel/ and bpf/ have in common. Each includes this header in its context.cpp and defines
+// Who runs, where and when, for handlers in the kernel: what kernel/ and kernel_maps/ have in common. Each includes this header in its context.cpp and defines
 // spile_kernel_constants.
 
 #include <linux/bpf.h>

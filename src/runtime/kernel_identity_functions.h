@@ -1,5 +1,5 @@
 #pragma once
-// The functions of the runtime interface, and of the library, that kernel_identity.h answers alone. Included once for each of kernel/ and bpf/.
+// The functions of the runtime interface, and of the library, that kernel_identity.h answers alone. Included once for each of kernel/ and kernel_maps/.
 
 #include "runtime/kernel_identity.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// For the unit tests of native/: an arena of this process's own memory, as the controller would have made it, and the
+// For the unit tests of core/ and process/: an arena of this process's own memory, as the controller would have made it, and the
 // constants that codegen would have defined, here as variables (native_constants_test.cpp), so that a test can change
 // them. Making a TestArena sets the variables and cells, so a test has one at a time.
 

@@ -130,8 +130,8 @@ class Script {
       return;
     }
     codegen::Options options;
-    options.native_bitcode = rt::native_bitcode();
-    options.bpf_bitcode = rt::bpf_bitcode();
+    options.process_bitcode = rt::process_bitcode();
+    options.kernel_maps_bitcode = rt::kernel_maps_bitcode();
     auto compiled = codegen::compile(elaborated_.program, options);
     if (!compiled) {
       error_ = compiled.error().message;

@@ -64,8 +64,8 @@ std::string summary_of(const sema::Program& program) {
 
 codegen::Options codegen_options(const OutputOptions& output, const std::vector<pid_t>& processes, const std::string& print_after) {
   codegen::Options options;
-  options.native_bitcode = rt::native_bitcode();
-  options.bpf_bitcode = rt::bpf_bitcode();
+  options.process_bitcode = rt::process_bitcode();
+  options.kernel_maps_bitcode = rt::kernel_maps_bitcode();
   options.kernel_bitcode = rt::kernel_bitcode();
   rlimit own_limit{};
   if (getrlimit(RLIMIT_AS, &own_limit) == 0 && own_limit.rlim_cur != RLIM_INFINITY) {

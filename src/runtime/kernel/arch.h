@@ -1,5 +1,5 @@
 #pragma once
-// What the runtime has in the kernel in place of a processor's instructions (native/x86_64/arch.h), as eBPF: the kernel's helper
+// What the runtime has in the kernel in place of a processor's instructions (process/x86_64/arch.h), as eBPF: the kernel's helper
 // functions (bpf-helpers(7)), and C++ where processes use assembly.
 //
 // All of the runtime's memory is in the arena, a BPF arena. To the verifier, its pointers are plain numbers;
@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/core/attributes.h"
 #include "runtime/kernel_identity.h"
-#include "runtime/native/attributes.h"
 
 namespace spile::rt {
 

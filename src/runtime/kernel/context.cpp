@@ -1,7 +1,7 @@
 // Who runs, where and when, in the kernel.
 
+#include "runtime/core/core.h"
 #include "runtime/kernel_identity_functions.h"
-#include "runtime/native/native.h"
 
 namespace spile::rt {
 

@@ -4,7 +4,7 @@
 // the same CPU; each takes the next level. Taking a level is one compare-and-swap, which is a full barrier: after it, either the handler sees
 // the new epoch, or the controller, which flips the epoch and then looks at `busy`, sees the handler.
 
-#include "runtime/native/native.h"
+#include "runtime/core/core.h"
 
 namespace spile::rt {
 

@@ -1,12 +1,12 @@
 #pragma once
-// Where handlers in the kernel find what they share with spile and with traced processes; the same functions as runtime/native/in_process.h has.
-// Included by native.h alone.
+// Where handlers in the kernel find what they share with spile and with traced processes; the same functions as runtime/process/in_process.h has.
+// Included by core/core.h alone.
 
 namespace spile::rt {
 
 inline constexpr bool kIsKernel = true;
 inline constexpr bool kReadsKernelMemory = true;
-inline constexpr uint64_t kFrameSets = abi::kKernelFrameSets;  // native/call_table.h
+inline constexpr uint64_t kFrameSets = abi::kKernelFrameSets;  // core/call_table.h
 
 SPILE_INLINE inline int64_t current_task() {
   return helper<int64_t (*)()>(BPF_FUNC_get_current_task)();

@@ -1,8 +1,8 @@
 // Reads of memory of processes and of the kernel, by helpers, which check the address. Words go by the program's stack (arch.h); strings are
 // read word by word, so that they may have any length.
 
-#include "runtime/native/load_text.h"
-#include "runtime/native/native.h"
+#include "runtime/core/core.h"
+#include "runtime/core/load_text.h"
 
 namespace spile::rt {
 

@@ -1,8 +1,8 @@
-// Spin locks of globals that several handlers read and write (native/lock.cpp has those of processes). A handler in the kernel can't be
+// Spin locks of globals that several handlers read and write (process/lock.cpp has those of processes). A handler in the kernel can't be
 // preempted by one of a process on its own CPU, but may have interrupted one that holds the lock: waiting is bounded by time, and past the
 // bound the hit is skipped and counted.
 
-#include "runtime/native/native.h"
+#include "runtime/core/core.h"
 
 namespace spile::rt {
 

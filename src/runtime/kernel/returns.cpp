@@ -4,8 +4,8 @@
 // A thread that ends inside of a probed function leaves its frame behind. In a set that is full, the frame that has been there for the longest
 // time makes room (counted), so such frames don't stay for ever.
 
-#include "runtime/native/call_table.h"
-#include "runtime/native/native.h"
+#include "runtime/core/call_table.h"
+#include "runtime/core/core.h"
 
 namespace spile::rt {
 

@@ -5,7 +5,7 @@
 // Whatever processes write there, nothing else is reached: an address in the array is compared with its size, and one that is elsewhere is the
 // arena's.
 
-#include "runtime/native/native.h"
+#include "runtime/core/core.h"
 
 extern "C" char spile_map_shared[];
 

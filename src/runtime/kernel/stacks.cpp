@@ -1,10 +1,10 @@
-// Stacks of the kernel and, by the tables and the code that processes use (native/unwind.cpp), of the processes that handlers interrupt.
+// Stacks of the kernel and, by the tables and the code that processes use (core/unwind.cpp), of the processes that handlers interrupt.
 //
 // The kernel's helper for its own stack writes to a map's memory, as helpers know no arena, and needs the program's own argument, which only
 // bodies of handlers have: these copy it to the slot before anything asks for it (codegen/ebpf/arena_place.cpp).
 
 #include "abi/stack_tables.h"
-#include "runtime/native/native.h"
+#include "runtime/core/core.h"
 
 namespace spile::rt {
 

@@ -1,0 +1,89 @@
+// Statistics values (abi/aggregate.h). Adding to one is aggregate_update.h's; shards of @variance are joined by Chan's
+// formula.
+
+#include "runtime/aggregate_update.h"
+#include "runtime/core/core.h"
+#include "runtime/histogram.h"
+
+namespace spile::rt {
+
+namespace {
+
+using abi::Aggregate;
+using abi::AggregateShape;
+
+[[gnu::noinline]] void merge_variance(Aggregate* to, const Aggregate* shard) {
+  uint64_t a = to->count, b = shard->count;
+  int64_t delta =
+      static_cast<int64_t>(static_cast<uint64_t>(shard->mean_scaled) - static_cast<uint64_t>(to->mean_scaled));
+  uint64_t distance = delta < 0 ? -static_cast<uint64_t>(delta) : static_cast<uint64_t>(delta);
+  uint64_t step = multiply_divide(distance, b, a + b);
+  to->mean_scaled = static_cast<int64_t>(static_cast<uint64_t>(to->mean_scaled) + (delta < 0 ? -step : step));
+  uint64_t square = distance > 0xffffffff ? ~uint64_t{0} : distance * distance;
+  uint64_t more = a < b ? a : b, most = a < b ? b : a;
+  uint64_t added = multiply_divide(square, most, a + b) * more;
+  to->squares_scaled = static_cast<int64_t>(static_cast<uint64_t>(to->squares_scaled) +
+                                            static_cast<uint64_t>(shard->squares_scaled) + added);
+}
+
+}  // namespace
+
+extern "C" {
+
+SPILE_INLINE Aggregate* spile_rt_aggregate_get(Context*, Handle handle) {
+  Aggregate* aggregate = static_cast<Aggregate*>(handle);
+  return aggregate->count ? aggregate : nullptr;
+}
+
+SPILE_INLINE void spile_rt_aggregate_add(Aggregate* aggregate, const AggregateShape* shape, int64_t value) {
+  uint32_t features = shape->features;
+  update_scalars(aggregate, shape, value);
+  if (features & abi::kAggregateLog) ++buckets_of(aggregate)[log_bucket(value)];
+  if (features & abi::kAggregateLinear) ++buckets_of(aggregate)[linear_bucket(shape, value)];
+}
+
+void spile_rt_aggregate_clear(Aggregate* aggregate, const AggregateShape* shape) {
+  zero_bytes(aggregate, shape->size);
+}
+
+int64_t spile_rt_aggregate_variance(const Aggregate* aggregate, const AggregateShape* shape) {
+  const auto count = static_cast<int64_t>(load_relaxed(&aggregate->count));
+  if (count < 2) return 0;
+  int64_t scaled = aggregate->squares_scaled / (count > 2 ? count - 1 : 1);
+  return shape->bits >= 32 ? 0 : scaled >> (2 * shape->bits);
+}
+
+[[gnu::noinline]] void spile_rt_aggregate_merge(Aggregate* to, Aggregate* shard, const AggregateShape* shape) {
+  if (!shard->count) return;
+  if (!to->count) {
+    copy_bytes(to, shard, shape->size);
+  } else {
+    if (shape->features & abi::kAggregateVariance) merge_variance(to, shard);
+    to->count += shard->count;
+    to->sum = static_cast<int64_t>(static_cast<uint64_t>(to->sum) + static_cast<uint64_t>(shard->sum));
+    if (shard->min < to->min) to->min = shard->min;
+    if (shard->max > to->max) to->max = shard->max;
+    uint64_t count = (shape->size - sizeof(Aggregate)) / sizeof(uint64_t);
+    for (uint64_t i = 0; i < count; ++i) buckets_of(to)[i] += buckets_of(shard)[i];
+  }
+  zero_bytes(shard, shape->size);
+}
+
+[[gnu::noinline]] uint32_t spile_rt_histogram_text(char* out, const uint64_t* buckets, uint32_t count, bool is_log, int64_t low,
+                                                   int64_t width, int32_t elision) {
+  struct Writer {
+    char* out;
+    uint32_t at;
+    void put(char c) {
+      if (at + 1 < spile_rt_string_size) out[at++] = c;
+      compiler_barrier();
+    }
+  } writer{out, 0};
+  HistogramShape shape{is_log, low, width, elision};
+  HistogramWriter<Writer>(shape, buckets, count, writer).write();
+  return writer.at;
+}
+
+}  // extern "C"
+
+}  // namespace spile::rt

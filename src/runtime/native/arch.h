@@ -1,9 +1,0 @@
-#pragma once
-// Selects what the runtime has for the machine that spile is built for: the instructions that C++ can't express. No other file of native/ has assembly, but for empty statements that hold the optimizer back.
-
-#include "abi/selected_machine.h"
-#if defined(__bpf__)
-#include "runtime/kernel/arch.h"
-#else
-#include SPILE_MACHINE_FILE(runtime/native, arch.h)
-#endif

@@ -1,0 +1,123 @@
+// Clocks and who runs. Who a thread is has been put down by the controller (abi/arena.h, ThreadIdentity); where it could not
+// be, and for names and users, which change, the kernel is asked (~100 ns), if the process may make system calls.
+
+#include "runtime/core/core.h"
+
+namespace spile::rt {
+
+namespace {
+
+// The low 64 bits of the 128-bit product, shifted right. REQUIRES: shift < 64
+SPILE_INLINE inline uint64_t multiply_shift(uint64_t a, uint64_t b, uint32_t shift) {
+  uint64_t high, low = multiply_wide(a, b, &high);
+  return shift_right_wide(high, low, shift);
+}
+
+// Of the slot's thread; null where only the kernel knows. The overflow slot is nobody's.
+SPILE_INLINE inline const abi::ThreadIdentity* identity_of(Context* context) {
+  const abi::ProcessTable* table = process_table();
+  uint64_t number = load_relaxed(&context->slot->identity);
+  if (unlikely(number == 0 || context->overflow || load_relaxed(&table->borrowers))) return nullptr;
+  return &table->identities[(number - 1) % (abi::kThreadTableEntries + 1)];
+}
+
+SPILE_COLD int64_t ask_pid(Context* context) {
+  if (may_call_system()) return system_call(__NR_getpid);
+  return context->overflow ? -1 : static_cast<int32_t>(context->slot->owner >> 32);
+}
+SPILE_COLD int64_t ask_tid(Context* context) {
+  if (may_call_system()) return system_call(__NR_gettid);
+  return context->overflow ? -1 : static_cast<int32_t>(context->slot->owner);
+}
+
+}  // namespace
+
+// The counter when the controller last looked, and since then about what the faults have taken.
+SPILE_COLD uint64_t estimate_counter() {
+  constexpr uint64_t kCyclesOfAFault = 40'000;
+  uint64_t faults = __atomic_add_fetch(&process_table()->tsc_faults, 1, __ATOMIC_RELAXED);
+  return load_relaxed(&arena_header()->clock_base_tsc) + faults * kCyclesOfAFault;
+}
+
+SPILE_COLD int64_t system_clock_ns(long clock) {
+  struct {
+    int64_t seconds, nanoseconds;
+  } now = {0, 0};
+  if (may_call_system()) system_call(__NR_clock_gettime, clock, reinterpret_cast<long>(&now));
+  return now.seconds * 1'000'000'000 + now.nanoseconds;
+}
+
+int64_t processor_of(const abi::Subject* subject);  // script_process.cpp
+
+extern "C" {
+
+SPILE_INLINE int64_t spile_rt_clock_ns(Context* context) {
+  const abi::ArenaHeader* header = context->arena;
+  // TSC ticks, some 100 ms: the clock is being set for much less, unless spile is preempted, or somebody else has written to it.
+  constexpr uint64_t kLongestWait = 300'000'000;
+  for (uint64_t waits_since = 0, tries = 0;; ++tries) {
+    bool gives_up = false;
+    if (unlikely(tries > 0)) {
+      uint64_t now = time_counter();
+      if (tries == 1) waits_since = now;
+      gives_up = now - waits_since > kLongestWait;
+    }
+    uint32_t sequence = load_acquire(&header->clock_sequence);
+    uint64_t mult = load_relaxed(&header->clock_mult);
+    uint32_t shift = load_relaxed(&header->clock_shift);
+    uint64_t base_tsc = load_relaxed(&header->clock_base_tsc);
+    uint64_t base_ns = load_relaxed(&header->clock_base_ns);
+    if (unlikely(mult == 0 || gives_up)) return system_clock_ns(0 /* CLOCK_REALTIME */);
+    uint64_t passed = time_counter() - base_tsc;
+    compiler_barrier();
+    if (likely(!(sequence & 1) && load_relaxed(&header->clock_sequence) == sequence)) {
+      // A CPU whose counter is a little behind the one that set the base.
+      if (unlikely(static_cast<int64_t>(passed) < 0))
+        return static_cast<int64_t>(base_ns - multiply_shift(-passed, mult, shift));
+      return static_cast<int64_t>(base_ns + multiply_shift(passed, mult, shift));
+    }
+    pause_cpu();
+  }
+}
+
+SPILE_INLINE int64_t spile_rt_cycles(Context*) {
+  return static_cast<int64_t>(time_counter());
+}
+
+SPILE_INLINE int64_t spile_rt_pid(Context* context) {
+  if (const abi::Subject* subject = subject_of(context)) return subject->pid;
+  uint64_t pid = identity_of(context) ? load_relaxed(&process_table()->pid) : 0;
+  return likely(pid) ? static_cast<int64_t>(pid) : ask_pid(context);
+}
+SPILE_INLINE int64_t spile_rt_tid(Context* context) {
+  if (const abi::Subject* subject = subject_of(context)) return subject->tid;
+  const abi::ThreadIdentity* identity = identity_of(context);
+  uint64_t tid = identity ? load_relaxed(&identity->tid) : 0;
+  return likely(tid) ? static_cast<int64_t>(tid) : ask_tid(context);
+}
+SPILE_INLINE int64_t spile_rt_uid(Context* context) {
+  if (const abi::Subject* subject = subject_of(context)) return subject->uid;
+  return may_call_system() ? system_call(__NR_getuid) : -1;
+}
+SPILE_INLINE int64_t spile_rt_cpu(Context* context) {
+  if (const abi::Subject* subject = subject_of(context)) return processor_of(subject);
+  return current_cpu();
+}
+SPILE_INLINE int64_t spile_rt_target(Context* context) {
+  return context->arena->target_pid;
+}
+
+[[gnu::noinline]] void spile_rt_execname(Context* context, char* out) {
+  char name[16] = {};
+  if (const abi::Subject* subject = subject_of(context)) {
+    copy_bytes(name, subject->execname, sizeof(name));
+  } else if (may_call_system()) {
+    system_call(__NR_prctl, 16 /* PR_GET_NAME */, reinterpret_cast<long>(name));
+  }
+  name[15] = 0;
+  spile_rt_string_copy(out, name);
+}
+
+}  // extern "C"
+
+}  // namespace spile::rt
