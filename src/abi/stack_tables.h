@@ -85,11 +85,20 @@ inline constexpr uint32_t kWantedProcesses = 64;  // a power of two
 struct ProcessMap {
   uint64_t process;     // as spile sees it; 0: free
   uint64_t module_map;  // offset in the arena
+  uint64_t slots;       // run-time address of slot kFirstSlot of the arena that the process itself has; 0: it has none
+  uint64_t owner;       // the process as it sees itself, as in ThreadSlot::owner
+};
+// Where the ShadowFrames of processes with handlers of their own lie in their slots.
+struct ShadowPlaces {
+  uint64_t slot_count, slot_stride;
+  uint64_t first, stride;  // of the frames in a slot
+  uint64_t capacity;       // of a slot; 0: no handler replaces return addresses
 };
 struct ProcessMaps {
   uint64_t wanted_count;  // of processes that handlers have asked for, ever
   uint64_t cut_stacks;    // that handlers could not walk to the end because a map was not there yet, or lacked a module
   uint64_t wanted[kWantedProcesses];  // the last of them; number n is at n % kWantedProcesses
+  ShadowPlaces shadows;
   ProcessMap maps[kProcessMaps];
 };
 // Where the search for a process begins.

@@ -64,7 +64,10 @@ Error verifier_error(const AttachPoint& point, const ProgramImage& image, int er
   error.message = "the kernel refuses the handler of " + point.text;
   if (!point.place.empty()) error.message += " at " + point.place;
   if (!function.empty()) error.message += ", in its function '" + function + "'";
-  if (errnum == E2BIG || reason.find("too large") != std::string::npos || reason.find("too complex") != std::string::npos) {
+  if (reason.find("frames is too deep") != std::string::npos || reason.find("stack size of") != std::string::npos) {
+    error.message += ": its calls nest too deep";
+    error.hint = "call fewer functions from within functions, or split the probe";
+  } else if (errnum == E2BIG || reason.find("too large") != std::string::npos || reason.find("too complex") != std::string::npos) {
     error.message += ": it has too many ways to run";
     error.hint = "use fewer loops and strings, or split the probe";
   } else if (reason.find("probe_write_user") != std::string::npos) {

@@ -144,7 +144,7 @@ uint64_t exchange_bytes(const Layout& layout) {
     most = std::max<uint64_t>(most, align(global.map.key_size, 8) + align(value, 8));
   }
   const uint64_t bytes = kExchangeHead + 2 * most + abi::kPageSize;  // the kernel's form of a key or value can be a little larger
-  return layout.arena.processes_offset == 0 ? bytes : std::max<uint64_t>(bytes, 8 * abi::kMostFrames);
+  return std::max<uint64_t>(bytes, 8 * abi::kMostFrames);             // a stack that spile walks
 }
 
 uint64_t place_shared(const sema::Program& program, Layout& layout, Part part) {
@@ -259,8 +259,8 @@ void size_kernel_rings(const LayoutOptions& options, ArenaLayout& arena) {
   arena.kernel_small_ring_size = kSmall;
 }
 
-// Places what handlers of all processes use besides globals, from `at` on. Returns where it ends.
-uint64_t place_tables(const sema::Program& program, Layout& layout, Part part, bool has_targets, bool uses_arena, uint64_t at) {
+// Places what handlers of all processes use besides globals, from `at` on, the tables of modules not before `tables_from`. Returns where it ends.
+uint64_t place_tables(const sema::Program& program, Layout& layout, Part part, bool has_targets, bool uses_arena, uint64_t tables_from, uint64_t at) {
   ArenaLayout& arena = layout.arena;
   bool kernel_keeps_calls = uses_arena && std::ranges::any_of(program.probes, [](const sema::Probe& probe) {
     return probe.domain == sema::Domain::kKernel && !probe.entry_saves.empty();
@@ -288,16 +288,16 @@ uint64_t place_tables(const sema::Program& program, Layout& layout, Part part, b
   bool has_subjects = part != Part::kKernel && std::ranges::any_of(program.probes, [](const sema::Probe& p) {
     return p.domain == sema::Domain::kController && sema::info(p.kind).has_subject;
   });
-  bool walks_in_kernel = part == Part::kAll && uses_arena && program.needs & kStacks;
+  bool walks_in_kernel = uses_arena && program.needs & kStacks;
   if (walks_in_kernel) {
     at = align(at, abi::kPageSize);
     arena.processes_offset = at;
     at = align(at + sizeof(abi::ProcessMaps), abi::kPageSize);
   }
   if ((has_targets || has_subjects || walks_in_kernel) && program.needs & kStacks) {
-    arena.tables_offset = at;
+    arena.tables_offset = std::max(at, tables_from);
     arena.tables_size = program.needs & sema::kNeedsLines ? 2 * kTablesSize : kTablesSize;
-    at += arena.tables_size;
+    at = arena.tables_offset + arena.tables_size;
   }
   if (uses_arena && program.needs & (sema::kNeedsKernelStack | sema::kNeedsKernelNames)) {
     at = align(at, abi::kPageSize);
@@ -324,7 +324,7 @@ GlobalLayout measure_global(const sema::Program& program, const syntax::Global& 
 
 namespace {
 
-Result<Layout> make_part(const sema::Program& program, const LayoutOptions& options, Part part) {
+Result<Layout> make_part(const sema::Program& program, const LayoutOptions& options, Part part, uint64_t tables_from = 0) {
   Layout layout;
   ArenaLayout& arena = layout.arena;
   layout.string_limit = static_cast<uint32_t>(program.limits.max_string_length);
@@ -358,7 +358,7 @@ Result<Layout> make_part(const sema::Program& program, const LayoutOptions& opti
     arena.kernel_slots = options.kernel_cpus * abi::kKernelLevels;
     arena.slot_count += arena.kernel_slots;
   }
-  place_private(program, layout, place_tables(program, layout, part, has_targets, uses_arena, place_shared(program, layout, part)));
+  place_private(program, layout, place_tables(program, layout, part, has_targets, uses_arena, tables_from, place_shared(program, layout, part)));
   arena.size = arena.slots_offset + arena.slot_stride * arena.slot_count;
   if (uses_arena) arena.constants_offset = arena.size;
   if (arena.slot_stride > kLargestRegion || arena.size > kLargestArena) {
@@ -400,13 +400,17 @@ bool is_mixed(const sema::Program& program) { return has_domain(program, sema::D
 Result<MixedLayout> make_mixed_layout(const sema::Program& program, const LayoutOptions& options) {
   MixedLayout mixed;
   TRY(mixed.processes, make_part(program, options, Part::kProcesses));
-  TRY(mixed.kernel, make_part(program, options, Part::kKernel));
+  TRY(mixed.kernel, make_part(program, options, Part::kKernel, mixed.processes.arena.tables_offset));
+  if (mixed.kernel.arena.tables_offset != mixed.processes.arena.tables_offset) {
+    TRY(mixed.processes, make_part(program, options, Part::kProcesses, mixed.kernel.arena.tables_offset));
+  }
   constexpr uint64_t kReach = uint64_t{1} << 32;  // of addresses in the arena of handlers in the kernel
   ArenaLayout& arena = mixed.processes.arena;
   if (arena.shared_size > abi::kLargestKernelShared) {
     return Error{"the globals that handlers in processes and in the kernel share need more than 1 GiB", "make arrays smaller (global a[N], -D MAXMAPENTRIES=N)"};
   }
   arena.kernel_offset = align(arena.size, kReach) + abi::kKernelArenaBase;
+  if (uint64_t processes = mixed.kernel.arena.processes_offset; processes != 0) arena.processes_offset = arena.kernel_offset + processes;
   place_elsewhere(program, mixed);
   return mixed;
 }

@@ -54,7 +54,7 @@ bool is_mixed(const sema::Program& program);
 // Of a script that is_mixed(): the arena that spile and processes see, and that of handlers in the kernel, which spile has at
 // ArenaLayout::kernel_offset of the first.
 struct MixedLayout {
-  Layout processes;  // what the kernel alone changes lies behind kernel_offset
+  Layout processes;  // what the kernel alone changes lies behind kernel_offset; both have the tables of modules at the same offset
   Layout kernel;     // what both sides change lies at abi::kKernelSharedBase
   std::vector<KernelCode::Copy> copies;
 };

@@ -74,12 +74,6 @@ class KernelCheck {
     return needs;
   }
   void intrinsic(const syntax::Call& call) {
-    constexpr uint32_t kOfProcesses = sema::kNeedsStack | sema::kNeedsModules | sema::kNeedsSymbols | sema::kNeedsLines;
-    const uint32_t needs = sema::intrinsics()[static_cast<size_t>(call.intrinsic)].needs;
-    if (unit_.kernel_layout && needs & kOfProcesses && !(needs & sema::kNeedsKernelStack)) {
-      unit_.refuse(call.range, call.name + "() is not available in a handler that runs in the kernel, in a script that has handlers in processes, too",
-                   "use it in the handlers in processes, or give --runtime=bpf, which runs all of the script in the kernel");
-    }
     bool needs_site = sema::intrinsics()[static_cast<size_t>(call.intrinsic)].needs & sema::kNeedsSite;
     if (needs_site && probe_.points.size() > 1 && !seen_.empty()) {
       unit_.refuse(call.range, call.name + "() inside a function, for a probe with many places, is not available in a handler that runs in the kernel",

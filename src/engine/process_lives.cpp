@@ -149,8 +149,7 @@ std::vector<pid_t> ProcessLives::processes() const {
 Result<std::vector<Module>> ProcessLives::modules(pid_t pid) {
   Process* process = tracer_.find_process(pid);
   if (!process || !process->space) return Error{fmt::format("process {} is not traced", pid), ""};
-  TRY(MemoryMap map, MemoryMap::read(pid));
-  return find_modules(pid, map, process->space->memory);
+  return find_modules(pid, process->space->memory);
 }
 
 void ProcessLives::process_forked(Thread& parent, Process& child, const ProcessStatus& status, bool shares_memory) {

@@ -28,15 +28,6 @@ std::string name_of(pid_t pid) {
   return name.empty() ? "?" : name;
 }
 
-// The number of a process in its innermost pid namespace: the one by which processes of that namespace know it.
-pid_t innermost_number(pid_t tid) {
-  std::istringstream numbers(process_status(tid, "NSpid"));
-  pid_t number = tid;
-  while (numbers >> number) {
-  }
-  return number;
-}
-
 // The thread that `caller` knows by this number.
 Thread* find_named(Tracer& tracer, pid_t caller, pid_t number) {
   if (innermost_number(caller) == caller) return tracer.find_thread(number);

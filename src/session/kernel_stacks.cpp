@@ -75,8 +75,10 @@ Result<void> KernelStacks::fill(std::span<uint8_t> arena, const codegen::ArenaLa
     std::vector<abi::StackModule> modules;
     for (size_t i = 0; i < code_->modules().size(); ++i) {
       const auto& module = code_->modules()[i];
-      const uint64_t at = names_of(*code_, module, i).write(arena, allocate);
+      const std::vector<uint8_t> names = names_of(*code_, module, i).bytes();
+      const uint64_t at = allocate(names.size());
       has_room &= at != 0;
+      if (at != 0) std::memcpy(arena.data() + at, names.data(), names.size());
       modules.push_back({module.begin, module.end, 0, module.begin, module.end - module.begin, at});
     }
     std::ranges::sort(modules, {}, &abi::StackModule::begin);

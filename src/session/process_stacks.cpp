@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +15,9 @@
 #include "abi/record.h"
 #include "abi/stack_tables.h"
 #include "base/clock.h"
+#include "base/proc.h"
 #include "engine/process/memory_map.h"
+#include "engine/process/process_status.h"
 #include "engine/process/target_memory.h"
 
 namespace spile::session {
@@ -27,14 +30,35 @@ constexpr int64_t kBeginningNs = 100'000'000;   // a command may take so long to
 constexpr int64_t kLookAtBeginningNs = 500'000;  // and may have ended soon after that
 
 Result<std::vector<engine::Module>> modules_of(pid_t pid) {
-  TRY(engine::MemoryMap map, engine::MemoryMap::read(pid));
   TRY(engine::TargetMemory memory, engine::TargetMemory::open(pid));
-  return engine::find_modules(pid, map, memory);
+  return engine::find_modules(pid, memory);
 }
 
 }  // namespace
 
 abi::ProcessMaps& ProcessStacks::maps() const { return *reinterpret_cast<abi::ProcessMaps*>(arena_.base() + arena_.layout().processes_offset); }
+
+ProcessStacks::ProcessStacks(UserStacks& stacks, ArenaView& arena, Controller& controller, uint32_t most_frames, int process_arena)
+    : stacks_(stacks), arena_(arena), controller_(controller), most_frames_(most_frames) {
+  const codegen::ArenaLayout& layout = arena.layout();
+  struct stat file;
+  if (process_arena < 0 || layout.shadow_capacity == 0 || fstat(process_arena, &file) != 0) return;
+  arena_inode_ = file.st_ino;
+  maps().shadows = {layout.slot_count - abi::kFirstSlot, layout.slot_stride, layout.shadow_offset, layout.shadow_stride, layout.shadow_capacity};
+}
+
+// Returns where the process has slot kFirstSlot of its handlers' arena; 0: it has none.
+uint64_t ProcessStacks::slots_of(pid_t pid) const {
+  if (arena_inode_ == 0) return 0;
+  auto mappings = read_mappings(pid);
+  if (!mappings.ok()) return 0;
+  const uint64_t first = arena_.layout().slots_offset + abi::kFirstSlot * arena_.layout().slot_stride;
+  for (const Mapping& mapping : *mappings) {
+    const bool is_arena = mapping.inode == arena_inode_ && mapping.path.starts_with("/memfd:") && mapping.shared;
+    if (is_arena && mapping.begin >= mapping.offset) return mapping.begin - mapping.offset + first;
+  }
+  return 0;
+}
 
 // The C library, which most commands load, takes some 20 ms to read: this is done before the command begins.
 void ProcessStacks::set_target(pid_t pid, bool begins) {
@@ -61,6 +85,11 @@ void ProcessStacks::look_again(int64_t now) {
   follow(last_looked_);
 }
 
+void ProcessStacks::take_map(pid_t pid, uint64_t map) {
+  if (map == 0 || known_[pid].map == map) return;
+  publish(pid, known_[pid].map = map);
+}
+
 uint64_t ProcessStacks::follow(pid_t pid) {
   Known& known = known_[pid];
   const int64_t now = monotonic_ns();
@@ -69,7 +98,7 @@ uint64_t ProcessStacks::follow(pid_t pid) {
   Result<std::vector<engine::Module>> modules = modules_of(pid);
   // What has ended keeps the map that it had. A new program has another one.
   if (!modules.ok() || modules->empty()) return known.map;
-  if (uint64_t map = stacks_.describe(pid, *modules); map != 0 && map != known.map) publish(pid, known.map = map);
+  take_map(pid, stacks_.describe(pid, *modules));
   if (pid == target_) arena_.controller_state().module_map = known.map;
   return known.map;
 }
@@ -98,6 +127,8 @@ bool ProcessStacks::take_place(pid_t pid) {
 void ProcessStacks::publish(pid_t pid, uint64_t map) {
   if (!places_.contains(pid) && !take_place(pid)) return;
   abi::ProcessMap& entry = maps().maps[places_.at(pid)];
+  entry.owner = static_cast<uint64_t>(engine::innermost_number(pid));
+  std::atomic_ref<uint64_t>(entry.slots).store(slots_of(pid), std::memory_order_release);
   std::atomic_ref<uint64_t>(entry.module_map).store(map, std::memory_order_release);
   std::atomic_ref<uint64_t>(entry.process).store(static_cast<uint64_t>(pid), std::memory_order_release);
 }

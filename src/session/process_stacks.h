@@ -16,13 +16,15 @@ namespace spile::session {
 
 class ProcessStacks {
  public:
-  // All must outlive this. REQUIRES: the arena's layout has processes_offset.
-  ProcessStacks(UserStacks& stacks, ArenaView& arena, Controller& controller, uint32_t most_frames)
-      : stacks_(stacks), arena_(arena), controller_(controller), most_frames_(most_frames) {}
+  // All must outlive this. process_arena: the file of the arena that processes with handlers of their own have; -1: none has any.
+  // REQUIRES: the arena's layout has processes_offset.
+  ProcessStacks(UserStacks& stacks, ArenaView& arena, Controller& controller, uint32_t most_frames, int process_arena);
 
   // Sets the process of -x or -c, and follows it: handlers of spile's own, of timers and of the end, name addresses as this one has them.
   // begins: it is -c's, which has not loaded its libraries yet.
   void set_target(pid_t pid, bool begins);
+  // Takes the map that a process has from now on (UserStacks::describe), before it runs on.
+  void take_map(pid_t pid, uint64_t map);
   // Reads what a process has mapped, for handlers to walk its stacks. Returns the offset of its map; 0: it can't be read, or has ended.
   uint64_t follow(pid_t pid);
   // Follows the processes that handlers have asked for since the last call, and looks now and then whether others run another program.
@@ -41,6 +43,7 @@ class ProcessStacks {
   };
   abi::ProcessMaps& maps() const;
   void publish(pid_t pid, uint64_t map);
+  uint64_t slots_of(pid_t pid) const;
   bool take_place(pid_t pid);
   void look_again(int64_t now);
 
@@ -48,6 +51,7 @@ class ProcessStacks {
   ArenaView& arena_;
   Controller& controller_;
   const uint32_t most_frames_;
+  uint64_t arena_inode_ = 0;  // of the arena of processes
   pid_t target_ = 0;
   int64_t begun_until_ns_ = 0;  // so long the target may be loading its libraries
   int64_t next_look_ns_ = 0;

@@ -163,11 +163,12 @@ Result<void> ScriptRun::prepare() {
   if (output_options_.in_memory()) {
     TRY(flight_, FlightSocket::listen());
   }
-  if (target_) target_->make_stacks({reinterpret_cast<uint8_t*>(arena_->base()), script_.layout.size}, arena_->controller_state());
+  const std::span<uint8_t> own(reinterpret_cast<uint8_t*>(arena_->base()), script_.layout.size);
+  const std::span<uint8_t> kernel = has_two ? std::span(own.data() + script_.layout.kernel_offset, script_.kernel.arena.size) : own;
+  if (target_) target_->make_stacks(own, has_two ? kernel : std::span<uint8_t>(), arena_->controller_state());
   if (target_) output_->name_addresses_by(target_->stacks());
   if (has_kernel_probes()) {
-    TRY_DO(
-        kernel_stacks_.fill({reinterpret_cast<uint8_t*>(arena_->base()) + script_.layout.kernel_offset, script_.kernel.arena.size}, script_.kernel.arena, program_.needs));
+    TRY_DO(kernel_stacks_.fill(kernel, script_.kernel.arena, program_.needs));
     output_->name_kernel_by(&kernel_stacks_);
   }
   TRY(controller_, Controller::place(script_.controller, *arena_, [this] { output_->collect_controller(*arena_); }));
@@ -192,13 +193,14 @@ void ScriptRun::walk_in_kernel() {
   if (script_.layout.processes_offset == 0) return;
   UserStacks* stacks = target_ ? target_->stacks() : nullptr;
   if (!stacks) {
-    user_stacks_ = std::make_unique<UserStacks>(std::span(reinterpret_cast<uint8_t*>(arena_->base()), script_.layout.size),
-                                                script_.layout, program_.needs);
+    const std::span<uint8_t> arena(reinterpret_cast<uint8_t*>(arena_->base()), script_.layout.size);
+    user_stacks_ = std::make_unique<UserStacks>(arena, std::span<uint8_t>(), script_.layout, program_.needs);
     output_->name_addresses_by(stacks = user_stacks_.get());
   }
-  process_stacks_ =
-      std::make_unique<ProcessStacks>(*stacks, *arena_, *controller_, static_cast<uint32_t>(program_.limits.max_backtrace));
+  process_stacks_ = std::make_unique<ProcessStacks>(*stacks, *arena_, *controller_, static_cast<uint32_t>(program_.limits.max_backtrace),
+                                                    script_.layout.kernel_offset != 0 ? target_->arena_fd() : -1);
   output_->walk_stacks_by(process_stacks_.get());
+  if (target_) target_->tell_of_maps([this](pid_t pid, uint64_t map) { process_stacks_->take_map(pid, map); });
 }
 
 // A uprobe on one process does not hit in its children.

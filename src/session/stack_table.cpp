@@ -10,7 +10,7 @@ uint32_t StringPool::add(const std::string& text) {
   return known->second;
 }
 
-uint64_t StackTable::write(std::span<uint8_t> arena, const std::function<uint64_t(uint64_t bytes)>& allocate) {
+std::vector<uint8_t> StackTable::bytes() {
   header.row_count = static_cast<uint32_t>(pcs.size());
   header.page_count = static_cast<uint32_t>(pages.size());
   header.symbol_count = static_cast<uint32_t>(symbols.size());
@@ -27,20 +27,18 @@ uint64_t StackTable::write(std::span<uint8_t> arena, const std::function<uint64_
   header.symbols = place(symbols);
   header.lines = place(lines);
   header.text = place(text.bytes());
-  uint64_t at = allocate(size);
-  if (at == 0) return 0;
-  uint8_t* base = arena.data() + at;
+  std::vector<uint8_t> result(size);
   auto put = [&](uint64_t offset, const auto& part) {
-    if (!part.empty()) std::memcpy(base + offset, part.data(), part.size() * sizeof part[0]);
+    if (!part.empty()) std::memcpy(result.data() + offset, part.data(), part.size() * sizeof part[0]);
   };
-  std::memcpy(base, &header, sizeof header);
+  std::memcpy(result.data(), &header, sizeof header);
   put(header.pages, pages);
   put(header.pcs, pcs);
   put(header.rules, rules);
   put(header.symbols, symbols);
   put(header.lines, lines);
   put(header.text, text.bytes());
-  return at;
+  return result;
 }
 
 }  // namespace spile::session

@@ -3,8 +3,6 @@
 // Thread rule: one thread.
 
 #include <cstdint>
-#include <functional>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,7 +25,7 @@ class StringPool {
 };
 
 struct StackTable {
-  abi::ModuleTable header{};  // write() fills in counts and offsets
+  abi::ModuleTable header{};  // bytes() fills in counts and offsets
   std::vector<uint32_t> pages, pcs;
   std::vector<abi::UnwindRule> rules;
   std::vector<abi::TableSymbol> symbols;  // ascending
@@ -37,8 +35,8 @@ struct StackTable {
   bool contains(FileAddress address) const { return address.value >= header.text_begin && address.value - header.text_begin < header.text_size; }
   uint32_t offset_of(FileAddress address) const { return static_cast<uint32_t>(address.value - header.text_begin); }
 
-  // Writes the table into the arena. allocate: returns the offset of so many bytes in the arena; 0: it has no room left. Returns that offset.
-  uint64_t write(std::span<uint8_t> arena, const std::function<uint64_t(uint64_t bytes)>& allocate);
+  // Returns the table as it is to stand in an arena, wherever that is.
+  std::vector<uint8_t> bytes();
 };
 
 }  // namespace spile::session

@@ -359,9 +359,9 @@ Result<void> TargetSide::arm() {
   return {};
 }
 
-void TargetSide::make_stacks(std::span<uint8_t> arena, abi::ControllerState& state) {
+void TargetSide::make_stacks(std::span<uint8_t> arena, std::span<uint8_t> kernel, abi::ControllerState& state) {
   if (script_.layout.tables_size == 0) return;
-  stacks_ = std::make_unique<UserStacks>(arena, script_.layout, program_.needs);
+  stacks_ = std::make_unique<UserStacks>(arena, kernel, script_.layout, program_.needs);
   controller_state_ = &state;
 }
 
@@ -389,6 +389,7 @@ uint64_t TargetSide::locate(pid_t pid, const sema::Site& site) const {
 uint64_t TargetSide::describe_modules(pid_t pid, std::span<const engine::Module> modules) {
   if (!stacks_) return 0;
   uint64_t map = stacks_->describe(pid, modules);
+  if (take_map_) take_map_(pid, map);
   // End and timer probes name addresses as the process has them that the user named.
   if (pid == pid_ || pid_ == 0) controller_state_->module_map = map;
   return map;

@@ -36,9 +36,11 @@ class TargetSide {
                                                     const TargetOptions& options, const MessageOptions& messages,
                                                     const probes::ModuleFiles& files, const engine::ArenaMemory& memory, ProcessWatch* watch,
                                                     ThreadSampler* sampler, KernelTargets* kernel, std::function<bool()> interrupted);
-  // Prepares tables for stacks, if the script needs them. arena: gets the tables. state: gets the offset of the map by which handlers of
-  // the controller name addresses. Both must outlive this. REQUIRES: called before acquire().
-  void make_stacks(std::span<uint8_t> arena, abi::ControllerState& state);
+  // Prepares tables for stacks, if the script needs them. arena, kernel: of UserStacks. state: gets the offset of the map by which handlers of
+  // the controller name addresses. All must outlive this. REQUIRES: called before acquire().
+  void make_stacks(std::span<uint8_t> arena, std::span<uint8_t> kernel, abi::ControllerState& state);
+  // From now on, `take` gets the map of each process that has loaded or unloaded modules, before it runs on.
+  void tell_of_maps(std::function<void(pid_t, uint64_t map)> take) { take_map_ = std::move(take); }
   // Returns the offset in the arena of the map by which a process's addresses are named and its stacks walked (abi::ModuleMap). The map of
   // an ended process stays. 0: the script needs none, the process's modules could never be read, or the arena has no room for their tables.
   uint64_t module_map_of(pid_t pid);
@@ -47,6 +49,7 @@ class TargetSide {
 
   // Returns the shared arena's memory; empty for a script without target probes.
   std::span<uint8_t> arena_memory() { return engine_->arena(); }
+  int arena_fd() const { return engine_->arena_fd(); }
   // Returns the object that names addresses; null before make_stacks(), and for a script that asks for no names.
   UserStacks* stacks() { return stacks_.get(); }
 
@@ -138,6 +141,7 @@ class TargetSide {
   uint64_t describe_modules(pid_t pid, std::span<const engine::Module> modules);
 
   std::unique_ptr<UserStacks> stacks_;
+  std::function<void(pid_t, uint64_t map)> take_map_;
   abi::ControllerState* controller_state_ = nullptr;  // where there are stacks
   std::unique_ptr<engine::Engine> engine_;
   pid_t pid_ = 0;

@@ -77,18 +77,20 @@ void add_lines(debuginfo::Module& module, StackTable& table) {
 
 }  // namespace
 
-UserStacks::UserStacks(std::span<uint8_t> arena, const codegen::ArenaLayout& layout, uint32_t needs)
-    : arena_(arena), next_(layout.tables_offset), end_(layout.tables_offset + layout.tables_size), needs_(needs) {}
+UserStacks::UserStacks(std::span<uint8_t> arena, std::span<uint8_t> kernel, const codegen::ArenaLayout& layout, uint32_t needs)
+    : arena_(arena), kernel_(kernel), next_(layout.tables_offset), end_(layout.tables_offset + layout.tables_size), needs_(needs) {}
 
-uint64_t UserStacks::allocate(uint64_t bytes) {
+uint64_t UserStacks::put(std::span<const uint8_t> bytes) {
   uint64_t at = (next_ + kAlignment - 1) / kAlignment * kAlignment;
-  if (at > end_ || bytes > end_ - at) {
+  if (at > end_ || bytes.size() > end_ - at) {
     if (!std::exchange(warned_full_, true)) {
       print_to(stderr, "WARNING: no room is left for unwind information: some stacks will be truncated\n");
     }
     return 0;
   }
-  next_ = at + bytes;
+  next_ = at + bytes.size();
+  std::ranges::copy(bytes, arena_.begin() + static_cast<ptrdiff_t>(at));
+  if (!kernel_.empty()) std::ranges::copy(bytes, kernel_.begin() + static_cast<ptrdiff_t>(at));
   return at;
 }
 
@@ -103,7 +105,7 @@ uint64_t UserStacks::write_table(const LoadedFile& file) {
     if (needs_ & sema::kNeedsSymbols) add_symbols(*file.module, table);
     if (needs_ & sema::kNeedsLines) add_lines(*file.module, table);
   }
-  return table.write(arena_, [this](uint64_t bytes) { return allocate(bytes); });
+  return put(table.bytes());
 }
 
 const UserStacks::LoadedFile& UserStacks::file_of(pid_t pid, const engine::Module& module) {
@@ -167,12 +169,11 @@ uint64_t UserStacks::describe(pid_t pid, std::span<const engine::Module> modules
   auto [known, added] = maps_by_content_.try_emplace(std::move(content), 0);
   if (!added) return known->second;
   static_assert(sizeof(abi::ModuleMap) == 8 && sizeof(abi::StackModule) == 48);
-  uint64_t at = allocate(known->first.size() * 8);
+  uint64_t at = put(std::span(reinterpret_cast<const uint8_t*>(known->first.data()), known->first.size() * 8));
   if (at == 0) {
     maps_by_content_.erase(known);
     return 0;
   }
-  std::memcpy(arena_.data() + at, known->first.data(), known->first.size() * 8);
   known->second = at;
   maps_.emplace(at, std::move(mapped));
   return at;

@@ -23,8 +23,9 @@ namespace spile::session {
 
 class UserStacks {
  public:
-  // arena: gets the tables, in the part that `layout` has for them; must outlive this. needs: sema::Program::needs.
-  UserStacks(std::span<uint8_t> arena, const codegen::ArenaLayout& layout, uint32_t needs);
+  // arena: gets the tables, in the part that `layout` has for them; must outlive this. kernel: so does the arena of handlers in the kernel,
+  // at the same offsets, where it is another one and they walk stacks of processes; empty else. needs: sema::Program::needs.
+  UserStacks(std::span<uint8_t> arena, std::span<uint8_t> kernel, const codegen::ArenaLayout& layout, uint32_t needs);
 
   // Writes tables for these modules of a process and for its vdso. Returns the offset of its map in the arena, for
   // ProcessTable::module_map; processes with the same modules at the same addresses get the same map. 0: the arena has no room left.
@@ -55,12 +56,12 @@ class UserStacks {
   const LoadedFile* vdso_file();
   void add_vdso(pid_t pid, std::vector<MappedFile>& mapped);
   uint64_t write_table(const LoadedFile& file);
-  // Returns the offset of room for so many bytes; 0: none is left, which is reported once.
-  uint64_t allocate(uint64_t bytes);
+  // Puts these bytes into the arenas. Returns their offset; 0: no room is left, which is reported once.
+  uint64_t put(std::span<const uint8_t> bytes);
   void append_line(std::string& text, uint32_t style, uint64_t map, uint64_t address, uint64_t lookup);
   const Name& name_at(const LoadedFile& file, uint64_t file_address);
 
-  std::span<uint8_t> arena_;
+  std::span<uint8_t> arena_, kernel_;
   uint64_t next_, end_;
   uint32_t needs_;
   bool warned_full_ = false;

@@ -1,5 +1,5 @@
 # Handlers in processes, by jumps, and in the kernel, in one script: globals of both, exact; records in the order of time.
-# variants: counts latency locked order read_only controller exits errors several children killed
+# variants: counts latency locked order read_only controller exits errors several children killed stacks
 from spiletest import *
 
 if os.geteuid() != 0:
@@ -146,3 +146,27 @@ probe {CALL} {{ if (pid() == target()) {{ n = n + 1; a[1000 + (n & 255)] = n }} 
     finally:
         target.kill()
         target.wait()
+
+if VARIANT == "stacks":
+    # Stacks of the process in handlers of both sides: printed, and as keys, which both name alike. The handler of the return has put an address of
+    # its own on the stack, in place of that which leads back to main().
+    out = spile("-o", "/dev/stdout", "-e", f"""global n, m, stacks, returns
+probe process.function("step").return {{ returns++ }}
+probe process.function("step") {{ if (n == 0) {{ println("process"); print_ubacktrace() }} n++; stacks["process", ubacktrace()]++ }}
+probe {CALL} {{ {OURS}; if (m == 0) {{ println("kernel"); print_ubacktrace() }} m++; stacks["kernel", ubacktrace()]++ }}
+probe end {{ foreach ([side-, stack] in stacks) {{ printf("%s %d\\n", side, stacks[side, stack]); print_usyms(stack) }} }}""", "-c", f"{steps} 500").expect()
+    if "uprobe" in out.err:
+        skip("this kernel has no BPF arenas")
+    names = [re.findall(r" : (\w+)\+", part) for part in re.split(r"^(?:process|kernel)(?: \d+)?$", out.out, flags=re.M)[1:]]
+    expect(len(names), 4, f"stacks\n{out}")
+    for k, kernel in enumerate((False, True, False, True)):
+        below = names[k][names[k].index("step"):]
+        expect(below[:2], ["step", "main"], f"the names of stack {k}\n{out}")
+        expect_true(below[-1] == "_start" and (names[k][0] == "syscall") == kernel, f"stack {k}\n{out}")
+    expect(re.findall(r"^(process|kernel) (\d+)$", out.out, re.M), [("process", "500"), ("kernel", "500")], str(out))
+    expect_true("cut off" not in out.err, str(out))
+    # In functions that call one another, several frames deeper.
+    out = spile("-o", "/dev/stdout", "-e", f"""global n function outer() {{ if (n < 3) return inner(); return 0 }}
+function inner() {{ if (n > 1) try {{ print_ubacktrace() }} catch {{ }} return n }} probe process.function("step") {{ n = n + 1 }}
+probe {CALL} {{ {OURS}; outer() }}""", "-c", f"{steps} 5").expect()
+    expect_match(r" : step\+.*\n.* : main\+", out.out, "a stack that a function has printed")

@@ -101,6 +101,17 @@ void limit_inlining(ScriptModule& script) {
   }
 }
 
+void define_values(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      for (llvm::Use& operand : instruction.operands()) {
+        const bool is_word = operand->getType()->isIntegerTy() || operand->getType()->isPointerTy();
+        if (is_word && llvm::isa<llvm::UndefValue>(operand.get())) operand.set(llvm::Constant::getNullValue(operand->getType()));
+      }
+    }
+  }
+}
+
 Result<void> make_loadable(ScriptModule& script, const LoadableOptions& options) {
   llvm::Module& module = script.module();
   llvm::removeFromUsedLists(module, [](llvm::Constant*) { return true; });
@@ -113,6 +124,7 @@ Result<void> make_loadable(ScriptModule& script, const LoadableOptions& options)
   inline_simple_bodies(module);
   move_constants(module, options.constants_offset);
   bound_loops(module);
+  define_values(module);
   TRY_DO(cast_pointers(module, options.shares));
   // Jumps of eBPF reach 32,768 instructions, and the code generator ends the program where one would have to reach further.
   constexpr unsigned kLargestFunction = 50'000;

@@ -50,6 +50,9 @@ void move_constants(llvm::Module& module, uint64_t constants_offset);
 // Makes a number of the program's own argument, where a handler computes with it: the verifier takes no pointer of the kernel's for a number.
 void hide_program_context(llvm::Module& module);
 void bound_loops(llvm::Module& module);
+// Makes 0 of each value that the optimizer has left open because nobody looks at it, such as an argument that a function does not use: the
+// verifier takes no register that nothing was written to.
+void define_values(llvm::Module& module);
 Result<void> cast_pointers(llvm::Module& module, bool shares);
 
 // What LLVM's passes ask for.

@@ -247,6 +247,25 @@ TEST(Loops, EachTurnPassesMayGoto) {
   EXPECT_EQ(module.count("$0 += $2"), 1u) << "the variable is hidden";
 }
 
+TEST(Values, ThatAreLeftOpenBecomeZero) {
+  Module module(R"(
+    define i64 @g(i64 %unused, ptr %p) { ret i64 1 }
+    define i64 @f(i1 %which) {
+    entry:
+      br i1 %which, label %one, label %two
+    one:
+      %a = call i64 @g(i64 poison, ptr undef)
+      br label %two
+    two:
+      %b = phi i64 [ undef, %entry ], [ %a, %one ]
+      ret i64 %b
+    })");
+  define_values(*module);
+  EXPECT_EQ(module.count("@g(i64 0, ptr null)"), 1u);
+  EXPECT_EQ(module.count("phi i64 [ 0, %entry ]"), 1u);
+  EXPECT_EQ(module.count("poison") + module.count("undef"), 0u);
+}
+
 TEST(Pointers, AccessesAreCastAndThoseOfTheStackAreNot) {
   Module module(R"(
     define i64 @f(ptr %p) {

@@ -178,6 +178,8 @@ class PointerCasts {
 
 namespace {
 bool is_shared_access(const llvm::Function& function) { return function.getName().starts_with("spile_rt_shared_"); }
+// SPILE_ARENA_ONLY of runtime/core/attributes.h.
+bool uses_arena_alone(const llvm::Function& function) { return function.getFnAttribute("llvm.assume").getValueAsString() == "spile_arena_only"; }
 }  // namespace
 
 // The number goes by the frame in the arena, where the verifier does not follow it. Only bodies do this, whose first argument is the frame.
@@ -204,7 +206,7 @@ void keep_shared_accesses(ScriptModule& script) {
 
 Result<void> cast_pointers(llvm::Module& module, bool shares) {
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration()) TRY_DO(PointerCasts(function, shares && !is_shared_access(function)).run());
+    if (!function.isDeclaration()) TRY_DO(PointerCasts(function, shares && !is_shared_access(function) && !uses_arena_alone(function)).run());
   }
   return {};
 }

@@ -254,6 +254,14 @@ std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMe
   return modules;
 }
 
+Result<std::vector<Module>> find_modules(pid_t pid, const TargetMemory& memory) {
+  TRY(MemoryMap map, MemoryMap::read(pid));
+  std::vector<Module> modules = find_modules(pid, map, memory);
+  std::ifstream still_there(fmt::format("/proc/{}/maps", pid));
+  if (still_there.peek() == std::ifstream::traits_type::eof()) return Error{fmt::format("process {} has ended", pid), ""};
+  return modules;
+}
+
 std::string identity_of(const Module& module, const TargetMemory& memory) {
   auto read = [&](uint64_t at, void* into, uint64_t size) {
     return memory.read(Address(at), {static_cast<uint8_t*>(into), size}).ok();

@@ -59,6 +59,8 @@ class MemoryMap {
 // A file that is loaded twice (dlmopen) is two modules; other mappings of the file are not modules, nor is the vdso. Leaves
 // Module::goroutines and goroutine 0.
 std::vector<Module> find_modules(pid_t pid, const MemoryMap& map, const TargetMemory& memory);
+// The same for a process that may end meanwhile. Errors: it has, so that some of its modules may not have been found.
+Result<std::vector<Module>> find_modules(pid_t pid, const TargetMemory& memory);
 // Returns the identity of the module's file, as base/elf_identity.h defines it; empty: unknown.
 std::string identity_of(const Module& module, const TargetMemory& memory);
 

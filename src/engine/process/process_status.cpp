@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include "base/proc.h"
 #include "base/unique_fd.h"
@@ -34,6 +35,14 @@ bool is_ending(pid_t tid) {
 }
 
 pid_t tracer_of(pid_t tid) { return atoi(process_status(tid, "TracerPid").c_str()); }
+
+pid_t innermost_number(pid_t tid) {
+  std::istringstream numbers(process_status(tid, "NSpid"));
+  pid_t number = tid;
+  while (numbers >> number) {
+  }
+  return number;
+}
 
 namespace {
 

@@ -21,6 +21,9 @@ bool is_ending(pid_t tid);
 // The id of the thread that traces this one; 0: none does, or the thread has ended.
 pid_t tracer_of(pid_t tid);
 
+// Returns the number of a process or thread in its innermost pid namespace: the one by which processes of that namespace know it.
+pid_t innermost_number(pid_t tid);
+
 // When the process has started, in clock ticks since the machine has started; 0: no process has this number.
 uint64_t start_time(pid_t pid);
 

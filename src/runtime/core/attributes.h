@@ -16,6 +16,13 @@
 #else
 #define SPILE_APART
 #endif
+// For functions that use memory of the arena alone, never globals that processes share with the kernel: codegen/ebpf/pointers.cpp casts the
+// addresses in them without asking which of both they are.
+#if defined(__bpf__)
+#define SPILE_ARENA_ONLY [[omp::assume("spile_arena_only")]]
+#else
+#define SPILE_ARENA_ONLY
+#endif
 // For symbols of the image that no dynamic linker may see or replace.
 #define SPILE_HIDDEN [[gnu::visibility("hidden")]]
 

@@ -20,8 +20,6 @@ struct Walk {
   uint32_t shadow;    // how far down the shadow stack the walk has come
 };
 
-inline constexpr uint64_t kMostLooked = 1 << 20;  // pending returns of a process, for one return address
-
 // A word of the walked stack: the calling thread's own, or, in the controller, that of the handler's subject.
 SPILE_INLINE inline bool load_stack(Context* context, uint64_t address, uint64_t* word) {
   if (!spile_rt_in_controller) return load_word<8>(address, word);
@@ -38,34 +36,10 @@ SPILE_INLINE inline bool load_stack(Context* context, uint64_t address, uint64_t
   return read;
 }
 
-// The controller and the kernel do not know which addresses are our trampolines': an address outside of the program's code is looked for among
-// the process's pending returns.
-SPILE_COLD uint64_t pending_return_address(Context* context, uint64_t map, int64_t pid, uint64_t stack_slot, uint64_t word) {
-  if (find_module(context, map, word - 1)) return word;
-  abi::ArenaHeader* header = context->arena;
-  uint64_t found = 0, left = kMostLooked;
-  for (uint64_t n = abi::kFirstSlot, end = slots_end(); n < end; ++n) {
-    abi::ThreadSlot* slot = slot_at(header, n);
-    uint64_t owner = load_relaxed(&slot->owner);
-    if (!owner && !load_relaxed(&slot->thread_pointer)) break;  // never used, nor are those behind it
-    if (owner >> 32 != static_cast<uint64_t>(pid)) continue;
-    uint32_t depth = load_relaxed(&slot->shadow_depth);
-    if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
-    if (depth > left) break;
-    left -= depth;
-    for (uint32_t index = depth; index-- > 0;) {
-      auto* frame = reinterpret_cast<const abi::ShadowFrame*>(bytes_of(slot) + spile_rt_shadow_offset + index * spile_rt_shadow_stride);
-      if (frame->stack_slot != stack_slot) continue;
-      if (find_module(context, map, frame->return_address - 1)) return frame->return_address;
-      found = frame->return_address;
-    }
-  }
-  return found ? found : word;
-}
-
 SPILE_INLINE inline uint64_t return_address(Context* context, Walk* walk, uint64_t stack_slot, uint64_t word) {
   if constexpr (kIsKernel) {
-    return spile_rt_shadow_capacity ? pending_return_address(context, walk->map, spile_rt_pid(context), stack_slot, word) : word;
+    if (!spile_rt_shadow_capacity || find_module(context, walk->map, word - 1)) return word;
+    return pending_return_address(context, walk->map, 0, stack_slot, word);
   } else {
     const abi::Subject* subject = subject_of(context);
     if (!spile_rt_in_controller) return real_return_address(context->slot, stack_slot, word, &walk->shadow);
@@ -99,7 +73,7 @@ SPILE_APART inline abi::UnwindRule find_rule(Context* context, const abi::StackM
   return part_of<abi::UnwindRule>(table, table->rules)[low];
 }
 
-SPILE_APART bool step_out_of_signal(Context* context, Walk* walk) {
+SPILE_ARENA_ONLY SPILE_APART bool step_out_of_signal(Context* context, Walk* walk) {
   uint64_t pc, sp, fp;
   constexpr const abi::KernelLayout& kLayout = abi::kKernelLayout;
   if (!load_stack(context, walk->sp + kLayout.signal_program_counter, &pc) ||
@@ -113,7 +87,7 @@ SPILE_APART bool step_out_of_signal(Context* context, Walk* walk) {
 }
 
 // Without rules: code that keeps frame pointers (JITs, Go, hand-written assembly). Taken only where it leads into code.
-SPILE_COLD bool step_by_frame_pointer(Context* context, Walk* walk) {
+SPILE_ARENA_ONLY SPILE_COLD bool step_by_frame_pointer(Context* context, Walk* walk) {
   uint64_t fp, word;
   if ((walk->fp & 7) || walk->fp < walk->sp || walk->fp - walk->sp > (8u << 20)) return false;
   const uint64_t cfa = walk->fp - static_cast<uint64_t>(int64_t{abi::kConvention.saved_frame}), slot = return_slot_of(cfa);
@@ -140,7 +114,7 @@ SPILE_INLINE inline bool return_to(Context* context, Walk* walk, uint64_t cfa) {
   return pc != 0;
 }
 
-SPILE_APART bool step(Context* context, Walk* walk, bool* cut) {
+SPILE_ARENA_ONLY SPILE_APART bool step(Context* context, Walk* walk, bool* cut) {
   const abi::StackModule* module = find_module(context, walk->map, walk->exact ? walk->pc : walk->pc - 1);
   abi::UnwindRule rule = {abi::kUnwindUnknown, abi::kFrameSame, 0, 0, 0};
   if (likely(module)) rule = find_rule(context, module, walk->exact ? walk->pc : walk->pc - 1);
@@ -193,7 +167,7 @@ uint64_t module_map_offset(Context* context) {
   return own_module_map(context);
 }
 
-const abi::StackModule* find_module(Context* context, uint64_t offset, uint64_t address) {
+SPILE_ARENA_ONLY const abi::StackModule* find_module(Context* context, uint64_t offset, uint64_t address) {
   if (!offset) return nullptr;
   const abi::ModuleMap* map = reinterpret_cast<const abi::ModuleMap*>(bytes_of(context->arena) + in_arena(offset));
   const abi::StackModule* modules = reinterpret_cast<const abi::StackModule*>(map + 1);
@@ -224,7 +198,7 @@ extern "C" bool spile_rt_module_bias(Context* context, const char* path, const c
   return false;
 }
 
-[[gnu::noinline]] uint32_t walk_stack(Context* context, uint64_t* addresses, uint32_t most, bool* cut) {
+SPILE_ARENA_ONLY [[gnu::noinline]] uint32_t walk_stack(Context* context, uint64_t* addresses, uint32_t most, bool* cut) {
   const abi::Subject* subject = subject_of(context);
   find_user_registers(context);
   uint64_t kind = subject ? subject->frame_kind : spile_rt_in_controller ? abi::kNoFrame : context->frame_kind;

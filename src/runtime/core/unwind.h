@@ -17,6 +17,10 @@ uint32_t walk_stack(Context* context, uint64_t* addresses, uint32_t most, bool* 
 
 // Returns the module with code at the address in the abi::ModuleMap at this offset; null: absent. Valid while the handler runs.
 const abi::StackModule* find_module(Context* context, uint64_t map, uint64_t address);
+// Returns the real return address of the call whose return address, at this place of the process's stack, is `word`: handlers that probe returns
+// replace them. For the controller (process/returns.cpp) and the kernel (kernel/stacks.cpp), which can't tell such an address by itself; in
+// the kernel the process is the one that runs, and `word` lies in no module.
+uint64_t pending_return_address(Context* context, uint64_t map, int64_t pid, uint64_t stack_slot, uint64_t word);
 // Returns the offset of the process's abi::ModuleMap; 0: it has none yet.
 uint64_t module_map_offset(Context* context);
 

@@ -45,7 +45,7 @@ bool calls_handlers(const abi::KernelCodeTable* table, uint64_t address) {
 }
 
 // Returns how many frames come before that of the probed place: programs and what calls them, at a tracepoint.
-[[gnu::noinline]] uint32_t tracing_frames(Context* context, uint32_t count) {
+SPILE_ARENA_ONLY [[gnu::noinline]] uint32_t tracing_frames(Context* context, uint32_t count) {
   auto* table = reinterpret_cast<const abi::KernelCodeTable*>(bytes_of(context->arena) + uint64_t{spile_rt_kernel_code_page} * abi::kPageSize);
   auto* addresses = reinterpret_cast<const uint64_t*>(kernel_stack_of(context) + 1);
   uint32_t most = count < abi::kMostTracingFrames ? count : abi::kMostTracingFrames;
@@ -58,24 +58,54 @@ bool calls_handlers(const abi::KernelCodeTable* table, uint64_t address) {
   return 0;
 }
 
-}  // namespace
-
-[[gnu::noinline]] uint64_t own_module_map(Context* context) {
-  if (!spile_rt_processes_page) return 0;
+// What spile knows of the process that runs; null: nothing yet.
+SPILE_ARENA_ONLY [[gnu::noinline]] const abi::ProcessMap* own_process(Context* context) {
+  if (!spile_rt_processes_page) return nullptr;
   const uint64_t process = current_process();
   const abi::ProcessMaps* maps = process_maps(context);
   uint32_t place = abi::process_place(process);
   for (uint32_t step = 0; step < abi::kProcessSteps; ++step) {
     const abi::ProcessMap* entry = &maps->maps[(place + step) % abi::kProcessMaps];
     uint64_t found = load_acquire(&entry->process);
-    if (found == process) return load_acquire(&entry->module_map);
-    if (!found) return 0;
+    if (found == process) return entry;
+    if (!found) return nullptr;
   }
-  return 0;
+  return nullptr;
+}
+
+}  // namespace
+
+uint64_t own_module_map(Context* context) {
+  const abi::ProcessMap* entry = own_process(context);
+  return entry ? load_acquire(&entry->module_map) : 0;
+}
+
+// The frames lie in the process's memory, which it can write to: what is found there is used as an address of code, and as nothing else.
+SPILE_ARENA_ONLY [[gnu::noinline]] uint64_t pending_return_address(Context* context, uint64_t, int64_t, uint64_t stack_slot, uint64_t word) {
+  const abi::ProcessMap* entry = own_process(context);
+  uint64_t slot = entry ? load_acquire(&entry->slots) : 0;
+  if (!slot) return word;
+  const abi::ShadowPlaces& places = process_maps(context)->shadows;
+  constexpr uint64_t kMostLooked = 1024;  // of slots and frames together: a handler in the kernel must be done soon
+  uint64_t left = kMostLooked;
+  for (uint64_t n = 0, end = places.slot_count; n < end && left > 0; ++n, --left, slot += places.slot_stride) {
+    uint64_t owner, thread_pointer, depth;
+    if (!load_word<8>(slot + offsetof(abi::ThreadSlot, owner), &owner)) break;
+    if (!owner && (!load_word<8>(slot + offsetof(abi::ThreadSlot, thread_pointer), &thread_pointer) || !thread_pointer)) break;  // never used
+    if (owner >> 32 != entry->owner || !load_word<4>(slot + offsetof(abi::ThreadSlot, shadow_depth), &depth)) continue;
+    if (depth > places.capacity) depth = places.capacity;
+    for (uint64_t frame = slot + places.first + depth * places.stride; depth > 0 && left > 0; --depth, --left) {
+      uint64_t place, address;
+      frame -= places.stride;
+      if (!load_word<8>(frame + offsetof(abi::ShadowFrame, stack_slot), &place)) break;
+      if (place == stack_slot && load_word<8>(frame + offsetof(abi::ShadowFrame, return_address), &address)) return address;
+    }
+  }
+  return word;
 }
 
 // The kernel keeps the registers where it was entered. A thread of its own has none: their place says that no 64-bit code ran.
-[[gnu::noinline]] void find_user_registers(Context* context) {
+SPILE_ARENA_ONLY [[gnu::noinline]] void find_user_registers(Context* context) {
   constexpr const abi::KernelLayout& kLayout = abi::kKernelLayout;
   constexpr const abi::Convention& kConvention = abi::kConvention;
   if (context->frame_kind != abi::kNoFrame) return;
@@ -89,12 +119,12 @@ bool calls_handlers(const abi::KernelCodeTable* table, uint64_t address) {
   context->frame_kind = abi::kFrameInside;
 }
 
-[[gnu::noinline]] void note_cut_stack(Context* context) {
+SPILE_ARENA_ONLY [[gnu::noinline]] void note_cut_stack(Context* context) {
   want_process(context);
   __atomic_fetch_add(&process_maps(context)->cut_stacks, 1, __ATOMIC_RELAXED);
 }
 
-[[gnu::noinline]] bool send_user_stack(Context* context, uint32_t style) {
+SPILE_ARENA_ONLY [[gnu::noinline]] bool send_user_stack(Context* context, uint32_t style) {
   constexpr uint64_t kPageWords = abi::kPageSize / 8, kMostWords = kPageWords * abi::kUserStackPages;
   want_process(context);
   auto* copy = static_cast<uint64_t*>(level_memory(context, &spile_map_copy));

@@ -28,6 +28,7 @@
 // unless an unwinder has put the address back and its end was not seen.
 
 #include "runtime/core/core.h"
+#include "runtime/core/unwind.h"
 #include "runtime/process/spilled_returns.h"
 
 namespace spile::rt {
@@ -652,5 +653,31 @@ SPILE_INLINE void spile_rt_return_exit(Context* context, uint64_t cfa, uint64_t*
 }
 
 }  // extern "C"
+
+// The controller does not know which addresses are our trampolines': an address outside of the program's code is looked for among
+// the process's pending returns.
+[[gnu::noinline]] uint64_t pending_return_address(Context* context, uint64_t map, int64_t pid, uint64_t stack_slot, uint64_t word) {
+  if (find_module(context, map, word - 1)) return word;
+  abi::ArenaHeader* header = context->arena;
+  constexpr uint64_t kMostLooked = 1 << 20;  // pending returns of a process, for one return address
+  uint64_t found = 0, left = kMostLooked;
+  for (uint64_t n = abi::kFirstSlot, end = slots_end(); n < end; ++n) {
+    abi::ThreadSlot* slot = slot_at(header, n);
+    uint64_t owner = load_relaxed(&slot->owner);
+    if (!owner && !load_relaxed(&slot->thread_pointer)) break;  // never used, nor are those behind it
+    if (owner >> 32 != static_cast<uint64_t>(pid)) continue;
+    uint32_t depth = load_relaxed(&slot->shadow_depth);
+    if (depth > spile_rt_shadow_capacity) depth = spile_rt_shadow_capacity;
+    if (depth > left) break;
+    left -= depth;
+    for (uint32_t index = depth; index-- > 0;) {
+      auto* frame = reinterpret_cast<const abi::ShadowFrame*>(bytes_of(slot) + spile_rt_shadow_offset + index * spile_rt_shadow_stride);
+      if (frame->stack_slot != stack_slot) continue;
+      if (find_module(context, map, frame->return_address - 1)) return frame->return_address;
+      found = frame->return_address;
+    }
+  }
+  return found ? found : word;
+}
 
 }  // namespace spile::rt
