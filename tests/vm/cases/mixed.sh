@@ -27,3 +27,9 @@ check "addresses from processes" "$out" 'a traced process could have any memory 
 out=$(spile -e 'global n, m probe process.function("step") { n++ } probe kernel.function("__x64_sys_getppid") { if (pid() == target()) m++ }
   probe end { printf("%d %d\n", n, m) }' -c "steps 2000" 2>&1)
 check "kernel.function" "$out" '^2000 2000$'
+
+# Stacks of the process in the kernel's handlers, past the place where the handler of a return has put its address.
+out=$(spile -e "global n, seen, r probe process.function(\"step\").return { r++ } probe $entered { if (pid() == target() && n++ == 50) print_ubacktrace() else seen[ubacktrace()]++ }
+  probe end { printf(\"%d\n\", r) }" -c "steps 100" 2>&1)
+check "a stack of the process" "$(echo "$out" | sed -n 's/^ 0x[0-9a-f]* : \([^+]*\)+.*/\1/p' | tr '\n' ' ')" '^syscall step main .*_start $'
+check "returns beside it" "$out" '^100$'
