@@ -21,6 +21,10 @@ probe kernel.trace("sched:sched_switch") { if (pid() == target()) { away++; to[$
 probe end { sum = 0; foreach (n in to) sum += to[n]; printf("%d %d\n", away >= 20, sum == away) }""",
        f"{sys.executable} -c 'import time; [time.sleep(0.002) for i in range(20)]'").expect(err="1 1\n")
 
+# A structure of 200 members, of which the first that fit are printed.
+kernel(r"""probe kernel.trace("sched:sched_switch") { if (pid() == target()) { s = $$parms$; printf("%d %d\n", strlen(s), s =~ "prev=.*pid|prev=.*__state="); exit() } }""",
+       "sleep 0.1").expect(err="511 1\n")
+
 kernel(r"""global ticks
 probe timer.profile { if (pid() == target()) ticks[execname()] <<< cpu() }
 probe end { foreach (n in ticks) printf("%s %d\n", n, @count(ticks[n]) > 5) }""",

@@ -138,7 +138,72 @@ void keep_values_in_memory(llvm::Module& module) {
   }
 }
 
+// Functions that need the context of their callers and do not have it.
+class ContextPassing {
+ public:
+  explicit ContextPassing(llvm::Module& module) : module_(module), contexts_(find_contexts(module)) {}
+
+  void run() {
+    for (bool again = true; again;) {
+      again = false;
+      for (llvm::Function& function : module_) again |= !made_.contains(&function) && may_have_one(function) && needs_one(function) && made_.emplace(&function, nullptr).second;
+    }
+    for (auto& [function, made] : made_) made = remake(*function);
+    for (auto& [function, made] : made_) {
+      for (llvm::User* user : llvm::make_early_inc_range(function->users())) rewrite_call(*llvm::cast<llvm::CallInst>(user), *made);
+      std::string name = function->getName().str();
+      function->eraseFromParent();
+      made->setName(name);
+    }
+  }
+
+ private:
+  bool may_have_one(llvm::Function& function) const {
+    if (function.isDeclaration() || function.hasFnAttribute(kProgramAttribute) || function.hasFnAttribute(llvm::Attribute::AlwaysInline) ||
+        contexts_.contains(&function))
+      return false;
+    return std::ranges::all_of(function.users(), [&](llvm::User* user) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+      return call && call->getCalledFunction() == &function && !call->getFunction()->hasFnAttribute(kProgramAttribute);
+    });
+  }
+
+  bool needs_one(llvm::Function& function) const {
+    constexpr unsigned kRegisters = 5;  // of arguments
+    if (!variables_of(function).empty()) return true;
+    return std::ranges::any_of(llvm::instructions(function), [&](llvm::Instruction& instruction) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
+      return callee && (made_.contains(callee) || (!callee->isDeclaration() && callee->arg_size() > kRegisters));
+    });
+  }
+
+  // Returns the function with one argument more, and the body of `function`.
+  llvm::Function* remake(llvm::Function& function) {
+    std::vector<llvm::Type*> types = {llvm::PointerType::getUnqual(module_.getContext())};
+    for (llvm::Argument& argument : function.args()) types.push_back(argument.getType());
+    llvm::Function* made = take_body(function, llvm::FunctionType::get(function.getReturnType(), types, false));
+    for (llvm::Argument& argument : function.args()) argument.replaceAllUsesWith(made->getArg(argument.getArgNo() + 1));
+    contexts_[made] = made->getArg(0);
+    return made;
+  }
+
+  void rewrite_call(llvm::CallInst& call, llvm::Function& made) {
+    std::vector<llvm::Value*> arguments = {contexts_.at(call.getFunction())};
+    arguments.insert(arguments.end(), call.arg_begin(), call.arg_end());
+    llvm::CallInst* other = llvm::IRBuilder<>(&call).CreateCall(&made, arguments);
+    call.replaceAllUsesWith(other);
+    call.eraseFromParent();
+  }
+
+  llvm::Module& module_;
+  ContextArguments contexts_;
+  std::map<llvm::Function*, llvm::Function*> made_;  // in place of the first
+};
+
 }  // namespace
+
+void pass_contexts(llvm::Module& module) { ContextPassing(module).run(); }
 
 Result<void> move_frames(llvm::Module& module) {
   ContextArguments contexts = find_contexts(module);

@@ -84,14 +84,17 @@ bool is_helper_buffer(const llvm::AllocaInst& variable) {
   });
 }
 
-void limit_inlining(ScriptModule& script) {
-  constexpr unsigned kLargeBody = 1'000;   // instructions, most of which are calls that become ten or a hundred
-  constexpr unsigned kWorthCalling = 24;
-  llvm::Module& module = script.module();
-  bool is_large = std::ranges::any_of(module, [](const llvm::Function& function) {
+static bool has_large_body(const llvm::Module& module) {
+  constexpr unsigned kLargeBody = 1'000;  // instructions, most of which are calls that become ten or a hundred
+  return std::ranges::any_of(module, [](const llvm::Function& function) {
     return function.hasFnAttribute(kBodyAttribute) && function.getInstructionCount() > kLargeBody;
   });
-  if (!is_large) return;
+}
+
+void limit_inlining(ScriptModule& script) {
+  constexpr unsigned kWorthCalling = 24;
+  llvm::Module& module = script.module();
+  if (!has_large_body(module)) return;
   for (llvm::Function& function : module) {
     // These take the program's own argument, or are a part of the program.
     bool belongs_to_program = function.getName().starts_with("spile_rt_kernel_");
@@ -116,6 +119,7 @@ Result<void> make_loadable(ScriptModule& script, const LoadableOptions& options)
   llvm::Module& module = script.module();
   llvm::removeFromUsedLists(module, [](llvm::Constant*) { return true; });
   inline_what_must_be(module);
+  if (has_large_body(module)) pass_contexts(module);
   simplify_signatures(module);
   expand_memory(module);
   unroll_recursion(module, options.deepest);

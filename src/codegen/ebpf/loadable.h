@@ -39,6 +39,9 @@ void keep_shared_accesses(ScriptModule& module);
 
 // -- the steps, in this order; each works on all functions of the module
 
+// Gives functions that have variables, or that pass more arguments than registers can hold, the context of their callers as another first
+// argument; else they would become a part of each caller. REQUIRES: before simplify_signatures().
+void pass_contexts(llvm::Module& module);
 // Makes every function but programs one of numbers. Functions that return structures are inlined.
 void simplify_signatures(llvm::Module& module);
 // Replaces intrinsics of memory, and atomic loads, stores and fences, which the back end doesn't know.
@@ -54,6 +57,10 @@ void bound_loops(llvm::Module& module);
 // verifier takes no register that nothing was written to.
 void define_values(llvm::Module& module);
 Result<void> cast_pointers(llvm::Module& module, bool shares);
+
+// Makes a function of another type with the body and the attributes of `from`, which it leaves without them. The body still has the arguments of
+// `from`.
+llvm::Function* take_body(llvm::Function& from, llvm::FunctionType* type);
 
 // What LLVM's passes ask for.
 struct Analyses {

@@ -90,6 +90,43 @@ TEST(Frames, AddressesInTheProgramsArgumentStayThere) {
   EXPECT_EQ(module.count("load ptr"), 0u);
 }
 
+TEST(Frames, FunctionsThatNeedTheContextGetIt) {
+  Module module(R"(
+    define i64 @digits(i64 %n) {
+      %v = alloca [16 x i8]
+      store volatile i64 %n, ptr %v
+      ret i64 %n
+    }
+    define i64 @between(i64 %n) {
+      %r = call i64 @digits(i64 %n)
+      ret i64 %r
+    }
+    define i64 @plain(i64 %n) { ret i64 %n }
+    define i64 @body(ptr %context, ptr %program) #0 {
+      %r = call i64 @between(i64 7)
+      %s = call i64 @digits(i64 %r)
+      %t = call i64 @plain(i64 %s)
+      ret i64 %t
+    }
+    define i64 @outside(i64 %n) #1 {
+      %r = call i64 @apart(i64 %n)
+      ret i64 %r
+    }
+    define i64 @apart(i64 %n) {
+      %v = alloca i64
+      store volatile i64 %n, ptr %v
+      ret i64 %n
+    }
+    attributes #0 = { "spile-body" }
+    attributes #1 = { "spile-program" })");
+  pass_contexts(*module);
+  EXPECT_EQ(module.count("call i64 @between(ptr %context, i64 7)"), 1u);
+  EXPECT_EQ(module.count("@digits(ptr %0, i64 %1)"), 2u) << "its definition, and the call between both";
+  EXPECT_EQ(module.count("@digits(ptr %context, i64 %"), 1u);
+  EXPECT_EQ(module.count("call i64 @plain(i64 %"), 1u);
+  EXPECT_EQ(module.count("@apart(i64 %n)"), 2u) << "a program has none";
+}
+
 TEST(Frames, VariablesMoveToTheContextsFrameEachToItsOwnPlace) {
   Module module(R"(
     declare void @use(ptr)

@@ -43,17 +43,10 @@ class Signature {
     std::vector<llvm::Type*> types;
     for (unsigned i = 0; i < direct_; ++i) types.push_back(wide(function_.getArg(i)->getType()));
     if (packs_) types.push_back(llvm::PointerType::getUnqual(context_));
-    made_ = llvm::Function::Create(llvm::FunctionType::get(i64_, types, false), function_.getLinkage(), "", function_.getParent());
-    for (llvm::Attribute attribute : function_.getAttributes().getFnAttrs()) {
-      bool is_of_memory = attribute.isEnumAttribute() ? attribute.getKindAsEnum() == llvm::Attribute::Memory
-                                                      : attribute.hasAttribute(llvm::Attribute::Memory);
-      if (!is_of_memory) made_->addFnAttr(attribute);
-    }
-    made_->setDSOLocal(true);
+    made_ = take_body(function_, llvm::FunctionType::get(i64_, types, false));
   }
 
   void move_body() {
-    made_->splice(made_->begin(), &function_);
     llvm::IRBuilder<> b(&*made_->getEntryBlock().getFirstInsertionPt());
     for (unsigned i = 0; i < function_.arg_size(); ++i) {
       llvm::Argument* old = function_.getArg(i);
@@ -113,6 +106,18 @@ class Signature {
 };
 
 }  // namespace
+
+llvm::Function* take_body(llvm::Function& from, llvm::FunctionType* type) {
+  llvm::Function* made = llvm::Function::Create(type, from.getLinkage(), "", from.getParent());
+  for (llvm::Attribute attribute : from.getAttributes().getFnAttrs()) {
+    bool is_of_memory =
+        attribute.isEnumAttribute() ? attribute.getKindAsEnum() == llvm::Attribute::Memory : attribute.hasAttribute(llvm::Attribute::Memory);
+    if (!is_of_memory) made->addFnAttr(attribute);
+  }
+  made->setDSOLocal(true);
+  made->splice(made->begin(), &from);
+  return made;
+}
 
 void simplify_signatures(llvm::Module& module) {
   std::vector<llvm::Function*> functions;
