@@ -70,8 +70,9 @@ Result<Points> resolve_profile(TracedWorld& world, const syntax::ProbePoint& poi
   made.kind = sema::ProbeKind::kProfile;
   made.domain = sema::Domain::kKernel;
   TRY(made.interval_ns, profile_interval(point));
-  // Of the traced processes' threads only, sampled by the kernel for us.
-  bool by_thread = world.process_domain() == sema::Domain::kTarget && (world.has_target() || world.options().runtime == Runtime::kInProcess);
+  // Of the traced processes' threads only, sampled by the kernel for us. Beside probes in the kernel, time in the kernel is asked for, too.
+  bool by_thread = world.process_domain() == sema::Domain::kTarget && !world.has_kernel_probes() &&
+                   (world.has_target() || world.options().runtime == Runtime::kInProcess);
   if (by_thread) made.domain = sema::Domain::kController;
   made.of_processes = world.has_target();
   made.text = text_of(point);

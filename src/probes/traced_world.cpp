@@ -156,6 +156,7 @@ TracedWorld::PathInProcess TracedWorld::path_in_process(const std::string& name)
 }
 
 void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& points) {
+  has_kernel_probes_ = std::ranges::any_of(points, [](const syntax::ProbePoint* point) { return needs_kernel(*point); });
   switch (options_.runtime) {
     case Runtime::kInProcess:
       domain_ = sema::Domain::kTarget;
@@ -169,7 +170,7 @@ void TracedWorld::choose_runtime(const std::vector<const syntax::ProbePoint*>& p
   // Handlers that share a global share memory: where the kernel's can't be shared with processes, one kernel probe, and all run there. Without -c
   // and -x, uprobes see all processes. timer.profile can be sampled either way; the threads of a process, with their
   // stacks.
-  const bool any = std::ranges::any_of(points, [this](const syntax::ProbePoint* point) { return needs_kernel(*point) || (is_profile(*point) && !has_target()); });
+  const bool any = has_kernel_probes_ || (!has_target() && std::ranges::any_of(points, [](const syntax::ProbePoint* point) { return is_profile(*point); }));
   const bool kernel = !options_.only_lists && (!has_target() || (any && !(options_.can_mix && options_.can_mix())));
   domain_ = kernel ? sema::Domain::kKernel : sema::Domain::kTarget;
 }

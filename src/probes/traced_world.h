@@ -42,6 +42,8 @@ class TracedWorld {
   pid_t process() const { return options_.processes.empty() ? 0 : options_.processes.front(); }
   // Returns where the handler of a probe on a process runs.
   sema::Domain process_domain() const { return domain_; }
+  // Whether the script has probes that only the kernel can run.
+  bool has_kernel_probes() const { return has_kernel_probes_; }
   // Fails if --runtime=inproc was asked for. what: the construct that only the kernel can run, for the message.
   Result<void> require_kernel(const char* what) const;
 
@@ -91,6 +93,7 @@ class TracedWorld {
   std::vector<std::string> programs_;
   std::vector<debuginfo::MappedFile> mapped_;  // of all processes
   sema::Domain domain_ = sema::Domain::kTarget;
+  bool has_kernel_probes_ = false;
   std::map<std::string, std::shared_ptr<debuginfo::Module>> modules_;
   ModuleFiles module_files_;
   std::set<std::string> left_out_, waiting_;

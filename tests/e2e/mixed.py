@@ -1,5 +1,5 @@
 # Handlers in processes, by jumps, and in the kernel, in one script: globals of both, exact; records in the order of time.
-# variants: counts latency locked order read_only controller exits errors several children killed stacks
+# variants: counts latency locked order read_only controller exits errors several children killed stacks profile
 from spiletest import *
 
 if os.geteuid() != 0:
@@ -170,3 +170,15 @@ probe end {{ foreach ([side-, stack] in stacks) {{ printf("%s %d\\n", side, stac
 function inner() {{ if (n > 1) try {{ print_ubacktrace() }} catch {{ }} return n }} probe process.function("step") {{ n = n + 1 }}
 probe {CALL} {{ {OURS}; outer() }}""", "-c", f"{steps} 5").expect()
     expect_match(r" : step\+.*\n.* : main\+", out.out, "a stack that a function has printed")
+
+if VARIANT == "profile":
+    # Beside a probe in the kernel the profile samples time in the kernel, too, which most of this program's is.
+    out = spile("-v", "-o", "/dev/stdout", "-e", f"""global n, m, user probe process.function("step") {{ n++ }}
+probe kernel.trace("sched:sched_process_exit") {{ m++ }}
+probe timer.profile.freq.hz(1000) {{ if (user_mode()) user["user"]++; else user["kernel"]++ }}
+probe end {{ printf("%d %d\\n", user["user"], user["kernel"]) }}""", "-c", f"{steps} 5000000").expect()
+    if "uprobe" in out.err:
+        skip("this kernel has no BPF arenas")
+    expect_match("timer.profile.*: cpu-clock every", out.err, "where samples are taken")
+    user, kernel = map(int, re.search(r"^(\d+) (\d+)$", out.out, re.M).groups())
+    expect_true(user + kernel > 100 and kernel > user / 2, str(out))
