@@ -61,6 +61,7 @@ class Compiler : public Translation {
   Result<void> lower_kernel_place(Job& job);
   Result<void> lower_arena_place(Job& job);
   int effort(const Job& job) const;
+  Error with_largest_handler(Error error, const llvm::Module& module) const;
   Result<void> build_job(Job& job);
   Result<void> flatten_job(Job& job) const;
   Result<void> build_all(std::vector<Job*> jobs);
@@ -207,6 +208,18 @@ Result<void> Compiler::lower_arena_place(Job& job) {
   });
 }
 
+// Says of an error that a handler in the kernel is too large, which has no place, where the largest one is.
+Error Compiler::with_largest_handler(Error error, const llvm::Module& module) const {
+  const llvm::Function* largest = nullptr;
+  for (const llvm::Function& function : module) {
+    if (function.hasFnAttribute(kBodyAttribute) && (!largest || function.getInstructionCount() > largest->getInstructionCount())) largest = &function;
+  }
+  const auto& programs = compiled_.script.kernel.programs;
+  auto program = std::ranges::find_if(programs, [&](const KernelProgram& each) { return largest && largest->getName().ends_with("body." + each.section); });
+  if (program == programs.end() || program->probe < 0) return error;
+  return std::move(error).within(program_.probes[static_cast<size_t>(program->probe)].range.to_string());
+}
+
 // The optimizer pays where code runs often. What runs in the controller can't, as far as its budget of actions goes.
 int Compiler::effort(const Job& job) const {
   // eBPF never without the optimizer: the verifier needs registers where unoptimized code has memory.
@@ -248,7 +261,8 @@ Result<void> Compiler::build_job(Job& job) {
     const LoadableOptions options{.constants_offset = kernel_layout().arena.constants_offset,
                                   .deepest = static_cast<uint32_t>(program_.limits.max_nesting),
                                   .shares = layouts_.main.arena.shared_size > 0};
-    TRY_DO(timed(job.timings, "fit-" + job.name, [&] { return make_loadable(*job.module, options); }));
+    auto fitted = timed(job.timings, "fit-" + job.name, [&] { return make_loadable(*job.module, options); });
+    if (!fitted.ok()) return with_largest_handler(std::move(fitted).error(), job.module->module());
   }
   print_after("optimize-", job);
   TRY(job.object, timed(job.timings, "emit-" + job.name, [&] { return emit_object(*job.module, job.machine, level); }));

@@ -20,3 +20,9 @@ spile("-e", trace + "{ println(ppid()) }").expect(status=1, err_match=r"'ppid' i
 # What handlers in the kernel have, among it the task that functions in processes deny.
 spile("-e", trace + """{ if (pid() == target()) { printf("%d %d\\n", task_current() < 0, local_clock_ms() - gettimeofday_ms() < 1000 && ktime_get_ns() > 0 && cpu_clock_s(0) > 0); exit() } }""",
       "-c", "sleep 0.2").expect(status=0, out_match=r"^1 1$")
+
+# A handler that eBPF has no room for is named by its place.
+lines = "\n".join(f's[{i}, execname()] = sprintf("%d %s %d", {i}, execname(), tid()) . sprintf("%x", pid())' for i in range(400))
+large = spile("-p4", "-e", 'global s\nprobe kernel.trace("sched:sched_process_exit") { s[0, ""] = "" }\n' + 'probe kernel.trace("sched:sched_switch") {\n' + lines + "\n}")
+if "tracefs" not in large.err:
+    expect_match(r"^spile: <input>:3:1: a handler is too large for the kernel", large.expect(status=1).err)
