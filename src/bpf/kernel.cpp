@@ -79,6 +79,7 @@ class LoadedKernel final : public Kernel {
   Result<std::vector<uint64_t>> skipped() override;
   std::vector<std::pair<std::string, std::string>> attached() const override { return attached_; }
   std::vector<std::pair<std::string, uint64_t>> missed() const override;
+  const std::vector<Error>& refused() const override { return refused_; }
 
  private:
   Result<void> create_data(const ObjectSpec& spec);
@@ -115,6 +116,7 @@ class LoadedKernel final : public Kernel {
   };
   std::vector<Counted> counted_;
   std::vector<std::pair<std::string, std::string>> attached_;
+  std::vector<Error> refused_;
 };
 
 // Each kprobe and uprobe costs a grace period of the kernel's (some ms) to close, in which it waits.
@@ -314,8 +316,21 @@ Result<UniqueFd> LoadedKernel::load_for(const ProgramImage& image, const AttachP
 Result<void> LoadedKernel::attach_one(const Program& program) {
   const std::vector<AttachPoint>& points = program.spec->points;
   const bool multi = is_multi(points.front().kind), files = is_uprobe_multi(points.front().kind);
+  size_t refused = 0;
   for (size_t i = 0; i < points.size(); ++i) {
     const int fd = program.fds[std::min(i, program.fds.size() - 1)].get();
+    if (points[i].may_be_refused) {
+      Result<std::vector<Attachment>> made = attach_program(fd, points[i]);
+      if (!made.ok() && (++refused == points.size() || !is_refusal_of_place(made.error()))) return std::move(made).error();
+      if (!made.ok()) {
+        refused_.push_back(std::move(made).error());
+        continue;
+      }
+      counted_.push_back({points[i].text, fd, attachments_.size(), made->size()});
+      for (Attachment& attachment : *made) attachments_.push_back(std::move(attachment));
+      attached_.emplace_back(points[i].text, mechanism(points[i]));
+      continue;
+    }
     attached_.emplace_back(points[i].text, mechanism(points[i]));
     if (((multi || files) && i > 0) || points[i].of_threads) continue;
     const size_t first = attachments_.size();

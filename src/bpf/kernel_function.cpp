@@ -18,7 +18,7 @@ using Kind = AttachPoint::Kind;
 
 namespace {
 
-constexpr const char* kRefused = "the kernel refuses probes in some of its code: what handles traps, interrupts and probes themselves";
+constexpr const char* kRefused = "the kernel refuses probes in some of its code: what handles traps, interrupts and probes themselves, and instructions that it replaces while it runs";
 
 Error refused(const AttachPoint& point, int error) {
   const std::string what = "attach " + point.text;
@@ -28,6 +28,8 @@ Error refused(const AttachPoint& point, int error) {
     case ESRCH: return Error::from_errno(what, error, "this kernel has no such function that can be probed");
     case EADDRNOTAVAIL: return Error::from_errno(what, error, "several functions have this name");
     case EINVAL:
+    case EBUSY:
+    case EOPNOTSUPP:
     case EILSEQ: return Error::from_errno(what, error, kRefused);
     case EMFILE: return Error::from_errno(what, error, "ulimit -n 1000000, or probe fewer functions");
     case E2BIG: return Error::from_errno(what, error, "the kernel runs at most 64 programs at one place");
@@ -95,6 +97,8 @@ Result<Attachment> attach_traced(int program, const AttachPoint& point) {
 }
 
 }  // namespace
+
+bool is_refusal_of_place(const Error& error) { return error.hint == kRefused; }
 
 bool is_kernel_function(Kind kind) { return kind == Kind::kKprobe || kind == Kind::kKretprobe || is_multi(kind) || is_traced(kind); }
 bool is_multi(Kind kind) { return kind == Kind::kMulti || kind == Kind::kMultiReturn; }

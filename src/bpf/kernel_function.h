@@ -21,6 +21,9 @@ bool is_multi(AttachPoint::Kind kind);
 // Returns whether a program must be loaded for each point, as it is verified for the function's own arguments (fentry, fexit).
 bool is_traced(AttachPoint::Kind kind);
 
+// Returns whether an error of attach_to_function() is about the place: the kernel allows no probe there.
+bool is_refusal_of_place(const Error& error);
+
 // Attach a program at one function (kprobe, fentry), or with one link at all (REQUIRES: is_multi of each point). Handlers may run from here
 // on. Errors: no privilege; the function does not exist or the kernel refuses probes there; the kernel does not have the mechanism.
 Result<Attachment> attach_to_function(int program, const AttachPoint& point);

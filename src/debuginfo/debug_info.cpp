@@ -97,9 +97,13 @@ Result<FunctionRecord> DebugInfo::function_record(FileAddress function, FileAddr
   return remembered<FunctionRecord>(key, read, [&](DwarfReader& dwarf) { return dwarf.function(function, pc, scope); });
 }
 
-Result<CodePlaces> DebugInfo::inlined_calls() {
-  return remembered<CodePlaces>("inlined", places_from_bytes,
-                                [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.inlined_calls(); });
+Result<CodePlaces> DebugInfo::inlined_calls(const std::string& name) {
+  const std::string key = name.empty() ? "inlined" : "inlined " + name;
+  return remembered<CodePlaces>(key, places_from_bytes, [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.inlined_calls(name); });
+}
+Result<CodePlaces> DebugInfo::inlined_calls_in(FileAddress function) {
+  return remembered<CodePlaces>(fmt::format("inlined-in {:x}", function.value), places_from_bytes,
+                                [&](DwarfReader& dwarf) -> Result<CodePlaces> { return dwarf.inlined_calls_in(function); });
 }
 Result<CodePlaces> DebugInfo::labels() {
   return remembered<CodePlaces>("labels", places_from_bytes,

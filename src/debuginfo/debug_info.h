@@ -52,7 +52,8 @@ class DebugInfo final : public TypeSource, public std::enable_shared_from_this<D
   Result<Place> return_value(FileAddress function, const SymbolFacts& symbols, size_t index);
   std::vector<DwarfFunction> all_functions();  // empty: no debug information; not cached
   // Answer as the functions of the same names of DwarfReader.
-  Result<CodePlaces> inlined_calls();
+  Result<CodePlaces> inlined_calls(const std::string& name);
+  Result<CodePlaces> inlined_calls_in(FileAddress function);
   Result<CodePlaces> labels();
   Result<CodePlaces> statements(const std::string& file_pattern);
   Result<CodePlaces> place_at(FileAddress pc);

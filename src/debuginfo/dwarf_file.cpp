@@ -300,6 +300,20 @@ std::optional<Dwarf_Die> DwarfFile::function_die(FileAddress function, Unit* uni
   return die->second;
 }
 
+std::string_view DwarfFile::section(std::string_view wanted) {
+  Elf* elf = dwarf_getelf(debug_.get());
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return {};
+  for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section));) {
+    GElf_Shdr header;
+    const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
+    if (!name || name != wanted || header.sh_type == SHT_NOBITS || (header.sh_flags & SHF_COMPRESSED)) continue;
+    Elf_Data* data = elf_rawdata(section, nullptr);
+    if (data && data->d_buf) return {static_cast<const char*>(data->d_buf), data->d_size};
+  }
+  return {};
+}
+
 LineSections DwarfFile::line_sections(Dwarf* dwarf) {
   auto [entry, is_new] = line_sections_.try_emplace(dwarf);
   LineSections& sections = entry->second;

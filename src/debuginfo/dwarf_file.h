@@ -39,6 +39,8 @@ class DwarfFile {
   const std::vector<Unit>& units();
   // Returns the units of the file that dwz moved common parts to; empty: the file does not name a dwz file.
   std::vector<Unit> alternate_units();
+  // Returns the contents of a section of the file with .debug_info; empty: absent, or still compressed.
+  std::string_view section(std::string_view name);
   // Returns the unit that has code at pc; nullopt: none.
   std::optional<Unit> unit_of(FileAddress pc);
 

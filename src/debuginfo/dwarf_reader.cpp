@@ -13,6 +13,7 @@
 #include "debuginfo/dwarf_expression.h"
 #include "debuginfo/dwarf_file.h"
 #include "debuginfo/dwarf_types.h"
+#include "debuginfo/name_search.h"
 #include "debuginfo/names.h"
 
 namespace spile::debuginfo {
@@ -330,9 +331,18 @@ Result<SourcePlace> DwarfReader::source_line(FileAddress pc) {
   return place;
 }
 
-CodePlaces DwarfReader::inlined_calls() {
+CodePlaces DwarfReader::inlined_calls(const std::string& name) {
   CodePlaces places;
-  for (DwarfFile::Unit unit : file_->units()) add_inlined_calls(*file_, unit, places);
+  for (DwarfFile::Unit unit : name.empty() ? file_->units() : units_naming(*file_, name)) add_inlined_calls(*file_, unit, places);
+  return places;
+}
+
+CodePlaces DwarfReader::inlined_calls_in(FileAddress function) {
+  CodePlaces places;
+  auto unit = file_->unit_of(function);
+  if (!unit) return places;
+  add_inlined_calls(*file_, *unit, places);
+  std::erase_if(places, [&](const CodePlace& place) { return place.function != function; });
   return places;
 }
 

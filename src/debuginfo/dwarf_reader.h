@@ -69,7 +69,9 @@ class DwarfReader {
   Result<SourcePlace> source_line(FileAddress pc);
   LineRows line_rows();  // ascending by address
   std::vector<DwarfFunction> all_functions();
-  CodePlaces inlined_calls();
+  // name: of one function as C names it, whose calls are wanted; others may be returned, too. "": all.
+  CodePlaces inlined_calls(const std::string& name);
+  CodePlaces inlined_calls_in(FileAddress function);
   CodePlaces labels();
   CodePlaces statements(const std::string& file_pattern);
   CodePlaces place_at(FileAddress pc);     // one or none: the innermost function or inlined call there

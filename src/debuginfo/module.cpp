@@ -66,6 +66,9 @@ class ElfModule final : public Module {
     return *plt_;
   }
   Result<CodePlaces> inlined_calls(const FunctionPattern& pattern) override;
+  Result<CodePlaces> inlined_calls_in(FileAddress function) override {
+    return has_debug_info() ? info().inlined_calls_in(function) : CodePlaces{};
+  }
   Result<CodePlaces> labels(const FunctionPattern& pattern, const std::string& label) override;
   Result<CodePlaces> statements(const std::string& file) override;
   std::optional<CodePlace> place_at(FileAddress pc) override;
@@ -112,6 +115,11 @@ class ElfModule final : public Module {
   std::optional<std::vector<Mark>> marks_;
   std::optional<std::vector<PltEntry>> plt_;
 };
+
+// Whether a pattern is a whole name as C has them.
+bool is_identifier(const std::string& pattern) {
+  return !pattern.empty() && std::ranges::all_of(pattern, [](unsigned char c) { return c == '_' || isalnum(c); });
+}
 
 bool has_section_contents(const ElfImage& image, std::string_view name) {
   const ElfImage::Section* section = image.section(name);
@@ -181,7 +189,7 @@ Result<std::vector<Function>> ElfModule::functions(const FunctionPattern& patter
 
 Result<CodePlaces> ElfModule::inlined_calls(const FunctionPattern& pattern) {
   if (!has_debug_info()) return CodePlaces{};
-  TRY(CodePlaces places, info().inlined_calls());
+  TRY(CodePlaces places, info().inlined_calls(is_identifier(pattern.name) ? pattern.name : std::string()));
   keep_matching(pattern, places);
   return places;
 }

@@ -15,6 +15,7 @@
 #include "base/tracefs.h"
 #include "base/unique_fd.h"
 #include "debuginfo/names.h"
+#include "kernelinfo/debug_image.h"
 
 namespace spile::kernelinfo {
 
@@ -229,6 +230,13 @@ bool KernelInfo::knows_module(const std::string& module) const {
   }
   return false;
 }
+
+Result<std::string> KernelInfo::debug_image() {
+  if (!debug_image_) debug_image_ = find_debug_image(places_);
+  return *debug_image_;
+}
+
+bool KernelInfo::has_debug_image() const { return kernelinfo::has_debug_image(places_); }
 
 int KernelInfo::kptr_restrict() const {
   Result<std::string> text = read_whole<std::string>(places_.proc + "/sys/kernel/kptr_restrict");

@@ -12,17 +12,10 @@
 #include "base/result.h"
 #include "kernelinfo/btf.h"
 #include "kernelinfo/mechanisms.h"
+#include "kernelinfo/places.h"
 #include "kernelinfo/symbols.h"
 
 namespace spile::kernelinfo {
-
-// Where the files are; tests have folders of their own.
-struct Places {
-  std::string proc = "/proc";
-  std::string sys = "/sys";
-  std::string tracefs;  // "": where it is mounted, or a mount of our own (base/tracefs.h)
-  std::string modules = "/lib/modules";
-};
 
 class KernelInfo {
  public:
@@ -46,6 +39,10 @@ class KernelInfo {
   bool has_module(const std::string& module) const;
   // Returns whether the running kernel's modules on disk have it (modules.dep), though it may not be loaded.
   bool knows_module(const std::string& module) const;
+  // Returns the path of the file with the kernel's debug information. Errors: see find_debug_image().
+  Result<std::string> debug_image();
+  // Returns whether any such file is there, perhaps of another build.
+  bool has_debug_image() const;
   // Returns the value of the sysctl kernel.kptr_restrict; -1: not known.
   int kptr_restrict() const;
 
@@ -56,6 +53,7 @@ class KernelInfo {
   std::optional<Result<std::vector<TraceableFunction>>> traceable_;
   std::optional<std::vector<BlacklistedRange>> blacklist_;
   std::optional<Features> features_;
+  std::optional<Result<std::string>> debug_image_;
 };
 
 }  // namespace spile::kernelinfo

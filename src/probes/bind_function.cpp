@@ -4,6 +4,7 @@
 
 #include "abi/machine.h"
 #include "base/diagnostics.h"
+#include "probes/kernel_image.h"
 #include "probes/kernel_types.h"
 #include "probes/netfilter.h"
 #include "probes/start_place.h"
@@ -41,7 +42,7 @@ Result<Binding> bind_string(const StartPlace& start, const debuginfo::Place& pla
   if (auto count = place.type.count()) binding.string_limit = static_cast<uint32_t>(std::min<uint64_t>(*count, 1 << 20));
   binding.ops = translate(operations, moment, !start.other_module.empty());
   binding.other_module = start.other_module;
-  binding.reads_kernel_memory = is_kernel_module(start.module);
+  binding.reads_kernel_memory = is_of_kernel(start.module);
   return binding;
 }
 
@@ -55,7 +56,7 @@ Result<Binding> bind_from(const StartPlace& start, std::span<const syntax::PathS
   binding.ops = translate(operations, moment, !start.other_module.empty());
   binding.other_module = start.other_module;
   binding.target_type = type_behind(start.module, place, address_of);
-  binding.reads_kernel_memory = is_kernel_module(start.module);
+  binding.reads_kernel_memory = is_of_kernel(start.module);
   return binding;
 }
 
@@ -200,23 +201,58 @@ Result<Binding> bind_pointer(TracedWorld& world, const sema::TargetType& type, c
   return bind_from(start, dereference.path, dereference.address_of, Moment::kInside);
 }
 
+namespace {
+
+// The names of the variables for $$vars, $$parms or $$locals.
+std::vector<std::string> names_in(debuginfo::Module& module, const Frame& frame, bool parameters, bool locals) {
+  std::vector<std::string> names;
+  auto variables = module.variables(frame.function, frame.pc, frame.scope);
+  if (!variables.ok()) return names;
+  for (const debuginfo::Variable& variable : *variables) {
+    bool is_parameter = variable.kind == debuginfo::Variable::Kind::kParameter;
+    if (is_parameter ? parameters : locals) names.push_back("$" + variable.name);
+  }
+  return names;
+}
+
+// The same with their types, for -L.
+void add_typed(debuginfo::Module& module, const Frame& frame, std::vector<std::string>& texts) {
+  auto variables = module.variables(frame.function, frame.pc, frame.scope);
+  if (!variables.ok()) return;
+  for (const debuginfo::Variable& variable : *variables) {
+    // As at the function's first instruction: locals that live nowhere yet are no use there.
+    if (variable.kind == debuginfo::Variable::Kind::kLocal && !variable.place.available()) continue;
+    texts.push_back("$" + variable.name + ":" + variable.place.type.name());
+  }
+}
+
+// Parameters and results by the kernel's own type information where it has them, all else by debug information.
+std::vector<std::string> variables_in_kernel(TracedWorld& world, const ResolvedPoint& point, const std::string& which) {
+  std::vector<std::string> names = kernel_variables(world, point, which);
+  const bool all = which == "$$vars", described = knows_kernel_variables(world, point);
+  if (which == "$$return" || (described && which != "$$locals")) return names;
+  if (const auto where = frame_in_image(world, point))
+    names = names_in(*where->image->module, {where->function, where->pc, where->scope}, all || which == "$$parms", all || which == "$$locals");
+  return names;
+}
+
+}  // namespace
+
+bool knows_function_variables(TracedWorld& world, const ResolvedPoint& point) {
+  if (point.site.kernel) return knows_kernel_variables(world, point) || frame_in_image(world, point);
+  auto module = world.module(point.site.module);
+  return module.ok() && (*module)->has_debug_info();
+}
+
 std::vector<std::string> function_variables(TracedWorld& world, const ResolvedPoint& point, const std::string& which) {
-  if (point.site.kernel) return kernel_variables(world, point, which);
+  if (point.site.kernel) return variables_in_kernel(world, point, which);
   if (point.site.mark && (which != "$$locals" || point.site.mark->provider.empty())) return mark_variables(point, which);
   auto module = world.module(point.site.module);
   if (!module.ok() || !(*module)->has_debug_info()) return {};
   std::vector<std::string> names;
   bool all = which == "$$vars", parameters = all || which == "$$parms", locals = all || which == "$$locals";
   if (point.site.mark) parameters = locals;  // $$parms are the mark's own
-  if (parameters || locals) {
-    auto variables = (*module)->variables(frame_of(point).function, frame_of(point).pc, frame_of(point).scope);
-    if (variables.ok()) {
-      for (const debuginfo::Variable& variable : *variables) {
-        bool is_parameter = variable.kind == debuginfo::Variable::Kind::kParameter;
-        if (is_parameter ? parameters : locals) names.push_back("$" + variable.name);
-      }
-    }
-  }
+  if (parameters || locals) names = names_in(**module, frame_of(point), parameters, locals);
   bool returns = point.kind == ProbeKind::kFunctionReturn && (all || which == "$$return");
   if (returns && (*module)->return_value(point.site.address).ok()) names.emplace_back("$return");
   return names;
@@ -238,7 +274,12 @@ void describe_function(TracedWorld& world, ResolvedPoint& point) {
 }
 
 std::vector<std::string> typed_function_variables(TracedWorld& world, const ResolvedPoint& point) {
-  if (point.site.kernel) return typed_kernel_variables(world, point);
+  if (point.site.kernel) {
+    std::vector<std::string> texts = typed_kernel_variables(world, point);
+    if (knows_kernel_variables(world, point)) return texts;
+    if (const auto where = frame_in_image(world, point)) add_typed(*where->image->module, {where->function, where->pc, where->scope}, texts);
+    return texts;
+  }
   if (point.site.mark) {
     std::vector<std::string> texts;
     for (const std::string& name : mark_variables(point, "$$vars")) texts.push_back(name + ":long");
@@ -256,13 +297,7 @@ std::vector<std::string> typed_function_variables(TracedWorld& world, const Reso
       texts.push_back(fmt::format("$r{}:{}", i, further->type.name()));
     }
   }
-  auto variables = (*module)->variables(frame_of(point).function, frame_of(point).pc, frame_of(point).scope);
-  if (!variables.ok()) return texts;
-  for (const debuginfo::Variable& variable : *variables) {
-    // As at the function's first instruction: locals that live nowhere yet are no use there.
-    if (variable.kind == debuginfo::Variable::Kind::kLocal && !variable.place.available()) continue;
-    texts.push_back("$" + variable.name + ":" + variable.place.type.name());
-  }
+  add_typed(**module, frame_of(point), texts);
   return texts;
 }
 

@@ -32,6 +32,8 @@ std::vector<std::string> mark_variables(const sema::ResolvedPoint& point, const 
 // Returns the text of $$name or $$provider. Errors: another name, or the point is not a mark.
 Result<std::string> mark_text(const sema::ResolvedPoint& point, const std::string& name);
 
+// Returns whether variables of the point's function are known.
+bool knows_function_variables(TracedWorld& world, const sema::ResolvedPoint& point);
 // Returns "$a", "$b" for $$vars, $$parms, $$locals or $$return; empty without debug information.
 std::vector<std::string> function_variables(TracedWorld& world, const sema::ResolvedPoint& point,
                                             const std::string& which);

@@ -154,8 +154,8 @@ class CallGraph {
   std::vector<std::string> names_;
 };
 
-std::string text_of(const debuginfo::Module& module, const std::string& caller, const std::string& callee, const char* suffix) {
-  return fmt::format("process(\"{}\").function(\"{}\").callee(\"{}\"){}", module.path(), caller, callee, suffix);
+std::string text_of(const sema::Site& site, const std::string& caller, const std::string& callee, const char* suffix) {
+  return fmt::format("{}.function(\"{}\").callee(\"{}\"){}", head_of(site), caller, callee, suffix);
 }
 
 void add_calls(TracedWorld& world, const CalleeRequest& request, debuginfo::Module& module, const CallGraph& graph,
@@ -172,7 +172,7 @@ void add_calls(TracedWorld& world, const CalleeRequest& request, debuginfo::Modu
     site.tail_call = call.place.tail;
     site.function = call.callee->name();
     site.callers = callers;
-    point.text = text_of(module, caller.name(), site.function, "");
+    point.text = text_of(point.site, caller.name(), site.function, "");
     points.push_back(std::move(point));
   }
 }
@@ -186,7 +186,7 @@ Result<Points> find_returns(TracedWorld& world, const CalleeRequest& request, de
     point.site.size = callee->size;
     point.site.function = callee->name();
     TRY(point.site.callers, graph.callers_at_entry(*callee));
-    point.text = text_of(module, request.callers.name, point.site.function, ".return");
+    point.text = text_of(point.site, request.callers.name, point.site.function, ".return");
     points.push_back(std::move(point));
   }
   return points;
@@ -194,20 +194,16 @@ Result<Points> find_returns(TracedWorld& world, const CalleeRequest& request, de
 
 Result<Points> find_calls(TracedWorld& world, const CalleeRequest& request, debuginfo::Module& module, CallGraph& graph) {
   Points points;
-  std::unordered_map<uint64_t, std::vector<CodePlace>> inlined;  // by the function around
-  if (!request.without_inlined) {
-    TRY(debuginfo::CodePlaces places, module.inlined_calls({request.callee, ""}));
-    for (CodePlace& place : places) inlined[place.function.value].push_back(std::move(place));
-  }
   for (const CallGraph::Reached& reached : graph.reached()) {
     TRY(Callers callers, graph.callers_at_calls(*reached.function));
     add_calls(world, request, module, graph, *reached.function, callers, points);
-    auto found = inlined.find(reached.function->address.value);
-    if (found == inlined.end()) continue;
-    for (const CodePlace& place : found->second) {
+    if (request.without_inlined) continue;
+    TRY(debuginfo::CodePlaces inlined, module.inlined_calls_in(reached.function->address));
+    debuginfo::keep_matching({request.callee, ""}, inlined);
+    for (const CodePlace& place : inlined) {
       ResolvedPoint point = point_inside(world, request.part, module, place);
       point.site.callers = callers;
-      point.text = text_of(module, reached.function->name(), point.site.function, "");
+      point.text = text_of(point.site, reached.function->name(), point.site.function, "");
       points.push_back(std::move(point));
     }
   }
@@ -217,9 +213,11 @@ Result<Points> find_calls(TracedWorld& world, const CalleeRequest& request, debu
 }  // namespace
 
 Result<Points> find_callees(TracedWorld& world, const CalleeRequest& request, debuginfo::Module& module) {
-  if ((request.levels > 1 || request.is_return) && world.process_domain() == sema::Domain::kKernel) {
-    return Error{"calls can be chosen by their callers only in the process itself, since that needs the stack",
-                 "run spile with -x or -c; the kernel can probe .callee(\"NAME\") and .callees"};
+  const bool in_kernel = request.part.of_kernel || world.process_domain() == sema::Domain::kKernel;
+  if ((request.levels > 1 || request.is_return) && in_kernel) {
+    return Error{request.part.of_kernel ? "calls of the kernel's functions can't be chosen by their callers: handlers in the kernel don't look at the stack for that"
+                                        : "calls can be chosen by their callers only in the process itself, since that needs the stack",
+                 request.part.of_kernel ? "use .callee(\"NAME\") or .callees" : "run spile with -x or -c; the kernel can probe .callee(\"NAME\") and .callees"};
   }
   CallGraph graph(module, request);
   TRY_DO(graph.build());

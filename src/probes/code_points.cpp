@@ -26,10 +26,10 @@ std::string plain_name(const std::string& linkage_name) {
 
 std::string source_text(const sema::Site& site, const std::string& kind, const std::string& suffix) {
   std::string where = site.line ? fmt::format("@{}:{}", site.source_file, site.line) : "";
-  return fmt::format("process(\"{}\").{}(\"{}{}\"){}", site.module, kind, site.function, where, suffix);
+  return fmt::format("{}.{}(\"{}{}\"){}", head_of(site), kind, site.function, where, suffix);
 }
 
-sema::ResolvedPoint point_inside(const TracedWorld& world, const ProcessPart& part, debuginfo::Module& module,
+sema::ResolvedPoint point_inside(TracedWorld& world, const ProcessPart& part, debuginfo::Module& module,
                                  const debuginfo::CodePlace& place) {
   bool at_entry = place.address == place.function;
   sema::ResolvedPoint point =

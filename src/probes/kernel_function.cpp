@@ -5,7 +5,11 @@
 //   kprobe.function("NAME"), kprobe.module("NAME").function("NAME")  .return .maxactive(n)
 //   kernel.statement("NAME+OFFSET"), kernel.statement(ADDRESS).absolute
 //
-// The kernel's lists of symbols and traceable functions say what there is: see kernelinfo.
+// The kernel's lists of symbols and traceable functions say what there is: see kernelinfo. What needs debug information is resolved as in a program
+// (process_function.cpp, process_statement.cpp), over the kernel's image:
+//
+//   kernel.function("NAME").inline .callee("NAME") .callees .callees(n) .label("NAME"), kernel.function("NAME@FILE:LINE") with all of these
+//   kernel.statement("NAME@FILE:LINE") .nearest
 
 #include <fmt/format.h>
 
@@ -19,6 +23,7 @@
 #include "base/diagnostics.h"
 #include "debuginfo/calling_convention.h"
 #include "debuginfo/names.h"
+#include "probes/code_points.h"
 #include "probes/family.h"
 #include "probes/traced_world.h"
 
@@ -45,7 +50,17 @@ struct Request {
 
 constexpr std::string_view kHookPrefix = "security_";  // of the functions behind kernel.lsm
 
-const std::vector<std::string> after_function = {"call", "exported", "return", "maxactive", "inline", "callee", "callees"};
+const std::vector<std::string> after_function = {"call", "exported", "return", "maxactive", "inline", "callee", "callees", "label"};
+
+bool by_debug_info(std::string_view suffix) { return suffix == "inline" || suffix == "callee" || suffix == "callees" || suffix == "label"; }
+
+// Whether only debug information can say where a point of kernel.function or kernel.statement is: it has a file, or stands for code inside functions.
+bool needs_debug_info(const syntax::ProbePoint& point) {
+  const auto& parts = point.components;
+  if (parts[0].name != "kernel" || (parts[1].name != "function" && parts[1].name != "statement") || !parts[1].text) return false;
+  const bool in_function = std::any_of(parts.begin() + 2, parts.end(), [](const auto& part) { return by_debug_info(part.name); });
+  return parts[1].text->find('@') != std::string::npos || in_function;
+}
 
 // One component behind function("..."). kprobe: of kprobe.function, which knows fewer.
 Result<void> parse_suffix(const syntax::ProbePoint& point, size_t index, bool kprobe, Request& request) {
@@ -62,8 +77,8 @@ Result<void> parse_suffix(const syntax::ProbePoint& point, size_t index, bool kp
   } else if (part.name == "exported" && plain && !kprobe && !request.is_return) {
     request.only_exported = true;
     request.suffix += ".exported";
-  } else if ((part.name == "inline" || part.name.starts_with("callee")) && !kprobe) {
-    return Error{fmt::format("'.{}' of the kernel's functions needs its debug information, which this version does not read", part.name), ""};
+  } else if (by_debug_info(part.name) && !kprobe) {
+    return Error{fmt::format("'.{}' of functions of modules needs their debug information, which this version does not read", part.name), ""};
   } else {
     return unexpected_component(point, index, kprobe ? std::vector<std::string>{"return", "maxactive"} : after_function);
   }
@@ -73,8 +88,7 @@ Result<void> parse_suffix(const syntax::ProbePoint& point, size_t index, bool kp
 Result<std::string> function_name(const syntax::PointComponent& part, const std::string& example) {
   if (!part.text || part.text->empty()) return Error{fmt::format("{} needs the name of a function", part.name), example};
   if (part.text->find('@') != std::string::npos)
-    return Error{fmt::format("'{}': files and lines of the kernel need its debug information, which this version does not read", *part.text),
-                 "name the function alone"};
+    return Error{fmt::format("'{}': files and lines are known of kernel.function and kernel.statement only", *part.text), "name the function alone"};
   return *part.text;
 }
 
@@ -103,7 +117,7 @@ Result<Request> parse_statement(const syntax::ProbePoint& point) {
       return Error{fmt::format("'{}': the offset must be a number of bytes", request.pattern), "kernel.statement(\"vfs_read+5\")"};
     request.pattern.resize(plus);
   }
-  if (debuginfo::is_glob(request.pattern)) return Error{"kernel.statement takes no pattern", "use kernel.function"};
+  if (debuginfo::is_glob(request.pattern)) return Error{"kernel.statement takes no pattern without a file", "use kernel.function, or kernel.statement(\"*@fs/open.c:1000\")"};
   return request;
 }
 
@@ -290,7 +304,34 @@ Result<Points> resolve_later(TracedWorld& world, const Request& request) {
   return Points{point_at(request, {.symbol = request.pattern})};
 }
 
+// Returns the calls of an exactly named function that were inlined; empty: none, or the debug information is not installed. What keeps debug
+// information that is there from being used is added to World::left_out().
+Points inlined_in_kernel(TracedWorld& world, const syntax::ProbePoint& point) {
+  // Most machines have none, and entries are what they ask for.
+  if (!world.kernel().has_debug_image()) return {};
+  Result<const KernelImage*> image = world.kernel_image();
+  if (!image.ok()) {
+    world.leave_out(fmt::format("inlined calls of {} are not probed: {}", text_of(point), image.error().message));
+    return {};
+  }
+  syntax::ProbePoint inlined;
+  for (size_t i = 0; i < 2; ++i) inlined.components.push_back(point.components[i]);
+  inlined.components.push_back({});
+  inlined.components.back().name = "inline";
+  auto calls = (*image)->module->inlined_calls({*point.components[1].text, ""});
+  if (calls.ok() && calls->empty()) return {};
+  Result<Points> points = resolve_functions(world, inlined);
+  if (points.ok()) return std::move(*points);
+  world.leave_out(points.error().message);
+  return {};
+}
+
 Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
+  if (needs_debug_info(point)) {
+    TRY_DO(world.require_kernel(fmt::format("kernel.{}", point.components[1].name).c_str()));
+    Result<Points> points = point.components[1].name == "function" ? resolve_functions(world, point) : resolve_statements(world, point);
+    return points;
+  }
   TRY(Request request, parse(point));
   TRY_DO(world.require_kernel(fmt::format("{}.{}", point.components[0].name, request.is_hook ? "lsm" : request.is_statement ? "statement" : "function").c_str()));
   if (!request.module.empty() && !world.kernel().has_module(request.module)) return resolve_later(world, request);
@@ -300,8 +341,17 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
     return Points{point_at(request, std::move(place))};
   }
   // A single exported function is found by its name, too; a pattern is looked up in what can be traced.
-  if (!debuginfo::is_glob(request.pattern) && !request.only_exported) return resolve_exact(world, request);
-  return resolve_pattern(world, request);
+  if (debuginfo::is_glob(request.pattern) || request.only_exported) return resolve_pattern(world, request);
+  Result<Points> points = resolve_exact(world, request);
+  // A function stands for its inlined calls, too, where it is not said otherwise. A pattern does not: it is for functions that have a symbol.
+  const bool plain = point.components[0].name == "kernel" && point.components.size() == 2 && !request.is_statement && !request.is_hook;
+  if (!plain) return points;
+  Points inlined = inlined_in_kernel(world, point);
+  if (points.ok()) points->insert(points->end(), std::make_move_iterator(inlined.begin()), std::make_move_iterator(inlined.end()));
+  else if (!inlined.empty()) return inlined;
+  else if (!world.kernel().has_debug_image() && points.error().hint.empty())
+    return Error{points.error().message, "if all calls of it are inlined, the kernel's debug information says where: " + world.kernel().debug_image().error().hint};
+  return points;
 }
 
 // ---- the families
@@ -316,7 +366,7 @@ bool takes_kprobe(const syntax::ProbePoint& point) { return point.components[0].
 std::vector<std::string> kernel_components(const syntax::ProbePoint& point, size_t index) {
   if (index == 1) return {"function", "statement", "lsm"};
   if (point.components[1].name == "lsm") return {"return"};
-  if (point.components[1].name == "statement") return index == 2 ? std::vector<std::string>{"absolute"} : std::vector<std::string>{};
+  if (point.components[1].name == "statement") return index == 2 ? std::vector<std::string>{"absolute", "nearest"} : std::vector<std::string>{};
   return point.components[1].name == "function" ? after_function : std::vector<std::string>{};
 }
 std::vector<std::string> module_components(const syntax::ProbePoint&, size_t index) {
@@ -332,7 +382,9 @@ std::vector<std::string> kprobe_components(const syntax::ProbePoint& point, size
 
 extern const Family kernel_function_family = {"kernel", takes_kernel, resolve, kernel_components,
     {"kernel.function(string)", "kernel.function(string).call", "kernel.function(string).exported", "kernel.function(string).return",
-     "kernel.function(string).return.maxactive(number)", "kernel.statement(string)", "kernel.statement(number).absolute",
+     "kernel.function(string).return.maxactive(number)", "kernel.function(string).inline", "kernel.function(string).callee(string)",
+     "kernel.function(string).callee(string).call", "kernel.function(string).callees", "kernel.function(string).label(string)",
+     "kernel.statement(string)", "kernel.statement(string).nearest", "kernel.statement(number).absolute",
      "kernel.lsm(string)", "kernel.lsm(string).return"}};
 extern const Family module_function_family = {"module", takes_module, resolve, module_components,
     {"module(string).function(string)", "module(string).function(string).call", "module(string).function(string).exported",

@@ -57,6 +57,8 @@ bool is_at_return(const ResolvedPoint& point, bool at_entry) { return point.kind
 
 bool is_kernel_module(const std::string& module) { return module == "kernel" || module.starts_with(kPrefix); }
 
+bool is_of_kernel(const std::string& module) { return is_kernel_module(module) || module == kKernelImage; }
+
 std::string find_kernel_module(TracedWorld& world, const ResolvedPoint* point, const std::string& name) {
   // "kernel<struct sock>" names the type once more, as SystemTap's scripts may have a header there.
   if (name == "kernel" || name.starts_with("kernel<")) return "kernel";

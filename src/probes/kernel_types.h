@@ -11,8 +11,10 @@
 
 namespace spile::probes {
 
-// Returns whether a module is of the kernel.
+// Returns whether a module is of the kernel, as its own type information describes it.
 bool is_kernel_module(const std::string& module);
+// Returns whether addresses in a module, or pointers of its types, lead to the kernel's memory: also those of kKernelImage.
+bool is_of_kernel(const std::string& module);
 // Returns the module for the name that a script gives to it, "kernel" or, of a probe in the kernel, "loop"; "": not the kernel's.
 std::string find_kernel_module(TracedWorld& world, const sema::ResolvedPoint* point, const std::string& name);
 

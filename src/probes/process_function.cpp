@@ -27,7 +27,7 @@ const std::vector<std::string> after_function = {"call",   "exported", "inline",
                                                  "callee", "callees",  "label",  "maxactive"};
 
 std::vector<std::string> components(const syntax::ProbePoint& point, size_t index) {
-  if (index == 1 || (index == 2 && point.components[1].name == "library")) return after_process();
+  if (point.components[0].name == "process" && (index == 1 || (index == 2 && point.components[1].name == "library"))) return after_process();
   if (index >= 3 && point.components[index - 1].name == "return") return {"maxactive"};
   if (index >= 3 && point.components[index - 1].name.starts_with("callee")) return {"call", "return"};
   return after_function;
@@ -112,7 +112,7 @@ Result<Request> parse(const syntax::ProbePoint& point) {
   return request;
 }
 
-ResolvedPoint make_point(const TracedWorld& world, const Request& request, debuginfo::Module& module,
+ResolvedPoint make_point(TracedWorld& world, const Request& request, debuginfo::Module& module,
                          const debuginfo::Function& function) {
   ResolvedPoint point = point_at(world, request.part, module, function.address,
                                  request.is_return ? ProbeKind::kFunctionReturn : ProbeKind::kFunctionEntry);
@@ -167,7 +167,7 @@ Result<Found> find_functions(TracedWorld& world, const Request& request, debugin
   TRY(std::vector<debuginfo::Function> functions, module.functions({request.spec.name, request.spec.file}));
   // For what runs in processes the engine refuses these, and counts them. The kernel, which replaces return addresses too, would not.
   std::optional<FileOwners> owners;
-  if (request.is_return && (world.options().only_lists || world.process_domain() == sema::Domain::kKernel)) owners.emplace(module.path());
+  if (request.is_return && !request.part.of_kernel && (world.options().only_lists || world.process_domain() == sema::Domain::kKernel)) owners.emplace(module.path());
   for (const debuginfo::Function& function : functions) {
     if (request.only_exported && !function.exported) {
       found.reason = "is not exported: no dynamic symbol names it";
@@ -179,7 +179,7 @@ Result<Found> find_functions(TracedWorld& world, const Request& request, debugin
       found.reason = "only selects an implementation at load time (IFUNC): calls don't go through it";
     } else if (request.is_return && module.is_made_by_go() && world.process_domain() == sema::Domain::kKernel) {
       found.reason = "can't be probed at its return by the kernel, which replaces return addresses: Go's runtime would crash";
-    } else if (request.is_return && refuses_return(function.name())) {
+    } else if (request.is_return && !request.part.of_kernel && refuses_return(function.name())) {
       found.reason =
           "can't be probed at its return: it has no caller to return to, returns twice, or looks at its return address";
     } else if (const StackOwner* owner = owners ? owners->of(function.name()) : nullptr) {
@@ -260,15 +260,15 @@ Result<Points> resolve_in(TracedWorld& world, const Request& asked, debuginfo::M
   return no_function(module, request.spec);
 }
 
-Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
+}  // namespace
+
+Result<Points> resolve_functions(TracedWorld& world, const syntax::ProbePoint& point) {
   TRY(Request request, parse(point));
   return resolve_in_modules(world, request.part,
                             [&](debuginfo::Module& module) { return resolve_in(world, request, module); });
 }
 
-}  // namespace
-
-extern const Family process_function_family = {"process", takes, resolve, components,
+extern const Family process_function_family = {"process", takes, resolve_functions, components,
     {".function(string)", ".function(string).call", ".function(string).exported", ".function(string).inline",
      ".function(string).return", ".function(string).return.maxactive(number)",
      ".function(string).callee(string)", ".function(string).callee(string).call", ".function(string).callee(string).return",

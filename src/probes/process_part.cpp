@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/diagnostics.h"
+#include "probes/kernel_image.h"
 
 namespace spile::probes {
 
@@ -141,6 +142,7 @@ bool follows_process(const syntax::ProbePoint& point, std::string_view name) {
 Result<ProcessPart> parse_process(const syntax::ProbePoint& point) {
   ProcessPart part;
   part.process = &point.components[0];
+  part.of_kernel = part.process->name == "kernel";
   part.next = after_library(point);
   if (part.next == 2) {
     part.library = &point.components[1];
@@ -151,6 +153,11 @@ Result<ProcessPart> parse_process(const syntax::ProbePoint& point) {
 }
 
 Result<Points> resolve_in_modules(TracedWorld& world, const ProcessPart& part, const ResolveIn& resolve_in) {
+  if (part.of_kernel) {
+    TRY(const KernelImage* image, world.kernel_image());
+    TRY(Points points, resolve_in(*image->module));
+    return keep_allowed(world, std::move(points));
+  }
   if (world.process_domain() == Domain::kTarget && !world.has_target() && !world.options().only_lists) {
     return Error{"probes on processes need a process to run in",
                  "use -c COMMAND or -x PID; --runtime=bpf probes all processes"};
@@ -180,8 +187,11 @@ Result<Points> resolve_in_modules(TracedWorld& world, const ProcessPart& part, c
   return all;
 }
 
-sema::ResolvedPoint point_at(const TracedWorld& world, const ProcessPart& part, debuginfo::Module& module,
+std::string head_of(const sema::Site& site) { return site.kernel ? "kernel" : fmt::format("process(\"{}\")", site.module); }
+
+sema::ResolvedPoint point_at(TracedWorld& world, const ProcessPart& part, debuginfo::Module& module,
                              FileAddress address, sema::ProbeKind kind) {
+  if (part.of_kernel) return kernel_point_at(world, module, address, kind);
   sema::ResolvedPoint point;
   point.kind = kind;
   point.domain = world.process_domain();

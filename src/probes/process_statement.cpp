@@ -21,7 +21,7 @@ using sema::ProbeKind;
 using sema::ResolvedPoint;
 
 std::vector<std::string> components(const syntax::ProbePoint& point, size_t index) {
-  if (index == 1 || (index == 2 && point.components[1].name == "library")) return after_process();
+  if (point.components[0].name == "process" && (index == 1 || (index == 2 && point.components[1].name == "library"))) return after_process();
   return {"nearest", "absolute"};
 }
 
@@ -209,7 +209,9 @@ Result<Points> resolve_entry(TracedWorld& world, const Request& request, debugin
   return points;
 }
 
-Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
+}  // namespace
+
+Result<Points> resolve_statements(TracedWorld& world, const syntax::ProbePoint& point) {
   TRY(Request request, parse(point));
   return resolve_in_modules(world, request.part, [&](debuginfo::Module& module) {
     if (request.address) return resolve_address(world, request, module);
@@ -218,9 +220,7 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   });
 }
 
-}  // namespace
-
-extern const Family process_statement_family = {"process", takes, resolve, components,
+extern const Family process_statement_family = {"process", takes, resolve_statements, components,
     {".statement(string)", ".statement(string).nearest", ".statement(number)", ".statement(number).absolute"}};
 
 }  // namespace spile::probes

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "probes/header_types.h"
+#include "probes/kernel_image.h"
 #include "probes/kernel_trace.h"
 #include "probes/kernel_types.h"
 #include "syntax/visitor.h"
@@ -237,8 +238,8 @@ Result<StartPlace> start_of(TracedWorld& world, const ResolvedPoint& point, bool
     return StartPlace{variable.name, point.site.module, std::move(place), false};
   }
   if (point.site.kernel) {
-    TRY(debuginfo::Place place, place_in_kernel(world, point, at_entry, variable));
-    return StartPlace{variable.name, point.site.module, std::move(place), false};
+    TRY(KernelVariable found, variable_in_kernel(world, point, at_entry, variable));
+    return StartPlace{variable.name, std::move(found.module), std::move(found.place), false};
   }
   TRY(std::shared_ptr<debuginfo::Module> module, world.module(point.site.module));
   if (!module->has_debug_info()) return no_debug_info(module->path(), variable.name);

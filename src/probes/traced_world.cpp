@@ -180,13 +180,47 @@ Result<void> TracedWorld::require_kernel(const char* what) const {
   return Error{fmt::format("'{}' runs in the kernel, but --runtime=inproc was given", what), "use --runtime=bpf"};
 }
 
+Result<const KernelImage*> TracedWorld::kernel_image() {
+  auto open_image = [&]() -> Result<KernelImage> {
+    TRY(std::string path, kernel_.debug_image());
+    KernelImage image;
+    TRY(image.module, debuginfo::Module::open(path));
+    if (!image.module->has_debug_info()) return Error{fmt::format("{} has no debug information", path), ""};
+    TRY(const kernelinfo::Symbols* symbols, kernel_.symbols());
+    auto address_of = [&](const char* name) {
+      const std::vector<kernelinfo::Symbol> found = symbols->named(name, "");
+      return found.empty() ? uint64_t{0} : found[0].address;
+    };
+    image.text_begin = address_of("_stext");
+    image.text_end = address_of("_etext");
+    if (image.text_begin == 0 || image.text_end <= image.text_begin)
+      return Error{"the kernel hides its addresses, so its debug information can't be applied", kernel_.kptr_restrict() > 1 ? "as root: sysctl kernel.kptr_restrict=1" : "run as root"};
+    // The linker script of the kernel begins the first segment with _text: arch/x86/kernel/vmlinux.lds.S
+    const auto& segments = image.module->segments();
+    const auto first = std::ranges::find_if(segments, [](const debuginfo::Segment& segment) { return segment.executable; });
+    const uint64_t start = address_of("_text");
+    if (first == segments.end() || start == 0) return Error{fmt::format("{}: not an image of the kernel, or the kernel doesn't show where its code begins", path), ""};
+    image.bias = start - first->address.value;
+    image.first_address = first->address.value;
+    return image;
+  };
+  if (!kernel_image_) kernel_image_ = open_image();
+  if (!kernel_image_->ok()) return kernel_image_->error();
+  return &**kernel_image_;
+}
+
 void TracedWorld::save_answers() {
+  if (kernel_image_ && kernel_image_->ok()) (*kernel_image_)->module->save_cache();
   for (auto& [path, module] : modules_) module->save_cache();
 }
 
 Result<std::shared_ptr<debuginfo::Module>> TracedWorld::module(const std::string& path) {
   auto known = modules_.find(path);
   if (known != modules_.end()) return known->second;
+  if (path == kKernelImage) {
+    TRY(const KernelImage* image, kernel_image());
+    return image->module;
+  }
   debuginfo::OpenOptions options;
   if (const debuginfo::MappedFile* mapped = find_mapped(path)) {
     TRY(options, debuginfo::options_for(*mapped));

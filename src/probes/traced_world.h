@@ -16,6 +16,17 @@
 
 namespace spile::probes {
 
+// The name under which TracedWorld::module() has the file with the kernel's debug information: no path is like it.
+inline constexpr char kKernelImage[] = "kernel image";
+
+// The running kernel as debug information describes it: an ELF file that lies in memory with a bias.
+struct KernelImage {
+  std::shared_ptr<debuginfo::Module> module;
+  uint64_t bias = 0;                       // run-time address minus address in the file, modulo 2^64 (KASLR)
+  uint64_t text_begin = 0, text_end = 0;  // run-time addresses of the code that stays
+  uint64_t first_address = 0;  // in the file; what lies below is not at such an address in memory (variables of CPUs)
+};
+
 // Whether a path has wildcards of glob(7).
 bool is_pattern(const std::string& path);
 
@@ -50,6 +61,9 @@ class TracedWorld {
   // Returns the ELF file at a path, opened once: the file that a process of -x has mapped under it, if any has. path: as find_executable()
   // and libraries() return it. Errors: as Module::open(), or the mapped file was replaced and can't be opened.
   Result<std::shared_ptr<debuginfo::Module>> module(const std::string& path);
+  // Returns the kernel's debug information, opened once. Valid as long as the world. Errors: as KernelInfo::debug_image(); the file can't be opened or
+  // lacks debug information; the kernel hides its addresses.
+  Result<const KernelImage*> kernel_image();
   // Returns the files of all modules that module() has opened, by path.
   const ModuleFiles& module_files() const { return module_files_; }
   void save_answers();  // as World's
@@ -100,6 +114,7 @@ class TracedWorld {
   std::map<std::string, std::vector<std::string>> libraries_;
   std::map<std::string, std::vector<TracepointField>> tracepoints_;
   kernelinfo::KernelInfo kernel_;
+  std::optional<Result<KernelImage>> kernel_image_;
 };
 
 }  // namespace spile::probes

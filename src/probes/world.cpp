@@ -7,7 +7,6 @@
 #include "probes/bind_function.h"
 #include "probes/family.h"
 #include "probes/kernel_trace.h"
-#include "probes/kernel_types.h"
 #include "probes/netfilter.h"
 #include "probes/pretty.h"
 #include "probes/process_lifecycle.h"
@@ -126,9 +125,7 @@ class RealWorld : public World {
   bool knows_variables(const ResolvedPoint& point) override {
     const Variables variables = variables_of(point);
     if (variables == Variables::kSystemCall || variables == Variables::kRecord || point.site.mark) return true;
-    if (point.site.kernel) return knows_kernel_variables(world_, point);
-    auto module = world_.module(point.site.module);
-    return module.ok() && (*module)->has_debug_info();
+    return knows_function_variables(world_, point);
   }
 
   void describe(ResolvedPoint& point) override {

@@ -73,6 +73,10 @@ Result<void> KernelSide::attach() {
   if (std::span<uint8_t> control = kernel_->data(abi::kKernelControlSymbol); control.size() >= sizeof(abi::KernelControl)) {
     reinterpret_cast<abi::KernelControl*>(control.data())->enabled = 1;
   }
+  if (const std::vector<Error>& refused = kernel_->refused(); !refused.empty()) {
+    print_to(stderr, "WARNING: {}{}\n  hint: {}\n", refused.front().message, refused.size() > 1 ? fmt::format(" (and {} others)", refused.size() - 1) : "",
+             refused.front().hint);
+  }
   if (verbosity_ > 0) {
     for (const auto& [text, mechanism] : kernel_->attached()) print_to(stderr, "{}: {}\n", text, mechanism);
   }

@@ -1,0 +1,17 @@
+#pragma once
+// Where the files are that facts about the kernel are read from.
+
+#include <string>
+
+namespace spile::kernelinfo {
+
+// Tests have folders of their own.
+struct Places {
+  std::string proc = "/proc";
+  std::string sys = "/sys";
+  std::string tracefs;  // "": where it is mounted, or a mount of our own (base/tracefs.h)
+  std::string modules = "/lib/modules";
+  std::string debug = "/usr/lib/debug";  // below which packages put debug information
+};
+
+}  // namespace spile::kernelinfo

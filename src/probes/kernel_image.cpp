@@ -1,0 +1,124 @@
+#include "probes/kernel_image.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "probes/kernel_types.h"
+
+namespace spile::probes {
+
+namespace {
+
+using sema::ProbeKind;
+using sema::ResolvedPoint;
+
+bool is_only_at_entry(const debuginfo::Place& place) {
+  auto any = [](const location::Operations& operations) { return std::ranges::any_of(operations, location::is<location::EntryValue>); };
+  return any(place.operations) || std::ranges::any_of(place.pieces, [&](const debuginfo::Piece& piece) { return any(piece.operations); });
+}
+
+// False: an address below the image's, of a variable that each CPU has.
+bool relocate(const KernelImage& image, location::Operations& operations) {
+  for (location::Operation& operation : operations) {
+    const auto* address = std::get_if<location::Address>(&operation);
+    if (!address) continue;
+    if (address->address.value < image.first_address) return false;
+    operation = location::Constant{static_cast<int64_t>(address->address.value + image.bias)};
+  }
+  return true;
+}
+
+// The error of the kernel's own type information, with what keeps debug information from being used instead.
+Error without_image(TracedWorld& world, const ResolvedPoint& point, Error error) {
+  Result<const KernelImage*> image = world.kernel_image();
+  if (point.site.module != "kernel" || image.ok() || error.hint.find("did you mean") != std::string::npos) return error;
+  error.hint += fmt::format("{}other variables need debug information: {}", error.hint.empty() ? "" : "; ", image.error().message);
+  return error;
+}
+
+}  // namespace
+
+ResolvedPoint kernel_point_at(TracedWorld& world, debuginfo::Module& module, FileAddress address, ProbeKind kind) {
+  const KernelImage& image = **world.kernel_image();
+  sema::KernelFunction function;
+  const auto around = module.function_at(address);
+  function.address = (around ? around->address : address).value + image.bias;
+  function.offset = address.value + image.bias - function.address;
+  function.symbol = around ? around->linkage_name : "";
+  function.is_unique = false;  // the address decides
+  ResolvedPoint point;
+  point.kind = kind;
+  point.domain = sema::Domain::kKernel;
+  point.site.module = "kernel";
+  point.site.address = FileAddress(address.value + image.bias);
+  point.site.kernel = std::make_shared<const sema::KernelFunction>(std::move(function));
+  return point;
+}
+
+Result<Points> keep_allowed(TracedWorld& world, Points points) {
+  const KernelImage& image = **world.kernel_image();
+  std::map<std::string, size_t> reasons;
+  Points kept;
+  std::string text;
+  for (ResolvedPoint& point : points) {
+    const uint64_t address = point.site.address.value;
+    std::string reason;
+    if (address < image.text_begin || address >= image.text_end) reason = "in code that is gone since the kernel has started (__init), or that it puts elsewhere";
+    else if (kernelinfo::is_blacklisted(world.kernel().blacklist(), point.site.kernel->symbol, address)) reason = "on the kernel's blacklist of kprobes";
+    if (reason.empty()) {
+      kept.push_back(std::move(point));
+      continue;
+    }
+    ++reasons[reason];
+    if (text.empty()) text = point.text;
+  }
+  for (const auto& [reason, count] : reasons) {
+    const std::string message = fmt::format("{}: {} of {} places can't be probed: {}", text, count, points.size(), count == 1 ? "it is " + reason : "they are " + reason);
+    if (kept.empty()) return Error{message, ""};
+    world.leave_out(message);
+  }
+  return kept;
+}
+
+std::optional<ImageFrame> frame_in_image(TracedWorld& world, const ResolvedPoint& point) {
+  if (point.site.module != "kernel") return std::nullopt;
+  Result<const KernelImage*> image = world.kernel_image();
+  const sema::Site& site = point.site;
+  if (!image.ok() || site.kernel->address == 0) return std::nullopt;
+  if (site.callee.value != 0) return ImageFrame{*image, site.callee, site.callee};
+  const FileAddress pc(site.kernel->address + site.kernel->offset - (*image)->bias);
+  if (site.around.value != 0) return ImageFrame{*image, site.around, pc, site.scope};
+  auto place = (*image)->module->place_at(pc);
+  if (!place) return std::nullopt;
+  return ImageFrame{*image, place->function, pc, pc == place->function ? 0 : place->scope};
+}
+
+Result<KernelVariable> variable_in_kernel(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) {
+  const auto where = frame_in_image(world, point);
+  const bool in_function = point.kind == ProbeKind::kFunctionEntry || point.kind == ProbeKind::kFunctionReturn;
+  if (in_function || !where) {
+    Result<debuginfo::Place> described = place_in_kernel(world, point, at_entry, variable);
+    if (described.ok()) return KernelVariable{point.site.module, std::move(*described)};
+    if (!where) return without_image(world, point, described.error());
+  }
+  debuginfo::Module& module = *where->image->module;
+  KernelVariable found{kKernelImage, {}};
+  if (variable.name == "$return") {
+    if (point.kind != ProbeKind::kFunctionReturn || at_entry) return Error{"$return is only known in .return probes, outside of @entry", ""};
+    TRY(found.place, module.return_value(where->function, 0));
+    return found;
+  }
+  TRY(debuginfo::Variable described, module.variable(where->function, where->pc, variable.name.substr(1), where->scope));
+  found.place = std::move(described.place);
+  if (is_only_at_entry(found.place))
+    return Error{fmt::format("'{}' is optimized out here: it is only known from a value at the function's entry, which handlers in the kernel don't record", variable.name),
+                 "keep it in a probe of the function's entry, in an array by tid()"};
+  bool whole = relocate(*where->image, found.place.operations);
+  for (debuginfo::Piece& piece : found.place.pieces) whole &= relocate(*where->image, piece.operations);
+  if (whole) return found;
+  return Error{fmt::format("'{}' is a variable of which each CPU has its own: these can't be read by name", variable.name), ""};
+}
+
+}  // namespace spile::probes

@@ -1,0 +1,35 @@
+#pragma once
+// Points in the kernel's code, and the variables there, by its debug information (TracedWorld::kernel_image()): an ELF file that lies in memory with a
+// bias. Where the kernel's own type information (kernel_types.h) knows a variable, that is asked first.
+
+#include <optional>
+#include <string>
+
+#include "probes/family.h"
+#include "probes/traced_world.h"
+
+namespace spile::probes {
+
+// Returns a point at an address of the image, as point_at() of process_part.h. REQUIRES: world.kernel_image() is ok, and module is its.
+sema::ResolvedPoint kernel_point_at(TracedWorld& world, debuginfo::Module& module, FileAddress address, sema::ProbeKind kind);
+// Removes points where the kernel allows no probes: those on its blacklist and those in code that is gone. Error: all are.
+Result<Points> keep_allowed(TracedWorld& world, Points points);
+
+// A point's place in the image, as Module::variables() takes it.
+struct ImageFrame {
+  const KernelImage* image;
+  FileAddress function, pc;
+  uint64_t scope = 0;
+};
+// Returns the place of a point; nullopt: the image isn't there, or knows no function there. REQUIRES: site.kernel.
+std::optional<ImageFrame> frame_in_image(TracedWorld& world, const sema::ResolvedPoint& point);
+
+struct KernelVariable {
+  std::string module;  // whose types the place has, for TracedWorld::module() or kernel_types()
+  debuginfo::Place place;
+};
+// Returns where a $variable or $return is at a point of the kernel: as place_in_kernel() says, else as debug information does. REQUIRES:
+// site.kernel. Errors: no such variable, not at this kind of point, nothing describes the function.
+Result<KernelVariable> variable_in_kernel(TracedWorld& world, const sema::ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable);
+
+}  // namespace spile::probes
