@@ -52,7 +52,9 @@ constexpr std::string_view kHookPrefix = "security_";  // of the functions behin
 
 const std::vector<std::string> after_function = {"call", "exported", "return", "maxactive", "inline", "callee", "callees", "label"};
 
-bool by_debug_info(std::string_view suffix) { return suffix == "inline" || suffix == "callee" || suffix == "callees" || suffix == "label"; }
+bool by_debug_info(std::string_view suffix) {
+  return suffix == "inline" || suffix == "callee" || suffix == "callees" || suffix == "label" || suffix == "nearest";
+}
 
 // Whether only debug information can say where a point of kernel.function or kernel.statement is: it has a file, or stands for code inside functions.
 bool needs_debug_info(const syntax::ProbePoint& point) {

@@ -96,13 +96,10 @@ std::optional<ImageFrame> frame_in_image(TracedWorld& world, const ResolvedPoint
 }
 
 Result<KernelVariable> variable_in_kernel(TracedWorld& world, const ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable) {
+  Result<debuginfo::Place> described = place_in_kernel(world, point, at_entry, variable);
+  if (described.ok()) return KernelVariable{point.site.module, std::move(*described)};
   const auto where = frame_in_image(world, point);
-  const bool in_function = point.kind == ProbeKind::kFunctionEntry || point.kind == ProbeKind::kFunctionReturn;
-  if (in_function || !where) {
-    Result<debuginfo::Place> described = place_in_kernel(world, point, at_entry, variable);
-    if (described.ok()) return KernelVariable{point.site.module, std::move(*described)};
-    if (!where) return without_image(world, point, described.error());
-  }
+  if (!where) return without_image(world, point, described.error());
   debuginfo::Module& module = *where->image->module;
   KernelVariable found{kKernelImage, {}};
   if (variable.name == "$return") {
@@ -110,8 +107,8 @@ Result<KernelVariable> variable_in_kernel(TracedWorld& world, const ResolvedPoin
     TRY(found.place, module.return_value(where->function, 0));
     return found;
   }
-  TRY(debuginfo::Variable described, module.variable(where->function, where->pc, variable.name.substr(1), where->scope));
-  found.place = std::move(described.place);
+  TRY(debuginfo::Variable known, module.variable(where->function, where->pc, variable.name.substr(1), where->scope));
+  found.place = std::move(known.place);
   if (is_only_at_entry(found.place))
     return Error{fmt::format("'{}' is optimized out here: it is only known from a value at the function's entry, which handlers in the kernel don't record", variable.name),
                  "keep it in a probe of the function's entry, in an array by tid()"};

@@ -221,6 +221,12 @@ TEST_F(KernelImageTest, AsksTheKernelsOwnTypesFirstAtEntries) {
   EXPECT_EQ(bindings("global a probe kernel.function(\"vfs_write\").call { a = $count + $file->pos }"), "rsi; rdi deref8s; ");
 }
 
+// An inlined call may be the first code of a function: the variables are those of the inlined one.
+TEST_F(KernelImageTest, TakesVariablesOfTheInlinedFunctionAlsoAtAnEntry) {
+  EXPECT_THAT(bindings("global a probe kernel.function(\"twice\").inline { a = $number }"), Not(IsEmpty()));
+  EXPECT_THAT(error("probe kernel.function(\"twice\").inline { println($buf) }"), HasSubstr("'$buf'"));
+}
+
 TEST_F(KernelImageTest, ListsVariables) {
   auto world = World::open(options()).value();
   SourceFiles files;

@@ -31,7 +31,7 @@ std::vector<debuginfo::Place> places_of(const Btf::Function& function) {
 
 Result<Btf::Function> function_of(TracedWorld& world, const ResolvedPoint& point) {
   const sema::KernelFunction& place = *point.site.kernel;
-  if (place.symbol.empty() || place.offset != 0)
+  if (place.symbol.empty() || place.offset != 0 || point.site.scope != 0)
     return Error{"variables are known at the entry and the return of a function only", "use kernel.function(\"NAME\")"};
   TRY(std::shared_ptr<Btf> types, kernel_types(world, point.site.module));
   if (std::optional<Btf::Function> found = types->function(place.symbol)) return *found;
