@@ -277,7 +277,7 @@ std::optional<VariableRecord> DwarfReader::unit_variable(FileAddress function, c
 
 std::optional<VariableRecord> DwarfReader::global_variable(const std::string& name, const std::string& file) {
   std::optional<VariableRecord> found;
-  for (DwarfFile::Unit unit : file_->units()) {
+  for (DwarfFile::Unit unit : name.find(':') == name.npos ? units_naming(*file_, name) : file_->units()) {
     if (!file.empty()) {
       const std::string unit_file = die_name(unit.die);
       if (!file_matches(file, unit_file)) continue;

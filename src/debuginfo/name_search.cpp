@@ -50,18 +50,18 @@ std::vector<DwarfFile::Unit> units_naming(DwarfFile& file, const std::string& na
   const std::string_view info = file.section(".debug_info");
   if (info.empty() || std::ranges::any_of(all, is_partial) || !file.alternate_units().empty()) return all;
   const std::vector<uint64_t> places = places_of_name(info, file.section(".debug_str"), name);
+  // Units of types lie in another section with DWARF 4, so only the others say where one ends and the next begins.
+  std::vector<uint64_t> begins{info.size()};
+  for (DwarfFile::Unit unit : all) {
+    if (dwarf_tag(&unit.skeleton) == DW_TAG_compile_unit) begins.push_back(dwarf_dieoffset(&unit.skeleton));
+  }
+  std::sort(begins.begin(), begins.end());
   std::vector<DwarfFile::Unit> naming;
-  for (size_t i = 0; i < all.size(); ++i) {
-    DwarfFile::Unit unit = all[i];
-    // Type units of DWARF 4, which are in another section, come last: behind them all is kept.
+  for (DwarfFile::Unit unit : all) {
     const uint64_t begin = dwarf_dieoffset(&unit.skeleton);
-    uint64_t end = UINT64_MAX;
-    if (i + 1 < all.size()) {
-      Dwarf_Die next = all[i + 1].skeleton;
-      end = dwarf_dieoffset(&next);
-    }
+    const auto end = std::ranges::upper_bound(begins, begin);
     const auto first = std::ranges::lower_bound(places, begin);
-    const bool named = begin >= end || (first != places.end() && *first < end);
+    const bool named = first != places.end() && (end == begins.end() || *first < *end);
     if (named || !names_its_functions(unit)) naming.push_back(unit);
   }
   return naming;

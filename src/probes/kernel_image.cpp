@@ -30,6 +30,12 @@ bool relocate(const KernelImage& image, location::Operations& operations) {
   return true;
 }
 
+bool relocate(const KernelImage& image, debuginfo::Place& place) {
+  bool whole = relocate(image, place.operations);
+  for (debuginfo::Piece& piece : place.pieces) whole &= relocate(image, piece.operations);
+  return whole;
+}
+
 // The error of the kernel's own type information, with what keeps debug information from being used instead.
 Error without_image(TracedWorld& world, const ResolvedPoint& point, Error error) {
   Result<const KernelImage*> image = world.kernel_image();
@@ -109,13 +115,24 @@ Result<KernelVariable> variable_in_kernel(TracedWorld& world, const ResolvedPoin
   }
   TRY(debuginfo::Variable known, module.variable(where->function, where->pc, variable.name.substr(1), where->scope));
   found.place = std::move(known.place);
+  // A plain kernel.function stands for inlined calls only where debug information is installed: say what to do without them.
+  if (!found.place.available() && where->scope != 0)
+    found.place.reason += fmt::format(" in an inlined call of '{}' (kernel.function(\"{}\").call leaves these out)", point.site.function, point.site.function);
   if (is_only_at_entry(found.place))
     return Error{fmt::format("'{}' is optimized out here: it is only known from a value at the function's entry, which handlers in the kernel don't record", variable.name),
                  "keep it in a probe of the function's entry, in an array by tid()"};
-  bool whole = relocate(*where->image, found.place.operations);
-  for (debuginfo::Piece& piece : found.place.pieces) whole &= relocate(*where->image, piece.operations);
-  if (whole) return found;
+  if (relocate(*where->image, found.place)) return found;
   return Error{fmt::format("'{}' is a variable of which each CPU has its own: these can't be read by name", variable.name), ""};
+}
+
+std::optional<debuginfo::Place> global_in_image(TracedWorld& world, const std::string& name) {
+  Result<const KernelImage*> image = world.kernel_image();
+  if (!image.ok()) return std::nullopt;
+  const size_t at = std::min(name.find('@'), name.size());
+  const std::string file = at < name.size() && name.substr(at) != "@kernel" ? name.substr(at + 1) : "";
+  Result<debuginfo::Variable> found = (*image)->module->global_variable(name.substr(0, at), file);
+  if (!found.ok() || !found->place.available() || !relocate(**image, found->place)) return std::nullopt;
+  return std::move(found->place);
 }
 
 }  // namespace spile::probes

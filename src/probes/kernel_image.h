@@ -32,4 +32,8 @@ struct KernelVariable {
 // site.kernel. Errors: no such variable, not at this kind of point, nothing describes the function.
 Result<KernelVariable> variable_in_kernel(TracedWorld& world, const sema::ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable);
 
+// Returns where a variable outside of functions is, "NAME" or "NAME@FILE"; nullopt: debug information isn't there, or doesn't know it, or each CPU
+// has its own.
+std::optional<debuginfo::Place> global_in_image(TracedWorld& world, const std::string& name);
+
 }  // namespace spile::probes

@@ -212,6 +212,9 @@ TEST_F(KernelImageTest, ReadsLocalsAndGlobalsAtAnInstruction) {
   auto module = debuginfo::Module::open(made_ + "/vmlinux", {.use_cache = false, .cache_directory = ""}).value();
   const int64_t counter = static_cast<int64_t>(module->data_symbol("counter")->value + kSlide);
   EXPECT_EQ(bindings("global a probe kernel.statement(\"helper@*kernel.c:9\").nearest { a = $counter }"), fmt::format("{} deref8s; ", counter));
+  EXPECT_EQ(bindings("global a probe kernel.function(\"vfs_read\").call { a = @var(\"counter\", \"kernel\") }"), fmt::format("{} deref8s; ", counter));
+  EXPECT_EQ(bindings("global a probe kernel.function(\"vfs_read\").call { a = @var(\"counter@kernel.c\") }"), fmt::format("{} deref8s; ", counter));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_read\").call { println(@var(\"counter@other.c\")) }"), HasSubstr("no variable 'counter'"));
   EXPECT_THAT(error("probe kernel.statement(\"vfs_read@*kernel.c:13\") { println($rte) }"), HasSubstr("did you mean '$ret'?"));
 }
 

@@ -174,8 +174,11 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
   std::string of_kernel = module_name ? find_kernel_module(world, point, *module_name) : point && is_kernel_module(point->site.module) ? point->site.module : std::string();
   if (name->ends_with("@kernel")) of_kernel = "kernel";  // @var("jiffies@kernel")
   if (!of_kernel.empty()) {
-    TRY(debuginfo::Place place, place_of_kernel_variable(world, of_kernel, *name, operation.address_of));
-    return StartPlace{*name, of_kernel, std::move(place), false};
+    Result<debuginfo::Place> place = place_of_kernel_variable(world, of_kernel, *name, operation.address_of);
+    if (place.ok()) return StartPlace{*name, of_kernel, std::move(*place), false};
+    if (auto described = of_kernel == "kernel" ? global_in_image(world, *name) : std::nullopt)
+      return StartPlace{*name, kKernelImage, std::move(*described), false};
+    return std::move(place).error();
   }
   if (!probed && in_kernel)
     return Error{"@var can't be read here: handlers in the kernel only know the load address of their own probe's module", "read it in a probe of the module"};
