@@ -38,15 +38,19 @@ count 1000 'kernel.function("add_rchar").inline' '$amt == 1 && probefunc() == "a
 
 # Against ftrace's function tracer, which sees the functions that the compiler has inlined others into. Only the command's own calls are
 # counted on both sides, from its exec on.
-(echo ksys_read; echo ksys_write) >$tracing/set_ftrace_filter && echo function >$tracing/current_tracer || fail "no function tracer"
-out=$(spile -e 'global c probe kernel.function("file_ppos").inline { if (execname() == "dd") c++ } probe end { println(c) }' \
+# ksys_read and ksys_write call vfs_read and vfs_write behind the inlined file_ppos, where the descriptor is a file's.
+(echo vfs_read; echo vfs_write) >$tracing/set_ftrace_filter && echo function >$tracing/current_tracer && echo >$tracing/trace || fail "no function tracer"
+out=$(spile -e 'global c, failed probe kernel.function("file_ppos").inline { if (execname() == "dd") c++ }
+                probe kernel.function("ksys_read").return, kernel.function("ksys_write").return { if (execname() == "dd" && $return < 0) failed[$return]++ }
+                probe end { println(c); foreach (f in failed) println("failed: ", f, " ", failed[f]) }' \
   -c "exec $reads")
 echo 0 >$tracing/tracing_on  # else reading the trace makes it longer
 traced=$(grep -c '^ *dd-' $tracing/trace)
+[ "$(echo "$out" | head -1)" = "$traced" ] || { grep -A1 -B1 'dd-' $tracing/trace | head -3; grep 'dd-' $tracing/trace | tail -4; }
 echo nop >$tracing/current_tracer
 echo 1 >$tracing/tracing_on
-check "inlined calls against the functions around them" "$out" "^$traced\$"
-echo "file_ppos inlined: $out hits; ftrace's calls of ksys_read and ksys_write: $traced"
+check "inlined calls against calls behind them" "$out" "^$traced\$"
+echo "file_ppos inlined: $out hits; ftrace's calls of vfs_read and vfs_write: $traced"
 echo __x64_sys_sync >$tracing/set_ftrace_filter && echo function >$tracing/current_tracer && echo >$tracing/trace
 out=$(spile -e 'global c, all probe kernel.function("__do_sys_sync").inline { c++ } probe kernel.function("__do_sys_sync") { all++ }
                 probe end { printf("%d %d\n", c, all) }' -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sync; done')
@@ -90,8 +94,18 @@ echo "$out" | head -1
 out=$(spile -l 'kernel.function("vfs_read").callees(2)' 2>&1)
 check "levels" "$out" "can't be chosen by their callers"
 
-# Hundreds of places, some of which the kernel refuses.
-seconds "start to end with all inlined get_current" spile -e 'global c probe kernel.function("fput").inline, kernel.function("file_inode").inline { c++ } probe begin { exit() } probe end { println(c) }'
+# Places that only the kernel itself refuses: it replaces these instructions while it runs.
+out=$(spile -l 'kernel.function("kmem_cache_free").callees')
+check "branches that the kernel replaces" "$out" 'arch_static_branch'
+out=$(spile -v -e 'global c probe kernel.function("kmem_cache_free").callees { c++ } probe timer.s(1) { exit() } probe end { println(c > 0) }' 2>&1)
+check "the other places" "$out" '^1$'
+check "places that the kernel refuses" "$out" '^WARNING: attach kernel.function\("kmem_cache_free"\)'
+echo "$out" | grep -A1 '^WARNING'
+out=$(spile -e 'global c probe kernel.function("kmem_cache_free").callee("arch_static_branch") { c++ } probe timer.s(1) { exit() } probe end { println(c) }' 2>&1)
+check "only such places" "$out" '^ERROR: attach|^error: attach|attach kernel.function'
+echo "$out"
+
+# Many places.
 out=$(spile -v -e 'global c probe kernel.function("file_inode").inline { c++ } probe timer.s(1) { exit() } probe end { println(c > 0) }' 2>&1)
 check "many places" "$out" '^1$'
 echo "file_inode: $(echo "$out" | grep -c ': kprobe$') kprobes; $(echo "$out" | grep WARNING | head -2)"
