@@ -18,7 +18,8 @@ using Kind = AttachPoint::Kind;
 
 namespace {
 
-constexpr const char* kRefused = "the kernel refuses probes in some of its code: what handles traps, interrupts and probes themselves, and instructions that it replaces while it runs";
+constexpr const char* kRefused =
+    "the kernel refuses probes in some of its code: what handles traps, interrupts and probes themselves, and instructions that it replaces while it runs";
 
 Error refused(const AttachPoint& point, int error) {
   const std::string what = "attach " + point.text;

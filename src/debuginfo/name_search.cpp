@@ -15,7 +15,10 @@ namespace {
 // one piece. With -flto (GNU GIMPLE), dwz and split DWARF, units refer to names that other units or files have.
 bool names_its_functions(const DwarfFile::Unit& unit) {
   Dwarf_Die die = unit.skeleton;
-  return unit.die.addr == unit.skeleton.addr && dwarf_tag(&die) == DW_TAG_compile_unit && die_text(die, DW_AT_producer).starts_with("GNU C");
+  if (unit.die.addr != unit.skeleton.addr || dwarf_tag(&die) != DW_TAG_compile_unit) return false;
+  // Methods of C++ may have their names in units of types.
+  const std::string producer = die_text(die, DW_AT_producer);
+  return producer.starts_with("GNU C") && !producer.starts_with("GNU C++");
 }
 
 bool is_partial(const DwarfFile::Unit& unit) {

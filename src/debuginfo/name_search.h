@@ -15,7 +15,8 @@ namespace spile::debuginfo {
 // Returns offsets in .debug_info, ascending, where the name may be: all places where it is, and places where other data has the same bytes.
 std::vector<uint64_t> places_of_name(std::string_view info, std::string_view strings, const std::string& name);
 
-// Returns the file's units except those that surely have no function of that name, neither of their own nor inlined, and no such variable. name: as C has it, without scopes.
+// Returns the file's units except those that surely have no function of that name, neither of their own nor inlined, and no such variable. name:
+// as C has it, without scopes.
 std::vector<DwarfFile::Unit> units_naming(DwarfFile& file, const std::string& name);
 
 }  // namespace spile::debuginfo

@@ -54,7 +54,9 @@ TEST_P(NamedCallsTest, AreThoseOfAllUnits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Compilers, NamedCallsTest, testing::Values("gcc", "gcc -flto", "gcc -gsplit-dwarf", "gcc -gdwarf-4", "gcc -gdwarf-4 -fdebug-types-section", "gcc -fdebug-types-section", "clang-19", "g++"));
+INSTANTIATE_TEST_SUITE_P(Compilers, NamedCallsTest,
+                         testing::Values("gcc", "gcc -flto", "gcc -gsplit-dwarf", "gcc -gdwarf-4", "gcc -gdwarf-4 -fdebug-types-section",
+                                         "gcc -fdebug-types-section", "clang-19", "g++"));
 
 TEST(NameSearch, FindsTheCallsInOneFunction) {
   TestDirectory directory;
