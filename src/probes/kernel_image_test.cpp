@@ -254,6 +254,13 @@ TEST_F(KernelImageTest, RefusesTheImageOfAnotherBuild) {
   EXPECT_THAT(made->world->left_out(), ElementsAre(HasSubstr("inlined calls of kernel.function(\"both\") are not probed")));
 }
 
+TEST_F(KernelImageTest, RefusesAnyImageOfAKernelThatShowsNoBuildId) {
+  for (const std::string& notes : {std::string(), read(made_ + "/notes").substr(0, 20), std::string(64, '\xff')}) {
+    write("sys/kernel/notes", notes);
+    EXPECT_THAT(error("probe kernel.function(\"twice\").inline { next }"), HasSubstr("the running kernel shows no build-id"));
+  }
+}
+
 TEST_F(KernelImageTest, NamesThePackageWithoutAnImage) {
   std::filesystem::remove(image());
   for (const char* point : {"kernel.function(\"twice\").inline", "kernel.statement(\"vfs_read@*kernel.c:12\")", "kernel.function(\"vfs_read\").callees"}) {
