@@ -118,6 +118,24 @@ TEST(Verifier, ReasonIsTheLineThatIsNoTrace) {
             "R0 invalid mem access 'map_value_or_null'");
 }
 
+TEST(Verifier, NamesTheStatementWhereItStopped) {
+  AttachPoint point;
+  point.text = "timer.profile";
+  point.place = "a.stp:3:5";
+  ProgramImage image;
+  image.functions = {{0, "probe.0", 1, false}, {3, "fn.3.script.depth_of", 3, true}, {9, "fn.1.spile_rt_enter", 1, true}};
+  image.lines = {{1, "a.stp", "probe timer.profile { n = f(n) }", 3, 23}, {4, "b.stp", "", 12, 1}, {6, "b.stp", "  return 2", 13, 3}};
+  const std::string large = "BPF program is too large. Processed 1000001 insn\n";
+  auto message = [&](const std::string& trace) { return verifier_error(point, image, 7, trace + large, 0).message; };
+  const std::string refuses = "the kernel refuses the handler of timer.profile at a.stp:3:5";
+  EXPECT_EQ(message("2: (07) r1 += 1\n"), refuses + ", in the statement at a.stp:3:23 (n = f(n) }): it has too many ways to run");
+  EXPECT_EQ(message("5: (07) r1 += 1\n"), refuses + ", in its function 'depth_of', in the statement at b.stp:12:1: it has too many ways to run");
+  EXPECT_EQ(message("6: (07) r1 += 1\n"), refuses + ", in its function 'depth_of', in the statement at b.stp:13:3 (return 2): it has too many ways to run");
+  // Before the first statement of the program, or in the runtime.
+  EXPECT_EQ(message("0: (07) r1 += 1\n"), refuses + ": it has too many ways to run");
+  EXPECT_EQ(message("9: (07) r1 += 1\n"), refuses + ": it has too many ways to run");
+}
+
 TEST(Verifier, SaysWhereInTheScriptAndShowsItsLogWhenAskedFor) {
   AttachPoint point;
   point.text = "timer.profile";
@@ -125,9 +143,9 @@ TEST(Verifier, SaysWhereInTheScriptAndShowsItsLogWhenAskedFor) {
   ProgramImage image;
   image.functions = {{0, "probe.0", 1, false}, {2, "body.body.probe.0", 2, false}, {3, "fn.3.script.depth_of", 3, true}, {9, "fn.1.spile_rt_enter", 1, true}};
   const std::string log = "2: (85) call pc+1\n3: (95) exit\nR0 !read_ok\nprocessed 4 insns\n";
-  EXPECT_EQ(refused_function(image, log), "depth_of");
-  EXPECT_EQ(refused_function(image, "2: (95) exit\n; 7: (\n"), "");
-  EXPECT_EQ(refused_function(image, "10: (95) exit\n"), "");
+  EXPECT_EQ(refused_place(image, log).function, "depth_of");
+  EXPECT_EQ(refused_place(image, "2: (95) exit\n; 7: (\n").function, "");
+  EXPECT_EQ(refused_place(image, "10: (95) exit\n").function, "");
   EXPECT_EQ(verifier_error(point, image, 13, log, 2).message, "the kernel refuses the handler of timer.profile at a.stp:3:5, in its function 'depth_of'");
   EXPECT_NE(verifier_error(point, image, 13, log, 2).hint.find("report"), std::string::npos);
   EXPECT_NE(verifier_error(point, image, 13, log, 3).message.find("3: (95) exit"), std::string::npos);

@@ -19,6 +19,7 @@
 #include "bpf/library.h"
 #include "bpf/maps.h"
 #include "bpf/object.h"
+#include "bpf/object_lines.h"
 #include "bpf/privilege.h"
 #include "bpf/packet.h"
 #include "bpf/program_image.h"
@@ -168,6 +169,7 @@ bpf_prog_load_opts load_options(const AttachPoint& point) {
 
 Result<void> LoadedKernel::create(const ObjectSpec& spec) {
   TRY(object_, read_object(spec.object));
+  TRY_DO(read_lines(object_));
   for (const MapSpec& map : spec.maps) {
     TRY(Map made, Map::create(map));
     Map& placed = maps_.emplace(map.symbol, std::move(made)).first->second;
@@ -287,14 +289,16 @@ Result<Program> LoadedKernel::load_program(const ProgramSpec& spec) const {
 
 Result<UniqueFd> LoadedKernel::load_for(const ProgramImage& image, const AttachPoint& point) const {
   bpf_prog_load_opts options = load_options(point);
-  std::vector<bpf_func_info> functions;
-  UniqueFd types;
-  if (image.functions.size() > 1) {
-    TRY(types, load_function_types(image, functions));
-    options.prog_btf_fd = static_cast<uint32_t>(types.get());
-    options.func_info = functions.data();
-    options.func_info_cnt = static_cast<uint32_t>(functions.size());
+  ProgramTypes types;
+  if (image.functions.size() > 1 || !image.lines.empty()) {
+    TRY(types, load_types(image));
+    options.prog_btf_fd = static_cast<uint32_t>(types.btf.get());
+    options.func_info = types.functions.data();
+    options.func_info_cnt = static_cast<uint32_t>(types.functions.size());
     options.func_info_rec_size = sizeof(bpf_func_info);
+    options.line_info = types.lines.data();
+    options.line_info_cnt = static_cast<uint32_t>(types.lines.size());
+    options.line_info_rec_size = sizeof(bpf_line_info);
   }
   auto load = [&] { return UniqueFd(bpf_prog_load(program_type(point.kind), "spile", kLicence, image.code.data(), image.code.size(), &options)); };
   UniqueFd fd = load();

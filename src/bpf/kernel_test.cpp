@@ -5,6 +5,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -355,11 +356,24 @@ TEST_F(KernelTest, RefusedHandlerIsNamedWithItsPlace) {
   loaded.spec.programs = {{"wrong", {point}}};
   auto kernel = load(loaded.spec);
   ASSERT_FALSE(kernel);
-  EXPECT_EQ(kernel.error().message, "the kernel refuses the handler of kernel.trace(\"sched:sched_switch\") at a.stp:1:7");
+  EXPECT_THAT(kernel.error().message, testing::MatchesRegex("the kernel refuses the handler of kernel.trace\\(\"sched:sched_switch\"\\) at a.stp:1:7, in the "
+                                                            "statement at .*handlers.c:[0-9]+:10 \\(\\*\\(int\\*\\)lookup.&test_by_key, key.;\\)"));
   loaded.spec.verbosity = 3;
   kernel = load(loaded.spec);
   ASSERT_FALSE(kernel);
   EXPECT_NE(kernel.error().message.find("map_value_or_null"), std::string::npos) << kernel.error().message;
+}
+
+TEST_F(KernelTest, StatementThatIsTooMuchIsNamed) {
+  Loaded loaded;
+  AttachPoint point;
+  point.tracepoint = "sched:sched_switch";
+  point.text = "kernel.trace(\"sched:sched_switch\")";
+  loaded.spec.programs = {{"endless", {point}}};
+  auto kernel = load(loaded.spec);
+  ASSERT_FALSE(kernel);
+  EXPECT_THAT(kernel.error().message, testing::MatchesRegex("the kernel refuses .*, in the statement at .*handlers.c:[0-9]+:[0-9]+ "
+                                                            "\\((turns .= i;|for .*)\\): it has too many ways to run"));
 }
 
 TEST_F(KernelTest, FunctionsOfTheObjectAreLinked) {

@@ -26,9 +26,10 @@ Result<void> read_section(Elf* elf, Elf_Scn* scn, size_t names, Section& section
   if (!gelf_getshdr(scn, &header)) return malformed("section header");
   const char* name = elf_strptr(elf, names, header.sh_name);
   section.name = name ? name : "";
-  if (!(header.sh_flags & SHF_ALLOC)) return {};
+  const bool has_lines = section.name == kTypesSection || section.name == kLinesSection;
+  if (!(header.sh_flags & SHF_ALLOC) && !has_lines) return {};
   section.code = header.sh_flags & SHF_EXECINSTR;
-  section.data = !section.code;
+  section.data = !section.code && !has_lines;
   section.writable = header.sh_flags & SHF_WRITE;
   if (header.sh_type == SHT_NOBITS) {
     section.bytes.resize(header.sh_size);

@@ -24,6 +24,15 @@ struct Relocation {
   uint32_t symbol = 0;  // index into Object::symbols
 };
 
+// The statement that an instruction, and those after it up to the next line's, belong to.
+struct ScriptLine {
+  uint32_t instruction = 0;  // index
+  std::string file, text;    // text: of the whole line; both may be empty
+  uint32_t line = 0, column = 0;  // from 1; 0: not known
+};
+
+inline constexpr char kTypesSection[] = ".BTF", kLinesSection[] = ".BTF.ext";
+
 struct Section {
   std::string name;
   bool code = false;
@@ -31,6 +40,7 @@ struct Section {
   bool writable = false;
   std::vector<uint8_t> bytes;
   std::vector<Relocation> relocations;
+  std::vector<ScriptLine> lines;  // by ascending instruction; empty: not known
 };
 
 inline constexpr uint32_t kRelocation64 = 1;     // R_BPF_64_64: the two halves of ld_imm64

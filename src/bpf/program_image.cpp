@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <linux/btf.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -55,6 +56,10 @@ class Linker {
     ProgramImage::Function function = describe(section.name);
     function.begin = begin;
     image_.functions.push_back(std::move(function));
+    for (const ScriptLine& line : section.lines) {
+      image_.lines.push_back(line);
+      image_.lines.back().instruction += begin;
+    }
   }
 
   Result<void> resolve_all(const Section& section, uint32_t begin) {
@@ -99,6 +104,12 @@ class FunctionTypes {
     uint32_t linkage = function.is_checked_apart ? BTF_FUNC_GLOBAL : BTF_FUNC_STATIC;
     return put({name(identifier(function.name)), BTF_KIND_FUNC << 24 | linkage, kLong + 1 + function.arguments});
   }
+  // Returns the offset of a string; equal strings are kept once.
+  uint32_t text(const std::string& string) {
+    auto [known, is_new] = texts_.try_emplace(string, 0);
+    if (is_new && !string.empty()) known->second = name(string);
+    return known->second;
+  }
   std::vector<uint8_t> bytes() const {
     btf_header header{};
     header.magic = BTF_MAGIC;
@@ -135,8 +146,24 @@ class FunctionTypes {
 
   std::vector<uint32_t> words_;
   std::vector<char> strings_;
+  std::map<std::string, uint32_t> texts_;
   uint32_t count_ = 0;
 };
+
+// Puts a line at the begin of each function that has none there: the function's first, or its name.
+std::vector<ScriptLine> lines_for_kernel(const ProgramImage& image) {
+  std::vector<ScriptLine> all = image.lines;
+  for (const ProgramImage::Function& function : image.functions) {
+    auto first = std::ranges::lower_bound(image.lines, function.begin, {}, &ScriptLine::instruction);
+    if (first != image.lines.end() && first->instruction == function.begin) continue;
+    ScriptLine line{function.begin, "", function.name, 0, 0};
+    if (first != image.lines.end() && function_at(image, first->instruction) == &function) line = *first;
+    line.instruction = function.begin;
+    all.push_back(std::move(line));
+  }
+  std::ranges::sort(all, {}, &ScriptLine::instruction);
+  return all;
+}
 
 }  // namespace
 
@@ -144,13 +171,37 @@ Result<ProgramImage> link_program(const Object& object, const Section& program, 
   return Linker(object, resolve).link(program);
 }
 
-Result<UniqueFd> load_function_types(const ProgramImage& image, std::vector<bpf_func_info>& infos) {
+const ProgramImage::Function* function_at(const ProgramImage& image, uint32_t instruction) {
+  const ProgramImage::Function* found = nullptr;
+  for (const ProgramImage::Function& function : image.functions) {
+    if (function.begin <= instruction && (!found || function.begin >= found->begin)) found = &function;
+  }
+  return found;
+}
+
+const ScriptLine* line_at(const ProgramImage& image, uint32_t instruction) {
+  auto after = std::ranges::upper_bound(image.lines, instruction, {}, &ScriptLine::instruction);
+  if (after == image.lines.begin()) return nullptr;
+  const ScriptLine& line = *std::prev(after);
+  const ProgramImage::Function* function = function_at(image, instruction);
+  return function && line.instruction >= function->begin ? &line : nullptr;
+}
+
+Result<ProgramTypes> load_types(const ProgramImage& image) {
   FunctionTypes types;
-  for (const ProgramImage::Function& function : image.functions) infos.push_back({function.begin, types.add(function)});
+  ProgramTypes made;
+  for (const ProgramImage::Function& function : image.functions) made.functions.push_back({function.begin, types.add(function)});
+  if (!image.lines.empty()) {
+    for (const ScriptLine& line : lines_for_kernel(image)) {
+      constexpr uint32_t kMostLines = (1 << 22) - 1, kMostColumns = (1 << 10) - 1;
+      const uint32_t place = std::min(line.line, kMostLines) << 10 | std::min(line.column, kMostColumns);
+      made.lines.push_back({line.instruction, types.text(line.file), types.text(line.text), place});
+    }
+  }
   std::vector<uint8_t> bytes = types.bytes();
-  UniqueFd btf(bpf_btf_load(bytes.data(), bytes.size(), nullptr));
-  if (!btf) return Error::from_errno("describe a handler's functions to the kernel", errno);
-  return btf;
+  made.btf.reset(bpf_btf_load(bytes.data(), bytes.size(), nullptr));
+  if (!made.btf) return Error::from_errno("describe a handler's functions to the kernel", errno);
+  return made;
 }
 
 }  // namespace spile::bpf

@@ -24,6 +24,17 @@ bool is_trace(const std::string& line) {
   return line.starts_with("from ") || (line[0] == 'R' && line.find('=') != std::string::npos && line.find(' ') > 2);
 }
 
+// "a.stp:3:5 (x = y . z)"
+std::string describe(const ScriptLine& line) {
+  std::string text = fmt::format("{}:{}:{}", line.file, line.line, line.column);
+  const size_t begin = line.column > 0 ? line.column - 1 : 0;
+  constexpr size_t kMost = 60;
+  if (begin >= line.text.size()) return text;
+  std::string statement = line.text.substr(begin);
+  if (statement.size() > kMost) statement = statement.substr(0, kMost) + "...";
+  return text + " (" + statement + ")";
+}
+
 }  // namespace
 
 std::string verifier_reason(const std::string& log) {
@@ -39,31 +50,36 @@ std::string verifier_reason(const std::string& log) {
   return reason;
 }
 
-std::string refused_function(const ProgramImage& image, const std::string& log) {
+RefusedPlace refused_place(const ProgramImage& image, const std::string& log) {
   std::istringstream lines(log);
   std::string line;
   uint32_t instruction = 0;
+  bool found_any = false;
   while (std::getline(lines, line)) {
     const size_t colon = line.find(": (");
-    if (colon != std::string::npos && colon > 0 && line.find_first_not_of("0123456789") == colon)
-      instruction = static_cast<uint32_t>(std::strtoul(line.c_str(), nullptr, 10));
+    if (colon == std::string::npos || colon == 0 || line.find_first_not_of("0123456789") != colon) continue;
+    instruction = static_cast<uint32_t>(std::strtoul(line.c_str(), nullptr, 10));
+    found_any = true;
   }
-  const ProgramImage::Function* found = nullptr;
-  for (const ProgramImage::Function& function : image.functions) {
-    if (function.begin <= instruction && (!found || function.begin >= found->begin)) found = &function;
-  }
+  if (!found_any) return {};
+  RefusedPlace place;
+  place.line = line_at(image, instruction);
+  const ProgramImage::Function* found = function_at(image, instruction);
   // "fn.3.script.name" (abi/kernel.h)
   constexpr char kScript[] = ".script.";
   const size_t at = found ? found->name.find(kScript) : std::string::npos;
-  return at == std::string::npos ? std::string() : found->name.substr(at + sizeof kScript - 1);
+  if (at != std::string::npos) place.function = found->name.substr(at + sizeof kScript - 1);
+  return place;
 }
 
 Error verifier_error(const AttachPoint& point, const ProgramImage& image, int errnum, const std::string& log, int verbosity) {
-  const std::string reason = verifier_reason(log), function = refused_function(image, log);
+  const std::string reason = verifier_reason(log);
+  const RefusedPlace place = refused_place(image, log);
   Error error;
   error.message = "the kernel refuses the handler of " + point.text;
   if (!point.place.empty()) error.message += " at " + point.place;
-  if (!function.empty()) error.message += ", in its function '" + function + "'";
+  if (!place.function.empty()) error.message += ", in its function '" + place.function + "'";
+  if (place.line) error.message += ", in the statement at " + describe(*place.line);
   if (reason.find("frames is too deep") != std::string::npos || reason.find("stack size of") != std::string::npos) {
     error.message += ": its calls nest too deep";
     error.hint = "call fewer functions from within functions, or split the probe";

@@ -16,8 +16,13 @@ Error verifier_error(const AttachPoint& point, const ProgramImage& image, int er
 // Returns the line of the log that says why: the last one that is neither a summary, nor an instruction, nor a register dump; "" if none.
 std::string verifier_reason(const std::string& log);
 
-// Returns the script function in which the verifier stopped, by the last instruction that the log has; "": the handler itself, or a function of
-// the runtime.
-std::string refused_function(const ProgramImage& image, const std::string& log);
+// Where the verifier stopped.
+struct RefusedPlace {
+  std::string function;              // of the script; "": the handler itself, or a function of the runtime
+  const ScriptLine* line = nullptr;  // of the image; null: not in a statement of the script
+};
+
+// Finds the place by the last instruction that the log has.
+RefusedPlace refused_place(const ProgramImage& image, const std::string& log);
 
 }  // namespace spile::bpf

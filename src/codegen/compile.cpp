@@ -135,6 +135,7 @@ Result<void> Compiler::lower_place(Job& job, const Layout& layout, std::span<con
   Unit unit(program_, layout, tables_, *job.module, place);
   if (layouts_.kernel) unit.kernel_layout = &*layouts_.kernel;
   unit.own_text = &own_text_;
+  if (job.machine == Machine::kArenaBpf) unit.lines.emplace(job.module->module());
   unit.untrusted_target = options_.untrusted_target;
   TRY_DO(timed(timings_, "lower-" + job.name, [&]() -> Result<void> {
     lower(unit);
@@ -185,6 +186,7 @@ Result<void> Compiler::lower_kernel_place(Job& job) {
   KernelPlace place;
   Unit unit(program_, layout, tables_, *job.module, place);
   unit.own_text = &own_text_;
+  unit.lines.emplace(job.module->module());
   // Probes that are refused are lowered all the same: all refusals are reported together.
   timed(timings_, "refuse-for-kernel", [&] { return refuse_for_kernel(unit, false), true; });
   TRY_DO(timed(timings_, "lower-" + job.name, [&]() -> Result<void> {
@@ -264,6 +266,7 @@ Result<void> Compiler::build_job(Job& job) {
     auto fitted = timed(job.timings, "fit-" + job.name, [&] { return make_loadable(*job.module, options); });
     if (!fitted.ok()) return with_largest_handler(std::move(fitted).error(), job.module->module());
   }
+  if (job.machine != Machine::kNative) settle_lines(job.module->module());
   print_after("optimize-", job);
   TRY(job.object, timed(job.timings, "emit-" + job.name, [&] { return emit_object(*job.module, job.machine, level); }));
   TRY_DO(timed(job.timings, "flatten-" + job.name, [&] { return flatten_job(job); }));

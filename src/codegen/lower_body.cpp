@@ -63,11 +63,16 @@ void Lowering::go_on_if(bool wanted_value, const std::function<llvm::Value*()>& 
 void Lowering::lower_probe(const sema::Probe& probe) {
   const sema::GuardedBody divided = sema::divide_body(unit.program, probe);
   auto condition = [&] {
-    if (probe.condition) go_on_if(true, [&] { return is_wanted(probe); });
+    if (!probe.condition) return;
+    LineScope line(unit.script_lines(), b, probe.condition->range);
+    go_on_if(true, [&] { return is_wanted(probe); });
   };
   auto guards = [&] {
     if (divided.condition_first) condition();
-    for (const sema::Guard& guard : divided.guards) go_on_if(guard.wanted, [&] { return lower_condition(*guard.condition); });
+    for (const sema::Guard& guard : divided.guards) {
+      LineScope line(unit.script_lines(), b, guard.condition->range);
+      go_on_if(guard.wanted, [&] { return lower_condition(*guard.condition); });
+    }
   };
   lower_locked(probe, guards, [&] {
     if (!divided.condition_first) condition();

@@ -9,6 +9,7 @@ using syntax::StatementKind;
 
 void Lowering::lower(const syntax::Statement& s) {
   if (terminated()) start_dead_block();
+  LineScope line(unit.script_lines(), b, s.range);
   switch (s.kind) {
     case StatementKind::kBlock: {
       const auto& statements = *syntax::as<syntax::Block>(s);

@@ -142,7 +142,9 @@ Result<void> ScriptModule::read_used() {
     }
   }
   for (llvm::Function& function : *module_) {
-    if (!seen.contains(&function) && function.isMaterializable()) function.deleteBody();
+    if (seen.contains(&function) || !function.isMaterializable()) continue;
+    function.deleteBody();
+    function.setComdat(nullptr);  // a declaration has none: LLVM checks modules that have lines, as the kernel's do
   }
   if (llvm::Error error = module_->materializeAll()) return internal(llvm::toString(std::move(error)));
   return {};

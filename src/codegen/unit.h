@@ -10,6 +10,7 @@
 #include "codegen/embedded_c.h"
 #include "codegen/layout.h"
 #include "codegen/place.h"
+#include "codegen/script_lines.h"
 #include "codegen/script_module.h"
 #include "codegen/tables.h"
 #include "sema/own_text.h"
@@ -104,6 +105,8 @@ class Unit {
   // REQUIRES: set before anything is lowered, and not null.
   const sema::OwnText* own_text = nullptr;
   std::string untrusted_target;  // codegen::Options
+  std::optional<ScriptLines> lines;  // in modules for the kernel
+  ScriptLines* script_lines() { return lines ? &*lines : nullptr; }
 };
 
 }  // namespace spile::codegen

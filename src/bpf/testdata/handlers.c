@@ -63,6 +63,15 @@ __attribute__((section("wrong"), used)) int on_wrong(char* record) {
   return *(int*)lookup(&test_by_key, key);
 }
 
+// Runs for more instructions than the verifier follows.
+__attribute__((section("endless"), used)) int on_endless(char* record) {
+  volatile long turns = 0;
+  for (int i = 0; i < 10000000; ++i) {
+    turns += i;
+  }
+  return 0;
+}
+
 static __attribute__((noinline)) int not_inlined(int n) {
   asm volatile("" : "+r"(n));
   return n;
