@@ -19,7 +19,7 @@ def parse(text, values):
 
 
 def here(build, only, turns):
-    environment = {**os.environ, "SPILE": str(build / "bin/spile"), "KERNEL_CALLS": str(build / "bench/kernel_calls"), "KERNEL_LOOP": "300 2000",
+    environment = {**os.environ, "SPILE": str(build / "bin/spile"), "KERNEL_CALLS": str(build / "bench/kernel_calls"), "KERNEL_LOOP": "300 2000", "KERNEL_RECORDS": "1000000",
                    "KERNEL_TURNS": str(turns), "KERNEL_ONLY": only}
     # bpftrace of Debian 12 looks for the tracepoints where debugfs has them; some kernels lack it.
     mount = "D=/sys/kernel/debug; [ -e $D/tracing/events ] || { mount -t tmpfs none $D && mkdir $D/tracing && mount -t tracefs tracefs $D/tracing; }; exec sh"

@@ -1,14 +1,20 @@
 # What handlers in the kernel cost, beside bpftrace's. Runs here and, as a case of tests/vm/run, in its guests; prints
-#   NAME | TOOL | ns added to a system call     or     NAME | TOOL | failed: WHY
+#   NAME | TOOL | ns added to a system call, or what NAME says     or     NAME | TOOL | failed: WHY
 # seconds: 900
 # programs: bpftrace
 # files: build/release/bench/kernel_calls
 #
 # KERNEL_CALLS  the program (kernel_calls.c)     KERNEL_TURNS  how often all of it is done     KERNEL_ONLY  names: an extended regular expression
+# KERNEL_RECORDS  how many calls each of two loops does for the records that are lost
 # SPILE         the program to be measured
 calls=${KERNEL_CALLS:-/files/kernel_calls}
 spile=${SPILE:-spile}
 loop="$calls ${KERNEL_LOOP:-100 1000}"
+# Two loops at once, each of so many calls.
+each=${KERNEL_RECORDS:-20000}
+two="/bin/sh ${TMPDIR:-/tmp}/kernel_cases.two"
+printf '%s 1 %s >/dev/null &\n%s 1 %s >/dev/null\nwait\n' "$calls" "$each" "$calls" "$each" >"${two#* }"
+pipe=${TMPDIR:-/tmp}/kernel_cases.pipe
 
 # ns COMMAND...: the time of a call, from what the command prints.
 ns() { timeout 100 "$@" 2>&1 | sed -n 's/^ns //p' | head -1; }
@@ -32,6 +38,38 @@ begin() {
   from=$(cut -d' ' -f1 /proc/uptime)
   if timeout 100 "$@" >/tmp/kernel_cases.out 2>&1; then echo "$name | $tool | $(awk "BEGIN { printf \"%.0f\", ($(cut -d' ' -f1 /proc/uptime) - $from) * 1000 }")"
   else echo "$name | $tool | failed: $(tail -1 /tmp/kernel_cases.out)"; fi
+}
+
+# ms: the time now. busybox has it to 10 ms only.
+ms() {
+  case $(date +%s%N) in
+    *[!0-9]* | ??????????) awk '{ printf "%d\n", $1 * 1000 }' /proc/uptime ;;
+    *) echo $(($(date +%s%N) / 1000000)) ;;
+  esac
+}
+
+# parts TOOL COMMAND...: how long a command takes from its start to the line of its first hit, and from SIGINT to its end, ms. Beside it, a call is made each 10 ms.
+parts() {
+  tool=$1
+  shift
+  case "start alone, end alone" in *"$only"*) ;; *) return ;; esac
+  rm -f "$pipe"
+  mkfifo "$pipe"
+  from=$(ms)
+  timeout -s INT 100 "$@" >"$pipe" 2>/dev/null &
+  session=$!
+  { while read -r line; do [ "$line" = hit ] && break; done; hit=$(ms); kill -INT $session; cat >/dev/null; end=$(ms); } <"$pipe"
+  wait $session
+  echo "start alone: to the first hit, ms | $tool | $((hit - from))"
+  echo "end alone: from SIGINT, ms | $tool | $((end - hit))"
+}
+
+# records TOOL COMMAND...: how many of the records of two loops at once don't come out.
+records() {
+  tool=$1
+  shift
+  case "records lost" in *"$only"*) ;; *) return ;; esac
+  echo "records lost, of $((2 * each)) from two CPUs | $tool | $(timeout 300 "$@" 2>/dev/null | awk -v all=$((2 * each)) '/^r[0-9]/ { n++ } END { print n < all ? all - n : 0 }')"
 }
 
 enter='kernel.trace("syscalls:sys_enter_getppid")' leave='kernel.trace("syscalls:sys_exit_getppid")'
@@ -60,6 +98,16 @@ while [ $turn -lt "${KERNEL_TURNS:-3}" ]; do
   measure "function: n++" "bpftrace, fentry" bpftrace -c "$loop" -e "kfunc:$function { @ = count(); }"
   both "function: latency" "global s probe kernel.function(\"$function\").return { s <<< gettimeofday_ns() - @entry(gettimeofday_ns()) } probe end { print(@hist_log(s)) }" \
     "kprobe:$function { @t[tid] = nsecs; } kretprobe:$function /@t[tid]/ { @ = hist(nsecs - @t[tid]); delete(@t[tid]); }"
+  while :; do $calls 1 10 >/dev/null; sleep 0.01; done &
+  beside=$!
+  parts spile "$spile" -e "global n probe $enter { if (execname() == \"kernel_calls\" && n++ == 0) printf(\"hit\n\") }"
+  parts bpftrace bpftrace -e "$their_enter /comm == \"kernel_calls\" && @n == 0/ { @n = 1; printf(\"hit\n\"); }"
+  kill $beside
+  records spile "$spile" -e "probe $enter { printf(\"r%d\n\", tid()) }" -c "$two"
+  records bpftrace bpftrace -c "$two" -e "$their_enter { printf(\"r%d\n\", tid); }"
+  case "verification" in *"$only"*)
+    "$spile" -v -e "global s probe $enter { s[execname()] <<< tid() }" -c true 2>&1 >/dev/null | sed -n 's/^Kernel: .* verified in \([0-9.]*\) ms.*/verification of s[execname()] <<< tid(), ms | spile | \1/p'
+  esac
   begin "start of one probe, ms" spile "$spile" -e "global n probe $enter { n++ }" -c true
   begin "start of one probe, ms" bpftrace bpftrace -c /bin/true -e "$their_enter { @ = count(); }"
 done
