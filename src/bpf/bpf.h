@@ -5,6 +5,7 @@
 //
 // Needs CAP_BPF and CAP_PERFMON (root has both), and Linux 5.15: BPF links for perf events, with cookies.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -120,6 +121,13 @@ using CollectVisitor =
 using RawVisitor = std::function<void(std::span<const uint8_t> key, std::span<const std::span<const uint8_t>> values)>;
 using RecordVisitor = std::function<void(const abi::RecordHeader& record, std::span<const uint8_t> payload)>;
 
+// What the kernel's verifier did for the programs that are loaded.
+struct Verification {
+  size_t programs = 0;
+  uint64_t instructions = 0;  // that it followed, an instruction once for each way to it; 0: this kernel does not count them
+  std::chrono::nanoseconds time{0};  // of the processor, in bpf(2): compilation for it and rejected programs included
+};
+
 class Kernel {
  public:
   virtual ~Kernel() = default;  // detaches; the kernel frees programs and maps
@@ -181,6 +189,7 @@ class Kernel {
 
   // Returns the attached points, for -v: (text of the point, mechanism).
   virtual std::vector<std::pair<std::string, std::string>> attached() const = 0;
+  virtual Verification verification() const = 0;
 };
 
 // Creates maps and loads programs; nothing is attached. The spec need not outlive the call. Errors: no privilege (with what to do), an

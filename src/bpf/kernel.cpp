@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <time.h>
 
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -81,15 +83,16 @@ class LoadedKernel final : public Kernel {
   std::vector<std::pair<std::string, std::string>> attached() const override { return attached_; }
   std::vector<std::pair<std::string, uint64_t>> missed() const override;
   const std::vector<Error>& refused() const override { return refused_; }
+  Verification verification() const override;
 
  private:
   Result<void> create_data(const ObjectSpec& spec);
   Result<void> open_ring(const Map& map);
   Result<void> resolve(const Section& section, const Relocation& relocation, std::vector<bpf_insn>& code, size_t at) const;
   Result<ProgramImage> link(const std::string& section) const;
-  Result<Program> load_program(const ProgramSpec& spec) const;
-  Result<UniqueFd> load_for(const ProgramImage& image, const AttachPoint& point) const;
-  Result<void> load_next_way(Choice& choice) const;
+  Result<Program> load_program(const ProgramSpec& spec);
+  Result<UniqueFd> load_for(const ProgramImage& image, const AttachPoint& point);
+  Result<void> load_next_way(Choice& choice);
   Result<void> attach_one(const Program& program);
   Result<void> attach_choice(Choice& choice);
   Result<Map*> find(const std::string& name);
@@ -116,6 +119,7 @@ class LoadedKernel final : public Kernel {
     size_t attachment, count;  // in attachments_
   };
   std::vector<Counted> counted_;
+  std::chrono::nanoseconds verification_time_{0};
   std::vector<std::pair<std::string, std::string>> attached_;
   std::vector<Error> refused_;
 };
@@ -134,6 +138,12 @@ void close_all(std::vector<Attachment>& attachments) {
     for (size_t i = 0; i < threads; ++i) closing.emplace_back(close_share, i);
   }
   attachments.clear();
+}
+
+std::chrono::nanoseconds thread_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 enum bpf_prog_type program_type(AttachPoint::Kind kind) {
@@ -189,7 +199,7 @@ Result<void> LoadedKernel::create(const ObjectSpec& spec) {
 }
 
 // Takes the first of the ways left that the kernel loads.
-Result<void> LoadedKernel::load_next_way(Choice& choice) const {
+Result<void> LoadedKernel::load_next_way(Choice& choice) {
   choice.programs.clear();
   while (!choice.ways.empty()) {
     auto way = choice.ways.extract(choice.ways.begin());
@@ -275,7 +285,7 @@ Result<ProgramImage> LoadedKernel::link(const std::string& name) const {
   });
 }
 
-Result<Program> LoadedKernel::load_program(const ProgramSpec& spec) const {
+Result<Program> LoadedKernel::load_program(const ProgramSpec& spec) {
   CHECK(!spec.points.empty());
   TRY(ProgramImage image, link(spec.section));
   Program program{&spec, {}};
@@ -287,7 +297,7 @@ Result<Program> LoadedKernel::load_program(const ProgramSpec& spec) const {
   return program;
 }
 
-Result<UniqueFd> LoadedKernel::load_for(const ProgramImage& image, const AttachPoint& point) const {
+Result<UniqueFd> LoadedKernel::load_for(const ProgramImage& image, const AttachPoint& point) {
   bpf_prog_load_opts options = load_options(point);
   ProgramTypes types;
   if (image.functions.size() > 1 || !image.lines.empty()) {
@@ -301,9 +311,11 @@ Result<UniqueFd> LoadedKernel::load_for(const ProgramImage& image, const AttachP
     options.line_info_rec_size = sizeof(bpf_line_info);
   }
   auto load = [&] { return UniqueFd(bpf_prog_load(program_type(point.kind), "spile", kLicence, image.code.data(), image.code.size(), &options)); };
+  const std::chrono::nanoseconds begin = thread_time();
   UniqueFd fd = load();
-  if (fd) return fd;
   int error = errno;
+  verification_time_ += thread_time() - begin;
+  if (fd) return fd;
   // Without privilege there is EPERM before any verification; the verifier's own EPERM and EACCES come with a log.
   std::string log(16 << 20, '\0');
   options.log_level = verbosity_ > 2 ? 2 : 1;
@@ -430,6 +442,17 @@ std::vector<std::pair<std::string, uint64_t>> LoadedKernel::missed() const {
   }
   for (auto& [text, sum] : sums) {
     if (sum > 0) all.emplace_back(text, sum);
+  }
+  return all;
+}
+
+Verification LoadedKernel::verification() const {
+  Verification all{.time = verification_time_};
+  for (const Choice& choice : choices_) {
+    for (const Program& program : choice.programs) {
+      all.programs += program.fds.size();
+      for (const UniqueFd& fd : program.fds) all.instructions += verified_instructions(fd.get()).value_or(0);
+    }
   }
   return all;
 }

@@ -171,6 +171,13 @@ std::optional<uint64_t> missed_by_program(int program) {
   return info.recursion_misses;
 }
 
+std::optional<uint64_t> verified_instructions(int program) {
+  bpf_prog_info info{};
+  __u32 size = sizeof info;
+  if (bpf_obj_get_info_by_fd(program, &info, &size) != 0 || size < offsetof(bpf_prog_info, verified_insns) + sizeof info.verified_insns) return std::nullopt;
+  return info.verified_insns;
+}
+
 std::string function_mechanism(const AttachPoint& point) {
   switch (point.kind) {
     case Kind::kFentry: return "fentry";

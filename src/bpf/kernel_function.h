@@ -32,6 +32,8 @@ Result<Attachment> attach_to_functions(int program, std::span<const AttachPoint>
 // Return the hits that the kernel counts as missed for a link, and for a program; nullopt: it does not count them (before Linux 6.7).
 std::optional<uint64_t> missed_by_link(int link);
 std::optional<uint64_t> missed_by_program(int program);
+// Returns how many instructions the verifier followed when it checked the program; none: the kernel does not say (before Linux 5.16).
+std::optional<uint64_t> verified_instructions(int program);
 
 // Returns how a point is attached, for -v: "fentry", "kprobe.multi".
 std::string function_mechanism(const AttachPoint& point);
