@@ -250,12 +250,15 @@ uint32_t count_slots(const sema::Program& program, const LayoutOptions& options,
 }
 
 // Rings of handlers in the kernel take memory whether they are used or not. A CPU's lowest level gets 8 MiB where there are up to eight CPUs,
-// as its records come as fast as a processor makes them and nobody can be waited for.
-void size_kernel_rings(const LayoutOptions& options, ArenaLayout& arena) {
+// as its records come as fast as a processor makes them and nobody can be waited for. Handlers that only add to globals write no records.
+void size_kernel_rings(const sema::Program& program, const LayoutOptions& options, ArenaLayout& arena) {
   constexpr uint64_t kMost = 8 << 20, kAll = 64 << 20, kSmall = 64 << 10;
   uint64_t scale = std::max<uint64_t>(options.ring_size >> 20, 1);
   uint64_t share = std::bit_floor(std::clamp<uint64_t>(kAll / options.kernel_cpus, kSmall, kMost));
-  arena.kernel_ring_size = static_cast<uint32_t>(std::min<uint64_t>(share * std::bit_floor(scale), 256 << 20));
+  bool may_write = std::ranges::any_of(program.probes, [](const sema::Probe& probe) {
+    return probe.domain == sema::Domain::kKernel && !(probe.only_accumulates && probe.entry_saves.empty());
+  });
+  arena.kernel_ring_size = may_write ? static_cast<uint32_t>(std::min<uint64_t>(share * std::bit_floor(scale), 256 << 20)) : kSmall;
   arena.kernel_small_ring_size = kSmall;
 }
 
@@ -350,7 +353,7 @@ Result<Layout> make_part(const sema::Program& program, const LayoutOptions& opti
   uint64_t kernel_frame = uses_arena ? abi::kKernelFrameSize + kernel_stack : 0;
   uint64_t ring_offset = align(frame_offset + kernel_frame, abi::kPageSize);
   arena.ring_size = options.ring_size;
-  if (uses_arena) size_kernel_rings(options, arena);
+  if (uses_arena) size_kernel_rings(program, options, arena);
   arena.slot_stride = align(ring_offset + std::max(arena.ring_size, arena.kernel_ring_size), abi::kPageSize);
   arena.slot_count = has_targets ? count_slots(program, options, arena.slot_stride) : abi::kFirstSlot;
   if (uses_arena) {
