@@ -80,7 +80,7 @@ Result<void> KernelSide::attach() {
   if (verbosity_ > 0) {
     for (const auto& [text, mechanism] : kernel_->attached()) print_to(stderr, "{}: {}\n", text, mechanism);
     const bpf::Verification verified = kernel_->verification();
-    print_to(stderr, "Kernel: {} programs, {} instructions verified in {:.1f} ms of processor time.\n", verified.programs, verified.instructions,
+    print_to(stderr, "Kernel: {} program{}, {} instructions verified in {:.1f} ms of processor time.\n", verified.programs, verified.programs == 1 ? "" : "s", verified.instructions,
              std::chrono::duration<double, std::milli>(verified.time).count());
   }
   return {};
