@@ -7,11 +7,11 @@
 # To record anew: tools/kernel_corpus KERNEL record.
 awk -F '\t' -v factor="${3:-1}" '
   function worse(what) { print $1 ": " what; bad = 1 }
-  FILENAME == ARGV[1] { state[$1] = $2; instructions[$1] = $4; next }
+  reading == "record" { state[$1] = $2; instructions[$1] = $4; next }
   { n++ }
   $2 != "loaded" && $2 != "rejected" { worse($3); next }
   !($1 in state) { worse("is not recorded: " $2 " " $3 " " $4); next }
   $2 == "rejected" { if (state[$1] == "loaded") worse("was loaded, and is rejected: " $3); next }
   $5 > 300 * factor { worse("verification takes " $5 " ms") }
   state[$1] == "loaded" && $4 > instructions[$1] * 1.2 && $4 > instructions[$1] + 100 { worse("the verifier follows " $4 " instructions, recorded " instructions[$1]) }
-  END { if (n == 0) { print "no results"; bad = 1 } exit bad }' "$1" "$2"
+  END { if (n == 0) { print "no results"; bad = 1 } exit bad }' reading=record "$1" reading=results "$2"
