@@ -58,7 +58,7 @@ void ErrorFlow::to_message_or_record(const std::function<void(llvm::Value*)>& me
     if (unit.place.stops_itself()) call("spile_rt_note_error", unit.module.none(), {context, number(unit.program.limits.max_errors)});
   };
   if (handlers_.back().message) return message(handlers_.back().message);
-  if (!body.script_function || !unit.place.has_try()) return record();
+  if (!body.script_function) return record();
   llvm::Value* buffer = b.CreateLoad(unit.module.ptr(), at_offset(state, offsetof(State, message)));
   llvm::BasicBlock *caught = block("error.caught"), *uncaught = block("error.uncaught"), *done = block("error.done");
   b.CreateCondBr(b.CreateIsNull(buffer), uncaught, caught);

@@ -18,6 +18,8 @@ constexpr std::string_view kPrintText = "print the string with %s, or keep it in
 constexpr std::string_view kUserStacks = "print_ubacktrace() and ubacktrace() show stacks of processes, in handlers there (-x or -c, without --runtime=bpf)";
 constexpr std::string_view kKeepAddress = "keep the address in a global, and look up its name in a timer or end probe";
 
+constexpr std::string_view kGroups = "kernels before Linux 6.12 would follow each step of the search for groups";
+constexpr std::string_view kMatchLater = "keep the string in a global, and match it in a timer or end probe; =~ alone is available";
 constexpr std::string_view kFloats = "kernels before Linux 6.12 would follow each of its steps";
 constexpr std::string_view kKeepNumber = "keep its arguments in globals, and calculate in a timer or end probe";
 
@@ -26,11 +28,9 @@ constexpr KernelLack kLacks[] = {
     {"[..., *] in array", kVisits, kElsewhere},
     {"delete of a whole array", kVisits, kElsewhere},
     {"delete of a slice", kVisits, kElsewhere},
-    {"sprintf and its kind", "spile puts printed text together",
-     "print the values with printf, or keep them in globals for a timer or end probe"},
-    {"=~", kLoops, "compare with ==, or keep the string in a global, and match it in a timer or end probe"},
-    {"try", "an error ends the handler there",
-     "test first what may fail; user_string(address, \"text\") has the text where a read fails"},
+    {"matched()", kGroups, kMatchLater},
+    {"matched_str()", kGroups, kMatchLater},
+    {"ngroups()", kGroups, kMatchLater},
     {"recursion", "eBPF has eight frames of calls at most; from Linux 6.12 on, recursive functions have a stack of their own", "write it as a loop"},
     {"isinstr", kLoops, kPrintText},
     {"strtol", kLoops, kPrintText},

@@ -16,7 +16,7 @@ class KernelPlace final : public KernelSite {
   // lower_kernel.h, refuse_for_kernel, rejects what the verifier does not follow before the lowering meets it.
   bool globals_are_memory() const override { return false; }
   bool has_shards() const override { return true; }
-  bool has_try() const override { return false; }
+  bool remembers_matches() const override { return false; }
   bool stops_itself() const override { return true; }
   bool has_preserve_most() const override { return false; }
   bool formats_histograms() const override { return false; }

@@ -97,8 +97,11 @@ llvm::Value* Lowering::assign_element(const syntax::Index& element, const syntax
   if (is_string && syntax::info(global.array_kind).evicts) value = frame_.copied(value);
   llvm::Value* place = maps_.insert(global, key, element.range);
   if (assignment.op == Operator::kConcatenate) {
-    call("spile_rt_string_concatenate", unit.module.none(), {place, place, value});
-    return place;
+    // A value in a map of the kernel ends where its element ends: the verifier would not see that what is appended stays within.
+    llvm::Value* out = unit.place.globals_are_memory() ? place : frame_.temporary_string();
+    call("spile_rt_string_concatenate", unit.module.none(), {out, place, value});
+    if (out != place) call("spile_rt_string_copy", unit.module.none(), {place, out});
+    return out;
   }
   if (is_string) {
     call("spile_rt_string_copy", unit.module.none(), {place, value});

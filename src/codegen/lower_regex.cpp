@@ -29,6 +29,11 @@ llvm::Value* Lowering::lower_regex(const syntax::Regex& expression) {
     llvm::Value* matched = call("spile_rt_regex_test", unit.module.i1(), {constants.table, subject});
     return expression.negated ? b.CreateNot(matched) : matched;
   }
+  if (!unit.place.remembers_matches()) {
+    unit.refuse(expression.range, "this pattern is too large for a handler that runs in the kernel",
+                "keep the string in a global, and match it in a timer or end probe");
+    return b.getFalse();
+  }
   llvm::Value* found = call("spile_rt_regex_search", b.getInt32Ty(),
                             {context, constants.table, constants.program, subject, match_memory()});
   errors_.raise_if(b.CreateICmpSLT(found, b.getInt32(0)), expression.range, "no scratch memory is left to match a pattern");

@@ -60,13 +60,13 @@ class Place {
   virtual bool globals_are_memory() const = 0;
   // Additions to a sharded global go to a shard that only this thread (or CPU) writes. False: there is one copy.
   virtual bool has_shards() const = 0;
-  // A caller's `try` catches the errors of a script function. False: every error becomes a record.
-  virtual bool has_try() const = 0;
   // Handlers stop by themselves, by flags that they share with spile, after exit() or more errors than MAXERRORS. False: spile, which reads
   // their records, stops them.
   virtual bool stops_itself() const = 0;
   // A function can keep its caller's registers (LLVM's preserve_most), so that a call of it on a cold path costs the hot one nothing.
   virtual bool has_preserve_most() const = 0;
+  // Handlers remember what the last =~ matched, for matched(). False: they only know whether it did.
+  virtual bool remembers_matches() const = 0;
   // Handlers make strings of histograms.
   virtual bool formats_histograms() const = 0;
   // Handlers copy memory whose size is only known when they run, for %m and %M.

@@ -11,8 +11,6 @@ namespace spile::codegen {
 namespace {
 
 constexpr const char* kElsewhere = "do it in a timer or end probe; handlers in processes (-x or -c, without --runtime=bpf) have it, too";
-constexpr const char* kPrintOne =
-    "print its values one by one: printf(\"%d\\n\", $x); handlers in processes (-x or -c, without --runtime=bpf) have it";
 
 class KernelCheck {
  public:
@@ -25,11 +23,6 @@ class KernelCheck {
   void expression(const syntax::Expression& e) {
     if (const auto* in = syntax::as<syntax::In>(e)) {
       if (std::ranges::any_of(in->indexes, [](auto& index) { return !index; })) refuse(e.range, "[..., *] in array");
-    } else if (e.kind == syntax::ExpressionKind::kRegex) {
-      refuse(e.range, "=~");
-    } else if (const auto* print = syntax::as<syntax::Print>(e); print && !print->to_stream) {
-      if (print->if_unreadable.empty() && e.range.text().starts_with("sprint")) refuse(e.range, "sprintf and its kind");
-      else refuse(e.range, "'" + std::string(e.range.text()) + "', which is a string,", kPrintOne);
     } else if (const auto* call = syntax::as<syntax::Call>(e)) {
       for (const syntax::Function* fallback : call->fallbacks) function(*fallback, call->range);
       if (call->function)
@@ -45,7 +38,6 @@ class KernelCheck {
  private:
   void statements(const syntax::Statement& s) {
     if (s.kind == syntax::StatementKind::kForeach) refuse(s.range, "foreach");
-    if (s.kind == syntax::StatementKind::kTry) refuse(s.range, "try");
     if (const auto* removal = syntax::as<syntax::Delete>(s)) {
       const auto* variable = syntax::as<syntax::Variable>(removal->target);
       if (variable && variable->global && variable->global->is_array) refuse(s.range, "delete of a whole array");
@@ -74,6 +66,7 @@ class KernelCheck {
     return needs;
   }
   void intrinsic(const syntax::Call& call) {
+    if (call.name == "matched" || call.name == "matched_str" || call.name == "ngroups") refuse(call.range, call.name + "()");
     bool needs_site = sema::intrinsics()[static_cast<size_t>(call.intrinsic)].needs & sema::kNeedsSite;
     if (needs_site && probe_.points.size() > 1 && !seen_.empty()) {
       unit_.refuse(call.range, call.name + "() inside a function, for a probe with many places, is not available in a handler that runs in the kernel",

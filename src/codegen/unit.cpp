@@ -315,6 +315,7 @@ const Unit::RegexConstants& Unit::regex(const syntax::Regex& expression) {
 }
 
 bool Unit::remembers_matches() {
+  if (!place.remembers_matches()) return false;
   if (remembers_matches_) return *remembers_matches_;
   bool used = false;
   auto look = [&](const syntax::Expression& e) {

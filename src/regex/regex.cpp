@@ -210,7 +210,7 @@ class TableMaker {
 
   std::vector<uint8_t> pack(uint32_t start) const {
     std::vector<uint8_t> bytes(sizeof(Table) + (rows_.size() + 2) * stride() * 2);
-    Table table{static_cast<uint32_t>(stride()), start, {}};
+    Table table{static_cast<uint32_t>(stride()), start, static_cast<uint32_t>((rows_.size() + 2) * stride()), {}};
     std::copy(class_of_.begin(), class_of_.end(), table.class_of);
     std::memcpy(bytes.data(), &table, sizeof table);
     uint8_t* at = bytes.data() + sizeof table + 2 * stride() * 2;

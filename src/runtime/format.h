@@ -3,7 +3,8 @@
 // sprintf inside handlers, and the controller, which turns records into text. Freestanding; no locale, no allocation.
 //
 // A Sink takes the output:   void put(const char* text, uint64_t length);  void fill(char byte, uint64_t count);
-// Both may be called with 0, and may drop what does not fit. Texts need no NUL at their end.
+// Both may be called with 0, and may drop what does not fit. Texts need no NUL at their end. A Sink that makes digits in a way of its own has
+//   uint64_t digits(char (&out)[24], uint64_t value, uint32_t conversion);   as write_digits(), but from out[0] on; returns how many they are
 
 #include <stdint.h>
 
@@ -110,9 +111,14 @@ void format_number(Sink& sink, int64_t value, uint32_t conversion, FormatField f
     prefix[prefix_length++] = conversion == kFormatHexUpper ? 'X' : 'x';
   }
   char digits[24];
-  char* end = digits + sizeof(digits);
-  char* begin = write_digits(end, magnitude, conversion);
-  uint64_t length = static_cast<uint64_t>(end - begin);
+  const char* begin = digits;
+  uint64_t length = 0;
+  if constexpr (requires { sink.digits(digits, magnitude, conversion); }) {
+    length = sink.digits(digits, magnitude, conversion);
+  } else {
+    begin = write_digits(digits + sizeof(digits), magnitude, conversion);
+    length = static_cast<uint64_t>(digits + sizeof(digits) - begin);
+  }
   // The least number of digits is 1, or the precision; for %#o one more than there are, so that the first is 0.
   uint64_t least = field.precision >= 0 ? static_cast<uint64_t>(field.precision) : 1;
   if (conversion == kFormatOctal && (field.flags & kFormatAlternate) && least <= length) least = length + 1;

@@ -17,7 +17,7 @@ class ArenaKernelPlace final : public KernelSite {
 
   bool globals_are_memory() const override { return true; }
   bool has_shards() const override { return true; }
-  bool has_try() const override { return true; }
+  bool remembers_matches() const override { return true; }
   bool stops_itself() const override { return true; }
   bool has_preserve_most() const override { return false; }
   bool formats_histograms() const override { return true; }

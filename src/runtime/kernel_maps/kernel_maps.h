@@ -61,6 +61,14 @@ SPILE_INLINE inline T opaque(T value) {
   return value;
 }
 
+// The same value, of which the verifier knows nothing any more but that it fits 32 bits: paths on which it took values of its own become one
+// path again. Of a word that handlers only read twice, the verifier does not know that it is the same.
+SPILE_INLINE inline uint64_t forget(uint64_t value) {
+  uint64_t noise = opaque(static_cast<uint64_t>(spile_kernel_control.enabled));
+  value = opaque(value ^ noise) ^ noise;
+  return opaque(value & 0xffffffff);
+}
+
 // What Context's fields for places with an arena hold here. REQUIRES: spile_rt_enter has returned true (enter_light sets the shard alone).
 SPILE_INLINE inline abi::KernelState*& state_of(Context* context) {
   return reinterpret_cast<abi::KernelState*&>(context->arena);
