@@ -94,6 +94,7 @@ inline constexpr char kKernelLivesMap[] = "spile_map_lives";
 // apart; "body.name", a function of a number and the program's argument, checked with its program; and what the arena has from
 // ArenaLayout::constants_offset on.
 inline constexpr char kKernelFunctionPrefix[] = "fn.";
+inline constexpr char kKernelCallbackPrefix[] = "callback.";
 inline constexpr char kKernelBodyPrefix[] = "body.";
 inline constexpr char kKernelConstantsSection[] = ".spile.constants";
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kMostArguments = 5;
 
-// "fn.3.name", "body.name" or the program.
+// "fn.3.name", "body.name", "callback.name" (what bpf_for_each_map_elem(2) calls) or the program.
 ProgramImage::Function describe(const std::string& section) {
   ProgramImage::Function function;
   function.name = section;
@@ -26,7 +26,8 @@ ProgramImage::Function describe(const std::string& section) {
     function.arguments = std::min<uint32_t>(static_cast<uint32_t>(section[at] - '0'), kMostArguments);
     function.is_checked_apart = true;
   } else {
-    function.arguments = section.starts_with(abi::kKernelBodyPrefix) ? 2 : 1;
+    const bool is_callback = section.starts_with(abi::kKernelCallbackPrefix);
+    function.arguments = is_callback ? 4 : section.starts_with(abi::kKernelBodyPrefix) ? 2 : 1;
   }
   return function;
 }
@@ -40,7 +41,8 @@ class Linker {
     // Functions that are found on the way are appended, and looked through in their turn.
     for (size_t i = 0; i < sections_.size(); ++i) TRY_DO(resolve_all(*sections_[i], starts_.at(sections_[i])));
     for (const auto& [call, callee] : calls_) {
-      image_.code[call].src_reg = BPF_PSEUDO_CALL;
+      const bool is_call = image_.code[call].code == (BPF_JMP | BPF_CALL);
+      image_.code[call].src_reg = is_call ? BPF_PSEUDO_CALL : BPF_PSEUDO_FUNC;  // else the address is an argument of a helper
       image_.code[call].imm = static_cast<int32_t>(starts_.at(callee)) - static_cast<int32_t>(call) - 1;
     }
     return std::move(image_);
@@ -66,12 +68,12 @@ class Linker {
     for (const Relocation& relocation : section.relocations) {
       size_t at = begin + relocation.offset / sizeof(bpf_insn);
       if (at >= image_.code.size()) return Error{"kernel object: a relocation outside of " + section.name, ""};
-      if (relocation.type != kRelocationCall) {
+      const Symbol& symbol = object_.symbols[relocation.symbol];
+      const Section* callee = symbol.section ? &object_.sections[symbol.section] : nullptr;
+      if (relocation.type != kRelocationCall && !(callee && callee->code)) {
         TRY_DO(resolve_(section, relocation, image_.code, at));
         continue;
       }
-      const Symbol& symbol = object_.symbols[relocation.symbol];
-      const Section* callee = symbol.section ? &object_.sections[symbol.section] : nullptr;
       if (!callee || !callee->code || symbol.value != 0)
         return Error{fmt::format("kernel object: {} calls {}, which is not a function of the object", section.name, symbol.name), ""};
       add(*callee);

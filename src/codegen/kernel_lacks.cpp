@@ -26,7 +26,6 @@ constexpr std::string_view kKeepNumber = "keep its arguments in globals, and cal
 constexpr KernelLack kLacks[] = {
     {"foreach", kVisits, kElsewhere},
     {"[..., *] in array", kVisits, kElsewhere},
-    {"delete of a whole array", kVisits, kElsewhere},
     {"delete of a slice", kVisits, kElsewhere},
     {"matched()", kGroups, kMatchLater},
     {"matched_str()", kGroups, kMatchLater},

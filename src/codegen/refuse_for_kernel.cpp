@@ -39,8 +39,6 @@ class KernelCheck {
   void statements(const syntax::Statement& s) {
     if (s.kind == syntax::StatementKind::kForeach) refuse(s.range, "foreach");
     if (const auto* removal = syntax::as<syntax::Delete>(s)) {
-      const auto* variable = syntax::as<syntax::Variable>(removal->target);
-      if (variable && variable->global && variable->global->is_array) refuse(s.range, "delete of a whole array");
       const auto* element = syntax::as<syntax::Index>(removal->target);
       if (element && std::ranges::any_of(element->indexes, [](auto& index) { return !index; }))
         refuse(s.range, "delete of a slice");

@@ -196,13 +196,13 @@ uint32_t spile_rt_string_length(const char*);
 void spile_rt_string_copy(char* out, const char*);
 void spile_rt_string_concatenate(char* out, const char* a, const char* b);  // out may be a
 int32_t spile_rt_string_compare(const char* a, const char* b);
-// sprintf, part by part (arena): each writes at position `at` (0 at first) and returns the position after it, at most string_size - 1;
+// sprintf, part by part: each writes at position `at` (0 at first) and returns the position after it, at most string_size - 1;
 // format_end puts the NUL. conversion: abi::FormatConversion; flags: abi::FormatFlags; width, precision: below 0: none (format.h).
 uint32_t spile_rt_format_literal(char* out, uint32_t at, const char* text, uint32_t length);
 uint32_t spile_rt_format_long(char* out, uint32_t at, int64_t, uint32_t conversion, uint32_t flags, int32_t width,
                               int32_t precision);
 uint32_t spile_rt_format_string(char* out, uint32_t at, const char*, uint32_t flags, int32_t width, int32_t precision);
-// Writes `length` bytes of memory, as they are (%m) or in hexadecimal (%M).
+// arena: writes `length` bytes of memory, as they are (%m) or in hexadecimal (%M).
 uint32_t spile_rt_format_memory(char* out, uint32_t at, const char* bytes, uint32_t length, bool hex, uint32_t flags,
                                 int32_t width);
 void spile_rt_format_end(char* out, uint32_t at);
@@ -211,7 +211,7 @@ void spile_rt_format_end(char* out, uint32_t at);
 uint32_t spile_rt_histogram_text(char* out, const uint64_t* buckets, uint32_t count, bool is_log, int64_t low, int64_t width,
                                  int32_t elision);
 
-// -- regular expressions (arena). table, program: regex/program.h; table null: it would be too large, and only the program is used.
+// -- regular expressions (maps: test alone). table, program: regex/program.h; table null: it would be too large, and only the program is used.
 // memory: what the handler remembers of the last match for matched() and ngroups(); null: the handler calls neither. Its size is
 // 136 bytes and a string (core/regex.cpp); clear comes before all else. test: whether the text matches; REQUIRES a table.
 // search: 1 matched, 0 did not, -1 no scratch memory is left.

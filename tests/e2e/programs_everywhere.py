@@ -1,6 +1,7 @@
 # process("PATH").begin, .end, .thread, .syscall without -x and -c: of all processes that execute that very file, and of no others.
+# Handlers of such scripts work over maps of the kernel, as all did before Linux 6.12 (docs/language.md): what of the language these have.
 # In a PID namespace of its own, as in a container, spile knows processes by that one's numbers.
-# variants: lives own_pids system_calls
+# variants: lives own_pids system_calls language
 from spiletest import *
 
 if VARIANT == "own_pids" and os.environ.get("SPILE_TEST_OWN_PIDS") != "1":
@@ -46,3 +47,21 @@ if VARIANT == "system_calls":
     copies()
     session.stop().expect(out_match="^800 800 0$")
     spile("-e", 'probe process("/no/such/program").begin {}').expect(status=1, err_match="No such file or directory")
+
+if VARIANT == "language":
+    path = shutil.copy("/bin/true", directory / "true")
+    session = everywhere(f"""global a, b, s, n
+        function half:long(x) {{ if (x % 2) error(sprintf("%d is odd", x)); return x / 2 }}
+        probe process("{path}").begin {{
+            s["k"] = sprintf("%5d|%-5d|%05d|%x|%X|%o|%p|%s|%6s|%-6s|%.2s|%c|%#x|%+d", -42, 42, 42, 255, 255, 511, 255, execname(), execname(), execname(), execname(), 65, 255, 7)
+            s["k"] .= "."; println(s["k"])
+            try {{ println(half(8)); println(half(7)) }} catch (m) {{ println("caught ", m) }}
+            try {{ println(kernel_string(-1)) }} catch {{ println("no string") }}
+            println(execname() =~ "^t.*e$", execname() =~ "^x", "ab1" !~ "[0-9]$")
+            for (i = 0; i < 20; i++) {{ a[i] = i; b[i, execname()] = execname() }}
+            delete a; delete b; a[7] = ++n; println(a[1], b[1, "true"], 7 in a, [2, "true"] in b) }}
+        probe end {{ foreach (k in a) println(k, " ", a[k]); foreach ([k, t] in b) println(k, t) }}""")
+    for i in range(2):
+        subprocess.run([path], check=True)
+    once = r"  -42\|42   \|00042\|ff\|FF\|777\|0x00000000000000ff\|true\|  true\|true  \|tr\|A\|0xff\|\+7\.\n4\ncaught 7 is odd\nno string\n100\n010\n"
+    session.stop().expect(out_match=f"^({once}){{2}}7 2$")

@@ -29,6 +29,15 @@ SPILE_INLINE inline void* insert(void* map, const void* key) {
 
 extern "C" {
 
+// Called for each element, which holds the array's lock (bpf-helpers(7), bpf_for_each_map_elem). 0: go on. The section keeps it a function.
+[[gnu::section("callback.erase"), gnu::noinline, gnu::used]] long spile_kernel_erase(void* map, const void* key, void*, void*) {
+  remove(map, key);
+  return 0;
+}
+SPILE_INLINE void spile_rt_map_clear(Context*, Handle map, const MapShape*) {
+  helper<long (*)(void*, void*, void*, uint64_t)>(BPF_FUNC_for_each_map_elem)(map, reinterpret_cast<void*>(&spile_kernel_erase), nullptr, 0);
+}
+
 SPILE_INLINE uint32_t spile_rt_key_put_long(char* key, uint32_t at, int64_t value) {
   *reinterpret_cast<int64_t*>(key + at) = value;
   return at + 8;

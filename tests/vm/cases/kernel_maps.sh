@@ -10,6 +10,12 @@ rejected() {
   check "the caret under $1" "$out" '^ +\| +\^'
 }
 rejected "global a $trace { foreach (k in a) println(k) } probe begin { a[1] = 1 }" foreach
-rejected "global a $trace { a[1] = 1; delete a }" 'delete of a whole array'
+rejected "global a $trace { a[1, 2] = 1; delete a[*, 2] }" 'delete of a slice'
 rejected "function f:long(n) { if (n > 0) return f(n - 1); return 0 } $trace { println(f(3)) }" recursion
 rejected "$trace { if (execname() =~ \"(x)\") println(matched(1)) }" 'matched\(\)'
+
+out=$(spile -e 'global a, b probe kernel.trace("sched:sched_process_exit") { if (pid() == target()) {
+    for (i = 0; i < 50; i++) { a[i] = i; b[i, execname()] = execname() }
+    delete a; delete b; a[7] = 3; println(a[1], a[7], b[1, "true"], 7 in a, [2, "true"] in b) } }
+  probe end { foreach (k in a) println(k, " ", a[k]); foreach ([k, t] in b) println(k, t) }' -c true 2>&1)
+check "delete of whole arrays" "$(echo $out)" '^0310 7 3$'
