@@ -7,6 +7,7 @@
 #include "abi/map_layout.h"
 #include "abi/stack_tables.h"
 #include "sema/intrinsics.h"
+#include "syntax/visitor.h"
 
 namespace spile::codegen {
 
@@ -249,16 +250,29 @@ uint32_t count_slots(const sema::Program& program, const LayoutOptions& options,
   return static_cast<uint32_t>(std::max(std::min({options.address_space / stride, most, uint64_t{options.slot_count}}), kLeastSlots));
 }
 
+// Whether handlers in the kernel write records all the time; errors and exit() write a few.
+bool kernel_prints(const sema::Program& program) {
+  auto prints = [](const syntax::Statement& body) {
+    bool found = false;
+    syntax::for_each_expression(body, [&](const syntax::Expression& e) {
+      const auto* print = syntax::as<syntax::Print>(e);
+      const auto* call = syntax::as<syntax::Call>(e);
+      const sema::Intrinsic* intrinsic = call && call->intrinsic >= 0 ? &sema::intrinsics()[static_cast<size_t>(call->intrinsic)] : nullptr;
+      found |= (print && print->to_stream) || (intrinsic && intrinsic->result == ValueType::kUnknown && intrinsic->name != "exit");
+    });
+    return found;
+  };
+  return std::ranges::any_of(program.probes, [&](const sema::Probe& probe) { return probe.domain == sema::Domain::kKernel && prints(*probe.body); }) ||
+         std::ranges::any_of(program.functions, [&](const syntax::Function* function) { return function->body && prints(*function->body); });
+}
+
 // Rings of handlers in the kernel take memory whether they are used or not. A CPU's lowest level gets 8 MiB where there are up to eight CPUs,
-// as its records come as fast as a processor makes them and nobody can be waited for. Handlers that only add to globals write no records.
+// as its records come as fast as a processor makes them and nobody can be waited for.
 void size_kernel_rings(const sema::Program& program, const LayoutOptions& options, ArenaLayout& arena) {
   constexpr uint64_t kMost = 8 << 20, kAll = 64 << 20, kSmall = 64 << 10;
   uint64_t scale = std::max<uint64_t>(options.ring_size >> 20, 1);
   uint64_t share = std::bit_floor(std::clamp<uint64_t>(kAll / options.kernel_cpus, kSmall, kMost));
-  bool may_write = std::ranges::any_of(program.probes, [](const sema::Probe& probe) {
-    return probe.domain == sema::Domain::kKernel && !(probe.only_accumulates && probe.entry_saves.empty());
-  });
-  arena.kernel_ring_size = may_write ? static_cast<uint32_t>(std::min<uint64_t>(share * std::bit_floor(scale), 256 << 20)) : kSmall;
+  arena.kernel_ring_size = kernel_prints(program) ? static_cast<uint32_t>(std::min<uint64_t>(share * std::bit_floor(scale), 256 << 20)) : kSmall;
   arena.kernel_small_ring_size = kSmall;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <future>
 #include <map>
 
 #include "abi/kernel.h"
@@ -38,7 +39,13 @@ Result<std::unique_ptr<KernelSide>> KernelSide::load(const sema::Program& progra
   spec.verbosity = verbosity;
   if (memory.kernel()) spec.arena = memory.kernel()->fd();
   spec.shared = memory.shared_fd();
-  TRY(side->kernel_, bpf::load(spec));
+  // Getting memory for the slots takes as long as the verifier does.
+  std::future<Result<void>> slots;
+  if (memory.kernel()) slots = std::async(std::launch::async, [&] { return side->populate_slots(*memory.kernel()); });
+  Result<std::unique_ptr<bpf::Kernel>> loaded = bpf::load(spec);
+  Result<void> populated = slots.valid() ? slots.get() : Result<void>();
+  TRY(side->kernel_, std::move(loaded));
+  TRY_DO(populated);
   if (memory.kernel()) TRY_DO(side->fill_arena(*memory.kernel()));
   side->imported_.resize(script.kernel.maps.size());
   return side;
@@ -59,6 +66,11 @@ Result<void> KernelSide::fill_arena(const bpf::Arena& arena) const {
   TRY_DO(arena.populate(0, tables));
   if (tables_end > tables && tables_end < layout.private_offset)
     TRY_DO(arena.populate(tables_end, layout.private_offset - tables_end));
+  return {};
+}
+
+Result<void> KernelSide::populate_slots(const bpf::Arena& arena) const {
+  const codegen::ArenaLayout& layout = script_.kernel.arena;
   for (uint32_t i = 0; i < layout.kernel_slots; ++i) {
     uint32_t ring = i % abi::kKernelLevels == 0 ? layout.kernel_ring_size : layout.kernel_small_ring_size;
     TRY_DO(arena.populate(layout.slots_offset + (abi::kFirstSlot + i) * layout.slot_stride, layout.ring_offset + ring));

@@ -75,6 +75,8 @@ class KernelSide {
   std::optional<FollowedPrograms> followed_;
   std::unique_ptr<bpf::Kernel> kernel_;
   Result<void> fill_arena(const bpf::Arena& arena) const;
+  // Slots of CPUs with their rings: the largest part. Another thread may do it meanwhile.
+  Result<void> populate_slots(const bpf::Arena& arena) const;
   std::vector<std::pair<std::string, uint64_t>> missed_;  // bpf::Kernel::missed(), since detach()
   bool knows_processes_ = false;                // handlers look whether a process is traced
   bool attached_ = false;                       // since attach(); before, the controller's globals are the only ones
