@@ -144,7 +144,8 @@ inline uint64_t escape_character(char (&text)[4]) {
   if (byte >= ' ' && byte < 0x7f && byte != '\\' && byte != '\'') return 1;
   text[0] = '\\';
   text[1] = static_cast<char>(byte);
-  if (byte >= 7 && byte <= 13) text[1] = "abtnvfr"[byte - 7];
+  constexpr uint64_t kLetters = 0x7266766e746261;  // a b t n v f r, of 7 to 13: a number, as kernels before Linux 6.12 follow no table here
+  if (byte >= 7 && byte <= 13) text[1] = static_cast<char>(kLetters >> (8 * (byte - 7)) & 0xff);
   else if (byte != '\\' && byte != '\'') {
     for (int i = 0; i < 3; ++i) text[1 + i] = static_cast<char>('0' + (byte >> (6 - 3 * i) & 7));
     return 4;

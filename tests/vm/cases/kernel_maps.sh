@@ -1,5 +1,6 @@
 # Without BPF arenas (before Linux 6.12), handlers in the kernel work over its maps: what these can't do is rejected, at its place.
 # kernels: 6.1
+# seconds: 200
 . /guest.sh
 trace='probe kernel.trace("sched:sched_switch")'
 
@@ -19,3 +20,10 @@ out=$(spile -e 'global a, b probe kernel.trace("sched:sched_process_exit") { if 
     delete a; delete b; a[7] = 3; println(a[1], a[7], b[1, "true"], 7 in a, [2, "true"] in b) } }
   probe end { foreach (k in a) println(k, " ", a[k]); foreach ([k, t] in b) println(k, t) }' -c true 2>&1)
 check "delete of whole arrays" "$(echo $out)" '^0310 7 3$'
+
+out=$(spile -e 'probe kernel.function("vfs_read") { if (execname() == "dd") { println($$parms$$); exit() } }' -c 'dd if=/dev/zero of=/dev/null bs=100 count=1 2>/dev/null' 2>&1)
+check 'parameters with their members' "$out" '^file=\{.*\.f_.*='
+out=$(spile -e 'function f(x) { try { return kernel_long(x) } catch (m) { println(m); return -1 } }
+  probe kernel.function("vfs_read") { if (execname() == "dd") { printf("%d %d\n", f(8), f($file) != -1); exit() } }' -c 'dd if=/dev/zero of=/dev/null bs=100 count=1 2>/dev/null' 2>&1)
+check 'errors that a function catches' "$out" '^-1 1$'
+check 'the text of an error' "$out" 'read fault at 0x0000000000000008|0x8'
