@@ -1,0 +1,74 @@
+# The tools of examples/kernel, each with a cause that is counted.
+# seconds: 600
+# files: examples/kernel
+. /guest.sh
+tools=/files/kernel
+tracing=/sys/kernel/tracing
+
+# shows TOOL PATTERN COUNT COMMAND: runs the tool while the command runs; so many lines match.
+shows() {
+  out=$(spile $tools/$1.stp -c "$4" 2>&1)
+  lines=$(echo "$out" | grep -Ec -- "$2")
+  [ "$lines" = "$3" ] || fail "$1: $lines lines match $2, not $3: $out"
+}
+# counts TOOL PATTERN LEAST MOST COMMAND: the number before the pattern lies between the two.
+counts() {
+  out=$(spile $tools/$1.stp -c "$5" 2>&1)
+  number=$(echo "$out" | sed -n "s/^ *\([0-9][0-9]*\)$2/\1/p" | head -1)
+  [ -n "$number" ] && [ "$number" -ge "$3" ] && [ "$number" -le "$4" ] || fail "$1: $number, not between $3 and $4: $out"
+}
+
+ip link set lo up
+connect='for i in 1 2 3; do nc -l -p 1234 </dev/null >/dev/null & sleep 0.5; nc 127.0.0.1 1234 </dev/null >/dev/null; wait $!; done'
+shows execsnoop '^[0-9]+ +[0-9]+ +[^ ]+ +/usr/bin/sleep 0 $' 5 'for i in 1 2 3 4 5; do /usr/bin/sleep 0; done'
+shows opensnoop '^[0-9]+ +cat +-1   2 /etc/nothing[123]$' 3 'for i in 1 2 3; do cat /etc/nothing$i 2>/dev/null; done'
+shows statsnoop '^[0-9]+ +ls +2 /etc/nothing[123]$' 3 'for i in 1 2 3; do ls /etc/nothing$i 2>/dev/null; done'
+shows killsnoop '^[0-9]+ +[^ ]+ +18 +[0-9]+ +0$' 4 'sleep 9 & for i in 1 2 3 4; do kill -CONT $!; done; kill -9 $!'
+shows syncsnoop ' dd +fsync$' 3 'for i in 1 2 3; do dd if=/dev/zero of=/root/file count=1 conv=fsync 2>/dev/null; done'
+shows naptime ' sleep +0\.250$' 3 'for i in 1 2 3; do /usr/bin/sleep 0.25; done'
+counts syscount ' read' 2000 2900 'dd if=/dev/zero of=/dev/null bs=1 count=2000 2>/dev/null'
+counts vfscount ' vfs_read' 2000 2900 'dd if=/dev/zero of=/dev/null bs=1 count=2000 2>/dev/null'
+echo 'somebody:x:1234:1234::/:/bin/sh' >>/etc/passwd; echo 'somebody:x:1234:' >>/etc/group
+shows setuids ' su +0 +1234 +0$' 3 'for i in 1 2 3; do su somebody -c true; done'
+shows capable '^0 +[0-9]+ +hostname +21$' 3 'for i in 1 2 3; do hostname guest; done'
+shows tcpconnect '^[0-9]+ +nc +127\.0\.0\.1 +[0-9]+ -> 127\.0\.0\.1 +1234$' 3 "$connect"
+shows tcpaccept '^[0-9]+ +nc +127\.0\.0\.1 +1234 <- 127\.0\.0\.1 +[0-9]+ [0-9]+$' 3 "$connect"
+shows tcplife ' 127\. *0\. *0\.1 +[0-9]+ 127\. *0\. *0\.1 +1234 +[0-9]+$' 3 "$connect"
+
+# Sums of what is told each second, and histograms.
+out=$(spile $tools/pidpersec.stp -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /usr/bin/true; done; sleep 2.5' 2>&1)
+made=$(echo "$out" | awk '{ n += $NF } END { print n }')
+[ "$made" -ge 10 ] && [ "$made" -le 30 ] || fail "pidpersec: $made: $out"
+out=$(spile $tools/vfsstat.stp -c 'dd if=/dev/zero of=/dev/null bs=1 count=2000 2>/dev/null; sleep 2.5' 2>&1)
+reads=$(echo "$out" | awk '{ n += $1 } END { print n }')
+[ "$reads" -ge 2000 ] && [ "$reads" -le 2900 ] || fail "vfsstat: $reads: $out"
+# all_of TEXT: the sum of a histogram's counts.
+all_of() { echo "$1" | sed -n 's/.*|@* *\([0-9][0-9]*\)$/\1/p' | awk '{ n += $1 } END { print n + 0 }'; }
+out=$(spile $tools/runqlat.stp -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /usr/bin/true; done' 2>&1)
+[ "$(all_of "$out")" -ge 10 ] || fail "runqlat: $out"
+# Of all processes: without -c, under which spile samples the command's alone.
+for i in 1 2 3; do timeout 60 sh -c 'while :; do :; done' & done
+spile -p4 $tools/cpuwalk.stp >/dev/null
+out=$(spile -T 12 $tools/cpuwalk.stp 2>&1)
+[ "$(echo "$out" | grep -Ec '^CPU +[01] +[0-9]{2,} samples$')" = 2 ] || fail "cpuwalk: $out"
+spile -p4 $tools/runqlen.stp >/dev/null
+out=$(spile -T 12 $tools/runqlen.stp 2>&1)
+echo "$out" | grep -Eq '^ +[23] \|@+ +[0-9]{2,}$' || fail "runqlen: $out"
+killall timeout
+
+# A disk: each direct write is a request.
+insmod /modules/loop.ko && dd if=/dev/zero of=/root/disk bs=1M count=4 2>/dev/null && losetup /dev/loop0 /root/disk || fail "no disk"
+writes='dd if=/dev/zero of=/dev/loop0 bs=4096 count=20 oflag=direct 2>/dev/null'
+shows biosnoop '^[0-9]+ +dd +7:0 +W[A-Z]* +[0-9]+ +4096 +[0-9]+$' 20 "$writes"
+out=$(spile $tools/biolatency.stp -c "$writes" 2>&1)
+check biolatency "$out" '^device 7:0$'
+[ "$(all_of "$out")" -ge 20 ] && [ "$(all_of "$out")" -le 24 ] || fail "biolatency: $out"
+out=$(spile $tools/bitesize.stp -c "$writes" 2>&1)
+check bitesize "$out" '^ +4096 \|@+ +2[0-4]$'
+
+# A network that loses all: the first segment of a connection is sent again after 1 s.
+insmod /modules/dummy.ko 2>/dev/null; ip link add dummy0 type dummy 2>/dev/null
+ip addr add 10.9.9.1/24 dev dummy0 && ip link set dummy0 up || fail "no network"
+shows tcpretrans '^[0-9]+ +10\.9\.9\.1:[0-9]+ -> 10\.9\.9\.2:80 2$' 1 'timeout 2 nc 10.9.9.2 80 </dev/null 2>/dev/null'
+# The kernel ends a process, asked by sysrq as it would if memory had run out.
+shows oomkill '^[0-9]+: memory has run out, and process [0-9]+ is ended' 1 'sh -c "echo 1000 >/proc/self/oom_score_adj; exec sleep 9" & sleep 1; echo f >/proc/sysrq-trigger; sleep 0.5'
