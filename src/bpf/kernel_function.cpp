@@ -21,17 +21,20 @@ namespace {
 constexpr const char* kRefused =
     "the kernel refuses probes in some of its code: what handles traps, interrupts and probes themselves, and instructions that it replaces while it runs";
 
+constexpr const char* kNoInstruction = "objdump -d or gdb show where the function's instructions begin";
+constexpr const char* kSeveral = "several functions have this name";
+
 Error refused(const AttachPoint& point, int error) {
   const std::string what = "attach " + point.text;
   if (is_privilege_error(error)) return privilege_error(what, error);
   switch (error) {
     case ENOENT:
     case ESRCH: return Error::from_errno(what, error, "this kernel has no such function that can be probed");
-    case EADDRNOTAVAIL: return Error::from_errno(what, error, "several functions have this name");
+    case EADDRNOTAVAIL: return Error::from_errno(what, error, kSeveral);
+    case EILSEQ: return Error{what + ": no instruction begins there", kNoInstruction};
     case EINVAL:
     case EBUSY:
-    case EOPNOTSUPP:
-    case EILSEQ: return Error::from_errno(what, error, kRefused);
+    case EOPNOTSUPP: return Error::from_errno(what, error, kRefused);
     case EMFILE: return Error::from_errno(what, error, "ulimit -n 1000000, or probe fewer functions");
     case E2BIG: return Error::from_errno(what, error, "the kernel runs at most 64 programs at one place");
     default: return Error::from_errno(what, error);
@@ -99,7 +102,7 @@ Result<Attachment> attach_traced(int program, const AttachPoint& point) {
 
 }  // namespace
 
-bool is_refusal_of_place(const Error& error) { return error.hint == kRefused; }
+bool is_refusal_of_place(const Error& error) { return error.hint == kRefused || error.hint == kNoInstruction || error.hint == kSeveral; }
 
 bool is_kernel_function(Kind kind) { return kind == Kind::kKprobe || kind == Kind::kKretprobe || is_multi(kind) || is_traced(kind); }
 bool is_multi(Kind kind) { return kind == Kind::kMulti || kind == Kind::kMultiReturn; }

@@ -74,6 +74,8 @@ Result<void> parse_suffix(const syntax::ProbePoint& point, size_t index, bool kp
   } else if (part.name == "maxactive" && part.number && request.is_return) {
     // The kernel sizes its own room for pending returns; what it could not keep is reported as missed.
     if (*part.number < 1) return Error{fmt::format("maxactive({}): the number must be 1 or more", *part.number), ""};
+  } else if (part.name == "maxactive" && part.number) {
+    return Error{"'.maxactive' is for returns", fmt::format("{}.return.maxactive({})", request.head + ".function(\"" + request.pattern + "\")", *part.number)};
   } else if (part.name == "call" && plain && !kprobe && !request.is_return) {
     request.suffix += ".call";
   } else if (part.name == "exported" && plain && !kprobe && !request.is_return) {
@@ -235,6 +237,25 @@ std::vector<Symbol> symbols_of(const Request& request, const kernelinfo::Symbols
   return found;
 }
 
+// A place behind the end of its function is in another one, or in none: a kprobe there would count hits of something else. Where the kernel hides
+// addresses, it alone can say.
+Result<void> check_inside(const kernelinfo::Symbols& symbols, const Symbol& symbol, uint64_t offset) {
+  if (symbol.address == 0 || offset == 0) return {};
+  const uint64_t place = symbol.address + offset;
+  const Symbol* there = place < symbol.address ? nullptr : symbols.at(place);
+  if (!there) return Error{fmt::format("'{}+{}' is not in the kernel's code", symbol.name, offset), ""};
+  if (there->address == symbol.address) return {};
+  const std::string name = there->module.empty() ? std::string(there->name) : fmt::format("{} of the module {}", there->name, there->module);
+  return Error{fmt::format("'{}+{}' is not in the function '{}': it lies {} bytes behind the beginning of '{}'", symbol.name, offset, symbol.name,
+                           place - there->address, name),
+               "objdump -d or gdb show the offsets of a function's instructions"};
+}
+
+Result<void> check_address(const kernelinfo::Symbols& symbols, uint64_t address) {
+  if (symbols.addresses_hidden() || symbols.at(address)) return {};
+  return Error{fmt::format("{:#x} is not an address of the kernel's code", address), "/proc/kallsyms has the addresses of functions, which change with every boot"};
+}
+
 Result<Points> resolve_exact(TracedWorld& world, const Request& request) {
   TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
   std::vector<Symbol> found = symbols_of(request, *symbols);
@@ -249,10 +270,11 @@ Result<Points> resolve_exact(TracedWorld& world, const Request& request) {
     std::string reason = world.kernel().refusal(symbol);
     if (reason.empty() && !unique && symbol.address == 0) reason = "stands for several functions, and the kernel hides their addresses";
     if (!reason.empty()) {
-      refused = {fmt::format("the function '{}' can't be probed: it {}", symbol.name, reason), ""};
+      refused = {fmt::format("the function '{}' can't be probed: it {}", symbol.name, reason), "probe a function that calls it, or a tracepoint on the way (spile -l 'kernel.trace(\"*\")' lists them)"};
       if (found.size() > 1) world.leave_out(refused.message);
       continue;
     }
+    TRY_DO(check_inside(*symbols, symbol, request.offset));
     sema::KernelFunction function{.symbol = std::string(symbol.name), .address = symbol.address, .offset = request.offset, .is_unique = unique};
     if (unique && request.module.empty() && !request.is_statement) describe(world, function);
     points.push_back(point_at(request, std::move(function)));
@@ -268,9 +290,14 @@ Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
   for (const Symbol& symbol : symbols->all()) {
     if (request.only_exported && symbol.name.starts_with("__ksymtab_")) exported.insert(symbol.name.substr(10));
   }
+  // Of the name, also where ftrace can trace only one: a kprobe by name would be at whichever comes first, or be refused.
   std::unordered_set<std::string_view> seen, repeated;
   for (const auto& function : *traceable) {
     if (function.module == request.module && !seen.insert(function.name).second) repeated.insert(function.name);
+  }
+  seen.clear();
+  for (const Symbol& symbol : symbols->all()) {
+    if (symbol.is_code() && symbol.module == request.module && !seen.insert(symbol.name).second) repeated.insert(symbol.name);
   }
   Points points;
   for (const auto& function : *traceable) {
@@ -282,7 +309,7 @@ Result<Points> resolve_pattern(TracedWorld& world, const Request& request) {
       world.leave_out(fmt::format("{}: several functions of the kernel have this name, and their addresses are not known", function.name));
       continue;
     }
-    points.push_back(point_at(request, {.symbol = function.name, .address = function.address, .is_unique = unique}));
+    points.push_back(point_at(request, {.symbol = function.name, .address = function.address, .is_unique = unique, .of_pattern = true}));
   }
   if (points.empty()) return no_function(request, *symbols);
   if (points.size() <= kernelinfo::kMostTracingPlaces && request.module.empty()) {
@@ -338,6 +365,8 @@ Result<Points> resolve(TracedWorld& world, const syntax::ProbePoint& point) {
   TRY_DO(world.require_kernel(fmt::format("{}.{}", point.components[0].name, request.is_hook ? "lsm" : request.is_statement ? "statement" : "function").c_str()));
   if (!request.module.empty() && !world.kernel().has_module(request.module)) return resolve_later(world, request);
   if (request.address) {
+    TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
+    TRY_DO(check_address(*symbols, *request.address));
     sema::KernelFunction place;
     place.address = *request.address;
     return Points{point_at(request, std::move(place))};

@@ -144,7 +144,31 @@ TEST_F(KernelFunctionTest, FindsInstructions) {
   EXPECT_EQ(made->program.probes[0].points[0].kind, sema::ProbeKind::kStatement);
 }
 
+TEST_F(KernelFunctionTest, RefusesPlacesOutsideOfTheFunction) {
+  EXPECT_THAT(error("probe kernel.statement(\"vfs_read+260\") { next }"), HasSubstr("'vfs_read+260' is not in the function 'vfs_read': it lies 4 bytes behind the beginning of 'vfs_write'"));
+  EXPECT_THAT(error("probe kernel.statement(\"vfs_read+0xffffffffffffffff\") { next }"), HasSubstr("is not in the kernel's code"));
+  EXPECT_THAT(error("probe kernel.statement(0x400000).absolute { next }"), HasSubstr("0x400000 is not an address of the kernel's code"));
+  write("proc/kallsyms", "0000000000000000 T vfs_read\n0000000000000000 T vfs_write\n");
+  EXPECT_THAT(points("kernel.statement(\"vfs_read+260\")"), ElementsAre("kernel.statement(\"vfs_read+0x104\")"));
+}
+
+TEST_F(KernelFunctionTest, KnowsOtherFunctionsOfTheNameThatCanNotBeTraced) {
+  // ftrace lists one; the list without addresses does not say which.
+  write("tracing/available_filter_functions", "vfs_read\nshow\n");
+  auto made = elaborate("probe kernel.function(\"*\") { next }");
+  EXPECT_THAT(made->texts(), ElementsAre("kernel.function(\"vfs_read\")"));
+  EXPECT_THAT(made->world->left_out(), ElementsAre(HasSubstr("show: several functions of the kernel have this name")));
+  // With addresses, the one that can be traced is probed by its address.
+  write("tracing/available_filter_functions_addrs", "ffffffff81000000 vfs_read\nffffffff81000300 show\n");
+  made = elaborate("probe kernel.function(\"*\") { next }");
+  ASSERT_THAT(made->texts(), ElementsAre("kernel.function(\"vfs_read\")", "kernel.function(\"show\")"));
+  EXPECT_FALSE(made->program.probes[0].points[1].site.kernel->is_unique);
+  EXPECT_EQ(made->program.probes[0].points[1].site.kernel->address, 0xffffffff81000300);
+}
+
 TEST_F(KernelFunctionTest, SaysWhatIsWrongWithAPoint) {
+  EXPECT_THAT(error("probe kernel.function(\"vfs_read\").maxactive(3) { next }"), HasSubstr("hint: kernel.function(\"vfs_read\").return.maxactive(3)"));
+  EXPECT_THAT(error("probe kernel.function(\"do_int3\") { next }"), HasSubstr("hint: probe a function that calls it"));
   EXPECT_THAT(error("probe kernel.function(\"vfs_raed\") { next }"), HasSubstr("did you mean 'vfs_read'?"));
   EXPECT_THAT(error("probe kernel.function(\"do_int3\") { next }"), HasSubstr("blacklist"));
   EXPECT_THAT(error("probe kernel.function(\"nothing_*\") { next }"), HasSubstr("matches 'nothing_*'"));

@@ -30,6 +30,7 @@ struct KernelFunction {
   uint64_t address = 0;        // of the symbol, or of the place; 0: the kernel hides addresses
   uint64_t offset = 0;         // from the symbol, in bytes
   bool is_unique = true;       // no other code has the symbol's name
+  bool of_pattern = false;     // one of those that a pattern stands for: where the kernel refuses it, it is left out
   uint32_t description = 0;    // the function's number in vmlinux's type information, as bpf(2) takes it; 0: absent, or not for sure
   uint32_t arguments = 0;      // so described: parameters, each in a register of its own
 };

@@ -119,7 +119,7 @@ bpf::AttachPoint function_point(const sema::ResolvedPoint& point, Mechanism mech
   attach.address = function.address;
   attach.function_offset = function.offset;
   attach.description = function.description;
-  attach.may_be_refused = mechanism == Mechanism::kKprobe && point.site.around.value != 0;
+  attach.may_be_refused = mechanism == Mechanism::kKprobe && (point.site.around.value != 0 || function.of_pattern);
   constexpr char kLoaded[] = "kernel:";
   const std::string module = point.site.module.starts_with(kLoaded) ? point.site.module.substr(sizeof kLoaded - 1) + ":" : std::string();
   // A kprobe finds the first of several functions of a name; kprobe.multi takes names only where no address is known.
