@@ -268,7 +268,9 @@ Result<void> Compiler::build_job(Job& job) {
   }
   if (job.machine != Machine::kNative) settle_lines(job.module->module());
   print_after("optimize-", job);
-  TRY(job.object, timed(job.timings, "emit-" + job.name, [&] { return emit_object(*job.module, job.machine, level); }));
+  auto object = timed(job.timings, "emit-" + job.name, [&] { return emit_object(*job.module, job.machine, level); });
+  if (!object.ok()) return job.machine == Machine::kArenaBpf ? with_largest_handler(std::move(object).error(), job.module->module()) : std::move(object).error();
+  job.object = std::move(object).value();
   TRY_DO(timed(job.timings, "flatten-" + job.name, [&] { return flatten_job(job); }));
   cache.keep(key, job.object);
   return {};

@@ -199,20 +199,24 @@ llvm::Value* Lowering::put_formatted(const syntax::Print& print, llvm::Value* ou
   std::vector<const syntax::Expression*> arguments = pointers_to(print.arguments);
   fold_constants(parts, arguments);
   const std::vector<const syntax::Print*> in_place = written_in_place(parts, arguments);
-  std::vector<const syntax::Expression*> before;
   std::vector<ValueType> types;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!in_place[i]) before.push_back(arguments[i]);
-    types.push_back(arguments[i]->type);
+  for (const syntax::Expression* argument : arguments) types.push_back(argument->type);
+  std::vector<llvm::Value*> values(arguments.size()), lengths(arguments.size());
+  llvm::Value* mark = nullptr;
+  // The values of a large structure would not all find room on the stack of eBPF, so each is computed where it is written. Nobody sees the order,
+  // unless one of them changes something; the text of a print that fails is dropped.
+  const bool one_by_one = std::ranges::none_of(parts, is_dump) && std::ranges::none_of(arguments, [](auto* argument) { return may_write(*argument); });
+  if (!one_by_one) {
+    values = lower_operands(arguments);
+    mark = read_dumps(print, parts, values, lengths, types);
   }
-  std::vector<llvm::Value*> values = lower_operands(before), lengths(arguments.size());
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (in_place[i]) values.insert(values.begin() + static_cast<ptrdiff_t>(i), nullptr);
-  }
-  llvm::Value* mark = read_dumps(print, parts, values, lengths, types);
   size_t next = 0;
+  auto next_value = [&] {
+    const size_t i = next++;
+    return one_by_one ? lower(*arguments[i]) : values[i];
+  };
   auto number_or = [&](bool from_argument, int constant) -> llvm::Value* {
-    if (from_argument) return b.CreateTrunc(values[next++], b.getInt32Ty());
+    if (from_argument) return b.CreateTrunc(next_value(), b.getInt32Ty());
     return b.getInt32(static_cast<uint32_t>(constant));
   };
   for (const FormatPart& part : parts) {
@@ -223,10 +227,13 @@ llvm::Value* Lowering::put_formatted(const syntax::Print& print, llvm::Value* ou
     llvm::Value* width = number_or(part.width_argument, part.width);
     llvm::Value* precision = number_or(part.precision_argument, part.precision);
     llvm::Value* flags = b.getInt32(flags_of(part));
-    llvm::Value* value = values[next++];
-    if (!value) {
-      at = put_sprintf(*in_place[next - 1], out, at);
-    } else if (is_dump(part)) {
+    if (in_place[next]) {
+      at = put_sprintf(*in_place[next++], out, at);
+      continue;
+    }
+    Frame::Temporaries of_value(frame_);
+    llvm::Value* value = next_value();
+    if (is_dump(part)) {
       bool hex = part.kind == FormatPart::Kind::kMemoryHex;
       at = call("spile_rt_format_memory", b.getInt32Ty(), {out, at, value, lengths[next - 1], b.getInt1(hex), flags, width});
     } else if (value->getType()->isPointerTy()) {

@@ -1,10 +1,14 @@
 #include "codegen/ebpf/loadable.h"
 
+#include <map>
+
 #include "abi/kernel.h"
 
 namespace spile::codegen {
 
 namespace {
+
+constexpr char kLargeBodies[] = "spile.large";  // metadata of a module whose inlining was limited
 
 // Inlines what must be, and cleans up after that in functions of which `wanted` is true.
 void inline_and_clean(llvm::Module& module, bool (*wanted)(const llvm::Function&)) {
@@ -84,10 +88,26 @@ bool is_helper_buffer(const llvm::AllocaInst& variable) {
   });
 }
 
+// Instructions of a function with those of all functions that it calls, once for each call: what would be left if all calls were inlined.
+using ExpandedSizes = std::map<const llvm::Function*, uint64_t>;
+static uint64_t expanded_size(const llvm::Function& function, ExpandedSizes& known) {
+  const auto [entry, is_new] = known.emplace(&function, 0);  // 0: a call of itself counts once
+  if (!is_new) return entry->second;
+  uint64_t size = function.getInstructionCount();
+  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
+    if (callee && !callee->isDeclaration()) size += expanded_size(*callee, known);
+  }
+  return known[&function] = size;
+}
+
 static bool has_large_body(const llvm::Module& module) {
   constexpr unsigned kLargeBody = 1'000;  // instructions, most of which are calls that become ten or a hundred
-  return std::ranges::any_of(module, [](const llvm::Function& function) {
-    return function.hasFnAttribute(kBodyAttribute) && function.getInstructionCount() > kLargeBody;
+  constexpr unsigned kLargeExpanded = 15'000;  // a body of 23,000 had more values than the stack of eBPF has room for
+  ExpandedSizes sizes;
+  return std::ranges::any_of(module, [&](const llvm::Function& function) {
+    return function.hasFnAttribute(kBodyAttribute) && (function.getInstructionCount() > kLargeBody || expanded_size(function, sizes) > kLargeExpanded);
   });
 }
 
@@ -95,6 +115,7 @@ void limit_inlining(ScriptModule& script) {
   constexpr unsigned kWorthCalling = 24;
   llvm::Module& module = script.module();
   if (!has_large_body(module)) return;
+  module.getOrInsertNamedMetadata(kLargeBodies);
   for (llvm::Function& function : module) {
     // These take the program's own argument, or are a part of the program.
     bool belongs_to_program = function.getName().starts_with("spile_rt_kernel_");
@@ -119,7 +140,7 @@ Result<void> make_loadable(ScriptModule& script, const LoadableOptions& options)
   llvm::Module& module = script.module();
   llvm::removeFromUsedLists(module, [](llvm::Constant*) { return true; });
   inline_what_must_be(module);
-  if (has_large_body(module)) pass_contexts(module);
+  if (module.getNamedMetadata(kLargeBodies) || has_large_body(module)) pass_contexts(module);
   simplify_signatures(module);
   expand_memory(module);
   unroll_recursion(module, options.deepest);
