@@ -184,6 +184,10 @@ class Kernel {
   // CPU, or without room for a pending return. Only probes of the kernel's functions, and only what the kernel counts. REQUIRES: attached.
   virtual std::vector<std::pair<std::string, uint64_t>> missed() const = 0;
 
+  // Returns whether the kernel does not count all hits that it misses: before Linux 6.7, those of kprobes that are hit inside other handlers. REQUIRES:
+  // attached.
+  virtual bool misses_uncounted() const = 0;
+
   // Returns the errors of points that the kernel has refused while others of their probe are attached (AttachPoint::may_be_refused).
   virtual const std::vector<Error>& refused() const = 0;
 

@@ -154,6 +154,9 @@ TEST(Verifier, SaysWhereInTheScriptAndShowsItsLogWhenAskedFor) {
   Error writes = verifier_error(point, image, 22, "1: (85) call bpf_probe_write_user#36\nprogram of this type cannot use helper bpf_probe_write_user#36\n", 0);
   EXPECT_NE(writes.message.find("writes to memory of processes"), std::string::npos) << writes.message;
   EXPECT_NE(writes.hint.find("CAP_SYS_ADMIN"), std::string::npos);
+  Error reads = verifier_error(point, image, 22, "1: (85) call bpf_probe_read_kernel#113\nprogram of this type cannot use helper bpf_probe_read_kernel#113\n", 0);
+  EXPECT_NE(reads.message.find("reads memory of the kernel"), std::string::npos) << reads.message;
+  EXPECT_NE(reads.hint.find("locked down"), std::string::npos);
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ class LoadedKernel final : public Kernel {
   Result<std::vector<uint64_t>> skipped() override;
   std::vector<std::pair<std::string, std::string>> attached() const override { return attached_; }
   std::vector<std::pair<std::string, uint64_t>> missed() const override;
+  bool misses_uncounted() const override;
   const std::vector<Error>& refused() const override { return refused_; }
   Verification verification() const override;
 
@@ -325,6 +326,8 @@ Result<UniqueFd> LoadedKernel::load_for(const ProgramImage& image, const AttachP
   if (second) return second;
   log.resize(std::strlen(log.c_str()));
   if (log.empty() && point.kind == AttachPoint::Kind::kPacket && error == EINVAL) return no_packet_programs(point, error);
+  // Some kernels load other programs for us, and these for nobody.
+  if (log.empty() && is_privilege_error(error) && is_traced(point.kind) && check_privilege().ok()) return no_tracing(point, error);
   if (log.empty() && is_privilege_error(error)) return privilege_error("load the handler of " + point.text, error);
   return verifier_error(point, image, error, log, verbosity_);
 }
@@ -357,7 +360,9 @@ Result<void> LoadedKernel::attach_one(const Program& program) {
       TRY(std::vector<Attachment> made, files ? attach_uprobes(fd, points) : attach_program(fd, points[i]));
       for (Attachment& attachment : made) attachments_.push_back(std::move(attachment));
     }
-    if (is_kernel_function(points[i].kind)) counted_.push_back({points[i].text, fd, first, attachments_.size() - first});
+    if (!is_kernel_function(points[i].kind)) continue;
+    const bool several = multi && points.size() > 1;
+    counted_.push_back({several ? fmt::format("the {} functions of the probe at {}", points.size(), points[i].place) : points[i].text, fd, first, attachments_.size() - first});
   }
   return {};
 }
@@ -444,6 +449,20 @@ std::vector<std::pair<std::string, uint64_t>> LoadedKernel::missed() const {
     if (sum > 0) all.emplace_back(text, sum);
   }
   return all;
+}
+
+// A kprobe misses hits only where another handler runs on the processor.
+bool LoadedKernel::misses_uncounted() const {
+  if (attached_.size() < 2) return false;
+  return std::ranges::any_of(counted_, [&](const Counted& counted) {
+    for (size_t i = 0; i < counted.count; ++i) {
+      const Attachment& attachment = attachments_[counted.attachment + i];
+      // An eBPF program of fentry counts by itself.
+      const bool by_program = is_tracing_link(attachment.link.get());
+      if (!by_program && !attachment.probe.missed() && !missed_by_link(attachment.link.get())) return true;
+    }
+    return false;
+  });
 }
 
 Verification LoadedKernel::verification() const {

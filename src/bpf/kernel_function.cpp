@@ -145,7 +145,7 @@ namespace {
 constexpr size_t kMultiMissed = 32;   // kprobe_multi.missed
 constexpr size_t kPerfEventType = 16;
 constexpr size_t kKprobeMissed = 48;  // perf_event.kprobe.missed
-constexpr uint32_t kLinkOfPerfEvent = 7, kLinkOfMulti = 8;  // enum bpf_link_type
+constexpr uint32_t kLinkOfTracing = 2, kLinkOfPerfEvent = 7, kLinkOfMulti = 8;  // enum bpf_link_type
 constexpr uint32_t kEventOfKprobe = 3, kEventOfKretprobe = 4;  // enum bpf_perf_event_type
 
 }  // namespace
@@ -166,6 +166,15 @@ std::optional<uint64_t> missed_by_link(int link) {
   return missed;
 }
 
+bool is_tracing_link(int link) {
+  alignas(8) uint8_t info[256] = {};
+  __u32 size = sizeof info;
+  uint32_t type;
+  if (bpf_obj_get_info_by_fd(link, info, &size) != 0) return false;
+  std::memcpy(&type, info, sizeof type);
+  return type == kLinkOfTracing;
+}
+
 std::optional<uint64_t> missed_by_program(int program) {
   bpf_prog_info info{};
   __u32 size = sizeof info;
@@ -179,6 +188,13 @@ std::optional<uint64_t> verified_instructions(int program) {
   __u32 size = sizeof info;
   if (bpf_obj_get_info_by_fd(program, &info, &size) != 0 || size < offsetof(bpf_prog_info, verified_insns) + sizeof info.verified_insns) return std::nullopt;
   return info.verified_insns;
+}
+
+Error no_tracing(const AttachPoint& point, int error) {
+  const bool has_kprobes = number_in("/sys/bus/event_source/devices/kprobe/type", "").has_value();
+  return Error::from_errno(fmt::format("attach {}: {} fentry", point.text, has_kprobes ? "this kernel refuses" : "this kernel was built without kprobes, and refuses"), error,
+                           has_kprobes ? "use tracepoints (kernel.trace)"
+                                       : "use tracepoints (kernel.trace), or a kernel that is built with CONFIG_KPROBES and CONFIG_KPROBE_EVENTS");
 }
 
 std::string function_mechanism(const AttachPoint& point) {

@@ -29,9 +29,14 @@ bool is_refusal_of_place(const Error& error);
 Result<Attachment> attach_to_function(int program, const AttachPoint& point);
 Result<Attachment> attach_to_functions(int program, std::span<const AttachPoint> points);
 
+// Returns the error of a program that is attached by fentry or fexit and that the kernel does not load, whoever asks. error: of bpf(2).
+Error no_tracing(const AttachPoint& point, int error);
+
 // Return the hits that the kernel counts as missed for a link, and for a program; nullopt: it does not count them (before Linux 6.7).
 std::optional<uint64_t> missed_by_link(int link);
 std::optional<uint64_t> missed_by_program(int program);
+// Returns whether the link is one of fentry or fexit, whose missed hits are those of the program.
+bool is_tracing_link(int link);
 // Returns how many instructions the verifier followed when it checked the program; none: the kernel does not say (before Linux 5.16).
 std::optional<uint64_t> verified_instructions(int program);
 

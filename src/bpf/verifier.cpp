@@ -89,6 +89,9 @@ Error verifier_error(const AttachPoint& point, const ProgramImage& image, int er
   } else if (reason.find("probe_write_user") != std::string::npos) {
     error.message += ": it writes to memory of processes, which this kernel does not allow";
     error.hint = "this needs root with all capabilities (CAP_SYS_ADMIN), and a kernel that is not locked down (/sys/kernel/security/lockdown)";
+  } else if (reason.find("bpf_probe_read") != std::string::npos) {
+    error.message += ": it reads memory of the kernel, which this kernel allows no program";
+    error.hint = "the kernel is locked down (/sys/kernel/security/lockdown says confidentiality): only handlers that read no such memory run there";
   } else if (log.empty()) {
     error.message += fmt::format(": {}", std::strerror(errnum));
   } else {

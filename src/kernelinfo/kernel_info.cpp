@@ -134,7 +134,11 @@ Result<const std::vector<TraceableFunction>*> KernelInfo::traceable() {
     const bool with_addresses = text.ok();
     if (!with_addresses) {
       text = read_tracing(places_, "available_filter_functions");
-      if (!text) return std::move(text).error().within("find functions that can be traced");
+      if (!text) {
+        Error error = std::move(text).error().within("find functions that can be traced");
+        if (error.hint.empty()) error.hint = "patterns need a kernel that is built with CONFIG_FUNCTION_TRACER and not locked down (/sys/kernel/security/lockdown); name each function";
+        return error;
+      }
     }
     std::vector<TraceableFunction> functions = parse_traceable(*text, with_addresses);
     if (with_addresses) correct_addresses(functions, **known);

@@ -7,6 +7,7 @@
 
 #include "base/diagnostics.h"
 #include "probes/family.h"
+#include "probes/kernel_types.h"
 #include "probes/traced_world.h"
 #include "probes/watchpoint.h"
 
@@ -41,18 +42,6 @@ uint64_t room_of(const Symbol& symbol, const std::vector<Symbol>& all) {
   return room;
 }
 
-Error no_variable(const std::string& name, const std::vector<Symbol>& all) {
-  std::vector<std::string> names;
-  for (const Symbol& symbol : all) {
-    if (is_variable(symbol)) names.emplace_back(symbol.name);
-    if (symbol.name == name && symbol.is_code())
-      return {fmt::format("'{}' is a function of the kernel", name),
-              fmt::format("kernel.function(\"{}\") probes its calls", name)};
-  }
-  std::string near = nearest_name(name, names);
-  return {fmt::format("no variable '{}' in this kernel", name), near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
-}
-
 // Finds the variable of a name; sets the site's address. Returns the most bytes that may be watched without .length, 0: not known.
 Result<uint64_t> find_variable(TracedWorld& world, const std::string& name, sema::Site& site) {
   TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
@@ -64,7 +53,7 @@ Result<uint64_t> find_variable(TracedWorld& world, const std::string& name, sema
                    "kernel.data(0xADDRESS), with an address of /proc/kallsyms"};
     found = &symbol;
   }
-  if (!found) return no_variable(name, symbols->all());
+  if (!found) return no_kernel_variable(*symbols, "", name);
   if (symbols->addresses_hidden())
     return Error{fmt::format("the address of '{}' is not known: the kernel hides addresses", name),
                  "run spile as root, and see the sysctl kernel.kptr_restrict"};

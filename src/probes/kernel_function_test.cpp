@@ -237,6 +237,16 @@ TEST_F(KernelFunctionTest, SaysWhatIsWrongWithAVariable) {
   EXPECT_THAT(error("probe kernel.statement(\"vfs_read+4\") { println($file) }"), HasSubstr("at the entry and the return"));
 }
 
+TEST_F(KernelFunctionTest, NamesVariablesThatTheKernelHas) {
+  EXPECT_THAT(error("probe kernel.data(\"jifies\").write { next }"), HasSubstr("hint: did you mean 'jiffies'?"));
+  EXPECT_THAT(error("probe kernel.data(\"vfs_read\").write { next }"), HasSubstr("kernel.function(\"vfs_read\") probes its calls"));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_read\") { println(@var(\"jifies\")) }"), HasSubstr("hint: did you mean 'jiffies'?"));
+  std::string symbols = kSymbols;
+  for (int i = 0; i < 30'000; ++i) symbols += "ffffffff81100000 t function" + std::to_string(i) + "\n";
+  write("proc/kallsyms", symbols);
+  EXPECT_THAT(error("probe kernel.data(\"jifies\").write { next }"), HasSubstr("built without CONFIG_KALLSYMS_ALL"));
+}
+
 TEST_F(KernelFunctionTest, ListsParametersWithTypes) {
   auto made = elaborate("probe kernel.function(\"vfs_read\").return { next }");
   SourceFiles files;

@@ -96,12 +96,30 @@ Result<debuginfo::Place> place_in_kernel(TracedWorld& world, const ResolvedPoint
                                : fmt::format("it has: {}; local variables are not in the kernel's type information", fmt::join(names, ", "))};
 }
 
+Error no_kernel_variable(const kernelinfo::Symbols& symbols, const std::string& loaded, const std::string& name) {
+  std::vector<std::string> names;
+  bool is_function = false;
+  for (const kernelinfo::Symbol& symbol : symbols.all()) {
+    if (symbol.module != loaded) continue;
+    if (symbol.is_code()) is_function |= symbol.name == name;
+    // Of each kernel, the linker's marks between its sections are listed.
+    else if (std::string_view("dDbBrRA").find(symbol.type) != std::string_view::npos && !symbol.name.starts_with("__")) names.emplace_back(symbol.name);
+  }
+  const std::string message = fmt::format("no variable '{}' in {}", name, loaded.empty() ? "this kernel" : "the module " + loaded);
+  if (is_function) return {fmt::format("'{}' is a function of the kernel", name), fmt::format("kernel.function(\"{}\") probes its calls", name)};
+  constexpr size_t kFew = 1'000;  // where the kernel lists its variables, there are some 20,000
+  if (loaded.empty() && symbols.all().size() > 20 * kFew && names.size() < kFew)
+    return {message, "this kernel lists its functions only: it was built without CONFIG_KALLSYMS_ALL"};
+  const std::string near = nearest_name(name, names);
+  return {message, near.empty() ? "" : fmt::format("did you mean '{}'?", near)};
+}
+
 Result<debuginfo::Place> place_of_kernel_variable(TracedWorld& world, const std::string& module, const std::string& name, bool address_of) {
   const std::string plain = name.substr(0, name.find('@'));
   TRY(const kernelinfo::Symbols* symbols, world.kernel().symbols());
   std::vector<kernelinfo::Symbol> found = symbols->named(plain, loaded_module(module));
   std::erase_if(found, [](const kernelinfo::Symbol& symbol) { return symbol.is_code(); });
-  if (found.empty()) return Error{fmt::format("the kernel has no variable '{}'", plain), ""};
+  if (found.empty()) return no_kernel_variable(*symbols, loaded_module(module), plain);
   if (found.size() > 1)
     return Error{fmt::format("the kernel has {} variables '{}', which its symbols don't distinguish", found.size(), plain), ""};
   if (found[0].address == 0)

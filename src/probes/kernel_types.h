@@ -28,6 +28,8 @@ Result<debuginfo::Type> kernel_type(TracedWorld& world, const std::string& modul
 Result<debuginfo::Place> place_in_kernel(TracedWorld& world, const sema::ResolvedPoint& point, bool at_entry, const syntax::TargetVariable& variable);
 // Returns where a variable outside of functions is. Type information has few of them: of others the size decides between int and long.
 // address_of: its type does not matter. Errors: no such variable, the kernel hides its address, its type is not known.
+// Returns the error that the kernel (loaded: a loaded module, "": vmlinux) has no variable of that name, with one that it has.
+Error no_kernel_variable(const kernelinfo::Symbols& symbols, const std::string& loaded, const std::string& name);
 Result<debuginfo::Place> place_of_kernel_variable(TracedWorld& world, const std::string& module, const std::string& name, bool address_of);
 
 // Returns what $$vars, $$parms or $$return prints, as names.

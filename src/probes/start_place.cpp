@@ -140,6 +140,9 @@ Result<StartPlace> cast_start(TracedWorld& world, const ResolvedPoint* point, co
   return failure;
 }
 
+// Whether names without a module are the kernel's, though the point is on no code of its own.
+bool of_tracepoint(const ResolvedPoint* point) { return point && point->kind == sema::ProbeKind::kTracepoint && point->site.module.empty(); }
+
 // @cast(pointer, "type", "module"): what the pointer points to is of that type.
 Result<StartPlace> start_of_cast(TracedWorld& world, const ResolvedPoint* point, const syntax::AtOperation& operation) {
   const std::string* name = literal(operation, 1);
@@ -150,9 +153,9 @@ Result<StartPlace> start_of_cast(TracedWorld& world, const ResolvedPoint* point,
   if (!name || operation.arguments.size() > 3 || (operation.arguments.size() == 3 && !modules)) {
     return Error{"@cast needs a pointer and a type's name as a literal", "@cast(pointer, \"struct node\")->next"};
   }
-  if (!modules && (!point || point->site.module.empty()) && !world.has_target())
+  if (!modules && (!point || point->site.module.empty()) && !of_tracepoint(point) && !world.has_target())
     return Error{"@cast needs a module here, as this probe is not on one", "@cast(pointer, \"struct node\", \"/bin/program\")"};
-  std::string own = point && !point->site.module.empty() ? point->site.module : world.program();
+  std::string own = of_tracepoint(point) ? "kernel" : point && !point->site.module.empty() ? point->site.module : world.program();
   if (!modules && is_kernel_module(own)) {
     TRY(debuginfo::Type type, kernel_type(world, own, *name));
     return StartPlace{fmt::format("@cast({})", *name), own, pointee(type), true};
@@ -172,7 +175,7 @@ Result<StartPlace> start_of_global(TracedWorld& world, const ResolvedPoint* poin
   const bool probed = point && !point->site.module.empty();
   const bool in_kernel = world.process_domain() == sema::Domain::kKernel;
   std::string of_kernel = module_name ? find_kernel_module(world, point, *module_name) : point && is_kernel_module(point->site.module) ? point->site.module : std::string();
-  if (name->ends_with("@kernel")) of_kernel = "kernel";  // @var("jiffies@kernel")
+  if (name->ends_with("@kernel") || (!module_name && of_tracepoint(point))) of_kernel = "kernel";  // @var("jiffies@kernel")
   if (!of_kernel.empty()) {
     Result<debuginfo::Place> place = place_of_kernel_variable(world, of_kernel, *name, operation.address_of);
     if (place.ok()) return StartPlace{*name, of_kernel, std::move(*place), false};

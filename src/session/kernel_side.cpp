@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <future>
 #include <map>
 
@@ -100,6 +101,8 @@ Result<void> KernelSide::attach() {
 
 Result<void> KernelSide::detach() {
   missed_ = kernel_->missed();
+  std::ranges::stable_sort(missed_, std::greater(), [](const auto& point) { return point.second; });
+  misses_uncounted_ = kernel_->misses_uncounted();
   return kernel_->detach();
 }
 
@@ -214,6 +217,8 @@ std::string KernelSide::skips_text() const {
     text += fmt::format("WARNING: the kernel missed {} {} of {}{}\n", missed, missed == 1 ? "hit" : "hits", missed_.front().first,
                         missed_.size() > 1 ? " and others" : "");
   }
+  if (misses_uncounted_)
+    text += "WARNING: hits of the kernel's functions inside other handlers are missing, and this kernel does not count them (Linux 6.7 does)\n";
   return text;
 }
 

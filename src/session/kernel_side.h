@@ -77,7 +77,8 @@ class KernelSide {
   Result<void> fill_arena(const bpf::Arena& arena) const;
   // Slots of CPUs with their rings: the largest part. Another thread may do it meanwhile.
   Result<void> populate_slots(const bpf::Arena& arena) const;
-  std::vector<std::pair<std::string, uint64_t>> missed_;  // bpf::Kernel::missed(), since detach()
+  std::vector<std::pair<std::string, uint64_t>> missed_;  // bpf::Kernel::missed(), since detach(); most first
+  bool misses_uncounted_ = false;               // bpf::Kernel::misses_uncounted(), since detach()
   bool knows_processes_ = false;                // handlers look whether a process is traced
   bool attached_ = false;                       // since attach(); before, the controller's globals are the only ones
   std::vector<std::vector<Element>> imported_;  // parallel to script_.kernel.maps

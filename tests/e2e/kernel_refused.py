@@ -21,6 +21,17 @@ spile("-e", trace + "{ println(ppid()) }").expect(status=1, err_match=r"'ppid' i
 spile("-e", trace + """{ if (pid() == target()) { printf("%d %d\\n", task_current() < 0, local_clock_ms() - gettimeofday_ms() < 1000 && ktime_get_ns() > 0 && cpu_clock_s(0) > 0); exit() } }""",
       "-c", "sleep 0.2").expect(status=0, out_match=r"^1 1$")
 
+# The kernel's variables are those of the kernel at tracepoints, too, whatever program is traced.
+spile("-e", 'probe kernel.trace("syscalls:sys_enter_getppid") { println(@var("no_such_variable_of_the_kernel")) }', "-c", f"{calls} 1").expect(
+    status=1, err_match=r"no variable 'no_such_variable_of_the_kernel' in this kernel")
+
+# Where functions of the kernel can't be probed although root may load eBPF programs, capabilities are not the reason.
+if not pathlib.Path("/sys/bus/event_source/devices/kprobe").exists():
+    refused = spile("-e", 'probe kernel.function("vfs_read") { exit() }', "-T", "20")
+    if refused.status != 0:
+        expect_match(r"attach kernel.function\(\"vfs_read\"\): this kernel was built without kprobes, and refuses fentry: .*\n  hint: use tracepoints", refused.err)
+        expect("CAP_" in refused.err, False, f"capabilities are named: {refused.err}")
+
 # A handler that eBPF has no room for is named by its place.
 lines = "\n".join(f's[{i}, execname()] = sprintf("%d %s %d", {i}, execname(), tid()) . sprintf("%x", pid())' for i in range(400))
 large = spile("-p4", "-e", 'global s\nprobe kernel.trace("sched:sched_process_exit") { s[0, ""] = "" }\n' + 'probe kernel.trace("sched:sched_switch") {\n' + lines + "\n}")
