@@ -214,10 +214,11 @@ Result<void> Compiler::lower_arena_place(Job& job) {
 Error Compiler::with_largest_handler(Error error, const llvm::Module& module) const {
   const llvm::Function* largest = nullptr;
   for (const llvm::Function& function : module) {
-    if (function.hasFnAttribute(kBodyAttribute) && (!largest || function.getInstructionCount() > largest->getInstructionCount())) largest = &function;
+    const bool is_handler = function.hasFnAttribute(kBodyAttribute) || function.hasFnAttribute(kProgramAttribute);
+    if (is_handler && (!largest || function.getInstructionCount() > largest->getInstructionCount())) largest = &function;
   }
   const auto& programs = compiled_.script.kernel.programs;
-  auto program = std::ranges::find_if(programs, [&](const KernelProgram& each) { return largest && largest->getName().ends_with("body." + each.section); });
+  auto program = std::ranges::find_if(programs, [&](const KernelProgram& each) { return largest && (largest->getName().ends_with("body." + each.section) || largest->getName() == "run." + each.section); });
   if (program == programs.end() || program->probe < 0) return error;
   return std::move(error).within(program_.probes[static_cast<size_t>(program->probe)].range.to_string());
 }

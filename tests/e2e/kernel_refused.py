@@ -37,3 +37,7 @@ lines = "\n".join(f's[{i}, execname()] = sprintf("%d %s %d", {i}, execname(), ti
 large = spile("-p4", "-e", 'global s\nprobe kernel.trace("sched:sched_process_exit") { s[0, ""] = "" }\n' + 'probe kernel.trace("sched:sched_switch") {\n' + lines + "\n}")
 if "tracefs" not in large.err:
     expect_match(r"^spile: <input>:3:1: a handler is too large for the kernel", large.expect(status=1).err)
+    # So is one of plain statements, which the eBPF program itself contains: LLVM would end spile.
+    lines = "\n".join(f"n += {i} * (n & 7) + gettimeofday_us() % {i + 2}" for i in range(2300))
+    plain = spile("-p4", "-DMAXACTION=100000", "-e", 'global n\nprobe kernel.trace("sched:sched_switch") {\n' + lines + "\n}")
+    expect_match(r"^spile: <input>:2:1: a handler is too large for the kernel", plain.expect(status=1).err)

@@ -147,6 +147,7 @@ Result<void> make_loadable(ScriptModule& script, const LoadableOptions& options)
   TRY_DO(move_frames(module));
   hide_program_context(module);
   inline_simple_bodies(module);
+  share_helper_buffers(module);
   move_constants(module, options.constants_offset);
   bound_loops(module);
   define_values(module);
@@ -154,10 +155,12 @@ Result<void> make_loadable(ScriptModule& script, const LoadableOptions& options)
   // Jumps of eBPF reach 32,768 instructions, and the code generator ends the program where one would have to reach further.
   constexpr unsigned kLargestFunction = 50'000;
   for (llvm::Function& function : module) {
-    if (function.isDeclaration() || function.hasFnAttribute(kProgramAttribute)) continue;
+    if (function.isDeclaration()) continue;
+    // A program has the bodies that inline_simple_bodies() has made a part of it.
     if (function.getInstructionCount() > kLargestFunction) {
       return Error{"a handler is too large for the kernel", "split the probe, or do a part of it in a timer or end probe"};
     }
+    if (function.hasFnAttribute(kProgramAttribute)) continue;
     bool is_body = function.hasFnAttribute(kBodyAttribute);
     std::string name = function.getName().str();
     function.setName("run." + name);

@@ -49,6 +49,8 @@ void expand_memory(llvm::Module& module);
 // REQUIRES: after simplify_signatures(); recursive functions have the handler's context as their first argument.
 void unroll_recursion(llvm::Module& module, uint32_t deepest);
 Result<void> move_frames(llvm::Module& module);
+// Lets helpers that write one number each use the same place on the stack of eBPF, one after the other.
+void share_helper_buffers(llvm::Module& module);
 void move_constants(llvm::Module& module, uint64_t constants_offset);
 // Makes a number of the program's own argument, where a handler computes with it: the verifier takes no pointer of the kernel's for a number.
 void hide_program_context(llvm::Module& module);

@@ -249,6 +249,64 @@ TEST(Frames, ALargeBodyKeepsValuesThereButNoAddressesOfOtherMemory) {
   EXPECT_EQ(plain, 2u);
 }
 
+TEST(Frames, HelpersWriteToOnePlaceOneAfterTheOther) {
+  Module module(R"(
+    define i64 @f(ptr %c, i1 %b) {
+      %x = alloca i64
+      %y = alloca i64
+      %z = alloca i64
+      %both = alloca i64
+      %helper = inttoptr i64 183 to ptr
+      store i64 0, ptr %x
+      %1 = call i64 %helper(ptr %c, i32 0, ptr %x)
+      %v = load i64, ptr %x
+      store i64 0, ptr %both
+      %2 = call i64 %helper(ptr %c, i32 1, ptr %both)
+      store i64 0, ptr %y
+      %3 = call i64 %helper(ptr %c, i32 1, ptr %y)
+      %w = load i64, ptr %y
+      %u = load i64, ptr %both
+      br i1 %b, label %more, label %end
+    more:
+      store i64 0, ptr %z
+      %4 = call i64 %helper(ptr %c, i32 2, ptr %z)
+      %t = load i64, ptr %z
+      br label %end
+    end:
+      %p = phi i64 [ %t, %more ], [ 0, %0 ]
+      %s1 = add i64 %v, %w
+      %s2 = add i64 %s1, %u
+      %s3 = add i64 %s2, %p
+      ret i64 %s3
+    })");
+  share_helper_buffers(*module);
+  // Two are in use at once.
+  EXPECT_EQ(module.count("alloca"), 2u);
+  EXPECT_EQ(module.count("call i64"), 4u);
+  EXPECT_EQ(module.count("ptr %x"), 9u) << module.text();
+}
+
+TEST(Frames, ABufferThatIsReadElsewhereIsItsOwn) {
+  Module module(R"(
+    define i64 @f(ptr %c) {
+      %x = alloca i64
+      %y = alloca i64
+      %helper = inttoptr i64 183 to ptr
+      store i64 0, ptr %x
+      %1 = call i64 %helper(ptr %c, i32 0, ptr %x)
+      store i64 0, ptr %y
+      %2 = call i64 %helper(ptr %c, i32 1, ptr %y)
+      br label %end
+    end:
+      %v = load i64, ptr %x
+      %w = load i64, ptr %y
+      %s = add i64 %v, %w
+      ret i64 %s
+    })");
+  share_helper_buffers(*module);
+  EXPECT_EQ(module.count("alloca"), 2u);
+}
+
 TEST(Constants, GoToTheArena) {
   Module module(R"(
     @text = private constant [3 x i8] c"ab\00"
