@@ -234,6 +234,7 @@ TEST_F(KernelFunctionTest, SaysWhatIsWrongWithAVariable) {
   EXPECT_THAT(in_vfs_read("@var(\"nothing\")"), HasSubstr("no variable 'nothing'"));
   EXPECT_THAT(error("probe kernel.function(\"copied\") { println($x) }"), HasSubstr("a copy of the function"));
   EXPECT_THAT(error("probe kernel.function(\"vfs_write\") { println($x) }"), HasSubstr("does not describe the function 'vfs_write'"));
+  EXPECT_THAT(error("probe kernel.function(\"vfs_write\").return { println($return) }"), HasSubstr("returnval() at returns"));
   EXPECT_THAT(error("probe kernel.statement(\"vfs_read+4\") { println($file) }"), HasSubstr("at the entry and the return"));
 }
 

@@ -38,7 +38,7 @@ Result<Btf::Function> function_of(TracedWorld& world, const ResolvedPoint& point
   if (debuginfo::clone_name(place.symbol).specialised)
     return Error{fmt::format("the parameters of '{}' are not known: the compiler made a copy of the function for some of its callers, with parameters of its own", place.symbol),
                  "use int_arg(1), pointer_arg(2) ..., if you know its machine code"};
-  return Error{fmt::format("the kernel's type information does not describe the function '{}'", place.symbol), "use int_arg(1), pointer_arg(2) ..."};
+  return Error{fmt::format("the kernel's type information does not describe the function '{}'", place.symbol), "use int_arg(1), pointer_arg(2) ..., and returnval() at returns"};
 }
 
 // Bytes up to the next symbol, which is all that the kernel knows about a variable's size. "x_64" at the address of "x" says it itself.
