@@ -18,3 +18,25 @@ check "a bad address" "$out" 'fault'
 
 out=$(spile -g -e 'probe kernel.function("vfs_read") { $count = 1 }' -c true 2>&1) && fail "a write to the kernel was accepted"
 check "the kernel's memory" "$out" "'.count' can't be written to: the kernel lets handlers write to memory of processes only"
+
+# Variables of a process, by uprobes: each call adds 3, 6, 9 to the value that it finds.
+change='{ $n->value = 100; $n->low = -4; set_user_int(&$n->numbers[1], 55); if ($n->value != 100 || $n->numbers[1] != 55) printf("not read back\n") }'
+wanted='visit 3 103 55 -4 text
+visit 6 106 55 -4 text
+visit 9 109 55 -4 text'
+out=$(spile -g --runtime=bpf -e "probe process.function(\"visit\") $change" -c values 2>&1)
+[ "$(echo "$out" | grep -v '^sum')" = "$wanted" ] || fail "variables of the command: $out"
+spile -g -e "probe process(\"/bin/values\").function(\"visit\") $change probe timer.s(30) { exit() } probe begin { println(\"armed\") }" >/tmp/armed 2>&1 &
+tracer=$!
+for attempt in $(seq 100); do grep -q armed /tmp/armed && break; sleep 0.1; done
+for attempt in $(seq 50); do
+  out=$(values)
+  [ "$(echo "$out" | grep -v '^sum')" = "$wanted" ] && break
+  sleep 0.1
+done
+kill -INT $tracer
+wait $tracer
+[ "$(echo "$out" | grep -v '^sum')" = "$wanted" ] || fail "variables of all processes: $out $(cat /tmp/armed)"
+check "afterwards" "$(values)" '^visit 3 13 2 -3 text$'
+out=$(spile -g --runtime=bpf -e 'probe process.function("visit") { $a = 1 }' -c values 2>&1) && fail "a register was written: $out"
+check "a register" "$out" "'.a' is in a register that can't be written to here"

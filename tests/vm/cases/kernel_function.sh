@@ -83,3 +83,22 @@ check "missed hits" "$out" '^WARNING: the kernel missed [0-9]+ hits? of kernel.f
 # A function on the way to every handler: kprobes get along with that.
 out=$(spile -e 'global c probe kernel.function("__rcu_read_lock") { c++ } probe end { println(c > 0) }' -c true 2>&1)
 check "a function that the way to the handler calls" "$out" '^1$'
+
+# Places that are not in the function, and hits that the kernel does not count.
+out=$(spile -e 'probe kernel.statement("__x64_sys_getppid+100000") { exit() }' 2>&1) && fail "a place outside of the function was probed"
+check "outside of the function" "$out" "'__x64_sys_getppid\+100000' is not in the function '__x64_sys_getppid': it lies [0-9]+ bytes behind the beginning of '.*'"
+out=$(spile -e 'probe kernel.statement("__x64_sys_getppid+1") { exit() }' 2>&1) && fail "the middle of an instruction was probed"
+check "no instruction" "$out" '"__x64_sys_getppid\+0x1"\): no instruction begins there$'
+uncounted="^WARNING: hits of the kernel's functions inside other handlers are missing, and this kernel does not count them"
+out=$(spile -e 'global c probe kernel.function("__x64_sys_getppid"), kernel.function("__x64_sys_getuid") { c++ } probe end { println("end") }' -c true 2>&1)
+check "several functions" "$out" '^end$'
+case $(uname -r) in
+  6.1.*) check "unknown misses" "$out" "$uncounted"
+         out=$(spile -e 'global c probe kernel.function("__x64_sys_getppid") { c++ } probe end { println("end") }' -c true 2>&1) ;;
+esac
+echo "$out" | grep -q "$uncounted" && fail "one kprobe alone misses nothing, and Linux 6.7 counts: $out"
+case $(uname -r) in
+  6.1.*) ;;
+  *) out=$(spile -e 'probe kernel.function("vfs_read") { if (pid() == target()) { println($file->f_op$); println($file->f_inode$); println($$parms$); exit() } }' -c "exec $reads" 2>&1)
+     check "a large structure" "$out" '^\{.*\.read_iter=0xf[0-9a-f]+,' ;;
+esac
