@@ -1,6 +1,8 @@
 // Passes 3 and 4 on one page. Every place where the script runs gets a module of its own: the runtime's bitcode, and the
 // script's bodies lowered into it.
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -61,6 +63,7 @@ class Compiler : public Translation {
   Result<void> lower_kernel_place(Job& job);
   Result<void> lower_arena_place(Job& job);
   int effort(const Job& job) const;
+  std::string why_over_maps() const;
   Error with_largest_handler(Error error, const llvm::Module& module) const;
   Result<void> build_job(Job& job);
   Result<void> flatten_job(Job& job) const;
@@ -168,8 +171,21 @@ void Compiler::print_after(const char* step, const Job& job) const {
   if (options_.print_after == step + job.name) llvm::outs() << job.module->print();
 }
 
+// Says why a script runs over the kernel's maps on a kernel that has arenas.
+std::string Compiler::why_over_maps() const {
+  constexpr uint64_t kMiB = 1 << 20;
+  return fmt::format("this needs smaller arrays or strings (global a[N], -D MAXMAPENTRIES=N, -D MAXSTRINGLEN=N): on all processors together they take {} MiB, and "
+                     "may take {} MiB", layouts_.memory_wanted / kMiB, options_.layout.kernel_memory / kMiB);
+}
+
 Result<void> Compiler::report(const Diagnostics& refusals) {
   if (!refusals.has_errors()) return {};
+  if (layouts_.memory_wanted > 0) {
+    if (options_.diagnostics) {
+      for (const Diagnostic& refusal : refusals.all()) options_.diagnostics->error(refusal.range, refusal.message).hint(why_over_maps());
+    }
+    return Error{refusals.all().front().message, why_over_maps()};
+  }
   if (options_.diagnostics) {
     for (const Diagnostic& refusal : refusals.all()) options_.diagnostics->error(refusal.range, refusal.message).hint(refusal.hint_text);
   }
@@ -180,7 +196,9 @@ Result<void> Compiler::report(const Diagnostics& refusals) {
 
 // The kernel's module has a layout of its own: its globals are maps.
 Result<void> Compiler::lower_kernel_place(Job& job) {
-  TRY(Layout layout, make_kernel_layout(program_));
+  auto made = make_kernel_layout(program_);
+  if (!made.ok()) return layouts_.memory_wanted > 0 ? Error{made.error().message, why_over_maps()} : std::move(made).error();
+  Layout layout = std::move(made).value();
   TRY(job.module, ScriptModule::create(job.name, options_.kernel_maps_bitcode));
   job.module->define_constant("spile_rt_string_size", layout.string_limit);
   KernelPlace place;

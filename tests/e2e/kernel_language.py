@@ -41,6 +41,13 @@ for count in (10, 60):
         expect(count, 60, "which number of statements is too large")
         expect_match("a handler is too large for the kernel.*\n  hint: split the probe", large.err, "the reason")
 
+# Where a script's arrays would take too much memory over an arena, an error says so, and not what older kernels lack.
+tracepoint = 'probe kernel.trace("sched:sched_process_exit") { if (pid() == target()) '
+large = spile("-DMAXMAPENTRIES=2000000", "-e", f'global a, b {tracepoint} {{ a[execname(), "x"] = "y"; b[execname(), "z"] = "y"; foreach ([x, y] in a) println(x) }} }}', "-c", "/bin/true")
+expect_match(r"foreach is not available.*\n(.*\n)*  hint: this needs smaller arrays or strings .*: on all processors together they take \d+ MiB, and may take \d+ MiB", large.expect(status=1).err)
+large = spile("-DMAXSTRINGLEN=16384", "-DMAXMAPENTRIES=20000", "-e", f'global a {tracepoint} {{ a[execname(), "x"]++ }} }}', "-c", "/bin/true")
+expect_match(r"strings of at most 512 bytes\n  hint: this needs smaller arrays or strings", large.expect(status=1).err)
+
 # Structures of any size are printed: each value where it is written, and the runtime's functions called instead of contained.
 for variable in ("$next->cred$", "$next->mm$", "$next$", "$next->mm$$", "$next$$"):
     printed = spile("-e", f'probe kernel.trace("sched:sched_switch") {{ if ($next->tgid == target()) {{ println({variable}); exit() }} }}', "-c", "sleep 0.2")

@@ -253,12 +253,16 @@ KernelMap level_map(const char* symbol, uint32_t bytes) {
 }  // namespace
 
 namespace {
-// Whether the machine has the memory that the slots of handlers in the kernel take, and one arena has room for them.
-bool has_room(const ArenaLayout& arena, const LayoutOptions& options) {
+// Bytes that the slots of handlers in the kernel take, and that are touched besides.
+uint64_t memory_of(const ArenaLayout& arena) {
   uint64_t rings = arena.kernel_slots / abi::kKernelLevels * (arena.kernel_ring_size + (abi::kKernelLevels - 1) * uint64_t{arena.kernel_small_ring_size});
   uint64_t sparse = arena.tables_size + arena.kernel_code_size;
-  uint64_t memory = uint64_t{arena.kernel_slots} * arena.ring_offset + rings + arena.private_offset - sparse;
-  return memory <= options.kernel_memory && arena.size <= abi::kLargestKernelArena / 2;
+  return uint64_t{arena.kernel_slots} * arena.ring_offset + rings + arena.private_offset - sparse;
+}
+
+// Whether the machine has that memory, and one arena has room for it.
+bool has_room(const ArenaLayout& arena, const LayoutOptions& options) {
+  return memory_of(arena) <= options.kernel_memory && arena.size <= abi::kLargestKernelArena / 2;
 }
 }  // namespace
 
@@ -282,6 +286,7 @@ Result<Layouts> layouts_of(const sema::Program& program, const LayoutOptions& op
   if (options.kernel_cpus > 0 && followed_programs(program).empty()) {
     TRY(layouts.main, make_layout(program, options));
     if (has_room(layouts.main.arena, options)) return layouts;
+    layouts.memory_wanted = memory_of(layouts.main.arena);
   }
   TRY(layouts.main, make_layout(program, over_maps));
   return layouts;

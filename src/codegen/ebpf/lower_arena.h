@@ -12,6 +12,7 @@ struct Layouts {
   Layout main;                   // of handlers in spile and in processes, and in the kernel if `kernel` is empty
   std::optional<Layout> kernel;  // of a script that is_mixed() (layout.h)
   std::vector<KernelCode::Copy> copies;
+  uint64_t memory_wanted = 0;  // bytes, where handlers in the kernel work over its maps because they would take too many over an arena
 };
 // Lays out the arenas. Handlers in the kernel work over one if options allow that and their memory is not too much; else over kernel maps (lower_kernel.h): ArenaLayout::kernel_slots is 0. Errors: those of make_layout(); a mixed
 // script's handlers in the kernel need too much memory. REQUIRES: options.kernel_cpus > 0 for a script that is_mixed().
