@@ -104,7 +104,7 @@ static uint64_t expanded_size(const llvm::Function& function, ExpandedSizes& kno
 
 static bool has_large_body(const llvm::Module& module) {
   constexpr unsigned kLargeBody = 1'000;  // instructions, most of which are calls that become ten or a hundred
-  constexpr unsigned kLargeExpanded = 15'000;  // a body of 23,000 had more values than the stack of eBPF has room for
+  constexpr unsigned kLargeExpanded = 20'000;  // a body of 23,000 had more values than the stack of eBPF has room for
   ExpandedSizes sizes;
   return std::ranges::any_of(module, [&](const llvm::Function& function) {
     return function.hasFnAttribute(kBodyAttribute) && (function.getInstructionCount() > kLargeBody || expanded_size(function, sizes) > kLargeExpanded);
