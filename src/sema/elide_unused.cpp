@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "sema/elaboration.h"
 #include "sema/side_effects.h"
@@ -48,9 +49,12 @@ class Elider {
     }
     for (Probe& probe : e_.program.probes) {
       bool had_something = has_something(*probe.body);
-      for_each_statement(static_cast<Statement&>(*probe.body),
-                         [&](StatementPtr& child) { rewrite_statements(child, [&](StatementPtr& s) { elide(s); }); });
-      drop_unreachable(*probe.body);
+      // What has gone may have been the last reader of other variables: an alias's argstr reads those with the names of flags.
+      do {
+        for_each_statement(static_cast<Statement&>(*probe.body),
+                           [&](StatementPtr& child) { rewrite_statements(child, [&](StatementPtr& s) { elide(s); }); });
+        drop_unreachable(*probe.body);
+      } while (finds_unread(probe));
       std::set<const Local*> used = locals_in(*probe.body);
       if (probe.condition) add_locals(*probe.condition, used);
       for (const ExpressionPtr& save : probe.entry_saves) add_locals(*save, used);
@@ -60,6 +64,25 @@ class Elider {
   }
 
  private:
+  // Adds to never_read_ the locals that the probe only assigns to by now; returns whether there are any.
+  bool finds_unread(const Probe& probe) {
+    std::map<const Local*, int> reads;
+    auto look = [&](const Expression& x) {
+      auto* variable = as<Variable>(x);
+      if (variable && variable->local) ++reads[variable->local];
+      auto* assignment = as<Assignment>(x);
+      if (!assignment || assignment->op != Assignment::Operator::kSet) return;
+      auto* target = as<Variable>(assignment->target);
+      if (target && target->local) --reads[target->local];
+    };
+    for_each_expression(static_cast<const Statement&>(*probe.body), look);
+    if (probe.condition) for_each_expression(static_cast<const Expression&>(*probe.condition), look);
+    for (const ExpressionPtr& save : probe.entry_saves) for_each_expression(static_cast<const Expression&>(*save), look);
+    bool found = false;
+    for (auto [local, count] : reads) found |= count == 0 && never_read_.insert(local).second;
+    return found;
+  }
+
   void warn_probe(const Probe& probe) {
     const auto& statements = probe.body->statements;
     bool users = std::any_of(statements.begin(), statements.end(),

@@ -69,6 +69,7 @@ bool SideEffects::none_in(const Function& function) {
       continue;
     }
     const Function* done = top.function;
+    in_library_ = done->from_library;
     known_[done] = none_in(*done->body);
     pending.pop_back();
   }
@@ -95,12 +96,38 @@ bool SideEffects::none_in(const Statement& s) {
     }
     case StatementKind::kExpression: {
       const ExpressionPtr& expression = static_cast<const ExpressionStatement&>(s).expression;
-      // A function's locals are its own business.
-      if (auto* assignment = as<Assignment>(expression); assignment && assignment->op == Assignment::Operator::kSet) {
-        auto* variable = as<Variable>(assignment->target);
-        return variable && variable->local && none_in(*assignment->value);
+      // A function's locals are its own business. A division by zero is an error.
+      auto is_local = [](const ExpressionPtr& target) {
+        auto* variable = as<Variable>(target);
+        return variable && variable->local;
+      };
+      if (auto* increment = as<Increment>(expression)) return is_local(increment->operand);
+      if (auto* assignment = as<Assignment>(expression)) {
+        const bool divides = assignment->op == Assignment::Operator::kArithmetic && (assignment->arithmetic == Binary::Operator::kDivide ||
+                                                                                     assignment->arithmetic == Binary::Operator::kModulo);
+        return is_local(assignment->target) && assignment->op != Assignment::Operator::kAccumulate && !divides && none_in(*assignment->value);
       }
       return none_in(*expression);
+    }
+    case StatementKind::kBreak:
+    case StatementKind::kContinue:
+      return true;
+    // A loop of the script's own may be without end, which is an error.
+    case StatementKind::kFor: {
+      if (!in_library_) return false;
+      auto& loop = static_cast<const For&>(s);
+      auto is_quiet = [&](const ExpressionPtr& part) {
+        if (!part) return true;
+        ExpressionStatement alone(part->range);
+        alone.expression = clone(*part);
+        return none_in(alone);
+      };
+      return is_quiet(loop.init) && (!loop.condition || none_in(*loop.condition)) && is_quiet(loop.step) && none_in(*loop.body);
+    }
+    case StatementKind::kWhile: {
+      if (!in_library_) return false;
+      auto& loop = static_cast<const While&>(s);
+      return none_in(*loop.condition) && none_in(*loop.body);
     }
     case StatementKind::kEmbedded:
       return embedded_traits(static_cast<const EmbeddedStatement&>(s).code).pure;

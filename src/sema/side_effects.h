@@ -15,7 +15,7 @@ bool always_leaves(const syntax::Statement& statement);
 class SideEffects {
  public:
   // Whether evaluating the expression, or calling the function, may be left out where the value is not used: as is_pure() of fold.h, and
-  // calls of functions that only compute, without loops and recursion, both of which can exceed a limit.
+  // calls of functions that only compute, without recursion and, outside of the library, loops, which can exceed a limit.
   bool none_in(const syntax::Expression& expression);
   bool none_in(const syntax::Function& function);
 
@@ -24,6 +24,7 @@ class SideEffects {
   bool none_in_call(const syntax::Call& call);
 
   std::unordered_map<const syntax::Function*, bool> known_;
+  bool in_library_ = false;  // the function that is being looked at
 };
 
 }  // namespace spile::sema
