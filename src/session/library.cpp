@@ -127,7 +127,7 @@ bool follow_library(const syntax::Script& script, Followed& followed) {
   for (const auto& alias : script.aliases) {
     for (const auto& name : alias->names) {
       bool matches = std::any_of(names.alias_heads.begin(), names.alias_heads.end(), [&](const std::string& written) {
-        return may_match(written, name.components[0].name);
+        return may_match(written, head_of(name));
       });
       if (matches) used |= followed.follow(*alias);
     }
@@ -276,8 +276,15 @@ void Library::complete(std::vector<syntax::Script>& scripts, Diagnostics& diagno
     }
     for (const std::string& written : followed.names.alias_heads) {
       if (!done.alias_heads.insert(written).second) continue;
+      const size_t before_it = wanted.size();
       for (const auto& [head, file] : alias_heads_) {
         if (may_match(written, head)) wanted.insert(file);
+      }
+      // A name that is not there: the error shall name a similar one of the family.
+      const std::string family = written.substr(0, written.find('.'));
+      if (wanted.size() != before_it || family == written) continue;
+      for (const auto& [head, file] : alias_heads_) {
+        if (may_match(family, head)) wanted.insert(file);
       }
     }
     for (size_t file : wanted) load_script(file, scripts, diagnostics);

@@ -12,7 +12,7 @@ namespace spile::session {
 struct ReferredNames {
   std::set<std::string> functions;
   std::set<std::string> variables;
-  std::set<std::string> alias_heads;  // first components of probe points; may hold globs and braces
+  std::set<std::string> alias_heads;  // of probe points the first component, or the first two: "syscall.open*"; may hold globs and braces
 
   void add(const syntax::Expression& expression);
   void add(const syntax::Statement& statement);
@@ -24,7 +24,10 @@ struct ReferredNames {
   size_t size() const { return functions.size() + variables.size() + alias_heads.size(); }
 };
 
-// Returns whether a point's first component, as written with its globs and braces, may stand for an alias that begins with `head`.
+// Returns a point's first component, or the first two, as ReferredNames has them. REQUIRES: the point has components.
+std::string head_of(const syntax::ProbePoint& point);
+
+// Returns whether a point's first components, as ReferredNames has them, may stand for an alias that begins with `head`: one component or two.
 bool may_match(const std::string& written, std::string_view head);
 
 }  // namespace spile::session

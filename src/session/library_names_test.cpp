@@ -21,7 +21,7 @@ TEST(ReferredNames, FindsCallsVariablesAndPointsWhereverTheyStand) {
   ASSERT_FALSE(diagnostics.has_errors()) << diagnostics.render(false);
   ReferredNames names;
   names.add(*script.probes[0]);
-  EXPECT_EQ(names.alias_heads, Names{"vfs"});
+  EXPECT_EQ(names.alias_heads, Names{"vfs.read"});
   EXPECT_TRUE(names.variables.contains("wanted")) << "the probe's condition counts";
   EXPECT_TRUE(names.variables.contains("b"));
   EXPECT_TRUE(names.functions.contains("f"));
@@ -34,7 +34,7 @@ TEST(ReferredNames, FindsCallsVariablesAndPointsWhereverTheyStand) {
 
   ReferredNames of_alias;
   of_alias.add(*script.aliases[0]);
-  EXPECT_EQ(of_alias.alias_heads, Names{"scsi"});
+  EXPECT_EQ(of_alias.alias_heads, Names{"scsi.*"});
   EXPECT_EQ(of_alias.functions, Names{"early"});
 }
 
@@ -44,6 +44,17 @@ TEST(MayMatch, ComparesNamesAndGlobs) {
   EXPECT_TRUE(may_match("v*", "vfs"));
   EXPECT_FALSE(may_match("x*", "vfs"));
   EXPECT_TRUE(may_match("sched?", "sched2"));
+}
+
+TEST(MayMatch, ComparesTwoComponentsWhereBothHaveThem) {
+  EXPECT_TRUE(may_match("vfs.read", "vfs.read"));
+  EXPECT_FALSE(may_match("vfs.read", "vfs.write"));
+  EXPECT_TRUE(may_match("vfs.r*", "vfs.read"));
+  EXPECT_TRUE(may_match("vfs.{read,write}", "vfs.write"));
+  EXPECT_TRUE(may_match("vfs.read", "vfs")) << "an alias of one component, with a suffix";
+  EXPECT_TRUE(may_match("vfs**", "vfs.read"));
+  EXPECT_TRUE(may_match("vfs.r*", "vfs.__any")) << "which may serve in place of the others";
+  EXPECT_FALSE(may_match("vfs.read", "vfs.__any"));
 }
 
 TEST(MayMatch, TakesAlternativesForAnything) {

@@ -158,8 +158,15 @@ class Scanner {
         return;
       }
       if (is_name_start(c)) {
-        std::string_view name = take_name();
-        if (depth == 0 && at_head) names.push_back(name);
+        const size_t begin = at_;
+        take_name();
+        if (depth == 0 && at_head) {
+          if (peek() == '.' && is_name_start(peek(1))) {
+            ++at_;
+            take_name();
+          }
+          names.push_back(text_.substr(begin, at_ - begin));
+        }
         at_head = false;
         continue;
       }

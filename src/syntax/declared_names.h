@@ -13,7 +13,7 @@ struct DeclaredNames {
   std::vector<std::string_view> functions;    // not the private ones, nor those in `intrinsics`
   std::vector<std::string_view> intrinsics;   // those whose body is %{ /* intrinsic */ %}
   std::vector<std::string_view> globals;      // not the private ones
-  std::vector<std::string_view> alias_heads;  // of each alias's name the first component: syscall of syscall.open
+  std::vector<std::string_view> alias_heads;  // of each alias's name the first component, with the second where both are plain: syscall.open
   std::vector<std::string_view> macros;       // @define
 };
 // Never fails: reports what it recognizes.

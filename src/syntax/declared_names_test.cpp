@@ -21,7 +21,7 @@ TEST(DeclaredNames, FindsEveryKindOfDeclaration) {
       "@define MACRO(p) %( @p %)\n");
   EXPECT_EQ(join(found.globals), "a b c d e");
   EXPECT_EQ(join(found.functions), "one two");
-  EXPECT_EQ(join(found.alias_heads), "net x x");
+  EXPECT_EQ(join(found.alias_heads), "net.open x.a x.b");
   EXPECT_EQ(join(found.macros), "MACRO");
 }
 
